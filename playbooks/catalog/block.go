@@ -14,7 +14,7 @@ import (
 func (x *expansion) block(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e wire.Entry, o origin) int {
 	before, first := len(x.errs), len(x.draft.entries)
 	inner := *in
-	inner.env, inner.require = env, e.Require
+	inner.env, inner.require, inner.watch = env, e.Require, o.watch
 	inner.check, inner.sensitive, inner.monitor = e.Check, e.Sensitive, e.Monitor
 	main, rescue, always := r.Block.Parts(r.Child.Resources)
 	inner.part = partOf(true)

@@ -7,6 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/watch"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -38,6 +39,8 @@ type Compiled struct {
 	registers map[int]bool    // entries whose results are used by others
 	common    []bool          // by entry: another host had the same properties
 	written   []*yamlpos.Node // by entry
+	watch     *watch.Rules    // of the play
+	watches   []*watch.Rules  // by entry; nil is that of the play
 	parts     *parts          // of the compiler
 }
 
@@ -105,13 +108,16 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 	}
 	c.entries.Store(int64(len(d.entries)))
 	compiled := c.finish(d, all)
-	compiled.Pre, compiled.Post, compiled.Via = pre, post, via
+	compiled.Pre, compiled.Post, compiled.Via, compiled.watch = pre, post, via, top.watch
 	if !show {
 		return compiled, nil, nil
 	}
 	rendered := &Rendered{
 		Data: top.env.Data, Layers: top.layers, Secrets: top.secrets, Given: c.opts.Facts, Pre: pre, Post: post,
-		Graph: ordered, Parallel: compiled.Catalog.Parallel,
+		Watch: top.watch, Graph: ordered, Parallel: compiled.Catalog.Parallel,
+	}
+	if n := len(c.play.Watch); n > 0 {
+		rendered.WatchAt = c.play.Watch[n-1].Node
 	}
 	for i := range d.origins {
 		shown := *d.origins[i].shown
@@ -127,7 +133,7 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 	out := &Compiled{
 		Catalog: wire.Catalog{Entries: d.entries, FailOnError: c.play.FailOnError, Remember: d.remember, Until: d.until, Fixed: d.until},
 		Notes:   d.notes, Contents: d.contents, NeedsFull: d.needsFull, parts: &c.parts,
-		common: make([]bool, len(d.entries)), written: make([]*yamlpos.Node, len(d.entries)),
+		common: make([]bool, len(d.entries)), written: make([]*yamlpos.Node, len(d.entries)), watches: make([]*watch.Rules, len(d.entries)),
 	}
 	if c.play.Graph() {
 		out.Catalog.Parallel = c.play.Parallel
@@ -138,7 +144,7 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 	for i := range d.origins {
 		o := &d.origins[i]
 		d.entries[i].NoHistory = d.entries[i].NoHistory || c.play.NoHistory
-		out.common[i], out.written[i] = o.shared, o.resource.Name.Node
+		out.common[i], out.written[i], out.watches[i] = o.shared, o.resource.Name.Node, o.watch
 		if o.elsewhere != nil {
 			if out.Elsewhere == nil {
 				out.Elsewhere = map[int]*Compiled{}

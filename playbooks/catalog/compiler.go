@@ -9,6 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
+	"github.com/ccm-push/ccm-push/playbooks/watch"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -53,6 +54,8 @@ type Options struct {
 	Opener yamlpos.Opener
 	// InventorySecrets says that a variable of any host is marked as secret.
 	InventorySecrets bool
+	// Watch are the rules of plays that say nothing of watching; nil is [watch.Defaults].
+	Watch *watch.Rules
 	// Downloads gets what hosts are promised; nil where nothing is applied.
 	Downloads *Downloads
 }

@@ -52,7 +52,9 @@ func (c *Compiler) topScope(ctx context.Context, h Host) (*scope, error) {
 	in.secrets.Add(ofInventory(h))
 	in.spread()
 	in.secrets.Each(data, c.opts.Mask.Add)
-	return in, nil
+	rules, err := c.play.WatchRules(ctx, env, c.watchRules())
+	in.watch = &rules
+	return in, err
 }
 
 // layers are the data of a host, low to high.

@@ -13,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
+	"github.com/ccm-push/ccm-push/playbooks/watch"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -39,6 +40,7 @@ type origin struct {
 	refs      *references // nil if there are none that matter any more
 	batch     string      // see [graph.Vertex]
 	relations []modules.Relation
+	watch     *watch.Rules      // nil is that of the play
 	elsewhere *Compiled         // what the host where it runs gets; nil if that is the one that it is for
 	shown     *RenderedResource // nil unless the catalog is rendered for people
 }
@@ -66,7 +68,8 @@ type scope struct {
 
 	require                   []int
 	check, sensitive, monitor bool
-	noEdges                   bool // none of its resources takes part in automatic edges
+	watch                     *watch.Rules // of those that say nothing
+	noEdges                   bool         // none of its resources takes part in automatic edges
 
 	part    *part // that its resources belong to, if the first failure ends that; else nil
 	awaits  []int // the entries by whose results it is decided whether its resources are managed at all
@@ -200,7 +203,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	x.errs.Add(err)
 	e.Sensitive = x.ofSecretResults(r, in) || e.Sensitive || use.secret
 	x.errs.Add(x.checkShown(r, in, &e))
-	o := origin{resource: r}
+	o := origin{resource: r, watch: in.watched(own.Watch, &x.errs)}
 	o.refs, err = x.refer(ctx, r, env, &e)
 	x.errs.Add(err)
 	e.On, err = x.on(ctx, r, env)
@@ -282,6 +285,9 @@ func (x *expansion) add(e wire.Entry, o origin, shown RenderedResource) int {
 	if x.show {
 		whole := shown // which is on the heap only where somebody looks
 		whole.Resource, whole.Entry = o.resource, e
+		if o.resource.Watch() != nil {
+			whole.Watch = o.watch
+		}
 		o.shown = &whole
 	}
 	x.draft.entries, x.draft.origins = append(x.draft.entries, e), append(x.draft.origins, o)

@@ -36,7 +36,7 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 		x.unknown(r, e)
 		return -1
 	}
-	inner.noEdges = !edges
+	inner.noEdges, inner.watch = !edges, o.watch
 	if inner.manifest.play.JetFile != nil {
 		if i, awaits := x.awaitOf(ctx, r, in, env, inner.manifest.play.GeneratorInputs(inner.env.Files)); awaits {
 			return i

@@ -7,6 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
+	"github.com/ccm-push/ccm-push/playbooks/watch"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -17,7 +18,9 @@ type Rendered struct {
 	Layers    []templates.Layer // that Data was merged from, low to high
 	Given     map[string]any    // facts of the command line, which stand for those of the host
 	Resources []RenderedResource
-	Pre, Post string // messages; "" if there is none
+	Pre, Post string        // messages; "" if there is none
+	Watch     *watch.Rules  // of the play
+	WatchAt   *yamlpos.Node // where it says that last; nil if it says nothing
 	// Graph is what the resources wait for. Its vertices are as they are written, its
 	// order is that of Resources.
 	Graph    *graph.Graph
@@ -32,6 +35,7 @@ type RenderedResource struct {
 	Notify     []int         // and its notify
 	Properties *yamlpos.Node // resolved; nil if control excludes it
 	Nested     *Nested       // nil if it applies no manifest
+	Watch      *watch.Rules  // nil if it says nothing of watching
 	// Awaits are the resources of whose results it is made, if they are not known: then neither are
 	// its properties.
 	Awaits []string

@@ -360,15 +360,16 @@ func (x *expansion) awaitOf(ctx context.Context, r *manifest.Resource, in *scope
 	if whole && knownValue(r.Noop) {
 		e.Check = boolean(ctx, r.Noop, env, &errs)
 	}
+	o := origin{resource: r, watch: in.watch}
 	if whole && knownValue(r.Meta) {
 		own, err := meta(ctx, r, env)
 		errs.Add(err)
 		e.Hidden, e.Reverse, e.NoHistory, e.Confirm = own.Hidden, own.Reverse, own.NoHistory, own.Confirm
+		o.watch = in.watched(own.Watch, &errs)
 	}
 	for _, key := range r.Exports {
 		e.Export = append(e.Export, key.Text)
 	}
-	o := origin{resource: r}
 	if whole && !slices.ContainsFunc(r.OrderLists(), func(l manifest.OrderList) bool { return !knownValue(l.Value) }) && knownValue(r.Recv) {
 		var err error
 		o.refs, err = x.refer(ctx, r, env, &e)

@@ -17,6 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
+	"github.com/ccm-push/ccm-push/playbooks/watch"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -32,7 +33,7 @@ type Shown struct {
 // say where each value comes from. What a sensitive resource was given is
 // withheld, and so are the secrets in the data, unless with.Secrets is set.
 func (r *Rendered) YAML(title string, with Shown) ([]byte, error) {
-	w := &writer{layers: r.Layers, explain: with.Explain, secrets: with.Secrets}
+	w := &writer{layers: r.Layers, explain: with.Explain, secrets: with.Secrets, ofPlay: r.Watch}
 	ccm := w.mapping()
 	if r.Pre != "" {
 		w.put(ccm, "pre_message", w.plain(r.Pre), "")
@@ -47,6 +48,9 @@ func (r *Rendered) YAML(title string, with Shown) ([]byte, error) {
 	w.put(ccm, "resources", list, "")
 	doc := w.mapping()
 	w.put(doc, "data", w.data(w.redacted(r.Secrets, r.Data)), "")
+	if r.WatchAt != nil {
+		w.put(doc, "watch", w.watch(r.Watch, nil), w.at(r.WatchAt, r.WatchAt))
+	}
 	w.put(doc, "ccm", ccm, "")
 	doc.HeadComment = title
 	if w.err != nil {
@@ -63,7 +67,8 @@ func (r *Rendered) YAML(title string, with Shown) ([]byte, error) {
 type writer struct {
 	layers  []templates.Layer
 	explain bool
-	secrets bool  // are written as they are
+	secrets bool // are written as they are
+	ofPlay  *watch.Rules
 	err     error // the first one
 }
 
@@ -269,6 +274,9 @@ func (w *writer) engine(body *yaml.Node, all []RenderedResource, r RenderedResou
 		if one.given {
 			w.put(body, one.key, w.plain(one.value), "")
 		}
+	}
+	if r.Watch != nil {
+		w.put(body, "watch", w.watch(r.Watch, w.ofPlay), w.at(r.Resource.Watch(), r.Resource.Watch()))
 	}
 	if len(recv.Content) > 0 {
 		w.put(body, "recv", recv, "")

@@ -87,6 +87,9 @@ func (p *Play) CheckPaths(files *templates.Files, data map[string]bool) error {
 	var errs yamlpos.Errors
 	errs.Add(p.Pre.CheckPaths(files, taint))
 	errs.Add(p.Post.CheckPaths(files, taint))
+	for _, v := range p.Watch {
+		errs.Add(v.CheckPaths(files, taint))
+	}
 	errs.Add(p.checkConfirmVia(taint))
 	if p.JetFile != nil {
 		template, err := templates.JetFile(files, p.JetFile.Text)

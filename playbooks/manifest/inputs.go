@@ -75,7 +75,7 @@ func (p *Play) Inputs(files *templates.Files) (all templates.Inputs) {
 	if p.JetFile != nil {
 		all.Add(p.generatorInputs(files))
 	}
-	values := []*Value{p.Pre, p.Post}
+	values := append([]*Value{p.Pre, p.Post}, p.Watch...)
 	for _, r := range p.Resources {
 		if r.Unselected {
 			continue

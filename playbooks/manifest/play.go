@@ -26,6 +26,7 @@ type Play struct {
 	MaxFail      *float64        // percent of a batch's hosts; nil: no limit
 	AnyFatal     bool            // the first failure of a host ends the run
 	Rollout      *Rollout        // nil: Serial, MaxFail and AnyFatal say how it goes
+	Watch        []*Value        // what is said of watching, later ones over earlier ones; see [ReadWatch]
 	HostFacts    []*yamlpos.Node // patterns of other hosts that are asked for their facts first
 	Strategy     string          // see [Play.Graph]
 	Parallel     int             // resources of a host at once, in a graph: 1-64

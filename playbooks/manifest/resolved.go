@@ -26,6 +26,7 @@ type Meta struct {
 	Reverse   bool
 	NoHistory bool
 	Confirm   wire.ConfirmMode // "" is as the play says
+	Watch     *yamlpos.Node    // see [ReadWatch]; nil is as the play says
 	AutoEdge  bool
 	AutoGroup bool
 }
@@ -44,6 +45,7 @@ func DecodeMeta(n *yamlpos.Node) (Meta, error) {
 	m.Retry, m.Delay, m.Timeout, m.Limit = k.Retry, time.Duration(k.Delay), time.Duration(k.Timeout), k.Limit
 	m.Hidden, m.Reverse = k.Hidden, k.Reverse
 	m.Confirm = wire.ConfirmMode(k.Confirm)
+	m.Watch = keys.Given(n.Get("watch"))
 	m.NoHistory = k.History != nil && !*k.History
 	if k.AutoEdge != nil {
 		m.AutoEdge = *k.AutoEdge

@@ -152,6 +152,14 @@ func (r *Resource) hidden() bool {
 	return hidden != nil && hidden.Value == true
 }
 
+// Watch is what the resource itself says of watching, unresolved; nil if it says nothing.
+func (r *Resource) Watch() *yamlpos.Node {
+	if r.Meta == nil {
+		return nil
+	}
+	return keys.Given(r.Meta.Node.Get("watch"))
+}
+
 // hasRules reports whether a health check of the resource is made of rules of
 // goss, as far as it is written as one.
 func (r *Resource) hasRules() bool {

@@ -76,7 +76,7 @@ func (p *Play) aside(resources []*Resource) Play {
 	one.Resources, one.JetFile, one.Configuration, one.Undo = resources, nil, nil, nil
 	one.Serial, one.MaxFail, one.AnyFatal, one.Rollout = nil, nil, false, nil
 	one.Strategy, one.Parallel = Linear, 0
-	one.Pre, one.Post, one.RememberedAs = nil, nil, nil
+	one.Pre, one.Post, one.RememberedAs, one.Watch = nil, nil, nil, nil
 	one.Tags, one.selection, one.Warnings = nil, nil, nil
 	return one
 }

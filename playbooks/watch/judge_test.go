@@ -302,6 +302,9 @@ func TestWindows(t *testing.T) {
 	} {
 		w, err := ParseWindow(c.window)
 		require.NoError(t, err, c.window)
+		again, err := ParseWindow(w.String())
+		require.NoError(t, err)
+		require.Equal(t, w, again, w.String())
 		for _, now := range c.in {
 			require.True(t, w.Holds(now), "%s %s", c.window, now)
 		}
@@ -332,5 +335,8 @@ func FuzzParseWindow(f *testing.F) {
 		}
 		require.Positive(t, held)
 		require.True(t, slices.Contains(w.Days[:], true))
+		again, err := ParseWindow(w.String())
+		require.NoError(t, err, w.String())
+		require.Equal(t, w, again)
 	})
 }

@@ -40,6 +40,37 @@ func ParseWindow(text string) (Window, error) {
 	return w, nil
 }
 
+// String is how the window may be written.
+func (w Window) String() string {
+	var days []string
+	for i := 0; i < len(w.Days); i++ {
+		if !w.Days[i] {
+			continue
+		}
+		first := i
+		for i+1 < len(w.Days) && w.Days[i+1] {
+			i++
+		}
+		switch name := title(weekdays[first]); i - first {
+		case 0:
+			days = append(days, name)
+		default:
+			days = append(days, name+"-"+title(weekdays[i]))
+		}
+	}
+	times := clock(w.From) + "-" + clock(w.To)
+	if w.Days == [7]bool{true, true, true, true, true, true, true} {
+		return times
+	}
+	return strings.Join(days, ",") + " " + times
+}
+
+func title(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+func clock(d time.Duration) string {
+	return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute)
+}
+
 const day = 24 * time.Hour
 
 var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}

@@ -16,5 +16,6 @@ type Block struct {
 	Tags      []string `json:"tags" doc:"labels of its resources"`
 	On        string   `json:"on" hint:"write on: HOST" doc:"where its resources run that name no host themselves"`
 	Once      bool     `json:"once" hint:"write true or false, and decide with control" doc:"each of its resources runs for one host of a batch"`
+	Watch     any      `json:"watch" doc:"what becomes of drift of its resources while they are watched"`
 	User      string   `json:"user" doc:"who runs the commands of its exec resources that name no user"`
 }

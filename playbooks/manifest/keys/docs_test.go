@@ -29,6 +29,8 @@ func TestDocsHaveEveryKey(t *testing.T) {
 		"a gate":         names(reflect.TypeFor[Gate]()),
 		"drain":          names(reflect.TypeFor[Drain]()),
 		"stop":           names(reflect.TypeFor[Stop]()),
+		"watch":          names(reflect.TypeFor[Watch]()),
+		"repair":         names(reflect.TypeFor[Repair]()),
 	}
 	for _, typ := range builtin.Types() {
 		if !bytes.Contains(page, []byte("\n## "+typ.Name+"\n")) {

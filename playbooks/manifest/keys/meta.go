@@ -34,6 +34,7 @@ type Meta struct {
 	Reverse   bool     `json:"reverse" doc:"put back what was there before, in the first whole run in which the manifest is without it; the play needs remembered_as"`
 	History   *bool    `json:"history" default:"true" doc:"keep on the host what was there before it is changed, so that the run can be undone (ccm-push undo)"`
 	Confirm   string   `json:"confirm" enum:"auto,always,never" doc:"whether a change of it has to be confirmed over a new login, or is taken back; default: as the play says"`
+	Watch     any      `json:"watch" doc:"what becomes of drift while it is watched (ccm-push watch): report, repair or off, or a map of keys; what it leaves out is as the play says"`
 	AutoEdge  *bool    `json:"autoedge" default:"true" doc:"take part in automatic edges, with strategy graph"`
 	AutoGroup *bool    `json:"autogroup" default:"true" doc:"be carried out together with others of its type, with strategy graph"`
 }

@@ -17,6 +17,7 @@ type Play struct {
 	MaxFail    *float64 `json:"max_fail_percentage" hint:"write the number alone: 5" doc:"when more than this share of a batch's hosts has failed, the run ends"`
 	AnyFatal   bool     `json:"any_errors_fatal" doc:"when a host has failed or cannot be reached, no other one begins, and the run ends"`
 	Rollout    Rollout  `json:"rollout" hint:"write keys such as batches: [1, 10%, rest]" doc:"how the play comes over its hosts, and when that stops, in place of serial, max_fail_percentage and any_errors_fatal"`
+	Watch      any      `json:"watch" doc:"what becomes of drift while the hosts are watched (ccm-push watch): report, repair or off, or a map of keys"`
 	HostFacts  []string `json:"hostfacts" doc:"patterns of other hosts that are asked for their facts before the play begins: Hosts['db1'].facts"`
 	Strategy   string   `json:"strategy" enum:"linear,graph" default:"linear" doc:"linear: resources run in the order written; graph: as they depend on each other, several at once"`
 	Parallel   int      `json:"parallel" doc:"how many resources of a host run at once with strategy graph: 1-64; default 4"`
@@ -63,7 +64,7 @@ var NotBesideInclude = []string{"ccm", "defaults", "hierarchy", "history", "over
 
 // Defaults are the keys that defaults of a play may have for all types: what every type
 // has, and what says whose files are.
-var Defaults = []string{"control", "noop", "sensitive", "retry", "delay", "timeout", "limit", "sema", "history", "confirm", "autoedge", "autogroup", "owner", "group", "mode"}
+var Defaults = []string{"control", "noop", "sensitive", "retry", "delay", "timeout", "limit", "sema", "history", "confirm", "watch", "autoedge", "autogroup", "owner", "group", "mode"}
 
 // OfEveryDefault reports whether a key is one of [Defaults].
 func OfEveryDefault(key string) bool { return slices.Contains(Defaults, key) }

@@ -105,6 +105,7 @@ func overlay(p, over *manifest.Play, n *yamlpos.Node) {
 		"confirm_within":      func() { p.Confirm.Within = over.Confirm.Within },
 		"confirm_via":         func() { p.Confirm.Via = over.Confirm.Via },
 		"confirm_boot":        func() { p.Confirm.Boot = over.Confirm.Boot },
+		"watch":               func() { p.Watch = slices.Concat(p.Watch, over.Watch) },
 	} {
 		if keys.Given(n.Get(key)) != nil && (p.Rollout == nil || insteadOf[key] == "") {
 			set()

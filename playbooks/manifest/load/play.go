@@ -55,6 +55,7 @@ func (f *file) plays(ctx context.Context, n *yamlpos.Node, over ordering) []*man
 	f.strategy(p, n, &k, over)
 	f.besideRollout(n)
 	p.Confirm = f.confirm(n, &k)
+	p.Watch = f.watch(n)
 	p.RememberedAs = f.rememberedAs(keys.Given(n.Get("remembered_as")))
 	if include := keys.Given(n.Get("include")); include != nil {
 		return f.include(ctx, p, n, include, over)

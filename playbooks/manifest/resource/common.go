@@ -71,6 +71,7 @@ func (rd *Reader) meta(r *manifest.Resource, n *yamlpos.Node) {
 	v := rd.Values.Value(&own)
 	r.Meta = &v
 	rd.Report.Add(keys.CheckMeta(&own, v.Open))
+	rd.watch(r.Type, own.Get("watch"), v.Open)
 	rd.checkReverse(r, &own)
 	if !r.Applies() {
 		return
@@ -78,7 +79,7 @@ func (rd *Reader) meta(r *manifest.Resource, n *yamlpos.Node) {
 	for _, pair := range own.Pairs {
 		hint := "write it at the resources of that manifest"
 		switch pair.Key.Text {
-		case "autoedge":
+		case "autoedge", "watch":
 			continue
 		case "reverse":
 			hint = "write the resources that are to be undone into the play itself"

@@ -68,7 +68,7 @@ func (rd *Reader) unknownDefault(key *yamlpos.Node) error {
 // what says whose its files are.
 func isFor(t modules.Type, key string) bool {
 	switch _, applies := t.New().(modules.Nester); {
-	case !keys.OfEveryDefault(key), applies && slices.Contains(keys.OfMeta, key) && key != "autoedge":
+	case !keys.OfEveryDefault(key), applies && slices.Contains(keys.OfMeta, key) && key != "autoedge" && key != "watch":
 		return false
 	case slices.Contains(keys.OfResource, key):
 		return true

@@ -240,6 +240,7 @@ func (rd *Reader) checkDefaults(t modules.Type, defaults *yamlpos.Node) {
 	p, _ := rd.split(t, nil, defaults)
 	rd.Report.Decode(p.props, t.New(), open(rd.Values.Value(p.props), p.guessed))
 	rd.Report.Decode(p.common, &keys.Resource{}, open(rd.Values.Value(p.common), nil))
+	rd.watch(t, p.common.Get("watch"), rd.Values.IsOpen)
 	rd.healthChecks(rd.healthValue(p.common))
 	rd.registrations(p.common)
 }

@@ -54,6 +54,7 @@ func Of(registry modules.Registry) *schema.Schema {
 			{Name: "resource", Schema: resourceSchema(registry)},
 			{Name: "block", Schema: blockSchema()},
 			{Name: "control", Schema: controlSchema()},
+			{Name: "watch", Schema: watchSchema()},
 			{Name: "references", Schema: referencesSchema(registry)},
 		},
 	}
@@ -80,6 +81,7 @@ func playSchema() *schema.Schema {
 	batches.Items = batchSchema()
 	shape(s.Properties, "serial", batches)
 	shape(s.Properties, "rollout", rolloutSchema())
+	shape(s.Properties, "watch", schema.Ref("watch"))
 	shape(s.Properties, "max_fail_percentage", schema.Between(0, 100, schema.Number, schema.Null))
 	shape(s.Properties, "parallel", schema.Between(1, keys.MaxParallel, schema.Integer, schema.Null))
 	shape(s.Properties, "data", orNull(schema.Object))

@@ -29,6 +29,7 @@ func blockSchema() *schema.Schema {
 		shape(s.Properties, key, schema.Ref("references"))
 	}
 	shape(s.Properties, "control", schema.Ref("control"))
+	shape(s.Properties, "watch", schema.Ref("watch"))
 	shape(s.Properties, "each", &schema.Schema{Type: schema.Types{schema.Array, schema.String, schema.Null}, Pattern: anExpression})
 	tags := closed.Properties(reflect.TypeFor[keys.Block]()).Get("tags")
 	tags.Items.Not = expressions()
@@ -174,10 +175,9 @@ func metaSchemas(list schema.Properties, t modules.Type) {
 	limit.Pattern = anExpression
 	shape(list, "limit", limit)
 	for _, key := range []string{"delay", "timeout"} {
-		length := schema.From(0, schema.Number, schema.String, schema.Null)
-		length.Pattern = durationForm + "|" + anExpression
-		shape(list, key, length)
+		shape(list, key, openSeconds())
 	}
+	shape(list, "watch", schema.Ref("watch"))
 	list.Get("sema").Items = &schema.Schema{Type: schema.Types{schema.String, schema.Boolean}, Pattern: keys.SemaphoreForm + "|" + anExpression}
 	imported := closed.Of(reflect.TypeFor[keys.Import]())
 	imported.Type, imported.Required = schema.Types{schema.Object}, schema.Required(reflect.TypeFor[keys.Import]())
@@ -205,7 +205,7 @@ func metaSchemas(list schema.Properties, t modules.Type) {
 		return
 	}
 	for _, key := range append(slices.Clone(keys.OfMeta), "recv", "export") {
-		if key != "autoedge" {
+		if key != "autoedge" && key != "watch" {
 			*list.Get(key) = schema.Schema{Description: "has no meaning for what applies a manifest", Type: schema.Types{schema.Null}}
 		}
 	}

@@ -124,7 +124,7 @@ func vocabulary() []string {
 	}
 	add(reflect.TypeFor[keys.Play]())
 	for _, t := range []reflect.Type{
-		reflect.TypeFor[keys.Rollout](), reflect.TypeFor[keys.Gate](), reflect.TypeFor[keys.Drain](), reflect.TypeFor[keys.Stop](),
+		reflect.TypeFor[keys.Watch](), reflect.TypeFor[keys.Repair](), reflect.TypeFor[keys.Rollout](), reflect.TypeFor[keys.Gate](), reflect.TypeFor[keys.Drain](), reflect.TypeFor[keys.Stop](),
 	} {
 		add(t)
 	}
