@@ -29,7 +29,7 @@ type Confirmer interface {
 type Arming struct {
 	Index int    // of the entry
 	Why   string // it needs to be confirmed
-	First int    // the number that its change will have in the run
+	First int    // the number of the first change of the run that is taken back: its own, or one that it follows
 }
 
 // Unconfirmed has [Engine.TakeBack] take back what nobody has confirmed: also what was changed
@@ -57,6 +57,8 @@ func (a *attempt) needsConfirm() string {
 	default:
 		if touched := a.touches(c); touched != "" {
 			j.reaches = "it may touch " + touched
+		} else if by := r.followed(j.index); by != "" {
+			j.reaches = by + ", which follows it, says confirm: always"
 		}
 	}
 	if j.reaches == "" || r.engine.Confirm.Armed() {
@@ -103,6 +105,27 @@ func (a *attempt) touches(c *wire.Confirm) string {
 	return ""
 }
 
+// followed names an entry that says confirm: always and is refreshed by another one, whose change is
+// not in force before that; "" is none. To put back only what comes later would change nothing.
+func (r *run) followed(index int) string {
+	for i := index + 1; i < len(r.cat.Entries); i++ {
+		e := &r.cat.Entries[i]
+		if e.Confirm != wire.ConfirmAlways || e.Check || e.Excluded {
+			continue
+		}
+		for _, target := range e.Subscribe {
+			first := target
+			if scope := r.cat.Entries[target].Scope; scope != nil {
+				first -= scope.Entries
+			}
+			if first <= index && index <= target {
+				return e.Ref()
+			}
+		}
+	}
+	return ""
+}
+
 // confirm has the change taken back unless it is confirmed, or says why it is not made.
 func (t *turn) confirm(ctx context.Context, a *attempt, why string) error {
 	r := t.run
@@ -118,6 +141,9 @@ func (t *turn) confirm(ctx context.Context, a *attempt, why string) error {
 		return modules.Refuse("not done, since %s, and could not be taken back if nobody confirmed it: %v; to have it done all the same, write confirm: never", why, err)
 	}
 	arming := Arming{Index: t.job.index, Why: why, First: past.Next()}
+	if a.plan.Refreshed { // what it follows comes into force with it, and is to be put back before it is refreshed again
+		arming.First = past.Since(a.triggers)
+	}
 	r.real.scheduler.Aside(t.job.index, func() { err = r.engine.Confirm.Arm(ctx, arming) })
 	if err != nil {
 		return err

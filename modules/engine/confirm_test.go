@@ -167,6 +167,34 @@ func TestConfirmModes(t *testing.T) {
 	}
 }
 
+// TestWhatACommandFollowsIsTakenBack has a command that says confirm: always, and reads a file that nobody
+// would take for a way to the host: the file is put back, and then the command runs again.
+func TestWhatACommandFollowsIsTakenBack(t *testing.T) {
+	for _, test := range []struct {
+		mode  wire.ConfirmMode
+		asked string
+	}{
+		{wire.ConfirmAuto, "1: exec#load, which follows it, says confirm: always (from change 2 on)"},
+		{wire.ConfirmNever, "3: it says confirm: always (from change 2 on)"}, // where the file itself is not asked of
+	} {
+		t.Run(string(test.mode), func(t *testing.T) {
+			u := newUndoer(t)
+			u.write("rules", "old")
+			load := enginetest.Command("load", `"command":"cat rules >>active","cwd":"`+u.dir+`","refreshonly":true`)
+			load.Subscribe, load.Confirm = []int{1}, wire.ConfirmAlways
+			c := &confirmer{}
+			results := u.confirming(c, test.mode, 0, fileWith("$/before", "x"), fileWith("$/rules", "new"), fileWith("$/between", "x"), load)
+			require.Equal(t, "3 changed: executed via subscribe", results[3])
+			require.Equal(t, []string{test.asked}, c.asked)
+			u.revert(c.first)
+			active, err := os.ReadFile(u.at("active"))
+			require.NoError(t, err)
+			require.Equal(t, "newold", string(active))
+			require.FileExists(t, u.at("before"))
+		})
+	}
+}
+
 // TestNotConfirmed has nobody who could log in a second time: what needs it fails, and the rest goes on.
 func TestNotConfirmed(t *testing.T) {
 	u := newUndoer(t)

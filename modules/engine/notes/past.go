@@ -256,6 +256,21 @@ func (p *Past) Next() int {
 	return len(p.changes) + 1
 }
 
+// Since is the number of the first change that comes into force when what it has changed is followed: the
+// changes of resources, and of those that they have followed themselves. It is that of the change to come if
+// none of them is one of the run.
+func (p *Past) Since(resources []string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first, resources := len(p.changes)+1, slices.Clone(resources)
+	for _, c := range slices.Backward(p.changes) {
+		if slices.ContainsFunc(resources, c.Is) {
+			first, resources = c.Number, append(resources, c.Refreshes...)
+		}
+	}
+	return first
+}
+
 // Anew has what was changed before a change of that number count as another change if it is changed
 // again: what was there in between is kept, too.
 func (p *Past) Anew(first int) {
