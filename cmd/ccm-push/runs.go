@@ -16,6 +16,7 @@ import (
 )
 
 func runsCommand(a *app, p *printer) *cobra.Command {
+	var newest int
 	c := &cobra.Command{
 		Use:   "runs",
 		Short: "list the runs that are recorded here, the newest first",
@@ -27,14 +28,25 @@ not recorded. --no-record keeps no record of a run.
 RUN is the id of a run, or four characters and more of its beginning or end, or last.
 --limit @RUN:STATE selects hosts by how they ended: ` + strings.Join(record.States, ", ") + ".",
 		Example: `  ccm-push runs
+  ccm-push runs --newest 100
   ccm-push runs show last
   ccm-push runs show last --host web1
   ccm-push runs diff 7k2m last
   ccm-push --limit @last:failed site.yaml
   ccm-push resume`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return printRuns(a, p) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case newest < 0:
+				return errors.New("--newest is a number of runs, and 0 is all of them")
+			case !cmd.Flags().Changed("newest") && p.onTerminal() && !p.json():
+				newest = runsOnScreen
+			}
+			return printRuns(a, p, newest)
+		},
 	}
+	c.Flags().IntVar(&newest, "newest", 0, "how many `runs` are listed; 0 is all")
+	c.Flags().Lookup("newest").DefValue = fmt.Sprintf("%d on a terminal, else all", runsOnScreen)
 	c.AddCommand(runsShowCommand(a, p), runsDiffCommand(a, p), runsReportCommand(a, p), runsPruneCommand(a, p))
 	return c
 }
@@ -47,12 +59,19 @@ type runLine struct {
 	Totals  events.Totals  `json:"totals"`
 }
 
-func printRuns(a *app, p *printer) error {
+// runsOnScreen are so many that the newest, which come first, do not leave a screen at its top.
+const runsOnScreen = 20
+
+func printRuns(a *app, p *printer, newest int) error {
 	store, err := record.In(a.getenv)
 	if err != nil {
 		return err
 	}
 	runs, err := store.List()
+	older := 0
+	if newest > 0 && len(runs) > newest {
+		runs, older = runs[:newest], len(runs)-newest
+	}
 	var lines []runLine
 	for _, r := range runs {
 		line := runLine{Header: r.Header, Outcome: r.Outcome()}
@@ -71,7 +90,11 @@ func printRuns(a *app, p *printer) error {
 	if len(lines) == 0 && err == nil {
 		return p.print("no run is recorded in " + events.Line(store.Folder) + "\n")
 	}
-	return errors.Join(printRunTable(p, lines), err)
+	err = errors.Join(printRunTable(p, lines), err)
+	if older > 0 {
+		err = errors.Join(err, p.print(fmt.Sprintf("… %d older (all: ccm-push runs --newest 0)\n", older)))
+	}
+	return err
 }
 
 func printRunTable(p *printer, lines []runLine) error {
