@@ -59,6 +59,12 @@ func (f *fleet) applyStages(ctx context.Context, s *selection, state *hostState,
 	for {
 		began, waited := time.Now(), program.session.Waited()
 		fresh, whole, err := f.apply(ctx, s, state, program, t, g.progress)
+		if refused, is := errors.AsType[session.Refused](err); is && refused.Phase == "full" && !fresh.full { // what is taken back needs it
+			if program, err = f.upgrade(ctx, s.play, state, fresh); err != nil {
+				return fresh, false, err
+			}
+			continue
+		}
 		if err != nil || !whole || !g.remain() {
 			return fresh, whole, err
 		}

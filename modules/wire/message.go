@@ -94,7 +94,7 @@ type Done struct {
 
 // Refused says that the module will not work on the catalog at all.
 type Refused struct {
-	Phase string `json:"phase"` // lock, protocol, facts, undo, confirm
+	Phase string `json:"phase"` // lock, protocol, facts, undo, confirm; full: only the full program can
 	Error string `json:"error"`
 	// Locked says that another run holds the lock, so that waiting helps.
 	Locked bool `json:"locked,omitempty"`

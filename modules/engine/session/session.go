@@ -198,6 +198,9 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	if err := s.engine.TakeBack(cat); err != nil {
 		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "undo", Error: err.Error()}})
 	}
+	if lacks := s.lacks(cat); lacks != "" {
+		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "full", Error: "type " + lacks + " needs the full host program"}})
+	}
 	if cat.Undo != nil && len(cat.Entries) > 0 {
 		if err := out.put(&wire.Message{Reversals: undone(cat)}); err != nil {
 			return err
@@ -252,6 +255,31 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 		s.watch.Begin()
 	}
 	return err
+}
+
+// lacks gives the type of something that would be taken back, which the program does not know
+// because it is the lean one; "" if there is none.
+func (s *serving) lacks(cat *wire.Catalog) string {
+	if s.watch != nil {
+		return ""
+	}
+	var types []string
+	for i := range cat.Entries {
+		if e := &cat.Entries[i]; e.Reversal && e.Properties != nil {
+			types = append(types, e.Type)
+		}
+	}
+	if noted, _ := notes.OpenReversals(s.Reversals, cat); noted.Undoes() {
+		for _, v := range noted.Gone() {
+			types = append(types, v.Type)
+		}
+	}
+	for _, t := range types {
+		if _, known := s.Registry.Lookup(t); !known {
+			return t
+		}
+	}
+	return ""
 }
 
 // take takes the host's lock for a catalog, once nothing of others awaits its confirmation.
