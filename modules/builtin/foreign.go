@@ -5,11 +5,19 @@ package builtin
 import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc"
+	"github.com/ccm-push/ccm-push/modules/ini"
 	"github.com/ccm-push/ccm-push/modules/ral"
+	"github.com/ccm-push/ccm-push/modules/replace"
 )
 
-// foreign are the types whose resources are programs of others. The lean host
-// program is without them: both always need the full one.
+// foreign are the types that the lean host program is without, in the order of the documentation:
+// those that few fleets need, and at the end those whose resources are programs of others. All of
+// them always need the full one.
 func foreign() modules.Registry {
-	return modules.Registry{dsc.Type(), ral.Type()}
+	return modules.Registry{
+		replace.Type(),
+		ini.Type(),
+		dsc.Type(),
+		ral.Type(),
+	}
 }

@@ -78,7 +78,9 @@ var modules = map[string]Module{
 	"template": {"file", `- file: [/etc/motd: {content: "{{ jet('motd.jet') }}", owner: root, group: root, mode: "0644"}]`, ""},
 	"assemble": {"file", `- file: [/etc/motd: {content: "{{ jet('motd.jet') }}", owner: root, group: root, mode: "0644"}]`, ""},
 
-	"lineinfile": {"line", lineWrite, lineAdHoc}, "replace": {"line", lineWrite, lineAdHoc}, "ini_file": {"line", lineWrite, lineAdHoc},
+	"lineinfile":  {"line", lineWrite, lineAdHoc},
+	"replace":     {"replace", `- replace: [/etc/app.conf: {regexp: 'old\.example\.net', replace: new.example.net}]`, `replace /etc/app.conf regexp=old replace=new`},
+	"ini_file":    {"ini", `- ini: [/etc/php.ini: {section: PHP, option: memory_limit, value: 256M}]`, `ini /etc/php.ini section=PHP option=memory_limit value=256M`},
 	"blockinfile": {"line", `- line: [/etc/hosts: {block: "192.0.2.1 web1"}]`, `line /etc/hosts block="192.0.2.1 web1"`},
 	"get_url":     {"file", downloadWrite, downloadAdHoc}, "unarchive": {"archive", fetchWrite, fetchAdHoc},
 	"synchronize":    {"scaffold", "- scaffold: [/srv/app: {source: app}]", ""},

@@ -1,0 +1,73 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFleetEdit has types that edit files take a host from what it was to what it shall be, and back.
+func TestFleetEdit(t *testing.T) {
+	f := startFleet(t)
+	for name, trip := range map[string]roundTrip{
+		"line": {
+			prepare: `printf 'one\n#two = 2\nthree' >/etc/e2e-edit; chmod 640 /etc/e2e-edit; chown deploy: /etc/e2e-edit; rm -f /etc/e2e-new`,
+			site: `    - line:
+        - two: {path: /etc/e2e-edit, line: two = 3, regexp: "^#?two"}
+        - block: {path: /etc/e2e-edit, block: "a\nb\n", before: ^three}
+        - /etc/e2e-new: {line: new, create: true, owner: deploy, group: root, mode: "0640"}
+`,
+			state: `cat /etc/e2e-edit; echo; cat /etc/e2e-new; stat -c '%U %G %a' /etc/e2e-edit /etc/e2e-new; :`,
+			want:  "one\ntwo = 3\n# BEGIN ccm-push block\na\nb\n# END ccm-push block\nthree\nnew\ndeploy deploy 640\ndeploy root 640\n",
+			drift: `sed -i 's/^two.*/two = 4/; s/^b$/c/' /etc/e2e-edit`,
+		},
+		"replace": {
+			prepare: `printf '[a]\nhost = old:80\n[b]\nhost = old:81\n' >/etc/e2e-edit; chmod 640 /etc/e2e-edit; chown deploy: /etc/e2e-edit`,
+			site: `    - replace:
+        - /etc/e2e-edit: {regexp: '\bold(:\d+)', replace: 'new\1'}
+        - the port of b: {path: /etc/e2e-edit, after: '\[b\]', regexp: ':81$', replace: ':8081'}
+`,
+			state: `cat /etc/e2e-edit; stat -c '%U %G %a' /etc/e2e-edit`,
+			want:  "[a]\nhost = new:80\n[b]\nhost = new:8081\ndeploy deploy 640\n",
+			drift: `sed -i 's/^host = new:80$/host = old:80/' /etc/e2e-edit`,
+		},
+		"ini": {
+			prepare: `printf '; ours\n[a]\n;x = 1\ny = 2\n\n[b]\nz = 1\nz = 2\n' >/etc/e2e-edit; chown root: /etc/e2e-edit; chmod 600 /etc/e2e-edit; rm -f /etc/e2e-new`,
+			site: `    - ini:
+        - x: {path: /etc/e2e-edit, section: a, option: x, value: "3"}
+        - z: {path: /etc/e2e-edit, section: b, option: z, values: ["2", "3"]}
+        - y: {path: /etc/e2e-edit, section: a, option: y, ensure: absent}
+        - /etc/e2e-new: {section: Service, option: Restart, value: always, separator: "=", create: true, owner: root, group: root, mode: "0644"}
+`,
+			state: `cat /etc/e2e-edit /etc/e2e-new; stat -c '%U %G %a' /etc/e2e-edit /etc/e2e-new; :`,
+			want:  "; ours\n[a]\n;x = 1\nx = 3\n\n[b]\nz = 2\nz = 3\n[Service]\nRestart=always\nroot root 600\nroot root 644\n",
+			drift: `sed -i 's/^x = 3$/x = 4/' /etc/e2e-edit; sed -i 's/^.a.$/&\ny = 5/' /etc/e2e-edit; sed -i 's/^.Service.$/&\nRestart=no/' /etc/e2e-new`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trip.host = "h001"
+			trip.on(t, f, "-i", "deploy.yaml", "-b")
+		})
+	}
+}
+
+// TestFleetReverseNeedsTheFullProgram drops a resource of a type that the lean host program does not
+// know: what it has changed is put back all the same, though nothing else of the play needs the full one.
+func TestFleetReverseNeedsTheFullProgram(t *testing.T) {
+	f := startFleet(t)
+	f.sh("h001", `printf '[a]\nx = 1\n' >/etc/e2e-edit`)
+	run := func(resources string, flags ...string) run {
+		write(t, f.path("left.yaml"), "name: left\nremembered_as: e2e/full\nhosts: h001\nccm:\n  resources:\n    - exec: [\"true\": {}]\n"+resources)
+		r := f.push(append(append([]string{"-i", "root.yaml"}, flags...), "left.yaml")...)
+		r.requireCode(t, 0)
+		return r
+	}
+	run("    - ini: [/etc/e2e-edit: {section: a, option: x, value: 2, reverse: true}]\n")
+	require.Equal(t, "[a]\nx = 2\n", f.sh("h001", "cat /etc/e2e-edit"))
+	require.Contains(t, run("", "--check").stdout, "would have put back what was there before: text x = 2 -> x = 1; it has left the manifest")
+	run("")
+	require.Equal(t, "[a]\nx = 1\n", f.sh("h001", "cat /etc/e2e-edit"))
+	require.Contains(t, run("").stdout, "1 changed, 0 stable", "it is put back once")
+}

@@ -1,0 +1,63 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A roundTrip is what becomes of resources on a host: they are predicted, applied, found as they
+// shall be, taken back, applied again, changed by somebody else and mended.
+type roundTrip struct {
+	host    string
+	prepare string // of the shell, as the following: what is there before
+	site    string // resources, indented by four
+	state   string // prints all that they are about
+	want    string // what that is once they are applied
+	drift   string // what somebody else does
+}
+
+func (r roundTrip) on(t *testing.T, f *fleet, as ...string) {
+	f = f.in(t)
+	f.sh(r.host, "rm -rf /var/lib/ccm-push; "+r.prepare)
+	write(t, f.path("trip.yaml"), "name: trip\nhosts: "+r.host+"\nccm:\n  resources:\n"+r.site)
+	apply := func(flags ...string) map[string]event {
+		t.Helper()
+		run := f.push(append(append(as, "--output", "json", "--diff"), append(flags, "trip.yaml")...)...)
+		run.requireCode(t, 0)
+		return outcomes(run.events(t))
+	}
+	statuses := func(all map[string]event, want string) int {
+		n := 0
+		for _, e := range all {
+			if e.Status == want {
+				n++
+			}
+		}
+		return n
+	}
+	before := f.sh(r.host, r.state)
+	predicted := apply("--check")
+	require.Equal(t, before, f.sh(r.host, r.state), "a check run has changed something")
+	for name, e := range predicted {
+		require.True(t, e.Certain, "%s: %s", name, e.Because)
+	}
+	first := apply()
+	f.requireForetold(predicted, first)
+	require.NotZero(t, statuses(first, "changed"))
+	require.Equal(t, r.want, f.sh(r.host, r.state))
+	require.Equal(t, len(first), statuses(apply(), "stable"), "a second run has found something")
+
+	undo := f.push("undo", "--output", "json")
+	undo.requireCode(t, 0)
+	require.Equal(t, before, f.sh(r.host, r.state), undo.stdout)
+
+	apply()
+	f.sh(r.host, r.drift)
+	drifted := apply("--check")
+	require.NotZero(t, statuses(drifted, "changed"), "nobody has noticed")
+	f.requireForetold(drifted, apply())
+	require.Equal(t, r.want, f.sh(r.host, r.state))
+}

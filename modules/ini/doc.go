@@ -1,0 +1,3 @@
+// Package ini is the resource type "ini": an option in a section of a file such as those of
+// systemd, git and php, that somebody else looks after.
+package ini

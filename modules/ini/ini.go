@@ -1,0 +1,147 @@
+package ini
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+)
+
+// An Ini is an option in a section of a file. It follows Ansible's ini_file, except that on
+// purpose:
+//   - comments stay as they are: an option that is commented out is not taken for the option, but
+//     tells where it goes;
+//   - new lines are written as the others of the file are, with or without blanks at the equals sign;
+//   - a value that goes over several lines is refused, not cut in half.
+type Ini struct {
+	Name      string   `json:"name" required:"true" doc:"path of the file, or any text if path is given"`
+	Path      string   `json:"path,omitempty" looks:"^/" doc:"absolute path of the file, without . or .. elements; default: the name"`
+	Ensure    string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the option is there; absent without an option: the whole section is not"`
+	Section   string   `json:"section,omitempty" doc:"name of the section, without brackets; it is made if it is missing; default: what stands above the first section"`
+	Option    string   `json:"option,omitempty" doc:"name of the option, as it is written in the file; required for present"`
+	Value     string   `json:"value,omitempty" doc:"its value; default: the empty text"`
+	Values    []string `json:"values,omitempty" doc:"values of an option that stands there several times, in this order; in place of value"`
+	Exclusive *bool    `json:"exclusive,omitempty" doc:"false: other values of the option stay, and with absent only those that are given go; default: true"`
+	Bare      bool     `json:"bare,omitempty" also:"allow_no_value" doc:"the option is a word of its own, without a value"`
+	Separator string   `json:"separator,omitempty" doc:"what stands between a new option and its value, such as \"=\"; default: as at the other options of the section or the file, or \" = \""`
+	Create    bool     `json:"create,omitempty" doc:"make the file if it is missing; without it that is an error"`
+	Owner     string   `json:"owner,omitempty" with:"create" doc:"name or id of the user that a new file belongs to; an existing file keeps its own; default: the user the play works as"`
+	Group     string   `json:"group,omitempty" with:"create" doc:"name or id of its group; default: that of the user the play works as"`
+	Mode      string   `json:"mode,omitempty" with:"create" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"its permissions in octal, such as \"0644\", which is the default, or 0600 if it is sensitive"`
+	// Validation is called so since Validate is what a resource does.
+	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at the changed file, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
+	// Restore is set where the resource undoes another one.
+	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
+
+	discreet bool // nothing of it may be seen
+}
+
+// The values of ensure.
+const (
+	present = "present"
+	absent  = "absent"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "ini",
+		Doc: "Keeps an option in a section of a file, with one value or several, or keeps it or the section away. " +
+			"Comments, other options, their order and how they are written stay as they are.",
+		New: func() modules.Resource { return new(Ini) },
+	}
+}
+
+// Requires implements [modules.Requirer].
+func (i *Ini) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+// Inform implements [modules.Informed].
+func (i *Ini) Inform(c modules.Circumstances) { i.discreet = c.Sensitive }
+
+// Validate implements [modules.Resource].
+func (i *Ini) Validate() error {
+	errs := []error{edit.ValidatePath(i.Name, i.Path)}
+	if i.Restore != nil {
+		return errs[0]
+	}
+	return errors.Join(append(errs, i.validateOption(), i.validateValues(), i.edited().Validate())...)
+}
+
+func (i *Ini) validateOption() error {
+	errs := []error{modules.ValidateLine("section", i.Section), modules.ValidateLine("option", i.Option)}
+	switch {
+	case strings.ContainsAny(i.Section, "[]") || strings.TrimSpace(i.Section) != i.Section:
+		errs = append(errs, modules.Errorf("section", "section %q has a bracket, or blanks around it", i.Section))
+	case i.Option == "" && i.Ensure != absent:
+		errs = append(errs, modules.Errorf("option", "option cannot be empty"))
+	case i.Option == "" && i.Section == "":
+		errs = append(errs, &modules.PropertyError{Path: "option", Msg: "there is nothing that shall be absent", Hint: "write option, or section for all of one"})
+	case i.Option == "" && (i.Value != "" || i.Values != nil):
+		errs = append(errs, modules.Errorf("value", "a value needs an option"))
+	}
+	if i.Option != "" && (strings.TrimSpace(i.Option) != i.Option || strings.ContainsAny(i.Option[:1], "[#;") || strings.Contains(i.Option, "=")) {
+		errs = append(errs, modules.Errorf("option", "option %q begins with one of [, # and ;, has a = or blanks around it", i.Option))
+	}
+	return errors.Join(errs...)
+}
+
+func (i *Ini) validateValues() error {
+	var errs []error
+	if i.Value != "" && i.Values != nil {
+		errs = append(errs, modules.Errorf("values", "'value' and 'values' are mutually exclusive"))
+	}
+	if i.Bare && (i.Value != "" || i.Values != nil) {
+		errs = append(errs, modules.Errorf("bare", "'bare: true' is only valid without a value"))
+	}
+	if i.Values != nil && len(i.Values) == 0 && i.Ensure != absent {
+		errs = append(errs, &modules.PropertyError{Path: "values", Msg: "values cannot be empty", Hint: "ensure: absent removes an option"})
+	}
+	if i.Separator != "" && strings.Trim(i.Separator, " \t") != "=" && strings.Trim(i.Separator, " \t") != ":" {
+		errs = append(errs, modules.Errorf("separator", "separator %q is no = or : with blanks around it", i.Separator))
+	}
+	line := func(property, value string) {
+		errs = append(errs, modules.ValidateLine(property, value))
+		if strings.TrimSpace(value) != value || strings.HasSuffix(value, `\`) {
+			errs = append(errs, modules.Errorf(property, "%q would not be read as one value: it has blanks around it, or a backslash at its end", value))
+		}
+	}
+	line("value", i.Value)
+	for n, value := range i.Values {
+		line(fmt.Sprintf("values[%d]", n), value)
+	}
+	return errors.Join(errs...)
+}
+
+// values are those of the option.
+func (i *Ini) values() []string {
+	if i.Values != nil {
+		return i.Values
+	}
+	return []string{i.Value}
+}
+
+// all reports whether the option has no other values.
+func (i *Ini) all() bool { return i.Exclusive == nil || *i.Exclusive }
+
+// edited is the file, and what is done to it.
+func (i *Ini) edited() *edit.File {
+	return &edit.File{
+		Path: cmp.Or(i.Path, i.Name), Edit: i.edit, Restore: i.Restore, Optional: i.Ensure == absent,
+		Create: i.Create, Owner: i.Owner, Group: i.Group, Mode: i.Mode,
+		Validation: i.Validation, Discreet: i.discreet,
+	}
+}
+
+// Check implements [modules.Resource].
+func (i *Ini) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	return i.edited().Check(ctx, h)
+}
+
+// Apply implements [modules.Resource].
+func (i *Ini) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	return i.edited().Apply(ctx, h, p)
+}

@@ -1,0 +1,163 @@
+package replace
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+)
+
+// edit replaces what there is to be replaced in a text.
+func (r *Replace) edit(t *edit.Text) (edit.Done, error) {
+	have := t.String()
+	want, changes, err := r.on(have)
+	switch {
+	case err != nil || want == have:
+		return edit.Done{}, err
+	case strings.IndexByte(want, 0) >= 0:
+		return edit.Done{}, modules.Refuse("the replacement has a NUL byte")
+	}
+	again, _, err := r.on(want)
+	if err != nil {
+		return edit.Done{}, err
+	}
+	if again != want {
+		return edit.Done{}, modules.Refuse("regexp matches what replace puts there, so that each run would replace more (write an expression that does not, or a line resource)")
+	}
+	*t = *edit.Parse(want)
+	action := "replaced 1 place"
+	if n := len(changes); n > 1 {
+		action = fmt.Sprintf("replaced %d places", n)
+	}
+	return edit.Done{Action: action, Changes: changes}, nil
+}
+
+// on gives the text with everything replaced, and what that was. What is replaced by itself is not
+// told.
+func (r *Replace) on(text string) (string, []modules.Change, error) {
+	re, err := compile("regexp", "(?m)", r.Regexp)
+	if err != nil {
+		return "", nil, err
+	}
+	parts, err := parse(r.Replace, re)
+	if err != nil {
+		return "", nil, err
+	}
+	from, to, err := r.between(text)
+	if err != nil {
+		return "", nil, err
+	}
+	var all strings.Builder
+	var changes []modules.Change
+	done := 0
+	for _, at := range re.FindAllStringSubmatchIndex(text, -1) {
+		if at[0] < from || at[1] > to {
+			continue
+		}
+		was, is := text[at[0]:at[1]], parts.with(text, at)
+		all.WriteString(text[done:at[0]] + is)
+		done = at[1]
+		if was != is {
+			changes = append(changes, modules.Change{Property: "text", Have: edit.Shown(was), Want: edit.Shown(is)})
+		}
+	}
+	return all.String() + text[done:], changes, nil
+}
+
+// between is the part of a text in which is replaced.
+func (r *Replace) between(text string) (from, to int, err error) {
+	after, err := compile("after", "(?s)", r.After)
+	if err != nil {
+		return 0, 0, err
+	}
+	before, err := compile("before", "(?s)", r.Before)
+	if err != nil {
+		return 0, 0, err
+	}
+	to = len(text)
+	if after != nil {
+		at := after.FindStringIndex(text)
+		if at == nil {
+			return 0, 0, nil
+		}
+		from = at[1]
+	}
+	if before != nil {
+		at := before.FindStringIndex(text[from:])
+		if at == nil {
+			return 0, 0, nil
+		}
+		to = from + at[0]
+	}
+	return from, to, nil
+}
+
+// A replacement is literal texts, and groups of an expression between them.
+type replacement []part
+
+type part struct {
+	text  string
+	group int // 0 is none
+}
+
+// parse reads a replacement as Python's re does.
+func parse(text string, re *regexp.Regexp) (replacement, error) {
+	var all replacement
+	wrong := func(format string, args ...any) (replacement, error) {
+		return nil, &modules.PropertyError{Path: "replace", Msg: fmt.Sprintf(format, args...), Hint: `write \\ for a backslash`}
+	}
+	for {
+		literal, rest, escaped := strings.Cut(text, `\`)
+		all = append(all, part{text: literal})
+		switch {
+		case !escaped:
+			return all, nil
+		case rest == "":
+			return wrong(`a backslash stands at the end`)
+		}
+		switch c := rest[0]; {
+		case c == '\\':
+			all = append(all, part{text: `\`})
+		case c == 'n':
+			all = append(all, part{text: "\n"})
+		case c == 't':
+			all = append(all, part{text: "\t"})
+		case c >= '1' && c <= '9':
+			group := int(c - '0')
+			if group > re.NumSubexp() {
+				return wrong(`\%c is a group that the expression does not have`, c)
+			}
+			all = append(all, part{group: group})
+		case c == 'g':
+			name, behind, closed := strings.Cut(strings.TrimPrefix(rest[1:], "<"), ">")
+			group := re.SubexpIndex(name)
+			if n, err := strconv.Atoi(name); err == nil && n > 0 && n <= re.NumSubexp() {
+				group = n
+			}
+			if !closed || !strings.HasPrefix(rest[1:], "<") || group < 1 {
+				return wrong(`\g%s is no group of the expression`, rest[1:])
+			}
+			all = append(all, part{group: group})
+			text = behind
+			continue
+		default:
+			return wrong(`\%c means nothing`, c)
+		}
+		text = rest[1:]
+	}
+}
+
+// with is the replacement for a match at places of a text.
+func (r replacement) with(text string, at []int) string {
+	var all strings.Builder
+	for _, p := range r {
+		all.WriteString(p.text)
+		if from := at[2*p.group]; p.group > 0 && from >= 0 {
+			all.WriteString(text[from:at[2*p.group+1]])
+		}
+	}
+	return all.String()
+}
