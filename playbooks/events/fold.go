@@ -19,6 +19,9 @@ type folding struct {
 	of     map[string][]int // the blocks of a host, in their order
 	size   int              // of all blocks, in bytes
 
+	alike map[string]int // failures that were shown, by how they begin
+	rest  string         // in place of what others that begin so go on with; "" shows all
+
 	addresses     map[string]string // of hosts, where names do not say them
 	adHoc         bool
 	column, width int // of the hosts' names, and of the terminal
@@ -39,8 +42,16 @@ type block struct {
 const maxFolded = 64 << 20
 
 func newFolding(hosts []string, s *setting, addresses map[string]string) *folding {
+	rest := ""
+	switch {
+	case s.options.Verbose > 0:
+	case s.options.Recorded:
+		rest = fmt.Sprintf("%s(what it has written differs from those above: ccm-push runs show %s -v)\n", indent, s.run.Run)
+	default:
+		rest = indent + "(what it has written differs from those above: -v shows it)\n"
+	}
 	return &folding{
-		hosts: hosts, known: map[string]int{}, of: map[string][]int{},
+		hosts: hosts, known: map[string]int{}, of: map[string][]int{}, alike: map[string]int{}, rest: rest,
 		addresses: addresses, adHoc: s.options.AdHoc, column: s.column, width: s.options.Width,
 	}
 }
@@ -218,6 +229,9 @@ func (f *folding) collect(p *page, host string, failed bool) {
 		return
 	}
 	p.b.Reset()
+	if failed && p.adHoc == "" {
+		text = f.brief(host, text)
+	}
 	b, fresh := f.add(host, cmp.Or(f.addresses[host], host), text)
 	b.adHoc = cmp.Or(b.adHoc, p.adHoc)
 	if !fresh || !failed {
@@ -231,6 +245,25 @@ func (f *folding) collect(p *page, host string, failed bool) {
 	}
 	p.pad(plain, host, f.column)
 	p.b.WriteString(text)
+}
+
+// wholeOfAlike is how many failures are shown whole that begin alike.
+const wholeOfAlike = 3
+
+// brief is the text of a failure; or its first two lines, with the resource and the error, when
+// several that begin so have been shown. What a command has written may differ from host to host
+// in a time or the number of a process, and then hundreds would tell of one cause.
+func (f *folding) brief(host, text string) string {
+	key := without(text, host, cmp.Or(f.addresses[host], host))
+	if _, known := f.known[key]; known || f.rest == "" {
+		return text
+	}
+	begins, more := firstLines(key, 2)
+	if f.alike[begins]++; f.alike[begins] <= wholeOfAlike || more == 0 {
+		return text
+	}
+	begins, _ = firstLines(text, 2)
+	return begins + f.rest
 }
 
 // shift adds the lines of a page further to the right.

@@ -182,6 +182,44 @@ func TestFoldedOutput(t *testing.T) {
 	require.Equal(t, "== web[0001-0007,0009-0040] (39): exit 0\n6.1.0\n== web0008: exit 0\n5.10.0\n40 hosts: 40 ok\n", text)
 }
 
+// TestFailuresThatDiffer are one cause, of which each host has written something of its own: some
+// are shown whole, the others with one line.
+func TestFailuresThatDiffer(t *testing.T) {
+	fails := func(i int, host string) []events.Event {
+		return []events.Event{with(result(host, "exec", "migrate", events.Failed), func(r *events.Result) {
+			r.Error = "exit code 3"
+			r.Command = &events.Command{Stderr: fmt.Sprintf("process %d\nno database\n", i+1000), ExitCode: 3}
+		})}
+	}
+	text := folded(foldedFleet(1, 500, fails), events.TextOptions{Recorded: true})
+	require.Equal(t, `== site: 500 hosts
+web0230  failed   exec#migrate
+    exit code 3
+    stderr | process 1229
+    stderr | no database
+web0490  failed   exec#migrate
+    exit code 3
+    stderr | process 1489
+    stderr | no database
+web0307  failed   exec#migrate
+    exit code 3
+    stderr | process 1306
+    stderr | no database
+web0406  failed   exec#migrate
+    exit code 3
+    (what it has written differs from those above: ccm-push runs show r1 -v)
+web[0001-0229,0231-0306,0308-0489,0491-0500] (497)
+  failed   exec#migrate
+
+500 hosts: 0 changed, 0 stable, 1 failed (failed: exec#migrate, up to 499ms)
+    web[0001-0500]
+to go on: ccm-push resume r1
+500 hosts: 0 ok, 500 failed; 500 resources: 0 changed, 0 stable, 500 failed
+`, text)
+	require.Contains(t, folded(foldedFleet(1, 5, fails), events.TextOptions{}), "    (what it has written differs from those above: -v shows it)\n")
+	require.Equal(t, 500, strings.Count(folded(foldedFleet(1, 500, fails), events.TextOptions{Verbose: 1}), "stderr | process"))
+}
+
 // TestBatchOfOneHost has nobody to be folded with: what happens on it is told when it does. The
 // other batches of the run are folded.
 func TestBatchOfOneHost(t *testing.T) {
