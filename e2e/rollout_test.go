@@ -91,6 +91,7 @@ func TestFleetRolloutLosesNothing(t *testing.T) {
 	rollout(1, farmDrain, "--include-broken")
 
 	lost := c.during(func() { rollout(2, farmDrain) })
+	t.Logf("with a drain, of %d requests lost: %d", c.answers, len(c.lost)) // the table of docs/reliability.md
 	require.NoError(t, lost)
 	seen := map[string]bool{}
 	for range 4 {
@@ -101,6 +102,7 @@ func TestFleetRolloutLosesNothing(t *testing.T) {
 	require.Equal(t, map[string]bool{"web1 2\n": true, "web2 2\n": true}, seen)
 
 	lost = c.during(func() { rollout(3, "# no drain") })
+	t.Logf("without one, of %d requests lost: %d", c.answers, len(c.lost))
 	require.ErrorContains(t, lost, "502 Bad Gateway")
 }
 

@@ -377,6 +377,20 @@ func TestRolloutWithoutCanary(t *testing.T) {
 	}
 }
 
+// TestUnreachableCountsAsFailed has one host of a batch that cannot be reached, where none may fail
+// (ansible#56265): the next batch does not begin.
+func TestUnreachableCountsAsFailed(t *testing.T) {
+	hosts := servers(t, "web2", "web3", "web4")
+	hosts["web1"] = sshtest.Start(t, sshtest.RejectAuth())
+	w := newWorld(t, hosts, "serial: 2\nmax_fail_percentage: 0\nccm: {resources: [exec: [touch made: {cwd: \"{{ Data.home }}\"}]]}")
+	summary, err := w.Run(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, 4, summary.ExitStatus(false))
+	require.Equal(t, []string{"web3", "web4"}, summary.NotStarted)
+	require.FileExists(t, filepath.Join(hosts["web2"].Home, "made"))
+	require.NoFileExists(t, filepath.Join(hosts["web3"].Home, "made"))
+}
+
 // TestRolloutOfNothing finds all hosts as they should be: the play has run.
 func TestRolloutOfNothing(t *testing.T) {
 	w, _ := newRolling(t, rollout.Rules{}, "web1", "web2")

@@ -64,7 +64,7 @@ type HostRolled struct {
 	Failed      bool   `json:"failed,omitempty" doc:"something has failed on it"`
 	Unreachable bool   `json:"unreachable,omitempty" doc:"it could not be reached, or was lost"`
 	Touched     bool   `json:"touched,omitempty" doc:"it failed or was lost, and is not as it was before"`
-	Restarted   bool   `json:"restarted,omitempty" doc:"a service was, on it"`
+	Restarted   bool   `json:"restarted,omitempty" doc:"something was, on it, since another resource had changed"`
 }
 
 // RolloutStop says that a rollout does not go on by itself.

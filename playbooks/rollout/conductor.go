@@ -42,7 +42,7 @@ type Outcome struct {
 	Unreachable bool
 	// Touched says that it is not as it was before: something was done on it, or nobody knows.
 	Touched bool
-	// Restarted says that a service was.
+	// Restarted says that something was, a service or a command, since another resource had changed.
 	Restarted bool
 }
 

@@ -34,7 +34,7 @@ func (c *Conductor) judgeCounts(rule string, limits *Limits, of *counts, more co
 	}
 	judge(".failed", more.failed, limits.Failed, bad, what)
 	judge(".unreachable", more.unreachable, limits.Unreachable, of.unreachable, "cannot be reached")
-	judge(".restarts", more.restarted, limits.Restarts, of.restarted, "have restarted a service")
+	judge(".restarts", more.restarted, limits.Restarts, of.restarted, "have restarted something")
 }
 
 func (c *Conductor) judgeGates(why string) {

@@ -40,7 +40,7 @@ type Limits struct {
 	Failed      *Amount // hosts; those that are unreachable too, unless Unreachable is set
 	Unreachable *Amount // hosts that cannot be reached, or were lost
 	Gate        *Amount // gates that were not passed
-	Restarts    *Amount // hosts on which a service has restarted
+	Restarts    *Amount // hosts on which something was restarted since another resource had changed
 }
 
 // OnStop is what is done when a rollout has stopped.

@@ -2,7 +2,9 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -64,6 +66,17 @@ type simulation struct {
 	batch  []string // that is worked on
 	gates  int
 	before map[string]map[string]bool // what is counted, of the runs before
+	stop   *Stop                      // that was last seen
+	seen   map[string]int             // how often what has happened
+}
+
+// agrees compares what the oracle says with why the conductor has stopped, and counts that.
+func (s *simulation) agrees() {
+	stop := s.c.Stopped()
+	if s.o.agrees(stop); stop != nil && stop != s.stop {
+		s.seen["stopped by `"+stop.Rule+"`"]++
+	}
+	s.stop = stop
 }
 
 func (s *simulation) note(format string, args ...any) {
@@ -81,6 +94,7 @@ func (s *simulation) limit(most int) simLimit {
 func newSimulation(t testing.TB, seed uint64) *simulation {
 	s := &simulation{t: t, rand: rand.New(rand.NewPCG(seed, 19))}
 	s.done, s.changed, s.lost, s.left, s.released, s.bad = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	s.seen = map[string]int{}
 	s.forks, s.broken = 1+s.rand.IntN(12), s.chance(30)
 	racks := 1 + s.rand.IntN(4)
 	for i := range s.rand.IntN(25) {
@@ -132,6 +146,7 @@ func (s *simulation) run() {
 		}
 		s.went = true
 		s.note("gone on with")
+		s.seen["a run was gone on with"]++
 	}
 }
 
@@ -269,7 +284,7 @@ func (s *simulation) wrongBefore(hosts []Host, past *Past) {
 	if most := share(s.rules.stop["restarts"], len(hosts)); past == nil && s.o.why == "" && most > 0 && len(predicted) >= most {
 		s.o.why = "stop.restarts"
 	}
-	s.o.agrees(s.c.Stopped())
+	s.agrees()
 	s.remember()
 }
 
@@ -297,6 +312,7 @@ func (s *simulation) work() (ended, again bool) {
 				break
 			}
 			s.note("%s begins", name)
+			s.seen["a host began"]++
 			s.o.begins(name)
 			require.Contains(s.t, s.batch, name)
 			require.False(s.t, s.done[name])
@@ -309,6 +325,7 @@ func (s *simulation) work() (ended, again bool) {
 			return false, false
 		case s.chance(2):
 			s.note("killed")
+			s.seen["the controller was killed"]++
 			for _, name := range working { // it may be anything
 				s.changed[name] = true
 			}
@@ -326,7 +343,7 @@ func (s *simulation) work() (ended, again bool) {
 			s.c.NoPlaces()
 			s.o.why, s.o.names = "max_unavailable", nil
 		}
-		s.o.agrees(s.c.Stopped())
+		s.agrees()
 		s.remember()
 	}
 }
@@ -390,6 +407,12 @@ func (s *simulation) something(working []string) []string {
 	}
 	s.note("%s ends: %+v", name, out)
 	s.c.End(name, out)
+	switch {
+	case out.Unreachable:
+		s.seen["a host was lost"]++
+	case out.Failed:
+		s.seen["a host failed"]++
+	}
 	good := !out.Failed && !out.Unreachable
 	s.done[name], s.lost[name], s.changed[name] = good, out.Unreachable, !good && out.Touched
 	s.left[name] = !good && out.Touched
@@ -416,6 +439,7 @@ func (s *simulation) person() {
 	if held := s.c.Held(); len(held) > 0 && s.chance(60) {
 		name := held[s.rand.IntN(len(held))].Host
 		s.note("%s is released", name)
+		s.seen["a host that was out was released, or seen healthy"]++
 		if s.chance(50) {
 			require.NoError(s.t, s.c.Release(name))
 		} else {
@@ -440,6 +464,7 @@ func (s *simulation) gate() (ended bool) {
 	}
 	stops := s.chance(50)
 	s.note("gate: %s, stops %t", verdict, stops)
+	s.seen["a gate "+map[Verdict]string{Passed: "was passed", NotPassed: "was not passed", Inconclusive: "was inconclusive"}[verdict]]++
 	s.c.Gate("web", verdict, stops, "because")
 	if verdict == NotPassed || verdict == Inconclusive && stops {
 		if s.gates++; s.o.why == "" && s.gates >= max(1, s.rules.gate) {
@@ -448,7 +473,7 @@ func (s *simulation) gate() (ended bool) {
 	} else if verdict == Inconclusive && s.o.why == "" {
 		s.o.why, s.o.names = "gate", nil
 	}
-	s.o.agrees(s.c.Stopped())
+	s.agrees()
 	if s.o.why == "" {
 		return false
 	}
@@ -461,13 +486,28 @@ func (s *simulation) gate() (ended bool) {
 }
 
 // TestRandomRollouts has rollouts go as they may: hosts that fail, that are lost, that were broken
-// before; gates; controllers that are killed, and runs that are gone on with; persons.
+// before; gates; controllers that are killed, and runs that are gone on with; persons. How often what has
+// happened is a table of docs/reliability.md.
 func TestRandomRollouts(t *testing.T) {
+	seen := map[string]int{}
 	for seed := range uint64(1000) {
-		if !t.Run(fmt.Sprint(seed), func(t *testing.T) { newSimulation(t, seed).run() }) {
+		if !t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			s := newSimulation(t, seed)
+			s.run()
+			for what, times := range s.seen {
+				seen[what] += times
+			}
+		}) {
 			return
 		}
 	}
+	var table strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(seen)) {
+		fmt.Fprintf(&table, "| %s | %d |\n", what, seen[what])
+	}
+	page, err := os.ReadFile("../../docs/reliability.md")
+	require.NoError(t, err)
+	require.Contains(t, string(page), table.String())
 }
 
 func FuzzRollout(f *testing.F) {

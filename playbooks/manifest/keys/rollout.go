@@ -48,5 +48,5 @@ type Limits struct {
 	Failed      any `json:"failed" doc:"hosts that have failed; those that cannot be reached too, unless unreachable has a limit of its own. Default, of the whole rollout: 1"`
 	Unreachable any `json:"unreachable" doc:"hosts that cannot be reached, or were lost"`
 	Gate        any `json:"gate" doc:"gates that were not passed. Default, of the whole rollout: 1"`
-	Restarts    any `json:"restarts" doc:"hosts on which a service was restarted"`
+	Restarts    any `json:"restarts" doc:"hosts on which something was restarted, or run, since another resource had changed"`
 }
