@@ -105,7 +105,7 @@ func TestWatch(t *testing.T) {
 
 		{"a service", "service", `{"name":"nginx"}`, systemd, modules.Sources{Paths: words(nginx), Trees: words(dropIns), Units: words("nginx.service")}},
 		{"enabled", "service", `{"name":"nginx","enable":true}`, systemd,
-			modules.Sources{Paths: words(nginx), Trees: words(dropIns + " /etc/systemd/system"), Units: words("nginx.service")}},
+			modules.Sources{Paths: words(nginx), Trees: words(dropIns), Units: words("nginx.service")}},
 		{"of OpenRC", "service", `{"name":"nginx"}`, "sbin/openrc-run", modules.Sources{Paths: words("/run/systemd/system"), Polled: "only systemd tells of services"}},
 		{"of nothing", "service", `{"name":"nginx"}`, "", modules.Sources{Paths: words("/run/systemd/system"), Polled: "only systemd tells of services"}},
 

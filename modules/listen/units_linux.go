@@ -37,6 +37,7 @@ type units struct {
 	address string // of the bus; it never changes
 	wanted  map[string][]int
 	paths   map[dbus.ObjectPath][]string // names of wanted units, of which some are aliases
+	states  map[string]string            // how wanted units are; inactive is left out, loaded or not
 	why     string                       // they are polled; "" they are heard of
 	conn    *dbus.Conn                   // nil: there is none
 	cancel  context.CancelFunc           // nil: nobody attends to the bus
@@ -227,7 +228,9 @@ func dbusError(err error) string {
 	return ""
 }
 
-// find finds out at which objects the wanted units are: an alias is at that of the unit itself.
+// find finds out at which objects the wanted units are: an alias is at that of the unit itself. That
+// one is loaded or no longer is no change: asking systemctl about a unit does both. One that is
+// active since it is loaded, as mounts are, has changed, which systemd does not tell otherwise.
 func (l *Listener) find(ctx context.Context, conn *dbus.Conn) {
 	u := &l.units
 	l.mu.Lock()
@@ -237,12 +240,17 @@ func (l *Listener) find(ctx context.Context, conn *dbus.Conn) {
 	}
 	heard := u.why == ""
 	l.mu.Unlock()
-	found := map[string][]dbus.ObjectPath{}
+	found, states := map[string][]dbus.ObjectPath{}, map[string]string{}
 	for _, name := range names {
 		paths := []dbus.ObjectPath{unitPath(name)}
 		var p dbus.ObjectPath
-		if heard && call(ctx, conn, manager+".GetUnit", name).Store(&p) == nil && p != paths[0] {
-			paths = append(paths, p)
+		if heard && call(ctx, conn, manager+".GetUnit", name).Store(&p) == nil {
+			if p != paths[0] {
+				paths = append(paths, p)
+			}
+			if state := activeState(ctx, conn, p); state != "inactive" {
+				states[name] = state
+			}
 		} // else it is not loaded: UnitNew is told when it is
 		found[name] = paths
 	}
@@ -257,8 +265,29 @@ func (l *Listener) find(ctx context.Context, conn *dbus.Conn) {
 				news = append(news, u.wanted[name]...)
 			}
 		}
+		if states[name] != u.states[name] {
+			news = append(news, u.wanted[name]...)
+		}
 	}
+	for p, names := range before { // an alias of what is not loaded now
+		for _, name := range names {
+			if u.wanted[name] != nil && !slices.Contains(u.paths[p], name) {
+				u.paths[p] = append(u.paths[p], name)
+			}
+		}
+	}
+	u.states = states
 	l.tell(Hint{Sources: news})
+}
+
+// activeState asks how a unit is, which is loaded.
+func activeState(ctx context.Context, conn *dbus.Conn, p dbus.ObjectPath) (state string) {
+	var value dbus.Variant
+	get := conn.Object(systemd, p).CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", dbus.FlagNoAutoStart, systemd+".Unit", "ActiveState")
+	if get.Store(&value) == nil {
+		state, _ = value.Value().(string)
+	}
+	return state
 }
 
 // ofUnits are the sources that are about any.
@@ -308,7 +337,6 @@ func (s unitSignals) DeliverSignal(iface, member string, signal *dbus.Signal) {
 	case "JobRemoved": // id, job, unit, result
 		l.tell(Hint{Sources: l.at(unitPath(text(2)))})
 	case "UnitNew", "UnitRemoved": // name, unit
-		l.tell(Hint{Sources: l.at(unitPath(text(0)))})
 		stale(false)
 	case "Reloading": // it begins, or has ended
 		l.tell(Hint{Sources: l.ofUnits()})
@@ -340,5 +368,5 @@ func (l *Listener) passUnits(ctx context.Context) error {
 	if call(ctx, conn, "org.freedesktop.DBus.Peer.Ping"); ctx.Err() != nil {
 		return fmt.Errorf("waiting for what systemd has told so far: %w", ctx.Err())
 	}
-	return nil // a connection that is lost is told by itself
+	return l.ask(ctx) // a connection that is lost is told by itself
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,6 +61,16 @@ func (s *initSystem) GetUnit(name string) (dbus.ObjectPath, *dbus.Error) {
 		return unitPath(unit), nil
 	}
 	return "", dbus.NewError(systemd+".NoSuchUnit", []any{"Unit " + name + " not loaded."})
+}
+
+// A unitState answers how a unit is.
+type unitState struct{ now atomic.Value }
+
+func (u *unitState) Get(of, property string) (dbus.Variant, *dbus.Error) {
+	if of != systemd+".Unit" || property != "ActiveState" {
+		return dbus.Variant{}, dbus.NewError("org.freedesktop.DBus.Error.UnknownProperty", nil)
+	}
+	return dbus.MakeVariant(u.now.Load()), nil
 }
 
 // startInit puts one on the bus.
@@ -138,7 +149,7 @@ func TestUnits(t *testing.T) {
 		{unitPath("real.service"), changed, properties, []int{2}},
 		{unitPath("other.service"), changed, properties, nil},
 		{systemdPath, manager + ".JobRemoved", []any{uint32(1), dbus.ObjectPath("/job"), "real.service", "done"}, []int{2}},
-		{systemdPath, manager + ".UnitNew", []any{"a.service", unitPath("a.service")}, []int{1}},
+		{systemdPath, manager + ".UnitNew", []any{"a.service", unitPath("a.service")}, nil},
 		{systemdPath, manager + ".UnitRemoved", []any{"other.service", unitPath("other.service")}, nil},
 		{systemdPath, manager + ".UnitFilesChanged", nil, []int{1, 2}},
 		{systemdPath, manager + ".Reloading", []any{true}, []int{1, 2}},
@@ -146,6 +157,20 @@ func TestUnits(t *testing.T) {
 	} {
 		emit(test.path, test.signal, test.values...)
 		require.Equal(t, test.want, heard(t, l).Sources, "%s of %s", test.signal, test.path)
+	}
+
+	// A unit that is loaded has not changed, unless it is active then.
+	state := new(unitState)
+	state.now.Store("inactive")
+	require.NoError(t, conn.Export(state, unitPath("a.service"), "org.freedesktop.DBus.Properties"))
+	for _, now := range []struct {
+		state string
+		want  []int
+	}{{"inactive", nil}, {"active", []int{1}}, {"active", nil}, {"inactive", []int{1}}, {"inactive", nil}} {
+		quiet()
+		state.now.Store(now.state)
+		emit(systemdPath, manager+".UnitNew", "a.service", unitPath("a.service"))
+		require.Equal(t, now.want, heard(t, l).Sources, now.state)
 	}
 
 	// A unit that is loaded later may turn out to have the name as an alias.
@@ -157,6 +182,15 @@ func TestUnits(t *testing.T) {
 	await(t, l, func(h Hint) bool { return slices.Equal(h.Sources, []int{2}) })
 	emit(unitPath("c@1.service"), changed, properties...)
 	require.Equal(t, []int{2}, heard(t, l).Sources)
+	for _, there := range []bool{false, true, false} { // as systemctl has it come and go by asking for it
+		s.mu.Lock()
+		if delete(s.aliases, "b@1.service"); there {
+			s.aliases["b@1.service"] = "c@1.service"
+		}
+		s.mu.Unlock()
+		emit(systemdPath, manager+".UnitRemoved", "c@1.service", unitPath("c@1.service"))
+		require.Empty(t, heard(t, l).Sources, there)
+	}
 
 	end()
 	await(t, l, func(h Hint) bool { return slices.Equal(h.Sources, []int{1, 2}) })
@@ -193,6 +227,10 @@ func TestSystemd(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"", "", ""}, polled)
 	heard(t, l)
+	for range 3 { // it is loaded for that, and let go of
+		run("show", unit)
+		require.Empty(t, heard(t, l).Sources)
+	}
 	require.NoError(t, os.WriteFile(file, []byte("[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n"), 0o644))
 	require.NoError(t, os.Symlink(unit, "/run/systemd/system/"+other))
 	for _, what := range [][]string{

@@ -8,7 +8,7 @@ import (
 )
 
 // Watch implements [modules.Watcher]: systemd tells how a unit is, and not of files that it has not
-// read yet, nor of links that others have made or removed.
+// read yet. Whether it is enabled it looks up when it is told to, or to read all anew, and tells then.
 func (s *Service) Watch(_ context.Context, h modules.Host) (from modules.Sources, err error) {
 	from.Paths = []string{"/run/systemd/system"}
 	if m, err := s.manager(h); m != (systemd{}) || err != nil {
@@ -26,11 +26,8 @@ func (s *Service) Watch(_ context.Context, h modules.Host) (from modules.Sources
 		}
 	}
 	from.Paths = append(from.Paths, s.seen.files...)
-	if s.Enable != nil {
-		from.Trees = append(from.Trees, unitDirs[0])
-		if s.seen.sysV {
-			from.Polled = "the links of a script of System V"
-		}
+	if s.Enable != nil && s.seen.sysV {
+		from.Polled = "the links of a script of System V"
 	}
 	return from, nil
 }
