@@ -22,9 +22,10 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	if err != nil {
 		return err
 	}
-	if s.look.watches() {
+	if s.look.watches() || s.repair != nil {
 		leaveOutOthers(compiled)
 	}
+	s.repair.hold(compiled)
 	var participant *share.Participant
 	if s.look == nil && s.part == 0 {
 		participant = f.exchange.Join(s.number, state.host.Name, compiled)
@@ -45,7 +46,9 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		pending = nil
 	}
 	tell := func(kind events.MessageKind, text string) {
-		pending = append(pending, events.Message{Play: s.play.Name, Host: state.host.Name, Kind: kind, Text: text})
+		if s.repair == nil {
+			pending = append(pending, events.Message{Play: s.play.Name, Host: state.host.Name, Kind: kind, Text: text})
+		}
 	}
 	if compiled.Pre != "" {
 		tell(events.Pre, compiled.Pre)
@@ -79,7 +82,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			}
 			notes.Before(r)
 			e := resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, others.checks(r.Index), r)
-			e.On = others.on(r.Index)
+			e.On, e.Repair = others.on(r.Index), s.repair != nil
 			if e.Status.HasFailed() {
 				e.Written = compiled.Written(r.Index)
 			}

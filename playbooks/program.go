@@ -59,7 +59,7 @@ func (f *fleet) programLike(ctx context.Context, play *manifest.Play, state *hos
 		facts, full = nil, lost.full
 	}
 	started, err := f.runner.start(ctx, state.host.Name, state.client, become, facts, full, state.activity.Sent)
-	if errors.Is(err, transport.ErrNoSession) && len(state.programs) > 0 { // sshd's MaxSessions
+	if errors.Is(err, transport.ErrNoSession) && len(state.programs) > 0 && !state.watched { // sshd's MaxSessions
 		if err := state.finishPrograms(ctx); err != nil {
 			return nil, err
 		}

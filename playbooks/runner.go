@@ -117,7 +117,8 @@ type selection struct {
 	first    string          // the host that is asked about; "" is none
 	heard    heard           // is told each result of a host; nil is not
 	look     *look           // it is not carried out; nil: it is
-	part     int             // of a rollout, from 1; 0 is the play itself
+	repair   *repair         // it is carried out again for some of its resources; nil is not
+	part     int             // of a rollout, from 1, or of a watch, a repair; 0 is the play itself
 	parts    *parts          // of its rollout; nil without one
 }
 

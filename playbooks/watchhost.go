@@ -2,13 +2,16 @@ package playbooks
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/watch"
 )
 
 // A watchedHost is a host under watch. Its sessions are those of its goroutine, [watchedHost.run].
@@ -17,7 +20,11 @@ type watchedHost struct {
 	state *hostState
 	plays []*watchedPlay
 
+	orders  chan order // holds one
+	repairs int        // so many have begun
+
 	// Of the one that decides:
+	mending   bool      // an order is not carried out yet
 	announced bool      // it is told to be watched
 	lost      time.Time // since when it is told not to be; zero if it is not told
 	phase     string    // why, in a word
@@ -31,6 +38,16 @@ type watchedPlay struct {
 	unsettled []string // what never is as it shall be
 	polled    int      // so many entries are only checked every now and then
 	heard     bool     // that is known
+}
+
+// play is one of the host, by its number from 1.
+func (h *watchedHost) play(number int) *watchedPlay {
+	return h.plays[slices.IndexFunc(h.plays, func(p *watchedPlay) bool { return p.number == number-1 })]
+}
+
+// entry is a resource of the play.
+func (p *watchedPlay) entry(ref string) *watchedEntry {
+	return &p.entries[slices.IndexFunc(p.entries, func(e watchedEntry) bool { return e.ref == ref })]
 }
 
 // Times between the attempts to watch a host again: any time up to firstWatch, then up to twice that, and
@@ -66,23 +83,67 @@ func (h *watchedHost) watch(ctx context.Context) (stood bool, err error) {
 	if err := h.standAll(ctx); err != nil {
 		return false, err
 	}
-	return true, h.hear(ctx)
+	for {
+		o, err := h.hear(ctx)
+		if err == nil && o != nil {
+			err = h.obey(ctx, o)
+		}
+		if err != nil || ctx.Err() != nil {
+			return true, err
+		}
+	}
+}
+
+// enter waits for a place to work at this host, and leave gives it back.
+func (h *watchedHost) enter(ctx context.Context) error {
+	select {
+	case h.of.places <- struct{}{}:
+		h.state.activity.Work()
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h *watchedHost) leave() {
+	<-h.of.places
+	h.state.activity.Rest()
 }
 
 // standAll sends all plays to be watched, when there is a place for that.
 func (h *watchedHost) standAll(ctx context.Context) error {
-	select {
-	case h.of.places <- struct{}{}:
-		defer func() { <-h.of.places }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := h.enter(ctx); err != nil {
+		return err
 	}
-	h.state.activity.Work()
-	defer h.state.activity.Rest()
+	defer h.leave()
+	h.state.plays = nil
 	for _, p := range h.plays {
-		if err := h.stand(ctx, p); err != nil {
+		h.state.plays = append(h.state.plays, p.selection)
+	}
+	for _, p := range h.plays {
+		if err := h.beside(ctx, p, func() error { return h.stand(ctx, p) }); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// user is the one whom the host program runs as in a play.
+func (h *watchedHost) user(p *watchedPlay) string {
+	_, user := h.of.fleet.worker(p.play, h.state)
+	return user
+}
+
+// end ends the host program that watches a play, so that it holds no lock and another one can begin.
+func (h *watchedHost) end(ctx context.Context, p *watchedPlay) error {
+	user := h.user(p)
+	one := h.state.programs[user]
+	if one == nil {
+		return nil
+	}
+	delete(h.state.programs, user)
+	if err := one.session.Finish(ctx); err != nil {
+		return &phaseError{phase: phaseOf(err), err: err}
 	}
 	return nil
 }
@@ -110,26 +171,51 @@ func (h *watchedHost) stand(ctx context.Context, p *watchedPlay) error {
 	return nil
 }
 
-// hear listens to all host programs until ctx ends, or one of them does: its error.
-func (h *watchedHost) hear(ctx context.Context) error {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
+// hear listens to all host programs until there is an order or ctx ends, or one of them does: its error.
+func (h *watchedHost) hear(ctx context.Context) (o order, err error) {
+	ended, end := h.listen(ctx, nil)
+	select {
+	case o = <-h.orders:
+	case <-ended:
+	case <-ctx.Done():
+	}
+	return o, end()
+}
+
+// beside does something about a play while the host programs of other users are heard; of no play, while
+// all are.
+func (h *watchedHost) beside(ctx context.Context, p *watchedPlay, do func() error) error {
+	_, end := h.listen(ctx, p)
+	err := do()
+	return errors.Join(err, end())
+}
+
+// listen hears all host programs but that of a play, nil is none, until end is called, which gives the
+// first error. ended is closed when one of them has ended.
+func (h *watchedHost) listen(ctx context.Context, but *watchedPlay) (ended <-chan struct{}, end func() error) {
+	ctx, cancel := context.WithCancel(ctx)
 	var hearing sync.WaitGroup
-	errs := make(chan error, len(h.state.programs))
-	for _, one := range h.state.programs {
+	var once sync.Once
+	var first error
+	over := make(chan struct{})
+	for user, one := range h.state.programs {
+		if but != nil && user == h.user(but) {
+			continue
+		}
 		hearing.Go(func() {
-			errs <- one.session.Hear(ctx)
-			end()
+			if err := one.session.Hear(ctx); err != nil {
+				once.Do(func() {
+					first = &phaseError{phase: phaseOf(err), err: err}
+					close(over)
+				})
+			}
 		})
 	}
-	hearing.Wait()
-	close(errs)
-	for err := range errs {
-		if err != nil {
-			return &phaseError{phase: phaseOf(err), err: err}
-		}
+	return over, func() error {
+		cancel()
+		hearing.Wait()
+		return first
 	}
-	return nil
 }
 
 // leaveOutOthers leaves out of a catalog what needs other hosts, since nobody brings them together while
@@ -140,7 +226,15 @@ func leaveOutOthers(c *catalog.Compiled) {
 		if e.On == "" && !e.Once && len(c.Imports[i]) == 0 {
 			continue
 		}
-		*e = wire.Entry{Type: e.Type, Name: e.Name, Alias: e.Alias, Require: e.Require, Subscribe: e.Subscribe, After: e.After, Sensitive: e.Sensitive, Excluded: true}
+		leaveOut(e)
+	}
+}
+
+// leaveOut leaves an entry out of its catalog, as control does.
+func leaveOut(e *wire.Entry) {
+	*e = wire.Entry{
+		Type: e.Type, Name: e.Name, Alias: e.Alias, Require: e.Require, Subscribe: e.Subscribe, After: e.After,
+		Sensitive: e.Sensitive, Scope: e.Scope, Excluded: true,
 	}
 }
 
@@ -151,6 +245,18 @@ func (w *watching) lose(h *watchedHost, err error, wait time.Duration) {
 	now := r.Now()
 	if h.announced {
 		h.announced, h.since = false, now
+	}
+	w.judge.Lost(h.state.host.Name)
+	select {
+	case o := <-h.orders: // that it has not got to
+		failed := map[watch.Key]string{}
+		for _, one := range o {
+			for _, k := range one.keys {
+				failed[k] = reason(failure("", k.Host, err))
+			}
+		}
+		w.mended(h, o, failed)
+	default:
 	}
 	for _, p := range h.plays {
 		p.heard = false

@@ -14,7 +14,8 @@ import (
 
 // Watch is what the command line says of hosts that are watched behind the plays.
 type Watch struct {
-	Rules *watch.Rules // of plays that say nothing; nil are [watch.Defaults]
+	Rules  *watch.Rules // of plays that say nothing; nil are [watch.Defaults]
+	Repair bool         // what plays that say nothing have is mended
 }
 
 // A watching keeps the hosts of a run under watch. Each of them has a goroutine, which has its sessions;
@@ -24,6 +25,7 @@ type watching struct {
 	rules  watch.Rules // of plays that say nothing
 	judge  *watch.Judge
 	hosts  []*watchedHost
+	byName map[string]*watchedHost
 	says   chan func()   // what hosts have to say: the one that decides calls it
 	places chan struct{} // of hosts that are dialled and checked
 }
@@ -32,13 +34,20 @@ type watching struct {
 func (f *fleet) watch(ctx context.Context, plays []*selection) {
 	ctx, end := f.untilStopped(ctx)
 	defer end()
-	w := &watching{fleet: f, rules: watch.Defaults(), says: make(chan func()), places: make(chan struct{}, f.runner.forks())}
+	w := &watching{fleet: f, rules: watch.Defaults(), byName: map[string]*watchedHost{}, says: make(chan func()), places: make(chan struct{}, f.runner.forks())}
 	if given := f.runner.Options.Watch.Rules; given != nil {
 		w.rules = *given
 	}
+	if f.runner.Options.Watch.Repair {
+		w.rules.Mode = watch.Repair
+	}
+	if f.runner.Options.Check {
+		w.rules.Mode = watch.Report
+	}
 	for _, h := range f.runner.Inventory.Hosts() {
 		if state := f.states[h.Name]; state != nil {
-			w.hosts = append(w.hosts, w.host(state, plays))
+			one := w.host(state, plays)
+			w.hosts, w.byName[h.Name] = append(w.hosts, one), one
 		}
 	}
 	w.judge = watch.NewJudge(len(w.hosts))
@@ -58,7 +67,7 @@ func (f *fleet) watch(ctx context.Context, plays []*selection) {
 
 // host is a host that is to be watched.
 func (w *watching) host(state *hostState, plays []*selection) *watchedHost {
-	h := &watchedHost{of: w, state: state, since: w.fleet.runner.Now()}
+	h := &watchedHost{of: w, state: state, orders: make(chan order, 1), since: w.fleet.runner.Now()}
 	state.watched, state.plays, state.steps = true, nil, nil
 	for _, s := range plays {
 		if slices.ContainsFunc(s.hosts, func(one *inventory.Host) bool { return one.Name == state.host.Name }) {
@@ -69,12 +78,19 @@ func (w *watching) host(state *hostState, plays []*selection) *watchedHost {
 	return h
 }
 
-// decide takes in what hosts say until all of them have ended.
+// decide takes in what hosts say, and has them mended, until all of them have ended.
 func (w *watching) decide(ended <-chan struct{}) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
+		timer.Stop()
+		if next := w.order(); !next.IsZero() {
+			timer.Reset(max(0, next.Sub(w.fleet.runner.Now())))
+		}
 		select {
 		case say := <-w.says:
 			say()
+		case <-timer.C:
 		case <-ended:
 			return
 		}
@@ -91,17 +107,21 @@ func (w *watching) say(ctx context.Context, what func()) {
 
 // stood takes in what all resources of a play came to when it was sent to be watched.
 func (w *watching) stood(h *watchedHost, p *watchedPlay, entries []watchedEntry, results map[int]*wire.Result) {
-	p.entries, p.polled, p.heard = entries, 0, false
-	p.unsettled = nil
+	p.entries, p.polled, p.heard, p.unsettled = entries, 0, false, nil
+	refs := make(map[string]bool, len(entries))
+	for i := range entries {
+		refs[entries[i].ref] = true
+	}
+	w.judge.Keep(h.state.host.Name, p.number+1, refs)
 	for i := range entries {
 		r := results[i]
 		if r == nil {
 			r = &wire.Result{Index: i}
 		}
-		v := entries[i].verdict(r, nil)
+		v := p.verdict(r, nil)
 		drifted := w.hear(h, p, &entries[i], v, true)
 		if !drifted && v.Status == watch.Changed && v.Cause == watch.Wish {
-			p.unsettled = append(p.unsettled, entries[i].ref)
+			p.unsettled = append(p.unsettled, entries[i].shown())
 		}
 	}
 }
@@ -113,8 +133,7 @@ func (w *watching) told(h *watchedHost, p *watchedPlay, m *wire.Watched) {
 		if i := slices.IndexFunc(m.Writers, func(one wire.Writer) bool { return one.Index == r.Index }); i >= 0 {
 			writer = &m.Writers[i]
 		}
-		e := &p.entries[r.Index]
-		w.hear(h, p, e, e.verdict(r, writer), false)
+		w.hear(h, p, &p.entries[r.Index], p.verdict(r, writer), false)
 	}
 	if m.Heard {
 		p.polled, p.heard = 0, true
@@ -139,6 +158,7 @@ func (w *watching) announce(h *watchedHost) {
 		return
 	}
 	h.announced, h.lost = true, time.Time{}
+	w.judge.Found(h.state.host.Name)
 	w.done(h)
 	e := events.Watched{Host: h.state.host.Name}
 	for _, p := range h.plays {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -60,14 +61,24 @@ func watchWorld(t *testing.T, hosts map[string]*sshtest.Server, text string, wit
 // next waits for the next event of a kind.
 func next[E events.Event](t *testing.T, w *watchedWorld) E {
 	t.Helper()
-	for e := range w.told {
-		if meant, ok := e.(E); ok {
-			return meant
+	late := time.After(time.Minute)
+	for {
+		var none E
+		select {
+		case e := <-w.told:
+			if meant, ok := e.(E); ok {
+				return meant
+			}
+			if e != nil {
+				continue
+			}
+			require.Fail(t, "it has ended", "before there was a %T\n%s", none, w.text)
+		case <-late:
+			w.stop()
+			require.Fail(t, "it is late", "there is no %T\n%s", none, w.text)
 		}
+		return none
 	}
-	var none E
-	require.Fail(t, "it has ended", "before there was a %T\n%s", none, w.text)
-	return none
 }
 
 // motd is a file below the home of a host.
@@ -107,4 +118,181 @@ func TestWatchTellsDrift(t *testing.T) {
 	require.False(t, w.summary.Interrupted)
 	require.Equal(t, 8, w.summary.ExitStatus(true))
 	require.Contains(t, w.text.String(), "web1: 1 changed, 0 stable")
+}
+
+func TestWatchRepairs(t *testing.T) {
+	hosts := servers(t, "web1")
+	text := owned(`
+name: site
+ccm:
+  resources:
+    - exec: ["{{ Data.home }}/count.sh": {command: "sh -c 'echo run >> {{ Data.home }}/count'"}]
+    - file: ["{{ Data.home }}/motd": {content: "hello\n", mode: "0644", owner: "%d", group: "%d", alias: motd}]
+    - exec: [reload: {command: "sh -c 'echo reloaded >> {{ Data.home }}/reloads'", refreshonly: true, subscribe: ["file#motd"]}]
+`)
+	w := watchWorld(t, hosts, text, func(w *world) { w.Options.Watch.Repair = true })
+	require.Len(t, next[events.Watched](t, w).Unsettled, 1, "a command that always runs")
+	home := hosts["web1"].Home
+	edit(t, filepath.Join(home, "motd"), "bye\n")
+	require.Equal(t, "repair", next[events.Drifted](t, w).Mode)
+	repaired := next[events.Repaired](t, w)
+	require.Empty(t, repaired.Error)
+	require.Equal(t, filepath.Join(home, "motd"), repaired.Name)
+	read := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(home, name))
+		require.NoError(t, err)
+		return string(b)
+	}
+	require.Equal(t, "hello\n", read("motd"))
+	require.Equal(t, "reloaded\nreloaded\n", read("reloads"), "once when it was made, and once when it was mended")
+	require.Equal(t, "run\n", read("count"), "what had not drifted is left alone")
+
+	edit(t, filepath.Join(home, "motd"), "bye\n")
+	fight := next[events.Fighting](t, w)
+	require.Equal(t, 2, fight.Times)
+	require.Empty(t, fight.Values[0])
+	require.Contains(t, fight.Values[1], "content: ")
+	w.stop()
+	require.Equal(t, &events.WatchTotals{Hosts: 1, Drifted: 1, Fighting: 1}, w.summary.Watch)
+	require.Zero(t, w.summary.ExitStatus(false))
+	require.Equal(t, "bye\n", read("motd"))
+}
+
+// TestWatchRepairFails has a command that fails until something else is there.
+func TestWatchRepairFails(t *testing.T) {
+	hosts := servers(t, "web1")
+	home := hosts["web1"].Home
+	needed, made := filepath.Join(home, "needed"), filepath.Join(home, "made")
+	require.NoError(t, os.WriteFile(needed, nil, 0o600))
+	w := watchWorld(t, hosts, `
+name: site
+ccm: {resources: [exec: [make: {command: "sh -c 'test -e {{ Data.home }}/needed && touch {{ Data.home }}/made'", creates: "{{ Data.home }}/made"}]]}
+`, func(w *world) {
+		w.Options.Watch.Repair = true
+		w.Options.Watch.Rules.Backoff = []time.Duration{300 * time.Millisecond}
+		w.Options.Watch.Rules.Budget = 1000
+	})
+	next[events.Watched](t, w)
+	require.NoError(t, os.Remove(needed))
+	require.NoError(t, os.Remove(made))
+	for range 3 {
+		r := next[events.Repaired](t, w)
+		require.Contains(t, r.Error, "1")
+		require.NotNil(t, r.Next)
+	}
+	require.NoError(t, os.WriteFile(needed, nil, 0o600))
+	for next[events.Repaired](t, w).Error != "" {
+	}
+	require.FileExists(t, made)
+	w.stop()
+	require.Equal(t, &events.WatchTotals{Hosts: 1}, w.summary.Watch)
+	require.Zero(t, w.summary.ExitStatus(false), "the plays were well")
+}
+
+// wish is a manifest of one file with a text.
+func wish(text string) string {
+	return "name: site\nccm: {resources: [" + owned(strings.Replace(motd, "hello", text, 1)) + "]}"
+}
+
+// asSecond makes a world one of another run, which watches as well.
+func asSecond(w *world) {
+	w.Options.Run = "run2"
+	w.Events = events.NewStream("run2", time.Now, w.Tally, w.recorded, events.NewText(w.text, events.TextOptions{}))
+}
+
+// TestWatchLeavesOtherRunsAlone has another run, which takes the lock of the host, want a file otherwise.
+func TestWatchLeavesOtherRunsAlone(t *testing.T) {
+	hosts := servers(t, "web1")
+	locks := func(w *world) {
+		w.Options.NoLock, w.Options.LockTimeout, w.Options.Watch.Repair = false, time.Minute, true // root's is that of the machine
+	}
+	one := watchWorld(t, hosts, wish("one"), locks)
+	next[events.Watched](t, one)
+	two := watchWorld(t, hosts, wish("two"), func(w *world) {
+		locks(w)
+		asSecond(w)
+	})
+	next[events.Watched](t, two)
+	told := next[events.Drifted](t, one)
+	require.Equal(t, events.ByRun, told.Cause)
+	require.Equal(t, "run2", told.Writer.By)
+	one.stop()
+	two.stop()
+	require.Equal(t, &events.WatchTotals{Hosts: 1, Drifted: 1}, one.summary.Watch)
+	b, err := os.ReadFile(filepath.Join(hosts["web1"].Home, "motd"))
+	require.NoError(t, err)
+	require.Equal(t, "two\n", string(b), "it is not mended")
+}
+
+// TestWatchTwoWishes has two controllers mend the same file, each of which takes what the other one does for
+// drift, since its notes are elsewhere. The first that sees a fight ends it.
+func TestWatchTwoWishes(t *testing.T) {
+	home := t.TempDir()
+	begin := func(text string, with func(*world)) *watchedWorld {
+		hosts := servers(t, "web1")
+		w := watchWorld(t, hosts, strings.ReplaceAll(wish(text), "{{ Data.home }}", home), func(w *world) {
+			w.Options.Watch.Repair, w.Options.Watch.Rules.Budget = true, 1000
+			with(w)
+		})
+		next[events.Watched](t, w)
+		return w
+	}
+	one := begin("one", func(*world) {})
+	two := begin("two", asSecond)
+	told := 0
+	for fights := false; !fights; {
+		select {
+		case e := <-one.told:
+			_, fights = e.(events.Fighting)
+		case e := <-two.told:
+			_, fights = e.(events.Fighting)
+		}
+		told++
+	}
+	one.stop()
+	two.stop()
+	require.Less(t, told, 40, "a repair has a few events")
+	require.Equal(t, 1, one.summary.Watch.Fighting+two.summary.Watch.Fighting, "the other one has what it wants")
+}
+
+// TestWatchMendsFewHosts has all hosts drift at once: no more are mended than a share of them.
+func TestWatchMendsFewHosts(t *testing.T) {
+	var names []string
+	for i := range 10 {
+		names = append(names, fmt.Sprintf("web%d", i))
+	}
+	hosts := servers(t, names...)
+	w := watchWorld(t, hosts, "name: site\nccm: {resources: ["+owned(motd)+"]}", func(w *world) {
+		w.Options.Watch.Repair = true
+		w.Options.Watch.Rules.Fleet = 25
+	})
+	for range hosts {
+		next[events.Watched](t, w)
+	}
+	for _, srv := range hosts {
+		edit(t, filepath.Join(srv.Home, "motd"), "wrong\n")
+	}
+	drifted, repaired := 0, 0
+	for drifted < len(hosts) || repaired < 2 {
+		switch e := (<-w.told).(type) {
+		case events.Drifted:
+			drifted++
+		case events.Repaired:
+			require.Empty(t, e.Error)
+			repaired++
+		case nil:
+			require.Fail(t, "it has ended", "%s", w.text)
+		}
+	}
+	w.stop()
+	require.Equal(t, &events.WatchTotals{Hosts: 10, Drifted: 8}, w.summary.Watch)
+	wrong := 0
+	for _, srv := range hosts {
+		b, err := os.ReadFile(filepath.Join(srv.Home, "motd"))
+		require.NoError(t, err)
+		if string(b) == "wrong\n" {
+			wrong++
+		}
+	}
+	require.Equal(t, 8, wrong)
 }

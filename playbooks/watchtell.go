@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -27,16 +28,11 @@ func (w *watching) entriesOf(c *wire.Catalog) []watchedEntry {
 	if looked.Mode == watch.Repair {
 		looked.Mode = watch.Report
 	}
-	seen := make(map[string]int, len(c.Entries))
-	list := make([]watchedEntry, len(c.Entries))
+	list, refs := make([]watchedEntry, len(c.Entries)), refsOf(c)
 	for i := range c.Entries {
 		e := &c.Entries[i]
-		ref := e.Type + "#" + e.Name
-		if seen[ref]++; seen[ref] > 1 { // in another nested manifest
-			ref += fmt.Sprintf(" (%d)", seen[ref])
-		}
 		list[i] = watchedEntry{
-			kind: e.Type, name: e.Name, alias: e.Alias, ref: ref, rules: rules, sensitive: e.Sensitive,
+			kind: e.Type, name: e.Name, alias: e.Alias, ref: refs[i], rules: rules, sensitive: e.Sensitive,
 			scope: e.Scope != nil, counts: e.Scope == nil && !e.Excluded && !e.Hidden,
 		}
 		if e.Check || e.Monitor {
@@ -46,15 +42,36 @@ func (w *watching) entriesOf(c *wire.Catalog) []watchedEntry {
 	return list
 }
 
+// refsOf are names of the entries of a catalog by which they are known again in another one of the play.
+func refsOf(c *wire.Catalog) []string {
+	seen := make(map[string]int, len(c.Entries))
+	refs := make([]string, len(c.Entries))
+	for i := range c.Entries {
+		ref := c.Entries[i].Type + "#" + c.Entries[i].Name
+		refs[i] = ref
+		if seen[ref]++; seen[ref] > 1 { // in another nested manifest
+			refs[i] = fmt.Sprintf("%s (%d)", ref, seen[ref])
+		}
+	}
+	return refs
+}
+
+// shown is what messages about others call the entry, as [wire.Entry.Ref] has it.
+func (e *watchedEntry) shown() string { return e.kind + "#" + cmp.Or(e.alias, e.name) }
+
 // verdict is a result in the words of the judge. writer is who has changed the resource; nil if that is
-// not known.
-func (e *watchedEntry) verdict(r *wire.Result, writer *wire.Writer) watch.Verdict {
+// not known. It is certain enough what a repair would do if only its own outcome is not known, as that of a
+// command, or if a command would run before it that always would: a repair leaves that alone.
+func (p *watchedPlay) verdict(r *wire.Result, writer *wire.Writer) watch.Verdict {
+	e := &p.entries[r.Index]
 	healthy := !slices.ContainsFunc(r.Health, func(v wire.HealthVerdict) bool { return v.Status != wire.HealthOK })
 	if e.scope && healthy {
 		return watch.Verdict{Status: watch.Stable}
 	}
-	v := watch.Verdict{Status: watch.Stable, Uncertain: r.Uncertain, Message: r.Message, Error: r.Error}
+	uncertain := r.Uncertain && r.Because != e.shown() && !slices.Contains(p.unsettled, r.Because)
+	v := watch.Verdict{Status: watch.Stable, Uncertain: uncertain, Message: r.Message, Error: r.Error}
 	switch {
+	case r.Status == wire.Changed && r.Cause == wire.Notified: // others have drifted, and it follows them
 	case r.Status == wire.Changed:
 		v.Status = watch.Changed
 	case r.Status.HasFailed():

@@ -13,16 +13,21 @@ import (
 type watchCall struct {
 	plays   *plays
 	printer *printer
+	options playbooks.Watch
 }
 
 func watchCommand(pl *plays, p *printer) *cobra.Command {
 	w := &watchCall{plays: pl, printer: p}
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "watch MANIFEST...",
 		Short: "apply manifests, and from then on tell what drifts",
 		Long: `watch applies manifests as any run does, and then keeps one session per host open. The host
 listens to what its resources are about, checks what may have changed, and tells what is not as it
 should be any more. With --check nothing is applied.
+
+What has drifted is told, and with --repair mended: by carrying out its play once more, with
+facts gathered anew, for what has drifted alone. A resource is mended three times in ten minutes at
+most, and two of a hundred hosts in that time; one that somebody else wants otherwise is left alone.
 
 Ctrl-C ends it; nothing stays behind on the hosts.`,
 		Example: `  ccm-push watch -i hosts.yaml site.yaml
@@ -30,6 +35,8 @@ Ctrl-C ends it; nothing stays behind on the hosts.`,
 		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
 	}
+	c.Flags().BoolVar(&w.options.Repair, "repair", false, "mend what has drifted, where the manifest does not say what to do")
+	return c
 }
 
 func (w *watchCall) run(ctx context.Context, paths []string) error {
@@ -37,6 +44,8 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 	switch {
 	case pl.fleet.mode.step:
 		return errors.New("--step asks before something is done, and watch goes on without anybody")
+	case w.options.Repair && pl.fleet.mode.check:
+		return errors.New("--check changes nothing, and --repair does; leave one of them out")
 	case pl.selection.list, pl.fleet.inventory.listHosts:
 		return pl.apply(ctx, w.printer, paths)
 	}
@@ -45,6 +54,6 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	defer r.Dialer.Close()
-	r.Options.Watch = &playbooks.Watch{}
+	r.Options.Watch = &w.options
 	return pl.run(ctx, r, w.printer, header("watch", paths, r.Plays))
 }

@@ -114,6 +114,7 @@ type Result struct {
 	Restart      []json.RawMessage `json:"restart,omitempty" doc:"what has to be restarted before the resource counts"`
 	ErrorKind    string            `json:"error_kind,omitempty" doc:"what sort of failure error is, if that is known" enum:"unknown,forbidden,failed"`
 	Tries        int               `json:"tries,omitempty" doc:"if it took more than one"`
+	Repair       bool              `json:"repair,omitempty" doc:"of a watched host: the play was carried out again for what had drifted"`
 	Left         bool              `json:"left,omitempty" doc:"the resource has left the manifest and is undone"`
 	Cause        Cause             `json:"cause,omitempty" doc:"why it is changed, or would be; not there if it is not known" enum:"intent,drift,notified,undo"`
 

@@ -31,6 +31,9 @@ func (t *Tally) Report(e Event) {
 	case RunStart:
 		t.check, t.selected = e.Check, e.Hosts
 	case Result:
+		if e.Repair { // the run was over before
+			return
+		}
 		t.host(e.Host).add(e, t.check)
 		for _, c := range e.HealthChecks {
 			t.health.add(c.Status)

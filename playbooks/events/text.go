@@ -245,6 +245,12 @@ func (t *Text) hostDone(p *page, e HostDone) {
 
 // result tells of a resource, and remembers what the recap says of it.
 func (t *Text) result(p *page, r Result) {
+	if r.Repair {
+		if t.options.Verbose > 0 {
+			t.results.tell(p, r)
+		}
+		return
+	}
 	t.recap.meet(r.Host)
 	t.recap.restarts.add(r)
 	t.recap.refreshed.add(r, cmp.Or(t.addresses[r.Host], r.Host))

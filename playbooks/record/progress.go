@@ -106,7 +106,7 @@ func (t *tracker) event(e events.Event) {
 	case events.RolloutPlan, events.Gate, events.HostRolling, events.HostRolled:
 		t.rollout(e)
 	case events.Result:
-		if e.Status == events.Failed {
+		if e.Status == events.Failed && !e.Repair {
 			t.trouble[e.Host] = true
 		}
 	case events.Unreachable:

@@ -97,7 +97,9 @@ func (r *Run) Report(e events.Event) {
 		}
 	case events.Result:
 		r.last = e.Time
-		r.result(e)
+		if !e.Repair { // what comes behind the plays is no part of their report
+			r.result(e)
+		}
 	case events.Unreachable:
 		r.last = e.Time
 		r.add(e.Host, outcome{kind: unreachable, play: e.Play, text: e.Error, hint: e.Hint}, "", 0)

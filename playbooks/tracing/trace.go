@@ -61,7 +61,9 @@ func (t *Trace) ReportAll(all []events.Event) {
 				t.since[host] = e.Time
 			}
 		case events.Result:
-			t.result(e, starts[i])
+			if !e.Repair { // its host is done
+				t.result(e, starts[i])
+			}
 		case events.Unreachable:
 			t.reason[e.Host] = "unreachable"
 		case events.HostFailed:

@@ -103,12 +103,19 @@ type Judge struct {
 	hosts  int
 	items  map[Key]*item
 	mended map[string]time.Time // hosts, and when a repair of theirs began last
+	lost   map[string]bool      // hosts that are not watched for now
 }
 
 // NewJudge gives the judge of so many hosts.
 func NewJudge(hosts int) *Judge {
-	return &Judge{hosts: hosts, items: map[Key]*item{}, mended: map[string]time.Time{}}
+	return &Judge{hosts: hosts, items: map[Key]*item{}, mended: map[string]time.Time{}, lost: map[string]bool{}}
 }
+
+// Lost says that a host is not watched for now: it is not mended. Found says that it is again.
+func (j *Judge) Lost(host string) { j.lost[host] = true }
+
+// Found is the contrary of Lost.
+func (j *Judge) Found(host string) { delete(j.lost, host) }
 
 // An item is what is known of a resource that is, or was, not as it shall be.
 type item struct {
@@ -224,6 +231,15 @@ func (j *Judge) outcome(kind Kind, k Key, i *item, v Verdict) Outcome {
 func (j *Judge) Renew(host string, play int) {
 	for k := range j.items {
 		if k.Host == host && k.Play == play {
+			delete(j.items, k)
+		}
+	}
+}
+
+// Keep forgets all resources of a play on a host but some: the others are not in its catalog any more.
+func (j *Judge) Keep(host string, play int, refs map[string]bool) {
+	for k := range j.items {
+		if k.Host == host && k.Play == play && !refs[k.Ref] {
 			delete(j.items, k)
 		}
 	}

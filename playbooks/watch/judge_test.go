@@ -340,3 +340,19 @@ func FuzzParseWindow(f *testing.F) {
 		require.Equal(t, w, again)
 	})
 }
+
+// TestLostHostsAreLeftAlone until they are found, and what has left a catalog is forgotten.
+func TestLostHostsAreLeftAlone(t *testing.T) {
+	j, r := NewJudge(1), repairing()
+	j.Told(start, motd, r, drift("x"), false)
+	j.Lost("web1")
+	require.Zero(t, mend(j, start, ""))
+	j.Found("web1")
+	j.Keep("web1", 2, nil)
+	j.Keep("web2", 1, nil)
+	j.Keep("web1", 1, map[string]bool{motd.Ref: true})
+	require.Equal(t, 1, mend(j, start, ""))
+	j.Keep("web1", 1, map[string]bool{"file#/etc/issue": true})
+	astray, _ := j.Astray()
+	require.Empty(t, astray)
+}

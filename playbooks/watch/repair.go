@@ -25,7 +25,7 @@ func (i *item) mendable() bool {
 func (j *Judge) Due(now time.Time) (repairs []Key, next time.Time, told []Outcome) {
 	var waiting []Key
 	for k, i := range j.items {
-		if i.mendable() {
+		if i.mendable() && !j.lost[k.Host] {
 			waiting = append(waiting, k)
 		}
 	}

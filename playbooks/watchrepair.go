@@ -1,0 +1,183 @@
+package playbooks
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/watch"
+)
+
+// A repair is a play that is carried out again on a host, since some of its resources are not as they
+// shall be. nil is none.
+type repair struct {
+	held []string // resources that are left as they are, as [watchedEntry] has them
+}
+
+// repairPart is the first of the parts of plays, in the sense of [selection], that are repairs: a rollout
+// has fewer.
+const repairPart = 1 << 10
+
+// hold leaves out of a catalog what is to be left as it is.
+func (r *repair) hold(c *catalog.Compiled) {
+	if r == nil {
+		return
+	}
+	for i, ref := range refsOf(&c.Catalog) {
+		if slices.Contains(r.held, ref) {
+			leaveOut(&c.Catalog.Entries[i])
+		}
+	}
+	if c.Catalog.Remember != nil { // what has left the manifest is left to a run
+		c.Catalog.Remember.Whole = false
+	}
+}
+
+// An order has plays of a host repaired.
+type order map[*watchedPlay]*playOrder
+
+// A playOrder says for which resources a play is to be repaired, and which others it must leave alone.
+type playOrder struct {
+	keys []watch.Key
+	held []string
+}
+
+// order has hosts mended as the judge allows, and says when to ask again at the latest; zero is when
+// something has been said.
+func (w *watching) order() (next time.Time) {
+	now := w.fleet.runner.Now()
+	due, next, told := w.judge.Due(now)
+	for _, o := range told {
+		p := w.byName[o.Key.Host].play(o.Key.Play)
+		w.tell(p, p.entry(o.Key.Ref), o)
+	}
+	orders := map[*watchedHost]order{}
+	for _, k := range due {
+		h := w.byName[k.Host]
+		if h.mending {
+			continue // it is asked for again when that has ended
+		}
+		if orders[h] == nil {
+			orders[h] = order{}
+		}
+		p := h.play(k.Play)
+		if orders[h][p] == nil {
+			orders[h][p] = &playOrder{}
+		}
+		orders[h][p].keys = append(orders[h][p].keys, k)
+	}
+	for h, o := range orders {
+		for _, one := range o {
+			w.judge.Begun(now, one.keys)
+		}
+		for p, one := range o {
+			one.held = w.judge.Held(now, h.state.host.Name, p.number+1)
+		}
+		h.mending = true
+		h.orders <- o
+	}
+	return next
+}
+
+// mended takes in how the repair of a host has ended. failed says why resources are not mended.
+func (w *watching) mended(h *watchedHost, o order, failed map[watch.Key]string) {
+	h.mending = false
+	for _, one := range o {
+		for _, k := range one.keys {
+			w.judge.Ended(k, failed[k])
+		}
+	}
+}
+
+// obey repairs plays, and has them watched again, which tells what has come of it. The error is that of a
+// host which is lost.
+func (h *watchedHost) obey(ctx context.Context, o order) error {
+	if err := h.beside(ctx, nil, func() error { return h.enter(ctx) }); err != nil {
+		return err
+	}
+	defer h.leave()
+	failed, again := map[watch.Key]string{}, map[string]bool{} // users whose plays are not watched any more
+	err := h.repairAll(ctx, o, failed, again)
+	h.of.say(ctx, func() { h.of.mended(h, o, failed) })
+	for _, p := range h.plays {
+		if err == nil && again[h.user(p)] {
+			err = h.beside(ctx, p, func() error { return h.stand(ctx, p) })
+		}
+	}
+	return err
+}
+
+// repairAll repairs plays, and says why resources are not mended.
+func (h *watchedHost) repairAll(ctx context.Context, o order, failed map[watch.Key]string, again map[string]bool) error {
+	for _, p := range h.plays {
+		one := o[p]
+		if one == nil {
+			continue
+		}
+		again[h.user(p)] = true
+		results := map[string]string{}
+		var err error
+		lost := h.beside(ctx, p, func() error {
+			if err = h.repair(ctx, p, one.held, results); err != nil {
+				return h.end(ctx, p)
+			}
+			return nil
+		})
+		for _, k := range one.keys {
+			text, told := results[k.Ref]
+			switch {
+			case told:
+				failed[k] = text
+			case err != nil:
+				failed[k] = reason(failure(p.play.Name, k.Host, err))
+			default:
+				failed[k] = "nothing was told of it"
+			}
+		}
+		if lost != nil {
+			return lost
+		}
+	}
+	return nil
+}
+
+// repair carries a play out once more, by a new host program, which gathers the facts anew. results gets
+// what each of its resources came to: "" if that is well.
+func (h *watchedHost) repair(ctx context.Context, p *watchedPlay, held []string, results map[string]string) error {
+	if err := h.end(ctx, p); err != nil {
+		return err
+	}
+	h.repairs++
+	s := *p.selection
+	s.part, s.repair = repairPart+h.repairs, &repair{held: held}
+	var refs []string
+	s.heard = func(_ string, c *wire.Catalog, r *wire.Result) {
+		if len(refs) != len(c.Entries) { // of the last stage
+			refs = refsOf(c)
+		}
+		results[refs[r.Index]] = unmended(r)
+	}
+	h.state.plays = []*selection{&s} // what the others look after is not undone
+	for _, other := range h.plays {
+		if other != p {
+			h.state.plays = append(h.state.plays, other.selection)
+		}
+	}
+	return h.of.fleet.playOn(ctx, &s, h.state)
+}
+
+// unmended is why a resource is not as it shall be after its turn; "" if it is.
+func unmended(r *wire.Result) string {
+	switch {
+	case r.Status.HasFailed():
+		return cmp.Or(r.Error, "it has failed")
+	case r.Status == wire.Skipped && r.Because != "":
+		return r.Message + ": " + r.Because
+	case r.Status == wire.Skipped:
+		return cmp.Or(r.Message, "it was skipped")
+	}
+	return ""
+}
