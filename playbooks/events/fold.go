@@ -229,9 +229,6 @@ func (f *folding) collect(p *page, host string, failed bool) {
 		return
 	}
 	p.b.Reset()
-	if failed && p.adHoc == "" {
-		text = f.brief(host, text)
-	}
 	b, fresh := f.add(host, cmp.Or(f.addresses[host], host), text)
 	b.adHoc = cmp.Or(b.adHoc, p.adHoc)
 	if !fresh || !failed {
@@ -250,20 +247,22 @@ func (f *folding) collect(p *page, host string, failed bool) {
 // wholeOfAlike is how many failures are shown whole that begin alike.
 const wholeOfAlike = 3
 
-// brief is the text of a failure; or its first two lines, with the resource and the error, when
-// several that begin so have been shown. What a command has written may differ from host to host
-// in a time or the number of a process, and then hundreds would tell of one cause.
-func (f *folding) brief(host, text string) string {
+// brief leaves of a command's failure its first two lines, with the resource and the error, when
+// several that begin so have been shown. What it has written may differ from host to host in a
+// time or the number of a process, and then hundreds would tell of one cause.
+func (f *folding) brief(p *page, host string) {
+	text := p.b.String()
 	key := without(text, host, cmp.Or(f.addresses[host], host))
-	if _, known := f.known[key]; known || f.rest == "" {
-		return text
+	if _, known := f.known[key]; known || f.rest == "" || p.adHoc != "" {
+		return
 	}
 	begins, more := firstLines(key, 2)
 	if f.alike[begins]++; f.alike[begins] <= wholeOfAlike || more == 0 {
-		return text
+		return
 	}
 	begins, _ = firstLines(text, 2)
-	return begins + f.rest
+	p.b.Reset()
+	p.b.WriteString(begins + f.rest)
 }
 
 // shift adds the lines of a page further to the right.

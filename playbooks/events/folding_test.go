@@ -218,6 +218,10 @@ to go on: ccm-push resume r1
 `, text)
 	require.Contains(t, folded(foldedFleet(1, 5, fails), events.TextOptions{}), "    (what it has written differs from those above: -v shows it)\n")
 	require.Equal(t, 500, strings.Count(folded(foldedFleet(1, 500, fails), events.TextOptions{Verbose: 1}), "stderr | process"))
+	errors := func(i int, host string) []events.Event {
+		return []events.Event{with(file(host, "/a", events.Failed), func(r *events.Result) { r.Error = fmt.Sprintf("no\nsector %d", i+1000) })}
+	}
+	require.Equal(t, 9, strings.Count(folded(foldedFleet(1, 9, errors), events.TextOptions{}), "sector 100"), "an error is no output")
 }
 
 // TestBatchOfOneHost has nobody to be folded with: what happens on it is told when it does. The

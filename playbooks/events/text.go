@@ -87,6 +87,9 @@ func (t *Text) Report(e Event) {
 	t.tally.Report(e)
 	t.tell(p, e)
 	if host := HostOf(e); t.folding != nil && host != "" && !p.direct {
+		if r, ok := e.(Result); ok && r.Status == Failed && r.Command != nil {
+			t.folding.brief(p, host)
+		}
 		t.folding.collect(p, host, fails(e))
 	}
 	t.out.write([]byte(p.b.String()))
