@@ -38,4 +38,5 @@ func TestDocumentedType(t *testing.T) {
 	out, err = exec.Command(program, "-test.v").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "PASS: TestConverges/a_file_too_many/twice")
+	require.Contains(t, string(out), "PASS: TestConverges/a_file_too_many/watched")
 }
