@@ -183,19 +183,44 @@ func TestFleetWatchTypes(t *testing.T) {
 	slices.Sort(took)
 	t.Logf("from the end of an edit until it is told: median %v, of %d", took[len(took)/2], len(took))
 
-	// What is asked of the host does not lead to more questions.
-	time.Sleep(8 * time.Second)
-	asked := func() string { return f.sh("s001", childTime) }
+	w.requireIdle("s001")
+}
+
+// requireIdle holds that what is asked of a host does not lead to more questions.
+func (w *watcher) requireIdle(host string) {
+	w.Helper()
+	const pause = 8 * time.Second // several times that for settling
+	time.Sleep(pause)
+	asked := func() string { return w.sh(host, childTime) }
 	before := asked()
-	require.NotEmpty(t, before)
-	time.Sleep(8 * time.Second)
-	require.Equal(t, before, asked(), "programs were started although nothing has changed")
-	select {
-	case e := <-w.events:
-		require.Equal(t, "settled", e.Event, "%+v", e)
-	default:
+	require.NotEmpty(w, before)
+	for len(w.events) > 0 {
+		<-w.events
 	}
+	time.Sleep(pause)
+	require.Equal(w, before, asked(), "programs were started although nothing has changed")
+	require.Empty(w, w.events)
 }
 
 // childTime prints, of each host program, how long its children have worked.
 const childTime = `for p in /proc/[0-9]*; do case $(readlink $p/exe) in *ccm*) cut -d" " -f1,16,17 $p/stat;; esac; done`
+
+// TestFleetWatchRPM has a package removed that rpm knows, whose database changes when it is asked, too.
+func TestFleetWatchRPM(t *testing.T) {
+	f := startOther(t, "rpm", "r001")
+	clean := func() { f.sh("r001", "rpm -e --quiet watched-demo 2>/dev/null; rm -rf /tmp/watched") }
+	clean()
+	t.Cleanup(clean)
+	const install = `mkdir -p /tmp/watched && cd /tmp/watched && printf '%s\n' 'Name: watched-demo' 'Version: 1' 'Release: 1' 'Summary: t' 'License: none' 'BuildArch: noarch' '%description' t '%files' >spec &&
+		rpmbuild --quiet -bb --define '_topdir /tmp/watched' --define '_rpmdir /tmp/watched' spec && rpm -i --quiet noarch/*.rpm`
+	f.sh("r001", install)
+	write(t, f.path("watched.yaml"), "- hosts: r001\n  ccm: {resources: [{package: [{watched-demo: {}}]}]}\n")
+	w := f.watch("watched.yaml")
+	began := w.awaitsEvent("watched", func(e watchEvent) bool { return e.Event == "watched" })
+	require.Zero(t, began.Polled)
+	f.sh("r001", "rpm -e watched-demo")
+	w.awaitsEvent("drift", func(e watchEvent) bool { return e.Event == "drift" && !e.Settled })
+	f.sh("r001", "rpm -i --quiet /tmp/watched/noarch/*.rpm")
+	w.awaitsEvent("settled", func(e watchEvent) bool { return e.Event == "drift" && e.Settled })
+	w.requireIdle("r001")
+}

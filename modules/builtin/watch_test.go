@@ -98,7 +98,7 @@ func TestWatch(t *testing.T) {
 
 		{"dpkg", "package", `{"name":"nginx"}`, "usr/bin/apt-get usr/bin/dpkg-query", modules.Sources{Paths: words(dpkg), Trees: words("/var/lib/dpkg/updates /var/lib/dpkg/triggers")}},
 		{"rpm", "package", `{"name":"nginx"}`, "usr/bin/dnf usr/bin/rpm",
-			modules.Sources{Paths: words("/var/lib/rpm/rpmdb.sqlite /var/lib/rpm/rpmdb.sqlite-wal /var/lib/rpm/Packages.db /var/lib/rpm/Packages PATH/dnf")}},
+			modules.Sources{Paths: words("/var/lib/rpm/rpmdb.sqlite /var/lib/rpm/Packages.db /var/lib/rpm/Packages PATH/dnf")}},
 		{"apk", "package", `{"name":"nginx"}`, "sbin/apk", modules.Sources{Paths: words("/etc/apk/world /lib/apk/db/installed /usr/lib/apk/db/installed PATH/apk")}},
 		{"pacman", "package", `{"name":"nginx"}`, "usr/bin/pacman usr/bin/pacman-conf", modules.Sources{Paths: words("/var/lib/pacman/db.lck /etc/pacman.conf PATH/pacman")}},
 		{"no package manager", "package", `{"name":"nginx"}`, "", modules.Sources{Paths: words("PATH/apt-get PATH/dnf5 PATH/dnf PATH/zypper PATH/yum PATH/apk PATH/pacman")}},

@@ -13,10 +13,10 @@ type rpmdb struct{ *access }
 
 func (rpmdb) database() string { return "/var/lib/rpm" }
 
-// changes implements [changer]: the files of sqlite, ndb and Berkeley DB. Those beside them change
-// when they are read, too.
+// changes implements [changer]: the files of sqlite, ndb and Berkeley DB. Those beside them change when
+// they are read, too, such as the log of sqlite, which is empty once a transaction has ended.
 func (d rpmdb) changes() modules.Sources {
-	return d.told("/var/lib/rpm/rpmdb.sqlite", "/var/lib/rpm/rpmdb.sqlite-wal", "/var/lib/rpm/Packages.db", "/var/lib/rpm/Packages")
+	return d.told("/var/lib/rpm/rpmdb.sqlite", "/var/lib/rpm/Packages.db", "/var/lib/rpm/Packages")
 }
 
 // release implements [changer]: what is locked is refused by the managers themselves.
