@@ -113,8 +113,8 @@ func (p *plays) apply(ctx context.Context, out *printer, paths []string) error {
 }
 
 // run runs plays, prints what happens, and records it.
-func (p *plays) run(ctx context.Context, r *playbooks.Runner, out *printer, h record.Header) error {
-	to := []events.Reporter{out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand, Recorded: !p.fleet.record.none, Again: withheld(p.fleet.given())})}
+func (p *plays) run(ctx context.Context, r *playbooks.Runner, out *printer, h record.Header, to ...events.Reporter) error {
+	to = slices.Insert(to, 0, out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand, Recorded: !p.fleet.record.none, Again: withheld(p.fleet.given())}))
 	if err := p.fleet.takesBack(r.Plays); err != nil {
 		return err
 	}

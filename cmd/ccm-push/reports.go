@@ -37,7 +37,7 @@ func (f *reportFlags) register(set *pflag.FlagSet) {
 
 // forRuns reports flags for a command that is no run.
 func (f *reportFlags) forRuns(cmd *cobra.Command) error {
-	if !cmd.HasParent() || slices.Contains([]string{"resume", "undo", "check-health", "report"}, cmd.Name()) {
+	if !cmd.HasParent() || slices.Contains([]string{"resume", "undo", "check-health", "report", "watch"}, cmd.Name()) {
 		return nil
 	}
 	if f.any() {

@@ -14,6 +14,7 @@ type watchCall struct {
 	plays   *plays
 	printer *printer
 	options playbooks.Watch
+	tell    watchTellFlags
 }
 
 func watchCommand(pl *plays, p *printer) *cobra.Command {
@@ -36,6 +37,7 @@ Ctrl-C ends it; nothing stays behind on the hosts.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
 	}
 	c.Flags().BoolVar(&w.options.Repair, "repair", false, "mend what has drifted, where the manifest does not say what to do")
+	w.tell.register(c.Flags())
 	return c
 }
 
@@ -55,5 +57,10 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 	}
 	defer r.Dialer.Close()
 	r.Options.Watch = &w.options
-	return pl.run(ctx, r, w.printer, header("watch", paths, r.Plays))
+	to, end, err := w.tell.reporters(ctx, pl.fleet.app)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return pl.run(ctx, r, w.printer, header("watch", paths, r.Plays), to...)
 }

@@ -58,10 +58,19 @@ var labelText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 // family writes a gauge: of what is over there are no counters.
 func (m *metrics) family(name, help string, samples ...sample) {
+	m.typed("gauge", name, help, samples...)
+}
+
+// counter writes what only grows while the program runs.
+func (m *metrics) counter(name, help string, samples ...sample) {
+	m.typed("counter", name, help, samples...)
+}
+
+func (m *metrics) typed(kind, name, help string, samples ...sample) {
 	if len(samples) == 0 {
 		return
 	}
-	m.print("# HELP %s %s\n# TYPE %s gauge\n", name, help, name)
+	m.print("# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 	for _, s := range samples {
 		m.print("%s %s\n", s.series(name), strconv.FormatFloat(s.value, 'f', -1, 64))
 	}

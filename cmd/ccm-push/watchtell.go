@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/report"
+	"github.com/ccm-push/ccm-push/playbooks/tell"
+)
+
+// watchTellFlags say who else is told what becomes of watched hosts.
+type watchTellFlags struct {
+	hooks  []string
+	listen string
+}
+
+func (f *watchTellFlags) register(set *pflag.FlagSet) {
+	set.StringArrayVar(&f.hooks, "on-drift", nil, "start this `command` with each event on its standard input, as JSON: drift and its end, repairs, fights, hosts that are lost and back")
+	set.StringVar(&f.listen, "listen", "", "serve Prometheus metrics at http://`address`/metrics: PORT, which is 127.0.0.1:PORT, or a whole address")
+}
+
+// reporters are what tells them; they are closed when the run has ended. What fails then is a warning.
+func (f *watchTellFlags) reporters(ctx context.Context, a *app) (to []events.Reporter, closeAll func(), err error) {
+	var open []func() error
+	closeAll = func() {
+		for _, one := range open {
+			if err := one(); err != nil {
+				a.warn(err.Error())
+			}
+		}
+	}
+	state := report.NewWatch(version, time.Now)
+	to = append(to, state)
+	for _, command := range f.hooks {
+		hook, err := tell.NewHook(command, a.warn)
+		if err != nil {
+			closeAll()
+			return nil, nil, fmt.Errorf("--on-drift: %w", err)
+		}
+		hook.Start(ctx)
+		to, open = append(to, hook), append(open, hook.Close)
+	}
+	if f.listen != "" {
+		listener, err := tell.Listen(ctx, f.listen, state.Metrics)
+		if err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+		a.say("metrics: http://" + listener.Address() + "/metrics")
+		open = append(open, listener.Close)
+	}
+	manager, err := tell.NewManager(a.getenv, os.Getpid(), state)
+	switch {
+	case err != nil:
+		a.warn("the service manager is told nothing: " + err.Error())
+	case manager != nil:
+		stopped, end := a.untilStop(ctx)
+		manager.Start(stopped)
+		to, open = append(to, manager), append(open, func() error {
+			end()
+			return manager.Close()
+		})
+	}
+	return to, closeAll, nil
+}
