@@ -57,7 +57,13 @@ func (e *Expr) syntaxFault(msg string) *diag.Fault {
 	return diag.Faultf("%s in the expression %q", msg, e.snippet()).WithHint("%s", diag.JinjaHint(e.source))
 }
 
+// todoText finds what a todo says.
+var todoText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`todo\(\s*['"]([^'"]*)['"]\s*\)`) })
+
 func (e *Expr) unknownName(name string) *diag.Fault {
+	if m := todoText().FindStringSubmatch(e.source); name == "todo" && m != nil {
+		return diag.Todo(m[1])
+	}
 	if f := diag.RefusedFunction(name); f != nil {
 		return f
 	}

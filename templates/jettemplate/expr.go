@@ -175,7 +175,13 @@ func (w *rewriter) call(n *jet.CallExprNode) jet.Expression {
 		}
 	}
 	if !isFunction(callee.Ident) && !(callee.Ident == "write" && w.loader.scaffold != nil) {
-		w.fail(callee, noFunction(callee.Ident))
+		fault := noFunction(callee.Ident)
+		if callee.Ident == "todo" && len(n.Exprs) == 1 {
+			if why, ok := n.Exprs[0].(*jet.StringNode); ok {
+				fault = diag.Todo(why.Text)
+			}
+		}
+		w.fail(callee, fault)
 		return n
 	}
 	name := &jet.StringNode{NodeBase: base(n, jet.NodeString), Text: callee.Ident}

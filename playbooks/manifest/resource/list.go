@@ -24,6 +24,7 @@ func (rd *Reader) List(ctx context.Context, list *yamlpos.Node) []*manifest.Reso
 		}
 		only, misplaced := rd.onlyType(item)
 		switch {
+		case rd.todo(item):
 		case isBlock(item):
 			all = append(all, rd.block(ctx, item)...)
 		case len(misplaced) > 0:
@@ -42,6 +43,15 @@ func (rd *Reader) List(ctx context.Context, list *yamlpos.Node) []*manifest.Reso
 		}
 	}
 	return all
+}
+
+// todo reports an item that stands for resources that are still to be written.
+func (rd *Reader) todo(item *yamlpos.Node) bool {
+	if item.Kind != yamlpos.Map || len(item.Pairs) != 1 || item.Pairs[0].Key.Text != "todo" {
+		return false
+	}
+	rd.Report.Add(item.Errorf("write resources in its place, or take it out", "still to be done: %s", item.Pairs[0].Value.Text))
+	return true
 }
 
 // ofType reads the resources of one type.

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible"
+)
+
+func fromAnsibleCommand(types modules.Registry, p *printer) *cobra.Command {
+	var out, report string
+	c := &cobra.Command{
+		Use:   "from-ansible PLAYBOOK|ROLE|FOLDER",
+		Short: "carry playbooks and roles of Ansible over into manifests",
+		Long: `from-ansible reads a playbook, a role, or a folder with playbooks and roles, and writes
+manifests, data and templates that do the same. Nothing is guessed and nothing is dropped:
+what has no counterpart stands in what is written as a todo, at its place, with what was
+there as a comment, and validate fails there. It is listed with file and line, and so is
+what does not do exactly the same.
+
+Nothing of Ansible is run, no host is asked, and nothing that exists is written over. What
+becomes of each module and keyword is told in docs/from-ansible.md.`,
+		Example: `  ccm-push from-ansible site.yml --out manifests --report report.md
+  ccm-push from-ansible roles/nginx`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := p.textOnly("from-ansible"); err != nil {
+				return err
+			}
+			done, err := fromansible.Convert(args[0], fromansible.Options{Types: types})
+			if err != nil {
+				return err
+			}
+			if err := writeConversion(out, done.Files); err != nil {
+				return err
+			}
+			if report != "" {
+				if err := writeNew(report, fromansible.File{Content: []byte(done.Report.Markdown(filepath.Base(args[0]) + ", carried over")), Mode: 0o644}); err != nil {
+					return err
+				}
+			}
+			return p.print(done.Report.Summary())
+		},
+	}
+	c.Flags().StringVar(&out, "out", "manifests", "the folder that is written")
+	c.Flags().StringVar(&report, "report", "", "write what became of each task to this file, as Markdown")
+	return c
+}
+
+// writeConversion writes files into a folder, unless one of them is there.
+func writeConversion(folder string, files map[string]fromansible.File) error {
+	for name := range files {
+		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
+			return fmt.Errorf("%s is there already: give another folder with --out", filepath.Join(folder, name))
+		}
+	}
+	var errs error
+	for name, f := range files {
+		errs = errors.Join(errs, writeNew(filepath.Join(folder, name), f))
+	}
+	return errs
+}
+
+func writeNew(path string, f fromansible.File) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.Mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(f.Content)
+	return errors.Join(err, file.Close())
+}

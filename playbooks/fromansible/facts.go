@@ -1,0 +1,276 @@
+package fromansible
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+)
+
+// A setFact is what tasks with set_fact make of a variable.
+type setFact struct {
+	given []assignment
+	why   string // it cannot be carried over
+	data  bool   // it is data of the role; otherwise its expression stands in its place
+}
+
+type assignment struct {
+	value *j2.Expr
+	when  *j2.Expr // nil without one
+}
+
+// A setVar is a variable of set_fact that becomes data.
+type setVar struct {
+	name  string
+	value *j2.Expr
+}
+
+// statAsked finds what is asked of results of stat.
+var statAsked = regexp.MustCompile(`(\w+)\.stat\.(\w+)`)
+
+// survey reads over all tasks of a role before any of them is converted: what they set, and
+// what is asked of results.
+func (c *converter) survey(r *role) {
+	registers := map[string]bool{}
+	filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		ending := filepath.Ext(path)
+		if ending != ".yml" && ending != ".yaml" && ending != ".j2" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || len(text) > maxFile {
+			return nil
+		}
+		for _, m := range statAsked.FindAllStringSubmatch(string(text), -1) {
+			if !slices.Contains(r.asked[m[1]], m[2]) {
+				r.asked[m[1]] = append(r.asked[m[1]], m[2])
+			}
+		}
+		if ending == ".j2" || !strings.Contains(path, "tasks") && !strings.Contains(path, "handlers") && r.name != "" {
+			return nil
+		}
+		if n, err := c.readYAML(path); err == nil && n != nil {
+			r.surveyTasks(n, nil, registers, false)
+		}
+		return nil
+	})
+	for _, name := range sortedKeys(r.facts) {
+		r.settle(name, registers)
+	}
+}
+
+// surveyTasks finds set_fact and register in tasks; when are the conditions of blocks around.
+func (r *role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]bool, vars bool) {
+	for _, task := range items(n) {
+		if task.Kind != yaml.MappingNode {
+			continue
+		}
+		for _, part := range []string{"tasks", "pre_tasks", "post_tasks", "handlers"} {
+			r.surveyTasks(get(task, part), when, registers, vars)
+		}
+		conditions := slices.Clone(when)
+		broken := vars || get(task, "vars") != nil
+		for _, one := range items(get(task, "when")) {
+			e, err := j2.ParseExpr(one.Value)
+			if err != nil {
+				broken = true
+				continue
+			}
+			conditions = append(conditions, e)
+		}
+		for _, part := range []string{"block", "rescue", "always"} {
+			r.surveyTasks(get(task, part), conditions, registers, broken)
+		}
+		if name := get(task, "register"); name != nil {
+			registers[name.Value] = true
+		}
+		facts := get(task, "set_fact")
+		if facts == nil {
+			facts = get(task, "ansible.builtin.set_fact")
+		}
+		if facts == nil {
+			continue
+		}
+		if facts.Kind == yaml.ScalarNode {
+			facts = keyValues(facts)
+		}
+		looped := get(task, "loop") != nil || get(task, "delegate_to") != nil || get(task, "run_once") != nil
+		for i := 0; i+1 < len(task.Content); i += 2 {
+			looped = looped || strings.HasPrefix(task.Content[i].Value, "with_")
+		}
+		for i := 0; i+1 < len(facts.Content); i += 2 {
+			name := facts.Content[i].Value
+			if name == "cacheable" {
+				continue
+			}
+			f := r.facts[name]
+			if f == nil {
+				f = &setFact{}
+				r.facts[name] = f
+			}
+			value, err := exprOf(facts.Content[i+1])
+			switch {
+			case err != nil:
+				f.why = err.Error()
+			case looped:
+				f.why = "set_fact in a loop or for other hosts"
+			case broken:
+				f.why = "set_fact with variables of its own"
+			}
+			a := assignment{value: value}
+			for _, e := range conditions {
+				if a.when == nil {
+					a.when = e
+				} else {
+					a.when = &j2.Expr{Op: j2.Binary, Text: "and", Args: []*j2.Expr{a.when, e}}
+				}
+			}
+			f.given = append(f.given, a)
+		}
+	}
+}
+
+// settle decides what becomes of a variable that tasks set: the last assignment whose
+// conditions are true counts, and before all of them what defaults or vars say.
+func (r *role) settle(name string, registers map[string]bool) {
+	f := r.facts[name]
+	if f.why != "" {
+		return
+	}
+	var value *j2.Expr
+	if n := r.data[name]; n != nil {
+		var err error
+		if value, err = exprOf(n); err != nil {
+			f.why = err.Error()
+			return
+		}
+	}
+	mentions := func(e *j2.Expr, is func(string) bool) (found bool) {
+		e.Walk(func(x *j2.Expr) bool {
+			found = found || x.Op == j2.Name && is(x.Text)
+			return true
+		})
+		return found
+	}
+	before := value
+	for i, a := range f.given {
+		own := func(s string) bool { return s == name }
+		if mentions(a.value, own) || mentions(a.when, own) {
+			if i > 0 || before == nil {
+				f.why = "set_fact of a variable that is made of itself"
+				return
+			}
+			replace := func(e *j2.Expr) *j2.Expr {
+				return e.Map(func(x *j2.Expr) *j2.Expr {
+					if x.Op == j2.Name && x.Text == name {
+						return before
+					}
+					return x
+				})
+			}
+			a.value, a.when = replace(a.value), replace(a.when)
+		}
+		switch {
+		case a.when == nil && i > 0:
+			f.why = "set_fact of a variable that was set before"
+			return
+		case a.when == nil:
+			value = a.value
+		case value == nil && i == len(f.given)-1 && len(f.given) == 1:
+			f.why = "set_fact with when, of a variable without a default"
+			return
+		case value == nil:
+			value = &j2.Expr{Op: j2.Cond, Args: []*j2.Expr{a.when, a.value, {Op: j2.Literal}}}
+		default:
+			value = &j2.Expr{Op: j2.Cond, Args: []*j2.Expr{a.when, a.value, value}}
+		}
+	}
+	if mentions(value, func(s string) bool { return s == "item" }) {
+		f.why = "set_fact of an element of a loop"
+		return
+	}
+	depends := func(s string) bool {
+		other := r.facts[s]
+		return registers[s] || other != nil && s != name && !other.data
+	}
+	if f.data = !mentions(value, depends); f.data {
+		r.setVars = append(r.setVars, setVar{name, value})
+		return
+	}
+	r.values[name] = value
+}
+
+// writeSetVars writes the variables of set_fact that do not depend on results as data.
+func (c *converter) writeSetVars(r *role) {
+	if len(r.setVars) == 0 {
+		return
+	}
+	w := &writer{scope: &scope{names: map[string]binding{}, files: c}}
+	out := &yaml.Node{Kind: yaml.MappingNode}
+	for _, v := range r.setVars {
+		f := r.facts[v.name]
+		n, err := w.dataOf(v.value)
+		if err != nil {
+			n = textNode("{{ todo(" + quoteText(err.Error()) + ") }}")
+			f.why = err.Error()
+		}
+		out.Content = append(out.Content, textNode(v.name), n)
+	}
+	path := strings.TrimPrefix(r.out+"/facts.yaml", "/")
+	c.out.Files[path] = File{append([]byte("# What tasks of the role set with set_fact.\n"), encode(out)...), 0o644}
+	r.varsFile = append(r.varsFile, path)
+}
+
+// dataOf writes an expression as a value of data: as YAML as far as it is literal.
+func (w *writer) dataOf(e *j2.Expr) (*yaml.Node, error) {
+	switch e.Op {
+	case j2.List:
+		out := listNode()
+		for _, arg := range e.Args {
+			n, err := w.dataOf(arg)
+			if err != nil {
+				return nil, err
+			}
+			out.Content = append(out.Content, n)
+		}
+		return out, nil
+	case j2.Literal:
+		if s, isText := e.Lit.(string); isText {
+			return textNode(escape(s)), nil
+		}
+		t := w.literal(e.Lit)
+		n := &yaml.Node{Kind: yaml.ScalarNode, Value: t.text}
+		if e.Lit == nil {
+			n.Value = "null"
+		}
+		return n, nil
+	}
+	t, err := w.write(e)
+	return textNode("{{ " + t.text + " }}"), err
+}
+
+// readAll is the text of all tasks of a role, or of the file of a play.
+func readAll(r *role, file string) string {
+	var b strings.Builder
+	if r.name == "" {
+		text, _ := os.ReadFile(file)
+		return string(text)
+	}
+	filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && (strings.HasSuffix(path, ".yml") || strings.HasSuffix(path, ".yaml")) {
+			text, _ := os.ReadFile(path)
+			b.Write(text)
+		}
+		return nil
+	})
+	return b.String() + " "
+}

@@ -1,0 +1,460 @@
+package fromansible
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+)
+
+// putAttributes writes owner, group, mode and the like.
+func (t *task) putAttributes(e *entry) {
+	for _, name := range []string{"owner", "group"} {
+		t.put(e, name, t.arg(name))
+	}
+	t.putMode(e, t.arg("mode"))
+	if n := t.arg("validate"); n != nil {
+		t.put(e, "validate", n)
+	}
+	if n := t.arg("backup"); n != nil && e.typ == "file" {
+		if b, ok := boolOf(n); !ok || b {
+			t.putBool(e, "backup", n)
+		}
+	}
+}
+
+var octal = regexp.MustCompile(`^0?o?[0-7]{3,4}$`)
+
+func (t *task) putMode(e *entry, n *yaml.Node) {
+	switch {
+	case n == nil:
+	case hasJinja(n):
+		t.put(e, "mode", n)
+	case n.Value == "preserve":
+		t.problem("mode: preserve: write the mode")
+	case n.ShortTag() == "!!int" && n.Style == 0 && !strings.HasPrefix(n.Value, "0"):
+		t.problem("mode: %s, which Ansible takes for a decimal number", n.Value)
+	case octal.MatchString(n.Value):
+		digits := strings.TrimLeft(strings.TrimPrefix(n.Value, "0o"), "0")
+		e.setText("mode", "0"+strings.Repeat("0", max(0, 3-len(digits)))+digits)
+	default:
+		e.setText("mode", n.Value)
+	}
+}
+
+// place is the path of a file, without a slash behind it.
+func (t *task) place(n *yaml.Node) string {
+	if n == nil {
+		t.problem("%s without a path", t.module)
+		return ""
+	}
+	text := t.text(n)
+	if len(text) > 1 {
+		text = strings.TrimRight(text, "/")
+	}
+	if strings.HasPrefix(text, "~") {
+		t.problem("a path in a home: %s", text)
+	}
+	if !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "{{") {
+		t.problem("a path that is not absolute: %s", text)
+	}
+	return text
+}
+
+// into is the path of a file that is put somewhere: a directory if that ends in a slash.
+func (t *task) into(n, src *yaml.Node) string {
+	text := t.place(n)
+	if n != nil && strings.HasSuffix(n.Value, "/") && src != nil {
+		text += "/" + strings.TrimSuffix(path.Base(t.text(src)), ".j2")
+	}
+	return text
+}
+
+func fileTask(t *task, r row) {
+	t.checkArgs(r)
+	name := t.place(t.arg("path", "dest", "name"))
+	state := t.arg("state")
+	e := &entry{typ: "file", name: name}
+	how := "file"
+	if state != nil {
+		how = state.Value
+	}
+	if hasJinja(state) {
+		t.fileState(e, state)
+		t.putAttributes(e)
+		t.write(e)
+		return
+	}
+	recurse, _ := boolOf(t.arg("recurse"))
+	switch how {
+	case "directory":
+		e.setText("ensure", "directory")
+		t.putAttributes(e)
+		if recurse && len(e.props) > 1 {
+			e.set("recurse", boolNode(true))
+			if mode := e.get("mode"); mode != nil && octal.MatchString(mode.Value) {
+				t.problem("recurse with a mode in octal, which files get too: write mode and file_mode")
+			}
+		}
+	case "absent":
+		e.setText("ensure", "absent")
+		e.set("force", boolNode(true))
+	case "link":
+		e.typ = "link"
+		src := t.arg("src")
+		if src == nil {
+			t.problem("a link without src")
+		}
+		e.setText("target", t.text(src))
+		t.putBool(e, "force", t.arg("force"))
+		for _, key := range []string{"owner", "group", "mode"} {
+			if t.arg(key) != nil {
+				t.note("%s of a link is not set", key)
+			}
+		}
+	case "touch":
+		t.putAttributes(e)
+		t.note("state: touch; times are not set, so it is no change in each run")
+	case "file":
+		t.putAttributes(e)
+		t.note("state: file; one that is missing is made, where Ansible fails")
+	default:
+		t.problem("the state %s of a file", how)
+	}
+	t.write(e)
+}
+
+// fileState writes a state that is chosen by a condition.
+func (t *task) fileState(e *entry, n *yaml.Node) {
+	text := t.oneOf(n, map[string]string{"directory": "directory", "absent": "absent", "file": "present", "touch": "present", "link": ""})
+	e.setText("ensure", text)
+	e.set("force", boolNode(true))
+}
+
+func copyTask(t *task, r row) {
+	t.checkArgs(r)
+	src, content := t.arg("src"), t.args["content"]
+	e := &entry{typ: "file"}
+	switch {
+	case content != nil:
+		e.name = t.place(t.arg("dest"))
+		if content.Kind != yaml.ScalarNode {
+			t.problem("a content that is no text")
+			break
+		}
+		if x := soleExpr(content); x != nil {
+			v, err := t.w.write(x)
+			t.fail(err)
+			if v.kind == mapKind || v.kind == listKind {
+				t.problem("a content that is a list or a map")
+			}
+		}
+		e.set("content", textNode(t.text(content)))
+	case src == nil:
+		t.problem("copy without src and content")
+		return
+	default:
+		e.name = t.into(t.arg("dest"), src)
+		if !t.source(e, src) {
+			return
+		}
+	}
+	t.putAttributes(e)
+	t.write(e)
+}
+
+// source writes a file of the role as the source of an entry.
+func (t *task) source(e *entry, src *yaml.Node) bool {
+	text := t.text(src)
+	if hasJinja(src) {
+		e.setText("source", t.sourceText(src, text))
+		return len(t.problems) == 0
+	}
+	if dir := filepath.Join(t.c.role.dir, "files", src.Value); isFolder(dir) {
+		return t.tree(e, dir, src.Value)
+	}
+	found, err := t.c.localFile("files", src.Value)
+	t.fail(err)
+	e.setText("source", found)
+	return err == nil
+}
+
+// sourceText is the path of a source that is an expression: the files it may lead to are copied.
+func (t *task) sourceText(src *yaml.Node, text string) string {
+	e := soleExpr(src)
+	if e != nil && e.Op == j2.Name {
+		if b, ok := t.scope.find(e.Text); ok && t.loopKey() == "with_fileglob" && b.text == "Item" {
+			return text // a path already
+		}
+	}
+	if strings.HasPrefix(text, "/") || strings.Contains(src.Value, "playbook_dir") || strings.Contains(src.Value, "role_path") || e != nil && e.Op == j2.Name && !strings.HasPrefix(text, "{{ Item") {
+		t.problem("a source that is an expression: %s", shortened(src.Value))
+		return text
+	}
+	dir := filepath.Join(t.c.role.dir, "files")
+	if !isFolder(dir) {
+		t.problem("a source that is an expression, without a folder files")
+		return text
+	}
+	if !t.c.role.files {
+		t.c.copyTree(dir, strings.TrimPrefix(t.c.role.out+"/files", "/"))
+		t.c.role.files = true
+	}
+	return "files/" + strings.TrimPrefix(text, "files/")
+}
+
+// tree writes a folder of the role.
+func (t *task) tree(e *entry, dir, src string) bool {
+	found := false
+	filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil && info.Mode().IsRegular() {
+			text, err := os.ReadFile(path)
+			found = found || err != nil || strings.Contains(string(text), "[[")
+		}
+		return nil
+	})
+	switch {
+	case found:
+		t.problem("a folder with [[ in one of its files, which scaffold takes for a template")
+		return false
+	case t.arg("mode") != nil:
+		t.problem("a folder with a mode: its files have those that they have in the play")
+		return false
+	}
+	e.typ = "scaffold"
+	if !strings.HasSuffix(src, "/") {
+		e.name += "/" + path.Base(src)
+	}
+	rel, _ := filepath.Rel(t.c.role.dir, dir)
+	t.c.copyTree(dir, strings.TrimPrefix(t.c.role.out+"/"+filepath.ToSlash(rel), "/"))
+	e.setText("source", filepath.ToSlash(rel))
+	return true
+}
+
+func templateTask(t *task, r row) {
+	t.checkArgs(r)
+	src := t.arg("src")
+	if src == nil {
+		t.problem("template without src")
+		return
+	}
+	name := src.Value
+	if hasJinja(src) {
+		text, err := t.w.parts(src.Value)
+		t.fail(err)
+		name = ""
+		for _, p := range text {
+			literal := p.text
+			if p.term != nil {
+				s, ok := literalOf(p.term.text)
+				if !ok {
+					t.problem("a template whose name is an expression: %s", shortened(src.Value))
+					return
+				}
+				literal = s
+			}
+			name += literal
+		}
+	}
+	e := &entry{typ: "file", name: t.into(t.arg("dest"), textNode(name))}
+	strip, _ := boolOf(t.arg("lstrip_blocks"))
+	trim, given := boolOf(t.arg("trim_blocks"))
+	found, err := t.c.templateWith(name, t.scope, j2.Options{StripIndent: strip, KeepLineBreaks: given && !trim})
+	t.fail(err)
+	e.setText("content", "{{ jet('"+found+"') }}")
+	t.putAttributes(e)
+	t.write(e)
+}
+
+// literalOf is the text of a literal of an expression.
+func literalOf(text string) (string, bool) {
+	if len(text) >= 2 && text[0] == '\'' && strings.IndexByte(text[1:], '\'') == len(text)-2 {
+		return text[1 : len(text)-1], true
+	}
+	s, err := strconv.Unquote(text)
+	return s, err == nil
+}
+
+// lineName is what a line is called: its file, or what tells the lines of a loop apart.
+func (t *task) lineName(e *entry, path string, apart *yaml.Node) {
+	e.name = path
+	if !t.isLoop() || strings.Contains(path, "Item") {
+		return
+	}
+	e.name = ""
+	if apart != nil {
+		e.name = path + ": " + t.text(apart)
+	}
+	e.setText("path", path)
+}
+
+func lineTask(t *task, r row) {
+	t.checkArgs(r)
+	e := &entry{typ: "line"}
+	pattern := t.arg("regexp", "regex")
+	line := t.arg("line", "value")
+	apart := line
+	if apart == nil {
+		apart = pattern
+	}
+	t.lineName(e, t.place(t.arg("path", "dest", "destfile", "name")), apart)
+	state := t.oneOf(t.arg("state"), map[string]string{"present": "present", "absent": "absent"})
+	if state == "absent" {
+		e.setText("ensure", "absent")
+	} else if state != "" && state != "present" {
+		e.setText("ensure", state)
+	}
+	t.putPattern(e, "regexp", pattern)
+	t.put(e, "line", line)
+	if state != "absent" {
+		t.places(e)
+		t.creates(e)
+	}
+	t.putAttributes(e)
+	t.write(e)
+}
+
+// putPattern writes a regular expression of Python, if it means the same in Go.
+func (t *task) putPattern(e *entry, property string, n *yaml.Node) {
+	if n == nil {
+		return
+	}
+	if !hasJinja(n) {
+		if _, err := regexp.Compile(n.Value); err != nil {
+			t.problem("the regular expression %s", n.Value)
+			return
+		}
+	}
+	t.put(e, property, n)
+}
+
+// places writes where a new line stands.
+func (t *task) places(e *entry) {
+	after, before := t.arg("insertafter"), t.arg("insertbefore")
+	if after != nil && after.Value != "EOF" {
+		t.putPattern(e, "after", after)
+	}
+	if before != nil {
+		t.putPattern(e, "before", before)
+	}
+}
+
+func (t *task) creates(e *entry) {
+	if n := t.arg("create"); n != nil {
+		if b, ok := boolOf(n); !ok || b {
+			t.putBool(e, "create", n)
+		}
+	}
+	if e.get("create") == nil {
+		for _, key := range []string{"owner", "group", "mode"} {
+			if t.arg(key) != nil {
+				t.note("%s of a file that is there is not changed by a line", key)
+				delete(t.args, key)
+			}
+		}
+	}
+}
+
+func blockTask(t *task, r row) {
+	t.checkArgs(r)
+	e := &entry{typ: "line"}
+	path := t.place(t.arg("path", "dest", "destfile", "name"))
+	marker := t.arg("marker")
+	t.lineName(e, path, marker)
+	content := t.arg("block", "content")
+	state := t.oneOf(t.arg("state"), map[string]string{"present": "present", "absent": "absent"})
+	if content == nil || state == "absent" {
+		e.setText("ensure", "absent")
+	}
+	if content != nil {
+		if content.Kind != yaml.ScalarNode {
+			t.problem("a block that is no text")
+			return
+		}
+		e.set("block", textNode(t.text(content)))
+	} else {
+		e.setText("block", "x")
+	}
+	if marker != nil {
+		t.put(e, "marker", marker)
+		if !strings.Contains(marker.Value, "{mark}") {
+			t.problem("a marker without {mark}")
+		}
+	} else {
+		e.setText("marker", "# {mark} ANSIBLE MANAGED BLOCK")
+	}
+	if e.get("ensure") == nil {
+		t.places(e)
+		t.creates(e)
+	}
+	t.putAttributes(e)
+	t.write(e)
+}
+
+func downloadTask(t *task, r row) {
+	t.checkArgs(r)
+	url := t.arg("url")
+	if url == nil {
+		t.problem("get_url without url")
+		return
+	}
+	e := &entry{typ: "file", name: t.place(t.arg("dest"))}
+	if dest := t.arg("dest"); dest != nil && strings.HasSuffix(dest.Value, "/") {
+		e.name += "/" + path.Base(t.text(url))
+	}
+	e.setText("source", t.text(url))
+	sum := t.arg("checksum", "sha256sum")
+	switch {
+	case sum == nil:
+		if strings.HasPrefix(url.Value, "http://") {
+			t.problem("a download over http without a checksum")
+		}
+		e.setText("checksum", "none")
+		t.note("get_url without a checksum; it is downloaded in each run, and where it differs it is replaced")
+	case strings.HasPrefix(sum.Value, "sha256:") && !strings.Contains(sum.Value, "http"):
+		t.put(e, "checksum", sum)
+	case t.args["sha256sum"] != nil:
+		t.put(e, "checksum", sum)
+	default:
+		t.problem("a checksum that is no SHA-256: %s", shortened(sum.Value))
+	}
+	t.putAttributes(e)
+	t.write(e)
+}
+
+func archiveTask(t *task, r row) {
+	t.checkArgs(r)
+	src, dest := t.arg("src"), t.arg("dest")
+	if src == nil || dest == nil {
+		t.problem("unarchive without src and dest")
+		return
+	}
+	url := t.text(src)
+	creates := t.arg("creates")
+	switch {
+	case !strings.Contains(url, "://") && !strings.HasPrefix(url, "{{ Data."):
+		t.problem("an archive that is not behind a URL")
+		return
+	case !strings.Contains(url, "://"):
+		t.problem("an archive whose URL is a variable: its name says what it is")
+		return
+	case creates == nil:
+		t.problem("unarchive without creates: what says that it has been unpacked?")
+		return
+	}
+	e := &entry{typ: "archive", name: "/var/cache/" + path.Base(url)}
+	if strings.Contains(path.Base(url), "}}") && !strings.Contains(path.Base(url), "{{") {
+		t.problem("an archive whose name is not known")
+	}
+	e.setText("url", url)
+	e.setText("extract_parent", t.place(dest))
+	t.put(e, "creates", creates)
+	e.set("cleanup", boolNode(true))
+	t.write(e)
+}

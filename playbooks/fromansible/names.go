@@ -1,0 +1,119 @@
+package fromansible
+
+import (
+	"strings"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+)
+
+// A kind is what is known of the type of a value.
+type kind int
+
+const (
+	anyKind kind = iota
+	textKind
+	numberKind
+	boolKind
+	listKind
+	mapKind
+)
+
+// A fact is a variable that Ansible sets by itself.
+type fact struct {
+	expr   string            // what has its value here; "" if it can only be compared
+	kind   kind              //
+	values map[string]string // its values that are called otherwise here; of several with a blank between
+	of     string            // what those are values of
+}
+
+// families are those of operating systems, as gopsutil calls them.
+var (
+	families = map[string]string{"Debian": "debian", "RedHat": "rhel fedora", "Suse": "suse", "Archlinux": "arch", "Alpine": "alpine", "Gentoo": "gentoo"}
+	systems  = map[string]string{
+		"Debian": "debian", "Ubuntu": "ubuntu", "CentOS": "centos", "Fedora": "fedora", "RedHat": "redhat", "Rocky": "rocky", "AlmaLinux": "almalinux",
+		"Amazon": "amazon", "OracleLinux": "oracle", "Archlinux": "arch", "Alpine": "alpine", "openSUSE Leap": "opensuse-leap", "SLES": "sles", "Raspbian": "raspbian",
+		"Gentoo": "gentoo", "Linux Mint": "linuxmint", "Kali": "kali",
+	}
+	managers = map[string]string{"apt": "debian", "zypper": "suse", "pacman": "arch", "apk": "alpine", "dnf": "rhel fedora"}
+	kernels  = map[string]string{"Linux": "linux", "FreeBSD": "freebsd", "Darwin": "darwin", "OpenBSD": "openbsd", "NetBSD": "netbsd"}
+)
+
+// factNames are facts by their names, without ansible_ before them.
+var factNames = map[string]fact{
+	"os_family":                  {of: "Facts.host.info.platformFamily", kind: textKind, values: families},
+	"distribution":               {of: "Facts.host.info.platform", kind: textKind, values: systems},
+	"pkg_mgr":                    {of: "Facts.host.info.platformFamily", kind: textKind, values: managers},
+	"system":                     {of: "Facts.host.info.os", kind: textKind, values: kernels},
+	"distribution_version":       {expr: "Facts.host.info.platformVersion", kind: textKind},
+	"distribution_major_version": {expr: `split(Facts.host.info.platformVersion, ".")[0]`, kind: textKind},
+	"architecture":               {expr: "Facts.host.info.kernelArch", kind: textKind},
+	"machine":                    {expr: "Facts.host.info.kernelArch", kind: textKind},
+	"kernel":                     {expr: "Facts.host.info.kernelVersion", kind: textKind},
+	"nodename":                   {expr: "Facts.host.info.hostname", kind: textKind},
+	"hostname":                   {expr: `split(Facts.host.info.hostname, ".")[0]`, kind: textKind},
+	"virtualization_type":        {expr: "Facts.host.info.virtualizationSystem", kind: textKind},
+	"virtualization_role":        {expr: "Facts.host.info.virtualizationRole", kind: textKind},
+	"memtotal_mb":                {expr: "int(Facts.memory.virtual.total / 1048576)", kind: numberKind},
+	"processor_vcpus":            {expr: "len(Facts.cpu.info)", kind: numberKind},
+	"default_ipv4.address":       {expr: "Facts.network.default_ipv4", kind: textKind},
+	"default_ipv6.address":       {expr: "Facts.network.default_ipv6", kind: textKind},
+}
+
+// magicNames are the variables of the inventory and the run.
+var magicNames = map[string]fact{
+	"inventory_hostname":       {expr: "Host.name", kind: textKind},
+	"inventory_hostname_short": {expr: `split(Host.name, ".")[0]`, kind: textKind},
+	"group_names":              {expr: "Host.groups", kind: listKind},
+	"groups":                   {expr: "Groups", kind: mapKind},
+	"hostvars":                 {expr: "Hosts", kind: mapKind},
+	"play_hosts":               {expr: "Play.hosts", kind: listKind},
+	"ansible_play_hosts":       {expr: "Play.hosts", kind: listKind},
+	"ansible_play_hosts_all":   {expr: "Play.hosts", kind: listKind},
+	"ansible_play_name":        {expr: "Play.name", kind: textKind},
+	"ansible_check_mode":       {expr: "Run.check", kind: boolKind},
+	"ansible_host":             {expr: "Data.ansible_host ?? Host.name", kind: textKind},
+	"vars":                     {expr: "Data", kind: mapKind},
+}
+
+// factOf finds the fact that an expression names: ansible_x, ansible_facts.x or
+// ansible_facts['x'], with a key behind it for those that are maps.
+func factOf(e *j2.Expr) (fact, bool) {
+	path, ok := factPath(e)
+	if !ok {
+		return fact{}, false
+	}
+	f, ok := factNames[path]
+	return f, ok
+}
+
+// factPath is the name of a fact, without ansible_.
+func factPath(e *j2.Expr) (string, bool) {
+	switch e.Op {
+	case j2.Name:
+		return strings.CutPrefix(e.Text, "ansible_")
+	case j2.Attr, j2.Index:
+		key := e.Text
+		if e.Op == j2.Index {
+			key, _ = e.Args[1].Lit.(string)
+		}
+		if key == "" {
+			return "", false
+		}
+		if e.Args[0].Op == j2.Name && e.Args[0].Text == "ansible_facts" {
+			return strings.TrimPrefix(key, "ansible_"), true
+		}
+		if base, ok := factPath(e.Args[0]); ok {
+			return base + "." + key, true
+		}
+	}
+	return "", false
+}
+
+// notFact reports whether a variable that begins with ansible_ is one of the inventory.
+func notFact(name string) bool {
+	switch name {
+	case "ansible_user", "ansible_port", "ansible_ssh_user", "ansible_ssh_port", "ansible_connection", "ansible_become_user", "ansible_python_interpreter", "ansible_ssh_private_key_file", "ansible_ssh_host":
+		return true
+	}
+	return false
+}

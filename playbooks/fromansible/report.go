@@ -1,0 +1,148 @@
+package fromansible
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Report is what became of the tasks.
+type Report struct {
+	Tasks   int
+	Carried int
+	Modules map[string]*Count
+	Keyword map[string]*Count
+	Left    []Remark // what was not carried over
+	Notes   []Remark // what is different
+
+	used    map[string]bool
+	uncount bool // a task is looked at again
+}
+
+// A Count is how many of how many were carried over.
+type Count struct{ Carried, All int }
+
+// A Remark is about a place in what was read.
+type Remark struct {
+	File string
+	Line int
+	What string // the module or the keyword
+	Why  string
+}
+
+func (r *Report) init() {
+	r.Modules, r.Keyword, r.used = map[string]*Count{}, map[string]*Count{}, map[string]bool{}
+}
+
+func position(file string, line int) string {
+	if line < 1 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
+func (r *Report) count(module string, keywords []string, carried bool) {
+	if r.uncount {
+		return
+	}
+	add := func(m map[string]*Count, key string) {
+		if m[key] == nil {
+			m[key] = &Count{}
+		}
+		m[key].All++
+		if carried {
+			m[key].Carried++
+		}
+	}
+	r.Tasks++
+	if carried {
+		r.Carried++
+	}
+	add(r.Modules, module)
+	for _, key := range keywords {
+		add(r.Keyword, key)
+	}
+}
+
+func (r *Report) countBlock() {
+	if r.Keyword["block"] == nil {
+		r.Keyword["block"] = &Count{}
+	}
+	r.Keyword["block"].All++
+	r.Keyword["block"].Carried++
+}
+
+func (r *Report) left(file string, line int, what, why string) {
+	remark := Remark{file, line, what, why}
+	if !slices.Contains(r.Left, remark) {
+		r.Left = append(r.Left, remark)
+	}
+}
+
+func (r *Report) note(file string, line int, why string) {
+	remark := Remark{File: file, Line: line, Why: why}
+	if !slices.Contains(r.Notes, remark) {
+		r.Notes = append(r.Notes, remark)
+	}
+}
+
+// Share is the part of the tasks that were carried over, in percent.
+func (r *Report) Share() int {
+	if r.Tasks == 0 {
+		return 100
+	}
+	return r.Carried * 100 / r.Tasks
+}
+
+// Summary is the report in lines of text.
+func (r *Report) Summary() string {
+	var b strings.Builder
+	for _, l := range r.Left {
+		fmt.Fprintf(&b, "%s: %s\n", position(l.File, l.Line), l.Why)
+	}
+	fmt.Fprintf(&b, "%d of %d tasks carried over (%d%%)", r.Carried, r.Tasks, r.Share())
+	if n := len(r.Left); n > 0 {
+		fmt.Fprintf(&b, "; %d places to write by hand", n)
+	}
+	if n := len(r.Notes); n > 0 {
+		fmt.Fprintf(&b, "; %d differences", n)
+	}
+	return b.String() + "\n"
+}
+
+// Markdown is the report as a page.
+func (r *Report) Markdown(title string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n%d of %d tasks were carried over: %d%%.\n", title, r.Carried, r.Tasks, r.Share())
+	remarks := func(heading, text string, list []Remark) {
+		if len(list) == 0 {
+			return
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| where | what |\n|---|---|\n", heading, text)
+		for _, l := range list {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", position(l.File, l.Line), cell(l.Why))
+		}
+	}
+	remarks("Not carried over", "Each stands in what was written as a `todo`, at its place, and `ccm-push validate` fails there.", r.Left)
+	remarks("Different", "These were carried over, and do not do exactly the same.", r.Notes)
+	table := func(heading string, counts map[string]*Count) {
+		if len(counts) == 0 {
+			return
+		}
+		keys := sortedKeys(counts)
+		slices.SortStableFunc(keys, func(a, b string) int { return counts[b].All - counts[a].All })
+		fmt.Fprintf(&b, "\n## %s\n\n| | carried over | of | share |\n|---|---|---|---|\n", heading)
+		for _, key := range keys {
+			n := counts[key]
+			fmt.Fprintf(&b, "| `%s` | %d | %d | %d%% |\n", cell(key), n.Carried, n.All, n.Carried*100/n.All)
+		}
+	}
+	table("By module", r.Modules)
+	table("By keyword", r.Keyword)
+	return b.String()
+}
+
+// cell is a text in a table of Markdown.
+func cell(s string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(s)
+}

@@ -1,0 +1,603 @@
+package fromansible
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+)
+
+// emptyOf is the value of a property that means that it is not given; "" if there is none.
+func (c *converter) emptyOf(typ, property string) string {
+	t, ok := c.o.Types.Lookup(typ)
+	if !ok {
+		return ""
+	}
+	v := reflect.ValueOf(t.New()).Elem()
+	if v.Kind() != reflect.Struct {
+		return ""
+	}
+	field, ok := fieldCalled(v.Type(), property)
+	if !ok {
+		return ""
+	}
+	switch field.Type.Kind() {
+	case reflect.String:
+		return "''"
+	case reflect.Slice:
+		return "[]"
+	case reflect.Bool:
+		return "false"
+	}
+	return ""
+}
+
+// fieldCalled finds the field of a property, also of those that structs are embedded for.
+func fieldCalled(t reflect.Type, property string) (reflect.StructField, bool) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == property {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+// wantsNumber reports whether a property is a number.
+func (c *converter) wantsNumber(typ, property string) bool {
+	t, ok := c.o.Types.Lookup(typ)
+	if !ok {
+		return false
+	}
+	field, ok := fieldCalled(reflect.TypeOf(t.New()).Elem(), property)
+	if !ok {
+		return false
+	}
+	of := field.Type
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	return of.Kind() >= reflect.Int && of.Kind() <= reflect.Uint64
+}
+
+// packageStates are the words of package managers.
+var packageStates = map[string]string{"present": "present", "installed": "present", "absent": "absent", "removed": "absent", "latest": "latest", "build-dep": "", "fixed": ""}
+
+func packageTask(t *task, r row) {
+	t.checkArgs(r)
+	ensure := t.oneOf(t.arg("state"), packageStates)
+	if strings.HasPrefix(ensure, "{{") && len(t.problems) == 1 && strings.HasPrefix(t.problems[0], "a state of ") {
+		t.problems = nil // present, absent and latest are the same words, and others are refused
+	}
+	if ensure == "" {
+		ensure = "present"
+	}
+	valid := t.cacheValid()
+	names := t.arg("name", "pkg", "package")
+	switch {
+	case names == nil && (t.arg("update_cache") != nil):
+		t.note("update_cache; lists are fetched when a package needs it: cache_valid")
+		t.nothing("lists are fetched when a package needs them: cache_valid")
+		return
+	case names == nil:
+		t.problem("%s without a name", t.module)
+		return
+	}
+	one := func(name, version string) *entry {
+		e := &entry{typ: "package", name: name}
+		state := ensure
+		if version != "" && ensure == "present" {
+			state = version
+		}
+		e.setText("ensure", state)
+		if valid != "" && ensure != "absent" {
+			e.setText("cache_valid", valid)
+		}
+		return e
+	}
+	list := items(names)
+	if names.Kind == yaml.ScalarNode && !hasJinja(names) && strings.Contains(names.Value, ",") {
+		list = nil
+		for _, name := range strings.Split(names.Value, ",") {
+			list = append(list, textNode(strings.TrimSpace(name)))
+		}
+	}
+	if x := soleExpr(names); x != nil {
+		v, err := t.w.write(x)
+		if err != nil {
+			t.fail(err)
+			return
+		}
+		if v.kind == textKind || t.isLoop() && v.kind != listKind {
+			t.write(one("{{ "+v.text+" }}", ""))
+			return
+		}
+		if t.isLoop() {
+			t.problem("a loop over lists of packages")
+			return
+		}
+		each := v.text
+		if v.kind != listKind {
+			each = "flatten([" + v.text + "])" // one name or several
+		}
+		e := one("{{ Item }}", "")
+		e.props = append([]property{{"each", textNode("{{ " + each + " }}")}}, e.props...)
+		t.main = e
+		t.entries = append(t.entries, e)
+		t.plain = true
+		return
+	}
+	for i, n := range list {
+		name, version := t.packageName(n)
+		if strings.HasPrefix(name, "@") || strings.HasPrefix(name, "http") || strings.HasPrefix(name, "/") || strings.ContainsAny(name, "*<>") {
+			t.problem("the package %s: a group, a file or a pattern", name)
+			return
+		}
+		e := one(name, version)
+		if i == 0 {
+			t.write(e)
+		} else {
+			t.extra(e)
+		}
+	}
+	if len(list) > 1 && t.keywords["register"] != nil {
+		t.problem("register of several packages: write one of them")
+	}
+}
+
+// packageName takes name=version apart, as apt has it.
+func (t *task) packageName(n *yaml.Node) (name, version string) {
+	text := t.text(n)
+	if x := soleExpr(n); x != nil {
+		return text, ""
+	}
+	if i := strings.LastIndex(text, "="); i > 0 && t.module == "apt" && !strings.Contains(text[i:], "}}") || i > 0 && t.module == "apt" && strings.HasPrefix(text[i+1:], "{{") {
+		name, version = text[:i], text[i+1:]
+		if strings.ContainsAny(version, "*") {
+			t.problem("a version with a star: %s", text)
+		}
+		return name, version
+	}
+	return text, ""
+}
+
+func (t *task) cacheValid() string {
+	if n := t.arg("cache_valid_time"); n != nil && !hasJinja(n) {
+		if seconds, err := strconv.Atoi(n.Value); err == nil && seconds >= 60 {
+			return strconv.Itoa(seconds/60) + "m"
+		}
+	}
+	if b, _ := boolOf(t.arg("update_cache")); b {
+		return "1h"
+	}
+	return ""
+}
+
+// nothing is a task that needs no counterpart: a comment says why.
+func (t *task) nothing(why string) {
+	e := &entry{comments: []string{why}}
+	t.entries = append(t.entries, e)
+	t.plain = true
+}
+
+func nothingTask(t *task, r row) {
+	if t.keywords["register"] != nil {
+		t.problem("the result of the module %s", t.module)
+	}
+	t.nothing("facts that are mentioned are asked for, and a host that cannot be reached is reported")
+}
+
+func serviceTask(t *task, r row) {
+	t.checkArgs(r)
+	name := t.arg("name", "service", "unit")
+	if name == nil {
+		if b, _ := boolOf(t.arg("daemon_reload", "daemon-reload")); b {
+			e := &entry{typ: "exec", name: "systemctl daemon-reload"}
+			e.set("refreshonly", boolNode(true))
+			if !t.handler {
+				t.nothing("unit files that have changed are read again by a service")
+				return
+			}
+			t.write(e)
+			return
+		}
+		t.problem("%s without a name", t.module)
+		return
+	}
+	e := &entry{typ: "service", name: t.text(name)}
+	state := t.arg("state")
+	switch {
+	case state == nil:
+		if t.arg("enabled") == nil && t.arg("masked") == nil {
+			t.nothing("unit files that have changed are read again by a service")
+			return
+		}
+		t.problem("a service without state: it is either running or stopped here")
+	case hasJinja(state):
+		x := soleExpr(state)
+		if x != nil {
+			words := map[string]string{"started": "running", "stopped": "stopped", "restarted": "", "reloaded": ""}
+			unknown := false
+			translated := translate(x, words, &unknown)
+			if unknown {
+				t.problem("a state of a service that is a variable: write running or stopped")
+			}
+			v, err := t.w.write(translated)
+			t.fail(err)
+			e.setText("ensure", "{{ "+v.text+" }}")
+			break
+		}
+		t.problem("the state %s of a service", shortened(state.Value))
+	case state.Value == "started" || state.Value == "running":
+		e.setText("ensure", "running")
+	case state.Value == "stopped":
+		e.setText("ensure", "stopped")
+	case (state.Value == "restarted" || state.Value == "reloaded") && t.handler:
+		e.setText("ensure", "running")
+		if state.Value == "reloaded" {
+			e.set("reload", boolNode(true))
+		}
+	case state.Value == "restarted" || state.Value == "reloaded":
+		t.restart(map[string]string{"restarted": "restart", "reloaded": "reload"}[state.Value], e.name)
+		return
+	default:
+		t.problem("the state %s of a service", state.Value)
+	}
+	t.putBool(e, "enable", t.arg("enabled"))
+	t.putBool(e, "masked", t.arg("masked"))
+	t.write(e)
+}
+
+// restart is a task that restarts a service whenever it runs.
+func (t *task) restart(verb, name string) {
+	for _, key := range []string{"enabled", "masked"} {
+		if t.arg(key) != nil {
+			t.problem("a service that is restarted in each run, and %s", key)
+		}
+	}
+	e := &entry{typ: "exec", name: "systemctl " + verb + " " + name}
+	t.note("a service that is %sed in each run: subscribe would do it when something has changed", verb)
+	t.write(e)
+}
+
+func userTask(t *task, r row) {
+	t.checkArgs(r)
+	n := t.arg("name", "user")
+	if n == nil {
+		t.problem("user without a name")
+		return
+	}
+	e := &entry{typ: "user", name: t.text(n)}
+	if state := t.oneOf(t.arg("state"), map[string]string{"present": "present", "absent": "absent"}); state != "" {
+		e.setText("ensure", state)
+	}
+	for _, key := range []string{"uid", "comment", "shell", "home", "group"} {
+		t.put(e, key, t.arg(key))
+		if v := e.get(key); key == "home" && v != nil && len(v.Value) > 1 {
+			v.Value = strings.TrimRight(v.Value, "/")
+		}
+	}
+	if n := t.arg("groups"); n != nil {
+		switch {
+		case n.Kind == yaml.SequenceNode || hasJinja(n) && !strings.Contains(n.Value, ","):
+			t.put(e, "groups", n)
+		case hasJinja(n):
+			t.problem("groups with expressions and commas: write a list")
+		default:
+			list := textsNode(tagNames(n)...)
+			list.Style = yaml.FlowStyle
+			e.set("groups", list)
+		}
+	}
+	for property, n := range map[string]*yaml.Node{"append": t.arg("append"), "system": t.arg("system"), "create_home": t.arg("create_home", "createhome"), "password_lock": t.arg("password_lock"), "remove_home": t.arg("remove")} {
+		if b, ok := boolOf(n); ok && !b && property != "create_home" && property != "password_lock" {
+			continue
+		}
+		t.putBool(e, property, n)
+	}
+	if n := t.arg("password"); n != nil {
+		t.put(e, "password_hash", n)
+		if !hasJinja(n) && !strings.HasPrefix(n.Value, "$") && !strings.HasPrefix(n.Value, "!") && n.Value != "*" && n.Tag != "!vault" {
+			t.problem("a password that is no hash")
+		}
+	}
+	sortProperties(e)
+	t.write(e)
+}
+
+// sortProperties puts properties that come out of a map into an order.
+func sortProperties(e *entry) {
+	order := []string{"each", "ensure", "uid", "gid", "system", "comment", "shell", "home", "create_home", "group", "groups", "append", "password_hash", "password_lock", "remove_home"}
+	rank := func(key string) int {
+		for i, k := range order {
+			if k == key {
+				return i
+			}
+		}
+		return len(order)
+	}
+	for i := 1; i < len(e.props); i++ {
+		for j := i; j > 0 && rank(e.props[j].key) < rank(e.props[j-1].key); j-- {
+			e.props[j], e.props[j-1] = e.props[j-1], e.props[j]
+		}
+	}
+}
+
+func groupTask(t *task, r row) {
+	t.checkArgs(r)
+	n := t.arg("name")
+	if n == nil {
+		t.problem("group without a name")
+		return
+	}
+	e := &entry{typ: "group", name: t.text(n)}
+	state := t.oneOf(t.arg("state"), map[string]string{"present": "present", "absent": "absent"})
+	if state == "" {
+		state = "present"
+	}
+	e.setText("ensure", state)
+	t.put(e, "gid", t.arg("gid"))
+	if b, ok := boolOf(t.arg("system")); !ok || b {
+		t.putBool(e, "system", t.arg("system"))
+	}
+	t.write(e)
+}
+
+func cronTask(t *task, r row) {
+	t.checkArgs(r)
+	n := t.arg("name")
+	if n == nil {
+		t.problem("cron without a name")
+		return
+	}
+	e := &entry{typ: "cron", name: t.text(n)}
+	if state := t.oneOf(t.arg("state"), map[string]string{"present": "present", "absent": "absent"}); state == "absent" {
+		e.setText("ensure", "absent")
+	} else if state != "" && state != "present" {
+		e.setText("ensure", state)
+	}
+	t.put(e, "command", t.arg("job"))
+	for _, key := range []string{"user", "minute", "hour", "day", "month", "weekday"} {
+		n := t.arg(key, map[string]string{"day": "dom", "weekday": "dow"}[key])
+		if n != nil && key != "user" {
+			e.setText(key, t.text(n))
+			continue
+		}
+		t.put(e, key, n)
+	}
+	if n := t.arg("special_time"); n != nil {
+		e.setText("special", "@"+strings.TrimPrefix(t.text(n), "@"))
+	}
+	if b, ok := boolOf(t.arg("disabled")); !ok || b {
+		t.putBool(e, "disabled", t.arg("disabled"))
+	}
+	t.write(e)
+}
+
+func keyTask(t *task, r row) {
+	t.checkArgs(r)
+	user, key := t.arg("user"), t.arg("key")
+	if user == nil || key == nil {
+		t.problem("authorized_key without user and key")
+		return
+	}
+	if state := t.arg("state"); state != nil && state.Value != "present" {
+		t.problem("authorized_key with a state other than present")
+	}
+	if strings.HasPrefix(key.Value, "http") {
+		t.problem("a key behind a URL")
+	}
+	e := &entry{typ: "user", name: t.text(user)}
+	text := t.text(key)
+	if x := soleExpr(key); x != nil {
+		v, err := t.w.write(x)
+		t.fail(err)
+		e.setText("ssh_keys", "{{ filter(split("+v.text+`, "\n"), # != '') }}`)
+	} else {
+		var list []string
+		for _, line := range strings.Split(text, "\n") {
+			if line = strings.TrimSpace(line); line != "" {
+				list = append(list, line)
+			}
+		}
+		e.set("ssh_keys", textsNode(list...))
+	}
+	t.putBool(e, "ssh_keys_exclusive", t.arg("exclusive"))
+	t.note("authorized_key; the user is made if it is not there")
+	t.write(e)
+}
+
+func modprobeTask(t *task, r row) {
+	t.checkArgs(r)
+	n := t.arg("name")
+	if n == nil {
+		t.problem("modprobe without a name")
+		return
+	}
+	if state := t.arg("state"); state != nil && state.Value != "present" {
+		t.problem("modprobe with a state other than present")
+	}
+	name := t.text(n)
+	e := &entry{typ: "exec", name: "modprobe " + name}
+	creates := "/sys/module/" + strings.ReplaceAll(name, "-", "_")
+	if x := soleExpr(n); x != nil {
+		v, err := t.w.write(x)
+		t.fail(err)
+		creates = "/sys/module/{{ replace(" + v.text + ", '-', '_') }}"
+	}
+	e.setText("creates", creates)
+	t.write(e)
+}
+
+func hostnameTask(t *task, r row) {
+	t.checkArgs(r)
+	n := t.arg("name")
+	if n == nil {
+		t.problem("hostname without a name")
+		return
+	}
+	name := t.text(n)
+	e := &entry{typ: "exec", name: "hostnamectl set-hostname " + name}
+	e.setText("unless", "grep -qx "+name+" /etc/hostname")
+	t.write(e)
+}
+
+func sysctlTask(t *task, r row) {
+	t.checkArgs(r)
+	name, value := t.arg("name"), t.arg("value")
+	if state := t.arg("state"); state != nil && state.Value != "present" || name == nil || value == nil {
+		t.problem("sysctl without a value, or with a state other than present")
+		return
+	}
+	path := "/etc/sysctl.conf"
+	if n := t.arg("sysctl_file"); n != nil {
+		path = t.place(n)
+	}
+	key := t.text(name)
+	line := &entry{typ: "line"}
+	line.name = path + ": " + key
+	line.setText("path", path)
+	pattern := `^\s*` + strings.ReplaceAll(key, ".", `\.`) + `\s*=`
+	if hasJinja(name) {
+		x := soleExpr(name)
+		if x == nil {
+			t.problem("the name of a sysctl with an expression in it")
+			return
+		}
+		v, err := t.w.write(x)
+		t.fail(err)
+		pattern = `^\s*{{ replace(` + v.text + `, ".", "\\.") }}\s*=`
+	}
+	line.setText("regexp", pattern)
+	line.setText("line", key+"="+t.text(value))
+	line.set("create", boolNode(true))
+	t.write(line)
+	apply := &entry{typ: "exec", name: "sysctl -p " + path, subscribe: []*entry{line}}
+	apply.set("refreshonly", boolNode(true))
+	t.entries = append(t.entries, apply)
+}
+
+// gitTask is a checkout of what a version names.
+func gitTask(t *task, r row) {
+	t.checkArgs(r)
+	repo, dest := t.arg("repo", "name"), t.arg("dest")
+	if repo == nil || dest == nil {
+		t.problem("git without repo and dest")
+		return
+	}
+	where, place := t.text(repo), t.place(dest)
+	version := t.arg("version")
+	depth := ""
+	if n := t.arg("depth"); n != nil {
+		depth = " --depth " + t.text(n)
+	}
+	e := &entry{typ: "exec", name: "git clone " + where + " " + place}
+	update, given := boolOf(t.arg("update"))
+	if given && !update || version == nil {
+		branch := ""
+		if version != nil {
+			branch = " --branch " + t.text(version)
+		}
+		e.setText("command", "git clone"+depth+branch+" "+where+" "+place)
+		if branch == "" && depth == "" {
+			e.drop("command")
+		}
+		e.setText("creates", place+"/.git")
+		if !(given && !update) {
+			t.problem("git without a version: what is checked out is whatever is there at the time; write a commit, or update: no")
+		}
+		t.write(e)
+		return
+	}
+	v := t.text(version)
+	if v == "HEAD" || v == "main" || v == "master" || v == "devel" || v == "develop" {
+		t.problem("git with the branch %s, which is another commit each day: write a commit or a tag", v)
+	}
+	e.set("provider", textNode("shell"))
+	e.setText("command", "test -d "+place+"/.git || git clone --no-checkout "+where+" "+place+"\ngit -C "+place+" fetch --force --tags origin\ngit -C "+place+" checkout --force --detach '"+v+"'\n")
+	e.setText("unless", "test \"$(git -C "+place+" rev-parse HEAD)\" = \"$(git -C "+place+" rev-parse '"+v+"^{commit}')\"")
+	t.note("git; the version has to be a commit or a tag")
+	t.write(e)
+}
+
+func pipTask(t *task, r row) {
+	t.checkArgs(r)
+	venv := t.arg("virtualenv")
+	names := t.arg("name")
+	if names == nil {
+		t.problem("pip without a name")
+		return
+	}
+	state := "present"
+	if n := t.arg("state"); n != nil {
+		state = n.Value
+	}
+	if state != "present" {
+		t.problem("pip with the state %s", state)
+	}
+	program := "pip3"
+	if n := t.arg("executable"); n != nil {
+		program = t.text(n)
+	}
+	if venv != nil {
+		place := t.place(venv)
+		program = place + "/bin/pip"
+		python := "python3"
+		if n := t.arg("virtualenv_python"); n != nil {
+			python = t.text(n)
+		}
+		make := &entry{typ: "exec", name: python + " -m venv " + place}
+		make.setText("creates", place+"/bin/pip")
+		if t.isLoop() {
+			t.problem("a loop of pip that makes a virtualenv")
+		}
+		t.entries = append(t.entries, make)
+	}
+	extra := ""
+	if n := t.arg("extra_args"); n != nil {
+		extra = " " + t.text(n)
+	}
+	list := items(names)
+	if len(list) > 1 && t.isLoop() || len(list) == 1 && soleExpr(list[0]) != nil && !t.isLoop() && t.kindOfExpr(soleExpr(list[0])) != textKind {
+		t.problem("pip with a list of names that is a variable")
+		return
+	}
+	for i, n := range list {
+		name := t.text(n)
+		short, _, _ := strings.Cut(strings.NewReplacer(">", "=", "<", "=", "~", "=", "!", "=").Replace(name), "=")
+		short, _, _ = strings.Cut(short, "[")
+		want := name
+		version := t.arg("version")
+		if version != nil {
+			want = name + "==" + t.text(version)
+		}
+		e := &entry{typ: "exec", name: program + " install" + extra + " '" + want + "'"}
+		pin := strings.Contains(want, "==")
+		check := program + " show -q " + short
+		if pin {
+			_, v, _ := strings.Cut(want, "==")
+			check = program + " show " + short + " | grep -qx 'Version: " + v + "'"
+			e.set("unless", textNode("sh -c \""+check+"\""))
+		} else if strings.ContainsAny(want, "<>~!") {
+			t.problem("pip with a range of versions: %s", want)
+		} else {
+			e.setText("unless", check)
+		}
+		if i == 0 {
+			t.write(e)
+		} else {
+			t.extra(e)
+		}
+	}
+}
+
+func (t *task) kindOfExpr(e *j2.Expr) kind {
+	v, err := t.w.write(e)
+	if err != nil {
+		return anyKind
+	}
+	return v.kind
+}
