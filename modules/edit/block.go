@@ -55,21 +55,23 @@ func blockLines(block string) []string {
 	return strings.Split(strings.TrimSuffix(block, "\n"), "\n")
 }
 
-// Put has the block in a text.
-func (b *Block) Put(t *Text) (Done, error) {
-	first, last, err := b.Find(t)
+// Edit has the block in a text or, if absent, not.
+func (b *Block) Edit(t *Text, absent bool) (Done, error) {
+	first, last, err := b.find(t)
 	switch {
-	case err != nil:
+	case err != nil || absent && first < 0:
 		return Done{}, err
+	case absent:
+		t.Replace(first, last+1)
+		return Done{Action: "removed the block", Changes: Ensured("present", "absent")}, nil
 	case first < 0:
 		return b.add(t)
 	}
-	have, want := Texts(t.Lines[first+1:last]), blockLines(b.Text)
+	have, want := texts(t.Lines[first+1:last]), blockLines(b.Text)
 	if slices.Equal(have, want) {
 		return Done{}, nil
 	}
-	t.Lines = slices.Delete(t.Lines, first+1, last)
-	t.Insert(first+1, want...)
+	t.Replace(first+1, last, want...)
 	return Done{Action: "updated the block", Changes: []modules.Change{{Property: "block", Have: sum(have), Want: sum(want)}}}, nil
 }
 
@@ -82,19 +84,9 @@ func (b *Block) add(t *Text) (Done, error) {
 	return Done{Action: "added the block", Changes: Ensured("absent", "present")}, nil
 }
 
-// Remove has the text without the block.
-func (b *Block) Remove(t *Text) (Done, error) {
-	first, last, err := b.Find(t)
-	if err != nil || first < 0 {
-		return Done{}, err
-	}
-	t.Lines = slices.Delete(t.Lines, first, last+1)
-	return Done{Action: "removed the block", Changes: Ensured("present", "absent")}, nil
-}
-
-// Find gives the indexes of the marker lines, or -1 if there are none. What
+// find gives the indexes of the marker lines, or -1 if there are none. What
 // is not one pair in order is refused: nobody can say what belongs to the block.
-func (b *Block) Find(t *Text) (first, last int, err error) {
+func (b *Block) find(t *Text) (first, last int, err error) {
 	begins, ends := t.All(b.Begin), t.All(b.End)
 	switch {
 	case len(begins) == 0 && len(ends) == 0:
@@ -117,8 +109,8 @@ func (b *Block) Find(t *Text) (first, last int, err error) {
 	return -1, -1, err
 }
 
-// Texts are those of lines.
-func Texts(lines []Line) []string {
+// texts are those of lines.
+func texts(lines []Line) []string {
 	var all []string
 	for _, line := range lines {
 		all = append(all, line.Text)

@@ -1,9 +1,6 @@
 package edit
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // A Text is a file taken apart into its lines.
 type Text struct {
@@ -60,12 +57,15 @@ func (t *Text) String() string {
 }
 
 // Insert puts new lines before the line i.
-func (t *Text) Insert(i int, lines ...string) {
-	added := make([]Line, len(lines))
-	for k, line := range lines {
-		added[k] = Line{line, t.ending}
+func (t *Text) Insert(i int, lines ...string) { t.Replace(i, i, lines...) }
+
+// Replace puts new lines in the place of those from the line i to before the line end.
+func (t *Text) Replace(i, end int, lines ...string) {
+	all := append([]Line(nil), t.Lines[:i]...)
+	for _, line := range lines {
+		all = append(all, Line{line, t.ending})
 	}
-	t.Lines = slices.Insert(t.Lines, i, added...)
+	t.Lines = append(all, t.Lines[end:]...)
 }
 
 // Last is the index of the last line with a property, or -1.

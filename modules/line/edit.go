@@ -2,7 +2,6 @@ package line
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/edit"
@@ -11,10 +10,8 @@ import (
 // edit makes a text as the resource wants it.
 func (l *Line) edit(t *edit.Text) (edit.Done, error) {
 	switch {
-	case l.hasBlock() && l.Ensure == absent:
-		return l.block().Remove(t)
 	case l.hasBlock():
-		return l.block().Put(t)
+		return l.block().Edit(t, l.Ensure == absent)
 	case l.Ensure == absent:
 		return l.removeLines(t)
 	}
@@ -56,11 +53,15 @@ func (l *Line) removeLines(t *edit.Text) (edit.Done, error) {
 	if err != nil {
 		return edit.Done{}, err
 	}
-	before := len(t.Lines)
-	t.Lines = slices.DeleteFunc(t.Lines, func(line edit.Line) bool {
-		return l.Line != "" && line.Text == l.Line || re != nil && re.MatchString(line.Text)
-	})
-	switch removed := before - len(t.Lines); removed {
+	var kept []edit.Line
+	for _, line := range t.Lines {
+		if !(l.Line != "" && line.Text == l.Line || re != nil && re.MatchString(line.Text)) {
+			kept = append(kept, line)
+		}
+	}
+	removed := len(t.Lines) - len(kept)
+	t.Lines = kept
+	switch removed {
 	case 0:
 		return edit.Done{}, nil
 	case 1:

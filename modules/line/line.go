@@ -63,9 +63,7 @@ func (l *Line) Inform(c modules.Circumstances) { l.discreet = c.Sensitive }
 // hasBlock reports whether the resource is about a block, and not a line.
 func (l *Line) hasBlock() bool { return l.Block != "" || l.Marker != "" }
 
-// edited is the file, and what is done to it. Inlined it would be in the host program many times.
-//
-//go:noinline
+// edited is the file, and what is done to it.
 func (l *Line) edited() *edit.File {
 	return &edit.File{
 		Path: l.file(), Edit: l.edit, Restore: l.Restore, Optional: l.Ensure == absent,
