@@ -45,6 +45,17 @@ func TestFleetEdit(t *testing.T) {
 			want:  "; ours\n[a]\n;x = 1\nx = 3\n\n[b]\nz = 2\nz = 3\n[Service]\nRestart=always\nroot root 600\nroot root 644\n",
 			drift: `sed -i 's/^x = 3$/x = 4/' /etc/e2e-edit; sed -i 's/^.a.$/&\ny = 5/' /etc/e2e-edit; sed -i 's/^.Service.$/&\nRestart=no/' /etc/e2e-new`,
 		},
+		"authorized_key": {
+			prepare: `userdel -r e2ek 2>/dev/null; useradd -m e2ek; printf '# ours\nssh-rsa AAAA broken\n' >/etc/e2e-keys`,
+			site: `    - authorized_key:
+        - ann: {user: e2ek, key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAED7nlnqWY7VFewQlPSkKNqF2RB0Z+15k3zEaojud33, options: ['from="192.0.2.0/24"']}
+        - bob: {user: e2ek, path: /etc/e2e-keys, key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAID+JNgUlwDt6LMhlzyNP7n/0ZU/9ui1Y7BY2k7v9s9JR, exclusive: true}
+`,
+			state: `for f in $(find /home/e2ek/.ssh /etc/e2e-keys -type f 2>/dev/null | sort); do cat $f; stat -c '%U %G %a' $f; done`,
+			want: "# ours\nssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAID+JNgUlwDt6LMhlzyNP7n/0ZU/9ui1Y7BY2k7v9s9JR bob\nroot root 644\n" +
+				"from=\"192.0.2.0/24\" ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAED7nlnqWY7VFewQlPSkKNqF2RB0Z+15k3zEaojud33 ann\ne2ek e2ek 600\n",
+			drift: `sed -i 's/^from="[^"]*" //' /home/e2ek/.ssh/authorized_keys; echo "ssh-ed25519 AAAA theirs" >>/etc/e2e-keys`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			trip.host = "h001"

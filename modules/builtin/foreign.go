@@ -4,6 +4,7 @@ package builtin
 
 import (
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/authorizedkey"
 	"github.com/ccm-push/ccm-push/modules/dsc"
 	"github.com/ccm-push/ccm-push/modules/ini"
 	"github.com/ccm-push/ccm-push/modules/ral"
@@ -17,6 +18,7 @@ func foreign() modules.Registry {
 	return modules.Registry{
 		replace.Type(),
 		ini.Type(),
+		authorizedkey.Type(),
 		dsc.Type(),
 		ral.Type(),
 	}

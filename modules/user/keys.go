@@ -10,6 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/accounts"
+	"github.com/ccm-push/ccm-push/modules/publickey"
 )
 
 // The rights that sshd wants, and nobody but the user needs more (sshd(8),
@@ -43,7 +44,7 @@ func (d *draft) keys(ctx context.Context) error {
 		return err
 	}
 	before := len(d.Changes)
-	d.compareKeys(fileKeys(f.text), want)
+	d.compareKeys(publickey.InFile(f.text), want)
 	if len(d.Changes) == before && f.present.Kind == modules.Absent {
 		return nil // there is nothing to write
 	}
@@ -73,21 +74,21 @@ func (d *draft) writeKeys(f *keyFile, want []key) error {
 // compareKeys notes what differs between the keys of the file and those wanted.
 func (d *draft) compareKeys(have, want []key) {
 	for _, w := range want {
-		lines := slices.DeleteFunc(slices.Clone(have), func(k key) bool { return k.blob != w.blob })
-		right := slices.IndexFunc(lines, func(k key) bool { return k.line != w.line }) < 0
+		lines := slices.DeleteFunc(slices.Clone(have), func(k key) bool { return k.Blob != w.Blob })
+		right := slices.IndexFunc(lines, func(k key) bool { return k.Line != w.Line }) < 0
 		switch {
 		case len(lines) == 0:
-			d.differs("ssh_keys", absent, w.fingerprint())
+			d.differs("ssh_keys", absent, w.Fingerprint())
 		case !right:
-			d.differs("ssh_keys", w.fingerprint()+" with other options or another comment", w.fingerprint())
+			d.differs("ssh_keys", w.Fingerprint()+" with other options or another comment", w.Fingerprint())
 		}
 	}
 	if !d.SSHKeysExclusive {
 		return
 	}
 	for _, k := range have {
-		if !slices.ContainsFunc(want, func(w key) bool { return w.blob == k.blob }) {
-			d.differs("ssh_keys", k.fingerprint(), absent)
+		if !slices.ContainsFunc(want, func(w key) bool { return w.Blob == k.Blob }) {
+			d.differs("ssh_keys", k.Fingerprint(), absent)
 		}
 	}
 }
@@ -110,26 +111,26 @@ func mergeKeys(text string, want []key, exclusive bool) string {
 	}
 	lines := map[string]string{}
 	for _, w := range want {
-		lines[w.blob] = w.line
+		lines[w.Blob] = w.Line
 	}
 	var merged strings.Builder
 	put := func(line string) { merged.WriteString(line + "\n") }
 	done := map[string]bool{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		k, err := parseKey(line)
-		wanted, ok := lines[k.blob]
+		k, err := publickey.Parse(line)
+		wanted, ok := lines[k.Blob]
 		switch {
 		case err != nil || !ok:
 			put(line)
-		case !done[k.blob]:
+		case !done[k.Blob]:
 			put(wanted)
-			done[k.blob] = true
+			done[k.Blob] = true
 		}
 	}
 	for _, w := range want {
-		if !done[w.blob] {
-			put(w.line)
+		if !done[w.Blob] {
+			put(w.Line)
 		}
 	}
 	return merged.String()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/publickey"
 )
 
 func hashed() []string {
@@ -110,13 +111,13 @@ func TestWire(t *testing.T) {
 
 func TestKeyLines(t *testing.T) {
 	for _, options := range []string{"", "restrict ", `command="a \"b\" c",no-pty ` + "\t", `environment="A=ssh-ed25519 x" `} {
-		k, err := parseKey("  " + options + annKey + "  ")
+		k, err := publickey.Parse("  " + options + annKey + "  ")
 		require.NoError(t, err, options)
-		require.Equal(t, options+annKey, k.line)
-		require.Equal(t, annPrint, k.fingerprint())
+		require.Equal(t, options+annKey, k.Line)
+		require.Equal(t, annPrint, k.Fingerprint())
 	}
 	for _, line := range []string{"ssh-ed25519", "ssh-ed25519 AAAA", "ssh-rsa " + strings.Fields(annKey)[1], "restrict", `"`, "ssh-ed25519 //// x"} {
-		_, err := parseKey(line)
+		_, err := publickey.Parse(line)
 		require.Error(t, err, line)
 	}
 }
@@ -126,13 +127,13 @@ func FuzzParseKey(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		k, err := parseKey(line)
+		k, err := publickey.Parse(line)
 		if err != nil {
 			return
 		}
-		require.NotEmpty(t, k.blob)
-		require.NotContains(t, k.line, "\n")
-		again, err := parseKey(k.line)
+		require.NotEmpty(t, k.Blob)
+		require.NotContains(t, k.Line, "\n")
+		again, err := publickey.Parse(k.Line)
 		require.NoError(t, err)
 		require.Equal(t, k, again)
 	})
@@ -150,10 +151,10 @@ func FuzzMergeKeys(f *testing.F) {
 		merged := mergeKeys(text, want, exclusive)
 		require.Equal(t, merged, mergeKeys(merged, want, exclusive))
 		d := &draft{User: &User{SSHKeysExclusive: exclusive}}
-		d.compareKeys(fileKeys(merged), want)
+		d.compareKeys(publickey.InFile(merged), want)
 		require.Empty(t, d.Changes)
 		if !exclusive {
-			require.GreaterOrEqual(t, len(fileKeys(merged)), 2)
+			require.GreaterOrEqual(t, len(publickey.InFile(merged)), 2)
 		}
 	})
 }

@@ -84,7 +84,7 @@ var modules = map[string]Module{
 	"blockinfile": {"line", `- line: [/etc/hosts: {block: "192.0.2.1 web1"}]`, `line /etc/hosts block="192.0.2.1 web1"`},
 	"get_url":     {"file", downloadWrite, downloadAdHoc}, "unarchive": {"archive", fetchWrite, fetchAdHoc},
 	"synchronize":    {"scaffold", "- scaffold: [/srv/app: {source: app}]", ""},
-	"authorized_key": {"user", `- user: [deploy: {ssh_keys: ["ssh-ed25519 AAAA… deploy"]}]`, `user deploy ssh_keys="ssh-ed25519 AAAA… deploy"`},
+	"authorized_key": {"authorized_key", "- authorized_key: [ann: {user: deploy, key: \"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAED7nlnqWY7VFewQlPSkKNqF2RB0Z+15k3zEaojud33\"}]", "authorized_key ann user=deploy key=\"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAED7nlnqWY7VFewQlPSkKNqF2RB0Z+15k3zEaojud33\""},
 
 	"command": {"exec", `- exec: [systemctl reload nginx: {}]`, "exec COMMAND"},
 	"shell":   {"exec", `- exec: ["echo $HOME > /tmp/home": {provider: shell}]`, "exec COMMAND"},

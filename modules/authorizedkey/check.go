@@ -1,0 +1,155 @@
+package authorizedkey
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strconv"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/accounts"
+	"github.com/ccm-push/ccm-push/modules/edit"
+)
+
+// What is made gets the rights that sshd wants, and nobody but the user needs more (sshd(8),
+// StrictModes).
+const (
+	dirMode  fs.FileMode = 0o700
+	fileMode             = "0600"
+)
+
+// steps is what Apply has to do.
+type steps struct {
+	dir  string // to be made first, with attributes; "" if it is there
+	as   modules.Attributes
+	file any // the steps of the edit
+}
+
+// Check implements [modules.Resource].
+func (k *AuthorizedKey) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	user, err := k.user(h)
+	if errors.Is(err, modules.ErrNoAccount) && k.Ensure == absent {
+		return modules.Plan{}, nil // nobody logs in as nobody
+	}
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	f := k.edited(user)
+	dir := path.Dir(f.Path)
+	if _, err := modules.Follow(h.Files, dir); k.Path != "" || !modules.NotThere(err) || k.Ensure == absent || k.Restore != nil {
+		plan, err := f.Check(ctx, h)
+		plan.Steps = steps{file: plan.Steps}
+		return settled(plan), err
+	}
+	as := modules.Attributes{Mode: dirMode, UID: user.UID, GID: user.GID}
+	if err := modules.InDirectory(h.Files, dir); err != nil {
+		return modules.Plan{}, modules.PermissionRefusal(err)
+	}
+	plan, err := f.Check(ctx, madeIn(h, dir))
+	if err == nil {
+		plan, err = modules.PlanIfPermitted(plan, h.Files.MayCreate(as))
+	}
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	made := modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Directory, Mode: dirMode, UID: user.UID, GID: user.GID}}
+	plan.Effects = append([]modules.Effect{{Kind: modules.PathEffect, Key: dir, State: made}}, plan.Effects...)
+	plan.Steps = steps{dir, as, plan.Steps}
+	return plan, nil
+}
+
+// settled is a plan without steps if there is nothing to do.
+func settled(plan modules.Plan) modules.Plan {
+	if !plan.Pending() {
+		return modules.Plan{}
+	}
+	return plan
+}
+
+// Apply implements [modules.Resource].
+func (k *AuthorizedKey) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	s, ok := p.Steps.(steps)
+	if !ok {
+		return errors.New("the plan is not one of an authorized key")
+	}
+	user, err := k.user(h)
+	if err != nil {
+		return err
+	}
+	if s.dir != "" {
+		if err := h.Files.MakeDir(ctx, s.dir, s.as); err != nil {
+			return err
+		}
+	}
+	p.Steps = s.file
+	err = k.edited(user).Apply(ctx, h, p)
+	if err != nil && s.dir != "" {
+		return errors.Join(err, h.Files.Remove(context.WithoutCancel(ctx), s.dir, false))
+	}
+	return err
+}
+
+// user is the user who logs in, as earlier plans will have made it.
+func (k *AuthorizedKey) user(h modules.Host) (accounts.User, error) {
+	tables, err := accounts.Read(h)
+	if err != nil {
+		return accounts.User{}, modules.PermissionRefusal(err)
+	}
+	user, ok := tables.User(k.User)
+	switch {
+	case ok:
+		return user, nil
+	case k.Path != "":
+		return accounts.User{Name: k.User, UID: -1, GID: -1}, nil
+	}
+	return user, modules.Refuse("user %q: %w", k.User, modules.ErrNoAccount)
+}
+
+// edited is the file, and what is done to it.
+func (k *AuthorizedKey) edited(user accounts.User) *edit.File {
+	f := &edit.File{
+		Path: k.Path, Edit: k.edit, Restore: k.Restore, Optional: k.Ensure == absent,
+		Create: true, Owner: k.User, Mode: fileMode,
+	}
+	if k.Path == "" {
+		f.Path = path.Join(user.Home, ".ssh/authorized_keys")
+		if user.GID != accounts.Unknown {
+			f.Group = strconv.Itoa(user.GID)
+		}
+	}
+	return f
+}
+
+// madeIn is the host as it will be with a directory.
+func madeIn(h modules.Host, dir string) modules.Host {
+	h.Files.FileReader = withDirectory{h.Files.FileReader, dir}
+	h.Files.FileRights = rightsIn{h.Files.FileRights, dir}
+	return h
+}
+
+type withDirectory struct {
+	modules.FileReader
+	dir string
+}
+
+// Stat implements [modules.FileReader].
+func (w withDirectory) Stat(name string) (modules.FileInfo, error) {
+	if name == w.dir {
+		return modules.FileInfo{Kind: modules.Directory, Mode: dirMode}, nil
+	}
+	return w.FileReader.Stat(name)
+}
+
+type rightsIn struct {
+	modules.FileRights
+	dir string
+}
+
+// MayReplace implements [modules.FileRights]: what may make the directory may write in it.
+func (r rightsIn) MayReplace(name string) error {
+	if path.Dir(name) == r.dir {
+		name = r.dir
+	}
+	return r.FileRights.MayReplace(name)
+}
