@@ -33,6 +33,7 @@ type block struct {
 	differ bool   // other hosts differ from it in their name, address or key, and in nothing else
 	plain  string // text without those
 	failed bool   // it has been shown when it happened
+	causes bool   // other failures begin with the same line and have another second one
 	adHoc  color  // of the heading of a command's output; "" if it is none
 	number int    // in the order in which blocks are shown
 }
@@ -272,8 +273,41 @@ func (p *page) shift(text string) {
 	}
 }
 
+// merge has failures of one cause count as one: of the same resource with the same error. What
+// else they had to say has been shown.
+func (f *folding) merge() {
+	first, line := map[string]int{}, map[string]int{} // by both lines, and by the first alone
+	same := make([]int, len(f.blocks))
+	for i, b := range f.blocks {
+		same[i] = i
+		if !b.failed || b.adHoc != "" {
+			continue
+		}
+		cause, _ := firstLines(b.plain, 2)
+		if j, known := first[cause]; known {
+			same[i] = j
+			one := f.blocks[j]
+			one.differ = one.differ || b.differ || one.text != b.text
+			continue
+		}
+		first[cause] = i
+		what, _ := firstLines(b.plain, 1)
+		if j, known := line[what]; known {
+			b.causes, f.blocks[j].causes = true, true
+		} else {
+			line[what] = i
+		}
+	}
+	for _, blocks := range f.of {
+		for k, i := range blocks {
+			blocks[k] = same[i]
+		}
+	}
+}
+
 // unfold tells what has been collected.
 func (f *folding) unfold(p *page) {
+	f.merge()
 	if f.adHoc {
 		f.unfoldAdHoc(p)
 		return
@@ -294,10 +328,13 @@ func (f *folding) unfold(p *page) {
 }
 
 // again is the part of a text that is told with all hosts: of a failure, which has been shown
-// when it happened, the first line.
+// when it happened, the first line, and the second one if that says which of several it was.
 func (b *block) again(text string) string {
-	if b.failed {
-		text, _, _ = strings.Cut(text, "\n")
+	switch {
+	case b.failed && b.causes:
+		text, _ = firstLines(text, 2)
+	case b.failed:
+		text, _ = firstLines(text, 1)
 	}
 	return text
 }

@@ -208,7 +208,7 @@ web0307  failed   exec#migrate
 web0406  failed   exec#migrate
     exit code 3
     (what it has written differs from those above: ccm-push runs show r1 -v)
-web[0001-0229,0231-0306,0308-0489,0491-0500] (497)
+web[0001-0500] (500)
   failed   exec#migrate
 
 500 hosts: 0 changed, 0 stable, 1 failed (failed: exec#migrate, up to 499ms)
@@ -216,6 +216,20 @@ web[0001-0229,0231-0306,0308-0489,0491-0500] (497)
 to go on: ccm-push resume r1
 500 hosts: 0 ok, 500 failed; 500 resources: 0 changed, 0 stable, 500 failed
 `, text)
+	two := func(i int, host string) []events.Event {
+		all := fails(i, host)
+		r := all[0].(events.Result)
+		r.Error = []string{"exit code 3", "it cannot begin"}[i%2]
+		return []events.Event{r}
+	}
+	require.Contains(t, folded(foldedFleet(1, 6, two), events.TextOptions{}), `
+web[0001,0003,0005] (3)
+  failed   exec#migrate
+      exit code 3
+web[0002,0004,0006] (3)
+  failed   exec#migrate
+      it cannot begin
+`, "each cause has its hosts")
 	require.Contains(t, folded(foldedFleet(1, 5, fails), events.TextOptions{}), "    (what it has written differs from those above: -v shows it)\n")
 	require.Equal(t, 500, strings.Count(folded(foldedFleet(1, 500, fails), events.TextOptions{Verbose: 1}), "stderr | process"))
 	errors := func(i int, host string) []events.Event {
