@@ -56,6 +56,17 @@ func TestFleetEdit(t *testing.T) {
 				"from=\"192.0.2.0/24\" ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAED7nlnqWY7VFewQlPSkKNqF2RB0Z+15k3zEaojud33 ann\ne2ek e2ek 600\n",
 			drift: `sed -i 's/^from="[^"]*" //' /home/e2ek/.ssh/authorized_keys; echo "ssh-ed25519 AAAA theirs" >>/etc/e2e-keys`,
 		},
+		"sysctl": {
+			prepare: `mkdir -p /etc/sysctl.d; rm -f /etc/sysctl.d/90-ccm-push.conf; echo 0 >/proc/sys/net/ipv4/ip_forward
+printf '# ours\nnet.ipv4.ip_local_port_range = 32768 60999\n' >/etc/e2e-sysctl; printf '32768\t60999' >/proc/sys/net/ipv4/ip_local_port_range`,
+			site: `    - sysctl:
+        - net.ipv4.ip_forward: {value: 1}
+        - net.ipv4.ip_local_port_range: {value: 1024 65000, path: /etc/e2e-sysctl}
+`,
+			state: `cat /etc/sysctl.d/90-ccm-push.conf /etc/e2e-sysctl 2>/dev/null; cd /proc/sys/net/ipv4; cat ip_forward ip_local_port_range`,
+			want:  "net.ipv4.ip_forward = 1\n# ours\nnet.ipv4.ip_local_port_range = 1024 65000\n1\n1024\t65000\n",
+			drift: `echo 0 >/proc/sys/net/ipv4/ip_forward; sed -i 's/65000/60000/' /etc/e2e-sysctl`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			trip.host = "h001"

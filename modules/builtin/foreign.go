@@ -9,6 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/ini"
 	"github.com/ccm-push/ccm-push/modules/ral"
 	"github.com/ccm-push/ccm-push/modules/replace"
+	"github.com/ccm-push/ccm-push/modules/sysctl"
 )
 
 // foreign are the types that the lean host program is without, in the order of the documentation:
@@ -19,6 +20,7 @@ func foreign() modules.Registry {
 		replace.Type(),
 		ini.Type(),
 		authorizedkey.Type(),
+		sysctl.Type(),
 		dsc.Type(),
 		ral.Type(),
 	}

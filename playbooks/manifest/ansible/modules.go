@@ -97,7 +97,7 @@ var modules = map[string]Module{
 	"apt_repository": {"file", `- file: [/etc/apt/sources.list.d/app.list: {source: app.list, owner: root, group: root, mode: "0644"}]`, ""},
 	"yum_repository": {"file", `- file: [/etc/yum.repos.d/app.repo: {source: app.repo, owner: root, group: root, mode: "0644"}]`, ""},
 	"apt_key":        {"file", `- file: [/etc/apt/keyrings/app.asc: {source: app.asc, owner: root, group: root, mode: "0644"}]`, ""},
-	"sysctl":         {"file", `- file: [/etc/sysctl.d/90-app.conf: {content: "vm.swappiness = 10\n", owner: root, group: root, mode: "0644"}], and an exec of sysctl --system that subscribes to it`, ""},
+	"sysctl":         {"sysctl", `- sysctl: [vm.swappiness: {value: "10"}]`, `sysctl vm.swappiness value=10`},
 	"hostname":       {"exec", `- exec: [hostnamectl set-hostname web1: {unless: grep -qx web1 /etc/hostname}]`, "exec hostnamectl set-hostname web1"},
 	"reboot":         {"", "there is none: a reboot ends the connection of a run", "there is exec, whose connection the reboot ends: ccm-push PATTERN exec reboot"},
 	"mount":          {"line", `- line: [/etc/fstab: {line: "/dev/sdb1 /data ext4 defaults 0 2"}], and an exec of mount /data that subscribes to it`, ""},

@@ -1,0 +1,162 @@
+package sysctl
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/mountinfo"
+)
+
+// settingEffect is the kind of effect whose key is a path below /proc/sys and whose state is its
+// value.
+const settingEffect modules.EffectKind = "sysctl"
+
+// steps is what Apply has to do.
+type steps struct {
+	set   bool
+	write bool
+	file  any // the steps of the edit
+}
+
+// Check implements [modules.Resource].
+func (s *Sysctl) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	var plan modules.Plan
+	if s.persists() {
+		var err error
+		if plan, err = s.edited().Check(ctx, h); err != nil {
+			return modules.Plan{}, err
+		}
+	}
+	do := steps{write: plan.Pending(), file: plan.Steps}
+	if s.sets() && s.Value != "" {
+		have, err := s.now(h)
+		if err != nil {
+			return modules.Plan{}, err
+		}
+		if want := value(s.Value); have != want {
+			if err := s.settable(h); err != nil {
+				return modules.Plan{}, err
+			}
+			do.set = true
+			plan.Changes = append([]modules.Change{{Property: "value", Have: have, Want: want}}, plan.Changes...)
+			plan.Effects = append(plan.Effects, modules.Effect{Kind: settingEffect, Key: s.key(), State: want})
+			plan.MayFail = plan.MayFail || !alike(have, want)
+		}
+	}
+	switch {
+	case do.set && do.write:
+		plan.Action = "set and persisted the value"
+	case do.set:
+		plan.Action = "set the value"
+	case do.write && s.Ensure == absent:
+		plan.Action = "removed the value from the file"
+	case do.write:
+		plan.Action = "persisted the value"
+	default:
+		return modules.Plan{}, nil
+	}
+	plan.Steps = do
+	return plan, nil
+}
+
+// now is the value that holds, in a check run the one that will.
+func (s *Sysctl) now(h modules.Host) (string, error) {
+	if state, predicted := h.Forecast.Lookup(settingEffect, s.key()); predicted {
+		return state.(string), nil
+	}
+	file, err := h.Files.Open(s.at())
+	switch {
+	case modules.NotThere(err):
+		h.Forecast.Lookup(modules.AnyEffect, "") // what is pending may load a module that brings it
+		return "", modules.Refuse("this host has no setting %s (load the module that has it first, or set 'runtime: false')", s.Name)
+	case err != nil:
+		return "", modules.PermissionRefusal(err)
+	}
+	defer file.Close()
+	const most = 64 << 10
+	text, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil {
+		return "", modules.Refuse("reading %s: %w", s.Name, err)
+	}
+	return value(string(text)), nil
+}
+
+// settable says why the value could not be set.
+func (s *Sysctl) settable(h modules.Host) error {
+	if s.proc != "" { // of a test
+		return nil
+	}
+	if os.Geteuid() != 0 {
+		return modules.Refuse("only root may set %s; use become", s.Name)
+	}
+	file, err := h.Files.Open(mountinfo.File)
+	if err != nil {
+		return nil // then the kernel says it
+	}
+	defer file.Close()
+	const most = 1 << 20
+	text, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil {
+		return nil
+	}
+	point, readOnly := "", false
+	for m := range mountinfo.Parse(string(text)) {
+		if (m.Point == "/" || s.at() == m.Point || strings.HasPrefix(s.at(), m.Point+"/")) && len(m.Point) >= len(point) {
+			point, readOnly = m.Point, slices.Contains(m.Options, "ro")
+		}
+	}
+	if readOnly {
+		return modules.Refuse("%s is read-only on this host, as in a container (set 'runtime: false', or set it on the host of the container)", point)
+	}
+	return nil
+}
+
+// alike reports whether the kernel will take a value: it is as many numbers as there are. Of others
+// only the kernel knows.
+func alike(have, want string) bool {
+	number := func(word string) bool { _, err := strconv.ParseInt(word, 10, 64); return err == nil }
+	is, will := strings.Fields(have), strings.Fields(want)
+	return len(is) == len(will) && !slices.ContainsFunc(append(is, will...), func(word string) bool { return !number(word) })
+}
+
+// Apply implements [modules.Resource]. The file comes first: a value that holds now and not after a
+// boot is found out later.
+func (s *Sysctl) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	do, ok := p.Steps.(steps)
+	if !ok {
+		return errors.New("the plan is not one of a setting")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if do.write {
+		p.Steps = do.file
+		if err := s.edited().Apply(ctx, h, p); err != nil {
+			return err
+		}
+	}
+	if !do.set {
+		return nil
+	}
+	dir, err := h.Files.OpenDirectory(path.Dir(s.at()))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	file, err := dir.OpenFile(path.Base(s.at()), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(value(s.Value) + "\n")
+	if err = errors.Join(err, file.Close()); err != nil {
+		return modules.Refuse("the kernel does not take %q for %s: %w", value(s.Value), s.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package sysctl
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+	"github.com/ccm-push/ccm-push/modules/exec"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// A local sysctl has files of the test in the place of /proc/sys.
+type local struct {
+	Sysctl
+	Proc string `json:"proc"`
+}
+
+func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	l.proc = l.Proc
+	return l.Sysctl.Check(ctx, h)
+}
+
+func localType() modules.Type {
+	t := Type()
+	t.New = func() modules.Resource { return new(local) }
+	return t
+}
+
+func TestEdit(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		sysctl Sysctl
+		have   string
+		want   string
+		action string
+	}{
+		{"new", Sysctl{Value: "1"}, "# ours\nvm.swappiness = 1\n", "# ours\nvm.swappiness = 1\nnet.ipv4.ip_forward = 1\n", "persisted"},
+		{"there", Sysctl{Value: "1"}, "net.ipv4.ip_forward=1", "net.ipv4.ip_forward=1", ""},
+		{"there, with slashes", Sysctl{Value: "1"}, "-net/ipv4/ip_forward = 1\n", "-net/ipv4/ip_forward = 1\n", ""},
+		{"another value", Sysctl{Value: "1"}, "net.ipv4.ip_forward=0\nx=1\n", "net.ipv4.ip_forward = 1\nx=1\n", "persisted"},
+		{"several, of which the last counts", Sysctl{Value: "1"}, "net.ipv4.ip_forward=1\nx=1\nnet.ipv4.ip_forward=0\n", "net.ipv4.ip_forward=1\nx=1\n", "persisted"},
+		{"numbers", Sysctl{Name: "net.ipv4.ip_local_port_range", Value: "1024  65000"}, "net.ipv4.ip_local_port_range = 1024\t65000\n", "net.ipv4.ip_local_port_range = 1024\t65000\n", ""},
+		{"commented out", Sysctl{Value: "1"}, "#net.ipv4.ip_forward=1\n", "#net.ipv4.ip_forward=1\nnet.ipv4.ip_forward = 1\n", "persisted"},
+		{"absent", Sysctl{Ensure: absent}, "net.ipv4.ip_forward=1\nx=1\nnet/ipv4/ip_forward=0\n", "x=1\n", "persisted"},
+		{"absent, and not there", Sysctl{Ensure: absent}, "x=1\n", "x=1\n", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := test.sysctl
+			if s.Name == "" {
+				s.Name = "net.ipv4.ip_forward"
+			}
+			require.NoError(t, s.Validate())
+			text := edit.Parse(test.have)
+			done, err := s.edit(text)
+			require.NoError(t, err)
+			require.Equal(t, test.want, text.String())
+			require.Equal(t, test.action, done.Action)
+			done, err = s.edit(text)
+			require.NoError(t, err)
+			require.Equal(t, edit.Done{}, done)
+		})
+	}
+}
+
+func TestKey(t *testing.T) {
+	for name, want := range map[string]string{
+		"vm.swappiness": "vm/swappiness", "vm/swappiness": "vm/swappiness", "kernel": "kernel",
+		"net.ipv4.conf.eth0/1.forwarding": "net/ipv4/conf/eth0.1/forwarding", "net/ipv4/conf/eth0.1/forwarding": "net/ipv4/conf/eth0.1/forwarding",
+	} {
+		require.Equal(t, want, keyOf(name))
+	}
+}
+
+func TestValidate(t *testing.T) {
+	no := false
+	for _, test := range []struct {
+		name   string
+		sysctl Sysctl
+		err    string
+	}{
+		{"a value", Sysctl{Name: "vm.swappiness", Value: "1"}, ""},
+		{"absent", Sysctl{Name: "vm.swappiness", Ensure: absent}, ""},
+		{"no value", Sysctl{Name: "vm.swappiness"}, "value: value cannot be empty"},
+		{"two lines", Sysctl{Name: "vm.swappiness", Value: "1\n2"}, "value: value must be one line, without NUL bytes"},
+		{"up", Sysctl{Name: "vm/../kernel", Value: "1"}, "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
+		{"a path", Sysctl{Name: "/proc/sys/vm", Value: "1"}, "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
+		{"a line", Sysctl{Name: "vm.swappiness=1", Value: "1"}, "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
+		{"nothing", Sysctl{Name: "vm.swappiness", Value: "1", Runtime: &no, Persist: &no}, "persist: with 'runtime: false' and 'persist: false' there is nothing to do"},
+		{"path", Sysctl{Name: "vm.swappiness", Value: "1", Path: "a"}, "path: file path must be absolute"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.sysctl.Validate()
+			if test.err == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.err)
+		})
+	}
+}
+
+var tree = []modtest.Node{
+	{Path: "net", Dir: true}, {Path: "net/forward", Text: "0\n"}, {Path: "net/range", Text: "1\t2\n"}, {Path: "net/word", Text: "cubic\n"},
+	{Path: "conf", Text: "net.range = 1 2\n"},
+}
+
+func TestConverges(t *testing.T) {
+	value := func(property, have, want string) modules.Change {
+		return modules.Change{Property: property, Have: have, Want: want}
+	}
+	with := func(more string) string { return `{"proc":"$ROOT","path":"$ROOT/conf",` + more + `}` }
+	modtest.Converges(t, localType(), []modtest.Fixture{
+		{
+			Name: "now and later", Tree: tree, Properties: with(`"name":"net.forward","value":"1"`),
+			Action: "set and persisted the value", Changes: []modules.Change{value("value", "0", "1"), value("persisted", absent, "1")},
+		},
+		{
+			Name: "now", Tree: tree, Properties: with(`"name":"net.forward","value":"1","persist":false`),
+			Action: "set the value", Changes: []modules.Change{value("value", "0", "1")},
+		},
+		{
+			Name: "later", Tree: tree, Properties: with(`"name":"net.forward","value":"1","runtime":false`),
+			Action: "persisted the value", Changes: []modules.Change{value("persisted", absent, "1")},
+		},
+		{Name: "as it shall be", Tree: tree, Properties: with(`"name":"net.range","value":"1 2"`)},
+		{
+			Name: "no longer in the file", Tree: tree, Properties: with(`"name":"net.range","ensure":"absent"`),
+			Action: "removed the value from the file", Changes: []modules.Change{value("persisted", "1 2", absent)},
+		},
+		{
+			Name: "unknown", Tree: tree, Properties: with(`"name":"net.none","value":"1"`),
+			Err: "this host has no setting net.none (load the module that has it first, or set 'runtime: false')",
+		},
+	}...)
+}
+
+func TestPredicts(t *testing.T) {
+	step := func(properties string) modtest.Step {
+		return modtest.Step{Type: "sysctl", Properties: `{"proc":"$ROOT","path":"$ROOT/conf",` + properties + `}`}
+	}
+	modtest.Predicts(t, modules.Registry{localType(), exec.Type()}, modtest.Scenario{
+		Tree: tree,
+		Steps: []modtest.Step{
+			step(`"name":"net.forward","value":"1"`),
+			step(`"name":"net/forward","value":"1"`),
+			step(`"name":"net.forward","value":"0"`),
+			step(`"name":"net.forward","ensure":"absent"`),
+			step(`"name":"net.word","value":"bbr"`),
+			{Type: "exec", Properties: `{"name":"true"}`},
+			step(`"name":"net.forward","value":"1"`),
+		},
+		Want: []string{"changed", "stable", "changed", "changed", "changed uncertain", "changed uncertain", "changed uncertain"},
+	})
+}
+
+// TestReversal brings back the value that held, and the file, also after another value.
+func TestReversal(t *testing.T) {
+	root := t.TempDir()
+	modtest.Build(t, root, tree)
+	h := modtest.Host()
+	before := modtest.State(t, root)
+	var kept *Sysctl
+	for _, value := range []string{"1", "2"} {
+		s := &Sysctl{Name: "net.forward", Ensure: present, Value: value, Path: root + "/conf", proc: root}
+		plan, err := s.Check(t.Context(), modules.ReadOnly(h))
+		require.NoError(t, err)
+		var earlier modules.Resource
+		if kept != nil {
+			earlier = kept
+		}
+		back, err := s.Reversal(t.Context(), modules.ReadOnly(h), earlier)
+		require.NoError(t, err)
+		require.NoError(t, s.Apply(t.Context(), h, plan))
+		kept = &Sysctl{Name: s.Name, Ensure: present, Value: back["value"].(string), Path: back["path"].(string), Restore: back["restore"].(*edit.Restore), proc: root}
+		require.NoError(t, kept.Validate())
+	}
+	plan, err := kept.Check(t.Context(), modules.ReadOnly(h))
+	require.NoError(t, err)
+	require.NoError(t, kept.Apply(t.Context(), h, plan))
+	require.Equal(t, before, modtest.State(t, root))
+	plan, err = kept.Check(t.Context(), modules.ReadOnly(h))
+	require.NoError(t, err)
+	require.Equal(t, modules.Plan{}, plan)
+}
+
+func TestDescribe(t *testing.T) {
+	root := t.TempDir()
+	modtest.Build(t, root, tree)
+	s := &Sysctl{Name: "net.range", Value: "3 4", Path: root + "/conf", proc: root}
+	status, err := modules.StatusOf(t.Context(), s, modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"ensure":"present","name":"net.range","value":"1 2","persisted":"1 2","path":"`+root+`/conf"}`, string(status))
+	sources, err := s.Watch(t.Context(), modtest.Host())
+	require.NoError(t, err)
+	require.Equal(t, modules.Sources{Paths: []string{root + "/conf"}, Polled: "the value that holds now"}, sources)
+}
