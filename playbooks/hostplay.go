@@ -35,6 +35,10 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	equip := func(c *catalog.Compiled) func(context.Context, *wire.Entry, string) bool {
 		ask := f.equip(&c.Catalog, s, state, earlier)
 		c.Catalog.Confirm = guard.asks(&c.Catalog)
+		if s.look.watches() && c.Catalog.Until == 0 { // else another stage follows
+			*c = *c.Watching(s.number + 1)
+			s.look.sent(c)
+		}
 		return ask
 	}
 	ask := equip(compiled)
@@ -158,9 +162,6 @@ func (f *fleet) equip(c *wire.Catalog, s *selection, state *hostState, earlier s
 	c.Undo = undoOn(s.play, state.host.Name)
 	if s.look.watches() {
 		c.Remember = nil
-		if c.Until == 0 { // else another stage follows
-			c.Watch = s.look.watch
-		}
 	}
 	return f.runner.Step.asks(s, state.host.Name, "", c, f.runner.Options.Catalog.Mask)
 }

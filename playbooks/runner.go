@@ -332,7 +332,7 @@ func (r *Runner) checkImports(hosts [][]*inventory.Host) error {
 // gets what hosts shall have from web servers; nil gets nothing.
 func (r *Runner) compiling(downloads *catalog.Downloads) catalog.Options {
 	opts := r.Options.Catalog
-	opts.Downloads = downloads
+	opts.Downloads, opts.Watch = downloads, r.Options.Watch.defaults()
 	opts.InventorySecrets = r.maskInventory(opts.Mask)
 	opts.Variables, opts.HasHost = r.variables(), r.hasHost
 	return opts

@@ -152,16 +152,12 @@ func (h *watchedHost) end(ctx context.Context, p *watchedPlay) error {
 func (h *watchedHost) stand(ctx context.Context, p *watchedPlay) error {
 	var entries []watchedEntry
 	results := map[int]*wire.Result{}
-	s := p.looking(false, func(_ string, c *wire.Catalog, r *wire.Result) {
-		if len(entries) != len(c.Entries) { // of the last stage
-			entries = h.of.entriesOf(c)
-		}
+	s := p.looking(false, func(_ string, _ *wire.Catalog, r *wire.Result) {
 		if r.Status != wire.Stable && r.Status != wire.Skipped {
 			results[r.Index] = r
 		}
 	})
-	rules := &h.of.rules
-	s.look.watch = &wire.Watch{Play: p.number + 1, Settle: rules.Settle, Longest: rules.Longest, Poll: rules.Poll, Quiet: rules.Files}
+	s.look.sent = func(c *catalog.Compiled) { entries = h.of.entriesOf(c) }
 	s.look.told = func(m *wire.Watched) { h.of.say(ctx, func() { h.of.told(h, p, m) }) }
 	if err := h.of.fleet.playOn(ctx, s, h.state); err != nil {
 		return err
@@ -243,6 +239,7 @@ func leaveOut(e *wire.Entry) {
 func (w *watching) lose(h *watchedHost, err error, wait time.Duration) {
 	r := w.fleet.runner
 	now := r.Now()
+	w.last = now
 	if h.announced {
 		h.announced, h.since = false, now
 	}

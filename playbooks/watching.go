@@ -14,19 +14,42 @@ import (
 
 // Watch is what the command line says of hosts that are watched behind the plays.
 type Watch struct {
-	Rules  *watch.Rules // of plays that say nothing; nil are [watch.Defaults]
-	Repair bool         // what plays that say nothing have is mended
+	Repair bool // what plays that say nothing have is mended
+	Once   bool // it ends when each host has been checked, or could not be
+	// Converged is for how long nothing may change until it ends; 0 is for ever.
+	Converged time.Duration
+	FailOn    []FailOn // what is a failure if it is so at the end
+}
+
+// A FailOn is what watched hosts may have come to.
+type FailOn string
+
+// What there is.
+const (
+	FailOnUnwatched FailOn = "unwatched" // a host is not watched
+	FailOnDrift     FailOn = "drift"     // a resource is not as it shall be
+	FailOnFighting  FailOn = "fighting"  // one is left alone, since somebody else wants it otherwise
+)
+
+// defaults are the rules of plays that say nothing; nil are [watch.Defaults].
+func (w *Watch) defaults() *watch.Rules {
+	if w == nil || !w.Repair {
+		return nil
+	}
+	rules := watch.Defaults()
+	rules.Mode = watch.Repair
+	return &rules
 }
 
 // A watching keeps the hosts of a run under watch. Each of them has a goroutine, which has its sessions;
 // what is told and done is decided by one, that of [fleet.watch], which alone asks the judge.
 type watching struct {
 	fleet  *fleet
-	rules  watch.Rules // of plays that say nothing
 	judge  *watch.Judge
 	hosts  []*watchedHost
 	byName map[string]*watchedHost
 	says   chan func()   // what hosts have to say: the one that decides calls it
+	last   time.Time     // something has changed
 	places chan struct{} // of hosts that are dialled and checked
 }
 
@@ -34,16 +57,7 @@ type watching struct {
 func (f *fleet) watch(ctx context.Context, plays []*selection) {
 	ctx, end := f.untilStopped(ctx)
 	defer end()
-	w := &watching{fleet: f, rules: watch.Defaults(), byName: map[string]*watchedHost{}, says: make(chan func()), places: make(chan struct{}, f.runner.forks())}
-	if given := f.runner.Options.Watch.Rules; given != nil {
-		w.rules = *given
-	}
-	if f.runner.Options.Watch.Repair {
-		w.rules.Mode = watch.Repair
-	}
-	if f.runner.Options.Check {
-		w.rules.Mode = watch.Report
-	}
+	w := &watching{fleet: f, byName: map[string]*watchedHost{}, says: make(chan func()), places: make(chan struct{}, f.runner.forks())}
 	for _, h := range f.runner.Inventory.Hosts() {
 		if state := f.states[h.Name]; state != nil {
 			one := w.host(state, plays)
@@ -62,7 +76,7 @@ func (f *fleet) watch(ctx context.Context, plays []*selection) {
 		working.Wait()
 		close(ended)
 	}()
-	w.decide(ended)
+	w.decide(ended, end)
 }
 
 // host is a host that is to be watched.
@@ -78,14 +92,24 @@ func (w *watching) host(state *hostState, plays []*selection) *watchedHost {
 	return h
 }
 
-// decide takes in what hosts say, and has them mended, until all of them have ended.
-func (w *watching) decide(ended <-chan struct{}) {
+// decide takes in what hosts say, and has them mended, until all of them have ended. end ends them.
+func (w *watching) decide(ended <-chan struct{}, end func()) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	w.last = w.fleet.runner.Now()
 	for {
 		timer.Stop()
-		if next := w.order(); !next.IsZero() {
-			timer.Reset(max(0, next.Sub(w.fleet.runner.Now())))
+		next, converged := w.order(), w.converges()
+		if !converged.IsZero() && (next.IsZero() || converged.Before(next)) {
+			next = converged
+		}
+		now := w.fleet.runner.Now()
+		if !converged.IsZero() && !now.Before(converged) {
+			end()
+			next = time.Time{}
+		}
+		if !next.IsZero() {
+			timer.Reset(max(0, next.Sub(now)))
 		}
 		select {
 		case say := <-w.says:
@@ -95,6 +119,23 @@ func (w *watching) decide(ended <-chan struct{}) {
 			return
 		}
 	}
+}
+
+// converges is when watching ends if nothing changes until then; zero is never.
+func (w *watching) converges() time.Time {
+	o := w.fleet.runner.Options.Watch
+	if !o.Once && o.Converged == 0 {
+		return time.Time{}
+	}
+	for _, h := range w.hosts {
+		if !h.announced && !(o.Once && !h.lost.IsZero()) || h.mending {
+			return time.Time{}
+		}
+	}
+	if o.Once {
+		return w.last
+	}
+	return w.last.Add(o.Converged)
 }
 
 // say has something done by the one that decides, unless ctx has ended.
@@ -157,7 +198,7 @@ func (w *watching) announce(h *watchedHost) {
 	if h.announced || slices.ContainsFunc(h.plays, func(p *watchedPlay) bool { return !p.heard }) {
 		return
 	}
-	h.announced, h.lost = true, time.Time{}
+	h.announced, h.lost, w.last = true, time.Time{}, w.fleet.runner.Now()
 	w.judge.Found(h.state.host.Name)
 	w.done(h)
 	e := events.Watched{Host: h.state.host.Name}
@@ -187,12 +228,23 @@ func (w *watching) totals() *events.WatchTotals {
 	if w == nil {
 		return nil
 	}
+	o := w.fleet.runner.Options.Watch
 	t := &events.WatchTotals{Hosts: len(w.hosts)}
 	astray, fighting := w.judge.Astray()
 	t.Drifted, t.Fighting = len(astray), len(fighting)
 	for _, h := range w.hosts {
 		if !h.announced {
 			t.Unwatched++
+		}
+	}
+	for _, on := range o.FailOn {
+		switch {
+		case on == FailOnUnwatched && t.Unwatched > 0:
+			t.Failed |= events.ExitUnreachable
+		case on == FailOnDrift && t.Drifted > 0:
+			t.Failed |= events.ExitChanged
+		case on == FailOnFighting && t.Fighting > 0:
+			t.Failed |= events.ExitFailed
 		}
 	}
 	return t

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/watch"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -29,9 +28,7 @@ type watchedWorld struct {
 func watchWorld(t *testing.T, hosts map[string]*sshtest.Server, text string, with func(*world)) *watchedWorld {
 	w := newWorld(t, hosts, text)
 	w.withFull(t)
-	rules := watch.Defaults()
-	rules.Settle, rules.Poll = 10*time.Millisecond, 200*time.Millisecond
-	w.Options.Watch = &Watch{Rules: &rules}
+	w.Options.Watch = &Watch{}
 	if with != nil {
 		with(w)
 	}
@@ -95,7 +92,7 @@ func edit(t *testing.T, path, text string) {
 
 func TestWatchTellsDrift(t *testing.T) {
 	hosts := servers(t, "web1", "web2")
-	w := watchWorld(t, hosts, "name: site\nccm: {resources: ["+owned(motd)+"]}", nil)
+	w := watchWorld(t, hosts, "name: site\nwatch: {settle: 10ms, poll: 1s}\nccm: {resources: ["+owned(motd)+"]}", nil)
 	start := next[events.WatchStart](t, w)
 	require.Equal(t, 2, start.Hosts)
 	for range hosts {
@@ -124,6 +121,7 @@ func TestWatchRepairs(t *testing.T) {
 	hosts := servers(t, "web1")
 	text := owned(`
 name: site
+watch: {settle: 10ms, poll: 1s}
 ccm:
   resources:
     - exec: ["{{ Data.home }}/count.sh": {command: "sh -c 'echo run >> {{ Data.home }}/count'"}]
@@ -166,12 +164,9 @@ func TestWatchRepairFails(t *testing.T) {
 	require.NoError(t, os.WriteFile(needed, nil, 0o600))
 	w := watchWorld(t, hosts, `
 name: site
+watch: {mode: repair, settle: 10ms, poll: 1s, repair: {backoff: 300ms, budget: 1000}}
 ccm: {resources: [exec: [make: {command: "sh -c 'test -e {{ Data.home }}/needed && touch {{ Data.home }}/made'", creates: "{{ Data.home }}/made"}]]}
-`, func(w *world) {
-		w.Options.Watch.Repair = true
-		w.Options.Watch.Rules.Backoff = []time.Duration{300 * time.Millisecond}
-		w.Options.Watch.Rules.Budget = 1000
-	})
+`, nil)
 	next[events.Watched](t, w)
 	require.NoError(t, os.Remove(needed))
 	require.NoError(t, os.Remove(made))
@@ -191,7 +186,7 @@ ccm: {resources: [exec: [make: {command: "sh -c 'test -e {{ Data.home }}/needed 
 
 // wish is a manifest of one file with a text.
 func wish(text string) string {
-	return "name: site\nccm: {resources: [" + owned(strings.Replace(motd, "hello", text, 1)) + "]}"
+	return "name: site\nwatch: {settle: 10ms, poll: 1s}\nccm: {resources: [" + owned(strings.Replace(motd, "hello", text, 1)) + "]}"
 }
 
 // asSecond makes a world one of another run, which watches as well.
@@ -231,7 +226,7 @@ func TestWatchTwoWishes(t *testing.T) {
 	begin := func(text string, with func(*world)) *watchedWorld {
 		hosts := servers(t, "web1")
 		w := watchWorld(t, hosts, strings.ReplaceAll(wish(text), "{{ Data.home }}", home), func(w *world) {
-			w.Options.Watch.Repair, w.Options.Watch.Rules.Budget = true, 1000
+			w.Options.Watch.Repair = true
 			with(w)
 		})
 		next[events.Watched](t, w)
@@ -262,10 +257,7 @@ func TestWatchMendsFewHosts(t *testing.T) {
 		names = append(names, fmt.Sprintf("web%d", i))
 	}
 	hosts := servers(t, names...)
-	w := watchWorld(t, hosts, "name: site\nccm: {resources: ["+owned(motd)+"]}", func(w *world) {
-		w.Options.Watch.Repair = true
-		w.Options.Watch.Rules.Fleet = 25
-	})
+	w := watchWorld(t, hosts, "name: site\nwatch: {mode: repair, settle: 10ms, repair: {fleet: 25%}}\nccm: {resources: ["+owned(motd)+"]}", nil)
 	for range hosts {
 		next[events.Watched](t, w)
 	}
@@ -295,4 +287,51 @@ func TestWatchMendsFewHosts(t *testing.T) {
 		}
 	}
 	require.Equal(t, 8, wrong)
+}
+
+// TestWatchOnce tells what has drifted from what the manifest asks for, and does not.
+func TestWatchOnce(t *testing.T) {
+	hosts := servers(t, "web1", "web2")
+	once := func(text string) *watchedWorld {
+		w := watchWorld(t, hosts, text, func(w *world) {
+			w.Options.Check, w.Options.Watch.Once = true, true
+			w.Options.Watch.FailOn = []FailOn{FailOnDrift}
+		})
+		for range w.told {
+		}
+		return w
+	}
+	text := "name: site\nccm: {resources: [" + owned(motd) + "]}"
+	w := once(text)
+	require.Equal(t, &events.WatchTotals{Hosts: 2}, w.summary.Watch, "that it is asked for is no drift")
+	require.Zero(t, w.summary.ExitStatus(false))
+	require.Empty(t, w.summary.NotStarted)
+	path := filepath.Join(hosts["web1"].Home, "motd")
+	require.NoFileExists(t, path)
+	converge := newWorld(t, hosts, text)
+	converge.Options.NoLock, converge.Options.LockTimeout = false, time.Minute // without it nothing is noted
+	converge.Options.Forks = 1                                                 // root's is that of the machine
+	converge.run(t)
+	require.Equal(t, &events.WatchTotals{Hosts: 2}, once(text).summary.Watch)
+	edit(t, path, "bye\n")
+	w = once(text)
+	require.Equal(t, &events.WatchTotals{Hosts: 2, Drifted: 1, Failed: 8}, w.summary.Watch)
+	require.Equal(t, 8, w.summary.ExitStatus(false))
+	require.FileExists(t, path)
+	hosts["web2"].Close()
+	w = once(text)
+	require.Equal(t, 4+8, w.summary.ExitStatus(false))
+}
+
+func TestWatchEndsWhenNothingChanges(t *testing.T) {
+	hosts := servers(t, "web1")
+	w := watchWorld(t, hosts, "name: site\nwatch: {mode: repair, settle: 10ms}\nccm: {resources: ["+owned(motd)+"]}", func(w *world) {
+		w.Options.Watch.Converged = 2 * time.Second
+	})
+	next[events.Watched](t, w)
+	edit(t, filepath.Join(hosts["web1"].Home, "motd"), "bye\n")
+	repaired := next[events.Repaired](t, w)
+	end := next[events.Summary](t, w)
+	require.GreaterOrEqual(t, end.Time.Sub(repaired.Time), 2*time.Second)
+	require.Zero(t, end.ExitStatus(false))
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/watch"
 )
@@ -22,21 +23,23 @@ type watchedEntry struct {
 }
 
 // entriesOf are those of a catalog.
-func (w *watching) entriesOf(c *wire.Catalog) []watchedEntry {
-	rules := &w.rules
-	looked := *rules // at what is only looked at, by noop or health checks alone
-	if looked.Mode == watch.Repair {
-		looked.Mode = watch.Report
-	}
-	list, refs := make([]watchedEntry, len(c.Entries)), refsOf(c)
-	for i := range c.Entries {
-		e := &c.Entries[i]
+func (w *watching) entriesOf(c *catalog.Compiled) []watchedEntry {
+	entries := c.Catalog.Entries
+	list, refs := make([]watchedEntry, len(entries)), refsOf(&c.Catalog)
+	reporting := map[*watch.Rules]*watch.Rules{} // what is told, and not mended
+	for i := range entries {
+		e, rules := &entries[i], c.WatchRules(i)
+		if rules.Mode == watch.Repair && (e.Check || e.Monitor || w.fleet.runner.Options.Check) {
+			if reporting[rules] == nil {
+				one := *rules
+				one.Mode = watch.Report
+				reporting[rules] = &one
+			}
+			rules = reporting[rules]
+		}
 		list[i] = watchedEntry{
 			kind: e.Type, name: e.Name, alias: e.Alias, ref: refs[i], rules: rules, sensitive: e.Sensitive,
-			scope: e.Scope != nil, counts: e.Scope == nil && !e.Excluded && !e.Hidden,
-		}
-		if e.Check || e.Monitor {
-			list[i].rules = &looked
+			scope: e.Scope != nil, counts: e.Scope == nil && !e.Excluded && !e.Hidden && rules.Mode != watch.Off,
 		}
 	}
 	return list
@@ -101,6 +104,7 @@ func (p *watchedPlay) verdict(r *wire.Result, writer *wire.Writer) watch.Verdict
 // tell tells what the judge says of a resource.
 func (w *watching) tell(p *watchedPlay, e *watchedEntry, o watch.Outcome) {
 	play, host := p.play.Name, o.Key.Host
+	w.last = w.fleet.runner.Now()
 	switch o.Kind {
 	case watch.Drifted, watch.Settled:
 		v := &o.Verdict

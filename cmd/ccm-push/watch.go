@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,7 @@ type watchCall struct {
 	printer *printer
 	options playbooks.Watch
 	tell    watchTellFlags
+	failOn  []string
 }
 
 func watchCommand(pl *plays, p *printer) *cobra.Command {
@@ -36,6 +39,9 @@ Ctrl-C ends it; nothing stays behind on the hosts.`,
 		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
 	}
+	c.Flags().BoolVar(&w.options.Once, "once", false, "apply nothing, check once what has drifted, and end: with status 8 if anything has")
+	c.Flags().Var(seconds{&w.options.Converged}, "converged-timeout", "end when nothing has changed for this long")
+	c.Flags().StringSliceVar(&w.failOn, "fail-on", nil, "add to the exit status what is so at the end: unwatched (4), drift (8), fighting (2)")
 	c.Flags().BoolVar(&w.options.Repair, "repair", false, "mend what has drifted, where the manifest does not say what to do")
 	w.tell.register(c.Flags())
 	return c
@@ -46,10 +52,21 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 	switch {
 	case pl.fleet.mode.step:
 		return errors.New("--step asks before something is done, and watch goes on without anybody")
-	case w.options.Repair && pl.fleet.mode.check:
-		return errors.New("--check changes nothing, and --repair does; leave one of them out")
+	case w.options.Repair && (pl.fleet.mode.check || w.options.Once):
+		return errors.New("--check and --once change nothing, and --repair does; leave one of them out")
 	case pl.selection.list, pl.fleet.inventory.listHosts:
 		return pl.apply(ctx, w.printer, paths)
+	}
+	for _, word := range w.failOn {
+		on := playbooks.FailOn(word)
+		if !slices.Contains([]playbooks.FailOn{playbooks.FailOnUnwatched, playbooks.FailOnDrift, playbooks.FailOnFighting}, on) {
+			return fmt.Errorf("--fail-on %s: there are unwatched, drift and fighting", word)
+		}
+		w.options.FailOn = append(w.options.FailOn, on)
+	}
+	if w.options.Once {
+		pl.fleet.mode.check = true
+		w.options.FailOn = append(w.options.FailOn, playbooks.FailOnDrift)
 	}
 	r, err := pl.runner(ctx, paths)
 	if err != nil {

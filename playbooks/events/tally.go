@@ -169,11 +169,11 @@ func (t *Totals) add(h *hostTally) {
 	t.Resources.Uncertain += h.uncertain
 }
 
-// The parts of the exit status of a run that was not interrupted.
+// Parts of the exit status of a run that was not interrupted.
 const (
-	exitFailed      = 2
-	exitUnreachable = 4
-	exitChanged     = 8
+	ExitFailed      = 2
+	ExitUnreachable = 4
+	ExitChanged     = 8
 	exitReverted    = 16
 	exitStopped     = 32
 )
@@ -184,19 +184,22 @@ const (
 func (s Summary) ExitStatus(detailed bool) int {
 	status := 0
 	if s.Totals.Hosts.Failed > 0 || s.Totals.Resources.Failed > 0 {
-		status += exitFailed
+		status += ExitFailed
 	}
 	if s.Totals.Hosts.Unreachable > 0 {
-		status += exitUnreachable
+		status += ExitUnreachable
 	}
 	if r := s.Totals.Resources; detailed && r.Changed+r.FailedChanged > 0 {
-		status += exitChanged
+		status += ExitChanged
 	}
 	if s.Totals.Hosts.Reverted > 0 {
 		status += exitReverted
 	}
 	if s.RolloutStopped {
 		status += exitStopped
+	}
+	if s.Watch != nil {
+		status |= s.Watch.Failed
 	}
 	return status
 }

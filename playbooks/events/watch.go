@@ -14,6 +14,8 @@ type WatchTotals struct {
 	Unwatched int `json:"unwatched" doc:"hosts of them that were not watched then"`
 	Drifted   int `json:"drifted" doc:"resources that were not as they shall be"`
 	Fighting  int `json:"fighting" doc:"resources of them that are left alone: somebody else wants them otherwise"`
+	// Failed are the parts of the exit status for those of these that count as a failure.
+	Failed int `json:"-"`
 }
 
 // Watched says that a host is watched from now on, or again.
