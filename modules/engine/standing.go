@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"reflect"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
@@ -111,6 +112,14 @@ func (s *Standing) Result(i int) *wire.Result { return s.jobs[i].result.told() }
 
 // Secret reports whether nothing of what an entry holds may be shown.
 func (s *Standing) Secret(i int) bool { return s.jobs[i].secret }
+
+// Sees reports whether an entry saw of the host, and would do to it, what it did in an earlier check,
+// so that what others saw of its plan is what they would see now.
+func (s *Standing) Sees(i int, before *Standing) bool {
+	now, then := s.jobs[i].prediction, before.jobs[i].prediction
+	return reflect.DeepEqual(s.plans[i], before.plans[i]) &&
+		(now == nil && then == nil || now != nil && then != nil && reflect.DeepEqual(now.Reads, then.Reads))
+}
 
 // Exact reports whether what a part of a check run shows is what the whole would show, as long as
 // the others would come to what they came to: only the end of a run of which several entries are

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +61,9 @@ func someCatalog(r *rand.Rand, dir string) *wire.Catalog {
 	for range 3 + r.IntN(8) {
 		path := filepath.Join(dir, paths[r.IntN(len(paths))])
 		var e wire.Entry
-		switch r.IntN(8) {
+		switch r.IntN(9) {
+		case 8:
+			e = wire.Entry{Type: "link", Name: path, Properties: fmt.Appendf(nil, `{"name":%q,"target":"c","force":true}`, path)}
 		case 0, 1:
 			e = enginetest.File(path, `"ensure":"directory","mode":"0755"`)
 		case 2:
@@ -165,7 +168,7 @@ func TestToldIsWhatAFreshCheckFinds(t *testing.T) {
 						s.ears.hints <- h
 						time.Sleep(time.Duration(r.IntN(2)) * settle / 2) // some have settled before others
 					}
-					for _, w := range s.after(settle) {
+					for _, w := range s.after(3 * settle) { // some are checked again once more is listened to
 						for _, r := range w.Results {
 							known[r.Index] = verdictOf(r)
 						}
@@ -183,6 +186,11 @@ func TestToldIsWhatAFreshCheckFinds(t *testing.T) {
 // looksAt reports whether what is at a path may matter to an entry.
 func looksAt(e *wire.Entry, path string) bool {
 	words := strings.Fields(e.Name)
-	at := words[len(words)-1]
-	return strings.HasPrefix(at+"/", path+"/") || strings.HasPrefix(path+"/", at+"/")
+	places := []string{words[len(words)-1]}
+	if e.Type == "link" {
+		places = append(places, filepath.Join(filepath.Dir(e.Name), "c"))
+	}
+	return slices.ContainsFunc(places, func(at string) bool {
+		return strings.HasPrefix(at+"/", path+"/") || strings.HasPrefix(path+"/", at+"/")
+	})
 }

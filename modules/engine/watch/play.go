@@ -24,6 +24,7 @@ type play struct {
 	polling polling
 	soon    map[int]bool // entries that are checked without waiting
 	all     bool         // all of them are
+	leftOut map[int]bool // entries that a check of all has left out, since they had not settled
 	missed  string       // why, if the controller is to be told
 	after   time.Time    // nothing is checked before
 
@@ -43,7 +44,7 @@ func newPlay(cat *wire.Catalog, s *engine.Standing, now time.Time) *play {
 	entries := s.Entries()
 	p := &play{
 		watch: cat.Watch, standing: s, known: make([]*wire.Result, len(entries)),
-		hinted: hinted{}, soon: map[int]bool{}, writers: map[int]listen.Writer{}, all: true,
+		hinted: hinted{}, soon: map[int]bool{}, leftOut: map[int]bool{}, writers: map[int]listen.Writer{}, all: true,
 		sources: make([]modules.Sources, len(entries)), polled: make([]string, len(entries)), silent: make([]string, len(entries)),
 	}
 	every := make([]time.Duration, len(entries))
@@ -110,18 +111,21 @@ func (p *play) checkSoon(i int) {
 func (p *play) due(now time.Time) (again func(int) bool, whole bool) {
 	for _, i := range slices.Concat(p.hinted.take(now, p.paceOf), p.polling.take(now)) {
 		p.checkSoon(i)
+		p.all = p.all || p.leftOut[i] // the others were checked without it
 	}
 	part := make([]bool, len(p.known))
 	if whole = p.all; whole {
 		for i := range part {
 			part[i] = true
 		}
+		clear(p.leftOut)
 	} else {
 		p.spread(part)
 	}
 	for i := range p.hinted {
 		if i >= 0 {
 			part[i] = false
+			p.leftOut[i] = p.leftOut[i] || whole
 		}
 	}
 	p.all = false
@@ -152,8 +156,8 @@ func (p *play) learn(s *engine.Standing, again func(int) bool, whole bool) (news
 	writers = map[int]wire.Writer{}
 	for i, old := range p.known {
 		r := s.Result(i)
-		if !whole && r.Uncertain != before.Result(i).Uncertain {
-			p.all = true // what is in doubt puts others in doubt
+		if !whole && (r.Uncertain != before.Result(i).Uncertain || !s.Sees(i, before)) {
+			p.all = true // what is in doubt puts others in doubt, as does another plan with the same words
 		}
 		switch {
 		case same(old, r):

@@ -75,7 +75,7 @@ func someEdit(r *rand.Rand, dir string, mounts bool) string {
 		"mkdir -p " + p,
 		fmt.Sprintf("mv -fT %s %s", p, q),
 		fmt.Sprintf("mv -T %s %s/swap; mv -T %[3]s %[1]s; mv -T %[2]s/swap %[3]s", p, dir, q),
-		fmt.Sprintf("ln -sfnT %s %s", []string{"a", "../c", q, "nowhere"}[r.IntN(4)], p),
+		fmt.Sprintf("ln -sfnT %s %s", []string{"a", "../c", q, "../outside", "nowhere"}[r.IntN(5)], p),
 		"umount -l " + p,
 		fmt.Sprintf("mount -t tmpfs tmpfs %s", p),
 		fmt.Sprintf("mount --bind %s %s", p, q),
@@ -115,11 +115,13 @@ func TestRealEdits(t *testing.T) {
 }
 
 func realEdits(t *testing.T, r *rand.Rand, mounts bool) (told int) {
-	dir := t.TempDir()
+	all := t.TempDir()
 	if mounts {
-		require.NoError(t, syscall.Mount("tmpfs", dir, "tmpfs", 0, ""))
-		defer func() { require.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) }() // with what is mounted below
+		require.NoError(t, syscall.Mount("tmpfs", all, "tmpfs", 0, ""))
+		defer func() { require.NoError(t, syscall.Unmount(all, syscall.MNT_DETACH)) }() // with what is mounted below
 	}
+	dir := filepath.Join(all, "root") // links lead out of it, too
+	require.NoError(t, os.Mkdir(dir, 0o755))
 	cat := someCatalog(r, dir)
 	cat.Watch.Settle, cat.Watch.Longest = time.Millisecond, 20*time.Millisecond
 	for i := range cat.Entries {
@@ -184,7 +186,16 @@ func realEdits(t *testing.T, r *rand.Rand, mounts bool) (told int) {
 				break
 			}
 		}
-		require.Equal(t, want, have, "%+v\n%s", cat.Entries, strings.Join(log, "\n"))
+		require.Equal(t, want, have, "parallel %d\n%s\n%s", cat.Parallel, described(cat), strings.Join(log, "\n"))
 	}
 	return told
+}
+
+// described is a catalog in lines.
+func described(cat *wire.Catalog) string {
+	var b strings.Builder
+	for i, e := range cat.Entries {
+		fmt.Fprintf(&b, "%d %s %s require %v subscribe %v after %v check %t scope %+v\n", i, e.Type, e.Properties, e.Require, e.Subscribe, e.After, e.Check, e.Scope)
+	}
+	return b.String()
 }
