@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +16,18 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
+// receive is what the program says next, besides that it lives.
+func (s *served) receive() *wire.Message {
+	s.t.Helper()
+	for {
+		m, err := s.conn.Receive()
+		require.NoError(s.t, err, s.stderr)
+		if m.Ping == nil {
+			return m
+		}
+	}
+}
+
 // TestServeWatches has the full program tell of a file that another process changes.
 func TestServeWatches(t *testing.T) {
 	dir := t.TempDir()
@@ -23,16 +37,7 @@ func TestServeWatches(t *testing.T) {
 	properties, err := json.Marshal(map[string]any{"name": path, "content": modules.TextContent("hi\n"), "mode": "0644"})
 	require.NoError(t, err)
 	s := serveReal(t, programOf(t, buildtest.Both(t)[1]))
-	receive := func() *wire.Message {
-		t.Helper()
-		for {
-			m, err := s.conn.Receive()
-			require.NoError(t, err, s.stderr)
-			if m.Ping == nil {
-				return m
-			}
-		}
-	}
+	receive := s.receive
 	require.NoError(t, s.conn.Send(&wire.Message{Catalog: &wire.Catalog{
 		Check: true, Rehearsal: true, Watch: &wire.Watch{Play: 1, Settle: 10 * time.Millisecond, Longest: time.Second},
 		Entries: []wire.Entry{{Type: "file", Name: path, Properties: properties}},
@@ -52,4 +57,87 @@ func TestServeWatches(t *testing.T) {
 	}
 	require.NoError(t, s.in.Close())
 	require.NoError(t, s.program.Wait())
+}
+
+// TestServeWatchesForLong has a catalog of a play watched anew a thousand times, as after each repair:
+// there are no more watches of the kernel than after the first time, and no more memory than after
+// some. While nothing changes, nothing is said.
+func TestServeWatchesForLong(t *testing.T) {
+	dir := t.TempDir()
+	var entries []wire.Entry
+	for i := range 30 {
+		path := filepath.Join(dir, fmt.Sprint(i), "file")
+		require.NoError(t, os.Mkdir(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, nil, 0o644))
+		entries = append(entries, wire.Entry{Type: "file", Name: path, Properties: fmt.Appendf(nil, `{"name":%q,"owner":"root"}`, path)})
+	}
+	s := serveReal(t, programOf(t, buildtest.Both(t)[1]))
+	again := func() {
+		t.Helper()
+		require.NoError(t, s.conn.Send(&wire.Message{Catalog: &wire.Catalog{
+			Check: true, Rehearsal: true, Watch: &wire.Watch{Play: 1, Settle: time.Second, Longest: time.Second}, Entries: entries,
+		}}))
+		for m := s.receive(); m.Watched == nil; m = s.receive() {
+		}
+	}
+	pid := s.program.Process.Pid
+	for range 20 {
+		again()
+	}
+	watches := watchesOf(t, pid)
+	require.Greater(t, watches, len(entries))
+	times, warm := 1000, 200
+	if testing.Short() {
+		times, warm = 200, 100
+	}
+	for range warm {
+		again()
+	}
+	before := memoryOf(t, pid)
+	for range times - warm {
+		again()
+	}
+	after := memoryOf(t, pid)
+	t.Logf("%d watches; %d KiB resident after %d times, %d after %d", watches, before, warm, after, times)
+	require.Equal(t, watches, watchesOf(t, pid))
+	require.Less(t, after, before+1024)
+
+	time.Sleep(2 * time.Second) // it checks everything once more
+	said := make(chan *wire.Message, 1)
+	go func() { // it ends with the program
+		if m, err := s.conn.Receive(); err == nil {
+			said <- m
+		}
+	}()
+	select {
+	case m := <-said:
+		require.Nil(t, m, "nothing has changed")
+	case <-time.After(5 * time.Second):
+	}
+	t.Logf("%d KiB resident while it is idle", memoryOf(t, pid))
+}
+
+// watchesOf is how many watches of inotify a process has.
+func watchesOf(t *testing.T, pid int) (n int) {
+	t.Helper()
+	infos, err := filepath.Glob(fmt.Sprintf("/proc/%d/fdinfo/*", pid))
+	require.NoError(t, err)
+	for _, info := range infos {
+		text, err := os.ReadFile(info)
+		require.NoError(t, err)
+		n += strings.Count(string(text), "inotify wd:")
+	}
+	return n
+}
+
+// memoryOf is how many KiB of memory a process has resident.
+func memoryOf(t *testing.T, pid int) (kib int) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(text), "VmRSS:")
+	require.True(t, found)
+	_, err = fmt.Sscan(rest, &kib)
+	require.NoError(t, err)
+	return kib
 }
