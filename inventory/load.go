@@ -57,6 +57,7 @@ func Parse(file string, data []byte) (*Inventory, error) {
 }
 
 func (b *builder) load(ctx context.Context, path string) error {
+	b.note(path)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(path, ","):
@@ -79,10 +80,18 @@ func (b *builder) load(ctx context.Context, path string) error {
 	return b.item(ctx, item)
 }
 
+// note says that a file is about to be read, or a folder listed.
+func (b *builder) note(path string) {
+	if note := b.inv.options.Note; note != nil {
+		note(path)
+	}
+}
+
 // folder takes the inventories in a folder.
 func (b *builder) folder(ctx context.Context, path string) {
 	f := source.Folder{
 		Path: path, Scripts: b.inv.options.AllowScripts,
+		Note:   b.note,
 		Others: []string{source.GroupVars, source.HostVars, "vars_plugins"},
 	}
 	for item, err := range f.Items(ctx) {
@@ -180,4 +189,7 @@ type Options struct {
 	RecordedRun func(run, state string) (hosts []string, err error)
 	// Opener opens what is encrypted in inventories and files of variables; nil opens nothing.
 	Opener yamlpos.Opener
+	// Note is called for every file that is about to be read, and every folder that is listed or looked
+	// for; it may be nil.
+	Note func(path string)
 }

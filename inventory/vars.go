@@ -136,7 +136,7 @@ func (b *builder) varFiles() {
 }
 
 func (b *builder) openVars(in source.VarsFolder, kind string) source.VarsListing {
-	list, err := in.Open(kind)
+	list, err := in.Open(kind, b.note)
 	b.errs.Add(err)
 	if list.Skipped != "" {
 		b.notes.add(yamlpos.TextFrom(list.Path, ""), "%s", list.Skipped)

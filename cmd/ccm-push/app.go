@@ -12,6 +12,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/playbooks/inputs"
 )
 
 // app is what the program has from those who started it, and its resource types.
@@ -21,6 +22,7 @@ type app struct {
 	environ  map[string]string
 	stop     <-chan struct{} // closed by the first Ctrl-C
 	registry modules.Registry
+	files    *inputs.Files // that a run is made of, where they are watched; else nil
 
 	warning sync.Mutex
 	warned  map[string]bool // of what may concern many hosts

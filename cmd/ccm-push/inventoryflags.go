@@ -60,7 +60,7 @@ func (f *inventoryFlags) load(ctx context.Context, manifests ...string) (*invent
 	if err != nil {
 		return nil, err
 	}
-	options.Opener = keys.Opener()
+	options.Opener, options.Note = keys.Opener(), f.app.files.Note
 	waiting, end := f.app.untilStop(ctx)
 	inv, err := inventory.Load(waiting, sources, options)
 	end()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ func (f *variableFlags) options(ctx context.Context, environ map[string]string, 
 	if err != nil {
 		return catalog.Options{}, err
 	}
+	note := f.secrets.app.files.Note
+	f.noteNamed(note)
 	extra, extraErr := extravars.Read(f.extra, f.secrets.app.in, keys)
 	if names := extravars.InTheClear(f.extra, extra); extraErr == nil && len(names) > 0 {
 		f.secrets.app.warnOnce(fmt.Sprintf("-e %s: other users of this machine can read the command line, and the shell may keep it; -e @FILE reads a file, and -e @- standard input", strings.Join(names, ", ")))
@@ -46,7 +49,19 @@ func (f *variableFlags) options(ctx context.Context, environ map[string]string, 
 	for name, value := range environ {
 		variables[name] = value
 	}
-	return catalog.Options{Environ: variables, EnvFile: readEnv && !f.noReadEnv, Extra: extra, Facts: facts, Mask: &f.secrets.mask, Opener: keys.Opener()}, errors.Join(extraErr, factsErr)
+	return catalog.Options{Environ: variables, EnvFile: readEnv && !f.noReadEnv, Extra: extra, Facts: facts, Mask: &f.secrets.mask, Opener: keys.Opener(), Note: note}, errors.Join(extraErr, factsErr)
+}
+
+// noteNamed calls note for the files of data and facts that the command line names.
+func (f *variableFlags) noteNamed(note func(path string)) {
+	for _, word := range f.extra {
+		if path, isFile := strings.CutPrefix(word, "@"); isFile && word != extravars.Stdin {
+			note(path)
+		}
+	}
+	if f.facts != "" {
+		note(f.facts)
+	}
 }
 
 // readHiera reads --hiera, or the document that the environment names.
@@ -54,6 +69,9 @@ func (f *variableFlags) readHiera(ctx context.Context, a *app) (*templates.Sourc
 	keys, err := f.secrets.keys(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if from := cmp.Or(f.hiera, a.getenv(extravars.HieraVariable)); from != "" && !strings.Contains(from, "://") {
+		a.files.Note(from)
 	}
 	return extravars.ReadHiera(ctx, f.hiera, a.getenv(extravars.HieraVariable), keys, a.warn)
 }

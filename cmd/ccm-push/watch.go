@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/inputs"
 )
 
 // A watchCall is a call of ccm-push watch.
@@ -68,6 +69,7 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 		pl.fleet.mode.check = true
 		w.options.FailOn = append(w.options.FailOn, playbooks.FailOnDrift)
 	}
+	pl.fleet.app.files = &inputs.Files{}
 	r, err := pl.runner(ctx, paths)
 	if err != nil {
 		return err
@@ -79,5 +81,6 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 		return err
 	}
 	defer end()
+	defer w.watchFiles(ctx, paths)()
 	return pl.run(ctx, r, w.printer, header("watch", paths, r.Plays), to...)
 }

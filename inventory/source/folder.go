@@ -48,6 +48,8 @@ type Folder struct {
 	Scripts bool
 	// Others are names of files and folders, at any depth, that are not inventories.
 	Others []string
+	// Note is called before a file is read, or a folder is listed; it may be nil.
+	Note func(path string)
 }
 
 // Items gives the files in the order of their names, and errors in their places.
@@ -63,6 +65,7 @@ func (f Folder) walk(ctx context.Context, dir string, depth int, yield func(Item
 	if depth > maxDepth {
 		return yield(Item{}, &yamlpos.Error{File: dir, Msg: "folders are nested too deep", Hint: "does a symbolic link lead in a circle?"})
 	}
+	f.note(dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return yield(Item{}, Error(dir, err))
@@ -85,6 +88,12 @@ func (f Folder) walk(ctx context.Context, dir string, depth int, yield func(Item
 		return yield(Item{}, &yamlpos.Error{File: dir, Msg: "there is no inventory in the folder", Hint: "what begins with . or ends in " + strings.Join(ignoredSuffixes, " ") + " is not read"})
 	}
 	return true
+}
+
+func (f Folder) note(path string) {
+	if f.Note != nil {
+		f.Note(path)
+	}
 }
 
 // ignoredSuffixes end the names of files that are not read from a folder, as in Ansible
@@ -113,6 +122,7 @@ func (f Folder) entry(ctx context.Context, path string, depth int, yield func(It
 	case !info.Mode().IsRegular(): // opening a pipe might wait for ever
 		return yield(Item{}, &yamlpos.Error{File: path, Msg: "is neither a file nor a folder"})
 	}
+	f.note(path)
 	item, err := Named(ctx, path, info)
 	if err == nil && item.Script && !f.Scripts {
 		item, err = Item{}, &yamlpos.Error{

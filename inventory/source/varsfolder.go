@@ -49,9 +49,11 @@ func sameFolder(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// Open lists what is in a folder's [GroupVars] or [HostVars].
-func (f VarsFolder) Open(kind string) (VarsListing, error) {
-	l := VarsListing{Path: filepath.Join(f.path, kind), in: f}
+// Open lists what is in a folder's [GroupVars] or [HostVars]. note is called before a file is read, or
+// a folder is listed or looked for, here and by the listing.
+func (f VarsFolder) Open(kind string, note func(path string)) (VarsListing, error) {
+	l := VarsListing{Path: filepath.Join(f.path, kind), in: f, note: note}
+	note(l.Path)
 	info, err := os.Stat(l.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -146,6 +148,7 @@ type VarsListing struct {
 	Skipped string // why it is not read, where that is worth a warning
 
 	in    VarsFolder
+	note  func(path string)
 	names map[string]bool // nil if there is no such folder
 }
 
@@ -167,7 +170,7 @@ func (l VarsListing) Find(name string) ([]string, error) {
 		case err != nil: // a symbolic link that leads nowhere
 			continue
 		case info.IsDir():
-			w := varsWalker{in: l.in}
+			w := varsWalker{in: l.in, note: l.note}
 			w.walk(path, info, 0)
 			return w.found, w.errs.Err()
 		}
@@ -181,6 +184,7 @@ func (l VarsListing) Find(name string) ([]string, error) {
 // files and backups are left out.
 type varsWalker struct {
 	in    VarsFolder
+	note  func(path string)
 	found []string
 	errs  yamlpos.Errors
 }
@@ -190,6 +194,7 @@ func (w *varsWalker) walk(dir string, info fs.FileInfo, depth int) {
 		w.errs.Add(&yamlpos.Error{File: dir, Msg: "folders of variables are nested too deep", Hint: "does a symbolic link lead in a circle?"})
 		return
 	}
+	w.note(dir)
 	entries, err := w.in.list(dir, info)
 	if err != nil {
 		w.errs.Add(err)
@@ -216,6 +221,7 @@ func (w *varsWalker) walk(dir string, info fs.FileInfo, depth int) {
 // Read gives the map in a file that [VarsListing.Find] has listed; nil if the file is
 // empty. by opens what is encrypted, and may be nil.
 func (l VarsListing) Read(path string, by yamlpos.Opener) (*yamlpos.Node, error) {
+	l.note(path)
 	data, err := l.in.read(path)
 	if err != nil {
 		return nil, err

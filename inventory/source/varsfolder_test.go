@@ -47,7 +47,7 @@ func TestFoldersMoveUp(t *testing.T) {
 
 func TestFindAndRead(t *testing.T) {
 	dir := tree(t, "group_vars/a", "group_vars/a.yml", "group_vars/b.yaml", "group_vars/c/y.yml", "group_vars/c/x", "group_vars/c/.h", "group_vars/c/d/z.json", "group_vars/c/n.txt")
-	list, err := only(t, dir).Open(GroupVars)
+	list, err := only(t, dir).Open(GroupVars, func(string) {})
 	require.NoError(t, err)
 	for name, want := range map[string]string{"a": "a", "b": "b.yaml", "c": "c/d/z.json c/x c/y.yml", "gone": ""} {
 		paths, err := list.Find(name)
@@ -61,7 +61,7 @@ func TestFindAndRead(t *testing.T) {
 		}
 		require.Equal(t, want, strings.Join(found, " "), name)
 	}
-	list, err = only(t, dir).Open(HostVars)
+	list, err = only(t, dir).Open(HostVars, func(string) {})
 	require.NoError(t, err)
 	paths, err := list.Find("a")
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestFindGoesOn(t *testing.T) {
 	dir := tree(t, "host_vars/h/a", "host_vars/h/b/c")
 	open := filepath.Join(dir, "host_vars/h/b")
 	require.NoError(t, os.Chmod(open, 0o777))
-	list, err := only(t, dir).Open(HostVars)
+	list, err := only(t, dir).Open(HostVars, func(string) {})
 	require.NoError(t, err)
 	paths, err := list.Find("h")
 	require.EqualError(t, err, open+": can be written to by every user, who could change what is run\n  hint: chmod o-w "+open)

@@ -33,6 +33,7 @@ func (w *bundleWalk) directory(name string, depth int) error {
 	if depth > modules.MaxTreeDepth {
 		return w.fault(name, fmt.Errorf("is more than %d directories deep", modules.MaxTreeDepth))
 	}
+	w.sources.note(path.Join(w.folder, name))
 	dir, err := w.sources.root.Open(path.Join(w.folder, name) + "/.") // of anything else, a pipe say, that fails at once
 	if err != nil {
 		return w.fault(name, err)

@@ -54,6 +54,9 @@ type Options struct {
 	Opener yamlpos.Opener
 	// InventorySecrets says that a variable of any host is marked as secret.
 	InventorySecrets bool
+	// Note is called for every file that is about to be read, and every folder that is listed, by several
+	// goroutines at once; it may be nil.
+	Note func(path string)
 	// Watch are the rules of plays that say nothing of watching; nil is [watch.Defaults].
 	Watch *watch.Rules
 	// Downloads gets what hosts are promised; nil where nothing is applied.
@@ -66,7 +69,7 @@ func New(play *manifest.Play, opts Options) (*Compiler, error) {
 	if opts.Mask == nil {
 		opts.Mask = &secret.Mask{}
 	}
-	c := &Compiler{play: play, opts: opts, manifests: newLoadedManifests(opts.Hiera, opts.Opener)}
+	c := &Compiler{play: play, opts: opts, manifests: newLoadedManifests(opts.Hiera, opts.Opener, opts.Note)}
 	if err := c.open(); err != nil {
 		c.Close()
 		return nil, err

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -64,6 +65,7 @@ func (m *loadedManifest) remembered(key string, make func() any) any {
 type loadedManifests struct {
 	hiera  *templates.Source // --hiera; nil if there is none
 	opener yamlpos.Opener    // of files; nil opens none
+	note   func(path string) // see [Options].Note
 
 	mu     sync.Mutex
 	open   map[string]*folder // by path
@@ -83,8 +85,11 @@ type folder struct {
 	sources *sources
 }
 
-func newLoadedManifests(hiera *templates.Source, opener yamlpos.Opener) *loadedManifests {
-	return &loadedManifests{hiera: hiera, opener: opener, open: map[string]*folder{}, nested: map[manifestKey]*loadedManifest{}, unions: map[string]*bundle{}}
+func newLoadedManifests(hiera *templates.Source, opener yamlpos.Opener, note func(string)) *loadedManifests {
+	if note == nil {
+		note = func(string) {}
+	}
+	return &loadedManifests{hiera: hiera, opener: opener, note: note, open: map[string]*folder{}, nested: map[manifestKey]*loadedManifest{}, unions: map[string]*bundle{}}
 }
 
 // folder opens a folder. Once hosts are compiled for, the lock is held.
@@ -96,11 +101,13 @@ func (all *loadedManifests) folder(path string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
+	files.OnRead(func(name string) { all.note(filepath.Join(path, filepath.FromSlash(name))) })
 	src, err := openSources(path, all.opener)
 	if err != nil {
 		files.Close()
 		return nil, err
 	}
+	src.note = func(name string) { all.note(filepath.Join(path, name)) }
 	all.open[path] = &folder{files, src}
 	return all.open[path], nil
 }

@@ -26,6 +26,8 @@ type sources struct {
 	mu    sync.Mutex
 	known map[string]*hashed
 
+	note func(name string) // called before a file of the folder is read, or a folder in it listed
+
 	bundled func() *bundle // its folder resources/; nil if there is none
 }
 
@@ -41,7 +43,7 @@ func openSources(folder string, opener yamlpos.Opener) (*sources, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sources{folder: folder, root: root, opener: opener, known: map[string]*hashed{}}
+	s := &sources{folder: folder, root: root, opener: opener, known: map[string]*hashed{}, note: func(string) {}}
 	s.bundled = sync.OnceValue(func() *bundle { return readBundle(s, resourcesFolder) })
 	return s, nil
 }
@@ -130,6 +132,7 @@ var errNotRegular = errors.New("not a regular file")
 
 // open opens a regular file of the folder and gives its size in bytes.
 func (s *sources) open(name string) (*os.File, int64, error) {
+	s.note(name)
 	// Without O_NONBLOCK, opening a named pipe would wait for a writer.
 	f, err := s.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

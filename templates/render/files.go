@@ -26,6 +26,8 @@ type Files struct {
 	dir  string
 	root *os.Root
 
+	onRead func(name string) // see [Files.OnRead]
+
 	contents cache[[]byte]
 	kept     cache[any]
 
@@ -56,8 +58,12 @@ func OpenFiles(dir string) (*Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the folder of the play: %w", err)
 	}
-	return &Files{dir: dir, root: root}, nil
+	return &Files{dir: dir, root: root, onRead: func(string) {}}, nil
 }
+
+// OnRead has note be called before a file is read, or a folder listed, for the first time, by several
+// goroutines at once. It has to be called before anything is.
+func (f *Files) OnRead(note func(name string)) { f.onRead = note }
 
 // Close releases the folder. What has been read stays valid.
 func (f *Files) Close() error { return f.root.Close() }
@@ -84,6 +90,7 @@ func HostFileHint(name string) string {
 
 // ReadOnce is Read for a clean path below the folder, and does not keep the bytes.
 func (f *Files) ReadOnce(name string) ([]byte, error) {
+	f.onRead(name)
 	// It is looked at before it is opened: opening a pipe would wait for its other end.
 	switch info, err := f.root.Stat(filepath.FromSlash(name)); {
 	case err != nil:
@@ -126,6 +133,7 @@ func (f *Files) Readlink(name string) (string, error) { return f.root.Readlink(n
 
 // Entries lists a folder, sorted by name. It reads n entries at most.
 func (f *Files) Entries(name string, n int) ([]fs.DirEntry, error) {
+	f.onRead(name)
 	dir, err := f.root.Open(filepath.FromSlash(name))
 	if err != nil {
 		return nil, f.explain(name, err)

@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,10 +18,11 @@ import (
 // configuration makes a play of a DSC configuration document.
 func (f *file) configuration(ctx context.Context, n *yamlpos.Node, over ordering) []*manifest.Play {
 	opts := dsc.Options{
-		File: f.at.Name(), Now: time.Now, Type: f.run.documentType, Tells: f.run.tellsState, Open: f.at.DocumentBelow,
+		File: f.at.Name(), Now: time.Now, Type: f.run.documentType, Tells: f.run.tellsState, Open: f.documentBelow,
 	}
 	var err error
 	if f.run.parameters != "" {
+		f.run.note(f.run.parameters)
 		if opts.Parameters, err = source.ReadParameters(f.run.parameters); err != nil {
 			f.report.Add(err)
 			return nil
@@ -46,6 +48,14 @@ func (f *file) configuration(ctx context.Context, n *yamlpos.Node, over ordering
 	f.checkReferences(p.Resources, p.Graph())
 	f.rollout(ctx, p, nil, over.rollout)
 	return []*manifest.Play{p}
+}
+
+// documentBelow reads a document that one includes; see [source.File.DocumentBelow].
+func (f *file) documentBelow(at *yamlpos.Node, base, path string) (*yamlpos.Node, string, error) {
+	if f.at.Archive == (source.ArchiveRoot{}) {
+		f.run.note(filepath.Join(filepath.Dir(base), path))
+	}
+	return f.at.DocumentBelow(at, base, path)
 }
 
 // documentType finds a type by its name in a document, whatever the case of what

@@ -33,6 +33,7 @@ func (f *file) include(ctx context.Context, p *manifest.Play, n, path *yamlpos.N
 		f.report.Add(err)
 		return nil
 	}
+	f.noteNamed(path.Text)
 	documents, err := f.at.Documents(path, "manifest", f.run.manifestOptions(f.at)...)
 	if err != nil {
 		f.report.Add(err)
@@ -138,6 +139,7 @@ func (f *file) varsFiles(n *yamlpos.Node) []*yamlpos.Node {
 		if item.Kind != yamlpos.Scalar || f.values.LiteralText("a file of vars_files", item) == nil {
 			continue
 		}
+		f.noteNamed(item.Text)
 		documents, err := f.at.Documents(item, "file", yamlpos.Secrets(), yamlpos.KeepSealed(f.run.openerOf(f.at)))
 		switch {
 		case err != nil:

@@ -27,6 +27,7 @@ func Files(ctx context.Context, paths []string, registry modules.Registry, optio
 			errs.Add(err)
 			continue
 		}
+		rn.note(origin.Path())
 		at, data, err := origin.Read(ctx, rn.archives)
 		if err != nil {
 			errs.Add(err)
@@ -54,6 +55,26 @@ type Option func(*run)
 // archives is closed. Without it they are errors.
 func WithArchives(archives *source.Unpacker) Option {
 	return func(rn *run) { rn.archives = archives }
+}
+
+// WithNote has note be called for every file that is about to be read, also later for a host, and by
+// several goroutines at once. What stands in an archive is noted as that; what is on the web is not.
+func WithNote(note func(path string)) Option {
+	return func(rn *run) { rn.onRead = note }
+}
+
+// note says that a file is about to be read; "" is none.
+func (rn *run) note(path string) {
+	if rn.onRead != nil && path != "" {
+		rn.onRead(path)
+	}
+}
+
+// noteNamed says that a file which f names is about to be read.
+func (f *file) noteNamed(name string) {
+	if f.at.Archive == (source.ArchiveRoot{}) {
+		f.run.note(f.at.Resolve(name).Path)
+	}
 }
 
 // WithParameters gives DSC configuration documents the values of a parameter file.
@@ -88,6 +109,8 @@ type run struct {
 	parameters string           // a file with those of DSC documents; "" if there is none
 	keys       *sealed.Ring     // nil opens nothing
 	nesting    nesting
+
+	onRead func(path string) // see [WithNote]; may be nil
 
 	rolloutFile string        // see [WithRollout]; "" is none
 	rollout     *yamlpos.Node // that stands in it

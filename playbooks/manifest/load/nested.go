@@ -92,6 +92,7 @@ func (f *file) nested(ctx context.Context, at *yamlpos.Node, nest modules.Nest) 
 	n := &nested{}
 	x.known[origin.Key] = n
 	var data []byte
+	f.run.note(origin.Path())
 	n.at, data, err = origin.Read(ctx, f.run.archives)
 	if err != nil {
 		n.err = at.Errorf(source.ReadHint(err), "%v", err)

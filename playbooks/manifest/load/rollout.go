@@ -27,6 +27,7 @@ func (rn *run) readRollout() error {
 	if rn.rolloutFile == "" {
 		return nil
 	}
+	rn.note(rn.rolloutFile)
 	data, err := os.ReadFile(rn.rolloutFile)
 	if err != nil {
 		return fmt.Errorf("reading the rollout: %w", err)

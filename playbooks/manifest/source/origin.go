@@ -35,6 +35,18 @@ func FindManifest(path string) (Origin, error) {
 	return Origin{Name: path, file: File{Path: path}}, nil
 }
 
+// Path is the file that the manifest is read from, or its archive; "" if that is on the web, or in an
+// archive itself.
+func (o Origin) Path() string {
+	switch {
+	case o.file.Archive != (ArchiveRoot{}):
+		return ""
+	case o.file.Path != "":
+		return o.file.Path
+	}
+	return o.archive.Path
+}
+
 // Nested finds a manifest that f applies. at is the place that names it, checksum is that
 // of its archive or "".
 func (f File) Nested(at *yamlpos.Node, manifest, checksum string) (Origin, error) {
