@@ -67,6 +67,31 @@ printf '# ours\nnet.ipv4.ip_local_port_range = 32768 60999\n' >/etc/e2e-sysctl; 
 			want:  "net.ipv4.ip_forward = 1\n# ours\nnet.ipv4.ip_local_port_range = 1024 65000\n1\n1024\t65000\n",
 			drift: `echo 0 >/proc/sys/net/ipv4/ip_forward; sed -i 's/65000/60000/' /etc/e2e-sysctl`,
 		},
+		"mount": {
+			prepare: `umount /mnt/e2e-* 2>/dev/null; rm -rf /mnt/e2e-*; printf '# ours\nproc /proc proc defaults 0 0\ntmpfs /mnt/e2e-line tmpfs ro 0 0\n' >/etc/fstab`,
+			site: `    - mount:
+        - /mnt/e2e-new: {device: tmpfs, fstype: tmpfs, options: [size=1m, nofail, ro]}
+        - /mnt/e2e-line: {ensure: present, device: tmpfs, fstype: tmpfs}
+`,
+			state: `awk '$2 ~ "/mnt/e2e" {print $1, $2, $3, substr($4, 1, 2)}' /proc/mounts | sort | sed 's,.* /mnt/e2e-bind .*,SRV,' ; cat /etc/fstab`,
+			want: "tmpfs /mnt/e2e-new tmpfs ro\n# ours\nproc /proc proc defaults 0 0\ntmpfs /mnt/e2e-line tmpfs defaults 0 0\n" +
+				"tmpfs /mnt/e2e-new tmpfs size=1m,nofail,ro 0 0\n",
+			drift: `mount -o remount,rw /mnt/e2e-new; sed -i 's/,ro 0/,rw 0/' /etc/fstab`,
+		},
+		"unmount": {
+			prepare: `umount /mnt/e2e-* 2>/dev/null; rm -rf /mnt/e2e-*; mkdir -p /mnt/e2e-gone /mnt/e2e-off /mnt/e2e-bind /srv
+printf '# ours\ntmpfs /mnt/e2e-gone tmpfs nosuid 0 0\ntmpfs /mnt/e2e-off tmpfs ro 0 0\nproc /proc proc defaults 0 0\n' >/etc/fstab
+mount -t tmpfs -o nosuid tmpfs /mnt/e2e-gone; mount -t tmpfs -o ro tmpfs /mnt/e2e-off`,
+			site: `    - mount:
+        - /mnt/e2e-gone: {ensure: absent}
+        - /mnt/e2e-off: {ensure: unmounted}
+        - /mnt/e2e-bind: {device: /srv, fstype: none, options: [bind]}
+`,
+			state: `awk '$2 ~ "/mnt/e2e" {print $1, $2, $3, substr($4, 1, 2)}' /proc/mounts | sort | sed 's,.* /mnt/e2e-bind .*,SRV,' ; cat /etc/fstab`,
+			want:  "SRV\n# ours\ntmpfs /mnt/e2e-off tmpfs ro 0 0\nproc /proc proc defaults 0 0\n/srv /mnt/e2e-bind none bind 0 0\n",
+			drift: `mount -t tmpfs tmpfs /mnt/e2e-off; umount /mnt/e2e-bind; echo 'tmpfs /mnt/e2e-gone tmpfs defaults 0 0' >>/etc/fstab`,
+			maybe: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			trip.host = "h001"

@@ -17,6 +17,7 @@ type roundTrip struct {
 	state   string // prints all that they are about
 	want    string // what that is once they are applied
 	drift   string // what somebody else does
+	maybe   bool   // only the run shows whether all of it can be done
 }
 
 func (r roundTrip) on(t *testing.T, f *fleet, as ...string) {
@@ -42,7 +43,7 @@ func (r roundTrip) on(t *testing.T, f *fleet, as ...string) {
 	predicted := apply("--check")
 	require.Equal(t, before, f.sh(r.host, r.state), "a check run has changed something")
 	for name, e := range predicted {
-		require.True(t, e.Certain, "%s: %s", name, e.Because)
+		require.True(t, e.Certain || r.maybe, "%s: %s", name, e.Because)
 	}
 	first := apply()
 	f.requireForetold(predicted, first)

@@ -100,7 +100,7 @@ var modules = map[string]Module{
 	"sysctl":         {"sysctl", `- sysctl: [vm.swappiness: {value: "10"}]`, `sysctl vm.swappiness value=10`},
 	"hostname":       {"exec", `- exec: [hostnamectl set-hostname web1: {unless: grep -qx web1 /etc/hostname}]`, "exec hostnamectl set-hostname web1"},
 	"reboot":         {"", "there is none: a reboot ends the connection of a run", "there is exec, whose connection the reboot ends: ccm-push PATTERN exec reboot"},
-	"mount":          {"line", `- line: [/etc/fstab: {line: "/dev/sdb1 /data ext4 defaults 0 2"}], and an exec of mount /data that subscribes to it`, ""},
+	"mount":          {"mount", `- mount: [/data: {device: /dev/sdb1, fstype: ext4}]`, `mount /data device=/dev/sdb1 fstype=ext4`},
 
 	"ping":                {"", "leave it out: a host that cannot be reached is reported", "exec true logs in and runs a command: ccm-push PATTERN exec true"},
 	"wait_for_connection": {"", "leave it out: --connect-retries says how often a connection is tried again", "exec true logs in and runs a command: ccm-push PATTERN exec true"},

@@ -1,0 +1,165 @@
+package mount
+
+import (
+	"cmp"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+)
+
+// A Mount is a file system at a path, and its line of fstab. It follows Ansible's mount, except that
+// on purpose:
+//   - the directory stays when a file system is absent;
+//   - an unmounted one keeps its line, and one that is something else than the line says is not
+//     unmounted by the way.
+type Mount struct {
+	Name    string   `json:"name" required:"true" looks:"^/" doc:"absolute path at which it is mounted"`
+	Ensure  string   `json:"ensure,omitempty" enum:"mounted,unmounted,present,absent" default:"mounted" doc:"mounted: now and at boot; unmounted: not now; present: in fstab, whether it is mounted or not; absent: neither"`
+	Device  string   `json:"device,omitempty" also:"src" doc:"what is mounted: /dev/sdb1, UUID=…, LABEL=…, server:/path, tmpfs; required for mounted and present"`
+	Fstype  string   `json:"fstype,omitempty" doc:"ext4, xfs, nfs, tmpfs, none for a bind mount; required for mounted and present"`
+	Options []string `json:"options,omitempty" also:"opts" doc:"options of mount(8); default: defaults"`
+	Dump    int      `json:"dump,omitempty" doc:"whether dump(8) saves it: 0 or 1"`
+	Pass    int      `json:"pass,omitempty" also:"passno" doc:"when fsck(8) looks at it at boot: 0 never, 1 the root, 2 others"`
+	Fstab   string   `json:"fstab,omitempty" looks:"^/" doc:"absolute path of the file; default: /etc/fstab"`
+	// Restore is set where the resource undoes another one.
+	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
+}
+
+// The values of ensure.
+const (
+	mounted   = "mounted"
+	unmounted = "unmounted"
+	present   = "present"
+	absent    = "absent"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "mount",
+		Doc: "Keeps a file system mounted at a path, now and at boot, or keeps it away. Other lines of fstab, " +
+			"comments and their order stay as they are.",
+		New: func() modules.Resource { return new(Mount) },
+	}
+}
+
+// Requires implements [modules.Requirer].
+func (m *Mount) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+// Validate implements [modules.Resource].
+func (m *Mount) Validate() error {
+	errs := []error{modules.ValidatePath("name", m.Name), modules.ValidatePath("fstab", m.Fstab)}
+	if m.Name == "/" && (m.Ensure == unmounted || m.Ensure == absent) {
+		errs = append(errs, modules.Errorf("name", "the root directory cannot be unmounted"))
+	}
+	errs = append(errs, modules.ValidateLine("name", m.Name), modules.ValidateLine("device", m.Device), modules.ValidateLine("fstype", m.Fstype))
+	if m.Ensure != unmounted && m.Ensure != absent && m.Restore == nil {
+		for _, of := range []struct{ property, value string }{{"device", m.Device}, {"fstype", m.Fstype}} {
+			if of.value == "" {
+				errs = append(errs, modules.Errorf(of.property, "%s cannot be empty", of.property))
+			}
+		}
+	}
+	for n, option := range m.Options {
+		if option == "" || strings.ContainsAny(option, ", \t\n\x00") {
+			errs = append(errs, modules.Errorf("options["+strconv.Itoa(n)+"]", "%q is not one option", option))
+		}
+	}
+	if m.Dump < 0 || m.Dump > 1 {
+		errs = append(errs, modules.Errorf("dump", "dump %d is neither 0 nor 1", m.Dump))
+	}
+	if m.Pass < 0 || m.Pass > 9 {
+		errs = append(errs, modules.Errorf("pass", "pass %d is outside 0-9", m.Pass))
+	}
+	return errors.Join(errs...)
+}
+
+// options are those of the line.
+func (m *Mount) options() string { return cmp.Or(strings.Join(m.Options, ","), "defaults") }
+
+// fields are those of the line of fstab.
+func (m *Mount) fields() []string {
+	return []string{m.Device, m.Name, m.Fstype, m.options(), strconv.Itoa(m.Dump), strconv.Itoa(m.Pass)}
+}
+
+// fields reads a line of fstab(5); none if it has no file system. The last two may be missing.
+func fields(line string) []string {
+	all := strings.Fields(line)
+	if len(all) < 4 || strings.HasPrefix(all[0], "#") {
+		return nil
+	}
+	for len(all) < 6 {
+		all = append(all, "0")
+	}
+	for i, word := range all {
+		all[i] = unescape.Replace(word)
+	}
+	return all[:6]
+}
+
+var (
+	escape   = strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`)
+	unescape = strings.NewReplacer(`\134`, `\`, `\040`, " ", `\011`, "\t")
+)
+
+// line is the line of fstab.
+func (m *Mount) line() string {
+	words := m.fields()
+	for i, word := range words {
+		words[i] = escape.Replace(word)
+	}
+	return strings.Join(words, " ")
+}
+
+// edited is the file, and what is done to it.
+func (m *Mount) edited() *edit.File {
+	return &edit.File{
+		Path: cmp.Or(m.Fstab, "/etc/fstab"), Edit: m.edit, Restore: m.Restore,
+		Optional: m.Ensure == absent, Create: true, Mode: "0644",
+	}
+}
+
+// edit makes fstab as the resource wants it: the file system stands where it first stood, and once.
+func (m *Mount) edit(t *edit.Text) (edit.Done, error) {
+	if m.Ensure == unmounted {
+		return edit.Done{}, nil // its line stays as it is
+	}
+	have, want := absent, absent
+	var kept []edit.Line
+	found := false
+	if m.Ensure != absent {
+		want = m.line()
+	}
+	changed := false
+	for _, line := range t.Lines {
+		is := fields(line.Text)
+		if is == nil || is[1] != m.Name {
+			kept = append(kept, line)
+			continue
+		}
+		if have == absent {
+			have = strings.Join(strings.Fields(line.Text), " ")
+		}
+		if found || m.Ensure == absent {
+			changed = true
+			continue
+		}
+		found = true
+		if strings.Join(is, "\n") != strings.Join(m.fields(), "\n") {
+			line.Text, changed = want, true
+		}
+		kept = append(kept, line)
+	}
+	t.Lines = kept
+	if m.Ensure != absent && !found {
+		t.Insert(len(t.Lines), want)
+		changed = true
+	}
+	if !changed {
+		return edit.Done{}, nil
+	}
+	return edit.Done{Action: "edited fstab", Changes: []modules.Change{{Property: "fstab", Have: edit.Shown(have), Want: edit.Shown(want)}}}, nil
+}
