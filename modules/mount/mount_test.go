@@ -90,7 +90,7 @@ func TestConverges(t *testing.T) {
 			Action: "edited fstab", Changes: change(absent, "tmpfs /e2e/none tmpfs size=1m 0 0"),
 		},
 		{
-			Name: "another line", Tree: []modtest.Node{fstab}, Properties: `{"name":"/e2e/x","fstab":"$ROOT/fstab","ensure":"present","src":"tmpfs","fstype":"tmpfs"}`,
+			Name: "another line", Tree: []modtest.Node{fstab}, Properties: `{"name":"/e2e/x","fstab":"$ROOT/fstab","ensure":"present","device":"tmpfs","fstype":"tmpfs"}`,
 			Action: "edited fstab", Changes: change("tmpfs /e2e/x tmpfs ro 0 0", "tmpfs /e2e/x tmpfs defaults 0 0"),
 		},
 		{
