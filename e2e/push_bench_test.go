@@ -29,6 +29,7 @@ const benchHosts = 50
 //
 //	x-ssh, x-floor          wall time, as a multiple of theirs (medians)
 //	cpu-x-ssh, cpu-x-floor  processor time of the controller, as a multiple of the clients'
+//	ssh-ms, floor-ms        wall time of these, which says what machine it is
 //	wire-B/host             bytes on the wire, both directions, all headers
 //	rss-MB                  the largest resident set
 func BenchmarkPush(b *testing.B) {
@@ -176,10 +177,13 @@ func (f *benchFleet) bench(b *testing.B, n int, prepare func(int)) {
 	}
 	wall := func(c cost) float64 { return float64(c.wall) }
 	cpu := func(c cost) float64 { return float64(c.cpu) }
+	yardsticks(b)
 	b.ReportMetric(median(ours, wall)/median(ssh, wall), "x-ssh")
 	b.ReportMetric(median(ours, wall)/median(floor, wall), "x-floor")
 	b.ReportMetric(median(ours, cpu)/median(ssh, cpu), "cpu-x-ssh")
 	b.ReportMetric(median(ours, cpu)/median(floor, cpu), "cpu-x-floor")
+	b.ReportMetric(median(ssh, wall)/1e6, "ssh-ms")
+	b.ReportMetric(median(floor, wall)/1e6, "floor-ms")
 	b.ReportMetric(median(ours, cpu)/1e6/float64(n), "cpu-ms/host")
 	b.ReportMetric(float64(wire)/float64(len(ours)*n), "wire-B/host")
 	b.ReportMetric(median(ours, func(c cost) float64 { return float64(c.rss) })/(1<<20), "rss-MB")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,14 +24,47 @@ import (
 // hosts is not. All hosts are one process, whose processor time is told apart:
 //
 //	cpu-ms/host, sim-cpu-ms/host   processor time, of the controller and of the hosts
-//	KB/host                        growth of the largest resident set, per host
+//	x-cpu                          wall time, as a multiple of all that by the number of processors
+//	rss-MB                         the largest resident set
 func BenchmarkFleet(b *testing.B) {
-	for _, n := range []int{1000, 10_000} {
-		b.Run(fmt.Sprintf("hosts=%d", n), func(b *testing.B) { benchSim(b, n) })
+	for _, rtt := range []string{"0s", "50ms"} {
+		for _, n := range []int{1000, 10_000, 50_000} {
+			b.Run(fmt.Sprintf("hosts=%d/rtt=%s", n, rtt), func(b *testing.B) { benchSim(b, n, rtt) })
+		}
 	}
 }
 
-func benchSim(b *testing.B, n int) {
+// BenchmarkTemplates is W30 on 50 simulated hosts, in turns with the floor, as it is, with 4 of its 20 templates
+// reading facts of the host, and with all of them.
+//
+//	cpu-x-floor   processor time of the controller, as a multiple of the floor's (medians)
+func BenchmarkTemplates(b *testing.B) {
+	for _, own := range []int{4, 20} {
+		b.Run(fmt.Sprintf("own=%d", own), func(b *testing.B) {
+			dir := b.TempDir()
+			require.NoError(b, os.CopyFS(dir, os.DirFS("testdata/w30")))
+			if own == 20 {
+				text, err := os.ReadFile(filepath.Join(dir, "templates", "host.jet"))
+				require.NoError(b, err)
+				write(b, filepath.Join(dir, "templates", "app.jet"), string(text))
+			}
+			s := startSim(b, dir, 50)
+			var ours, floor []cost
+			for b.Loop() {
+				ours = append(ours, ran(b, pushCommand(b, dir, "-i", "hosts.yaml", "site.yaml")))
+				b.StopTimer()
+				floor = append(floor, ran(b, s.floor(dir)))
+				b.StartTimer()
+			}
+			cpu := func(c cost) float64 { return float64(c.cpu) }
+			yardsticks(b)
+			b.ReportMetric(median(ours, cpu)/median(floor, cpu), "cpu-x-floor")
+			b.ReportMetric(median(ours, cpu)/1e6/50, "cpu-ms/host")
+		})
+	}
+}
+
+func benchSim(b *testing.B, n int, rtt string) {
 	require.NoError(b, raiseFileLimit())
 	var ours []cost
 	var simulated time.Duration
@@ -38,7 +72,7 @@ func benchSim(b *testing.B, n int) {
 		b.StopTimer()
 		dir := b.TempDir()
 		require.NoError(b, os.CopyFS(dir, os.DirFS("testdata/w30")))
-		sim := startSim(b, dir, n)
+		sim := startSim(b, dir, n, "-rtt", rtt)
 		b.StartTimer()
 		ours = append(ours, ran(b, pushCommand(b, dir, "-i", "hosts.yaml", "--output", "json", "site.yaml")))
 		b.StopTimer()
@@ -50,6 +84,9 @@ func benchSim(b *testing.B, n int) {
 	b.ReportMetric(per(median(ours, func(c cost) float64 { return float64(c.cpu) })), "cpu-ms/host")
 	b.ReportMetric(per(float64(simulated)/float64(len(ours))), "sim-cpu-ms/host")
 	b.ReportMetric(median(ours, func(c cost) float64 { return float64(c.rss) })/(1<<20), "rss-MB")
+	all := median(ours, func(c cost) float64 { return float64(c.cpu) }) + float64(simulated)/float64(len(ours))
+	b.ReportMetric(median(ours, func(c cost) float64 { return float64(c.wall) })*float64(runtime.NumCPU())/all, "x-cpu")
+	yardsticks(b)
 }
 
 // BenchmarkRecord is what the record of a run costs its controller: runs with it and without
@@ -133,6 +170,14 @@ func startSim(tb testing.TB, dir string, hosts int, flags ...string) *sim {
 	require.NoError(tb, err)
 	require.Equal(tb, "ready\n", line)
 	return s
+}
+
+// inventory is what the fleet has written.
+func (s *sim) inventory(dir string) string {
+	s.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "hosts.yaml"))
+	require.NoError(s, err)
+	return string(text)
 }
 
 // stop ends the fleet and gives the processor time that it took.

@@ -9,13 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
+	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -86,20 +85,16 @@ func (f HostFacts) noFact(path string, err error) events.HostFailed {
 	return e
 }
 
-// askAll asks hosts, as many at once as the run may, and gives emit each answer as it
-// comes, one at a time.
+// askAll asks hosts, as many at once as fit, and gives emit each answer as it comes, one at a time.
 func askAll[Answer any](r *Runner, hosts []*inventory.Host, ask func(*inventory.Host) Answer, emit func(Answer)) {
 	answers := make(chan Answer)
-	var g errgroup.Group
-	g.SetLimit(r.forks())
+	byName := make(map[string]*inventory.Host, len(hosts))
+	for _, h := range hosts {
+		byName[h.Name] = h
+	}
+	q := share.NewQueue(names(hosts), func(host string, _ *share.WayIn) { answers <- ask(byName[host]) }, func() bool { return false })
 	go func() {
-		for _, h := range hosts {
-			g.Go(func() error {
-				answers <- ask(h)
-				return nil
-			})
-		}
-		g.Wait()
+		r.fly(q)
 		close(answers)
 	}()
 	for a := range answers {

@@ -101,11 +101,16 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 // each works on hosts in parallel and waits for all of them. again says that they are the rest of a
 // batch, the others of which had their turn before.
 func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, again bool, work func(*hostState)) {
-	q := share.NewQueue(names(hosts), func(host string) { work(f.states[host]) }, func() bool { return f.interrupted(ctx) || f.fatal.Load() })
+	begin := func(host string, in *share.WayIn) {
+		state := f.states[host]
+		state.in = in
+		work(state)
+	}
+	q := share.NewQueue(names(hosts), begin, func() bool { return f.interrupted(ctx) || f.fatal.Load() })
 	f.exchange.StartWith(q.StartNow)
 	f.sessions.Begin(names(hosts), q.StartNow)
 	f.once.Begin(names(hosts), again, q.StartNow)
-	q.Run(f.runner.forks())
+	f.runner.fly(q)
 	f.sessions.End(names(hosts)...)
 	f.exchange.StartWith(nil)
 }

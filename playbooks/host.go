@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
@@ -38,6 +39,7 @@ type hostState struct {
 	programs    map[string]*hostProgram // by the user that it runs as
 	predicted   []*hostProgram          // in a check run: those that have predicted a change
 	compiled    *catalog.Compiled       // for the play that follows, if that was made ahead
+	in          *share.WayIn            // on its way in to the play; nil: nobody counts
 	activity    *activity.Host          // what it is at, for those who look on
 	controller  bool                    // it is the controller itself, for a resource that says so
 	guard       *guard                  // of the play that it is at; nil if nothing of it is to be confirmed

@@ -125,6 +125,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			pending = append(pending, outputEvent(s.play.Name, state.host.Name, &compiled.Catalog, o))
 		}
 	}
+	state.in.In()
 	program, whole, err := f.applyStages(ctx, s, state, program, task, stages)
 	if err = guard.settle(ctx, err); errors.Is(err, errTakenBack) {
 		state.failed = true

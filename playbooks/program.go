@@ -58,7 +58,11 @@ func (f *fleet) programLike(ctx context.Context, play *manifest.Play, state *hos
 	if lost != nil {
 		facts, full = nil, lost.full
 	}
-	started, err := f.runner.start(ctx, state.host.Name, state.client, become, facts, full, state.activity.Sent)
+	sent := func(n, size int64) {
+		state.in.Keep()
+		state.activity.Sent(n, size)
+	}
+	started, err := f.runner.start(ctx, state.host.Name, state.client, become, facts, full, sent)
 	if errors.Is(err, transport.ErrNoSession) && len(state.programs) > 0 && !state.watched { // sshd's MaxSessions
 		if err := state.finishPrograms(ctx); err != nil {
 			return nil, err
@@ -148,6 +152,9 @@ func (f *fleet) connect(ctx context.Context, state *hostState) (*transport.Clien
 	var login atomic.Pointer[time.Time] // when it began; nil if it has not come to that
 	client, err := f.runner.dialOver(ctx, state.host, state.over, func(op string) {
 		state.activity.At(connecting(op))
+		if op == transport.OpHandshake {
+			state.in.Answered()
+		}
 		if op == transport.OpAuthenticate {
 			now := f.runner.Now()
 			login.Store(&now)

@@ -16,6 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/flight"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/record"
@@ -52,17 +53,20 @@ type Runner struct {
 	TakeBack []string
 	// TakeBackAll says that these are all, and that all the run has changed elsewhere is, too.
 	TakeBackAll bool
+
+	control *flight.Control // nil until a host is to be worked on
 }
 
-// Options are what the command line says about a run. The zero value changes
-// hosts, 64 at a time.
+// Options are what the command line says about a run. The zero value changes hosts, as many at a
+// time as fit.
 type Options struct {
 	Run     string // id
 	Check   bool
 	Monitor bool // run health checks and nothing else
 	Diff    bool
 	Strict  bool   // warnings about templates are errors
-	Forks   int    // hosts worked on at once; 0 means 64
+	Forks   int    // hosts worked on at once, at most; 0 is as many as fit, in a rollout 64
+	Files   int    // that may be open for hosts that are worked on; 0 is no bound
 	Keep    int    // connections kept between plays; 0 means 256, negative none
 	Limit   string // a second pattern; "" limits nothing
 	// Follow is the pattern of the hosts whose commands are told of as they write; "" is none.
@@ -382,11 +386,21 @@ func (r *Runner) warn(text string) {
 	}
 }
 
+// forks is how many hosts a rollout has at work at once: that many may fail after the one that stops it.
 func (r *Runner) forks() int {
 	if r.Options.Forks > 0 {
 		return r.Options.Forks
 	}
 	return defaultForks
+}
+
+// fly has the hosts of a queue worked on, as many at once as fit.
+func (r *Runner) fly(q *share.Queue) {
+	if r.control == nil {
+		r.control = flight.NewControl(flight.Bounds{Hosts: r.Options.Forks, Files: r.Options.Files, Memory: flight.Memory()})
+		r.Dialer.Exhausted = r.control.Exhausted
+	}
+	r.control.Run(q)
 }
 
 func (r *Runner) keep() int {

@@ -66,14 +66,14 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 		return nil, err
 	}
 	connect.SSH = config
-	forks, keep := f.pace.affordable(f.app.warn)
+	files, keep := f.pace.affordable(f.app.warn)
 	r := &playbooks.Runner{
 		Inventory: inv,
 		Dialer:    f.connection.dialer(account),
 		Connect:   connect,
 		Options: playbooks.Options{
 			Run: record.NewID(time.Now()), Check: f.mode.check, Diff: f.mode.diff != "", Strict: f.mode.strict,
-			Forks: forks, Keep: keep, Limit: f.inventory.limit,
+			Forks: f.pace.forks, Files: files, Keep: keep, Limit: f.inventory.limit,
 			Holder: holder(account), LockTimeout: f.pace.lockTimeout, Reconnect: f.pace.reconnect, IdleTimeout: f.pace.idleTimeout,
 			Deadlines: f.work.deadlines.working(), CompileFirst: f.work.compileFirst,
 			Catalog: data, Version: version,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/flight"
 )
 
 // version is set by the linker.
@@ -44,13 +45,9 @@ const (
 	interruptedStatus = 130
 )
 
-// gcPercent lets the heap, which is small even for thousands of hosts, grow further
-// between two collections: they took a tenth of the processor time.
-const gcPercent = 300
-
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		debug.SetGCPercent(flight.GCPercent)
 	}
 	noCores()
 	app := newApp(os.Stdin, newOutput(os.Stdout), newOutput(os.Stderr), os.Environ())

@@ -56,7 +56,8 @@ func (f *diffFlag) Type() string { return "bool" }
 
 // paceFlags say how many hosts are worked on at once, and how long one is waited for.
 type paceFlags struct {
-	forks, keep int
+	set         *pflag.FlagSet
+	forks, keep int // forks is 0 unless somebody has said a number
 	lockTimeout time.Duration
 	reconnect   time.Duration
 	idleTimeout time.Duration
@@ -71,7 +72,8 @@ const (
 )
 
 func (f *paceFlags) register(set *pflag.FlagSet) {
-	set.IntVarP(&f.forks, "forks", "f", 64, "how many hosts are worked on at once")
+	f.set = set
+	set.IntVarP(&f.forks, "forks", "f", 0, "how many hosts are worked on at once, at most; without it as many as fit, in a rollout 64")
 	set.IntVar(&f.keep, "keep", 256, "how many connections are kept open between plays")
 	f.reconnect = defaultReconnect
 	set.Var(seconds{&f.reconnect}, "reconnect", "how long to dial a host again whose connection was lost in the midst of a run, to go on where it was; 0 does not")
@@ -82,7 +84,7 @@ func (f *paceFlags) register(set *pflag.FlagSet) {
 
 func (f *paceFlags) validate() error {
 	switch {
-	case f.forks < 1:
+	case f.forks < 1 && f.set.Changed("forks"):
 		return fmt.Errorf("--forks %d: at least 1", f.forks)
 	case f.keep < 0:
 		return fmt.Errorf("--keep %d: at least 0", f.keep)
@@ -95,27 +97,24 @@ func (f *paceFlags) validate() error {
 // reservedFiles are what a run has open besides one connection per host.
 const reservedFiles = 64
 
-// affordable gives how many hosts may be worked on and how many connections kept,
-// of those that the flags ask for, so that together they do not need more open
-// files than the system allows this process: a host would then look unreachable.
-// No connection is -1, as a Runner has it.
-func (f *paceFlags) affordable(warn func(string)) (forks, keep int) {
-	forks, keep = f.forks, f.keep
-	if keep == 0 {
+// affordable gives how many files may be open for hosts that are worked on, and how many connections
+// are kept, of those that the flags ask for, so that together they do not need more than the system
+// allows this process. No connection is -1, as a Runner has it.
+func (f *paceFlags) affordable(warn func(string)) (files, keep int) {
+	limit := openFiles()
+	room := max(1, limit-reservedFiles)
+	hosts := f.forks
+	if hosts == 0 {
+		hosts = max(1, room/2) // without --forks neither takes all of it
+	}
+	if keep = min(f.keep, room-hosts); keep <= 0 {
 		keep = -1
 	}
-	room := openFiles() - reservedFiles
-	if forks+max(keep, 0) <= room {
-		return forks, keep
+	files = room - max(keep, 0)
+	if files < f.forks {
+		warn(fmt.Sprintf("this process may have %d files open, so %d hosts are worked on at once; raise ulimit -n for more", limit, files))
 	}
-	affordable := min(forks, max(1, room))
-	if keep = min(keep, room-affordable); keep <= 0 {
-		keep = -1
-	}
-	if affordable < forks {
-		warn(fmt.Sprintf("this process may have %d files open, so %d hosts are worked on at once; raise ulimit -n for more", room+reservedFiles, affordable))
-	}
-	return affordable, keep
+	return files, keep
 }
 
 // openFiles is how many files this process may have open. Go raises the limit to

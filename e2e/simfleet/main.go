@@ -1,13 +1,14 @@
 // Command simfleet plays the hosts of a large fleet, for benchmarks of the
 // controller: SSH and the message stream are real, but every host finds every
-// resource as it shall be, without looking. One process serves them all on some
-// ports of the loopback, so that what they cost can be told apart.
+// resource as it shall be, without looking. One process serves them all, so that what they
+// cost can be told apart. Each host has an address of the loopback of its own, as real
+// ones have; what comes from anywhere else is hung up on.
 //
-//	simfleet -hosts N -dir DIR -modules DIR [-hold]
+//	simfleet -hosts N -dir DIR -modules DIR [-rtt 50ms] [-hold]
 //
 // DIR gets hosts.yaml, the keys it names, and a "ready" line is printed. The
 // fleet ends with its standard input, and says then what processor time it took.
-// With -hold no host reports its last resource before a line is read there.
+// With -rtt each answer of a host takes so long; connecting takes no time. With -hold no host reports its last resource before a line is read there.
 package main
 
 import (
@@ -29,29 +30,25 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
-	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/ccm-push/ccm-push/modules/builds"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// ports is how many ports the hosts share: a client's ports are used up after
-// some 28,000 connections to one.
-const ports = 8
-
 func main() {
 	hosts := flag.Int("hosts", 1000, "how many hosts there are")
 	dir := flag.String("dir", "", "`folder` for the inventory and keys")
 	programs := flag.String("modules", "", "`folder` with the host programs that the controller sends")
+	rtt := flag.Duration("rtt", 0, "how long each answer takes")
 	hold := flag.Bool("hold", false, "keep the last result back until a line is read")
 	flag.Parse()
-	if err := run(*hosts, *dir, *programs, *hold); err != nil {
+	if err := run(*hosts, *dir, *programs, *rtt, *hold); err != nil {
 		fmt.Fprintln(os.Stderr, "simfleet:", err)
 		os.Exit(1)
 	}
 }
 
-func run(hosts int, dir, programs string, hold bool) error {
+func run(hosts int, dir, programs string, rtt time.Duration, hold bool) error {
 	list, err := builds.Load(programs)
 	if err != nil {
 		return err
@@ -59,7 +56,7 @@ func run(hosts int, dir, programs string, hold bool) error {
 	if len(list) == 0 {
 		return errors.New("no host programs, so no build id to greet with")
 	}
-	f := &fleet{build: list[0].ID, released: make(chan struct{})}
+	f := &fleet{build: list[0].ID, rtt: rtt, released: make(chan struct{})}
 	if !hold {
 		close(f.released)
 	}
@@ -67,14 +64,14 @@ func run(hosts int, dir, programs string, hold bool) error {
 	if err != nil {
 		return err
 	}
-	addresses, err := f.listen()
+	port, err := f.listen()
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "known_hosts"), []byte(known(addresses)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "known_hosts"), []byte(known(port)), 0o600); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "hosts.yaml"), []byte(inventory(hosts, dir, addresses)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "hosts.yaml"), []byte(inventory(hosts, dir, port)), 0o600); err != nil {
 		return err
 	}
 	fmt.Println("ready")
@@ -99,6 +96,7 @@ func run(hosts int, dir, programs string, hold bool) error {
 // A fleet is what all hosts have in common.
 type fleet struct {
 	build    string
+	rtt      time.Duration
 	config   *ssh.ServerConfig
 	greeted  atomic.Int64
 	released chan struct{} // closed when last results may be reported
@@ -106,7 +104,7 @@ type fleet struct {
 
 // keys makes the key of the hosts and that of the one who may log in, and gives
 // what writes known_hosts.
-func (f *fleet) keys(dir string) (known func([]string) string, err error) {
+func (f *fleet) keys(dir string) (known func(port int) string, err error) {
 	_, host, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, err
@@ -136,31 +134,28 @@ func (f *fleet) keys(dir string) (known func([]string) string, err error) {
 		},
 	}
 	f.config.AddHostKey(hostKey)
-	known = func(addresses []string) string {
-		return knownhosts.Line(addresses, hostKey.PublicKey()) + "\n"
+	known = func(port int) string {
+		return fmt.Sprintf("[127.*]:%d %s", port, ssh.MarshalAuthorizedKey(hostKey.PublicKey()))
 	}
 	return known, os.WriteFile(filepath.Join(dir, "id"), pem.EncodeToMemory(block), 0o600)
 }
 
-func (f *fleet) listen() (addresses []string, err error) {
-	for range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		addresses = append(addresses, l.Addr().String())
-		go f.accept(l) // until the process ends
+// listen answers at all addresses there are: no socket listens to 127.0.0.0/8 alone.
+func (f *fleet) listen() (port int, err error) {
+	l, err := net.Listen("tcp4", "0.0.0.0:0")
+	if err != nil {
+		return 0, err
 	}
-	return addresses, nil
+	go f.accept(l) // until the process ends
+	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-func inventory(hosts int, dir string, addresses []string) string {
+func inventory(hosts int, dir string, port int) string {
 	var b strings.Builder
 	b.WriteString("all:\n  hosts:\n")
 	for i := range hosts {
-		_, port, _ := net.SplitHostPort(addresses[i%len(addresses)])
-		fmt.Fprintf(&b, "    sim%05d: {connect: {address: 127.0.0.1, port: %s, user: sim, private_key: %s, known_hosts: %s}}\n",
-			i+1, port, filepath.Join(dir, "id"), filepath.Join(dir, "known_hosts"))
+		fmt.Fprintf(&b, "    sim%05d: {connect: {address: 127.%d.%d.%d, port: %d, user: sim, private_key: %s, known_hosts: %s}}\n",
+			i+1, 1+i/62500, i/250%250, 1+i%250, port, filepath.Join(dir, "id"), filepath.Join(dir, "known_hosts"))
 	}
 	return b.String()
 }
@@ -172,6 +167,13 @@ func (f *fleet) accept(l net.Listener) {
 			fmt.Fprintln(os.Stderr, "simfleet:", err)
 			time.Sleep(100 * time.Millisecond) // out of file descriptors, perhaps
 			continue
+		}
+		if !conn.RemoteAddr().(*net.TCPAddr).IP.IsLoopback() {
+			conn.Close()
+			continue
+		}
+		if f.rtt > 0 {
+			conn = &farConn{Conn: conn, rtt: f.rtt}
 		}
 		go f.host(conn)
 	}

@@ -283,7 +283,7 @@ func TestExchangeOfMany(t *testing.T) {
 			}
 			rnd.Shuffle(hosts, func(i, j int) { names[i], names[j] = names[j], names[i] })
 			var worked atomic.Int64
-			q := NewQueue(names, func(name string) {
+			q := NewQueue(names, func(name string, _ *WayIn) {
 				defer worked.Add(1)
 				defer m.Over(0, name)
 				c := catalogs[name]
@@ -310,7 +310,8 @@ func TestExchangeOfMany(t *testing.T) {
 				}
 			}, func() bool { return false })
 			m.StartWith(q.StartNow)
-			q.Run(1 + rnd.IntN(3)) // a deadlock fails the test
+			atOnce := 1 + rnd.IntN(3)
+			q.Run(atOnce, atOnce) // a deadlock fails the test
 			require.EqualValues(t, hosts, worked.Load())
 		})
 	}

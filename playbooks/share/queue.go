@@ -3,52 +3,93 @@ package share
 import (
 	"slices"
 	"sync"
+
+	"github.com/ccm-push/ccm-push/playbooks/flight"
 )
 
 // A Queue is the hosts that are to be worked on. Each goroutine takes one host after
 // the other: its stack has to grow to what a host needs only once.
+//
+// Two things are bounded: how many hosts are worked on, and how many of them are on their way in.
 type Queue struct {
-	work func(host string)
+	work func(host string, in *WayIn)
 	stop func() bool
 
-	mu      sync.Mutex
-	waiting []string
-	running int // goroutines
-	workers sync.WaitGroup
+	mu            sync.Mutex
+	waiting       []string
+	logins, hosts int // at most
+	load          flight.Load
+	workers       sync.WaitGroup
 }
 
 // NewQueue is a queue of hosts, in the order in which they begin. Each is worked on once,
 // but none begins any more when stop reports true.
-func NewQueue(hosts []string, work func(host string), stop func() bool) *Queue {
+func NewQueue(hosts []string, work func(host string, in *WayIn), stop func() bool) *Queue {
 	return &Queue{work: work, stop: stop, waiting: hosts}
 }
 
-// Run begins so many hosts and, whenever one is done, the next. It waits for all of
-// them, also for those that are begun by [Queue.StartNow].
-func (q *Queue) Run(atOnce int) {
-	q.mu.Lock()
-	for range min(atOnce, len(q.waiting)) {
-		q.running++
-		q.workers.Go(func() {
-			for host, ok := q.next(); ok; host, ok = q.next() {
-				q.work(host)
-			}
-		})
-	}
-	q.mu.Unlock()
+// Run begins as many hosts as there are places, and further ones as places come free. It waits
+// for all of them, also for those that are begun by [Queue.StartNow].
+func (q *Queue) Run(logins, hosts int) {
+	q.Resize(logins, hosts)
 	q.workers.Wait()
 }
 
-// next gives a goroutine its next host, or says that it is done.
-func (q *Queue) next() (host string, ok bool) {
+// Resize says how many hosts may be on their way in, and worked on: one each at least. No host that has
+// begun ends for it.
+func (q *Queue) Resize(logins, hosts int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting) == 0 || q.stop() {
-		q.running--
+	q.logins, q.hosts = max(1, logins), max(1, hosts)
+	q.fill()
+}
+
+// Load is what has become of the hosts since it was last asked for.
+func (q *Queue) Load() flight.Load {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.load
+	l.Waiting = len(q.waiting)
+	q.load.In, q.load.Took = 0, 0
+	return l
+}
+
+// fill gives free places to hosts, with the lock held.
+func (q *Queue) fill() {
+	for host, ok := q.next(); ok; host, ok = q.next() {
+		q.start(host)
+	}
+}
+
+// next takes the next host, if there is a place for it, with the lock held.
+func (q *Queue) next() (host string, ok bool) {
+	if q.load.Working >= q.hosts || q.load.LoggingIn >= q.logins || len(q.waiting) == 0 || q.stop() {
 		return "", false
 	}
 	host, q.waiting = q.waiting[0], q.waiting[1:]
+	q.load.Working++
+	q.load.LoggingIn++
 	return host, true
+}
+
+// start has a new goroutine work on a host that was taken, and on others behind it, with the lock held.
+func (q *Queue) start(host string) {
+	q.workers.Go(func() {
+		for ok := true; ok; {
+			w := q.wayIn()
+			q.work(host, w)
+			host, ok = q.after(w)
+		}
+	})
+}
+
+// after ends a host, and gives its goroutine the next one.
+func (q *Queue) after(w *WayIn) (host string, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	w.giveBack()
+	q.load.Working--
+	return q.next()
 }
 
 // StartNow begins a host now, if it has not been begun: another one waits for it, whose
@@ -57,15 +98,11 @@ func (q *Queue) StartNow(host string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := slices.Index(q.waiting, host)
-	if i < 0 || q.running == 0 || q.stop() {
+	if i < 0 || q.load.Working == 0 || q.stop() {
 		return
 	}
 	q.waiting = slices.Delete(slices.Clone(q.waiting), i, i+1)
-	q.running++
-	q.workers.Go(func() {
-		q.work(host)
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.running--
-	})
+	q.load.Working++
+	q.load.LoggingIn++
+	q.start(host)
 }

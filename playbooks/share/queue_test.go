@@ -33,14 +33,14 @@ func TestQueue(t *testing.T) {
 				working += d
 				peak = max(peak, working)
 			}
-			NewQueue(hosts(4), func(host string) {
+			NewQueue(hosts(4), func(host string, _ *WayIn) {
 				count(1)
 				mu.Lock()
 				begun = append(begun, host)
 				mu.Unlock()
 				time.Sleep(time.Second) // of the bubble: all that can work do
 				count(-1)
-			}, never).Run(atOnce)
+			}, never).Run(100, atOnce)
 			require.ElementsMatch(t, hosts(4), begun)
 			require.Equal(t, min(atOnce, 4), peak)
 			if atOnce == 1 {
@@ -55,12 +55,12 @@ func TestQueueStops(t *testing.T) {
 	stopped := false
 	var begun []string
 	var q *Queue
-	q = NewQueue(hosts(3), func(host string) {
+	q = NewQueue(hosts(3), func(host string, _ *WayIn) {
 		begun = append(begun, host)
 		stopped = true
 		q.StartNow("h2")
 	}, func() bool { return stopped })
-	q.Run(1)
+	q.Run(1, 1)
 	require.Equal(t, []string{"h0"}, begun)
 }
 
@@ -69,7 +69,7 @@ func TestQueueStartsNowOnce(t *testing.T) {
 	var mu sync.Mutex
 	begun := map[string]int{}
 	var q *Queue
-	q = NewQueue(hosts(3), func(host string) {
+	q = NewQueue(hosts(3), func(host string, _ *WayIn) {
 		mu.Lock()
 		begun[host]++
 		mu.Unlock()
@@ -77,7 +77,7 @@ func TestQueueStartsNowOnce(t *testing.T) {
 			q.StartNow(one)
 		}
 	}, never)
-	q.Run(1)
+	q.Run(1, 1)
 	q.StartNow("h1")
 	require.Equal(t, map[string]int{"h0": 1, "h1": 1, "h2": 1}, begun)
 }
@@ -101,7 +101,7 @@ func TestQueueStartsNow(t *testing.T) {
 				peak = max(peak, working)
 			}
 			var q *Queue
-			q = NewQueue(hosts(n), func(host string) {
+			q = NewQueue(hosts(n), func(host string, _ *WayIn) {
 				defer close(ended[host])
 				if i := slices.Index(hosts(n), host); i+1 < n { // waits for the one that comes after it
 					next := fmt.Sprint("h", i+1)
@@ -112,10 +112,88 @@ func TestQueueStartsNow(t *testing.T) {
 				synctest.Wait()
 				count(-1)
 			}, never)
-			q.Run(forks)
+			q.Run(forks, forks)
 			require.Empty(t, q.waiting)
-			require.Zero(t, q.running)
+			require.Zero(t, q.load.Working)
+			require.Zero(t, q.load.LoggingIn)
 			require.Equal(t, 1, peak)
 		})
 	}
+}
+
+// TestQueueResizes has places come and go while hosts are worked on.
+func TestQueueResizes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue(hosts(100), func(_ string, in *WayIn) {
+			time.Sleep(time.Second / 10)
+			in.In()
+			time.Sleep(time.Second - time.Second/10)
+		}, never)
+		var running sync.WaitGroup
+		running.Go(func() { q.Run(2, 5) })
+		at := func(d time.Duration, loggingIn, working, waiting int) {
+			time.Sleep(d)
+			synctest.Wait()
+			l := q.Load()
+			require.Equal(t, []int{loggingIn, working, waiting}, []int{l.LoggingIn, l.Working, l.Waiting})
+		}
+		at(time.Millisecond, 2, 2, 98)
+		at(time.Second/10, 2, 4, 96)
+		at(time.Second/10, 1, 5, 95)
+		q.Resize(10, 10)
+		at(0, 6, 10, 90)
+		q.Resize(1, 3) // nobody ends for it
+		at(time.Second/10, 0, 10, 90)
+		for range 30 {
+			time.Sleep(time.Second)
+			require.LessOrEqual(t, q.Load().Working, 3)
+			require.LessOrEqual(t, q.Load().LoggingIn, 1)
+		}
+		q.Resize(0, 0) // one, all the same
+		running.Wait()
+		at(0, 0, 0, 0)
+	})
+}
+
+// TestWayIn has hosts that take longer than others, each in its own way.
+func TestWayIn(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		do   func(*WayIn)
+		held time.Duration // the place
+		in   int
+	}{
+		{"is in", func(w *WayIn) { time.Sleep(100 * time.Millisecond); w.In(); w.In() }, 100 * time.Millisecond, 1},
+		{"does not answer", func(*WayIn) {}, unanswered, 0},
+		{"answers, and is slow then", func(w *WayIn) { time.Sleep(100 * time.Millisecond); w.Answered() }, 100*time.Millisecond + answered, 0},
+		{"answers too late", func(w *WayIn) { time.Sleep(time.Second); w.Answered() }, unanswered, 0},
+		{"is sent the host program", func(w *WayIn) { w.Answered(); w.Keep(); time.Sleep(time.Minute); w.In() }, time.Minute, 1},
+		{"is in late", func(w *WayIn) { time.Sleep(time.Second); w.In() }, unanswered, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				var held time.Duration
+				in := 0
+				q := NewQueue(hosts(2), nil, never)
+				q.work = func(host string, w *WayIn) {
+					if host == "h1" {
+						held = time.Since(began)
+						return
+					}
+					test.do(w)
+					time.Sleep(time.Hour)
+					in += q.Load().In
+				}
+				q.Run(1, 2)
+				require.Equal(t, test.held, held)
+				require.Equal(t, test.in, in)
+				require.Zero(t, q.Load().LoggingIn)
+			})
+		})
+	}
+	var nobody *WayIn
+	nobody.Answered()
+	nobody.Keep()
+	nobody.In()
 }

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -12,12 +13,15 @@ import (
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
+// defaultForks is how many hosts show their keys at once. They are asked once in their life.
+const defaultForks = 64
+
 // A Fleet is the hosts of an inventory, and how they are reached.
 type Fleet struct {
 	Inventory *inventory.Inventory
 	Connect   reach.Options
 	Dialer    *dial.Dialer
-	Forks     int // hosts that are asked at once; at least 1
+	Forks     int // hosts that are asked at once; 0 is 64
 }
 
 // target says how a host of the inventory is reached.
@@ -116,7 +120,7 @@ func (r *rounds) add(round int, one candidate) {
 // scan asks the hosts of a round for their keys, and notes the answers.
 func (f *Fleet) scan(ctx context.Context, round []candidate) {
 	var g errgroup.Group
-	g.SetLimit(f.Forks)
+	g.SetLimit(cmp.Or(f.Forks, defaultForks))
 	for i := range round {
 		g.Go(func() error {
 			if round[i].err = ctx.Err(); round[i].err == nil {

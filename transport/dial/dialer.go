@@ -39,6 +39,9 @@ type Dialer struct {
 	// is dead, and its connection is closed.
 	Keepalive      time.Duration
 	KeepaliveCount int
+	// Exhausted is told that a host could not be dialled for want of something that this machine has
+	// too few of, such as open files: it is dialled again, and fewer should be at once. nil is not told.
+	Exhausted func()
 	// TrustHint says what to do about an unknown host key; nil gives the command
 	// that adds it to the first known_hosts file.
 	TrustHint func(transport.Target, ssh.PublicKey) string
@@ -90,7 +93,7 @@ func (d *Dialer) DialTold(ctx context.Context, t transport.Target, told func(op 
 func (d *Dialer) Apart() *Dialer {
 	return &Dialer{
 		Home: d.Home, AgentSocket: d.AgentSocket, Shell: d.Shell, LocalEnv: d.LocalEnv, Limits: d.Limits, Retries: d.Retries,
-		Keepalive: d.Keepalive, KeepaliveCount: d.KeepaliveCount, TrustHint: d.TrustHint, DialContext: d.DialContext, Resolve: d.Resolve,
+		Keepalive: d.Keepalive, KeepaliveCount: d.KeepaliveCount, Exhausted: d.Exhausted, TrustHint: d.TrustHint, DialContext: d.DialContext, Resolve: d.Resolve,
 		apartOf: d.files(),
 	}
 }

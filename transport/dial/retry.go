@@ -41,9 +41,10 @@ func (t transient) Unwrap() error { return t.error }
 type transientKind int
 
 const (
-	quick   transientKind = iota // refused, reset: known at once
-	slow                         // waited for
-	crowded                      // the host has no room for one more login
+	quick     transientKind = iota // refused, reset: known at once
+	slow                           // waited for
+	crowded                        // the host has no room for one more login
+	exhausted                      // this machine has no room for one more connection
 )
 
 // retry dials until it succeeds, fails for good, or has failed often enough.
@@ -55,8 +56,11 @@ func (d *Dialer) retry(ctx context.Context, t transport.Target, dial func() (*tr
 		if !ok {
 			return c, err
 		}
-		if p.kind == crowded {
+		switch {
+		case p.kind == crowded:
 			d.files().startups.crowded(startupKey(t))
+		case p.kind == exhausted && d.Exhausted != nil:
+			d.Exhausted()
 		}
 		if n > d.retries(t, p.kind) || !sleep(ctx, wait/2+rand.N(wait)) {
 			return nil, d.tries(t, p, n)
@@ -72,7 +76,7 @@ func (d *Dialer) retries(t transport.Target, kind transientKind) int {
 		n, asked = d.Retries, d.Retries != 0
 	}
 	switch {
-	case kind == crowded && n >= 0:
+	case (kind == crowded || kind == exhausted) && n >= 0:
 		return max(n, crowdedRetries)
 	case asked:
 		return max(n, 0)
@@ -84,7 +88,7 @@ func (d *Dialer) retries(t transport.Target, kind transientKind) int {
 
 // tries says how often it was tried, if that is not what always happens.
 func (d *Dialer) tries(t transport.Target, p transient, n int) error {
-	if e, ok := errors.AsType[*transport.HostError](p.error); ok && n > 1 && (p.kind == crowded || t.Retries > 0 || d.Retries > 0) {
+	if e, ok := errors.AsType[*transport.HostError](p.error); ok && n > 1 && (p.kind == crowded || p.kind == exhausted || t.Retries > 0 || d.Retries > 0) {
 		e.Err = fmt.Errorf("%w (%d times in a row)", e.Err, n)
 	}
 	return p.error
@@ -149,7 +153,12 @@ func transientDial(err, final error) error {
 	case isRejected:
 		return transient{final, slow}
 	}
-	for _, errno := range []error{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ENETUNREACH, syscall.EADDRNOTAVAIL} {
+	for _, errno := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
+		if errors.Is(err, errno) {
+			return transient{final, exhausted}
+		}
+	}
+	for _, errno := range []error{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ENETUNREACH} {
 		if errors.Is(err, errno) {
 			return transient{final, quick}
 		}

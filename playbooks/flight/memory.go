@@ -1,0 +1,83 @@
+package flight
+
+import (
+	"bufio"
+	"bytes"
+	"math"
+	"os"
+	"path"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// Memory is how much this process may use for hosts, in bytes: what GOMEMLIMIT says, or half of
+// what is there for it, by the system or by its control group. 0 is that nobody says.
+func Memory() int64 { return memory(os.ReadFile, debug.SetMemoryLimit(-1)) }
+
+func memory(read func(string) ([]byte, error), goLimit int64) int64 {
+	if goLimit < math.MaxInt64 {
+		return goLimit
+	}
+	least := int64(math.MaxInt64)
+	if text, err := read("/proc/meminfo"); err == nil {
+		least = min(least, meminfo(text, "MemAvailable:"))
+	}
+	if text, err := read("/proc/self/cgroup"); err == nil {
+		if _, own, found := strings.Cut(string(text), "0::"); found {
+			own, _, _ = strings.Cut(own, "\n")
+			for ; own != "/" && own != "."; own = path.Dir(own) { // a group above may have less
+				least = min(least, number(read, "/sys/fs/cgroup"+own+"/memory.max"))
+			}
+		}
+	}
+	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} { // of a container
+		least = min(least, number(read, file))
+	}
+	if least == math.MaxInt64 {
+		return 0
+	}
+	return least / 2
+}
+
+// GCPercent is for [debug.SetGCPercent] of a program with a [Control]: it lets the heap, which is small for a
+// few hosts, grow to four times what is live in it. Collections took a tenth of the processor time.
+const GCPercent = 300
+
+// muchLive is what is live when the heap has become so large that this would be a lot of memory, in bytes.
+const muchLive = 48 << 20
+
+// spare has the heap grow to twice what is live in it at most, once that is much. A program that
+// has another percentage than [GCPercent] keeps it.
+func spare(live int64, percent uint64) {
+	if live > muchLive && percent == GCPercent {
+		debug.SetGCPercent(100)
+	}
+}
+
+// meminfo gives a line of /proc/meminfo, which are in KiB.
+func meminfo(text []byte, name string) int64 {
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		words := strings.Fields(lines.Text())
+		if len(words) < 2 || words[0] != name {
+			continue
+		}
+		if n, err := strconv.ParseInt(words[1], 10, 64); err == nil {
+			return n << 10
+		}
+	}
+	return math.MaxInt64
+}
+
+// number reads a file with a number in it; there may be none, or "max".
+func number(read func(string) ([]byte, error), file string) int64 {
+	text, err := read(file)
+	if err != nil {
+		return math.MaxInt64
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return n
+}

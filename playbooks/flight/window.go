@@ -1,0 +1,142 @@
+package flight
+
+import "time"
+
+// A Window is how many hosts may be on their way in at once, and how many may be worked on. A host
+// is on its way in from its first packet until it has its catalog: that takes processor time, here
+// a millisecond or two, and round trips. Afterwards it is the host that works, and this
+// machine waits for it, which costs memory and an open file.
+//
+// So those on their way in are as many as keep the processors busy. Each host that is in lets two
+// more come, as long as nothing here has to wait for a processor, and the way in takes others no longer
+// for it. Once there were too many, a quarter fewer come, and eight have to be in before one more
+// does. Those that are worked on are as many as memory and open files allow.
+type Window struct {
+	bounds Bounds
+	logins int
+	hosts  int
+	lag    time.Duration // of late
+	took   time.Duration // the way in takes, of late
+	best   time.Duration // it has taken
+	in     int           // hosts that are
+	full   bool          // there were too many once
+	calm   int           // samples until logins may shrink again: what that has done shows late
+}
+
+// Bounds are what a window never exceeds. 0 is no bound.
+type Bounds struct {
+	Hosts  int   // worked on at once, as somebody said
+	Files  int   // that may be open for hosts
+	Memory int64 // of this process, in bytes
+}
+
+// A Sample is what was measured since the one before.
+type Sample struct {
+	Lag       time.Duration // how long what could run has waited for a processor
+	Exhausted bool          // a host was not dialled for want of open files, ports or buffers
+	Memory    int64         // in use, in bytes
+	Load
+}
+
+// A Load is the hosts of a queue.
+type Load struct {
+	LoggingIn int           // on their way in
+	Working   int           // worked on, these included
+	Waiting   int           // have not begun
+	In        int           // have come in since the load before
+	Took      time.Duration // how long that has taken them, together
+}
+
+const (
+	// Interval is how often a sample is taken.
+	Interval = 10 * time.Millisecond
+
+	firstLogins = 64                     // before anything is known
+	leastLogins = 8                      // however busy this machine is with something else
+	leastHosts  = 16                     // whatever memory says
+	noLag       = 25 * time.Millisecond  // what a round trip to a host takes, perhaps
+	muchLag     = 100 * time.Millisecond // still far from any deadline
+	someTime    = 100 * time.Millisecond // by which ways in differ anyway
+	longTime    = 4 * time.Second        // not so far from the deadline of a handshake
+	calmSamples = 20                     // a few round trips
+	fewIn       = 16                     // hosts, which say nothing about others
+)
+
+// NewWindow is the window that a run begins with.
+func NewWindow(b Bounds) *Window {
+	w := &Window{bounds: b, logins: firstLogins}
+	w.hosts = w.most()
+	return w
+}
+
+// Logins is how many hosts may be on their way in.
+func (w *Window) Logins() int { return min(w.logins, w.hosts) }
+
+// Hosts is how many hosts may be worked on.
+func (w *Window) Hosts() int { return w.hosts }
+
+// Observe makes the window what it is until the next sample.
+func (w *Window) Observe(s Sample) {
+	w.time(s.Load)
+	w.lag = (7*w.lag + s.Lag) / 8
+	w.calm = max(0, w.calm-1)
+	switch {
+	case w.calm == 0 && w.lag >= muchLag:
+		w.shrink(s, leastLogins)
+	case w.calm == 0 && w.took >= longTime: // be it because of us or not
+		w.shrink(s, firstLogins)
+	case w.lag < noLag && s.LoggingIn >= w.logins && s.Waiting > 0 && w.took <= 2*w.best+someTime:
+		w.grow(s.In)
+	}
+	if s.Exhausted { // for the rest of the run
+		w.bounds.Files = max(1, min(w.most(), s.Working)*3/4)
+	}
+	w.hosts = w.most()
+	switch {
+	case w.bounds.Memory > 0 && s.Memory > w.bounds.Memory:
+		w.hosts = min(w.hosts, max(leastHosts, s.Working*7/8))
+	case w.lag >= noLag: // those that are in keep the processors busy, too
+		w.hosts = min(w.hosts, max(leastHosts, s.Working))
+	}
+}
+
+// time notes how long the way in takes.
+func (w *Window) time(l Load) {
+	if l.In == 0 {
+		return
+	}
+	took := l.Took / time.Duration(l.In)
+	if w.took > 0 {
+		took = (3*w.took + took) / 4
+	}
+	w.took = took
+	if w.in += l.In; w.best == 0 || w.in < fewIn || took < w.best {
+		w.best = took
+	}
+}
+
+func (w *Window) shrink(s Sample, least int) {
+	w.logins = min(w.logins, max(least, min(w.logins, s.LoggingIn)*3/4))
+	w.full, w.calm = true, calmSamples
+}
+
+func (w *Window) grow(in int) {
+	if w.full {
+		w.logins += (in + 1) / 2
+	} else {
+		w.logins += 2 * in
+	}
+}
+
+// most is how many hosts may be worked on if there is memory.
+func (w *Window) most() int {
+	n := noBound
+	for _, bound := range []int{w.bounds.Hosts, w.bounds.Files} {
+		if bound > 0 {
+			n = min(n, bound)
+		}
+	}
+	return n
+}
+
+const noBound = 1 << 30

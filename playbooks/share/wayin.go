@@ -1,0 +1,76 @@
+package share
+
+import "time"
+
+// A WayIn is a host of a queue that is on its way in, and has a place for it. Whoever is slow by itself
+// gives that back, so that nobody else waits for it. A nil one has no place.
+type WayIn struct {
+	queue *Queue
+	began time.Time
+	limit *time.Timer
+	place bool
+	in    bool
+}
+
+const (
+	unanswered = 250 * time.Millisecond // until a host that has not answered the first packet gives its place back
+	answered   = 3 * time.Second        // the same for one that has
+)
+
+// wayIn begins one.
+func (q *Queue) wayIn() *WayIn {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	w := &WayIn{queue: q, began: time.Now(), place: true}
+	w.limit = time.AfterFunc(unanswered, w.late)
+	return w
+}
+
+// Answered says that the host has answered the first packet.
+func (w *WayIn) Answered() {
+	if w != nil && w.limit.Stop() {
+		w.limit.Reset(answered)
+	}
+}
+
+// Keep has the host keep its place however long it takes: it is sent the host program, which it shares
+// the line with others for.
+func (w *WayIn) Keep() {
+	if w != nil {
+		w.limit.Stop()
+	}
+}
+
+// In says that the host has what it is to work on.
+func (w *WayIn) In() {
+	if w == nil {
+		return
+	}
+	q := w.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !w.in {
+		w.in = true
+		q.load.In++
+		q.load.Took += time.Since(w.began)
+	}
+	w.giveBack()
+	q.fill()
+}
+
+// late gives the place to the next host.
+func (w *WayIn) late() {
+	w.queue.mu.Lock()
+	defer w.queue.mu.Unlock()
+	w.giveBack()
+	w.queue.fill()
+}
+
+// giveBack ends it, with the lock held.
+func (w *WayIn) giveBack() {
+	w.limit.Stop()
+	if w.place {
+		w.place = false
+		w.queue.load.LoggingIn--
+	}
+}
