@@ -21,13 +21,14 @@ type repair struct {
 // has fewer.
 const repairPart = 1 << 10
 
-// hold leaves out of a catalog what is to be left as it is.
+// hold leaves out of a catalog what is to be left as it is, and what is not watched.
 func (r *repair) hold(c *catalog.Compiled) {
 	if r == nil {
 		return
 	}
 	for i, ref := range refsOf(&c.Catalog) {
-		if slices.Contains(r.held, ref) {
+		off := c.WatchRules(i).Mode == watch.Off && c.Catalog.Entries[i].Scope == nil // what stands in it may say otherwise
+		if off || slices.Contains(r.held, ref) {
 			leaveOut(&c.Catalog.Entries[i])
 		}
 	}

@@ -3,7 +3,7 @@ package keys
 // Watch is the keys of watch: what becomes of resources that are not as they shall be while they
 // are watched.
 type Watch struct {
-	Mode     any      `json:"mode" default:"report" doc:"what is done about a resource that has drifted: report tells it, repair mends it as well, off does not watch it"`
+	Mode     any      `json:"mode" default:"report" doc:"what is done about a resource that has drifted: report tells it, repair mends it as well, off does not watch it and leaves it alone when others are mended"`
 	Settle   Seconds  `json:"settle" default:"2s" doc:"how long nothing may be heard of a resource before it is checked, 0s-5m; a bare number is seconds. It is put off for 30s at most"`
 	Poll     Seconds  `json:"poll" default:"10m" doc:"in what time every resource is checked whether or not anything is heard of it, 1s-30d; 0 is never"`
 	Repair   Repair   `json:"repair" hint:"write keys such as repair: {budget: 3, per: 10m}" doc:"how often is mended, how soon, and on how many hosts"`
