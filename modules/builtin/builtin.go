@@ -5,6 +5,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/apply"
 	"github.com/ccm-push/ccm-push/modules/archive"
+	"github.com/ccm-push/ccm-push/modules/assert"
 	"github.com/ccm-push/ccm-push/modules/cron"
 	"github.com/ccm-push/ccm-push/modules/exec"
 	"github.com/ccm-push/ccm-push/modules/file"
@@ -30,6 +31,7 @@ func Types() modules.Registry {
 		link.Type(),
 		line.Type(),
 		cron.Type(),
+		assert.Type(),
 		scaffold.Type(),
 		apply.Type(),
 	}, foreign()...)

@@ -203,36 +203,14 @@ func failTask(t *task, r row) {
 }
 
 // saying writes a command that prints a text, and fails or not.
-func (t *task) saying(msg *yaml.Node, fails bool) *entry {
-	text := ""
-	switch msg.Kind {
-	case yaml.ScalarNode:
-		text = msg.Value
-	default:
-		var lines []string
-		for _, one := range items(msg) {
-			if one.Kind != yaml.ScalarNode {
-				t.problem("a message that is no text")
-				return nil
-			}
-			lines = append(lines, one.Value)
-		}
-		text = strings.Join(lines, "\n")
+func (t *task) saying(msg *yaml.Node, fails bool) {
+	text, ok := t.message(msg)
+	if !ok {
+		return
 	}
-	quoted, err := t.quotedText(strings.TrimRight(text, "\n"))
+	quoted, err := t.quotedText(text)
 	t.fail(err)
-	e := &entry{typ: "exec", name: t.name}
-	if e.name == "" {
-		e.name = strings.Join(strings.Fields(strings.TrimRight(text, "\n")), " ")
-		if j2.HasTags(e.name) || e.name == "" {
-			e.name = t.module + " " + strconv.Itoa(t.line())
-		}
-	}
-	if t.isLoop() {
-		e.name += " {{ Item }}"
-	} else {
-		e.name = escape(e.name)
-	}
+	e := t.named("exec", text)
 	command := "echo " + quoted
 	if fails {
 		command += " >&2; exit 1"
@@ -243,7 +221,40 @@ func (t *task) saying(msg *yaml.Node, fails bool) *entry {
 	if !fails {
 		e.set("logoutput", boolNode(true))
 	}
-	return t.write(e)
+	t.write(e)
+}
+
+// message is a text for people, as it is written for Ansible: one, or a list of lines.
+func (t *task) message(msg *yaml.Node) (text string, ok bool) {
+	if msg.Kind == yaml.ScalarNode {
+		return strings.TrimRight(msg.Value, "\n"), true
+	}
+	var lines []string
+	for _, one := range items(msg) {
+		if one.Kind != yaml.ScalarNode {
+			t.problem("a message that is no text")
+			return "", false
+		}
+		lines = append(lines, one.Value)
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n"), true
+}
+
+// named is an entry that has the name of the task, or else what it says.
+func (t *task) named(typ, text string) *entry {
+	e := &entry{typ: typ, name: t.name}
+	if e.name == "" {
+		e.name = strings.Join(strings.Fields(text), " ")
+		if j2.HasTags(e.name) || e.name == "" {
+			e.name = t.module + " " + strconv.Itoa(t.line())
+		}
+	}
+	if t.isLoop() {
+		e.name += " {{ Item }}"
+	} else {
+		e.name = escape(e.name)
+	}
+	return e
 }
 
 func assertTask(t *task, r row) {
@@ -262,19 +273,21 @@ func assertTask(t *task, r row) {
 	if msg == nil {
 		msg = textNode("Assertion failed")
 	}
-	e := t.saying(msg, true)
-	if e == nil {
+	text, ok := t.message(msg)
+	if !ok {
 		return
 	}
-	text := list[0].Value
-	if len(list) > 1 {
-		all := make([]string, len(list))
-		for i, n := range list {
-			all[i] = "(" + n.Value + ")"
-		}
-		text = strings.Join(all, " and ")
+	e := t.named("assert", text)
+	for i, n := range list {
+		list[i] = textNode("{{ " + n.Value + " }}")
 	}
-	e.set("control", &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle, Content: []*yaml.Node{textNode("unless"), textNode(text)}})
+	e.set("that", listNode(list...))
+	message, err := t.w.text(text)
+	t.fail(err)
+	if e.name != message {
+		e.setText("message", message)
+	}
+	t.write(e)
 	if t.keywords["register"] != nil {
 		t.problem("register of an assert")
 	}

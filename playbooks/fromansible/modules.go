@@ -137,7 +137,7 @@ func init() {
 			"checksum_algorithm": none("nobody asks"), "get_size": none("nobody asks"),
 		}, to: statTask, why: "an `exec` of test(1), for one question such as `exists` or `isdir`"},
 		"fail":          {args: map[string]arg{"msg": same("command")}, to: failTask},
-		"assert":        {args: map[string]arg{"that": same("control"), "fail_msg": same("command"), "msg": same("command"), "success_msg": none("nothing is said of what is right"), "quiet": none("nothing is said of what is right")}, to: assertTask},
+		"assert":        {args: map[string]arg{"that": same("that"), "fail_msg": same("message"), "msg": same("message"), "success_msg": none("nothing is said of what is right"), "quiet": none("nothing is said of what is right")}, to: assertTask},
 		"debug":         {args: map[string]arg{"msg": same("command"), "var": same("command"), "verbosity": none("it is shown with -v")}, to: debugTask},
 		"set_fact":      {args: map[string]arg{}, to: setFactTask, why: "where a variable is set in one way: data, or its expression in its place"},
 		"include_tasks": {args: map[string]arg{"file": same("name"), "apply": no("a block has them")}, to: includeTask},

@@ -118,7 +118,7 @@ var modules = map[string]Module{
 	"import_role":   {"apply", "- apply: [other.yaml: {}]", ""},
 	"include":       {"apply", "- apply: [other.yaml: {}]", ""},
 	"fail":          {"", "write control: {if: EXPRESSION} at the resources that must not run", ""},
-	"assert":        {"", "write control: {if: EXPRESSION} at the resources, or health_checks", ""},
+	"assert":        {"assert", `- assert: [enough memory: {that: ["{{ Data.memory >= 4 }}"]}]`, ""},
 	"wait_for":      {"", "write health_checks at the resource that it waits for, with tries and try_sleep", ""},
 	"uri":           {"", "write health_checks at a resource, or an exec of curl", "there is exec: ccm-push PATTERN exec curl -fsS URL"},
 	"meta":          {"", "leave it out: a resource that subscribes is refreshed in its place in the order", ""},

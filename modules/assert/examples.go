@@ -1,0 +1,14 @@
+//go:build !host
+
+package assert
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed examples/*.yaml
+var examples embed.FS
+
+// Examples implements [modules.Exampled].
+func (*Assert) Examples() fs.FS { return examples }
