@@ -56,6 +56,17 @@ func TestFleetEdit(t *testing.T) {
 				"from=\"192.0.2.0/24\" ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAED7nlnqWY7VFewQlPSkKNqF2RB0Z+15k3zEaojud33 ann\ne2ek e2ek 600\n",
 			drift: `sed -i 's/^from="[^"]*" //' /home/e2ek/.ssh/authorized_keys; echo "ssh-ed25519 AAAA theirs" >>/etc/e2e-keys`,
 		},
+		"known_host": {
+			prepare: `printf '# ours\nother,git.example.net ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAED7nlnqWY7VFewQlPSkKNqF2RB0Z+15k3zEaojud33\n' >/etc/e2e-hosts; ssh-keygen -q -H -f /etc/e2e-hosts 2>/dev/null; rm -f /etc/e2e-hosts.old /etc/e2e-new`,
+			site: `    - known_host:
+        - git.example.net: {path: /etc/e2e-hosts, keys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMfpQb4L8YB70ZH90xHu4goo3u+EhiCsuSuGqVGvaqFq"]}
+        - "[git.example.net]:2222": {path: /etc/e2e-new, keys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAED7nlnqWY7VFewQlPSkKNqF2RB0Z+15k3zEaojud33"]}
+`,
+			state: `for h in git.example.net other; do ssh-keygen -F $h -f /etc/e2e-hosts | sed "s/^[^#][^ ]*/$h/"; done; cat /etc/e2e-new; :`,
+			want: "# Host git.example.net found: line 3 \ngit.example.net ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMfpQb4L8YB70ZH90xHu4goo3u+EhiCsuSuGqVGvaqFq\n# Host other found: line 2 \nother ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAED7nlnqWY7VFewQlPSkKNqF2RB0Z+15k3zEaojud33\n" +
+				"[git.example.net]:2222 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAED7nlnqWY7VFewQlPSkKNqF2RB0Z+15k3zEaojud33\n",
+			drift: `sed -i '/^git/d' /etc/e2e-hosts`,
+		},
 		"sysctl": {
 			prepare: `mkdir -p /etc/sysctl.d; rm -f /etc/sysctl.d/90-ccm-push.conf; echo 0 >/proc/sys/net/ipv4/ip_forward
 printf '# ours\nnet.ipv4.ip_local_port_range = 32768 60999\n' >/etc/e2e-sysctl; printf '32768\t60999' >/proc/sys/net/ipv4/ip_local_port_range`,

@@ -7,6 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/authorizedkey"
 	"github.com/ccm-push/ccm-push/modules/dsc"
 	"github.com/ccm-push/ccm-push/modules/ini"
+	"github.com/ccm-push/ccm-push/modules/knownhost"
 	"github.com/ccm-push/ccm-push/modules/mount"
 	"github.com/ccm-push/ccm-push/modules/ral"
 	"github.com/ccm-push/ccm-push/modules/replace"
@@ -21,6 +22,7 @@ func foreign() modules.Registry {
 		replace.Type(),
 		ini.Type(),
 		authorizedkey.Type(),
+		knownhost.Type(),
 		sysctl.Type(),
 		mount.Type(),
 		dsc.Type(),

@@ -125,6 +125,6 @@ var modules = map[string]Module{
 	"pause":         {"", "write a play of its own: between two plays all hosts wait for each other", ""},
 	"add_host":      {"", "write the host into the inventory", ""},
 	"group_by":      {"", "write hierarchy and overrides at the play, which choose data by facts", ""},
-	"known_hosts":   {"line", `- line: [/etc/ssh/ssh_known_hosts: {line: "git.example.net ssh-ed25519 AAAA…", create: true, owner: root, group: root, mode: "0644"}]`, ""},
+	"known_hosts":   {"known_host", "- known_host: [git.example.net: {keys: [\"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMfpQb4L8YB70ZH90xHu4goo3u+EhiCsuSuGqVGvaqFq\"]}]", ""},
 	"modprobe":      {"exec", `- exec: [modprobe br_netfilter: {creates: /sys/module/br_netfilter}]`, "exec modprobe br_netfilter"},
 }

@@ -1,0 +1,133 @@
+package knownhost
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+	"github.com/ccm-push/ccm-push/modules/file"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+const (
+	one = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMfpQb4L8YB70ZH90xHu4goo3u+EhiCsuSuGqVGvaqFq"
+	two = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAED7nlnqWY7VFewQlPSkKNqF2RB0Z+15k3zEaojud33"
+	// hashed is git.example.net as ssh-keygen -H writes it.
+	hashed = "|1|mGm8yGnlxb8rZTbDW9ovYKX4dkA=|4bJw1CCyy6OXg95E8Qqpy6tvDyM="
+)
+
+func TestEdit(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		host   KnownHost
+		have   string
+		want   string
+		action string
+	}{
+		{"new", KnownHost{Keys: []string{one}}, "# ours\nother " + two + "\n", "# ours\nother " + two + "\ngit.example.net " + one + "\n", "added the host"},
+		{"known", KnownHost{Keys: []string{one + " comment"}}, "git.example.net " + one + " x\n", "git.example.net " + one + " x\n", ""},
+		{"known, hashed", KnownHost{Keys: []string{one}}, hashed + " " + one + "\n", hashed + " " + one + "\n", ""},
+		{"another key", KnownHost{Keys: []string{one}}, hashed + " " + two + "\n", "git.example.net " + one + "\n", "changed the keys"},
+		{"a line of several hosts", KnownHost{Keys: []string{one}}, "git.example.net,192.0.2.1 " + two + "\n", "192.0.2.1 " + two + "\ngit.example.net " + one + "\n", "changed the keys"},
+		{"one more key", KnownHost{Keys: []string{one, two}}, "a,git.example.net " + two + "\n", "a,git.example.net " + two + "\ngit.example.net " + one + "\n", "changed the keys"},
+		{"there twice", KnownHost{Keys: []string{one}}, "git.example.net " + one + "\n" + hashed + " " + one + "\n", "git.example.net " + one + "\n", "changed the keys"},
+		{"others", KnownHost{Keys: []string{one}}, "@revoked git.example.net " + two + "\n*.example.net " + two + "\n", "@revoked git.example.net " + two + "\n*.example.net " + two + "\ngit.example.net " + one + "\n", "added the host"},
+		{"absent", KnownHost{Ensure: absent}, hashed + " " + one + "\na,git.example.net " + two + "\nb " + one + "\n", "a " + two + "\nb " + one + "\n", "removed the host"},
+		{"absent, and not there", KnownHost{Ensure: absent}, "b " + one + "\n", "b " + one + "\n", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := test.host
+			k.Name = "git.example.net"
+			require.NoError(t, k.Validate())
+			text := edit.Parse(test.have)
+			done, err := k.edit(text)
+			require.NoError(t, err)
+			require.Equal(t, test.want, text.String())
+			require.Equal(t, test.action, done.Action)
+			done, err = k.edit(text)
+			require.NoError(t, err)
+			require.Equal(t, edit.Done{}, done)
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		host KnownHost
+		err  string
+	}{
+		{"a host", KnownHost{Name: "git.example.net", Keys: []string{one}}, ""},
+		{"with a port", KnownHost{Name: "[192.0.2.1]:2222", Keys: []string{one, two}}, ""},
+		{"absent", KnownHost{Name: "h", Ensure: absent}, ""},
+		{"two names", KnownHost{Name: "a,b", Ensure: absent}, `name: "a,b" names no host (write one name or address, with a port as [host]:2222)`},
+		{"no keys", KnownHost{Name: "h"}, "keys: keys cannot be empty (ssh-keyscan prints the keys of a host; compare their fingerprints with those that its console shows)"},
+		{"with the name", KnownHost{Name: "h", Keys: []string{"h " + one}}, "keys[0]: this is no public key (write type and key, such as: ssh-ed25519 AAAA…)"},
+		{"empty", KnownHost{Name: "h", Keys: []string{""}}, "keys[0]: this is no public key (write type and key, such as: ssh-ed25519 AAAA…)"},
+		{"path", KnownHost{Name: "h", Keys: []string{one}, Path: "x"}, "path: file path must be absolute"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.host.Validate()
+			if test.err == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.err)
+		})
+	}
+}
+
+func TestConverges(t *testing.T) {
+	change := func(have, want string) []modules.Change {
+		return []modules.Change{{Property: "key", Have: have, Want: want}}
+	}
+	have := modtest.Node{Path: "kh", Text: "other " + two + "\n" + hashed + " " + one + "\n", Mode: 0o640}
+	modtest.Converges(t, Type(), []modtest.Fixture{
+		{
+			Name: "a host", Tree: []modtest.Node{have}, Properties: `{"name":"new","path":"$ROOT/kh","keys":["` + two + `"]}`,
+			Action: "added the host", Changes: change(absent, fingerprint(two)),
+		},
+		{Name: "known", Tree: []modtest.Node{have}, Properties: `{"name":"git.example.net","path":"$ROOT/kh","keys":["` + one + `"]}`},
+		{
+			Name: "no longer", Tree: []modtest.Node{have}, Properties: `{"name":"git.example.net","path":"$ROOT/kh","ensure":"absent"}`,
+			Action: "removed the host", Changes: change(fingerprint(one), absent),
+		},
+		{
+			Name: "a new file", Properties: `{"name":"new","path":"$ROOT/kh","keys":["` + two + `"],"owner":"$UID"}`,
+			Action: "created the file", Changes: change(absent, fingerprint(two)),
+		},
+		{Name: "no file and no host", Properties: `{"name":"new","path":"$ROOT/kh","ensure":"absent"}`},
+	}...)
+}
+
+func TestPredicts(t *testing.T) {
+	step := func(properties string) modtest.Step {
+		return modtest.Step{Type: "known_host", Properties: `{"path":"$ROOT/kh",` + properties + `}`}
+	}
+	modtest.Predicts(t, modules.Registry{file.Type(), Type()}, modtest.Scenario{
+		Steps: []modtest.Step{
+			step(`"name":"a","keys":["` + one + `"]`),
+			step(`"name":"b","keys":["` + two + `"]`),
+			step(`"name":"a","keys":["` + one + `"]`),
+			step(`"name":"a","ensure":"absent"`),
+			{Type: "file", Properties: `{"name":"$ROOT/kh","content":"b ` + two + `\n","mode":"0644"}`},
+		},
+		Want: []string{"changed", "changed", "stable", "changed", "stable"},
+	})
+}
+
+func TestDescribe(t *testing.T) {
+	root := t.TempDir()
+	modtest.Build(t, root, []modtest.Node{{Path: "kh", Text: hashed + " " + one + "\n"}})
+	for name, want := range map[string]string{"git.example.net": `"ensure":"present","keys":["` + one + `"]`, "other": `"ensure":"absent"`} {
+		k := &KnownHost{Name: name, Path: root + "/kh", Ensure: absent}
+		status, err := modules.StatusOf(t.Context(), k, modules.ReadOnly(modtest.Host()))
+		require.NoError(t, err)
+		require.JSONEq(t, `{"name":"`+name+`","path":"`+root+`/kh",`+want+`}`, string(status))
+		sources, err := k.Watch(t.Context(), modtest.Host())
+		require.NoError(t, err)
+		require.Equal(t, modules.Sources{Paths: []string{root + "/kh"}}, sources)
+	}
+}
