@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// parallel is how many hosts are worked on at once, as ccm-push has it.
+// parallel is how many hosts are worked on at once. More would take no less processor time.
 const parallel = 64
 
 func main() {
