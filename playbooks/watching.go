@@ -8,6 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/watch"
 )
@@ -104,6 +105,7 @@ func (w *watching) decide(ended <-chan struct{}, end func()) {
 			next = converged
 		}
 		now := w.fleet.runner.Now()
+		w.show()
 		if !converged.IsZero() && !now.Before(converged) {
 			end()
 			next = time.Time{}
@@ -114,8 +116,23 @@ func (w *watching) decide(ended <-chan struct{}, end func()) {
 		select {
 		case say := <-w.says:
 			say()
+			w.sayAll()
+		case request := <-w.fleet.runner.Steer:
+			w.answer(request)
 		case <-timer.C:
 		case <-ended:
+			return
+		}
+	}
+}
+
+// sayAll takes in what else hosts have to say by now, but not for ever.
+func (w *watching) sayAll() {
+	for range w.hosts {
+		select {
+		case say := <-w.says:
+			say()
+		default:
 			return
 		}
 	}
@@ -221,6 +238,12 @@ func (w *watching) done(h *watchedHost) {
 	}
 	h.state.begun, h.state.done = true, true
 	w.fleet.runner.Events.Report(w.fleet.runner.Tally.HostDone(h.state.host.Name, 0, events.Phases{}))
+}
+
+// show shows those who look on what hosts are at.
+func (w *watching) show() {
+	t := w.totals()
+	w.fleet.runner.Activity.Watching(activity.Watch{Watched: t.Hosts - t.Unwatched, Unwatched: t.Unwatched, Drifted: t.Drifted, Fighting: t.Fighting})
 }
 
 // totals are what hosts have come to at the end; nil if they were not watched.

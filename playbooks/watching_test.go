@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -20,6 +21,7 @@ import (
 type watchedWorld struct {
 	*world
 	told    chan events.Event
+	steer   chan rollout.Request
 	summary events.Summary
 	stop    func()
 }
@@ -32,7 +34,8 @@ func watchWorld(t *testing.T, hosts map[string]*sshtest.Server, text string, wit
 	if with != nil {
 		with(w)
 	}
-	one := &watchedWorld{world: w, told: make(chan events.Event, 1000)}
+	one := &watchedWorld{world: w, told: make(chan events.Event, 1000), steer: make(chan rollout.Request)}
+	w.Steer = one.steer
 	w.recorded.watch = func(e events.Event) { one.told <- e }
 	stop := make(chan struct{})
 	var running sync.WaitGroup
@@ -150,6 +153,21 @@ ccm:
 	require.Equal(t, 2, fight.Times)
 	require.Empty(t, fight.Values[0])
 	require.Contains(t, fight.Values[1], "content: ")
+	say := func(host, resource string) string {
+		answer := make(chan rollout.Reply, 1)
+		w.steer <- rollout.Request{Command: rollout.Command{Verb: rollout.ReleaseHost, Host: host, Resource: resource}, Answer: func(r rollout.Reply) { answer <- r }}
+		return (<-answer).Error
+	}
+	require.Equal(t, `no host "web9" is watched`, say("web9", ""))
+	require.Equal(t, "file#x of web1 is as it shall be, or is not watched", say("web1", "file#x"))
+	require.Empty(t, say("web1", "file#motd"), "by its alias")
+	require.Empty(t, next[events.Repaired](t, w).Error)
+	require.Equal(t, "all of web1 is as it shall be", say("web1", ""))
+	edit(t, filepath.Join(home, "motd"), "bye\n")
+	next[events.Drifted](t, w)
+	require.Empty(t, next[events.Repaired](t, w).Error)
+	edit(t, filepath.Join(home, "motd"), "bye\n")
+	next[events.Fighting](t, w)
 	w.stop()
 	require.Equal(t, &events.WatchTotals{Hosts: 1, Drifted: 1, Fighting: 1}, w.summary.Watch)
 	require.Zero(t, w.summary.ExitStatus(false))
@@ -334,4 +352,47 @@ func TestWatchEndsWhenNothingChanges(t *testing.T) {
 	end := next[events.Summary](t, w)
 	require.GreaterOrEqual(t, end.Time.Sub(repaired.Time), 2*time.Second)
 	require.Zero(t, end.ExitStatus(false))
+}
+
+// TestWatchLosesHosts cuts a connection, and changes the host meanwhile.
+func TestWatchLosesHosts(t *testing.T) {
+	hosts := servers(t, "web1")
+	w := watchWorld(t, hosts, "name: site\nwatch: {settle: 10ms}\nccm: {resources: ["+owned(motd)+"]}", func(w *world) {
+		w.Options.NoLock, w.Options.LockTimeout = false, time.Minute // root's is that of the machine
+	})
+	next[events.Watched](t, w)
+	for _, text := range []string{"while it was away\n", "and again\n"} {
+		before := hosts["web1"].Stats()
+		edit(t, filepath.Join(hosts["web1"].Home, "motd"), text)
+		hosts["web1"].Cut()
+		lost := next[events.Unwatched](t, w)
+		require.Equal(t, "web1", lost.Host)
+		require.LessOrEqual(t, lost.Next.Sub(lost.Time), firstWatch)
+		back := next[events.Watched](t, w)
+		require.Equal(t, "web1", back.Host)
+		require.Equal(t, 1, back.Resources)
+		require.Equal(t, int64(1), hosts["web1"].Stats().Connections-before.Connections)
+	}
+	require.Contains(t, w.text.String(), "drift")
+	w.stop()
+	require.Equal(t, 1, w.summary.Watch.Drifted)
+	require.Equal(t, 0, w.summary.Watch.Unwatched)
+	require.Zero(t, w.summary.ExitStatus(false))
+}
+
+// TestWatchWaitsForHosts watches those that could not be reached when the plays were carried out.
+func TestWatchWaitsForHosts(t *testing.T) {
+	hosts := servers(t, "web1", "web2")
+	port := hosts["web2"].Port
+	hosts["web2"].Close()
+	w := watchWorld(t, hosts, "name: site\nccm: {resources: ["+owned(motd)+"]}", func(w *world) {
+		w.Options.Watch.FailOn = []FailOn{FailOnUnwatched}
+	})
+	require.Equal(t, "web1", next[events.Watched](t, w).Host)
+	lost := next[events.Unwatched](t, w)
+	require.Equal(t, "web2", lost.Host)
+	require.Contains(t, lost.Error, fmt.Sprint(port))
+	w.stop()
+	require.Equal(t, &events.WatchTotals{Hosts: 2, Unwatched: 1, Failed: 4}, w.summary.Watch)
+	require.Equal(t, 4, w.summary.ExitStatus(false))
 }

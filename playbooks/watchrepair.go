@@ -3,11 +3,13 @@ package playbooks
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
 	"github.com/ccm-push/ccm-push/playbooks/watch"
 )
 
@@ -91,6 +93,44 @@ func (w *watching) mended(h *watchedHost, o order, failed map[watch.Key]string) 
 			w.judge.Ended(k, failed[k])
 		}
 	}
+}
+
+// answer does what a person says from elsewhere: that resources are to be mended again.
+func (w *watching) answer(request rollout.Request) {
+	reply := rollout.Reply{}
+	if err := w.release(request.Command); err != nil {
+		reply.Error = err.Error()
+	}
+	request.Answer(reply)
+}
+
+// release has the judge let resources of a host be mended again that it leaves alone.
+func (w *watching) release(c rollout.Command) error {
+	h := w.byName[c.Host]
+	switch {
+	case c.Verb != rollout.ReleaseHost:
+		return fmt.Errorf("hosts are watched: %q is for rollouts", c.Verb)
+	case h == nil:
+		return fmt.Errorf("no host %q is watched", c.Host)
+	}
+	released := false
+	astray, _ := w.judge.Astray()
+	for _, k := range astray {
+		if k.Host != c.Host {
+			continue
+		}
+		if e := h.play(k.Play).entry(k.Ref); c.Resource == "" || c.Resource == k.Ref || c.Resource == e.shown() {
+			w.judge.Release(k)
+			released = true
+		}
+	}
+	switch {
+	case released:
+		return nil
+	case c.Resource != "":
+		return fmt.Errorf("%s of %s is as it shall be, or is not watched", c.Resource, c.Host)
+	}
+	return fmt.Errorf("all of %s is as it shall be", c.Host)
 }
 
 // obey repairs plays, and has them watched again, which tells what has come of it. The error is that of a

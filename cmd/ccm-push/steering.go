@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout/control"
 )
 
-// A steering lets other terminals speak to the rollouts of a run, from its beginning on: it is a
+// A steering lets other terminals speak to the rollouts of a run, or to one that watches, from its beginning on: it is a
 // reporter behind the recorder, which has made the folder by then.
 type steering struct {
 	app      *app
@@ -22,10 +22,10 @@ type steering struct {
 	server   *control.Server
 }
 
-// steering is that of a run that has rollouts and is recorded; nil of another one.
+// steering is that of a run that has rollouts, or watches, and is recorded; nil of another one.
 func (f *fleet) steering(r *playbooks.Runner) *steering {
 	hasRollout := func(p *manifest.Play) bool { return p.Rollout != nil }
-	if f.record.none || r.Options.Check || r.Options.Monitor || !slices.ContainsFunc(r.Plays, hasRollout) {
+	if f.record.none || r.Options.Check || r.Options.Monitor || r.Options.Watch == nil && !slices.ContainsFunc(r.Plays, hasRollout) {
 		return nil
 	}
 	store, err := record.In(f.app.getenv)
@@ -52,7 +52,7 @@ func (s *steering) Report(e events.Event) {
 	var err error
 	s.server, err = control.Listen(s.folder, s.requests)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // it is not recorded, and that is told
-		s.app.warn("nothing can be said to this rollout from another terminal: " + err.Error())
+		s.app.warn("nothing can be said to this run from another terminal: " + err.Error())
 	}
 }
 
@@ -61,6 +61,6 @@ func (s *steering) close() {
 		return
 	}
 	if err := s.server.Close(); err != nil {
-		s.app.warn("closing the socket of the rollout: " + err.Error())
+		s.app.warn("closing the socket of the run: " + err.Error())
 	}
 }

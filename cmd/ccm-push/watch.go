@@ -9,7 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/inputs"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
+	"github.com/ccm-push/ccm-push/playbooks/rollout/control"
 )
 
 // A watchCall is a call of ccm-push watch.
@@ -45,7 +49,49 @@ Ctrl-C ends it; nothing stays behind on the hosts.`,
 	c.Flags().StringSliceVar(&w.failOn, "fail-on", nil, "add to the exit status what is so at the end: unwatched (4), drift (8), fighting (2)")
 	c.Flags().BoolVar(&w.options.Repair, "repair", false, "mend what has drifted, where the manifest does not say what to do")
 	w.tell.register(c.Flags())
+	c.AddCommand(w.release())
 	return c
+}
+
+func (w *watchCall) release() *cobra.Command {
+	return &cobra.Command{
+		Use: "release RUN HOST [TYPE#NAME]", Short: "have mended again what is left alone on a host",
+		Long: `release speaks to a run that watches, from another terminal. What is left alone on a host, since
+somebody else wanted it otherwise or its budget is spent, is mended again: the cause has been looked
+after. RUN is as with ccm-push runs.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 3 {
+				return fmt.Errorf("release takes a RUN, a HOST and a resource, and these are %d words", len(args))
+			}
+			return atLeast(2)(cmd, args)
+		},
+		ValidArgsFunction: completeRelease(w.plays.fleet.app),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store, err := record.In(w.plays.fleet.app.getenv)
+			if err != nil {
+				return err
+			}
+			run, err := store.Find(args[0])
+			if err != nil {
+				return err
+			}
+			c := rollout.Command{Verb: rollout.ReleaseHost, Host: args[1]}
+			if len(args) > 2 {
+				c.Resource = args[2]
+			}
+			if c.By, err = whoSays(); err != nil {
+				return err
+			}
+			reply, err := control.Send(cmd.Context(), store.FolderOf(run.Run), c)
+			switch {
+			case err != nil:
+				return fmt.Errorf("speaking to run %s: %w", run.Run, err)
+			case reply.Error != "":
+				return fmt.Errorf("run %s: %s", run.Run, events.Line(reply.Error))
+			}
+			return nil
+		},
+	}
 }
 
 func (w *watchCall) run(ctx context.Context, paths []string) error {

@@ -34,6 +34,9 @@ func (s Snapshot) lines(expected time.Duration, columns, rows int) []string {
 func (s Snapshot) totals(expected time.Duration, columns int) string {
 	parts := []string{fmt.Sprintf("%d/%d done", s.Done, s.Hosts) + s.outcomes()}
 	waiting := max(0, s.Hosts-s.Done-s.Working)
+	if s.Watch != nil {
+		parts, waiting, expected = []string{s.Watch.text()}, 0, 0
+	}
 	switch {
 	case s.Working == 1 && len(s.Longest) == 1:
 		parts = append(parts, s.Longest[0].short(max(10, columns*3/5)))
@@ -51,6 +54,20 @@ func (s Snapshot) totals(expected time.Duration, columns int) string {
 		parts = append(parts, fmt.Sprintf("%s, last time %s", span(s.Elapsed), span(expected)))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// text is "37 watched, 2 drifted, 1 fighting, 3 unwatched".
+func (w *Watch) text() string {
+	text := fmt.Sprintf("%d watched", w.Watched)
+	for _, o := range []struct {
+		n    int
+		what string
+	}{{w.Drifted, "drifted"}, {w.Fighting, "fighting"}, {w.Unwatched, "unwatched"}} {
+		if o.n > 0 {
+			text += fmt.Sprintf(", %d %s", o.n, o.what)
+		}
+	}
+	return text
 }
 
 // outcomes says what is not as it was, each behind a comma.

@@ -13,6 +13,8 @@ import (
 const (
 	// signEvery is how often a sign of life is given.
 	signEvery = 30 * time.Second
+	// watchSignEvery is how often it is while hosts are watched, and nothing else is to be said.
+	watchSignEvery = time.Hour
 	// groupsAfter is how long a run takes at least of which it is told who has ended meanwhile.
 	groupsAfter = 10 * time.Second
 	// groups is how many lines say so at most.
@@ -37,6 +39,7 @@ func NewPlain(w io.Writer, look func() Snapshot) *Plain {
 func (p *Plain) run(w io.Writer, look func() Snapshot) {
 	defer close(p.ended)
 	next, told := signEvery, 0 // hosts that have ended
+	last, again := "", time.Duration(0)
 	for {
 		s := look()
 		// Looked at more often, since the run begins when it wants to, and hosts end when they do.
@@ -57,7 +60,10 @@ func (p *Plain) run(w io.Writer, look func() Snapshot) {
 		}
 		if s.Begun && s.Elapsed >= next {
 			next = s.Elapsed.Truncate(signEvery) + signEvery
-			text += "ccm-push: " + s.sign() + "\n"
+			if sign := s.sign(); s.Watch == nil || sign != last || s.Elapsed >= again {
+				last, again = sign, s.Elapsed+watchSignEvery
+				text += "ccm-push: " + sign + "\n"
+			}
 		}
 		if text != "" {
 			_, _ = io.WriteString(w, text) // the run does not end because nobody reads it
@@ -80,6 +86,9 @@ const maxSign = 200
 // sign is "37/40 hosts done, 1 failed; slowest: s002 exec#migrate 44s".
 func (s Snapshot) sign() string {
 	text := fmt.Sprintf("%d/%d hosts done", s.Done, s.Hosts) + s.outcomes()
+	if s.Watch != nil {
+		text = "hosts: " + s.Watch.text()
+	}
 	if len(s.Longest) > 0 {
 		text += "; slowest: " + s.Longest[0].short(maxSign)
 	}

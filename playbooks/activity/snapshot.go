@@ -15,6 +15,7 @@ type Snapshot struct {
 	Hosts, Done, Working int
 	// Changed are those on which something has changed, or would; they may also have failed.
 	Changed, Failed, Unreachable int
+	Watch                        *Watch // nil before hosts are watched
 	// Longest are those that have been at one thing for the longest time, these first.
 	Longest []Working
 	// Ended are those that are done, in the order in which they were. It is not to be changed.
@@ -64,7 +65,7 @@ func (t *Tracker) Snapshot() Snapshot {
 	now := time.Now()
 	s := Snapshot{
 		Begun: true, Check: t.check, Elapsed: now.Sub(t.began),
-		Hosts: t.hosts, Done: len(t.ended), Working: len(t.working), Changed: t.changed, Failed: t.failed, Unreachable: t.unreachable,
+		Hosts: t.hosts, Done: len(t.ended), Working: len(t.working), Changed: t.changed, Failed: t.failed, Unreachable: t.unreachable, Watch: t.watch,
 		Ended: t.ended,
 	}
 	for _, h := range t.longest() {

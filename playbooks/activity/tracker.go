@@ -17,6 +17,7 @@ type Tracker struct {
 	failed  int
 	// unreachable are none of those that failed.
 	unreachable int
+	watch       *Watch // nil before hosts are watched
 	working     map[*Host]struct{}
 }
 
@@ -43,6 +44,20 @@ func (t *Tracker) Begin(hosts int, check bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.began, t.hosts, t.check = time.Now(), hosts, check
+}
+
+// Watch is what hosts that are watched are at; it counts hosts, and of what has drifted and is fought over
+// resources.
+type Watch struct{ Watched, Unwatched, Drifted, Fighting int }
+
+// Watching says that the plays are over, and what has come of their hosts by now.
+func (t *Tracker) Watching(w Watch) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.watch = &w
 }
 
 // Host gives what is to be told of a host.

@@ -113,6 +113,9 @@ func TestLines(t *testing.T) {
 		{"one row", three, 0, 20, 1, []string{`30/40 done, 2 chang…`}},
 		{"one host", one, 0, 200, 5, []string{`37/40 done, 2 would change, 1 failed · s002 exec#migrate 14s · 2 waiting`}},
 		{"one host on 60 columns", one, 0, 60, 5, []string{`37/40 done, 2 would change, 1 failed · s002 exec#migrate 14…`}},
+		{"watching", Snapshot{Begun: true, Hosts: 40, Done: 40, Working: 1, Longest: one.Longest, Watch: &Watch{37, 3, 2, 1}}, time.Minute, 200, 5, []string{
+			`37 watched, 2 drifted, 1 fighting, 3 unwatched · s002 exec#migrate 14s`,
+		}},
 		{"one column", one, 0, 1, 5, []string{`…`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -18,7 +18,10 @@ const (
 type Command struct {
 	Verb Verb   `json:"verb"`
 	Host string `json:"host,omitempty"` // to be released
-	By   string `json:"by,omitempty"`   // who says so: user@machine
+	// Resource is what is to be mended again, of a host that is watched, as type#name; "" is all that is
+	// left alone there.
+	Resource string `json:"resource,omitempty"`
+	By       string `json:"by,omitempty"` // who says so: user@machine
 }
 
 // A Reply answers a command.

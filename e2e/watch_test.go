@@ -1,0 +1,77 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFleetWatch has three hosts watched, with repair: what is edited is mended once, a host whose sshd
+// is gone is watched again, and nothing stays on the hosts when the program ends, however it does.
+func TestFleetWatch(t *testing.T) {
+	f := startFleet(t)
+	write(t, f.path("watched.yaml"), `
+- hosts: h001,h002,h003
+  watch: {mode: repair, repair: {fleet: 100%}}
+  ccm:
+    resources:
+      - file: [{/etc/e2e: {ensure: directory}}, {/etc/e2e/motd: {content: "hello\n", mode: "0644"}}]
+      - exec: [{"echo reloaded >>/etc/e2e/reloads": {provider: shell, refreshonly: true, subscribe: ["file#/etc/e2e/motd"]}}]
+`)
+	watched := func(w *watcher) {
+		t.Helper()
+		for range hosts {
+			w.awaitsEvent("watched", func(e watchEvent) bool { return e.Event == "watched" })
+		}
+	}
+	w := f.watch("watched.yaml")
+	watched(w)
+
+	// An editor that renames.
+	begun := time.Now()
+	f.sh("h002", "sed -i s/hello/hullo/ /etc/e2e/motd")
+	drift := w.awaitsEvent("drift", func(e watchEvent) bool { return e.Event == "drift" && !e.Settled })
+	require.Equal(t, "h002", drift.Host)
+	repaired := w.awaitsEvent("repaired", func(e watchEvent) bool { return e.Event == "repaired" })
+	require.Empty(t, repaired.Error)
+	t.Logf("told after %v, mended after %v; by %+v", drift.at.Sub(begun), repaired.at.Sub(begun), drift.Writer)
+	require.Equal(t, "hello\n", f.sh("h002", "cat /etc/e2e/motd"))
+	require.Equal(t, "reloaded\nreloaded\n", f.sh("h002", "cat /etc/e2e/reloads"), "when it was made, and when it was mended")
+	require.Equal(t, "reloaded\n", f.sh("h001", "cat /etc/e2e/reloads"))
+
+	// The connection is lost.
+	f.sh("h003", "pkill -9 -f '[s]shd.*: root'")
+	lost := w.awaitsEvent("unwatched", func(e watchEvent) bool { return e.Event == "unwatched" })
+	require.Equal(t, "h003", lost.Host)
+	again := w.awaitsEvent("watched again", func(e watchEvent) bool { return e.Event == "watched" })
+	require.Equal(t, "h003", again.Host)
+
+	const there = "pgrep -f '^[.]/[0-9a-f]* serve ' >/dev/null"
+	for _, host := range hosts {
+		require.True(t, f.holds(host, there))
+	}
+
+	// The first signal ends all host programs within seconds.
+	require.NoError(t, w.cmd.Process.Signal(os.Interrupt))
+	summary := w.awaitsEvent("summary", func(e watchEvent) bool { return e.Event == "summary" })
+	t.Logf("ended after %v", time.Since(summary.at))
+	for _, host := range hosts {
+		f.awaits(host, "! "+there)
+	}
+
+	// One that is killed cannot end them: they hear nothing any more, and end by themselves.
+	killed := f.watch("--idle-timeout", "5s", "watched.yaml")
+	watched(killed)
+	for _, host := range hosts {
+		require.True(t, f.holds(host, there))
+	}
+	require.NoError(t, killed.cmd.Process.Signal(syscall.SIGKILL))
+	for _, host := range hosts {
+		f.awaits(host, "! "+there)
+	}
+}
