@@ -36,6 +36,7 @@ func watching(lock *system.RunLock) func(*session.Controller) session.Watching {
 			Look:      func() watch.Look { return look(lock) },
 			PackageOf: listen.PackageOf,
 			Tell:      c.Tell,
+			Rest:      giveBack,
 			Now:       time.Now,
 		})
 	}

@@ -39,6 +39,7 @@ type Config struct {
 	// PackageOf names the package that a program is of, "" if that is not known; nil knows none.
 	PackageOf func(ctx context.Context, program string) string
 	Tell      func([]*wire.Watched) error // an error is that of the session, which ends
+	Rest      func()                      // called when nothing was checked for a while, after something was; nil does nothing
 	Now       func() time.Time
 }
 
@@ -60,7 +61,11 @@ type Loop struct {
 	plays    map[int]*play
 	waiting  bool      // another run was at work
 	relisten time.Time // something else is to be listened to then; zero is not
+	worked   time.Time // when something was checked or listened to last, since it has rested; zero is not
 }
+
+// rest is how long nothing was checked when it rests.
+const rest = 5 * time.Second
 
 // Times after which what cannot be helped is tried again.
 const (
@@ -141,6 +146,7 @@ func (l *Loop) Serve(ctx context.Context) {
 		if l.listener != nil {
 			hints = l.listener.Hints()
 		}
+		next = earlier(next, l.rests())
 		var timer *time.Timer
 		var rings <-chan time.Time
 		if !next.IsZero() {
@@ -162,6 +168,19 @@ func (l *Loop) Serve(ctx context.Context) {
 			timer.Stop()
 		}
 	}
+}
+
+// rests has it rest if it is time, and says when it is; zero if it has rested.
+func (l *Loop) rests() (next time.Time) {
+	if l.worked.IsZero() || l.config.Rest == nil {
+		return time.Time{}
+	}
+	if due := l.worked.Add(rest); due.After(l.config.Now()) {
+		return due
+	}
+	l.worked = time.Time{}
+	l.config.Rest()
+	return time.Time{}
 }
 
 // take notes what a hint is about.
@@ -284,6 +303,7 @@ func (l *Loop) check(ctx context.Context, p *play, before Look) error {
 		return nil // it is about to be dropped, which the next call does
 	}
 	defer l.end()
+	defer func() { l.worked = l.config.Now() }()
 	again, whole := p.due(l.config.Now())
 	standing, err := p.standing.Check(checks, again)
 	switch {
@@ -386,7 +406,7 @@ func (l *Loop) place() {
 
 // hear has the listener listen to what all entries name, and tells what it cannot hear.
 func (l *Loop) hear(ctx context.Context) error {
-	l.relisten = time.Time{}
+	l.relisten, l.worked = time.Time{}, l.config.Now()
 	l.open()
 	var all []modules.Sources
 	order := slices.Sorted(maps.Keys(l.plays))

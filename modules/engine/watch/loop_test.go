@@ -112,6 +112,7 @@ type scene struct {
 
 	mu     sync.Mutex
 	checks map[string]int
+	rests  int
 	hook   func(context.Context) // called by each check of a file
 	look   watch.Look
 	told   []*wire.Watched
@@ -146,6 +147,11 @@ func play(t *testing.T, test func(t *testing.T, s *scene)) {
 			},
 			PackageOf: func(_ context.Context, program string) string {
 				return map[string]string{"/usr/bin/vi": "vim"}[program]
+			},
+			Rest: func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.rests++
 			},
 			Now: time.Now,
 		})
@@ -641,3 +647,26 @@ func TestManyCatalogs(t *testing.T) {
 }
 
 func (p *present) Validate() error { return nil }
+
+// TestRest comes once behind what was done, and not while more comes.
+func TestRest(t *testing.T) {
+	play(t, func(t *testing.T, s *scene) {
+		rests := func() (n int) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			n, s.rests = s.rests, 0
+			return n
+		}
+		s.begin(watched(1, s.file("a")))
+		require.Equal(t, 1, rests())
+		s.after(time.Hour)
+		require.Zero(t, rests())
+		for range 10 {
+			s.hint("a")
+			s.after(2 * settle)
+			require.Zero(t, rests())
+		}
+		s.after(time.Hour)
+		require.Equal(t, 1, rests())
+	})
+}
