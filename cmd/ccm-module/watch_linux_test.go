@@ -16,6 +16,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
+// unhurried has a program wait ten minutes for a controller that says nothing; see [serveFor].
+const unhurried = "-:600000"
+
 // receive is what the program says next, besides that it lives.
 func (s *served) receive() *wire.Message {
 	s.t.Helper()
@@ -36,7 +39,7 @@ func TestServeWatches(t *testing.T) {
 	require.NoError(t, os.Chmod(path, 0o644))
 	properties, err := json.Marshal(map[string]any{"name": path, "content": modules.TextContent("hi\n"), "mode": "0644"})
 	require.NoError(t, err)
-	s := serveReal(t, programOf(t, buildtest.Both(t)[1]))
+	s := serveFor(t, programOf(t, buildtest.Both(t)[1]), unhurried)
 	receive := s.receive
 	require.NoError(t, s.conn.Send(&wire.Message{Catalog: &wire.Catalog{
 		Check: true, Rehearsal: true, Watch: &wire.Watch{Play: 1, Settle: 10 * time.Millisecond, Longest: time.Second},
@@ -71,7 +74,7 @@ func TestServeWatchesForLong(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, nil, 0o644))
 		entries = append(entries, wire.Entry{Type: "file", Name: path, Properties: fmt.Appendf(nil, `{"name":%q,"owner":"root"}`, path)})
 	}
-	s := serveReal(t, programOf(t, buildtest.Both(t)[1]))
+	s := serveFor(t, programOf(t, buildtest.Both(t)[1]), unhurried)
 	send := func() {
 		t.Helper()
 		require.NoError(t, s.conn.Send(&wire.Message{Catalog: &wire.Catalog{
