@@ -227,7 +227,7 @@ func (t *task) tree(e *entry, dir, src string) bool {
 		t.problem("a folder with a mode: its files have those that they have in the play")
 		return false
 	}
-	e.typ = "scaffold"
+	e.typ, e.name = "scaffold", t.place(t.arg("dest"))
 	if !strings.HasSuffix(src, "/") {
 		e.name += "/" + path.Base(src)
 	}

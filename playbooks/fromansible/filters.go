@@ -92,7 +92,7 @@ func init() {
 		"to_json":       {expr: "toJSON({0})", jet: "json({0})", kind: textKind},
 		"to_nice_json":  {expr: "toJSON({0})", kind: textKind, most: 2, by: niceJSON, doc: "`toJSON(x)`, which indents by two"},
 		"tojson":        {expr: "toJSON({0})", jet: "json({0})", kind: textKind},
-		"quote":         {expr: `"'" + replace({0}, "'", "'\\''") + "'"`, jet: `"'" + replace({0}, "'", "'\\''", -1) + "'"`, kind: textKind},
+		"quote":         {expr: `"'" + replace({0}, "'", "'\"'\"'") + "'"`, jet: `"'" + replace({0}, "'", "'\"'\"'", -1) + "'"`, kind: textKind},
 		"ternary":       {by: ternaryFilter, least: 2, most: 2, doc: "`x ? y : z`"},
 		"mandatory":     {expr: "{0}", jet: "{0}", most: 1},
 		"regex_replace": {by: regexReplace, kind: textKind, least: 1, most: 2, doc: "`replace`, `trimPrefix` or `trimSuffix`, for a pattern that is a text with `^` or `$`"},

@@ -202,11 +202,11 @@ func (t *task) chosen(name string) {
 	}
 	found := false
 	for _, base := range []string{filepath.Dir(t.c.taskFile), filepath.Join(t.c.role.dir, "tasks")} {
-		files, _ := filepath.Glob(filepath.Join(base, before) + "*" + after)
+		files, _ := filepath.Glob(filepath.Join(base, before+"*"+after))
 		for _, file := range files {
-			word := strings.TrimSuffix(strings.TrimPrefix(file, filepath.Join(base, before)), after)
-			if before == "" {
-				word = strings.TrimSuffix(filepath.Base(file), after)
+			word := strings.TrimSuffix(strings.TrimPrefix(file, base+"/"+before), after)
+			if file == t.c.taskFile || word == "main" {
+				continue
 			}
 			condition, err := t.w.write(&j2.Expr{Op: j2.Binary, Text: "==", Args: []*j2.Expr{x, {Op: j2.Literal, Lit: word}}})
 			if err != nil {
