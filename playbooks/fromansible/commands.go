@@ -257,42 +257,6 @@ func (t *task) named(typ, text string) *entry {
 	return e
 }
 
-func assertTask(t *task, r row) {
-	t.checkArgs(r)
-	that := t.args["that"]
-	if that == nil {
-		t.problem("assert without that")
-		return
-	}
-	list, err := t.w.conditions(that)
-	if err != nil {
-		t.fail(err)
-		return
-	}
-	msg := t.arg("fail_msg", "msg")
-	if msg == nil {
-		msg = textNode("Assertion failed")
-	}
-	text, ok := t.message(msg)
-	if !ok {
-		return
-	}
-	e := t.named("assert", text)
-	for i, n := range list {
-		list[i] = textNode("{{ " + n.Value + " }}")
-	}
-	e.set("that", listNode(list...))
-	message, err := t.w.text(text)
-	t.fail(err)
-	if e.name != message {
-		e.setText("message", message)
-	}
-	t.write(e)
-	if t.keywords["register"] != nil {
-		t.problem("register of an assert")
-	}
-}
-
 func debugTask(t *task, r row) {
 	t.checkArgs(r)
 	msg := t.args["msg"]

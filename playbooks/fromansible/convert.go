@@ -341,6 +341,9 @@ func (c *converter) findRole(name, from string) string {
 // readRole converts a role, once.
 func (c *converter) readRole(dir string) *role {
 	dir = filepath.Clean(dir)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
 	if r, ok := c.roles[dir]; ok {
 		return r
 	}

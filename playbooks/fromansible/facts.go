@@ -17,6 +17,7 @@ import (
 type setFact struct {
 	given []assignment
 	why   string // it cannot be carried over
+	maybe bool   // it is not always set
 	data  bool   // it is data of the role; otherwise its expression stands in its place
 }
 
@@ -185,10 +186,8 @@ func (r *role) settle(name string, registers map[string]bool) {
 			return
 		case a.when == nil:
 			value = a.value
-		case value == nil && i == len(f.given)-1 && len(f.given) == 1:
-			f.why = "set_fact with when, of a variable without a default"
-			return
-		case value == nil:
+		case value == nil: // it may not be there: then it is nil
+			f.maybe = true
 			value = &j2.Expr{Op: j2.Cond, Args: []*j2.Expr{a.when, a.value, {Op: j2.Literal}}}
 		default:
 			value = &j2.Expr{Op: j2.Cond, Args: []*j2.Expr{a.when, a.value, value}}
@@ -202,7 +201,7 @@ func (r *role) settle(name string, registers map[string]bool) {
 		other := r.facts[s]
 		return registers[s] || other != nil && s != name && !other.data
 	}
-	if f.data = !mentions(value, depends); f.data {
+	if f.data = !f.maybe && !mentions(value, depends); f.data {
 		r.setVars = append(r.setVars, setVar{name, value})
 		return
 	}

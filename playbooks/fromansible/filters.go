@@ -678,6 +678,14 @@ func definedTest(w *writer, e *j2.Expr, _ form) (term, error) {
 		if f, ok := magicNames[x.Text]; ok && f.expr != "" {
 			return w.literal(!not), nil
 		}
+		if v, ok := w.scope.files.values[x.Text]; ok {
+			op := "!="
+			if not {
+				op = "=="
+			}
+			t, err := w.inlined(v, x.Text)
+			return term{t.in(comparing+1) + " " + op + " nil", comparing, boolKind}, err
+		}
 	}
 	switch x.Op {
 	case j2.Filter, j2.Call, j2.Literal, j2.Binary, j2.Cond, j2.List, j2.Dict:

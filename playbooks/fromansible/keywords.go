@@ -629,6 +629,12 @@ func (t *task) environment(n *yaml.Node) {
 	var list []*yaml.Node
 	for _, from := range []*yaml.Node{t.around.environment, n} {
 		for _, one := range items(from) {
+			if x := soleExpr(one); x != nil && t.main != nil && t.main.typ == "exec" && len(items(from)) == 1 && (t.around.environment == nil || n == nil) {
+				v, err := t.w.write(x)
+				t.fail(err)
+				t.main.setText("environment", "{{ map(toPairs("+v.text+"), #[0] + '=' + string(#[1])) }}")
+				return
+			}
 			if one.Kind != yaml.MappingNode {
 				if t.main == nil || t.main.typ != "apply" {
 					t.problem("an environment that is an expression")

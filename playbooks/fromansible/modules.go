@@ -1,6 +1,7 @@
 package fromansible
 
 import (
+	"maps"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -126,10 +127,6 @@ func init() {
 			"special_time": same("special"), "state": same("ensure"), "disabled": same("disabled"), "cron_file": no("entries are those of a crontab; /etc/cron.d has files"), "env": no("entries only"), "backup": no("undo brings back what a run has changed"),
 			"insertafter": no("entries only"), "insertbefore": no("entries only"), "reboot": no("write special_time: reboot"),
 		}, to: cronTask},
-		"authorized_key": {args: map[string]arg{
-			"user": same("name"), "key": same("ssh_keys"), "exclusive": same("ssh_keys_exclusive"), "state": same("ensure"), "comment": no("it stands in the key"), "key_options": no("they stand before the key"), "path": no("keys are those of the home"),
-			"manage_dir": none("~/.ssh is made with the file"), "validate_certs": no("a key is a text or a file of the play"), "follow": none("the file is written as the user"),
-		}, to: keyTask, why: "`state: absent` has no counterpart"},
 		"command": {args: commandArgs(), to: commandTask}, "shell": {args: commandArgs(), to: commandTask}, "raw": {args: commandArgs(), to: commandTask},
 		"script": {args: commandArgs(), to: scriptTask},
 		"stat": {args: map[string]arg{
@@ -137,7 +134,6 @@ func init() {
 			"checksum_algorithm": none("nobody asks"), "get_size": none("nobody asks"),
 		}, to: statTask, why: "an `exec` of test(1), for one question such as `exists` or `isdir`"},
 		"fail":          {args: map[string]arg{"msg": same("command")}, to: failTask},
-		"assert":        {args: map[string]arg{"that": same("that"), "fail_msg": same("message"), "msg": same("message"), "success_msg": none("nothing is said of what is right"), "quiet": none("nothing is said of what is right")}, to: assertTask},
 		"debug":         {args: map[string]arg{"msg": same("command"), "var": same("command"), "verbosity": none("it is shown with -v")}, to: debugTask},
 		"set_fact":      {args: map[string]arg{}, to: setFactTask, why: "where a variable is set in one way: data, or its expression in its place"},
 		"include_tasks": {args: map[string]arg{"file": same("name"), "apply": no("a block has them")}, to: includeTask},
@@ -151,7 +147,6 @@ func init() {
 		"wait_for":            {args: waitArgs(), to: waitTask, why: "a readonly `exec` with `retry`"},
 		"pause":               {args: map[string]arg{"seconds": same("command"), "minutes": same("command"), "prompt": no("a rollout asks a person: pause"), "echo": no("a rollout asks a person: pause")}, to: pauseTask},
 		"modprobe":            {args: map[string]arg{"name": same("name"), "state": same("creates"), "params": no("a file in /etc/modprobe.d has them"), "persistent": no("a file in /etc/modules-load.d")}, to: modprobeTask},
-		"sysctl":              {args: map[string]arg{"name": same("name"), "value": same("content"), "state": same("ensure"), "sysctl_set": none("it is set"), "reload": none("it is set"), "sysctl_file": same("name"), "ignoreerrors": no("what fails fails")}, to: sysctlTask},
 		"hostname":            {args: map[string]arg{"name": same("command"), "use": none("hostnamectl does it")}, to: hostnameTask},
 		"git": {args: map[string]arg{
 			"repo": same("command"), "name": same("command"), "dest": same("creates"), "version": same("command"), "update": same("unless"), "depth": same("command"), "force": no("changes in the checkout are not lost"), "clone": none("it is cloned"),
@@ -161,6 +156,7 @@ func init() {
 		"pip":  {args: pipArgs(), to: pipTask, why: "an `exec` of pip, for one that is in a virtualenv"},
 		"find": {why: "a command that looks has register, and Results.NAME.stdout_lines"},
 	}
+	maps.Copy(moduleRows, editRows())
 	for name, r := range moduleRows {
 		if r.args == nil {
 			r.args = map[string]arg{}
@@ -361,6 +357,9 @@ func identical(words map[string]string) bool {
 
 // write adds an entry, which the keywords are about.
 func (t *task) write(e *entry) *entry {
+	if _, known := t.c.o.Types.Lookup(e.typ); !known {
+		t.problem("the type %s, which this program does not have", e.typ)
+	}
 	t.main = e
 	t.entries = append(t.entries, t.looped(e))
 	if t.isLoop() && !strings.Contains(e.name, "Item") && !strings.Contains(e.name, "Outer") {

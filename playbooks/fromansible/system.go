@@ -377,39 +377,6 @@ func cronTask(t *task, r row) {
 	t.write(e)
 }
 
-func keyTask(t *task, r row) {
-	t.checkArgs(r)
-	user, key := t.arg("user"), t.arg("key")
-	if user == nil || key == nil {
-		t.problem("authorized_key without user and key")
-		return
-	}
-	if state := t.arg("state"); state != nil && state.Value != "present" {
-		t.problem("authorized_key with a state other than present")
-	}
-	if strings.HasPrefix(key.Value, "http") {
-		t.problem("a key behind a URL")
-	}
-	e := &entry{typ: "user", name: t.text(user)}
-	text := t.text(key)
-	if x := soleExpr(key); x != nil {
-		v, err := t.w.write(x)
-		t.fail(err)
-		e.setText("ssh_keys", "{{ filter(split("+v.text+`, "\n"), # != '') }}`)
-	} else {
-		var list []string
-		for _, line := range strings.Split(text, "\n") {
-			if line = strings.TrimSpace(line); line != "" {
-				list = append(list, line)
-			}
-		}
-		e.set("ssh_keys", textsNode(list...))
-	}
-	t.putBool(e, "ssh_keys_exclusive", t.arg("exclusive"))
-	t.note("authorized_key; the user is made if it is not there")
-	t.write(e)
-}
-
 func modprobeTask(t *task, r row) {
 	t.checkArgs(r)
 	n := t.arg("name")
@@ -443,41 +410,6 @@ func hostnameTask(t *task, r row) {
 	e := &entry{typ: "exec", name: "hostnamectl set-hostname " + name}
 	e.setText("unless", "grep -qx "+name+" /etc/hostname")
 	t.write(e)
-}
-
-func sysctlTask(t *task, r row) {
-	t.checkArgs(r)
-	name, value := t.arg("name"), t.arg("value")
-	if state := t.arg("state"); state != nil && state.Value != "present" || name == nil || value == nil {
-		t.problem("sysctl without a value, or with a state other than present")
-		return
-	}
-	path := "/etc/sysctl.conf"
-	if n := t.arg("sysctl_file"); n != nil {
-		path = t.place(n)
-	}
-	key := t.text(name)
-	line := &entry{typ: "line"}
-	line.name = path + ": " + key
-	line.setText("path", path)
-	pattern := `^\s*` + strings.ReplaceAll(key, ".", `\.`) + `\s*=`
-	if hasJinja(name) {
-		x := soleExpr(name)
-		if x == nil {
-			t.problem("the name of a sysctl with an expression in it")
-			return
-		}
-		v, err := t.w.write(x)
-		t.fail(err)
-		pattern = `^\s*{{ replace(` + v.text + `, ".", "\\.") }}\s*=`
-	}
-	line.setText("regexp", pattern)
-	line.setText("line", key+"="+t.text(value))
-	line.set("create", boolNode(true))
-	t.write(line)
-	apply := &entry{typ: "exec", name: "sysctl -p " + path, subscribe: []*entry{line}}
-	apply.set("refreshonly", boolNode(true))
-	t.entries = append(t.entries, apply)
 }
 
 // gitTask is a checkout of what a version names.

@@ -187,12 +187,35 @@ func (t *task) read() {
 		t.name = strings.NewReplacer("{{ ", "", " }}", "", "{{", "", "}}", "").Replace(t.name)
 	}
 	t.name = strings.Join(strings.Fields(t.name), " ")
+	t.belowRole()
 	for key, n := range t.c.defaultsOf(t.module) {
 		if t.args[key] == nil {
 			t.args[key] = n
 			t.order = append(t.order, key)
 		}
 	}
+}
+
+// belowRole has paths begin at the role that is read, where they name it.
+func (t *task) belowRole() {
+	t.free = withoutRolePath(t.free)
+	for _, key := range []string{"src", "file"} {
+		if n := t.args[key]; n != nil && n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "role_path") {
+			below := *n
+			below.Value = withoutRolePath(n.Value)
+			t.args[key] = &below
+		}
+	}
+}
+
+// withoutRolePath takes {{ role_path }}/ away from the beginning of a path.
+func withoutRolePath(path string) string {
+	for _, prefix := range []string{"{{ role_path }}/", "{{role_path}}/"} {
+		if rest, ok := strings.CutPrefix(path, prefix); ok {
+			return rest
+		}
+	}
+	return path
 }
 
 // shortName is a module without its collection.
