@@ -46,7 +46,7 @@ ROOT_TESTS   = $(shell find ./cmd ./inventory ./modules ./playbooks ./transport 
                name && /Gete?uid\(\)|skipUnlessRoot|Trapped/{dir = FILENAME; sub("/[^/]*$$", "", dir); print dir, name; name = ""}' {} +)
 ROOT_SCRIPTS = TestScripts/^(converge|footprint|resources|umask)$$
 # The largest compressed lean linux/amd64 host program that `make size` accepts, in bytes.
-SIZE_LIMIT  ?= 2365000
+SIZE_LIMIT  ?= 2350000
 
 BUILDS = modules/builds/bin
 # One set of flags for programs, tests and what looks at sources, so that a package is compiled

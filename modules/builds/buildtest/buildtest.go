@@ -3,7 +3,6 @@
 package buildtest
 
 import (
-	"compress/gzip"
 	"context"
 	"sync"
 	"testing"
@@ -29,7 +28,7 @@ func build(t compile.Target) (builds.Build, error) {
 	if err != nil {
 		return builds.Build{}, err
 	}
-	return compile.Build(context.Background(), pkg, t, id, gzip.BestSpeed) // shared by all tests of the process
+	return compile.Build(context.Background(), pkg, t, id, true) // shared by all tests of the process
 }
 
 // Own builds cmd/ccm-module from this tree for this machine: the lean program.

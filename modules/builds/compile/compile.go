@@ -7,6 +7,7 @@ package compile
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,10 +22,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ccm-push/ccm-push/modules/builds"
+	"github.com/ccm-push/ccm-push/modules/builds/deflate"
 )
 
 // A Target is what a program is made for, in Go's names, and which of the two
@@ -174,9 +175,9 @@ func hashPackages(h io.Writer, listing []byte) error {
 	}
 }
 
-// Build compiles pkg for t and has the program say id. level is one of
-// gzip: how much time to spend on a smaller file.
-func Build(ctx context.Context, pkg string, t Target, id string, level int) (builds.Build, error) {
+// Build compiles pkg for t and has the program say id. Without haste it is packed for
+// some seconds, which is worth it for what is sent often.
+func Build(ctx context.Context, pkg string, t Target, id string, haste bool) (builds.Build, error) {
 	dir, err := os.MkdirTemp("", "ccm-module-")
 	if err != nil {
 		return builds.Build{}, err
@@ -191,32 +192,25 @@ func Build(ctx context.Context, pkg string, t Target, id string, level int) (bui
 		return builds.Build{}, err
 	}
 	sum := sha256.Sum256(program)
-	packed, err := pack(program, level)
+	packed, err := pack(program, haste)
 	return builds.Build{
 		OS: t.OS, Arch: t.Arch, Full: t.Full, ID: id,
 		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)),
 	}.WithCompressed(packed), err
 }
 
-// packedBlock is how much of a program gets a Huffman code of its own, in bytes: machine
-// code, tables and text are that different. It takes 8 kB off a lean program.
-const packedBlock = 32 << 10
-
-// pack compresses with a header that holds neither name nor time. This gzip makes less of
-// a program than that of the standard library, by 7 kB, in three quarters of the time.
-func pack(b []byte, level int) ([]byte, error) {
+// pack compresses with a header that holds neither name nor time.
+func pack(b []byte, haste bool) ([]byte, error) {
+	if !haste {
+		return deflate.Gzip(b), nil
+	}
 	var out bytes.Buffer
-	zw, err := gzip.NewWriterLevel(&out, level)
+	zw, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
 	if err != nil {
 		return nil, err
 	}
-	for block := range slices.Chunk(b, packedBlock) {
-		if _, err := zw.Write(block); err != nil {
-			return nil, err
-		}
-		if err := zw.Flush(); err != nil {
-			return nil, err
-		}
+	if _, err := zw.Write(b); err != nil {
+		return nil, err
 	}
 	if err := zw.Close(); err != nil {
 		return nil, err

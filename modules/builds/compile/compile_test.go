@@ -2,7 +2,6 @@ package compile
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,7 +27,7 @@ func TestParseTarget(t *testing.T) {
 func TestBuildRuns(t *testing.T) {
 	for i, want := range []string{"id-7\n", "id-7 full\n"} {
 		target := Both(Own())[i]
-		b, err := Build(t.Context(), hello, target, "id-7", gzip.BestSpeed)
+		b, err := Build(t.Context(), hello, target, "id-7", i == 0)
 		require.NoError(t, err)
 		require.Equal(t, target.Full, b.Full)
 		program, err := b.Program()
@@ -42,7 +41,7 @@ func TestBuildRuns(t *testing.T) {
 }
 
 func TestBuildError(t *testing.T) {
-	_, err := Build(t.Context(), "./testdata/absent", Own(), "id", gzip.BestSpeed)
+	_, err := Build(t.Context(), "./testdata/absent", Own(), "id", true)
 	require.ErrorContains(t, err, "go build for "+Own().String()+": exit status 1\n")
 	require.ErrorContains(t, err, "testdata/absent")
 }

@@ -9,7 +9,6 @@
 package main
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"flag"
@@ -164,7 +163,7 @@ func (g *generator) make(ctx context.Context, t compile.Target) (builds.Entry, e
 	if e, ok := g.old[t]; ok && e.ID == g.id && g.holds(e) {
 		return e, nil
 	}
-	b, err := compile.Build(ctx, g.pkg, t, g.id, gzip.BestCompression)
+	b, err := compile.Build(ctx, g.pkg, t, g.id, false)
 	if err != nil {
 		return builds.Entry{}, err
 	}

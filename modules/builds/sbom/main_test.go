@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -21,7 +20,7 @@ import (
 // module of others, and its host program says hello.
 func TestBill(t *testing.T) {
 	folder := t.TempDir()
-	hello, err := compile.Build(t.Context(), "../compile/testdata/hello", compile.Own(), "id", gzip.BestSpeed)
+	hello, err := compile.Build(t.Context(), "../compile/testdata/hello", compile.Own(), "id", true)
 	require.NoError(t, err)
 	entry, err := hello.Write(folder)
 	require.NoError(t, err)
