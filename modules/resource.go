@@ -105,6 +105,9 @@ const (
 	BelowEffect EffectKind = "below"
 	// AnyEffect has neither: anything on the host may change.
 	AnyEffect EffectKind = "any"
+	// LiveEffect is no plan's. A type that looks at the host by itself, such as at its
+	// network, asks the forecast for it: its answer is then in doubt as that of a probe is.
+	LiveEffect EffectKind = "live"
 )
 
 // Anything is the effect of an action that cannot say what it will do: a

@@ -12,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/ral"
 	"github.com/ccm-push/ccm-push/modules/replace"
 	"github.com/ccm-push/ccm-push/modules/sysctl"
+	"github.com/ccm-push/ccm-push/modules/wait"
 )
 
 // foreign are the types that the lean host program is without, in the order of the documentation:
@@ -25,6 +26,7 @@ func foreign() modules.Registry {
 		knownhost.Type(),
 		sysctl.Type(),
 		mount.Type(),
+		wait.Type(),
 		dsc.Type(),
 		ral.Type(),
 	}

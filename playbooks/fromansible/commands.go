@@ -293,59 +293,52 @@ func debugTask(t *task, r row) {
 	t.saying(msg, false)
 }
 
-// waitTask is a command that looks, and is tried again.
+// waitTask is a wait for what is there, or no longer there.
 func waitTask(t *task, r row) {
 	t.checkArgs(r)
-	port, path, host := t.arg("port"), t.arg("path"), t.arg("host")
+	port, path, host, line := t.arg("port"), t.arg("path"), t.arg("host"), t.arg("search_regex")
+	e := t.named("wait", t.module+" "+strconv.Itoa(t.line()))
 	state := "started"
 	if n := t.arg("state"); n != nil {
 		state = n.Value
 	}
-	var command string
-	shell := false
 	switch {
-	case path != nil && (state == "started" || state == "present"):
-		command = "test -e " + shellQuoteText(t.place(path))
-	case path != nil && (state == "absent" || state == "stopped"):
-		command = "test ! -e " + shellQuoteText(t.place(path))
-	case port != nil && (state == "started" || state == "present" || state == "stopped" || state == "absent"):
-		where := "127.0.0.1"
-		if host != nil {
-			where = t.text(host)
-		}
-		command = "/bin/bash -c ': < /dev/tcp/" + where + "/" + t.text(port) + "'"
-		if state == "stopped" || state == "absent" {
-			command, shell = "! "+command+" 2>/dev/null", true
-		}
+	case port == nil && path == nil || state == "drained" || port != nil && line != nil:
+		t.problem("wait_for without port and path, with what a port says, or until %s", state)
+		return
+	case path != nil:
+		e.setText("path", t.place(path))
 	default:
-		t.problem("wait_for without port and path, or until %s", state)
+		t.put(e, "port", port)
+	}
+	if path == nil && host != nil {
+		t.put(e, "host", host)
+	}
+	t.putPattern(e, "line", line)
+	switch state {
+	case "started", "present":
+	case "stopped", "absent":
+		e.setText("ensure", "absent")
+	default:
+		t.problem("wait_for until %s", state)
 		return
 	}
 	if t.keywords["until"] != nil {
 		t.problem("until of wait_for")
 	}
-	e := t.command(command, shell)
-	e.set("readonly", boolNode(true))
-	e.setText("timeout", "10s")
-	timeout, sleep := 300, 1
-	for name, to := range map[string]*int{"timeout": &timeout, "sleep": &sleep} {
+	for name, to := range map[string]string{"timeout": "timeout", "sleep": "interval"} {
 		if n := t.arg(name); n != nil {
-			v, err := strconv.Atoi(n.Value)
-			if err != nil {
+			if v, err := strconv.Atoi(n.Value); err != nil || v < 1 {
 				t.problem("wait_for with %s that is an expression", name)
 				return
 			}
-			*to = v
+			e.setText(to, n.Value+"s")
 		}
 	}
 	if n := t.arg("delay"); n != nil && n.Value != "0" {
-		e.setText("command", "sleep "+t.text(n)+"; "+command)
-		e.setText("provider", "shell")
-		e.drop("timeout")
-		t.note("wait_for with delay; it is waited before each try")
+		t.note("delay of wait_for; it is looked at once")
 	}
-	e.set("retry", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(max(1, timeout/max(1, sleep)))})
-	e.setText("delay", strconv.Itoa(max(1, sleep))+"s")
+	t.write(e)
 }
 
 func pauseTask(t *task, r row) {

@@ -144,7 +144,7 @@ func init() {
 		"ping":         {args: map[string]arg{"data": none("nobody asks")}, to: nothingTask}, "setup": {args: map[string]arg{"gather_subset": none("facts that are mentioned are asked for"), "filter": none("facts that are mentioned are asked for"), "gather_timeout": none("facts that are mentioned are asked for"), "fact_path": none("/etc/choria/ccm/facts.d")}, to: nothingTask},
 		"gather_facts":        {args: map[string]arg{"parallel": none("facts that are mentioned are asked for")}, to: nothingTask},
 		"wait_for_connection": {args: map[string]arg{"timeout": none("--connect-retries"), "delay": none("--connect-retries"), "connect_timeout": none("--connect-timeout"), "sleep": none("--connect-retries")}, to: nothingTask},
-		"wait_for":            {args: waitArgs(), to: waitTask, why: "a readonly `exec` with `retry`"},
+		"wait_for":            {args: waitArgs(), to: waitTask},
 		"pause":               {args: map[string]arg{"seconds": same("command"), "minutes": same("command"), "prompt": no("a rollout asks a person: pause"), "echo": no("a rollout asks a person: pause")}, to: pauseTask},
 		"modprobe":            {args: map[string]arg{"name": same("name"), "state": same("creates"), "params": no("a file in /etc/modprobe.d has them"), "persistent": no("a file in /etc/modules-load.d")}, to: modprobeTask},
 		"hostname":            {args: map[string]arg{"name": same("command"), "use": none("hostnamectl does it")}, to: hostnameTask},
@@ -181,8 +181,8 @@ func roleArgs() map[string]arg {
 
 func waitArgs() map[string]arg {
 	return map[string]arg{
-		"port": same("command"), "host": same("command"), "path": same("command"), "state": same("command"), "timeout": same("retry"), "delay": same("command"), "sleep": same("delay"), "connect_timeout": none("it is tried again"), "msg": none("the error says what is waited for"),
-		"search_regex": no("a command has to look for it"), "exclude_hosts": no("only for drained"), "active_connection_states": no("only for drained"),
+		"port": same("port"), "host": same("host"), "path": same("path"), "state": same("ensure"), "timeout": same("timeout"), "delay": none("it is looked at once"), "sleep": same("interval"), "connect_timeout": none("it is tried again"), "msg": none("the error says what is waited for"),
+		"search_regex": same("line"), "exclude_hosts": no("only for drained"), "active_connection_states": no("only for drained"),
 	}
 }
 

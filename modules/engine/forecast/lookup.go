@@ -85,6 +85,9 @@ func (h predictedHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
 			h.p.Doubt(h.unapplied.ref)
 		}
 		return nil, false
+	case modules.LiveEffect:
+		h.probed("")
+		return nil, false
 	}
 	s, ok := h.other[kind][key]
 	h.p.Reads.thing(kind, key)

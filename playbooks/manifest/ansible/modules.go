@@ -119,7 +119,7 @@ var modules = map[string]Module{
 	"include":       {"apply", "- apply: [other.yaml: {}]", ""},
 	"fail":          {"", "write control: {if: EXPRESSION} at the resources that must not run", ""},
 	"assert":        {"assert", `- assert: [enough memory: {that: ["{{ Data.memory >= 4 }}"]}]`, ""},
-	"wait_for":      {"", "write health_checks at the resource that it waits for, with tries and try_sleep", ""},
+	"wait_for":      {"wait", `- wait: [the database is up: {port: 5432}]`, "wait db port=5432"},
 	"uri":           {"", "write health_checks at a resource, or an exec of curl", "there is exec: ccm-push PATTERN exec curl -fsS URL"},
 	"meta":          {"", "leave it out: a resource that subscribes is refreshed in its place in the order", ""},
 	"pause":         {"", "write a play of its own: between two plays all hosts wait for each other", ""},

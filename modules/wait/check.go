@@ -1,0 +1,62 @@
+package wait
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// waitEffect is that something has been waited for.
+const waitEffect modules.EffectKind = "wait"
+
+// Check implements [modules.Resource]: it looks once.
+func (w *Wait) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	if _, predicted := h.Forecast.Lookup(waitEffect, w.until()); predicted {
+		return modules.Plan{}, nil
+	}
+	why, err := w.look(ctx, h)
+	if err != nil || why == nil {
+		return modules.Plan{}, err
+	}
+	plan := modules.Plan{
+		Action: "waited " + w.until(),
+		// Whether it ever comes about nobody knows.
+		MayFail: true,
+		Effects: []modules.Effect{{Kind: waitEffect, Key: w.until(), State: true}},
+	}
+	if w.Path != "" || w.Command != "" {
+		plan.Effects = append(plan.Effects, modules.Anything) // what others do meanwhile
+	}
+	return plan, nil
+}
+
+// Apply implements [modules.Resource]: it looks until it is so, or the time is up.
+func (w *Wait) Apply(ctx context.Context, h modules.Host, _ modules.Plan) error {
+	timeout, err := duration("timeout", w.Timeout, 5*time.Minute)
+	if err != nil {
+		return err
+	}
+	interval, err := duration("interval", w.Interval, time.Second)
+	if err != nil {
+		return err
+	}
+	deadline := time.NewTimer(timeout)
+	defer deadline.Stop()
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		why, err := w.look(ctx, h)
+		if err != nil || why == nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-deadline.C:
+			return fmt.Errorf("waited %s %s in vain: %w", timeout, w.until(), why)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package wait_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/exec"
+	"github.com/ccm-push/ccm-push/modules/file"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/wait"
+)
+
+// server answers /NUMBER with that status, and /away with a redirection to /200.
+func server(t *testing.T) (url, port string) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/away" {
+			http.Redirect(w, r, "/200", http.StatusFound)
+			return
+		}
+		code, _ := strconv.Atoi(r.URL.Path[1:])
+		w.WriteHeader(code)
+	}))
+	t.Cleanup(s.Close)
+	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
+	require.NoError(t, err)
+	return s.URL, port
+}
+
+// closed is a port that nothing listens at.
+func closed(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return port
+}
+
+func TestConverges(t *testing.T) {
+	url, port := server(t)
+	shut := closed(t)
+	f := modtest.Node{Path: "f", Text: "a\nready=1\n"}
+	modtest.Converges(t, wait.Type(),
+		modtest.Fixture{Name: "a port", Properties: `{"name":"x","port":` + port + `}`},
+		modtest.Fixture{Name: "a port by name", Properties: `{"name":"x","host":"localhost","port":` + port + `}`},
+		modtest.Fixture{Name: "no port", Properties: `{"name":"x","ensure":"absent","port":` + shut + `}`},
+		modtest.Fixture{Name: "a URL", Properties: `{"name":"x","url":"` + url + `/204"}`},
+		modtest.Fixture{Name: "a URL that answers otherwise", Properties: `{"name":"x","url":"` + url + `/503","status":[200,503]}`},
+		modtest.Fixture{Name: "a redirection", Properties: `{"name":"x","url":"` + url + `/away","status":[302]}`},
+		modtest.Fixture{Name: "a path", Tree: []modtest.Node{f}, Properties: `{"name":"x","path":"$ROOT/f"}`},
+		modtest.Fixture{Name: "a link", Tree: []modtest.Node{f, {Path: "l", Link: "f"}}, Properties: `{"name":"x","path":"$ROOT/l"}`},
+		modtest.Fixture{Name: "no path", Properties: `{"name":"x","ensure":"absent","path":"$ROOT/f"}`},
+		modtest.Fixture{Name: "a line", Tree: []modtest.Node{f}, Properties: `{"name":"x","path":"$ROOT/f","line":"^ready=\\d$"}`},
+		modtest.Fixture{Name: "no line", Tree: []modtest.Node{f}, Properties: `{"name":"x","ensure":"absent","path":"$ROOT/f","line":"^failed"}`},
+		modtest.Fixture{Name: "no line and no file", Properties: `{"name":"x","ensure":"absent","path":"$ROOT/f","line":"^failed"}`},
+		modtest.Fixture{Name: "a line of a directory", Properties: `{"name":"x","path":"$ROOT","line":"x"}`, Err: `"$ROOT" is no regular file`},
+		modtest.Fixture{Name: "a command", Properties: `{"name":"x","command":"test 1 = 1"}`},
+		modtest.Fixture{Name: "a command that fails", Properties: `{"name":"x","ensure":"absent","command":"sh -c 'exit 3'"}`},
+		modtest.Fixture{
+			Name: "a command that is not there", Properties: `{"name":"x","command":"no-such-program"}`,
+			Err: `"no-such-program" is not found in /usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin`,
+		},
+	)
+}
+
+// TestApply has what is waited for come about behind the check.
+func TestApply(t *testing.T) {
+	url, port := server(t)
+	for _, test := range []struct {
+		name, properties, action string
+		come                     func(t *testing.T, root string)
+	}{
+		{"a path", `"path":"$ROOT/d/f"`, "waited for $ROOT/d/f", func(t *testing.T, root string) {
+			modtest.Build(t, root, []modtest.Node{{Path: "d", Dir: true}, {Path: "d/f"}})
+		}},
+		{"a line", `"path":"$ROOT/f","line":"^b$"`, "waited for a line like ^b$ in $ROOT/f", func(t *testing.T, root string) {
+			modtest.Build(t, root, []modtest.Node{{Path: "f", Text: "a\nb"}})
+		}},
+		{"no path", `"path":"$ROOT/gone","ensure":"absent"`, "waited for the end of $ROOT/gone", func(t *testing.T, root string) {
+			require.NoError(t, os.Remove(filepath.Join(root, "gone")))
+		}},
+		{"a command", `"command":"test -e $ROOT/f"`, "waited for the command test -e $ROOT/f", func(t *testing.T, root string) {
+			modtest.Build(t, root, []modtest.Node{{Path: "f"}})
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := t.TempDir()
+			modtest.Build(t, root, []modtest.Node{{Path: "gone"}})
+			res := modtest.Decode(t, modules.Registry{wait.Type()}, "wait", `{"name":"x","interval":"10ms",`+test.properties+`}`, root)
+			h := modtest.Host()
+			plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+			require.NoError(t, err)
+			require.Equal(t, test.action, strings.ReplaceAll(plan.Action, root, "$ROOT"))
+			require.True(t, plan.MayFail)
+			later := time.AfterFunc(50*time.Millisecond, func() { test.come(t, root) })
+			defer later.Stop()
+			require.NoError(t, res.Apply(t.Context(), h, plan))
+			plan, err = res.Check(t.Context(), modules.ReadOnly(h))
+			require.NoError(t, err)
+			require.Equal(t, modules.Plan{}, plan)
+		})
+	}
+
+	shut := closed(t)
+	for name, test := range map[string]struct{ properties, err string }{
+		"a port":      {`"port":` + shut, "waited 60ms for port " + shut + " of 127.0.0.1 in vain: dial tcp 127.0.0.1:" + shut + ": connect: connection refused"},
+		"no port":     {`"ensure":"absent","port":` + port, "waited 60ms for the end of port " + port + " of 127.0.0.1 in vain: it is still so"},
+		"a URL":       {`"url":"` + strings.Replace(url, "//", "//me:hunter2@", 1) + `/503?key=hunter2"`, "waited 60ms for " + url + "/503 in vain: it answers 503 Service Unavailable"},
+		"no answer":   {`"url":"http://127.0.0.1:` + shut + `/x?key=hunter2"`, "waited 60ms for http://127.0.0.1:" + shut + "/x in vain: dial tcp 127.0.0.1:" + shut + ": connect: connection refused"},
+		"redirection": {`"url":"` + url + `/away"`, "waited 60ms for " + url + "/away in vain: it answers 302 Found"},
+		"a path":      {`"path":"/no/such/path"`, "waited 60ms for /no/such/path in vain: it does not exist"},
+		"a line":      {`"path":"/etc/passwd","line":"^no such line$"`, "waited 60ms for a line like ^no such line$ in /etc/passwd in vain: no line matches"},
+		"a command":   {`"command":"sh -c 'echo not yet >&2; exit 3'"`, "waited 60ms for the command sh -c 'echo not yet >&2; exit 3' in vain: it ends with 3: not yet"},
+	} {
+		t.Run(name+" in vain", func(t *testing.T) {
+			res := modtest.Decode(t, modules.Registry{wait.Type()}, "wait", `{"name":"x","timeout":"60ms","interval":"10ms",`+test.properties+`}`, "")
+			plan, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+			require.NoError(t, err)
+			require.True(t, plan.Pending())
+			require.EqualError(t, res.Apply(t.Context(), modtest.Host(), plan), test.err)
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for properties, want := range map[string]string{
+		`"port":80`: "",
+		`"url":"https://example.net/","status":[200]`: "",
+		`"ensure":"absent"`:                           "nothing is waited for (write port, path, url or command)",
+		`"port":80,"path":"/x"`:                       "path: port and path are two conditions (write a resource for each)",
+		`"port":70000`:                                "port: port 70000 is outside 1-65535",
+		`"port":80,"host":"a b"`:                      `host: "a b" is no name or address of a host`,
+		`"path":"x"`:                                  "path: file path must be absolute",
+		`"path":"/x","line":"("`:                      "line: error parsing regexp: missing closing ): `(`",
+		`"url":"ftp://x"`:                             "url: this is no URL of http or https (write one such as http://127.0.0.1:8080/health)",
+		`"url":"http://x","status":[99]`:              "status[0]: 99 is outside 100-599",
+		`"command":"echo 'x"`:                         `command: "echo 'x" is no command (close the quote, or put a backslash before it)`,
+		`"port":80,"timeout":"1ms"`:                   `timeout: invalid duration "1ms" (write a duration from 10ms to 24h, such as 500ms, 10s or 5m)`,
+	} {
+		_, err := modules.Registry{wait.Type()}.Decode("wait", []byte(`{"name":"x",`+properties+`}`))
+		if want == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, want)
+		}
+	}
+}
+
+// TestPredicts has what earlier resources make counted in, and what they may open doubted.
+func TestPredicts(t *testing.T) {
+	_, port := server(t)
+	types := modules.Registry{file.Type(), exec.Type(), wait.Type()}
+	modtest.Predicts(t, types, modtest.Scenario{
+		Steps: []modtest.Step{
+			{Type: "wait", Properties: `{"name":"a","port":` + port + `}`},
+			{Type: "file", Properties: `{"name":"$ROOT/f","content":"x\n"}`},
+			{Type: "wait", Properties: `{"name":"b","path":"$ROOT/f"}`},
+			{Type: "wait", Properties: `{"name":"c","path":"$ROOT/f","line":"^x$"}`},
+			{Type: "wait", Properties: `{"name":"d","port":` + port + `}`},
+			{Type: "exec", Properties: `{"name":"touch $ROOT/g"}`},
+			{Type: "wait", Properties: `{"name":"e","path":"$ROOT/g"}`},
+			{Type: "wait", Properties: `{"name":"f","path":"$ROOT/g"}`},
+		},
+		Want: []string{"stable", "changed", "stable", "stable", "stable uncertain", "changed uncertain", "changed uncertain", "stable uncertain"},
+	})
+}
+
+func TestDescribe(t *testing.T) {
+	shut := closed(t)
+	for properties, want := range map[string]string{
+		`"path":"/"`:     `{"ensure":"present","name":"x","for":"/"}`,
+		`"port":` + shut: fmt.Sprintf(`{"ensure":"absent","name":"x","for":"port %s of 127.0.0.1","why":"dial tcp 127.0.0.1:%s: connect: connection refused"}`, shut, shut),
+	} {
+		res := modtest.Decode(t, modules.Registry{wait.Type()}, "wait", `{"name":"x",`+properties+`}`, "")
+		status, err := modules.StatusOf(t.Context(), res, modules.ReadOnly(modtest.Host()))
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(status))
+	}
+	back, err := modtest.Decode(t, modules.Registry{wait.Type()}, "wait", `{"name":"x","port":1}`, "").(modules.Reverser).Reversal(t.Context(), modtest.Host(), nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"path": "/"}, back)
+}
