@@ -396,3 +396,30 @@ func TestWatchWaitsForHosts(t *testing.T) {
 	require.Equal(t, &events.WatchTotals{Hosts: 2, Unwatched: 1, Failed: 4}, w.summary.Watch)
 	require.Equal(t, 4, w.summary.ExitStatus(false))
 }
+
+// TestWatchRepairsNothingInQuietTimes has a file tell a host to be left alone when what has drifted is
+// already known.
+func TestWatchRepairsNothingInQuietTimes(t *testing.T) {
+	hosts := servers(t, "web1")
+	home := hosts["web1"].Home
+	needed, made, quiet := filepath.Join(home, "needed"), filepath.Join(home, "made"), filepath.Join(home, "quiet")
+	require.NoError(t, os.WriteFile(needed, nil, 0o600))
+	w := watchWorld(t, hosts, `
+name: site
+watch: {mode: repair, settle: 10ms, repair: {backoff: 300ms, budget: 1000}, quiet: [{file: "`+quiet+`"}]}
+ccm: {resources: [exec: [make: {command: "sh -c 'test -e {{ Data.home }}/needed && touch {{ Data.home }}/made'", creates: "{{ Data.home }}/made"}]]}
+`, nil)
+	next[events.Watched](t, w)
+	require.NoError(t, os.Remove(needed))
+	require.NoError(t, os.Remove(made))
+	require.NotEmpty(t, next[events.Repaired](t, w).Error)
+	require.NoError(t, os.WriteFile(quiet, nil, 0o600))
+	require.NoError(t, os.WriteFile(needed, nil, 0o600))
+	for next[events.Repaired](t, w).Error != quiet+" is there" { // one was under way, perhaps
+	}
+	require.NoFileExists(t, made)
+	require.NoError(t, os.Remove(quiet))
+	for next[events.Repaired](t, w).Error != "" {
+	}
+	require.FileExists(t, made)
+}

@@ -34,7 +34,8 @@ func (r *repair) hold(c *catalog.Compiled) {
 			leaveOut(&c.Catalog.Entries[i])
 		}
 	}
-	if c.Catalog.Remember != nil { // what has left the manifest is left to a run
+	c.Catalog.Quiet = c.WatchRules(len(c.Catalog.Entries)).Files // those of the play
+	if c.Catalog.Remember != nil {                               // what has left the manifest is left to a run
 		c.Catalog.Remember.Whole = false
 	}
 }

@@ -44,6 +44,8 @@ type Catalog struct {
 	// Confirm has the host take back what nobody confirms; nil has nothing confirmed. It needs a
 	// Lock.
 	Confirm *Confirm `json:"confirm,omitempty"`
+	// Quiet are absolute paths: while one of them is there, the host refuses the catalog.
+	Quiet []string `json:"quiet,omitempty"`
 	// Watch has the host go on telling what becomes of the entries; nil does not.
 	Watch *Watch `json:"watch,omitempty"`
 	// A play that uses the results of its resources comes in stages: each is the whole play, as

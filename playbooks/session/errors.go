@@ -28,7 +28,7 @@ func breach(format string, args ...any) error {
 
 // A Refused error is why the host program will not work on a catalog.
 type Refused struct {
-	Phase  string // as an event tells it: lock, protocol, facts, undo or confirm; full: only the full host program can
+	Phase  string // as an event tells it: lock, protocol, facts, undo or confirm; or quiet; full: only the full host program can
 	Reason string // in the words of the host
 	Locked bool   // by a run
 	Own    bool   // which is this one, under another name of the host
@@ -39,7 +39,7 @@ func (e Refused) Error() string { return e.Reason }
 // refused is the error of a host that wants no catalog. lock is what was asked for.
 func refused(r *wire.Refused, lock *wire.Lock) error {
 	switch r.Phase {
-	case "lock", "protocol", "facts", "undo", "confirm", "full":
+	case "lock", "protocol", "facts", "undo", "confirm", "full", "quiet":
 		locked := r.Locked && r.Phase == "lock"
 		// The id of a run is in no other text; it decides only about the hint.
 		return Refused{r.Phase, r.Error, locked, locked && lock != nil && strings.Contains(r.Error, "run "+lock.Run+",")}

@@ -174,6 +174,11 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	if cat.Watch != nil && s.watch == nil {
 		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "protocol", Error: "this host program cannot watch: only the full one can"}})
 	}
+	for _, path := range cat.Quiet {
+		if _, err := s.Host.Files.Stat(path); err == nil {
+			return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "quiet", Error: path + " is there"}})
+		}
+	}
 	if cat.Watch != nil { // others may work on the host while it is watched
 		s.giveBack()
 	}
