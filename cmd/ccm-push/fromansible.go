@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -12,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible"
 )
 
-func fromAnsibleCommand(types modules.Registry, p *printer) *cobra.Command {
+func fromAnsibleCommand(types modules.Registry, f *inventoryFlags, p *printer) *cobra.Command {
 	var out, report string
 	c := &cobra.Command{
 		Use:   "from-ansible PLAYBOOK|ROLE|FOLDER",
@@ -23,16 +25,21 @@ what has no counterpart stands in what is written as a todo, at its place, with 
 there as a comment, and validate fails there. It is listed with file and line, and so is
 what does not do exactly the same.
 
-Nothing of Ansible is run, no host is asked, and nothing that exists is written over. What
+With -i the variables of an inventory are known too: of which type they are, and that they
+go over what a play says. Nothing of Ansible is run, no host is asked, and nothing that exists is written over. What
 becomes of each module and keyword is told in docs/from-ansible.md.`,
 		Example: `  ccm-push from-ansible site.yml --out manifests --report report.md
   ccm-push from-ansible roles/nginx`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := p.textOnly("from-ansible"); err != nil {
 				return err
 			}
-			done, err := fromansible.Convert(args[0], fromansible.Options{Types: types})
+			known, err := inventoryVariables(cmd.Context(), f)
+			if err != nil {
+				return err
+			}
+			done, err := fromansible.Convert(args[0], fromansible.Options{Types: types, Variables: known})
 			if err != nil {
 				return err
 			}
@@ -50,6 +57,23 @@ becomes of each module and keyword is told in docs/from-ansible.md.`,
 	c.Flags().StringVar(&out, "out", "manifests", "the folder that is written")
 	c.Flags().StringVar(&report, "report", "", "write what became of each task to this file, as Markdown")
 	return c
+}
+
+// inventoryVariables are those of all hosts of an inventory that is named with -i, with one of their
+// values each.
+func inventoryVariables(ctx context.Context, f *inventoryFlags) (map[string]any, error) {
+	if !f.set.Changed("inventory") {
+		return nil, nil
+	}
+	inv, err := f.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]any{}
+	for _, host := range inv.Hosts() {
+		maps.Copy(known, host.Vars())
+	}
+	return known, nil
 }
 
 // writeConversion writes files into a folder, unless one of them is there.

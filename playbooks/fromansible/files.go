@@ -140,6 +140,12 @@ func (t *task) fileState(e *entry, n *yaml.Node) {
 func copyTask(t *task, r row) {
 	t.checkArgs(r)
 	src, content := t.arg("src"), t.args["content"]
+	if remote := t.arg("remote_src"); remote != nil {
+		if b, ok := boolOf(remote); !ok || b {
+			t.copyOnHost(ok, src)
+			return
+		}
+	}
 	e := &entry{typ: "file"}
 	switch {
 	case content != nil:
@@ -166,6 +172,30 @@ func copyTask(t *task, r row) {
 		}
 	}
 	t.putAttributes(e)
+	t.write(e)
+}
+
+// copyOnHost copies a file that is on the host already.
+func (t *task) copyOnHost(literal bool, src *yaml.Node) {
+	if !literal || src == nil || strings.HasSuffix(src.Value, "/") {
+		t.problem("remote_src of a folder, or that is an expression")
+		return
+	}
+	from, to := t.place(src), t.into(t.arg("dest"), src)
+	from, to = shellQuoteText(from), shellQuoteText(to)
+	e := &entry{typ: "exec", name: "cp " + from + " " + to}
+	e.setText("unless", "cmp -s "+from+" "+to)
+	t.note("copy with remote_src; a folder fails")
+	if t.arg("owner", "group", "mode") != nil {
+		file := &entry{typ: "file", name: t.into(t.arg("dest"), src)}
+		t.putAttributes(file)
+		if t.isLoop() {
+			t.problem("a loop of copy with remote_src, and owner or mode")
+		}
+		t.write(e)
+		t.entries = append(t.entries, file)
+		return
+	}
 	t.write(e)
 }
 

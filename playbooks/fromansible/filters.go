@@ -98,6 +98,7 @@ func init() {
 		"regex_replace": {by: regexReplace, kind: textKind, least: 1, most: 2, doc: "`replace`, `trimPrefix` or `trimSuffix`, for a pattern that is a text with `^` or `$`"},
 		"regex_search":  {by: matchesFilter, kind: boolKind, least: 1, most: 1, doc: "`x matches y`, where only that is asked"},
 		"indent":        {by: indentFilter, kind: textKind, most: 2, doc: "`replace(x, \"\\n\", \"\\n    \")`"},
+		"comment":       {expr: `"#\n# " + replace({0}, "\n", "\n# ") + "\n#"`, jet: `"#\n# " + replace({0}, "\n", "\n# ", -1) + "\n#"`, kind: textKind},
 		"escape":        {jet: "html({0})", kind: textKind},
 		"urlencode":     {jet: "url({0})", kind: textKind},
 		"capitalize":    {expr: "upper({0}[:1]) + lower({0}[1:])", kind: textKind},

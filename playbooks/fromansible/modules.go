@@ -78,7 +78,7 @@ func init() {
 			"access_time": no("times are not set"), "modification_time": no("times are not set"),
 		}), to: fileTask, why: "`state: hard` and `touch` that sets times have no counterpart"},
 		"copy": {args: attributes(map[string]arg{
-			"dest": same("name"), "src": same("source"), "content": same("content"), "directory_mode": no("directories have their own resources"), "remote_src": no("what is on the host is copied by an exec"),
+			"dest": same("name"), "src": same("source"), "content": same("content"), "directory_mode": no("directories have their own resources"), "remote_src": same("command"),
 			"force": no("a content is kept as it is declared"), "checksum": none("contents are compared by their hashes"), "local_follow": none("a source is a file of the play"),
 		}), to: copyTask},
 		"template": {args: attributes(map[string]arg{
@@ -261,6 +261,10 @@ func (t *task) put(e *entry, property string, n *yaml.Node) {
 		e.setText(property, "{{ "+v.in(whole)+" ?? "+empty+" }}")
 		return
 	}
+	if x := soleExpr(n); x != nil && x.Op == j2.Cond && x.Args[2] != nil && x.Args[2].Op == j2.Name && x.Args[2].Text == "omit" {
+		t.putCondition(e, property, x)
+		return
+	}
 	v, err := t.w.value(n)
 	t.fail(err)
 	if err != nil {
@@ -270,6 +274,20 @@ func (t *task) put(e *entry, property string, n *yaml.Node) {
 		v = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: v.Value}
 	}
 	e.set(property, v)
+}
+
+// putCondition writes what is given only under a condition.
+func (t *task) putCondition(e *entry, property string, x *j2.Expr) {
+	empty := t.c.emptyOf(e.typ, property)
+	if empty == "" {
+		t.problem("omit of %s", property)
+		return
+	}
+	condition, err := t.w.condition(x.Args[0])
+	t.fail(err)
+	v, err := t.w.write(x.Args[1])
+	t.fail(err)
+	e.setText(property, "{{ "+condition.in(condPrec+1)+" ? "+v.in(condPrec+1)+" : "+empty+" }}")
 }
 
 // putBool writes an argument that is a boolean of YAML 1.1.

@@ -215,7 +215,8 @@ func serviceTask(t *task, r row) {
 			t.nothing("unit files that have changed are read again by a service")
 			return
 		}
-		t.problem("a service without state: it is either running or stopped here")
+		t.enabled(e.name)
+		return
 	case hasJinja(state):
 		x := soleExpr(state)
 		if x != nil {
@@ -248,6 +249,22 @@ func serviceTask(t *task, r row) {
 	}
 	t.putBool(e, "enable", t.arg("enabled"))
 	t.putBool(e, "masked", t.arg("masked"))
+	t.write(e)
+}
+
+// enabled is a service of which only is said whether it is started at boot: the type says more.
+func (t *task) enabled(name string) {
+	enable, ok := boolOf(t.arg("enabled"))
+	if !ok || t.arg("masked") != nil {
+		t.problem("a service without state: it is either running or stopped here")
+		return
+	}
+	verb, guard := "enable ", "unless"
+	if !enable {
+		verb, guard = "disable ", "onlyif"
+	}
+	e := &entry{typ: "exec", name: "systemctl " + verb + name}
+	e.setText(guard, "systemctl is-enabled --quiet "+name)
 	t.write(e)
 }
 
