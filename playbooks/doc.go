@@ -25,9 +25,10 @@
 //
 // A run that watches goes on behind its plays:
 //
-//	watching.go  its hosts: one goroutine decides, by asking [watch.Judge]
-//	watchhost.go a host: its sessions, its plays as they are sent to be watched, lost and found
-//	watchtell.go what hosts say, in the words of the judge, and what the judge says, as events
+//	watching.go    its hosts: one goroutine decides, by asking [watch.Judge]
+//	watchhost.go   a host: its sessions, its plays as they are sent to be watched, lost and found
+//	watchrepair.go what is mended: a play, carried out once more for what has drifted
+//	watchtell.go   what hosts say, in the words of the judge, and what the judge says, as events
 //
 // Validate, Render, Facts and Footprints do parts of that. What a host sends becomes values
 // and events here: decodefacts.go, result.go, nestedmessages.go, progress.go. What is about
