@@ -652,7 +652,7 @@ func (t *task) environment(n *yaml.Node) {
 	case t.main == nil || len(list) == 0:
 	case t.main.typ == "exec":
 		t.main.set("environment", listNode(list...))
-	case t.main.typ == "service" || t.main.typ == "file" || t.main.typ == "link" || t.main.typ == "user" || t.main.typ == "group" || t.main.typ == "line" || t.main.typ == "cron":
+	case contains([]string{"wait", "assert", "replace", "ini", "mount", "sysctl", "authorized_key"}, t.main.typ), t.main.typ == "service" || t.main.typ == "file" || t.main.typ == "link" || t.main.typ == "user" || t.main.typ == "group" || t.main.typ == "line" || t.main.typ == "cron":
 		t.note("environment; it means nothing to a resource of type %s", t.main.typ)
 	default:
 		t.problem("environment at a resource of type %s", t.main.typ)
