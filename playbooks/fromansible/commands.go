@@ -192,18 +192,31 @@ func statTask(t *task, r row) {
 	t.write(e)
 }
 
-// failTask is a command that fails, and says why.
+// failTask is an assertion that never holds.
 func failTask(t *task, r row) {
 	t.checkArgs(r)
 	msg := t.arg("msg")
 	if msg == nil {
 		msg = textNode("failed as requested")
 	}
-	t.saying(msg, true)
+	text, ok := t.message(msg)
+	if !ok {
+		return
+	}
+	e := t.named("assert", text)
+	that := listNode(boolNode(false))
+	that.Style = yaml.FlowStyle
+	e.set("that", that)
+	message, err := t.w.text(text)
+	t.fail(err)
+	if message != e.name {
+		e.setText("message", message)
+	}
+	t.write(e)
 }
 
-// saying writes a command that prints a text, and fails or not.
-func (t *task) saying(msg *yaml.Node, fails bool) {
+// saying writes a command that prints a text.
+func (t *task) saying(msg *yaml.Node) {
 	text, ok := t.message(msg)
 	if !ok {
 		return
@@ -211,16 +224,10 @@ func (t *task) saying(msg *yaml.Node, fails bool) {
 	quoted, err := t.quotedText(text)
 	t.fail(err)
 	e := t.named("exec", text)
-	command := "echo " + quoted
-	if fails {
-		command += " >&2; exit 1"
-	}
-	e.setText("command", command)
+	e.setText("command", "echo "+quoted)
 	e.setText("provider", "shell")
 	e.set("readonly", boolNode(true))
-	if !fails {
-		e.set("logoutput", boolNode(true))
-	}
+	e.set("logoutput", boolNode(true))
 	t.write(e)
 }
 
@@ -290,7 +297,7 @@ func debugTask(t *task, r row) {
 	if msg == nil {
 		msg = textNode("Hello world!")
 	}
-	t.saying(msg, false)
+	t.saying(msg)
 }
 
 // waitTask is a wait for what is there, or no longer there.

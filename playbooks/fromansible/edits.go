@@ -219,19 +219,11 @@ func assertTask(t *task, r row) {
 	}
 	e.set("that", textsNode(conditions...))
 	if n := t.arg("fail_msg", "msg"); n != nil {
-		lines := items(n)
-		text := ""
-		for i, one := range lines {
-			if one.Kind != yaml.ScalarNode {
-				t.problem("a message that is no text")
-				return
-			}
-			if i > 0 {
-				text += "\n"
-			}
-			text += one.Value
+		text, ok := t.message(n)
+		if !ok {
+			return
 		}
-		message, err := t.w.text(strings.TrimRight(text, "\n"))
+		message, err := t.w.text(text)
 		t.fail(err)
 		e.setText("message", message)
 	}

@@ -133,7 +133,7 @@ func init() {
 			"path": same("command"), "dest": same("command"), "name": same("command"), "get_checksum": none("nobody asks"), "get_md5": none("nobody asks"), "get_mime": none("nobody asks"), "get_attributes": none("nobody asks"), "follow": none("links are followed"),
 			"checksum_algorithm": none("nobody asks"), "get_size": none("nobody asks"),
 		}, to: statTask, why: "an `exec` of test(1), for one question such as `exists` or `isdir`"},
-		"fail":          {args: map[string]arg{"msg": same("command")}, to: failTask},
+		"fail":          {args: map[string]arg{"msg": same("message")}, to: failTask},
 		"debug":         {args: map[string]arg{"msg": same("command"), "var": same("command"), "verbosity": none("it is shown with -v")}, to: debugTask},
 		"set_fact":      {args: map[string]arg{}, to: setFactTask, why: "where a variable is set in one way: data, or its expression in its place"},
 		"include_tasks": {args: map[string]arg{"file": same("name"), "apply": no("a block has them")}, to: includeTask},

@@ -117,7 +117,7 @@ var modules = map[string]Module{
 	"include_role":  {"apply", "- apply: [other.yaml: {}]", ""},
 	"import_role":   {"apply", "- apply: [other.yaml: {}]", ""},
 	"include":       {"apply", "- apply: [other.yaml: {}]", ""},
-	"fail":          {"", "write control: {if: EXPRESSION} at the resources that must not run", ""},
+	"fail":          {"assert", `- assert: [this host is left out: {that: ["{{ Data.left_out != true }}"]}]`, ""},
 	"assert":        {"assert", `- assert: [enough memory: {that: ["{{ Data.memory >= 4 }}"]}]`, ""},
 	"wait_for":      {"wait", `- wait: [the database is up: {port: 5432}]`, "wait db port=5432"},
 	"uri":           {"", "write health_checks at a resource, or an exec of curl", "there is exec: ccm-push PATTERN exec curl -fsS URL"},
