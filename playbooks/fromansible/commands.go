@@ -304,7 +304,14 @@ func debugTask(t *task, r row) {
 func waitTask(t *task, r row) {
 	t.checkArgs(r)
 	port, path, host, line := t.arg("port"), t.arg("path"), t.arg("host"), t.arg("search_regex")
-	e := t.named("wait", t.module+" "+strconv.Itoa(t.line()))
+	what := ""
+	switch {
+	case path != nil:
+		what = "wait for " + path.Value
+	case port != nil:
+		what = "wait for port " + port.Value
+	}
+	e := t.named("wait", what)
 	state := "started"
 	if n := t.arg("state"); n != nil {
 		state = n.Value
@@ -333,13 +340,13 @@ func waitTask(t *task, r row) {
 	if t.keywords["until"] != nil {
 		t.problem("until of wait_for")
 	}
-	for name, to := range map[string]string{"timeout": "timeout", "sleep": "interval"} {
-		if n := t.arg(name); n != nil {
+	for _, one := range []struct{ theirs, ours string }{{"timeout", "timeout"}, {"sleep", "interval"}} {
+		if n := t.arg(one.theirs); n != nil {
 			if v, err := strconv.Atoi(n.Value); err != nil || v < 1 {
-				t.problem("wait_for with %s that is an expression", name)
+				t.problem("wait_for with %s that is an expression", one.theirs)
 				return
 			}
-			e.setText(to, n.Value+"s")
+			e.setText(one.ours, n.Value+"s")
 		}
 	}
 	if n := t.arg("delay"); n != nil && n.Value != "0" {

@@ -624,6 +624,11 @@ func (t *task) throttle(n *yaml.Node) {
 	t.main.set("sema", listNode(textNode(name+":"+text)))
 }
 
+// withoutPrograms are types that start no programs to which an environment could matter.
+var withoutPrograms = []string{
+	"service", "file", "link", "user", "group", "line", "cron", "replace", "ini", "authorized_key", "known_host", "sysctl", "mount", "assert", "wait",
+}
+
 // environment writes variables of the environment, for commands.
 func (t *task) environment(n *yaml.Node) {
 	var list []*yaml.Node
@@ -652,7 +657,7 @@ func (t *task) environment(n *yaml.Node) {
 	case t.main == nil || len(list) == 0:
 	case t.main.typ == "exec":
 		t.main.set("environment", listNode(list...))
-	case contains([]string{"wait", "assert", "replace", "ini", "mount", "sysctl", "authorized_key"}, t.main.typ), t.main.typ == "service" || t.main.typ == "file" || t.main.typ == "link" || t.main.typ == "user" || t.main.typ == "group" || t.main.typ == "line" || t.main.typ == "cron":
+	case contains(withoutPrograms, t.main.typ):
 		t.note("environment; it means nothing to a resource of type %s", t.main.typ)
 	default:
 		t.problem("environment at a resource of type %s", t.main.typ)
