@@ -19,7 +19,7 @@ import (
 // the 1,024 files that the process of sshd for it may usually have open. A second connection
 // would be a second login, which a person may have to confirm. Measured with 400 logins
 // through one jump host, 200 KB each, on two processors: 3.3 s with 200 on a connection,
-// 4.3 s with all of them; a run in which few bytes travel takes no longer.
+// 4.3 s with all of them.
 const maxSlots = 900
 
 // A jumpTable shares the connections to jump hosts: for each route one that the
