@@ -220,6 +220,9 @@ func keyHint(key *Node) string {
 
 // keyComments are the comments of a key: its own, and the stray ones near it.
 func keyComments(key, value *yaml.Node) (own, apart string) {
+	if key.HeadComment == "" && key.LineComment == "" && key.FootComment == "" && value.LineComment == "" {
+		return "", "" // as nearly all of a large inventory
+	}
 	above, apart := attached(key.HeadComment)
 	beside := key.LineComment
 	if key.Line == value.Line && (value.Tag != "!!null" || value.Value != "") {
