@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -108,6 +109,12 @@ func TestWindow(t *testing.T) {
 		n := noise(distance)
 		packed := Gzip(slices.Concat(n, n[:maxLength]))
 		require.Equal(t, saves, len(packed) < len(Gzip(n))+maxLength/2, distance)
+	}
+}
+
+func TestLog2(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 5, 255, 256, 1000, regionSize, regionSize + 1} {
+		require.InDelta(t, math.Log2(float64(n)), float64(log2(n))/costUnit, 1.0/costUnit, n)
 	}
 }
 

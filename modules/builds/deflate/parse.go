@@ -74,7 +74,27 @@ type costs struct {
 	distance [distances]int32
 }
 
-const costUnit = 64
+const (
+	costBits = 6
+	costUnit = 1 << costBits
+)
+
+// log2 is the logarithm of n in bits, times costUnit. Floating point would not give the same
+// on all machines.
+func log2(n int) int32 {
+	whole := bits.Len(uint(n)) - 1
+	x := uint64(n) << 31 >> whole // from 1 to 2, times 1<<31
+	l := int32(whole)
+	for range costBits {
+		x = x * x >> 31
+		l <<= 1
+		if x >= 2<<31 {
+			x >>= 1
+			l++
+		}
+	}
+	return l
+}
 
 // guess is what symbols cost in an average program.
 func guess() *costs {
@@ -100,7 +120,7 @@ func (c *counts) costs() *costs {
 		}
 		return func(symbol int) int32 {
 			// A symbol that does not occur costs as if it did once.
-			return int32(costUnit * math.Log2(float64(max(total, 1))/float64(max(list[symbol], 1))))
+			return log2(max(total, 1)) - log2(max(list[symbol], 1))
 		}
 	}
 	k := &costs{}
