@@ -16,7 +16,11 @@ func (w *Wait) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if _, predicted := h.Forecast.Lookup(waitEffect, w.until()); predicted {
 		return modules.Plan{}, nil
 	}
-	why, err := w.look(ctx, h)
+	timeout, err := duration("timeout", w.Timeout, 5*time.Minute)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	why, err := w.look(ctx, h, timeout)
 	if err != nil || why == nil {
 		return modules.Plan{}, err
 	}
@@ -42,12 +46,13 @@ func (w *Wait) Apply(ctx context.Context, h modules.Host, _ modules.Plan) error 
 	if err != nil {
 		return err
 	}
+	end := time.Now().Add(timeout)
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		why, err := w.look(ctx, h)
+		why, err := w.look(ctx, h, time.Until(end))
 		if err != nil || why == nil {
 			return err
 		}

@@ -21,15 +21,20 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// maxLook bounds one look, so that a port that drops what is sent to it does not use up the time.
-const maxLook = 10 * time.Second
+// Bounds of one look: a port that drops what is sent to it is asked again, and a look that begins
+// when the time is almost up still finds out why it was in vain.
+const (
+	minLook = 100 * time.Millisecond
+	maxLook = 10 * time.Second
+)
 
 // maxLine bounds a line of a file that is looked for, in bytes.
 const maxLine = 1 << 20
 
 // look says why it is not yet as it has to be; nil if it is. An error is that it cannot be looked.
-func (w *Wait) look(ctx context.Context, h modules.Host) (why, err error) {
-	within, cancel := context.WithTimeout(ctx, maxLook)
+// It takes as long as is left, within the bounds of one look.
+func (w *Wait) look(ctx context.Context, h modules.Host, left time.Duration) (why, err error) {
+	within, cancel := context.WithTimeout(ctx, min(max(left, minLook), maxLook))
 	defer cancel()
 	switch {
 	case w.Port != 0:
@@ -149,7 +154,7 @@ func (w *Wait) probe(ctx context.Context, h modules.Host) (why, err error) {
 	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: words})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return fmt.Errorf("it does not end within %s", maxLook), nil
+		return errors.New("it does not end in time"), nil
 	case err != nil:
 		return nil, err
 	case exit.Code == 0:

@@ -37,7 +37,7 @@ func (w *Wait) Describe(ctx context.Context, h modules.Host) (modules.Descriptio
 	is := state{Name: w.Name, For: w.what()}
 	once := *w
 	once.Ensure = present
-	why, err := once.look(ctx, h)
+	why, err := once.look(ctx, h, maxLook)
 	d := modules.Description{Ensure: present, Provider: "ccm-push"}
 	if why != nil {
 		d.Ensure, is.Why = absent, why.Error()

@@ -121,6 +121,7 @@ func TestApply(t *testing.T) {
 		"redirection": {`"url":"` + url + `/away"`, "waited 60ms for " + url + "/away in vain: it answers 302 Found"},
 		"a path":      {`"path":"/no/such/path"`, "waited 60ms for /no/such/path in vain: it does not exist"},
 		"a line":      {`"path":"/etc/passwd","line":"^no such line$"`, "waited 60ms for a line like ^no such line$ in /etc/passwd in vain: no line matches"},
+		"a hung one":  {`"command":"sleep 60"`, "waited 60ms for the command sleep 60 in vain: it does not end in time"},
 		"a command":   {`"command":"sh -c 'echo not yet >&2; exit 3'"`, "waited 60ms for the command sh -c 'echo not yet >&2; exit 3' in vain: it ends with 3: not yet"},
 	} {
 		t.Run(name+" in vain", func(t *testing.T) {
