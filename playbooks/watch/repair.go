@@ -35,7 +35,12 @@ func (j *Judge) Due(now time.Time) (repairs []Key, next time.Time, told []Outcom
 			next = t
 		}
 	}
-	chosen := map[string]bool{}
+	chosen := map[string]bool{} // hosts of repairs, those under way too
+	for k, i := range j.items {
+		if i.busy {
+			chosen[k.Host] = true
+		}
+	}
 	for _, k := range waiting {
 		i := j.items[k]
 		recent := i.recent(now)
@@ -62,7 +67,7 @@ func (j *Judge) Due(now time.Time) (repairs []Key, next time.Time, told []Outcom
 	return repairs, next, told
 }
 
-// room reports whether a host may be mended besides those that are or were within Per.
+// room reports whether a host may be mended besides those chosen and those that were within Per.
 func (j *Judge) room(now time.Time, host string, r *Rules, chosen map[string]bool) bool {
 	hosts := map[string]bool{}
 	for h := range chosen {
@@ -71,11 +76,6 @@ func (j *Judge) room(now time.Time, host string, r *Rules, chosen map[string]boo
 	for h, at := range j.mended {
 		if now.Sub(at) < r.Per {
 			hosts[h] = true
-		}
-	}
-	for k, i := range j.items {
-		if i.busy {
-			hosts[k.Host] = true
 		}
 	}
 	return hosts[host] || len(hosts) < r.hosts(j.hosts)
