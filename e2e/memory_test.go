@@ -28,6 +28,7 @@ import (
 // the middle of its catalog, and when it is done.
 const (
 	maxConnected = 150 << 10 // bytes
+	maxWatched   = 130 << 10 // bytes: it is watched, and idle
 	maxFinished  = 2 << 10   // bytes: its counts, for the summary, and its part of what is remembered for all
 )
 
@@ -53,14 +54,27 @@ func TestMemoryOfFinishedHosts(t *testing.T) {
 	require.Less(t, per, int64(maxFinished))
 }
 
+// TestMemoryPerWatchedHost has a thousand simulated hosts watched, and counts what is live in the controller
+// then.
+func TestMemoryPerWatchedHost(t *testing.T) {
+	const hosts = 1000
+	m := newMemoryWatch(t, hosts)
+	m.runner.FullBuilds = m.runner.Builds // which of them a simulated host does not ask
+	m.runner.Options.Watch = &playbooks.Watch{Converged: time.Second}
+	m.run(hosts)
+	per := (m.connected - m.before) / hosts
+	t.Logf("%d bytes for each host that is watched", per)
+	require.Less(t, per, int64(maxWatched))
+}
+
 // A memoryWatch is a run of W30 on simulated hosts, and a reporter that measures:
-// when every host has all but one of its results, upon which it lets them go on, and
+// when every host has all but one of its results, upon which it lets them go on, when all are watched, and
 // when all are done.
 type memoryWatch struct {
 	*testing.T
 	fleet                       *sim
 	runner                      *playbooks.Runner
-	hosts, results              int
+	hosts, results, watched     int
 	before, connected, finished int64 // bytes that are live
 }
 
@@ -89,6 +103,10 @@ func (m *memoryWatch) Report(e events.Event) {
 		if m.results++; m.results == m.hosts*(resources-1) {
 			m.connected = live()
 			fmt.Fprintln(m.fleet.stdin, "go on") // those that are not held do not listen
+		}
+	case events.Watched:
+		if m.watched++; m.watched == m.hosts {
+			m.connected = live()
 		}
 	case events.Summary:
 		m.finished = live()

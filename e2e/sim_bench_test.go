@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -184,10 +183,34 @@ func (s *sim) inventory(dir string) string {
 func (s *sim) stop() time.Duration {
 	s.Helper()
 	s.stdin.Close()
-	line, err := s.says.ReadString('\n')
-	require.NoError(s, err)
-	took, err := time.ParseDuration(strings.TrimSpace(strings.TrimPrefix(line, "cpu ")))
-	require.NoError(s, err)
+	took := s.used().cpu
 	s.cmd.Wait()
 	return took
+}
+
+// A simUse is what a fleet has taken.
+type simUse struct {
+	cpu          time.Duration
+	bytes, asked int64 // on all connections; messages to hosts that are no ping
+	mended       int   // hosts on which something was applied after they had been watched
+}
+
+// ask has the fleet say what it has taken.
+func (s *sim) ask() simUse {
+	s.Helper()
+	_, err := fmt.Fprintln(s.stdin)
+	require.NoError(s, err)
+	return s.used()
+}
+
+func (s *sim) used() (use simUse) {
+	s.Helper()
+	line, err := s.says.ReadString('\n')
+	require.NoError(s, err)
+	var took string
+	_, err = fmt.Sscanf(line, "cpu %s bytes %d asked %d mended %d", &took, &use.bytes, &use.asked, &use.mended)
+	require.NoError(s, err)
+	use.cpu, err = time.ParseDuration(took)
+	require.NoError(s, err)
+	return use
 }

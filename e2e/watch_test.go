@@ -3,7 +3,9 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -74,4 +76,35 @@ func TestFleetWatch(t *testing.T) {
 	for _, host := range hosts {
 		f.awaits(host, "! "+there)
 	}
+}
+
+// TestWatchMendsFewOfManyHosts has ten manifests that are wrong on two hundred simulated hosts: what each asks
+// for does not last. Two of a hundred hosts are touched, and they are left alone in the end.
+func TestWatchMendsFewOfManyHosts(t *testing.T) {
+	t.Parallel()
+	const hosts, manifests = 200, 10
+	require.NoError(t, raiseFileLimit())
+	dir := t.TempDir()
+	sim := startSim(t, dir, hosts, "-drift")
+	require.NoError(t, os.Rename(filepath.Join(dir, "hosts.yaml"), filepath.Join(dir, "root.yaml")))
+	args := []string{"--repair"}
+	for i := range manifests {
+		name := fmt.Sprintf("bad%d.yaml", i)
+		write(t, filepath.Join(dir, name), fmt.Sprintf("ccm: {resources: [file: [/etc/bad%d: {content: \"{{ Facts.host.info.hostname }}\"}]]}\n", i))
+		args = append(args, name)
+	}
+	w := (&fleet{TB: t, dir: dir}).watch(args...)
+	type resourceOf struct{ host, name string }
+	drifted, left := map[resourceOf]bool{}, map[resourceOf]bool{}
+	touched := map[string]bool{}
+	for len(left) < manifests*hosts/50 || len(drifted) < manifests*hosts {
+		e := w.awaitsEvent("drift, and what is left alone", func(e watchEvent) bool { return e.Event == "drift" || e.Event == "fighting" })
+		if of := (resourceOf{e.Host, e.Name}); e.Event == "drift" {
+			drifted[of] = true
+		} else {
+			left[of], touched[e.Host] = true, true
+		}
+	}
+	require.Len(t, touched, hosts/50)
+	require.Equal(t, hosts/50, sim.ask().mended)
 }

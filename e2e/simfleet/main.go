@@ -1,14 +1,16 @@
 // Command simfleet plays the hosts of a large fleet, for benchmarks of the
 // controller: SSH and the message stream are real, but every host finds every
-// resource as it shall be, without looking. One process serves them all, so that what they
+// resource as it shall be, without looking, and goes on so when it is watched. One process serves them all, so that what they
 // cost can be told apart. Each host has an address of the loopback of its own, as real
 // ones have; what comes from anywhere else is hung up on.
 //
-//	simfleet -hosts N -dir DIR -modules DIR [-rtt 50ms] [-hold]
+//	simfleet -hosts N -dir DIR -modules DIR [-rtt 50ms] [-hold] [-drift]
 //
 // DIR gets hosts.yaml, the keys it names, and a "ready" line is printed. The
-// fleet ends with its standard input, and says then what processor time it took.
+// fleet ends with its standard input. It says then what processor time it took and how many bytes went over its
+// connections, and so it does for each line that it reads before.
 // With -rtt each answer of a host takes so long; connecting takes no time. With -hold no host reports its last resource before a line is read there.
+// With -drift the last resource of each watched play drifts at once, and again when it has been repaired.
 package main
 
 import (
@@ -25,12 +27,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builds"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
@@ -41,14 +45,15 @@ func main() {
 	programs := flag.String("modules", "", "`folder` with the host programs that the controller sends")
 	rtt := flag.Duration("rtt", 0, "how long each answer takes")
 	hold := flag.Bool("hold", false, "keep the last result back until a line is read")
+	drift := flag.Bool("drift", false, "have what is watched drift")
 	flag.Parse()
-	if err := run(*hosts, *dir, *programs, *rtt, *hold); err != nil {
+	if err := run(*hosts, *dir, *programs, *rtt, *hold, *drift); err != nil {
 		fmt.Fprintln(os.Stderr, "simfleet:", err)
 		os.Exit(1)
 	}
 }
 
-func run(hosts int, dir, programs string, rtt time.Duration, hold bool) error {
+func run(hosts int, dir, programs string, rtt time.Duration, hold, drift bool) error {
 	list, err := builds.Load(programs)
 	if err != nil {
 		return err
@@ -56,7 +61,7 @@ func run(hosts int, dir, programs string, rtt time.Duration, hold bool) error {
 	if len(list) == 0 {
 		return errors.New("no host programs, so no build id to greet with")
 	}
-	f := &fleet{build: list[0].ID, rtt: rtt, released: make(chan struct{})}
+	f := &fleet{build: list[0].ID, rtt: rtt, drift: drift, released: make(chan struct{})}
 	if !hold {
 		close(f.released)
 	}
@@ -82,24 +87,44 @@ func run(hosts int, dir, programs string, rtt time.Duration, hold bool) error {
 		}
 		close(f.released)
 	}
-	if _, err := io.Copy(io.Discard, stdin); err != nil {
-		return err
+	for {
+		_, readErr := stdin.ReadString('\n')
+		var use syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
+			return err
+		}
+		fmt.Println("cpu", time.Duration(use.Utime.Nano()+use.Stime.Nano()), "bytes", f.bytes.Load(), "asked", f.asked.Load(), "mended", f.mended())
+		switch {
+		case readErr == io.EOF:
+			return nil
+		case readErr != nil:
+			return readErr
+		}
 	}
-	var use syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
-		return err
-	}
-	fmt.Println("cpu", time.Duration(use.Utime.Nano()+use.Stime.Nano()))
-	return nil
 }
 
 // A fleet is what all hosts have in common.
 type fleet struct {
 	build    string
 	rtt      time.Duration
+	drift    bool
 	config   *ssh.ServerConfig
 	greeted  atomic.Int64
+	bytes    atomic.Int64  // sent and received, of SSH
+	asked    atomic.Int64  // messages received that are no ping
 	released chan struct{} // closed when last results may be reported
+	hosts    sync.Map      // addresses of those that are watched; true if something was applied since
+}
+
+// mended is on how many hosts something was applied after they had been watched.
+func (f *fleet) mended() (n int) {
+	f.hosts.Range(func(_, applied any) bool {
+		if applied.(bool) {
+			n++
+		}
+		return true
+	})
+	return n
 }
 
 // keys makes the key of the hosts and that of the one who may log in, and gives
@@ -172,11 +197,32 @@ func (f *fleet) accept(l net.Listener) {
 			conn.Close()
 			continue
 		}
+		conn = &countedConn{Conn: conn, bytes: &f.bytes}
 		if f.rtt > 0 {
 			conn = &farConn{Conn: conn, rtt: f.rtt}
 		}
 		go f.host(conn)
 	}
+}
+
+// A countedConn counts what is sent and received.
+type countedConn struct {
+	net.Conn
+	bytes *atomic.Int64
+}
+
+// Read implements [net.Conn].
+func (c *countedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+// Write implements [net.Conn].
+func (c *countedConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.bytes.Add(int64(n))
+	return n, err
 }
 
 // host is one connection. Whatever is wrong with it, the client will notice.
@@ -192,11 +238,11 @@ func (f *fleet) host(conn net.Conn) {
 		if err != nil {
 			return
 		}
-		go f.session(channel, requests)
+		go f.session(conn.LocalAddr().(*net.TCPAddr).IP.String(), channel, requests)
 	}
 }
 
-func (f *fleet) session(channel ssh.Channel, requests <-chan *ssh.Request) {
+func (f *fleet) session(address string, channel ssh.Channel, requests <-chan *ssh.Request) {
 	defer channel.Close()
 	for r := range requests {
 		var payload struct{ Command string }
@@ -206,7 +252,7 @@ func (f *fleet) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 		}
 		if isExec {
 			go ssh.DiscardRequests(requests)
-			f.program(channel, payload.Command)
+			f.program(address, channel, payload.Command)
 			channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{0}))
 			return
 		}
@@ -214,7 +260,7 @@ func (f *fleet) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 }
 
 // program plays the host program: the nonce follows the script's name, sh.
-func (f *fleet) program(channel ssh.Channel, command string) {
+func (f *fleet) program(address string, channel ssh.Channel, command string) {
 	words := strings.Fields(command[strings.LastIndexByte(command, '\'')+1:])
 	if len(words) < 2 {
 		return
@@ -225,6 +271,9 @@ func (f *fleet) program(channel ssh.Channel, command string) {
 	conn := wire.NewConn(bufio.NewReader(channel), channel, wire.MaxFromController)
 	for {
 		m, err := conn.Receive()
+		if err == nil && m.Ping == nil {
+			f.asked.Add(1)
+		}
 		switch {
 		case err != nil:
 			return
@@ -236,11 +285,33 @@ func (f *fleet) program(channel ssh.Channel, command string) {
 				<-f.released
 				err = conn.Send(all[len(all)-2:]...)
 			}
+			if err == nil {
+				err = f.watched(address, conn, m.Catalog)
+			}
 		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// watched goes on with a catalog that is watched.
+func (f *fleet) watched(address string, conn *wire.Conn, c *wire.Catalog) error {
+	if c.Watch == nil {
+		if !c.Check {
+			f.hosts.CompareAndSwap(address, false, true)
+		}
+		return nil
+	}
+	f.hosts.LoadOrStore(address, false)
+	told := []*wire.Message{{Watched: &wire.Watched{Play: c.Watch.Play, Heard: true}}}
+	if f.drift {
+		told = append(told, &wire.Message{Watched: &wire.Watched{Play: c.Watch.Play, Results: []*wire.Result{{
+			Index: len(c.Entries) - 1, Status: wire.Changed, Cause: wire.Drift,
+			Changes: []modules.Change{{Property: "content", Have: "theirs", Want: "ours"}},
+		}}}})
+	}
+	return conn.Send(told...)
 }
 
 // stable answers a catalog: nothing is to be done.
