@@ -61,9 +61,10 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// TestHostProgramIsSmall keeps out of it what only a controller needs.
+// TestHostProgramIsSmall keeps out of the lean one, as it is built, what only a controller or the full
+// one needs.
 func TestHostProgramIsSmall(t *testing.T) {
-	linked := deps(t, module+"cmd/ccm-module")
+	linked := list(t, "-deps", "-tags", "host", ".")
 	require.Empty(t, below(linked, module+"modules/listen"), "the full program listens")
 	for _, heavy := range []string{
 		"golang.org/x/crypto/ssh", "github.com/pkg/sftp", "gopkg.in/yaml.v3", "go.yaml.in/yaml/v3",
