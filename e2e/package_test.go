@@ -32,9 +32,12 @@ type family struct {
 	trouble string              // that e2e-broken makes
 }
 
-func aptFamily(t *testing.T) *family {
+func aptFamily(t *testing.T) *family { return aptOn(startFleet(t), "h001") }
+
+// aptOn has the packages on a host.
+func aptOn(hosts *fleet, host string) *family {
 	f := &family{
-		fleet: startFleet(t), host: "h001", pinned: "=", holder: "process ", trouble: "cannot start",
+		fleet: hosts, host: host, pinned: "=", holder: "process ", trouble: "cannot start",
 		version:      func(v string) string { return v },
 		setup:        aptSetup,
 		restore:      "rm -rf /srv/e2e && rm -f /etc/apt/sources.list /etc/apt/sources.list.d/* && cp -a /etc/apt/e2e-saved/. /etc/apt/ && rm -r /etc/apt/e2e-saved",

@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -76,6 +77,81 @@ func TestFleetWatch(t *testing.T) {
 	for _, host := range hosts {
 		f.awaits(host, "! "+there)
 	}
+}
+
+const repairedSite = `
+watch: {mode: repair, settle: 100ms, repair: {fleet: 100%}}
+ccm:
+  resources:
+    - file:
+        - /etc/e2e: {ensure: directory}
+        - /etc/e2e/motd: {content: "hello\n"}
+        - /etc/systemd/system/e2e-app.service: {alias: unit, content: "[Service]\nExecStart=/bin/sleep infinity\n"}
+    - package: [{e2e-one: {}}]
+    - service: [{e2e-app: {subscribe: ["file#unit"]}}]
+`
+
+// TestFleetWatchRepairs has a host with systemd repaired, once each: a service that was stopped, a package that
+// was removed, and what was changed while its sshd was away, or the network to it.
+func TestFleetWatchRepairs(t *testing.T) {
+	f := startServiceHost(t)
+	aptOn(f, "s001").reset()
+	write(t, f.path("repaired.yaml"), repairedSite)
+	w := f.watch("-l", "s001", "--idle-timeout", "6s", "repaired.yaml")
+	var told []string // of resources
+	next := func(event, resource string) {
+		t.Helper()
+		w.awaitsEvent(event+" "+resource, func(e watchEvent) bool {
+			if e.Event == "drift" || e.Event == "repaired" || e.Event == "fighting" {
+				require.Empty(t, e.Error)
+				told = append(told, e.Event+" "+e.Type+"#"+e.Name)
+			}
+			return e.Event == event && (resource == "" || e.Type+"#"+e.Name == resource)
+		})
+	}
+	motd := func(condition string) bool { return f.holds("s001", condition+" hello /etc/e2e/motd") }
+	next("watched", "")
+	f.sh("s001", "systemctl stop e2e-app")
+	next("repaired", "service#e2e-app")
+	require.Equal(t, "active\n", f.sh("s001", "systemctl is-active e2e-app"))
+	f.sh("s001", "apt-get -qq purge e2e-one")
+	next("repaired", "package#e2e-one")
+	require.Equal(t, "1.0", f.sh("s001", "dpkg-query -W -f '${Version}' e2e-one"))
+
+	// Without its sessions, too: those outlive a restart.
+	f.sh("s001", "systemctl stop ssh; pkill -9 sshd; echo bye >/etc/e2e/motd")
+	next("unwatched", "")
+	require.True(t, motd("! grep"))
+	f.sh("s001", "systemctl start ssh")
+	next("watched", "")
+	next("repaired", "file#/etc/e2e/motd")
+	require.True(t, motd("grep"))
+
+	link := fmt.Sprintf("ccmp%d-s001", f.number)
+	outputOf(t, exec.Command("ip", "link", "set", link, "down"))
+	lasts := 30 * time.Second
+	if testing.Short() {
+		lasts = 12 * time.Second // twice what is waited for a host that says nothing
+	}
+	cut := time.After(lasts)
+	t.Cleanup(func() { outputOf(t, exec.Command("ip", "link", "set", link, "up")) })
+	f.sh("s001", "rm /etc/e2e/motd") // once more the same would be a fight
+	next("unwatched", "")
+	<-cut
+	require.True(t, motd("! grep"))
+	outputOf(t, exec.Command("ip", "link", "set", link, "up"))
+	next("watched", "")
+	next("repaired", "file#/etc/e2e/motd")
+	require.True(t, motd("grep"))
+
+	require.NoError(t, w.cmd.Process.Signal(os.Interrupt))
+	next("summary", "")
+	require.Equal(t, []string{
+		"drift service#e2e-app", "repaired service#e2e-app",
+		"drift package#e2e-one", "repaired package#e2e-one",
+		"drift file#/etc/e2e/motd", "repaired file#/etc/e2e/motd",
+		"drift file#/etc/e2e/motd", "repaired file#/etc/e2e/motd",
+	}, told)
 }
 
 // TestWatchMendsFewOfManyHosts has ten manifests that are wrong on two hundred simulated hosts: what each asks
