@@ -373,8 +373,8 @@ func TestWatchLosesHosts(t *testing.T) {
 		require.Equal(t, 1, back.Resources)
 		require.Equal(t, int64(1), hosts["web1"].Stats().Connections-before.Connections)
 	}
-	require.Contains(t, w.text.String(), "drift")
 	w.stop()
+	require.Contains(t, w.text.String(), "drift")
 	require.Equal(t, 1, w.summary.Watch.Drifted)
 	require.Equal(t, 0, w.summary.Watch.Unwatched)
 	require.Zero(t, w.summary.ExitStatus(false))

@@ -41,7 +41,9 @@ type generator struct {
 	pkg string // main package of the host program
 	id  string // what the programs say they are; empty: a hash of their sources
 	log io.Writer
-	old map[compile.Target]builds.Entry // what the folder holds
+	// haste packs them as tests do, which is larger and takes no time.
+	haste bool
+	old   map[compile.Target]builds.Entry // what the folder holds
 }
 
 func main() {
@@ -163,7 +165,7 @@ func (g *generator) make(ctx context.Context, t compile.Target) (builds.Entry, e
 	if e, ok := g.old[t]; ok && e.ID == g.id && g.holds(e) {
 		return e, nil
 	}
-	b, err := compile.Build(ctx, g.pkg, t, g.id, false)
+	b, err := compile.Build(ctx, g.pkg, t, g.id, g.haste)
 	if err != nil {
 		return builds.Entry{}, err
 	}

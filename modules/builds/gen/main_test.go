@@ -17,7 +17,7 @@ func TestGeneratorMakesWhatIsMissing(t *testing.T) {
 	own := compile.Own().String()
 	generate := func(id string) (log string) {
 		var b bytes.Buffer
-		g := generator{out: out, pkg: "../compile/testdata/hello", id: id, log: &b}
+		g := generator{out: out, pkg: "../compile/testdata/hello", id: id, log: &b, haste: true}
 		require.NoError(t, g.run(t.Context(), []string{own}))
 		return b.String()
 	}

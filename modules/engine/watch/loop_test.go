@@ -325,10 +325,10 @@ func TestWhatSettlesIsLeftAlone(t *testing.T) {
 		s.write("slow", "good")
 		s.hint("slow")
 		require.Empty(t, s.after(time.Minute), "what it was on the way is never told")
-		for range 40 { // somebody writes to it all the time
+		for range 60 { // somebody writes to it all the time, but not just when it is checked
 			s.write("slow", "log")
 			s.hint("slow")
-			time.Sleep(time.Second)
+			time.Sleep(700 * time.Millisecond)
 		}
 		require.Equal(t, map[int]wire.Status{1: wire.Changed}, statuses(t, s.after(0)), "but not for ever")
 	})

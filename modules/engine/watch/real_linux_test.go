@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -120,6 +121,14 @@ func realEdits(t *testing.T, r *rand.Rand, mounts bool) (told int) {
 		require.NoError(t, syscall.Mount("tmpfs", all, "tmpfs", 0, ""))
 		defer func() { require.NoError(t, syscall.Unmount(all, syscall.MNT_DETACH)) }() // with what is mounted below
 	}
+	t.Cleanup(func() { // an edit may have taken away the right to look into a folder that is to be removed
+		_ = filepath.WalkDir(all, func(path string, d fs.DirEntry, _ error) error {
+			if d != nil && d.IsDir() {
+				return os.Chmod(path, 0o755)
+			}
+			return nil
+		})
+	})
 	dir := filepath.Join(all, "root") // links lead out of it, too
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	cat := someCatalog(r, dir)
