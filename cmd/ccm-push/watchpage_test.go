@@ -1,14 +1,81 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 )
+
+// TestWatchPage runs the commands of docs/watch.md on its manifest: those that end by themselves to their
+// end, of which a second has to do for thirty, and the others until the host is watched. The hook is told of a file
+// that is removed, and a manifest that is not valid any more prints what the page shows. Its unit is run by a test with
+// a real systemd, TestFleetWatchService.
+func TestWatchPage(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/watch.md")
+	require.NoError(t, err)
+	page := map[string]docBlock{} // blocks that are no commands, by their section
+	var commands []string
+	for _, section := range parseDocPage(string(text)) {
+		for _, b := range section.blocks {
+			if !strings.HasPrefix(b.text, "ccm-push watch ") {
+				page[section.title] = b
+				continue
+			}
+			for line := range strings.Lines(b.text) {
+				command, _, _ := strings.Cut(line, " #")
+				commands = append(commands, strings.TrimSpace(command))
+			}
+		}
+	}
+	require.Len(t, commands, 5)
+	require.Len(t, page, 3)
+	wrong := strings.TrimPrefix(page["Files that change"].text, "ccm-push: warning: ")
+	require.NotEqual(t, wrong, page["Files that change"].text)
+	files := map[string]string{
+		"site.yaml": "data: {env: production}\n" + page["What a manifest says"].text +
+			"ccm: {resources: [file: [\"{{ Data.root }}/motd\": {content: \"hello\\n\", mode: \"0644\"}]]}\n",
+		"wrong.yaml": "name: site\nhosts: all\nwatch: {mode: fix}\nccm: {resources: []}\n",
+		"page":       "#!/bin/sh\necho \"$1\" >>told\ncat >>told\n",
+		"until.sh":   "until test -e \"$2\" && grep -qF \"$1\" \"$2\"; do sleep 0.05; done\n",
+		"wrong":      wrong,
+	}
+	script := "sshhost web1\nchmod 755 page\nccm-push -i hosts.yaml render site.yaml web1 --explain\nstdout '^  mode: report$'\n" +
+		"ccm-push -i hosts.yaml -e env=test render site.yaml web1 --explain\nstdout '^  mode: repair$'\nccm-push -i hosts.yaml site.yaml\n"
+	for i, command := range commands {
+		if strings.Contains(command, "--once") || strings.Contains(command, "--converged-timeout") {
+			files[fmt.Sprintf("%d.sh", i)] = strings.Replace(command, "--converged-timeout 30s", "--converged-timeout 1s", 1)
+			script += fmt.Sprintf("exec sh %d.sh\nstdout 'watched: 1 host$'\n", i)
+			continue
+		}
+		hook := strings.Contains(command, "--on-drift")
+		command = strings.Replace(command, "/usr/local/bin/page", "./page", 1)
+		files[fmt.Sprintf("%d.sh", i)] = fmt.Sprintf("exec %s --log log%d >out%d 2>err%d\n", command, i, i, i)
+		script += fmt.Sprintf("exec sh %d.sh &%d&\nexec timeout 60 sh until.sh '\"event\":\"watched\"' log%d\n", i, i, i)
+		if hook {
+			script += "rm web1/motd\nexec timeout 60 sh until.sh '\"event\":\"drift\"' told\ngrep '^oncall$' told\n" +
+				fmt.Sprintf("cp wrong.yaml site.yaml\nexec timeout 60 sh until.sh hint: err%d\nexec sh shown.sh err%d\n", i, i)
+			files["shown.sh"] = "grep -A2 'not valid' \"$1\" | sed 's/^ccm-push: warning: //' >shown\ncat shown\ncmp shown wrong\n"
+		}
+		script += fmt.Sprintf("kill -INT %d\nwait %d\n", i, i)
+	}
+	archive := &txtar.Archive{Comment: []byte(script)}
+	for name, text := range files {
+		archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(text)})
+	}
+	params := scriptParams(t)
+	params.Dir = t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(params.Dir, "page.txtar"), txtar.Format(archive), 0o600))
+	testscript.Run(t, params)
+}
 
 // TestWatchPageNamesTests looks whether each row of the table of mgmt's features in docs/watch.md names
 // tests, and whether they exist.
