@@ -106,6 +106,10 @@ func (c *Conn) Receive() (*Message, error) {
 		}
 	}
 	m := new(Message)
+	if string(line) == pongLine {
+		m.Pong = &Empty{}
+		return m, nil
+	}
 	if err := modules.DecodeStrict(line, m); err != nil {
 		return nil, fmt.Errorf("reading a message: %w", err)
 	}

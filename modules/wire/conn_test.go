@@ -27,11 +27,12 @@ func TestConnRoundTrip(t *testing.T) {
 		{Blob: &Blob{SHA256: modules.TextContent("a").SHA256(), Size: 3000, Data: data}},
 		{Want: &Want{SHA256: []string{"a", "b"}}},
 		{Done: &Done{}},
+		{Pong: &Empty{}},
 	}
 	go func() {
-		ca.Send(sent[0])
+		ca.Ping()
 		ca.Send(sent[1:4]...)
-		ca.Send(sent[4])
+		ca.Send(sent[4:]...)
 		a.Close()
 	}()
 	for _, want := range sent {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -20,6 +21,23 @@ const pingInterval = 10 * time.Second
 func PingInterval(idle time.Duration) time.Duration {
 	return min(pingInterval, cmp.Or(idle, IdleTimeout)/3)
 }
+
+// Pings and their answers are all that idle sessions say, of which there may be thousands: the one is made
+// once, and the other is read without a decoder.
+const (
+	pingLine = `{"ping":{}}` + "\n"
+	pongLine = `{"pong":{}}` + "\n"
+)
+
+var pingPacket = sync.OnceValue(func() []byte {
+	if compressed {
+		return deflate([]byte(pingLine)).Bytes()
+	}
+	return []byte(pingLine)
+})
+
+// Ping sends a ping.
+func (c *Conn) Ping() error { return c.SendPacket(pingPacket()) }
 
 // An IdleReader is an input that knows for how long a Read has been waiting for bytes.
 // Any byte counts, so a long message is not idle time; nor is the time between Reads,

@@ -215,7 +215,7 @@ func (s *Session) send(ctx context.Context) {
 
 func (s *Session) ping() error {
 	s.pings.Add(1)
-	return s.conn.Send(&wire.Message{Ping: &wire.Empty{}})
+	return s.conn.Ping()
 }
 
 // endUnread ends the session because the host reads no more. What it has written before
