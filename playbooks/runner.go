@@ -270,15 +270,19 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 		Version: r.Options.Version, Hosts: len(f.states), Monitor: r.Options.Monitor, Plays: selected(r.Plays, hostLists), Undoes: r.undoes(),
 	})
 	r.Activity.Begin(len(f.states), r.Options.Check)
-	converged := r.Options.Watch != nil && r.Options.Check || f.playAll(ctx, selections)
-	if converged && r.Options.Watch != nil {
+	watch := r.Options.Watch
+	onlyWatches := watch != nil && (watch.Only || r.Options.Check)
+	if onlyWatches || f.playAll(ctx, selections) && watch != nil {
 		f.watch(ctx, selections)
 	}
 	f.finish(ctx)
 	summary := r.Tally.Summary(f.interrupted(ctx) && !f.rolloutStopped && f.watching == nil)
 	summary.Watch = f.watching.totals()
 	summary.RolloutStopped, r.TakeBack, r.TakeBackAll = f.rolloutStopped, f.takeBack, f.takeBackAll
-	summary.NotStarted, summary.PlaysNotRun = f.notStarted(), notRun(selections)
+	summary.NotStarted = f.notStarted()
+	if !onlyWatches {
+		summary.PlaysNotRun = notRun(selections)
+	}
 	r.Events.Report(summary)
 	return summary, nil
 }

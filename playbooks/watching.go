@@ -20,6 +20,11 @@ type Watch struct {
 	// Converged is for how long nothing may change until it ends; 0 is for ever.
 	Converged time.Duration
 	FailOn    []FailOn // what is a failure if it is so at the end
+	// Until ends watching when it is closed, and the repairs that are under way by then: the plays are
+	// followed by others. nil never does.
+	Until <-chan struct{}
+	// Only has the plays not carried out again: their hosts are watched, and mended, at once.
+	Only bool
 }
 
 // A FailOn is what watched hosts may have come to.
@@ -52,6 +57,7 @@ type watching struct {
 	says   chan func()   // what hosts have to say: the one that decides calls it
 	last   time.Time     // something has changed
 	places chan struct{} // of hosts that are dialled and checked
+	over   bool          // it ends when nothing is being mended any more
 }
 
 // watch watches the hosts of plays until the run is stopped.
@@ -98,9 +104,14 @@ func (w *watching) decide(ended <-chan struct{}, end func()) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	w.last = w.fleet.runner.Now()
+	until := w.fleet.runner.Options.Watch.Until
 	for {
 		timer.Stop()
-		next, converged := w.order(), w.converges()
+		var next time.Time
+		if !w.over {
+			next = w.order()
+		}
+		converged := w.converges()
 		if !converged.IsZero() && (next.IsZero() || converged.Before(next)) {
 			next = converged
 		}
@@ -119,6 +130,8 @@ func (w *watching) decide(ended <-chan struct{}, end func()) {
 			w.sayAll()
 		case request := <-w.fleet.runner.Steer:
 			w.answer(request)
+		case <-until:
+			until, w.over = nil, true
 		case <-timer.C:
 		case <-ended:
 			return
@@ -141,15 +154,16 @@ func (w *watching) sayAll() {
 // converges is when watching ends if nothing changes until then; zero is never.
 func (w *watching) converges() time.Time {
 	o := w.fleet.runner.Options.Watch
-	if !o.Once && o.Converged == 0 {
+	if !w.over && !o.Once && o.Converged == 0 {
 		return time.Time{}
 	}
 	for _, h := range w.hosts {
-		if !h.announced && !(o.Once && !h.lost.IsZero()) || h.mending {
+		known := h.announced || o.Once && !h.lost.IsZero()
+		if !known && !w.over || h.mending {
 			return time.Time{}
 		}
 	}
-	if o.Once {
+	if o.Once || w.over {
 		return w.last
 	}
 	return w.last.Add(o.Converged)

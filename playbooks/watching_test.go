@@ -354,6 +354,51 @@ func TestWatchEndsWhenNothingChanges(t *testing.T) {
 	require.Zero(t, end.ExitStatus(false))
 }
 
+// TestWatchEndsForWhatFollows has the run of other plays follow while a host is being mended: that comes
+// to its end, and nothing else is begun.
+func TestWatchEndsForWhatFollows(t *testing.T) {
+	hosts := servers(t, "web1")
+	home := hosts["web1"].Home
+	until := make(chan struct{})
+	w := watchWorld(t, hosts, `
+name: site
+watch: {mode: repair, settle: 10ms}
+ccm: {resources: [exec: [make: {command: "sh -c 'touch {{ Data.home }}/begun; sleep 1; touch {{ Data.home }}/made'", creates: "{{ Data.home }}/made"}]]}
+`, func(w *world) { w.Options.Watch.Until = until })
+	next[events.Watched](t, w)
+	require.NoError(t, os.Remove(filepath.Join(home, "begun")))
+	require.NoError(t, os.Remove(filepath.Join(home, "made")))
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(home, "begun"))
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+	close(until)
+	end := next[events.Summary](t, w)
+	require.FileExists(t, filepath.Join(home, "made"))
+	require.Equal(t, 1, end.Watch.Hosts)
+	require.False(t, end.Interrupted)
+}
+
+// TestWatchOnly watches hosts on which the plays are not carried out: what has drifted since is mended,
+// and what never was as they ask for is not.
+func TestWatchOnly(t *testing.T) {
+	hosts := servers(t, "web1")
+	home := hosts["web1"].Home
+	watchOnly := func(text string, only bool) *watchedWorld {
+		return watchWorld(t, hosts, "name: site\nwatch: {mode: repair, settle: 10ms}\nccm: {resources: ["+text+"]}", func(w *world) { w.Options.Watch.Only = only })
+	}
+	w := watchOnly(owned(motd), false)
+	next[events.Watched](t, w)
+	w.stop()
+	w = watchOnly(owned(motd)+`, {exec: [never: {command: "touch {{ Data.home }}/made", creates: "{{ Data.home }}/made"}]}`, true)
+	require.Equal(t, []string{"exec#never"}, next[events.Watched](t, w).Unsettled)
+	edit(t, filepath.Join(home, "motd"), "bye\n")
+	require.Empty(t, next[events.Repaired](t, w).Error)
+	w.stop()
+	require.NoFileExists(t, filepath.Join(home, "made"))
+	require.Empty(t, w.summary.PlaysNotRun)
+}
+
 // TestWatchLosesHosts cuts a connection, and changes the host meanwhile.
 func TestWatchLosesHosts(t *testing.T) {
 	hosts := servers(t, "web1")
