@@ -28,7 +28,8 @@ type connectionFlags struct {
 	sshConfig       string
 	matchExec       bool
 
-	set *pflag.FlagSet // to ask whether --connect-retries is given
+	known *reach.Secrets // nil until hosts are contacted
+	set   *pflag.FlagSet // to ask whether --connect-retries is given
 }
 
 func (f *connectionFlags) register(set *pflag.FlagSet) {
@@ -139,17 +140,21 @@ func (f *connectionFlags) mentionPasswords(o *reach.Options) {
 	}
 }
 
-// addSecrets gets what only the operator knows. It is called once, when it is certain
-// that hosts will be contacted.
+// addSecrets gets what only the operator knows. It is called when it is certain that hosts will be
+// contacted. Nothing is asked for again where one run follows another.
 func (f *connectionFlags) addSecrets(ctx context.Context, o *reach.Options) error {
-	sources := f.secrets
-	sources.Home, sources.Stderr = f.app.home(), fileOf(f.app.err)
-	waiting, end := f.app.untilStop(ctx)
-	known, err := sources.Read(waiting)
-	end()
-	if err != nil {
-		return interrupted(err)
+	if f.known == nil {
+		sources := f.secrets
+		sources.Home, sources.Stderr = f.app.home(), fileOf(f.app.err)
+		waiting, end := f.app.untilStop(ctx)
+		known, err := sources.Read(waiting)
+		end()
+		if err != nil {
+			return interrupted(err)
+		}
+		f.known = known
 	}
+	known := f.known
 	o.Password, o.BecomePassword = known.Password, known.Become
 	o.Passphrase = func(ctx context.Context, path string, again bool) (*transport.Secret, error) {
 		ctx, end := f.app.untilStop(ctx)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -21,6 +23,8 @@ type variableFlags struct {
 	facts, hiera string // files, of hiera also a URL
 	noReadEnv    bool
 	parameters   string // file for a configuration document
+
+	input bytes.Buffer // what has been read of standard input
 }
 
 func (f *variableFlags) register(set *pflag.FlagSet) {
@@ -40,7 +44,8 @@ func (f *variableFlags) options(ctx context.Context, environ map[string]string, 
 	}
 	note := f.secrets.app.files.Note
 	f.noteNamed(note)
-	extra, extraErr := extravars.Read(f.extra, f.secrets.app.in, keys)
+	again := bytes.NewReader(f.input.Bytes()) // where one run follows another
+	extra, extraErr := extravars.Read(f.extra, io.MultiReader(again, io.TeeReader(f.secrets.app.in, &f.input)), keys)
 	if names := extravars.InTheClear(f.extra, extra); extraErr == nil && len(names) > 0 {
 		f.secrets.app.warnOnce(fmt.Sprintf("-e %s: other users of this machine can read the command line, and the shell may keep it; -e @FILE reads a file, and -e @- standard input", strings.Join(names, ", ")))
 	}

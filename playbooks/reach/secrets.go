@@ -42,6 +42,7 @@ type Secrets struct {
 	Become   *transport.Secret // to become another user with
 
 	passphrase *transport.Secret
+	given      map[string]*transport.Secret // of key files; nil if none was given
 }
 
 // ErrInterrupted is why there is no answer: Ctrl-C, or the end of the context.
@@ -104,8 +105,8 @@ func askPassword(ctx context.Context, prompt string) (*transport.Secret, error) 
 }
 
 // Passphrase gives that of an encrypted key file; again says that the last one was wrong.
-// A file of passphrases is not asked twice. It is nil if none is given, or if there is
-// no terminal.
+// A file of passphrases is not asked twice, and a person only for what was wrong. It is nil if none is
+// given, or if there is no terminal.
 func (c *Secrets) Passphrase(ctx context.Context, path string, again bool) (*transport.Secret, error) {
 	switch {
 	case c.passphrase != nil && again:
@@ -113,13 +114,23 @@ func (c *Secrets) Passphrase(ctx context.Context, path string, again bool) (*tra
 	case c.passphrase != nil:
 		return c.passphrase, nil
 	}
+	if answer, told := c.given[path]; told && !again {
+		return answer, nil
+	}
 	prompt := "passphrase of " + path + " (empty: do without): "
 	if again {
 		prompt = "that was wrong; " + prompt
 	}
 	answer, err := ask(ctx, prompt)
-	if errors.Is(err, errNoTerminal) || err == nil && len(answer.Reveal()) == 0 {
-		return nil, nil
+	switch {
+	case errors.Is(err, errNoTerminal) || err == nil && len(answer.Reveal()) == 0:
+		answer = nil
+	case err != nil:
+		return nil, err
 	}
-	return answer, err
+	if c.given == nil {
+		c.given = map[string]*transport.Secret{}
+	}
+	c.given[path] = answer
+	return answer, nil
 }

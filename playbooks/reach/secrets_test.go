@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/transport"
 )
 
 // TestPasswordProgramOfAnotherUser is not run: its owner could have root run anything.
@@ -69,4 +71,15 @@ func FuzzReadHidden(f *testing.F) {
 		require.NotContains(t, string(line), "\n")
 		require.LessOrEqual(t, len(line), len(keys)-r.Len())
 	})
+}
+
+// TestPassphraseIsAskedForOnce is about a run that follows another one: there may be nobody at the terminal.
+func TestPassphraseIsAskedForOnce(t *testing.T) {
+	given := transport.NewSecret([]byte("secret"))
+	c := &Secrets{given: map[string]*transport.Secret{"id_ed25519": given, "id_rsa": nil}}
+	for path, want := range c.given {
+		got, err := c.Passphrase(t.Context(), path, false)
+		require.NoError(t, err)
+		require.Same(t, want, got)
+	}
 }
