@@ -226,16 +226,6 @@ func (j *Judge) outcome(kind Kind, k Key, i *item, v Verdict) Outcome {
 	return o
 }
 
-// Renew has a host begin anew with a play: its manifest has changed. What had drifted is told again
-// if it still has.
-func (j *Judge) Renew(host string, play int) {
-	for k := range j.items {
-		if k.Host == host && k.Play == play {
-			delete(j.items, k)
-		}
-	}
-}
-
 // Keep forgets all resources of a play on a host but some: the others are not in its catalog any more.
 func (j *Judge) Keep(host string, play int, refs map[string]bool) {
 	for k := range j.items {

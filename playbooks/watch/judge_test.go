@@ -183,10 +183,6 @@ func TestAFightEndsInLeavingItAlone(t *testing.T) {
 
 	j.Release(motd)
 	require.Equal(t, 1, mend(j, now.Add(25*time.Hour), ""))
-
-	j.Renew("web1", 1)
-	require.Equal(t, []Kind{Drifted}, kinds(j.Told(now.Add(26*time.Hour), motd, r, drift("theirs"), true)), "a new catalog begins anew")
-	require.Equal(t, 1, mend(j, now.Add(26*time.Hour), ""))
 }
 
 // TestTwoWishesEnd has two controllers want the same file otherwise. Each sees of the other one that
