@@ -80,6 +80,8 @@ func joinStatus(one, other error) error {
 	switch {
 	case other == nil:
 		return one
+	case one == nil:
+		return other
 	case isFirst && isSecond && second != interruptedStatus:
 		return exitStatus(first | second)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ type watchCall struct {
 	options playbooks.Watch
 	tell    watchTellFlags
 	failOn  []string
+	follows bool // --follow-manifests
 }
 
 func watchCommand(pl *plays, p *printer) *cobra.Command {
@@ -48,6 +50,7 @@ Ctrl-C ends it; nothing stays behind on the hosts.`,
 	c.Flags().Var(seconds{&w.options.Converged}, "converged-timeout", "end when nothing has changed for this long")
 	c.Flags().StringSliceVar(&w.failOn, "fail-on", nil, "add to the exit status what is so at the end: unwatched (4), drift (8), fighting (2)")
 	c.Flags().BoolVar(&w.options.Repair, "repair", false, "mend what has drifted, where the manifest does not say what to do")
+	c.Flags().BoolVar(&w.follows, "follow-manifests", false, "apply manifests, data and inventory again when they have changed and are valid, and watch what they say then")
 	w.tell.register(c.Flags())
 	c.AddCommand(w.release())
 	return c
@@ -101,6 +104,8 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 		return errors.New("--step asks before something is done, and watch goes on without anybody")
 	case w.options.Repair && (pl.fleet.mode.check || w.options.Once):
 		return errors.New("--check and --once change nothing, and --repair does; leave one of them out")
+	case w.follows && w.options.Once:
+		return errors.New("--once ends before anything can be followed; leave it or --follow-manifests out")
 	case pl.selection.list, pl.fleet.inventory.listHosts:
 		return pl.apply(ctx, w.printer, paths)
 	}
@@ -120,13 +125,53 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	defer r.Dialer.Close()
-	r.Options.Watch = &w.options
 	to, end, err := w.tell.reporters(ctx, pl.fleet.app)
 	if err != nil {
-		return err
+		return errors.Join(err, r.Dialer.Close())
 	}
 	defer end()
-	defer w.watchFiles(ctx, paths)()
-	return pl.run(ctx, r, w.printer, header("watch", paths, r.Plays), to...)
+	return w.runs(ctx, r, paths, to)
+}
+
+// runs has hosts watched by the run of r, and then by those that follow it. The status is that of the
+// last one that has carried out plays, and what has become of hosts at the end.
+func (w *watchCall) runs(ctx context.Context, r *playbooks.Runner, paths []string, to []events.Reporter) error {
+	valid := r // the last one that was not refused
+	defer func() {
+		r.Dialer.Close()
+		valid.Dialer.Close()
+	}()
+	var played error
+	for first, only := true, false; ; first = false {
+		one := &watchedRun{call: w, runner: r, paths: paths, watches: make(chan struct{}), until: make(chan struct{})}
+		options := w.options
+		options.Only, options.Until = only, one.until
+		r.Options.Watch = &options
+		err := one.run(ctx, to)
+		a := w.plays.fleet.app
+		if one.begun && valid != r {
+			valid.Dialer.Close()
+			valid = r
+		}
+		switch {
+		case ctx.Err() != nil, a.stopped(), first && !one.watched(), only && !one.begun, one.watched() && one.next == nil:
+			return joinStatus(played, err)
+		case one.next != nil:
+			r, only, played = one.next, false, nil
+		case one.begun: // it was stopped before its end, as a rollout may be
+			r, only, played = again(r), true, err
+		default:
+			a.warn("what has changed cannot be applied, and what is watched stays as it was: " + err.Error())
+			r.Dialer.Close()
+			r, only = again(valid), true
+		}
+	}
+}
+
+// again is the runner of another run of the same plays.
+func again(r *playbooks.Runner) *playbooks.Runner {
+	other := *r
+	other.Options.Run = record.NewID(time.Now())
+	other.Steer = nil
+	return &other
 }

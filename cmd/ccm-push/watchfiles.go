@@ -5,53 +5,125 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/printable"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
 // lookEvery is how often the files are looked at that a watch is made of.
 const lookEvery = time.Second
 
-// watchFiles tells, until end is called, when files have changed that the run of manifests is made of,
-// and whether they are valid as they are now. What is watched stays as it was read.
-func (w *watchCall) watchFiles(ctx context.Context, paths []string) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var looking sync.WaitGroup
-	looking.Go(func() {
-		for {
-			changed := w.plays.fleet.app.files.Wait(ctx, lookEvery)
-			if len(changed) == 0 {
-				return
-			}
-			text := shownPaths(changed) + ": changed since it was read"
-			if err := w.readAgain(ctx, paths); ctx.Err() != nil {
-				return
-			} else if err != nil {
-				text += ", and is not valid: what is watched stays as it was\n" + err.Error()
-			} else {
-				text += ", and valid: what is watched stays as it was, until watch is started again"
-			}
-			w.plays.fleet.app.warn(text)
-		}
-	})
-	return func() {
-		cancel()
-		looking.Wait()
+// A watchedRun is one of the runs of a watch: it watches hosts until the files have changed that it is
+// made of, and another one follows it.
+type watchedRun struct {
+	call    *watchCall
+	runner  *playbooks.Runner
+	paths   []string
+	begun   bool              // hosts may have been worked on
+	watches chan struct{}     // closed when hosts are watched
+	until   chan struct{}     // closed when another run is to follow
+	next    *playbooks.Runner // that one; nil if there is none
+}
+
+// Report notes how far the run is.
+func (r *watchedRun) Report(e events.Event) {
+	switch e.(type) {
+	case events.RunStart:
+		r.begun = true
+	case events.WatchStart:
+		close(r.watches)
 	}
 }
 
-// readAgain reads manifests and inventory as a run would, and reports what is wrong with them.
-func (w *watchCall) readAgain(ctx context.Context, paths []string) error {
-	pl := w.plays
-	_, err := pl.read(ctx, paths)
-	inv, invErr := pl.fleet.inventory.load(ctx, paths...)
-	if inv != nil && err == nil {
-		_, err = pl.fleet.variables.options(ctx, pl.fleet.app.environ, true)
+// watched reports whether the run got as far as watching hosts.
+func (r *watchedRun) watched() bool {
+	select {
+	case <-r.watches:
+		return true
+	default:
+		return false
 	}
-	return errors.Join(err, invErr)
+}
+
+// run carries out the run, and looks at the files meanwhile.
+func (r *watchedRun) run(ctx context.Context, to []events.Reporter) error {
+	c := r.call
+	looked, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() { r.look(looked) })
+	err := c.plays.run(ctx, r.runner, c.printer, header("watch", r.paths, r.runner.Plays), append(slices.Clip(to), r)...)
+	cancel()
+	looking.Wait()
+	return err
+}
+
+// look takes up files that have changed, once hosts are watched: whether they are valid as they are now,
+// and what the run of them would do, or that it follows.
+func (r *watchedRun) look(ctx context.Context) {
+	select {
+	case <-r.watches:
+	case <-ctx.Done():
+		return
+	}
+	app := r.call.plays.fleet.app
+	for {
+		changed := app.files.Wait(ctx, lookEvery)
+		if len(changed) == 0 {
+			return
+		}
+		text := shownPaths(changed) + ": changed since it was read"
+		next, err := r.read(ctx)
+		switch {
+		case ctx.Err() != nil || app.stopped():
+		case err != nil:
+			app.warn(text + ", and is not valid: what is watched stays as it was\n" + err.Error())
+		case r.call.follows:
+			app.say(text + ", and valid: the run of it follows")
+			r.next = next
+			close(r.until)
+			return
+		default:
+			app.say(text + ", and valid: what is watched stays as it was, and this would be done:")
+			if err := r.call.plan(ctx, next); err != nil {
+				app.warn("what would be done is not known: " + err.Error())
+			}
+		}
+		if next != nil {
+			next.Dialer.Close()
+		}
+	}
+}
+
+// read reads manifests and inventory as they are now, and reports what is wrong with them, as validate
+// does.
+func (r *watchedRun) read(ctx context.Context) (*playbooks.Runner, error) {
+	pl := r.call.plays
+	next, err := pl.runner(ctx, r.paths)
+	if err != nil {
+		return nil, err
+	}
+	checked := *next
+	checked.Connect.Warn = nil // the run itself tells that
+	pl.fleet.connection.mentionPasswords(&checked.Connect)
+	return next, checked.Validate(ctx, nil, pl.fleet.variables.facts != "")
+}
+
+// plan prints what a run would do. It is not recorded.
+func (w *watchCall) plan(ctx context.Context, r *playbooks.Runner) error {
+	f := w.plays.fleet
+	if err := errors.Join(f.addBuilds(r), f.connection.addSecrets(ctx, &r.Connect)); err != nil {
+		return err
+	}
+	r.Options.Check = true
+	r.Tally = &events.Tally{}
+	r.Events = events.NewStream(r.Options.Run, time.Now, r.Tally, w.printer.reporter(r, events.TextOptions{Trust: f.trustCommand})).WithMask(r.Options.Catalog.Mask)
+	_, err := r.Run(ctx, f.app.stop)
+	return errors.Join(err, r.Events.Err())
 }
 
 // shownPaths names files for people: below the working folder without that, and of many the first ones.

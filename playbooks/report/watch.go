@@ -48,7 +48,7 @@ func (w *Watch) Report(e events.Event) {
 	defer w.mu.Unlock()
 	switch e := e.(type) {
 	case events.WatchStart:
-		w.began, w.toBe = e.Time, e.Hosts
+		w.began, w.toBe, w.hosts = e.Time, e.Hosts, map[string]*watchedHost{} // of those of a run before some may be gone
 	case events.Watched:
 		h := w.host(e.Host)
 		h.watched, h.resources, h.polled = true, e.Resources, e.Polled

@@ -80,4 +80,8 @@ ccm_push_watch_host_drifted_resources{host="web1"} 1
 ccm_push_watch_host_fighting_resources{host="odd\"host"} 0
 ccm_push_watch_host_fighting_resources{host="web1"} 1
 `, metrics())
+
+	stream.Report(events.WatchStart{Hosts: 1}) // of a run that follows
+	require.Equal(t, "0 of 1 hosts watched; resources drifted: 0, of these fighting: 0; repaired: 1", w.Status())
+	require.Contains(t, metrics(), "\nccm_push_watch_drifts_total 4\n")
 }
