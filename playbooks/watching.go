@@ -2,6 +2,7 @@ package playbooks
 
 import (
 	"context"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -56,6 +57,7 @@ type watching struct {
 	byName map[string]*watchedHost
 	says   chan func()   // what hosts have to say: the one that decides calls it
 	last   time.Time     // something has changed
+	busy   time.Time     // a play was sent to be watched; zero if memory was given back since
 	places chan struct{} // of hosts that are dialled and checked
 	over   bool          // it ends when nothing is being mended any more
 }
@@ -116,6 +118,9 @@ func (w *watching) decide(ended <-chan struct{}, end func()) {
 			next = converged
 		}
 		now := w.fleet.runner.Now()
+		if rest := w.giveBack(now); !rest.IsZero() && (next.IsZero() || rest.Before(next)) {
+			next = rest
+		}
 		w.show()
 		if !converged.IsZero() && !now.Before(converged) {
 			end()
@@ -137,6 +142,23 @@ func (w *watching) decide(ended <-chan struct{}, end func()) {
 			return
 		}
 	}
+}
+
+// restTime is how long hosts have only been listened to when memory is given back.
+const restTime = 5 * time.Second
+
+// giveBack gives memory back that hosts needed until they were watched and do not any more, once no play has
+// been sent for a while. It says when that is; zero is that there is none.
+func (w *watching) giveBack(now time.Time) (at time.Time) {
+	if w.busy.IsZero() {
+		return time.Time{}
+	}
+	if at = w.busy.Add(restTime); now.Before(at) {
+		return at
+	}
+	w.busy = time.Time{}
+	debug.FreeOSMemory()
+	return time.Time{}
 }
 
 // sayAll takes in what else hosts have to say by now, but not for ever.
@@ -180,6 +202,7 @@ func (w *watching) say(ctx context.Context, what func()) {
 // stood takes in what all resources of a play came to when it was sent to be watched.
 func (w *watching) stood(h *watchedHost, p *watchedPlay, entries []watchedEntry, results map[int]*wire.Result) {
 	p.entries, p.polled, p.heard, p.unsettled = entries, 0, false, nil
+	w.busy = w.fleet.runner.Now()
 	refs := make(map[string]bool, len(entries))
 	for i := range entries {
 		refs[entries[i].ref] = true
