@@ -29,9 +29,9 @@ func checkout(t *testing.T) string {
 func TestType(t *testing.T) {
 	t.Parallel()
 	dir := checkout(t)
-	paths, err := starter.Type(filepath.Join(dir, "docs"), "sysctl")
+	paths, err := starter.Type(filepath.Join(dir, "docs"), "greeting")
 	require.NoError(t, err)
-	require.Equal(t, []string{filepath.Join(dir, "modules/sysctl/sysctl.go"), filepath.Join(dir, "modules/sysctl/sysctl_test.go")}, paths)
+	require.Equal(t, []string{filepath.Join(dir, "modules/greeting/greeting.go"), filepath.Join(dir, "modules/greeting/greeting_test.go")}, paths)
 	real, err := filepath.Abs("../../..")
 	require.NoError(t, err)
 	replace := map[string]string{}
@@ -42,16 +42,16 @@ func TestType(t *testing.T) {
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	require.NoError(t, err)
-	overlay, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "sysctl.test")
+	overlay, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "greeting.test")
 	require.NoError(t, os.WriteFile(overlay, text, 0o600))
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "github.com/ccm-push/ccm-push/modules/sysctl").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "github.com/ccm-push/ccm-push/modules/greeting").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	out, err = exec.CommandContext(t.Context(), program, "-test.v").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "PASS: TestConverges/a_file_too_many/twice")
 
-	_, err = starter.Type(dir, "sysctl")
-	require.EqualError(t, err, filepath.Join(dir, "modules/sysctl")+" is there already; nothing was written")
+	_, err = starter.Type(dir, "greeting")
+	require.EqualError(t, err, filepath.Join(dir, "modules/greeting")+" is there already; nothing was written")
 }
 
 func TestTypeRefuses(t *testing.T) {
@@ -66,6 +66,6 @@ func TestTypeRefuses(t *testing.T) {
 		require.EqualError(t, err, want)
 	}
 	require.NoDirExists(t, filepath.Join(dir, "modules"))
-	_, err := starter.Type(t.TempDir(), "sysctl")
+	_, err := starter.Type(t.TempDir(), "greeting")
 	require.EqualError(t, err, "a resource type is written in a checkout of the sources of ccm-push, and this is none")
 }
