@@ -36,7 +36,7 @@ func TestWatchPage(t *testing.T) {
 			}
 		}
 	}
-	require.Len(t, commands, 5)
+	require.Len(t, commands, 6)
 	require.Len(t, page, 3)
 	wrong := strings.TrimPrefix(page["Files that change"].text, "ccm-push: warning: ")
 	require.NotEqual(t, wrong, page["Files that change"].text)
