@@ -44,6 +44,7 @@ func (e *Engine) Stand(ctx context.Context, cat *wire.Catalog, emit func(*wire.R
 	base := *own.history
 	base.states, base.refreshes = base.states.clone(), base.refreshes.Clone()
 	base.forecasts, base.stage = nil, nil
+	base.intent = false // what this session has changed before is no reason for what changes from now on
 	own.history, own.rehearsed = &base, nil
 	own.Keep, own.Finished, own.Undoes, own.Follow, own.Semaphores, own.Confirm, own.Prefetch = nil, nil, nil, nil, nil, nil, nil
 	again := *cat
