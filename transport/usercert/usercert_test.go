@@ -1,0 +1,261 @@
+package usercert
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// delivery is a request with all that a certificate can be bounded by.
+func delivery(t *testing.T) Request {
+	t.Helper()
+	return Request{
+		Key: sshtest.NewKey(t, "").PublicKey(), ID: "ccm-push-test", Principals: []string{"deploy", "root"}, ValidFor: 10 * time.Minute,
+		ForceCommand:    "/bin/sh -c 'echo $1; exit 3' sh x",
+		SourceAddresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("2001:db8::/64")},
+	}
+}
+
+// startAgent serves an agent, which holds a key, on a socket.
+func startAgent(t *testing.T, held agent.Agent) (socket string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "agent") // the path of a socket may not be as long as that of a test's folder
+	require.NoError(t, err)
+	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
+	require.NoError(t, err)
+	var work sync.WaitGroup
+	work.Go(func() {
+		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
+			_ = agent.ServeAgent(held, conn)
+			conn.Close()
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		work.Wait()
+		os.RemoveAll(dir)
+	})
+	return filepath.Join(dir, "s")
+}
+
+// holding is an agent with a new key.
+func holding(t *testing.T, private any) (agent.Agent, ssh.PublicKey) {
+	t.Helper()
+	ring := agent.NewKeyring()
+	require.NoError(t, ring.Add(agent.AddedKey{PrivateKey: private}))
+	signer, err := ssh.NewSignerFromKey(private)
+	require.NoError(t, err)
+	return ring, signer.PublicKey()
+}
+
+func newAuthority(t *testing.T) ed25519.PrivateKey {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	return private
+}
+
+func requireAllows(t *testing.T, r Request, cert *ssh.Certificate) {
+	t.Helper()
+	require.Equal(t, r.Key.Marshal(), cert.Key.Marshal())
+	require.ElementsMatch(t, r.Principals, cert.ValidPrincipals)
+	require.Equal(t, r.criticalOptions(), cert.CriticalOptions)
+	require.Equal(t, r.extensions(), cert.Extensions)
+	require.Equal(t, r.ID, cert.KeyId)
+	require.LessOrEqual(t, cert.ValidBefore, uint64(time.Now().Add(r.ValidFor).Unix()))
+	require.Greater(t, cert.ValidBefore, uint64(time.Now().Unix()))
+}
+
+func TestAuthorityInAgent(t *testing.T) {
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	ecdsaKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	edKey := newAuthority(t)
+	for _, private := range []any{rsaKey, ecdsaKey, &edKey} {
+		ring, key := holding(t, private)
+		a := ByAgent(startAgent(t, ring), key)
+		r := delivery(t)
+		cert, err := a.Certificate(t.Context(), r)
+		require.NoError(t, err)
+		requireAllows(t, r, cert)
+		require.NotEqual(t, ssh.KeyAlgoRSA, cert.Signature.Format, "that is SHA-1")
+
+		r.Extensions, r.ForceCommand, r.SourceAddresses = []string{"permit-port-forwarding"}, "", nil
+		cert, err = a.Certificate(t.Context(), r)
+		require.NoError(t, err)
+		requireAllows(t, r, cert)
+	}
+}
+
+func TestAgentRefuses(t *testing.T) {
+	ring, _ := holding(t, newAuthority(t))
+	_, other := holding(t, newAuthority(t))
+	name := "the authority " + ssh.FingerprintSHA256(other) + ": "
+	_, err := ByAgent(startAgent(t, ring), other).Certificate(t.Context(), delivery(t))
+	require.EqualError(t, err, name+"the agent does not hold its key: add it with ssh-add")
+	_, err = ByAgent("", other).Certificate(t.Context(), delivery(t))
+	require.EqualError(t, err, name+"there is no agent to ask: start one, and add its key (ssh-add)")
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	waiting := &hanging{Agent: ring, asked: func() { cancel(errors.New("nobody confirms it")) }, answer: make(chan struct{})}
+	socket := startAgent(t, waiting)
+	_, err = ByAgent(socket, other).Certificate(ctx, delivery(t))
+	close(waiting.answer)
+	require.EqualError(t, err, name+"nobody confirms it")
+}
+
+// A hanging agent does not answer before it is told to.
+type hanging struct {
+	agent.Agent
+	asked  func()
+	answer chan struct{}
+}
+
+func (h *hanging) List() ([]*agent.Key, error) {
+	h.asked()
+	<-h.answer
+	return h.Agent.List()
+}
+
+// sshKeygen gives a folder with the key of an authority, made by OpenSSH.
+func sshKeygen(t *testing.T) (dir string) {
+	t.Helper()
+	program, err := exec.LookPath("ssh-keygen")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("ssh-keygen is not installed")
+		}
+		t.Skip("NOT TESTED with ssh-keygen: it is not installed")
+	}
+	dir = t.TempDir()
+	out, err := exec.Command(program, "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, "ca")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return dir
+}
+
+// signs is how ssh-keygen is the command of an authority.
+const signs = `ssh-keygen -q -s "$DIR/ca" -I "$CCM_PUSH_KEY_ID" -n "$CCM_PUSH_PRINCIPALS" -V "-1m:+${CCM_PUSH_VALID_SECONDS}s" -O clear ` +
+	`${CCM_PUSH_FORCE_COMMAND:+-O "force-command=$CCM_PUSH_FORCE_COMMAND"} ${CCM_PUSH_SOURCE_ADDRESS:+-O "source-address=$CCM_PUSH_SOURCE_ADDRESS"} ` +
+	`$(echo "$CCM_PUSH_EXTENSIONS" | sed 's/[^,][^,]*/-O &/g; s/,/ /g') "$CCM_PUSH_KEY_FILE"`
+
+func environment(dir string) []string { return []string{"DIR=" + dir, "PATH=" + os.Getenv("PATH")} }
+
+func TestAuthorityByCommand(t *testing.T) {
+	dir := sshKeygen(t)
+	for name, line := range map[string]string{
+		"it writes a file": signs,
+		"it prints":        signs + ` && cat "${CCM_PUSH_KEY_FILE%.pub}-cert.pub" && rm "${CCM_PUSH_KEY_FILE%.pub}-cert.pub"`,
+		"it reads":         `cat >"$DIR/read.pub" && cmp "$DIR/read.pub" "$CCM_PUSH_KEY_FILE" && ` + signs,
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := ByCommand(line, "/bin/sh", environment(dir))
+			r := delivery(t)
+			cert, err := a.Certificate(t.Context(), r)
+			require.NoError(t, err)
+			requireAllows(t, r, cert)
+			r.Extensions, r.ForceCommand, r.SourceAddresses = []string{"permit-port-forwarding", "permit-pty"}, "", nil
+			cert, err = a.Certificate(t.Context(), r)
+			require.NoError(t, err)
+			requireAllows(t, r, cert)
+		})
+	}
+}
+
+func TestCommandFails(t *testing.T) {
+	const who = "the command of the authority: "
+	for line, want := range map[string]string{
+		"echo no such role >&2; exit 4": who + `exit status 4: it last wrote "no such role"`,
+		"exit 5":                        who + "exit status 5",
+		"true":                          who + "it has printed nothing, and written no key-cert.pub beside $CCM_PUSH_KEY_FILE",
+		"echo hello":                    who + `what it gives is no certificate: "hello\n"`,
+		"cat":                           who + "what it gives is a public key, and no certificate",
+		"head -c 70000 /dev/zero":       who + "it printed more than 64 KiB",
+	} {
+		_, err := ByCommand(line, "/bin/sh", environment("")).Certificate(t.Context(), delivery(t))
+		require.EqualError(t, err, want, line)
+	}
+}
+
+// TestCertificateThatAllowsMore has authorities that do not do as they are asked.
+func TestCertificateThatAllowsMore(t *testing.T) {
+	ca, err := ssh.NewSignerFromKey(newAuthority(t))
+	require.NoError(t, err)
+	const unused = "x: the certificate is not used: "
+	r := delivery(t)
+	for _, test := range []struct {
+		change func(*ssh.Certificate)
+		want   string
+	}{
+		{func(*ssh.Certificate) {}, ""},
+		{func(c *ssh.Certificate) { delete(c.CriticalOptions, forceCommand) }, "its options are " +
+			`source-address="192.0.2.1/32,2001:db8::/64", and force-command="/bin/sh -c 'echo $1; exit 3' sh x" source-address="192.0.2.1/32,2001:db8::/64" was asked for`},
+		{func(c *ssh.Certificate) { c.CriticalOptions = nil }, "its options are none, and " +
+			`force-command="/bin/sh -c 'echo $1; exit 3' sh x" source-address="192.0.2.1/32,2001:db8::/64" was asked for`},
+		{func(c *ssh.Certificate) { c.Extensions = map[string]string{"permit-port-forwarding": ""} }, `its extensions are permit-port-forwarding="", and none was asked for`},
+		{func(c *ssh.Certificate) { c.ValidBefore = ssh.CertTimeInfinity }, "it is valid for longer than 10m0s"},
+		{func(c *ssh.Certificate) { c.ValidBefore = uint64(time.Now().Add(time.Hour).Unix()) }, "it is valid for longer than 10m0s"},
+		{func(c *ssh.Certificate) { c.ValidBefore = uint64(time.Now().Add(-time.Second).Unix()) }, "ssh: cert has expired"},
+		{func(c *ssh.Certificate) { c.ValidPrincipals = nil }, `it is for [], and ["deploy" "root"] was asked for`},
+		{func(c *ssh.Certificate) { c.ValidPrincipals = append(c.ValidPrincipals, "other") }, `it is for ["deploy" "root" "other"], and ["deploy" "root"] was asked for`},
+		{func(c *ssh.Certificate) { c.CertType = ssh.HostCert }, "it is the certificate of a host, not of a user"},
+		{func(c *ssh.Certificate) { c.Key = ca.PublicKey() }, "it is for another key"},
+	} {
+		a := &Authority{"x", func(_ context.Context, r Request, now time.Time) (*ssh.Certificate, error) {
+			cert := r.unsigned(now)
+			test.change(cert)
+			return cert, cert.SignCert(rand.Reader, ca)
+		}}
+		_, err := a.Certificate(t.Context(), r)
+		if test.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, unused+test.want)
+	}
+
+	forged := &Authority{"x", func(_ context.Context, r Request, now time.Time) (*ssh.Certificate, error) {
+		cert := r.unsigned(now)
+		err := cert.SignCert(rand.Reader, ca)
+		cert.KeyId = "another"
+		return cert, err
+	}}
+	_, err = forged.Certificate(t.Context(), r)
+	require.EqualError(t, err, unused+"ssh: certificate signature does not verify")
+}
+
+func TestRequestsThatNobodySigns(t *testing.T) {
+	for want, change := range map[string]func(*Request){
+		"there is no key to certify":                                                  func(r *Request) { r.Key = nil },
+		"there is no account that the certificate would be for":                       func(r *Request) { r.Principals = nil },
+		"a certificate cannot be valid for 0s":                                        func(r *Request) { r.ValidFor = 0 },
+		`"a,b" cannot stand in a certificate: it is empty, or has a blank or a comma`: func(r *Request) { r.Principals = []string{"a,b"} },
+		`"" cannot stand in a certificate: it is empty, or has a blank or a comma`:    func(r *Request) { r.ID = "" },
+	} {
+		r := delivery(t)
+		change(&r)
+		_, err := (&Authority{}).Certificate(t.Context(), r)
+		require.EqualError(t, err, want)
+	}
+}
