@@ -82,10 +82,11 @@ man:
 	rm -rf bin/man
 	GOOS= GOARCH= $(GO) run -ldflags '-X main.version=$(VERSION)' ./cmd/ccm-push man bin/man
 
-# reference: docs/reference, from the commands and their flags
+# reference: docs/reference and docs/types.md, from the commands, their flags and the types
 .PHONY: reference
 reference:
 	$(GO) test -count 1 -vet=off -run 'TestReference$$' ./cmd/ccm-push -update
+	$(GO) test -count 1 -vet=off -run 'TestTypesPage$$' ./modules/builtin -update
 
 # licences: bin/LICENCES, with those of the modules that the programs are linked of
 .PHONY: licences
