@@ -335,6 +335,41 @@ func TestMounts(t *testing.T) {
 	require.Equal(t, []int{0, 1}, heard(t, l).Sources)
 }
 
+// TestMountedFiles that are removed where they are from, and in whose place another one is mounted.
+func TestMountedFiles(t *testing.T) {
+	if os.Getenv("LISTEN_NAMESPACE") == "" {
+		inNamespace(t)
+		return
+	}
+	from, at := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(at+"/file", nil, 0o600))
+	bind := func(name string) {
+		require.NoError(t, os.WriteFile(from+name, nil, 0o600))
+		require.NoError(t, unix.Mount(from+name, at+"/file", "", unix.MS_BIND, ""))
+	}
+	bind("/one")
+	l := newListener(t)
+	_, err := l.Listen(t.Context(), []modules.Sources{{Paths: []string{at + "/file"}}, {Trees: []string{at}}})
+	require.NoError(t, err)
+	heard(t, l)
+	write := func() {
+		t.Helper()
+		require.NoError(t, edit([]string{"append", at + "/file", "more"}))
+		require.Equal(t, []int{0, 1}, heard(t, l).Sources)
+	}
+	write()
+	require.NoError(t, os.Remove(from+"/one"))
+	heard(t, l)
+	write()
+	l.mu.Lock() // the reader sees both at once
+	require.NoError(t, unix.Unmount(at+"/file", unix.MNT_DETACH))
+	bind("/two")
+	l.mu.Unlock()
+	require.Equal(t, []int{0, 1}, heard(t, l).Sources)
+	write()
+	require.NoError(t, unix.Unmount(at+"/file", unix.MNT_DETACH))
+}
+
 // TestWriters names the process that wrote, where the kernel does.
 func TestWriters(t *testing.T) {
 	l := newListener(t)

@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -212,8 +213,14 @@ func (l *Listener) watch(p string, mask uint32) *dir {
 		d.mask, d.why = d.mask|mask, l.noInotify
 		return d
 	}
-	// With IN_MASK_ADD nothing is taken from what somebody else wants of the same inode.
-	wd, err := unix.InotifyAddWatch(l.inotify, p, mask|unix.IN_MASK_ADD|unix.IN_EXCL_UNLINK|unix.IN_DONT_FOLLOW)
+	// With IN_MASK_ADD nothing is taken from what somebody else wants of the same inode. Files that
+	// were removed are none of a directory any more, but one that is mounted may be removed where it
+	// is from, and be written to still: IN_EXCL_UNLINK would keep quiet about that.
+	all := mask | unix.IN_MASK_ADD | unix.IN_DONT_FOLLOW
+	wd, err := unix.InotifyAddWatch(l.inotify, p, all|unix.IN_EXCL_UNLINK|unix.IN_ONLYDIR)
+	if errors.Is(err, unix.ENOTDIR) {
+		wd, err = unix.InotifyAddWatch(l.inotify, p, all)
+	}
 	if err != nil {
 		wd, d.why = -1, watchError(p, err)
 	} else if wd != d.wd {
@@ -365,8 +372,11 @@ func (l *Listener) settle() {
 			}
 			for _, t := range slices.Clone(above.trees) {
 				l.shrink(t, p)
-				if look(p).kind == unix.S_IFDIR {
+				switch kind := look(p).kind; {
+				case kind == unix.S_IFDIR:
 					l.grow(t, p)
+				case kind != 0 && l.points[p]:
+					l.join(t, p)
 				}
 			}
 		}
