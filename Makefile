@@ -261,7 +261,7 @@ reproducible:
 root:
 	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
 		echo "root: NOT RUN as root: that needs Linux and root; try: sudo make root" >&2; fi
-	$(GO) test $(SHORT) -vet=off -count 1 -run '^($(subst $(space),|,$(sort $(filter Test%,$(ROOT_TESTS)))))$$|$(ROOT_SCRIPTS)' $(sort $(filter ./%,$(ROOT_TESTS)))
+	$(GO) test $(SHORT) -vet=off -count 1 -exec "$(CURDIR)/e2e/apart" -run '^($(subst $(space),|,$(sort $(filter Test%,$(ROOT_TESTS)))))$$|$(ROOT_SCRIPTS)' $(sort $(filter ./%,$(ROOT_TESTS)))
 
 # pictures: those of docs/pictures, of runs on forty real hosts; needs root, Debian, and gets tmux, aha and chromium
 .PHONY: pictures
