@@ -234,13 +234,17 @@ func TestReconnectAtTheStart(t *testing.T) {
 		}
 		require.Equal(t, uncut.results, run.results, "packet %d\n%s", n, run.lines)
 		if !strings.Contains(run.lines, unasked) {
-			break // the catalog was on its way
+			if again > 0 {
+				break // the catalog was on its way
+			}
+			require.Less(t, n, 100, run.lines)
+			logins = n
+			continue // it was dropped as by MaxStartups, and dialled again
 		}
 		again++
 		require.Empty(t, h.run("again").untold)
 		h.requireQuiet()
 	}
-	require.Positive(t, again)
 
 	c := faultCase{fault: faultproxy.Fault{Kind: faultproxy.Reset, Direction: faultproxy.FromServer, Packets: logins + 1}, cached: true}
 	h := newFaultyHost(t, c, c.fault, c.fault)
