@@ -109,6 +109,12 @@ func TestControllerStaysOffTheHost(t *testing.T) {
 	require.Empty(t, below(linked, "github.com/shirou/gopsutil"))
 }
 
+// TestControllerLinksNoServer keeps the server of NATS, which is larger than all else, out of what
+// only talks to one.
+func TestControllerLinksNoServer(t *testing.T) {
+	require.Empty(t, below(deps(t, module+"cmd/ccm-push"), "github.com/nats-io/nats-server/v2"))
+}
+
 // TestArrows keeps the packages that playbooks and cmd wire together apart.
 func TestArrows(t *testing.T) {
 	siblings := []string{"inventory", "templates", "transport", "facts", "modules"}

@@ -1,0 +1,177 @@
+package natsconn
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// dialTimeout bounds a connection to one server, and logging in to it.
+const dialTimeout = 10 * time.Second
+
+// A Link is the connection of a run, dialled when it is first asked for. Its methods may be called
+// from many goroutines.
+type Link struct {
+	config Config
+
+	mu     sync.Mutex
+	made   *dialled
+	err    error // of dialling, which is tried once
+	closed bool
+}
+
+// dialled is a connection that has been made.
+type dialled struct {
+	conn *nats.Conn
+	js   jetstream.JetStream
+	end  context.CancelFunc
+}
+
+// New makes a link that is not dialled yet.
+func New(c Config) *Link { return &Link{config: c} }
+
+// Conn is the connection. It connects again by itself when it is lost, until [Link.Close].
+func (l *Link) Conn(ctx context.Context) (*nats.Conn, error) {
+	made, err := l.dialled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return made.conn, nil
+}
+
+// JetStream is what NATS stores: streams, and buckets of keys and of objects.
+func (l *Link) JetStream(ctx context.Context) (jetstream.JetStream, error) {
+	made, err := l.dialled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return made.js, nil
+}
+
+// Close ends the connection, if there is one. What was published is sent first.
+func (l *Link) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.made != nil && !l.closed {
+		if l.made.conn.IsConnected() {
+			_ = l.made.conn.FlushTimeout(dialTimeout) // what must arrive has been acknowledged before
+		}
+		l.made.conn.Close()
+		l.made.end()
+	}
+	l.closed = true
+}
+
+func (l *Link) dialled(ctx context.Context) (*dialled, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, errors.New("the connection to NATS has been closed")
+	}
+	if l.made == nil && l.err == nil {
+		made, err := dial(ctx, l.config)
+		if err != nil && ctx.Err() != nil {
+			return nil, context.Cause(ctx) // who asks next may have more time
+		}
+		l.made, l.err = made, err
+	}
+	return l.made, l.err
+}
+
+func dial(ctx context.Context, c Config) (*dialled, error) {
+	saved, err := c.context()
+	if err != nil {
+		return nil, err
+	}
+	servers, opts, err := c.options(saved)
+	if err != nil {
+		return nil, err
+	}
+	warn := c.Warn
+	if warn == nil {
+		warn = func(string) {}
+	}
+	where := "NATS at " + display(servers)
+	// Connections that replace a lost one are dialled after the end of what the first was made for.
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	connected := context.AfterFunc(ctx, end)
+	d := dialer(func(network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(life, network, address)
+		if err == nil {
+			context.AfterFunc(life, func() { conn.Close() })
+		}
+		return conn, err
+	})
+	opts = append(opts,
+		nats.Name(c.Name), nats.Timeout(dialTimeout), nats.SetCustomDialer(d), nats.SkipHostLookup(),
+		nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), nats.NoCallbacksAfterClientClose(),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				warn(fmt.Sprintf("%s: the connection was lost, and is dialled again: %v", where, trimmed(err)))
+			}
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			warn(fmt.Sprintf("%s: %v", where, trimmed(err)))
+		}),
+	)
+	conn, err := nats.Connect(strings.Join(servers, ","), opts...)
+	if err != nil {
+		end()
+		return nil, explained(where, err)
+	}
+	connected()
+	if _, err := conn.TLSConnectionState(); err != nil && !isLoopback(hostOf(conn.ConnectedUrl())) {
+		warn(fmt.Sprintf("%s: the connection is not encrypted, so others on the way could read and change what goes over it; write tls://", where))
+	}
+	js, err := saved.jetStream(conn)
+	if err != nil {
+		conn.Close()
+		end()
+		return nil, fmt.Errorf("%s: %w", where, err)
+	}
+	return &dialled{conn, js, end}, nil
+}
+
+func (s *savedContext) jetStream(conn *nats.Conn) (jetstream.JetStream, error) {
+	switch {
+	case s.Domain != "":
+		return jetstream.NewWithDomain(conn, s.Domain)
+	case s.APIPrefix != "":
+		return jetstream.NewWithAPIPrefix(conn, s.APIPrefix)
+	}
+	return jetstream.New(conn)
+}
+
+// explained says what to do about a server that cannot be reached, or lets nobody in.
+func explained(where string, err error) error {
+	var hint string
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	switch {
+	case errors.Is(err, nats.ErrNoServers):
+		hint = "; no server listens there"
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrNkeysNotSupported):
+		hint = "; give the credentials of a user with --nats-creds or --nats-nkey"
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		hint = "; the server has no TLS, which a tls:// URL, a CA or a certificate ask for, and a password off this machine"
+	case errors.As(err, &unknown):
+		hint = "; give the CA that has signed its certificate with --nats-ca"
+	case errors.As(err, &name):
+		hint = "; write a name that its certificate has"
+	}
+	return fmt.Errorf("%s: connecting: %w%s", where, trimmed(err), hint)
+}
+
+// dialer dials for nats.go, which knows no contexts.
+type dialer func(network, address string) (net.Conn, error)
+
+// Dial implements [nats.CustomDialer].
+func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
