@@ -60,6 +60,16 @@ func (p Plan) Predicted() string {
 	return would + strings.ReplaceAll(p.Action, ". ", ". "+would)
 }
 
+// Add adds what another plan changes, of a resource that is made of several parts. Action and
+// Steps are left to who puts them together.
+func (p *Plan) Add(part Plan) {
+	p.Changes = append(p.Changes, part.Changes...)
+	p.Effects = append(p.Effects, part.Effects...)
+	p.Texts = append(p.Texts, part.Texts...)
+	p.Needs = append(p.Needs, part.Needs...)
+	p.MayFail = p.MayFail || part.MayFail
+}
+
 // Pending reports whether there is anything to do.
 func (p Plan) Pending() bool { return p.Action != "" }
 

@@ -3,7 +3,6 @@ package accounts
 import (
 	"context"
 	"path"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -23,22 +22,12 @@ const (
 // FindTools finds out which tools a host has.
 func FindTools(files modules.FileReader) (Tools, error) {
 	switch {
-	case has(files, "useradd"):
+	case modules.HasProgram(files, "", "useradd"):
 		return ShadowUtils, nil
-	case has(files, "adduser"):
+	case modules.HasProgram(files, "", "adduser"):
 		return Busybox, nil
 	}
 	return "", modules.Refuse("neither useradd nor adduser is found in %s; install shadow-utils (on Debian, passwd)", modules.DefaultPath)
-}
-
-func has(files modules.FileReader, program string) bool {
-	for _, dir := range filepath.SplitList(modules.DefaultPath) {
-		info, err := modules.Follow(files, path.Join(dir, program))
-		if err == nil && info.Kind == modules.Regular && info.Mode&0o111 != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // timeout bounds one program: it may have to wait for a lock, and to copy or

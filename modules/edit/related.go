@@ -31,3 +31,12 @@ func (f *File) ValidateStrict(absent bool) error {
 	}
 	return errors.Join(modules.NotEmpty("owner", f.Owner), modules.NotEmpty("group", f.Group), modules.NotEmpty("mode", f.Mode))
 }
+
+// Related is what a resource that edits the files has to do with others.
+func (all Files) Related(absent bool) []modules.Relation {
+	var relations []modules.Relation
+	for _, f := range all {
+		relations = append(relations, f.Related(absent)...)
+	}
+	return relations
+}

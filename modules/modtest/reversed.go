@@ -56,6 +56,33 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 	require.Subset(t, plan.Changes, again.Changes) // the home of a user stays
 }
 
+// Undone applies resources one after the other, as runs do in whose manifests one resource changes,
+// and then what undoes all of that: what is below root is as it was. local puts what undoes them onto
+// the host of the test, as the resources are.
+func Undone(t *testing.T, root string, local func(modules.Resource), resources ...modules.Reverser) {
+	t.Helper()
+	h := Host()
+	before := State(t, root)
+	var kept modules.Resource
+	for _, r := range resources {
+		res := r.(modules.Resource)
+		plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+		require.NoError(t, err)
+		back, err := r.Reversal(t.Context(), modules.ReadOnly(h), kept)
+		require.NoError(t, err)
+		require.NoError(t, res.Apply(t.Context(), h, plan))
+		if back != nil {
+			kept = reversalOf(t, res, back)
+			local(kept)
+		}
+	}
+	plan, err := kept.Check(t.Context(), modules.ReadOnly(h))
+	require.NoError(t, err)
+	require.NoError(t, kept.Apply(t.Context(), h, plan))
+	require.Equal(t, before, State(t, root))
+	converged(t, h, kept, plan)
+}
+
 // reversalOf makes the resource that undoes another one, from JSON as a host keeps it.
 // It does not ask the type for it: that of a test may begin its host anew then.
 func reversalOf(t *testing.T, res modules.Resource, properties map[string]any) modules.Resource {

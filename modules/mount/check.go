@@ -145,14 +145,5 @@ func (m *Mount) Apply(ctx context.Context, h modules.Host, p modules.Plan) error
 
 // run starts mount or umount.
 func (m *Mount) run(ctx context.Context, h modules.Host, argv []string) error {
-	exit, err := h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: timeout})
-	if err != nil {
-		return err
-	}
-	if exit.Code == 0 {
-		return nil
-	}
-	h.Report.Output(exit)
-	said, _, _ := strings.Cut(strings.TrimSpace(exit.Stderr.Text), "\n")
-	return modules.Refuse("%s ended with exit code %d: %s", argv[0], exit.Code, said)
+	return modules.RunProgram(ctx, h, modules.Command{Argv: argv, Timeout: timeout})
 }

@@ -160,30 +160,10 @@ func TestPredicts(t *testing.T) {
 func TestReversal(t *testing.T) {
 	root := t.TempDir()
 	modtest.Build(t, root, tree)
-	h := modtest.Host()
-	before := modtest.State(t, root)
-	var kept *Sysctl
-	for _, value := range []string{"1", "2"} {
-		s := &Sysctl{Name: "net.forward", Ensure: present, Value: value, Path: root + "/conf", proc: root}
-		plan, err := s.Check(t.Context(), modules.ReadOnly(h))
-		require.NoError(t, err)
-		var earlier modules.Resource
-		if kept != nil {
-			earlier = kept
-		}
-		back, err := s.Reversal(t.Context(), modules.ReadOnly(h), earlier)
-		require.NoError(t, err)
-		require.NoError(t, s.Apply(t.Context(), h, plan))
-		kept = &Sysctl{Name: s.Name, Ensure: present, Value: back["value"].(string), Path: back["path"].(string), Restore: back["restore"].(*edit.Restore), proc: root}
-		require.NoError(t, kept.Validate())
+	with := func(value string) *Sysctl {
+		return &Sysctl{Name: "net.forward", Ensure: present, Value: value, Path: root + "/conf", proc: root}
 	}
-	plan, err := kept.Check(t.Context(), modules.ReadOnly(h))
-	require.NoError(t, err)
-	require.NoError(t, kept.Apply(t.Context(), h, plan))
-	require.Equal(t, before, modtest.State(t, root))
-	plan, err = kept.Check(t.Context(), modules.ReadOnly(h))
-	require.NoError(t, err)
-	require.Equal(t, modules.Plan{}, plan)
+	modtest.Undone(t, root, func(r modules.Resource) { r.(*Sysctl).proc = root }, with("1"), with("2"))
 }
 
 func TestDescribe(t *testing.T) {

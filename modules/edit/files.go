@@ -1,0 +1,88 @@
+package edit
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Files are several files that one resource edits, one after the other.
+type Files []*File
+
+// Restoring gives the files with what puts back what was in them, by their paths; nil leaves them
+// as they are.
+func (all Files) Restoring(restores map[string]*Restore) Files {
+	if restores == nil {
+		return all
+	}
+	var those Files
+	for _, f := range all {
+		if f.Restore = restores[f.Path]; f.Restore != nil {
+			those = append(those, f)
+		}
+	}
+	return those
+}
+
+// Check is the Check of a resource that edits them. The plan has no action; its Steps are nil if
+// there is nothing to do.
+func (all Files) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	var plan modules.Plan
+	parts := make([]modules.Plan, len(all))
+	for i, f := range all {
+		part, err := f.Check(ctx, h)
+		if err != nil {
+			return modules.Plan{}, err
+		}
+		parts[i] = part
+		plan.Add(part)
+		if part.Pending() {
+			plan.Steps = parts
+		}
+	}
+	return plan, nil
+}
+
+// Apply carries out the Steps of a plan of Check.
+func (all Files) Apply(ctx context.Context, h modules.Host, steps any) error {
+	parts, ok := steps.([]modules.Plan)
+	if !ok || len(parts) != len(all) {
+		return errors.New("the plan is not one of files that are edited")
+	}
+	for i, f := range all {
+		if !parts[i].Pending() {
+			continue
+		}
+		if err := f.Apply(ctx, h, parts[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reversal gives what puts back what is in the files, by their paths: the property "restore" of a
+// [modules.Reverser]. kept is that of the resource that was kept, or nil.
+func (all Files) Reversal(h modules.Host, kept map[string]*Restore) (map[string]*Restore, error) {
+	back := map[string]*Restore{}
+	for _, f := range all {
+		r, err := f.reversal(h, kept[f.Path])
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			r = kept[f.Path]
+		}
+		back[f.Path] = r
+	}
+	return back, nil
+}
+
+// Paths are those of the files.
+func (all Files) Paths() []string {
+	paths := make([]string, len(all))
+	for i, f := range all {
+		paths[i] = f.Path
+	}
+	return paths
+}
