@@ -18,7 +18,7 @@ import (
 // examplesOfRoot are the types whose examples need root and a host of their own; the others are
 // applied by a test of the controller.
 var examplesOfRoot = map[string]string{"group": "group", "user": "user", "service": "service", "package": "pkg", "cron": "cron",
-	"authorized_key": "authorizedkey", "sysctl": "sysctl",
+	"authorized_key": "authorizedkey", "sysctl": "sysctl", "hostname": "hostname", "timezone": "timezone",
 }
 
 // exampleAccount is one that the reset of a stage removes by its name below.

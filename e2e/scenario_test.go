@@ -48,6 +48,9 @@ for u in $(sed -n 's/^\(e2e[a-z]*\):.*/\1/p' /etc/passwd); do crontab -r -u $u 2
 for g in $(sed -n 's/^\(e2e[a-z]*\):.*/\1/p' /etc/group); do groupdel $g; done
 crontab -r 2>/dev/null
 rm -rf /home/e2e*
+named
+ln -sfn /usr/share/zoneinfo/Etc/UTC /etc/localtime
+echo Etc/UTC >/etc/timezone
 mkdir /opt/e2e
 `
 
@@ -111,6 +114,7 @@ func stages(t *testing.T) []*stage {
 		{
 			host: "s001", family: "apt", setup: aptSetup + aptWeb,
 			functions: `packages() { dpkg-query -W; }
+named() { hostname s001; echo s001 >/etc/hostname; rm -f /etc/machine-info; }
 install() { apt-get -qq install "$1${2:+=$2}" >/tmp/e2e-install 2>&1 || { cat /tmp/e2e-install; return 1; }; }
 forget() { set -- /var/lib/dpkg/info/e2e-*.list; [ ! -e "$1" ] || dpkg --purge --force-all $(dpkg-query -W -f '${Package} ' 'e2e-*') >/dev/null 2>&1; }
 `,
@@ -119,6 +123,7 @@ forget() { set -- /var/lib/dpkg/info/e2e-*.list; [ ! -e "$1" ] || dpkg --purge -
 		{
 			host: "rs001", family: "dnf", setup: rpmRepository + dnfSetup + dnfWeb,
 			functions: `packages() { rpm -qa | sort; }
+named() { hostname rs001; echo rs001 >/etc/hostname; rm -f /etc/machine-info; }
 install() { rpm -U --quiet "$(ls /srv/e2e/repo/$1-${2:-[0-9]}*.rpm | sort -V | tail -n 1)" >/tmp/e2e-install 2>&1 || { cat /tmp/e2e-install; return 1; }; }
 forget() { p=$(rpm -qa 'e2e-*'); [ -z "$p" ] || rpm -e $p >/dev/null 2>&1; }
 `,

@@ -6,12 +6,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/authorizedkey"
 	"github.com/ccm-push/ccm-push/modules/dsc"
+	"github.com/ccm-push/ccm-push/modules/hostname"
 	"github.com/ccm-push/ccm-push/modules/ini"
 	"github.com/ccm-push/ccm-push/modules/knownhost"
 	"github.com/ccm-push/ccm-push/modules/mount"
 	"github.com/ccm-push/ccm-push/modules/ral"
 	"github.com/ccm-push/ccm-push/modules/replace"
 	"github.com/ccm-push/ccm-push/modules/sysctl"
+	"github.com/ccm-push/ccm-push/modules/timezone"
 	"github.com/ccm-push/ccm-push/modules/wait"
 )
 
@@ -26,6 +28,8 @@ func foreign() modules.Registry {
 		knownhost.Type(),
 		sysctl.Type(),
 		mount.Type(),
+		hostname.Type(),
+		timezone.Type(),
 		wait.Type(),
 		dsc.Type(),
 		ral.Type(),

@@ -64,9 +64,10 @@ var explained = map[string]map[column]string{
 		inSuite: "as its resources, which stand in the catalog in its place", certain: "as its resources", undone: "as its resources",
 		watched: "as its resources", adHoc: "no: `ccm-push --limit PATTERN MANIFEST` is that",
 	},
-	"sysctl": {certain: "but for a value that is not as many numbers as the one that holds", watched: "the file heard, the value polled"},
-	"mount":  {certain: "but for devices, other options, and one that is in use"},
-	"wait":   {certain: "but for whether it comes about", watched: "polled: nothing tells of it"},
+	"sysctl":   {certain: "but for a value that is not as many numbers as the one that holds", watched: "the file heard, the value polled"},
+	"mount":    {certain: "but for devices, other options, and one that is in use"},
+	"hostname": {watched: "files heard, the name that it has now polled"},
+	"wait":     {certain: "but for whether it comes about", watched: "polled: nothing tells of it"},
 	"dsc": {
 		certain: "but for what comes behind it",
 		undone:  "stays, and is named: only its program knows what it has changed", watched: "polled: only its program knows what it is about",
@@ -217,10 +218,30 @@ func fleetTests(t *testing.T) []fleetTest {
 		require.NoError(t, err)
 		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
 		require.NoError(t, err)
+		source := func(n ast.Node) string { return string(text[n.Pos()-file.FileStart : n.End()-file.FileStart]) }
+		values := map[string]string{} // of the file, by their names
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(f.Name.Name, "TestFleet") {
-				all = append(all, fleetTest{f.Name.Name, string(text[f.Pos()-file.FileStart : f.End()-file.FileStart])})
+			if d, ok := d.(*ast.GenDecl); ok {
+				for _, s := range d.Specs {
+					if v, ok := s.(*ast.ValueSpec); ok {
+						values[v.Names[0].Name] = source(v)
+					}
+				}
 			}
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !strings.HasPrefix(f.Name.Name, "TestFleet") {
+				continue
+			}
+			test := fleetTest{f.Name.Name, source(f)}
+			ast.Inspect(f.Body, func(n ast.Node) bool {
+				if id, ok := n.(*ast.Ident); ok {
+					test.text += values[id.Name]
+				}
+				return true
+			})
+			all = append(all, test)
 		}
 	}
 	return all

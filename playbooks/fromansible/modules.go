@@ -147,7 +147,6 @@ func init() {
 		"wait_for":            {args: waitArgs(), to: waitTask},
 		"pause":               {args: map[string]arg{"seconds": same("command"), "minutes": same("command"), "prompt": no("a rollout asks a person: pause"), "echo": no("a rollout asks a person: pause")}, to: pauseTask},
 		"modprobe":            {args: map[string]arg{"name": same("name"), "state": same("creates"), "params": no("a file in /etc/modprobe.d has them"), "persistent": no("a file in /etc/modules-load.d")}, to: modprobeTask},
-		"hostname":            {args: map[string]arg{"name": same("command"), "use": none("hostnamectl does it")}, to: hostnameTask},
 		"git": {args: map[string]arg{
 			"repo": same("command"), "name": same("command"), "dest": same("creates"), "version": same("command"), "update": same("unless"), "depth": same("command"), "force": no("changes in the checkout are not lost"), "clone": none("it is cloned"),
 			"accept_hostkey": no("known_hosts has the keys of servers"), "accept_newhostkey": no("known_hosts has the keys of servers"), "key_file": no("ssh_config has it"), "ssh_opts": no("ssh_config has it"), "recursive": no("submodules are not cloned"), "refspec": no("a version is a branch, a tag or a commit"),
@@ -157,6 +156,7 @@ func init() {
 		"find": {why: "a command that looks has register, and Results.NAME.stdout_lines"},
 	}
 	maps.Copy(moduleRows, editRows())
+	maps.Copy(moduleRows, hostRows())
 	for name, r := range moduleRows {
 		if r.args == nil {
 			r.args = map[string]arg{}

@@ -416,19 +416,6 @@ func modprobeTask(t *task, r row) {
 	t.write(e)
 }
 
-func hostnameTask(t *task, r row) {
-	t.checkArgs(r)
-	n := t.arg("name")
-	if n == nil {
-		t.problem("hostname without a name")
-		return
-	}
-	name := t.text(n)
-	e := &entry{typ: "exec", name: "hostnamectl set-hostname " + name}
-	e.setText("unless", "grep -qx "+name+" /etc/hostname")
-	t.write(e)
-}
-
 // gitTask is a checkout of what a version names.
 func gitTask(t *task, r row) {
 	t.checkArgs(r)

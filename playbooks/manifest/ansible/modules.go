@@ -98,7 +98,8 @@ var modules = map[string]Module{
 	"yum_repository": {"file", `- file: [/etc/yum.repos.d/app.repo: {source: app.repo, owner: root, group: root, mode: "0644"}]`, ""},
 	"apt_key":        {"file", `- file: [/etc/apt/keyrings/app.asc: {source: app.asc, owner: root, group: root, mode: "0644"}]`, ""},
 	"sysctl":         {"sysctl", `- sysctl: [vm.swappiness: {value: "10"}]`, `sysctl vm.swappiness value=10`},
-	"hostname":       {"exec", `- exec: [hostnamectl set-hostname web1: {unless: grep -qx web1 /etc/hostname}]`, "exec hostnamectl set-hostname web1"},
+	"hostname":       {"hostname", "- hostname: [web1: {}]", "hostname web1"},
+	"timezone":       {"timezone", "- timezone: [Europe/Vienna: {}]", "timezone Europe/Vienna"},
 	"reboot":         {"", "there is none: a reboot ends the connection of a run", "there is exec, whose connection the reboot ends: ccm-push PATTERN exec reboot"},
 	"mount":          {"mount", `- mount: [/data: {device: /dev/sdb1, fstype: ext4}]`, `mount /data device=/dev/sdb1 fstype=ext4`},
 

@@ -1,0 +1,56 @@
+//go:build e2e
+
+package e2e
+
+import "testing"
+
+// hostTrips take what concerns a host as a whole from what it was to what it shall be, and back.
+var hostTrips = map[string]roundTrip{
+	"hostname": {
+		prepare: `hostname before; printf '# ours\nboots\n' >/etc/hostname; printf 'CHASSIS=vm\n' >/etc/machine-info`,
+		site: `    - hostname: [this: {static: e2e.example.net, pretty: 'End "to" end'}]
+`,
+		state: `uname -n; cat /etc/hostname /etc/machine-info`,
+		want:  "e2e.example.net\n# ours\ne2e.example.net\nCHASSIS=vm\nPRETTY_HOSTNAME=\"End \\\"to\\\" end\"\n",
+		drift: `hostname other; sed -i s/End/END/ /etc/machine-info`,
+	},
+	"timezone": {
+		prepare: `ln -sfn /usr/share/zoneinfo/Etc/UTC /etc/localtime; echo Etc/UTC >/etc/timezone`,
+		site: `    - timezone: [America/Argentina/Buenos_Aires: {}]
+`,
+		state: `date -d @0 +%T%z; readlink /etc/localtime; cat /etc/timezone`,
+		want:  "21:00:00-0300\n../usr/share/zoneinfo/America/Argentina/Buenos_Aires\nAmerica/Argentina/Buenos_Aires\n",
+		drift: `ln -sfn ../usr/share/zoneinfo/UTC /etc/localtime`,
+	},
+}
+
+// restoreHost gives a host its name again.
+func (f *fleet) restoreHost(host string) {
+	f.Cleanup(func() {
+		f.sh(host, "hostname "+host+"; echo "+host+" >/etc/hostname; rm -f /etc/machine-info; ln -sfn /usr/share/zoneinfo/Etc/UTC /etc/localtime; echo Etc/UTC >/etc/timezone")
+	})
+}
+
+// TestFleetHost plays the trips as a user who becomes root.
+func TestFleetHost(t *testing.T) {
+	f := startFleet(t)
+	f.restoreHost("h001")
+	for name, trip := range hostTrips {
+		t.Run(name, func(t *testing.T) {
+			trip.host = "h001"
+			trip.on(t, f, "-i", "deploy.yaml", "-b")
+		})
+	}
+}
+
+// TestFleetHostRPM plays them on a host that has rpm.
+func TestFleetHostRPM(t *testing.T) {
+	f := startOther(t, "rpm", "r001")
+	f.restoreHost("r001")
+	for name, trip := range hostTrips {
+		t.Run(name, func(t *testing.T) {
+			trip.host = "r001"
+			trip.on(t, f, "-i", "root.yaml")
+		})
+	}
+}

@@ -1,0 +1,94 @@
+package hostname
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// nameEffect is the kind of effect whose state is the name that the kernel has; it has no key.
+const nameEffect modules.EffectKind = "hostname"
+
+// kernel is where the kernel tells its name.
+const kernel = "/proc/sys/kernel/hostname"
+
+// steps is what Apply has to do.
+type steps struct {
+	files any  // the steps of the edits
+	set   bool // the name that the kernel has
+}
+
+// Check implements [modules.Resource].
+func (n *Hostname) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	plan, err := n.files().Check(ctx, h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	do := steps{files: plan.Steps}
+	have, err := n.now(h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if have != n.static() {
+		switch {
+		case os.Geteuid() != 0 && n.root == "":
+			return modules.Plan{}, modules.Refuse("only root may name the host; use become")
+		case !modules.HasProgram(h.Files, n.programs(), "hostname"):
+			return modules.Plan{}, modules.Refuse("the program hostname is not found in %s; install the package hostname", modules.DefaultPath)
+		}
+		do.set = true
+		plan.Changes = append([]modules.Change{{Property: "name", Have: have, Want: n.static()}}, plan.Changes...)
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: nameEffect, State: n.static()})
+	}
+	if do == (steps{}) {
+		return modules.Plan{}, nil
+	}
+	plan.Action, plan.Steps = "named the host", do
+	return plan, nil
+}
+
+// programs is where programs are looked for: "" is the default.
+func (n *Hostname) programs() string {
+	if n.root == "" {
+		return ""
+	}
+	return n.root + "/bin"
+}
+
+// now is the name that the kernel has, in a check run the one that it will have.
+func (n *Hostname) now(h modules.Host) (string, error) {
+	if state, predicted := h.Forecast.Lookup(nameEffect, ""); predicted {
+		return state.(string), nil
+	}
+	file, err := h.Files.Open(n.at(kernel))
+	if err != nil {
+		return "", modules.Refuse("what the host is called is not known on this system: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, 4<<10))
+	return strings.TrimSpace(string(text)), err
+}
+
+// Apply implements [modules.Resource].
+func (n *Hostname) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	do, ok := p.Steps.(steps)
+	if !ok {
+		return errors.New("the plan is not one of a name")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if do.files != nil {
+		if err := n.files().Apply(ctx, h, do.files); err != nil {
+			return err
+		}
+	}
+	if !do.set {
+		return nil
+	}
+	return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"hostname", n.static()}, Path: n.programs()})
+}

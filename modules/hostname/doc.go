@@ -1,0 +1,2 @@
+// Package hostname is the resource type "hostname": what a host calls itself, now and after a boot.
+package hostname

@@ -1,0 +1,144 @@
+package hostname
+
+import (
+	"cmp"
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+)
+
+// A Hostname is the name of the host: in /etc/hostname, which is read at boot, and in the kernel.
+// The pretty one, for people, is in /etc/machine-info (machine-info(5)).
+type Hostname struct {
+	Name   string `json:"name" required:"true" doc:"the name, such as web1 or web1.example.net; something else if static has it"`
+	Static string `json:"static,omitempty" doc:"the name, where the resource is called otherwise; default: name"`
+	Pretty string `json:"pretty,omitempty" doc:"a name for people, such as Web 1 (staging); default: it stays as it is"`
+	// Restore is set where the resource undoes another one.
+	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
+
+	root string // of a test: in place of /
+}
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "hostname",
+		Doc: "Keeps the name of the host: the one that it has now, and the one that it gets at boot. " +
+			"Names in /etc/hosts are none of its business.",
+		New: func() modules.Resource { return new(Hostname) },
+	}
+}
+
+// Requires implements [modules.Requirer].
+func (n *Hostname) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+// maxName is how long the kernel lets it be (HOST_NAME_MAX, gethostname(2)).
+const maxName = 64
+
+// nameShape is that of labels with dots between them (hostname(5)).
+var nameShape = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
+
+// Validate implements [modules.Resource].
+func (n *Hostname) Validate() error {
+	errs := []error{modules.ValidateLine("pretty", n.Pretty)}
+	property := "name"
+	if n.Static != "" {
+		property = "static"
+	}
+	if is := n.static(); n.Restore == nil && is != "" && (len(is) > maxName || !nameShape.MatchString(is)) {
+		errs = append(errs, &modules.PropertyError{Path: property, Msg: "this is no name of a host", Hint: "write letters, digits and hyphens, with dots between labels: at most 64 bytes"})
+	}
+	return errors.Join(errs...)
+}
+
+// static is the name that the host shall have.
+func (n *Hostname) static() string { return cmp.Or(n.Static, n.Name) }
+
+func (n *Hostname) at(path string) string { return n.root + path }
+
+// files are those that it edits.
+func (n *Hostname) files() edit.Files {
+	all := edit.Files{{Path: n.at("/etc/hostname"), Edit: n.editName, Create: true, Mode: "0644"}}
+	if n.Pretty != "" || n.Restore != nil {
+		all = append(all, &edit.File{Path: n.at("/etc/machine-info"), Edit: n.editPretty, Create: true, Mode: "0644"})
+	}
+	return all.Restoring(n.Restore)
+}
+
+// editName makes the text of /etc/hostname: one name, and comments (hostname(5)).
+func (n *Hostname) editName(t *edit.Text) (edit.Done, error) {
+	have, found, changed := "", false, false
+	var kept []edit.Line
+	for _, line := range t.Lines {
+		text := strings.TrimSpace(line.Text)
+		switch {
+		case text == "" || strings.HasPrefix(text, "#"):
+		case found:
+			changed = true
+			continue
+		default:
+			found, have = true, text
+			if text != n.static() {
+				line.Text, changed = n.static(), true
+			}
+		}
+		kept = append(kept, line)
+	}
+	t.Lines = kept
+	if !found {
+		t.Insert(len(t.Lines), n.static())
+	} else if !changed {
+		return edit.Done{}, nil
+	}
+	return edit.Done{Action: "named the host", Changes: []modules.Change{{Property: "name at boot", Have: cmp.Or(have, absent), Want: n.static()}}}, nil
+}
+
+const (
+	absent    = "absent"
+	prettyKey = "PRETTY_HOSTNAME="
+)
+
+// editPretty makes the text of /etc/machine-info.
+func (n *Hostname) editPretty(t *edit.Text) (edit.Done, error) {
+	at := t.Last(isPretty)
+	line, have := prettyKey+quote(n.Pretty), ""
+	if at >= 0 {
+		have = unquote(strings.TrimPrefix(t.Lines[at].Text, prettyKey))
+		if have == n.Pretty {
+			return edit.Done{}, nil
+		}
+		t.Replace(at, at+1, line)
+	} else {
+		t.Insert(len(t.Lines), line)
+	}
+	return edit.Done{Action: "named the host", Changes: []modules.Change{{Property: "pretty", Have: cmp.Or(have, absent), Want: n.Pretty}}}, nil
+}
+
+func isPretty(line string) bool { return strings.HasPrefix(line, prettyKey) }
+
+var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`")
+
+// quote writes a value as a shell would read it, and as systemd does.
+func quote(value string) string { return `"` + escape.Replace(value) + `"` }
+
+// unquote reads such a value.
+func unquote(text string) string {
+	text = strings.TrimSpace(text)
+	switch {
+	case len(text) >= 2 && text[0] == '\'' && text[len(text)-1] == '\'':
+		return text[1 : len(text)-1]
+	case len(text) >= 2 && text[0] == '"' && text[len(text)-1] == '"':
+		text = text[1 : len(text)-1]
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) {
+			i++
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}

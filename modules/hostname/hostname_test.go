@@ -1,0 +1,148 @@
+package hostname
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/file"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// A local hostname has a tree of the test in the place of /, with a program that names the host.
+type local struct {
+	Hostname
+	Root string `json:"root"`
+}
+
+func (l *local) in() *Hostname {
+	l.root = l.Root
+	return &l.Hostname
+}
+
+func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	return l.in().Check(ctx, h)
+}
+
+func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+	if k, ok := kept.(*local); ok {
+		kept = k.in()
+	}
+	back, err := l.in().Reversal(ctx, h, kept)
+	if back != nil {
+		back["root"] = l.Root
+	}
+	return back, err
+}
+
+func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
+	return l.in().Watch(ctx, h)
+}
+
+func localType() modules.Type {
+	t := Type()
+	t.New = func() modules.Resource { return new(local) }
+	return t
+}
+
+func tree(name, now string, more ...modtest.Node) []modtest.Node {
+	all := []modtest.Node{
+		{Path: "bin", Dir: true}, {Path: "etc", Dir: true}, {Path: "proc", Dir: true}, {Path: "proc/sys", Dir: true}, {Path: "proc/sys/kernel", Dir: true},
+		{Path: "bin/hostname", Mode: 0o755, Text: "#!/bin/sh\necho \"$1\" >\"${0%/*}/../proc/sys/kernel/hostname\"\n"},
+		{Path: "proc/sys/kernel/hostname", Text: now + "\n"},
+	}
+	if name != "" {
+		all = append(all, modtest.Node{Path: "etc/hostname", Text: name})
+	}
+	return append(all, more...)
+}
+
+func TestConverges(t *testing.T) {
+	change := func(property, have, want string) modules.Change {
+		return modules.Change{Property: property, Have: have, Want: want}
+	}
+	info := modtest.Node{Path: "etc/machine-info", Text: "ICON_NAME=computer\nPRETTY_HOSTNAME='Old one'\n"}
+	modtest.Converges(t, localType(), []modtest.Fixture{
+		{
+			Name: "another name", Tree: tree("old\n", "old"), Properties: `{"root":"$ROOT","name":"web1"}`,
+			Action: "named the host", Changes: []modules.Change{change("name", "old", "web1"), change("name at boot", "old", "web1")},
+		},
+		{
+			Name: "at boot alone", Tree: tree("# ours\nold\nolder\n", "web1"), Properties: `{"root":"$ROOT","name":"web1"}`,
+			Action: "named the host", Changes: []modules.Change{change("name at boot", "old", "web1")},
+		},
+		{
+			Name: "now alone, and no file", Tree: tree("", "web1"), Properties: `{"root":"$ROOT","name":"x","static":"web1"}`,
+			Action: "named the host", Changes: []modules.Change{change("name at boot", absent, "web1")},
+		},
+		{
+			Name: "a pretty one", Tree: tree("web1\n", "web1", info), Properties: `{"root":"$ROOT","name":"web1","pretty":"Say \"$1\""}`,
+			Action: "named the host", Changes: []modules.Change{change("pretty", "Old one", `Say "$1"`)},
+		},
+		{
+			Name: "a first pretty one", Tree: tree("old\n", "web1"), Properties: `{"root":"$ROOT","name":"web1","pretty":"Web 1"}`,
+			Action: "named the host", Changes: []modules.Change{change("name at boot", "old", "web1"), change("pretty", absent, "Web 1")},
+		},
+		{Name: "as it shall be", Tree: tree("# ours\n web1", "web1", info), Properties: `{"root":"$ROOT","name":"web1","pretty":"Old one"}`},
+		{
+			Name: "no program", Tree: []modtest.Node{{Path: "etc", Dir: true}, {Path: "proc", Dir: true}, {Path: "proc/sys", Dir: true}, {Path: "proc/sys/kernel", Dir: true}, {Path: "proc/sys/kernel/hostname", Text: "old"}},
+			Properties: `{"root":"$ROOT","name":"web1"}`,
+			Err:        "the program hostname is not found in " + modules.DefaultPath + "; install the package hostname",
+		},
+	}...)
+}
+
+func TestPredicts(t *testing.T) {
+	step := func(properties string) modtest.Step {
+		return modtest.Step{Type: "hostname", Properties: `{"root":"$ROOT",` + properties + `}`}
+	}
+	modtest.Predicts(t, modules.Registry{localType(), file.Type()}, modtest.Scenario{
+		Tree: tree("old\n", "old"),
+		Steps: []modtest.Step{
+			step(`"name":"a"`),
+			step(`"name":"a"`),
+			step(`"name":"b"`),
+			step(`"name":"x","static":"b"`),
+			{Type: "file", Properties: `{"name":"$ROOT/etc/hostname","content":"b\n","mode":"0644"}`},
+			{Type: "file", Properties: `{"name":"$ROOT/etc/hostname","content":"c\n","mode":"0644"}`},
+			step(`"name":"b"`),
+		},
+		Want: []string{"changed", "stable", "changed", "stable", "stable", "changed", "changed"},
+	})
+}
+
+func TestValidate(t *testing.T) {
+	const wrong = "name: this is no name of a host (write letters, digits and hyphens, with dots between labels: at most 64 bytes)"
+	for name, want := range map[string]string{
+		"web1": "", "web-1.example.net": "", "this host": wrong, "-web": wrong, "web.": wrong, "a_b": wrong, "a\nb": wrong,
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": wrong,
+	} {
+		err := (&Hostname{Name: name}).Validate()
+		if want == "" {
+			require.NoError(t, err, name)
+		} else {
+			require.EqualError(t, err, want, name)
+		}
+	}
+	require.NoError(t, (&Hostname{Name: "this host", Static: "web1"}).Validate())
+	require.EqualError(t, (&Hostname{Name: "web1", Static: "a b", Pretty: "x\ny"}).Validate(), "pretty: pretty must be one line, without NUL bytes\nstatic"+wrong[len("name"):])
+}
+
+// TestReversal brings back names that differed, also after another one.
+func TestReversal(t *testing.T) {
+	root := t.TempDir()
+	modtest.Build(t, root, tree("boots as\n", "is"))
+	with := func(name string) *Hostname { return &Hostname{Name: "this", Static: name, Pretty: name, root: root} }
+	modtest.Undone(t, root, func(r modules.Resource) { r.(*Hostname).root = root }, with("a"), with("b"))
+}
+
+func TestDescribe(t *testing.T) {
+	root := t.TempDir()
+	modtest.Build(t, root, tree("# ours\nboots\n", "is", modtest.Node{Path: "etc/machine-info", Text: "PRETTY_HOSTNAME=\"a \\\"b\\\"\"\n"}))
+	n := &Hostname{Name: "x", root: root}
+	status, err := modules.StatusOf(t.Context(), n, modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"ensure":"present","name":"is","static":"boots","pretty":"a \"b\""}`, string(status))
+}

@@ -1,0 +1,194 @@
+package timezone
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+	"github.com/ccm-push/ccm-push/modules/link"
+)
+
+// A Timezone is the time zone of the host: where /etc/localtime leads (localtime(5)). Where there is
+// /etc/timezone, as on Debian, it is named there too. No program is started for either.
+type Timezone struct {
+	Name string `json:"name" required:"true" doc:"the zone, such as Europe/Vienna or UTC; something else if zone has it"`
+	Zone string `json:"zone,omitempty" doc:"the zone, where the resource is called otherwise; default: name"`
+	// Restore is set where the resource undoes another one.
+	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
+	// Target is, of such a one, where the link led; "" has it removed.
+	Target string `json:"target,omitempty" wire:"only"`
+
+	root string // of a test: in place of /
+}
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "timezone",
+		Doc: "Keeps the time zone of the host. Programs that run keep the zone that they have begun with, " +
+			"so services that print times subscribe to it.",
+		New: func() modules.Resource { return new(Timezone) },
+	}
+}
+
+// Requires implements [modules.Requirer].
+func (z *Timezone) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+// zoneShape is that of names in the database of time zones.
+var zoneShape = regexp.MustCompile(`^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$`)
+
+// Validate implements [modules.Resource].
+func (z *Timezone) Validate() error {
+	property := "name"
+	if z.Zone != "" {
+		property = "zone"
+	}
+	if is := z.zone(); is != "" && !zoneShape.MatchString(is) {
+		return &modules.PropertyError{Path: property, Msg: "this is no time zone", Hint: "write a name such as Europe/Vienna or UTC; timedatectl list-timezones lists them"}
+	}
+	return nil
+}
+
+func (z *Timezone) zone() string { return cmp.Or(z.Zone, z.Name) }
+
+func (z *Timezone) at(name string) string { return z.root + name }
+
+const (
+	database = "/usr/share/zoneinfo"
+	absent   = "absent"
+)
+
+// named is the file in which Debian has the name.
+func (z *Timezone) named() edit.Files {
+	return edit.Files{{Path: z.at("/etc/timezone"), Edit: z.edit, Optional: true}}.Restoring(z.Restore)
+}
+
+// edit makes the text of /etc/timezone.
+func (z *Timezone) edit(t *edit.Text) (edit.Done, error) {
+	have := strings.TrimSpace(t.String())
+	if have == z.zone() {
+		return edit.Done{}, nil
+	}
+	t.Replace(0, len(t.Lines), z.zone())
+	return edit.Done{Action: "set the time zone", Changes: []modules.Change{{Property: "timezone file", Have: edit.Shown(have), Want: z.zone()}}}, nil
+}
+
+// localtime is the link, with where it shall lead.
+func (z *Timezone) localtime() *link.Link {
+	target := ".." + database + "/" + z.zone() // as timedatectl writes it
+	if z.Restore != nil {
+		target = z.Target
+	}
+	l := &link.Link{Name: z.at("/etc/localtime"), Ensure: "present", Target: target, Force: true}
+	if target == "" {
+		l.Ensure, l.Force = absent, false
+	}
+	return l
+}
+
+// steps is what Apply has to do.
+type steps struct {
+	named any // the steps of the edit
+	link  *modules.Plan
+}
+
+// Check implements [modules.Resource].
+func (z *Timezone) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	plan, err := z.named().Check(ctx, h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	do := steps{named: plan.Steps}
+	target, at, err := z.leads(h.Files)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if z.Restore != nil && target != z.Target || z.Restore == nil && zoneOf(target) != z.zone() {
+		if err := z.known(h); err != nil {
+			return modules.Plan{}, err
+		}
+		led, err := z.localtime().Check(ctx, h)
+		if err != nil {
+			return modules.Plan{}, err
+		}
+		do.link = &led
+		led.Changes = []modules.Change{{Property: "timezone", Have: shown(target, at), Want: z.wanted()}}
+		led.Add(plan)
+		plan = led
+	}
+	if do == (steps{}) {
+		return modules.Plan{}, nil
+	}
+	plan.Action, plan.Steps = "set the time zone", do
+	return plan, nil
+}
+
+// leads tells where the link leads, and what is in its place: "" if nothing or no link is there.
+func (z *Timezone) leads(files modules.FileReader) (string, modules.FileInfo, error) {
+	at, err := files.Stat(z.at("/etc/localtime"))
+	switch {
+	case modules.NotThere(err):
+		return "", modules.FileInfo{Kind: modules.Absent}, nil
+	case err != nil:
+		return "", at, modules.PermissionRefusal(err)
+	}
+	return at.Target, at, nil
+}
+
+// zoneOf is the zone that a link leads to.
+func zoneOf(target string) string {
+	_, zone, _ := strings.Cut(path.Clean(target), strings.TrimPrefix(database, "/usr")+"/")
+	return zone
+}
+
+// shown is for people: the zone, or what is there instead of a link.
+func shown(target string, at modules.FileInfo) string {
+	return cmp.Or(zoneOf(target), target, string(at.Kind))
+}
+
+func (z *Timezone) wanted() string {
+	if z.Restore != nil {
+		return cmp.Or(zoneOf(z.Target), z.Target, absent)
+	}
+	return z.zone()
+}
+
+// known makes sure that the database has the zone.
+func (z *Timezone) known(h modules.Host) error {
+	if z.Restore != nil {
+		return nil // what was there comes back, whatever it was
+	}
+	_, err := modules.Follow(h.Files, z.at(database+"/"+z.zone()))
+	switch {
+	case modules.NotThere(err):
+		return modules.Refuse("this host has no time zone %s (timedatectl list-timezones lists those that it has; the package tzdata brings them)", z.zone())
+	case err != nil:
+		return modules.PermissionRefusal(err)
+	}
+	return nil
+}
+
+// Apply implements [modules.Resource].
+func (z *Timezone) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	do, ok := p.Steps.(steps)
+	if !ok {
+		return errors.New("the plan is not one of a time zone")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if do.named != nil {
+		if err := z.named().Apply(ctx, h, do.named); err != nil {
+			return err
+		}
+	}
+	if do.link == nil {
+		return nil
+	}
+	return z.localtime().Apply(ctx, h, *do.link)
+}

@@ -1,0 +1,156 @@
+package timezone
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/file"
+	"github.com/ccm-push/ccm-push/modules/link"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// A local timezone has a tree of the test in the place of /.
+type local struct {
+	Timezone
+	Root string `json:"root"`
+}
+
+func (l *local) in() *Timezone {
+	l.root = l.Root
+	return &l.Timezone
+}
+
+func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	return l.in().Check(ctx, h)
+}
+
+func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+	if k, ok := kept.(*local); ok {
+		kept = k.in()
+	}
+	back, err := l.in().Reversal(ctx, h, kept)
+	if back != nil {
+		back["root"] = l.Root
+	}
+	return back, err
+}
+
+func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
+	return l.in().Watch(ctx, h)
+}
+
+func localType() modules.Type {
+	t := Type()
+	t.New = func() modules.Resource { return new(local) }
+	return t
+}
+
+func tree(target, named string) []modtest.Node {
+	all := []modtest.Node{{Path: "etc", Dir: true}}
+	for _, dir := range []string{"usr", "usr/share", "usr/share/zoneinfo", "usr/share/zoneinfo/Europe"} {
+		all = append(all, modtest.Node{Path: dir, Dir: true})
+	}
+	all = append(all, modtest.Node{Path: "usr/share/zoneinfo/Europe/Vienna", Text: "v"}, modtest.Node{Path: "usr/share/zoneinfo/UTC", Text: "u"})
+	if target != "" {
+		all = append(all, modtest.Node{Path: "etc/localtime", Link: target})
+	}
+	if named != "" {
+		all = append(all, modtest.Node{Path: "etc/timezone", Text: named})
+	}
+	return all
+}
+
+func TestConverges(t *testing.T) {
+	const vienna, utc = "../usr/share/zoneinfo/Europe/Vienna", "/usr/share/zoneinfo/UTC"
+	change := func(property, have, want string) modules.Change {
+		return modules.Change{Property: property, Have: have, Want: want}
+	}
+	with := func(more string) string { return `{"root":"$ROOT",` + more + `}` }
+	modtest.Converges(t, localType(), []modtest.Fixture{
+		{
+			Name: "another zone, on Debian", Tree: tree(utc, "UTC\n"), Properties: with(`"name":"Europe/Vienna"`),
+			Action: "set the time zone", Changes: []modules.Change{change("timezone", "UTC", "Europe/Vienna"), change("timezone file", "UTC", "Europe/Vienna")},
+		},
+		{
+			Name: "another zone", Tree: tree(utc, ""), Properties: with(`"name":"this","zone":"Europe/Vienna"`),
+			Action: "set the time zone", Changes: []modules.Change{change("timezone", "UTC", "Europe/Vienna")},
+		},
+		{
+			Name: "none yet", Tree: tree("", ""), Properties: with(`"name":"UTC"`),
+			Action: "set the time zone", Changes: []modules.Change{change("timezone", absent, "UTC")},
+		},
+		{
+			Name: "the file of Debian alone", Tree: tree(utc, "x\n"), Properties: with(`"name":"UTC"`),
+			Action: "set the time zone", Changes: []modules.Change{change("timezone file", "x", "UTC")},
+		},
+		{
+			Name: "a link to something else", Tree: tree("zone", ""), Properties: with(`"name":"UTC"`),
+			Action: "set the time zone", Changes: []modules.Change{change("timezone", "zone", "UTC")},
+		},
+		{
+			Name: "no link", Tree: append(tree("", ""), modtest.Node{Path: "etc/localtime", Text: "u"}), Properties: with(`"name":"UTC"`), Past: true,
+			Action: "set the time zone", Changes: []modules.Change{change("timezone", "file", "UTC")},
+		},
+		{Name: "as it shall be", Tree: tree(vienna, "Europe/Vienna"), Properties: with(`"name":"Europe/Vienna"`)},
+		{Name: "written otherwise", Tree: tree("/usr/share/zoneinfo/Europe/Vienna", ""), Properties: with(`"name":"Europe/Vienna"`)},
+		{
+			Name: "unknown", Tree: tree(utc, ""), Properties: with(`"name":"Mars/Base"`),
+			Err: "this host has no time zone Mars/Base (timedatectl list-timezones lists those that it has; the package tzdata brings them)",
+		},
+	}...)
+}
+
+func TestPredicts(t *testing.T) {
+	step := func(zone string) modtest.Step {
+		return modtest.Step{Type: "timezone", Properties: `{"root":"$ROOT","name":"` + zone + `"}`}
+	}
+	modtest.Predicts(t, modules.Registry{localType(), file.Type(), link.Type()}, modtest.Scenario{
+		Tree: tree("/usr/share/zoneinfo/UTC", "UTC\n"),
+		Steps: []modtest.Step{
+			step("Europe/Vienna"),
+			step("Europe/Vienna"),
+			{Type: "link", Properties: `{"name":"$ROOT/etc/localtime","target":"../usr/share/zoneinfo/Europe/Vienna"}`},
+			{Type: "file", Properties: `{"name":"$ROOT/etc/timezone","ensure":"absent"}`},
+			step("UTC"),
+			{Type: "file", Properties: `{"name":"$ROOT/usr/share/zoneinfo/Mars","content":"m","mode":"0644"}`},
+			step("Mars"),
+		},
+		Want: []string{"changed", "stable", "stable", "changed", "changed", "changed", "changed"},
+	})
+}
+
+func TestValidate(t *testing.T) {
+	const wrong = "this is no time zone (write a name such as Europe/Vienna or UTC; timedatectl list-timezones lists them)"
+	for name, ok := range map[string]bool{"UTC": true, "Etc/GMT+1": true, "America/Argentina/Buenos_Aires": true, "../etc": false, "/UTC": false, "a b": false, "UTC/": false} {
+		err := (&Timezone{Name: name}).Validate()
+		if ok {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.EqualError(t, err, "name: "+wrong, name)
+		require.EqualError(t, (&Timezone{Name: "this", Zone: name}).Validate(), "zone: "+wrong, name)
+	}
+}
+
+// TestReversal brings back the zone also after another one, and no link where there was none.
+func TestReversal(t *testing.T) {
+	for _, was := range []string{"/usr/share/zoneinfo/UTC", "lost", ""} {
+		root := t.TempDir()
+		modtest.Build(t, root, tree(was, "Other\n"))
+		with := func(zone string) *Timezone { return &Timezone{Name: "this", Zone: zone, root: root} }
+		modtest.Undone(t, root, func(r modules.Resource) { r.(*Timezone).root = root }, with("Europe/Vienna"), with("UTC"))
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	for target, want := range map[string]string{"../usr/share/zoneinfo/Europe/Vienna": `{"ensure":"present","zone":"Europe/Vienna"}`, "": `{"ensure":"absent"}`} {
+		root := t.TempDir()
+		modtest.Build(t, root, tree(target, ""))
+		status, err := modules.StatusOf(t.Context(), &Timezone{Name: "UTC", root: root}, modules.ReadOnly(modtest.Host()))
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(status))
+	}
+}
