@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,7 +28,10 @@ var rootTypes = []string{"group", "user", "service", "package", "cron", "authori
 // ordinary user can apply are, twice: the second time nothing is left to do.
 func TestTypeExamples(t *testing.T) {
 	t.Parallel()
-	web := httptest.NewServer(http.FileServer(http.Dir("../../modules/archive/examples")))
+	pages := http.NewServeMux()
+	pages.Handle("/", http.FileServer(http.Dir("../../modules/archive/examples")))
+	pages.Handle("/app.git/", http.StripPrefix("/app.git", http.FileServer(http.Dir(exampleRepository(t)))))
+	web := httptest.NewServer(pages)
 	t.Cleanup(web.Close)
 	params := scriptParams(t)
 	params.Dir = t.TempDir()
@@ -57,6 +61,25 @@ func TestTypeExamples(t *testing.T) {
 		return inPlace(env.WorkDir, web.URL)
 	}
 	testscript.Run(t, params)
+}
+
+// exampleRepository makes a repository, whose commit is the same each time, as a web server has it.
+func exampleRepository(t *testing.T) (dir string) {
+	dir = t.TempDir()
+	if _, err := exec.LookPath("git"); err != nil && os.Getenv("CI") == "" {
+		return dir
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "README"), []byte("An example.\n"), 0o600))
+	for _, words := range [][]string{
+		{"-c", "init.defaultBranch=main", "init", "-q"}, {"add", "README"}, {"-c", "commit.gpgSign=false", "commit", "-q", "-m", "An example"}, {"tag", "v1.0"}, {"update-server-info"},
+	} {
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "core.fileMode=false"}, words...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=ann", "GIT_AUTHOR_EMAIL=ann@example.net", "GIT_COMMITTER_NAME=ann",
+			"GIT_COMMITTER_EMAIL=ann@example.net", "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	return filepath.Join(dir, ".git")
 }
 
 // folderOf is the folder of a type below modules.

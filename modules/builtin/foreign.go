@@ -6,6 +6,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/authorizedkey"
 	"github.com/ccm-push/ccm-push/modules/dsc"
+	"github.com/ccm-push/ccm-push/modules/git"
 	"github.com/ccm-push/ccm-push/modules/hostname"
 	"github.com/ccm-push/ccm-push/modules/ini"
 	"github.com/ccm-push/ccm-push/modules/knownhost"
@@ -31,6 +32,7 @@ func foreign() modules.Registry {
 		hostname.Type(),
 		timezone.Type(),
 		wait.Type(),
+		git.Type(),
 		dsc.Type(),
 		ral.Type(),
 	}

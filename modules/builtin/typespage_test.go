@@ -68,6 +68,7 @@ var explained = map[string]map[column]string{
 	"mount":    {certain: "but for devices, other options, and one that is in use"},
 	"hostname": {watched: "files heard, the name that it has now polled"},
 	"wait":     {certain: "but for whether it comes about", watched: "polled: nothing tells of it"},
+	"git":      {certain: "but for what has to be fetched or checked out", watched: "the commit heard, changed files and the source polled"},
 	"dsc": {
 		certain: "but for what comes behind it",
 		undone:  "stays, and is named: only its program knows what it has changed", watched: "polled: only its program knows what it is about",

@@ -3,6 +3,7 @@ package modtest
 import (
 	"context"
 	"io"
+	"maps"
 	"strings"
 	"testing"
 
@@ -20,8 +21,13 @@ type Fixture struct {
 	Action     string // what Apply will do; "" if the resource is stable
 	Changes    []modules.Change
 	Err        string // of Check, instead of an action
-	Stays      string // pattern, see [path.Match], of paths below the root that stay when the rest is brought back: copies that were asked for
-	Past       bool   // no property asks for what was there before: a failure, a file that nobody has read yet
+	// Prepare, if set, does to the root what a tree is too little for, such as run a program.
+	Prepare func(t *testing.T, root string)
+	// Opaque is a directory below the root that a program keeps for itself, such as .git: what is in it is
+	// another thing each time, and only the type knows what it means. Check leaves it alone all the same.
+	Opaque string
+	Stays  string // pattern, see [path.Match], of paths below the root that stay when the rest is brought back: copies that were asked for
+	Past   bool   // no property asks for what was there before: a failure, a file that nobody has read yet
 }
 
 // Converges holds a type against its contract in every situation:
@@ -60,7 +66,7 @@ func (f *Fixture) run(t *testing.T, typ modules.Type) (before, after map[string]
 	h := Host()
 	h.Report = teller{h.Report, t}
 	untouched := Snapshot(t, root)
-	before = State(t, root)
+	before = f.state(t, root)
 
 	plan, err := res.Check(t.Context(), looking(h))
 	answers(t, h, res)
@@ -84,7 +90,7 @@ func (f *Fixture) run(t *testing.T, typ modules.Type) (before, after map[string]
 	holds(t, h, plan.Effects)
 	converged(t, h, res, plan)
 	sends(t, h, res)
-	return before, State(t, root), contents.opened
+	return before, f.state(t, root), contents.opened
 }
 
 // watched are contents of which is known whether one was opened.
@@ -108,7 +114,17 @@ func looking(h modules.Host) modules.Host {
 func (f *Fixture) build(t *testing.T, typ modules.Type) (root string, res modules.Resource) {
 	root = Root(t)
 	Build(t, root, f.Tree)
+	if f.Prepare != nil {
+		f.Prepare(t, root)
+	}
 	return root, Decode(t, modules.Registry{typ}, typ.Name, f.Properties, root)
+}
+
+// state is the [State] without what is opaque.
+func (f *Fixture) state(t *testing.T, root string) map[string]Seen {
+	all := State(t, root)
+	maps.DeleteFunc(all, func(name string, _ Seen) bool { return f.Opaque != "" && strings.HasPrefix(name, f.Opaque+"/") })
+	return all
 }
 
 func (f *Fixture) changes(root string) []modules.Change {
@@ -168,7 +184,7 @@ func (f *Fixture) cancelled(t *testing.T, typ modules.Type, before, after map[st
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	err = res.Apply(ctx, end(h, cancel), plan)
-	state := State(t, root)
+	state := f.state(t, root)
 	if err != nil {
 		require.Equal(t, before, state, "a failed Apply has left something: %v", err)
 		return

@@ -24,7 +24,7 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 		return
 	}
 	require.NotEmpty(t, reverser.Subject())
-	before, untouched := State(t, root), Snapshot(t, root)
+	before, untouched := f.state(t, root), Snapshot(t, root)
 	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)
 	properties, err := reverser.Reversal(t.Context(), modules.ReadOnly(h), nil)
@@ -40,7 +40,7 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 		require.NoError(t, back.Apply(t.Context(), h, undo))
 		converged(t, h, back, undo)
 	}
-	after := State(t, root)
+	after := f.state(t, root)
 	maps.DeleteFunc(after, func(name string, _ Seen) bool {
 		stays, err := path.Match(f.Stays, name)
 		require.NoError(t, err)

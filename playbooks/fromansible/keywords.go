@@ -34,7 +34,7 @@ func init() {
 		"listen":             {here: "`subscribe` at each handler that listens"},
 		"tags":               {here: "`tags`", by: (*task).tags},
 		"become":             {here: "`become` of the play", why: "escalation is for a play; in it, all is done as root", by: (*task).become},
-		"become_user":        {here: "`user` of an `exec`", why: "other types have owners: only where owner and group are given", by: func(*task, *yaml.Node) {}},
+		"become_user":        {here: "`user` of an `exec` or a `git`", why: "other types have owners: only where owner and group are given", by: func(*task, *yaml.Node) {}},
 		"become_method":      {here: "`become_method` of the play", by: func(t *task, _ *yaml.Node) { t.problem("become_method at a task") }},
 		"become_flags":       {why: "`become`, `become_user` and `become_method` of the play say it all", by: func(t *task, _ *yaml.Node) { t.problem("become_flags") }},
 		"become_exe":         {why: "`become`, `become_user` and `become_method` of the play say it all", by: func(t *task, _ *yaml.Node) { t.problem("become_exe") }},
@@ -235,7 +235,7 @@ func (t *task) become(n *yaml.Node) {
 		return
 	}
 	switch {
-	case t.main.typ == "exec":
+	case t.main.typ == "exec" || t.main.typ == "git":
 		text, err := t.w.text(user)
 		t.fail(err)
 		t.main.setText("user", text)

@@ -147,16 +147,12 @@ func init() {
 		"wait_for":            {args: waitArgs(), to: waitTask},
 		"pause":               {args: map[string]arg{"seconds": same("command"), "minutes": same("command"), "prompt": no("a rollout asks a person: pause"), "echo": no("a rollout asks a person: pause")}, to: pauseTask},
 		"modprobe":            {args: map[string]arg{"name": same("name"), "state": same("creates"), "params": no("a file in /etc/modprobe.d has them"), "persistent": no("a file in /etc/modules-load.d")}, to: modprobeTask},
-		"git": {args: map[string]arg{
-			"repo": same("command"), "name": same("command"), "dest": same("creates"), "version": same("command"), "update": same("unless"), "depth": same("command"), "force": no("changes in the checkout are not lost"), "clone": none("it is cloned"),
-			"accept_hostkey": no("known_hosts has the keys of servers"), "accept_newhostkey": no("known_hosts has the keys of servers"), "key_file": no("ssh_config has it"), "ssh_opts": no("ssh_config has it"), "recursive": no("submodules are not cloned"), "refspec": no("a version is a branch, a tag or a commit"),
-			"bare": no("a checkout has files"), "single_branch": no("all branches are fetched"), "remote": no("it is called origin"), "executable": no("git is on the path"), "umask": no("a checkout is made as the host has it"), "track_submodules": no("submodules are not cloned"), "verify_commit": no("signatures are not verified"),
-		}, to: gitTask, why: "a commit or a tag, by an `exec`; a branch is a change in each run"},
-		"pip":  {args: pipArgs(), to: pipTask, why: "an `exec` of pip, for one that is in a virtualenv"},
-		"find": {why: "a command that looks has register, and Results.NAME.stdout_lines"},
+		"pip":                 {args: pipArgs(), to: pipTask, why: "an `exec` of pip, for one that is in a virtualenv"},
+		"find":                {why: "a command that looks has register, and Results.NAME.stdout_lines"},
 	}
 	maps.Copy(moduleRows, editRows())
 	maps.Copy(moduleRows, hostRows())
+	maps.Copy(moduleRows, networkRows())
 	for name, r := range moduleRows {
 		if r.args == nil {
 			r.args = map[string]arg{}

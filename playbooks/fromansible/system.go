@@ -417,48 +417,6 @@ func modprobeTask(t *task, r row) {
 }
 
 // gitTask is a checkout of what a version names.
-func gitTask(t *task, r row) {
-	t.checkArgs(r)
-	repo, dest := t.arg("repo", "name"), t.arg("dest")
-	if repo == nil || dest == nil {
-		t.problem("git without repo and dest")
-		return
-	}
-	where, place := t.text(repo), t.place(dest)
-	version := t.arg("version")
-	depth := ""
-	if n := t.arg("depth"); n != nil {
-		depth = " --depth " + t.text(n)
-	}
-	e := &entry{typ: "exec", name: "git clone " + where + " " + place}
-	update, given := boolOf(t.arg("update"))
-	if given && !update || version == nil {
-		branch := ""
-		if version != nil {
-			branch = " --branch " + t.text(version)
-		}
-		e.setText("command", "git clone"+depth+branch+" "+where+" "+place)
-		if branch == "" && depth == "" {
-			e.drop("command")
-		}
-		e.setText("creates", place+"/.git")
-		if !(given && !update) {
-			t.problem("git without a version: what is checked out is whatever is there at the time; write a commit, or update: no")
-		}
-		t.write(e)
-		return
-	}
-	v := t.text(version)
-	if v == "HEAD" || v == "main" || v == "master" || v == "devel" || v == "develop" {
-		t.problem("git with the branch %s, which is another commit each day: write a commit or a tag", v)
-	}
-	e.set("provider", textNode("shell"))
-	e.setText("command", "test -d "+place+"/.git || git clone --no-checkout "+where+" "+place+"\ngit -C "+place+" fetch --force --tags origin\ngit -C "+place+" checkout --force --detach '"+v+"'\n")
-	e.setText("unless", "test \"$(git -C "+place+" rev-parse HEAD)\" = \"$(git -C "+place+" rev-parse '"+v+"^{commit}')\"")
-	t.note("git; the version has to be a commit or a tag")
-	t.write(e)
-}
-
 func pipTask(t *task, r row) {
 	t.checkArgs(r)
 	venv := t.arg("virtualenv")

@@ -91,7 +91,7 @@ var modules = map[string]Module{
 	"raw":     {"exec", `- exec: [systemctl reload nginx: {}]`, "exec COMMAND"},
 	"script": {"exec", `- exec: [/usr/local/bin/setup: {creates: /opt/app}], with the script as a file above it`,
 		"exec /usr/local/bin/setup, once the script is there as a file"},
-	"git": {"exec", `- exec: ["git clone https://example.net/app.git /srv/app": {creates: /srv/app}]`, "exec git clone https://example.net/app.git /srv/app"},
+	"git": {"git", `- git: [/srv/app: {source: "https://example.net/app.git", revision: v1.2}]`, "git /srv/app source=https://example.net/app.git revision=v1.2"},
 	"pip": {"exec", `- exec: [/opt/app/bin/pip install flask: {creates: /opt/app/bin/flask}]`, "exec /opt/app/bin/pip install flask"},
 
 	"apt_repository": {"file", `- file: [/etc/apt/sources.list.d/app.list: {source: app.list, owner: root, group: root, mode: "0644"}]`, ""},

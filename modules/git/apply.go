@@ -1,0 +1,217 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+const (
+	// currentRef is the commit that was checked out last, so that it is not taken for one that somebody
+	// has made.
+	currentRef = "refs/ccm-push/current"
+	// keptRefs has what force has kept.
+	keptRefs = "refs/ccm-push/kept"
+)
+
+// Apply implements [modules.Resource].
+func (g *Git) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	do, ok := p.Steps.(steps)
+	if !ok {
+		return errors.New("the plan is not one of a checkout")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	switch {
+	case g.Ensure == absent:
+		err := h.Files.Remove(ctx, g.Name, true)
+		if err == nil && g.Directory {
+			err = h.Files.MakeDir(ctx, g.Name, do.into)
+		}
+		return err
+	case do.have.commit == "" && !do.have.is:
+		return g.clone(ctx, h, do)
+	}
+	return g.update(ctx, h, do)
+}
+
+// clone makes the checkout beside its path, and gives it that when it is whole.
+func (g *Git) clone(ctx context.Context, h modules.Host, do steps) (err error) {
+	temp := g.temporary()
+	if err := h.Files.Remove(ctx, temp, true); err != nil && !modules.NotThere(err) { // of a run that was cut
+		return err
+	}
+	if do.into.GID < 0 {
+		if do.into.GID, err = g.group(ctx, h); err != nil {
+			return err
+		}
+	}
+	if err := h.Files.MakeDir(ctx, temp, do.into); err != nil {
+		return err
+	}
+	defer func() {
+		if err == nil {
+			return
+		}
+		if left := h.Files.Remove(context.WithoutCancel(ctx), temp, true); left != nil && !modules.NotThere(left) {
+			err = fmt.Errorf("%w; %s is left: %w", err, temp, left)
+		}
+	}()
+	at := g.in(temp)
+	if _, err := at.do(ctx, h, "init", "--quiet", "--template="); err != nil {
+		return err
+	}
+	if _, err := at.do(ctx, h, "remote", "add", "--", "origin", g.Source); err != nil {
+		return err
+	}
+	if err := g.checkOut(ctx, h, at, do); err != nil {
+		return err
+	}
+	if do.have.dir.Kind == modules.Directory { // still empty, or this fails
+		if err := h.Files.Remove(ctx, g.Name, false); err != nil {
+			return err
+		}
+	}
+	dir, err := h.Files.OpenDirectory(path.Dir(g.Name))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Rename(path.Base(temp), path.Base(g.Name))
+}
+
+// group is the primary one of the user; -1 is that of the process.
+func (g *Git) group(ctx context.Context, h modules.Host) (int, error) {
+	if g.User == "" {
+		return -1, nil
+	}
+	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"id", "-g"}, User: g.User, Timeout: lookTime})
+	if err != nil {
+		return 0, err
+	}
+	if exit.Code != 0 {
+		return 0, failed("id -g", exit)
+	}
+	return strconv.Atoi(strings.TrimSpace(exit.Stdout.Text))
+}
+
+// update brings a checkout that is there to what it shall be.
+func (g *Git) update(ctx context.Context, h modules.Host, do steps) error {
+	at := g.in(g.Name)
+	switch {
+	case do.have.source == "":
+		if _, err := at.do(ctx, h, "remote", "add", "--", "origin", g.Source); err != nil {
+			return err
+		}
+	case do.have.source != g.Source:
+		if _, err := at.do(ctx, h, "remote", "set-url", "--", "origin", g.Source); err != nil {
+			return err
+		}
+	}
+	if err := g.keep(ctx, h, at, do); err != nil {
+		return err
+	}
+	return g.checkOut(ctx, h, at, do)
+}
+
+// keep has what somebody has changed kept as commits.
+func (g *Git) keep(ctx context.Context, h modules.Host, at program, do steps) error {
+	if do.lone {
+		if err := keepAs(ctx, h, at, do.have.commit, "the commit that was checked out"); err != nil {
+			return err
+		}
+	}
+	if len(do.have.changed) == 0 {
+		return nil
+	}
+	text, err := at.do(ctx, h, "stash", "create", "changes that ccm-push has found")
+	if err != nil {
+		return err
+	}
+	commit := strings.TrimSpace(text)
+	if !commitID.MatchString(commit) {
+		return errors.New("git stash has not kept the changes")
+	}
+	if err := keepAs(ctx, h, at, commit, "what was changed in "+some(do.have.changed)); err != nil {
+		return err
+	}
+	_, err = at.do(ctx, h, "reset", "--quiet", "--hard")
+	return err
+}
+
+func keepAs(ctx context.Context, h modules.Host, at program, commit, what string) error {
+	ref := keptRefs + "/" + short(commit)
+	if _, err := at.do(ctx, h, "update-ref", ref, commit); err != nil {
+		return err
+	}
+	h.Report.Message(modules.LevelWarning, what+" is kept as "+ref)
+	return nil
+}
+
+// checkOut fetches what is missing, and checks it out once it is known to be signed.
+func (g *Git) checkOut(ctx context.Context, h modules.Host, at program, do steps) error {
+	there, err := at.has(ctx, h, do.want)
+	if err == nil && !there {
+		err = g.fetch(ctx, h, at, do.want)
+	}
+	if err != nil {
+		return err
+	}
+	if err := g.verify(ctx, h, at, do.want); err != nil {
+		return err
+	}
+	if do.have.commit != do.want {
+		// Without a branch it is never one of somebody's that is moved. What is ignored is not overwritten.
+		if _, err := at.do(ctx, h, "checkout", "--quiet", "--detach", "--no-overwrite-ignore", do.want, "--"); err != nil {
+			return err
+		}
+	}
+	if _, err := at.do(ctx, h, "update-ref", currentRef, do.want); err != nil {
+		return err
+	}
+	if g.Submodules {
+		words := []string{"submodule", "--quiet", "update", "--init", "--recursive", "--checkout"}
+		if g.Depth > 0 {
+			words = append(words, "--depth", strconv.Itoa(g.Depth))
+		}
+		if _, err := at.do(ctx, h, "submodule", "--quiet", "sync", "--recursive"); err != nil {
+			return err
+		}
+		if _, err := at.do(ctx, h, words...); err != nil {
+			return err
+		}
+	}
+	if g.Branch != "" && g.Branch != do.have.branch {
+		_, err = at.do(ctx, h, "checkout", "--quiet", g.Branch, "--")
+	}
+	return err
+}
+
+// fetch gets a commit: with all branches and tags, or with as much history as is wanted.
+func (g *Git) fetch(ctx context.Context, h modules.Host, at program, commit string) error {
+	if g.Depth > 0 {
+		_, err := at.do(ctx, h, "fetch", "--quiet", "--no-tags", "--depth", strconv.Itoa(g.Depth), "origin", commit)
+		if err != nil {
+			err = fmt.Errorf("%w (a source that gives no part of its history needs depth left out)", err)
+		}
+		return err
+	}
+	if _, err := at.do(ctx, h, "fetch", "--quiet", "--force", "--tags", "origin", "+refs/heads/*:refs/remotes/origin/*"); err != nil {
+		return err
+	}
+	there, err := at.has(ctx, h, commit)
+	if err != nil || there {
+		return err
+	}
+	// On no branch and no tag; some servers give it all the same.
+	if _, err := at.do(ctx, h, "fetch", "--quiet", "origin", commit); err != nil {
+		return fmt.Errorf("the source does not give commit %s: %w", short(commit), err)
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package git
+
+import (
+	"errors"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Git is a checkout. Its HEAD is detached: branches that somebody has in it stay as they are.
+type Git struct {
+	Name       string `json:"name" required:"true" looks:"^/" doc:"absolute path of the checkout"`
+	Ensure     string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: it is removed, unless it has something that is nowhere else"`
+	Source     string `json:"source,omitempty" doc:"the repository: https, http, ssh, git or file as URL, user@host:path, or an absolute path on the host; required for present"`
+	Revision   string `json:"revision,omitempty" doc:"a commit in full, which needs no network while it is checked out; or a tag or a branch, which the source is asked for; default: the branch that the source has as its HEAD"`
+	Update     *bool  `json:"update,omitempty" doc:"false: a checkout that is there stays at its commit; default: true"`
+	Depth      int    `json:"depth,omitempty" doc:"how many commits of the history to fetch; default: all"`
+	Submodules bool   `json:"submodules,omitempty" doc:"check out the submodules too, as the commit has them"`
+	User       string `json:"user,omitempty" doc:"name or id of the user whom the checkout belongs to and git runs as; default: the user the play works as"`
+	Key        string `json:"key,omitempty" looks:"^/" doc:"absolute path, on the host, of the private key for ssh; default: those of the user"`
+	Signers    string `json:"signers,omitempty" looks:"^/" doc:"absolute path, on the host, of a file of allowed signers as in ssh-keygen(1); a commit that none of them has signed is not checked out"`
+	Force      bool   `json:"force,omitempty" doc:"changes that somebody has made in the checkout do not stop it: they are kept as a commit below refs/ccm-push/kept"`
+	// Branch and Directory are set where the resource undoes another one: a branch was checked out, or an
+	// empty directory was there.
+	Branch    string `json:"branch,omitempty" wire:"only"`
+	Directory bool   `json:"directory,omitempty" wire:"only"`
+}
+
+const (
+	present = "present"
+	absent  = "absent"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "git",
+		Doc: "Keeps a checkout of a git repository at a commit, a tag or a branch. What somebody has changed in it " +
+			"is never lost. Needs git on the host; for ssh, the host key of the server has to be known there.",
+		New: func() modules.Resource { return new(Git) },
+	}
+}
+
+// Requires implements [modules.Requirer].
+func (g *Git) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+var (
+	commitID = regexp.MustCompile(`^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$`)
+	// shortID is what looks like the beginning of a commit.
+	shortID = regexp.MustCompile(`^[0-9a-f]*[0-9][0-9a-f]*$`)
+	// onHost is user@host:path, where no part can be taken for an option.
+	onHost = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9._-]*:[^:\s-][^:\s]*$`)
+)
+
+// Validate implements [modules.Resource].
+func (g *Git) Validate() error {
+	errs := []error{
+		modules.ValidatePath("name", g.Name), modules.ValidatePath("key", g.Key), modules.ValidatePath("signers", g.Signers),
+		g.validateSource(), validateRevision(g.Revision),
+	}
+	if g.Name == "/" {
+		errs = append(errs, modules.Errorf("name", "the root of the host is no checkout"))
+	}
+	if g.Depth < 0 {
+		errs = append(errs, modules.Errorf("depth", "depth %d is less than 0", g.Depth))
+	}
+	return errors.Join(errs...)
+}
+
+func (g *Git) validateSource() error {
+	const hint = "write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path"
+	wrong := func(msg string) error { return &modules.PropertyError{Path: "source", Msg: msg, Hint: hint} }
+	switch {
+	case g.Source == "" && g.Ensure == absent:
+		return nil
+	case g.Source == "":
+		return wrong("source cannot be empty")
+	case strings.ContainsAny(g.Source, "\x00\r\n"):
+		return wrong("source must be one line, without NUL bytes")
+	case strings.HasPrefix(g.Source, "/"):
+		return modules.ValidatePath("source", g.Source)
+	}
+	scheme, _, isURL := strings.Cut(g.Source, "://")
+	if !isURL {
+		if onHost.MatchString(g.Source) {
+			return nil
+		}
+		return wrong("source is no repository")
+	}
+	u, err := url.Parse(g.Source)
+	if err != nil {
+		return wrong("source is no valid URL")
+	}
+	switch scheme {
+	case "file":
+		if u.Host != "" || u.Path == "" {
+			return wrong("source is no repository")
+		}
+	case "https", "http", "ssh", "git":
+		if u.Host == "" || strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-") {
+			return wrong("source names no host")
+		}
+		if _, password := u.User.Password(); password || u.User != nil && scheme != "ssh" {
+			return &modules.PropertyError{
+				Path: "source", Msg: "a user or password in source would be seen in the arguments of git",
+				Hint: "leave it out, and have the user's ~/.netrc or credential helper know it",
+			}
+		}
+	default:
+		return wrong("source has the scheme " + scheme + ", which is not supported")
+	}
+	return nil
+}
+
+// validateRevision refuses what is no name of a reference (git-check-ref-format(1)), and the beginning
+// of a commit, which the next commit may share.
+func validateRevision(name string) error {
+	switch {
+	case name == "" || commitID.MatchString(name):
+		return nil
+	case len(name) >= 7 && shortID.MatchString(name):
+		return &modules.PropertyError{Path: "revision", Msg: "the beginning of a commit is no revision", Hint: "write the commit in full: 40 hex digits, as git rev-parse prints them"}
+	case strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") || strings.ContainsAny(name, " \t\r\n\x00~^:?*[\\") ||
+		strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, "/"):
+		return modules.Errorf("revision", "%q is no commit, tag or branch", name)
+	}
+	return nil
+}
+
+// Warnings implements [modules.Warner].
+func (g *Git) Warnings() []*modules.PropertyError {
+	if g.Ensure != absent && strings.HasPrefix(g.Source, "http://") && g.Signers == "" && !commitID.MatchString(g.Revision) {
+		return []*modules.PropertyError{{Path: "source", Msg: "anybody on the way can change what comes over http", Hint: "write https, a commit as revision, or signers"}}
+	}
+	return nil
+}
+
+// updates reports whether a checkout that is there follows the revision.
+func (g *Git) updates() bool { return g.Update == nil || *g.Update }

@@ -1,0 +1,254 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A checkout is what is at the path.
+type checkout struct {
+	is        bool             // a repository
+	dir       modules.FileInfo // the directory; zero if there is none
+	commit    string           // of HEAD; "" if there is none
+	branch    string           // that HEAD is; "" is none
+	source    string
+	changed   []string // files that somebody has changed
+	stuck     []string // submodules in which somebody has changed files
+	modules   int      // submodules that are not as the commit has them
+	predicted bool     // it is not there yet, so there is nothing to ask git
+}
+
+// find looks at the path.
+func (g *Git) find(ctx context.Context, h modules.Host) (checkout, error) {
+	var c checkout
+	dir, err := h.Files.Stat(g.Name)
+	switch {
+	case modules.NotThere(err):
+		return c, nil
+	case err != nil:
+		return c, modules.PermissionRefusal(err)
+	case dir.Kind != modules.Directory:
+		return c, modules.Refuse("%q is no directory, but a %s", g.Name, dir.Kind)
+	}
+	c.dir = dir
+	names, err := h.Files.List(g.Name)
+	if err != nil {
+		return c, modules.PermissionRefusal(err)
+	}
+	if len(names) == 0 {
+		return c, nil
+	}
+	at, err := h.Files.Stat(path.Join(g.Name, ".git"))
+	switch {
+	case modules.NotThere(err):
+		h.Forecast.Lookup(modules.AnyEffect, "") // a command that is pending may clone it
+		return c, modules.Refuse("%q is no checkout, and not empty: move away what is in it", g.Name)
+	case err != nil:
+		return c, modules.PermissionRefusal(err)
+	case at.Kind != modules.Directory:
+		return c, modules.Refuse("%q is a worktree of another repository", g.Name)
+	}
+	uid, err := h.Accounts.UserID(ctx, g.who())
+	if err != nil {
+		return c, modules.Refuse("user: %w", err)
+	}
+	if dir.UID != uid || at.UID != uid {
+		// What a repository of somebody else says, git would do as the user of the play.
+		other := at.UID
+		if dir.UID != uid {
+			other = dir.UID
+		}
+		return c, g.belongs(ctx, h, other, uid)
+	}
+	c.is = true
+	return c, g.state(ctx, h, &c)
+}
+
+// belongs refuses a directory of another user than the one that git runs as.
+func (g *Git) belongs(ctx context.Context, h modules.Host, other, uid int) error {
+	owner := h.Accounts.UserName(ctx, other)
+	return modules.Refuse("%q belongs to %s: git does not run there as %s (write 'user: %s', or give it to that user)", g.Name, owner, h.Accounts.UserName(ctx, uid), owner)
+}
+
+// state asks git how the checkout is.
+func (g *Git) state(ctx context.Context, h modules.Host, c *checkout) error {
+	ignored := "all"
+	if g.Submodules {
+		ignored = "untracked"
+	}
+	text, err := g.in(g.Name).answer(ctx, h, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=no", "--ignore-submodules="+ignored)
+	if err != nil {
+		return err
+	}
+	c.read(text)
+	exit, err := g.in(g.Name).ask(ctx, h, "config", "--local", "--get", "remote.origin.url")
+	if err != nil {
+		return err
+	}
+	c.source = strings.TrimSpace(exit.Stdout.Text)
+	if !g.Submodules || c.commit == "" {
+		return nil
+	}
+	text, err = g.in(g.Name).answer(ctx, h, "submodule", "status", "--recursive")
+	for line := range strings.Lines(text) {
+		if line[0] != ' ' {
+			c.modules++
+		}
+	}
+	return err
+}
+
+// read takes apart what git status says (git-status(1), Porcelain Format Version 2).
+func (c *checkout) read(text string) {
+	entries := strings.Split(text, "\x00")
+	for i := 0; i < len(entries); i++ {
+		words := strings.Split(entries[i], " ")
+		switch {
+		case len(words) >= 3 && words[0] == "#" && words[1] == "branch.oid" && words[2] != "(initial)":
+			c.commit = words[2]
+		case len(words) >= 3 && words[0] == "#" && words[1] == "branch.head" && words[2] != "(detached)":
+			c.branch = words[2]
+		case len(words) > 8 && words[0] == "1":
+			c.change(words[2], words[1], strings.Join(words[8:], " "))
+		case len(words) > 9 && words[0] == "2":
+			i++ // what it was called before
+			c.change(words[2], words[1], strings.Join(words[9:], " "))
+		case len(words) > 10 && words[0] == "u":
+			c.change("N...", "U", strings.Join(words[10:], " "))
+		}
+	}
+}
+
+// change notes a path that differs from the commit. of says what of a submodule differs: SCMU.
+func (c *checkout) change(of, how, name string) {
+	switch {
+	case !strings.HasPrefix(of, "S") || how[0] != '.':
+		c.changed = append(c.changed, name)
+	case len(of) > 2 && of[2] == 'M':
+		c.stuck = append(c.stuck, name)
+	} // at another commit it is one that is not as it shall be
+}
+
+// wanted is the commit that shall be checked out.
+func (g *Git) wanted(ctx context.Context, h modules.Host, c checkout) (string, error) {
+	switch {
+	case !g.updates() && c.commit != "":
+		return c.commit, nil
+	case commitID.MatchString(g.Revision):
+		return strings.ToLower(g.Revision), nil
+	}
+	return g.askSource(ctx, h)
+}
+
+// askSource asks the source which commit the revision is now.
+func (g *Git) askSource(ctx context.Context, h modules.Host) (string, error) {
+	name := g.Revision
+	patterns := []string{name, name + "^{}"}
+	if name == "" || name == "HEAD" {
+		name, patterns = "HEAD", []string{"HEAD"}
+	}
+	exit, err := g.in("").ask(ctx, h, append([]string{"ls-remote", "--", g.Source}, patterns...)...)
+	if err != nil {
+		return "", err
+	}
+	if exit.Code != 0 {
+		return "", failed("ls-remote", exit)
+	}
+	refs := map[string]string{}
+	for line := range strings.Lines(exit.Stdout.Text) {
+		if commit, ref, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && commitID.MatchString(commit) {
+			refs[ref] = commit
+		}
+	}
+	at := func(ref string) string {
+		if peeled := refs[ref+"^{}"]; peeled != "" { // the commit of an annotated tag
+			return peeled
+		}
+		return refs[ref]
+	}
+	tag, branch := at("refs/tags/"+name), at("refs/heads/"+name)
+	switch {
+	case at(name) != "":
+		return at(name), nil
+	case tag != "" && branch != "" && tag != branch:
+		return "", modules.Refuse("%s is a tag and a branch of the source (write refs/tags/%s or refs/heads/%s)", name, name, name)
+	case tag != "":
+		return tag, nil
+	case branch != "":
+		return branch, nil
+	}
+	return "", modules.Refuse("the source has no tag and no branch %q", name)
+}
+
+// has reports whether a commit is there.
+func (p program) has(ctx context.Context, h modules.Host, commit string) (bool, error) {
+	exit, err := p.ask(ctx, h, "cat-file", "-e", commit+"^{commit}")
+	return exit.Code == 0, err
+}
+
+// verify refuses a commit that no allowed signer has signed.
+func (g *Git) verify(ctx context.Context, h modules.Host, p program, commit string) error {
+	if g.Signers == "" {
+		return nil
+	}
+	var words []string
+	for _, s := range g.signed() {
+		words = append(words, "-c", s)
+	}
+	exit, err := p.ask(ctx, h, append(words, "verify-commit", commit)...)
+	if err == nil && exit.Code != 0 {
+		return modules.Refuse("commit %s is not signed by one of those in %s", short(commit), g.Signers)
+	}
+	return err
+}
+
+// own is what the checkout has that is nowhere else, beside files that are changed: "" is nothing.
+func (g *Git) own(ctx context.Context, h modules.Host, have checkout) (string, error) {
+	text, err := g.in(g.Name).answer(ctx, h, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=none")
+	if err != nil {
+		return "", err
+	}
+	if names := strings.Split(strings.TrimRight(text, "\x00"), "\x00"); names[0] != "" {
+		return "files that are in no commit: " + some(trimmed(names)), nil
+	}
+	if have.commit == "" {
+		return "", nil
+	}
+	text, err = g.in(g.Name).answer(ctx, h, "rev-list", "--max-count=1", "--ignore-missing", "--all", "HEAD", "--not", "--remotes", "--tags", currentRef)
+	if err != nil || text == "" {
+		return "", err
+	}
+	return "commits that only it has, such as " + short(strings.TrimSpace(text)), nil
+}
+
+// trimmed are the paths of git status without what is said of them.
+func trimmed(entries []string) []string {
+	var names []string
+	for _, e := range entries {
+		names = append(names, e[min(3, len(e)):])
+	}
+	return names
+}
+
+// some are names for people: the first ones.
+func some(names []string) string {
+	const shown = 5
+	if len(names) > shown {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+	}
+	return strings.Join(names, ", ")
+}
+
+// shown is a source without what could be a secret in it.
+func shown(source string) string {
+	if strings.Contains(source, "://") {
+		return modules.ShownURL(source)
+	}
+	return source
+}
+
+func short(commit string) string { return commit[:min(12, len(commit))] }

@@ -1,0 +1,148 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	shellquote "github.com/kballard/go-shellquote"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+const (
+	lookTime  = 2 * time.Minute // a question to the host, or to the source
+	fetchTime = 2 * time.Hour
+	maxAnswer = 4 << 20 // bytes that are read of an answer
+)
+
+// A repository may be anybody's, so none of what a repository or its users have set is run: no hooks and
+// no monitor of files. Filters are those of the host's own configuration; a clone brings none along.
+var settings = []string{
+	"core.hooksPath=/dev/null",
+	"core.fsmonitor=false",
+	"safe.bareRepository=explicit", // what looks like a repository in the files is none
+	"submodule.recurse=false",
+	"protocol.ext.allow=never",
+	"gc.autoDetach=false", // nothing goes on when the resource has ended
+	"http.lowSpeedLimit=1", "http.lowSpeedTime=60",
+	"advice.detachedHead=false",
+}
+
+// signed are the settings by which a commit counts as signed by one of a file of signers alone.
+func (g *Git) signed() []string {
+	return []string{
+		"gpg.ssh.allowedSignersFile=" + g.Signers, "gpg.ssh.program=ssh-keygen", "gpg.minTrustLevel=fully",
+		"gpg.program=false", "gpg.openpgp.program=false", "gpg.x509.program=false", // keys of the user count for nothing
+	}
+}
+
+// protocols of sources; those of submodules, whose addresses the repository says, are fewer: another
+// repository of the host is none of its business.
+const (
+	protocols          = "https:http:ssh:git:file"
+	submoduleProtocols = "https:ssh:git:http"
+)
+
+// A program is git, as it is run for one resource.
+type program struct {
+	g   *Git
+	dir string // the repository; "" is none
+}
+
+func (g *Git) in(dir string) program { return program{g, dir} }
+
+// who is the user that git runs as, with the home of whom.
+func (g *Git) who() string { return cmp.Or(g.User, strconv.Itoa(os.Geteuid())) }
+
+func (p program) command(within time.Duration, words ...string) modules.Command {
+	argv := []string{"git", "--no-pager"}
+	for _, s := range settings {
+		argv = append(argv, "-c", s)
+	}
+	if p.dir != "" {
+		argv = append(argv, "-C", p.dir)
+	}
+	ssh := []string{"ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=30", "-o", "ServerAliveInterval=20"}
+	if p.g.Key != "" {
+		ssh = append(ssh, "-o", "IdentitiesOnly=yes", "-i", p.g.Key)
+	}
+	allowed := protocols
+	if words[0] == "submodule" {
+		allowed = submoduleProtocols
+	}
+	return modules.Command{
+		Argv: append(argv, words...), User: p.g.who(), Timeout: within, MaxOutput: maxAnswer,
+		Env: []string{
+			"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "GIT_ALLOW_PROTOCOL=" + allowed, "GIT_SSH_COMMAND=" + shellquote.Join(ssh...),
+			"GIT_AUTHOR_NAME=ccm-push", "GIT_AUTHOR_EMAIL=ccm-push@localhost", "GIT_COMMITTER_NAME=ccm-push", "GIT_COMMITTER_EMAIL=ccm-push@localhost",
+		},
+	}
+}
+
+// ask runs a git that only looks, and takes no lock for it.
+func (p program) ask(ctx context.Context, h modules.Host, words ...string) (modules.Exit, error) {
+	c := p.command(lookTime, words...)
+	c.Env = append(c.Env, "GIT_OPTIONAL_LOCKS=0")
+	exit, err := h.Commands.Probe(ctx, c)
+	if err == nil && exit.Stdout.Dropped > 0 {
+		err = fmt.Errorf("git %s says more than %d MiB", words[0], maxAnswer>>20)
+	}
+	return exit, err
+}
+
+// answer is what a git that has to succeed says.
+func (p program) answer(ctx context.Context, h modules.Host, words ...string) (string, error) {
+	exit, err := p.ask(ctx, h, words...)
+	if err == nil && exit.Code != 0 {
+		err = failed(words[0], exit)
+	}
+	return exit.Stdout.Text, err
+}
+
+// do runs a git that changes something, as root or whoever the user is.
+func (p program) do(ctx context.Context, h modules.Host, words ...string) (string, error) {
+	c := p.command(fetchTime, words...)
+	c.Follow = true
+	exit, err := h.Commands.Run(ctx, c)
+	if err == nil && exit.Code != 0 {
+		err = failed(words[0], exit)
+	}
+	return exit.Stdout.Text, err
+}
+
+// failed is what a git that has failed said of it, with the paths that it names.
+func failed(word string, exit modules.Exit) error {
+	lines := strings.Split(strings.TrimSpace(exit.Stderr.Text), "\n")
+	said := lines[len(lines)-1]
+	for i, line := range lines {
+		rest, fatal := strings.CutPrefix(line, "fatal: ")
+		if !fatal {
+			if rest, fatal = strings.CutPrefix(line, "error: "); !fatal {
+				continue
+			}
+		}
+		said = rest
+		if i > 0 && strings.HasPrefix(rest, "Could not read from remote") { // ssh has said why
+			said = lines[i-1]
+		}
+		for _, more := range lines[i+1:] {
+			if !strings.HasPrefix(more, "\t") {
+				break
+			}
+			said += " " + strings.TrimSpace(more)
+		}
+		break
+	}
+	switch said = strings.TrimSpace(said); {
+	case said == "":
+		return fmt.Errorf("git %s ends with %d", word, exit.Code)
+	case strings.HasPrefix(said, "Host key verification failed"):
+		return fmt.Errorf("git %s: the server is not known to the user, or has another key (make it known with a known_host resource)", word)
+	}
+	return fmt.Errorf("git %s: %s", word, said)
+}
