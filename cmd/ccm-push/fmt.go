@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
@@ -129,12 +130,12 @@ func replaceFile(path string, text []byte) error {
 	return err
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
+var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^yaml: line (\d+): `) })
 
 // layoutError says where a file is no YAML.
 func layoutError(path string, err error) error {
 	text := err.Error()
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
+	if m := yamlLine().FindStringSubmatch(text); m != nil {
 		return fmt.Errorf("%s:%s: %s", path, m[1], strings.TrimPrefix(text, m[0]))
 	}
 	return fmt.Errorf("%s: %s", path, strings.TrimPrefix(text, "yaml: "))

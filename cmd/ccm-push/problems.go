@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -40,7 +41,7 @@ func problemsOf(warnings []string, err error) []problem {
 		if msg, hint, cut := strings.Cut(e.Msg, "\n  hint: "); cut && e.Hint == "" { // of an error that another one wraps
 			one.Message, one.Hint = msg, hint
 		}
-		if m := leadingPlace.FindStringSubmatch(one.Message); m != nil && e.File == "" {
+		if m := leadingPlace().FindStringSubmatch(one.Message); m != nil && e.File == "" {
 			one.File, one.Message = m[1], m[4]
 			one.Line, _ = strconv.Atoi(m[2])
 			one.Column, _ = strconv.Atoi(m[3])
@@ -59,7 +60,7 @@ func problemsOf(warnings []string, err error) []problem {
 }
 
 // leadingPlace finds the place in a warning, which is a text.
-var leadingPlace = regexp.MustCompile(`(?s)^([^\n]+?):([0-9]{1,9}):([0-9]{1,9}): (.*)$`)
+var leadingPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^([^\n]+?):([0-9]{1,9}):([0-9]{1,9}): (.*)$`) })
 
 // text is the message with the hint.
 func (p problem) text() string {

@@ -14,23 +14,21 @@ import (
 )
 
 func statusCommand(f *fleet, chosen *selectionFlags, p *printer) *cobra.Command {
-	types := statusTypes(f.app.registry)
 	return &cobra.Command{
 		Use:   "status PATTERN TYPE NAME [PROPERTY=VALUE...]",
 		Short: "print how a resource is on hosts, such as a file, a package or a service",
 		Long: `status asks the hosts of a pattern how a resource is now, and changes nothing. The
 answer of one host is printed as YAML; those of several are YAML documents, each
 behind the hosts that gave it. With --output json the answer stands in the event
-"result" of each host, as state.before.
-
-The types that can be asked: ` + strings.Join(types, ", ") + ".",
+"result" of each host, as state.before. A type that cannot be asked, such as exec, is
+refused, with those that can.`,
 		Example: `  ccm-push status web1 file /etc/motd
   ccm-push status 'web*' package nginx
   ccm-push -b --output json status all service ssh`,
 		Args: atLeast(3),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
-				return completions("", word, types), cobra.ShellCompDirectiveNoFileComp
+				return completions("", word, statusTypes(f.app.registry)), cobra.ShellCompDirectiveNoFileComp
 			}
 			return f.inventory.completePattern(cmd, args, word)
 		},

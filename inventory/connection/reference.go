@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
@@ -18,7 +19,7 @@ type Variables interface {
 // referencePattern is a text that is one plain reference of Jinja, to a variable or into a map.
 const referencePattern = `^\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)[ \t]*\}\}$`
 
-var reference = regexp.MustCompile(referencePattern)
+var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(referencePattern) })
 
 // referredBy gives the variable that a password refers to: vault_become in
 // "{{ vault_become }}". It is "" for a password that is none.
@@ -26,7 +27,7 @@ func referredBy(n *yamlpos.Node) string {
 	if n == nil || !yamlpos.IsTemplate(n) {
 		return ""
 	}
-	if found := reference.FindStringSubmatch(n.Text); found != nil {
+	if found := reference().FindStringSubmatch(n.Text); found != nil {
 		return found[1]
 	}
 	return ""

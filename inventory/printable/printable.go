@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -99,8 +100,10 @@ func escapeJSON(b []byte) []byte {
 }
 
 // secretWords are those by which names of secrets are known.
-var secretWords = regexp.MustCompile(`(?i)pass|secret|token|credential|private|!vault|key\b`)
+var secretWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)pass|secret|token|credential|private|!vault|key\b`)
+})
 
 // MaySecret reports whether a line may hold a secret, by the names that are in it. It errs to
 // the safe side.
-func MaySecret(line string) bool { return secretWords.MatchString(line) }
+func MaySecret(line string) bool { return secretWords().MatchString(line) }

@@ -3,18 +3,19 @@ package accounts
 import (
 	"fmt"
 	"regexp"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
 
 // names are those that the tools of all hosts take: letters, digits, ".", "_"
 // and "-", no digit or sign first, and at most 32 bytes (useradd(8)).
-var names = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*[$]?$`)
+var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*[$]?$`) })
 
 // CheckName holds a name for an account against what tools take. Nothing is said
 // of the empty name, which is not given.
 func CheckName(property, name string) error {
-	if name == "" || len(name) <= 32 && names.MatchString(name) {
+	if name == "" || len(name) <= 32 && names().MatchString(name) {
 		return nil
 	}
 	return &modules.PropertyError{

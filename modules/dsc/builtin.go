@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -170,13 +171,13 @@ func readRelease(h modules.Host, file string) (map[string]string, error) {
 }
 
 // comparison is a version with an operator before it.
-var comparison = regexp.MustCompile(`^\s*(>=|<=|=|>|<)\s*([0-9]+(?:\.[0-9]+)*)\s*$`)
+var comparison = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(>=|<=|=|>|<)\s*([0-9]+(?:\.[0-9]+)*)\s*$`) })
 
 // versionFits holds a version against a comparison such as ">= 12".
 func versionFits(wanted, actual any) bool {
 	want, _ := wanted.(string)
 	have, _ := actual.(string)
-	m := comparison.FindStringSubmatch(want)
+	m := comparison().FindStringSubmatch(want)
 	if m == nil {
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -15,7 +16,9 @@ const operators = "+-="
 
 // symbolicMode is a mode as chmod(1) has it, without the copying of another class: what comes
 // out is the same when it is applied again.
-var symbolicMode = regexp.MustCompile(`^[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*$`)
+var symbolicMode = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*$`)
+})
 
 // symbolic reports whether the mode says what to change in the one that there is.
 func (f *File) symbolic() bool { return symbolic(f.Mode) }
@@ -24,7 +27,7 @@ func symbolic(mode string) bool { return strings.ContainsAny(mode, operators) }
 
 func validateMode(property, mode string) error {
 	switch {
-	case symbolic(mode) && !symbolicMode.MatchString(mode):
+	case symbolic(mode) && !symbolicMode().MatchString(mode):
 		return &modules.PropertyError{
 			Path: property, Msg: fmt.Sprintf("mode %q is neither octal nor symbolic", mode),
 			Hint: `write it as in mode: "0640" or mode: "u=rw,g=r,o=", with the letters u, g, o, a and r, w, x, X, s, t`,

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"sync"
 	"syscall"
 	"time"
 
@@ -30,7 +31,7 @@ func TempName(name string) string {
 	return fmt.Sprintf("%s.ccm-%016x", name, rand.Uint64())
 }
 
-var tempName = regexp.MustCompile(`^(\..+)?\.ccm-[0-9a-f]{16}$`)
+var tempName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\..+)?\.ccm-[0-9a-f]{16}$`) })
 
 // CreateTemp makes an empty file of mode 0600 in a directory, that nobody has had a
 // chance to open. O_EXCL does not follow a link that waits at the name. It is locked as
@@ -105,7 +106,7 @@ func Sweep(dir *os.Root) {
 	for {
 		names, err := d.Readdirnames(1000)
 		for _, name := range names {
-			if tempName.MatchString(name) {
+			if tempName().MatchString(name) {
 				sweep(dir, name)
 			}
 		}

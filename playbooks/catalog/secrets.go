@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -133,7 +134,9 @@ func (in *scope) secretRead(inputs templates.Inputs) string {
 }
 
 // plainData matches an expression that is a path of the data and nothing else.
-var plainData = regexp.MustCompile(`^\s*\{\{-?\s*Data((?:\.[A-Za-z_]\w*)+)\s*-?\}\}\s*$`)
+var plainData = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*\{\{-?\s*Data((?:\.[A-Za-z_]\w*)+)\s*-?\}\}\s*$`)
+})
 
 // itemSecrets are the secrets in an element of the resource's each, or of that of a block around
 // it. All of it is one if the list is made of secrets, unless it just stands in the data.
@@ -152,7 +155,7 @@ func (in *scope) itemSecrets(r *manifest.Resource, env *templates.Env) secret.Pa
 	default:
 		return secret.Paths{}
 	}
-	if path := plainData.FindStringSubmatch(r.Each.Node.Text); path != nil {
+	if path := plainData().FindStringSubmatch(r.Each.Node.Text); path != nil {
 		return in.secrets.Below(strings.Split(path[1][1:], ".")...).Element()
 	}
 	return secret.Everything()

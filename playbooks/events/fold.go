@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -88,12 +89,12 @@ const (
 )
 
 // fingerprint is that of a host key, of which every host has another one.
-var fingerprint = regexp.MustCompile(`\bSHA256:[A-Za-z0-9+/]{43}`)
+var fingerprint = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bSHA256:[A-Za-z0-9+/]{43}`) })
 
 // without is a text without the key of its host, and without its name and its address where
 // they stand as words.
 func without(text, host, address string) string {
-	text = fingerprint.ReplaceAllLiteralString(text, keyMark)
+	text = fingerprint().ReplaceAllLiteralString(text, keyMark)
 	text = replaceWord(text, host, hostMark)
 	if address != host {
 		text = replaceWord(text, address, addressMark)

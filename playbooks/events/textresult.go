@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
@@ -361,8 +362,10 @@ func someLines(s string) (some string, all bool) {
 
 // looksLikeOurs finds a line of a command's output that could be taken for one that ccm-push
 // itself prints of an ad-hoc call: a heading, a result, a line of the recap.
-var looksLikeOurs = regexp.MustCompile(`(?m)^(== |std(out|err) \| |ccm-push: |to go on: ` +
-	`|(\S+: )?\d+ hosts?: |\S+: \d+ (changed|would change)\b|\S+ +(failed|changed|would change|unreachable|interrupted|untold) {2,})`)
+var looksLikeOurs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(== |std(out|err) \| |ccm-push: |to go on: ` +
+		`|(\S+: )?\d+ hosts?: |\S+: \d+ (changed|would change)\b|\S+ +(failed|changed|would change|unreachable|interrupted|untold) {2,})`)
+})
 
 // output is the ad-hoc form: a heading and all that the command has written. Each line has a
 // prefix if one could be taken for a line of another host.
@@ -380,7 +383,7 @@ func (l resultLines) output(p *page, r Result) {
 	}
 	if !l.followed[r.Host] || l.options.Verbose > 0 { // else it has been shown
 		prefix := ""
-		if looksLikeOurs.MatchString(r.Command.Stdout) {
+		if looksLikeOurs().MatchString(r.Command.Stdout) {
 			prefix = "stdout | "
 		}
 		p.block(prefix, r.Command.Stdout, always(plain))

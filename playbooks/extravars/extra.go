@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory/sealed"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -65,7 +66,9 @@ func readOne(arg string, stdin io.Reader, by yamlpos.Opener) (templates.Layer, e
 const maxStdin = 17 << 20
 
 // secretNames are the ends of names of variables whose values are secrets, most likely.
-var secretNames = regexp.MustCompile(`(?i)(passwd|password|passphrase|secret|token|api_?key|private_?key|credentials?)$`)
+var secretNames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(passwd|password|passphrase|secret|token|api_?key|private_?key|credentials?)$`)
+})
 
 // InTheClear names the variables that args give, and not a file, whose values look like secrets: everybody on
 // this machine can read the words of a command.
@@ -75,7 +78,7 @@ func InTheClear(args []string, layers []templates.Layer) (names []string) {
 			continue
 		}
 		for name, value := range l.Values {
-			if text, isText := value.(string); secretNames.MatchString(name) && (!isText || text != "" && !strings.HasPrefix(text, "{{")) {
+			if text, isText := value.(string); secretNames().MatchString(name) && (!isText || text != "" && !strings.HasPrefix(text, "{{")) {
 				names = append(names, name)
 			}
 		}

@@ -5,13 +5,14 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"regexp"
+	"sync"
 	"time"
 )
 
 // crockford is the alphabet of ULIDs (https://github.com/ulid/spec): no I, L, O and U.
 var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
 
-var ulid = regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
+var ulid = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`) })
 
 // NewID gives a ULID: 26 letters and digits that sort by time, to the millisecond, with 80
 // random bits behind.
@@ -26,4 +27,4 @@ func NewID(now time.Time) string {
 }
 
 // IsID reports whether a text has the form of a run's id.
-func IsID(text string) bool { return ulid.MatchString(text) }
+func IsID(text string) bool { return ulid().MatchString(text) }

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/printable"
@@ -23,7 +24,9 @@ var pageStyle string
 var pageScript string
 
 // page allows no script but its own, and no network.
-var page = template.Must(template.New("page.html").Parse(strings.Replace(pageText, "SCRIPT-HASH", scriptHash(), 1)))
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page.html").Parse(strings.Replace(pageText, "SCRIPT-HASH", scriptHash(), 1)))
+})
 
 func scriptHash() string {
 	sum := sha256.Sum256([]byte(pageScript))
@@ -137,7 +140,7 @@ func (r *Run) HTML(w io.Writer) error {
 	v.section("Distinct "+r.shownWord()+"s", r.diffs(), func(one *groupView, g *group) { one.Lines = diffLines(v.block(g.shown())) })
 	v.section("Warnings", r.groups(func(o *outcome) string { return o.notes }), func(one *groupView, g *group) { one.Text = v.block(g.notes) })
 	v.fleet(r)
-	return page.Execute(w, v)
+	return page().Execute(w, v)
 }
 
 // section adds a section of groups, if there are any; more says of each what stands below it.

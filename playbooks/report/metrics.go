@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/printable"
@@ -132,7 +133,9 @@ func (m *metrics) success(name, help string, r *Run, samples []sample) {
 }
 
 // timeLine is a sample that success has written.
-var timeLine = regexp.MustCompile(`^((?:` + lastRunSuccess + `|` + lastHostSuccess + `)(?:\{.*\})?) ([0-9.]+)$`)
+var timeLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^((?:` + lastRunSuccess + `|` + lastHostSuccess + `)(?:\{.*\})?) ([0-9.]+)$`)
+})
 
 // timesIn are the times of success in a file, by their series.
 func timesIn(path string) map[string]float64 {
@@ -146,7 +149,7 @@ func timesIn(path string) map[string]float64 {
 	}
 	defer f.Close()
 	for in := bufio.NewScanner(f); in.Scan(); {
-		if m := timeLine.FindStringSubmatch(in.Text()); m != nil {
+		if m := timeLine().FindStringSubmatch(in.Text()); m != nil {
 			if at, err := strconv.ParseFloat(m[2], 64); err == nil {
 				times[m[1]] = at
 			}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
@@ -34,7 +35,7 @@ type Reader struct {
 }
 
 // nameText is what people and groups may be called.
-var nameText = regexp.MustCompile(`^[\pL\pN_][\pL\pN_.@+-]*$`)
+var nameText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN_][\pL\pN_.@+-]*$`) })
 
 // Parse reads the file. All that is wrong with it is told at once, with positions.
 func Parse(name string, data []byte) (*File, error) {
@@ -111,7 +112,7 @@ func (p *parser) pairs(n *yamlpos.Node, hint string) []yamlpos.Pair {
 		return nil
 	}
 	for _, pair := range n.Pairs {
-		if !nameText.MatchString(pair.Key.Text) {
+		if !nameText().MatchString(pair.Key.Text) {
 			p.errs.Add(pair.Key.Errorf("use letters, digits, . _ @ + and -", "%q is no name", pair.Key.Text))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 )
@@ -172,14 +173,14 @@ func (l *layout) begin(line int, prefix string, rest int) {
 	l.starts[line] = start{prefix, rest}
 }
 
-var explicitIndent = regexp.MustCompile(`[|>][-+]?[0-9][-+]?[ \t]*(#.*)?$`)
+var explicitIndent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[|>][-+]?[0-9][-+]?[ \t]*(#.*)?$`) })
 
 // text notes how far lines below | or > are indented.
 func (l *layout) text(n *yaml.Node, to, parent int) {
 	if !isText(n) {
 		return
 	}
-	l.unknown = l.unknown || explicitIndent.MatchString(l.line(n.Line-1))
+	l.unknown = l.unknown || explicitIndent().MatchString(l.line(n.Line-1))
 	l.texts[n.Line-1] = textBelow{to, parent}
 }
 
@@ -284,7 +285,7 @@ func (l *layout) write(indent bool) []byte {
 	return []byte(strings.Join(out, "\n") + "\n")
 }
 
-var keepsEnd = regexp.MustCompile(`[|>][0-9]?\+[0-9]?[ \t]*(#.*)?$`)
+var keepsEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[|>][0-9]?\+[0-9]?[ \t]*(#.*)?$`) })
 
 // below gives the lines of a text below | or >, the index of the last one of it, and how many
 // empty lines follow that are none of it.
@@ -313,7 +314,7 @@ func (l *layout) below(header int, t textBelow, indent bool) (text []string, las
 		text = append(text, line)
 		last = i
 	}
-	if keepsEnd.MatchString(l.lines[header]) {
+	if keepsEnd().MatchString(l.lines[header]) {
 		text, empty = append(text, slices.Repeat([]string{""}, empty)...), 0
 	}
 	return text, last, empty

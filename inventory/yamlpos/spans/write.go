@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -64,11 +65,11 @@ func (s Scalar) block(value string) (string, bool) {
 }
 
 // simple are texts that mean themselves without quotes.
-var simple = regexp.MustCompile(`^[A-Za-z0-9+/_][A-Za-z0-9+/_.=@-]*$`)
+var simple = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9+/_][A-Za-z0-9+/_.=@-]*$`) })
 
 // Quoted is a value in one line, in quotes if it needs them where there is a tag before it.
 func Quoted(value string) string {
-	if simple.MatchString(value) {
+	if simple().MatchString(value) {
 		return value
 	}
 	var out strings.Builder
@@ -97,11 +98,13 @@ func printable(text string) bool {
 }
 
 // reserved are words that mean something else than a text, if a key is one.
-var reserved = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null|~|[0-9_.+-].*)$`)
+var reserved = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null|~|[0-9_.+-].*)$`)
+})
 
 // QuotedKey is a key as it is written.
 func QuotedKey(key string) string {
-	if simple.MatchString(key) && !reserved.MatchString(key) && !strings.ContainsAny(key, "=@") {
+	if simple().MatchString(key) && !reserved().MatchString(key) && !strings.ContainsAny(key, "=@") {
 		return key
 	}
 	if quoted := Quoted(key); quoted != key {
