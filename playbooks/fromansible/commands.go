@@ -6,7 +6,10 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 // shellQuote writes a word for a shell.
@@ -17,8 +20,8 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-func commandTask(t *task, r row) {
-	t.checkArgs(r)
+func commandTask(t *task) {
+	t.checkArgs()
 	text := t.free
 	if n := t.arg("cmd", "_raw_params"); n != nil && text == "" {
 		if n.Kind != yaml.ScalarNode {
@@ -29,9 +32,9 @@ func commandTask(t *task, r row) {
 	}
 	if n := t.arg("argv"); n != nil {
 		words := make([]string, 0, len(n.Content))
-		for _, one := range items(n) {
+		for _, one := range yamlnode.Items(n) {
 			word := t.text(one)
-			if hasJinja(one) {
+			if yamlnode.HasJinja(one) {
 				quoted, err := t.quotedText(one.Value)
 				t.fail(err)
 				words = append(words, quoted)
@@ -55,29 +58,29 @@ func commandTask(t *task, r row) {
 		t.command(program+" -c "+quoted, false)
 		return
 	}
-	written, err := t.w.text(text)
+	written, err := t.w.Text(text)
 	t.fail(err)
 	t.command(written, shell)
 }
 
 // quotedText writes a text with expressions as one word for a shell.
 func (t *task) quotedText(text string) (string, error) {
-	parts, err := t.w.parts(text)
+	parts, err := t.w.Parts(text)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	for _, p := range parts {
-		if p.term == nil {
-			b.WriteString(escape(strings.ReplaceAll(p.text, "'", `'\''`)))
+		if p.Term == nil {
+			b.WriteString(expression.Escape(strings.ReplaceAll(p.Text, "'", `'\''`)))
 			continue
 		}
-		value := p.term.text
-		if p.term.kind == numberKind {
+		value := p.Term.Text
+		if p.Term.Kind == expression.NumberKind {
 			b.WriteString("{{ " + value + " }}")
 			continue
 		}
-		if p.term.kind != textKind {
+		if p.Term.Kind != expression.TextKind {
 			value = "string(" + value + ")"
 		}
 		b.WriteString("{{ replace(" + value + `, "'", "'\\''") }}`)
@@ -86,38 +89,38 @@ func (t *task) quotedText(text string) (string, error) {
 }
 
 // command writes an exec. It is called as the task is, if that has a name.
-func (t *task) command(text string, shell bool) *entry {
+func (t *task) command(text string, shell bool) *layout.Entry {
 	if _, pipe, _ := strings.Cut(text, "\n"); pipe != "" {
 		text += "\n"
 	}
-	e := &entry{typ: "exec", name: t.name}
+	e := &layout.Entry{Type: "exec", Name: t.name}
 	switch {
-	case e.name == "" || t.isLoop() && strings.Contains(text, "Item"):
-		e.name = strings.Join(strings.Fields(text), " ")
-		if e.name != text {
-			e.setText("command", text)
+	case e.Name == "" || t.isLoop() && strings.Contains(text, "Item"):
+		e.Name = strings.Join(strings.Fields(text), " ")
+		if e.Name != text {
+			e.SetText("command", text)
 		}
 	default:
 		if t.isLoop() {
-			e.name += " {{ Item }}"
+			e.Name += " {{ Item }}"
 		}
-		e.setText("command", text)
+		e.SetText("command", text)
 	}
-	e.name = escapeName(e.name, t.name == e.name)
+	e.Name = escapeName(e.Name, t.name == e.Name)
 	if shell {
-		e.setText("provider", "shell")
+		e.SetText("provider", "shell")
 	}
 	if n := t.arg("chdir"); n != nil {
-		e.setText("cwd", t.place(n))
+		e.SetText("cwd", t.place(n))
 	}
 	if n := t.arg("creates"); n != nil {
-		if strings.ContainsAny(n.Value, "*?") && !hasJinja(n) {
+		if strings.ContainsAny(n.Value, "*?") && !yamlnode.HasJinja(n) {
 			t.problem("creates with a pattern")
 		}
-		e.setText("creates", t.place(n))
+		e.SetText("creates", t.place(n))
 	}
 	if n := t.arg("removes"); n != nil {
-		e.setText("onlyif", "test -e "+shellQuoteText(t.place(n)))
+		e.SetText("onlyif", "test -e "+shellQuoteText(t.place(n)))
 	}
 	if strings.Contains(text, "$HOME") || strings.Contains(text, "~/") {
 		t.note("a command that needs HOME; exec has it where user is given")
@@ -128,7 +131,7 @@ func (t *task) command(text string, shell bool) *entry {
 // escapeName has the name of a task stand as it is.
 func escapeName(name string, literal bool) string {
 	if literal {
-		return escape(name)
+		return expression.Escape(name)
 	}
 	return name
 }
@@ -142,8 +145,8 @@ func shellQuoteText(s string) string {
 }
 
 // scriptTask puts a script of the play onto the host, and runs it there.
-func scriptTask(t *task, r row) {
-	t.checkArgs(r)
+func scriptTask(t *task) {
+	t.checkArgs()
 	text := t.free
 	if n := t.arg("cmd", "_raw_params"); n != nil {
 		text = n.Value
@@ -153,64 +156,64 @@ func scriptTask(t *task, r row) {
 		t.problem("a script whose name is an expression, or in a loop")
 		return
 	}
-	found, err := t.c.localFile("files", words[0])
+	found, err := t.c.LocalFile("files", words[0])
 	if err != nil {
 		t.fail(err)
 		return
 	}
 	path := "/usr/local/sbin/" + strings.ReplaceAll(strings.TrimPrefix(found, "files/"), "/", "-")
-	file := &entry{typ: "file", name: path}
-	file.setText("source", found)
-	file.setText("mode", "0755")
+	file := &layout.Entry{Type: "file", Name: path}
+	file.SetText("source", found)
+	file.SetText("mode", "0755")
 	t.entries = append(t.entries, file)
-	rest, err := t.w.text(strings.Join(words[1:], " "))
+	rest, err := t.w.Text(strings.Join(words[1:], " "))
 	t.fail(err)
 	t.note("script; it stays on the host as %s", path)
 	t.command(strings.TrimSpace(path+" "+rest), false)
 }
 
 // statTask asks test(1) for what later tasks want to know.
-func statTask(t *task, r row) {
-	t.checkArgs(r)
+func statTask(t *task) {
+	t.checkArgs()
 	n := t.arg("path", "dest", "name")
 	if n == nil || t.keywords["register"] == nil {
 		t.problem("stat without a path, or without register")
 		return
 	}
-	asked := t.result.asked
-	one := statTest(asked)
+	asked := t.result.Asked
+	one := expression.StatTest(asked)
 	if one == "" {
 		t.problem("stat of which several things are asked: %s", strings.Join(asked, ", "))
 		return
 	}
 	path := t.place(n)
-	e := &entry{typ: "exec", name: "test " + statTests[one] + " " + shellQuoteText(path)}
-	e.set("readonly", boolNode(true))
-	returns := listNode(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "0"}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "1"})
+	e := &layout.Entry{Type: "exec", Name: "test " + expression.StatTests[one] + " " + shellQuoteText(path)}
+	e.Set("readonly", yamlnode.Bool(true))
+	returns := yamlnode.List(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "0"}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "1"})
 	returns.Style = yaml.FlowStyle
-	e.set("returns", returns)
+	e.Set("returns", returns)
 	t.write(e)
 }
 
 // failTask is an assertion that never holds.
-func failTask(t *task, r row) {
-	t.checkArgs(r)
+func failTask(t *task) {
+	t.checkArgs()
 	msg := t.arg("msg")
 	if msg == nil {
-		msg = textNode("failed as requested")
+		msg = yamlnode.Text("failed as requested")
 	}
 	text, ok := t.message(msg)
 	if !ok {
 		return
 	}
 	e := t.named("assert", text)
-	that := listNode(boolNode(false))
+	that := yamlnode.List(yamlnode.Bool(false))
 	that.Style = yaml.FlowStyle
-	e.set("that", that)
-	message, err := t.w.text(text)
+	e.Set("that", that)
+	message, err := t.w.Text(text)
 	t.fail(err)
-	if message != e.name {
-		e.setText("message", message)
+	if message != e.Name {
+		e.SetText("message", message)
 	}
 	t.write(e)
 }
@@ -224,10 +227,10 @@ func (t *task) saying(msg *yaml.Node) {
 	quoted, err := t.quotedText(text)
 	t.fail(err)
 	e := t.named("exec", text)
-	e.setText("command", "echo "+quoted)
-	e.setText("provider", "shell")
-	e.set("readonly", boolNode(true))
-	e.set("logoutput", boolNode(true))
+	e.SetText("command", "echo "+quoted)
+	e.SetText("provider", "shell")
+	e.Set("readonly", yamlnode.Bool(true))
+	e.Set("logoutput", yamlnode.Bool(true))
 	t.write(e)
 }
 
@@ -237,7 +240,7 @@ func (t *task) message(msg *yaml.Node) (text string, ok bool) {
 		return strings.TrimRight(msg.Value, "\n"), true
 	}
 	var lines []string
-	for _, one := range items(msg) {
+	for _, one := range yamlnode.Items(msg) {
 		if one.Kind != yaml.ScalarNode {
 			t.problem("a message that is no text")
 			return "", false
@@ -248,24 +251,24 @@ func (t *task) message(msg *yaml.Node) (text string, ok bool) {
 }
 
 // named is an entry that has the name of the task, or else what it says.
-func (t *task) named(typ, text string) *entry {
-	e := &entry{typ: typ, name: t.name}
-	if e.name == "" {
-		e.name = strings.Join(strings.Fields(text), " ")
-		if j2.HasTags(e.name) || e.name == "" {
-			e.name = t.module + " " + strconv.Itoa(t.line())
+func (t *task) named(typ, text string) *layout.Entry {
+	e := &layout.Entry{Type: typ, Name: t.name}
+	if e.Name == "" {
+		e.Name = strings.Join(strings.Fields(text), " ")
+		if j2.HasTags(e.Name) || e.Name == "" {
+			e.Name = t.module + " " + strconv.Itoa(t.line())
 		}
 	}
 	if t.isLoop() {
-		e.name += " {{ Item }}"
+		e.Name += " {{ Item }}"
 	} else {
-		e.name = escape(e.name)
+		e.Name = expression.Escape(e.Name)
 	}
 	return e
 }
 
-func debugTask(t *task, r row) {
-	t.checkArgs(r)
+func debugTask(t *task) {
+	t.checkArgs()
 	msg := t.args["msg"]
 	if n := t.arg("var"); n != nil {
 		name := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(n.Value), "{{"), "}}"))
@@ -274,35 +277,35 @@ func debugTask(t *task, r row) {
 			t.problem("debug of %s", name)
 			return
 		}
-		v, err := t.w.write(e)
+		v, err := t.w.Write(e)
 		if err != nil {
 			t.fail(err)
 			return
 		}
-		text := v.text
-		if v.kind != textKind {
-			text = "toJSON(" + v.text + ")"
+		text := v.Text
+		if v.Kind != expression.TextKind {
+			text = "toJSON(" + v.Text + ")"
 		}
-		entry := &entry{typ: "exec", name: "show " + name}
+		entry := &layout.Entry{Type: "exec", Name: "show " + name}
 		if t.isLoop() {
 			t.problem("debug of a variable in a loop")
 		}
-		entry.setText("command", "echo '{{ replace("+text+`, "'", "'\\''") }}'`)
-		entry.setText("provider", "shell")
-		entry.set("readonly", boolNode(true))
-		entry.set("logoutput", boolNode(true))
+		entry.SetText("command", "echo '{{ replace("+text+`, "'", "'\\''") }}'`)
+		entry.SetText("provider", "shell")
+		entry.Set("readonly", yamlnode.Bool(true))
+		entry.Set("logoutput", yamlnode.Bool(true))
 		t.write(entry)
 		return
 	}
 	if msg == nil {
-		msg = textNode("Hello world!")
+		msg = yamlnode.Text("Hello world!")
 	}
 	t.saying(msg)
 }
 
 // waitTask is a wait for what is there, or no longer there.
-func waitTask(t *task, r row) {
-	t.checkArgs(r)
+func waitTask(t *task) {
+	t.checkArgs()
 	port, path, host, line := t.arg("port"), t.arg("path"), t.arg("host"), t.arg("search_regex")
 	what := ""
 	switch {
@@ -321,7 +324,7 @@ func waitTask(t *task, r row) {
 		t.problem("wait_for without port and path, with what a port says, or until %s", state)
 		return
 	case path != nil:
-		e.setText("path", t.place(path))
+		e.SetText("path", t.place(path))
 	default:
 		t.put(e, "port", port)
 	}
@@ -332,7 +335,7 @@ func waitTask(t *task, r row) {
 	switch state {
 	case "started", "present":
 	case "stopped", "absent":
-		e.setText("ensure", "absent")
+		e.SetText("ensure", "absent")
 	default:
 		t.problem("wait_for until %s", state)
 		return
@@ -346,7 +349,7 @@ func waitTask(t *task, r row) {
 				t.problem("wait_for with %s that is an expression", one.theirs)
 				return
 			}
-			e.setText(one.ours, n.Value+"s")
+			e.SetText(one.ours, n.Value+"s")
 		}
 	}
 	if n := t.arg("delay"); n != nil && n.Value != "0" {
@@ -355,8 +358,8 @@ func waitTask(t *task, r row) {
 	t.write(e)
 }
 
-func pauseTask(t *task, r row) {
-	t.checkArgs(r)
+func pauseTask(t *task) {
+	t.checkArgs()
 	n, unit := t.arg("seconds"), ""
 	if n == nil {
 		n, unit = t.arg("minutes"), "m"
@@ -366,5 +369,5 @@ func pauseTask(t *task, r row) {
 		return
 	}
 	e := t.command("sleep "+t.text(n)+unit, false)
-	e.set("readonly", boolNode(true))
+	e.Set("readonly", yamlnode.Bool(true))
 }

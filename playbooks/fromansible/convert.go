@@ -12,7 +12,10 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 // Options are what a conversion is told.
@@ -73,13 +76,11 @@ type converter struct {
 
 	role       *role // whose tasks are read; that of a play has no name
 	registered map[string]int
-	results    map[string]*result
+	results    map[string]*expression.Result
 	values     map[string]*j2.Expr
 	taskFile   string // the file of the tasks that are read
 
-	aliases    map[*entry]string
-	taken      map[string]bool
-	firstNamed map[string]*entry
+	layout layout.Writer
 }
 
 // A role is a folder with tasks, templates and files. What stands beside a playbook is one
@@ -95,7 +96,7 @@ type role struct {
 	asked          map[string][]string // what is asked of the results of stat
 	facts          map[string]*setFact
 	values         map[string]*j2.Expr
-	results        map[string]*result
+	results        map[string]*expression.Result
 	made           map[string]*manifestFile // of files of tasks, by their paths
 	files          bool                     // they are copied
 	needs          []string                 // folders of the roles that its meta depends on
@@ -110,7 +111,7 @@ type role struct {
 // A manifestFile is one that is made of a file of tasks.
 type manifestFile struct {
 	path    string // below the folder that is written
-	entries []*entry
+	entries []*layout.Entry
 	done    bool // it is begun
 	read    bool
 }
@@ -207,40 +208,8 @@ func isPlaybook(n *yaml.Node) bool {
 		return false
 	}
 	return slices.ContainsFunc(n.Content, func(p *yaml.Node) bool {
-		return get(p, "hosts") != nil || get(p, "import_playbook") != nil || get(p, "ansible.builtin.import_playbook") != nil
+		return yamlnode.Get(p, "hosts") != nil || yamlnode.Get(p, "import_playbook") != nil || yamlnode.Get(p, "ansible.builtin.import_playbook") != nil
 	})
-}
-
-// get is the value of a key of a map.
-func get(n *yaml.Node, key string) *yaml.Node {
-	if n == nil {
-		return nil
-	}
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	if n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
-}
-
-// items are the elements of a list, or the one value in place of a list.
-func items(n *yaml.Node) []*yaml.Node {
-	switch {
-	case isNull(n):
-		return nil
-	case n.Kind == yaml.AliasNode:
-		return items(n.Alias)
-	case n.Kind == yaml.SequenceNode:
-		return n.Content
-	}
-	return []*yaml.Node{n}
 }
 
 // copyVariables copies group_vars and host_vars: they are read as they are.
@@ -279,11 +248,11 @@ func (c *converter) copyTree(from, to string) {
 // roleAlone converts a role, and writes a play that applies it.
 func (c *converter) roleAlone(dir string) error {
 	r := c.readRole(dir)
-	p := &play{name: r.name, hosts: textNode("all")}
+	p := &play{name: r.name, hosts: yamlnode.Text("all")}
 	p.roles = append(p.roles, c.needed(r)...)
 	p.entries = append(p.entries, c.applies(p.roles)...)
 	if r.became {
-		p.set("become", boolNode(true))
+		p.set("become", yamlnode.Bool(true))
 	}
 	c.writePlays("site.yaml", []*play{p})
 	return nil
@@ -305,11 +274,11 @@ func (c *converter) needed(r *role) []*role {
 }
 
 // applies are the entries that apply roles.
-func (c *converter) applies(roles []*role) []*entry {
-	var list []*entry
+func (c *converter) applies(roles []*role) []*layout.Entry {
+	var list []*layout.Entry
 	for _, r := range roles {
 		if r.made["main"] != nil && hasResources(r.made["main"].entries) {
-			list = append(list, &entry{typ: "apply", name: r.out})
+			list = append(list, &layout.Entry{Type: "apply", Name: r.out})
 		}
 	}
 	return list
@@ -368,7 +337,7 @@ func (c *converter) readRole(dir string) *role {
 func newRole(name, dir, out string) *role {
 	return &role{
 		name: name, dir: dir, out: out, data: map[string]*yaml.Node{}, asked: map[string][]string{}, facts: map[string]*setFact{},
-		values: map[string]*j2.Expr{}, results: map[string]*result{}, made: map[string]*manifestFile{},
+		values: map[string]*j2.Expr{}, results: map[string]*expression.Result{}, made: map[string]*manifestFile{},
 	}
 }
 
@@ -390,12 +359,12 @@ func (c *converter) dependencies(r *role) {
 		c.out.Report.left(c.shown(path), 1, "meta", err.Error())
 		return
 	}
-	for _, dep := range items(get(meta, "dependencies")) {
+	for _, dep := range yamlnode.Items(yamlnode.Get(meta, "dependencies")) {
 		name := dep.Value
 		if dep.Kind == yaml.MappingNode {
-			n := get(dep, "role")
+			n := yamlnode.Get(dep, "role")
 			if n == nil {
-				n = get(dep, "name")
+				n = yamlnode.Get(dep, "name")
 			}
 			if n == nil {
 				continue
@@ -406,9 +375,9 @@ func (c *converter) dependencies(r *role) {
 		switch {
 		case found == "":
 			c.out.Report.left(c.shown(path), dep.Line, "dependencies", fmt.Sprintf("the role %s is not there", name))
-			c.tasksMain(r).entries = append(c.tasksMain(r).entries, todoEntry(c.shown(path), dep.Line, fmt.Sprintf("the role %s, on which this one depends, is not there", name), nil))
+			c.tasksMain(r).entries = append(c.tasksMain(r).entries, layout.Todo(position(c.shown(path), dep.Line), fmt.Sprintf("the role %s, on which this one depends, is not there", name), nil))
 		case dep.Kind == yaml.MappingNode && len(dep.Content) > 2:
-			c.tasksMain(r).entries = append(c.tasksMain(r).entries, todoEntry(c.shown(path), dep.Line, fmt.Sprintf("the role %s with variables or conditions of its own", name), dep))
+			c.tasksMain(r).entries = append(c.tasksMain(r).entries, layout.Todo(position(c.shown(path), dep.Line), fmt.Sprintf("the role %s with variables or conditions of its own", name), dep))
 			c.out.Report.left(c.shown(path), dep.Line, "dependencies", fmt.Sprintf("the role %s with variables or conditions of its own", name))
 		default:
 			r.needs = append(r.needs, found)
@@ -466,7 +435,7 @@ func (c *converter) tasksFile(path string) *manifestFile {
 	switch {
 	case err != nil:
 		c.out.Report.left(c.shown(path), 1, "file", err.Error())
-		m.entries = append(m.entries, todoEntry(c.shown(path), 1, err.Error(), nil))
+		m.entries = append(m.entries, layout.Todo(position(c.shown(path), 1), err.Error(), nil))
 		return m
 	case n == nil:
 		return m
@@ -475,7 +444,7 @@ func (c *converter) tasksFile(path string) *manifestFile {
 	}
 	before := c.taskFile
 	c.taskFile = path
-	scope := &scope{names: map[string]binding{}, files: c}
+	scope := &expression.Scope{Names: map[string]expression.Binding{}, Files: c}
 	m.entries = append(m.entries, c.tasks(n, scope, inherited{})...)
 	c.taskFile = before
 	m.read = true
@@ -489,7 +458,7 @@ func (c *converter) finishRole(r *role) {
 	main.read = true
 	c.unusedHandlers(r)
 	for _, m := range r.made {
-		c.nameTargets(m.entries)
+		c.layout.NameTargets(m.entries)
 	}
 	for _, key := range sortedKeys(r.made) {
 		m := r.made[key]
@@ -502,3 +471,8 @@ func (c *converter) finishRole(r *role) {
 
 // Names are the paths of the files that are written, in order.
 func (c *Conversion) Names() []string { return sortedKeys(c.Files) }
+
+// writeManifest writes the manifest of a file of tasks.
+func (c *converter) writeManifest(path string, entries []*layout.Entry) {
+	c.out.Files[path] = File{yamlnode.Encode(yamlnode.Map("ccm", c.layout.CCM(entries))), 0o644}
+}

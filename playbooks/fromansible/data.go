@@ -9,7 +9,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -58,24 +60,24 @@ func (c *converter) dataFile(r *role, path, to string) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			r.data[n.Content[i].Value] = n.Content[i+1]
 		}
-		c.out.Files[to] = File{encode(c.dataMap(n, path)), 0o644}
+		c.out.Files[to] = File{yamlnode.Encode(c.dataMap(n, path)), 0o644}
 	}
 	r.varsFile = append(r.varsFile, to)
 }
 
 // dataMap writes variables as data, with the comments that stand there.
 func (c *converter) dataMap(n *yaml.Node, path string) *yaml.Node {
-	w := &writer{scope: &scope{names: map[string]binding{}, files: c}}
+	w := &expression.Writer{Scope: &expression.Scope{Names: map[string]expression.Binding{}, Files: c}}
 	return c.dataValue(w, n, path)
 }
 
-func (c *converter) dataValue(w *writer, n *yaml.Node, path string) *yaml.Node {
+func (c *converter) dataValue(w *expression.Writer, n *yaml.Node, path string) *yaml.Node {
 	if n.Kind == yaml.AliasNode || n.Kind == yaml.ScalarNode {
-		v, err := w.value(n)
+		v, err := w.Value(n)
 		if err != nil {
 			c.out.Report.left(c.shown(path), n.Line, "variables", err.Error())
-			v = textNode("{{ todo(" + quoteText(fmt.Sprintf("%s:%d: %v", c.shown(path), n.Line, err)) + ") }}")
-			v.LineComment = "# " + shortened(n.Value)
+			v = yamlnode.Text("{{ todo(" + expression.QuoteText(fmt.Sprintf("%s:%d: %v", c.shown(path), n.Line, err)) + ") }}")
+			v.LineComment = "# " + expression.Shortened(n.Value)
 		}
 		v.HeadComment, v.FootComment = n.HeadComment, n.FootComment
 		if v.LineComment == "" {
@@ -101,90 +103,57 @@ func (c *converter) copyOne(from, to string) {
 	c.copyTree(from, to) // of a file, its path below itself is "."
 }
 
-// kindOf is the type of a variable, as far as defaults, vars and the inventory show it.
-func (c *converter) kindOf(name string) kind {
+// KindOf is the type of a variable, as far as defaults, vars and the inventory show it.
+func (c *converter) KindOf(name string) expression.Kind {
 	if v, ok := c.o.Variables[name]; ok {
-		return kindOfValue(v)
+		return expression.KindOfValue(v)
 	}
 	if c.role == nil {
-		return anyKind
+		return expression.AnyKind
 	}
-	return kindOfNode(c.role.data[name])
+	return expression.KindOfNode(c.role.data[name])
 }
 
-func kindOfValue(v any) kind {
-	switch v := v.(type) {
-	case string:
-		if j2.HasTags(v) {
-			return anyKind
-		}
-		return textKind
-	case bool:
-		return boolKind
-	case []any:
-		return listKind
-	case map[string]any:
-		return mapKind
-	case int, int64, float64:
-		return numberKind
-	}
-	return anyKind
-}
-
-func kindOfNode(n *yaml.Node) kind {
-	switch {
-	case n == nil:
-		return anyKind
-	case n.Kind == yaml.AliasNode:
-		return kindOfNode(n.Alias)
-	case n.Kind == yaml.SequenceNode:
-		return listKind
-	case n.Kind == yaml.MappingNode:
-		return mapKind
-	case plainBool(n):
-		return boolKind
-	case hasJinja(n):
-		return anyKind
-	}
-	switch n.ShortTag() {
-	case "!!str", "!vault", "!unsafe":
-		return textKind
-	case "!!int", "!!float":
-		return numberKind
-	}
-	return anyKind
-}
-
-// kindOfPath is the type of what a path such as x.y.z leads to.
-func (c *converter) kindOfPath(e *j2.Expr) kind {
-	if c.role == nil {
-		return anyKind
-	}
-	return kindOfNode(c.nodeOf(e))
-}
-
-func (c *converter) nodeOf(e *j2.Expr) *yaml.Node {
+// NodeOf is what a path such as x.y.z of data leads to; nil if it is not known here.
+func (c *converter) NodeOf(e *j2.Expr) *yaml.Node {
 	switch e.Op {
 	case j2.Name:
+		if c.role == nil {
+			return nil
+		}
 		if _, overridden := c.o.Variables[e.Text]; overridden {
 			return nil
 		}
 		return c.role.data[e.Text]
 	case j2.Attr:
-		return get(c.nodeOf(e.Args[0]), e.Text)
+		return yamlnode.Get(c.NodeOf(e.Args[0]), e.Text)
 	case j2.Index:
 		if s, ok := e.Args[1].Lit.(string); ok {
-			return get(c.nodeOf(e.Args[0]), s)
+			return yamlnode.Get(c.NodeOf(e.Args[0]), s)
 		}
 	}
 	return nil
 }
 
-// use notes that a variable is read.
-func (c *converter) use(name string) { c.out.Report.used[name] = true }
+func (c *converter) RoleName() string { return c.role.name }
 
-// localFile finds a file of the role, and gives its path from the role's manifests.
-func (c *converter) localFile(kind, name string) (string, error) {
+// ResultOf is what a task registers.
+func (c *converter) ResultOf(name string) (*expression.Result, bool) {
+	r, ok := c.results[name]
+	return r, ok
+}
+
+// ValueOf is what tasks set a variable to.
+func (c *converter) ValueOf(name string) (*j2.Expr, bool) {
+	v, ok := c.values[name]
+	return v, ok
+}
+
+// Use notes that a variable is read.
+func (c *converter) Use(name string) { c.out.Report.used[name] = true }
+
+// LocalFile finds a file of the role, and gives its path from the role's manifests.
+func (c *converter) LocalFile(kind, name string) (string, error) {
 	r := c.role
 	for _, base := range []string{filepath.Join(r.dir, kind), r.dir, filepath.Dir(c.taskFile)} {
 		path := filepath.Join(base, name)
@@ -193,10 +162,10 @@ func (c *converter) localFile(kind, name string) (string, error) {
 		}
 		rel, err := filepath.Rel(r.dir, path)
 		if err != nil || strings.HasPrefix(rel, "..") {
-			return "", unknownf("the file %s, which is outside of the role", name)
+			return "", expression.Unknown("the file %s, which is outside of the role", name)
 		}
 		c.copyOne(path, strings.TrimPrefix(r.out+"/"+filepath.ToSlash(rel), "/"))
 		return filepath.ToSlash(rel), nil
 	}
-	return "", unknownf("the file %s, which is not there", name)
+	return "", expression.Unknown("the file %s, which is not there", name)
 }

@@ -10,7 +10,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 // A setFact is what tasks with set_fact make of a variable.
@@ -71,16 +73,16 @@ func (c *converter) survey(r *role) {
 
 // surveyTasks finds set_fact and register in tasks; when are the conditions of blocks around.
 func (r *role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]bool, vars bool) {
-	for _, task := range items(n) {
+	for _, task := range yamlnode.Items(n) {
 		if task.Kind != yaml.MappingNode {
 			continue
 		}
 		for _, part := range []string{"tasks", "pre_tasks", "post_tasks", "handlers"} {
-			r.surveyTasks(get(task, part), when, registers, vars)
+			r.surveyTasks(yamlnode.Get(task, part), when, registers, vars)
 		}
 		conditions := slices.Clone(when)
-		broken := vars || get(task, "vars") != nil
-		for _, one := range items(get(task, "when")) {
+		broken := vars || yamlnode.Get(task, "vars") != nil
+		for _, one := range yamlnode.Items(yamlnode.Get(task, "when")) {
 			e, err := j2.ParseExpr(one.Value)
 			if err != nil {
 				broken = true
@@ -89,14 +91,14 @@ func (r *role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]b
 			conditions = append(conditions, e)
 		}
 		for _, part := range []string{"block", "rescue", "always"} {
-			r.surveyTasks(get(task, part), conditions, registers, broken)
+			r.surveyTasks(yamlnode.Get(task, part), conditions, registers, broken)
 		}
-		if name := get(task, "register"); name != nil {
+		if name := yamlnode.Get(task, "register"); name != nil {
 			registers[name.Value] = true
 		}
-		facts := get(task, "set_fact")
+		facts := yamlnode.Get(task, "set_fact")
 		if facts == nil {
-			facts = get(task, "ansible.builtin.set_fact")
+			facts = yamlnode.Get(task, "ansible.builtin.set_fact")
 		}
 		if facts == nil {
 			continue
@@ -104,7 +106,7 @@ func (r *role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]b
 		if facts.Kind == yaml.ScalarNode {
 			facts = keyValues(facts)
 		}
-		looped := get(task, "loop") != nil || get(task, "delegate_to") != nil || get(task, "run_once") != nil
+		looped := yamlnode.Get(task, "loop") != nil || yamlnode.Get(task, "delegate_to") != nil || yamlnode.Get(task, "run_once") != nil
 		for i := 0; i+1 < len(task.Content); i += 2 {
 			looped = looped || strings.HasPrefix(task.Content[i].Value, "with_")
 		}
@@ -118,7 +120,7 @@ func (r *role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]b
 				f = &setFact{}
 				r.facts[name] = f
 			}
-			value, err := exprOf(facts.Content[i+1])
+			value, err := expression.ExprOf(facts.Content[i+1])
 			switch {
 			case err != nil:
 				f.why = err.Error()
@@ -150,7 +152,7 @@ func (r *role) settle(name string, registers map[string]bool) {
 	var value *j2.Expr
 	if n := r.data[name]; n != nil {
 		var err error
-		if value, err = exprOf(n); err != nil {
+		if value, err = expression.ExprOf(n); err != nil {
 			f.why = err.Error()
 			return
 		}
@@ -213,48 +215,20 @@ func (c *converter) writeSetVars(r *role) {
 	if len(r.setVars) == 0 {
 		return
 	}
-	w := &writer{scope: &scope{names: map[string]binding{}, files: c}}
+	w := &expression.Writer{Scope: &expression.Scope{Names: map[string]expression.Binding{}, Files: c}}
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	for _, v := range r.setVars {
 		f := r.facts[v.name]
-		n, err := w.dataOf(v.value)
+		n, err := w.DataOf(v.value)
 		if err != nil {
-			n = textNode("{{ todo(" + quoteText(err.Error()) + ") }}")
+			n = yamlnode.Text("{{ todo(" + expression.QuoteText(err.Error()) + ") }}")
 			f.why = err.Error()
 		}
-		out.Content = append(out.Content, textNode(v.name), n)
+		out.Content = append(out.Content, yamlnode.Text(v.name), n)
 	}
 	path := strings.TrimPrefix(r.out+"/facts.yaml", "/")
-	c.out.Files[path] = File{append([]byte("# What tasks of the role set with set_fact.\n"), encode(out)...), 0o644}
+	c.out.Files[path] = File{append([]byte("# What tasks of the role set with set_fact.\n"), yamlnode.Encode(out)...), 0o644}
 	r.varsFile = append(r.varsFile, path)
-}
-
-// dataOf writes an expression as a value of data: as YAML as far as it is literal.
-func (w *writer) dataOf(e *j2.Expr) (*yaml.Node, error) {
-	switch e.Op {
-	case j2.List:
-		out := listNode()
-		for _, arg := range e.Args {
-			n, err := w.dataOf(arg)
-			if err != nil {
-				return nil, err
-			}
-			out.Content = append(out.Content, n)
-		}
-		return out, nil
-	case j2.Literal:
-		if s, isText := e.Lit.(string); isText {
-			return textNode(escape(s)), nil
-		}
-		t := w.literal(e.Lit)
-		n := &yaml.Node{Kind: yaml.ScalarNode, Value: t.text}
-		if e.Lit == nil {
-			n.Value = "null"
-		}
-		return n, nil
-	}
-	t, err := w.write(e)
-	return textNode("{{ " + t.text + " }}"), err
 }
 
 // readAll is the text of all tasks of a role, or of the file of a play.

@@ -10,11 +10,14 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 // putAttributes writes owner, group, mode and the like.
-func (t *task) putAttributes(e *entry) {
+func (t *task) putAttributes(e *layout.Entry) {
 	for _, name := range []string{"owner", "group"} {
 		t.put(e, name, t.arg(name))
 	}
@@ -22,8 +25,8 @@ func (t *task) putAttributes(e *entry) {
 	if n := t.arg("validate"); n != nil {
 		t.put(e, "validate", n)
 	}
-	if n := t.arg("backup"); n != nil && e.typ == "file" {
-		if b, ok := boolOf(n); !ok || b {
+	if n := t.arg("backup"); n != nil && e.Type == "file" {
+		if b, ok := yamlnode.BoolOf(n); !ok || b {
 			t.putBool(e, "backup", n)
 		}
 	}
@@ -31,10 +34,10 @@ func (t *task) putAttributes(e *entry) {
 
 var octal = regexp.MustCompile(`^0?o?[0-7]{3,4}$`)
 
-func (t *task) putMode(e *entry, n *yaml.Node) {
+func (t *task) putMode(e *layout.Entry, n *yaml.Node) {
 	switch {
 	case n == nil:
-	case hasJinja(n):
+	case yamlnode.HasJinja(n):
 		t.put(e, "mode", n)
 	case n.Value == "preserve":
 		t.problem("mode: preserve: write the mode")
@@ -42,9 +45,9 @@ func (t *task) putMode(e *entry, n *yaml.Node) {
 		t.problem("mode: %s, which Ansible takes for a decimal number", n.Value)
 	case octal.MatchString(n.Value):
 		digits := strings.TrimLeft(strings.TrimPrefix(n.Value, "0o"), "0")
-		e.setText("mode", "0"+strings.Repeat("0", max(0, 3-len(digits)))+digits)
+		e.SetText("mode", "0"+strings.Repeat("0", max(0, 3-len(digits)))+digits)
 	default:
-		e.setText("mode", n.Value)
+		e.SetText("mode", n.Value)
 	}
 }
 
@@ -76,42 +79,42 @@ func (t *task) into(n, src *yaml.Node) string {
 	return text
 }
 
-func fileTask(t *task, r row) {
-	t.checkArgs(r)
+func fileTask(t *task) {
+	t.checkArgs()
 	name := t.place(t.arg("path", "dest", "name"))
 	state := t.arg("state")
-	e := &entry{typ: "file", name: name}
+	e := &layout.Entry{Type: "file", Name: name}
 	how := "file"
 	if state != nil {
 		how = state.Value
 	}
-	if hasJinja(state) {
+	if yamlnode.HasJinja(state) {
 		t.fileState(e, state)
 		t.putAttributes(e)
 		t.write(e)
 		return
 	}
-	recurse, _ := boolOf(t.arg("recurse"))
+	recurse, _ := yamlnode.BoolOf(t.arg("recurse"))
 	switch how {
 	case "directory":
-		e.setText("ensure", "directory")
+		e.SetText("ensure", "directory")
 		t.putAttributes(e)
-		if recurse && len(e.props) > 1 {
-			e.set("recurse", boolNode(true))
-			if mode := e.get("mode"); mode != nil && octal.MatchString(mode.Value) {
+		if recurse && len(e.Props) > 1 {
+			e.Set("recurse", yamlnode.Bool(true))
+			if mode := e.Get("mode"); mode != nil && octal.MatchString(mode.Value) {
 				t.problem("recurse with a mode in octal, which files get too: write mode and file_mode")
 			}
 		}
 	case "absent":
-		e.setText("ensure", "absent")
-		e.set("force", boolNode(true))
+		e.SetText("ensure", "absent")
+		e.Set("force", yamlnode.Bool(true))
 	case "link":
-		e.typ = "link"
+		e.Type = "link"
 		src := t.arg("src")
 		if src == nil {
 			t.problem("a link without src")
 		}
-		e.setText("target", t.text(src))
+		e.SetText("target", t.text(src))
 		t.putBool(e, "force", t.arg("force"))
 		for _, key := range []string{"owner", "group", "mode"} {
 			if t.arg(key) != nil {
@@ -131,42 +134,42 @@ func fileTask(t *task, r row) {
 }
 
 // fileState writes a state that is chosen by a condition.
-func (t *task) fileState(e *entry, n *yaml.Node) {
+func (t *task) fileState(e *layout.Entry, n *yaml.Node) {
 	text := t.oneOf(n, map[string]string{"directory": "directory", "absent": "absent", "file": "present", "touch": "present", "link": ""})
-	e.setText("ensure", text)
-	e.set("force", boolNode(true))
+	e.SetText("ensure", text)
+	e.Set("force", yamlnode.Bool(true))
 }
 
-func copyTask(t *task, r row) {
-	t.checkArgs(r)
+func copyTask(t *task) {
+	t.checkArgs()
 	src, content := t.arg("src"), t.args["content"]
 	if remote := t.arg("remote_src"); remote != nil {
-		if b, ok := boolOf(remote); !ok || b {
+		if b, ok := yamlnode.BoolOf(remote); !ok || b {
 			t.copyOnHost(ok, src)
 			return
 		}
 	}
-	e := &entry{typ: "file"}
+	e := &layout.Entry{Type: "file"}
 	switch {
 	case content != nil:
-		e.name = t.place(t.arg("dest"))
+		e.Name = t.place(t.arg("dest"))
 		if content.Kind != yaml.ScalarNode {
 			t.problem("a content that is no text")
 			break
 		}
-		if x := soleExpr(content); x != nil {
-			v, err := t.w.write(x)
+		if x := expression.SoleExpr(content); x != nil {
+			v, err := t.w.Write(x)
 			t.fail(err)
-			if v.kind == mapKind || v.kind == listKind {
+			if v.Kind == expression.MapKind || v.Kind == expression.ListKind {
 				t.problem("a content that is a list or a map")
 			}
 		}
-		e.set("content", textNode(t.text(content)))
+		e.Set("content", yamlnode.Text(t.text(content)))
 	case src == nil:
 		t.problem("copy without src and content")
 		return
 	default:
-		e.name = t.into(t.arg("dest"), src)
+		e.Name = t.into(t.arg("dest"), src)
 		if !t.source(e, src) {
 			return
 		}
@@ -183,11 +186,11 @@ func (t *task) copyOnHost(literal bool, src *yaml.Node) {
 	}
 	from, to := t.place(src), t.into(t.arg("dest"), src)
 	from, to = shellQuoteText(from), shellQuoteText(to)
-	e := &entry{typ: "exec", name: "cp " + from + " " + to}
-	e.setText("unless", "cmp -s "+from+" "+to)
+	e := &layout.Entry{Type: "exec", Name: "cp " + from + " " + to}
+	e.SetText("unless", "cmp -s "+from+" "+to)
 	t.note("copy with remote_src; a folder fails")
 	if t.arg("owner", "group", "mode") != nil {
-		file := &entry{typ: "file", name: t.into(t.arg("dest"), src)}
+		file := &layout.Entry{Type: "file", Name: t.into(t.arg("dest"), src)}
 		t.putAttributes(file)
 		if t.isLoop() {
 			t.problem("a loop of copy with remote_src, and owner or mode")
@@ -200,31 +203,31 @@ func (t *task) copyOnHost(literal bool, src *yaml.Node) {
 }
 
 // source writes a file of the role as the source of an entry.
-func (t *task) source(e *entry, src *yaml.Node) bool {
+func (t *task) source(e *layout.Entry, src *yaml.Node) bool {
 	text := t.text(src)
-	if hasJinja(src) {
-		e.setText("source", t.sourceText(src, text))
+	if yamlnode.HasJinja(src) {
+		e.SetText("source", t.sourceText(src, text))
 		return len(t.problems) == 0
 	}
 	if dir := filepath.Join(t.c.role.dir, "files", src.Value); isFolder(dir) {
 		return t.tree(e, dir, src.Value)
 	}
-	found, err := t.c.localFile("files", src.Value)
+	found, err := t.c.LocalFile("files", src.Value)
 	t.fail(err)
-	e.setText("source", found)
+	e.SetText("source", found)
 	return err == nil
 }
 
 // sourceText is the path of a source that is an expression: the files it may lead to are copied.
 func (t *task) sourceText(src *yaml.Node, text string) string {
-	e := soleExpr(src)
+	e := expression.SoleExpr(src)
 	if e != nil && e.Op == j2.Name {
-		if b, ok := t.scope.find(e.Text); ok && t.loopKey() == "with_fileglob" && b.text == "Item" {
+		if b, ok := t.scope.Find(e.Text); ok && t.loopKey() == "with_fileglob" && b.Text == "Item" {
 			return text // a path already
 		}
 	}
 	if strings.HasPrefix(text, "/") || strings.Contains(src.Value, "playbook_dir") || strings.Contains(src.Value, "role_path") || e != nil && e.Op == j2.Name && !strings.HasPrefix(text, "{{ Item") {
-		t.problem("a source that is an expression: %s", shortened(src.Value))
+		t.problem("a source that is an expression: %s", expression.Shortened(src.Value))
 		return text
 	}
 	dir := filepath.Join(t.c.role.dir, "files")
@@ -240,7 +243,7 @@ func (t *task) sourceText(src *yaml.Node, text string) string {
 }
 
 // tree writes a folder of the role.
-func (t *task) tree(e *entry, dir, src string) bool {
+func (t *task) tree(e *layout.Entry, dir, src string) bool {
 	found := false
 	filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		if err == nil && info.Mode().IsRegular() {
@@ -257,34 +260,34 @@ func (t *task) tree(e *entry, dir, src string) bool {
 		t.problem("a folder with a mode: its files have those that they have in the play")
 		return false
 	}
-	e.typ, e.name = "scaffold", t.place(t.arg("dest"))
+	e.Type, e.Name = "scaffold", t.place(t.arg("dest"))
 	if !strings.HasSuffix(src, "/") {
-		e.name += "/" + path.Base(src)
+		e.Name += "/" + path.Base(src)
 	}
 	rel, _ := filepath.Rel(t.c.role.dir, dir)
 	t.c.copyTree(dir, strings.TrimPrefix(t.c.role.out+"/"+filepath.ToSlash(rel), "/"))
-	e.setText("source", filepath.ToSlash(rel))
+	e.SetText("source", filepath.ToSlash(rel))
 	return true
 }
 
-func templateTask(t *task, r row) {
-	t.checkArgs(r)
+func templateTask(t *task) {
+	t.checkArgs()
 	src := t.arg("src")
 	if src == nil {
 		t.problem("template without src")
 		return
 	}
 	name := src.Value
-	if hasJinja(src) {
-		text, err := t.w.parts(src.Value)
+	if yamlnode.HasJinja(src) {
+		text, err := t.w.Parts(src.Value)
 		t.fail(err)
 		name = ""
 		for _, p := range text {
-			literal := p.text
-			if p.term != nil {
-				s, ok := literalOf(p.term.text)
+			literal := p.Text
+			if p.Term != nil {
+				s, ok := literalOf(p.Term.Text)
 				if !ok {
-					t.problem("a template whose name is an expression: %s", shortened(src.Value))
+					t.problem("a template whose name is an expression: %s", expression.Shortened(src.Value))
 					return
 				}
 				literal = s
@@ -292,12 +295,12 @@ func templateTask(t *task, r row) {
 			name += literal
 		}
 	}
-	e := &entry{typ: "file", name: t.into(t.arg("dest"), textNode(name))}
-	strip, _ := boolOf(t.arg("lstrip_blocks"))
-	trim, given := boolOf(t.arg("trim_blocks"))
+	e := &layout.Entry{Type: "file", Name: t.into(t.arg("dest"), yamlnode.Text(name))}
+	strip, _ := yamlnode.BoolOf(t.arg("lstrip_blocks"))
+	trim, given := yamlnode.BoolOf(t.arg("trim_blocks"))
 	found, err := t.c.templateWith(name, t.scope, j2.Options{StripIndent: strip, KeepLineBreaks: given && !trim})
 	t.fail(err)
-	e.setText("content", "{{ jet('"+found+"') }}")
+	e.SetText("content", "{{ jet('"+found+"') }}")
 	t.putAttributes(e)
 	t.write(e)
 }
@@ -312,21 +315,21 @@ func literalOf(text string) (string, bool) {
 }
 
 // lineName is what a line is called: its file, or what tells the lines of a loop apart.
-func (t *task) lineName(e *entry, path string, apart *yaml.Node) {
-	e.name = path
+func (t *task) lineName(e *layout.Entry, path string, apart *yaml.Node) {
+	e.Name = path
 	if !t.isLoop() || strings.Contains(path, "Item") {
 		return
 	}
-	e.name = ""
+	e.Name = ""
 	if apart != nil {
-		e.name = path + ": " + t.text(apart)
+		e.Name = path + ": " + t.text(apart)
 	}
-	e.setText("path", path)
+	e.SetText("path", path)
 }
 
-func lineTask(t *task, r row) {
-	t.checkArgs(r)
-	e := &entry{typ: "line"}
+func lineTask(t *task) {
+	t.checkArgs()
+	e := &layout.Entry{Type: "line"}
 	pattern := t.arg("regexp", "regex")
 	line := t.arg("line", "value")
 	apart := line
@@ -336,9 +339,9 @@ func lineTask(t *task, r row) {
 	t.lineName(e, t.place(t.arg("path", "dest", "destfile", "name")), apart)
 	state := t.oneOf(t.arg("state"), map[string]string{"present": "present", "absent": "absent"})
 	if state == "absent" {
-		e.setText("ensure", "absent")
+		e.SetText("ensure", "absent")
 	} else if state != "" && state != "present" {
-		e.setText("ensure", state)
+		e.SetText("ensure", state)
 	}
 	t.putPattern(e, "regexp", pattern)
 	t.put(e, "line", line)
@@ -351,11 +354,11 @@ func lineTask(t *task, r row) {
 }
 
 // putPattern writes a regular expression of Python, if it means the same in Go.
-func (t *task) putPattern(e *entry, property string, n *yaml.Node) {
+func (t *task) putPattern(e *layout.Entry, property string, n *yaml.Node) {
 	if n == nil {
 		return
 	}
-	if !hasJinja(n) {
+	if !yamlnode.HasJinja(n) {
 		if _, err := regexp.Compile(n.Value); err != nil {
 			t.problem("the regular expression %s", n.Value)
 			return
@@ -365,7 +368,7 @@ func (t *task) putPattern(e *entry, property string, n *yaml.Node) {
 }
 
 // places writes where a new line stands.
-func (t *task) places(e *entry) {
+func (t *task) places(e *layout.Entry) {
 	after, before := t.arg("insertafter"), t.arg("insertbefore")
 	if after != nil && after.Value != "EOF" {
 		t.putPattern(e, "after", after)
@@ -375,13 +378,13 @@ func (t *task) places(e *entry) {
 	}
 }
 
-func (t *task) creates(e *entry) {
+func (t *task) creates(e *layout.Entry) {
 	if n := t.arg("create"); n != nil {
-		if b, ok := boolOf(n); !ok || b {
+		if b, ok := yamlnode.BoolOf(n); !ok || b {
 			t.putBool(e, "create", n)
 		}
 	}
-	if e.get("create") == nil {
+	if e.Get("create") == nil {
 		for _, key := range []string{"owner", "group", "mode"} {
 			if t.arg(key) != nil {
 				t.note("%s of a file that is there is not changed by a line", key)
@@ -391,25 +394,25 @@ func (t *task) creates(e *entry) {
 	}
 }
 
-func blockTask(t *task, r row) {
-	t.checkArgs(r)
-	e := &entry{typ: "line"}
+func blockTask(t *task) {
+	t.checkArgs()
+	e := &layout.Entry{Type: "line"}
 	path := t.place(t.arg("path", "dest", "destfile", "name"))
 	marker := t.arg("marker")
 	t.lineName(e, path, marker)
 	content := t.arg("block", "content")
 	state := t.oneOf(t.arg("state"), map[string]string{"present": "present", "absent": "absent"})
 	if content == nil || state == "absent" {
-		e.setText("ensure", "absent")
+		e.SetText("ensure", "absent")
 	}
 	if content != nil {
 		if content.Kind != yaml.ScalarNode {
 			t.problem("a block that is no text")
 			return
 		}
-		e.set("block", textNode(t.text(content)))
+		e.Set("block", yamlnode.Text(t.text(content)))
 	} else {
-		e.setText("block", "x")
+		e.SetText("block", "x")
 	}
 	if marker != nil {
 		t.put(e, "marker", marker)
@@ -417,9 +420,9 @@ func blockTask(t *task, r row) {
 			t.problem("a marker without {mark}")
 		}
 	} else {
-		e.setText("marker", "# {mark} ANSIBLE MANAGED BLOCK")
+		e.SetText("marker", "# {mark} ANSIBLE MANAGED BLOCK")
 	}
-	if e.get("ensure") == nil {
+	if e.Get("ensure") == nil {
 		t.places(e)
 		t.creates(e)
 	}
@@ -427,39 +430,39 @@ func blockTask(t *task, r row) {
 	t.write(e)
 }
 
-func downloadTask(t *task, r row) {
-	t.checkArgs(r)
+func downloadTask(t *task) {
+	t.checkArgs()
 	url := t.arg("url")
 	if url == nil {
 		t.problem("get_url without url")
 		return
 	}
-	e := &entry{typ: "file", name: t.place(t.arg("dest"))}
+	e := &layout.Entry{Type: "file", Name: t.place(t.arg("dest"))}
 	if dest := t.arg("dest"); dest != nil && strings.HasSuffix(dest.Value, "/") {
-		e.name += "/" + path.Base(t.text(url))
+		e.Name += "/" + path.Base(t.text(url))
 	}
-	e.setText("source", t.text(url))
+	e.SetText("source", t.text(url))
 	sum := t.arg("checksum", "sha256sum")
 	switch {
 	case sum == nil:
 		if strings.HasPrefix(url.Value, "http://") {
 			t.problem("a download over http without a checksum")
 		}
-		e.setText("checksum", "none")
+		e.SetText("checksum", "none")
 		t.note("get_url without a checksum; it is downloaded in each run, and where it differs it is replaced")
 	case strings.HasPrefix(sum.Value, "sha256:") && !strings.Contains(sum.Value, "http"):
 		t.put(e, "checksum", sum)
 	case t.args["sha256sum"] != nil:
 		t.put(e, "checksum", sum)
 	default:
-		t.problem("a checksum that is no SHA-256: %s", shortened(sum.Value))
+		t.problem("a checksum that is no SHA-256: %s", expression.Shortened(sum.Value))
 	}
 	t.putAttributes(e)
 	t.write(e)
 }
 
-func archiveTask(t *task, r row) {
-	t.checkArgs(r)
+func archiveTask(t *task) {
+	t.checkArgs()
 	src, dest := t.arg("src"), t.arg("dest")
 	if src == nil || dest == nil {
 		t.problem("unarchive without src and dest")
@@ -478,13 +481,13 @@ func archiveTask(t *task, r row) {
 		t.problem("unarchive without creates: what says that it has been unpacked?")
 		return
 	}
-	e := &entry{typ: "archive", name: "/var/cache/" + path.Base(url)}
+	e := &layout.Entry{Type: "archive", Name: "/var/cache/" + path.Base(url)}
 	if strings.Contains(path.Base(url), "}}") && !strings.Contains(path.Base(url), "{{") {
 		t.problem("an archive whose name is not known")
 	}
-	e.setText("url", url)
-	e.setText("extract_parent", t.place(dest))
+	e.SetText("url", url)
+	e.SetText("extract_parent", t.place(dest))
 	t.put(e, "creates", creates)
-	e.set("cleanup", boolNode(true))
+	e.Set("cleanup", yamlnode.Bool(true))
 	t.write(e)
 }

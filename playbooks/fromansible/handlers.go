@@ -6,7 +6,10 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 // A handler is a task that others notify. It becomes a resource that subscribes to them, at
@@ -22,7 +25,7 @@ type handler struct {
 // A notification is a handler with what has notified it.
 type notification struct {
 	handler *handler
-	from    []*entry
+	from    []*layout.Entry
 }
 
 func (c *converter) readHandlers(r *role, base string) {
@@ -39,12 +42,12 @@ func (c *converter) readHandlers(r *role, base string) {
 }
 
 func (c *converter) addHandlers(r *role, n *yaml.Node, path string) {
-	for _, one := range items(n) {
+	for _, one := range yamlnode.Items(n) {
 		if one.Kind != yaml.MappingNode {
 			continue
 		}
 		for _, key := range []string{"import_tasks", "include_tasks", "include", "ansible.builtin.import_tasks", "ansible.builtin.include_tasks"} {
-			if file := get(one, key); file != nil && file.Kind == yaml.ScalarNode && !j2.HasTags(file.Value) {
+			if file := yamlnode.Get(one, key); file != nil && file.Kind == yaml.ScalarNode && !j2.HasTags(file.Value) {
 				before := c.taskFile
 				c.taskFile = path
 				if found := c.findTasks(file.Value); found != "" {
@@ -56,10 +59,10 @@ func (c *converter) addHandlers(r *role, n *yaml.Node, path string) {
 			}
 		}
 		h := &handler{node: one, file: path}
-		if name := get(one, "name"); name != nil {
+		if name := yamlnode.Get(one, "name"); name != nil {
 			h.name = name.Value
 		}
-		for _, l := range items(get(one, "listen")) {
+		for _, l := range yamlnode.Items(yamlnode.Get(one, "listen")) {
 			h.listens = append(h.listens, l.Value)
 		}
 		r.handlers = append(r.handlers, h)
@@ -93,10 +96,10 @@ func (c *converter) handlersOf(name string) []*handler {
 
 // checkNotify reports handlers that are not there.
 func (t *task) checkNotify() {
-	for _, one := range items(t.keywords["notify"]) {
+	for _, one := range yamlnode.Items(t.keywords["notify"]) {
 		switch {
 		case j2.HasTags(one.Value):
-			t.problem("the name of a handler that is an expression: %s", shortened(one.Value))
+			t.problem("the name of a handler that is an expression: %s", expression.Shortened(one.Value))
 		case len(t.c.handlersOf(one.Value)) == 0:
 			t.problem("the handler %q, which is not there", one.Value)
 		}
@@ -105,9 +108,9 @@ func (t *task) checkNotify() {
 
 // notifies notes which handlers a task notifies.
 func (t *task) notifies() {
-	var from []*entry
+	var from []*layout.Entry
 	for _, e := range t.entries {
-		if e.typ != "" || e.isBlock() {
+		if e.Type != "" || e.IsBlock() {
 			from = append(from, e)
 		}
 	}
@@ -115,7 +118,7 @@ func (t *task) notifies() {
 		return
 	}
 	r := t.c.role
-	for _, one := range items(t.keywords["notify"]) {
+	for _, one := range yamlnode.Items(t.keywords["notify"]) {
 		for _, h := range t.c.handlersOf(one.Value) {
 			i := slices.IndexFunc(r.pending, func(n *notification) bool { return n.handler == h })
 			if i < 0 {
@@ -129,8 +132,8 @@ func (t *task) notifies() {
 
 // flush gives the entries of the handlers that are due. before are those of the manifest so
 // far: a service among them that stands behind all that notifies its handler subscribes itself.
-func (c *converter) flush(r *role, before []*entry) []*entry {
-	var list []*entry
+func (c *converter) flush(r *role, before []*layout.Entry) []*layout.Entry {
+	var list []*layout.Entry
 	for len(r.pending) > 0 {
 		at := 0
 		for i, n := range r.pending { // in the order in which they are written
@@ -145,31 +148,31 @@ func (c *converter) flush(r *role, before []*entry) []*entry {
 	return list
 }
 
-func (c *converter) handled(n *notification, before []*entry) []*entry {
+func (c *converter) handled(n *notification, before []*layout.Entry) []*layout.Entry {
 	file := c.taskFile
 	c.taskFile = n.handler.file
 	c.out.Report.uncount = n.handler.counted
 	n.handler.counted = true
-	scope := &scope{names: map[string]binding{}, files: c}
+	scope := &expression.Scope{Names: map[string]expression.Binding{}, Files: c}
 	list := c.task(n.handler.node, scope, inherited{}, true)
 	c.out.Report.uncount = false
 	c.taskFile = file
-	var out []*entry
+	var out []*layout.Entry
 	for _, e := range list {
-		walk([]*entry{e}, func(e *entry) {
-			switch e.typ {
+		layout.Walk([]*layout.Entry{e}, func(e *layout.Entry) {
+			switch e.Type {
 			case "exec":
-				e.set("refreshonly", boolNode(true))
-				e.drop("readonly")
-				e.subscribe = append(e.subscribe, n.from...)
+				e.Set("refreshonly", yamlnode.Bool(true))
+				e.Drop("readonly")
+				e.Subscribe = append(e.Subscribe, n.from...)
 			case "service":
-				e.subscribe = append(e.subscribe, n.from...)
+				e.Subscribe = append(e.Subscribe, n.from...)
 			case "":
 			default:
-				e.todo = position(c.shown(n.handler.file), n.handler.node.Line) + ": a handler that is neither a command nor a service"
+				e.Todo = position(c.shown(n.handler.file), n.handler.node.Line) + ": a handler that is neither a command nor a service"
 			}
 		})
-		if e.typ == "service" && e.get("each") == nil && e.get("control") == nil && joinsService(e, n.from, before) {
+		if e.Type == "service" && e.Get("each") == nil && e.Get("control") == nil && joinsService(e, n.from, before) {
 			continue
 		}
 		out = append(out, e)
@@ -178,10 +181,10 @@ func (c *converter) handled(n *notification, before []*entry) []*entry {
 }
 
 // joinsService has a service that stands behind all of from subscribe to it.
-func joinsService(h *entry, from, before []*entry) bool {
+func joinsService(h *layout.Entry, from, before []*layout.Entry) bool {
 	last := -1
 	for i, e := range before {
-		walk([]*entry{e}, func(one *entry) {
+		layout.Walk([]*layout.Entry{e}, func(one *layout.Entry) {
 			if slices.Contains(from, one) {
 				last = i
 			}
@@ -189,7 +192,7 @@ func joinsService(h *entry, from, before []*entry) bool {
 	}
 	found := 0
 	for _, e := range before {
-		walk([]*entry{e}, func(one *entry) {
+		layout.Walk([]*layout.Entry{e}, func(one *layout.Entry) {
 			if slices.Contains(from, one) {
 				found++
 			}
@@ -199,15 +202,15 @@ func joinsService(h *entry, from, before []*entry) bool {
 		return false
 	}
 	for _, e := range before[last+1:] {
-		if e.typ != "service" || e.name != h.name || e.get("each") != nil || e.get("control") != nil || len(e.subscribe) > 0 {
+		if e.Type != "service" || e.Name != h.Name || e.Get("each") != nil || e.Get("control") != nil || len(e.Subscribe) > 0 {
 			continue
 		}
-		if state := e.get("ensure"); state == nil || state.Value != "running" {
+		if state := e.Get("ensure"); state == nil || state.Value != "running" {
 			continue
 		}
-		e.subscribe = h.subscribe
-		if h.get("reload") != nil {
-			e.set("reload", boolNode(true))
+		e.Subscribe = h.Subscribe
+		if h.Get("reload") != nil {
+			e.Set("reload", yamlnode.Bool(true))
 		}
 		return true
 	}
@@ -223,8 +226,8 @@ func (c *converter) unusedHandlers(r *role) {
 		h.counted = true
 		file := c.taskFile
 		c.taskFile = h.file
-		scope := &scope{names: map[string]binding{}, files: c}
-		if e := c.task(h.node, scope, inherited{}, true); len(e) > 0 && e[0].todo == "" {
+		scope := &expression.Scope{Names: map[string]expression.Binding{}, Files: c}
+		if e := c.task(h.node, scope, inherited{}, true); len(e) > 0 && e[0].Todo == "" {
 			c.out.Report.note(c.shown(h.file), h.node.Line, "the handler "+h.name+" is notified by no task that is carried over, and not written")
 		}
 		c.taskFile = file

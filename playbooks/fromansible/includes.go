@@ -9,11 +9,14 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 // setFactTask says where the variables that it sets are.
-func setFactTask(t *task, r row) {
+func setFactTask(t *task) {
 	where := ""
 	for _, name := range t.order {
 		if name == "cacheable" {
@@ -29,8 +32,8 @@ func setFactTask(t *task, r row) {
 			where = "stands in facts.yaml: "
 		default:
 			where = "stands where it is used: "
-			probe := &writer{scope: t.scope}
-			if _, err := probe.write(t.c.role.values[name]); err != nil {
+			probe := &expression.Writer{Scope: t.scope}
+			if _, err := probe.Write(t.c.role.values[name]); err != nil {
 				t.fail(err)
 			}
 		}
@@ -42,12 +45,12 @@ func setFactTask(t *task, r row) {
 	}
 	delete(t.keywords, "when")
 	t.plain = true
-	t.entries = append(t.entries, &entry{comments: []string{where + strings.Join(t.order, ", ")}})
+	t.entries = append(t.entries, &layout.Entry{Comments: []string{where + strings.Join(t.order, ", ")}})
 }
 
 // includeTask applies the manifest of a file of tasks.
-func includeTask(t *task, r row) {
-	t.checkArgs(r)
+func includeTask(t *task) {
+	t.checkArgs()
 	name := t.free
 	if n := t.arg("file"); n != nil {
 		name = n.Value
@@ -72,17 +75,17 @@ func includeTask(t *task, r row) {
 
 // literalText is a text whose expressions are literals.
 func (t *task) literalText(text string) (string, bool) {
-	parts, err := t.w.parts(text)
+	parts, err := t.w.Parts(text)
 	if err != nil {
 		return "", false
 	}
 	out := ""
 	for _, p := range parts {
-		if p.term == nil {
-			out += p.text
+		if p.Term == nil {
+			out += p.Text
 			continue
 		}
-		s, ok := literalOf(p.term.text)
+		s, ok := literalOf(p.Term.Text)
 		if !ok {
 			return "", false
 		}
@@ -123,7 +126,7 @@ func (c *converter) below(to string) string {
 }
 
 // apply writes an entry that applies a manifest, with variables of its own.
-func (t *task) apply(m *manifestFile) *entry {
+func (t *task) apply(m *manifestFile) *layout.Entry {
 	if m.read && !hasResources(m.entries) {
 		t.nothing(path.Base(m.path) + " has no resources")
 		return t.entries[len(t.entries)-1]
@@ -132,7 +135,7 @@ func (t *task) apply(m *manifestFile) *entry {
 	if path.Base(name) == "manifest.yaml" {
 		name = path.Dir(name)
 	}
-	e := &entry{typ: "apply", name: t.c.below(name)}
+	e := &layout.Entry{Type: "apply", Name: t.c.below(name)}
 	t.appliedData(e)
 	t.main = e
 	t.entries = append(t.entries, t.looped(e))
@@ -140,30 +143,30 @@ func (t *task) apply(m *manifestFile) *entry {
 }
 
 // appliedData has the variables of an include, and the element of its loop, be data of what it applies.
-func (t *task) appliedData(e *entry) {
+func (t *task) appliedData(e *layout.Entry) {
 	var pairs []string
 	if n := t.keywords["vars"]; n != nil && n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			x, err := exprOf(n.Content[i+1])
+			x, err := expression.ExprOf(n.Content[i+1])
 			if err != nil {
 				t.fail(err)
 				return
 			}
-			v, err := t.w.write(x)
+			v, err := t.w.Write(x)
 			t.fail(err)
-			pairs = append(pairs, n.Content[i].Value+": "+v.text)
+			pairs = append(pairs, n.Content[i].Value+": "+v.Text)
 			t.c.role.data[n.Content[i].Value] = nil
 		}
 	}
 	if t.isLoop() {
-		b, _ := t.scope.find(t.loopVar())
-		if b.twin || b.result != nil {
+		b, _ := t.scope.Find(t.loopVar())
+		if b.Twin || b.Result != nil {
 			t.problem("a loop of includes over these")
 			return
 		}
-		v, err := t.w.write(&j2.Expr{Op: j2.Name, Text: t.loopVar()})
+		v, err := t.w.Write(&j2.Expr{Op: j2.Name, Text: t.loopVar()})
 		t.fail(err)
-		pairs = append(pairs, t.loopVar()+": "+v.text)
+		pairs = append(pairs, t.loopVar()+": "+v.Text)
 	}
 	if pairs == nil {
 		return
@@ -171,14 +174,14 @@ func (t *task) appliedData(e *entry) {
 	all := strings.Join(pairs, " ")
 	if t.isLoop() {
 		if r, ok := t.over(); ok {
-			all += string(encode(r.each))
+			all += string(yamlnode.Encode(r.each))
 		}
 	}
 	if strings.Contains(all, "Facts.") || strings.Contains(all, "Results.") {
 		t.problem("an include with variables that a host has sent")
 		return
 	}
-	e.setText("data", "{{ fromPairs(concat(toPairs(Data), toPairs({"+strings.Join(pairs, ", ")+"}))) }}")
+	e.SetText("data", "{{ fromPairs(concat(toPairs(Data), toPairs({"+strings.Join(pairs, ", ")+"}))) }}")
 }
 
 var expressionInText = regexp.MustCompile(`\{\{.*?\}\}`)
@@ -187,14 +190,14 @@ var expressionInText = regexp.MustCompile(`\{\{.*?\}\}`)
 // control.
 func (t *task) chosen(name string) {
 	if t.isLoop() || len(expressionInText.FindAllString(name, -1)) != 1 {
-		t.problem("an include whose name is an expression: %s", shortened(name))
+		t.problem("an include whose name is an expression: %s", expression.Shortened(name))
 		return
 	}
 	at := expressionInText.FindStringIndex(name)
 	before, after := name[:at[0]], name[at[1]:]
-	x := soleExpr(textNode(name[at[0]:at[1]]))
+	x := expression.SoleExpr(yamlnode.Text(name[at[0]:at[1]]))
 	if x == nil {
-		t.problem("an include whose name is an expression: %s", shortened(name))
+		t.problem("an include whose name is an expression: %s", expression.Shortened(name))
 		return
 	}
 	if !strings.Contains(after, ".") {
@@ -208,24 +211,24 @@ func (t *task) chosen(name string) {
 			if file == t.c.taskFile || word == "main" {
 				continue
 			}
-			condition, err := t.w.write(&j2.Expr{Op: j2.Binary, Text: "==", Args: []*j2.Expr{x, {Op: j2.Literal, Lit: word}}})
+			condition, err := t.w.Write(&j2.Expr{Op: j2.Binary, Text: "==", Args: []*j2.Expr{x, {Op: j2.Literal, Lit: word}}})
 			if err != nil {
 				continue // a file that this expression does not name
 			}
 			found = true
 			e := t.apply(t.c.tasksFile(file))
-			e.set("control", controlNode([]*yaml.Node{textNode(condition.text)}))
+			e.Set("control", controlNode([]*yaml.Node{yamlnode.Text(condition.Text)}))
 		}
 		if found {
 			return
 		}
 	}
-	t.problem("an include whose name is an expression: %s", shortened(name))
+	t.problem("an include whose name is an expression: %s", expression.Shortened(name))
 }
 
 // roleTask applies the manifest of a role.
-func roleTask(t *task, r row) {
-	t.checkArgs(r)
+func roleTask(t *task) {
+	t.checkArgs()
 	t.common()
 	n := t.arg("name", "role")
 	if n == nil {
@@ -234,7 +237,7 @@ func roleTask(t *task, r row) {
 	}
 	name, ok := t.literalText(n.Value)
 	if !ok {
-		t.problem("a role whose name is an expression: %s", shortened(n.Value))
+		t.problem("a role whose name is an expression: %s", expression.Shortened(n.Value))
 		return
 	}
 	found := t.c.findRole(name, filepath.Dir(t.c.taskFile))
@@ -247,7 +250,7 @@ func roleTask(t *task, r row) {
 	if from := t.arg("tasks_from"); from != nil {
 		literal, ok := t.literalText(from.Value)
 		if !ok {
-			t.problem("tasks_from that is an expression: %s", shortened(from.Value))
+			t.problem("tasks_from that is an expression: %s", expression.Shortened(from.Value))
 			return
 		}
 		file = strings.TrimSuffix(strings.TrimSuffix(literal, ".yml"), ".yaml")
@@ -277,8 +280,8 @@ func (r *role) uses(other *role) {
 }
 
 // includeVarsTask has a file of variables be data of the role.
-func includeVarsTask(t *task, r row) {
-	t.checkArgs(r)
+func includeVarsTask(t *task) {
+	t.checkArgs()
 	name := t.free
 	if n := t.arg("file"); n != nil {
 		name = n.Value
@@ -300,7 +303,7 @@ func includeVarsTask(t *task, r row) {
 	t.problem("the file %s, which is not there", name)
 }
 
-func metaTask(t *task, r row) {
+func metaTask(t *task) {
 	switch t.free {
 	case "flush_handlers":
 		if t.keywords["when"] != nil {
@@ -318,10 +321,10 @@ func metaTask(t *task, r row) {
 }
 
 // blockOf converts a block.
-func (c *converter) blockOf(n *yaml.Node, s *scope, around inherited) []*entry {
-	t := &task{c: c, node: n, scope: s.child(), keywords: map[string]*yaml.Node{}, args: map[string]*yaml.Node{}, around: around, module: "block"}
-	t.w = &writer{scope: t.scope}
-	e := &entry{block: []*entry{}}
+func (c *converter) blockOf(n *yaml.Node, s *expression.Scope, around inherited) []*layout.Entry {
+	t := &task{c: c, node: n, scope: s.Child(), keywords: map[string]*yaml.Node{}, args: map[string]*yaml.Node{}, around: around, module: "block"}
+	t.w = &expression.Writer{Scope: t.scope}
+	e := &layout.Entry{Block: []*layout.Entry{}}
 	inner := around
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i].Value, n.Content[i+1]
@@ -334,7 +337,7 @@ func (c *converter) blockOf(n *yaml.Node, s *scope, around inherited) []*entry {
 		case "environment":
 			inner.environment = value
 		case "become":
-			if b, ok := boolOf(value); ok && b {
+			if b, ok := yamlnode.BoolOf(value); ok && b {
 				c.role.became = true
 			} else if ok {
 				t.problem("become: false at a block: a play has one user")
@@ -344,7 +347,7 @@ func (c *converter) blockOf(n *yaml.Node, s *scope, around inherited) []*entry {
 				inner.becomeUser = value.Value
 			}
 		case "ignore_errors":
-			b, _ := boolOf(value)
+			b, _ := yamlnode.BoolOf(value)
 			inner.ignore = b
 		case "delegate_to":
 			inner.delegated = isLocalhost(value.Value)
@@ -361,53 +364,53 @@ func (c *converter) blockOf(n *yaml.Node, s *scope, around inherited) []*entry {
 			t.problem("%s at a block", key)
 		}
 	}
-	t.entries, t.main = []*entry{e}, e
+	t.entries, t.main = []*layout.Entry{e}, e
 	t.applyKeywords()
 	if len(t.problems) > 0 {
 		// The tasks are carried over by themselves; what is around them is not.
 		why := strings.Join(t.problems, "; ")
 		c.out.Report.left(c.shown(c.taskFile), n.Line, "block", why)
-		list := []*entry{todoEntry(c.shown(c.taskFile), n.Line, "the block around what follows: "+why, nil)}
+		list := []*layout.Entry{layout.Todo(position(c.shown(c.taskFile), n.Line), "the block around what follows: "+why, nil)}
 		for _, part := range []string{"block", "rescue", "always"} {
-			list = append(list, c.tasks(get(n, part), t.scope, inner)...)
+			list = append(list, c.tasks(yamlnode.Get(n, part), t.scope, inner)...)
 		}
 		return list
 	}
 	c.out.Report.countBlock()
-	e.block = append(e.block, c.tasks(get(n, "block"), t.scope, inner)...)
-	e.rescue = c.tasks(get(n, "rescue"), t.scope, inner)
-	e.always = c.tasks(get(n, "always"), t.scope, inner)
-	if e.get("on") != nil || e.get("once") != nil {
+	e.Block = append(e.Block, c.tasks(yamlnode.Get(n, "block"), t.scope, inner)...)
+	e.Rescue = c.tasks(yamlnode.Get(n, "rescue"), t.scope, inner)
+	e.Always = c.tasks(yamlnode.Get(n, "always"), t.scope, inner)
+	if e.Get("on") != nil || e.Get("once") != nil {
 		applies := false
-		walk([]*entry{e}, func(one *entry) { applies = applies || one.typ == "apply" })
+		layout.Walk([]*layout.Entry{e}, func(one *layout.Entry) { applies = applies || one.Type == "apply" })
 		if applies {
 			why := "delegate_to or run_once at a block with tasks that are included"
 			c.out.Report.left(c.shown(c.taskFile), n.Line, "block", why)
-			e.drop("on")
-			e.drop("once")
-			e.block = append([]*entry{todoEntry(c.shown(c.taskFile), n.Line, why, nil)}, e.block...)
+			e.Drop("on")
+			e.Drop("once")
+			e.Block = append([]*layout.Entry{layout.Todo(position(c.shown(c.taskFile), n.Line), why, nil)}, e.Block...)
 		}
 	}
 	if t.name != "" {
 		if !j2.HasTags(t.name) {
-			e.name = t.name
+			e.Name = t.name
 		} else {
-			e.comments = append(e.comments, t.name)
+			e.Comments = append(e.Comments, t.name)
 		}
 	}
-	if !hasResources(e.block) {
-		if !hasResources(e.rescue) && !hasResources(e.always) {
-			return append([]*entry{{comments: append(e.comments, fmt.Sprintf("the block %s has no resources", t.name))}}, e.block...)
+	if !hasResources(e.Block) {
+		if !hasResources(e.Rescue) && !hasResources(e.Always) {
+			return append([]*layout.Entry{{Comments: append(e.Comments, fmt.Sprintf("the block %s has no resources", t.name))}}, e.Block...)
 		}
-		e.block = append(e.block, &entry{typ: "exec", name: "nothing to do", props: []property{{"command", textNode("true")}, {"readonly", boolNode(true)}}})
+		e.Block = append(e.Block, &layout.Entry{Type: "exec", Name: "nothing to do", Props: []layout.Property{{Key: "command", Value: yamlnode.Text("true")}, {Key: "readonly", Value: yamlnode.Bool(true)}}})
 	}
-	return []*entry{e}
+	return []*layout.Entry{e}
 }
 
 // hasResources reports whether entries are more than comments.
-func hasResources(list []*entry) bool {
+func hasResources(list []*layout.Entry) bool {
 	for _, e := range list {
-		if e.typ != "" || e.isBlock() || e.todo != "" {
+		if e.Type != "" || e.IsBlock() || e.Todo != "" {
 			return true
 		}
 	}

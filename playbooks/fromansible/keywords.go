@@ -6,7 +6,10 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 // A keyword is a row of the table of what tasks have beside their module.
@@ -94,7 +97,7 @@ func (t *task) applyKeywords() {
 	if t.main == nil {
 		return
 	}
-	if t.isLoop() && !t.plain && t.main.get("each") == nil {
+	if t.isLoop() && !t.plain && t.main.Get("each") == nil {
 		t.problem("a loop of the module %s", t.module)
 	}
 	t.registered(t.main)
@@ -110,73 +113,28 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// conditions writes when.
-func (w *writer) conditions(n *yaml.Node) ([]*yaml.Node, error) {
-	var list []*yaml.Node
-	for _, one := range items(n) {
-		if plainBool(one) {
-			b, _ := boolOf(one)
-			list = append(list, textNode(strconv.FormatBool(b)))
-			continue
-		}
-		text := one.Value
-		if nodes, err := j2.ParseTemplate(text, j2.Options{KeepLineBreaks: true}); err == nil && len(nodes) == 1 && nodes[0].Kind == j2.Print {
-			t, err := w.condition(nodes[0].Expr)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, textNode(t.text))
-			continue
-		}
-		e, err := j2.ParseExpr(text)
-		if err != nil {
-			return nil, unknownf("when: %v", err)
-		}
-		parts := []*j2.Expr{e}
-		if e.Op == j2.Binary && e.Text == "and" && n.Kind != yaml.SequenceNode {
-			parts = conjuncts(e)
-		}
-		for _, e := range parts {
-			t, err := w.condition(e)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, textNode(t.text))
-		}
-	}
-	return list, nil
-}
-
-// conjuncts are the parts of a and b and c.
-func conjuncts(e *j2.Expr) []*j2.Expr {
-	if e.Op == j2.Binary && e.Text == "and" {
-		return append(conjuncts(e.Args[0]), conjuncts(e.Args[1])...)
-	}
-	return []*j2.Expr{e}
-}
-
 func controlNode(list []*yaml.Node) *yaml.Node {
-	value := listNode(list...)
+	value := yamlnode.List(list...)
 	if len(list) == 1 {
 		value = list[0]
 	}
-	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle, Content: []*yaml.Node{textNode("if"), value}}
+	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle, Content: []*yaml.Node{yamlnode.Text("if"), value}}
 }
 
 func (t *task) when(n *yaml.Node) {
-	list, err := t.w.conditions(n)
+	list, err := t.w.Conditions(n)
 	t.fail(err)
 	if err == nil && len(list) > 0 {
 		for _, e := range t.entries {
-			if control := e.get("control"); control != nil { // what the module itself has written
-				if old := get(control, "if"); old != nil {
-					e.set("control", controlNode(append(append([]*yaml.Node{}, list...), items(old)...)))
+			if control := e.Get("control"); control != nil { // what the module itself has written
+				if old := yamlnode.Get(control, "if"); old != nil {
+					e.Set("control", controlNode(append(append([]*yaml.Node{}, list...), yamlnode.Items(old)...)))
 					continue
 				}
-				control.Content = append(control.Content, textNode("if"), get(controlNode(list), "if"))
+				control.Content = append(control.Content, yamlnode.Text("if"), yamlnode.Get(controlNode(list), "if"))
 				continue
 			}
-			e.set("control", controlNode(list))
+			e.Set("control", controlNode(list))
 		}
 	}
 }
@@ -184,7 +142,7 @@ func (t *task) when(n *yaml.Node) {
 // tagNames are the tags of a task or a block.
 func tagNames(n *yaml.Node) []string {
 	var list []string
-	for _, one := range items(n) {
+	for _, one := range yamlnode.Items(n) {
 		for _, tag := range strings.Split(one.Value, ",") {
 			if tag = strings.TrimSpace(tag); tag != "" {
 				list = append(list, tag)
@@ -203,7 +161,7 @@ func (t *task) tags(n *yaml.Node) {
 	}
 	if tags := tagNames(n); len(tags) > 0 {
 		for _, e := range t.entries {
-			e.set("tags", textsNode(tags...))
+			e.Set("tags", yamlnode.Texts(tags...))
 		}
 	}
 }
@@ -215,9 +173,9 @@ func (t *task) become(n *yaml.Node) {
 		user = u.Value
 	}
 	if n != nil {
-		b, ok := boolOf(n)
+		b, ok := yamlnode.BoolOf(n)
 		switch {
-		case hasJinja(n):
+		case yamlnode.HasJinja(n):
 			t.note("become is an expression; the play decides")
 		case !ok:
 			t.problem("become: %s", n.Value)
@@ -235,13 +193,13 @@ func (t *task) become(n *yaml.Node) {
 		return
 	}
 	switch {
-	case t.main.typ == "exec" || t.main.typ == "git":
-		text, err := t.w.text(user)
+	case t.main.Type == "exec" || t.main.Type == "git":
+		text, err := t.w.Text(user)
 		t.fail(err)
-		t.main.setText("user", text)
-	case t.main.get("owner") != nil && t.main.get("group") != nil:
+		t.main.SetText("user", text)
+	case t.main.Get("owner") != nil && t.main.Get("group") != nil:
 	default:
-		t.problem("become_user at a resource of type %s, which has no owner and group", t.main.typ)
+		t.problem("become_user at a resource of type %s, which has no owner and group", t.main.Type)
 	}
 }
 
@@ -259,70 +217,70 @@ func (t *task) delegate(n *yaml.Node) {
 	name := "controller"
 	if !isLocalhost(n.Value) {
 		var err error
-		if name, err = t.w.text(n.Value); err != nil {
+		if name, err = t.w.Text(n.Value); err != nil {
 			t.fail(err)
 			return
 		}
 	}
 	for _, e := range t.entries {
-		if e.typ == "apply" {
+		if e.Type == "apply" {
 			t.problem("delegate_to at tasks that are included: a block can have it")
 			return
 		}
-		e.setText("on", name)
+		e.SetText("on", name)
 	}
 }
 
 func (t *task) once(n *yaml.Node) {
-	b, ok := boolOf(n)
+	b, ok := yamlnode.BoolOf(n)
 	switch {
 	case !ok:
 		t.problem("run_once that is an expression")
 	case b:
 		for _, e := range t.entries {
-			if e.typ == "apply" {
+			if e.Type == "apply" {
 				t.problem("run_once at tasks that are included: a block can have it")
 				return
 			}
-			e.set("once", boolNode(true))
+			e.Set("once", yamlnode.Bool(true))
 		}
 	}
 }
 
 func (t *task) noLog(n *yaml.Node) {
 	var value *yaml.Node
-	if b, ok := boolOf(n); ok {
+	if b, ok := yamlnode.BoolOf(n); ok {
 		if !b {
 			return
 		}
-		value = boolNode(true)
+		value = yamlnode.Bool(true)
 	} else {
-		e := soleExpr(n)
+		e := expression.SoleExpr(n)
 		if e == nil {
 			t.problem("no_log: %s", n.Value)
 			return
 		}
-		term, err := t.w.condition(e)
+		term, err := t.w.Condition(e)
 		t.fail(err)
-		value = textNode("{{ " + term.text + " }}")
+		value = yamlnode.Text("{{ " + term.Text + " }}")
 	}
 	for _, e := range t.entries {
-		e.set("sensitive", value)
+		e.Set("sensitive", value)
 	}
 }
 
 func (t *task) checkMode(n *yaml.Node) {
-	b, ok := boolOf(n)
+	b, ok := yamlnode.BoolOf(n)
 	switch {
 	case !ok:
 		t.problem("check_mode that is an expression")
 	case b:
 		for _, e := range t.entries {
-			e.set("noop", boolNode(true))
+			e.Set("noop", yamlnode.Bool(true))
 		}
-	case t.main != nil && t.main.typ == "exec" && t.main.get("readonly") == nil && t.keywords["changed_when"] == nil:
+	case t.main != nil && t.main.Type == "exec" && t.main.Get("readonly") == nil && t.keywords["changed_when"] == nil:
 		t.note("check_mode: false; in a check run it is not carried out")
-	case t.main != nil && t.main.typ != "exec" && t.main.typ != "apply":
+	case t.main != nil && t.main.Type != "exec" && t.main.Type != "apply":
 		t.note("check_mode: false; in a check run it is predicted, not carried out")
 	}
 }
@@ -332,14 +290,14 @@ func (t *task) changedWhen(n *yaml.Node) {
 	if t.main == nil {
 		return
 	}
-	b, literal := boolOf(n)
-	isExec := t.main.typ == "exec"
+	b, literal := yamlnode.BoolOf(n)
+	isExec := t.main.Type == "exec"
 	switch {
 	case isExec && literal && !b:
-		if t.main.get("creates") != nil {
+		if t.main.Get("creates") != nil {
 			return
 		}
-		t.main.set("readonly", boolNode(true))
+		t.main.Set("readonly", yamlnode.Bool(true))
 		if c := t.keywords["check_mode"]; c == nil {
 			t.note("changed_when: false; it runs in check runs, too")
 		}
@@ -364,18 +322,18 @@ const everyCode = "{{ 0..255 }}"
 
 // failedWhen writes which exit codes are a success.
 func (t *task) failedWhen(n *yaml.Node) {
-	if b, ok := boolOf(n); ok {
+	if b, ok := yamlnode.BoolOf(n); ok {
 		switch {
 		case b:
 			t.problem("failed_when: true")
-		case t.main != nil && t.main.typ == "exec":
+		case t.main != nil && t.main.Type == "exec":
 			t.everyCode()
 		default:
-			t.keywords["ignore_errors"] = boolNode(true)
+			t.keywords["ignore_errors"] = yamlnode.Bool(true)
 		}
 		return
 	}
-	if t.main == nil || t.main.typ != "exec" || t.keywords["register"] == nil {
+	if t.main == nil || t.main.Type != "exec" || t.keywords["register"] == nil {
 		t.problem("failed_when of the module %s", t.module)
 		return
 	}
@@ -388,13 +346,13 @@ func (t *task) failedWhen(n *yaml.Node) {
 		t.everyCode()
 		return
 	}
-	t.main.set("returns", codes)
+	t.main.Set("returns", codes)
 }
 
 func (t *task) everyCode() {
-	t.main.setText("returns", everyCode)
+	t.main.SetText("returns", everyCode)
 	if t.result != nil {
-		t.result.lax = true
+		t.result.Lax = true
 	}
 }
 
@@ -405,7 +363,7 @@ func (t *task) codes(n *yaml.Node) (*yaml.Node, bool) {
 	for i := range bad {
 		bad[i] = true
 	}
-	for _, one := range items(n) {
+	for _, one := range yamlnode.Items(n) {
 		e, err := j2.ParseExpr(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(one.Value), "{{"), "}}"))
 		if err != nil {
 			return nil, false
@@ -432,11 +390,11 @@ func (t *task) codes(n *yaml.Node) (*yaml.Node, bool) {
 	if len(codes) > 8 {
 		first, _ := strconv.Atoi(codes[0].Value)
 		if len(codes) == last-first+1 {
-			return textNode("{{ " + strconv.Itoa(first) + ".." + strconv.Itoa(last) + " }}"), true
+			return yamlnode.Text("{{ " + strconv.Itoa(first) + ".." + strconv.Itoa(last) + " }}"), true
 		}
 		return nil, false
 	}
-	out := listNode(codes...)
+	out := yamlnode.List(codes...)
 	out.Style = yaml.FlowStyle
 	return out, true
 }
@@ -505,7 +463,7 @@ func failsWith(e *j2.Expr, name string, code int64) (fails, ok bool) {
 
 // until writes how often a task is tried again.
 func (t *task) until(n *yaml.Node) {
-	if t.main == nil || t.main.typ == "apply" {
+	if t.main == nil || t.main.Type == "apply" {
 		t.problem("until at tasks that are included")
 		return
 	}
@@ -513,13 +471,13 @@ func (t *task) until(n *yaml.Node) {
 	if r := t.keywords["register"]; r != nil {
 		name = r.Value
 	}
-	for _, one := range items(n) {
+	for _, one := range yamlnode.Items(n) {
 		e, err := j2.ParseExpr(one.Value)
 		if err != nil {
-			t.fail(unknownf("until: %v", err))
+			t.fail(expression.Unknown("until: %v", err))
 			return
 		}
-		for _, part := range conjuncts(e) {
+		for _, part := range expression.Conjuncts(e) {
 			if !t.succeeds(part, name) {
 				t.problem("until, unless it is about success: write a command that fails until then")
 				return
@@ -563,7 +521,7 @@ func (t *task) succeeds(e *j2.Expr, name string) bool {
 	case j2.Filter:
 		return (e.Text == "success" || e.Text == "succeeded") && e.Args[0].Op == j2.Name && e.Args[0].Text == name
 	case j2.Binary:
-		if e.Text != "==" || t.main.get("returns") != nil {
+		if e.Text != "==" || t.main.Get("returns") != nil {
 			return false
 		}
 		v, isInt := e.Args[1].Lit.(int64)
@@ -574,24 +532,24 @@ func (t *task) succeeds(e *j2.Expr, name string) bool {
 
 // numberProperty gives a property that is a number, literal or not.
 func (t *task) numberProperty(key, value string) {
-	text, err := t.w.text(value)
+	text, err := t.w.Text(value)
 	t.fail(err)
-	n := textNode(text)
+	n := yamlnode.Text(text)
 	if _, err := strconv.Atoi(text); err == nil {
 		n = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: text}
 	}
-	t.main.set(key, n)
+	t.main.Set(key, n)
 }
 
 // durationProperty gives a property that is a number of seconds.
 func (t *task) durationProperty(key, value string) {
-	text, err := t.w.text(value)
+	text, err := t.w.Text(value)
 	t.fail(err)
 	if _, err := strconv.Atoi(text); err == nil && text != "0" {
 		text += "s"
 	}
 	if text != "0" {
-		t.main.set(key, textNode(text))
+		t.main.Set(key, yamlnode.Text(text))
 	}
 }
 
@@ -615,13 +573,13 @@ func (t *task) throttle(n *yaml.Node) {
 	if t.main == nil || n.Value == "0" {
 		return
 	}
-	text, err := t.w.text(n.Value)
+	text, err := t.w.Text(n.Value)
 	t.fail(err)
 	name := strings.Join(strings.FieldsFunc(strings.ToLower(t.name), func(r rune) bool { return r < 'a' || r > 'z' }), "-")
 	if name == "" {
 		name = t.module
 	}
-	t.main.set("sema", listNode(textNode(name+":"+text)))
+	t.main.Set("sema", yamlnode.List(yamlnode.Text(name+":"+text)))
 }
 
 // withoutPrograms are types that start no programs to which an environment could matter.
@@ -633,34 +591,34 @@ var withoutPrograms = []string{
 func (t *task) environment(n *yaml.Node) {
 	var list []*yaml.Node
 	for _, from := range []*yaml.Node{t.around.environment, n} {
-		for _, one := range items(from) {
-			if x := soleExpr(one); x != nil && t.main != nil && t.main.typ == "exec" && len(items(from)) == 1 && (t.around.environment == nil || n == nil) {
-				v, err := t.w.write(x)
+		for _, one := range yamlnode.Items(from) {
+			if x := expression.SoleExpr(one); x != nil && t.main != nil && t.main.Type == "exec" && len(yamlnode.Items(from)) == 1 && (t.around.environment == nil || n == nil) {
+				v, err := t.w.Write(x)
 				t.fail(err)
-				t.main.setText("environment", "{{ map(toPairs("+v.text+"), #[0] + '=' + string(#[1])) }}")
+				t.main.SetText("environment", "{{ map(toPairs("+v.Text+"), #[0] + '=' + string(#[1])) }}")
 				return
 			}
 			if one.Kind != yaml.MappingNode {
-				if t.main == nil || t.main.typ != "apply" {
+				if t.main == nil || t.main.Type != "apply" {
 					t.problem("an environment that is an expression")
 				}
 				return
 			}
 			for i := 0; i+1 < len(one.Content); i += 2 {
-				text, err := t.w.text(one.Content[i+1].Value)
+				text, err := t.w.Text(one.Content[i+1].Value)
 				t.fail(err)
-				list = append(list, textNode(one.Content[i].Value+"="+text))
+				list = append(list, yamlnode.Text(one.Content[i].Value+"="+text))
 			}
 		}
 	}
 	switch {
 	case t.main == nil || len(list) == 0:
-	case t.main.typ == "exec":
-		t.main.set("environment", listNode(list...))
-	case contains(withoutPrograms, t.main.typ):
-		t.note("environment; it means nothing to a resource of type %s", t.main.typ)
+	case t.main.Type == "exec":
+		t.main.Set("environment", yamlnode.List(list...))
+	case contains(withoutPrograms, t.main.Type):
+		t.note("environment; it means nothing to a resource of type %s", t.main.Type)
 	default:
-		t.problem("environment at a resource of type %s", t.main.typ)
+		t.problem("environment at a resource of type %s", t.main.Type)
 	}
 }
 
@@ -669,9 +627,9 @@ func (t *task) ignoring() {
 	n := t.keywords["ignore_errors"]
 	ignore := t.around.ignore && n == nil
 	if n != nil {
-		b, ok := boolOf(n)
+		b, ok := yamlnode.BoolOf(n)
 		if !ok {
-			if e := soleExpr(n); e != nil && e.Op == j2.Name && e.Text == "ansible_check_mode" {
+			if e := expression.SoleExpr(n); e != nil && e.Op == j2.Name && e.Text == "ansible_check_mode" {
 				return // in a check run nothing fails for what an earlier task has not done
 			}
 			t.problem("ignore_errors that is an expression")
@@ -682,13 +640,13 @@ func (t *task) ignoring() {
 	if !ignore || t.main == nil {
 		return
 	}
-	if t.main.typ == "exec" && len(t.entries) == 1 && t.main.get("returns") == nil {
+	if t.main.Type == "exec" && len(t.entries) == 1 && t.main.Get("returns") == nil {
 		t.everyCode()
 		return
 	}
 	if t.keywords["register"] != nil {
 		t.note("ignore_errors; a failure is told as rescued")
 	}
-	block := &entry{block: t.entries, rescue: []*entry{{typ: "exec", name: "go on without it", props: []property{{"command", textNode("true")}, {"readonly", boolNode(true)}}}}}
-	t.entries = []*entry{block}
+	block := &layout.Entry{Block: t.entries, Rescue: []*layout.Entry{{Type: "exec", Name: "go on without it", Props: []layout.Property{{Key: "command", Value: yamlnode.Text("true")}, {Key: "readonly", Value: yamlnode.Bool(true)}}}}}
+	t.entries = []*layout.Entry{block}
 }

@@ -8,7 +8,10 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 // loopKey is the key of a task that says what it loops over; "" without one.
@@ -25,7 +28,7 @@ func (t *task) isLoop() bool { return t.loopKey() != "" && !t.plain }
 
 // loopVar is what the element is called.
 func (t *task) loopVar() string {
-	if v := get(t.keywords["loop_control"], "loop_var"); v != nil {
+	if v := yamlnode.Get(t.keywords["loop_control"], "loop_var"); v != nil {
 		return v.Value
 	}
 	return "item"
@@ -53,49 +56,49 @@ func (t *task) loop() {
 			}
 		}
 	}
-	element := binding{text: "Item"}
+	element := expression.Binding{Text: "Item"}
 	n := t.keywords[key]
 	switch key {
 	case "with_dict":
-		element.pair = true
+		element.Pair = true
 	case "with_nested", "with_cartesian", "with_subelements":
-		element.twin = true
+		element.Twin = true
 	case "loop":
-		if e := soleExpr(n); e != nil {
+		if e := expression.SoleExpr(n); e != nil {
 			element = t.elementOf(e)
 		} else {
-			element.kind = kindOfElements(n)
+			element.Kind = kindOfElements(n)
 		}
 	case "with_items", "with_list", "with_flattened":
-		element.kind = kindOfElements(n)
-		if e := soleExpr(n); e != nil {
+		element.Kind = kindOfElements(n)
+		if e := expression.SoleExpr(n); e != nil {
 			element = t.elementOf(e)
 		}
 	case "with_sequence", "with_fileglob", "with_first_found":
-		element.kind = textKind
+		element.Kind = expression.TextKind
 	}
-	t.scope.names[t.loopVar()] = element
+	t.scope.Names[t.loopVar()] = element
 }
 
 // elementOf is what the elements of an expression are.
-func (t *task) elementOf(e *j2.Expr) binding {
-	b := binding{text: "Item"}
+func (t *task) elementOf(e *j2.Expr) expression.Binding {
+	b := expression.Binding{Text: "Item"}
 	switch {
 	case e.Op == j2.Filter && e.Text == "dict2items" && len(e.Args) == 1, isLookup(e, "dict"):
-		b.pair = true
+		b.Pair = true
 	case e.Op == j2.Filter && (e.Text == "product" || e.Text == "subelements"):
-		b.twin = true
+		b.Twin = true
 	case e.Op == j2.Filter && e.Text == "list" && len(e.Args) == 1:
 		return t.elementOf(e.Args[0])
 	case e.Op == j2.Attr && e.Text == "results" && e.Args[0].Op == j2.Name:
-		if of, ok := t.w.binding(e.Args[0].Text); ok && of.result != nil && of.result.looped {
-			one := *of.result
-			one.base, one.looped = "Item", false
-			b.result = &one
+		if of, ok := t.w.Binding(e.Args[0].Text); ok && of.Result != nil && of.Result.Looped {
+			one := *of.Result
+			one.Base, one.Looped = "Item", false
+			b.Result = &one
 		}
 	default:
-		if n := t.c.nodeOf(e); n != nil {
-			b.kind = kindOfElements(n)
+		if n := t.c.NodeOf(e); n != nil {
+			b.Kind = kindOfElements(n)
 		}
 	}
 	return b
@@ -105,14 +108,14 @@ func isLookup(e *j2.Expr, plugin string) bool {
 	return e.Op == j2.Call && e.Args[0].Op == j2.Name && (e.Args[0].Text == "lookup" || e.Args[0].Text == "query" || e.Args[0].Text == "q") && len(e.Args) == 3 && e.Args[1].Lit == plugin
 }
 
-func kindOfElements(n *yaml.Node) kind {
+func kindOfElements(n *yaml.Node) expression.Kind {
 	if n == nil || n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		return anyKind
+		return expression.AnyKind
 	}
-	k := kindOfNode(n.Content[0])
+	k := expression.KindOfNode(n.Content[0])
 	for _, one := range n.Content {
-		if kindOfNode(one) != k {
-			return anyKind
+		if expression.KindOfNode(one) != k {
+			return expression.AnyKind
 		}
 	}
 	return k
@@ -122,20 +125,20 @@ func kindOfElements(n *yaml.Node) kind {
 func (t *task) over() (round, bool) {
 	key := t.loopKey()
 	n := t.keywords[key]
-	w := &writer{scope: t.scope.outer}
+	w := &expression.Writer{Scope: t.scope.Outer}
 	fail := func(err error) (round, bool) {
 		t.fail(err)
 		return round{}, false
 	}
 	switch key {
 	case "loop", "with_items", "with_list", "with_flattened":
-		e := soleExpr(n)
+		e := expression.SoleExpr(n)
 		if e != nil {
 			return t.overExpr(w, e)
 		}
 		if n.Kind != yaml.SequenceNode {
 			if key == "loop" {
-				return fail(unknownf("a loop over what is no list"))
+				return fail(expression.Unknown("a loop over what is no list"))
 			}
 			n = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{n}}
 		}
@@ -144,52 +147,52 @@ func (t *task) over() (round, bool) {
 				return round{each: flat}, err == nil || t.failed(err)
 			}
 		}
-		v, err := w.value(n)
+		v, err := w.Value(n)
 		if err != nil {
 			return fail(err)
 		}
 		return round{each: v}, true
 	case "with_dict":
-		e := soleExpr(n)
+		e := expression.SoleExpr(n)
 		if e == nil {
 			var err error
-			if e, err = exprOf(n); err != nil {
+			if e, err = expression.ExprOf(n); err != nil {
 				return fail(err)
 			}
 		}
-		x, err := w.write(e)
+		x, err := w.Write(e)
 		if err != nil {
 			return fail(err)
 		}
-		return round{each: textNode("{{ toPairs(" + x.text + ") }}")}, true
+		return round{each: yamlnode.Text("{{ toPairs(" + x.Text + ") }}")}, true
 	case "with_nested", "with_cartesian":
 		if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
-			return fail(unknownf("%s of other than two lists", key))
+			return fail(expression.Unknown("%s of other than two lists", key))
 		}
-		outer, err := w.value(n.Content[0])
+		outer, err := w.Value(n.Content[0])
 		if err != nil {
 			return fail(err)
 		}
-		inner, err := w.value(n.Content[1])
+		inner, err := w.Value(n.Content[1])
 		if err != nil {
 			return fail(err)
 		}
 		return round{each: inner, outer: outer}, true
 	case "with_subelements":
-		if n.Kind != yaml.SequenceNode || len(n.Content) < 2 || !isWord(n.Content[1].Value) {
-			return fail(unknownf("with_subelements of these"))
+		if n.Kind != yaml.SequenceNode || len(n.Content) < 2 || !expression.IsWord(n.Content[1].Value) {
+			return fail(expression.Unknown("with_subelements of these"))
 		}
-		outer, err := w.value(n.Content[0])
+		outer, err := w.Value(n.Content[0])
 		if err != nil {
 			return fail(err)
 		}
-		return round{each: textNode("{{ Item." + n.Content[1].Value + suffixOf(len(n.Content) > 2) + " }}"), outer: outer}, true
+		return round{each: yamlnode.Text("{{ Item." + n.Content[1].Value + suffixOf(len(n.Content) > 2) + " }}"), outer: outer}, true
 	case "with_sequence":
 		return t.overSequence(n)
 	case "with_fileglob":
 		return t.overFiles(n)
 	}
-	return fail(unknownf("%s", key))
+	return fail(expression.Unknown("%s", key))
 }
 
 func (t *task) failed(err error) bool {
@@ -205,77 +208,77 @@ func suffixOf(skip bool) string {
 	return ""
 }
 
-func (t *task) overExpr(w *writer, e *j2.Expr) (round, bool) {
+func (t *task) overExpr(w *expression.Writer, e *j2.Expr) (round, bool) {
 	if e.Op == j2.Filter && e.Text == "list" && len(e.Args) == 1 {
 		e = e.Args[0]
 	}
 	fail := func(err error) (round, bool) { return round{}, t.failed(err) }
 	switch {
 	case e.Op == j2.Filter && e.Text == "dict2items" && len(e.Args) == 1:
-		x, err := w.write(e.Args[0])
+		x, err := w.Write(e.Args[0])
 		if err != nil {
 			return fail(err)
 		}
-		return round{each: textNode("{{ toPairs(" + x.text + ") }}")}, true
+		return round{each: yamlnode.Text("{{ toPairs(" + x.Text + ") }}")}, true
 	case isLookup(e, "dict"):
-		x, err := w.write(e.Args[2])
+		x, err := w.Write(e.Args[2])
 		if err != nil {
 			return fail(err)
 		}
-		return round{each: textNode("{{ toPairs(" + x.text + ") }}")}, true
+		return round{each: yamlnode.Text("{{ toPairs(" + x.Text + ") }}")}, true
 	case e.Op == j2.Filter && e.Text == "product" && len(e.Args) == 2:
-		outer, err := w.write(e.Args[0])
+		outer, err := w.Write(e.Args[0])
 		if err != nil {
 			return fail(err)
 		}
-		inner, err := w.write(e.Args[1])
+		inner, err := w.Write(e.Args[1])
 		if err != nil {
 			return fail(err)
 		}
-		return round{each: textNode("{{ " + inner.text + " }}"), outer: textNode("{{ " + outer.text + " }}")}, true
+		return round{each: yamlnode.Text("{{ " + inner.Text + " }}"), outer: yamlnode.Text("{{ " + outer.Text + " }}")}, true
 	case e.Op == j2.Filter && e.Text == "subelements" && len(e.Args) >= 2:
-		outer, err := w.write(e.Args[0])
+		outer, err := w.Write(e.Args[0])
 		name, isText := e.Args[1].Lit.(string)
-		if err != nil || !isText || !isWord(name) {
-			return fail(unknownf("subelements of these"))
+		if err != nil || !isText || !expression.IsWord(name) {
+			return fail(expression.Unknown("subelements of these"))
 		}
-		return round{each: textNode("{{ Item." + name + suffixOf(len(e.Args) > 2) + " }}"), outer: textNode("{{ " + outer.text + " }}")}, true
+		return round{each: yamlnode.Text("{{ Item." + name + suffixOf(len(e.Args) > 2) + " }}"), outer: yamlnode.Text("{{ " + outer.Text + " }}")}, true
 	}
-	x, err := w.write(e)
+	x, err := w.Write(e)
 	if err != nil {
 		return fail(err)
 	}
-	switch x.kind {
-	case mapKind:
-		return round{each: textNode("{{ keys(" + x.text + ") }}")}, true
-	case textKind:
-		return round{each: textNode("{{ [" + x.text + "] }}")}, true
+	switch x.Kind {
+	case expression.MapKind:
+		return round{each: yamlnode.Text("{{ keys(" + x.Text + ") }}")}, true
+	case expression.TextKind:
+		return round{each: yamlnode.Text("{{ [" + x.Text + "] }}")}, true
 	}
-	return round{each: textNode("{{ " + x.text + " }}")}, true
+	return round{each: yamlnode.Text("{{ " + x.Text + " }}")}, true
 }
 
 // flattened is a list of with_items some of whose elements may be lists themselves.
-func flattened(w *writer, n *yaml.Node) (flat *yaml.Node, ok bool, err error) {
+func flattened(w *expression.Writer, n *yaml.Node) (flat *yaml.Node, ok bool, err error) {
 	lists := false
 	for _, one := range n.Content {
 		lists = lists || one.Kind == yaml.SequenceNode
-		if e := soleExpr(one); e != nil {
-			t, err := w.write(e)
+		if e := expression.SoleExpr(one); e != nil {
+			t, err := w.Write(e)
 			if err != nil {
 				return nil, true, err
 			}
-			lists = lists || t.kind == listKind || t.kind == anyKind
+			lists = lists || t.Kind == expression.ListKind || t.Kind == expression.AnyKind
 		}
 	}
 	if !lists {
 		return nil, false, nil
 	}
-	e, err := exprOf(n)
+	e, err := expression.ExprOf(n)
 	if err != nil {
 		return nil, true, err
 	}
-	t, err := w.write(e)
-	return textNode("{{ flatten(" + t.text + ") }}"), true, err
+	t, err := w.Write(e)
+	return yamlnode.Text("{{ flatten(" + t.Text + ") }}"), true, err
 }
 
 func (t *task) overSequence(n *yaml.Node) (round, bool) {
@@ -283,14 +286,14 @@ func (t *task) overSequence(n *yaml.Node) (round, bool) {
 	for _, word := range splitWords(n.Value) {
 		key, value, _ := strings.Cut(word, "=")
 		text := unquote(value)
-		if e := soleExpr(textNode(text)); e != nil {
-			x, err := t.w.write(e)
+		if e := expression.SoleExpr(yamlnode.Text(text)); e != nil {
+			x, err := t.w.Write(e)
 			if err != nil {
 				return round{}, t.failed(err)
 			}
-			text = "(" + x.text + ")"
+			text = "(" + x.Text + ")"
 		} else if _, err := strconv.Atoi(text); err != nil {
-			return round{}, t.failed(unknownf("with_sequence %s", n.Value))
+			return round{}, t.failed(expression.Unknown("with_sequence %s", n.Value))
 		}
 		switch key {
 		case "start":
@@ -300,28 +303,28 @@ func (t *task) overSequence(n *yaml.Node) (round, bool) {
 		case "count":
 			to = text
 		default:
-			return round{}, t.failed(unknownf("with_sequence with %s", key))
+			return round{}, t.failed(expression.Unknown("with_sequence with %s", key))
 		}
 	}
 	if to == "" {
-		return round{}, t.failed(unknownf("with_sequence %s", n.Value))
+		return round{}, t.failed(expression.Unknown("with_sequence %s", n.Value))
 	}
-	return round{each: textNode("{{ map(" + from + ".." + to + ", string(#)) }}")}, true
+	return round{each: yamlnode.Text("{{ map(" + from + ".." + to + ", string(#)) }}")}, true
 }
 
 // overFiles lists the files that a pattern of with_fileglob names.
 func (t *task) overFiles(n *yaml.Node) (round, bool) {
 	var list []string
-	for _, one := range items(n) {
-		if hasJinja(one) || filepath.IsAbs(one.Value) {
-			return round{}, t.failed(unknownf("with_fileglob with %s", shortened(one.Value)))
+	for _, one := range yamlnode.Items(n) {
+		if yamlnode.HasJinja(one) || filepath.IsAbs(one.Value) {
+			return round{}, t.failed(expression.Unknown("with_fileglob with %s", expression.Shortened(one.Value)))
 		}
 		r := t.c.role
 		for _, base := range []string{filepath.Join(r.dir, "files"), r.dir} {
 			found, _ := filepath.Glob(filepath.Join(base, one.Value))
 			for _, path := range found {
 				if rel, err := filepath.Rel(base, path); err == nil && isFile(path) {
-					if _, err := t.c.localFile("files", rel); err == nil {
+					if _, err := t.c.LocalFile("files", rel); err == nil {
 						below, _ := filepath.Rel(r.dir, path)
 						list = append(list, filepath.ToSlash(below))
 					}
@@ -334,13 +337,13 @@ func (t *task) overFiles(n *yaml.Node) (round, bool) {
 	}
 	sort.Strings(list)
 	if len(list) == 0 {
-		return round{}, t.failed(unknownf("with_fileglob, which finds no files"))
+		return round{}, t.failed(expression.Unknown("with_fileglob, which finds no files"))
 	}
-	return round{each: textsNode(list...)}, true
+	return round{each: yamlnode.Texts(list...)}, true
 }
 
 // looped gives an entry its each, and puts it into a block for a loop in a loop.
-func (t *task) looped(e *entry) *entry {
+func (t *task) looped(e *layout.Entry) *layout.Entry {
 	if !t.isLoop() {
 		return e
 	}
@@ -348,16 +351,16 @@ func (t *task) looped(e *entry) *entry {
 	if !ok {
 		return e
 	}
-	e.props = append([]property{{"each", r.each}}, e.props...)
+	e.Props = append([]layout.Property{{Key: "each", Value: r.each}}, e.Props...)
 	if r.outer == nil {
 		return e
 	}
-	return &entry{block: []*entry{e}, props: []property{{"each", r.outer}}}
+	return &layout.Entry{Block: []*layout.Entry{e}, Props: []layout.Property{{Key: "each", Value: r.outer}}}
 }
 
 // unroll converts a loop over a literal list element by element, where what is read for each
 // is a file of the play: which template is rendered has to be known.
-func (t *task) unroll() []*entry {
+func (t *task) unroll() []*layout.Entry {
 	key := t.loopKey()
 	if t.module != "template" && t.module != "include_tasks" && t.module != "import_tasks" && t.module != "include" || key != "loop" && key != "with_items" || t.handler {
 		return nil
@@ -365,7 +368,7 @@ func (t *task) unroll() []*entry {
 	n := t.keywords[key]
 	src := t.args["src"]
 	if t.module != "template" {
-		src = textNode(t.free)
+		src = yamlnode.Text(t.free)
 		if f := t.args["file"]; f != nil {
 			src = f
 		}
@@ -374,23 +377,23 @@ func (t *task) unroll() []*entry {
 		return nil
 	}
 	for _, one := range n.Content {
-		if soleExpr(one) != nil {
+		if expression.SoleExpr(one) != nil {
 			return nil
 		}
 	}
 	if t.keywords["register"] != nil {
 		return nil
 	}
-	var list []*entry
+	var list []*layout.Entry
 	for i, one := range n.Content {
-		e, err := exprOf(one)
+		e, err := expression.ExprOf(one)
 		if err != nil {
 			return nil
 		}
 		round := *t
-		round.scope = t.scope.outer.child()
-		round.scope.names[t.loopVar()] = binding{expr: e}
-		round.w = &writer{scope: round.scope}
+		round.scope = t.scope.Outer.Child()
+		round.scope.Names[t.loopVar()] = expression.Binding{Expr: e}
+		round.w = &expression.Writer{Scope: round.scope}
 		round.plain, round.problems, round.entries, round.main, round.notes = true, nil, nil, nil, nil
 		round.convert()
 		if len(round.problems) > 0 {

@@ -8,7 +8,11 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 )
 
 // A play is one that is written.
@@ -16,24 +20,24 @@ type play struct {
 	name    string
 	hosts   *yaml.Node
 	include string
-	keys    []property
+	keys    []layout.Property
 	role    *role // of its own tasks
 	roles   []*role
 	vars    *yaml.Node // its variables, as they are in Ansible
 	params  *yaml.Node // those that it gives to roles
 	files   []string   // of its vars_files
-	entries []*entry
-	facts   []property // what its tasks set
+	entries []*layout.Entry
+	facts   []layout.Property // what its tasks set
 }
 
 func (p *play) set(key string, n *yaml.Node) {
 	for i := range p.keys {
-		if p.keys[i].key == key {
-			p.keys[i].value = n
+		if p.keys[i].Key == key {
+			p.keys[i].Value = n
 			return
 		}
 	}
-	p.keys = append(p.keys, property{key, n})
+	p.keys = append(p.keys, layout.Property{Key: key, Value: n})
 }
 
 // playFile is how the manifest of a playbook is called: as it is, unless another one in another
@@ -98,17 +102,17 @@ func (c *converter) play(n *yaml.Node, path string) *play {
 	p := &play{role: newRole("", filepath.Dir(path), "")}
 	file := c.shown(path)
 	for _, key := range []string{"import_playbook", "ansible.builtin.import_playbook"} {
-		if other := get(n, key); other != nil {
+		if other := yamlnode.Get(n, key); other != nil {
 			c.imported(p, n, other, path)
 			return p
 		}
 	}
 	problem := func(line int, format string, args ...any) {
 		why := fmt.Sprintf(format, args...)
-		p.entries = append(p.entries, todoEntry(file, line, why, nil))
+		p.entries = append(p.entries, layout.Todo(position(file, line), why, nil))
 		c.out.Report.left(file, line, "play", why)
 	}
-	if name := get(n, "name"); name != nil {
+	if name := yamlnode.Get(n, "name"); name != nil {
 		p.name = name.Value
 	}
 	around := inherited{}
@@ -127,7 +131,7 @@ func (c *converter) play(n *yaml.Node, path string) *play {
 		case key == "no_log":
 			problem(v.Line, "no_log at a play: write sensitive at its resources")
 		case key == "ignore_errors":
-			around.ignore, _ = boolOf(v)
+			around.ignore, _ = yamlnode.BoolOf(v)
 		case key == "module_defaults":
 			p.role.moduleDefaults = v
 		case meaningless:
@@ -141,11 +145,11 @@ func (c *converter) play(n *yaml.Node, path string) *play {
 		}
 	}
 	if p.hosts == nil {
-		p.hosts = textNode("all")
+		p.hosts = yamlnode.Text("all")
 	}
 	c.inRole(p.role, func() {
 		c.taskFile = path
-		c.playData(p, get(n, "vars_files"), problem)
+		c.playData(p, yamlnode.Get(n, "vars_files"), problem)
 		registers := map[string]bool{}
 		p.role.surveyTasks(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{n}}, nil, registers, false)
 		c.askedIn(p.role, n)
@@ -153,22 +157,22 @@ func (c *converter) play(n *yaml.Node, path string) *play {
 			p.role.settle(name, registers)
 		}
 		c.playFacts(p)
-		c.addHandlers(p.role, get(n, "handlers"), path)
-		scope := func() *scope { return &scope{names: map[string]binding{}, files: c} }
-		p.entries = append(p.entries, c.tasks(get(n, "pre_tasks"), scope(), around)...)
-		if get(n, "pre_tasks") != nil {
+		c.addHandlers(p.role, yamlnode.Get(n, "handlers"), path)
+		scope := func() *expression.Scope { return &expression.Scope{Names: map[string]expression.Binding{}, Files: c} }
+		p.entries = append(p.entries, c.tasks(yamlnode.Get(n, "pre_tasks"), scope(), around)...)
+		if yamlnode.Get(n, "pre_tasks") != nil {
 			p.entries = append(p.entries, c.flush(p.role, p.entries)...)
 		}
-		c.playRoles(p, get(n, "roles"), problem)
+		c.playRoles(p, yamlnode.Get(n, "roles"), problem)
 		c.taskFile = path
-		p.entries = append(p.entries, c.tasks(get(n, "tasks"), scope(), around)...)
-		if get(n, "tasks") != nil && get(n, "post_tasks") != nil {
+		p.entries = append(p.entries, c.tasks(yamlnode.Get(n, "tasks"), scope(), around)...)
+		if yamlnode.Get(n, "tasks") != nil && yamlnode.Get(n, "post_tasks") != nil {
 			p.entries = append(p.entries, c.flush(p.role, p.entries)...)
 		}
-		p.entries = append(p.entries, c.tasks(get(n, "post_tasks"), scope(), around)...)
+		p.entries = append(p.entries, c.tasks(yamlnode.Get(n, "post_tasks"), scope(), around)...)
 		p.entries = append(p.entries, c.flush(p.role, p.entries)...)
 		c.unusedHandlers(p.role)
-		c.nameTargets(p.entries)
+		c.layout.NameTargets(p.entries)
 		for _, m := range p.role.made {
 			if m.path != "" && hasResources(m.entries) {
 				c.writeManifest(m.path, m.entries)
@@ -179,8 +183,8 @@ func (c *converter) play(n *yaml.Node, path string) *play {
 	for _, r := range p.allRoles() {
 		became = became || r.became
 	}
-	if became && !slices.ContainsFunc(p.keys, func(k property) bool { return k.key == "become" }) {
-		p.set("become", boolNode(true))
+	if became && !slices.ContainsFunc(p.keys, func(k layout.Property) bool { return k.Key == "become" }) {
+		p.set("become", yamlnode.Bool(true))
 		c.out.Report.note(file, n.Line, "become at tasks; all of the play is done as root")
 	}
 	return p
@@ -190,15 +194,15 @@ func (c *converter) imported(p *play, n, other *yaml.Node, path string) {
 	file := filepath.Join(filepath.Dir(path), other.Value)
 	if j2.HasTags(other.Value) || !isFile(file) {
 		why := "import_playbook " + other.Value + ", which is not there"
-		p.entries = append(p.entries, todoEntry(c.shown(path), n.Line, why, nil))
+		p.entries = append(p.entries, layout.Todo(position(c.shown(path), n.Line), why, nil))
 		c.out.Report.left(c.shown(path), n.Line, "import_playbook", why)
-		p.hosts = textNode("all")
+		p.hosts = yamlnode.Text("all")
 		return
 	}
 	if err := c.playbook(file); err != nil {
 		c.out.Report.left(c.shown(path), n.Line, "import_playbook", err.Error())
-		p.entries = append(p.entries, todoEntry(c.shown(path), n.Line, err.Error(), nil))
-		p.hosts = textNode("all")
+		p.entries = append(p.entries, layout.Todo(position(c.shown(path), n.Line), err.Error(), nil))
+		p.hosts = yamlnode.Text("all")
 		return
 	}
 	p.include = c.plays[file]
@@ -206,7 +210,7 @@ func (c *converter) imported(p *play, n, other *yaml.Node, path string) {
 		switch key, v := n.Content[i].Value, n.Content[i+1]; key {
 		case "name", "import_playbook", "ansible.builtin.import_playbook":
 		case "tags":
-			p.set("tags", flowed(textsNode(tagNames(v)...)))
+			p.set("tags", layout.Flowed(yamlnode.Texts(tagNames(v)...)))
 		default:
 			c.out.Report.left(c.shown(path), v.Line, "import_playbook", key+" of import_playbook")
 		}
@@ -216,33 +220,33 @@ func (c *converter) imported(p *play, n, other *yaml.Node, path string) {
 // hosts is the pattern of a play.
 func (c *converter) hosts(n *yaml.Node, problem func(string)) *yaml.Node {
 	var list []string
-	for _, one := range items(n) {
-		if hasJinja(one) {
+	for _, one := range yamlnode.Items(n) {
+		if yamlnode.HasJinja(one) {
 			problem("hosts that are an expression: " + one.Value)
-			return textNode("all")
+			return yamlnode.Text("all")
 		}
 		list = append(list, one.Value)
 	}
-	return textNode(strings.Join(list, ":"))
+	return yamlnode.Text(strings.Join(list, ":"))
 }
 
 func (c *converter) playKey(p *play, key string, n *yaml.Node, problem func(int, string, ...any)) {
 	switch {
-	case hasJinja(n) || slices.ContainsFunc(items(n), hasJinja):
+	case yamlnode.HasJinja(n) || slices.ContainsFunc(yamlnode.Items(n), yamlnode.HasJinja):
 		problem(n.Line, "%s of a play that is an expression", key)
 	case key == "tags":
-		p.set(key, flowed(textsNode(tagNames(n)...)))
+		p.set(key, layout.Flowed(yamlnode.Texts(tagNames(n)...)))
 	case key == "become" || key == "any_errors_fatal":
-		b, ok := boolOf(n)
+		b, ok := yamlnode.BoolOf(n)
 		if !ok {
 			problem(n.Line, "%s: %s", key, n.Value)
 			return
 		}
 		if b {
-			p.set(key, boolNode(true))
+			p.set(key, yamlnode.Bool(true))
 		}
 	default:
-		p.set(key, flowed(n))
+		p.set(key, layout.Flowed(n))
 	}
 }
 
@@ -253,10 +257,10 @@ func (c *converter) playData(p *play, files *yaml.Node, problem func(int, string
 		problem(p.vars.Line, "vars that are no map")
 		p.vars = nil
 	}
-	for _, one := range items(files) {
+	for _, one := range yamlnode.Items(files) {
 		path := filepath.Join(r.dir, one.Value)
-		if one.Kind != yaml.ScalarNode || hasJinja(one) || !isFile(path) {
-			problem(one.Line, "the file of variables %s, which is not there or known only to a host", shortened(one.Value))
+		if one.Kind != yaml.ScalarNode || yamlnode.HasJinja(one) || !isFile(path) {
+			problem(one.Line, "the file of variables %s, which is not there or known only to a host", expression.Shortened(one.Value))
 			continue
 		}
 		to := strings.TrimSuffix(filepath.ToSlash(filepath.Clean(one.Value)), filepath.Ext(one.Value)) + ".yaml"
@@ -279,25 +283,25 @@ func (c *converter) playData(p *play, files *yaml.Node, problem func(int, string
 
 // playFacts has what tasks of a play set be data of it.
 func (c *converter) playFacts(p *play) {
-	w := &writer{scope: &scope{names: map[string]binding{}, files: c}}
+	w := &expression.Writer{Scope: &expression.Scope{Names: map[string]expression.Binding{}, Files: c}}
 	for _, v := range p.role.setVars {
-		n, err := w.dataOf(v.value)
+		n, err := w.DataOf(v.value)
 		if err != nil {
 			p.role.facts[v.name].why = err.Error()
 			continue
 		}
-		p.facts = append(p.facts, property{v.name, n})
+		p.facts = append(p.facts, layout.Property{Key: v.name, Value: n})
 	}
 }
 
 // playRoles has a play apply its roles.
 func (c *converter) playRoles(p *play, n *yaml.Node, problem func(int, string, ...any)) {
 	seen := map[*role]bool{}
-	for _, one := range items(n) {
+	for _, one := range yamlnode.Items(n) {
 		name := one
 		if one.Kind == yaml.MappingNode {
-			if name = get(one, "role"); name == nil {
-				name = get(one, "name")
+			if name = yamlnode.Get(one, "role"); name == nil {
+				name = yamlnode.Get(one, "name")
 			}
 		}
 		if name == nil || name.Kind != yaml.ScalarNode {
@@ -305,7 +309,7 @@ func (c *converter) playRoles(p *play, n *yaml.Node, problem func(int, string, .
 			continue
 		}
 		found := ""
-		if !hasJinja(name) {
+		if !yamlnode.HasJinja(name) {
 			found = c.findRole(name.Value, p.role.dir)
 		}
 		if found == "" {
@@ -330,24 +334,24 @@ func (c *converter) playRoles(p *play, n *yaml.Node, problem func(int, string, .
 }
 
 // roleKeys writes what a play says beside the name of a role.
-func (c *converter) roleKeys(p *play, e *entry, n *yaml.Node, again bool, problem func(int, string, ...any)) {
-	w := &writer{scope: &scope{names: map[string]binding{}, files: c}}
+func (c *converter) roleKeys(p *play, e *layout.Entry, n *yaml.Node, again bool, problem func(int, string, ...any)) {
+	w := &expression.Writer{Scope: &expression.Scope{Names: map[string]expression.Binding{}, Files: c}}
 	params := &yaml.Node{Kind: yaml.MappingNode}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, v := n.Content[i].Value, n.Content[i+1]
 		switch key {
 		case "role", "name":
 		case "tags":
-			e.set("tags", textsNode(tagNames(v)...))
+			e.Set("tags", yamlnode.Texts(tagNames(v)...))
 		case "when":
-			list, err := w.conditions(v)
+			list, err := w.Conditions(v)
 			if err != nil {
 				problem(v.Line, "%v", err)
 				continue
 			}
-			e.set("control", controlNode(list))
+			e.Set("control", controlNode(list))
 		case "become":
-			if b, _ := boolOf(v); b {
+			if b, _ := yamlnode.BoolOf(v); b {
 				p.role.became = true
 			}
 		case "vars":
@@ -363,7 +367,7 @@ func (c *converter) roleKeys(p *play, e *entry, n *yaml.Node, again bool, proble
 	if len(params.Content) == 0 {
 		return
 	}
-	if !again && !slices.ContainsFunc(p.roles, func(r *role) bool { return r.out == e.name }) {
+	if !again && !slices.ContainsFunc(p.roles, func(r *role) bool { return r.out == e.Name }) {
 		if p.params == nil {
 			p.params = &yaml.Node{Kind: yaml.MappingNode}
 		}
@@ -372,17 +376,17 @@ func (c *converter) roleKeys(p *play, e *entry, n *yaml.Node, again bool, proble
 	}
 	var pairs []string
 	for i := 0; i+1 < len(params.Content); i += 2 {
-		x, err := exprOf(params.Content[i+1])
+		x, err := expression.ExprOf(params.Content[i+1])
 		if err == nil {
-			var v term
-			v, err = w.write(x)
-			pairs = append(pairs, params.Content[i].Value+": "+v.text)
+			var v expression.Term
+			v, err = w.Write(x)
+			pairs = append(pairs, params.Content[i].Value+": "+v.Text)
 		}
 		if err != nil {
 			problem(params.Content[i].Line, "%v", err)
 		}
 	}
-	e.setText("data", "{{ fromPairs(concat(toPairs(Data), toPairs({"+strings.Join(pairs, ", ")+"}))) }}")
+	e.SetText("data", "{{ fromPairs(concat(toPairs(Data), toPairs({"+strings.Join(pairs, ", ")+"}))) }}")
 }
 
 // allRoles are the roles of a play, and those that they apply themselves.
@@ -411,21 +415,21 @@ func (p *play) allRoles() []*role {
 
 // writePlays writes the manifest of a playbook.
 func (c *converter) writePlays(file string, plays []*play) {
-	out := listNode()
+	out := yamlnode.List()
 	for i, p := range plays {
-		n := mapNode()
-		add := func(key string, v *yaml.Node) { n.Content = append(n.Content, textNode(key), v) }
+		n := yamlnode.Map()
+		add := func(key string, v *yaml.Node) { n.Content = append(n.Content, yamlnode.Text(key), v) }
 		if p.name != "" {
-			add("name", textNode(strings.NewReplacer("{{ ", "", " }}", "").Replace(p.name)))
+			add("name", yamlnode.Text(strings.NewReplacer("{{ ", "", " }}", "").Replace(p.name)))
 		}
 		if p.hosts != nil {
 			add("hosts", p.hosts)
 		}
 		for _, k := range p.keys {
-			add(k.key, k.value)
+			add(k.Key, k.Value)
 		}
 		if p.include != "" {
-			add("include", textNode(p.include))
+			add("include", yamlnode.Text(p.include))
 			out.Content = append(out.Content, n)
 			continue
 		}
@@ -435,16 +439,16 @@ func (c *converter) writePlays(file string, plays []*play) {
 		}
 		data, files := c.dataOfPlay(p, file, i)
 		if len(files) > 0 {
-			add("vars_files", flowed(textsNode(files...)))
+			add("vars_files", layout.Flowed(yamlnode.Texts(files...)))
 		}
 		if data != nil && len(data.Content) > 0 {
 			add("data", data)
 		}
-		add("ccm", c.ccm(p.entries))
+		add("ccm", c.layout.CCM(p.entries))
 		out.Content = append(out.Content, n)
 	}
 	if len(out.Content) > 0 {
-		c.out.Files[file] = File{encode(out), 0o644}
+		c.out.Files[file] = File{yamlnode.Encode(out), 0o644}
 	}
 }
 
@@ -467,9 +471,9 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 			}
 		}
 	}
-	data = mapNode()
-	over := mapNode()
-	w := &writer{scope: &scope{names: map[string]binding{}, files: c}}
+	data = yamlnode.Map()
+	over := yamlnode.Map()
+	w := &expression.Writer{Scope: &expression.Scope{Names: map[string]expression.Binding{}, Files: c}}
 	c.inRole(newRole("", c.root, ""), func() {
 		for _, from := range []*yaml.Node{p.vars, p.params} {
 			if from == nil {
@@ -490,14 +494,14 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 		}
 	})
 	for _, f := range p.facts {
-		data.Content = append(data.Content, textNode(f.key), f.value)
+		data.Content = append(data.Content, yamlnode.Text(f.Key), f.Value)
 	}
 	if len(over.Content) > 0 {
 		name := "vars/" + file
 		if index > 0 {
 			name = "vars/" + strings.TrimSuffix(file, ".yaml") + fmt.Sprintf("-%d.yaml", index+1)
 		}
-		c.out.Files[name] = File{encode(over), 0o644}
+		c.out.Files[name] = File{yamlnode.Encode(over), 0o644}
 		files = append(files, name)
 	}
 	return data, append(append(files, p.files...), late...)
@@ -517,10 +521,10 @@ func (c *converter) conflicts(p *play) {
 				owner[name] = r
 				continue
 			}
-			if string(encode(other.data[name])) != string(encode(r.data[name])) {
+			if string(yamlnode.Encode(other.data[name])) != string(yamlnode.Encode(r.data[name])) {
 				why := fmt.Sprintf("the roles %s and %s have different values of the variable %s: give it another name in one of them", other.name, r.name, name)
 				c.out.Report.left(c.shown(r.dir), r.data[name].Line, "variables", why)
-				p.entries = append([]*entry{todoEntry(c.shown(r.dir), r.data[name].Line, why, nil)}, p.entries...)
+				p.entries = append([]*layout.Entry{layout.Todo(position(c.shown(r.dir), r.data[name].Line), why, nil)}, p.entries...)
 			}
 		}
 	}
@@ -528,7 +532,7 @@ func (c *converter) conflicts(p *play) {
 
 // askedIn finds what is asked of results of stat in a play.
 func (c *converter) askedIn(r *role, n *yaml.Node) {
-	for _, m := range statAsked.FindAllStringSubmatch(string(encode(n)), -1) {
+	for _, m := range statAsked.FindAllStringSubmatch(string(yamlnode.Encode(n)), -1) {
 		if !slices.Contains(r.asked[m[1]], m[2]) {
 			r.asked[m[1]] = append(r.asked[m[1]], m[2])
 		}
@@ -542,7 +546,7 @@ func (c *converter) defaultsOf(module string) map[string]*yaml.Node {
 		return list
 	}
 	for i := 0; i+1 < len(c.role.moduleDefaults.Content); i += 2 {
-		if v := c.role.moduleDefaults.Content[i+1]; shortName(c.role.moduleDefaults.Content[i].Value) == module && v.Kind == yaml.MappingNode {
+		if v := c.role.moduleDefaults.Content[i+1]; ansible.Name(c.role.moduleDefaults.Content[i].Value) == module && v.Kind == yaml.MappingNode {
 			for j := 0; j+1 < len(v.Content); j += 2 {
 				list[v.Content[j].Value] = v.Content[j+1]
 			}

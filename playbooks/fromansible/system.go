@@ -7,7 +7,10 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 // emptyOf is the value of a property that means that it is not given; "" if there is none.
@@ -66,8 +69,8 @@ func (c *converter) wantsNumber(typ, property string) bool {
 // packageStates are the words of package managers.
 var packageStates = map[string]string{"present": "present", "installed": "present", "absent": "absent", "removed": "absent", "latest": "latest", "build-dep": "", "fixed": ""}
 
-func packageTask(t *task, r row) {
-	t.checkArgs(r)
+func packageTask(t *task) {
+	t.checkArgs()
 	ensure := t.oneOf(t.arg("state"), packageStates)
 	if strings.HasPrefix(ensure, "{{") && len(t.problems) == 1 && strings.HasPrefix(t.problems[0], "a state of ") {
 		t.problems = nil // present, absent and latest are the same words, and others are refused
@@ -86,45 +89,45 @@ func packageTask(t *task, r row) {
 		t.problem("%s without a name", t.module)
 		return
 	}
-	one := func(name, version string) *entry {
-		e := &entry{typ: "package", name: name}
+	one := func(name, version string) *layout.Entry {
+		e := &layout.Entry{Type: "package", Name: name}
 		state := ensure
 		if version != "" && ensure == "present" {
 			state = version
 		}
-		e.setText("ensure", state)
+		e.SetText("ensure", state)
 		if valid != "" && ensure != "absent" {
-			e.setText("cache_valid", valid)
+			e.SetText("cache_valid", valid)
 		}
 		return e
 	}
-	list := items(names)
-	if names.Kind == yaml.ScalarNode && !hasJinja(names) && strings.Contains(names.Value, ",") {
+	list := yamlnode.Items(names)
+	if names.Kind == yaml.ScalarNode && !yamlnode.HasJinja(names) && strings.Contains(names.Value, ",") {
 		list = nil
 		for _, name := range strings.Split(names.Value, ",") {
-			list = append(list, textNode(strings.TrimSpace(name)))
+			list = append(list, yamlnode.Text(strings.TrimSpace(name)))
 		}
 	}
-	if x := soleExpr(names); x != nil {
-		v, err := t.w.write(x)
+	if x := expression.SoleExpr(names); x != nil {
+		v, err := t.w.Write(x)
 		if err != nil {
 			t.fail(err)
 			return
 		}
-		if v.kind == textKind || t.isLoop() && v.kind != listKind {
-			t.write(one("{{ "+v.text+" }}", ""))
+		if v.Kind == expression.TextKind || t.isLoop() && v.Kind != expression.ListKind {
+			t.write(one("{{ "+v.Text+" }}", ""))
 			return
 		}
 		if t.isLoop() {
 			t.problem("a loop over lists of packages")
 			return
 		}
-		each := v.text
-		if v.kind != listKind {
-			each = "flatten([" + v.text + "])" // one name or several
+		each := v.Text
+		if v.Kind != expression.ListKind {
+			each = "flatten([" + v.Text + "])" // one name or several
 		}
 		e := one("{{ Item }}", "")
-		e.props = append([]property{{"each", textNode("{{ " + each + " }}")}}, e.props...)
+		e.Props = append([]layout.Property{{Key: "each", Value: yamlnode.Text("{{ " + each + " }}")}}, e.Props...)
 		t.main = e
 		t.entries = append(t.entries, e)
 		t.plain = true
@@ -151,7 +154,7 @@ func packageTask(t *task, r row) {
 // packageName takes name=version apart, as apt has it.
 func (t *task) packageName(n *yaml.Node) (name, version string) {
 	text := t.text(n)
-	if x := soleExpr(n); x != nil {
+	if x := expression.SoleExpr(n); x != nil {
 		return text, ""
 	}
 	if i := strings.LastIndex(text, "="); i > 0 && t.module == "apt" && !strings.Contains(text[i:], "}}") || i > 0 && t.module == "apt" && strings.HasPrefix(text[i+1:], "{{") {
@@ -165,12 +168,12 @@ func (t *task) packageName(n *yaml.Node) (name, version string) {
 }
 
 func (t *task) cacheValid() string {
-	if n := t.arg("cache_valid_time"); n != nil && !hasJinja(n) {
+	if n := t.arg("cache_valid_time"); n != nil && !yamlnode.HasJinja(n) {
 		if seconds, err := strconv.Atoi(n.Value); err == nil && seconds >= 60 {
 			return strconv.Itoa(seconds/60) + "m"
 		}
 	}
-	if b, _ := boolOf(t.arg("update_cache")); b {
+	if b, _ := yamlnode.BoolOf(t.arg("update_cache")); b {
 		return "1h"
 	}
 	return ""
@@ -178,25 +181,25 @@ func (t *task) cacheValid() string {
 
 // nothing is a task that needs no counterpart: a comment says why.
 func (t *task) nothing(why string) {
-	e := &entry{comments: []string{why}}
+	e := &layout.Entry{Comments: []string{why}}
 	t.entries = append(t.entries, e)
 	t.plain = true
 }
 
-func nothingTask(t *task, r row) {
+func nothingTask(t *task) {
 	if t.keywords["register"] != nil {
 		t.problem("the result of the module %s", t.module)
 	}
 	t.nothing("facts that are mentioned are asked for, and a host that cannot be reached is reported")
 }
 
-func serviceTask(t *task, r row) {
-	t.checkArgs(r)
+func serviceTask(t *task) {
+	t.checkArgs()
 	name := t.arg("name", "service", "unit")
 	if name == nil {
-		if b, _ := boolOf(t.arg("daemon_reload", "daemon-reload")); b {
-			e := &entry{typ: "exec", name: "systemctl daemon-reload"}
-			e.set("refreshonly", boolNode(true))
+		if b, _ := yamlnode.BoolOf(t.arg("daemon_reload", "daemon-reload")); b {
+			e := &layout.Entry{Type: "exec", Name: "systemctl daemon-reload"}
+			e.Set("refreshonly", yamlnode.Bool(true))
 			if !t.handler {
 				t.nothing("unit files that have changed are read again by a service")
 				return
@@ -207,7 +210,7 @@ func serviceTask(t *task, r row) {
 		t.problem("%s without a name", t.module)
 		return
 	}
-	e := &entry{typ: "service", name: t.text(name)}
+	e := &layout.Entry{Type: "service", Name: t.text(name)}
 	state := t.arg("state")
 	switch {
 	case state == nil:
@@ -215,10 +218,10 @@ func serviceTask(t *task, r row) {
 			t.nothing("unit files that have changed are read again by a service")
 			return
 		}
-		t.enabled(e.name)
+		t.enabled(e.Name)
 		return
-	case hasJinja(state):
-		x := soleExpr(state)
+	case yamlnode.HasJinja(state):
+		x := expression.SoleExpr(state)
 		if x != nil {
 			words := map[string]string{"started": "running", "stopped": "stopped", "restarted": "", "reloaded": ""}
 			unknown := false
@@ -226,23 +229,23 @@ func serviceTask(t *task, r row) {
 			if unknown {
 				t.problem("a state of a service that is a variable: write running or stopped")
 			}
-			v, err := t.w.write(translated)
+			v, err := t.w.Write(translated)
 			t.fail(err)
-			e.setText("ensure", "{{ "+v.text+" }}")
+			e.SetText("ensure", "{{ "+v.Text+" }}")
 			break
 		}
-		t.problem("the state %s of a service", shortened(state.Value))
+		t.problem("the state %s of a service", expression.Shortened(state.Value))
 	case state.Value == "started" || state.Value == "running":
-		e.setText("ensure", "running")
+		e.SetText("ensure", "running")
 	case state.Value == "stopped":
-		e.setText("ensure", "stopped")
+		e.SetText("ensure", "stopped")
 	case (state.Value == "restarted" || state.Value == "reloaded") && t.handler:
-		e.setText("ensure", "running")
+		e.SetText("ensure", "running")
 		if state.Value == "reloaded" {
-			e.set("reload", boolNode(true))
+			e.Set("reload", yamlnode.Bool(true))
 		}
 	case state.Value == "restarted" || state.Value == "reloaded":
-		t.restart(map[string]string{"restarted": "restart", "reloaded": "reload"}[state.Value], e.name)
+		t.restart(map[string]string{"restarted": "restart", "reloaded": "reload"}[state.Value], e.Name)
 		return
 	default:
 		t.problem("the state %s of a service", state.Value)
@@ -254,7 +257,7 @@ func serviceTask(t *task, r row) {
 
 // enabled is a service of which only is said whether it is started at boot: the type says more.
 func (t *task) enabled(name string) {
-	enable, ok := boolOf(t.arg("enabled"))
+	enable, ok := yamlnode.BoolOf(t.arg("enabled"))
 	if !ok || t.arg("masked") != nil {
 		t.problem("a service without state: it is either running or stopped here")
 		return
@@ -263,8 +266,8 @@ func (t *task) enabled(name string) {
 	if !enable {
 		verb, guard = "disable ", "onlyif"
 	}
-	e := &entry{typ: "exec", name: "systemctl " + verb + name}
-	e.setText(guard, "systemctl is-enabled --quiet "+name)
+	e := &layout.Entry{Type: "exec", Name: "systemctl " + verb + name}
+	e.SetText(guard, "systemctl is-enabled --quiet "+name)
 	t.write(e)
 }
 
@@ -275,49 +278,49 @@ func (t *task) restart(verb, name string) {
 			t.problem("a service that is restarted in each run, and %s", key)
 		}
 	}
-	e := &entry{typ: "exec", name: "systemctl " + verb + " " + name}
+	e := &layout.Entry{Type: "exec", Name: "systemctl " + verb + " " + name}
 	t.note("a service that is %sed in each run: subscribe would do it when something has changed", verb)
 	t.write(e)
 }
 
-func userTask(t *task, r row) {
-	t.checkArgs(r)
+func userTask(t *task) {
+	t.checkArgs()
 	n := t.arg("name", "user")
 	if n == nil {
 		t.problem("user without a name")
 		return
 	}
-	e := &entry{typ: "user", name: t.text(n)}
+	e := &layout.Entry{Type: "user", Name: t.text(n)}
 	if state := t.oneOf(t.arg("state"), map[string]string{"present": "present", "absent": "absent"}); state != "" {
-		e.setText("ensure", state)
+		e.SetText("ensure", state)
 	}
 	for _, key := range []string{"uid", "comment", "shell", "home", "group"} {
 		t.put(e, key, t.arg(key))
-		if v := e.get(key); key == "home" && v != nil && len(v.Value) > 1 {
+		if v := e.Get(key); key == "home" && v != nil && len(v.Value) > 1 {
 			v.Value = strings.TrimRight(v.Value, "/")
 		}
 	}
 	if n := t.arg("groups"); n != nil {
 		switch {
-		case n.Kind == yaml.SequenceNode || hasJinja(n) && !strings.Contains(n.Value, ","):
+		case n.Kind == yaml.SequenceNode || yamlnode.HasJinja(n) && !strings.Contains(n.Value, ","):
 			t.put(e, "groups", n)
-		case hasJinja(n):
+		case yamlnode.HasJinja(n):
 			t.problem("groups with expressions and commas: write a list")
 		default:
-			list := textsNode(tagNames(n)...)
+			list := yamlnode.Texts(tagNames(n)...)
 			list.Style = yaml.FlowStyle
-			e.set("groups", list)
+			e.Set("groups", list)
 		}
 	}
 	for property, n := range map[string]*yaml.Node{"append": t.arg("append"), "system": t.arg("system"), "create_home": t.arg("create_home", "createhome"), "password_lock": t.arg("password_lock"), "remove_home": t.arg("remove")} {
-		if b, ok := boolOf(n); ok && !b && property != "create_home" && property != "password_lock" {
+		if b, ok := yamlnode.BoolOf(n); ok && !b && property != "create_home" && property != "password_lock" {
 			continue
 		}
 		t.putBool(e, property, n)
 	}
 	if n := t.arg("password"); n != nil {
 		t.put(e, "password_hash", n)
-		if !hasJinja(n) && !strings.HasPrefix(n.Value, "$") && !strings.HasPrefix(n.Value, "!") && n.Value != "*" && n.Tag != "!vault" {
+		if !yamlnode.HasJinja(n) && !strings.HasPrefix(n.Value, "$") && !strings.HasPrefix(n.Value, "!") && n.Value != "*" && n.Tag != "!vault" {
 			t.problem("a password that is no hash")
 		}
 	}
@@ -326,7 +329,7 @@ func userTask(t *task, r row) {
 }
 
 // sortProperties puts properties that come out of a map into an order.
-func sortProperties(e *entry) {
+func sortProperties(e *layout.Entry) {
 	order := []string{"each", "ensure", "uid", "gid", "system", "comment", "shell", "home", "create_home", "group", "groups", "append", "password_hash", "password_lock", "remove_home"}
 	rank := func(key string) int {
 		for i, k := range order {
@@ -336,66 +339,66 @@ func sortProperties(e *entry) {
 		}
 		return len(order)
 	}
-	for i := 1; i < len(e.props); i++ {
-		for j := i; j > 0 && rank(e.props[j].key) < rank(e.props[j-1].key); j-- {
-			e.props[j], e.props[j-1] = e.props[j-1], e.props[j]
+	for i := 1; i < len(e.Props); i++ {
+		for j := i; j > 0 && rank(e.Props[j].Key) < rank(e.Props[j-1].Key); j-- {
+			e.Props[j], e.Props[j-1] = e.Props[j-1], e.Props[j]
 		}
 	}
 }
 
-func groupTask(t *task, r row) {
-	t.checkArgs(r)
+func groupTask(t *task) {
+	t.checkArgs()
 	n := t.arg("name")
 	if n == nil {
 		t.problem("group without a name")
 		return
 	}
-	e := &entry{typ: "group", name: t.text(n)}
+	e := &layout.Entry{Type: "group", Name: t.text(n)}
 	state := t.oneOf(t.arg("state"), map[string]string{"present": "present", "absent": "absent"})
 	if state == "" {
 		state = "present"
 	}
-	e.setText("ensure", state)
+	e.SetText("ensure", state)
 	t.put(e, "gid", t.arg("gid"))
-	if b, ok := boolOf(t.arg("system")); !ok || b {
+	if b, ok := yamlnode.BoolOf(t.arg("system")); !ok || b {
 		t.putBool(e, "system", t.arg("system"))
 	}
 	t.write(e)
 }
 
-func cronTask(t *task, r row) {
-	t.checkArgs(r)
+func cronTask(t *task) {
+	t.checkArgs()
 	n := t.arg("name")
 	if n == nil {
 		t.problem("cron without a name")
 		return
 	}
-	e := &entry{typ: "cron", name: t.text(n)}
+	e := &layout.Entry{Type: "cron", Name: t.text(n)}
 	if state := t.oneOf(t.arg("state"), map[string]string{"present": "present", "absent": "absent"}); state == "absent" {
-		e.setText("ensure", "absent")
+		e.SetText("ensure", "absent")
 	} else if state != "" && state != "present" {
-		e.setText("ensure", state)
+		e.SetText("ensure", state)
 	}
 	t.put(e, "command", t.arg("job"))
 	for _, key := range []string{"user", "minute", "hour", "day", "month", "weekday"} {
 		n := t.arg(key, map[string]string{"day": "dom", "weekday": "dow"}[key])
 		if n != nil && key != "user" {
-			e.setText(key, t.text(n))
+			e.SetText(key, t.text(n))
 			continue
 		}
 		t.put(e, key, n)
 	}
 	if n := t.arg("special_time"); n != nil {
-		e.setText("special", "@"+strings.TrimPrefix(t.text(n), "@"))
+		e.SetText("special", "@"+strings.TrimPrefix(t.text(n), "@"))
 	}
-	if b, ok := boolOf(t.arg("disabled")); !ok || b {
+	if b, ok := yamlnode.BoolOf(t.arg("disabled")); !ok || b {
 		t.putBool(e, "disabled", t.arg("disabled"))
 	}
 	t.write(e)
 }
 
-func modprobeTask(t *task, r row) {
-	t.checkArgs(r)
+func modprobeTask(t *task) {
+	t.checkArgs()
 	n := t.arg("name")
 	if n == nil {
 		t.problem("modprobe without a name")
@@ -405,20 +408,19 @@ func modprobeTask(t *task, r row) {
 		t.problem("modprobe with a state other than present")
 	}
 	name := t.text(n)
-	e := &entry{typ: "exec", name: "modprobe " + name}
+	e := &layout.Entry{Type: "exec", Name: "modprobe " + name}
 	creates := "/sys/module/" + strings.ReplaceAll(name, "-", "_")
-	if x := soleExpr(n); x != nil {
-		v, err := t.w.write(x)
+	if x := expression.SoleExpr(n); x != nil {
+		v, err := t.w.Write(x)
 		t.fail(err)
-		creates = "/sys/module/{{ replace(" + v.text + ", '-', '_') }}"
+		creates = "/sys/module/{{ replace(" + v.Text + ", '-', '_') }}"
 	}
-	e.setText("creates", creates)
+	e.SetText("creates", creates)
 	t.write(e)
 }
 
-// gitTask is a checkout of what a version names.
-func pipTask(t *task, r row) {
-	t.checkArgs(r)
+func pipTask(t *task) {
+	t.checkArgs()
 	venv := t.arg("virtualenv")
 	names := t.arg("name")
 	if names == nil {
@@ -443,8 +445,8 @@ func pipTask(t *task, r row) {
 		if n := t.arg("virtualenv_python"); n != nil {
 			python = t.text(n)
 		}
-		make := &entry{typ: "exec", name: python + " -m venv " + place}
-		make.setText("creates", place+"/bin/pip")
+		make := &layout.Entry{Type: "exec", Name: python + " -m venv " + place}
+		make.SetText("creates", place+"/bin/pip")
 		if t.isLoop() {
 			t.problem("a loop of pip that makes a virtualenv")
 		}
@@ -454,8 +456,8 @@ func pipTask(t *task, r row) {
 	if n := t.arg("extra_args"); n != nil {
 		extra = " " + t.text(n)
 	}
-	list := items(names)
-	if len(list) > 1 && t.isLoop() || len(list) == 1 && soleExpr(list[0]) != nil && !t.isLoop() && t.kindOfExpr(soleExpr(list[0])) != textKind {
+	list := yamlnode.Items(names)
+	if len(list) > 1 && t.isLoop() || len(list) == 1 && expression.SoleExpr(list[0]) != nil && !t.isLoop() && t.kindOfExpr(expression.SoleExpr(list[0])) != expression.TextKind {
 		t.problem("pip with a list of names that is a variable")
 		return
 	}
@@ -468,17 +470,17 @@ func pipTask(t *task, r row) {
 		if version != nil {
 			want = name + "==" + t.text(version)
 		}
-		e := &entry{typ: "exec", name: program + " install" + extra + " '" + want + "'"}
+		e := &layout.Entry{Type: "exec", Name: program + " install" + extra + " '" + want + "'"}
 		pin := strings.Contains(want, "==")
 		check := program + " show -q " + short
 		if pin {
 			_, v, _ := strings.Cut(want, "==")
 			check = program + " show " + short + " | grep -qx 'Version: " + v + "'"
-			e.set("unless", textNode("sh -c \""+check+"\""))
+			e.Set("unless", yamlnode.Text("sh -c \""+check+"\""))
 		} else if strings.ContainsAny(want, "<>~!") {
 			t.problem("pip with a range of versions: %s", want)
 		} else {
-			e.setText("unless", check)
+			e.SetText("unless", check)
 		}
 		if i == 0 {
 			t.write(e)
@@ -488,10 +490,10 @@ func pipTask(t *task, r row) {
 	}
 }
 
-func (t *task) kindOfExpr(e *j2.Expr) kind {
-	v, err := t.w.write(e)
+func (t *task) kindOfExpr(e *j2.Expr) expression.Kind {
+	v, err := t.w.Write(e)
 	if err != nil {
-		return anyKind
+		return expression.AnyKind
 	}
-	return v.kind
+	return v.Kind
 }

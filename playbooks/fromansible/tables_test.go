@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 )
 
@@ -39,31 +40,13 @@ func TestTables(t *testing.T) {
 func tables() string {
 	var b strings.Builder
 	b.WriteString("### Modules\n\nOther names of modules count too, with a collection before them or without. An argument that is not named here is the property of the same name, or needs none.\n\n| module | here | what is not carried over |\n|---|---|---|\n")
-	for _, name := range sortedKeys(moduleRows) {
-		r := moduleRows[name]
+	for _, name := range ansible.Names() {
 		m, _ := ansible.Find(name)
 		here := "`" + m.Write + "`"
-		switch {
-		case r.to == nil:
-			here = "nothing: " + r.why
-		case m.Type == "":
+		if m.Type == "" {
 			here = m.Write
 		}
-		var left []string
-		if r.to != nil && r.why != "" {
-			left = append(left, r.why)
-		}
-		by := map[string][]string{}
-		for arg, a := range r.args {
-			if a.why != "" {
-				by[a.why] = append(by[a.why], "`"+arg+"`")
-			}
-		}
-		for _, why := range sortedKeys(by) {
-			slices.Sort(by[why])
-			left = append(left, strings.Join(by[why], ", ")+" ("+why+")")
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, cell(here), cell(strings.Join(left, "; ")))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, cell(here), cell(strings.Join(gaps(m), "; ")))
 	}
 	b.WriteString("\n### Keywords\n\n| keyword | here | |\n|---|---|---|\n")
 	for _, name := range sortedKeys(keywordRows) {
@@ -74,43 +57,42 @@ func tables() string {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, cell(here), cell(r.why))
 	}
-	forms := func(heading, text string, m map[string]form) {
-		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| | in expressions | in Jet |\n|---|---|---|\n", heading, text)
-		for _, name := range sortedKeys(m) {
-			f := m[name]
-			expr := f.doc
-			if expr == "" {
-				expr = code(f.expr)
-			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, cell(expr), cell(code(f.jet)))
-		}
-	}
-	forms("Filters", "What Jet has no words for stands in `template(…)`, as an expression, if nothing that only the template knows is in it.", filters)
-	forms("Tests", "With `is not` it is the opposite.", tests)
-	forms("Methods", "Of texts, lists and maps of Python.", methods)
+	b.WriteString(expression.Tables())
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// code is a form as it is written, with x, y and z for its values.
-func code(form string) string {
-	if form == "" {
-		return ""
+// gaps are what is not carried over of a module.
+func gaps(m ansible.Module) (left []string) {
+	if m.Gap != "" {
+		left = append(left, m.Gap)
+	} else if m.Args == nil {
+		return []string{"not carried over"}
 	}
-	return "`" + strings.NewReplacer("{0}", "x", "{1}", "y", "{2}", "z").Replace(form) + "`"
-}
-
-// TestRows holds the table of modules against that of hints: there is one word of what has the
-// place of a module.
-func TestRows(t *testing.T) {
-	for name, r := range moduleRows {
-		_, known := ansible.Find(name)
-		require.True(t, known, "playbooks/manifest/ansible has no hint for the module %s", name)
-		for name, one := range r.args {
-			require.NotEqual(t, arg{}, one, name)
+	by := map[string][]string{}
+	for arg, a := range m.Args {
+		if a.Gap != "" {
+			by[a.Gap] = append(by[a.Gap], "`"+arg+"`")
 		}
 	}
-	for other, name := range sameModules {
-		require.Contains(t, moduleRows, name, other)
+	for _, why := range sortedKeys(by) {
+		slices.Sort(by[why])
+		left = append(left, strings.Join(by[why], ", ")+" ("+why+")")
+	}
+	return left
+}
+
+// TestCarriers has a carrier for each module of the table that has arguments, and for no other.
+func TestCarriers(t *testing.T) {
+	for _, name := range ansible.Names() {
+		m, _ := ansible.Find(name)
+		require.Equal(t, m.Args != nil, carriers[name] != nil, name)
+		for name, one := range m.Args {
+			require.NotEqual(t, ansible.Argument{}, one, name)
+		}
+	}
+	for name := range carriers {
+		require.Equal(t, name, ansible.Name(name))
+		require.Contains(t, ansible.Names(), name)
 	}
 }
 

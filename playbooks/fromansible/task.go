@@ -9,7 +9,10 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 )
 
@@ -17,22 +20,23 @@ import (
 type task struct {
 	c     *converter
 	node  *yaml.Node
-	scope *scope
-	w     *writer
+	scope *expression.Scope
+	w     *expression.Writer
 
 	name     string
-	module   string                // by its short name
+	module   string                // by its name in playbooks/manifest/ansible
+	hint     ansible.Module        // what is there of it
 	args     map[string]*yaml.Node // of the module
 	order    []string              // of args
 	free     string                // of a module that takes a line of text
 	keywords map[string]*yaml.Node
 	around   inherited
 
-	entries  []*entry
-	main     *entry // that the keywords are about
+	entries  []*layout.Entry
+	main     *layout.Entry // that the keywords are about
 	problems []string
 	notes    []string // what is different, in the report
-	result   *result
+	result   *expression.Result
 	handler  bool
 	plain    bool // a loop's elements are written into it: each is not
 }
@@ -68,17 +72,17 @@ func (t *task) note(format string, args ...any) {
 }
 
 // tasks converts a list of tasks.
-func (c *converter) tasks(n *yaml.Node, s *scope, around inherited) []*entry {
-	var list []*entry
-	for _, item := range items(n) {
+func (c *converter) tasks(n *yaml.Node, s *expression.Scope, around inherited) []*layout.Entry {
+	var list []*layout.Entry
+	for _, item := range yamlnode.Items(n) {
 		if item.Kind == yaml.AliasNode {
 			item = item.Alias
 		}
 		if item.Kind != yaml.MappingNode {
-			list = append(list, todoEntry(c.shown(c.taskFile), item.Line, "what is no task", item))
+			list = append(list, layout.Todo(position(c.shown(c.taskFile), item.Line), "what is no task", item))
 			continue
 		}
-		if get(item, "block") != nil {
+		if yamlnode.Get(item, "block") != nil {
 			list = append(list, c.blockOf(item, s, around)...)
 			continue
 		}
@@ -88,9 +92,9 @@ func (c *converter) tasks(n *yaml.Node, s *scope, around inherited) []*entry {
 }
 
 // task converts one task; what cannot be carried over is an entry that says so.
-func (c *converter) task(n *yaml.Node, s *scope, around inherited, handler bool) []*entry {
-	t := &task{c: c, node: n, scope: s.child(), keywords: map[string]*yaml.Node{}, args: map[string]*yaml.Node{}, around: around, handler: handler}
-	t.w = &writer{scope: t.scope}
+func (c *converter) task(n *yaml.Node, s *expression.Scope, around inherited, handler bool) []*layout.Entry {
+	t := &task{c: c, node: n, scope: s.Child(), keywords: map[string]*yaml.Node{}, args: map[string]*yaml.Node{}, around: around, handler: handler}
+	t.w = &expression.Writer{Scope: t.scope}
 	t.read()
 	if unrolled := t.unroll(); unrolled != nil {
 		return unrolled
@@ -103,15 +107,16 @@ func (c *converter) task(n *yaml.Node, s *scope, around inherited, handler bool)
 func (t *task) convert() {
 	t.variables()
 	t.loop()
-	r, ok := moduleRows[t.module]
+	carry := carriers[t.module]
 	switch {
 	case t.module == "":
 		t.problem("there is no module")
-	case !ok || r.to == nil:
+	case carry == nil:
 		t.problem("%s", whyNot(t.module))
 	default:
 		t.registers()
-		r.to(t, r)
+		t.hint, _ = ansible.Find(t.module)
+		carry(t)
 	}
 	if len(t.problems) == 0 || t.main != nil {
 		t.applyKeywords()
@@ -120,17 +125,18 @@ func (t *task) convert() {
 
 // whyNot says why a module is not carried over.
 func whyNot(module string) string {
-	if r, ok := moduleRows[module]; ok && r.why != "" {
-		return "the module " + module + ": " + r.why
+	m, ok := ansible.Find(module)
+	if ok && m.Gap != "" {
+		return "the module " + module + ": " + m.Gap
 	}
-	if m, ok := ansible.Find(module); ok && m.Type == "" {
+	if ok && m.Type == "" {
 		return "the module " + module + ": " + m.Write
 	}
 	return "the module " + module + " has no counterpart"
 }
 
 // finish gives the entries, and tells the report.
-func (t *task) finish() []*entry {
+func (t *task) finish() []*layout.Entry {
 	file := t.c.shown(t.c.taskFile)
 	rep := &t.c.out.Report
 	rep.count(t.module, t.keywordNames(), len(t.problems) == 0)
@@ -138,15 +144,15 @@ func (t *task) finish() []*entry {
 		why := strings.Join(t.problems, "; ")
 		rep.left(file, t.line(), t.module, why)
 		if t.result != nil {
-			t.result.dead = position(file, t.line())
+			t.result.Dead = position(file, t.line())
 		}
-		return []*entry{todoEntry(file, t.line(), why, t.node)}
+		return []*layout.Entry{layout.Todo(position(file, t.line()), why, t.node)}
 	}
 	for _, note := range t.notes {
 		rep.note(file, t.line(), note)
 	}
-	if len(t.entries) > 0 && t.name != "" && t.name != t.entries[0].name {
-		t.entries[0].comments = append([]string{t.name}, t.entries[0].comments...)
+	if len(t.entries) > 0 && t.name != "" && t.name != t.entries[0].Name {
+		t.entries[0].Comments = append([]string{t.name}, t.entries[0].Comments...)
 	}
 	t.notifies()
 	return t.entries
@@ -170,7 +176,7 @@ func (t *task) read() {
 		case isKeyword || strings.HasPrefix(key, "with_"):
 			t.keywords[key] = value
 		case t.module == "":
-			t.module = shortName(key)
+			t.module = ansible.Name(key)
 			t.arguments(value)
 		default:
 			t.problem("the key %s is not known", key)
@@ -218,31 +224,20 @@ func withoutRolePath(path string) string {
 	return path
 }
 
-// shortName is a module without its collection.
-func shortName(name string) string {
-	if parts := strings.Split(name, "."); len(parts) >= 3 {
-		name = parts[len(parts)-1]
-	}
-	if same, ok := sameModules[name]; ok {
-		return same
-	}
-	return name
-}
-
 func (t *task) action(key string, value *yaml.Node) {
 	if key == "local_action" {
-		t.keywords["delegate_to"] = textNode("localhost")
+		t.keywords["delegate_to"] = yamlnode.Text("localhost")
 	}
 	if value.Kind == yaml.MappingNode {
-		if m := get(value, "module"); m != nil {
-			t.module = shortName(m.Value)
+		if m := yamlnode.Get(value, "module"); m != nil {
+			t.module = ansible.Name(m.Value)
 		}
 		t.argumentMap(value)
 		delete(t.args, "module")
 		return
 	}
 	module, rest, _ := strings.Cut(strings.TrimSpace(value.Value), " ")
-	t.module = shortName(module)
+	t.module = ansible.Name(module)
 	t.arguments(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: rest, Line: value.Line})
 }
 
@@ -273,7 +268,7 @@ func (t *task) arguments(n *yaml.Node) {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		t.argumentMap(n)
-	case isNull(n):
+	case yamlnode.IsNull(n):
 	case free:
 		t.free = t.withoutArguments(n.Value, known)
 	case n.Kind == yaml.ScalarNode:
@@ -296,7 +291,7 @@ func (t *task) withoutArguments(text string, known []string) string {
 	for _, word := range words {
 		key, value, ok := strings.Cut(word, "=")
 		if ok && slices.Contains(known, strings.TrimSpace(key)) {
-			t.args[strings.TrimSpace(key)] = textNode(unquote(value))
+			t.args[strings.TrimSpace(key)] = yamlnode.Text(unquote(value))
 			t.order = append(t.order, strings.TrimSpace(key))
 			continue
 		}
@@ -313,14 +308,14 @@ func keyValues(n *yaml.Node) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line}
 	for _, word := range splitWords(n.Value) {
 		key, value, ok := strings.Cut(word, "=")
-		if !ok || !isWord(key) {
+		if !ok || !expression.IsWord(key) {
 			return nil
 		}
 		v := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: unquote(value), Line: n.Line}
 		if v.Value == value && digits(value) {
 			v.Tag = "!!int"
 		}
-		out.Content = append(out.Content, textNode(key), v)
+		out.Content = append(out.Content, yamlnode.Text(key), v)
 	}
 	return out
 }
@@ -384,14 +379,14 @@ func (t *task) variables() {
 	t.fail(bindVars(t.scope, n))
 }
 
-func bindVars(s *scope, n *yaml.Node) error {
+func bindVars(s *expression.Scope, n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
-		return unknownf("vars that are no map")
+		return expression.Unknown("vars that are no map")
 	}
 	var errs error
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i].Value
-		e, err := exprOf(n.Content[i+1])
+		e, err := expression.ExprOf(n.Content[i+1])
 		if err != nil {
 			errs = errors.Join(errs, err)
 			continue
@@ -399,10 +394,10 @@ func bindVars(s *scope, n *yaml.Node) error {
 		self := false
 		e.Walk(func(x *j2.Expr) bool { self = self || x.Op == j2.Name && x.Text == name; return true })
 		if self {
-			errs = errors.Join(errs, unknownf("the variable %s, which is made of itself", name))
+			errs = errors.Join(errs, expression.Unknown("the variable %s, which is made of itself", name))
 			continue
 		}
-		s.names[name] = binding{expr: e}
+		s.Names[name] = expression.Binding{Expr: e}
 	}
 	return errs
 }
@@ -413,18 +408,18 @@ func (t *task) registers() {
 	if n == nil {
 		return
 	}
-	if !isWord(n.Value) {
+	if !expression.IsWord(n.Value) {
 		t.problem("register with this name")
 		return
 	}
-	t.result = &result{module: t.module, looped: t.isLoop(), asked: t.c.role.asked[n.Value]}
-	if t.result.looped {
-		t.result.asked = append(slices.Clone(t.result.asked), t.c.role.asked["item"]...)
+	t.result = &expression.Result{Module: t.module, Looped: t.isLoop(), Asked: t.c.role.asked[n.Value]}
+	if t.result.Looped {
+		t.result.Asked = append(slices.Clone(t.result.Asked), t.c.role.asked["item"]...)
 	}
 }
 
 // registered writes register at an entry; names of results are unique in all that is written.
-func (t *task) registered(e *entry) {
+func (t *task) registered(e *layout.Entry) {
 	n := t.keywords["register"]
 	if n == nil || t.result == nil {
 		return
@@ -435,7 +430,7 @@ func (t *task) registered(e *entry) {
 		name = fmt.Sprintf("%s_%d", name, count)
 		t.c.registered[name]++
 	}
-	t.result.base = "Results." + name
+	t.result.Base = "Results." + name
 	t.c.results[n.Value] = t.result
-	e.setText("register", name)
+	e.SetText("register", name)
 }

@@ -9,15 +9,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 )
 
-// template converts a template of the role, and gives the path of what is written.
-func (c *converter) template(name string, s *scope) (string, error) {
+// Template converts a template of the role, and gives the path of what is written.
+func (c *converter) Template(name string, s *expression.Scope) (string, error) {
 	return c.templateWith(name, s, j2.Options{})
 }
 
-func (c *converter) templateWith(name string, s *scope, o j2.Options) (string, error) {
+func (c *converter) templateWith(name string, s *expression.Scope, o j2.Options) (string, error) {
 	source := ""
 	for _, base := range []string{filepath.Join(c.role.dir, "templates"), c.role.dir, filepath.Dir(c.taskFile)} {
 		if p := filepath.Join(base, name); isFile(p) {
@@ -26,17 +27,17 @@ func (c *converter) templateWith(name string, s *scope, o j2.Options) (string, e
 		}
 	}
 	if source == "" {
-		return "", unknownf("the template %s, which is not there", name)
+		return "", expression.Unknown("the template %s, which is not there", name)
 	}
 	text, err := os.ReadFile(source)
 	if err != nil {
-		return "", unknownf("the template %s: %v", name, err)
+		return "", expression.Unknown("the template %s: %v", name, err)
 	}
 	rel, err := filepath.Rel(c.role.dir, source)
 	if err != nil || strings.HasPrefix(rel, "..") {
-		return "", unknownf("the template %s, which is outside of the role", name)
+		return "", expression.Unknown("the template %s, which is outside of the role", name)
 	}
-	tw := &templateWriter{c: c, source: source, w: &writer{scope: s.child(), jet: true}, top: s}
+	tw := &templateWriter{c: c, source: source, w: &expression.Writer{Scope: s.Child(), Jet: true}, top: s}
 	out, err := tw.convert(string(text), o)
 	if err != nil {
 		return "", err
@@ -56,7 +57,7 @@ func (c *converter) templateWith(name string, s *scope, o j2.Options) (string, e
 	}
 	c.out.Files[file] = File{[]byte(out), 0o644}
 	if tw.left > 0 {
-		return to, unknownf("%s has %d places that are not carried over", c.shown(source), tw.left)
+		return to, expression.Unknown("%s has %d places that are not carried over", c.shown(source), tw.left)
 	}
 	return to, nil
 }
@@ -65,8 +66,8 @@ func (c *converter) templateWith(name string, s *scope, o j2.Options) (string, e
 type templateWriter struct {
 	c      *converter
 	source string
-	w      *writer
-	top    *scope // of the task: without names of the template
+	w      *expression.Writer
+	top    *expression.Scope // of the task: without names of the template
 	out    strings.Builder
 	left   int
 	fresh  bool // what comes next begins a line
@@ -79,7 +80,7 @@ type templateWriter struct {
 func (t *templateWriter) convert(text string, o j2.Options) (string, error) {
 	nodes, err := j2.ParseTemplate(text, o)
 	if err != nil {
-		return "", unknownf("%s: %v", t.c.shown(t.source), err)
+		return "", expression.Unknown("%s: %v", t.c.shown(t.source), err)
 	}
 	t.macros = map[string]*j2.Node{}
 	t.sets = []map[string]bool{{}}
@@ -103,7 +104,7 @@ func (t *templateWriter) leave(n *j2.Node, why string) {
 	t.left++
 	where := position(t.c.shown(t.source), n.Line)
 	t.c.out.Report.left(t.c.shown(t.source), n.Line, "template", why)
-	source := shortened(n.Raw)
+	source := expression.Shortened(n.Raw)
 	t.out.WriteString("[[ todo(" + strconv.Quote(strings.NewReplacer("[[", "[ [", "]]", "] ]").Replace(where+": "+why+": "+source)) + ") ]]")
 }
 
@@ -197,11 +198,11 @@ func (t *templateWriter) node(n *j2.Node) {
 }
 
 func (t *templateWriter) child() func() {
-	before := t.w.scope
-	t.w.scope = before.child()
+	before := t.w.Scope
+	t.w.Scope = before.Child()
 	t.sets = append(t.sets, map[string]bool{})
 	return func() {
-		t.w.scope = before
+		t.w.Scope = before
 		t.sets = t.sets[:len(t.sets)-1]
 	}
 }
@@ -209,10 +210,10 @@ func (t *templateWriter) child() func() {
 // value writes an expression, in Jet or, where that has no words for it, as one of manifests
 // that is rendered to a text.
 func (t *templateWriter) value(e *j2.Expr) (string, error) {
-	t.w.local = false
-	v, err := t.w.write(e)
+	t.w.Local = false
+	v, err := t.w.Write(e)
 	if err == nil {
-		return t.w.printed(v).text, nil
+		return t.w.Printed(v).Text, nil
 	}
 	text, ok := t.asExpression(e, false)
 	if !ok {
@@ -226,27 +227,27 @@ func (t *templateWriter) asExpression(e *j2.Expr, condition bool) (string, bool)
 	local := false
 	e.Walk(func(x *j2.Expr) bool {
 		if x.Op == j2.Name {
-			b, ok := t.w.scope.find(x.Text)
-			local = local || ok && b.jetVar
+			b, ok := t.w.Scope.Find(x.Text)
+			local = local || ok && b.JetVar
 		}
 		return true
 	})
 	if local {
 		return "", false
 	}
-	w := &writer{scope: t.w.scope}
-	write := w.write
+	w := &expression.Writer{Scope: t.w.Scope}
+	write := w.Write
 	if condition {
-		write = w.condition
+		write = w.Condition
 	}
 	v, err := write(e)
 	if !condition {
-		v = w.printed(v)
+		v = w.Printed(v)
 	}
-	if err != nil || strings.Contains(v.text, "`") {
+	if err != nil || strings.Contains(v.Text, "`") {
 		return "", false
 	}
-	return "`{{ " + v.text + " }}`", true
+	return "`{{ " + v.Text + " }}`", true
 }
 
 func (t *templateWriter) print(n *j2.Node) {
@@ -272,9 +273,9 @@ func (t *templateWriter) print(n *j2.Node) {
 
 // condition writes a condition of Jet.
 func (t *templateWriter) condition(e *j2.Expr) (string, error) {
-	v, err := t.w.condition(e)
+	v, err := t.w.Condition(e)
 	if err == nil {
-		return v.text, nil
+		return v.Text, nil
 	}
 	text, ok := t.asExpression(e, true)
 	if !ok {
@@ -381,25 +382,25 @@ func (t *templateWriter) isSet(name string) bool {
 
 func (t *templateWriter) know(name string) {
 	t.sets[len(t.sets)-1][name] = true
-	t.w.scope.names[name] = binding{text: ownName(name), jetVar: true}
+	t.w.Scope.Names[name] = expression.Binding{Text: ownName(name), JetVar: true}
 }
 
 func (t *templateWriter) set(n *j2.Node) {
 	name := n.Names[0]
-	v, err := t.w.write(n.Expr)
+	v, err := t.w.Write(n.Expr)
 	if err != nil {
 		t.leave(n, err.Error())
 		return
 	}
 	if t.isSet(name) {
-		t.tag(ownName(name) + " = " + v.text)
+		t.tag(ownName(name) + " = " + v.Text)
 		return
 	}
-	t.tag(ownName(name) + " := " + v.text)
+	t.tag(ownName(name) + " := " + v.Text)
 	t.know(name)
-	b := t.w.scope.names[name]
-	b.kind = v.kind
-	t.w.scope.names[name] = b
+	b := t.w.Scope.Names[name]
+	b.Kind = v.Kind
+	t.w.Scope.Names[name] = b
 }
 
 // loop writes for. What a loop knows of itself is its index and its length.
@@ -424,7 +425,7 @@ func (t *templateWriter) loop(n *j2.Node) {
 	if fields.Op == j2.Filter && fields.Text == "dict2items" && len(fields.Args) == 1 && !pairs {
 		over = fields.Args[0]
 	}
-	list, err := t.w.write(over)
+	list, err := t.w.Write(over)
 	if err != nil {
 		t.leave(n, err.Error())
 		return
@@ -439,18 +440,18 @@ func (t *templateWriter) loop(n *j2.Node) {
 	defer func() { t.loops-- }()
 	if pairs {
 		key, element = n.Names[0], n.Names[1]
-		t.w.scope.names[key] = binding{text: ownName(key), jetVar: true, kind: textKind}
+		t.w.Scope.Names[key] = expression.Binding{Text: ownName(key), JetVar: true, Kind: expression.TextKind}
 		index = ownName(key)
 	} else if over != fields {
 		key = element + "_key"
 		index = key
-		t.w.scope.names[element] = binding{jetVar: true, text: ownName(element), pairKey: key}
+		t.w.Scope.Names[element] = expression.Binding{JetVar: true, Text: ownName(element), PairKey: key}
 	}
-	if b := t.w.scope.names[element]; b.pairKey == "" {
-		t.w.scope.names[element] = binding{text: ownName(element), jetVar: true, kind: kindOfElements(t.c.nodeOf(over))}
+	if b := t.w.Scope.Names[element]; b.PairKey == "" {
+		t.w.Scope.Names[element] = expression.Binding{Text: ownName(element), JetVar: true, Kind: kindOfElements(t.c.NodeOf(over))}
 	}
-	t.w.scope.names["loop"] = binding{text: index, jetVar: true, loopOver: list.text, loopMap: pairs || over != fields}
-	if list.kind == mapKind && !pairs && over == fields {
+	t.w.Scope.Names["loop"] = expression.Binding{Text: index, JetVar: true, LoopOver: list.Text, LoopMap: pairs || over != fields}
+	if list.Kind == expression.MapKind && !pairs && over == fields {
 		t.leave(n, "a for over the keys of a map")
 		return
 	}
@@ -470,7 +471,7 @@ func (t *templateWriter) loop(n *j2.Node) {
 		}
 	}
 	tidy := t.tidy(n)
-	t.mark("range "+index+", "+ownName(element)+" := "+list.text, tidy)
+	t.mark("range "+index+", "+ownName(element)+" := "+list.Text, tidy)
 	if filter != "" {
 		t.mark("if "+filter, tidy)
 	}
@@ -506,26 +507,6 @@ func usesLoop(list []*j2.Node) (found bool) {
 	return found
 }
 
-// loopField writes loop.index and the like.
-func (w *writer) loopField(b binding, name string) (term, error) {
-	if b.loopMap && name != "length" {
-		return term{}, unknownf("loop.%s of a map", name)
-	}
-	switch name {
-	case "index":
-		return term{b.text + " + 1", adding, numberKind}, nil
-	case "index0":
-		return term{b.text, whole, numberKind}, nil
-	case "first":
-		return term{b.text + " == 0", comparing, boolKind}, nil
-	case "last":
-		return term{b.text + " == len(" + b.loopOver + ") - 1", comparing, boolKind}, nil
-	case "length":
-		return term{"len(" + b.loopOver + ")", whole, numberKind}, nil
-	}
-	return term{}, unknownf("loop.%s", name)
-}
-
 // include writes what includes another template of the role.
 func (t *templateWriter) include(n *j2.Node) {
 	name, ok := n.Expr.Lit.(string)
@@ -533,7 +514,7 @@ func (t *templateWriter) include(n *j2.Node) {
 		t.leave(n, "an include whose name is an expression")
 		return
 	}
-	to, err := t.c.template(name, t.w.scope)
+	to, err := t.c.Template(name, t.w.Scope)
 	if err != nil {
 		t.leave(n, err.Error())
 		return
@@ -544,9 +525,9 @@ func (t *templateWriter) include(n *j2.Node) {
 // macro writes a macro as a template of its own, which is included with its arguments.
 func (t *templateWriter) macro(n *j2.Node) {
 	inner := &templateWriter{c: t.c, source: t.source, top: t.top, macros: t.macros, sets: []map[string]bool{{}}}
-	inner.w = &writer{scope: t.top.child(), jet: true}
+	inner.w = &expression.Writer{Scope: t.top.Child(), Jet: true}
 	for _, name := range n.Names {
-		inner.w.scope.names[name] = binding{text: "." + name, jetVar: true}
+		inner.w.Scope.Names[name] = expression.Binding{Text: "." + name, JetVar: true}
 	}
 	inner.nodes(n.Body, false)
 	t.left += inner.left
@@ -569,23 +550,23 @@ func (t *templateWriter) callMacro(n *j2.Node, m *j2.Node) {
 		if name == "" && i < len(m.Names) {
 			name = m.Names[i]
 		}
-		v, err := t.w.write(arg)
+		v, err := t.w.Write(arg)
 		if err != nil || !slices.Contains(m.Names, name) {
 			t.leave(n, fmt.Sprintf("a call of the macro %s", m.Text))
 			return
 		}
-		given[name] = v.text
+		given[name] = v.Text
 	}
 	var pairs []string
 	for i, name := range m.Names {
 		text, ok := given[name]
 		if !ok && m.Defaults[i] != nil {
-			v, err := t.w.write(m.Defaults[i])
+			v, err := t.w.Write(m.Defaults[i])
 			if err != nil {
 				t.leave(n, fmt.Sprintf("a call of the macro %s", m.Text))
 				return
 			}
-			text, ok = v.text, true
+			text, ok = v.Text, true
 		}
 		if ok {
 			pairs = append(pairs, strconv.Quote(name)+", "+text)

@@ -1,4 +1,4 @@
-package fromansible
+package expression
 
 import (
 	"regexp"
@@ -13,10 +13,10 @@ import (
 type form struct {
 	expr  string // in expressions
 	jet   string // in Jet; "" if there it is an expression around it, or nothing
-	kind  kind
+	kind  Kind
 	least int                                               // arguments
 	most  int                                               //
-	by    func(w *writer, e *j2.Expr, f form) (term, error) // instead of the texts
+	by    func(w *Writer, e *j2.Expr, f form) (Term, error) // instead of the texts
 	doc   string                                            // what tables of the documentation show, for those with by
 }
 
@@ -31,78 +31,78 @@ var methods map[string]form
 
 func init() {
 	methods = map[string]form{
-		"split":      {expr: "split({0}, {1})", jet: "split({0}, {1})", kind: listKind, least: 1, most: 1},
+		"split":      {expr: "split({0}, {1})", jet: "split({0}, {1})", kind: ListKind, least: 1, most: 1},
 		"startswith": {expr: "hasPrefix({0}, {1})", jet: "hasPrefix({0}, {1})", kind: boolKind, least: 1, most: 1},
 		"endswith":   {expr: "hasSuffix({0}, {1})", jet: "hasSuffix({0}, {1})", kind: boolKind, least: 1, most: 1},
-		"lower":      {expr: "lower({0})", jet: "lower({0})", kind: textKind},
-		"upper":      {expr: "upper({0})", jet: "upper({0})", kind: textKind},
-		"strip":      {expr: "trim({0})", jet: "trimSpace({0})", kind: textKind},
-		"replace":    {expr: "replace({0}, {1}, {2})", jet: "replace({0}, {1}, {2}, -1)", kind: textKind, least: 2, most: 2},
-		"keys":       {expr: "keys({0})", kind: listKind},
-		"values":     {expr: "values({0})", kind: listKind},
+		"lower":      {expr: "lower({0})", jet: "lower({0})", kind: TextKind},
+		"upper":      {expr: "upper({0})", jet: "upper({0})", kind: TextKind},
+		"strip":      {expr: "trim({0})", jet: "trimSpace({0})", kind: TextKind},
+		"replace":    {expr: "replace({0}, {1}, {2})", jet: "replace({0}, {1}, {2}, -1)", kind: TextKind, least: 2, most: 2},
+		"keys":       {expr: "keys({0})", kind: ListKind},
+		"values":     {expr: "values({0})", kind: ListKind},
 		"get":        {by: getMethod, least: 1, most: 2, doc: "`x.y ?? z`"},
-		"join":       {expr: "join({1}, {0})", kind: textKind, least: 1, most: 1},
-		"items":      {expr: "toPairs({0})", kind: listKind},
+		"join":       {expr: "join({1}, {0})", kind: TextKind, least: 1, most: 1},
+		"items":      {expr: "toPairs({0})", kind: ListKind},
 	}
 
 	filters = map[string]form{
 		"default":       {by: defaultFilter, most: 2, doc: "`x ?? y`; with true behind it `(x ?? \"\") in [\"\", false, 0] ? y : x`"},
 		"d":             {by: defaultFilter, most: 2, doc: "as `default`"},
 		"bool":          {by: boolFilter, doc: "the value itself, if it is not a text"},
-		"lower":         {by: caseFilter, kind: textKind, doc: "`lower(x)`"},
-		"upper":         {by: caseFilter, kind: textKind, doc: "`upper(x)`"},
+		"lower":         {by: caseFilter, kind: TextKind, doc: "`lower(x)`"},
+		"upper":         {by: caseFilter, kind: TextKind, doc: "`upper(x)`"},
 		"replace":       methods["replace"],
-		"trim":          {expr: "trim({0})", jet: "trimSpace({0})", kind: textKind},
-		"length":        {expr: "len({0})", jet: "len({0})", kind: numberKind},
-		"count":         {expr: "len({0})", jet: "len({0})", kind: numberKind},
-		"int":           {by: intFilter, kind: numberKind, most: 1, doc: "`int(x)`"},
-		"float":         {expr: "float({0})", kind: numberKind},
-		"string":        {expr: "string({0})", jet: "\"\" + {0}", kind: textKind},
-		"abs":           {expr: "abs({0})", kind: numberKind},
-		"round":         {expr: "round({0})", kind: numberKind},
+		"trim":          {expr: "trim({0})", jet: "trimSpace({0})", kind: TextKind},
+		"length":        {expr: "len({0})", jet: "len({0})", kind: NumberKind},
+		"count":         {expr: "len({0})", jet: "len({0})", kind: NumberKind},
+		"int":           {by: intFilter, kind: NumberKind, most: 1, doc: "`int(x)`"},
+		"float":         {expr: "float({0})", kind: NumberKind},
+		"string":        {expr: "string({0})", jet: "\"\" + {0}", kind: TextKind},
+		"abs":           {expr: "abs({0})", kind: NumberKind},
+		"round":         {expr: "round({0})", kind: NumberKind},
 		"list":          {by: listFilter, doc: "the value itself"},
 		"first":         {expr: "{0}[0]", jet: "{0}[0]"},
 		"last":          {expr: "{0}[-1]"},
-		"min":           {expr: "min({0})", kind: numberKind},
-		"max":           {expr: "max({0})", kind: numberKind},
-		"sum":           {expr: "sum({0})", kind: numberKind},
-		"sort":          {expr: "sort({0})", kind: listKind},
-		"unique":        {expr: "uniq({0})", kind: listKind},
-		"reverse":       {expr: "reverse({0})", kind: listKind},
-		"flatten":       {expr: "flatten({0})", kind: listKind},
-		"join":          {expr: "join({0}, {1})", kind: textKind, most: 1, by: joinFilter, doc: "`join(x, y)`"},
+		"min":           {expr: "min({0})", kind: NumberKind},
+		"max":           {expr: "max({0})", kind: NumberKind},
+		"sum":           {expr: "sum({0})", kind: NumberKind},
+		"sort":          {expr: "sort({0})", kind: ListKind},
+		"unique":        {expr: "uniq({0})", kind: ListKind},
+		"reverse":       {expr: "reverse({0})", kind: ListKind},
+		"flatten":       {expr: "flatten({0})", kind: ListKind},
+		"join":          {expr: "join({0}, {1})", kind: TextKind, most: 1, by: joinFilter, doc: "`join(x, y)`"},
 		"split":         methods["split"],
-		"union":         {expr: "uniq(concat({0}, {1}))", kind: listKind, least: 1, most: 1},
-		"intersect":     {expr: "filter({0}, # in {1})", kind: listKind, least: 1, most: 1},
-		"difference":    {expr: "filter({0}, # not in {1})", kind: listKind, least: 1, most: 1},
-		"combine":       {by: combineFilter, kind: mapKind, least: 1, most: 5, doc: "`fromPairs(concat(toPairs(x), toPairs(y)))`"},
-		"dict2items":    {expr: `map(toPairs({0}), ({'key': #[0], 'value': #[1]}))`, kind: listKind},
-		"items2dict":    {expr: "fromPairs(map({0}, [#.key, #.value]))", kind: mapKind},
-		"dictsort":      {expr: "toPairs({0})", kind: listKind},
-		"map":           {by: mapFilter, kind: listKind, least: 1, most: 4, doc: "`map(x, #.name)`"},
-		"select":        {by: selectFilter, kind: listKind, most: 3, doc: "`filter(x, # matches y)`"},
-		"reject":        {by: selectFilter, kind: listKind, most: 3, doc: "`filter(x, not …)`"},
-		"selectattr":    {by: selectFilter, kind: listKind, least: 1, most: 4, doc: "`filter(x, #.name == y)`"},
-		"rejectattr":    {by: selectFilter, kind: listKind, least: 1, most: 4, doc: "`filter(x, not …)`"},
-		"basename":      {expr: `split({0}, '/')[-1]`, kind: textKind},
-		"dirname":       {expr: `join(split({0}, '/')[:-1], '/')`, kind: textKind},
-		"b64encode":     {expr: "toBase64({0})", kind: textKind},
-		"b64decode":     {expr: "fromBase64({0})", kind: textKind},
+		"union":         {expr: "uniq(concat({0}, {1}))", kind: ListKind, least: 1, most: 1},
+		"intersect":     {expr: "filter({0}, # in {1})", kind: ListKind, least: 1, most: 1},
+		"difference":    {expr: "filter({0}, # not in {1})", kind: ListKind, least: 1, most: 1},
+		"combine":       {by: combineFilter, kind: MapKind, least: 1, most: 5, doc: "`fromPairs(concat(toPairs(x), toPairs(y)))`"},
+		"dict2items":    {expr: `map(toPairs({0}), ({'key': #[0], 'value': #[1]}))`, kind: ListKind},
+		"items2dict":    {expr: "fromPairs(map({0}, [#.key, #.value]))", kind: MapKind},
+		"dictsort":      {expr: "toPairs({0})", kind: ListKind},
+		"map":           {by: mapFilter, kind: ListKind, least: 1, most: 4, doc: "`map(x, #.name)`"},
+		"select":        {by: selectFilter, kind: ListKind, most: 3, doc: "`filter(x, # matches y)`"},
+		"reject":        {by: selectFilter, kind: ListKind, most: 3, doc: "`filter(x, not …)`"},
+		"selectattr":    {by: selectFilter, kind: ListKind, least: 1, most: 4, doc: "`filter(x, #.name == y)`"},
+		"rejectattr":    {by: selectFilter, kind: ListKind, least: 1, most: 4, doc: "`filter(x, not …)`"},
+		"basename":      {expr: `split({0}, '/')[-1]`, kind: TextKind},
+		"dirname":       {expr: `join(split({0}, '/')[:-1], '/')`, kind: TextKind},
+		"b64encode":     {expr: "toBase64({0})", kind: TextKind},
+		"b64decode":     {expr: "fromBase64({0})", kind: TextKind},
 		"from_json":     {expr: "fromJSON({0})"},
-		"to_json":       {expr: "toJSON({0})", jet: "json({0})", kind: textKind},
-		"to_nice_json":  {expr: "toJSON({0})", kind: textKind, most: 2, by: niceJSON, doc: "`toJSON(x)`, which indents by two"},
-		"tojson":        {expr: "toJSON({0})", jet: "json({0})", kind: textKind},
-		"quote":         {expr: `"'" + replace({0}, "'", "'\"'\"'") + "'"`, jet: `"'" + replace({0}, "'", "'\"'\"'", -1) + "'"`, kind: textKind},
+		"to_json":       {expr: "toJSON({0})", jet: "json({0})", kind: TextKind},
+		"to_nice_json":  {expr: "toJSON({0})", kind: TextKind, most: 2, by: niceJSON, doc: "`toJSON(x)`, which indents by two"},
+		"tojson":        {expr: "toJSON({0})", jet: "json({0})", kind: TextKind},
+		"quote":         {expr: `"'" + replace({0}, "'", "'\"'\"'") + "'"`, jet: `"'" + replace({0}, "'", "'\"'\"'", -1) + "'"`, kind: TextKind},
 		"ternary":       {by: ternaryFilter, least: 2, most: 2, doc: "`x ? y : z`"},
 		"mandatory":     {expr: "{0}", jet: "{0}", most: 1},
-		"regex_replace": {by: regexReplace, kind: textKind, least: 1, most: 2, doc: "`replace`, `trimPrefix` or `trimSuffix`, for a pattern that is a text with `^` or `$`"},
+		"regex_replace": {by: regexReplace, kind: TextKind, least: 1, most: 2, doc: "`replace`, `trimPrefix` or `trimSuffix`, for a pattern that is a text with `^` or `$`"},
 		"regex_search":  {by: matchesFilter, kind: boolKind, least: 1, most: 1, doc: "`x matches y`, where only that is asked"},
-		"indent":        {by: indentFilter, kind: textKind, most: 2, doc: "`replace(x, \"\\n\", \"\\n    \")`"},
-		"comment":       {expr: `"#\n# " + replace({0}, "\n", "\n# ") + "\n#"`, jet: `"#\n# " + replace({0}, "\n", "\n# ", -1) + "\n#"`, kind: textKind},
-		"escape":        {jet: "html({0})", kind: textKind},
-		"urlencode":     {jet: "url({0})", kind: textKind},
-		"capitalize":    {expr: "upper({0}[:1]) + lower({0}[1:])", kind: textKind},
-		"items":         {expr: "toPairs({0})", kind: listKind},
+		"indent":        {by: indentFilter, kind: TextKind, most: 2, doc: "`replace(x, \"\\n\", \"\\n    \")`"},
+		"comment":       {expr: `"#\n# " + replace({0}, "\n", "\n# ") + "\n#"`, jet: `"#\n# " + replace({0}, "\n", "\n# ", -1) + "\n#"`, kind: TextKind},
+		"escape":        {jet: "html({0})", kind: TextKind},
+		"urlencode":     {jet: "url({0})", kind: TextKind},
+		"capitalize":    {expr: "upper({0}[:1]) + lower({0}[1:])", kind: TextKind},
+		"items":         {expr: "toPairs({0})", kind: ListKind},
 	}
 	tests = map[string]form{
 		"defined":     {by: definedTest, doc: "`\"x\" in Data`, `(x.y ?? nil) != nil`"},
@@ -147,18 +147,18 @@ func init() {
 	}
 }
 
-func (w *writer) filter(e *j2.Expr) (term, error) {
+func (w *Writer) filter(e *j2.Expr) (Term, error) {
 	f, ok := filters[e.Text]
 	if !ok {
-		return term{}, unknownf("the filter %s", e.Text)
+		return Term{}, Unknown("the filter %s", e.Text)
 	}
 	return w.formed(e, f, "the filter "+e.Text)
 }
 
-func (w *writer) test(e *j2.Expr) (term, error) {
+func (w *Writer) test(e *j2.Expr) (Term, error) {
 	f, ok := tests[e.Text]
 	if !ok {
-		return term{}, unknownf("the test %s", e.Text)
+		return Term{}, Unknown("the test %s", e.Text)
 	}
 	t, err := w.formed(e, f, "the test "+e.Text)
 	if err == nil && e.Not && f.by == nil {
@@ -168,50 +168,50 @@ func (w *writer) test(e *j2.Expr) (term, error) {
 }
 
 // formed writes a filter or test as its form says.
-func (w *writer) formed(e *j2.Expr, f form, what string) (term, error) {
+func (w *Writer) formed(e *j2.Expr, f form, what string) (Term, error) {
 	if n := len(e.Args) - 1; n < f.least || n > f.most {
-		return term{}, unknownf("%s with %d arguments", what, n)
+		return Term{}, Unknown("%s with %d arguments", what, n)
 	}
 	if f.by != nil {
 		return f.by(w, e, f)
 	}
 	for _, kw := range e.Kw {
 		if kw != "" {
-			return term{}, unknownf("%s with the argument %s", what, kw)
+			return Term{}, Unknown("%s with the argument %s", what, kw)
 		}
 	}
 	return w.filled(f, e.Args, what)
 }
 
 // filled puts the arguments into the text of a form.
-func (w *writer) filled(f form, args []*j2.Expr, what string) (term, error) {
+func (w *Writer) filled(f form, args []*j2.Expr, what string) (Term, error) {
 	text := f.expr
-	if w.jet {
+	if w.Jet {
 		text = f.jet
 	}
 	if text == "" {
-		return term{}, unknownf("%s%s", what, map[bool]string{true: " in a template"}[w.jet])
+		return Term{}, Unknown("%s%s", what, map[bool]string{true: " in a template"}[w.Jet])
 	}
 	prec := formPrec(text)
 	for i, arg := range args {
-		t, err := w.write(arg)
+		t, err := w.Write(arg)
 		if err != nil {
 			return t, err
 		}
-		operand := t.text
-		if bare := "{" + strconv.Itoa(i) + "}"; prec < whole || strings.Contains(text, bare+"[") || text == bare {
-			operand = t.in(prec + 1)
+		operand := t.Text
+		if bare := "{" + strconv.Itoa(i) + "}"; prec < Whole || strings.Contains(text, bare+"[") || text == bare {
+			operand = t.In(prec + 1)
 			if strings.Contains(text, bare+"[") {
-				operand = t.in(whole)
+				operand = t.In(Whole)
 			}
 			if text == bare {
-				operand, prec = t.text, t.prec
-				f.kind = t.kind
+				operand, prec = t.Text, t.prec
+				f.kind = t.Kind
 			}
 		}
 		text = strings.ReplaceAll(text, "{"+strconv.Itoa(i)+"}", operand)
 	}
-	return term{text, prec, f.kind}, nil
+	return Term{text, prec, f.kind}, nil
 }
 
 // formPrec is how strongly the text of a form binds.
@@ -231,28 +231,28 @@ func formPrec(text string) int {
 			return adding
 		}
 	}
-	return whole
+	return Whole
 }
 
 // call writes calls of functions and methods.
-func (w *writer) call(e *j2.Expr) (term, error) {
+func (w *Writer) call(e *j2.Expr) (Term, error) {
 	of := e.Args[0]
 	if of.Op == j2.Attr {
 		if of.Text == "format" {
-			return term{}, unknownf("the method format")
+			return Term{}, Unknown("the method format")
 		}
 		f, ok := methods[of.Text]
 		if !ok {
-			return term{}, unknownf("the method %s", of.Text)
+			return Term{}, Unknown("the method %s", of.Text)
 		}
 		args := append([]*j2.Expr{of.Args[0]}, e.Args[1:]...)
 		if of.Text == "split" && len(args) == 1 {
-			return term{}, unknownf("split() at any white space")
+			return Term{}, Unknown("split() at any white space")
 		}
 		return w.formed(&j2.Expr{Op: j2.Filter, Text: of.Text, Args: args, Kw: e.Kw}, f, "the method "+of.Text)
 	}
 	if of.Op != j2.Name {
-		return term{}, unknownf("a function that is computed")
+		return Term{}, Unknown("a function that is computed")
 	}
 	switch of.Text {
 	case "lookup", "query", "q":
@@ -260,57 +260,57 @@ func (w *writer) call(e *j2.Expr) (term, error) {
 	case "range":
 		return w.numbers(e)
 	case "now":
-		return term{}, unknownf("the function now")
+		return Term{}, Unknown("the function now")
 	}
-	return term{}, unknownf("the function %s", of.Text)
+	return Term{}, Unknown("the function %s", of.Text)
 }
 
 // lookup writes the lookups that are done on the controller and have a counterpart.
-func (w *writer) lookup(e *j2.Expr) (term, error) {
+func (w *Writer) lookup(e *j2.Expr) (Term, error) {
 	if len(e.Args) < 2 {
-		return term{}, unknownf("lookup without a plugin")
+		return Term{}, Unknown("lookup without a plugin")
 	}
 	plugin, _ := e.Args[1].Lit.(string)
 	plugin = plugin[strings.LastIndexByte(plugin, '.')+1:]
 	for _, kw := range e.Kw {
 		if kw != "" {
-			return term{}, unknownf("the lookup %s with the argument %s", plugin, kw)
+			return Term{}, Unknown("the lookup %s with the argument %s", plugin, kw)
 		}
 	}
 	if len(e.Args) != 3 {
-		return term{}, unknownf("the lookup %s with %d arguments", plugin, len(e.Args)-2)
+		return Term{}, Unknown("the lookup %s with %d arguments", plugin, len(e.Args)-2)
 	}
 	arg := e.Args[2]
 	text, isText := arg.Lit.(string)
 	switch {
-	case plugin == "env" && isText && isWord(text):
-		return term{"Environ." + text, whole, textKind}, nil
+	case plugin == "env" && isText && IsWord(text):
+		return Term{"Environ." + text, Whole, TextKind}, nil
 	case plugin == "file" && isText:
-		path, err := w.scope.files.localFile("files", text)
+		path, err := w.Scope.Files.LocalFile("files", text)
 		if err != nil {
-			return term{}, err
+			return Term{}, err
 		}
-		t := term{"file(" + quoteText(path) + ")", whole, textKind}
-		if !w.jet {
-			t.text = "trim(" + t.text + ")"
+		t := Term{"file(" + QuoteText(path) + ")", Whole, TextKind}
+		if !w.Jet {
+			t.Text = "trim(" + t.Text + ")"
 		}
 		return t, nil
 	case plugin == "template" && isText:
-		path, err := w.scope.files.template(text, w.scope)
-		return term{"jet(" + quoteText(path) + ")", whole, textKind}, err
-	case plugin == "vars" && !w.jet:
-		t, err := w.write(arg)
-		return term{"Data[" + t.text + "]", whole, anyKind}, err
-	case plugin == "dict" && !w.jet:
+		path, err := w.Scope.Files.Template(text, w.Scope)
+		return Term{"jet(" + QuoteText(path) + ")", Whole, TextKind}, err
+	case plugin == "vars" && !w.Jet:
+		t, err := w.Write(arg)
+		return Term{"Data[" + t.Text + "]", Whole, AnyKind}, err
+	case plugin == "dict" && !w.Jet:
 		return w.filled(filters["dict2items"], []*j2.Expr{arg}, "the lookup dict")
 	}
-	return term{}, unknownf("the lookup %s", plugin)
+	return Term{}, Unknown("the lookup %s", plugin)
 }
 
-func (w *writer) numbers(e *j2.Expr) (term, error) {
+func (w *Writer) numbers(e *j2.Expr) (Term, error) {
 	args, err := w.all(e.Args[1:])
 	if err != nil {
-		return term{}, err
+		return Term{}, err
 	}
 	from, to := "0", ""
 	switch len(args) {
@@ -319,16 +319,16 @@ func (w *writer) numbers(e *j2.Expr) (term, error) {
 	case 2:
 		from, to = args[0], args[1]
 	default:
-		return term{}, unknownf("range with %d arguments", len(args))
+		return Term{}, Unknown("range with %d arguments", len(args))
 	}
-	if w.jet {
-		return term{"ints(" + from + ", " + to + ")", whole, listKind}, nil
+	if w.Jet {
+		return Term{"ints(" + from + ", " + to + ")", Whole, ListKind}, nil
 	}
-	return term{from + "..(" + to + ") - 1", comparing + 1, listKind}, nil
+	return Term{from + "..(" + to + ") - 1", comparing + 1, ListKind}, nil
 }
 
 // getMethod writes x.get(key, default).
-func getMethod(w *writer, e *j2.Expr, _ form) (term, error) {
+func getMethod(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	member := &j2.Expr{Op: j2.Index, Args: e.Args[:2]}
 	fallback := &j2.Expr{Op: j2.Literal}
 	if len(e.Args) > 2 {
@@ -341,13 +341,13 @@ func getMethod(w *writer, e *j2.Expr, _ form) (term, error) {
 func plainPath(text string) (string, bool) {
 	rest, ok := strings.CutPrefix(text, "Data.")
 	for _, part := range strings.Split(rest, ".") {
-		ok = ok && isWord(part)
+		ok = ok && IsWord(part)
 	}
 	return "data." + rest, ok
 }
 
 // defaultFilter writes default(y) and default(y, true).
-func defaultFilter(w *writer, e *j2.Expr, _ form) (term, error) {
+func defaultFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	var y *j2.Expr = &j2.Expr{Op: j2.Literal, Lit: ""}
 	falsy := false
 	for i, arg := range e.Args[1:] {
@@ -355,7 +355,7 @@ func defaultFilter(w *writer, e *j2.Expr, _ form) (term, error) {
 		case e.Kw[i+1] == "boolean" || e.Kw[i+1] == "" && i == 1:
 			b, isBool := arg.Lit.(bool)
 			if !isBool {
-				return term{}, unknownf("default with a second argument that is computed")
+				return Term{}, Unknown("default with a second argument that is computed")
 			}
 			falsy = b
 		default:
@@ -363,40 +363,40 @@ func defaultFilter(w *writer, e *j2.Expr, _ form) (term, error) {
 		}
 	}
 	if y.Op == j2.Name && y.Text == "omit" {
-		return term{}, errOmit
+		return Term{}, errOmit
 	}
-	x, err := w.write(e.Args[0])
+	x, err := w.Write(e.Args[0])
 	if err != nil {
 		return x, err
 	}
-	d, err := w.write(y)
+	d, err := w.Write(y)
 	if err != nil {
 		return d, err
 	}
-	k := d.kind
-	if x.kind != anyKind {
-		k = x.kind
+	k := d.Kind
+	if x.Kind != AnyKind {
+		k = x.Kind
 	}
-	if w.jet {
+	if w.Jet {
 		if falsy && y.Op != j2.List && y.Op != j2.Dict {
-			return term{}, unknownf("default(…, true) in a template")
+			return Term{}, Unknown("default(…, true) in a template")
 		}
-		if path, ok := plainPath(x.text); ok {
-			return term{"lookup(" + strconv.Quote(path) + ", " + d.text + ")", whole, k}, nil
+		if path, ok := plainPath(x.Text); ok {
+			return Term{"lookup(" + strconv.Quote(path) + ", " + d.Text + ")", Whole, k}, nil
 		}
-		if x.prec < whole || strings.ContainsAny(x.text, "(\"") {
-			return term{}, unknownf("default of what is computed, in a template")
+		if x.prec < Whole || strings.ContainsAny(x.Text, "(\"") {
+			return Term{}, Unknown("default of what is computed, in a template")
 		}
-		return term{"isset(" + x.text + ") ? " + x.text + " : " + d.in(condPrec), condPrec, k}, nil
+		return Term{"isset(" + x.Text + ") ? " + x.Text + " : " + d.In(CondPrec), CondPrec, k}, nil
 	}
 	if !falsy || y.Op == j2.List || y.Op == j2.Dict {
-		return term{x.in(whole) + " ?? " + d.in(whole), condPrec, k}, nil
+		return Term{x.In(Whole) + " ?? " + d.In(Whole), CondPrec, k}, nil
 	}
 	none := "nil"
 	if s, isText := y.Lit.(string); isText && s == "" {
-		return term{x.in(whole) + " ?? ''", condPrec, k}, nil
+		return Term{x.In(Whole) + " ?? ''", CondPrec, k}, nil
 	}
-	return term{"(" + x.in(whole) + " ?? " + none + ") in [nil, '', false, 0] ? " + d.in(condPrec+1) + " : " + x.in(condPrec+1), condPrec, k}, nil
+	return Term{"(" + x.In(Whole) + " ?? " + none + ") in [nil, '', false, 0] ? " + d.In(CondPrec+1) + " : " + x.In(CondPrec+1), CondPrec, k}, nil
 }
 
 // errOmit is for default(omit): the property is left out if the value is not there.
@@ -404,78 +404,78 @@ var errOmit = unknownError("default(omit) within a longer expression")
 
 // boolFilter writes bool: what is no text is one already, and other texts than these words
 // are errors where they are used.
-func boolFilter(w *writer, e *j2.Expr, _ form) (term, error) {
-	x, err := w.write(e.Args[0])
+func boolFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
+	x, err := w.Write(e.Args[0])
 	if err != nil {
 		return x, err
 	}
-	if x.kind == textKind && !w.jet {
-		return term{"lower(" + x.text + ") in ['yes', 'on', '1', 'true']", comparing, boolKind}, nil
+	if x.Kind == TextKind && !w.Jet {
+		return Term{"lower(" + x.Text + ") in ['yes', 'on', '1', 'true']", comparing, boolKind}, nil
 	}
-	return term{x.text, x.prec, boolKind}, nil
+	return Term{x.Text, x.prec, boolKind}, nil
 }
 
 // caseFilter writes lower and upper, of booleans too: true | lower is how texts get one.
-func caseFilter(w *writer, e *j2.Expr, _ form) (term, error) {
-	x, err := w.write(e.Args[0])
+func caseFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
+	x, err := w.Write(e.Args[0])
 	if err != nil {
 		return x, err
 	}
-	if x.kind == boolKind && e.Text == "lower" {
-		return term{x.in(condPrec+1) + " ? " + w.quote("true") + " : " + w.quote("false"), condPrec, textKind}, nil
+	if x.Kind == boolKind && e.Text == "lower" {
+		return Term{x.In(CondPrec+1) + " ? " + w.quote("true") + " : " + w.quote("false"), CondPrec, TextKind}, nil
 	}
-	return term{e.Text + "(" + w.printed(x).text + ")", whole, textKind}, nil
+	return Term{e.Text + "(" + w.Printed(x).Text + ")", Whole, TextKind}, nil
 }
 
-func intFilter(w *writer, e *j2.Expr, _ form) (term, error) {
-	x, err := w.write(e.Args[0])
+func intFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
+	x, err := w.Write(e.Args[0])
 	if err != nil {
 		return x, err
 	}
-	if x.kind == numberKind {
+	if x.Kind == NumberKind {
 		return x, nil
 	}
-	if w.jet {
-		return term{}, unknownf("the filter int in a template")
+	if w.Jet {
+		return Term{}, Unknown("the filter int in a template")
 	}
-	return term{"int(" + x.text + ")", whole, numberKind}, nil
+	return Term{"int(" + x.Text + ")", Whole, NumberKind}, nil
 }
 
-func listFilter(w *writer, e *j2.Expr, _ form) (term, error) {
-	x, err := w.write(e.Args[0])
-	if x.kind == mapKind {
-		return term{"keys(" + x.text + ")", whole, listKind}, err
+func listFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
+	x, err := w.Write(e.Args[0])
+	if x.Kind == MapKind {
+		return Term{"keys(" + x.Text + ")", Whole, ListKind}, err
 	}
-	x.kind = listKind
+	x.Kind = ListKind
 	return x, err
 }
 
-func joinFilter(w *writer, e *j2.Expr, _ form) (term, error) {
-	if w.jet {
-		return term{}, unknownf("the filter join in a template")
+func joinFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
+	if w.Jet {
+		return Term{}, Unknown("the filter join in a template")
 	}
 	args, err := w.all(e.Args)
 	if len(args) == 1 {
 		args = append(args, "''")
 	}
-	return term{"join(" + strings.Join(args, ", ") + ")", whole, textKind}, err
+	return Term{"join(" + strings.Join(args, ", ") + ")", Whole, TextKind}, err
 }
 
-func niceJSON(w *writer, e *j2.Expr, _ form) (term, error) {
-	x, err := w.write(e.Args[0])
-	if w.jet {
-		return term{}, unknownf("the filter to_nice_json in a template")
+func niceJSON(w *Writer, e *j2.Expr, _ form) (Term, error) {
+	x, err := w.Write(e.Args[0])
+	if w.Jet {
+		return Term{}, Unknown("the filter to_nice_json in a template")
 	}
-	return term{"toJSON(" + x.text + ")", whole, textKind}, err
+	return Term{"toJSON(" + x.Text + ")", Whole, TextKind}, err
 }
 
-func combineFilter(w *writer, e *j2.Expr, _ form) (term, error) {
-	if w.jet {
-		return term{}, unknownf("the filter combine in a template")
+func combineFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
+	if w.Jet {
+		return Term{}, Unknown("the filter combine in a template")
 	}
 	for i, kw := range e.Kw {
 		if b, isBool := e.Args[i].Lit.(bool); kw != "" && (!isBool || b) {
-			return term{}, unknownf("combine with %s", kw)
+			return Term{}, Unknown("combine with %s", kw)
 		}
 	}
 	args, err := w.all(e.Args)
@@ -485,46 +485,46 @@ func combineFilter(w *writer, e *j2.Expr, _ form) (term, error) {
 			pairs = append(pairs, "toPairs("+arg+")")
 		}
 	}
-	return term{"fromPairs(concat(" + strings.Join(pairs, ", ") + "))", whole, mapKind}, err
+	return Term{"fromPairs(concat(" + strings.Join(pairs, ", ") + "))", Whole, MapKind}, err
 }
 
 // mapFilter writes map('filter', …), map(attribute='x') and map('extract', m).
-func mapFilter(w *writer, e *j2.Expr, _ form) (term, error) {
-	if w.jet {
-		return term{}, unknownf("the filter map in a template")
+func mapFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
+	if w.Jet {
+		return Term{}, Unknown("the filter map in a template")
 	}
-	list, err := w.write(e.Args[0])
+	list, err := w.Write(e.Args[0])
 	if err != nil {
 		return list, err
 	}
 	element, err := w.mapped(e)
-	return term{"map(" + list.text + ", " + element + ")", whole, listKind}, err
+	return Term{"map(" + list.Text + ", " + element + ")", Whole, ListKind}, err
 }
 
-func (w *writer) mapped(e *j2.Expr) (string, error) {
+func (w *Writer) mapped(e *j2.Expr) (string, error) {
 	name, _ := e.Args[1].Lit.(string)
 	if e.Kw[1] == "attribute" {
 		if len(e.Args) > 3 || name == "" {
-			return "", unknownf("map with this attribute")
+			return "", Unknown("map with this attribute")
 		}
 		text := "#" + attributePath(name)
 		if len(e.Args) == 3 && e.Kw[2] == "default" {
-			d, err := w.write(e.Args[2])
-			return text + " ?? " + d.in(whole), err
+			d, err := w.Write(e.Args[2])
+			return text + " ?? " + d.In(Whole), err
 		}
 		return text, nil
 	}
-	inner := w.scope.child()
-	inner.names["·"] = binding{text: "#"}
+	inner := w.Scope.Child()
+	inner.Names["·"] = Binding{Text: "#"}
 	element := &j2.Expr{Op: j2.Name, Text: "·"}
-	w2 := &writer{scope: inner}
+	w2 := &Writer{Scope: inner}
 	if name == "extract" {
 		if len(e.Args) < 3 {
-			return "", unknownf("map extract without a map")
+			return "", Unknown("map extract without a map")
 		}
-		t, err := w2.write(&j2.Expr{Op: j2.Index, Args: []*j2.Expr{e.Args[2], element}})
+		t, err := w2.Write(&j2.Expr{Op: j2.Index, Args: []*j2.Expr{e.Args[2], element}})
 		if err != nil || len(e.Args) == 3 {
-			return t.text, err
+			return t.Text, err
 		}
 		keys := e.Args[3:4]
 		if keys[0].Op == j2.List {
@@ -533,22 +533,22 @@ func (w *writer) mapped(e *j2.Expr) (string, error) {
 		for _, key := range keys {
 			s, isText := key.Lit.(string)
 			if !isText {
-				return "", unknownf("map extract with a key that is computed")
+				return "", Unknown("map extract with a key that is computed")
 			}
 			if strings.HasPrefix(s, "ansible_") && !notFact(s) && s != "ansible_host" {
-				return "", unknownf("facts of other hosts")
+				return "", Unknown("facts of other hosts")
 			}
-			t.text += attributePath(s)
+			t.Text += attributePath(s)
 		}
-		return t.text, nil
+		return t.Text, nil
 	}
 	f, ok := filters[name]
 	if !ok {
-		return "", unknownf("the filter map(%q)", name)
+		return "", Unknown("the filter map(%q)", name)
 	}
 	args := append([]*j2.Expr{element}, e.Args[2:]...)
 	t, err := w2.formed(&j2.Expr{Op: j2.Filter, Text: name, Args: args, Kw: append([]string{""}, e.Kw[2:]...)}, f, "the filter "+name)
-	return t.text, err
+	return t.Text, err
 }
 
 // attributePath writes a.b.c behind an element.
@@ -558,33 +558,33 @@ func attributePath(path string) string {
 		switch _, err := strconv.Atoi(part); {
 		case err == nil:
 			b.WriteString("[" + part + "]")
-		case isWord(part):
+		case IsWord(part):
 			b.WriteString("." + part)
 		default:
-			b.WriteString("[" + quoteText(part) + "]")
+			b.WriteString("[" + QuoteText(part) + "]")
 		}
 	}
 	return b.String()
 }
 
 // selectFilter writes select, reject, selectattr and rejectattr.
-func selectFilter(w *writer, e *j2.Expr, _ form) (term, error) {
-	if w.jet {
-		return term{}, unknownf("the filter %s in a template", e.Text)
+func selectFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
+	if w.Jet {
+		return Term{}, Unknown("the filter %s in a template", e.Text)
 	}
-	list, err := w.write(e.Args[0])
+	list, err := w.Write(e.Args[0])
 	if err != nil {
 		return list, err
 	}
-	inner := w.scope.child()
-	inner.names["·"] = binding{text: "#"}
-	w2 := &writer{scope: inner}
+	inner := w.Scope.Child()
+	inner.Names["·"] = Binding{Text: "#"}
+	w2 := &Writer{Scope: inner}
 	element := &j2.Expr{Op: j2.Name, Text: "·"}
 	args := e.Args[1:]
 	if strings.HasSuffix(e.Text, "attr") {
 		path, isText := args[0].Lit.(string)
 		if !isText {
-			return term{}, unknownf("the filter %s with an attribute that is computed", e.Text)
+			return Term{}, Unknown("the filter %s with an attribute that is computed", e.Text)
 		}
 		for _, key := range strings.Split(path, ".") {
 			element = &j2.Expr{Op: j2.Attr, Text: key, Args: []*j2.Expr{element}}
@@ -595,7 +595,7 @@ func selectFilter(w *writer, e *j2.Expr, _ form) (term, error) {
 	if len(args) > 0 {
 		name, isText := args[0].Lit.(string)
 		if !isText {
-			return term{}, unknownf("the filter %s with a test that is computed", e.Text)
+			return Term{}, Unknown("the filter %s with a test that is computed", e.Text)
 		}
 		if operator := map[string]string{"==": "eq", "!=": "ne", ">": "gt", ">=": "ge", "<": "lt", "<=": "le"}[name]; operator != "" {
 			name = operator
@@ -603,23 +603,23 @@ func selectFilter(w *writer, e *j2.Expr, _ form) (term, error) {
 		name = name[strings.LastIndexByte(name, '.')+1:]
 		condition = &j2.Expr{Op: j2.Test, Text: name, Args: append([]*j2.Expr{element}, args[1:]...), Kw: make([]string, len(args))}
 	}
-	var t term
+	var t Term
 	if strings.HasPrefix(e.Text, "reject") {
 		t, err = w2.negated(condition)
 	} else {
-		t, err = w2.condition(condition)
+		t, err = w2.Condition(condition)
 	}
-	return term{"filter(" + list.text + ", " + t.text + ")", whole, listKind}, err
+	return Term{"filter(" + list.Text + ", " + t.Text + ")", Whole, ListKind}, err
 }
 
-func ternaryFilter(w *writer, e *j2.Expr, _ form) (term, error) {
+func ternaryFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	return w.cond(&j2.Expr{Op: j2.Cond, Args: []*j2.Expr{e.Args[0], e.Args[1], e.Args[2]}})
 }
 
 var literalPattern = regexp.MustCompile(`^(\^?)((?:[A-Za-z0-9_ /:@,=-]|\\[./+*?()\[\]$^|\\{}-])*)(\$?)$`)
 
 // regexReplace writes what replaces a literal text.
-func regexReplace(w *writer, e *j2.Expr, _ form) (term, error) {
+func regexReplace(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	pattern, isText := e.Args[1].Lit.(string)
 	with := &j2.Expr{Op: j2.Literal, Lit: ""}
 	if len(e.Args) > 2 {
@@ -628,96 +628,96 @@ func regexReplace(w *writer, e *j2.Expr, _ form) (term, error) {
 	to, alsoText := with.Lit.(string)
 	m := literalPattern.FindStringSubmatch(pattern)
 	if !isText || !alsoText || m == nil || m[2] == "" || strings.Contains(to, `\`) || m[1] != "" && m[3] != "" {
-		return term{}, unknownf("the filter regex_replace")
+		return Term{}, Unknown("the filter regex_replace")
 	}
 	text := regexp.MustCompile(`\\(.)`).ReplaceAllString(m[2], "$1")
-	x, err := w.write(e.Args[0])
+	x, err := w.Write(e.Args[0])
 	if err != nil {
 		return x, err
 	}
 	anchored := m[1] + m[3]
 	switch {
-	case anchored == "" && w.jet:
-		return term{"replace(" + x.text + ", " + quoteText(text) + ", " + quoteText(to) + ", -1)", whole, textKind}, nil
+	case anchored == "" && w.Jet:
+		return Term{"replace(" + x.Text + ", " + QuoteText(text) + ", " + QuoteText(to) + ", -1)", Whole, TextKind}, nil
 	case anchored == "":
-		return term{"replace(" + x.text + ", " + quoteText(text) + ", " + quoteText(to) + ")", whole, textKind}, nil
-	case to != "" || w.jet:
-		return term{}, unknownf("the filter regex_replace")
+		return Term{"replace(" + x.Text + ", " + QuoteText(text) + ", " + QuoteText(to) + ")", Whole, TextKind}, nil
+	case to != "" || w.Jet:
+		return Term{}, Unknown("the filter regex_replace")
 	}
-	return term{map[string]string{"^": "trimPrefix(", "$": "trimSuffix("}[anchored] + x.text + ", " + quoteText(text) + ")", whole, textKind}, nil
+	return Term{map[string]string{"^": "trimPrefix(", "$": "trimSuffix("}[anchored] + x.Text + ", " + QuoteText(text) + ")", Whole, TextKind}, nil
 }
 
-func matchesFilter(w *writer, e *j2.Expr, f form) (term, error) {
+func matchesFilter(w *Writer, e *j2.Expr, f form) (Term, error) {
 	return matchTest(w, &j2.Expr{Op: j2.Test, Text: "search", Args: e.Args, Kw: e.Kw}, f)
 }
 
-func indentFilter(w *writer, e *j2.Expr, _ form) (term, error) {
+func indentFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	width := int64(4)
 	for i, arg := range e.Args[1:] {
 		n, isInt := arg.Lit.(int64)
 		if i > 0 || !isInt || e.Kw[i+1] != "" && e.Kw[i+1] != "width" {
-			return term{}, unknownf("the filter indent with these arguments")
+			return Term{}, Unknown("the filter indent with these arguments")
 		}
 		width = n
 	}
-	x, err := w.write(e.Args[0])
-	more := map[bool]string{true: ", -1)", false: ")"}[w.jet]
-	return term{"replace(" + x.text + `, "\n", ` + strconv.Quote("\n"+strings.Repeat(" ", int(width))) + more, whole, textKind}, err
+	x, err := w.Write(e.Args[0])
+	more := map[bool]string{true: ", -1)", false: ")"}[w.Jet]
+	return Term{"replace(" + x.Text + `, "\n", ` + strconv.Quote("\n"+strings.Repeat(" ", int(width))) + more, Whole, TextKind}, err
 }
 
 // definedTest writes is defined and is undefined.
-func definedTest(w *writer, e *j2.Expr, _ form) (term, error) {
+func definedTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	not := e.Not != (e.Text == "undefined")
 	x := e.Args[0]
 	if x.Op == j2.Name {
-		if b, ok := w.binding(x.Text); ok && b.result == nil && !b.jetVar || ok && b.result != nil {
-			if b.result != nil || b.expr == nil {
-				return w.literal(!not), nil
+		if b, ok := w.Binding(x.Text); ok && b.Result == nil && !b.JetVar || ok && b.Result != nil {
+			if b.Result != nil || b.Expr == nil {
+				return w.Literal(!not), nil
 			}
-			return definedTest(w, &j2.Expr{Op: j2.Test, Text: "defined", Not: not, Args: []*j2.Expr{b.expr}, Kw: []string{""}}, form{})
+			return definedTest(w, &j2.Expr{Op: j2.Test, Text: "defined", Not: not, Args: []*j2.Expr{b.Expr}, Kw: []string{""}}, form{})
 		}
 		if f, ok := magicNames[x.Text]; ok && f.expr != "" {
-			return w.literal(!not), nil
+			return w.Literal(!not), nil
 		}
-		if v, ok := w.scope.files.values[x.Text]; ok {
+		if v, ok := w.Scope.Files.ValueOf(x.Text); ok {
 			op := "!="
 			if not {
 				op = "=="
 			}
 			t, err := w.inlined(v, x.Text)
-			return term{t.in(comparing+1) + " " + op + " nil", comparing, boolKind}, err
+			return Term{t.In(comparing+1) + " " + op + " nil", comparing, boolKind}, err
 		}
 	}
 	switch x.Op {
 	case j2.Filter, j2.Call, j2.Literal, j2.Binary, j2.Cond, j2.List, j2.Dict:
-		return term{}, unknownf("the test defined of what is computed")
+		return Term{}, Unknown("the test defined of what is computed")
 	}
-	t, err := w.write(x)
+	t, err := w.Write(x)
 	if err != nil {
 		return t, err
 	}
-	name, isData := strings.CutPrefix(t.text, "Data.")
+	name, isData := strings.CutPrefix(t.Text, "Data.")
 	switch {
-	case w.jet:
+	case w.Jet:
 		if not {
-			return term{"!isset(" + t.text + ")", notPrec, boolKind}, nil
+			return Term{"!isset(" + t.Text + ")", notPrec, boolKind}, nil
 		}
-		return term{"isset(" + t.text + ")", whole, boolKind}, nil
-	case isData && isWord(name):
+		return Term{"isset(" + t.Text + ")", Whole, boolKind}, nil
+	case isData && IsWord(name):
 		op := " in Data"
 		if not {
 			op = " not in Data"
 		}
-		return term{"'" + name + "'" + op, comparing, boolKind}, nil
+		return Term{"'" + name + "'" + op, comparing, boolKind}, nil
 	}
 	op := " != nil"
 	if not {
 		op = " == nil"
 	}
-	return term{"(" + t.text + " ?? nil)" + op, comparing, boolKind}, nil
+	return Term{"(" + t.Text + " ?? nil)" + op, comparing, boolKind}, nil
 }
 
-func inTest(w *writer, e *j2.Expr, _ form) (term, error) {
+func inTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	x, y := e.Args[0], e.Args[1]
 	if e.Text == "contains" {
 		x, y = y, x
@@ -726,29 +726,29 @@ func inTest(w *writer, e *j2.Expr, _ form) (term, error) {
 	if e.Not {
 		op = "not in"
 	}
-	return w.write(&j2.Expr{Op: j2.Binary, Text: op, Args: []*j2.Expr{x, y}})
+	return w.Write(&j2.Expr{Op: j2.Binary, Text: op, Args: []*j2.Expr{x, y}})
 }
 
 // matchTest writes match, which begins at the beginning of a text, search and regex.
-func matchTest(w *writer, e *j2.Expr, _ form) (term, error) {
-	if w.jet {
-		return term{}, unknownf("the test %s in a template", e.Text)
+func matchTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
+	if w.Jet {
+		return Term{}, Unknown("the test %s in a template", e.Text)
 	}
 	pattern, isText := e.Args[1].Lit.(string)
 	if !isText || len(e.Args) > 2 {
-		return term{}, unknownf("the test %s with these arguments", e.Text)
+		return Term{}, Unknown("the test %s with these arguments", e.Text)
 	}
 	if e.Text == "match" {
 		pattern = anchored(pattern)
 	}
 	if _, err := regexp.Compile(pattern); err != nil {
-		return term{}, unknownf("the regular expression %q", pattern)
+		return Term{}, Unknown("the regular expression %q", pattern)
 	}
-	x, err := w.write(e.Args[0])
+	x, err := w.Write(e.Args[0])
 	if err != nil {
 		return x, err
 	}
-	t := term{x.in(comparing+1) + " matches " + quoteText(pattern), comparing, boolKind}
+	t := Term{x.In(comparing+1) + " matches " + QuoteText(pattern), comparing, boolKind}
 	if e.Not {
 		t = w.not(t)
 	}
@@ -766,7 +766,7 @@ func anchored(pattern string) string {
 }
 
 // versionTest writes comparisons with a version of one number.
-func versionTest(w *writer, e *j2.Expr, _ form) (term, error) {
+func versionTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	version := ""
 	switch v := e.Args[1].Lit.(type) {
 	case string:
@@ -779,11 +779,11 @@ func versionTest(w *writer, e *j2.Expr, _ form) (term, error) {
 		op, _ = e.Args[2].Lit.(string)
 	}
 	op = map[string]string{"eq": "==", "==": "==", "=": "==", "ne": "!=", "!=": "!=", "<>": "!=", "lt": "<", "<": "<", "le": "<=", "<=": "<=", "gt": ">", ">": ">", "ge": ">=", ">=": ">="}[op]
-	if _, err := strconv.Atoi(version); err != nil || op == "" || w.jet || len(e.Args) > 3 || !isMajor(e.Args[0]) {
-		return term{}, unknownf("the test version")
+	if _, err := strconv.Atoi(version); err != nil || op == "" || w.Jet || len(e.Args) > 3 || !isMajor(e.Args[0]) {
+		return Term{}, Unknown("the test version")
 	}
-	x, err := w.write(e.Args[0])
-	t := term{"int(" + x.text + ") " + op + " " + version, comparing, boolKind}
+	x, err := w.Write(e.Args[0])
+	t := Term{"int(" + x.Text + ") " + op + " " + version, comparing, boolKind}
 	if e.Not {
 		t = w.not(t)
 	}
@@ -797,21 +797,21 @@ func isMajor(e *j2.Expr) bool {
 }
 
 // resultTest writes is changed and the like.
-func resultTest(w *writer, e *j2.Expr, _ form) (term, error) {
+func resultTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	x := e.Args[0]
 	if x.Op != j2.Name {
-		return term{}, unknownf("the test %s of what is no variable", e.Text)
+		return Term{}, Unknown("the test %s of what is no variable", e.Text)
 	}
-	b, ok := w.binding(x.Text)
-	if !ok || b.result == nil {
-		return term{}, unknownf("the test %s of %s, which no task before registers", e.Text, x.Text)
+	b, ok := w.Binding(x.Text)
+	if !ok || b.Result == nil {
+		return Term{}, Unknown("the test %s of %s, which no task before registers", e.Text, x.Text)
 	}
-	return w.outcome(b.result, e.Text, e.Not)
+	return w.outcome(b.Result, e.Text, e.Not)
 }
 
-func truthTest(w *writer, e *j2.Expr, _ form) (term, error) {
+func truthTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	if e.Not != (e.Text == "falsy") {
 		return w.negated(e.Args[0])
 	}
-	return w.condition(e.Args[0])
+	return w.Condition(e.Args[0])
 }

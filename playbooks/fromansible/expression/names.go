@@ -1,4 +1,4 @@
-package fromansible
+package expression
 
 import (
 	"strings"
@@ -6,22 +6,22 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 )
 
-// A kind is what is known of the type of a value.
-type kind int
+// A Kind is what is known of the type of a value.
+type Kind int
 
 const (
-	anyKind kind = iota
-	textKind
-	numberKind
+	AnyKind Kind = iota
+	TextKind
+	NumberKind
 	boolKind
-	listKind
-	mapKind
+	ListKind
+	MapKind
 )
 
 // A fact is a variable that Ansible sets by itself.
 type fact struct {
 	expr   string            // what has its value here; "" if it can only be compared
-	kind   kind              //
+	kind   Kind              //
 	values map[string]string // its values that are called otherwise here; of several with a blank between
 	of     string            // what those are values of
 }
@@ -40,39 +40,39 @@ var (
 
 // factNames are facts by their names, without ansible_ before them.
 var factNames = map[string]fact{
-	"os_family":                  {of: "Facts.host.info.platformFamily", kind: textKind, values: families},
-	"distribution":               {of: "Facts.host.info.platform", kind: textKind, values: systems},
-	"pkg_mgr":                    {of: "Facts.host.info.platformFamily", kind: textKind, values: managers},
-	"system":                     {of: "Facts.host.info.os", kind: textKind, values: kernels},
-	"distribution_version":       {expr: "Facts.host.info.platformVersion", kind: textKind},
-	"distribution_major_version": {expr: `split(Facts.host.info.platformVersion, ".")[0]`, kind: textKind},
-	"architecture":               {expr: "Facts.host.info.kernelArch", kind: textKind},
-	"machine":                    {expr: "Facts.host.info.kernelArch", kind: textKind},
-	"kernel":                     {expr: "Facts.host.info.kernelVersion", kind: textKind},
-	"nodename":                   {expr: "Facts.host.info.hostname", kind: textKind},
-	"hostname":                   {expr: `split(Facts.host.info.hostname, ".")[0]`, kind: textKind},
-	"virtualization_type":        {expr: "Facts.host.info.virtualizationSystem", kind: textKind},
-	"virtualization_role":        {expr: "Facts.host.info.virtualizationRole", kind: textKind},
-	"memtotal_mb":                {expr: "int(Facts.memory.virtual.total / 1048576)", kind: numberKind},
-	"processor_vcpus":            {expr: "len(Facts.cpu.info)", kind: numberKind},
-	"default_ipv4.address":       {expr: "Facts.network.default_ipv4", kind: textKind},
-	"default_ipv6.address":       {expr: "Facts.network.default_ipv6", kind: textKind},
+	"os_family":                  {of: "Facts.host.info.platformFamily", kind: TextKind, values: families},
+	"distribution":               {of: "Facts.host.info.platform", kind: TextKind, values: systems},
+	"pkg_mgr":                    {of: "Facts.host.info.platformFamily", kind: TextKind, values: managers},
+	"system":                     {of: "Facts.host.info.os", kind: TextKind, values: kernels},
+	"distribution_version":       {expr: "Facts.host.info.platformVersion", kind: TextKind},
+	"distribution_major_version": {expr: `split(Facts.host.info.platformVersion, ".")[0]`, kind: TextKind},
+	"architecture":               {expr: "Facts.host.info.kernelArch", kind: TextKind},
+	"machine":                    {expr: "Facts.host.info.kernelArch", kind: TextKind},
+	"kernel":                     {expr: "Facts.host.info.kernelVersion", kind: TextKind},
+	"nodename":                   {expr: "Facts.host.info.hostname", kind: TextKind},
+	"hostname":                   {expr: `split(Facts.host.info.hostname, ".")[0]`, kind: TextKind},
+	"virtualization_type":        {expr: "Facts.host.info.virtualizationSystem", kind: TextKind},
+	"virtualization_role":        {expr: "Facts.host.info.virtualizationRole", kind: TextKind},
+	"memtotal_mb":                {expr: "int(Facts.memory.virtual.total / 1048576)", kind: NumberKind},
+	"processor_vcpus":            {expr: "len(Facts.cpu.info)", kind: NumberKind},
+	"default_ipv4.address":       {expr: "Facts.network.default_ipv4", kind: TextKind},
+	"default_ipv6.address":       {expr: "Facts.network.default_ipv6", kind: TextKind},
 }
 
 // magicNames are the variables of the inventory and the run.
 var magicNames = map[string]fact{
-	"inventory_hostname":       {expr: "Host.name", kind: textKind},
-	"inventory_hostname_short": {expr: `split(Host.name, ".")[0]`, kind: textKind},
-	"group_names":              {expr: "Host.groups", kind: listKind},
-	"groups":                   {expr: "Groups", kind: mapKind},
-	"hostvars":                 {expr: "Hosts", kind: mapKind},
-	"play_hosts":               {expr: "Play.hosts", kind: listKind},
-	"ansible_play_hosts":       {expr: "Play.hosts", kind: listKind},
-	"ansible_play_hosts_all":   {expr: "Play.hosts", kind: listKind},
-	"ansible_play_name":        {expr: "Play.name", kind: textKind},
+	"inventory_hostname":       {expr: "Host.name", kind: TextKind},
+	"inventory_hostname_short": {expr: `split(Host.name, ".")[0]`, kind: TextKind},
+	"group_names":              {expr: "Host.groups", kind: ListKind},
+	"groups":                   {expr: "Groups", kind: MapKind},
+	"hostvars":                 {expr: "Hosts", kind: MapKind},
+	"play_hosts":               {expr: "Play.hosts", kind: ListKind},
+	"ansible_play_hosts":       {expr: "Play.hosts", kind: ListKind},
+	"ansible_play_hosts_all":   {expr: "Play.hosts", kind: ListKind},
+	"ansible_play_name":        {expr: "Play.name", kind: TextKind},
 	"ansible_check_mode":       {expr: "Run.check", kind: boolKind},
-	"ansible_host":             {expr: "Data.ansible_host ?? Host.name", kind: textKind},
-	"vars":                     {expr: "Data", kind: mapKind},
+	"ansible_host":             {expr: "Data.ansible_host ?? Host.name", kind: TextKind},
+	"vars":                     {expr: "Data", kind: MapKind},
 }
 
 // factOf finds the fact that an expression names: ansible_x, ansible_facts.x or

@@ -1,0 +1,728 @@
+package expression
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+)
+
+// A Term is an expression as it is written here.
+type Term struct {
+	Text string
+	prec int
+	Kind Kind
+}
+
+// How strongly operators bind, in expressions and in Jet.
+const (
+	CondPrec  = 1
+	orPrec    = 10
+	andPrec   = 15
+	comparing = 20
+	adding    = 30
+	notPrec   = 50
+	timesPrec = 60
+	negating  = 90
+	powering  = 100
+	Whole     = 1000
+)
+
+// In gives the text of a term as an operand of an operator.
+func (t Term) In(prec int) string {
+	if t.prec < prec {
+		return "(" + t.Text + ")"
+	}
+	return t.Text
+}
+
+// unknownError is something of Jinja or Ansible that has no counterpart.
+type unknownError string
+
+func (e unknownError) Error() string { return string(e) }
+
+func Unknown(format string, args ...any) error { return unknownError(fmt.Sprintf(format, args...)) }
+
+// A Writer writes expressions of Jinja as expressions of manifests or of Jet.
+type Writer struct {
+	Scope *Scope
+	Jet   bool
+	Local bool // something was written that only this template knows
+}
+
+// A Binding is what a name means in a scope.
+type Binding struct {
+	Text string   // what is written for it
+	Kind Kind     //
+	Pair bool     // it is an element of toPairs(…): key and value are [0] and [1]
+	Twin bool     // it is two: of a loop, and of one in it
+	Expr *j2.Expr // it stands for this expression
+	// A result of a task: what its fields are called here.
+	Result   *Result
+	JetVar   bool
+	PairKey  string // of an element that is a key and a value: what its key is called
+	LoopOver string // of loop: what is looped over
+	LoopMap  bool
+}
+
+// Surroundings are what the rest of the input says of names and files.
+type Surroundings interface {
+	RoleName() string                                        // the name of the role that is read
+	ResultOf(name string) (*Result, bool)                    // of a task that registers it
+	ValueOf(name string) (*j2.Expr, bool)                    // that tasks set
+	KindOf(name string) Kind                                 // of data
+	NodeOf(path *j2.Expr) *yaml.Node                         // of data, where it is literal; else nil
+	Use(name string)                                         // that data is mentioned
+	LocalFile(folder, name string) (path string, err error)  // of the role or the play, copied
+	Template(name string, s *Scope) (path string, err error) // that is converted
+}
+
+// Scope is what names mean at a place. The zero value of a name is data.
+type Scope struct {
+	Outer *Scope
+	Names map[string]Binding
+	Files Surroundings
+	depth int // of values that stand for expressions, so that circles end
+}
+
+func (s *Scope) Child() *Scope { return &Scope{Outer: s, Names: map[string]Binding{}, Files: s.Files} }
+
+func (s *Scope) Find(name string) (Binding, bool) {
+	for ; s != nil; s = s.Outer {
+		if b, ok := s.Names[name]; ok {
+			return b, true
+		}
+	}
+	return Binding{}, false
+}
+
+func (w *Writer) Write(e *j2.Expr) (Term, error) {
+	if t, done, err := w.ofFact(e); done || err != nil {
+		return t, err
+	}
+	switch e.Op {
+	case j2.Name:
+		return w.name(e.Text)
+	case j2.Literal:
+		return w.Literal(e.Lit), nil
+	case j2.List:
+		return w.list(e)
+	case j2.Dict:
+		return w.dict(e)
+	case j2.Attr, j2.Index:
+		return w.member(e)
+	case j2.Slice:
+		return w.slice(e)
+	case j2.Call:
+		return w.call(e)
+	case j2.Filter:
+		return w.filter(e)
+	case j2.Test:
+		return w.test(e)
+	case j2.Not:
+		return w.negated(e.Args[0])
+	case j2.Neg:
+		x, err := w.Write(e.Args[0])
+		return Term{"-" + x.In(negating), negating, NumberKind}, err
+	case j2.Binary:
+		return w.binary(e)
+	}
+	return w.cond(e)
+}
+
+// name writes a variable.
+func (w *Writer) name(name string) (Term, error) {
+	if b, ok := w.Scope.Find(name); ok {
+		switch {
+		case b.Expr != nil:
+			return w.inlined(b.Expr, name)
+		case b.Result != nil:
+			return w.resultTerm(b.Result, nil)
+		case b.Twin:
+			return Term{}, Unknown("the element of a loop in a loop as a whole")
+		case b.Pair:
+			return Term{"({'key': " + b.Text + "[0], 'value': " + b.Text + "[1]})", Whole, MapKind}, nil
+		}
+		w.Local = w.Local || b.JetVar
+		return Term{b.Text, Whole, b.Kind}, nil
+	}
+	if f, ok := magicNames[name]; ok {
+		if strings.Contains(f.expr, "??") {
+			if w.Jet {
+				return Term{}, Unknown("the variable %s in a template", name)
+			}
+			return Term{f.expr, CondPrec, f.kind}, nil
+		}
+		return w.ours(f)
+	}
+	if v, ok := w.Scope.Files.ValueOf(name); ok {
+		return w.inlined(v, name)
+	}
+	if r, ok := w.Scope.Files.ResultOf(name); ok {
+		return w.resultTerm(r, nil)
+	}
+	switch {
+	case name == "omit":
+		return Term{}, Unknown("omit outside of default()")
+	case name == "ansible_managed":
+		return Term{w.quote("Ansible managed"), Whole, TextKind}, nil
+	case name == "role_name":
+		return Term{w.quote(w.Scope.Files.RoleName()), Whole, TextKind}, nil
+	case strings.HasPrefix(name, "ansible_") && !notFact(name):
+		return Term{}, Unknown("the fact %s", name)
+	case name == "role_path", name == "playbook_dir", name == "inventory_dir", name == "inventory_file", name == "environment", name == "ansible_loop", name == "loop":
+		return Term{}, Unknown("the variable %s", name)
+	}
+	w.Scope.Files.Use(name)
+	return Term{"Data." + name, Whole, w.Scope.Files.KindOf(name)}, nil
+}
+
+// ours writes what is the same path here.
+func (w *Writer) ours(f fact) (Term, error) {
+	return Term{w.requoted(f.expr), Whole, f.kind}, nil
+}
+
+// requoted has the quotes of the language around texts without quotes.
+func (w *Writer) requoted(text string) string {
+	if w.Jet {
+		return text
+	}
+	return strings.ReplaceAll(text, `"`, "'")
+}
+
+// inlined writes an expression in the place of a name that stands for it.
+func (w *Writer) inlined(e *j2.Expr, name string) (Term, error) {
+	if w.Scope.depth > 20 {
+		return Term{}, Unknown("the variable %s, which is made of itself", name)
+	}
+	inner := *w.Scope
+	inner.depth++
+	w2 := &Writer{Scope: &inner, Jet: w.Jet}
+	t, err := w2.Write(e)
+	w.Local = w.Local || w2.Local
+	return t, err
+}
+
+func (w *Writer) Literal(v any) Term {
+	switch v := v.(type) {
+	case nil:
+		return Term{"nil", Whole, AnyKind}
+	case bool:
+		return Term{strconv.FormatBool(v), Whole, boolKind}
+	case int64:
+		return Term{strconv.FormatInt(v, 10), Whole, NumberKind}
+	case float64:
+		return Term{strconv.FormatFloat(v, 'f', -1, 64), Whole, NumberKind}
+	}
+	if w.Jet {
+		return Term{strconv.Quote(v.(string)), Whole, TextKind}
+	}
+	return Term{QuoteText(v.(string)), Whole, TextKind}
+}
+
+// QuoteText writes a text as a literal of an expression: in single quotes, since what is
+// around it in YAML has double ones.
+func QuoteText(s string) string {
+	if strings.ContainsAny(s, "'\\\n\t\r") {
+		return strconv.Quote(s)
+	}
+	return "'" + s + "'"
+}
+
+// quote writes a text as a literal of the language.
+func (w *Writer) quote(s string) string {
+	if w.Jet {
+		return strconv.Quote(s)
+	}
+	return QuoteText(s)
+}
+
+func (w *Writer) all(list []*j2.Expr) ([]string, error) {
+	texts := make([]string, len(list))
+	for i, e := range list {
+		t, err := w.Write(e)
+		if err != nil {
+			return nil, err
+		}
+		texts[i] = t.Text
+	}
+	return texts, nil
+}
+
+func (w *Writer) list(e *j2.Expr) (Term, error) {
+	items, err := w.all(e.Args)
+	if w.Jet {
+		return Term{"slice(" + strings.Join(items, ", ") + ")", Whole, ListKind}, err
+	}
+	return Term{"[" + strings.Join(items, ", ") + "]", Whole, ListKind}, err
+}
+
+func (w *Writer) dict(e *j2.Expr) (Term, error) {
+	items, err := w.all(e.Args)
+	if err != nil {
+		return Term{}, err
+	}
+	if w.Jet {
+		return Term{"map(" + strings.Join(items, ", ") + ")", Whole, MapKind}, nil
+	}
+	var pairs []string
+	for i := 0; i < len(items); i += 2 {
+		if _, isText := e.Args[i].Lit.(string); !isText {
+			items[i] = "(" + items[i] + ")"
+		}
+		pairs = append(pairs, items[i]+": "+items[i+1])
+	}
+	return Term{"{" + strings.Join(pairs, ", ") + "}", Whole, MapKind}, nil
+}
+
+var wordForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func IsWord(s string) bool { return wordForm.MatchString(s) }
+
+// member writes x.y and x[y].
+func (w *Writer) member(e *j2.Expr) (Term, error) {
+	base := e.Args[0]
+	if base.Op == j2.Name {
+		if b, ok := w.Binding(base.Text); ok {
+			switch {
+			case b.Result != nil:
+				return w.resultTerm(b.Result, e)
+			case b.Pair && e.Op == j2.Attr && (e.Text == "key" || e.Text == "value"):
+				return Term{b.Text + map[string]string{"key": "[0]", "value": "[1]"}[e.Text], Whole, AnyKind}, nil
+			case b.Twin:
+				return w.twin(e)
+			case b.LoopOver != "":
+				w.Local = true
+				return w.loopField(b, e.Text)
+			case b.PairKey != "" && e.Text == "key":
+				w.Local = true
+				return Term{b.PairKey, Whole, TextKind}, nil
+			case b.PairKey != "" && e.Text == "value":
+				w.Local = true
+				return Term{b.Text, Whole, AnyKind}, nil
+			}
+		}
+		if base.Text == "ansible_facts" {
+			return Term{}, Unknown("the fact %s", e.Text)
+		}
+	}
+	if r, rest := w.resultBelow(e); r != nil {
+		return w.resultTerm(r, rest)
+	}
+	x, err := w.Write(base)
+	if err != nil {
+		return x, err
+	}
+	text := x.Text
+	if x.prec < Whole {
+		text = "(" + text + ")"
+	}
+	k := KindOfNode(w.Scope.Files.NodeOf(e))
+	if e.Op == j2.Attr {
+		return Term{text + "." + e.Text, Whole, memberKind(text, k)}, nil
+	}
+	index := e.Args[1]
+	if s, ok := index.Lit.(string); ok && IsWord(s) {
+		return Term{text + "." + s, Whole, memberKind(text, k)}, nil
+	}
+	i, err := w.Write(index)
+	if n, ok := index.Lit.(int64); ok && n < 0 && w.Jet {
+		return Term{}, Unknown("an index from the end in a template")
+	}
+	if index.Op == j2.Neg && w.Jet {
+		return Term{}, Unknown("an index from the end in a template")
+	}
+	return Term{text + "[" + i.Text + "]", Whole, memberKind(text, k)}, err
+}
+
+// twin writes the two elements of a loop in a loop.
+func (w *Writer) twin(e *j2.Expr) (Term, error) {
+	if e.Op == j2.Index {
+		switch e.Args[1].Lit {
+		case int64(0):
+			return Term{"Outer", Whole, AnyKind}, nil
+		case int64(1):
+			return Term{"Item", Whole, AnyKind}, nil
+		}
+	}
+	return Term{}, Unknown("the element of a loop in a loop as a whole")
+}
+
+func memberKind(base string, k Kind) Kind {
+	if base == "Groups" {
+		return ListKind
+	}
+	if base == "Hosts" {
+		return MapKind
+	}
+	return k
+}
+
+func (w *Writer) Binding(name string) (Binding, bool) {
+	if b, ok := w.Scope.Find(name); ok {
+		return b, true
+	}
+	if r, ok := w.Scope.Files.ResultOf(name); ok {
+		return Binding{Result: r}, true
+	}
+	return Binding{}, false
+}
+
+// resultBelow finds the result that a longer path such as x.stat.exists begins with.
+func (w *Writer) resultBelow(e *j2.Expr) (*Result, *j2.Expr) {
+	base := e
+	for base.Op == j2.Attr || base.Op == j2.Index {
+		base = base.Args[0]
+	}
+	if base.Op != j2.Name {
+		return nil, nil
+	}
+	b, ok := w.Binding(base.Text)
+	if !ok || b.Result == nil {
+		return nil, nil
+	}
+	return b.Result, e
+}
+
+func (w *Writer) slice(e *j2.Expr) (Term, error) {
+	if w.Jet {
+		return Term{}, Unknown("a part of a list in a template")
+	}
+	x, err := w.Write(e.Args[0])
+	if err != nil {
+		return x, err
+	}
+	bounds := [2]string{}
+	for i, arg := range e.Args[1:] {
+		if arg == nil {
+			continue
+		}
+		t, err := w.Write(arg)
+		if err != nil {
+			return t, err
+		}
+		bounds[i] = t.Text
+	}
+	return Term{x.In(Whole) + "[" + bounds[0] + ":" + bounds[1] + "]", Whole, x.Kind}, nil
+}
+
+// cond writes a if b else c.
+func (w *Writer) cond(e *j2.Expr) (Term, error) {
+	c, err := w.Condition(e.Args[0])
+	if err != nil {
+		return c, err
+	}
+	then, err := w.Write(e.Args[1])
+	if err != nil {
+		return then, err
+	}
+	otherwise := Term{w.quote(""), Whole, TextKind}
+	if e.Args[2] != nil {
+		if otherwise, err = w.Write(e.Args[2]); err != nil {
+			return otherwise, err
+		}
+	}
+	k := then.Kind
+	if k == AnyKind {
+		k = otherwise.Kind
+	}
+	return Term{c.In(CondPrec+1) + " ? " + then.In(CondPrec+1) + " : " + otherwise.In(CondPrec), CondPrec, k}, nil
+}
+
+// Condition writes an expression as a boolean, as Jinja takes it for one.
+func (w *Writer) Condition(e *j2.Expr) (Term, error) {
+	switch e.Op {
+	case j2.Not:
+		return w.negated(e.Args[0])
+	case j2.Binary:
+		if e.Text == "and" || e.Text == "or" {
+			return w.junction(e)
+		}
+	}
+	t, err := w.Write(e)
+	if err != nil {
+		return t, err
+	}
+	switch t.Kind {
+	case TextKind:
+		return Term{t.In(comparing+1) + " != " + w.quote(""), comparing, boolKind}, nil
+	case ListKind, MapKind:
+		return Term{"len(" + t.Text + ") > 0", comparing, boolKind}, nil
+	case NumberKind:
+		return Term{t.In(comparing+1) + " != 0", comparing, boolKind}, nil
+	}
+	return t, nil
+}
+
+func (w *Writer) junction(e *j2.Expr) (Term, error) {
+	left, err := w.Condition(e.Args[0])
+	if err != nil {
+		return left, err
+	}
+	right, err := w.Condition(e.Args[1])
+	op, prec := map[bool]string{true: "&&", false: "and"}[w.Jet], andPrec
+	if e.Text == "or" {
+		op, prec = map[bool]string{true: "||", false: "or"}[w.Jet], orPrec
+	}
+	return Term{left.In(prec) + " " + op + " " + right.In(prec+1), prec, boolKind}, err
+}
+
+func (w *Writer) negated(e *j2.Expr) (Term, error) {
+	switch {
+	case e.Op == j2.Test:
+		opposite := *e
+		opposite.Not = !e.Not
+		return w.Write(&opposite)
+	case e.Op == j2.Binary && e.Text == "in":
+		opposite := *e
+		opposite.Text = "not in"
+		return w.Write(&opposite)
+	case e.Op == j2.Not:
+		return w.Condition(e.Args[0])
+	}
+	x, err := w.Condition(e)
+	if err != nil {
+		return x, err
+	}
+	return w.not(x), nil
+}
+
+func (w *Writer) not(x Term) Term {
+	if w.Jet {
+		return Term{"!" + x.In(notPrec), notPrec, boolKind}
+	}
+	return Term{"not " + x.In(notPrec), notPrec, boolKind}
+}
+
+func (w *Writer) binary(e *j2.Expr) (Term, error) {
+	if e.Text == "and" || e.Text == "or" {
+		return w.junction(e)
+	}
+	left, err := w.Write(e.Args[0])
+	if err != nil {
+		return left, err
+	}
+	right, err := w.Write(e.Args[1])
+	if err != nil {
+		return right, err
+	}
+	switch e.Text {
+	case "~":
+		return w.joined(left, right), nil
+	case "+":
+		if left.Kind == ListKind || right.Kind == ListKind {
+			if w.Jet {
+				return Term{}, Unknown("lists that are added in a template")
+			}
+			return Term{"concat(" + left.Text + ", " + right.Text + ")", Whole, ListKind}, nil
+		}
+		k := left.Kind
+		if k == AnyKind {
+			k = right.Kind
+		}
+		return Term{left.In(adding) + " + " + right.In(adding+1), adding, k}, nil
+	case "-":
+		return Term{left.In(adding) + " - " + right.In(adding+1), adding, NumberKind}, nil
+	case "%":
+		if left.Kind == TextKind {
+			return Term{}, unknownError("a text with a percent sign behind it")
+		}
+		return Term{left.In(timesPrec) + " % " + right.In(timesPrec+1), timesPrec, NumberKind}, nil
+	case "*", "/":
+		return Term{left.In(timesPrec) + " " + e.Text + " " + right.In(timesPrec+1), timesPrec, NumberKind}, nil
+	case "//":
+		if w.Jet {
+			return Term{}, Unknown("the operator // in a template")
+		}
+		return Term{"int(" + left.In(timesPrec) + " / " + right.In(timesPrec+1) + ")", Whole, NumberKind}, nil
+	case "**":
+		if w.Jet {
+			return Term{}, Unknown("the operator ** in a template")
+		}
+		return Term{left.In(powering+1) + " ** " + right.In(powering), powering, NumberKind}, nil
+	case "in", "not in":
+		return w.contained(left, right, e.Text == "not in")
+	}
+	return Term{left.In(comparing+1) + " " + e.Text + " " + right.In(comparing+1), comparing, boolKind}, nil
+}
+
+// joined writes texts that are put together with ~.
+func (w *Writer) joined(left, right Term) Term {
+	text := func(t Term) string {
+		if t.Kind == TextKind {
+			return t.In(adding)
+		}
+		if w.Jet {
+			return `"" + ` + t.In(adding+1)
+		}
+		return "string(" + t.Text + ")"
+	}
+	return Term{text(left) + " + " + text(right), adding, TextKind}
+}
+
+// contained writes x in y.
+func (w *Writer) contained(x, in Term, not bool) (Term, error) {
+	if w.Jet {
+		return Term{}, Unknown("the operator in, in a template")
+	}
+	op := "in"
+	if in.Kind == TextKind {
+		op = "contains"
+	}
+	switch {
+	case not && op == "in":
+		op = "not in"
+	case not:
+		return w.not(Term{in.In(comparing+1) + " contains " + x.In(comparing+1), comparing, boolKind}), nil
+	case op == "contains":
+		return Term{in.In(comparing+1) + " contains " + x.In(comparing+1), comparing, boolKind}, nil
+	}
+	return Term{x.In(comparing+1) + " " + op + " " + in.In(comparing+1), comparing, boolKind}, nil
+}
+
+// ofFact writes facts, and what compares one with literals whose values are called
+// otherwise here.
+func (w *Writer) ofFact(e *j2.Expr) (t Term, done bool, err error) {
+	if e.Op == j2.Name || e.Op == j2.Attr || e.Op == j2.Index {
+		if e.Op == j2.Name {
+			if _, ok := w.Scope.Find(e.Text); ok {
+				return t, false, nil
+			}
+			if _, ok := magicNames[e.Text]; ok {
+				return t, false, nil
+			}
+		}
+		f, ok := factOf(e)
+		if !ok {
+			return t, false, nil
+		}
+		t, err = w.fact(f, e)
+		return t, true, err
+	}
+	if e.Op != j2.Binary || len(e.Args) != 2 {
+		return t, false, nil
+	}
+	left, lower := withoutLower(e.Args[0])
+	f, ok := factOf(left)
+	if !ok || f.values == nil {
+		return t, false, nil
+	}
+	var names []string
+	switch {
+	case e.Text == "==" || e.Text == "!=":
+		s, isText := e.Args[1].Lit.(string)
+		if !isText {
+			return t, false, nil
+		}
+		names = []string{s}
+	case (e.Text == "in" || e.Text == "not in") && e.Args[1].Op == j2.List:
+		for _, item := range e.Args[1].Args {
+			s, isText := item.Lit.(string)
+			if !isText {
+				return t, false, nil
+			}
+			names = append(names, s)
+		}
+	default:
+		return t, false, nil
+	}
+	t, err = w.oneOf(f, names, lower, strings.HasPrefix(e.Text, "!") || strings.HasPrefix(e.Text, "not"))
+	return t, true, err
+}
+
+func withoutLower(e *j2.Expr) (of *j2.Expr, lower bool) {
+	if e.Op == j2.Filter && e.Text == "lower" {
+		return e.Args[0], true
+	}
+	return e, false
+}
+
+// oneOf writes that a fact has one of some values.
+func (w *Writer) oneOf(f fact, names []string, lower, not bool) (Term, error) {
+	var values []string
+	for _, name := range names {
+		value := f.values[name]
+		if lower {
+			for theirs, ours := range f.values {
+				if strings.ToLower(theirs) == name {
+					value = ours
+				}
+			}
+		}
+		if value == "" {
+			return Term{}, Unknown("the value %q of %s", name, f.of)
+		}
+		values = append(values, strings.Fields(value)...)
+	}
+	if len(values) == 1 {
+		op := " == "
+		if not {
+			op = " != "
+		}
+		return Term{f.of + op + w.quote(values[0]), comparing, boolKind}, nil
+	}
+	if w.Jet {
+		op, joint := " == ", " || "
+		if not {
+			op, joint = " != ", " && "
+		}
+		for i, value := range values {
+			values[i] = f.of + op + w.quote(value)
+		}
+		return Term{strings.Join(values, joint), orPrec, boolKind}, nil
+	}
+	for i, value := range values {
+		values[i] = QuoteText(value)
+	}
+	op := " in "
+	if not {
+		op = " not in "
+	}
+	return Term{f.of + op + "[" + strings.Join(values, ", ") + "]", comparing, boolKind}, nil
+}
+
+// fact writes a fact by itself.
+func (w *Writer) fact(f fact, e *j2.Expr) (Term, error) {
+	if f.values == nil {
+		if w.Jet && strings.HasPrefix(f.expr, "int(") {
+			return Term{}, Unknown("this fact in a template")
+		}
+		return Term{w.requoted(f.expr), Whole, f.kind}, nil
+	}
+	if w.Jet {
+		return Term{}, Unknown("this fact in a template")
+	}
+	var pairs []string
+	for _, theirs := range slices.Sorted(maps.Keys(f.values)) {
+		for _, ours := range strings.Fields(f.values[theirs]) {
+			pairs = append(pairs, QuoteText(ours)+": "+QuoteText(theirs))
+		}
+	}
+	return Term{"{" + strings.Join(pairs, ", ") + "}[" + f.of + "]", Whole, TextKind}, nil
+}
+
+// loopField writes loop.index and the like.
+func (w *Writer) loopField(b Binding, name string) (Term, error) {
+	if b.LoopMap && name != "length" {
+		return Term{}, Unknown("loop.%s of a map", name)
+	}
+	switch name {
+	case "index":
+		return Term{b.Text + " + 1", adding, NumberKind}, nil
+	case "index0":
+		return Term{b.Text, Whole, NumberKind}, nil
+	case "first":
+		return Term{b.Text + " == 0", comparing, boolKind}, nil
+	case "last":
+		return Term{b.Text + " == len(" + b.LoopOver + ") - 1", comparing, boolKind}, nil
+	case "length":
+		return Term{"len(" + b.LoopOver + ")", Whole, NumberKind}, nil
+	}
+	return Term{}, Unknown("loop.%s", name)
+}

@@ -1,0 +1,51 @@
+package expression
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
+)
+
+func KindOfValue(v any) Kind {
+	switch v := v.(type) {
+	case string:
+		if j2.HasTags(v) {
+			return AnyKind
+		}
+		return TextKind
+	case bool:
+		return boolKind
+	case []any:
+		return ListKind
+	case map[string]any:
+		return MapKind
+	case int, int64, float64:
+		return NumberKind
+	}
+	return AnyKind
+}
+
+func KindOfNode(n *yaml.Node) Kind {
+	switch {
+	case n == nil:
+		return AnyKind
+	case n.Kind == yaml.AliasNode:
+		return KindOfNode(n.Alias)
+	case n.Kind == yaml.SequenceNode:
+		return ListKind
+	case n.Kind == yaml.MappingNode:
+		return MapKind
+	case yamlnode.PlainBool(n):
+		return boolKind
+	case yamlnode.HasJinja(n):
+		return AnyKind
+	}
+	switch n.ShortTag() {
+	case "!!str", "!vault", "!unsafe":
+		return TextKind
+	case "!!int", "!!float":
+		return NumberKind
+	}
+	return AnyKind
+}

@@ -1,0 +1,191 @@
+package expression
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+)
+
+// A Result is what a task registers.
+type Result struct {
+	Base   string // how it is written here: Results.x, or Item in a loop over its results
+	Module string // of the task, by its short name; "" if several tasks register it
+	Looped bool   // it is a list
+	Lax    bool   // every exit code is a success, so that failed is another exit code than 0
+	Asked  []string
+	Dead   string // why it is not there: the task was not carried over
+}
+
+// fieldsOfExec are what is known of a command.
+var fieldsOfExec = map[string]struct {
+	name string
+	kind Kind
+}{
+	"stdout": {"stdout_trimmed", TextKind}, "stdout_lines": {"stdout_lines", ListKind}, "rc": {"exit_code", NumberKind},
+	"stderr": {"stderr", TextKind},
+}
+
+// resultTerm writes a result, or the field of it that e names.
+func (w *Writer) resultTerm(r *Result, e *j2.Expr) (Term, error) {
+	if r.Dead != "" {
+		return Term{}, Unknown("the result of a task that is not carried over (%s)", r.Dead)
+	}
+	if r.Module == "" {
+		return Term{}, Unknown("a result that several tasks register")
+	}
+	var path []string
+	for ; e != nil && (e.Op == j2.Attr || e.Op == j2.Index); e = e.Args[0] {
+		key := e.Text
+		if e.Op == j2.Index {
+			s, isText := e.Args[1].Lit.(string)
+			if !isText {
+				return w.elementOfResult(r, e, path)
+			}
+			key = s
+		}
+		path = append(path, key)
+	}
+	slices.Reverse(path)
+	if r.Looped {
+		if len(path) == 1 && path[0] == "results" {
+			return Term{r.Base, Whole, ListKind}, nil
+		}
+		if len(path) == 1 && (path[0] == "changed" || path[0] == "failed") {
+			if w.Jet {
+				return Term{}, Unknown("the result of a loop in a template")
+			}
+			return Term{"any(" + r.Base + ", #." + path[0] + ")", Whole, boolKind}, nil
+		}
+		return Term{}, Unknown("this part of the result of a loop")
+	}
+	return w.field(r, path)
+}
+
+// elementOfResult writes x.results[0].field.
+func (w *Writer) elementOfResult(r *Result, index *j2.Expr, path []string) (Term, error) {
+	below := index.Args[0]
+	if (below.Op == j2.Attr && below.Text == "stdout_lines") && len(path) == 0 {
+		list, err := w.resultTerm(r, below)
+		if err != nil {
+			return list, err
+		}
+		i, err := w.Write(index.Args[1])
+		return Term{list.Text + "[" + i.Text + "]", Whole, TextKind}, err
+	}
+	if !r.Looped || below.Op != j2.Attr || below.Text != "results" {
+		return Term{}, Unknown("this part of a result")
+	}
+	i, err := w.Write(index.Args[1])
+	if err != nil {
+		return i, err
+	}
+	slices.Reverse(path)
+	one := *r
+	one.Base, one.Looped = r.Base+"["+i.Text+"]", false
+	return w.field(&one, path)
+}
+
+// field writes a field of one result.
+func (w *Writer) field(r *Result, path []string) (Term, error) {
+	if len(path) == 0 {
+		return Term{}, Unknown("a result as a whole")
+	}
+	switch path[0] {
+	case "changed", "skipped", "failed":
+		return w.outcome(r, path[0], false)
+	case "item":
+		text := r.Base + ".item"
+		for _, key := range path[1:] {
+			text += attributePath(key)
+		}
+		return Term{text, Whole, AnyKind}, nil
+	case "stat":
+		if len(path) == 2 && r.Module == "stat" {
+			if name := StatTest(r.Asked); name != "" && (path[1] == name || path[1] == "exists") {
+				t := Term{r.Base + ".exit_code == 0", comparing, boolKind}
+				return t, nil
+			}
+			return Term{}, Unknown("stat.%s", path[1])
+		}
+	}
+	f, ok := fieldsOfExec[path[0]]
+	if !ok || len(path) > 1 || !runsCommand(r.Module) {
+		return Term{}, Unknown("%s of the result of %s", path[0], r.Module)
+	}
+	return Term{r.Base + "." + f.name, Whole, f.kind}, nil
+}
+
+func runsCommand(module string) bool {
+	return slices.Contains([]string{"command", "shell", "raw"}, module)
+}
+
+// StatTest is the one thing that is asked of a stat, besides whether something is there:
+// of a path that is not there it is not true either. "" if several are asked.
+func StatTest(asked []string) string {
+	one := "exists"
+	for _, a := range asked {
+		switch {
+		case a == "exists" || a == one:
+		case one == "exists" && StatTests[a] != "":
+			one = a
+		default:
+			return ""
+		}
+	}
+	// Where both whether it is there and what it is are asked, one command cannot tell them apart.
+	if one != "exists" && slices.Contains(asked, "exists") {
+		return ""
+	}
+	return one
+}
+
+// StatTests are what test(1) is asked.
+var StatTests = map[string]string{
+	"exists": "-e", "isdir": "-d", "isreg": "-f", "islnk": "-L", "executable": "-x", "readable": "-r", "writeable": "-w", "issock": "-S", "isblk": "-b", "isfifo": "-p", "ischr": "-c",
+}
+
+// outcome writes whether a task has changed something, failed or was skipped.
+func (w *Writer) outcome(r *Result, what string, not bool) (Term, error) {
+	if r.Dead != "" {
+		return Term{}, Unknown("the result of a task that is not carried over (%s)", r.Dead)
+	}
+	var t Term
+	on := func(field string) Term { return Term{r.Base + "." + field, Whole, boolKind} }
+	failed := on("failed")
+	if r.Lax {
+		failed = Term{r.Base + ".exit_code != 0", comparing, boolKind}
+	}
+	switch what {
+	case "changed", "change":
+		t = on("changed")
+	case "skipped":
+		t = on("skipped")
+	case "failed":
+		t = failed
+	default: // succeeded: neither failed nor skipped
+		t = w.not(failed)
+		if r.Lax {
+			t = Term{r.Base + ".exit_code == 0", comparing, boolKind}
+		}
+	}
+	if r.Looped {
+		if w.Jet || len(t.Text) <= len(r.Base)+1 {
+			return Term{}, Unknown("the result of a loop in a template")
+		}
+		one := *r
+		one.Base, one.Looped = "#", false
+		inner, err := w.outcome(&one, what, false)
+		fn := "any("
+		if what == "succeeded" || what == "success" || what == "skipped" {
+			fn = "all("
+		}
+		t = Term{fn + r.Base + ", " + inner.Text + ")", Whole, boolKind}
+		if err != nil {
+			return t, err
+		}
+	}
+	if not {
+		t = w.not(t)
+	}
+	return t, nil
+}

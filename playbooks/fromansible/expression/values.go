@@ -1,0 +1,368 @@
+package expression
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
+)
+
+// A part of a text: literal, or an expression.
+type part struct {
+	Text string
+	Term *Term
+}
+
+// Parts takes a text with Jinja apart.
+func (w *Writer) Parts(text string) ([]part, error) {
+	nodes, err := j2.ParseTemplate(text, j2.Options{KeepLineBreaks: true})
+	if err != nil {
+		return nil, unknownError(err.Error())
+	}
+	return w.partsOf(nodes)
+}
+
+func (w *Writer) partsOf(nodes []*j2.Node) ([]part, error) {
+	var list []part
+	for _, n := range nodes {
+		switch n.Kind {
+		case j2.Text:
+			if n.Text != "" {
+				list = append(list, part{Text: n.Text})
+			}
+		case j2.Print:
+			t, err := w.Write(n.Expr)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, part{Term: &t})
+		case j2.If:
+			t, err := w.chosen(n)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, part{Term: &t})
+		case j2.Comment:
+		default:
+			return nil, Unknown("%s in a value", Shortened(n.Raw))
+		}
+	}
+	return list, nil
+}
+
+// chosen writes {% if %} in a value as a condition that gives a text.
+func (w *Writer) chosen(n *j2.Node) (Term, error) {
+	otherwise, err := w.textTerm(n.Else)
+	if err != nil {
+		return Term{}, err
+	}
+	for i := len(n.Branches) - 1; i >= 0; i-- {
+		c, err := w.Condition(n.Branches[i].If)
+		if err != nil {
+			return c, err
+		}
+		then, err := w.textTerm(n.Branches[i].Body)
+		if err != nil {
+			return then, err
+		}
+		otherwise = Term{c.In(CondPrec+1) + " ? " + then.In(CondPrec+1) + " : " + otherwise.In(CondPrec), CondPrec, TextKind}
+	}
+	return otherwise, nil
+}
+
+// textTerm writes parts of a text as one expression.
+func (w *Writer) textTerm(nodes []*j2.Node) (Term, error) {
+	parts, err := w.partsOf(nodes)
+	if err != nil {
+		return Term{}, err
+	}
+	t := Term{w.quote(""), Whole, TextKind}
+	for i, p := range parts {
+		one := Term{w.quote(p.Text), Whole, TextKind}
+		if p.Term != nil {
+			one = w.Printed(*p.Term)
+			if one.Kind != TextKind {
+				one = Term{"string(" + one.Text + ")", Whole, TextKind}
+			}
+		}
+		if i == 0 {
+			t = one
+		} else {
+			t = Term{t.In(adding) + " + " + one.In(adding+1), adding, TextKind}
+		}
+	}
+	return t, nil
+}
+
+// Text writes a text of Ansible as one of a manifest.
+func (w *Writer) Text(s string) (string, error) {
+	if !j2.HasTags(s) {
+		return Escape(s), nil
+	}
+	parts, err := w.Parts(s)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		switch {
+		case p.Term == nil:
+			b.WriteString(Escape(p.Text))
+		case len(parts) > 1:
+			b.WriteString("{{ " + w.Printed(*p.Term).Text + " }}")
+		default:
+			b.WriteString("{{ " + p.Term.Text + " }}")
+		}
+	}
+	return b.String(), nil
+}
+
+// Printed is a value as Python prints it in a text: booleans are True and False.
+func (w *Writer) Printed(t Term) Term {
+	if t.Kind != boolKind {
+		return t
+	}
+	return Term{t.In(CondPrec+1) + " ? " + w.quote("True") + " : " + w.quote("False"), CondPrec, TextKind}
+}
+
+// Escape writes a literal text so that nothing in it is an expression.
+func Escape(s string) string {
+	if !strings.Contains(s, "${") && !strings.Contains(s, "{{") && !strings.Contains(s, "{%") {
+		return s
+	}
+	return strings.NewReplacer("${", "${ '${' }", "{{", "{{ '{{' }}", "{%", "{{ '{%' }}").Replace(s)
+}
+
+// Value writes a value of Ansible, whatever its shape.
+func (w *Writer) Value(n *yaml.Node) (*yaml.Node, error) {
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return w.Value(n.Alias)
+	case n.Kind == yaml.ScalarNode && (n.Tag == "!vault" || n.Tag == "!unsafe"):
+		copied := *n
+		return &copied, nil
+	case yamlnode.PlainBool(n):
+		b, _ := yamlnode.BoolOf(n)
+		return yamlnode.Bool(b), nil
+	case n.Kind == yaml.ScalarNode && n.ShortTag() != "!!str":
+		copied := *n
+		copied.HeadComment, copied.LineComment, copied.FootComment = "", "", ""
+		return &copied, nil
+	case n.Kind == yaml.ScalarNode:
+		s, err := w.Text(n.Value)
+		return yamlnode.Text(s), err
+	}
+	out := &yaml.Node{Kind: n.Kind, Tag: n.Tag, Style: n.Style}
+	var errs error
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			key := *c
+			key.HeadComment, key.LineComment, key.FootComment = "", "", ""
+			if yamlnode.HasJinja(c) {
+				return nil, Unknown("a key that is an expression")
+			}
+			out.Content = append(out.Content, &key)
+			continue
+		}
+		v, err := w.Value(c)
+		errs = errors.Join(errs, err)
+		out.Content = append(out.Content, v)
+	}
+	return out, errs
+}
+
+// SoleExpr is the expression of a text that is nothing else.
+func SoleExpr(n *yaml.Node) *j2.Expr {
+	if n == nil || n.Kind != yaml.ScalarNode || !yamlnode.HasJinja(n) {
+		return nil
+	}
+	nodes, err := j2.ParseTemplate(strings.TrimSpace(n.Value), j2.Options{KeepLineBreaks: true})
+	if err != nil || len(nodes) != 1 || nodes[0].Kind != j2.Print {
+		return nil
+	}
+	return nodes[0].Expr
+}
+
+// ExprOf is the expression that a value of a variable of a task stands for.
+func ExprOf(n *yaml.Node) (*j2.Expr, error) {
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return ExprOf(n.Alias)
+	case n.Kind == yaml.SequenceNode:
+		list := &j2.Expr{Op: j2.List}
+		for _, c := range n.Content {
+			e, err := ExprOf(c)
+			if err != nil {
+				return nil, err
+			}
+			list.Args = append(list.Args, e)
+		}
+		return list, nil
+	case n.Kind == yaml.MappingNode:
+		dict := &j2.Expr{Op: j2.Dict}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			e, err := ExprOf(n.Content[i+1])
+			if err != nil {
+				return nil, err
+			}
+			dict.Args = append(dict.Args, &j2.Expr{Op: j2.Literal, Lit: n.Content[i].Value}, e)
+		}
+		return dict, nil
+	case n.Tag == "!vault":
+		return nil, Unknown("an encrypted variable of a task")
+	}
+	if yamlnode.PlainBool(n) {
+		b, _ := yamlnode.BoolOf(n)
+		return &j2.Expr{Op: j2.Literal, Lit: b}, nil
+	}
+	if n.ShortTag() != "!!str" {
+		var v any
+		if err := n.Decode(&v); err != nil {
+			return nil, err
+		}
+		switch x := v.(type) {
+		case int:
+			v = int64(x)
+		case nil, bool, float64:
+		default:
+			v = n.Value
+		}
+		return &j2.Expr{Op: j2.Literal, Lit: v}, nil
+	}
+	if !yamlnode.HasJinja(n) {
+		return &j2.Expr{Op: j2.Literal, Lit: n.Value}, nil
+	}
+	nodes, err := j2.ParseTemplate(n.Value, j2.Options{KeepLineBreaks: true})
+	if err != nil {
+		return nil, unknownError(err.Error())
+	}
+	return joinedExpr(nodes)
+}
+
+// joinedExpr is the expression of a text of several parts.
+func joinedExpr(nodes []*j2.Node) (*j2.Expr, error) {
+	var all *j2.Expr
+	for _, n := range nodes {
+		var e *j2.Expr
+		switch n.Kind {
+		case j2.Text:
+			e = &j2.Expr{Op: j2.Literal, Lit: n.Text}
+		case j2.Print:
+			e = n.Expr
+		case j2.If:
+			var otherwise *j2.Expr = &j2.Expr{Op: j2.Literal, Lit: ""}
+			if n.Else != nil {
+				var err error
+				if otherwise, err = joinedExpr(n.Else); err != nil {
+					return nil, err
+				}
+			}
+			for i := len(n.Branches) - 1; i >= 0; i-- {
+				then, err := joinedExpr(n.Branches[i].Body)
+				if err != nil {
+					return nil, err
+				}
+				otherwise = &j2.Expr{Op: j2.Cond, Args: []*j2.Expr{n.Branches[i].If, then, otherwise}}
+			}
+			e = otherwise
+		case j2.Comment:
+			continue
+		default:
+			return nil, Unknown("%s in a value", Shortened(n.Raw))
+		}
+		if all == nil {
+			all = e
+		} else {
+			all = &j2.Expr{Op: j2.Binary, Text: "~", Args: []*j2.Expr{all, e}}
+		}
+	}
+	if all == nil {
+		all = &j2.Expr{Op: j2.Literal, Lit: ""}
+	}
+	return all, nil
+}
+
+func Shortened(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > 60 {
+		return s[:57] + "…"
+	}
+	return s
+}
+
+// Conditions writes when.
+func (w *Writer) Conditions(n *yaml.Node) ([]*yaml.Node, error) {
+	var list []*yaml.Node
+	for _, one := range yamlnode.Items(n) {
+		if yamlnode.PlainBool(one) {
+			b, _ := yamlnode.BoolOf(one)
+			list = append(list, yamlnode.Text(strconv.FormatBool(b)))
+			continue
+		}
+		text := one.Value
+		if nodes, err := j2.ParseTemplate(text, j2.Options{KeepLineBreaks: true}); err == nil && len(nodes) == 1 && nodes[0].Kind == j2.Print {
+			t, err := w.Condition(nodes[0].Expr)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, yamlnode.Text(t.Text))
+			continue
+		}
+		e, err := j2.ParseExpr(text)
+		if err != nil {
+			return nil, Unknown("when: %v", err)
+		}
+		parts := []*j2.Expr{e}
+		if e.Op == j2.Binary && e.Text == "and" && n.Kind != yaml.SequenceNode {
+			parts = Conjuncts(e)
+		}
+		for _, e := range parts {
+			t, err := w.Condition(e)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, yamlnode.Text(t.Text))
+		}
+	}
+	return list, nil
+}
+
+// Conjuncts are the parts of a and b and c.
+func Conjuncts(e *j2.Expr) []*j2.Expr {
+	if e.Op == j2.Binary && e.Text == "and" {
+		return append(Conjuncts(e.Args[0]), Conjuncts(e.Args[1])...)
+	}
+	return []*j2.Expr{e}
+}
+
+// DataOf writes an expression as a value of data: as YAML as far as it is literal.
+func (w *Writer) DataOf(e *j2.Expr) (*yaml.Node, error) {
+	switch e.Op {
+	case j2.List:
+		out := yamlnode.List()
+		for _, arg := range e.Args {
+			n, err := w.DataOf(arg)
+			if err != nil {
+				return nil, err
+			}
+			out.Content = append(out.Content, n)
+		}
+		return out, nil
+	case j2.Literal:
+		if s, isText := e.Lit.(string); isText {
+			return yamlnode.Text(Escape(s)), nil
+		}
+		t := w.Literal(e.Lit)
+		n := &yaml.Node{Kind: yaml.ScalarNode, Value: t.Text}
+		if e.Lit == nil {
+			n.Value = "null"
+		}
+		return n, nil
+	}
+	t, err := w.Write(e)
+	return yamlnode.Text("{{ " + t.Text + " }}"), err
+}

@@ -1,4 +1,0 @@
-package ansible
-
-// Modules are those that have something in their place here.
-var Modules = modules

@@ -1,0 +1,142 @@
+package ansible
+
+// fileModules are those of files, and parts of them.
+func fileModules() map[string]Module {
+	return map[string]Module{
+		"file": {
+			Type:  "file",
+			Write: `- file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]`,
+			AdHoc: "file /srv/app ensure=directory owner=root group=root mode=0755",
+			Args: fileArguments(Arguments{
+				"path": same("name"), "dest": same("name"), "name": same("name"), "state": same("ensure"), "src": same("target"), "recurse": same("recurse"), "force": same("force"),
+				"access_time": no("times are not set"), "modification_time": no("times are not set"),
+			}),
+			Gap: "`state: hard` and `touch` that sets times have no counterpart",
+		},
+		"copy": {
+			Type:  "file",
+			Write: `- file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]`,
+			AdHoc: "file PATH ensure=present content=TEXT owner=USER group=GROUP mode=MODE",
+			Args: fileArguments(Arguments{
+				"dest": same("name"), "src": same("source"), "content": same("content"), "directory_mode": no("directories have their own resources"), "remote_src": same("command"),
+				"force": no("a content is kept as it is declared"), "checksum": none("contents are compared by their hashes"), "local_follow": none("a source is a file of the play"),
+			}),
+		},
+		"template": {
+			Type:  "file",
+			Write: `- file: [/etc/motd: {content: "{{ jet('motd.jet') }}", owner: root, group: root, mode: "0644"}]`,
+			Args: fileArguments(Arguments{
+				"dest": same("name"), "src": same("content"), "force": no("a content is kept as it is declared"), "lstrip_blocks": none("the template is written so"), "trim_blocks": none("the template is written so"),
+				"block_start_string": no("a template with other delimiters"), "block_end_string": no("a template with other delimiters"), "variable_start_string": no("a template with other delimiters"),
+				"variable_end_string": no("a template with other delimiters"), "newline_sequence": no("line breaks are as in the template"), "output_encoding": no("texts are UTF-8"),
+				"comment_start_string": no("a template with other delimiters"), "comment_end_string": no("a template with other delimiters"),
+			}),
+		},
+		"assemble": {
+			Type:  "file",
+			Write: `- file: [/etc/motd: {content: "{{ jet('motd.jet') }}", owner: root, group: root, mode: "0644"}]`,
+		},
+		"lineinfile": {
+			Type:  "line",
+			Write: lineWrite,
+			AdHoc: lineAdHoc,
+			Args: fileArguments(Arguments{
+				"path": same("path"), "dest": same("path"), "destfile": same("path"), "name": same("path"), "line": same("line"), "value": same("line"), "regexp": same("regexp"), "regex": same("regexp"), "state": same("ensure"), "create": same("create"),
+				"insertafter": same("after"), "insertbefore": same("before"), "backrefs": no("what a regexp has found is not put into the line"), "search_string": no("write regexp"), "firstmatch": no("the last match counts"),
+				"backup": no("undo brings back what a run has changed"),
+			}),
+		},
+		"blockinfile": {
+			Type:  "line",
+			Write: `- line: [/etc/hosts: {block: "192.0.2.1 web1"}]`,
+			AdHoc: `line /etc/hosts block="192.0.2.1 web1"`,
+			Args: fileArguments(Arguments{
+				"path": same("path"), "dest": same("path"), "destfile": same("path"), "name": same("path"), "block": same("block"), "content": same("block"), "marker": same("marker"), "state": same("ensure"), "create": same("create"),
+				"insertafter": same("after"), "insertbefore": same("before"), "marker_begin": no("markers say BEGIN and END"), "marker_end": no("markers say BEGIN and END"), "backup": no("undo brings back what a run has changed"),
+				"append_newline": no("no blank lines are added"), "prepend_newline": no("no blank lines are added"),
+			}),
+		},
+		"replace": {
+			Type:  "replace",
+			Write: `- replace: [/etc/app.conf: {regexp: 'old\.example\.net', replace: new.example.net}]`,
+			AdHoc: `replace /etc/app.conf regexp=old replace=new`,
+			Args: fileArguments(Arguments{
+				"path": same("path"), "dest": same("path"), "destfile": same("path"), "name": same("path"), "regexp": same("regexp"), "replace": same("replace"), "after": same("after"), "before": same("before"),
+				"backup": no("undo brings back what a run has changed"), "encoding": no("texts are UTF-8"), "owner": no("a file keeps its owner"), "group": no("a file keeps its group"), "mode": no("a file keeps its mode"),
+			}),
+		},
+		"ini_file": {
+			Type:  "ini",
+			Write: `- ini: [/etc/php.ini: {section: PHP, option: memory_limit, value: 256M}]`,
+			AdHoc: `ini /etc/php.ini section=PHP option=memory_limit value=256M`,
+			Args: fileArguments(Arguments{
+				"path": same("path"), "dest": same("path"), "section": same("section"), "option": same("option"), "value": same("value"), "values": same("values"), "state": same("ensure"), "create": same("create"),
+				"exclusive": same("exclusive"), "no_extra_spaces": same("separator"), "allow_no_value": no("write bare"), "backup": no("undo brings back what a run has changed"), "ignore_spaces": none("blanks around = are not looked at"),
+				"modify_inactive_option": none("a line that is a comment stays one"), "section_has_values": no("sections have names of their own"),
+			}),
+		},
+		"get_url": {
+			Type:  "file",
+			Write: downloadWrite,
+			AdHoc: downloadAdHoc,
+			Args: fileArguments(Arguments{
+				"url": same("source"), "dest": same("name"), "checksum": same("checksum"), "sha256sum": same("checksum"), "force": none("a checksum decides"), "timeout": none("a download ends when nothing comes"),
+				"headers": no("archive has headers"), "url_username": no("archive has username"), "url_password": no("archive has password"), "force_basic_auth": no("archive has username"),
+				"validate_certs": no("certificates are verified"), "use_proxy": none("the proxies of the machine that downloads count"), "http_agent": none("servers are told ccm-push"), "tmp_dest": none("a file appears whole"),
+				"backup": same("backup"),
+			}),
+			Gap: "without a checksum: `checksum: none`, for https",
+		},
+		"unarchive": {
+			Type:  "archive",
+			Write: fetchWrite,
+			AdHoc: fetchAdHoc,
+			Args: fileArguments(Arguments{
+				"src": same("url"), "dest": same("extract_parent"), "creates": same("creates"), "remote_src": none("a URL says it"), "extra_opts": no("archives are unpacked without tar"), "exclude": no("archives are unpacked whole"),
+				"include": no("archives are unpacked whole"), "keep_newer": no("files of the archive replace others"), "list_files": none("nobody asks"), "validate_certs": no("certificates are verified"), "copy": none("a URL says it"),
+				"owner": no("what is unpacked belongs to who works"), "group": no("what is unpacked belongs to who works"), "mode": no("permissions are those of the archive"),
+			}),
+			Gap: "from a URL, with `creates`; an archive of the play needs an exec",
+		},
+		"synchronize": {
+			Type:  "scaffold",
+			Write: "- scaffold: [/srv/app: {source: app}]",
+		},
+		"fetch": {
+			Write: "there is none: a run brings no files of hosts back",
+			AdHoc: "there is exec, which prints a file: ccm-push PATTERN exec cat PATH",
+		},
+		"stat": {
+			Write: pathsWrite,
+			AdHoc: "there is exec: ccm-push PATTERN exec stat PATH",
+			Args: Arguments{
+				"path": same("command"), "dest": same("command"), "name": same("command"), "get_checksum": none("nobody asks"), "get_md5": none("nobody asks"), "get_mime": none("nobody asks"), "get_attributes": none("nobody asks"), "follow": none("links are followed"),
+				"checksum_algorithm": none("nobody asks"), "get_size": none("nobody asks"),
+			},
+			Gap: "an `exec` of test(1), for one question such as `exists` or `isdir`",
+		},
+		"find": {
+			Write: pathsWrite,
+			AdHoc: "there is exec: ccm-push PATTERN exec find PATH",
+			Gap:   "a command that looks has register, and Results.NAME.stdout_lines",
+		},
+		"slurp": {
+			Write: pathsWrite,
+			AdHoc: "there is exec: ccm-push PATTERN exec cat PATH",
+		},
+	}
+}
+
+// fileArguments are the arguments of all modules that write files.
+func fileArguments(more Arguments) Arguments {
+	m := Arguments{
+		"owner": same("owner"), "group": same("group"), "mode": same("mode"), "validate": same("validate"), "backup": same("backup"),
+		"seuser": no("SELinux labels are kept, and not set"), "serole": no("SELinux labels are kept, and not set"), "setype": no("SELinux labels are kept, and not set"),
+		"selevel": no("SELinux labels are kept, and not set"), "attributes": no("attributes of chattr are not set"), "attr": no("attributes of chattr are not set"),
+		"unsafe_writes": none("files always appear whole"), "follow": none("links on the way are followed"), "decrypt": none("a source is decrypted"),
+	}
+	for key, a := range more {
+		m[key] = a
+	}
+	return m
+}

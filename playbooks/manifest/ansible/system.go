@@ -1,0 +1,81 @@
+package ansible
+
+// systemModules are those of services, and what the system itself is.
+func systemModules() map[string]Module {
+	unit := Module{
+		Type:  "service",
+		Write: serviceWrite,
+		AdHoc: serviceAdHoc,
+		Args:  serviceArguments(),
+	}
+	return map[string]Module{
+		"service": unit, "systemd": unit, "sysvinit": unit,
+		"service_facts": {
+			Write: pathsWrite,
+			AdHoc: "there is exec: ccm-push PATTERN exec systemctl list-units",
+		},
+		"package_facts": {
+			Write: pathsWrite,
+			AdHoc: "there is exec: ccm-push PATTERN exec dpkg-query -W",
+		},
+		"cron": {
+			Type:  "cron",
+			Write: `- cron: [backup: {command: /usr/local/bin/backup, hour: "3", minute: "0"}]`,
+			AdHoc: `cron backup command=/usr/local/bin/backup hour=3 minute=0`,
+			Args: Arguments{
+				"name": same("name"), "job": same("command"), "user": same("user"), "minute": same("minute"), "hour": same("hour"), "day": same("day"), "dom": same("day"), "month": same("month"), "weekday": same("weekday"), "dow": same("weekday"),
+				"special_time": same("special"), "state": same("ensure"), "disabled": same("disabled"), "cron_file": no("entries are those of a crontab; /etc/cron.d has files"), "env": no("entries only"), "backup": no("undo brings back what a run has changed"),
+				"insertafter": no("entries only"), "insertbefore": no("entries only"), "reboot": no("write special_time: reboot"),
+			},
+		},
+		"mount": {
+			Type:  "mount",
+			Write: `- mount: [/data: {device: /dev/sdb1, fstype: ext4}]`,
+			AdHoc: `mount /data device=/dev/sdb1 fstype=ext4`,
+			Args: Arguments{
+				"path": same("name"), "name": same("name"), "src": same("device"), "fstype": same("fstype"), "opts": same("options"), "dump": same("dump"), "passno": same("pass"), "fstab": same("fstab"), "state": same("ensure"),
+				"boot": no("it is mounted at boot"), "backup": no("undo brings back what a run has changed"),
+			},
+		},
+		"sysctl": {
+			Type:  "sysctl",
+			Write: `- sysctl: [vm.swappiness: {value: "10"}]`,
+			AdHoc: `sysctl vm.swappiness value=10`,
+			Args: Arguments{
+				"name": same("name"), "value": same("value"), "state": same("ensure"), "sysctl_set": same("runtime"), "reload": same("runtime"), "sysctl_file": same("path"), "ignoreerrors": no("what fails fails"),
+			},
+		},
+		"hostname": {
+			Type:  "hostname",
+			Write: "- hostname: [web1: {}]",
+			AdHoc: "hostname web1",
+			Args:  Arguments{"name": same("name"), "use": none("the files and the program hostname are the same everywhere")},
+		},
+		"timezone": {
+			Type:  "timezone",
+			Write: "- timezone: [Europe/Vienna: {}]",
+			AdHoc: "timezone Europe/Vienna",
+			Args:  Arguments{"name": same("name"), "hwclock": no("the clock of the hardware stays as it is")},
+		},
+		"modprobe": {
+			Type:  "exec",
+			Write: `- exec: [modprobe br_netfilter: {creates: /sys/module/br_netfilter}]`,
+			AdHoc: "exec modprobe br_netfilter",
+			Args:  Arguments{"name": same("name"), "state": same("creates"), "params": no("a file in /etc/modprobe.d has them"), "persistent": no("a file in /etc/modules-load.d")},
+		},
+		"reboot": {
+			Write: "there is none: a reboot ends the connection of a run",
+			AdHoc: "there is exec, whose connection the reboot ends: ccm-push PATTERN exec reboot",
+		},
+	}
+}
+
+func serviceArguments() Arguments {
+	return Arguments{
+		"name": same("name"), "service": same("name"), "unit": same("name"), "state": same("ensure"), "enabled": same("enable"), "masked": same("masked"),
+		"daemon_reload": none("unit files that have changed are read again"), "daemon-reload": none("unit files that have changed are read again"),
+		"daemon_reexec": no("an exec of systemctl daemon-reexec"), "no_block": none("a start is waited for"), "scope": no("units are those of the system"), "user": no("units are those of the system"),
+		"use": none("the host shows which one it has"), "pattern": no("the service manager knows what runs"), "sleep": none("a restart is one of the service manager"), "arguments": no("a unit file has them"), "args": no("a unit file has them"),
+		"force": none("links are made as systemctl makes them"), "runlevel": no("enable says it"),
+	}
+}
