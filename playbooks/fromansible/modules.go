@@ -49,7 +49,6 @@ func init() {
 		"meta":         metaTask,
 		"set_fact":     setFactTask,
 		// network.go
-		"git": gitTask,
 		// system.go
 		"apk": packageTask, "apt": packageTask, "dnf": packageTask, "package": packageTask, "pacman": packageTask, "zypper": packageTask,
 		"cron":         cronTask,
