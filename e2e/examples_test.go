@@ -17,7 +17,7 @@ import (
 
 // examplesOfRoot are the types whose examples need root and a host of their own; the others are
 // applied by a test of the controller.
-var examplesOfRoot = map[string]string{"group": "group", "user": "user", "service": "service", "package": "pkg", "cron": "cron",
+var examplesOfRoot = map[string]string{"group": "group", "user": "user", "service": "service", "package": "pkg", "repository": "repository", "cron": "cron",
 	"authorized_key": "authorizedkey", "sysctl": "sysctl", "hostname": "hostname", "timezone": "timezone",
 }
 

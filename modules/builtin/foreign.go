@@ -13,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/mount"
 	"github.com/ccm-push/ccm-push/modules/ral"
 	"github.com/ccm-push/ccm-push/modules/replace"
+	"github.com/ccm-push/ccm-push/modules/repository"
 	"github.com/ccm-push/ccm-push/modules/sysctl"
 	"github.com/ccm-push/ccm-push/modules/timezone"
 	"github.com/ccm-push/ccm-push/modules/wait"
@@ -23,6 +24,7 @@ import (
 // them always need the full one.
 func foreign() modules.Registry {
 	return modules.Registry{
+		repository.Type(),
 		replace.Type(),
 		ini.Type(),
 		authorizedkey.Type(),

@@ -14,6 +14,7 @@ type steps struct {
 	verb    verb
 	version string // "" leaves it to the package manager
 	fetch   bool   // the lists first: what is available is not known yet
+	awaits  bool   // in a check run: a repository that will be there may offer it
 }
 
 // Check implements [modules.Resource].
@@ -27,7 +28,7 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	s, err := p.decide(ctx, m, have)
+	s, err := p.decide(ctx, h, m, have)
 	p.offered = err != nil || s != nil || p.Ensure == latest
 	if err != nil || s == nil {
 		return modules.Plan{}, err
@@ -36,7 +37,8 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		return modules.Plan{}, err
 	}
 	plan, err := modules.PlanIfPermitted(p.plan(have, s), h.Files.MayReplace(m.database()))
-	if err != nil || s.fetch {
+	if err != nil || s.fetch || s.awaits {
+		plan.MayFail = s.awaits
 		return plan, err
 	}
 	t := p.transaction(s)
@@ -75,7 +77,7 @@ func (p *Package) have(ctx context.Context, h modules.Host, m looker) (State, er
 }
 
 // decide says what is to be done; nil if nothing is.
-func (p *Package) decide(ctx context.Context, m manager, have State) (*steps, error) {
+func (p *Package) decide(ctx context.Context, h modules.Host, m manager, have State) (*steps, error) {
 	switch {
 	case p.Ensure == absent && !have.there(), p.Ensure == present && have.Installed:
 		return nil, nil
@@ -88,6 +90,9 @@ func (p *Package) decide(ctx context.Context, m manager, have State) (*steps, er
 			return nil, err
 		}
 	}
+	if _, changes := h.Forecast.Lookup(OffersEffect, ""); changes && p.awaits(have) {
+		return &steps{verb: install, version: p.version(), awaits: true}, nil
+	}
 	fresh, err := p.fresh(ctx, m, p.validity())
 	if err != nil || !fresh {
 		return &steps{verb: install, fetch: true}, err
@@ -99,6 +104,17 @@ func (p *Package) decide(ctx context.Context, m manager, have State) (*steps, er
 		}
 	}
 	return s, err
+}
+
+// awaits reports whether something will be done, whatever is offered then, or it fails.
+func (p *Package) awaits(have State) bool { return !have.Installed || p.pinned() }
+
+// version is the one that is asked for; "" is any.
+func (p *Package) version() string {
+	if p.pinned() {
+		return p.Ensure
+	}
+	return ""
 }
 
 // justNow is the age of lists that are not fetched again for a package that they
@@ -125,11 +141,7 @@ func (p *Package) fresh(ctx context.Context, m lister, within time.Duration) (bo
 
 // choose looks for the version to install; nil if the host has it.
 func (p *Package) choose(ctx context.Context, m manager, have State) (*steps, error) {
-	version := ""
-	if p.pinned() {
-		version = p.Ensure
-	}
-	version, err := m.offer(ctx, p.Name, version)
+	version, err := m.offer(ctx, p.Name, p.version())
 	switch {
 	case err != nil:
 		return nil, err

@@ -102,9 +102,14 @@ func (d dnf) rehearse(ctx context.Context, t transaction) ([]consequence, error)
 
 // carryOut implements [changer].
 func (d dnf) carryOut(ctx context.Context, t transaction) error {
+	return d.change(ctx, string(t.verb), append([]string{"-y"}, dnfArguments(t)...)...)
+}
+
+// change runs a command of dnf that may change the host; errors call it by its name.
+func (d dnf) change(ctx context.Context, name string, arguments ...string) error {
 	var said dnfOutput
 	command := modules.Command{
-		Argv:   d.argv(append([]string{"-y"}, dnfArguments(t)...)...),
+		Argv:   d.argv(arguments...),
 		Env:    environment,
 		OnLine: func(line string) { said.line(line) },
 		Follow: true,
@@ -117,7 +122,7 @@ func (d dnf) carryOut(ctx context.Context, t transaction) error {
 	case err != nil:
 		return err
 	case exit.Code != 0:
-		return failure(d.program+" "+string(t.verb), exit, said.reasons)
+		return failure(d.program+" "+name, exit, said.reasons)
 	}
 	return nil
 }

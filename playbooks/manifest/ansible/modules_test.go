@@ -53,8 +53,8 @@ func TestHintsCanBeFollowed(t *testing.T) {
 			}
 			kind, ok := builtin.Types().Lookup(m.Type)
 			require.True(t, ok)
-			written, _, _ := strings.Cut(m.Write, "], ") // with a sentence behind it
-			written = strings.TrimSuffix(written, "]") + "]"
+			written, _, _ := strings.Cut(m.Write, "}], ") // with a sentence behind it
+			written = strings.TrimSuffix(written, "}]") + "}]"
 			whole := m.Type != "apply" && !strings.Contains(written, "…") // neither a file nor a key has to be put in its place
 			if whole {
 				plays, err := load.Parse(context.Background(), "site.yaml", []byte(fmt.Sprintf("ccm:\n  resources:\n    %s\n", written)), builtin.Types())

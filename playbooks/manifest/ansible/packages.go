@@ -8,19 +8,16 @@ func packageModules() map[string]Module {
 		AdHoc: packageAdHoc,
 		Args:  packageArguments(),
 	}
+	repository := Module{
+		Type:  "repository",
+		Write: `- repository: [app: {uris: ["https://deb.example.net/app"], suites: [stable], components: [main], signed_by: /usr/share/keyrings/app.gpg}]`,
+	}
 	return map[string]Module{
 		"package": pkg, "apt": pkg, "dnf": pkg, "apk": pkg, "zypper": pkg, "pacman": pkg,
-		"apt_repository": {
-			Type:  "file",
-			Write: `- file: [/etc/apt/sources.list.d/app.list: {source: app.list, owner: root, group: root, mode: "0644"}]`,
-		},
+		"apt_repository": repository, "deb822_repository": repository, "apt_key": repository, "rpm_key": repository,
 		"yum_repository": {
-			Type:  "file",
-			Write: `- file: [/etc/yum.repos.d/app.repo: {source: app.repo, owner: root, group: root, mode: "0644"}]`,
-		},
-		"apt_key": {
-			Type:  "file",
-			Write: `- file: [/etc/apt/keyrings/app.asc: {source: app.asc, owner: root, group: root, mode: "0644"}]`,
+			Type:  "repository",
+			Write: `- repository: [app: {uris: ["https://rpm.example.net/app/$releasever"], signed_by: /etc/pki/rpm-gpg/RPM-GPG-KEY-app}]`,
 		},
 		"pip": {
 			Type:  "exec",

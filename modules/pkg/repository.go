@@ -1,0 +1,111 @@
+package pkg
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// OffersEffect is the kind of effect of what changes what repositories offer. It has neither key nor
+// state: what they offer then, nobody knows beforehand.
+const OffersEffect modules.EffectKind = "offers"
+
+// RepositoriesBy names the package manager of a host whose repositories can be set up: apt, dnf or zypper;
+// the one that is given, if any.
+func RepositoriesBy(h modules.Host, given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	for _, t := range tools {
+		found, err := has(h.Files, t.program, t.needs)
+		if err != nil {
+			return "", err
+		}
+		if !found {
+			continue
+		}
+		if t.provider == "apk" || t.provider == "pacman" {
+			return "", modules.Refuse("%s has no files of single repositories; edit its own with a line resource", t.provider)
+		}
+		return t.provider, nil
+	}
+	return "", modules.Refuse("%s in %s", missing[""], modules.DefaultPath)
+}
+
+// A fetcher is a manager that fetches the lists of repositories that it does not know yet.
+type fetcher interface {
+	// fetchOf fetches the lists of the repositories that the files of a directory define. key is
+	// the path of a public key that has to be trusted for that; "" is none.
+	fetchOf(ctx context.Context, dir, key string) error
+}
+
+// fetcherOf is that of a host.
+func fetcherOf(h modules.Host, provider string) (fetcher, manager, error) {
+	m, err := (&Package{Provider: provider, LockTimeout: "2m"}).manager(h)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, ok := m.(fetcher)
+	if !ok {
+		return nil, nil, errors.New(provider + " has no files of single repositories")
+	}
+	return f, m, nil
+}
+
+// MayFetchRepository says why FetchRepository would be refused.
+func MayFetchRepository(h modules.Host, provider string) error {
+	_, m, err := fetcherOf(h, provider)
+	if err != nil {
+		return err
+	}
+	return modules.PermissionRefusal(h.Files.MayReplace(m.database()))
+}
+
+// FetchRepository has a package manager fetch what the repositories offer that the files of a directory
+// define, and no other. key is the path of the public key that they are signed with, if zypper shall
+// trust it.
+func FetchRepository(ctx context.Context, h modules.Host, provider, dir, key string) error {
+	f, _, err := fetcherOf(h, provider)
+	if err != nil {
+		return err
+	}
+	return f.fetchOf(ctx, dir, key)
+}
+
+// AddPrograms adds the programs of all package managers to what is listened to.
+func AddPrograms(from *modules.Sources) {
+	for _, t := range tools {
+		from.AddProgram(t.program)
+	}
+}
+
+// fetchOf implements [fetcher]. Lists of other repositories stay.
+func (a apt) fetchOf(ctx context.Context, dir, _ string) error {
+	return a.change(ctx, "update", "-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts="+dir,
+		"-o", "APT::Get::List-Cleanup=false", "-o", "APT::Update::Error-Mode=any")
+}
+
+// fetchOf implements [fetcher].
+func (d dnf) fetchOf(ctx context.Context, dir, _ string) error {
+	return d.change(ctx, "makecache", "-y", "--setopt=reposdir="+dir, "--setopt=*.skip_if_unavailable=False", "makecache")
+}
+
+// fetchOf implements [fetcher]. zypper takes a key from nowhere but the database of rpm without a question.
+func (z zypper) fetchOf(ctx context.Context, dir, key string) error {
+	if key != "" {
+		exit, err := z.Run(ctx, modules.Command{Argv: []string{"rpm", "--import", key}, Timeout: queryTimeout})
+		if err == nil && exit.Code != 0 {
+			err = failure("rpm --import", exit, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	said := &zypperOutput{}
+	exit, err := z.run(ctx, z.Run, said, "--reposd-dir", dir, "refresh")
+	if err == nil && !zypperFine(exit.Code) {
+		err = failure("zypper refresh", exit, said.reasons)
+	}
+	return err
+}

@@ -1,0 +1,168 @@
+package repository
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/pkg"
+)
+
+// steps is what Apply has to do.
+type steps struct {
+	provider string
+	key      *keySteps
+	files    []any // the steps of each file; nil is nothing
+	needs    [][]modules.Content
+	read     modules.Content // the definition, of which the offers are fetched first; the zero Content is none
+}
+
+// provider is the package manager that shall know the repository.
+func (r *Repository) provider(h modules.Host) (string, error) {
+	provider, err := pkg.RepositoriesBy(h, r.Provider)
+	switch {
+	case err != nil || r.Restore != nil || r.Ensure == absent:
+		return provider, err
+	case provider == apt && len(r.Suites) == 0:
+		return "", modules.Refuse("this host has apt, for which suites are needed (write suites: [bookworm] with components, or suites: [./])")
+	case provider == apt && len(r.URIs) == 0:
+		return "", modules.Refuse("this host has apt, which has neither mirrorlist nor metalink (write uris)")
+	case provider != apt && len(r.Suites) > 0:
+		return "", modules.Refuse("this host has %s, which has no suites (leave suites and components out, or say by control which hosts it is for)", provider)
+	case provider == "zypper" && r.Metalink != "":
+		return "", modules.Refuse("zypper has no metalink (write mirrorlist or uris)")
+	case provider != apt && (r.Priority < 0 || r.Priority > 99):
+		return "", modules.Refuse("priority %d is outside 1-99, which %s has", r.Priority, provider)
+	}
+	return provider, nil
+}
+
+// Check implements [modules.Resource].
+func (r *Repository) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	provider, err := r.provider(h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	do := steps{provider: provider}
+	var plan modules.Plan
+	var actions []string
+	if do.key, err = r.checkKey(h, provider, &plan); err != nil {
+		return modules.Plan{}, err
+	}
+	for _, f := range r.files(provider) {
+		part, err := f.Check(ctx, h)
+		if err != nil {
+			return modules.Plan{}, err
+		}
+		do.files, do.needs = append(do.files, part.Steps), append(do.needs, part.Needs)
+		if !part.Pending() {
+			continue
+		}
+		action := part.Action
+		if action == "created the file" { // which is of no other
+			action = "added the repository"
+			if f.Path == r.pinned() {
+				action = "set its priority"
+			}
+		}
+		actions = append([]string{action}, actions...)
+		plan.Changes = append(plan.Changes, part.Changes...)
+		plan.Effects = append(plan.Effects, part.Effects...)
+		plan.Texts, plan.Needs = append(plan.Texts, part.Texts...), append(plan.Needs, part.Needs...)
+	}
+	if do.key != nil {
+		actions = append(actions, map[bool]string{true: "removed its key", false: "installed its key"}[do.key.remove])
+	}
+	if len(actions) == 0 {
+		return modules.Plan{}, nil
+	}
+	if r.reads() {
+		if err := pkg.MayFetchRepository(h, provider); err != nil {
+			return modules.Plan{}, err
+		}
+		do.read = modules.TextContent(strings.Join(r.lines(provider), "\n") + "\n")
+		plan.MayFail = true
+	}
+	plan.Action, plan.Steps = strings.Join(actions, " and "), do
+	plan.Effects = append(plan.Effects, modules.Effect{Kind: pkg.OffersEffect})
+	return plan, nil
+}
+
+// Apply implements [modules.Resource]. The definition gets its name once what is behind it has been
+// read: a repository that is not there would have the package manager fail for all others, too.
+func (r *Repository) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	do, ok := p.Steps.(steps)
+	if !ok {
+		return errors.New("the plan is not one of a repository")
+	}
+	var key []byte
+	back := func(context.Context) error { return nil }
+	if do.key != nil {
+		var err error
+		if !do.key.remove {
+			if key, err = r.bytes(ctx, h, do.key); err != nil {
+				return err
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !do.key.remove {
+			if back, err = r.put(ctx, h, do.key, key); err != nil {
+				return err
+			}
+		}
+	}
+	err := r.change(ctx, h, p, do)
+	if err != nil {
+		return errors.Join(err, back(context.WithoutCancel(ctx)))
+	}
+	if do.key != nil && do.key.remove { // once nothing names it
+		_, err = r.put(ctx, h, do.key, nil)
+	}
+	return err
+}
+
+// change has the repository read, and its files written.
+func (r *Repository) change(ctx context.Context, h modules.Host, p modules.Plan, do steps) error {
+	if err := r.read(ctx, h, do); err != nil {
+		return err
+	}
+	for i, f := range r.files(do.provider) {
+		if do.files[i] == nil {
+			continue
+		}
+		part := p
+		part.Steps, part.Needs = do.files[i], do.needs[i]
+		if err := f.Apply(ctx, h, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read has the package manager fetch what the repository offers, from a definition that only that call
+// knows of.
+func (r *Repository) read(ctx context.Context, h modules.Host, do steps) error {
+	if do.read.IsZero() {
+		return nil
+	}
+	at, _ := r.at(do.provider)
+	dir := "/run/ccm-push-repository-" + rand.Text()
+	if err := h.Files.MakeDir(ctx, dir, modules.Attributes{Mode: 0o700, UID: -1, GID: -1}); err != nil {
+		return err
+	}
+	defer func() { _ = h.Files.Remove(context.WithoutCancel(ctx), dir, true) }()
+	b, _ := do.read.Bytes()
+	file := path.Join(dir, "new"+path.Ext(at))
+	if err := h.Files.Write(ctx, file, strings.NewReader(string(b)), modules.Attributes{Mode: 0o644, UID: -1, GID: -1}); err != nil {
+		return err
+	}
+	if key := r.keyRead(do.provider); key != "" && do.provider == "zypper" {
+		return pkg.FetchRepository(ctx, h, do.provider, dir, key)
+	}
+	return pkg.FetchRepository(ctx, h, do.provider, dir, "")
+}

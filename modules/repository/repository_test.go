@@ -1,0 +1,259 @@
+package repository
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/pkg"
+)
+
+// A local repository has its files below a directory of the test.
+type local struct {
+	Repository
+	Root string `json:"root"`
+}
+
+func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	l.root = l.Root
+	return l.Repository.Check(ctx, h)
+}
+
+func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+	var before modules.Resource
+	if k, ok := kept.(*local); ok {
+		before = &k.Repository
+	}
+	back, err := l.Repository.Reversal(ctx, h, before)
+	if back != nil {
+		back["root"] = l.Root
+	}
+	return back, err
+}
+
+func localType() modules.Type {
+	t := Type()
+	t.New = func() modules.Resource { return new(local) }
+	return t
+}
+
+const key = armourBegins + "\n\nmDMEZUAAABYJKwYBBAHaRw8BAQdA\n=3/sG\n" + armourEnds + "\n"
+
+var jsonKey = strings.ReplaceAll(key, "\n", `\n`)
+
+func keyJSON() string {
+	return `{"text":"` + jsonKey + `"}`
+}
+
+var dirs = []modtest.Node{
+	{Path: "etc", Dir: true}, {Path: "etc/apt", Dir: true}, {Path: "etc/apt/sources.list.d", Dir: true}, {Path: "etc/apt/preferences.d", Dir: true},
+	{Path: "etc/yum.repos.d", Dir: true}, {Path: "etc/pki", Dir: true}, {Path: "etc/pki/rpm-gpg", Dir: true},
+}
+
+func with(nodes ...modtest.Node) []modtest.Node {
+	return append(append([]modtest.Node{}, dirs...), nodes...)
+}
+
+func change(property, have, want string) modules.Change {
+	return modules.Change{Property: property, Have: have, Want: want}
+}
+
+const (
+	ofApt = `"root":"$ROOT","provider":"apt","name":"x","uris":["https://deb.example.net/d"],"suites":["bookworm"],"components":["main"],"refresh":false`
+	ofDnf = `"root":"$ROOT","provider":"dnf","name":"x","uris":["https://a.example.net/r","https://b.example.net/r"],"refresh":false`
+
+	aptFile = "Types: deb\nURIs: https://deb.example.net/d\nSuites: bookworm\nComponents: main\n"
+	dnfFile = "[x]\nname=x\nbaseurl=https://a.example.net/r\n    https://b.example.net/r\nenabled=1\ngpgcheck=1\n"
+)
+
+func TestConverges(t *testing.T) {
+	digest := "sha256:" + modules.TextContent(key).SHA256()
+	other := modtest.Node{Path: "etc/yum.repos.d/x.repo", Text: "[a]\nname=a\nbaseurl=file:/a\n\n[x]\n# ours\nname = x\nbaseurl = https://a.example.net/r https://b.example.net/r\nenabled = 1\ngpgcheck = 1\n\n[b]\nname=b\n"}
+	modtest.Converges(t, localType(), []modtest.Fixture{
+		{Name: "apt, new", Tree: dirs, Properties: `{` + ofApt + `}`, Action: "added the repository", Changes: edit.Ensured(absent, present)},
+		{Name: "apt, with a key and a priority", Tree: dirs, Properties: `{` + ofApt + `,"key":` + keyJSON() + `,"priority":600}`,
+			Action:  "added the repository and set its priority and installed its key",
+			Changes: []modules.Change{change("key", absent, digest), change("priority", absent, "600"), change("ensure", absent, present)}},
+		{Name: "apt, as it shall be, in other words", Tree: with(modtest.Node{Path: "etc/apt/sources.list.d/x.sources", Text: "# ours\nsuites: bookworm\nURIs:\n https://deb.example.net/d\ntypes:  deb\nComponents: main\n"}), Properties: `{` + ofApt + `}`},
+		{Name: "apt, elsewhere", Tree: with(modtest.Node{Path: "etc/apt/sources.list.d/x.sources", Text: strings.Replace(aptFile, "bookworm", "bullseye", 1) + "Trusted: yes\n"}), Properties: `{` + ofApt + `}`,
+			Action: "changed the repository", Changes: []modules.Change{change("Suites", "bullseye", "bookworm"), change("Trusted", "yes", absent)}},
+		{Name: "apt, two of them", Tree: with(modtest.Node{Path: "etc/apt/sources.list.d/x.sources", Text: aptFile + "\n" + aptFile}), Properties: `{` + ofApt + `}`,
+			Action: "changed the repository", Changes: []modules.Change{
+				change("Types", "deb and deb", "deb"), change("URIs", "https://deb.example.net/d and https://deb.example.net/d", "https://deb.example.net/d"),
+				change("Suites", "bookworm and bookworm", "bookworm"), change("Components", "main and main", "main")}},
+		{Name: "apt, absent", Tree: with(modtest.Node{Path: "etc/apt/sources.list.d/x.sources", Text: aptFile}, modtest.Node{Path: "etc/apt/preferences.d/x.pref", Text: "# priority of the repository x\nPackage: *\n"},
+			modtest.Node{Path: "etc/apt/keyrings", Dir: true}, modtest.Node{Path: "etc/apt/keyrings/x.asc", Text: key}), Properties: `{"root":"$ROOT","provider":"apt","name":"x","ensure":"absent"}`,
+			Action: "removed the repository and removed its priority and removed its key", Changes: []modules.Change{change("key", digest, absent), change("priority", present, absent), change("ensure", present, absent)}},
+		{Name: "apt, absent and not there", Tree: with(modtest.Node{Path: "etc/apt/preferences.d/x.pref", Text: "Package: *\n"}), Properties: `{"root":"$ROOT","provider":"apt","name":"x","ensure":"absent"}`},
+		{Name: "dnf, new", Tree: dirs, Properties: `{` + ofDnf + `}`, Action: "added the repository", Changes: edit.Ensured(absent, present)},
+		{Name: "dnf, as it shall be, among others", Tree: with(other), Properties: `{` + ofDnf + `}`},
+		{Name: "dnf, another priority, among others", Tree: with(other), Properties: `{` + ofDnf + `,"priority":10,"key":` + keyJSON() + `}`,
+			Action: "changed the repository and installed its key", Changes: []modules.Change{change("key", absent, digest), change("gpgkey", absent, "file://$ROOT/etc/pki/rpm-gpg/x.asc"), change("priority", absent, "10")}},
+		{Name: "dnf, absent, among others", Tree: with(other), Properties: `{"root":"$ROOT","provider":"dnf","name":"x","ensure":"absent"}`, Action: "removed the repository", Changes: edit.Ensured(present, absent)},
+	}...)
+}
+
+// TestText holds what is written against what the managers read.
+func TestText(t *testing.T) {
+	no := false
+	for _, test := range []struct {
+		name, provider, want string
+		r                    Repository
+	}{
+		{"apt", "apt", aptFile, Repository{URIs: []string{"https://deb.example.net/d"}, Suites: []string{"bookworm"}, Components: []string{"main"}}},
+		{"apt, all of it", "apt", "Types: deb deb-src\nURIs: file:/a\nSuites: ./\nArchitectures: amd64 arm64\nSigned-By: /a.gpg\nEnabled: no\nX-Repolib-Name: an x\nLanguages: none\n",
+			Repository{URIs: []string{"file:/a"}, Suites: []string{"./"}, Types: []string{"deb", "deb-src"}, Architectures: []string{"amd64", "arm64"}, SignedBy: "/a.gpg", Enabled: &no, Description: "an x", Options: map[string]string{"Languages": "none"}}},
+		{"apt, not signed", "apt", "Types: deb\nURIs: file:/a\nSuites: ./\nTrusted: yes\n", Repository{URIs: []string{"file:/a"}, Suites: []string{"./"}, Gpgcheck: &no}},
+		{"dnf", "dnf", dnfFile, Repository{URIs: []string{"https://a.example.net/r", "https://b.example.net/r"}}},
+		{"dnf, all of it", "dnf", "[x]\nname=an x\nmetalink=https://m\nenabled=0\ngpgcheck=0\npriority=5\nexclude=kernel*\nsslverify=1\n",
+			Repository{Description: "an x", Metalink: "https://m", Enabled: &no, Gpgcheck: &no, Priority: 5, Options: map[string]string{"sslverify": "1", "exclude": "kernel*"}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := test.r
+			r.Name = "x"
+			text := edit.Parse("")
+			_, err := r.define(test.provider)(text)
+			require.NoError(t, err)
+			require.Equal(t, test.want, text.String())
+			done, err := r.define(test.provider)(text)
+			require.NoError(t, err)
+			require.Equal(t, edit.Done{}, done)
+		})
+	}
+}
+
+func TestPin(t *testing.T) {
+	r := Repository{Name: "x", Priority: 600, URIs: []string{"https://a.example.net/1", "https://a.example.net/2", "file:/srv"}}
+	text := edit.Parse("")
+	_, err := r.pin(text)
+	require.NoError(t, err)
+	require.Equal(t, "# priority of the repository x\nPackage: *\nPin: origin \"a.example.net\"\nPin-Priority: 600\n\nPackage: *\nPin: origin \"\"\nPin-Priority: 600\n", text.String())
+	r.Priority = 0
+	done, err := r.pin(text)
+	require.NoError(t, err)
+	require.True(t, done.Remove)
+}
+
+func TestValidate(t *testing.T) {
+	no := false
+	base := func(change func(*Repository)) *Repository {
+		r := &Repository{Name: "x", URIs: []string{"https://deb.example.net/d"}, Suites: []string{"s"}, Components: []string{"main"}}
+		change(r)
+		return r
+	}
+	const sum = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+	for _, test := range []struct {
+		name, err string
+		change    func(*Repository)
+	}{
+		{"right", "", func(*Repository) {}},
+		{"absent", "", func(r *Repository) { *r = Repository{Name: "x", Ensure: absent} }},
+		{"a name", `name: "a b" has a character that is none of letters, digits, dot, dash, colon and underscore, or begins with one that is neither letter nor digit`, func(r *Repository) { r.Name = "a b" }},
+		{"up", `name: "../x" has a character that is none of letters, digits, dot, dash, colon and underscore, or begins with one that is neither letter nor digit`, func(r *Repository) { r.Name = "../x" }},
+		{"nowhere", "uris: uris cannot be empty (say where the repository is: uris: [https://…], or mirrorlist, or metalink)", func(r *Repository) { r.URIs, r.Suites, r.Components = nil, nil, nil }},
+		{"twice", "uris: 'uris', 'mirrorlist' and 'metalink' are mutually exclusive", func(r *Repository) { r.Metalink = "https://m" }},
+		{"two lines", "uris[0]: this is no URI (write one such as https://deb.example.net/debian or file:/srv/repo)", func(r *Repository) { r.URIs = []string{"https://a\nTrusted: yes"} }},
+		{"a password", "uris[0]: all users of the host could read a user and a password here (apt has /etc/apt/auth.conf.d for them, dnf a file of mode 0600)", func(r *Repository) { r.URIs = []string{"https://u:p@a/"} }},
+		{"no suites", "suites: for apt, suites cannot be empty (write suites: [bookworm] with components, or suites: [./] where the packages are beside each other)", func(r *Repository) { r.Suites = nil }},
+		{"no components", "components: components cannot be empty (write components: [main])", func(r *Repository) { r.Components = nil }},
+		{"components of a path", "components: a suite that ends with a slash has no components", func(r *Repository) { r.Suites = []string{"./"} }},
+		{"suites of dnf", "suites: dnf has no suites", func(r *Repository) { r.Provider = "dnf" }},
+		{"types", `types[0]: "rpm" is neither deb nor deb-src`, func(r *Repository) { r.Types = []string{"rpm"} }},
+		{"a setting that is a property", "options.Signed-By: Signed-By has a property of its own (write signed_by)", func(r *Repository) { r.Options = map[string]string{"Signed-By": "/k"} }},
+		{"a setting of two lines", "options.Languages: options.Languages must be one line, without NUL bytes", func(r *Repository) { r.Options = map[string]string{"Languages": "a\nb"} }},
+		{"an armoured key", "", func(r *Repository) { r.SignedBy = key }},
+		{"half a key", "signed_by: the armour of the key is not whole: it begins with " + armourBegins + " and ends with " + armourEnds, func(r *Repository) { r.SignedBy = key[:60] }},
+		{"no key", "signed_by: this is no public key (write an armoured key, https://…, or an absolute path)", func(r *Repository) { r.SignedBy = "0xABCD" }},
+		{"not pinned", `signed_by: a key that is downloaded needs a checksum (write checksum: "sha256:…", as sha256sum prints it, once you have compared its fingerprint)`, func(r *Repository) { r.SignedBy = "https://k/a.asc" }},
+		{"pinned", "", func(r *Repository) { r.SignedBy, r.Checksum = "https://k/a.asc", sum }},
+		{"a key that nobody looks at", "signed_by: with 'gpgcheck: false' nothing is held against this key", func(r *Repository) { r.SignedBy, r.Gpgcheck = key, &no }},
+		{"a checksum of nothing", "checksum: 'checksum' is about a key that is at a URL", func(r *Repository) { r.Checksum = sum }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := base(test.change)
+			err := r.Validate()
+			if test.err == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.err)
+		})
+	}
+}
+
+// TestDownloadedKey has a key that was downloaded as it is, and armoured, found right by its checksum.
+func TestDownloadedKey(t *testing.T) {
+	binary, err := dearmour(key)
+	require.NoError(t, err)
+	for name, bytes := range map[string][]byte{"armoured": []byte(key), "binary": binary} {
+		t.Run(name, func(t *testing.T) {
+			root := modtest.Root(t)
+			modtest.Build(t, root, dirs)
+			no := false
+			r := &Repository{Name: "x", root: root, Provider: "apt", URIs: []string{"file:/a"}, Suites: []string{"./"}, Refresh: &no, Checksum: "sha256:" + digestOf(bytes), Key: modules.PromisedContent(strings.Repeat("a", 64))}
+			require.NoError(t, r.Validate())
+			h := modtest.Host()
+			plan, err := r.Check(t.Context(), modules.ReadOnly(h))
+			require.NoError(t, err)
+			r.Key = modules.BytesContent(bytes) // what has come
+			do := plan.Steps.(steps)
+			do.key.content = r.Key
+			require.NoError(t, r.Apply(t.Context(), h, plan))
+			text, err := os.ReadFile(root + "/etc/apt/keyrings/x.asc")
+			require.NoError(t, err)
+			require.True(t, strings.HasPrefix(string(text), armourBegins))
+			r.Key = modules.PromisedContent(strings.Repeat("b", 64))
+			plan, err = r.Check(t.Context(), modules.ReadOnly(h))
+			require.NoError(t, err)
+			require.Equal(t, modules.Plan{}, plan)
+			require.NoError(t, os.WriteFile(root+"/etc/apt/keyrings/x.asc", []byte(key+"\n"), 0o644))
+			if name == "armoured" {
+				plan, err = r.Check(t.Context(), modules.ReadOnly(h))
+				require.NoError(t, err)
+				require.Equal(t, "installed its key", plan.Action)
+			}
+		})
+	}
+	require.Equal(t, key, string(armour(binary)))
+	require.Equal(t, uint32(0x21cf02), crc24([]byte("123456789")), "as catalogues of such sums have it")
+	r := &Repository{Checksum: "sha256:" + strings.Repeat("0", 64)}
+	_, err = r.bytes(t.Context(), modtest.Host(), &keySteps{content: modules.TextContent(key)})
+	require.EqualError(t, err, "the key has the checksum sha256:"+digestOf([]byte(key))+", and not the one that was asked for (if it is the right one, correct checksum)")
+}
+
+// TestPredictsPackages has a check run in which a package comes from a repository that is not there yet.
+func TestPredictsPackages(t *testing.T) {
+	if pkgs, err := pkg.RepositoriesBy(modtest.Host(), ""); err != nil || pkgs != "apt" {
+		t.Skip("this is no host with apt")
+	}
+	modtest.Predicts(t, modules.Registry{localType(), pkg.Type()}, modtest.Scenario{
+		Tree: dirs,
+		Steps: []modtest.Step{
+			{Type: "repository", Properties: `{` + ofApt + `,"name":"y"}`},
+			{Type: "repository", Properties: `{` + ofApt + `,"name":"y"}`},
+			{Type: "package", Properties: `{"name":"dpkg"}`},
+			{Type: "package", Properties: `{"name":"ccm-push-no-such-package"}`},
+		},
+		Want: []string{"changed", "stable", "stable", "changed uncertain"},
+	})
+	r := &Repository{Name: "x", URIs: []string{"file:/a"}}
+	require.NoError(t, r.Validate())
+	_, err := r.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	require.EqualError(t, err, "this host has apt, for which suites are needed (write suites: [bookworm] with components, or suites: [./])")
+}
+
+func TestDescribe(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, with(modtest.Node{Path: "etc/yum.repos.d/x.repo", Text: dnfFile}))
+	r := &Repository{Name: "x", Provider: "dnf", root: root}
+	status, err := modules.StatusOf(t.Context(), r, modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"ensure":"present","name":"x","path":"`+root+`/etc/yum.repos.d/x.repo","provider":"dnf",
+		"settings":{"name":"x","baseurl":"https://a.example.net/r https://b.example.net/r","enabled":"1","gpgcheck":"1"}}`, string(status))
+}
