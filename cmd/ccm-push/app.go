@@ -43,6 +43,7 @@ func newApp(in io.Reader, out, err io.Writer, environ []string) *app {
 func (a *app) execute(ctx context.Context, argv []string) error {
 	c := newCommandLine(a)
 	defer c.plays.archives.Close()
+	defer c.fleet.nats.close()
 	return c.execute(ctx, argv)
 }
 

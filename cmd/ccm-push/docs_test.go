@@ -20,7 +20,7 @@ func TestDocs(t *testing.T) {
 	t.Parallel()
 	params := scriptParams(t)
 	params.Dir = t.TempDir()
-	for _, page := range []string{"manifest.md", "how-to.md", "data.md", "secrets.md", "templates.md", "inventory-commands.md", "dsc-documents.md"} {
+	for _, page := range []string{"manifest.md", "how-to.md", "data.md", "secrets.md", "templates.md", "inventory-commands.md", "dsc-documents.md", "nats.md"} {
 		writeDocScripts(t, params.Dir, page)
 	}
 	setup := params.Setup

@@ -35,6 +35,7 @@ type fleet struct {
 	connection connectionFlags
 	work       workFlags
 	rollout    rolloutFlags
+	nats       natsFlags
 	record     recordFlags
 }
 

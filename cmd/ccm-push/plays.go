@@ -29,6 +29,7 @@ func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, err
 	if err != nil {
 		return nil, err
 	}
+	p.archives.Objects = p.fleet.nats.store()
 	options := []load.Option{load.WithArchives(p.archives), load.WithKeys(keys), load.WithNote(p.fleet.app.files.Note)}
 	parameters := p.fleet.variables.parameters
 	if parameters != "" {

@@ -53,11 +53,19 @@ func (f *recordFlags) given() []record.Flag {
 
 // recordedFlag is a flag without those of its values that may be secrets.
 func recordedFlag(name string, words []string) record.Flag {
-	secret := slices.Contains(withheldFlags, name)
-	kept := slices.DeleteFunc(slices.Clone(words), func(word string) bool {
-		return secret && (!strings.HasPrefix(word, "@") || word == extravars.Stdin) || source.ShownName(word) != word // a URL may hold a password
-	})
+	kept := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return isWithheld(name, word) })
 	return record.Flag{Name: name, Words: kept, Withheld: len(kept) < len(words)}
+}
+
+// isWithheld reports whether a value of a flag may be a secret, or hold one.
+func isWithheld(name, word string) bool {
+	switch {
+	case name == natsFlag: // several URLs, each perhaps with a password
+		return strings.Contains(word, "@")
+	case slices.Contains(withheldFlags, name) && (!strings.HasPrefix(word, "@") || word == extravars.Stdin):
+		return true
+	}
+	return source.ShownName(word) != word // a URL may hold a password
 }
 
 // given are the flags of a run, for the record, with what was found without them: where the run

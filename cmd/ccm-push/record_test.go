@@ -15,7 +15,7 @@ import (
 // stand in a file for months.
 func TestRecordedFlags(t *testing.T) {
 	recorded := strings.Fields(`inventory limit playbook-dir allow-inventory-scripts allow-implicit-localhost allow-name-clash
-		allow-empty strict-patterns merge-maps list-hosts tags skip-tags start-at list-resources check diff step strict facts
+		allow-empty strict-patterns merge-maps list-hosts tags skip-tags start-at list-resources nats nats-context nats-creds nats-nkey nats-ca nats-cert nats-key check diff step strict facts
 		no-read-env hiera parameters forks keep reconnect idle-timeout lock-timeout user become become-user become-method private-key
 		known-hosts host-key-checking timeout connect-retries ask-pass password-file ask-become-pass become-password-file
 		key-passphrase-file ssh-config allow-match-exec compile-first deadline module-dir resources rollout canary include-broken yes hold no-record output color
@@ -30,15 +30,22 @@ func TestRecordedFlags(t *testing.T) {
 func TestGivenFlags(t *testing.T) {
 	c := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
 	root := c.root()
-	require.NoError(t, root.ParseFlags(list("-e password=hunter2 -e @vars.yaml --fact os=hunter2 -f 8 -vv -i a -i b --hiera https://ann:hunter2@ctl/data.yaml?token=hunter2")))
+	require.NoError(t, root.ParseFlags(list("-e password=hunter2 -e @vars.yaml --fact os=hunter2 -f 8 -vv -i a -i b --nats tls://a,nats://b --hiera https://ann:hunter2@ctl/data.yaml?token=hunter2")))
 	require.Equal(t, []record.Flag{
 		{Name: "inventory", Words: []string{"a", "b"}},
 		{Name: "extra-vars", Words: []string{"@vars.yaml"}, Withheld: true},
 		{Name: "fact", Words: []string{}, Withheld: true},
 		{Name: "hiera", Words: []string{}, Withheld: true},
 		{Name: "forks", Words: []string{"8"}},
+		{Name: "nats", Words: []string{"tls://a,nats://b"}},
 		{Name: "verbose", Words: []string{"2"}},
 	}, c.fleet.record.given())
+
+	for _, withheld := range []record.Flag{recordedFlag("nats", list("tls://a,nats://ann:hunter2@b")), recordedFlag("hiera", list("kv://ann:hunter2@B/k"))} {
+		require.True(t, withheld.Withheld)
+		require.Empty(t, withheld.Words)
+	}
+	require.Equal(t, record.Flag{Name: "hiera", Words: list("kv://B/k")}, recordedFlag("hiera", list("kv://B/k")))
 
 	// They are given to another command line, but for those that it has.
 	again := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil))

@@ -32,6 +32,7 @@ func newCommandLine(a *app) *commandLine {
 	c.fleet.app, c.fleet.inventory.app, c.fleet.connection.app, c.printer.app = a, a, a, a
 	c.fleet.secrets.app, c.fleet.secrets.age.app, c.fleet.secrets.age.connection = a, a, &c.fleet.connection
 	c.fleet.inventory.secrets, c.fleet.variables.secrets = &c.fleet.secrets, &c.fleet.secrets
+	c.fleet.nats.app, c.fleet.variables.nats = a, &c.fleet.nats
 	c.printer.diff = &c.fleet.mode.diff
 	c.plays = plays{fleet: &c.fleet, selection: &c.selection, archives: &source.Unpacker{}}
 	return c
@@ -49,6 +50,7 @@ func (c *commandLine) register(set *pflag.FlagSet) {
 	c.fleet.connection.register(set)
 	c.fleet.work.register(set)
 	c.fleet.rollout.register(set)
+	c.fleet.nats.register(set)
 	c.fleet.record.register(set)
 	c.printer.register(set)
 }

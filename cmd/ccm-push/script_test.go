@@ -35,7 +35,7 @@ import (
 var update = flag.Bool("update", false, "write the expected output in testdata/script anew")
 
 func TestMain(m *testing.M) {
-	testscript.Main(tests{m}, map[string]func(){"ccm-push": scriptMain})
+	testscript.Main(tests{m}, map[string]func(){"ccm-push": scriptMain, "nats": natsCommand})
 }
 
 // tests are those of this package; scripts call the same binary as the program, which is
@@ -114,13 +114,14 @@ func scriptParams(t *testing.T) testscript.Params {
 			return os.Getuid() == 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":    exits,
-			"normal":   normal,
-			"readme":   readme,
-			"sshhost":  sshhost,
-			"sshstats": sshstats,
-			"awaits":   awaits,
-			"webserve": webserve,
+			"exits":      exits,
+			"normal":     normal,
+			"readme":     readme,
+			"sshhost":    sshhost,
+			"sshstats":   sshstats,
+			"awaits":     awaits,
+			"webserve":   webserve,
+			"natsserver": natsserver,
 		},
 	}
 }

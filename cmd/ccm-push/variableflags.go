@@ -19,6 +19,7 @@ import (
 // variableFlags are the data that the command line gives beside manifests.
 type variableFlags struct {
 	secrets      *secretFlags
+	nats         *natsFlags
 	extra, fact  []string
 	facts, hiera string // files, of hiera also a URL
 	noReadEnv    bool
@@ -32,7 +33,7 @@ func (f *variableFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.facts, "facts", "", "YAML or JSON `file` of facts, laid over those of every host")
 	set.StringArrayVar(&f.fact, "fact", nil, "one fact of every host, `KEY=VALUE`, over those of --facts; may be repeated")
 	set.BoolVar(&f.noReadEnv, "no-read-env", false, "leave out the file .env beside a manifest, which has more variables for Environ")
-	set.StringVar(&f.hiera, "hiera", "", "`file` or http(s) URL of data with a hierarchy of its own, merged over that of the manifests (default $CCM_HIERA_DATA)")
+	set.StringVar(&f.hiera, "hiera", "", "`file`, http(s) URL or kv://BUCKET/KEY of NATS with data that has a hierarchy of its own, merged over that of the manifests (default $CCM_HIERA_DATA)")
 	set.StringVar(&f.parameters, "parameters", "", "YAML or JSON `file` of parameters for a DSC configuration document")
 }
 
@@ -78,5 +79,5 @@ func (f *variableFlags) readHiera(ctx context.Context, a *app) (*templates.Sourc
 	if from := cmp.Or(f.hiera, a.getenv(extravars.HieraVariable)); from != "" && !strings.Contains(from, "://") {
 		a.files.Note(from)
 	}
-	return extravars.ReadHiera(ctx, f.hiera, a.getenv(extravars.HieraVariable), keys, a.warn)
+	return extravars.ReadHiera(ctx, f.hiera, a.getenv(extravars.HieraVariable), keys, f.nats.store(), a.warn)
 }

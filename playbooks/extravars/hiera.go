@@ -19,15 +19,20 @@ import (
 // as in CCM.
 const HieraVariable = "CCM_HIERA_DATA"
 
-// ReadHiera reads a document with data, hierarchy and overrides of its own, in a file or
-// on the web: the one of --hiera, or else that of [HieraVariable]. Without either there is
-// none. keys opens what is encrypted in it, and may be nil.
-func ReadHiera(ctx context.Context, flag, variable string, keys *sealed.Ring, warn func(string)) (*templates.Source, error) {
+// Buckets are what NATS keeps under keys.
+type Buckets interface {
+	Value(ctx context.Context, bucket, key string) ([]byte, error)
+}
+
+// ReadHiera reads a document with data, hierarchy and overrides of its own, in a file, on
+// the web or in a bucket of NATS: the one of --hiera, or else that of [HieraVariable]. Without either there is
+// none. keys opens what is encrypted in it, and may be nil; so may buckets, which then has none.
+func ReadHiera(ctx context.Context, flag, variable string, keys *sealed.Ring, buckets Buckets, warn func(string)) (*templates.Source, error) {
 	from := cmp.Or(flag, variable)
 	if from == "" {
 		return nil, nil
 	}
-	name, data, err := hieraData(ctx, from, warn)
+	name, data, err := hieraData(ctx, from, buckets, warn)
 	switch {
 	case err != nil && flag == "":
 		return nil, fmt.Errorf("%w\n  hint: %s names it", err, HieraVariable)
@@ -35,7 +40,7 @@ func ReadHiera(ctx context.Context, flag, variable string, keys *sealed.Ring, wa
 		return nil, fmt.Errorf("--hiera: %w", err)
 	}
 	if strings.Contains(from, "://") {
-		keys = keys.Foreign("this is a file of the web")
+		keys = keys.Foreign("this is no file of yours")
 	}
 	src, err := parseHiera(name, data, keys.Opener())
 	if src != nil {
@@ -47,7 +52,7 @@ func ReadHiera(ctx context.Context, flag, variable string, keys *sealed.Ring, wa
 }
 
 // hieraData reads a file or a URL; name is what positions call it.
-func hieraData(ctx context.Context, from string, warn func(string)) (name string, data []byte, err error) {
+func hieraData(ctx context.Context, from string, buckets Buckets, warn func(string)) (name string, data []byte, err error) {
 	scheme, _, isURL := strings.Cut(from, "://")
 	if !isURL {
 		user, _, hasAt := strings.Cut(from, "@")
@@ -60,9 +65,9 @@ func hieraData(ctx context.Context, from string, warn func(string)) (name string
 	switch strings.ToLower(scheme) {
 	case "http", "https":
 	case "kv":
-		return "", nil, errors.New("kv:// is a bucket of NATS, which is not supported: export it to a file, or to a web server")
+		return bucketData(ctx, from, buckets)
 	default:
-		return "", nil, fmt.Errorf("%q is not a scheme that data is read from: there are http:// and https://, and paths of files", scheme)
+		return "", nil, fmt.Errorf("%q is not a scheme that data is read from: there are http://, https:// and kv://, and paths of files", scheme)
 	}
 	page, err := source.ParsePage(from)
 	if err != nil {
@@ -73,6 +78,25 @@ func hieraData(ctx context.Context, from string, warn func(string)) (name string
 	}
 	data, err = page.Read(ctx, http.DefaultTransport, source.DataLimits)
 	return page.String(), data, err
+}
+
+// bucketData reads what NATS has under a key. As in CCM, it is a mistake that there is nothing.
+func bucketData(ctx context.Context, from string, buckets Buckets) (name string, data []byte, err error) {
+	at, err := source.ParseBucketKey(from)
+	if err != nil {
+		return "", nil, err
+	}
+	if buckets == nil {
+		return "", nil, fmt.Errorf("%s: buckets of NATS are not read here", at)
+	}
+	data, err = buckets.Value(ctx, at.Bucket, at.Key)
+	if err != nil {
+		return "", nil, fmt.Errorf("%s: %w", at, err)
+	}
+	if len(data) == 0 {
+		return "", nil, fmt.Errorf("%s: it is empty; write data: {} for no data", at)
+	}
+	return at.String(), data, nil
 }
 
 func parseHiera(name string, data []byte, by yamlpos.Opener) (*templates.Source, error) {

@@ -1,6 +1,8 @@
 package extravars
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -48,15 +50,20 @@ func TestReadHiera(t *testing.T) {
 		{"no page", withPassword + "/none", "", nil, "--hiera: reading " + s.URL + "/none: the answer is 404 Not Found"},
 		{"no page in the variable", "", withPassword + "/none", nil, "reading " + s.URL + "/none: the answer is 404 Not Found\n  hint: CCM_HIERA_DATA names it"},
 		{"no URL", "https://ann:hunter2@/x", "", nil, "--hiera: this is not a valid URL: write https://host/path, with %XX for special characters in a password"},
-		{"NATS", "kv://ann:hunter2@BUCKET/key", "", nil, "--hiera: kv:// is a bucket of NATS, which is not supported: export it to a file, or to a web server"},
-		{"another scheme", "ftp://ann:hunter2@h/x", "", nil, "--hiera: \"ftp\" is not a scheme that data is read from: there are http:// and https://, and paths of files"},
+		{"a bucket", "kv://B/a/k", "", map[string]any{"a": "kv"}, ""},
+		{"an error in a bucket", "kv://B/bad", "", nil, "kv://B/bad:1:7: data must be a map, not a list\n  hint: write key: value"},
+		{"nothing in a bucket", "kv://B/empty", "", nil, "--hiera: kv://B/empty: it is empty; write data: {} for no data"},
+		{"no key in a bucket", "", "kv://B/none", nil, "kv://B/none: no such key\n  hint: CCM_HIERA_DATA names it"},
+		{"no key", "kv://B", "", nil, `--hiera: "kv://B" names no bucket and key of NATS: write kv://BUCKET/KEY`},
+		{"a user of a bucket", "kv://ann:hunter2@BUCKET/key", "", nil, "--hiera: no user stands in the URL of a bucket: write kv://BUCKET/KEY, and log in to NATS with --nats-creds or --nats-nkey"},
+		{"another scheme", "ftp://ann:hunter2@h/x", "", nil, "--hiera: \"ftp\" is not a scheme that data is read from: there are http://, https:// and kv://, and paths of files"},
 		{"an error in the page", withPassword + "/bad?token=hunter2", "", nil, s.URL + "/bad?…:1:7: data must be a map, not a list\n  hint: write key: value"},
 		{"an error in the file", file("bad.yaml", "data: [1]\n"), "", nil, dir + "/bad.yaml:1:7: data must be a map, not a list\n  hint: write key: value"},
 		{"an unknown key", file("unknown.yaml", "data: {a: 1}\ndatum: {a: 2}\n"), "", nil,
 			dir + "/unknown.yaml:2:1: unknown key \"datum\"\n  hint: it has data, hierarchy and overrides"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			source, err := ReadHiera(t.Context(), c.flag, c.variable, nil, func(text string) { require.Fail(t, text) })
+			source, err := ReadHiera(t.Context(), c.flag, c.variable, nil, values{"B/a/k": "data: {a: kv}\n", "B/bad": "data: [1]\n", "B/empty": ""}, func(text string) { require.Fail(t, text) })
 			if c.err != "" {
 				require.EqualError(t, err, c.err)
 				require.Nil(t, source)
@@ -74,18 +81,29 @@ func TestReadHiera(t *testing.T) {
 	}
 }
 
+// values are buckets by BUCKET/KEY.
+type values map[string]string
+
+func (v values) Value(_ context.Context, bucket, key string) ([]byte, error) {
+	text, there := v[bucket+"/"+key]
+	if !there {
+		return nil, errors.New("no such key")
+	}
+	return []byte(text), nil
+}
+
 func TestReadHieraWarnsOfAnnotations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hiera.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("data:\n  a: 1 # @requires\n"), 0o644))
 	var warnings []string
-	_, err := ReadHiera(t.Context(), path, "", nil, func(text string) { warnings = append(warnings, text) })
+	_, err := ReadHiera(t.Context(), path, "", nil, nil, func(text string) { warnings = append(warnings, text) })
 	require.NoError(t, err)
 	require.Equal(t, []string{path + ":2:3: \"@requires\" is no annotation (did you mean \"@require\"?)"}, warnings)
 }
 
 func TestReadHieraWarnsOfAPasswordInTheClear(t *testing.T) {
 	var warnings []string
-	_, err := ReadHiera(t.Context(), "http://ann:hunter2@0.0.0.0:1/x", "", nil, func(text string) { warnings = append(warnings, text) })
+	_, err := ReadHiera(t.Context(), "http://ann:hunter2@0.0.0.0:1/x", "", nil, nil, func(text string) { warnings = append(warnings, text) })
 	require.ErrorContains(t, err, "--hiera: reading http://0.0.0.0:1/x: ")
 	require.NotContains(t, err.Error(), "hunter2")
 	require.Equal(t, []string{"http://0.0.0.0:1/x: the password goes there unencrypted; use https://"}, warnings)

@@ -145,7 +145,7 @@ func parseServers(list string) ([]string, error) {
 		servers = append(servers, text)
 	}
 	if len(servers) == 0 {
-		return nil, errors.New("no server of NATS is given")
+		return nil, errors.New("no server of NATS is given: there are --nats tls://HOST:4222, and --nats-context NAME")
 	}
 	return servers, nil
 }

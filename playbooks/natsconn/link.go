@@ -56,6 +56,17 @@ func (l *Link) JetStream(ctx context.Context) (jetstream.JetStream, error) {
 	return made.js, nil
 }
 
+// Protected reports whether nobody on the way can read or change what goes over the connection.
+func (l *Link) Protected(ctx context.Context) (bool, error) {
+	made, err := l.dialled(ctx)
+	return err == nil && protected(made.conn), err
+}
+
+func protected(conn *nats.Conn) bool {
+	_, err := conn.TLSConnectionState()
+	return err == nil || isLoopback(hostOf(conn.ConnectedUrl()))
+}
+
 // Close ends the connection, if there is one. What was published is sent first.
 func (l *Link) Close() {
 	l.mu.Lock()
@@ -128,7 +139,7 @@ func dial(ctx context.Context, c Config) (*dialled, error) {
 		return nil, explained(where, err)
 	}
 	connected()
-	if _, err := conn.TLSConnectionState(); err != nil && !isLoopback(hostOf(conn.ConnectedUrl())) {
+	if !protected(conn) {
 		warn(fmt.Sprintf("%s: the connection is not encrypted, so others on the way could read and change what goes over it; write tls://", where))
 	}
 	js, err := saved.jetStream(conn)

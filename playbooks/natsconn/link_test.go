@@ -274,7 +274,7 @@ func TestWrongConfig(t *testing.T) {
 		config Config
 		err    string
 	}{
-		{"no server", Config{}, "no server of NATS is given"},
+		{"no server", Config{}, "no server of NATS is given: there are --nats tls://HOST:4222, and --nats-context NAME"},
 		{"another scheme", Config{Servers: "wss://a"}, "wss:// is not how a server of NATS is reached: write nats://HOST:4222 or tls://HOST:4222"},
 		{"no URL", Config{Servers: "nats://a,nats://ann:hunter2@ho st"}, notURL},
 		{"no host", Config{Servers: "nats://"}, notURL},
@@ -283,7 +283,7 @@ func TestWrongConfig(t *testing.T) {
 		{"nsc", Config{Context: "nsc"}, folder + "/nsc.json: nsc is not supported: write creds, or another way to the server"},
 		{"a proxy", Config{Context: "proxy"}, folder + "/proxy.json: socks_proxy is not supported: write creds, or another way to the server"},
 		{"no JSON", Config{Context: "broken"}, folder + "/broken.json: unexpected end of JSON input"},
-		{"a context without a server", Config{Context: "empty"}, folder + "/empty.json: no server of NATS is given"},
+		{"a context without a server", Config{Context: "empty"}, folder + "/empty.json: no server of NATS is given: there are --nats tls://HOST:4222, and --nats-context NAME"},
 		{"a secret in a context", Config{Context: "secret"}, folder + "/secret.json: " + notURL},
 		{"two logins", Config{Servers: "a", Creds: "a", NKey: "b"}, "--nats-creds and --nats-nkey are two ways to log in: give one"},
 		{"no credentials", Config{Servers: "a", Creds: "/nowhere"}, "credentials of NATS: open /nowhere: no such file or directory"},

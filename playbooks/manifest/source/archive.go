@@ -28,6 +28,7 @@ const (
 type Unpacker struct {
 	Transport   http.RoundTripper // nil is http.DefaultTransport
 	Temp        string            // where the folders are made; "" is the system's place
+	Objects     Objects           // archives in buckets of NATS; nil has none
 	MaxDownload int64             // bytes of an archive that is downloaded; 0 is 64 MiB
 
 	mu      sync.Mutex
@@ -58,15 +59,19 @@ func (u *Unpacker) folder() (string, error) {
 
 // An Archive is the place of an archive, and its checksum.
 type Archive struct {
-	Path     string // if Page is nil
-	Page     *Page  // where it is downloaded from
-	Checksum string // its SHA-256 in lower case hexadecimal digits; "" if it is not known
+	Path     string     // if Page and Object are nil
+	Page     *Page      // where it is downloaded from
+	Object   *BucketKey // where it is in NATS
+	Checksum string     // its SHA-256 in lower case hexadecimal digits; "" if it is not known
 }
 
 // name is how errors call it.
 func (s Archive) name() string {
-	if s.Page != nil {
+	switch {
+	case s.Page != nil:
 		return s.Page.String()
+	case s.Object != nil:
+		return s.Object.String()
 	}
 	return s.Path
 }
@@ -98,7 +103,7 @@ func (u *Unpacker) Unpack(ctx context.Context, s Archive) (folder string, err er
 
 // open gives the archive. One that is downloaded is a file without a name.
 func (u *Unpacker) open(ctx context.Context, s Archive, folder string) (*os.File, error) {
-	if s.Page == nil {
+	if s.Page == nil && s.Object == nil {
 		f, err := os.Open(s.Path)
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("%s: there is no such manifest", s.Path)
@@ -113,18 +118,26 @@ func (u *Unpacker) open(ctx context.Context, s Archive, folder string) (*os.File
 		return nil, err
 	}
 	err = os.Remove(f.Name())
-	transport := u.Transport
-	if transport == nil {
-		transport = http.DefaultTransport
-	}
 	if err == nil {
-		err = s.Page.CopyTo(ctx, transport, PageLimits{Time: downloadTime, Bytes: cmp.Or(u.MaxDownload, maxDownload)}, f)
+		err = u.download(ctx, s, f)
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+func (u *Unpacker) download(ctx context.Context, s Archive, w io.Writer) error {
+	most := cmp.Or(u.MaxDownload, maxDownload)
+	if s.Object != nil {
+		return s.Object.copyTo(ctx, u.Objects, s.Checksum != "", most, w)
+	}
+	transport := u.Transport
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	return s.Page.CopyTo(ctx, transport, PageLimits{Time: downloadTime, Bytes: most}, w)
 }
 
 // verify compares an archive with its checksum, before anything of it is looked at.
@@ -177,40 +190,60 @@ func ShownName(name string) string {
 	if !IsURL(name) {
 		return name
 	}
-	page, err := ParsePage(name)
+	if key, err := ParseBucketKey(name); err == nil && key.Scheme == "kv" { // data, which is called as manifests are
+		return key.String()
+	}
+	archive, err := parseURL(name)
 	if err != nil {
 		return "URL"
 	}
-	return page.String()
+	return archive.name()
 }
 
 // pin begins the checksum at the end of a URL.
 const pin = "#sha256="
 
+var checksum = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
 // ParseURL reads the URL of an archive, which may hold user and password and end in the
 // checksum: #sha256=HEX. What others could have changed on the way needs that. No error
 // shows a secret.
 func ParseURL(text string) (Archive, error) {
-	address, sum, pinned := strings.Cut(text, pin)
-	switch scheme, _, _ := strings.Cut(text, "://"); strings.ToLower(scheme) {
-	case "http", "https":
-	case "obj":
-		return Archive{}, errors.New("obj:// is a bucket of NATS, which is not supported: put the archive onto a web server, or give its file")
-	default:
-		return Archive{}, fmt.Errorf("%q is not a scheme that manifests are read from: there are https:// and http://, and paths", scheme)
-	}
-	page, err := ParsePage(address)
+	archive, err := parseURL(text)
 	if err != nil {
-		return Archive{}, fmt.Errorf("a manifest: %w", err)
+		return Archive{}, err
 	}
-	sum = strings.ToLower(sum)
-	switch path, _, _ := strings.Cut(page.String(), "?"); {
-	case !IsArchive(path):
+	pinned := strings.Contains(text, pin)
+	path, _, _ := strings.Cut(archive.name(), "?")
+	switch page := archive.Page; {
+	case page != nil && !IsArchive(path):
 		return Archive{}, fmt.Errorf("%s: a manifest on the web is a .tar.gz with %s in it", page, ManifestFile)
-	case pinned && !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(sum):
-		return Archive{}, fmt.Errorf("%s: what follows %s is not a checksum: write 64 hexadecimal digits, as sha256sum prints them", page, pin)
-	case !pinned && page.Unprotected():
+	case pinned && !checksum.MatchString(archive.Checksum):
+		return Archive{}, fmt.Errorf("%s: what follows %s is not a checksum: write 64 hexadecimal digits, as sha256sum prints them", archive.name(), pin)
+	case page != nil && !pinned && page.Unprotected():
 		return Archive{}, fmt.Errorf("%s: others on the way could change what your hosts are to do: write https://, or the checksum behind it: %s…", page, pin)
 	}
-	return Archive{Page: &page, Checksum: sum}, nil
+	return archive, nil
+}
+
+// parseURL takes a URL apart.
+func parseURL(text string) (Archive, error) {
+	address, sum, _ := strings.Cut(text, pin)
+	sum = strings.ToLower(sum)
+	switch scheme, _, _ := strings.Cut(text, "://"); strings.ToLower(scheme) {
+	case "http", "https":
+		page, err := ParsePage(address)
+		if err != nil {
+			return Archive{}, fmt.Errorf("a manifest: %w", err)
+		}
+		return Archive{Page: &page, Checksum: sum}, nil
+	case "obj":
+		object, err := ParseBucketKey(address)
+		if err != nil {
+			return Archive{}, fmt.Errorf("a manifest: %w", err)
+		}
+		return Archive{Object: &object, Checksum: sum}, nil
+	default:
+		return Archive{}, fmt.Errorf("%q is not a scheme that manifests are read from: there are https://, http:// and obj://, and paths", scheme)
+	}
 }

@@ -14,6 +14,8 @@ func TestParseURL(t *testing.T) {
 		"https://example.org/web.tgz?token=hunter2#sha256=" + sum: {"https://example.org/web.tgz?…", strings.ToLower(sum)},
 		"http://example.org/web.tar.gz#sha256=" + sum:             {"http://example.org/web.tar.gz", strings.ToLower(sum)},
 		"http://127.0.0.1:8080/web.tar.gz":                        {"http://127.0.0.1:8080/web.tar.gz", ""},
+		"OBJ://SITES/a/web":                                       {"obj://SITES/a/web", ""},
+		"obj://SITES/web#sha256=" + sum:                           {"obj://SITES/web", strings.ToLower(sum)},
 	} {
 		source, err := ParseURL(text)
 		require.NoError(t, err, text)
@@ -25,8 +27,10 @@ func TestParseURL(t *testing.T) {
 		"https://ann:hunter2@example.org/site.yaml":             "https://example.org/site.yaml: a manifest on the web is a .tar.gz with manifest.yaml in it",
 		"https://ann:hunter2@example.org/site.tar.gz#sha256=12": "https://example.org/site.tar.gz: what follows #sha256= is not a checksum: write 64 hexadecimal digits, as sha256sum prints them",
 		"https://ann:hun%ter2@example.org/site.tar.gz":          "a manifest: this is not a valid URL: write https://host/path, with %XX for special characters in a password",
-		"obj://ann:hunter2@BUCKET/site.tar.gz":                  "obj:// is a bucket of NATS, which is not supported: put the archive onto a web server, or give its file",
-		"ftp://ann:hunter2@example.org/site.tar.gz":             `"ftp" is not a scheme that manifests are read from: there are https:// and http://, and paths`,
+		"obj://ann:hunter2@BUCKET/site.tar.gz":                  "a manifest: no user stands in the URL of a bucket: write obj://BUCKET/KEY, and log in to NATS with --nats-creds or --nats-nkey",
+		"obj://BUCKET":                                          `a manifest: "obj://BUCKET" names no bucket and key of NATS: write obj://BUCKET/KEY`,
+		"obj://BUCKET/site#sha256=12":                           "obj://BUCKET/site: what follows #sha256= is not a checksum: write 64 hexadecimal digits, as sha256sum prints them",
+		"ftp://ann:hunter2@example.org/site.tar.gz":             `"ftp" is not a scheme that manifests are read from: there are https://, http:// and obj://, and paths`,
 	} {
 		_, err := ParseURL(text)
 		require.EqualError(t, err, want)
@@ -59,6 +63,8 @@ func TestShownName(t *testing.T) {
 		"web.yaml": "web.yaml",
 		"https://ann:hunter2@example.org/web.tgz?token=hunter2": "https://example.org/web.tgz?…",
 		"https://example.org:x/hunter2":                         "URL",
+		"obj://SITES/web#sha256=00":                             "obj://SITES/web",
+		"obj://ann:hunter2@SITES/web":                           "URL",
 	} {
 		require.Equal(t, want, ShownName(name), name)
 	}

@@ -27,7 +27,7 @@ func FindManifest(path string) (Origin, error) {
 		if err != nil {
 			return Origin{}, err
 		}
-		return Origin{Name: archive.Page.String() + "/" + ManifestFile, archive: archive}, nil
+		return Origin{Name: archive.name() + "/" + ManifestFile, archive: archive}, nil
 	case IsArchive(path):
 		return Origin{Name: filepath.Join(path, ManifestFile), archive: Archive{Path: path}}, nil
 	}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ccm-push/ccm-push/playbooks/natsconn"
+	"github.com/ccm-push/ccm-push/playbooks/natsdata"
+)
+
+// natsFlags say how NATS is reached. Nothing is dialled unless something is read from there.
+type natsFlags struct {
+	app   *app
+	given natsconn.Config
+	link  *natsconn.Link // nil until something asks for it
+}
+
+const natsFlag = "nats"
+
+func (f *natsFlags) register(set *pflag.FlagSet) {
+	g := &f.given
+	set.StringVar(&g.Servers, natsFlag, "", "`URL` of NATS, tls:// or nats://, or several with commas (default $NATS_URL)")
+	set.StringVar(&g.Context, "nats-context", "", "`name` of a context of the nats command line that says how NATS is reached (default $NATS_CONTEXT; without a URL CCM, if there is one)")
+	set.StringVar(&g.Creds, "nats-creds", "", "`file` with credentials for NATS (default $NATS_CREDS)")
+	set.StringVar(&g.NKey, "nats-nkey", "", "`file` with the seed of an nkey for NATS (default $NATS_NKEY)")
+	set.StringVar(&g.CA, "nats-ca", "", "PEM `file` with the CA of NATS, in place of the system's (default $NATS_CA)")
+	set.StringVar(&g.Cert, "nats-cert", "", "PEM `file` with a client's certificate for NATS (default $NATS_CERT)")
+	set.StringVar(&g.Key, "nats-key", "", "PEM `file` with the key of that certificate (default $NATS_KEY)")
+}
+
+// connection is the connection to NATS that a run shares. What flags say wins over the environment:
+// that may be about another server, so a URL or a context that is given leaves out both of its.
+func (f *natsFlags) connection() *natsconn.Link {
+	if f.link != nil {
+		return f.link
+	}
+	c, getenv := f.given, f.app.getenv
+	if strings.Contains(c.Servers, "@") {
+		f.app.warnOnce("--" + natsFlag + ": other users of this machine can read the password on the command line; $NATS_URL, a context and files of credentials are not seen")
+	}
+	c.Name, c.Warn = "ccm-push", f.app.warnOnce
+	c.Contexts = filepath.Join(cmp.Or(getenv("XDG_CONFIG_HOME"), filepath.Join(f.app.home(), ".config")), "nats", "context")
+	if c.Servers == "" && c.Context == "" {
+		c.Servers, c.Context = getenv("NATS_URL"), getenv("NATS_CONTEXT")
+	}
+	if c.Servers == "" && c.Context == "" {
+		const ofCCM = "CCM"
+		if _, err := os.Stat(filepath.Join(c.Contexts, ofCCM+".json")); err == nil {
+			c.Context = ofCCM
+		}
+	}
+	if c.Creds == "" && c.NKey == "" {
+		c.Creds, c.NKey = getenv("NATS_CREDS"), getenv("NATS_NKEY")
+	}
+	c.CA = cmp.Or(c.CA, getenv("NATS_CA"))
+	if c.Cert == "" && c.Key == "" {
+		c.Cert, c.Key = getenv("NATS_CERT"), getenv("NATS_KEY")
+	}
+	f.link = natsconn.New(c)
+	return f.link
+}
+
+// store is what CCM keeps in NATS.
+func (f *natsFlags) store() *natsdata.Store { return &natsdata.Store{Link: f.connection()} }
+
+// close ends the connection, if there is one.
+func (f *natsFlags) close() {
+	if f.link != nil {
+		f.link.Close()
+	}
+}

@@ -1,0 +1,53 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Objects are what NATS keeps in buckets.
+type Objects interface {
+	// Object copies an object of a bucket, of so many bytes at most.
+	Object(ctx context.Context, bucket, name string, most int64, w io.Writer) error
+	// Protected reports whether nobody on the way could change what is copied.
+	Protected(ctx context.Context) (bool, error)
+}
+
+// A BucketKey is where something stands in NATS: kv://BUCKET/KEY, or obj://BUCKET/KEY.
+type BucketKey struct{ Scheme, Bucket, Key string }
+
+// ParseBucketKey takes such a URL apart. The error shows nothing of one that may hold a password.
+func ParseBucketKey(text string) (BucketKey, error) {
+	scheme, rest, _ := strings.Cut(text, "://")
+	bucket, key, _ := strings.Cut(rest, "/")
+	scheme = strings.ToLower(scheme)
+	switch {
+	case strings.Contains(bucket, "@"):
+		return BucketKey{}, fmt.Errorf("no user stands in the URL of a bucket: write %s://BUCKET/KEY, and log in to NATS with --nats-creds or --nats-nkey", scheme)
+	case bucket == "" || key == "":
+		return BucketKey{}, fmt.Errorf("%q names no bucket and key of NATS: write %s://BUCKET/KEY", text, scheme)
+	}
+	return BucketKey{scheme, bucket, key}, nil
+}
+
+// String implements [fmt.Stringer].
+func (b BucketKey) String() string { return b.Scheme + "://" + b.Bucket + "/" + b.Key }
+
+// copyTo copies an object whose checksum is known or not.
+func (b BucketKey) copyTo(ctx context.Context, objects Objects, pinned bool, most int64, w io.Writer) error {
+	if objects == nil {
+		return errors.New("objects of NATS are not read here")
+	}
+	if safe, err := objects.Protected(ctx); err != nil {
+		return fmt.Errorf("%s: %w", b, err)
+	} else if !safe && !pinned {
+		return fmt.Errorf("%s: others on the way could change what your hosts are to do: reach NATS by tls://, or write the checksum behind it: %s…", b, pin)
+	}
+	if err := objects.Object(ctx, b.Bucket, b.Key, most, w); err != nil {
+		return fmt.Errorf("%s: %w", b, err)
+	}
+	return nil
+}
