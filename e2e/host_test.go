@@ -14,6 +14,27 @@ var hostTrips = map[string]roundTrip{
 		want:  "e2e.example.net\n# ours\ne2e.example.net\nCHASSIS=vm\nPRETTY_HOSTNAME=\"End \\\"to\\\" end\"\n",
 		drift: `hostname other; sed -i s/End/END/ /etc/machine-info`,
 	},
+	"kmod": {
+		prepare: `mkdir -p /etc/modprobe.d /etc/modules-load.d; printf '# ours\nblacklist pcspkr\n' >/etc/modprobe.d/ccm-push.conf; rm -f /etc/modules-load.d/ccm-push.conf`,
+		site: `    - kmod:
+        - loop: {parameters: [max_loop=16, max_part=4]}
+        - floppy: {ensure: absent, blacklist: true}
+        - pcspkr: {ensure: absent}
+`,
+		state: `cd /etc; cat modprobe.d/ccm-push.conf modules-load.d/ccm-push.conf; :`,
+		want:  "# ours\noptions loop max_loop=16 max_part=4\nblacklist floppy\nloop\n",
+		drift: `sed -i 's/max_loop=16/max_loop=8/; /floppy/d' /etc/modprobe.d/ccm-push.conf`,
+	},
+	"sudoers": {
+		prepare: `rm -f /etc/sudoers.d/e2e-*; echo '# theirs' >/etc/sudoers.d/e2e-old; chmod 440 /etc/sudoers.d/e2e-old`,
+		site: `    - sudoers:
+        - e2e-app: {rules: ["app ALL=(root) NOPASSWD: /usr/bin/id -u"]}
+        - e2e-old: {ensure: absent}
+`,
+		state: `cd /etc/sudoers.d; for f in e2e-*; do [ ! -e $f ] || { cat $f; stat -c '%U %G %a' $f; }; done; runuser -u app -- sudo -n id -u 2>/dev/null; :`,
+		want:  "app ALL=(root) NOPASSWD: /usr/bin/id -u\nroot root 440\n0\n",
+		drift: `sed -i 's/NOPASSWD: //' /etc/sudoers.d/e2e-app`,
+	},
 	"timezone": {
 		prepare: `ln -sfn /usr/share/zoneinfo/Etc/UTC /etc/localtime; echo Etc/UTC >/etc/timezone`,
 		site: `    - timezone: [America/Argentina/Buenos_Aires: {}]

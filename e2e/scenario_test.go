@@ -49,6 +49,8 @@ for g in $(sed -n 's/^\(e2e[a-z]*\):.*/\1/p' /etc/group); do groupdel $g; done
 crontab -r 2>/dev/null
 rm -rf /home/e2e*
 named
+rm -f /etc/modprobe.d/ccm-push.conf /etc/sudoers.d/e2e
+mkdir -p /etc/modprobe.d /etc/modules-load.d
 ln -sfn /usr/share/zoneinfo/Etc/UTC /etc/localtime
 echo Etc/UTC >/etc/timezone
 mkdir /opt/e2e

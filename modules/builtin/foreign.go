@@ -9,11 +9,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/git"
 	"github.com/ccm-push/ccm-push/modules/hostname"
 	"github.com/ccm-push/ccm-push/modules/ini"
+	"github.com/ccm-push/ccm-push/modules/kmod"
 	"github.com/ccm-push/ccm-push/modules/knownhost"
 	"github.com/ccm-push/ccm-push/modules/mount"
 	"github.com/ccm-push/ccm-push/modules/ral"
 	"github.com/ccm-push/ccm-push/modules/replace"
 	"github.com/ccm-push/ccm-push/modules/repository"
+	"github.com/ccm-push/ccm-push/modules/sudoers"
 	"github.com/ccm-push/ccm-push/modules/sysctl"
 	"github.com/ccm-push/ccm-push/modules/timezone"
 	"github.com/ccm-push/ccm-push/modules/wait"
@@ -33,6 +35,8 @@ func foreign() modules.Registry {
 		mount.Type(),
 		hostname.Type(),
 		timezone.Type(),
+		kmod.Type(),
+		sudoers.Type(),
 		wait.Type(),
 		git.Type(),
 		dsc.Type(),

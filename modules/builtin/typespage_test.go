@@ -67,6 +67,7 @@ var explained = map[string]map[column]string{
 	},
 	"sysctl":   {certain: "but for a value that is not as many numbers as the one that holds", watched: "the file heard, the value polled"},
 	"mount":    {certain: "but for devices, other options, and one that is in use"},
+	"kmod":     {certain: "but for whether the kernel takes it, and what it brings along", watched: "files heard, whether it is loaded polled"},
 	"hostname": {watched: "files heard, the name that it has now polled"},
 	"wait":     {certain: "but for whether it comes about", watched: "polled: nothing tells of it"},
 	"git":      {certain: "but for what has to be fetched or checked out", watched: "the commit heard, changed files and the source polled"},

@@ -42,6 +42,9 @@ func init() {
 		"unarchive":   archiveTask,
 		// host.go
 		"hostname": namedTask("hostname"), "timezone": namedTask("timezone"),
+		"kernel_blacklist": blacklistTask,
+		"modprobe":         modprobeTask,
+		"sudoers":          sudoersTask,
 		// includes.go
 		"import_role": roleTask, "include_role": roleTask,
 		"import_tasks": includeTask, "include": includeTask, "include_tasks": includeTask,
@@ -53,11 +56,10 @@ func init() {
 		"apk": packageTask, "apt": packageTask, "dnf": packageTask, "package": packageTask, "pacman": packageTask, "zypper": packageTask,
 		"cron":         cronTask,
 		"gather_facts": nothingTask, "ping": nothingTask, "setup": nothingTask, "wait_for_connection": nothingTask,
-		"git":      gitTask,
-		"group":    groupTask,
-		"modprobe": modprobeTask,
-		"pip":      pipTask,
-		"service":  serviceTask, "systemd": serviceTask, "sysvinit": serviceTask,
+		"git":     gitTask,
+		"group":   groupTask,
+		"pip":     pipTask,
+		"service": serviceTask, "systemd": serviceTask, "sysvinit": serviceTask,
 		"user": userTask,
 	}
 }

@@ -397,28 +397,6 @@ func cronTask(t *task) {
 	t.write(e)
 }
 
-func modprobeTask(t *task) {
-	t.checkArgs()
-	n := t.arg("name")
-	if n == nil {
-		t.problem("modprobe without a name")
-		return
-	}
-	if state := t.arg("state"); state != nil && state.Value != "present" {
-		t.problem("modprobe with a state other than present")
-	}
-	name := t.text(n)
-	e := &layout.Entry{Type: "exec", Name: "modprobe " + name}
-	creates := "/sys/module/" + strings.ReplaceAll(name, "-", "_")
-	if x := expression.SoleExpr(n); x != nil {
-		v, err := t.w.Write(x)
-		t.fail(err)
-		creates = "/sys/module/{{ replace(" + v.Text + ", '-', '_') }}"
-	}
-	e.SetText("creates", creates)
-	t.write(e)
-}
-
 func pipTask(t *task) {
 	t.checkArgs()
 	venv := t.arg("virtualenv")

@@ -58,10 +58,26 @@ func systemModules() map[string]Module {
 			Args:  Arguments{"name": same("name"), "hwclock": no("the clock of the hardware stays as it is")},
 		},
 		"modprobe": {
-			Type:  "exec",
-			Write: `- exec: [modprobe br_netfilter: {creates: /sys/module/br_netfilter}]`,
-			AdHoc: "exec modprobe br_netfilter",
-			Args:  Arguments{"name": same("name"), "state": same("creates"), "params": no("a file in /etc/modprobe.d has them"), "persistent": no("a file in /etc/modules-load.d")},
+			Type:  "kmod",
+			Write: "- kmod: [br_netfilter: {}]",
+			AdHoc: "kmod br_netfilter",
+			Args:  Arguments{"name": same("name"), "state": same("ensure"), "params": same("parameters"), "persistent": same("persist")},
+		},
+		"kernel_blacklist": {
+			Type:  "kmod",
+			Write: "- kmod: [floppy: {ensure: absent, blacklist: true}]",
+			AdHoc: "kmod floppy ensure=absent blacklist=true",
+			Args:  Arguments{"name": same("name"), "state": same("blacklist"), "blacklist_file": no("its lines stand in /etc/modprobe.d/ccm-push.conf")},
+			Gap:   "it is removed as well, if it is loaded",
+		},
+		"sudoers": {
+			Type:  "sudoers",
+			Write: `- sudoers: [deploy: {rules: ["deploy ALL=(root) NOPASSWD: /usr/bin/systemctl restart app.service"]}]`,
+			AdHoc: `sudoers deploy rules="deploy ALL=(root) NOPASSWD: /usr/bin/systemctl restart app.service"`,
+			Args: Arguments{
+				"name": same("name"), "state": same("ensure"), "user": same("rules"), "group": same("rules"), "commands": same("rules"), "host": same("rules"), "nopassword": same("rules"), "noexec": same("rules"),
+				"setenv": same("rules"), "runas": same("rules"), "sudoers_path": same("path"), "validation": none("visudo always reads the rules"),
+			},
 		},
 		"reboot": {
 			Write: "there is none: a reboot ends the connection of a run",

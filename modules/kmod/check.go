@@ -1,0 +1,168 @@
+package kmod
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// loadedEffect is the kind of effect whose key is a module and whose state is whether it is loaded.
+const loadedEffect modules.EffectKind = "kmod"
+
+// timeout is how long modprobe may take; a device may have to be waited for.
+const timeout = 2 * time.Minute
+
+// steps is what Apply has to do.
+type steps struct {
+	files    any  // the steps of the edits
+	modprobe bool // it is loaded, or taken out
+}
+
+// Check implements [modules.Resource].
+func (k *Kmod) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	plan, err := k.files().Check(ctx, h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	do := steps{files: plan.Steps}
+	is, err := k.now(h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if want := k.Ensure != absent; is.loaded != want {
+		if err := k.possible(h, is); err != nil {
+			return modules.Plan{}, err
+		}
+		do.modprobe = true
+		plan.Changes = append([]modules.Change{{Property: "loaded", Have: yesNo(is.loaded), Want: yesNo(want)}}, plan.Changes...)
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: loadedEffect, Key: kernelName(k.Name), State: want})
+		for _, dir := range []string{"/proc/sys", "/sys/module", "/dev"} { // what a module brings along
+			plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: dir})
+		}
+		plan.MayFail = true // only the kernel knows
+	}
+	switch {
+	case do.modprobe && k.Ensure == absent:
+		plan.Action = "removed the module"
+	case do.modprobe:
+		plan.Action = "loaded the module"
+	case do.files != nil:
+		plan.Action = "persisted it"
+	default:
+		return modules.Plan{}, nil
+	}
+	plan.Steps = do
+	return plan, nil
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// possible says why the module could be neither loaded nor taken out.
+func (k *Kmod) possible(h modules.Host, is live) error {
+	switch {
+	case is.builtIn:
+		return modules.Refuse("%s is built into the kernel of this host, and cannot be removed", k.Name)
+	case os.Geteuid() != 0 && k.root == "":
+		return modules.Refuse("only root may load and remove modules; use become")
+	case !modules.HasProgram(h.Files, k.programs(), "modprobe"):
+		return modules.Refuse("modprobe is not found in %s; install the package kmod, or set it on the host of this container", modules.DefaultPath)
+	}
+	return nil
+}
+
+// programs is where programs are looked for: "" is the default.
+func (k *Kmod) programs() string {
+	if k.root == "" {
+		return ""
+	}
+	return k.root + "/bin:" + modules.DefaultPath
+}
+
+// live is how a module is.
+type live struct{ loaded, builtIn bool }
+
+// now is how the module is, in a check run how it will be.
+func (k *Kmod) now(h modules.Host) (live, error) {
+	if state, predicted := h.Forecast.Lookup(loadedEffect, kernelName(k.Name)); predicted {
+		return live{loaded: state.(bool)}, nil
+	}
+	at := k.at("/sys/module/" + kernelName(k.Name))
+	_, err := h.Files.Stat(at)
+	switch {
+	case err == nil:
+		_, err = h.Files.Stat(at + "/initstate") // which one that is built in does not have
+		return live{true, modules.NotThere(err)}, nil
+	case !modules.NotThere(err):
+		return live{}, modules.PermissionRefusal(err)
+	}
+	built, err := k.listedAsBuiltIn(h)
+	return live{built, built}, err
+}
+
+// listedAsBuiltIn reports whether a module that /sys does not show, since it has no parameters, is
+// built into the kernel.
+func (k *Kmod) listedAsBuiltIn(h modules.Host) (bool, error) {
+	release, err := k.read(h, "/proc/sys/kernel/osrelease")
+	if err != nil {
+		return false, modules.Refuse("which modules the kernel of this system has is not known: %w", err)
+	}
+	list, err := k.read(h, "/lib/modules/"+strings.TrimSpace(release)+"/modules.builtin")
+	switch {
+	case modules.NotThere(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	for line := range strings.Lines(list) {
+		if kernelName(strings.TrimSuffix(path.Base(strings.TrimSpace(line)), ".ko")) == kernelName(k.Name) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (k *Kmod) read(h modules.Host, name string) (string, error) {
+	file, err := h.Files.Open(k.at(name))
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	const most = 1 << 20
+	text, err := io.ReadAll(io.LimitReader(file, most))
+	return string(text), err
+}
+
+// Apply implements [modules.Resource]. The files come first: modprobe reads the parameters there.
+func (k *Kmod) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	do, ok := p.Steps.(steps)
+	if !ok {
+		return errors.New("the plan is not one of a module")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if do.files != nil {
+		if err := k.files().Apply(ctx, h, do.files); err != nil {
+			return err
+		}
+	}
+	if !do.modprobe {
+		return nil
+	}
+	argv := []string{"modprobe", k.Name}
+	if k.Ensure == absent {
+		argv = []string{"modprobe", "-r", k.Name}
+	}
+	return modules.RunProgram(ctx, h, modules.Command{Argv: argv, Path: k.programs(), Timeout: timeout})
+}

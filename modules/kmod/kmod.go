@@ -1,0 +1,139 @@
+package kmod
+
+import (
+	"cmp"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+)
+
+// A Kmod is a module of the kernel. Its lines stand in files of our own below /etc/modules-load.d and
+// /etc/modprobe.d; what other files say of it is none of the resource's business.
+type Kmod struct {
+	Name       string   `json:"name" required:"true" doc:"the module, such as br_netfilter"`
+	Ensure     string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: it is loaded; absent: it is not, and no line of the two files asks for it"`
+	Persist    *bool    `json:"persist,omitempty" doc:"false: it is not loaded at boot; default: true"`
+	Parameters []string `json:"parameters,omitempty" also:"params" doc:"its parameters, each as NAME=VALUE; they count when it is loaded, and one that is loaded keeps those that it has"`
+	Blacklist  bool     `json:"blacklist,omitempty" doc:"with ensure absent: it is not loaded by itself when its device is found"`
+	// Restore is set where the resource undoes another one.
+	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
+
+	root string // of a test: in place of /
+}
+
+const (
+	present = "present"
+	absent  = "absent"
+
+	loadFile  = "/etc/modules-load.d/ccm-push.conf"
+	probeFile = "/etc/modprobe.d/ccm-push.conf"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "kmod",
+		Doc: "Keeps a module of the kernel loaded, now and at boot, with its parameters, or keeps it away. " +
+			"A module that is built into the kernel is there always.",
+		New: func() modules.Resource { return new(Kmod) },
+	}
+}
+
+// Requires implements [modules.Requirer].
+func (k *Kmod) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+var (
+	nameShape  = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	paramShape = regexp.MustCompile(`^[A-Za-z0-9_.-]+(=[^\s#"']*)?$`)
+)
+
+// Validate implements [modules.Resource].
+func (k *Kmod) Validate() error {
+	var errs []error
+	if k.Name != "" && !nameShape.MatchString(k.Name) {
+		errs = append(errs, &modules.PropertyError{Path: "name", Msg: "this is no module", Hint: "write its name without a path and without .ko, such as br_netfilter"})
+	}
+	for n, p := range k.Parameters {
+		if !paramShape.MatchString(p) {
+			errs = append(errs, modules.Errorf("parameters["+strconv.Itoa(n)+"]", "%q is no parameter such as nf_conntrack_max=65536", p))
+		}
+	}
+	switch {
+	case k.Ensure == absent && len(k.Parameters) > 0:
+		errs = append(errs, modules.Errorf("parameters", "a module that is absent has no parameters"))
+	case k.Ensure == absent && k.Persist != nil && *k.Persist:
+		errs = append(errs, modules.Errorf("persist", "a module that is absent is not loaded at boot"))
+	case k.Ensure != absent && k.Blacklist:
+		errs = append(errs, modules.Errorf("blacklist", "'blacklist: true' is only valid with 'ensure: absent'"))
+	}
+	return errors.Join(errs...)
+}
+
+func (k *Kmod) at(path string) string { return k.root + path }
+
+// kernelName is how the kernel calls a module: hyphens are underscores.
+func kernelName(name string) string { return strings.ReplaceAll(name, "-", "_") }
+
+// files are those that it edits.
+func (k *Kmod) files() edit.Files {
+	load, probe := "", []string{}
+	switch {
+	case k.Ensure == absent && k.Blacklist:
+		probe = append(probe, "blacklist "+k.Name)
+	case k.Ensure != absent && (k.Persist == nil || *k.Persist):
+		load = k.Name
+	}
+	if len(k.Parameters) > 0 {
+		probe = append(probe, "options "+k.Name+" "+strings.Join(k.Parameters, " "))
+	}
+	file := func(path string, is func(line string) bool, want ...string) *edit.File {
+		return &edit.File{Path: k.at(path), Create: true, Optional: len(want) == 0, Mode: "0644", Edit: func(t *edit.Text) (edit.Done, error) { return keep(t, is, want) }}
+	}
+	lines := []string{load}
+	if load == "" {
+		lines = nil
+	}
+	return edit.Files{file(loadFile, k.loads, lines...), file(probeFile, k.configures, probe...)}.Restoring(k.Restore)
+}
+
+// loads reports whether a line of /etc/modules-load.d has the module loaded (modules-load.d(5)).
+func (k *Kmod) loads(line string) bool {
+	return kernelName(strings.TrimSpace(line)) == kernelName(k.Name)
+}
+
+// configures reports whether a line of /etc/modprobe.d is about the module (modprobe.d(5)).
+func (k *Kmod) configures(line string) bool {
+	words := strings.Fields(line)
+	return len(words) > 1 && (words[0] == "options" || words[0] == "blacklist") && kernelName(words[1]) == kernelName(k.Name)
+}
+
+// keep makes a text in which the lines that are about something are these and no others, in the place of the first.
+func keep(t *edit.Text, is func(line string) bool, want []string) (edit.Done, error) {
+	var have []string
+	var kept []edit.Line
+	place := -1
+	for _, line := range t.Lines {
+		if !is(line.Text) {
+			kept = append(kept, line)
+			continue
+		}
+		if place < 0 {
+			place = len(kept)
+		}
+		have = append(have, strings.Join(strings.Fields(line.Text), " "))
+	}
+	was, will := strings.Join(have, "; "), strings.Join(want, "; ")
+	if was == will {
+		return edit.Done{}, nil
+	}
+	t.Lines = kept
+	if place < 0 {
+		place = len(kept)
+	}
+	t.Insert(place, want...)
+	return edit.Done{Action: "persisted", Changes: []modules.Change{{Property: "persisted", Have: cmp.Or(was, absent), Want: cmp.Or(will, absent)}}}, nil
+}

@@ -1,0 +1,155 @@
+package kmod
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// A local kmod has a tree of the test in the place of /, with a modprobe of its own: a kernel whose
+// modules may be loaded is not to be had in a test.
+type local struct {
+	Kmod
+	Root string `json:"root"`
+}
+
+func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	l.root = l.Root
+	return l.Kmod.Check(ctx, h)
+}
+
+func localType() modules.Type {
+	t := Type()
+	t.New = func() modules.Resource { return new(local) }
+	return t
+}
+
+const modprobe = `#!/bin/sh
+at=${0%/*}/../sys/module
+set -- $(echo "$@" | sed 's/\(.\)-/\1_/g')
+case $1 in
+-r) rm -r "$at/$2" ;;
+broken) echo "modprobe: FATAL: Module broken not found." >&2; exit 1 ;;
+*) mkdir "$at/$1"; echo live >"$at/$1/initstate" ;;
+esac
+`
+
+func tree(more ...modtest.Node) []modtest.Node {
+	var all []modtest.Node
+	for _, dir := range []string{
+		"bin", "etc", "etc/modules-load.d", "etc/modprobe.d", "sys", "sys/module", "sys/module/inside", "sys/module/dummy", "proc", "proc/sys", "proc/sys/kernel", "lib", "lib/modules", "lib/modules/6.1",
+	} {
+		all = append(all, modtest.Node{Path: dir, Dir: true})
+	}
+	return append(append(all,
+		modtest.Node{Path: "bin/modprobe", Mode: 0o755, Text: modprobe}, modtest.Node{Path: "sys/module/dummy/initstate", Text: "live\n"},
+		modtest.Node{Path: "proc/sys/kernel/osrelease", Text: "6.1\n"}, modtest.Node{Path: "lib/modules/6.1/modules.builtin", Text: "kernel/fs/deep-inside.ko\n"},
+	), more...)
+}
+
+func TestConverges(t *testing.T) {
+	change := func(property, have, want string) modules.Change {
+		return modules.Change{Property: property, Have: have, Want: want}
+	}
+	load := modtest.Node{Path: "etc/modules-load.d/ccm-push.conf", Text: "# ours\ndummy\nloop\n"}
+	probe := modtest.Node{Path: "etc/modprobe.d/ccm-push.conf", Text: "options dummy  numdummies=1\n"}
+	with := func(more string) string { return `{"root":"$ROOT",` + more + `}` }
+	modtest.Converges(t, localType(), []modtest.Fixture{
+		{
+			Name: "now and at boot", Tree: tree(), Properties: with(`"name":"br-netfilter"`),
+			Action: "loaded the module", Changes: []modules.Change{change("loaded", "no", "yes"), change("persisted", absent, "br-netfilter")},
+		},
+		{
+			Name: "now alone, with a parameter", Tree: tree(load, probe), Properties: with(`"name":"new","persist":false,"parameters":["a=1","b"]`),
+			Action: "loaded the module", Changes: []modules.Change{change("loaded", "no", "yes"), change("persisted", absent, "options new a=1 b")},
+		},
+		{
+			Name: "loaded, with another parameter", Tree: tree(load, probe), Properties: with(`"name":"dummy","parameters":["numdummies=2"]`),
+			Action: "persisted it", Changes: []modules.Change{change("persisted", "options dummy numdummies=1", "options dummy numdummies=2")},
+		},
+		{Name: "as it shall be", Tree: tree(load, probe), Properties: with(`"name":"dummy","parameters":["numdummies=1"]`)},
+		{Name: "built in", Tree: tree(), Properties: with(`"name":"inside","persist":false`)},
+		{Name: "built in, and not in /sys", Tree: tree(), Properties: with(`"name":"deep_inside","persist":false`)},
+		{
+			Name: "absent", Tree: tree(load, probe), Properties: with(`"name":"dummy","ensure":"absent"`),
+			Action: "removed the module", Changes: []modules.Change{change("loaded", "yes", "no"), change("persisted", "dummy", absent), change("persisted", "options dummy numdummies=1", absent)},
+		},
+		{
+			Name: "blacklisted", Tree: tree(), Properties: with(`"name":"floppy","ensure":"absent","blacklist":true`),
+			Action: "persisted it", Changes: []modules.Change{change("persisted", absent, "blacklist floppy")},
+		},
+		{Name: "not there", Tree: tree(), Properties: with(`"name":"floppy","ensure":"absent"`)},
+		{Name: "cannot go", Tree: tree(), Properties: with(`"name":"inside","ensure":"absent"`), Err: "inside is built into the kernel of this host, and cannot be removed"},
+	}...)
+}
+
+func TestPredicts(t *testing.T) {
+	step := func(properties string) modtest.Step {
+		return modtest.Step{Type: "kmod", Properties: `{"root":"$ROOT",` + properties + `}`}
+	}
+	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+		Tree: tree(),
+		Steps: []modtest.Step{
+			step(`"name":"floppy","ensure":"absent","blacklist":true`),
+			step(`"name":"floppy","ensure":"absent","blacklist":true`),
+			step(`"name":"dummy"`),
+			step(`"name":"broken"`),
+			step(`"name":"a_b"`),
+			step(`"name":"a-b","persist":false`),
+			step(`"name":"a_b","ensure":"absent"`),
+		},
+		Want: []string{"changed", "stable", "changed", "changed uncertain", "changed uncertain", "changed uncertain", "changed uncertain"},
+	})
+}
+
+func TestReversal(t *testing.T) {
+	root := t.TempDir()
+	modtest.Build(t, root, tree(modtest.Node{Path: "etc/modprobe.d/ccm-push.conf", Text: "blacklist new\n"}))
+	with := func(parameter string) *Kmod {
+		return &Kmod{Name: "new", Ensure: present, Parameters: []string{parameter}, root: root}
+	}
+	modtest.Undone(t, root, func(r modules.Resource) { r.(*Kmod).root = root }, with("a=1"), with("a=2"))
+}
+
+func TestValidate(t *testing.T) {
+	yes := true
+	for _, test := range []struct {
+		name string
+		kmod Kmod
+		err  string
+	}{
+		{"a module", Kmod{Name: "br_netfilter", Parameters: []string{"a=1", "b.c"}}, ""},
+		{"absent", Kmod{Name: "floppy", Ensure: absent, Blacklist: true}, ""},
+		{"a path", Kmod{Name: "/lib/x.ko"}, "name: this is no module (write its name without a path and without .ko, such as br_netfilter)"},
+		{"two parameters", Kmod{Name: "x", Parameters: []string{"a=1 b=2"}}, `parameters[0]: "a=1 b=2" is no parameter such as nf_conntrack_max=65536`},
+		{"absent with parameters", Kmod{Name: "x", Ensure: absent, Parameters: []string{"a"}}, "parameters: a module that is absent has no parameters"},
+		{"absent at boot", Kmod{Name: "x", Ensure: absent, Persist: &yes}, "persist: a module that is absent is not loaded at boot"},
+		{"blacklisted", Kmod{Name: "x", Blacklist: true}, "blacklist: 'blacklist: true' is only valid with 'ensure: absent'"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.kmod.Validate()
+			if test.err == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.err)
+		})
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	root := t.TempDir()
+	modtest.Build(t, root, tree(modtest.Node{Path: "etc/modprobe.d/ccm-push.conf", Text: "blacklist floppy\noptions dummy a=1\n"}))
+	for name, want := range map[string]string{
+		"dummy": `{"ensure":"present","name":"dummy","lines":["options dummy a=1"]}`, "inside": `{"ensure":"present","name":"inside","built_in":true}`,
+		"floppy": `{"ensure":"absent","name":"floppy","lines":["blacklist floppy"]}`,
+	} {
+		status, err := modules.StatusOf(t.Context(), &Kmod{Name: name, root: root}, modules.ReadOnly(modtest.Host()))
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(status))
+	}
+}

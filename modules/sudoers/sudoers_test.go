@@ -1,0 +1,127 @@
+package sudoers
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/file"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+const rule = "deploy ALL=(root) NOPASSWD: /bin/true"
+
+// needsVisudo leaves a test to machines that have sudo, and to root, who may give files to root.
+func needsVisudo(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("/usr/sbin/visudo"); err != nil || os.Geteuid() != 0 {
+		t.Skip("visudo and root are needed")
+	}
+}
+
+func TestConverges(t *testing.T) {
+	needsVisudo(t)
+	old := modtest.Node{Path: "deploy", Text: "# old\n"}
+	with := func(more string) string { return `{"name":"deploy","path":"$ROOT",` + more + `}` }
+	modtest.Converges(t, Type(), []modtest.Fixture{
+		{
+			Name: "new", Properties: with(`"rules":["` + rule + `"]`),
+			Action: "created the file",
+			Changes: []modules.Change{
+				{Property: "ensure", Have: "absent", Want: "present"},
+				{Property: "content", Have: "absent", Want: "sha256:" + modules.TextContent(rule+"\n").SHA256()},
+			},
+		},
+		{Name: "as it shall be", Tree: []modtest.Node{{Path: "deploy", Text: rule + "\n", Mode: 0o440}}, Properties: with(`"rules":["` + rule + `"]`)},
+		{
+			Name: "another mode", Tree: []modtest.Node{{Path: "deploy", Text: rule + "\n"}}, Properties: with(`"rules":["` + rule + `"]`),
+			Action: "updated attributes", Changes: []modules.Change{{Property: "mode", Have: "0644", Want: "0440"}},
+		},
+		{
+			Name: "absent", Tree: []modtest.Node{old}, Properties: with(`"ensure":"absent"`),
+			Action: "removed the file", Changes: []modules.Change{{Property: "ensure", Have: "present", Want: "absent"}},
+		},
+		{
+			Name: "a mistake", Tree: []modtest.Node{old}, Properties: with(`"rules":["` + rule + `","deploy ALL=(ALL NOPASSWD"]`),
+			Err: "visudo does not take the rules: 2:17: syntax error",
+		},
+	}...)
+}
+
+// TestReversal brings back what was there before, also after another rule.
+func TestReversal(t *testing.T) {
+	needsVisudo(t)
+	for _, tree := range [][]modtest.Node{nil, {{Path: "deploy", Text: "# ours\n", Mode: 0o640}}} {
+		root := t.TempDir()
+		modtest.Build(t, root, tree)
+		with := func(ensure, rule string) *Sudoers {
+			return &Sudoers{Name: "deploy", Ensure: ensure, Path: root, Rules: []string{rule}}
+		}
+		modtest.Undone(t, root, func(modules.Resource) {}, with(present, rule), with(present, "ann ALL=ALL"))
+	}
+}
+
+func TestPredicts(t *testing.T) {
+	needsVisudo(t)
+	modtest.Predicts(t, modules.Registry{file.Type(), Type()}, modtest.Scenario{
+		Steps: []modtest.Step{
+			{Type: "sudoers", Properties: `{"name":"b","path":"$ROOT","rules":["x"]}`},
+			{Type: "sudoers", Properties: `{"name":"a","path":"$ROOT","rules":["` + rule + `"]}`},
+			{Type: "sudoers", Properties: `{"name":"a","path":"$ROOT","rules":["` + rule + `"]}`},
+			{Type: "file", Properties: `{"name":"$ROOT/a","content":"` + rule + `\n","mode":"0440"}`},
+			{Type: "sudoers", Properties: `{"name":"a","path":"$ROOT","ensure":"absent"}`},
+		},
+		Want: []string{"failed", "changed", "stable", "stable", "changed"},
+	})
+}
+
+func TestValidate(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		sudoers Sudoers
+		err     string
+	}{
+		{"rules", Sudoers{Name: "deploy", Rules: []string{rule}}, ""},
+		{"absent", Sudoers{Name: "10-deploy", Ensure: absent}, ""},
+		{"no rules", Sudoers{Name: "deploy"}, "rules: rules cannot be empty"},
+		{"a dot", Sudoers{Name: "deploy.conf", Ensure: absent}, `name: sudo reads no file that is called "deploy.conf" (write a name without slashes and dots, and without a ~ at its end)`},
+		{"a backup", Sudoers{Name: "deploy~", Ensure: absent}, `name: sudo reads no file that is called "deploy~" (write a name without slashes and dots, and without a ~ at its end)`},
+		{"a path", Sudoers{Name: "/etc/sudoers", Ensure: absent}, `name: sudo reads no file that is called "/etc/sudoers" (write a name without slashes and dots, and without a ~ at its end)`},
+		{"two lines", Sudoers{Name: "deploy", Rules: []string{"a\nb"}}, "rules[0]: rules[0] must be one line, without NUL bytes"},
+		{"goes on", Sudoers{Name: "deploy", Rules: []string{rule, `a \`}}, "rules[1]: a rule is one line, so nothing goes on behind a backslash"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.sudoers.Validate()
+			if test.err == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.err)
+		})
+	}
+}
+
+func TestWhom(t *testing.T) {
+	for rule, want := range map[string]modules.Thing{
+		rule: {Kind: modules.ThingUser, Key: "deploy"}, "%wheel ALL=ALL": {Kind: modules.ThingGroup, Key: "wheel"},
+		"Defaults x": {}, "# ann": {}, "a,b ALL=ALL": {}, "": {}, "User_Alias A = a": {},
+	} {
+		require.Equal(t, want, whom(rule), rule)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	root := t.TempDir()
+	modtest.Build(t, root, []modtest.Node{{Path: "deploy", Text: "# a\n" + rule + "\n"}})
+	for name, want := range map[string]string{
+		"deploy": `{"ensure":"present","name":"deploy","path":"` + root + `/deploy","rules":["# a","` + rule + `"]}`,
+		"other":  `{"ensure":"absent","name":"other","path":"` + root + `/other"}`,
+	} {
+		status, err := modules.StatusOf(t.Context(), &Sudoers{Name: name, Path: root}, modules.ReadOnly(modtest.Host()))
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(status))
+	}
+}
