@@ -100,6 +100,7 @@ func (t *task) applyKeywords() {
 	if t.isLoop() && !t.plain && t.main.Get("each") == nil {
 		t.problem("a loop of the module %s", t.module)
 	}
+	t.nameElements(t.main)
 	t.registered(t.main)
 	t.ignoring()
 }

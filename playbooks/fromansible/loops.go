@@ -2,6 +2,8 @@ package fromansible
 
 import (
 	"path/filepath"
+	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -356,6 +358,37 @@ func (t *task) looped(e *layout.Entry) *layout.Entry {
 		return e
 	}
 	return &layout.Entry{Block: []*layout.Entry{e}, Props: []layout.Property{{Key: "each", Value: r.outer}}}
+}
+
+// fieldOfItem is a field of an element, where it has to be there.
+var fieldOfItem = regexp.MustCompile(`\bItem((?:\.\w+|\[\d\])+)(\s*\?\?)?`)
+
+// nameElements has the names of elements that are not texts be made of those of their fields that the
+// resource mentions: a map is no part of a name.
+func (t *task) nameElements(e *layout.Entry) {
+	if element, ok := t.scope.Find(t.loopVar()); !t.isLoop() || ok && (element.Kind == expression.TextKind || element.Kind == expression.NumberKind) {
+		return
+	}
+	before, ok := strings.CutSuffix(e.Name, " {{ Item }}")
+	if !ok {
+		return
+	}
+	var fields []string
+	for _, p := range e.Props {
+		if p.Key == "each" {
+			continue
+		}
+		yamlnode.Walk(p.Value, func(n *yaml.Node) {
+			for _, m := range fieldOfItem.FindAllStringSubmatch(n.Value, -1) {
+				if field := " {{ Item" + m[1] + " }}"; m[2] == "" && !slices.Contains(fields, field) {
+					fields = append(fields, field)
+				}
+			}
+		})
+	}
+	if len(fields) > 0 {
+		e.Name = before + strings.Join(fields, "")
+	}
 }
 
 // unroll converts a loop over a literal list element by element, where what is read for each

@@ -31,7 +31,9 @@ const (
 
 // functionNames are the functions that expressions have beyond those of the
 // expression language.
-func functionNames() []string { return []string{"lookup", "file", "readFile", "template", "jet"} }
+func functionNames() []string {
+	return []string{"lookup", "file", "readFile", "template", "jet", "compareVersions"}
+}
 
 func isFunction(name string) bool { return slices.Contains(functionNames(), name) }
 
@@ -53,6 +55,11 @@ func functions() []*builtin.Function {
 		textFunction("replace", render.ReplaceText),
 		textFunction("join", joinList),
 		textFunction("string", func(args []any) (any, error) { return render.TextOf(args[0]) }),
+		&builtin.Function{
+			Name:     "compareVersions",
+			Func:     func(args ...any) (any, error) { return compareVersions(args) },
+			Validate: arity("compareVersions"),
+		},
 		mapFunction("keys", keyOf),
 		mapFunction("values", elementOf),
 		mapFunction("toPairs", pairOf),
@@ -85,10 +92,15 @@ func arity(name string) func([]reflect.Type) (reflect.Type, error) {
 		least, most = 3, 4
 	case "join":
 		most = 2
+	case "compareVersions":
+		least, most = 2, 2
 	}
 	return func(args []reflect.Type) (reflect.Type, error) {
 		if len(args) < least || len(args) > most {
 			return nil, diag.Faultf("wrong number of arguments for %s", name)
+		}
+		if name == "compareVersions" {
+			return reflect.TypeFor[int](), nil
 		}
 		return reflect.TypeFor[string](), nil
 	}

@@ -60,6 +60,10 @@ func valueCases() []valueCase {
 		{"{{ toPairs(Data.nested) }}", []any{[]any{"a.b", "dotted"}, []any{"port", int64(80)}, []any{"with space", "s"}}},
 		{"{{ toPairs(Data.nested) | fromPairs() | toPairs() | map(#[0]) | join('+') }}", "a.b+port+with space"},
 		{"{{ groupBy(1..12, #) | keys() | join(' ') }}", "1 2 3 4 5 6 7 8 9 10 11 12"},
+		{"{{ compareVersions('1.10', '1.9') }}", int64(1)},
+		{"{{ compareVersions('1.20.3', '1.20') >= 0 }}", true},
+		{"{{ map(['1.0', '1.00', '01.0', '1', '2', '1.0rc1', '1.0a', 'v1.0'], # startsWith 'v' ? '' : string(compareVersions(#, '1.0'))) | join(' ') }}", "0 0 0 -1 1 1 1 "},
+		{"{{ compareVersions(8, '10') }} {{ compareVersions('', '') }}", "-1 0"},
 		// Defaults.
 		{"{{ Data.nope ?? 5 }}", int64(5)},
 		{"{{ Data.nope.deeper.still ?? 'x' }}", "x"},

@@ -105,45 +105,46 @@ func init() {
 		"items":         {expr: "toPairs({0})", kind: ListKind},
 	}
 	tests = map[string]form{
-		"defined":     {by: definedTest, doc: "`\"x\" in Data`, `(x.y ?? nil) != nil`"},
-		"undefined":   {by: definedTest, doc: "`\"x\" not in Data`"},
-		"none":        {expr: "{0} == nil", kind: boolKind},
-		"string":      {expr: "type({0}) == 'string'", kind: boolKind},
-		"mapping":     {expr: "type({0}) == 'map'", kind: boolKind},
-		"sequence":    {expr: "type({0}) == 'array'", kind: boolKind},
-		"iterable":    {expr: "type({0}) == 'array'", kind: boolKind},
-		"boolean":     {expr: "type({0}) == 'bool'", kind: boolKind},
-		"integer":     {expr: "type({0}) == 'int'", kind: boolKind},
-		"number":      {expr: "type({0}) in ['int', 'float']", kind: boolKind},
-		"even":        {expr: "{0} % 2 == 0", jet: "{0} % 2 == 0", kind: boolKind},
-		"odd":         {expr: "{0} % 2 == 1", jet: "{0} % 2 == 1", kind: boolKind},
-		"divisibleby": {expr: "{0} % {1} == 0", jet: "{0} % {1} == 0", kind: boolKind, least: 1, most: 1},
-		"equalto":     {expr: "{0} == {1}", jet: "{0} == {1}", kind: boolKind, least: 1, most: 1},
-		"eq":          {expr: "{0} == {1}", jet: "{0} == {1}", kind: boolKind, least: 1, most: 1},
-		"ne":          {expr: "{0} != {1}", jet: "{0} != {1}", kind: boolKind, least: 1, most: 1},
-		"gt":          {expr: "{0} > {1}", jet: "{0} > {1}", kind: boolKind, least: 1, most: 1},
-		"ge":          {expr: "{0} >= {1}", jet: "{0} >= {1}", kind: boolKind, least: 1, most: 1},
-		"lt":          {expr: "{0} < {1}", jet: "{0} < {1}", kind: boolKind, least: 1, most: 1},
-		"le":          {expr: "{0} <= {1}", jet: "{0} <= {1}", kind: boolKind, least: 1, most: 1},
-		"sameas":      {expr: "{0} == {1}", jet: "{0} == {1}", kind: boolKind, least: 1, most: 1},
-		"true":        {expr: "{0} == true", jet: "{0} == true", kind: boolKind},
-		"false":       {expr: "{0} == false", jet: "{0} == false", kind: boolKind},
-		"in":          {by: inTest, kind: boolKind, least: 1, most: 1, doc: "`x in y`"},
-		"contains":    {by: inTest, kind: boolKind, least: 1, most: 1, doc: "`y in x`"},
-		"subset":      {expr: "all({0}, # in {1})", kind: boolKind, least: 1, most: 1},
-		"superset":    {expr: "all({1}, # in {0})", kind: boolKind, least: 1, most: 1},
-		"match":       {by: matchTest, kind: boolKind, least: 1, most: 2, doc: "`x matches \"^…\"`"},
-		"search":      {by: matchTest, kind: boolKind, least: 1, most: 2, doc: "`x matches \"…\"`"},
-		"regex":       {by: matchTest, kind: boolKind, least: 1, most: 2, doc: "`x matches \"…\"`"},
-		"version":     {by: versionTest, kind: boolKind, least: 1, most: 3, doc: "`int(x) >= 8`, for a version without dots"},
-		"changed":     {by: resultTest, doc: "`Results.x.changed`"},
-		"change":      {by: resultTest, doc: "`Results.x.changed`"},
-		"failed":      {by: resultTest, doc: "`Results.x.failed`"},
-		"succeeded":   {by: resultTest, doc: "`not (Results.x.failed or Results.x.skipped)`"},
-		"success":     {by: resultTest, doc: "as `succeeded`"},
-		"skipped":     {by: resultTest, doc: "`Results.x.skipped`"},
-		"truthy":      {by: truthTest, doc: "the value itself"},
-		"falsy":       {by: truthTest, doc: "`not x`"},
+		"defined":         {by: definedTest, doc: "`\"x\" in Data`, `(x.y ?? nil) != nil`"},
+		"undefined":       {by: definedTest, doc: "`\"x\" not in Data`"},
+		"none":            {expr: "{0} == nil", kind: boolKind},
+		"string":          {expr: "type({0}) == 'string'", kind: boolKind},
+		"mapping":         {expr: "type({0}) == 'map'", kind: boolKind},
+		"sequence":        {expr: "type({0}) == 'array'", kind: boolKind},
+		"iterable":        {expr: "type({0}) == 'array'", kind: boolKind},
+		"boolean":         {expr: "type({0}) == 'bool'", kind: boolKind},
+		"integer":         {expr: "type({0}) == 'int'", kind: boolKind},
+		"number":          {expr: "type({0}) in ['int', 'float']", kind: boolKind},
+		"even":            {expr: "{0} % 2 == 0", jet: "{0} % 2 == 0", kind: boolKind},
+		"odd":             {expr: "{0} % 2 == 1", jet: "{0} % 2 == 1", kind: boolKind},
+		"divisibleby":     {expr: "{0} % {1} == 0", jet: "{0} % {1} == 0", kind: boolKind, least: 1, most: 1},
+		"equalto":         {expr: "{0} == {1}", jet: "{0} == {1}", kind: boolKind, least: 1, most: 1},
+		"eq":              {expr: "{0} == {1}", jet: "{0} == {1}", kind: boolKind, least: 1, most: 1},
+		"ne":              {expr: "{0} != {1}", jet: "{0} != {1}", kind: boolKind, least: 1, most: 1},
+		"gt":              {expr: "{0} > {1}", jet: "{0} > {1}", kind: boolKind, least: 1, most: 1},
+		"ge":              {expr: "{0} >= {1}", jet: "{0} >= {1}", kind: boolKind, least: 1, most: 1},
+		"lt":              {expr: "{0} < {1}", jet: "{0} < {1}", kind: boolKind, least: 1, most: 1},
+		"le":              {expr: "{0} <= {1}", jet: "{0} <= {1}", kind: boolKind, least: 1, most: 1},
+		"sameas":          {expr: "{0} == {1}", jet: "{0} == {1}", kind: boolKind, least: 1, most: 1},
+		"true":            {expr: "{0} == true", jet: "{0} == true", kind: boolKind},
+		"false":           {expr: "{0} == false", jet: "{0} == false", kind: boolKind},
+		"in":              {by: inTest, kind: boolKind, least: 1, most: 1, doc: "`x in y`"},
+		"contains":        {by: inTest, kind: boolKind, least: 1, most: 1, doc: "`y in x`"},
+		"subset":          {expr: "all({0}, # in {1})", kind: boolKind, least: 1, most: 1},
+		"superset":        {expr: "all({1}, # in {0})", kind: boolKind, least: 1, most: 1},
+		"match":           {by: matchTest, kind: boolKind, least: 1, most: 2, doc: "`x matches \"^…\"`"},
+		"search":          {by: matchTest, kind: boolKind, least: 1, most: 2, doc: "`x matches \"…\"`"},
+		"regex":           {by: matchTest, kind: boolKind, least: 1, most: 2, doc: "`x matches \"…\"`"},
+		"version":         {by: versionTest, kind: boolKind, least: 1, most: 3, doc: "`compareVersions(x, y) >= 0`"},
+		"version_compare": {by: versionTest, kind: boolKind, least: 1, most: 3, doc: "as `version`"},
+		"changed":         {by: resultTest, doc: "`Results.x.changed`"},
+		"change":          {by: resultTest, doc: "`Results.x.changed`"},
+		"failed":          {by: resultTest, doc: "`Results.x.failed`"},
+		"succeeded":       {by: resultTest, doc: "`not (Results.x.failed or Results.x.skipped)`"},
+		"success":         {by: resultTest, doc: "as `succeeded`"},
+		"skipped":         {by: resultTest, doc: "`Results.x.skipped`"},
+		"truthy":          {by: truthTest, doc: "the value itself"},
+		"falsy":           {by: truthTest, doc: "`not x`"},
 	}
 }
 
@@ -272,15 +273,41 @@ func (w *Writer) lookup(e *j2.Expr) (Term, error) {
 	}
 	plugin, _ := e.Args[1].Lit.(string)
 	plugin = plugin[strings.LastIndexByte(plugin, '.')+1:]
-	for _, kw := range e.Kw {
-		if kw != "" {
-			return Term{}, Unknown("the lookup %s with the argument %s", plugin, kw)
+	list := e.Args[0].Text != "lookup" // query gives a list, whatever it finds
+	var args []*j2.Expr
+	var otherwise *j2.Expr
+	for i, arg := range e.Args[2:] {
+		switch name := e.Kw[i+2]; {
+		case name == "":
+			args = append(args, arg)
+		case name == "wantlist" && arg.Lit == true:
+			list = true
+		case name == "default" && plugin == "vars":
+			otherwise = arg
+		default:
+			return Term{}, Unknown("the lookup %s with the argument %s", plugin, name)
 		}
 	}
-	if len(e.Args) != 3 {
-		return Term{}, Unknown("the lookup %s with %d arguments", plugin, len(e.Args)-2)
+	if plugin == "flattened" && list && !w.Jet {
+		texts, err := w.all(args)
+		return Term{"flatten([" + strings.Join(texts, ", ") + "])", Whole, ListKind}, err
 	}
-	arg := e.Args[2]
+	if len(args) != 1 {
+		return Term{}, Unknown("the lookup %s with %d arguments", plugin, len(args))
+	}
+	if plugin == "varnames" && list && !w.Jet {
+		pattern, err := w.Write(args[0])
+		return Term{"filter(keys(Data), # matches " + pattern.In(comparing+1) + ")", Whole, ListKind}, err
+	}
+	t, err := w.lookupOne(plugin, args[0], otherwise)
+	if list && err == nil {
+		t = Term{"[" + t.Text + "]", Whole, ListKind}
+	}
+	return t, err
+}
+
+// lookupOne writes a lookup that finds one value.
+func (w *Writer) lookupOne(plugin string, arg, otherwise *j2.Expr) (Term, error) {
 	text, isText := arg.Lit.(string)
 	switch {
 	case plugin == "env" && isText && IsWord(text):
@@ -300,7 +327,11 @@ func (w *Writer) lookup(e *j2.Expr) (Term, error) {
 		return Term{"jet(" + QuoteText(path) + ")", Whole, TextKind}, err
 	case plugin == "vars" && !w.Jet:
 		t, err := w.Write(arg)
-		return Term{"Data[" + t.Text + "]", Whole, AnyKind}, err
+		if err != nil || otherwise == nil {
+			return Term{"Data[" + t.Text + "]", Whole, AnyKind}, err
+		}
+		d, err := w.Write(otherwise)
+		return Term{"Data[" + t.Text + "] ?? " + d.In(CondPrec+1), CondPrec, AnyKind}, err
 	case plugin == "dict" && !w.Jet:
 		return w.filled(filters["dict2items"], []*j2.Expr{arg}, "the lookup dict")
 	}
@@ -765,30 +796,32 @@ func anchored(pattern string) string {
 	return "^" + pattern
 }
 
-// versionTest writes comparisons with a version of one number.
+// versionTest writes comparisons of versions.
 func versionTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
-	version := ""
-	switch v := e.Args[1].Lit.(type) {
-	case string:
-		version = v
-	case int64:
-		version = strconv.FormatInt(v, 10)
-	}
 	op := "=="
 	if len(e.Args) > 2 {
 		op, _ = e.Args[2].Lit.(string)
 	}
 	op = map[string]string{"eq": "==", "==": "==", "=": "==", "ne": "!=", "!=": "!=", "<>": "!=", "lt": "<", "<": "<", "le": "<=", "<=": "<=", "gt": ">", ">": ">", "ge": ">=", ">=": ">="}[op]
-	if _, err := strconv.Atoi(version); err != nil || op == "" || w.Jet || len(e.Args) > 3 || !isMajor(e.Args[0]) {
-		return Term{}, Unknown("the test version")
+	if op == "" || w.Jet || len(e.Args) > 3 {
+		return Term{}, Unknown("the test version with these arguments")
 	}
 	x, err := w.Write(e.Args[0])
-	t := Term{"int(" + x.Text + ") " + op + " " + version, comparing, boolKind}
+	if err != nil {
+		return x, err
+	}
+	version, err := w.Write(e.Args[1])
+	t := Term{"compareVersions(" + x.Text + ", " + version.Text + ") " + op + " 0", comparing, boolKind}
+	if number := strings.Trim(version.Text, `"'`); isMajor(e.Args[0]) && digits(number) {
+		t.Text = "int(" + x.Text + ") " + op + " " + number
+	}
 	if e.Not {
 		t = w.not(t)
 	}
 	return t, err
 }
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // isMajor reports whether an expression is a version of one number.
 func isMajor(e *j2.Expr) bool {

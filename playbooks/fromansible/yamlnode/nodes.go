@@ -153,3 +153,13 @@ func Map(pairs ...any) *yaml.Node {
 	}
 	return n
 }
+
+// Walk visits the scalars of a node.
+func Walk(n *yaml.Node, visit func(*yaml.Node)) {
+	if n.Kind == yaml.ScalarNode {
+		visit(n)
+	}
+	for _, c := range n.Content {
+		Walk(c, visit)
+	}
+}
