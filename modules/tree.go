@@ -25,7 +25,7 @@ type TreeUse struct {
 // TreeRequest asks for the files that a folder of templates comes to.
 type TreeRequest struct {
 	Source      string // the folder, relative to the manifest
-	Engine      string // jet or go
+	Engine      string // jet, go, or none
 	Left, Right string // delimiters; both "" are those of the engine
 	SkipEmpty   bool   // leave out files of white space only
 	// Data takes the place of the play's data, unless it is empty.

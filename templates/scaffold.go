@@ -14,12 +14,12 @@ import (
 // partialsFolder is the name of the folders whose files are only rendered by others.
 const partialsFolder = "_partials"
 
-// isStatic reports whether a file is copied as it is: because it is not text, or has none
-// of the delimiters of the templates.
+// isStatic reports whether a file is copied as it is: because all are, because it is not text, or
+// has none of the delimiters of the templates.
 func isStatic(s Scaffold, content []byte) bool {
 	left := s.Delims.Left
 	switch {
-	case !utf8.Valid(content):
+	case s.Plain || !utf8.Valid(content):
 		return true
 	case s.Go:
 		if left == "" {
@@ -68,7 +68,8 @@ type ScaffoldBounds struct {
 }
 
 // LoadScaffold reads a folder and parses the templates in it. Folders called _partials are
-// parsed too, but are not part of the result. The errors of all files are joined.
+// parsed too, but are not part of the result, unless nothing is a template. The errors of all
+// files are joined.
 func LoadScaffold(f *render.Files, s Scaffold, bounds ScaffoldBounds) (*ScaffoldTree, error) {
 	if path.IsAbs(s.Folder) {
 		return nil, diag.Faultf("%q is not below the folder of the play", s.Folder).WithHint("write a path relative to %s", f.Dir())
@@ -137,7 +138,7 @@ func (l *scaffoldLoader) tooMany() error {
 }
 
 func (l *scaffoldLoader) entry(name string, entry fs.DirEntry, parts bool) {
-	parts = parts || entry.IsDir() && entry.Name() == partialsFolder
+	parts = parts || entry.IsDir() && entry.Name() == partialsFolder && !l.scaffold.Plain
 	node := parsedNode{ScaffoldNode: ScaffoldNode{Path: name}}
 	info, err := entry.Info()
 	if err == nil {

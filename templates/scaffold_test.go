@@ -104,6 +104,7 @@ var scaffolds = []struct {
 	{"delimiters of jet", templates.Scaffold{Delims: templates.Delims{Left: "<%", Right: "%>"}}, map[string]string{"s/a": "<% Data.name %>[[ x ]]{{ y }}"}, "a=web[[ x ]]{{ y }}"},
 	{"delimiters of go", templates.Scaffold{Go: true, Delims: templates.Delims{Left: "<<", Right: ">>"}}, map[string]string{"s/a": "<< .Data.name >>{{ y }}", "s/b": "{{ z }}"}, "a=web{{ y }} b<s/b"},
 	{"static files", templates.Scaffold{}, map[string]string{"s/a": "plain", "s/b": "\xff[[ x ]]", "s/c": "{{ x }}", "s/d": "{* gone *}[[ Data.port ]]"}, "a<s/a b<s/b c<s/c d=80"},
+	{"no templates", templates.Scaffold{Plain: true}, map[string]string{"s/a": "[[ no.such ]]", "s/b": "{{ }}", "s/_partials/c": "[["}, "_partials/ _partials/c<s/_partials/c a<s/a b<s/b"},
 	{"directories and links", templates.Scaffold{}, map[string]string{"s/d/e/f": "x", "s/empty/": "", "s/l": "->d/e"}, "d/ d/e/ d/e/f<s/d/e/f empty/ l->d/e"},
 	{"partials", templates.Scaffold{}, map[string]string{
 		"s/a": `[[ render("_partials/p", map("who", Data.name)) ]]`, "s/_partials/p": "hi [[ .who ]] of [[ Data.port ]]",

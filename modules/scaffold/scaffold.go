@@ -23,8 +23,8 @@ import (
 type Scaffold struct {
 	Name           string              `json:"name" required:"true" looks:"^/(([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+)(/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))*)?$" doc:"absolute path of the target directory, without . or .. elements"`
 	Ensure         string              `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: the files are there; absent: none of them is"`
-	Source         string              `json:"source,omitempty" file:"tree" doc:"folder of templates beside the manifest; folders in it called _partials are for render()"`
-	Engine         string              `json:"engine,omitempty" enum:"jet,go" default:"jet" doc:"language of the templates"`
+	Source         string              `json:"source,omitempty" file:"tree" doc:"folder of templates, or of files with engine none, beside the manifest; folders in it called _partials are for render()"`
+	Engine         string              `json:"engine,omitempty" enum:"jet,go,none" default:"jet" doc:"language of the templates; none: the files are copied as they are"`
 	LeftDelimiter  string              `json:"left_delimiter,omitempty" doc:"what begins an expression in the templates; default [[ of jet, {{ of go"`
 	RightDelimiter string              `json:"right_delimiter,omitempty" doc:"what ends one; given together with left_delimiter"`
 	SkipEmpty      bool                `json:"skip_empty,omitempty" doc:"leave out files that are rendered to white space only"`
@@ -119,6 +119,8 @@ func (s *Scaffold) validateName() error {
 
 func (s *Scaffold) delimiters() error {
 	switch {
+	case s.Engine == "none" && s.LeftDelimiter+s.RightDelimiter != "":
+		return modules.Errorf("engine", "files that are copied as they are have no delimiters")
 	case s.LeftDelimiter == "" && s.RightDelimiter != "":
 		return modules.Errorf("left_delimiter", "left_delimiter must be given together with right_delimiter")
 	case s.RightDelimiter == "" && s.LeftDelimiter != "":

@@ -36,6 +36,8 @@ func TestValidate(t *testing.T) {
 		{"left alone", Scaffold{Name: "/a", Source: "s", LeftDelimiter: "<<"}, "right_delimiter: right_delimiter must be given together with left_delimiter"},
 		{"right alone", Scaffold{Name: "/a", Source: "s", RightDelimiter: ">>"}, "left_delimiter: left_delimiter must be given together with right_delimiter"},
 		{"the same", Scaffold{Name: "/a", Source: "s", LeftDelimiter: "%", RightDelimiter: "%"}, "right_delimiter: right_delimiter must differ from left_delimiter"},
+		{"no templates", Scaffold{Name: "/a", Source: "s", Engine: "none"}, ""},
+		{"delimiters of none", Scaffold{Name: "/a", Source: "s", Engine: "none", LeftDelimiter: "<<", RightDelimiter: ">>"}, "engine: files that are copied as they are have no delimiters"},
 		{"post", post("*.sh", "chmod +x {}"), ""},
 		{"post without a glob", post("", "x"), "post[0]: post keys cannot be empty"},
 		{"post without a command", post("*.sh", " "), `post[0]: post value for key "*.sh" cannot be empty`},

@@ -1,7 +1,6 @@
 package fromansible
 
 import (
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -244,19 +243,7 @@ func (t *task) sourceText(src *yaml.Node, text string) string {
 
 // tree writes a folder of the role.
 func (t *task) tree(e *layout.Entry, dir, src string) bool {
-	found := false
-	filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
-		if err == nil && info.Mode().IsRegular() {
-			text, err := os.ReadFile(path)
-			found = found || err != nil || strings.Contains(string(text), "[[")
-		}
-		return nil
-	})
-	switch {
-	case found:
-		t.problem("a folder with [[ in one of its files, which scaffold takes for a template")
-		return false
-	case t.arg("mode") != nil:
+	if t.arg("mode") != nil {
 		t.problem("a folder with a mode: its files have those that they have in the play")
 		return false
 	}
@@ -267,6 +254,7 @@ func (t *task) tree(e *layout.Entry, dir, src string) bool {
 	rel, _ := filepath.Rel(t.c.role.dir, dir)
 	t.c.copyTree(dir, strings.TrimPrefix(t.c.role.out+"/"+filepath.ToSlash(rel), "/"))
 	e.SetText("source", filepath.ToSlash(rel))
+	e.SetText("engine", "none")
 	return true
 }
 

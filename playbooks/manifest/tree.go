@@ -22,7 +22,7 @@ func TreeBounds() templates.ScaffoldBounds {
 
 // Templates reads the folder that a request is about.
 func Templates(files *templates.Files, r modules.TreeRequest) (*templates.ScaffoldTree, error) {
-	s := templates.Scaffold{Folder: r.Source, Go: r.Engine == "go", Delims: templates.Delims{Left: r.Left, Right: r.Right}}
+	s := templates.Scaffold{Folder: r.Source, Plain: r.Engine == "none", Go: r.Engine == "go", Delims: templates.Delims{Left: r.Left, Right: r.Right}}
 	return templates.LoadScaffold(files, s, TreeBounds())
 }
 

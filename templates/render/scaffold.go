@@ -11,6 +11,7 @@ import (
 // A Scaffold is a folder of the play whose files are templates of one language.
 type Scaffold struct {
 	Folder string // relative to the folder of the play
+	Plain  bool   // no template: all files are copied as they are
 	Go     bool   // text/template; else Jet
 	Delims Delims
 }
@@ -18,7 +19,10 @@ type Scaffold struct {
 // Key tells s from other scaffolds.
 func (s Scaffold) Key() string {
 	language := "jet"
-	if s.Go {
+	switch {
+	case s.Plain:
+		language = "none"
+	case s.Go:
 		language = "go"
 	}
 	return strings.Join([]string{s.Folder, language, s.Delims.Left, s.Delims.Right}, "\x00")
