@@ -73,7 +73,7 @@ func TestWrongFlags(t *testing.T) {
 		{"doc copy", `"copy" is a module of Ansible; there is file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]` + "\n  hint: ccm-push doc file"},
 		{"doc ansible.builtin.file", `"ansible.builtin.file" is a module of Ansible; there is file: write - file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]` + "\n  hint: ccm-push doc file"},
 		{"doc setup", `"setup" is a module of Ansible; in a manifest leave it out: the facts that are mentioned are asked for` + "\n  hint: by hand: there is ccm-push facts PATTERN [PATH]"},
-		{"doc uri", `"uri" is a module of Ansible; in a manifest write health_checks at a resource, or an exec of curl` + "\n  hint: by hand: there is exec: ccm-push PATTERN exec curl -fsS URL"},
+		{"doc uri", `"uri" is a module of Ansible; there is http: write - http: [the application is healthy: {url: "https://example.net/health", values: {state: up}}]` + "\n  hint: ccm-push doc http"},
 		{"doc fiel", `there is no resource type "fiel"; did you mean file?`},
 		{"web debug", ansibleModule("debug") + `there is ccm-push inventory explain HOST [KEY]`},
 		{"web fiel x", `"fiel" is no resource type (there are ` + strings.Join(builtin.Types().Names(), ", ") + `) and "web" no manifest; did you mean file?`},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unicode/utf8"
 
@@ -31,6 +33,21 @@ func TestTypeExamples(t *testing.T) {
 	pages := http.NewServeMux()
 	pages.Handle("/", http.FileServer(http.Dir("../../modules/archive/examples")))
 	pages.Handle("/app.git/", http.StripPrefix("/app.git", http.FileServer(http.Dir(exampleRepository(t)))))
+	pages.HandleFunc("/health", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"state": "up", "checks": [{"name": "database", "ok": true}]}`)
+	})
+	var site atomic.Value // what /sites/shop was told
+	pages.HandleFunc("/sites/shop", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			text, _ := io.ReadAll(r.Body)
+			site.Store(text)
+		}
+		text, there := site.Load().([]byte)
+		if !there {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		w.Write(text)
+	})
 	web := httptest.NewServer(pages)
 	t.Cleanup(web.Close)
 	params := scriptParams(t)

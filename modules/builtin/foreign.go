@@ -8,6 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc"
 	"github.com/ccm-push/ccm-push/modules/git"
 	"github.com/ccm-push/ccm-push/modules/hostname"
+	"github.com/ccm-push/ccm-push/modules/http"
 	"github.com/ccm-push/ccm-push/modules/ini"
 	"github.com/ccm-push/ccm-push/modules/kmod"
 	"github.com/ccm-push/ccm-push/modules/knownhost"
@@ -39,6 +40,7 @@ func foreign() modules.Registry {
 		sudoers.Type(),
 		wait.Type(),
 		git.Type(),
+		http.Type(),
 		dsc.Type(),
 		ral.Type(),
 	}

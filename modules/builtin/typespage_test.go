@@ -70,7 +70,11 @@ var explained = map[string]map[column]string{
 	"kmod":     {certain: "but for whether the kernel takes it, and what it brings along", watched: "files heard, whether it is loaded polled"},
 	"hostname": {watched: "files heard, the name that it has now polled"},
 	"wait":     {certain: "but for whether it comes about", watched: "polled: nothing tells of it"},
-	"git":      {certain: "but for what has to be fetched or checked out", watched: "the commit heard, changed files and the source polled"},
+	"http": {
+		certain: "a request that only looks, but for one behind something pending; whether others are answered is not",
+		undone:  "stays, and is named: nobody knows what a server has changed", watched: "polled: no server tells of itself",
+	},
+	"git": {certain: "but for what has to be fetched or checked out", watched: "the commit heard, changed files and the source polled"},
 	"dsc": {
 		certain: "but for what comes behind it",
 		undone:  "stays, and is named: only its program knows what it has changed", watched: "polled: only its program knows what it is about",

@@ -526,6 +526,10 @@ func (t *task) succeeds(e *j2.Expr, name string) bool {
 			return false
 		}
 		v, isInt := e.Args[1].Lit.(int64)
+		if of(e.Args[0], "status") && isInt && t.main.Type == "http" {
+			codes := t.main.Get("status")
+			return codes != nil && len(codes.Content) == 1 && codes.Content[0].Value == strconv.FormatInt(v, 10)
+		}
 		return of(e.Args[0], "rc") && isInt && v == 0 || of(e.Args[0], "failed") && e.Args[1].Lit == false
 	}
 	return false

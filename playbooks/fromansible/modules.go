@@ -52,6 +52,7 @@ func init() {
 		"meta":         metaTask,
 		"set_fact":     setFactTask,
 		// network.go
+		"uri": uriTask,
 		// system.go
 		"apk": packageTask, "apt": packageTask, "dnf": packageTask, "package": packageTask, "pacman": packageTask, "zypper": packageTask,
 		"cron":         cronTask,

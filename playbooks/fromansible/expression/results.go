@@ -108,11 +108,29 @@ func (w *Writer) field(r *Result, path []string) (Term, error) {
 			return Term{}, Unknown("stat.%s", path[1])
 		}
 	}
+	if r.Module == "uri" {
+		return answered(r, path)
+	}
 	f, ok := fieldsOfExec[path[0]]
 	if !ok || len(path) > 1 || !runsCommand(r.Module) {
 		return Term{}, Unknown("%s of the result of %s", path[0], r.Module)
 	}
 	return Term{r.Base + "." + f.name, Whole, f.kind}, nil
+}
+
+// answered is what of the answer to a request is known.
+func answered(r *Result, path []string) (Term, error) {
+	text := r.Base + ".state." + path[0]
+	switch {
+	case path[0] == "status" && len(path) == 1:
+		return Term{text, Whole, NumberKind}, nil
+	case path[0] == "json":
+		for _, key := range path[1:] {
+			text += attributePath(key)
+		}
+		return Term{text, Whole, AnyKind}, nil
+	}
+	return Term{}, Unknown("%s of the result of uri", path[0])
 }
 
 func runsCommand(module string) bool {

@@ -40,10 +40,6 @@ func commandModules() map[string]Module {
 			},
 			Gap: "HEAD is detached: branches of the checkout stay as they are. What `force` throws away is kept",
 		},
-		"uri": {
-			Write: "write health_checks at a resource, or an exec of curl",
-			AdHoc: "there is exec: ccm-push PATTERN exec curl -fsS URL",
-		},
 	}
 }
 

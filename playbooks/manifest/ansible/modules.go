@@ -96,7 +96,7 @@ const (
 
 // modules are those of Ansible that are common in playbooks and on command lines: one table for errors, for what
 // from-ansible carries over, and for docs/from-ansible.md.
-var modules = table(fileModules(), packageModules(), accountModules(), systemModules(), commandModules(), controlModules())
+var modules = table(fileModules(), packageModules(), accountModules(), systemModules(), commandModules(), controlModules(), networkModules())
 
 func table(parts ...map[string]Module) map[string]Module {
 	all := map[string]Module{}

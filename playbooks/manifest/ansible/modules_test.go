@@ -34,7 +34,7 @@ func TestCommonModules(t *testing.T) {
 		"file": "file", "command": "exec", "template": "file", "set_fact": "", "service": "service", "copy": "file", "shell": "exec",
 		"stat": "", "package": "package", "systemd": "service", "lineinfile": "line", "apt": "package", "user": "user", "group": "group",
 		"get_url": "file", "unarchive": "archive", "blockinfile": "line", "replace": "replace", "ini_file": "ini", "cron": "cron", "dnf": "package", "yum": "package", "git": "git",
-		"include_tasks": "apply", "import_role": "apply", "debug": "", "fail": "assert", "assert": "assert", "wait_for": "wait", "uri": "", "setup": "", "ping": "",
+		"include_tasks": "apply", "import_role": "apply", "debug": "", "fail": "assert", "assert": "assert", "wait_for": "wait", "uri": "http", "setup": "", "ping": "",
 	} {
 		m, ok := ansible.Find(name)
 		require.True(t, ok, name)

@@ -1,0 +1,3 @@
+// Package http is the resource type "http": a request to a web server, sent by the host, and what has to
+// be answered.
+package http

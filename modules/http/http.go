@@ -1,0 +1,157 @@
+package http
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// An HTTP is a request. One that only looks is sent in each check, and fails unless the answer is right;
+// any other is a change, sent unless the answer to another URL says that there is nothing to do.
+//
+// It does what uri of Ansible does, except that on purpose redirections are answers and not followed: who
+// wrote the manifest says what a host talks to, and whom it shows a secret. Certificates are verified.
+type HTTP struct {
+	Name         string            `json:"name" required:"true" doc:"what the request is for, in words"`
+	URL          string            `json:"url" required:"true" secret:"url" looks:"^https?://" doc:"where it goes; a user does not stand in it"`
+	Method       string            `json:"method,omitempty" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" default:"GET" doc:"method of the request"`
+	Headers      map[string]string `json:"headers,omitempty" secret:"true" doc:"headers of the request, by name; nobody is shown them"`
+	Username     string            `json:"username,omitempty" doc:"user of basic authentication"`
+	Password     string            `json:"password,omitempty" secret:"true" with:"username" doc:"its password"`
+	Body         string            `json:"body,omitempty" secret:"true" doc:"what is sent"`
+	JSON         map[string]any    `json:"json,omitempty" secret:"true" doc:"what is sent, as a JSON object, with the header that says so"`
+	Status       []int             `json:"status,omitempty" doc:"what it may be answered with; default: 200 to 299"`
+	Values       map[string]any    `json:"values,omitempty" doc:"what the answer has to say, which is JSON: by path, with dots and numbers: checks.0.state"`
+	ReadOnly     *bool             `json:"readonly,omitempty" doc:"true: the request only looks, and is sent in check runs too; default: true of GET, HEAD and OPTIONS"`
+	Unless       string            `json:"unless,omitempty" secret:"url" looks:"^https?://" doc:"a URL; if a GET of it is answered with unless_status and has unless_values, the request is not sent"`
+	UnlessStatus []int             `json:"unless_status,omitempty" with:"unless" doc:"default: 200 to 299"`
+	UnlessValues map[string]any    `json:"unless_values,omitempty" with:"unless" doc:"as values"`
+	RefreshOnly  bool              `json:"refreshonly,omitempty" also:"refresh_only" doc:"send it only when a resource in subscribe has changed"`
+	CA           string            `json:"ca,omitempty" looks:"^/" doc:"absolute path, on the host, of the certificates of authorities to trust, in PEM; default: those that the host trusts"`
+	Socket       string            `json:"socket,omitempty" looks:"^/" doc:"absolute path of a Unix socket that the server listens at, whatever host the URL names"`
+	Timeout      string            `json:"timeout,omitempty" default:"30s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long an answer may take"`
+}
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "http",
+		Doc: "Sends a request from the host to a web server, and fails unless the answer is right. One that only looks " +
+			"is sent in each check and is never a change.",
+		New:          func() modules.Resource { return new(HTTP) },
+		ReportsState: true,
+	}
+}
+
+// Requires implements [modules.Requirer].
+func (r *HTTP) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+const defaultTimeout = 30 * time.Second
+
+// maxBody bounds, in bytes, what is sent and what is read of an answer.
+const maxBody = 1 << 20
+
+// Validate implements [modules.Resource].
+func (r *HTTP) Validate() error {
+	errs := []error{
+		modules.ValidateLine("name", r.Name), modules.ValidatePath("ca", r.CA), modules.ValidatePath("socket", r.Socket),
+		validateURL("url", r.URL), validateURL("unless", r.Unless), validateStatus("status", r.Status), validateStatus("unless_status", r.UnlessStatus),
+		r.validateHeaders(),
+	}
+	if r.Body != "" && len(r.JSON) > 0 {
+		errs = append(errs, modules.Errorf("json", "body and json are two things to send"))
+	}
+	if len(r.Body) > maxBody {
+		errs = append(errs, modules.Errorf("body", "body has more than %s", modules.FormatSize(maxBody)))
+	}
+	if r.readOnly() && (r.Unless != "" || r.RefreshOnly) {
+		errs = append(errs, &modules.PropertyError{
+			Path: "readonly", Msg: "a request that only looks is always sent",
+			Hint: "write 'readonly: false' if it changes something",
+		})
+	}
+	_, err := r.timeout()
+	return errors.Join(append(errs, err)...)
+}
+
+func validateURL(property, text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || !slices.Contains([]string{"http", "https"}, u.Scheme) || u.Host == "" {
+		return &modules.PropertyError{Path: property, Msg: "this is no URL of http or https", Hint: "write one such as http://127.0.0.1:8080/health"}
+	}
+	if u.User != nil {
+		return &modules.PropertyError{Path: property, Msg: "a user does not stand in a URL", Hint: "write username and password"}
+	}
+	return nil
+}
+
+func validateStatus(property string, codes []int) error {
+	for i, code := range codes {
+		if code < 100 || code > 599 {
+			return modules.Errorf(fmt.Sprintf("%s[%d]", property, i), "%d is outside 100-599", code)
+		}
+	}
+	return nil
+}
+
+// headerName is a token of RFC 9110, 5.6.2.
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+// ownHeaders are those that a request sets by itself.
+var ownHeaders = []string{"Connection", "Content-Length", "Transfer-Encoding"}
+
+func (r *HTTP) validateHeaders() error {
+	for name, value := range r.Headers {
+		switch {
+		case !headerName.MatchString(name):
+			return modules.Errorf("headers", "headers: %q is no name of a header", name)
+		case strings.ContainsAny(value, "\r\n\x00"):
+			return modules.Errorf("headers", "headers: the value of %q is more than one line", name)
+		case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(own, name) }):
+			return modules.Errorf("headers", "headers: %q cannot be set", name)
+		}
+	}
+	return nil
+}
+
+func (r *HTTP) timeout() (time.Duration, error) {
+	if r.Timeout == "" {
+		return defaultTimeout, nil
+	}
+	d, err := time.ParseDuration(r.Timeout)
+	if err != nil || d < 10*time.Millisecond || d > time.Hour {
+		return 0, &modules.PropertyError{Path: "timeout", Msg: fmt.Sprintf("invalid duration %q", r.Timeout), Hint: "write a duration from 10ms to 1h, such as 500ms, 10s or 5m"}
+	}
+	return d, nil
+}
+
+func (r *HTTP) method() string { return cmp.Or(r.Method, http.MethodGet) }
+
+// readOnly reports whether the request only looks.
+func (r *HTTP) readOnly() bool {
+	if r.ReadOnly != nil {
+		return *r.ReadOnly
+	}
+	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.method())
+}
+
+// body is what is sent, and its kind.
+func (r *HTTP) body() (text, kind string, err error) {
+	if len(r.JSON) == 0 {
+		return r.Body, "", nil
+	}
+	b, err := json.Marshal(r.JSON)
+	return string(b), "application/json", err
+}
