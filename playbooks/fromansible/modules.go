@@ -52,7 +52,8 @@ func init() {
 		"meta":         metaTask,
 		"set_fact":     setFactTask,
 		// network.go
-		"uri": uriTask,
+		"slurp": slurpTask,
+		"uri":   uriTask,
 		// system.go
 		"apk": packageTask, "apt": packageTask, "dnf": packageTask, "package": packageTask, "pacman": packageTask, "zypper": packageTask,
 		"cron":         cronTask,

@@ -120,3 +120,16 @@ func uriBody(t *task, e *layout.Entry) {
 		t.problem("a body of uri that is %s", format)
 	}
 }
+
+// slurpTask is a command that prints a file. What it prints is not in base64.
+func slurpTask(t *task) {
+	t.checkArgs()
+	src := t.arg("src", "path")
+	if src == nil {
+		t.problem("slurp without src")
+		return
+	}
+	e := &layout.Entry{Type: "exec", Name: "cat " + shellQuoteText(t.place(src))}
+	e.Set("readonly", yamlnode.Bool(true))
+	t.write(e)
+}

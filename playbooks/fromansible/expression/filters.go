@@ -87,7 +87,7 @@ func init() {
 		"basename":      {expr: `split({0}, '/')[-1]`, kind: TextKind},
 		"dirname":       {expr: `join(split({0}, '/')[:-1], '/')`, kind: TextKind},
 		"b64encode":     {expr: "toBase64({0})", kind: TextKind},
-		"b64decode":     {expr: "fromBase64({0})", kind: TextKind},
+		"b64decode":     {expr: "fromBase64({0})", kind: TextKind, by: decodeFilter},
 		"from_json":     {expr: "fromJSON({0})"},
 		"to_json":       {expr: "toJSON({0})", jet: "json({0})", kind: TextKind},
 		"to_nice_json":  {expr: "toJSON({0})", kind: TextKind, most: 2, by: niceJSON, doc: "`toJSON(x)`, which indents by two"},
@@ -847,4 +847,18 @@ func truthTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		return w.negated(e.Args[0])
 	}
 	return w.Condition(e.Args[0])
+}
+
+// encoded is how what a slurp has read is written: in base64, as Ansible gives it.
+const encoded = "toBase64("
+
+// decodeFilter writes b64decode. What a slurp has read is a text already.
+func decodeFilter(w *Writer, e *j2.Expr, f form) (Term, error) {
+	of, err := w.Write(e.Args[0])
+	if text, ok := strings.CutPrefix(of.Text, encoded+"Results."); ok && err == nil {
+		if text, ok = strings.CutSuffix(text, ".stdout)"); ok && !strings.ContainsAny(text, "() ") {
+			return Term{"Results." + text + ".stdout", Whole, TextKind}, nil
+		}
+	}
+	return w.filled(f, e.Args, "the filter b64decode")
 }

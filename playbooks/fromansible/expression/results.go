@@ -108,8 +108,11 @@ func (w *Writer) field(r *Result, path []string) (Term, error) {
 			return Term{}, Unknown("stat.%s", path[1])
 		}
 	}
-	if r.Module == "uri" {
+	switch {
+	case r.Module == "uri":
 		return answered(r, path)
+	case r.Module == "slurp" && len(path) == 1 && path[0] == "content":
+		return Term{encoded + r.Base + ".stdout)", Whole, TextKind}, nil
 	}
 	f, ok := fieldsOfExec[path[0]]
 	if !ok || len(path) > 1 || !runsCommand(r.Module) {

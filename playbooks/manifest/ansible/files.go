@@ -121,8 +121,11 @@ func fileModules() map[string]Module {
 			Gap:   "a command that looks has register, and Results.NAME.stdout_lines",
 		},
 		"slurp": {
-			Write: pathsWrite,
-			AdHoc: "there is exec: ccm-push PATTERN exec cat PATH",
+			Type:  "exec",
+			Write: "- exec: [cat /etc/app/token: {readonly: true, register: token}]",
+			AdHoc: "exec cat PATH",
+			Args:  Arguments{"src": same("name"), "path": same("name")},
+			Gap:   "what it holds is `Results.NAME.stdout`: a text of at most 64 KiB",
 		},
 	}
 }
