@@ -266,6 +266,14 @@ func TestSubmodules(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(other, ".d.ccm-push"))
 }
 
+// TestBare has a source that is bare, at a path.
+func TestBare(t *testing.T) {
+	s, root := newSource(t), t.TempDir()
+	run(t, root, "clone", "-q", "--bare", s.dir, "bare.git")
+	_, err := apply(t, on(t, root, `{"name":"$ROOT/d","source":"$ROOT/bare.git","revision":"v1"}`))
+	require.NoError(t, err)
+}
+
 func TestDepth(t *testing.T) {
 	s, root := newSource(t), t.TempDir()
 	g := on(t, root, fmt.Sprintf(`{"name":"$ROOT/d","source":"file://%s","revision":"main","depth":1}`, s.dir))
@@ -307,6 +315,11 @@ func TestSigners(t *testing.T) {
 	require.NoError(t, err)
 	_, err = apply(t, at(eve))
 	require.ErrorContains(t, err, "is not signed by one of those in")
+
+	require.NoError(t, os.Chmod(filepath.Join(root, "signers"), 0o666))
+	_, err = at(ann).Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	require.EqualError(t, err, "signers: everybody can change "+filepath.Join(root, "signers"))
+	require.NoError(t, os.Chmod(filepath.Join(root, "signers"), 0o600))
 
 	put(t, "ann@example.net "+strings.Replace(string(key), "AAAA", "AAAB", 1), root, "signers")
 	_, err = at(ann).Check(t.Context(), modules.ReadOnly(modtest.Host()))

@@ -195,6 +195,13 @@ func (g *Git) verify(ctx context.Context, h modules.Host, p program, commit stri
 	if g.Signers == "" {
 		return nil
 	}
+	uid, err := h.Accounts.UserID(ctx, g.who())
+	if err == nil {
+		err = modules.OthersMayChange(h.Files, g.Signers, uid)
+	}
+	if err != nil {
+		return modules.Refuse("signers: %w", err)
+	}
 	var words []string
 	for _, s := range g.signed() {
 		words = append(words, "-c", s)

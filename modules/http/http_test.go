@@ -148,6 +148,12 @@ func TestSecrets(t *testing.T) {
 	_, err := r.Check(t.Context(), modules.ReadOnly(modtest.Host()))
 	require.EqualError(t, err, "it answers 503 Service Unavailable: no database")
 	require.Equal(t, []string{"GET|app|/broken?key=s3cret|anns3cret|s3cret|"}, k.said())
+	other, elsewhere := serve(t)
+	r.ReadOnly, r.Unless = new(bool), elsewhere+"/health"
+	_, err = r.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.Equal(t, []string{"GET|" + strings.TrimPrefix(elsewhere, "http://") + "|/health|||"}, other.said(), "another server is told secrets")
+	r.ReadOnly, r.Unless = nil, ""
 	r.URL = "http://127.0.0.1:1/?key=s3cret"
 	_, err = r.Check(t.Context(), modules.ReadOnly(modtest.Host()))
 	require.EqualError(t, err, "dial tcp 127.0.0.1:1: connect: connection refused")

@@ -34,7 +34,7 @@ func (r *HTTP) send(ctx context.Context, h modules.Host) (answer, error) {
 	return r.exchange(ctx, h, r.method(), r.URL, text, kind)
 }
 
-// exchange sends a request, with the headers and the login of the resource.
+// exchange sends a request. Headers and login are those of the resource, if it goes to the same server.
 func (r *HTTP) exchange(ctx context.Context, h modules.Host, method, to, text, kind string) (answer, error) {
 	timeout, err := r.timeout()
 	if err != nil {
@@ -50,15 +50,8 @@ func (r *HTTP) exchange(ctx context.Context, h modules.Host, method, to, text, k
 		request.Header.Set("Content-Type", kind)
 	}
 	request.Header.Set("User-Agent", "ccm-push")
-	for name, value := range r.Headers {
-		if strings.EqualFold(name, "Host") {
-			request.Host = value
-			continue
-		}
-		request.Header.Set(name, value)
-	}
-	if r.Username != "" {
-		request.SetBasicAuth(r.Username, r.Password)
+	if own, err := url.Parse(r.URL); err == nil && own.Scheme == request.URL.Scheme && own.Host == request.URL.Host {
+		r.introduce(request)
 	}
 	transport, err := r.transport(h)
 	if err != nil {
@@ -74,6 +67,20 @@ func (r *HTTP) exchange(ctx context.Context, h modules.Host, method, to, text, k
 	}
 	defer response.Body.Close()
 	return read(ctx, response)
+}
+
+// introduce gives a request what only the server of the resource is to know.
+func (r *HTTP) introduce(request *http.Request) {
+	for name, value := range r.Headers {
+		if strings.EqualFold(name, "Host") {
+			request.Host = value
+			continue
+		}
+		request.Header.Set(name, value)
+	}
+	if r.Username != "" {
+		request.SetBasicAuth(r.Username, r.Password)
+	}
 }
 
 // hidden is an error without the URL, which may hold a secret.
