@@ -23,6 +23,7 @@ type builder struct {
 
 	connections connection.Reader
 	folders     source.VarsFolders // low to high
+	fileFolders int                // how many folders the files of variables are from
 }
 
 type edge struct{ parent, child *Group }
@@ -243,6 +244,11 @@ func (b *builder) finish() (*Inventory, error) {
 	b.collectUngrouped()
 	b.implicitLocalhost()
 	b.varFiles()
+	return b.order()
+}
+
+// order puts hosts and groups in order, of which all is known.
+func (b *builder) order() (*Inventory, error) {
 	b.setMergeOrder()
 	if err := b.errs.Err(); err != nil {
 		return nil, err

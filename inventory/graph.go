@@ -103,7 +103,7 @@ func (b *builder) setMergeOrder() {
 		s, ok := known[string(key)]
 		if !ok {
 			s.groups = mergeOrder(h.direct)
-			s.below = stackOf(s.groups, len(b.folders), b.inv.options.MergeMaps)
+			s.below = stackOf(s.groups, b.fileFolders, b.inv.options.MergeMaps)
 			known[string(key)] = s
 		}
 		h.Groups, h.below = s.groups, s.below

@@ -14,6 +14,13 @@ type content struct {
 	vars     []*yamlpos.Node     // maps
 	connects []*yamlpos.Node     // maps, without passwords; the tests write them again
 	settings connection.Settings // what vars and connects say about the connection
+	whole    []wholeMap          // the maps with their passwords, for another machine: see [Part]
+}
+
+// A wholeMap is a map of variables as it is written, or one that stands below connect:.
+type wholeMap struct {
+	connect bool
+	node    *yamlpos.Node
 }
 
 // add lays more over what there is.
@@ -21,6 +28,7 @@ func (c *content) add(more content) {
 	c.vars = append(c.vars, more.vars...)
 	c.connects = append(c.connects, more.connects...)
 	c.settings.Add(more.settings)
+	c.whole = append(c.whole, more.whole...)
 }
 
 // A place is content, with the group or host it belongs to and where it stands.

@@ -19,6 +19,7 @@ func (b *builder) variables(said *content, n *yamlpos.Node) {
 		return
 	}
 	n = ansible.Marked(n, b.inv.options.Opener)
+	said.whole = append(said.whole, wholeMap{false, n})
 	said.settings.Add(b.connections.Variables(n))
 	if n = n.Without(connection.IsSecretVariable); len(n.Pairs) > 0 {
 		said.vars = append(said.vars, n)
@@ -106,6 +107,7 @@ func (b *builder) variablesAndConnect(said *content, body *yamlpos.Node) {
 
 // connect takes a map that stands below connect:.
 func (b *builder) connect(said *content, n *yamlpos.Node) {
+	said.whole = append(said.whole, wholeMap{true, n})
 	said.connects = append(said.connects, n.Without(connection.IsSecretKey))
 	said.settings.Add(b.connections.Connect(n))
 }
@@ -119,6 +121,7 @@ type varFile struct {
 // varFiles reads what group_vars and host_vars have for the groups and hosts of the
 // inventory.
 func (b *builder) varFiles() {
+	b.fileFolders = len(b.folders)
 	for i, folder := range b.folders {
 		groups := b.openVars(folder, source.GroupVars)
 		for _, g := range b.inv.groups {

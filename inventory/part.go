@@ -1,0 +1,163 @@
+package inventory
+
+import (
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// A Part is some hosts of an inventory for another machine, as JSON: what the inventory says of them
+// and of the groups around them, passwords and opened secrets among it, and nothing of other hosts.
+// Positions stay those of the operator's files.
+type Part struct {
+	Hosts     []partHost  `json:"hosts"`
+	Groups    []partGroup `json:"groups"` // those that hosts are in, and those around them
+	MergeMaps bool        `json:"merge_maps,omitempty"`
+	Folders   int         `json:"folders,omitempty"` // that files of variables are from
+}
+
+type partHost struct {
+	Name   string     `json:"name"`
+	At     position   `json:"at"`
+	Groups []string   `json:"groups"` // that list it
+	Said   []partMap  `json:"said,omitempty"`
+	Files  []partFile `json:"files,omitempty"`
+}
+
+type partGroup struct {
+	Name     string     `json:"name"`
+	At       *position  `json:"at,omitempty"`
+	Children []string   `json:"children,omitempty"` // of the part
+	Priority int        `json:"priority"`
+	Said     []partMap  `json:"said,omitempty"`
+	Files    []partFile `json:"files,omitempty"`
+}
+
+// A partMap is a map of variables, or one below connect:.
+type partMap struct {
+	Connect bool             `json:"connect,omitempty"`
+	Map     yamlpos.Portable `json:"map"`
+}
+
+// A partFile is a file of group_vars or host_vars.
+type partFile struct {
+	Folder int       `json:"folder"`
+	Said   []partMap `json:"said"`
+}
+
+// A position is where a name stands.
+type position struct {
+	File   string `json:"file"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+}
+
+func (p position) node(text string) *yamlpos.Node {
+	return &yamlpos.Node{File: p.File, Line: p.Line, Column: p.Column, Text: text, Value: text}
+}
+
+func positionOf(n *yamlpos.Node) position { return position{n.File, n.Line, n.Column} }
+
+// Part gives some hosts. login, which may be nil, says who logs in to a host, over what the
+// inventory says of that.
+func (inv *Inventory) Part(hosts []*Host, login func(*Host) string) Part {
+	p := Part{MergeMaps: inv.options.MergeMaps}
+	in := map[*Group]bool{}
+	for _, h := range hosts {
+		one := partHost{Name: h.Name, At: positionOf(h.first), Said: mapsOf(h.said), Files: p.files(h.files)}
+		for _, g := range h.direct {
+			one.Groups = append(one.Groups, g.Name)
+		}
+		for _, g := range h.Groups {
+			in[g] = true
+		}
+		if login != nil {
+			who := yamlpos.From(h.first, map[string]any{"user": login(h)})
+			one.Files = append(one.Files, partFile{Said: []partMap{{true, yamlpos.Portable{Node: who}}}})
+		}
+		p.Hosts = append(p.Hosts, one)
+	}
+	for _, g := range inv.groups {
+		if !in[g] {
+			continue
+		}
+		one := partGroup{Name: g.Name, Priority: g.Priority, Said: mapsOf(g.said), Files: p.files(g.files)}
+		if g.first != nil {
+			at := positionOf(g.first)
+			one.At = &at
+		}
+		for _, child := range g.Children {
+			if in[child] {
+				one.Children = append(one.Children, child.Name)
+			}
+		}
+		p.Groups = append(p.Groups, one)
+	}
+	return p
+}
+
+func (p *Part) files(files []varFile) (list []partFile) {
+	for _, f := range files {
+		p.Folders = max(p.Folders, f.folder+1)
+		list = append(list, partFile{f.folder, mapsOf(f.said)})
+	}
+	return list
+}
+
+func mapsOf(c content) (list []partMap) {
+	for _, m := range c.whole {
+		list = append(list, partMap{m.connect, yamlpos.Portable{Node: m.node}})
+	}
+	return list
+}
+
+// Inventory is the inventory of the hosts of a part. What would be warned of in the whole one is
+// not warned of again.
+func (p Part) Inventory() (*Inventory, error) {
+	b := newBuilder(Options{MergeMaps: p.MergeMaps})
+	b.fileFolders = p.Folders
+	b.connections.Ignored, b.connections.Misspelt = func(*yamlpos.Node) {}, func(*yamlpos.Node, string) {}
+	for _, one := range p.Groups {
+		var at *yamlpos.Node
+		if one.At != nil {
+			at = one.At.node(one.Name)
+		}
+		g := b.group(one.Name, at)
+		g.first, g.Priority, g.said, g.files = at, one.Priority, b.saidIn(one.Said), b.filesIn(one.Files)
+	}
+	for _, one := range p.Groups {
+		for _, child := range one.Children {
+			b.link(b.group(one.Name, nil), b.group(child, nil), nil)
+		}
+	}
+	for _, one := range p.Hosts {
+		h := b.host(one.Name, one.At.node(one.Name))
+		h.said, h.files = b.saidIn(one.Said), b.filesIn(one.Files)
+		for _, group := range one.Groups {
+			b.member(b.group(group, nil), h)
+		}
+	}
+	if err := b.errs.Err(); err != nil {
+		return nil, err
+	}
+	setDepths(b.inv.groups)
+	return b.order()
+}
+
+func (b *builder) saidIn(maps []partMap) (said content) {
+	for _, m := range maps {
+		switch {
+		case m.Map.Node == nil:
+		case m.Connect:
+			b.connect(&said, m.Map.Node)
+		default:
+			b.variables(&said, m.Map.Node)
+		}
+	}
+	return said
+}
+
+func (b *builder) filesIn(files []partFile) (list []varFile) {
+	for _, f := range files {
+		list = append(list, varFile{f.Folder, b.saidIn(f.Said)})
+	}
+	return list
+}
