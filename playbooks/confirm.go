@@ -256,8 +256,7 @@ func (g *guard) ask(ctx context.Context, why string) (state wire.ConfirmState, e
 			e := revertedEvent(g.of.play.Name, name, told, "")
 			e.Because, e.Rest = why, g.progress.Rest()
 			r.Events.Report(e)
-			if answer.Reverted != nil {
-				r.Events.Sync()
+			if answer.Reverted != nil && r.Events.Sync() {
 				s.Forget(answer.Reverted)
 			}
 		}

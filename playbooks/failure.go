@@ -68,6 +68,9 @@ func phased(err error, rest events.Rest) error {
 
 // failure is the event for the error of a host.
 func failure(play, host string, err error) events.Event {
+	if told, ok := errors.AsType[*toldFailure](err); ok {
+		return told.event
+	}
 	text, hint := err.Error(), ""
 	var he *transport.HostError
 	if errors.As(err, &he) {

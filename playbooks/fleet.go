@@ -26,6 +26,7 @@ type fleet struct {
 	sessions   *share.Sessions
 	once       *share.Once
 	targets    targets
+	apart      bool            // other hosts of the run are worked on elsewhere
 	lent       map[string]bool // hosts whose sessions other hosts borrow, as far as that is known
 	exchange   *share.Exchange // nil if no host receives anything from another one
 
@@ -110,7 +111,7 @@ func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, again bool, w
 	f.exchange.StartWith(q.StartNow)
 	f.sessions.Begin(names(hosts), q.StartNow)
 	f.once.Begin(names(hosts), again, q.StartNow)
-	f.runner.fly(q)
+	f.runner.fan(q, len(hosts))
 	f.sessions.End(names(hosts)...)
 	f.exchange.StartWith(nil)
 }
@@ -168,6 +169,14 @@ func batches(hosts, all []*inventory.Host, sizes []manifest.BatchSize) [][]*inve
 		rest = rest[n:]
 	}
 	return list
+}
+
+func namesOf(lists [][]*inventory.Host) [][]string {
+	all := make([][]string, len(lists))
+	for i, hosts := range lists {
+		all[i] = names(hosts)
+	}
+	return all
 }
 
 func names(hosts []*inventory.Host) []string {

@@ -29,7 +29,9 @@ type hostState struct {
 	interrupted bool
 	held        bool // it has a place among the kept connections
 	watched     bool // its plays are over, and it is watched: what is lost is not dialled again on the way
+	again       bool // the worker was lost that had it before
 	elapsed     time.Duration
+	queued      time.Duration // of its last play, for which it waited for a worker
 	limit       time.Duration // that a rollout gives it; 0 is none
 	phases      events.Phases
 	steps       []events.Step         // of which the phases are the sums
@@ -119,7 +121,8 @@ func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
 	defer f.sessions.End(state.host.Name)
 	start := f.runner.Now()
 	f.take(state)
-	f.ended(ctx, s, state, start, f.playOn(ctx, s, state))
+	err := f.playOn(ctx, s, state)
+	f.ended(ctx, s, state, start.Add(state.queued), err)
 }
 
 // take begins to work on a host, and gives back its place among the kept connections.

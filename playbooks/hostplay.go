@@ -18,7 +18,13 @@ import (
 // playOn compiles and applies the play. An error means that the host failed as a
 // whole; failed resources are only noted.
 func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) error {
+	if f.runner.Workers != nil {
+		return f.away(ctx, s, state)
+	}
 	program, compiled, remaining, err := f.ready(ctx, s, state)
+	if err == nil {
+		err = f.checkApart(compiled)
+	}
 	if err != nil {
 		return err
 	}
@@ -156,7 +162,9 @@ func (f *fleet) equip(c *wire.Catalog, s *selection, state *hostState, earlier s
 	c.Check, c.Monitor, c.Rehearsal = f.runner.mode(s)
 	c.Diff = f.runner.Options.Diff && s.look == nil
 	c.Follow = f.followed[state.host.Name] && s.look == nil
-	c.Lock = f.runner.lock(s)
+	if c.Lock = f.runner.lock(s); c.Lock != nil {
+		c.Lock.Again = state.again
+	}
 	c.Once = f.runner.once(s)
 	c.Earlier = earlier
 	addOthers(c, state.plays)

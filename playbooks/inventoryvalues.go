@@ -40,17 +40,25 @@ func (r *Runner) inventoryValues(hosts [][]*inventory.Host) ([]*inventoryValues,
 		return all, nil
 	}
 	var errs yamlpos.Errors
-	groups := templates.NewLazy(func() map[string]any { return groupValues(r.Inventory) })
+	groups := templates.NewLazy(func() map[string]any {
+		if r.Names != nil {
+			return r.Names.groupValues()
+		}
+		return groupValues(r.Inventory)
+	})
 	vars := templates.NewLazy(func() map[string]any { return hostsValues(r.Inventory) })
 	run := templates.NewLazy(r.runValues)
 	for i, play := range r.Plays {
-		var selected []*inventory.Host
-		if i < len(hosts) {
-			selected = hosts[i]
+		var selected []string
+		switch {
+		case r.Names != nil && i < len(r.Names.Plays):
+			selected = r.Names.Plays[i]
+		case i < len(hosts):
+			selected = names(hosts[i])
 		}
 		of := templates.NewLazy(func() map[string]any { return playValues(play, selected) })
 		values, with := all[i], vars
-		if play.HostFacts != nil {
+		if play.HostFacts != nil && r.Names == nil {
 			var err error
 			values.others, err = r.otherHosts(play)
 			errs.Add(err)
@@ -69,8 +77,8 @@ func (r *Runner) runValues() map[string]any {
 	return map[string]any{idKey: r.Options.Run, checkKey: r.Options.Check, userKey: user}
 }
 
-func playValues(play *manifest.Play, hosts []*inventory.Host) map[string]any {
-	return map[string]any{nameKey: play.Name, hostsKey: plainTexts(names(hosts))}
+func playValues(play *manifest.Play, hosts []string) map[string]any {
+	return map[string]any{nameKey: play.Name, hostsKey: plainTexts(hosts)}
 }
 
 // groupValues are the names of the hosts of each group, in the order of the inventory.

@@ -22,6 +22,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 	"github.com/ccm-push/ccm-push/playbooks/share"
+	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
@@ -47,6 +48,14 @@ type Runner struct {
 	Steer    <-chan rollout.Request
 	Now      func() time.Time
 	NewNonce func() string // unguessable, of letters and digits
+	// Workers take hosts through plays; nil: the runner itself does.
+	Workers Workers
+	// Needs, once Run has begun, are what workers are to be given.
+	Needs Needs
+	// Names are those of hosts that the inventory does not have, where this is a worker; nil where it
+	// has all. Targets are then how hosts are reached, and Connect says nothing of that.
+	Names   *HostNames
+	Targets map[string]transport.Target
 
 	// TakeBack, after Run, are hosts of which the changes of the run are to be taken back: a rollout
 	// has stopped, and says so.
@@ -73,10 +82,10 @@ type Options struct {
 	Follow string
 	// Progress is how far the run got that this one resumes, play by play; nil resumes
 	// none.
-	Progress *record.Progress
-	Holder   string // who runs this, for the lock
-	NoLock   bool   // ad-hoc commands take no lock
-	Catalog  catalog.Options
+	Progress *record.Progress `json:"-"`
+	Holder   string           // who runs this, for the lock
+	NoLock   bool             // ad-hoc commands take no lock
+	Catalog  catalog.Options  `json:"-"`
 	// Reconnect is how long a host is dialled again whose connection was lost; 0 does not.
 	Reconnect time.Duration
 	// IdleTimeout is how long a host, and the controller there, may be silent before the
@@ -95,7 +104,7 @@ type Options struct {
 	Canary        string
 	Yes           bool
 	Hold          time.Duration
-	Watch         *Watch   // hosts are watched behind the plays; nil are not
+	Watch         *Watch   `json:"-"` // hosts are watched behind the plays; nil are not
 	Manifests     []string // as given, for the first event
 	Version       string
 }
@@ -232,12 +241,15 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	lent := slices.DeleteFunc(slices.Concat(delegates...), func(h *inventory.Host) bool { return h == nil })
 	hosts = append(hosts, lent...)
 	reachErr := r.CheckReach(hosts)
-	if reachErr == nil { // otherwise no passphrase is asked for
+	if reachErr == nil && r.Workers == nil { // otherwise no passphrase is asked for
 		if err := r.Unlock(ctx, hosts); err != nil {
 			return events.Summary{}, err
 		}
 	}
-	filesErr := errors.Join(reachErr, r.CheckFiles(hosts), r.checkImports(hostLists))
+	filesErr := errors.Join(reachErr, r.checkImports(hostLists))
+	if r.Workers == nil { // who log in with keys of their own
+		filesErr = errors.Join(filesErr, r.CheckFiles(hosts))
+	}
 	downloads := catalog.NewDownloads()
 	defer downloads.Close()
 	compiling := r.compiling(downloads)
@@ -248,6 +260,9 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	err = errors.Join(err, partsErr, r.checkRollouts(hostLists), r.checkAsking())
 	if err == nil {
 		err = r.checkVariables(compilers, hostLists)
+	}
+	if err == nil {
+		err = r.forWorkers(compilers, namesOf(hostLists))
 	}
 	if err := errors.Join(filesErr, err); err != nil {
 		return events.Summary{}, err

@@ -55,5 +55,8 @@ func (r *Runner) unlock(ctx context.Context, path string) error {
 
 // target says how a host of the inventory is reached.
 func (r *Runner) target(h *inventory.Host) (transport.Target, error) {
+	if t, given := r.Targets[h.Name]; given {
+		return t, nil
+	}
 	return r.Connect.Target(r.Inventory, h, h.Connection())
 }

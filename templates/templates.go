@@ -47,6 +47,8 @@ const (
 	MaxOutput = render.MaxOutput
 	// MaxFile bounds what is read from one file of a play, in bytes.
 	MaxFile = render.MaxFileBytes
+	// Roots that are the same for all hosts of a play, for [Inputs.Reads].
+	EnvironRoot, GroupsRoot, HostsRoot, PlayRoot = render.EnvironRoot, render.GroupsRoot, render.HostsRoot, render.PlayRoot
 )
 
 // Open opens the folder of a play. The caller closes it.

@@ -156,6 +156,10 @@ func (c *Compiler) OtherFacts() (paths []string, all bool) { return c.inputs.Oth
 // of the data, above it or below it.
 func (c *Compiler) ReadsData(path string) bool { return c.inputs.ReadsData(path) }
 
+// Reads reports whether the play, or what it applies, may read a root that is the same for all of its
+// hosts: see [templates.Inputs].
+func (c *Compiler) Reads(root string) bool { return c.inputs.Reads(root) }
+
 // Variables are the expressions in the variables of the inventory; nil if there are none: then
 // hosts need no layers.
 func (c *Compiler) Variables() *templates.Variables { return c.opts.Variables }

@@ -127,6 +127,10 @@ type Result struct {
 	Sensitive bool `json:"-"`
 	// Written is where the resource is written, of one that failed; nil if that is not known.
 	Written *yamlpos.Node `json:"-"`
+	// Index is the number of the resource in the play, on its host. Kept says that the host had kept
+	// the result: it came about before the connection that has told it.
+	Index int  `json:"-"`
+	Kept  bool `json:"-"`
 }
 
 // Output is what a command of a resource has written, while it runs: whole lines. The result,

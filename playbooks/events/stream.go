@@ -72,15 +72,25 @@ func (s *Stream) Report(all ...Event) {
 // A severalReporter takes events together, because that is cheaper.
 type severalReporter interface{ ReportAll([]Event) }
 
-// Sync has reporters that delay what they write do so now.
-func (s *Stream) Sync() {
+// Sync has reporters that delay what they write do so now. Those with a method Settle take a while for
+// that, in which others may report. kept is false if one of them could not.
+func (s *Stream) Sync() (kept bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	var slow []interface{ Settle() error }
 	for _, r := range s.reporters {
 		if d, ok := r.(interface{ Sync() }); ok {
 			d.Sync()
 		}
+		if d, ok := r.(interface{ Settle() error }); ok {
+			slow = append(slow, d)
+		}
 	}
+	s.mu.Unlock()
+	kept = true
+	for _, d := range slow {
+		kept = d.Settle() == nil && kept
+	}
+	return kept
 }
 
 // fill completes the stamp. It is called under the lock, so that the times of a

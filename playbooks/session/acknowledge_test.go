@@ -40,9 +40,10 @@ func TestAcknowledgedWhenRecorded(t *testing.T) {
 				task := task(c)
 				task.Emit = func(*wire.Result) { note("emit") }
 				task.Untold = func(*wire.Untold) { note("untold") }
-				task.Sync = func() {
+				task.Sync = func() bool {
 					time.Sleep(time.Second)
 					note("sync")
+					return true
 				}
 				p := newPuppet()
 				s := New(t.Context(), p, time.Now, 0)

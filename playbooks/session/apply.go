@@ -20,7 +20,7 @@ type Task struct {
 	Host       HostTime           // the host's time for the play
 	Emit       func(*wire.Result)
 	Flush      func()
-	Sync       func()             // returns when what came is recorded: the host is told next that it may forget it
+	Sync       func() bool        // returns when what came is recorded: if it is, the host is told next that it may forget it
 	Untold     func(*wire.Untold) // is given what earlier runs could not tell; nil asks for none
 	Output     func(*wire.Output) // is given what commands write, as it comes; nil asks for none
 	// Ask asks a person before an entry that has a semaphore does what it would; false is no,

@@ -230,8 +230,8 @@ func (c *catalogRun) acknowledge() {
 	if len(c.acks) == 0 {
 		return
 	}
-	if c.worth { // else the host would tell nothing of it
-		c.task.Sync()
+	if c.worth && !c.task.Sync() { // else the host would tell nothing of it
+		return
 	}
 	c.session.tell(c.acks...)
 }

@@ -101,7 +101,10 @@ func TestRevertedIsAcknowledged(t *testing.T) {
 		var told []string
 		if wanted {
 			task.Reverted = func(r *wire.Reverted) { told = append(told, r.Run) }
-			task.Sync = func() { told = append(told, "sync") }
+			task.Sync = func() bool {
+				told = append(told, "sync")
+				return true
+			}
 		}
 		_, err := converseOn(t, task, func(p *puppet) {
 			_, err := p.conn.Receive()

@@ -64,7 +64,7 @@ func one() *catalog.Compiled {
 
 // task is a catalog whose results are dropped.
 func task(c *catalog.Compiled) Task {
-	return Task{Compiled: c, Emit: func(*wire.Result) {}, Flush: func() {}, Sync: func() {}}
+	return Task{Compiled: c, Emit: func(*wire.Result) {}, Flush: func() {}, Sync: func() bool { return true }}
 }
 
 // converse runs one catalog on a puppet and gives how that ended.

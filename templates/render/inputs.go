@@ -23,6 +23,7 @@ type Inputs struct {
 	allOthers   bool
 	results     []string // paths below the results of the host, sorted
 	allResults  bool
+	environ     bool
 	item, outer bool
 	itemPaths   []string // sorted
 	allItem     bool
@@ -63,6 +64,7 @@ func (m *Reads) Inputs(files *Files) Inputs {
 		allOthers:  total.allOthers,
 		results:    distinct(total.results),
 		allResults: total.allResults,
+		environ:    total.Roots[EnvironRoot],
 		item:       total.Roots[ItemRoot],
 		outer:      total.Roots[OuterRoot],
 		itemPaths:  distinct(total.item),
@@ -90,13 +92,20 @@ func (in *Inputs) Add(more Inputs) {
 	in.results, in.allResults = distinct(append(in.results, more.results...)), in.allResults || more.allResults
 	in.itemPaths, in.allItem = distinct(append(in.itemPaths, more.itemPaths...)), in.allItem || more.allItem
 	in.outerPaths, in.allOuter = distinct(append(in.outerPaths, more.outerPaths...)), in.allOuter || more.allOuter
+	in.environ = in.environ || more.environ
 	in.item, in.outer, in.Volatile = in.item || more.item, in.outer || more.outer, in.Volatile || more.Volatile
 }
 
 // Anything adds everything.
 func (in *Inputs) Anything() {
 	in.allFacts, in.allData, in.allHost, in.allOthers, in.allResults, in.item, in.allItem, in.outer, in.allOuter = true, true, true, true, true, true, true, true, true
-	in.shared = distinct(sharedRoots())
+	in.shared, in.environ = distinct(sharedRoots()), true
+}
+
+// Reads reports whether a root is among the inputs that is the same for all hosts of a play:
+// Environ, Groups, Hosts, Play or Run.
+func (in Inputs) Reads(root string) bool {
+	return root == EnvironRoot && in.environ || slices.Contains(in.shared, root)
 }
 
 // Facts gives the paths of the facts among the inputs, as [Reads.Result] does.

@@ -130,3 +130,13 @@ func checkAlgorithms(a transport.Algorithms) error {
 	}
 	return nil
 }
+
+// KnownHosts is a known_hosts file with what is known of a host's keys, and nothing of others. Jump
+// hosts are targets of their own.
+func (d *Dialer) KnownHosts(t transport.Target) (string, error) {
+	view, err := d.openKnown(t)
+	if err != nil {
+		return "", err
+	}
+	return view.Excerpt(t.KnownHost()), nil
+}

@@ -1,0 +1,79 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// A Carried is an event on its way from a worker to who tells it: with what of it is in no JSON for
+// other programs, and without its stamp, which it gets there.
+type Carried struct{ Event }
+
+// carried is a Carried in JSON.
+type carried struct {
+	Line      json.RawMessage  `json:"e"`
+	Index     int              `json:"n,omitempty"`
+	Kept      bool             `json:"kept,omitempty"`
+	Sensitive bool             `json:"sensitive,omitempty"`
+	Written   *yamlpos.Error   `json:"written,omitempty"` // a place alone
+	Cause     []*yamlpos.Error `json:"cause,omitempty"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c Carried) MarshalJSON() ([]byte, error) {
+	var line bytes.Buffer
+	NewShortJSON(&line).Report(c.Event)
+	out := carried{Line: bytes.TrimSpace(line.Bytes())}
+	switch e := c.Event.(type) {
+	case Result:
+		out.Index, out.Kept, out.Sensitive = e.Index, e.Kept, e.Sensitive
+		if at := e.Written; at != nil {
+			out.Written = &yamlpos.Error{File: at.File, Line: at.Line, Column: at.Column}
+		}
+	case HostFailed:
+		out.Cause = placesOf(e.Cause)
+	}
+	return json.Marshal(out)
+}
+
+// placesOf are the errors with a place that an error is made of.
+func placesOf(err error) []*yamlpos.Error {
+	var several yamlpos.Errors
+	if errors.As(err, &several) {
+		return several
+	}
+	if one, ok := errors.AsType[*yamlpos.Error](err); ok {
+		return []*yamlpos.Error{one}
+	}
+	return nil
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *Carried) UnmarshalJSON(text []byte) error {
+	var in carried
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	e, err := Decode(in.Line)
+	if err != nil {
+		return err
+	}
+	switch one := e.(type) {
+	case Result:
+		one.Index, one.Kept, one.Sensitive = in.Index, in.Kept, in.Sensitive
+		if at := in.Written; at != nil {
+			one.Written = &yamlpos.Node{File: at.File, Line: at.Line, Column: at.Column}
+		}
+		e = one
+	case HostFailed:
+		if len(in.Cause) > 0 {
+			one.Cause = yamlpos.Errors(in.Cause)
+		}
+		e = one
+	}
+	c.Event = e.stamped(Stamp{})
+	return nil
+}

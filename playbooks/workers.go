@@ -1,0 +1,217 @@
+package playbooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/share"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// Workers take hosts through plays in place of a [Runner], which decides who begins when, and tells
+// what has come of it.
+type Workers interface {
+	// Take has a host taken through a play, and waits for that. What happens meanwhile is reported to
+	// the stream of the run before it returns. The first signal on stop and the end of ctx end it as
+	// they end [Runner.Run].
+	Take(ctx context.Context, stop <-chan struct{}, t Turn) TurnEnd
+}
+
+// HostNames are the names of all hosts of groups and plays, for a runner whose inventory has only
+// some of the hosts: expressions ask for them.
+type HostNames struct {
+	Groups map[string][]string `json:"groups,omitempty"`
+	Plays  [][]string          `json:"plays,omitempty"` // of each
+}
+
+func (n *HostNames) groupValues() map[string]any {
+	groups := make(map[string]any, len(n.Groups))
+	for name, hosts := range n.Groups {
+		groups[name] = plainTexts(hosts)
+	}
+	return groups
+}
+
+// Needs are what workers are given of a run besides its plays and the hosts that they work on: what
+// its expressions ask for.
+type Needs struct {
+	Names   HostNames
+	Environ bool // the environment of the controller
+}
+
+// forWorkers finds out what workers need, and refuses what they cannot do.
+func (r *Runner) forWorkers(compilers []*catalog.Compiler, hosts [][]string) error {
+	if r.Workers == nil {
+		return nil
+	}
+	var errs yamlpos.Errors
+	for i, c := range compilers {
+		play := r.Plays[i]
+		for _, why := range notForWorkers(play, c) {
+			at := why.at
+			if at == nil {
+				at = &yamlpos.Node{File: play.File}
+			}
+			errs.Add(at.Errorf("run this play without --workers", "play %q: %s", play.Name, why.text))
+		}
+		r.Needs.Environ = r.Needs.Environ || c.Reads(templates.EnvironRoot)
+		if c.Reads(templates.GroupsRoot) && r.Needs.Names.Groups == nil {
+			r.Needs.Names.Groups = map[string][]string{}
+			for _, g := range r.Inventory.Groups() {
+				r.Needs.Names.Groups[g.Name] = names(g.Hosts())
+			}
+		}
+		if c.Reads(templates.PlayRoot) {
+			r.Needs.Names.Plays = hosts
+		}
+	}
+	o := r.Options
+	var others error
+	switch {
+	case o.CompileFirst:
+		others = errors.New("--compile-first cannot be used with --workers: each of them compiles for its own hosts")
+	case o.Watch != nil:
+		others = errors.New("hosts are not watched by workers: watch without --workers")
+	case r.Step != nil:
+		others = errors.New("--step cannot be used with --workers: nobody can be asked there")
+	}
+	return errors.Join(manifest.Distinct(errs), others)
+}
+
+// A whyNot is why workers cannot carry out a play.
+type whyNot struct {
+	at   *yamlpos.Node // nil is not known
+	text string
+}
+
+// notForWorkers are what a play does that takes several hosts at one place. What is only known per
+// host is found there: see [fleet.checkApart].
+func notForWorkers(play *manifest.Play, c *catalog.Compiler) (list []whyNot) {
+	add := func(at *yamlpos.Node, text string) { list = append(list, whyNot{at, text}) }
+	if play.Rollout != nil {
+		add(play.Rollout.At, "its rollout looks at hosts one by one, which workers do not")
+	}
+	if play.Undo != nil {
+		add(nil, "a run is not taken back by workers")
+	}
+	for _, pattern := range play.HostFacts {
+		add(pattern, "it asks for facts of other hosts (hostfacts), which workers do not have")
+	}
+	if c.Reads(templates.HostsRoot) {
+		add(nil, "it reads variables of other hosts (Hosts), which workers do not have")
+	}
+	manifest.Walk(play.Resources, func(r *manifest.Resource, _ int) {
+		switch {
+		case r.Unselected:
+		case r.On != nil:
+			add(r.On.Node, "a resource runs on another host (on), which workers do not reach")
+		case r.Once:
+			add(r.Name.Node, "a resource runs once for several hosts")
+		case len(r.Imports) > 0:
+			add(r.Imports[0].Host, "a resource receives a value of another host")
+		case r.Meta != nil && r.Meta.Node.Get("sema") != nil:
+			add(r.Meta.Node.Get("sema"), "a resource waits for a semaphore")
+		}
+	})
+	return list
+}
+
+// checkApart refuses what a host cannot do that is worked on apart from others.
+func (f *fleet) checkApart(c *catalog.Compiled) error {
+	if !f.apart {
+		return nil
+	}
+	for i := range c.Catalog.Entries {
+		what := needsOthers(&c.Catalog.Entries[i])
+		if what == "" {
+			continue
+		}
+		err := fmt.Errorf("%s %s, which workers cannot have it do: run this play without --workers", c.Catalog.Entries[i].Ref(), what)
+		if at := c.Written(i); at != nil {
+			err = at.Errorf("", "%v", err)
+		}
+		return &phaseError{phase: "compile", err: err}
+	}
+	return nil
+}
+
+// needsOthers says what an entry has to do with other hosts of the run; "" is nothing.
+func needsOthers(e *wire.Entry) string {
+	switch {
+	case e.On != "":
+		return "runs on another host"
+	case e.Once:
+		return "runs once for several hosts"
+	case len(e.Sema) > 0:
+		return "waits for a semaphore"
+	}
+	for _, r := range e.Receive {
+		if r.From < 0 {
+			return "receives a value of another host"
+		}
+	}
+	return ""
+}
+
+// errKilled is why a host was not worked on to its end: the run was ended by force.
+var errKilled = fmt.Errorf("the run was ended: %w", context.Canceled)
+
+// A toldFailure is the failure of a host that a worker has told.
+type toldFailure struct{ event events.Event }
+
+func (f *toldFailure) Error() string { return reason(f.event) }
+
+// err is how the turn has ended, as if the host had been worked on here.
+func (e TurnEnd) err() error {
+	switch {
+	case e.Failure != nil && e.Killed:
+		return errors.Join(&toldFailure{e.Failure.Event}, errKilled)
+	case e.Failure != nil:
+		return &toldFailure{e.Failure.Event}
+	case e.Killed:
+		return errKilled
+	case e.Stopped:
+		return &stoppedError{rest: e.Rest}
+	}
+	return nil
+}
+
+// away has a worker take a host through a play.
+func (f *fleet) away(ctx context.Context, s *selection, state *hostState) error {
+	if f.interrupted(ctx) {
+		return &stoppedError{}
+	}
+	defer state.activity.Pin("at a worker")()
+	t := Turn{Host: state.host.Name, Play: s.number, Predicted: len(state.predicted) > 0, Follow: f.followed[state.host.Name]}
+	for _, later := range state.plays[1:] {
+		t.Later = append(t.Later, later.number)
+	}
+	began := f.runner.Now()
+	end := f.runner.Workers.Take(ctx, f.stop, t)
+	state.queued = max(0, f.runner.Now().Sub(began)-end.Took)
+	state.begun, state.failed = state.begun || end.Begun, state.failed || end.Failed
+	if end.Predicted {
+		state.predicted = append(state.predicted, &hostProgram{})
+	}
+	state.phases.Connect += end.Phases.Connect
+	state.phases.Start += end.Phases.Start
+	state.phases.Compile += end.Phases.Compile
+	state.phases.Apply += end.Phases.Apply
+	state.steps = append(state.steps, end.Steps...)
+	return end.err()
+}
+
+// fan has the hosts of a queue begin: workers bound how many they are at.
+func (r *Runner) fan(q *share.Queue, hosts int) {
+	if r.Workers == nil {
+		r.fly(q)
+		return
+	}
+	q.Run(hosts, hosts)
+}

@@ -1,0 +1,226 @@
+package playbooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
+	"github.com/ccm-push/ccm-push/templates"
+	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+// A carrying worker has for each turn what a worker on another machine would have: all that it gets,
+// and all that it tells, has been JSON.
+type carrying struct {
+	t  *testing.T
+	of *Runner
+
+	mu    sync.Mutex
+	turns []Turn
+	sent  strings.Builder
+}
+
+// throughWorkers has the hosts of a runner worked on by workers.
+func throughWorkers(t *testing.T, r *Runner) *carrying {
+	c := &carrying{t: t, of: r}
+	r.Workers = c
+	return c
+}
+
+func carry[T any](t *testing.T, v T) (there T, text string) {
+	data, err := json.Marshal(v)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &there))
+	return there, string(data)
+}
+
+func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn) TurnEnd {
+	of := c.of
+	host := of.Inventory.Host(turn.Host)
+	target, err := of.target(host)
+	require.NoError(c.t, err)
+	turn, text := carry(c.t, turn)
+	part, said := carry(c.t, of.Inventory.Part([]*inventory.Host{host}, func(*inventory.Host) string { return target.User }))
+	target, _ = carry(c.t, target)
+	needs, _ := carry(c.t, of.Needs)
+	c.mu.Lock()
+	c.turns = append(c.turns, turn)
+	c.sent.WriteString(text + said)
+	c.mu.Unlock()
+	there, err := part.Inventory()
+	require.NoError(c.t, err)
+	options := of.Options
+	options.Catalog.Mask, options.Catalog.Environ = &secret.Mask{}, map[string]any{}
+	if needs.Environ {
+		options.Catalog.Environ = of.Options.Catalog.Environ
+	}
+	worker := &Runner{
+		Inventory: there, Plays: of.Plays, Dialer: &dial.Dialer{}, Builds: of.Builds, FullBuilds: of.FullBuilds, BuildID: of.BuildID,
+		Options: options, Now: time.Now, NewNonce: of.NewNonce,
+		Names: &needs.Names, Targets: map[string]transport.Target{turn.Host: target},
+		Events: events.NewStream(of.Options.Run, time.Now, back{c}),
+	}
+	defer worker.Dialer.Close()
+	var end TurnEnd
+	require.NoError(c.t, worker.Turns(ctx, stop, []Turn{turn}, func(name string, e TurnEnd) {
+		require.Equal(c.t, turn.Host, name)
+		end, _ = carry(c.t, e)
+	}))
+	return end
+}
+
+// back reports what a worker tells to the runner.
+type back struct{ *carrying }
+
+func (b back) Report(e events.Event) {
+	there, _ := carry(b.t, events.Carried{Event: e})
+	b.of.Events.Report(there.Event)
+}
+
+// TestWorkersDoTheSame takes runs over hosts directly and through workers: all that is told is equal.
+func TestWorkersDoTheSame(t *testing.T) {
+	for _, test := range []struct{ name, manifest string }{
+		{"two plays", `
+- name: one
+  data: {n: 3}
+  ccm:
+    pre_message: hello
+    resources:
+      - file: ["{{ Data.home }}/dir": {ensure: directory, owner: "{{ string(Data.owner) }}", group: "{{ string(Data.owner) }}", mode: "0700"}]
+      - exec: ["echo {{ Groups.all | len() }} {{ Play.hosts | len() }} {{ Host.name }} {{ Data.n }}": {}]
+      - exec: [touch made: {cwd: "{{ Data.home }}", creates: "{{ Data.home }}/made"}]
+- name: two
+  ccm: {resources: [exec: [{"true": {control: {if: "Facts.host.info.os == 'linux'"}}}]]}
+`},
+		{"failures", `
+- name: one
+  ccm: {resources: [exec: [{"test {{ Host.name }} = web2": {}}, {"echo shown; false": {provider: shell, control: {if: "Host.name == 'web2'"}}}]]}
+- name: two
+  ccm: {resources: [exec: [{"true": }]]}
+`},
+		{"batches", `
+- name: one
+  serial: 1
+  ccm: {resources: [exec: [{"true": }]]}
+`},
+		{"a host alone does not compile", `
+- name: one
+  ccm: {resources: [exec: [{"echo {{ Host.name == 'web1' ? Data.missing : '' }}": }]]}
+`},
+		{"what is registered", `
+- name: one
+  ccm: {resources: [exec: [{"echo {{ Host.name }}": {register: said}}, {"echo again {{ Results.said.stdout }}": }]]}
+`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run := func(workers, check bool) (lines []string, text string) {
+				hosts := map[string]*sshtest.Server{"web1": sshtest.Start(t), "web2": sshtest.Start(t)}
+				w := newWorld(t, hosts, test.manifest)
+				w.Options.Check = check
+				w.Options.Catalog.Extra = []templates.Layer{{Values: map[string]any{"owner": owner()}}}
+				if workers {
+					c := throughWorkers(t, w.Runner)
+					defer func() { require.NotEmpty(t, c.turns) }()
+				}
+				lines = w.run(t)
+				for name, srv := range hosts {
+					for i := range lines {
+						lines[i] = strings.ReplaceAll(lines[i], srv.Home, "HOME-"+name)
+					}
+				}
+				return lines, w.dir
+			}
+			for _, check := range []bool{false, true} {
+				want, _ := run(false, check)
+				got, _ := run(true, check)
+				require.Equal(t, want, got, fmt.Sprintf("check: %v", check))
+			}
+		})
+	}
+}
+
+// TestWorkersAreGivenNothingElse looks at what is sent for a host.
+func TestWorkersAreGivenNothingElse(t *testing.T) {
+	t.Setenv("CANARY", "of-the-environment")
+	hosts := servers(t, "web1", "web2")
+	w := newWorld(t, hosts, plays)
+	c := throughWorkers(t, w.Runner)
+	w.Options.Limit = "web1"
+	w.Options.Catalog.Environ = map[string]any{"CANARY": "of-the-environment"}
+	w.run(t)
+	require.False(t, w.Needs.Environ)
+	require.Empty(t, w.Needs.Names)
+	require.NotContains(t, c.sent.String(), "web2")
+	require.NotContains(t, c.sent.String(), hosts["web2"].Home)
+	require.Equal(t, []Turn{{Host: "web1", Later: []int{1, 2}}, {Host: "web1", Play: 1, Later: []int{2}}, {Host: "web1", Play: 2}}, c.turns)
+}
+
+func TestWorkersRefuse(t *testing.T) {
+	w := newWorld(t, servers(t, "web1"), `
+- name: one
+  hostfacts: [web1]
+  ccm:
+    resources:
+      - exec:
+          - "echo {{ Hosts.web1.home }}": {on: web1}
+          - "true": {sema: [db]}
+          - "false": {once: true}
+- name: two
+  rollout: {batches: [1]}
+  ccm: {resources: [exec: [{"true": }]]}
+`)
+	throughWorkers(t, w.Runner)
+	_, err := w.Run(t.Context(), nil)
+	site := filepath.Join(w.dir, "site.yaml")
+	const hint = "\n  hint: run this play without --workers"
+	require.EqualError(t, err, strings.Join([]string{
+		site + `: play "one": it reads variables of other hosts (Hosts), which workers do not have` + hint,
+		site + `:3:15: play "one": it asks for facts of other hosts (hostfacts), which workers do not have` + hint,
+		site + `:7:48: play "one": a resource runs on another host (on), which workers do not reach` + hint,
+		site + `:8:28: play "one": a resource waits for a semaphore` + hint,
+		site + `:9:13: play "one": a resource runs once for several hosts` + hint,
+		site + `:11:12: play "two": its rollout looks at hosts one by one, which workers do not` + hint,
+	}, "\n"))
+}
+
+// TestWorkersStop interrupts a run: what the worker is at ends, and nothing else begins.
+func TestWorkersStop(t *testing.T) {
+	w := newWorld(t, servers(t, "web1"), `
+name: one
+ccm: {resources: [exec: [{"touch begun; while ! test -e go; do sleep 0.05; done": {provider: shell, cwd: "{{ Data.home }}"}}, {"touch never": {cwd: "{{ Data.home }}"}}]]}
+`)
+	throughWorkers(t, w.Runner)
+	home := w.Inventory.Host("web1").Vars()["home"].(string)
+	stop := make(chan struct{})
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		for {
+			if _, err := os.Stat(filepath.Join(home, "begun")); err == nil || t.Context().Err() != nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		close(stop)
+		time.Sleep(100 * time.Millisecond)
+		_ = os.WriteFile(filepath.Join(home, "go"), nil, 0o600)
+	})
+	summary, err := w.Run(t.Context(), stop)
+	waiting.Wait()
+	require.NoError(t, err)
+	require.True(t, summary.Interrupted)
+	require.Equal(t, 1, summary.Totals.Hosts.Interrupted)
+	require.NoFileExists(t, filepath.Join(home, "never"))
+}
