@@ -1,0 +1,331 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What there is at the server. Sites are hashed, so that any text can be one.
+const (
+	workStream  = "ccm-push-work"
+	subjects    = "ccm-push."
+	workSubject = subjects + "work." // SITE.RUN
+	saidSubject = subjects + "said." // RUN
+	askSubject  = subjects + "ask."  // RUN
+	order       = subjects + "order."
+	perRun      = "ccm-push-" // a stream and a bucket of objects
+	// maxAge is when the server forgets what a coordinator that died has left.
+	maxAge = 7 * 24 * time.Hour
+	// fetchTime is how long the server is asked to wait for a ticket at a time.
+	fetchTime = 20 * time.Second
+	flushTime = 10 * time.Second
+)
+
+// JetStream is a queue at servers of NATS.
+type JetStream struct {
+	conn  *nats.Conn
+	js    jetstream.JetStream
+	lease time.Duration
+
+	mu    sync.Mutex
+	sites map[string]jetstream.Consumer
+}
+
+// NewJetStream makes one of a connection, which stays the caller's. Its leases last so long; 0 means
+// [LeaseTime]. All workers of a server have the same.
+func NewJetStream(conn *nats.Conn, lease time.Duration) (*JetStream, error) {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, err
+	}
+	return &JetStream{conn: conn, js: js, lease: cmp.Or(lease, LeaseTime), sites: map[string]jetstream.Consumer{}}, nil
+}
+
+func siteToken(site string) string {
+	sum := sha256.Sum256([]byte(site))
+	return hex.EncodeToString(sum[:8])
+}
+
+// failed says what was tried at the server.
+func failed(doing string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return fmt.Errorf("NATS: %s: JetStream is not enabled at the server, or for this account: %w", doing, err)
+	case errors.Is(err, nats.ErrNoResponders):
+		return fmt.Errorf("NATS: %s: nobody answers: JetStream is not enabled at the server, or this account may not use it: %w", doing, err)
+	}
+	return fmt.Errorf("NATS: %s: %w", doing, err)
+}
+
+// flush returns when the server has got what was published.
+func (q *JetStream) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, flushTime)
+	defer cancel()
+	return q.conn.FlushWithContext(ctx)
+}
+
+// work makes sure that there is the stream of tickets.
+func (q *JetStream) work(ctx context.Context) (jetstream.Stream, error) {
+	s, err := q.js.Stream(ctx, workStream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		s, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: workStream, Subjects: []string{workSubject + ">"}, Retention: jetstream.WorkQueuePolicy, MaxAge: maxAge,
+			Description: "shards of runs of ccm-push that wait for a worker",
+		})
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody was quicker
+			s, err = q.js.Stream(ctx, workStream)
+		}
+	}
+	return s, failed("making the stream "+workStream, err)
+}
+
+// Open implements [Queue].
+func (q *JetStream) Open(ctx context.Context, name string) (Run, error) {
+	work, err := q.work(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &natsRun{queue: q, name: name, work: work}
+	if r.stream, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: perRun + name, Subjects: []string{saidSubject + name}, MaxAge: maxAge, Description: "what workers say of a run of ccm-push",
+	}); err != nil {
+		return nil, failed("making the stream of the run", err)
+	}
+	if r.objects, err = q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: perRun + name, TTL: maxAge}); err != nil {
+		return nil, errors.Join(failed("making the objects of the run", err), q.js.DeleteStream(ctx, perRun+name))
+	}
+	said, err := r.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
+	if err == nil {
+		r.said, err = said.Messages()
+	}
+	if err != nil {
+		return nil, errors.Join(failed("reading the stream of the run", err), r.remove(ctx))
+	}
+	return r, nil
+}
+
+// site gives what the tickets of a site are leased from.
+func (q *JetStream) site(ctx context.Context, site string) (jetstream.Consumer, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if c := q.sites[site]; c != nil {
+		return c, nil
+	}
+	work, err := q.work(ctx)
+	if err != nil {
+		return nil, err
+	}
+	token := siteToken(site)
+	c, err := work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable: "site-" + token, FilterSubject: workSubject + token + ".*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.lease, MaxDeliver: -1,
+	})
+	if err != nil {
+		return nil, failed("asking for work", err)
+	}
+	q.sites[site] = c
+	return c, nil
+}
+
+// Lease implements [Queue].
+func (q *JetStream) Lease(ctx context.Context, site string) (Lease, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c, err := q.site(ctx, site)
+		if err != nil {
+			return nil, err
+		}
+		timed, cancel := context.WithTimeout(ctx, fetchTime)
+		msg, err := c.Next(jetstream.FetchContext(timed))
+		late := timed.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			return natsLease{msg, q}, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case late, errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrNoMessages), errors.Is(err, jetstream.ErrInvalidOption): // the last: too little time
+		case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, nats.ErrNoResponders):
+			q.mu.Lock()
+			delete(q.sites, site)
+			q.mu.Unlock()
+			return nil, failed("waiting for work", err)
+		default:
+			return nil, failed("waiting for work", err)
+		}
+	}
+}
+
+// Join implements [Queue].
+func (q *JetStream) Join(_ context.Context, name string) (Member, error) {
+	return &natsMember{queue: q, name: name}, nil
+}
+
+type natsLease struct {
+	jetstream.Msg
+	queue *JetStream
+}
+
+// Lasts implements [Lease].
+func (l natsLease) Lasts() time.Duration { return l.queue.lease }
+
+// Ticket implements [Lease].
+func (l natsLease) Ticket() []byte { return l.Data() }
+
+// Extend implements [Lease].
+func (l natsLease) Extend(ctx context.Context) error {
+	return errors.Join(l.InProgress(), l.queue.flush(ctx))
+}
+
+// Done implements [Lease]. Whether the server has heard it is not waited for: by then the run may be
+// closed, and its tickets gone.
+func (l natsLease) Done(ctx context.Context) error {
+	return errors.Join(l.Ack(), l.queue.flush(ctx))
+}
+
+// Return implements [Lease].
+func (l natsLease) Return(ctx context.Context) error {
+	return errors.Join(l.Nak(), l.queue.flush(ctx))
+}
+
+type natsRun struct {
+	queue   *JetStream
+	name    string
+	work    jetstream.Stream
+	stream  jetstream.Stream
+	objects jetstream.ObjectStore
+	said    jetstream.MessagesContext
+
+	mu      sync.Mutex
+	asked   *nats.Subscription
+	answers sync.WaitGroup
+}
+
+// Submit implements [Desk].
+func (r *natsRun) Submit(ctx context.Context, site string, ticket []byte) error {
+	_, err := r.queue.js.Publish(ctx, workSubject+siteToken(site)+"."+r.name, ticket)
+	return failed("handing out work", err)
+}
+
+// Withdraw implements [Desk].
+func (r *natsRun) Withdraw(ctx context.Context) error {
+	return failed("taking work back", r.work.Purge(ctx, jetstream.WithPurgeSubject(workSubject+"*."+r.name)))
+}
+
+// Answer implements [Desk].
+func (r *natsRun) Answer(ctx context.Context, answer func(ctx context.Context, question []byte) []byte) error {
+	sub, err := r.queue.conn.Subscribe(askSubject+r.name, func(m *nats.Msg) {
+		r.answers.Go(func() { _ = m.Respond(answer(ctx, m.Data)) }) // who hears nothing asks again
+	})
+	r.mu.Lock()
+	r.asked = sub
+	r.mu.Unlock()
+	return failed("listening to workers", err)
+}
+
+// Put implements [Desk].
+func (r *natsRun) Put(ctx context.Context, data []byte) (string, error) {
+	name := rand.Text()
+	_, err := r.objects.PutBytes(ctx, name, data)
+	return name, failed("storing what a worker needs", err)
+}
+
+// Said implements [Run].
+func (r *natsRun) Said(ctx context.Context) ([]byte, error) {
+	msg, err := r.said.Next(jetstream.NextContext(ctx))
+	switch {
+	case err == nil:
+		return msg.Data(), nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, jetstream.ErrMsgIteratorClosed):
+		return nil, ErrGone
+	}
+	return nil, failed("hearing what workers say", err)
+}
+
+// Order implements [Run].
+func (r *natsRun) Order(ctx context.Context, data []byte) error {
+	return failed("telling workers", errors.Join(r.queue.conn.Publish(order+r.name, data), r.queue.flush(ctx)))
+}
+
+// Close implements [Run].
+func (r *natsRun) Close(ctx context.Context) error {
+	r.said.Stop()
+	r.mu.Lock()
+	asked := r.asked
+	r.mu.Unlock()
+	var err error
+	if asked != nil {
+		err = asked.Unsubscribe()
+	}
+	r.answers.Wait()
+	return errors.Join(err, r.Withdraw(ctx), r.remove(ctx))
+}
+
+// remove deletes what has been said, and the objects.
+func (r *natsRun) remove(ctx context.Context) error {
+	return errors.Join(
+		failed("deleting the stream of the run", r.queue.js.DeleteStream(ctx, perRun+r.name)),
+		failed("deleting the objects of the run", r.queue.js.DeleteObjectStore(ctx, perRun+r.name)),
+	)
+}
+
+type natsMember struct {
+	queue *JetStream
+	name  string
+}
+
+// Ask implements [Member].
+func (m *natsMember) Ask(ctx context.Context, question []byte) ([]byte, error) {
+	msg, err := m.queue.conn.RequestWithContext(ctx, askSubject+m.name, question)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return nil, ErrGone
+	case err != nil:
+		return nil, failed("asking the coordinator", err)
+	}
+	return msg.Data, nil
+}
+
+// Get implements [Member].
+func (m *natsMember) Get(ctx context.Context, name string) ([]byte, error) {
+	store, err := m.queue.js.ObjectStore(ctx, perRun+m.name)
+	if err != nil {
+		return nil, failed("fetching what the run needs", err)
+	}
+	data, err := store.GetBytes(ctx, name)
+	return data, failed("fetching what the run needs", err)
+}
+
+// Say implements [Member].
+func (m *natsMember) Say(ctx context.Context, data []byte) error {
+	_, err := m.queue.js.Publish(ctx, saidSubject+m.name, data)
+	if errors.Is(err, jetstream.ErrNoStreamResponse) {
+		return ErrGone
+	}
+	return failed("telling the coordinator", err)
+}
+
+// Orders implements [Member].
+func (m *natsMember) Orders(ctx context.Context, hear func(data []byte)) error {
+	sub, err := m.queue.conn.Subscribe(order+m.name, func(msg *nats.Msg) { hear(msg.Data) })
+	if err != nil {
+		return failed("listening to the coordinator", err)
+	}
+	context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() })
+	return nil
+}

@@ -1,0 +1,83 @@
+// Package queue is where coordinators of runs and their workers meet: tickets that wait for a worker,
+// objects that it fetches, and what it says back.
+//
+// A [Queue] is in one process ([InProcess]), or a JetStream of NATS ([JetStream]). It is not to be
+// relied on for more than this: what has been said is kept until the run is closed, and comes in the
+// order of each worker. A ticket may be leased twice, and a lease may end while it is at work: who
+// does what to a host is decided by the lock and the notes of that host. What goes through a queue
+// is sealed and signed by those who use it; which hosts and runs there are does not belong here.
+package queue
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// A Queue is shared by coordinators and workers.
+type Queue interface {
+	// Open makes room for a run. name is unguessable, of letters and digits.
+	Open(ctx context.Context, name string) (Run, error)
+	// Lease waits for a ticket of a site. The same ticket may come again.
+	Lease(ctx context.Context, site string) (Lease, error)
+	// Join gives a worker its end of a run.
+	Join(ctx context.Context, name string) (Member, error)
+}
+
+// A Run is a coordinator's end of a run.
+type Run interface {
+	Desk
+	// Said gives what workers have said next, and waits for it.
+	Said(ctx context.Context) ([]byte, error)
+	// Order tells all workers of the run something; who is not there does not hear it.
+	Order(ctx context.Context, data []byte) error
+	// Close deletes all that there is of the run.
+	Close(ctx context.Context) error
+}
+
+// A Desk is where a coordinator hands out work.
+type Desk interface {
+	// Submit has a ticket wait for a worker of a site.
+	Submit(ctx context.Context, site string, ticket []byte) error
+	// Withdraw takes back the tickets that are waiting.
+	Withdraw(ctx context.Context) error
+	// Answer has questions of workers answered, each by a goroutine of its own, until the run is closed.
+	Answer(ctx context.Context, answer func(ctx context.Context, question []byte) []byte) error
+	// Put keeps an object for workers, under a name that tells nothing.
+	Put(ctx context.Context, data []byte) (name string, err error)
+}
+
+// A Member is a worker's end of a run.
+type Member interface {
+	// Ask asks the coordinator. The error wraps [ErrGone] if there is none any more.
+	Ask(ctx context.Context, question []byte) (answer []byte, err error)
+	// Get fetches an object.
+	Get(ctx context.Context, name string) ([]byte, error)
+	// Say says something to the coordinator. It returns when that is kept.
+	Say(ctx context.Context, data []byte) error
+	// Orders has orders of the coordinator heard, until the end of ctx.
+	Orders(ctx context.Context, hear func(data []byte)) error
+}
+
+// A Lease is a ticket that one worker has for a while, from when it was given or last extended.
+type Lease interface {
+	Ticket() []byte
+	Lasts() time.Duration
+	// Extend returns when the queue has heard of it.
+	Extend(ctx context.Context) error
+	// Done ends it: the ticket does not come again.
+	Done(ctx context.Context) error
+	// Return ends it: the ticket is for the next worker.
+	Return(ctx context.Context) error
+}
+
+const (
+	// LeaseTime is how long a ticket is leased, unless a queue says otherwise. A worker extends it well
+	// before that.
+	LeaseTime = 30 * time.Second
+	// MaxSaid is how long what is said at once, asked or answered may be, in bytes.
+	MaxSaid = 512 << 10
+)
+
+// ErrGone is that a run is closed, or its coordinator does not answer.
+var ErrGone = errors.New("the coordinator of the run is gone")

@@ -1,0 +1,231 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+)
+
+// wait is longer than anything here takes.
+const wait = time.Minute
+
+// forAll runs a test with each kind of queue. end ends a lease early, as if its worker were lost.
+func forAll(t *testing.T, test func(t *testing.T, q Queue, end func(Lease))) {
+	t.Run("in process", func(t *testing.T) {
+		q := NewInProcess(0)
+		test(t, q, func(l Lease) {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			l.(*localLease).until = time.Now()
+			q.wake()
+		})
+	})
+	t.Run("JetStream", func(t *testing.T) {
+		q, err := NewJetStream(connect(t, serve(t)), 0)
+		require.NoError(t, err)
+		test(t, q, func(l Lease) { require.NoError(t, l.(natsLease).Nak()) })
+	})
+}
+
+// serve starts a server.
+func serve(t *testing.T) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	require.True(t, s.ReadyForConnections(wait))
+	return s
+}
+
+func connect(t *testing.T, s *server.Server) *nats.Conn {
+	t.Helper()
+	conn, err := nats.Connect(s.ClientURL())
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+func limited(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func open(t *testing.T, q Queue, name string) Run {
+	t.Helper()
+	r, err := q.Open(limited(t), name)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = r.Close(context.WithoutCancel(t.Context())) })
+	return r
+}
+
+func lease(t *testing.T, q Queue, site string) Lease {
+	t.Helper()
+	l, err := q.Lease(limited(t), site)
+	require.NoError(t, err)
+	return l
+}
+
+// nothing waits for no ticket: those that are there come at once.
+func nothing(t *testing.T, q Queue, site string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err := q.Lease(ctx, site)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+func TestTickets(t *testing.T) {
+	forAll(t, func(t *testing.T, q Queue, end func(Lease)) {
+		ctx := limited(t)
+		r := open(t, q, "run1")
+		for i := range 3 {
+			require.NoError(t, r.Submit(ctx, "paris *.>", fmt.Appendf(nil, "ticket %d", i)))
+		}
+		require.NoError(t, r.Submit(ctx, "", []byte("elsewhere")))
+		first, second := lease(t, q, "paris *.>"), lease(t, q, "paris *.>")
+		require.Equal(t, "ticket 0", string(first.Ticket()))
+		require.Equal(t, "ticket 1", string(second.Ticket()))
+		require.Equal(t, "elsewhere", string(lease(t, q, "").Ticket()))
+		require.NoError(t, first.Extend(ctx))
+		require.NoError(t, first.Done(ctx))
+		end(second)
+		again := []string{string(lease(t, q, "paris *.>").Ticket()), string(lease(t, q, "paris *.>").Ticket())}
+		require.ElementsMatch(t, []string{"ticket 1", "ticket 2"}, again, "what was done does not come again, and what was lost does")
+		nothing(t, q, "paris *.>")
+	})
+}
+
+func TestReturnedTicket(t *testing.T) {
+	forAll(t, func(t *testing.T, q Queue, _ func(Lease)) {
+		ctx := limited(t)
+		r := open(t, q, "run1")
+		require.NoError(t, r.Submit(ctx, "s", []byte("one")))
+		require.NoError(t, lease(t, q, "s").Return(ctx))
+		l := lease(t, q, "s")
+		require.Equal(t, "one", string(l.Ticket()))
+		require.NoError(t, l.Done(ctx))
+	})
+}
+
+func TestWithdrawn(t *testing.T) {
+	forAll(t, func(t *testing.T, q Queue, _ func(Lease)) {
+		ctx := limited(t)
+		r, other := open(t, q, "run1"), open(t, q, "run2")
+		require.NoError(t, r.Submit(ctx, "s", []byte("mine")))
+		require.NoError(t, other.Submit(ctx, "s", []byte("of another run")))
+		require.NoError(t, r.Withdraw(ctx))
+		require.Equal(t, "of another run", string(lease(t, q, "s").Ticket()))
+		nothing(t, q, "s")
+	})
+}
+
+func TestWhatIsSaid(t *testing.T) {
+	forAll(t, func(t *testing.T, q Queue, _ func(Lease)) {
+		ctx := limited(t)
+		r := open(t, q, "run1")
+		m, err := q.Join(ctx, "run1")
+		require.NoError(t, err)
+		require.NoError(t, r.Answer(ctx, func(_ context.Context, question []byte) []byte { return append([]byte("re: "), question...) }))
+		answer, err := m.Ask(ctx, []byte("who?"))
+		require.NoError(t, err)
+		require.Equal(t, "re: who?", string(answer))
+
+		large := bytes.Repeat([]byte("x"), MaxSaid)
+		for i := range 100 {
+			require.NoError(t, m.Say(ctx, fmt.Appendf(nil, "%d", i)))
+		}
+		require.NoError(t, m.Say(ctx, large))
+		for i := range 100 {
+			said, err := r.Said(ctx)
+			require.NoError(t, err)
+			require.Equal(t, fmt.Sprint(i), string(said))
+		}
+		said, err := r.Said(ctx)
+		require.NoError(t, err)
+		require.Equal(t, large, said)
+
+		object := bytes.Repeat([]byte("content "), 1<<18)
+		name, err := r.Put(ctx, object)
+		require.NoError(t, err)
+		got, err := m.Get(ctx, name)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(object, got))
+
+		heard := make(chan string, 1)
+		require.NoError(t, m.Orders(ctx, func(data []byte) { heard <- string(data) }))
+		require.NoError(t, m.Say(ctx, []byte("listening"))) // behind the subscription
+		require.NoError(t, r.Order(ctx, []byte("stop")))
+		require.Equal(t, "stop", <-heard)
+	})
+}
+
+func TestClosedRun(t *testing.T) {
+	forAll(t, func(t *testing.T, q Queue, _ func(Lease)) {
+		ctx := limited(t)
+		r := open(t, q, "run1")
+		require.NoError(t, r.Answer(ctx, func(context.Context, []byte) []byte { return nil }))
+		m, err := q.Join(ctx, "run1")
+		require.NoError(t, err)
+		name, err := r.Put(ctx, []byte("secret"))
+		require.NoError(t, err)
+		require.NoError(t, r.Submit(ctx, "s", []byte("ticket")))
+		require.NoError(t, r.Close(ctx))
+		_, err = r.Said(ctx)
+		require.Error(t, err)
+		_, err = m.Ask(ctx, []byte("anybody?"))
+		require.ErrorIs(t, err, ErrGone)
+		_, err = m.Get(ctx, name)
+		require.Error(t, err)
+		require.ErrorIs(t, m.Say(ctx, []byte("done")), ErrGone)
+		nothing(t, q, "s")
+		open(t, q, "run1")
+	})
+}
+
+// TestNothingStaysAtTheServer looks at what a closed run has left.
+func TestNothingStaysAtTheServer(t *testing.T) {
+	s := serve(t)
+	q, err := NewJetStream(connect(t, s), 0)
+	require.NoError(t, err)
+	ctx := limited(t)
+	r := open(t, q, "run1")
+	_, err = r.Put(ctx, []byte("content"))
+	require.NoError(t, err)
+	require.NoError(t, r.Close(ctx))
+	var names []string
+	for name := range q.js.StreamNames(ctx).Name() {
+		names = append(names, name)
+	}
+	require.Equal(t, []string{workStream}, names)
+	info, err := q.js.Stream(ctx, workStream)
+	require.NoError(t, err)
+	require.Zero(t, info.CachedInfo().State.Msgs)
+}
+
+func TestNoJetStream(t *testing.T) {
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true})
+	require.NoError(t, err)
+	s.Start()
+	defer func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	}()
+	require.True(t, s.ReadyForConnections(wait))
+	q, err := NewJetStream(connect(t, s), 0)
+	require.NoError(t, err)
+	_, err = q.Open(limited(t), "run1")
+	require.ErrorContains(t, err, "JetStream is not enabled at the server")
+	require.False(t, errors.Is(err, ErrGone))
+}
