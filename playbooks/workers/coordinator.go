@@ -1,0 +1,441 @@
+package workers
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+// A Coordinator has workers work on the hosts of one run. It implements [playbooks.Workers].
+type Coordinator struct {
+	Queue   queue.Queue
+	Key     Key     // by which workers know it
+	Workers Keyring // who may get hosts
+	Recipe  Recipe
+	Runner  *playbooks.Runner // of the run; what happens is reported to its events
+	// Certify certifies a worker's key of the run for accounts.
+	Certify func(ctx context.Context, sshKey []byte, accounts []string, jumps bool) (certificate []byte, valid time.Duration, err error)
+	Warn    func(text string)
+	// Size is how many hosts a shard has at most; 0 is as many as are right for so many hosts.
+	Size int
+
+	run  queue.Run
+	name string // of the run in the queue
+
+	stopping, killing sync.Once
+	hearing           sync.WaitGroup
+	gone              chan struct{} // closed when nothing is heard any more
+
+	making sync.Mutex // one content of the run, or certificate, at a time
+	whole  *runContent
+	runs   map[string]*object // run contents, by the key that they are sealed to
+	certs  map[string]certificate
+
+	mu       sync.Mutex
+	waiting  map[string]*gathering // by site
+	shards   map[string]*shard     // that have not ended
+	handed   map[handout]*handed
+	told     map[toldOf]*told
+	stopped  bool
+	reminded map[string]bool // sites of which it was said that hosts wait
+	err      error           // why nothing is heard any more
+}
+
+type toldOf struct {
+	host string
+	play int
+}
+
+// A gathering is hosts that are put together in a shard.
+type gathering struct {
+	turns []*turn
+	timer *time.Timer
+}
+
+// A turn is a host that is waited for.
+type turn struct {
+	playbooks.Turn
+	ended chan playbooks.TurnEnd // gets one
+}
+
+// A shard is hosts of one play and one site.
+type shard struct {
+	id      string
+	site    string
+	turns   map[string]*turn // that have not ended
+	taken   int              // how often it was handed out
+	current *handed          // who has it; nil is nobody
+}
+
+// handed is a shard at one worker.
+type handed struct {
+	shard  *shard
+	reader *frameReader
+	worker string
+}
+
+const (
+	// minShard and maxShard bound how many hosts a shard has, and shardsWanted is into how many the hosts
+	// of a run are cut.
+	minShard     = 32
+	maxShard     = 256
+	shardsWanted = 16
+	// gatherTime is how long hosts that begin together take to come together.
+	gatherTime = 20 * time.Millisecond
+	// unheeded is when it is said that no worker has taken a shard.
+	unheeded = 15 * time.Second
+	// ticketTime is how long a ticket is good for.
+	ticketTime = 48 * time.Hour
+	// killTime is how long workers have, after a kill, to say how hosts have ended.
+	killTime = 20 * time.Second
+	// closeTime is how long it may take to delete what there is of the run.
+	closeTime = 20 * time.Second
+)
+
+// Begin opens the run in the queue. [Coordinator.Close] has to be called behind it.
+func (c *Coordinator) Begin(ctx context.Context) error {
+	var name [16]byte
+	_, _ = rand.Read(name[:]) // it never fails
+	c.name = hex.EncodeToString(name[:])
+	c.waiting, c.shards, c.handed = map[string]*gathering{}, map[string]*shard{}, map[handout]*handed{}
+	c.runs, c.certs, c.told, c.gone = map[string]*object{}, map[string]certificate{}, map[toldOf]*told{}, make(chan struct{})
+	run, err := c.Queue.Open(ctx, c.name)
+	if err != nil {
+		return err
+	}
+	c.run = run
+	if err := run.Answer(context.WithoutCancel(ctx), c.answer); err != nil {
+		return errors.Join(err, c.delete(ctx))
+	}
+	// What hosts do is heard to the end, also when they are killed.
+	c.hearing.Go(func() { c.hear(context.WithoutCancel(ctx)) })
+	return nil
+}
+
+// Close deletes what there is of the run.
+func (c *Coordinator) Close(ctx context.Context) error {
+	err := c.delete(ctx)
+	c.hearing.Wait()
+	return err
+}
+
+func (c *Coordinator) delete(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	return c.run.Close(ctx)
+}
+
+// Take implements [playbooks.Workers].
+func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbooks.Turn) playbooks.TurnEnd {
+	one := &turn{t, make(chan playbooks.TurnEnd, 1)}
+	c.gather(ctx, one)
+	select {
+	case end := <-one.ended:
+		return end
+	case <-c.gone:
+		return c.notHeard(t)
+	case <-stop:
+		c.stopping.Do(func() { c.stop(ctx) })
+	case <-ctx.Done():
+	}
+	select {
+	case end := <-one.ended:
+		return end
+	case <-c.gone:
+		return c.notHeard(t)
+	case <-ctx.Done():
+		c.killing.Do(func() {
+			c.stopping.Do(func() { c.stop(ctx) })
+			c.order(ctx, order{Kill: true})
+		})
+	}
+	select {
+	case end := <-one.ended:
+		return end
+	case <-c.gone:
+	case <-time.After(killTime):
+	}
+	return c.notHeard(t)
+}
+
+// gather puts a host together with others of its site that begin at the same time.
+func (c *Coordinator) gather(ctx context.Context, t *turn) {
+	site, err := c.siteOf(t.Host)
+	if err != nil {
+		t.ended <- c.failed(t.Turn, "start", err.Error(), "")
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		t.ended <- playbooks.TurnEnd{Stopped: true}
+		return
+	}
+	g := c.waiting[site]
+	if g == nil {
+		g = &gathering{}
+		c.waiting[site] = g
+		g.timer = time.AfterFunc(gatherTime, func() { c.cut(context.WithoutCancel(ctx), site) })
+	} else {
+		g.timer.Reset(gatherTime)
+	}
+	g.turns = append(g.turns, t)
+}
+
+// siteVariable is the variable of the inventory that says of which site a host is.
+const siteVariable = "site"
+
+// siteOf gives the site of a host; "" is none. The error is why no worker can reach it.
+func (c *Coordinator) siteOf(name string) (string, error) {
+	h := c.Runner.Inventory.Host(name)
+	target, err := c.Runner.Connect.Target(c.Runner.Inventory, h, h.Connection())
+	if err != nil {
+		return "", err
+	}
+	for _, t := range append(slices.Clone(target.Jump), target) {
+		switch {
+		case t.Local:
+			return "", fmt.Errorf("%s is the controller itself, which no worker reaches", t.Host)
+		case t.ProxyCommand != "":
+			return "", fmt.Errorf("%s is reached by a program of this machine (ProxyCommand), which workers do not have", t.Host)
+		}
+	}
+	site, _ := h.Vars()[siteVariable].(string)
+	return site, nil
+}
+
+// shardSize is how many hosts a shard of so many has.
+func (c *Coordinator) shardSize(hosts int) int {
+	return cmp.Or(c.Size, min(max((hosts+shardsWanted-1)/shardsWanted, minShard), maxShard))
+}
+
+// cut makes shards of the hosts of a site that have come together, and has tickets for them wait.
+func (c *Coordinator) cut(ctx context.Context, site string) {
+	c.mu.Lock()
+	turns := c.waiting[site].turns
+	delete(c.waiting, site)
+	byPlay := map[int][]*turn{}
+	for _, t := range turns {
+		byPlay[t.Play] = append(byPlay[t.Play], t)
+	}
+	var shards []*shard
+	for _, turns := range byPlay {
+		for some := range slices.Chunk(turns, c.shardSize(len(turns))) {
+			s := &shard{id: rand.Text(), site: site, turns: map[string]*turn{}}
+			for _, t := range some {
+				s.turns[t.Host] = t
+			}
+			shards = append(shards, s)
+			c.shards[s.id] = s
+		}
+	}
+	c.mu.Unlock()
+	for _, s := range shards {
+		text, err := sign(c.Key, ticketKind, ticket{Run: c.name, Shard: s.id, Until: time.Now().Add(ticketTime)})
+		if err == nil {
+			err = c.run.Submit(ctx, site, text)
+		}
+		if err != nil {
+			c.fail(s, err.Error())
+			continue
+		}
+		time.AfterFunc(unheeded, func() { c.remind(s) })
+	}
+}
+
+// remind says that no worker has taken a shard.
+func (c *Coordinator) remind(s *shard) {
+	c.mu.Lock()
+	waits := c.shards[s.id] != nil && s.taken == 0 && !c.reminded[s.site]
+	if waits {
+		if c.reminded == nil {
+			c.reminded = map[string]bool{}
+		}
+		c.reminded[s.site] = true
+	}
+	c.mu.Unlock()
+	if !waits {
+		return
+	}
+	of, flag := "", ""
+	if s.site != "" {
+		of, flag = fmt.Sprintf(" of the site %q", s.site), " --site "+s.site
+	}
+	c.Warn(fmt.Sprintf("hosts%s wait, and no worker has taken them yet: ccm-push worker --workers URL%s takes them", of, flag))
+}
+
+// failed is the end of a host that failed as a whole.
+func (c *Coordinator) failed(t playbooks.Turn, phase, why, hint string) playbooks.TurnEnd {
+	e := events.HostFailed{Play: c.Runner.Plays[t.Play].Name, Host: t.Host, Phase: phase, Error: why, Hint: hint}
+	return playbooks.TurnEnd{Begun: true, Failure: &events.Carried{Event: e}}
+}
+
+// notHeard is the end of a host of which no worker has said how it ended.
+func (c *Coordinator) notHeard(t playbooks.Turn) playbooks.TurnEnd {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	why := "its worker has not said how it ended"
+	if c.err != nil {
+		why += ": " + c.err.Error()
+	}
+	return c.failed(t, "lost", why, "the next run tells what was done there")
+}
+
+// fail has all hosts of a shard fail that have not ended.
+func (c *Coordinator) fail(s *shard, why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for host, t := range s.turns {
+		t.ended <- c.failed(t.Turn, "start", why, "")
+		delete(s.turns, host)
+	}
+	delete(c.shards, s.id)
+}
+
+// stop takes back what no worker has, and tells workers to stop after what is running.
+func (c *Coordinator) stop(ctx context.Context) {
+	c.mu.Lock()
+	c.stopped = true
+	for id, s := range c.shards {
+		if s.taken > 0 {
+			continue
+		}
+		for _, t := range s.turns {
+			t.ended <- playbooks.TurnEnd{Stopped: true}
+		}
+		delete(c.shards, id)
+	}
+	c.mu.Unlock()
+	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	if err := c.run.Withdraw(timed); err != nil {
+		c.Warn(err.Error())
+	}
+	c.order(ctx, order{Stop: true})
+}
+
+func (c *Coordinator) order(ctx context.Context, o order) {
+	o.Run = c.name
+	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	text, err := sign(c.Key, orderKind, o)
+	if err == nil {
+		err = c.run.Order(timed, text)
+	}
+	if err != nil {
+		c.Warn(err.Error())
+	}
+}
+
+// hear takes what workers say until the run is closed.
+func (c *Coordinator) hear(ctx context.Context) {
+	defer close(c.gone)
+	for {
+		frame, err := c.run.Said(ctx)
+		if err != nil {
+			c.mu.Lock()
+			c.err = err
+			c.mu.Unlock()
+			return
+		}
+		if err := c.heard(frame); err != nil {
+			c.Warn(err.Error())
+		}
+	}
+}
+
+// heard takes a frame. Those of nobody who was handed anything are left out.
+func (c *Coordinator) heard(frame []byte) error {
+	of, ok := handoutOf(frame)
+	c.mu.Lock()
+	h := c.handed[of]
+	c.mu.Unlock()
+	if !ok || h == nil {
+		return nil
+	}
+	text, err := h.reader.read(frame)
+	if err != nil || text == nil {
+		return err
+	}
+	var s said
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Errorf("the worker %s: %w", h.worker, err)
+	}
+	for _, w := range s.Warnings {
+		c.Warn(w)
+	}
+	if all := c.news(h, s.Events); len(all) > 0 {
+		c.Runner.Events.Report(all...)
+	}
+	if s.Failed != "" {
+		c.fail(h.shard, fmt.Sprintf("the worker %s: %s", h.worker, s.Failed))
+	}
+	c.ends(h, s)
+	return nil
+}
+
+// news are those of events that have not been told.
+func (c *Coordinator) news(h *handed, list []events.Carried) (all []events.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range list {
+		host := events.HostOf(one.Event)
+		t := h.shard.turns[host]
+		if t == nil { // it has ended, and told all
+			continue
+		}
+		if u, ok := one.Event.(events.Untold); ok && u.Earlier == c.Runner.Options.Run {
+			continue
+		}
+		if c.toldOf(t.Turn).isNew(one.Event) {
+			all = append(all, one.Event)
+		}
+	}
+	return all
+}
+
+// toldOf is what has been told of a host in a play, with the lock held.
+func (c *Coordinator) toldOf(t playbooks.Turn) *told {
+	of := toldOf{t.Host, t.Play}
+	if c.told[of] == nil {
+		c.told[of] = &told{}
+	}
+	return c.told[of]
+}
+
+// ends gives those hosts their ends that have ended. A worker that another one has been given the
+// hosts after does not know how they end.
+func (c *Coordinator) ends(h *handed, s said) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h.shard.current != h {
+		return
+	}
+	for host, end := range s.Ends {
+		if t := h.shard.turns[host]; t != nil {
+			t.ended <- end
+			delete(h.shard.turns, host)
+			delete(c.told, toldOf{host, t.Play})
+		}
+	}
+	if s.Over && c.stopped { // the others were not begun
+		for host, t := range h.shard.turns {
+			t.ended <- playbooks.TurnEnd{Stopped: true}
+			delete(h.shard.turns, host)
+		}
+	}
+	if len(h.shard.turns) == 0 {
+		delete(c.shards, h.shard.id)
+	}
+}

@@ -1,0 +1,244 @@
+package workers
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// A certificate of a worker's key.
+type certificate struct {
+	text  []byte
+	until time.Time
+}
+
+// answer answers a worker that has a ticket.
+func (c *Coordinator) answer(ctx context.Context, text []byte) []byte {
+	var q question
+	who, err := verify(c.Workers, questionKind, text, &q)
+	a := answer{Nonce: q.Nonce}
+	switch {
+	case err != nil:
+		c.Warn(fmt.Sprintf("a worker was refused: %v", err))
+		a.Refused = err.Error()
+	case q.Build != c.Runner.BuildID || q.Version != c.Runner.Options.Version:
+		a.Refused = fmt.Sprintf("it is another ccm-push (%s) than the coordinator (%s)", q.Version, c.Runner.Options.Version)
+		c.Warn(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))
+	default:
+		if err := c.handOut(ctx, who, q, &a); err != nil {
+			c.Warn(fmt.Sprintf("the worker %s: %v", who, err))
+			a.Refused = err.Error()
+		}
+	}
+	out, err := sign(c.Key, answerKind, a)
+	if err != nil {
+		c.Warn(err.Error())
+	}
+	return out
+}
+
+// handOut gives a worker the hosts of a shard that have not ended.
+func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *answer) error {
+	c.mu.Lock()
+	s := c.shards[q.Ticket.Shard]
+	if s == nil || q.Ticket.Run != c.name || c.stopped && s.taken == 0 {
+		c.mu.Unlock()
+		a.Over = true
+		return nil
+	}
+	var turns []playbooks.Turn
+	for _, t := range s.turns {
+		turns = append(turns, t.Turn)
+	}
+	c.mu.Unlock()
+	slices.SortFunc(turns, func(a, b playbooks.Turn) int { return strings.Compare(a.Host, b.Host) })
+	content, err := c.shardContent(ctx, q, turns)
+	if err != nil {
+		c.fail(s, err.Error())
+		return err
+	}
+	if a.Run, err = c.runContent(ctx, q.Recipient); err != nil {
+		c.fail(s, err.Error())
+		return err
+	}
+	c.mu.Lock()
+	before := s.current
+	s.taken++
+	for i, t := range content.Turns {
+		if content.Turns[i].Again = s.taken > 1; s.taken > 1 {
+			c.toldOf(t).again()
+		}
+	}
+	left := len(s.turns)
+	c.mu.Unlock()
+	sealed, err := sealJSON(q.Recipient, content)
+	if err == nil {
+		a.Shard, err = c.put(ctx, sealed)
+	}
+	if err != nil {
+		return err
+	}
+	reader, err := newFrameReader(content.Key)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	s.current = &handed{shard: s, reader: reader, worker: who}
+	c.handed[content.Handout] = s.current
+	stopped := c.stopped
+	c.mu.Unlock()
+	if before != nil {
+		c.Warn(fmt.Sprintf("the worker %s was lost at work on %s; %s goes on with them", before.worker, counted(left), who))
+	}
+	if stopped { // it has not heard of that
+		c.order(ctx, order{Stop: true})
+	}
+	return nil
+}
+
+func counted(hosts int) string {
+	if hosts == 1 {
+		return "1 host"
+	}
+	return fmt.Sprintf("%d hosts", hosts)
+}
+
+// put keeps an object in the queue.
+func (c *Coordinator) put(ctx context.Context, data []byte) (*object, error) {
+	name, err := c.run.Put(ctx, data)
+	sum := sha256.Sum256(data)
+	return &object{name, sum[:]}, err
+}
+
+// shardContent is what a worker gets of hosts, and of no others.
+func (c *Coordinator) shardContent(ctx context.Context, q question, turns []playbooks.Turn) (*shardContent, error) {
+	content := &shardContent{Handout: newHandout(), Key: newFrameKey(), Turns: turns, Targets: map[string]transport.Target{}}
+	var hosts []*inventory.Host
+	accounts, known, jumps := map[string]bool{}, map[string]bool{}, false
+	for _, t := range turns {
+		h := c.Runner.Inventory.Host(t.Host)
+		target, err := c.Runner.Connect.Target(c.Runner.Inventory, h, h.Connection())
+		if err != nil {
+			return nil, err
+		}
+		hosts = append(hosts, h)
+		jumps = jumps || len(target.Jump) > 0
+		target.Jump = slices.Clone(target.Jump)
+		for _, one := range append([]*transport.Target{&target}, pointers(target.Jump)...) {
+			accounts[one.User] = true
+			lines, err := c.Runner.Dialer.KnownHosts(*one)
+			if err != nil {
+				return nil, err
+			}
+			if !known[lines] {
+				known[lines] = true
+				content.KnownHosts += lines
+			}
+			*one = bare(*one)
+		}
+		content.Targets[t.Host] = target
+	}
+	content.Inventory = c.Runner.Inventory.Part(hosts, func(h *inventory.Host) string { return content.Targets[h.Name].User })
+	var err error
+	content.Certificate, err = c.certificate(ctx, q.SSHKey, slices.Sorted(maps.Keys(accounts)), jumps)
+	return content, err
+}
+
+func pointers(list []transport.Target) (all []*transport.Target) {
+	for i := range list {
+		all = append(all, &list[i])
+	}
+	return all
+}
+
+// bare is how a host is reached without what is the operator's own: keys, files, agents and passwords.
+func bare(t transport.Target) transport.Target {
+	t.PrivateKeys, t.PrivateKeysOptional, t.Certificates, t.Agent, t.Password = nil, false, nil, "", nil
+	t.KnownHosts, t.GlobalKnownHosts, t.RevokedHostKeys, t.BindAddress = nil, nil, "", ""
+	t.HostKeys = transport.Strict
+	return t
+}
+
+// certificate is one of a worker's key, which is good for at least half of its time.
+func (c *Coordinator) certificate(ctx context.Context, key []byte, accounts []string, jumps bool) ([]byte, error) {
+	c.making.Lock()
+	defer c.making.Unlock()
+	of := fmt.Sprintf("%s %q %v", key, accounts, jumps)
+	if known, ok := c.certs[of]; ok && time.Now().Before(known.until) {
+		return known.text, nil
+	}
+	text, valid, err := c.Certify(ctx, key, accounts, jumps)
+	if err != nil {
+		return nil, fmt.Errorf("certifying the key of a worker: %w", err)
+	}
+	c.certs[of] = certificate{text, time.Now().Add(valid / 2)}
+	return text, nil
+}
+
+// runContent gives what a worker needs of the run, sealed to a key.
+func (c *Coordinator) runContent(ctx context.Context, recipient string) (*object, error) {
+	c.making.Lock()
+	defer c.making.Unlock()
+	if known := c.runs[recipient]; known != nil {
+		return known, nil
+	}
+	if c.whole == nil {
+		made, err := c.makeRun()
+		if err != nil {
+			return nil, err
+		}
+		c.whole = made
+	}
+	sealed, err := sealJSON(recipient, c.whole)
+	if err != nil {
+		return nil, err
+	}
+	made, err := c.put(ctx, sealed)
+	if err == nil {
+		c.runs[recipient] = made
+	}
+	return made, err
+}
+
+func (c *Coordinator) makeRun() (*runContent, error) {
+	r := c.Runner
+	content := &runContent{Recipe: c.Recipe, Options: r.Options, Names: r.Needs.Names, Extra: layersOf(r.Options.Catalog.Extra)}
+	o := &content.Options
+	o.Catalog, o.Progress, o.Watch, o.Forks, o.Files, o.Limit, o.Follow = catalog.Options{}, nil, nil, 0, 0, "", ""
+	if r.Needs.Environ {
+		content.Environ = r.Options.Catalog.Environ
+	}
+	content.Recipe.EnvFile = r.Options.Catalog.EnvFile && r.Needs.Environ
+	if facts := r.Options.Catalog.Facts; len(facts) > 0 {
+		content.Facts.Node = yamlpos.From(&yamlpos.Node{File: "--facts"}, facts)
+	}
+	content.User, content.LocalUser = r.Connect.User, r.Connect.LocalUser
+	content.Become = become{Become: r.Connect.Become, User: r.Connect.BecomeUser, Method: r.Connect.BecomeMethod}
+	if p := r.Connect.BecomePassword; p != nil {
+		content.Become.Password = p.Reveal()
+	}
+	var folders []string
+	for _, p := range r.Plays {
+		if p.Programs != "" {
+			return nil, errors.New("--resources is not sent to workers")
+		}
+		folders = append(folders, p.Folder)
+	}
+	content.Opened = c.Recipe.Sealed.open()
+	var err error
+	content.Files, err = pack(folders, c.Recipe.Files, c.Recipe.Without, func(name string, data []byte) {
+		c.Recipe.Sealed.file(&content.Opened, name, data)
+	})
+	return content, err
+}

@@ -1,0 +1,137 @@
+package workers
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha512"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// A Key is the own key of a coordinator or a worker, by which others know it.
+type Key struct{ signer ssh.Signer }
+
+// ReadKey reads a private key as ssh-keygen makes it, without a passphrase.
+func ReadKey(path string) (Key, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Key{}, err
+	}
+	signer, err := ssh.ParsePrivateKey(text)
+	switch _, locked := errors.AsType[*ssh.PassphraseMissingError](err); {
+	case locked:
+		return Key{}, fmt.Errorf("%s: the key has a passphrase, and nobody can be asked for it\n  hint: make one for this purpose alone: ssh-keygen -t ed25519 -N '' -f FILE", path)
+	case err != nil:
+		return Key{}, fmt.Errorf("%s: %w", path, err)
+	case signer.PublicKey().Type() != ssh.KeyAlgoED25519:
+		return Key{}, fmt.Errorf("%s: the key is of type %s, and only ssh-ed25519 is taken here\n  hint: make one: ssh-keygen -t ed25519 -N '' -f FILE", path, signer.PublicKey().Type())
+	}
+	return Key{signer}, nil
+}
+
+// Public is the line of the key in lists.
+func (k Key) Public() string {
+	return string(bytes.TrimSpace(ssh.MarshalAuthorizedKey(k.signer.PublicKey())))
+}
+
+// A Keyring is a list of keys that may act, and what they are called.
+type Keyring map[string]string
+
+// ReadKeyring reads a list in the format of authorized_keys. Options are refused: nothing would keep them.
+func ReadKeyring(path string) (Keyring, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	ring := Keyring{}
+	number := 0
+	for line := range bytes.Lines(text) {
+		number++
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		key, comment, options, _, err := ssh.ParseAuthorizedKey(line)
+		at := fmt.Sprintf("%s:%d", path, number)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s: this is no public key: write lines as they stand in authorized_keys", at)
+		case len(options) > 0:
+			return nil, fmt.Errorf("%s: options before a key have no meaning here: remove them", at)
+		case key.Type() != ssh.KeyAlgoED25519:
+			return nil, fmt.Errorf("%s: the key is of type %s, and only ssh-ed25519 is taken here", at, key.Type())
+		}
+		if comment == "" {
+			comment = ssh.FingerprintSHA256(key)
+		}
+		ring[string(key.Marshal())] = comment
+	}
+	if len(ring) == 0 {
+		return nil, fmt.Errorf("%s: there is no key in it", path)
+	}
+	return ring, nil
+}
+
+// What is signed, so that nothing can be taken for something else.
+const (
+	ticketKind   = "ticket"
+	questionKind = "question"
+	answerKind   = "answer"
+	orderKind    = "order"
+)
+
+// A signed message names its key, which the reader knows or not.
+type signed struct {
+	Body      []byte         `json:"body"`
+	Key       []byte         `json:"key"`
+	Signature *ssh.Signature `json:"signature"`
+}
+
+// toSign is what the signature of a message is over, as sshsig has it (PROTOCOL.sshsig of OpenSSH).
+func toSign(kind string, body []byte) []byte {
+	sum := sha512.Sum512(body)
+	return append([]byte("SSHSIG"), ssh.Marshal(struct {
+		Namespace, Reserved, Hash string
+		Sum                       []byte
+	}{"ccm-push-workers-" + kind, "", "sha512", sum[:]})...)
+}
+
+// sign gives a message as JSON.
+func sign(k Key, kind string, v any) ([]byte, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	sig, err := k.signer.Sign(rand.Reader, toSign(kind, body))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(signed{body, k.signer.PublicKey().Marshal(), sig})
+}
+
+// errStranger is that a message is signed by nobody who may act.
+var errStranger = errors.New("it is signed by a key that is not on the list")
+
+// verify reads a message that somebody on a list has signed, and says who.
+func verify(ring Keyring, kind string, data []byte, v any) (who string, err error) {
+	var m signed
+	if err := json.Unmarshal(data, &m); err != nil {
+		return "", fmt.Errorf("reading a %s: %w", kind, err)
+	}
+	who, known := ring[string(m.Key)]
+	if !known {
+		return "", errStranger
+	}
+	key, err := ssh.ParsePublicKey(m.Key)
+	if err != nil || m.Signature == nil {
+		return "", errors.New("the signature is not readable")
+	}
+	if err := key.Verify(toSign(kind, m.Body), m.Signature); err != nil {
+		return "", fmt.Errorf("the signature of the %s is wrong: %w", kind, err)
+	}
+	return who, json.Unmarshal(m.Body, v)
+}

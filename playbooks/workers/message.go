@@ -1,0 +1,146 @@
+package workers
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// A ticket is what waits in the queue: nothing that would be worth to know.
+type ticket struct {
+	Run   string    `json:"run"`   // what the queue calls it
+	Shard string    `json:"shard"` // unguessable
+	Until time.Time `json:"until"` // nobody asks about it later
+}
+
+// A question is what a worker asks about a ticket.
+type question struct {
+	Ticket    ticket `json:"ticket"`
+	Nonce     string `json:"nonce"`     // that the answer has
+	Recipient string `json:"recipient"` // its key of this run, for what it is sent
+	SSHKey    []byte `json:"ssh_key"`   // its key of this run, to log in to hosts with
+	Build     string `json:"build"`     // of the host programs: both have to be the same ccm-push
+	Version   string `json:"version"`
+}
+
+// An answer is where what the worker needs lies, sealed to it.
+type answer struct {
+	Nonce string `json:"nonce"`
+	// Over says that the shard has ended, and Refused why the worker does not get it.
+	Over    bool    `json:"over,omitempty"`
+	Refused string  `json:"refused,omitempty"`
+	Run     *object `json:"run,omitempty"`   // a runContent
+	Shard   *object `json:"shard,omitempty"` // a shardContent
+}
+
+// An object lies in the queue.
+type object struct {
+	Name   string `json:"name"`
+	SHA256 []byte `json:"sha256"` // of it as it lies there
+}
+
+// An order is what all workers of a run are told.
+type order struct {
+	Run  string `json:"run"`
+	Stop bool   `json:"stop,omitempty"` // after the resources that are running
+	Kill bool   `json:"kill,omitempty"` // those too
+}
+
+// A Recipe is what the plays of a run are made of.
+type Recipe struct {
+	Paths      []string           `json:"paths"` // of manifests, as given
+	Folder     string             `json:"folder"`
+	Parameters string             `json:"parameters,omitempty"`
+	Rollout    string             `json:"rollout,omitempty"`
+	Hiera      string             `json:"hiera,omitempty"` // a file
+	Selection  manifest.Selection `json:"selection"`
+	EnvFile    bool               `json:"env_file,omitempty"`
+	Sealed     *Sealed            `json:"-"` // what is encrypted in the files; nil is nothing
+	Files      []string           `json:"-"` // that were read for it besides those of the plays' folders
+	Without    []string           `json:"-"` // files and folders that no worker gets: inventories
+}
+
+// A runContent is what a worker needs of a run, whatever hosts it works on.
+type runContent struct {
+	Recipe    Recipe              `json:"recipe"`
+	Files     []byte              `json:"files"` // packed
+	Opened    opened              `json:"opened"`
+	Options   playbooks.Options   `json:"options"`
+	Names     playbooks.HostNames `json:"names"`
+	Environ   map[string]any      `json:"environ,omitempty"`
+	Extra     []layer             `json:"extra,omitempty"`
+	Facts     yamlpos.Portable    `json:"facts"`
+	User      string              `json:"user,omitempty"` // of escalation and login: see reach.Options
+	LocalUser string              `json:"local_user"`
+	Become    become              `json:"become"`
+}
+
+// become is what the command line says of escalation.
+type become struct {
+	Become   bool   `json:"become,omitempty"`
+	User     string `json:"user,omitempty"`
+	Method   string `json:"method,omitempty"`
+	Password []byte `json:"password,omitempty"`
+}
+
+// A layer is data of the command line.
+type layer struct {
+	Name string           `json:"name"`
+	Deep bool             `json:"deep,omitempty"`
+	Node yamlpos.Portable `json:"node"`
+	Bare bool             `json:"bare,omitempty"` // it stands in no file
+}
+
+func layersOf(list []templates.Layer) (out []layer) {
+	for _, l := range list {
+		one := layer{Name: l.Name, Deep: l.Deep, Node: yamlpos.Portable{Node: l.Node}}
+		if l.Node == nil {
+			one.Bare, one.Node.Node = true, yamlpos.From(&yamlpos.Node{File: l.Name}, l.Values)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func (l layer) layer() (templates.Layer, error) {
+	if l.Node.Node == nil {
+		return templates.Layer{}, fmt.Errorf("the data %q is missing", l.Name)
+	}
+	values, ok := l.Node.Any().(map[string]any)
+	if !ok {
+		return templates.Layer{}, fmt.Errorf("the data %q is no map", l.Name)
+	}
+	out := templates.Layer{Name: l.Name, Deep: l.Deep, Values: values, Node: l.Node.Node}
+	if l.Bare {
+		out.Node = nil
+	}
+	return out, nil
+}
+
+// A shardContent is what a worker needs of the hosts that it works on.
+type shardContent struct {
+	Handout     handout                     `json:"handout"`
+	Key         frameKey                    `json:"key"`
+	Turns       []playbooks.Turn            `json:"turns"`
+	Inventory   inventory.Part              `json:"inventory"`
+	Targets     map[string]transport.Target `json:"targets"` // without keys and passwords
+	KnownHosts  string                      `json:"known_hosts"`
+	Certificate []byte                      `json:"certificate"` // of the worker's key, for those hosts
+}
+
+// A said is what a worker says of a shard: what has happened, and which hosts have ended.
+type said struct {
+	Events   []events.Carried             `json:"events,omitempty"`
+	Ends     map[string]playbooks.TurnEnd `json:"ends,omitempty"`
+	Warnings []string                     `json:"warnings,omitempty"`
+	// Failed is why no host can be worked on, and Over that the worker is done with the shard.
+	Failed string `json:"failed,omitempty"`
+	Over   bool   `json:"over,omitempty"`
+}

@@ -1,0 +1,172 @@
+package workers
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxPacked bounds the files of a run, in bytes, as they are and packed.
+const maxPacked = 512 << 20
+
+// notPlayed are names in the folder of a play that are no part of it: inventories' variables, of which
+// a worker gets those of its hosts, and what versions are kept in.
+var notPlayed = []string{"group_vars", "host_vars", ".git", ".hg", ".svn", ".env"}
+
+// pack packs folders, and other files, under their absolute paths. without are files and folders that
+// are left out. see is shown each file.
+func pack(folders, files, without []string, see func(name string, data []byte)) ([]byte, error) {
+	p := &packer{seen: map[string]bool{}, see: see}
+	for _, path := range without {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return nil, err
+		}
+		p.without = append(p.without, abs)
+	}
+	zip := gzip.NewWriter(&p.out)
+	p.tar = tar.NewWriter(zip)
+	for _, folder := range folders {
+		if err := p.folder(folder); err != nil {
+			return nil, fmt.Errorf("packing the play's folder for workers: %w", err)
+		}
+	}
+	for _, file := range files {
+		if err := p.file(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("packing %s for workers: %w", file, err)
+		}
+	}
+	err := errors.Join(p.tar.Close(), zip.Close())
+	return p.out.Bytes(), err
+}
+
+type packer struct {
+	out     bytes.Buffer
+	tar     *tar.Writer
+	seen    map[string]bool
+	see     func(name string, data []byte)
+	without []string
+	size    int64
+}
+
+func (p *packer) folder(path string) error {
+	root, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != root && (slices.Contains(notPlayed, d.Name()) || slices.Contains(p.without, path)):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		return p.file(path)
+	})
+}
+
+// file packs one file, folder or link within its folder.
+func (p *packer) file(path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil || p.seen[path] || slices.Contains(p.without, path) {
+		return err
+	}
+	p.seen[path] = true
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	link := ""
+	switch mode := info.Mode(); {
+	case mode&fs.ModeSymlink != 0:
+		if link, err = os.Readlink(path); err != nil {
+			return err
+		}
+		if filepath.IsAbs(link) { // it leads out of the folder, where nothing of a play is read
+			return nil
+		}
+	case !mode.IsRegular() && !mode.IsDir():
+		return nil
+	}
+	head, err := tar.FileInfoHeader(info, link)
+	if err != nil {
+		return err
+	}
+	head.Name, head.Uname, head.Gname, head.Uid, head.Gid = strings.TrimPrefix(path, "/"), "", "", 0, 0
+	if p.size += info.Size(); p.size > maxPacked {
+		return fmt.Errorf("there are more than %d MiB: keep what is no part of the play elsewhere", maxPacked>>20)
+	}
+	if !info.Mode().IsRegular() {
+		return p.tar.WriteHeader(head)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	p.see(path, data)
+	head.Size = int64(len(data))
+	if err := p.tar.WriteHeader(head); err != nil {
+		return err
+	}
+	_, err = p.tar.Write(data)
+	return err
+}
+
+// unpack unpacks below a folder, which is empty.
+func unpack(data []byte, folder string) error {
+	zip, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	in := tar.NewReader(io.LimitReader(zip, 2*maxPacked))
+	for {
+		head, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := unpackOne(root, head, in); err != nil {
+			return err
+		}
+	}
+}
+
+func unpackOne(root *os.Root, head *tar.Header, in io.Reader) error {
+	name := filepath.Clean(head.Name)
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	mode := fs.FileMode(head.Mode) & fs.ModePerm
+	switch head.Typeflag {
+	case tar.TypeDir:
+		return root.MkdirAll(name, 0o700)
+	case tar.TypeSymlink:
+		return root.Symlink(head.Linkname, name)
+	case tar.TypeReg:
+		f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode|0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(f, in)
+		return errors.Join(err, f.Close())
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package workers
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory/sealed"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+func TestPack(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	files := map[string]string{
+		"site.yaml": "s", "templates/a.jet": "a", "resources/run": "#!/bin/sh", "hosts.yaml": "inventory", "group_vars/all.yaml": "vars", ".git/config": "g", ".env": "e", "big": strings.Repeat("x", 1<<20),
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	require.NoError(t, os.Chmod(filepath.Join(dir, "resources/run"), 0o755))
+	require.NoError(t, os.Symlink("a.jet", filepath.Join(dir, "templates/b.jet")))
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "templates/out.jet")))
+	require.NoError(t, os.WriteFile(filepath.Join(other, "rollout.yaml"), []byte("r"), 0o644))
+	seen := 0
+	data, err := pack([]string{dir, dir}, []string{filepath.Join(other, "rollout.yaml"), filepath.Join(other, "none")}, []string{filepath.Join(dir, "hosts.yaml")}, func(string, []byte) { seen++ })
+	require.NoError(t, err)
+	require.Equal(t, 5, seen)
+	root := t.TempDir()
+	require.NoError(t, unpack(data, root))
+	for _, name := range []string{"site.yaml", "templates/a.jet", "templates/b.jet", "resources/run", "big"} {
+		text, err := os.ReadFile(filepath.Join(root, dir, name))
+		require.NoError(t, err)
+		require.Equal(t, files[strings.Replace(name, "b.jet", "a.jet", 1)], string(text))
+	}
+	info, err := os.Stat(filepath.Join(root, dir, "resources/run"))
+	require.NoError(t, err)
+	require.EqualValues(t, 0o755, info.Mode().Perm())
+	for _, name := range []string{"hosts.yaml", "group_vars", ".git", ".env", "templates/out.jet"} {
+		_, err := os.Lstat(filepath.Join(root, dir, name))
+		require.ErrorIs(t, err, os.ErrNotExist, name)
+	}
+	require.FileExists(t, filepath.Join(root, other, "rollout.yaml"))
+}
+
+func TestKeys(t *testing.T) {
+	dir := t.TempDir()
+	sshtest.WriteKey(t, filepath.Join(dir, "a"), "")
+	sshtest.WriteKey(t, filepath.Join(dir, "locked"), "secret")
+	key, err := ReadKey(filepath.Join(dir, "a"))
+	require.NoError(t, err)
+	_, err = ReadKey(filepath.Join(dir, "locked"))
+	require.ErrorContains(t, err, "the key has a passphrase")
+	for _, test := range []struct{ text, err string }{
+		{"# nobody\n", "LIST: there is no key in it"},
+		{"\nssh-ed25519\n", "LIST:2: this is no public key: write lines as they stand in authorized_keys"},
+		{`command="x" ` + key.Public(), "LIST:1: options before a key have no meaning here: remove them"},
+		{sshtest.PublicLine(sshtest.NewKey(t, "ecdsa")), "LIST:1: the key is of type ecdsa-sha2-nistp256, and only ssh-ed25519 is taken here"},
+		{key.Public() + " of a", ""},
+	} {
+		list := filepath.Join(dir, "list")
+		require.NoError(t, os.WriteFile(list, []byte(test.text), 0o600))
+		ring, err := ReadKeyring(list)
+		if test.err != "" {
+			require.EqualError(t, err, strings.ReplaceAll(test.err, "LIST", list), "%s", test.text)
+			continue
+		}
+		require.NoError(t, err)
+		text, err := sign(key, ticketKind, ticket{Run: "r"})
+		require.NoError(t, err)
+		var got ticket
+		who, err := verify(ring, ticketKind, text, &got)
+		require.NoError(t, err)
+		require.Equal(t, "of a", who)
+		require.Equal(t, "r", got.Run)
+		_, err = verify(ring, orderKind, text, &got)
+		require.ErrorContains(t, err, "the signature of the order is wrong", "what is signed as one thing is nothing else")
+		_, err = verify(Keyring{}, ticketKind, text, &got)
+		require.ErrorIs(t, err, errStranger)
+	}
+}
+
+func TestFrames(t *testing.T) {
+	key, h := newFrameKey(), newHandout()
+	w, err := newFrameWriter(key, h)
+	require.NoError(t, err)
+	long := []byte(strings.Repeat("long ", maxPiece))
+	first, second := w.frames([]byte("first")), w.frames(long)
+	require.Len(t, first, 1)
+	require.Greater(t, len(second), 4)
+	r, err := newFrameReader(key)
+	require.NoError(t, err)
+	var got []string
+	read := func(frame []byte) {
+		of, ok := handoutOf(frame)
+		require.True(t, ok)
+		require.Equal(t, h, of)
+		text, err := r.read(frame)
+		require.NoError(t, err)
+		if text != nil {
+			got = append(got, string(text))
+		}
+	}
+	read(first[0])
+	read(first[0]) // what comes twice counts once
+	for _, frame := range second {
+		read(frame)
+	}
+	require.Equal(t, []string{"first", string(long)}, got)
+
+	frame := w.frames([]byte("changed"))[0]
+	changed := append([]byte(nil), frame...)
+	changed[len(changed)-1] ^= 1
+	_, err = r.read(changed)
+	require.ErrorContains(t, err, "was changed on the way")
+	_, err = r.read(w.frames([]byte("too far"))[0])
+	require.ErrorContains(t, err, "has a gap")
+	read(frame)
+	other, err := newFrameReader(newFrameKey())
+	require.NoError(t, err)
+	_, err = other.read(first[0])
+	require.ErrorContains(t, err, "was changed on the way", "who has another key reads nothing")
+}
+
+func TestTold(t *testing.T) {
+	result := func(index int, status events.Status, kept bool) events.Result {
+		return events.Result{Type: "exec", Name: "x", Index: index, Status: status, Kept: kept}
+	}
+	hello := events.Message{Kind: events.Pre, Text: "hello"}
+	one := &told{}
+	require.True(t, one.isNew(hello))
+	require.True(t, one.isNew(hello), "what is said twice is told twice")
+	require.True(t, one.isNew(result(0, events.Changed, false)))
+	one.again()
+	require.False(t, one.isNew(hello))
+	require.True(t, one.isNew(hello))
+	require.False(t, one.isNew(result(0, events.Changed, true)), "the host had kept it")
+	require.True(t, one.isNew(result(0, events.Changed, false)), "it was changed again")
+	require.False(t, one.isNew(result(0, events.Stable, false)))
+	require.True(t, one.isNew(result(1, events.Stable, false)))
+	other := result(1, events.Stable, true)
+	other.Name = "another resource"
+	require.True(t, one.isNew(other))
+}
+
+// rot13 is a scheme of tests.
+type rot13 struct{}
+
+func turned(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return 'a' + (r-'a'+13)%26
+		}
+		return r
+	}, text)
+}
+
+func (rot13) Tags() []string                       { return []string{"!rot13"} }
+func (rot13) Check(*yamlpos.Node) error            { return nil }
+func (rot13) Open(n *yamlpos.Node) (string, error) { return turned(n.Text), nil }
+func (rot13) IsFile(data []byte) bool              { return strings.HasPrefix(string(data), "rot13:") }
+func (rot13) OpenFile(_ string, data []byte) ([]byte, error) {
+	return []byte(turned(string(data[6:]))), nil
+}
+
+func TestSealed(t *testing.T) {
+	const text = "token: !rot13 frperg\nother: plain\n"
+	var s Sealed
+	ring := s.Recording(&sealed.Ring{Schemes: []sealed.Scheme{rot13{}}})
+	_, err := yamlpos.Parse("here.yaml", []byte(text), yamlpos.KeepSealed(ring.Opener()), yamlpos.Secrets())
+	require.NoError(t, err)
+	all := s.open()
+	s.file(&all, "file", []byte("rot13:fuu"))
+	s.file(&all, "file", []byte("nothing"))
+
+	there := all.ring()
+	docs, err := yamlpos.Parse("/there/here.yaml", []byte(text), yamlpos.KeepSealed(there.Opener()), yamlpos.Secrets())
+	require.NoError(t, err)
+	value, err := docs[0].Get("token").Open()
+	require.NoError(t, err)
+	require.Equal(t, "secret", value)
+	data, isSealed, err := there.File("x", []byte("rot13:fuu"))
+	require.NoError(t, err)
+	require.True(t, isSealed)
+	require.Equal(t, "shh", string(data))
+	docs, err = yamlpos.Parse("x.yaml", []byte("new: !rot13 abc\n"), yamlpos.KeepSealed(there.Opener()), yamlpos.Secrets())
+	require.NoError(t, err)
+	_, err = docs[0].Get("new").Open()
+	require.EqualError(t, err, "x.yaml:1:6: it could not be opened where the run was begun")
+	require.Nil(t, opened{}.ring())
+}

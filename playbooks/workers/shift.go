@@ -1,0 +1,308 @@
+package workers
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/extravars"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
+)
+
+// A shift is one shard that a worker is at.
+type shift struct {
+	worker *Worker
+	job    *job
+	lease  queue.Lease
+
+	stop, kill func()
+}
+
+// work takes the hosts of a shard through their play. whole is false if some were left to others.
+func (s *shift) work(ctx context.Context, stop <-chan struct{}, a *answer) (whole bool, err error) {
+	var content shardContent
+	if err := s.prepare(ctx, a, &content); err != nil {
+		return false, err
+	}
+	ctx, kill := context.WithCancel(ctx)
+	defer kill()
+	stopped := make(chan struct{})
+	s.kill, s.stop = kill, sync.OnceFunc(func() { close(stopped) })
+	writer, err := newFrameWriter(content.Key, content.Handout)
+	if err != nil {
+		return false, err
+	}
+	if len(content.Turns) == 0 {
+		return true, nil
+	}
+	t := &talker{ctx: ctx, member: s.job.member, writer: writer, rename: renamed(s.job.content.Recipe.names(s.root()))}
+	t.failed = func(error) { s.kill() }
+	if err := s.job.member.Orders(ctx, s.ordered); err != nil {
+		return false, err
+	}
+	done := make(chan struct{})
+	var beside sync.WaitGroup
+	beside.Go(func() { t.talk(ctx, done) })
+	beside.Go(func() { s.extend(ctx, done) })
+	beside.Go(func() {
+		select {
+		case <-stop:
+			s.stop()
+		case <-done:
+		}
+	})
+	unended := &remaining{hosts: map[string]bool{}}
+	for _, turn := range content.Turns {
+		unended.hosts[turn.Host] = true
+	}
+	err = s.turns(ctx, stopped, &content, t, func(host string, end playbooks.TurnEnd) {
+		if closed(stop) && (end.Stopped || end.Killed) { // a worker that stops leaves them to others
+			return
+		}
+		unended.end(host)
+		t.ended(host, end)
+	})
+	close(done)
+	beside.Wait()
+	failed := ""
+	if err != nil {
+		failed = err.Error()
+	}
+	if failed == "" && unended.none() {
+		// The coordinator may be done with the run, and have closed it, once it has heard of the last host.
+		return true, t.await(context.WithoutCancel(ctx))
+	}
+	if err := t.over(context.WithoutCancel(ctx), failed); err != nil {
+		return false, err
+	}
+	return failed != "" || !closed(stop), nil
+}
+
+// remaining are hosts that have not ended.
+type remaining struct {
+	mu    sync.Mutex
+	hosts map[string]bool
+}
+
+func (r *remaining) end(host string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.hosts, host)
+}
+
+func (r *remaining) none() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.hosts) == 0
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// ordered obeys the coordinator.
+func (s *shift) ordered(data []byte) {
+	var o order
+	if _, err := verify(s.worker.Coordinators, orderKind, data, &o); err != nil || o.Run != s.job.name {
+		return
+	}
+	if o.Stop || o.Kill {
+		s.stop()
+	}
+	if o.Kill {
+		s.kill()
+	}
+}
+
+// extend extends the lease. Without an answer of the queue the work ends before the lease does.
+func (s *shift) extend(ctx context.Context, done <-chan struct{}) {
+	lasts := s.lease.Lasts()
+	ticks := time.NewTicker(lasts / 5)
+	defer ticks.Stop()
+	lasts -= lasts / 6
+	for until := time.Now().Add(lasts); ; {
+		select {
+		case <-done:
+			return
+		case <-ticks.C:
+		}
+		began := time.Now()
+		once, cancel := context.WithDeadline(ctx, until)
+		err := s.lease.Extend(once)
+		cancel()
+		switch {
+		case err == nil:
+			until = began.Add(lasts)
+		case !time.Now().Before(until):
+			s.worker.Say(fmt.Sprintf("the queue does not answer, so that others may have these hosts by now; the work on them ends: %v", err))
+			s.stop()
+			s.kill()
+			return
+		}
+	}
+}
+
+// root is where the files of the run are.
+func (s *shift) root() string { return filepath.Join(s.job.folder, "files") }
+
+// prepare fetches what is needed.
+func (s *shift) prepare(ctx context.Context, a *answer, content *shardContent) error {
+	j := s.job
+	if j.content == nil {
+		var run runContent
+		if err := j.fetch(ctx, a.Run, &run); err != nil {
+			return err
+		}
+		j.content = &run
+	}
+	return j.fetch(ctx, a.Shard, content)
+}
+
+// plays reads the plays of the run, once.
+func (s *shift) plays(ctx context.Context) error {
+	j, r := s.job, s.job.content.Recipe
+	if j.plays != nil {
+		return nil
+	}
+	root := s.root()
+	if err := os.Mkdir(root, 0o700); err != nil {
+		return err
+	}
+	if err := unpack(j.content.Files, root); err != nil {
+		return fmt.Errorf("unpacking the plays: %w", err)
+	}
+	j.content.Files = nil
+	ring := j.content.Opened.ring()
+	options := []load.Option{load.WithKeys(ring)}
+	if r.Parameters != "" {
+		options = append(options, load.WithParameters(r.at(root, r.Parameters)))
+	}
+	if r.Rollout != "" {
+		options = append(options, load.WithRollout(r.at(root, r.Rollout)))
+	}
+	var paths []string
+	for _, path := range r.Paths {
+		paths = append(paths, r.at(root, path))
+	}
+	plays, err := load.Files(ctx, paths, s.worker.Registry, options...)
+	if err != nil {
+		return err
+	}
+	if plays, err = r.Selection.Select(plays); err != nil {
+		return err
+	}
+	if r.Hiera != "" {
+		if j.hiera, err = extravars.ReadHiera(ctx, r.at(root, r.Hiera), "", ring, nil, func(string) {}); err != nil {
+			return err
+		}
+	}
+	j.plays = plays
+	return nil
+}
+
+// turns takes the hosts of a shard through their play.
+func (s *shift) turns(ctx context.Context, stop <-chan struct{}, content *shardContent, t *talker, ended func(string, playbooks.TurnEnd)) error {
+	if err := s.plays(ctx); err != nil {
+		return err
+	}
+	r, err := s.runner(content)
+	if err != nil {
+		return err
+	}
+	defer r.Dialer.Close()
+	r.Connect.Warn = t.warn
+	r.Events = events.NewStream(r.Options.Run, time.Now, t).WithMask(r.Options.Catalog.Mask)
+	return r.Turns(ctx, stop, content.Turns, ended)
+}
+
+// runner is what works on the hosts of a shard.
+func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
+	w, j, run := s.worker, s.job, s.job.content
+	inv, err := content.Inventory.Inventory()
+	if err != nil {
+		return nil, err
+	}
+	known, err := j.write("known_hosts", []byte(content.KnownHosts))
+	if err != nil {
+		return nil, err
+	}
+	key, err := j.write("key", j.private)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := j.write("key-cert.pub", content.Certificate)
+	if err != nil {
+		return nil, err
+	}
+	targets := map[string]transport.Target{}
+	for host, t := range content.Targets {
+		for _, one := range append([]*transport.Target{&t}, pointers(t.Jump)...) {
+			one.PrivateKeys, one.Certificates, one.Agent, one.IdentitiesOnly = []string{key}, []string{cert}, "none", true
+			one.KnownHosts, one.GlobalKnownHosts = []string{known}, []string{}
+		}
+		targets[host] = t
+	}
+	options := run.Options
+	options.Forks, options.Files = w.Forks, w.Files
+	o := &options.Catalog
+	o.Mask, o.Hiera, o.Environ, o.EnvFile = &secret.Mask{}, j.hiera, run.Environ, run.Recipe.EnvFile
+	o.Opener = run.Opened.ring().Opener()
+	if o.Environ == nil {
+		o.Environ = map[string]any{}
+	}
+	for _, l := range run.Extra {
+		one, err := l.layer()
+		if err != nil {
+			return nil, err
+		}
+		o.Extra = append(o.Extra, one)
+	}
+	if run.Facts.Node != nil {
+		o.Facts, _ = run.Facts.Any().(map[string]any)
+	}
+	connect := reach.Options{
+		User: run.User, LocalUser: run.LocalUser, Become: run.Become.Become, BecomeUser: run.Become.User, BecomeMethod: run.Become.Method,
+	}
+	if len(run.Become.Password) > 0 {
+		connect.BecomePassword = transport.NewSecret(run.Become.Password)
+	}
+	return &playbooks.Runner{
+		Inventory: inv, Plays: j.plays, Dialer: &dial.Dialer{}, Builds: w.Builds, FullBuilds: w.FullBuilds, BuildID: w.BuildID,
+		Connect: connect, Options: options, Now: time.Now, NewNonce: rand.Text, Names: &run.Names, Targets: targets,
+	}, nil
+}
+
+// at is where a path of the recipe is below a folder.
+func (r Recipe) at(root, path string) string { return filepath.Join(root, r.absolute(path)) }
+
+func (r Recipe) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(r.Folder, path)
+}
+
+// names are what paths below a folder are called where the recipe was made, most precise first.
+func (r Recipe) names(root string) (pairs [][2]string) {
+	for _, path := range r.Paths {
+		given, _ := filepath.Split(path)
+		pairs = append(pairs, [2]string{filepath.Dir(r.at(root, path)) + "/", given})
+	}
+	return append(pairs, [2]string{filepath.Join(root, r.Folder) + "/", ""}, [2]string{root, ""})
+}

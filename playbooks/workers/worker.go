@@ -1,0 +1,265 @@
+package workers
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"filippo.io/age"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/templates"
+	"github.com/ccm-push/ccm-push/transport/start"
+)
+
+// A Worker works on hosts for coordinators.
+type Worker struct {
+	Queue        queue.Queue
+	Key          Key     // by which coordinators know it
+	Coordinators Keyring // whom it works for
+	Site         string  // whose hosts it takes; "" are those of no site
+	Registry     modules.Registry
+	Builds       []start.Build
+	FullBuilds   []start.Build
+	BuildID      string
+	Version      string
+	Forks, Files int          // see [playbooks.Options]
+	Say          func(string) // takes what is worth to know
+	Temp         string       // a folder for the files of runs; "" is that of the system
+
+	current *job // the run that it has worked for last; nil is none
+}
+
+// A job is a run that the worker works for.
+type job struct {
+	name     string
+	member   queue.Member
+	identity *age.X25519Identity
+	private  []byte // to log in with, as a file has it
+	public   []byte
+	folder   string           // of its own
+	content  *runContent      // nil until it is fetched
+	plays    []*manifest.Play // nil until they are read
+	hiera    *templates.Source
+}
+
+// askTime is how long a coordinator may take to answer: its authority may ask a person.
+const askTime = 3 * time.Minute
+
+// Run takes work until stop is closed: then it lets the resources end that are running. The end of ctx
+// kills those too. What the worker has not come to goes to others.
+func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) error {
+	defer w.leave()
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	ended := make(chan struct{})
+	defer close(ended)
+	watching.Go(func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-ended:
+		}
+	})
+	for {
+		lease, err := w.Queue.Lease(waiting, w.Site)
+		switch {
+		case waiting.Err() != nil:
+			if lease != nil {
+				_ = lease.Return(ctx) // it comes again without that, later
+			}
+			return nil
+		case err != nil:
+			w.Say(err.Error())
+			select {
+			case <-time.After(time.Second):
+			case <-waiting.Done():
+			}
+			continue
+		}
+		if err := w.take(ctx, stop, lease); err != nil {
+			w.Say(err.Error())
+		}
+	}
+}
+
+// again tries something again while the queue does not answer, for as long as a lease lasts.
+func again(ctx context.Context, try func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, queue.LeaseTime)
+	defer cancel()
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		once, end := context.WithTimeout(limited, 5*time.Second)
+		err := try(once)
+		end()
+		if err == nil || errors.Is(err, queue.ErrGone) {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-limited.Done():
+			return err
+		}
+	}
+}
+
+// take works on what a ticket is for. A ticket that is not worked on comes again, to this worker or
+// another one, when its lease ends.
+func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lease) error {
+	var t ticket
+	who, err := verify(w.Coordinators, ticketKind, lease.Ticket(), &t)
+	if err != nil {
+		return fmt.Errorf("a ticket is left alone: %w", err)
+	}
+	if time.Now().After(t.Until) {
+		return lease.Done(ctx)
+	}
+	j, err := w.job(ctx, t.Run)
+	if err != nil {
+		return err
+	}
+	a, err := w.ask(ctx, j, t)
+	switch {
+	case errors.Is(err, queue.ErrGone):
+		w.leave()
+		return lease.Done(ctx)
+	case err != nil:
+		return fmt.Errorf("asking the coordinator %s: %w", who, err)
+	case a.Over:
+		return lease.Done(ctx)
+	case a.Refused != "":
+		return fmt.Errorf("the coordinator %s refuses this worker: %s", who, a.Refused)
+	}
+	s := &shift{worker: w, job: j, lease: lease}
+	whole, err := s.work(ctx, stop, a)
+	if err != nil {
+		return err
+	}
+	if !whole {
+		return lease.Return(ctx)
+	}
+	return lease.Done(ctx)
+}
+
+// job is the run with a name; another one is left for it.
+func (w *Worker) job(ctx context.Context, name string) (*job, error) {
+	if w.current != nil && w.current.name == name {
+		return w.current, nil
+	}
+	w.leave()
+	member, err := w.Queue.Join(ctx, name)
+	if errors.Is(err, queue.ErrGone) { // its ticket says so once more, with nobody to answer
+		member, err = gone{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	j := &job{name: name, member: member}
+	if j.identity, err = age.GenerateX25519Identity(); err != nil {
+		return nil, err
+	}
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	key, err := ssh.NewPublicKey(public)
+	if err != nil {
+		return nil, err
+	}
+	block, err := ssh.MarshalPrivateKey(private, "")
+	if err != nil {
+		return nil, err
+	}
+	j.public, j.private = key.Marshal(), pem.EncodeToMemory(block)
+	if j.folder, err = os.MkdirTemp(w.Temp, "ccm-push-worker-"); err != nil { // which has mode 0700
+		return nil, err
+	}
+	w.current = j
+	return j, nil
+}
+
+// gone is a run that is over.
+type gone struct{}
+
+func (gone) Ask(context.Context, []byte) ([]byte, error)     { return nil, queue.ErrGone }
+func (gone) Get(context.Context, string) ([]byte, error)     { return nil, queue.ErrGone }
+func (gone) Say(context.Context, []byte) error               { return queue.ErrGone }
+func (gone) Orders(context.Context, func(data []byte)) error { return queue.ErrGone }
+
+// leave forgets the run that was worked for.
+func (w *Worker) leave() {
+	if w.current == nil {
+		return
+	}
+	if err := os.RemoveAll(w.current.folder); err != nil {
+		w.Say(err.Error())
+	}
+	w.current = nil
+}
+
+// ask asks what a ticket is for.
+func (w *Worker) ask(ctx context.Context, j *job, t ticket) (*answer, error) {
+	q := question{
+		Ticket: t, Nonce: rand.Text(), Recipient: j.identity.Recipient().String(), SSHKey: j.public, Build: w.BuildID, Version: w.Version,
+	}
+	text, err := sign(w.Key, questionKind, q)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	said, err := j.member.Ask(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	var a answer
+	if _, err := verify(w.Coordinators, answerKind, said, &a); err != nil {
+		return nil, err
+	}
+	if a.Nonce != q.Nonce {
+		return nil, errors.New("it has answered another question")
+	}
+	return &a, nil
+}
+
+// fetch reads a sealed object of the run.
+func (j *job) fetch(ctx context.Context, o *object, v any) error {
+	if o == nil {
+		return errors.New("the coordinator has left out what is needed")
+	}
+	var data []byte
+	if err := again(ctx, func(ctx context.Context) (err error) {
+		data, err = j.member.Get(ctx, o.Name)
+		return err
+	}); err != nil {
+		return err
+	}
+	if sum := sha256.Sum256(data); !bytes.Equal(sum[:], o.SHA256) {
+		return errors.New("what was fetched is not what the coordinator has sent")
+	}
+	text, err := unseal(j.identity, data)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, v)
+}
+
+// write writes a file of the run that nobody else reads.
+func (j *job) write(name string, data []byte) (string, error) {
+	path := filepath.Join(j.folder, name)
+	return path, os.WriteFile(path, data, 0o600)
+}

@@ -1,0 +1,597 @@
+package workers
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/transport/dial"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+	"github.com/ccm-push/ccm-push/transport/start"
+)
+
+// wait is longer than anything here takes.
+const wait = 2 * time.Minute
+
+// workerVariable has the test program be a worker: the folder where the test has put what it needs.
+const workerVariable = "CCM_PUSH_TEST_WORKER"
+
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(workerVariable); folder != "" {
+		if err := workIn(folder); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// A site is hosts that trust an authority, and the keys of a coordinator and a worker.
+type site struct {
+	t         *testing.T
+	dir       string // with the manifest, and all else
+	authority ssh.Signer
+	hosts     map[string]*sshtest.Server
+	builds    []start.Build
+	buildID   string
+}
+
+// newSite starts hosts that let nobody in without a certificate of the authority.
+func newSite(t *testing.T, manifest string, names ...string) *site {
+	t.Helper()
+	s := &site{t: t, dir: t.TempDir(), authority: sshtest.NewKey(t, ssh.KeyAlgoED25519), hosts: map[string]*sshtest.Server{}}
+	checker := &ssh.CertChecker{IsUserAuthority: func(key ssh.PublicKey) bool { return bytes.Equal(key.Marshal(), s.authority.PublicKey().Marshal()) }}
+	for _, name := range names {
+		s.hosts[name] = sshtest.Start(t, sshtest.Auth(func(c *ssh.ServerConfig) { c.PublicKeyCallback = checker.Authenticate }))
+	}
+	s.write("site.yaml", manifest)
+	for _, who := range []string{"coordinator", "worker", "stranger"} {
+		sshtest.WriteKey(t, filepath.Join(s.dir, who), "")
+		key, err := ReadKey(filepath.Join(s.dir, who))
+		require.NoError(t, err)
+		s.write(who+".keys", "# who may act\n"+key.Public()+" "+who+"\n")
+	}
+	for _, b := range buildtest.Own(t) {
+		s.buildID = b.ID
+		s.builds = append(s.builds, start.Build{
+			OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed, CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
+		})
+	}
+	return s
+}
+
+func (s *site) write(name, text string) {
+	s.t.Helper()
+	path := filepath.Join(s.dir, name)
+	require.NoError(s.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(s.t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// inventory is the text of one, with more variables for hosts.
+func (s *site) inventory(more map[string]string) string {
+	var b strings.Builder
+	b.WriteString("all:\n  vars: {canary: everybody-knows}\n  hosts:\n")
+	for name, srv := range s.hosts {
+		fmt.Fprintf(&b, "    %s: {home: %q, %s connect: {address: %q, port: %d, user: %s, known_hosts: %q}}\n",
+			name, srv.Home, more[name], srv.Host, srv.Port, srv.User, srv.KnownHosts)
+	}
+	return b.String()
+}
+
+// runner is that of a coordinator, or of a run without one.
+func (s *site) runner(inv string, to ...events.Reporter) *playbooks.Runner {
+	t := s.t
+	s.write("hosts.yaml", inv)
+	parsed, err := inventory.Load(t.Context(), []string{filepath.Join(s.dir, "hosts.yaml")}, inventory.Options{})
+	require.NoError(t, err)
+	plays, err := load.Files(t.Context(), []string{filepath.Join(s.dir, "site.yaml")}, builtin.Types())
+	require.NoError(t, err)
+	tally := &events.Tally{}
+	r := &playbooks.Runner{
+		Inventory: parsed, Plays: plays, Dialer: &dial.Dialer{}, Builds: s.builds, BuildID: s.buildID, Tally: tally,
+		Options: playbooks.Options{Run: "01JDXYZ0000000000000000000", Holder: "tester@here (pid 1)", Reconnect: time.Minute, Version: "test", NoLock: true}, // for root, all hosts on one machine have one lock
+		Now:     time.Now, NewNonce: rand.Text,
+	}
+	r.Options.Catalog.Mask = &secret.Mask{}
+	r.Options.Catalog.Environ = map[string]any{}
+	r.Events = events.NewStream(r.Options.Run, time.Now, append([]events.Reporter{tally}, to...)...).WithMask(r.Options.Catalog.Mask)
+	t.Cleanup(func() { r.Dialer.Close() })
+	return r
+}
+
+// coordinator is one for a run.
+func (s *site) coordinator(q queue.Queue, r *playbooks.Runner) (*Coordinator, *warnings) {
+	t := s.t
+	key, err := ReadKey(filepath.Join(s.dir, "coordinator"))
+	require.NoError(t, err)
+	ring, err := ReadKeyring(filepath.Join(s.dir, "worker.keys"))
+	require.NoError(t, err)
+	w := &warnings{}
+	c := &Coordinator{
+		Queue: q, Key: key, Workers: ring, Runner: r, Warn: w.add,
+		Recipe: Recipe{
+			Paths: []string{filepath.Join(s.dir, "site.yaml")}, Folder: s.dir,
+			Without: []string{filepath.Join(s.dir, "hosts.yaml"), filepath.Join(s.dir, "coordinator"), filepath.Join(s.dir, "worker"), filepath.Join(s.dir, "server")},
+		},
+		Certify: func(ctx context.Context, key []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
+			public, err := ssh.ParsePublicKey(key)
+			require.NoError(t, err)
+			cert := &ssh.Certificate{
+				Key: public, CertType: ssh.UserCert, KeyId: "worker", ValidPrincipals: accounts,
+				ValidAfter: uint64(time.Now().Add(-time.Minute).Unix()), ValidBefore: uint64(time.Now().Add(time.Hour).Unix()),
+			}
+			require.NoError(t, cert.SignCert(rand.Reader, s.authority))
+			return ssh.MarshalAuthorizedKey(cert), time.Hour, nil
+		},
+	}
+	r.Workers = c
+	return c, w
+}
+
+type warnings struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (w *warnings) add(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.list = append(w.list, text)
+}
+
+func (w *warnings) all() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.list, "\n")
+}
+
+// workerIn makes a worker of what a test has put into a folder.
+func workerIn(folder, key string, q queue.Queue) (*Worker, error) {
+	own, err := ReadKey(filepath.Join(folder, key))
+	if err != nil {
+		return nil, err
+	}
+	ring, err := ReadKeyring(filepath.Join(folder, "coordinator.keys"))
+	return &Worker{Queue: q, Key: own, Coordinators: ring, Registry: builtin.Types(), Version: "test", Temp: folder}, err
+}
+
+// work has a worker work until the test ends.
+func (s *site) work(q queue.Queue, key, at string) *warnings {
+	w, err := workerIn(s.dir, key, q)
+	require.NoError(s.t, err)
+	said := &warnings{}
+	w.Builds, w.BuildID, w.Site, w.Say, w.Temp = s.builds, s.buildID, at, said.add, s.t.TempDir()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	working.Go(func() { _ = w.Run(ctx, stop) })
+	s.t.Cleanup(func() {
+		close(stop)
+		cancel()
+		working.Wait()
+		left, err := filepath.Glob(filepath.Join(w.Temp, "*"))
+		require.NoError(s.t, err)
+		require.Empty(s.t, left, "a worker leaves nothing on its disk")
+	})
+	return said
+}
+
+// A recorded keeps what is reported.
+type recorded struct {
+	mu   sync.Mutex
+	list []events.Event
+	hook func(events.Event)
+}
+
+func (r *recorded) Report(e events.Event) {
+	r.mu.Lock()
+	r.list = append(r.list, e)
+	r.mu.Unlock()
+	if r.hook != nil {
+		r.hook(e)
+	}
+}
+
+// lines are what has been reported of each host, in its order, without times and homes.
+func (r *recorded) lines(s *site) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	byHost := map[string][]string{}
+	for _, e := range r.list {
+		host := events.HostOf(e)
+		if host == "" {
+			continue
+		}
+		var line bytes.Buffer
+		events.NewJSON(&line).Report(e)
+		var m map[string]any
+		require.NoError(s.t, json.Unmarshal(line.Bytes(), &m))
+		for _, key := range []string{"time", "duration_ms", "phases_ms"} {
+			delete(m, key)
+		}
+		text, err := json.Marshal(m)
+		require.NoError(s.t, err)
+		byHost[host] = append(byHost[host], strings.ReplaceAll(string(text), s.hosts[host].Home, "HOME"))
+	}
+	var all []string
+	for _, host := range slices.Sorted(maps.Keys(byHost)) {
+		all = append(all, byHost[host]...)
+	}
+	return all
+}
+
+// run runs a coordinator's run.
+func (s *site) run(c *Coordinator) events.Summary {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), wait)
+	defer cancel()
+	require.NoError(s.t, c.Begin(ctx))
+	summary, err := c.Runner.Run(ctx, nil)
+	require.NoError(s.t, errors.Join(err, c.Close(ctx)))
+	return summary
+}
+
+const twoPlays = `
+- name: one
+  data: {greeting: hello}
+  ccm:
+    pre_message: "{{ Data.greeting }}"
+    resources:
+      - file: ["{{ Data.home }}/motd": {content: "{{ jet('motd.jet') }}", owner: "%[1]d", group: "%[1]d", mode: "0644"}]
+      - exec: ["touch made": {cwd: "{{ Data.home }}", creates: "{{ Data.home }}/made"}]
+      - exec: ["echo {{ Groups.all | len() }} hosts; test {{ Host.name }} != web3": {provider: shell}]
+- name: two
+  ccm: {resources: [exec: [{"echo {{ Data.canary }}": }]]}
+`
+
+func plays() string { return fmt.Sprintf(twoPlays, os.Getuid()) }
+
+// queues has a test be done with each kind of queue.
+func queues(t *testing.T, test func(t *testing.T, q func(dir string) queue.Queue)) {
+	t.Run("in process", func(t *testing.T) {
+		q := queue.NewInProcess(0)
+		test(t, func(string) queue.Queue { return q })
+	})
+	t.Run("JetStream", func(t *testing.T) {
+		test(t, func(dir string) queue.Queue { return connect(t, serve(t, dir).ClientURL()) })
+	})
+}
+
+func serve(t *testing.T, dir string) *server.Server { return serveAt(t, dir, -1) }
+
+func serveAt(t *testing.T, dir string, port int) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: filepath.Join(dir, "server"), NoSigs: true, NoLog: true})
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	require.True(t, s.ReadyForConnections(wait))
+	return s
+}
+
+func connect(t *testing.T, url string) queue.Queue {
+	t.Helper()
+	conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	q, err := queue.NewJetStream(conn, testLease)
+	require.NoError(t, err)
+	return q
+}
+
+// TestRun takes a run over hosts of two sites by three workers: all is told as without them.
+func TestRun(t *testing.T) {
+	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
+		s := newSite(t, plays(), "web1", "web2", "web3", "db1", "db2")
+		s.write("motd.jet", "[[ Host.name ]] runs [[ Facts.host.info.os ]]\n")
+		inv := s.inventory(map[string]string{"db1": "site: far,", "db2": "site: far,"})
+		q := open(s.dir)
+		for _, at := range []string{"", "", "far"} {
+			s.work(q, "worker", at)
+		}
+		for _, check := range []bool{true, false, false} {
+			got := &recorded{}
+			r := s.runner(inv, got)
+			r.Options.Check = check
+			c, warned := s.coordinator(q, r)
+			summary := s.run(c)
+			failed := 1 // which a check does not foretell
+			if check {
+				failed = 0
+			}
+			require.Equal(t, len(s.hosts)-failed, summary.Totals.Hosts.OK)
+			require.Equal(t, failed, summary.Totals.Hosts.Failed)
+			require.Empty(t, warned.all())
+			require.Len(t, got.lines(s), len(s.hosts)*6-failed)
+		}
+		for name, srv := range s.hosts {
+			motd, err := os.ReadFile(filepath.Join(srv.Home, "motd"))
+			require.NoError(t, err)
+			require.Equal(t, name+" runs linux\n", string(motd))
+		}
+	})
+}
+
+// TestStranger has a worker ask that is on no list, and a coordinator that a worker does not obey.
+func TestStranger(t *testing.T) {
+	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
+		s := newSite(t, plays(), "web1")
+		s.write("motd.jet", "x")
+		q := open(s.dir)
+		asked := make(chan struct{})
+		got := &recorded{}
+		r := s.runner(s.inventory(nil), got)
+		c, warned := s.coordinator(q, r)
+		c.Warn = func(text string) {
+			warned.add(text)
+			if strings.Contains(text, "refused") {
+				close(asked)
+			}
+		}
+		said := s.work(q, "stranger", "")
+		stop := make(chan struct{})
+		go func() {
+			<-asked
+			close(stop)
+		}()
+		require.NoError(t, c.Begin(t.Context()))
+		summary, err := r.Run(t.Context(), stop)
+		require.NoError(t, errors.Join(err, c.Close(t.Context())))
+		require.Equal(t, []string{"web1"}, summary.NotStarted)
+		require.Equal(t, "a worker was refused: it is signed by a key that is not on the list", warned.all())
+		require.EqualValues(t, 0, s.hosts["web1"].Stats().Connections)
+		_ = said
+	})
+}
+
+// TestNothingInTheClear looks for canaries in all that the server has on its disk during a run.
+func TestNothingInTheClear(t *testing.T) {
+	s := newSite(t, plays(), "web1", "web2")
+	s.write("motd.jet", "canary-of-a-template [[ Data.token ]]\n")
+	inv := s.inventory(map[string]string{"web1": "token: !secret canary-of-web1,", "web2": "token: !secret canary-of-web2,"})
+	srv := serve(t, s.dir)
+	q := connect(t, srv.ClientURL())
+	s.work(q, "worker", "")
+	var found []string
+	var once sync.Once
+	look := func() {
+		_ = filepath.WalkDir(filepath.Join(s.dir, "server"), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return nil
+			}
+			data, _ := os.ReadFile(path)
+			for _, word := range []string{"canary", "web1", "web2", "exec", "touch made", s.hosts["web1"].Home, "BEGIN OPENSSH", "everybody-knows", "hello"} {
+				if bytes.Contains(data, []byte(word)) {
+					found = append(found, path+": "+word)
+				}
+			}
+			return nil
+		})
+	}
+	got := &recorded{}
+	size := 0
+	got.hook = func(e events.Event) {
+		if r, ok := e.(events.Result); ok && r.Play == "two" {
+			once.Do(func() {
+				look()
+				_ = filepath.WalkDir(filepath.Join(s.dir, "server"), func(path string, d fs.DirEntry, err error) error {
+					if err == nil && d.Type().IsRegular() {
+						info, _ := d.Info()
+						size += int(info.Size())
+					}
+					return nil
+				})
+			})
+		}
+	}
+	c, _ := s.coordinator(q, s.runner(inv, got))
+	summary := s.run(c)
+	require.Equal(t, 2, summary.Totals.Hosts.OK)
+	look()
+	require.Empty(t, found)
+	require.Greater(t, size, 2000, "the content of the run was there to be looked at")
+	motd, err := os.ReadFile(filepath.Join(s.hosts["web1"].Home, "motd"))
+	require.NoError(t, err)
+	require.Contains(t, string(motd), "canary-of-web1")
+}
+
+// workIn is a worker that is a process of its own.
+func workIn(folder string) error {
+	url, err := os.ReadFile(filepath.Join(folder, "url"))
+	if err != nil {
+		return err
+	}
+	var its theirBuild
+	text, err := os.ReadFile(filepath.Join(folder, "build.json"))
+	if err := errors.Join(err, json.Unmarshal(text, &its)); err != nil {
+		return err
+	}
+	conn, err := nats.Connect(string(url))
+	if err != nil {
+		return err
+	}
+	q, err := queue.NewJetStream(conn, testLease)
+	if err != nil {
+		return err
+	}
+	w, err := workerIn(folder, "worker", q)
+	if err != nil {
+		return err
+	}
+	w.BuildID, w.Builds = its.ID, []start.Build{its.build()}
+	w.Say = func(text string) { fmt.Fprintln(os.Stderr, text) }
+	return w.Run(context.Background(), nil)
+}
+
+// A theirBuild is the host program for a worker that is a process of its own.
+type theirBuild struct {
+	ID               string
+	OS, Arch, SHA256 string
+	Size             int64
+	Compressed       []byte
+	CompressedSHA256 string
+}
+
+func theirs(t *testing.T, s *site) theirBuild {
+	t.Helper()
+	b := s.builds[0]
+	compressed, err := b.Compressed()
+	require.NoError(t, err)
+	return theirBuild{s.buildID, b.OS, b.Arch, b.SHA256, b.Size, compressed, b.CompressedSHA256}
+}
+
+func (b theirBuild) build() start.Build {
+	return start.Build{
+		OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, CompressedSize: int64(len(b.Compressed)), CompressedSHA256: b.CompressedSHA256,
+		Compressed: func() ([]byte, error) { return b.Compressed, nil },
+	}
+}
+
+// testLease is how long a lease of JetStream lasts here: a worker that is killed is missed after that.
+const testLease = 3 * time.Second
+
+// process starts a worker that can be killed.
+func (s *site) process(url string) *exec.Cmd {
+	t := s.t
+	s.write("url", url)
+	text, err := json.Marshal(theirs(t, s))
+	require.NoError(t, err)
+	s.write("build.json", string(text))
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), workerVariable+"="+s.dir)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
+}
+
+// TestKilledWorker kills a worker in the midst of its hosts. Another one goes on: what hosts have done,
+// and what is told of them, is as in a run that nobody cut.
+func TestKilledWorker(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
+	}
+	manifest := `
+name: one
+ccm:
+  resources:
+    - exec: ["echo first >> log": {provider: shell, cwd: "{{ Data.home }}"}]
+    - exec: ["echo second >> log; n=0; while test ! -e {{ Data.go }} && test $n -lt 600; do sleep 0.1; n=$((n+1)); done; echo third >> log": {provider: shell, cwd: "{{ Data.home }}"}]
+    - exec: ["echo fourth >> log": {provider: shell, cwd: "{{ Data.home }}"}]
+`
+	s := newSite(t, manifest, "web1", "web2", "web3")
+	free := filepath.Join(s.dir, "go")
+	inv := strings.Replace(s.inventory(nil), "canary: everybody-knows", fmt.Sprintf("go: %q", free), 1)
+	srv := serve(t, s.dir)
+	q := connect(t, srv.ClientURL())
+	first := s.process(srv.ClientURL())
+	got := &recorded{}
+	var once sync.Once
+	results := 0
+	got.hook = func(e events.Event) {
+		if _, ok := e.(events.Result); !ok {
+			return
+		}
+		if results++; results < 3 {
+			return
+		}
+		once.Do(func() { // all hosts are at the second resource, or about to be
+			require.NoError(t, first.Process.Kill())
+			s.process(srv.ClientURL())
+			require.NoError(t, os.WriteFile(free, nil, 0o600))
+		})
+	}
+	r := s.runner(inv, got)
+	r.Options.NoLock = false // so that hosts keep what was done
+	c, warned := s.coordinator(q, r)
+	summary := s.run(c)
+	require.Equal(t, 3, summary.Totals.Hosts.OK, "%s", warned.all())
+	require.Equal(t, 9, summary.Totals.Resources.Changed)
+	require.Contains(t, warned.all(), "was lost at work on 3 hosts")
+	for name, srv := range s.hosts {
+		log, err := os.ReadFile(filepath.Join(srv.Home, "log"))
+		require.NoError(t, err)
+		require.Equal(t, "first\nsecond\nthird\nfourth\n", string(log), name)
+	}
+	lines := got.lines(s)
+	require.Len(t, lines, 3*4)
+	for i := range 3 {
+		for n := range 3 {
+			require.Contains(t, lines[4*i+n], `"status":"changed"`)
+		}
+	}
+}
+
+// TestRestartedServer ends the server of NATS in the midst of a run, and starts it again.
+func TestRestartedServer(t *testing.T) {
+	manifest := `
+name: one
+ccm:
+  resources:
+    - exec: ["true": ]
+    - exec: ["n=0; while test ! -e {{ Data.go }} && test $n -lt 600; do sleep 0.1; n=$((n+1)); done": {provider: shell}]
+    - exec: ["echo last": ]
+`
+	s := newSite(t, manifest, "web1", "web2")
+	free := filepath.Join(s.dir, "go")
+	inv := strings.Replace(s.inventory(nil), "canary: everybody-knows", fmt.Sprintf("go: %q", free), 1)
+	srv := serve(t, s.dir)
+	port := srv.Addr().(*net.TCPAddr).Port
+	q := connect(t, srv.ClientURL())
+	s.work(connect(t, srv.ClientURL()), "worker", "")
+	got := &recorded{}
+	r := s.runner(inv, got)
+	c, warned := s.coordinator(q, r)
+	var restarting sync.WaitGroup
+	var once sync.Once
+	got.hook = func(e events.Event) {
+		if _, ok := e.(events.Result); ok {
+			once.Do(func() {
+				restarting.Go(func() {
+					srv.Shutdown()
+					srv.WaitForShutdown()
+					serveAt(t, s.dir, port)
+					require.NoError(t, os.WriteFile(free, nil, 0o600))
+				})
+			})
+		}
+	}
+	summary := s.run(c)
+	restarting.Wait()
+	require.Equal(t, 2, summary.Totals.Hosts.OK, "%s", warned.all())
+	require.Len(t, got.lines(s), 2*4)
+}
