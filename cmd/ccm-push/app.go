@@ -44,6 +44,7 @@ func (a *app) execute(ctx context.Context, argv []string) error {
 	c := newCommandLine(a)
 	defer c.plays.archives.Close()
 	defer c.fleet.nats.close()
+	defer c.fleet.workers.close()
 	return c.execute(ctx, argv)
 }
 

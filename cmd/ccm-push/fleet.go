@@ -33,9 +33,11 @@ type fleet struct {
 	secrets    secretFlags
 	pace       paceFlags
 	connection connectionFlags
+	authority  authorityFlags
 	work       workFlags
 	rollout    rolloutFlags
 	nats       natsFlags
+	workers    workersFlags
 	record     recordFlags
 }
 
@@ -187,7 +189,14 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 			return f.app.askLine(ctx, question)
 		}
 	}
-	summary, err := r.Run(ctx, f.app.stop)
+	coordinator, err := f.workers.coordinator(ctx, r)
+	var summary events.Summary
+	if err == nil {
+		summary, err = r.Run(ctx, f.app.stop)
+	}
+	if coordinator != nil {
+		err = errors.Join(err, coordinator.Close(ctx))
+	}
 	steering.close()
 	shown := end(ctx)
 	closeErr := errors.Join(closeFiles(), closeTrace())

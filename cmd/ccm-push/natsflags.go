@@ -38,9 +38,15 @@ func (f *natsFlags) connection() *natsconn.Link {
 	if f.link != nil {
 		return f.link
 	}
-	c, getenv := f.given, f.app.getenv
+	f.link = natsconn.New(f.config(f.given, natsFlag))
+	return f.link
+}
+
+// config completes what flags say with what the environment says; flag names the one with the URL.
+func (f *natsFlags) config(c natsconn.Config, flag string) natsconn.Config {
+	getenv := f.app.getenv
 	if strings.Contains(c.Servers, "@") {
-		f.app.warnOnce("--" + natsFlag + ": other users of this machine can read the password on the command line; $NATS_URL, a context and files of credentials are not seen")
+		f.app.warnOnce("--" + flag + ": other users of this machine can read the password on the command line; $NATS_URL, a context and files of credentials are not seen")
 	}
 	c.Name, c.Warn = "ccm-push", f.app.warnOnce
 	c.Contexts = filepath.Join(cmp.Or(getenv("XDG_CONFIG_HOME"), filepath.Join(f.app.home(), ".config")), "nats", "context")
@@ -60,8 +66,7 @@ func (f *natsFlags) connection() *natsconn.Link {
 	if c.Cert == "" && c.Key == "" {
 		c.Cert, c.Key = getenv("NATS_CERT"), getenv("NATS_KEY")
 	}
-	f.link = natsconn.New(c)
-	return f.link
+	return c
 }
 
 // store is what CCM keeps in NATS.

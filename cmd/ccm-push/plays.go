@@ -25,12 +25,12 @@ type plays struct {
 
 // read reads plays from files, folders and archives. The end of ctx ends downloads.
 func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, error) {
-	keys, err := p.fleet.secrets.keys(ctx)
+	keys, err := p.fleet.secrets.playKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p.archives.Objects = p.fleet.nats.store()
-	options := []load.Option{load.WithArchives(p.archives), load.WithKeys(keys), load.WithNote(p.fleet.app.files.Note)}
+	options := []load.Option{load.WithArchives(p.archives), load.WithKeys(keys), load.WithNote(p.note)}
 	parameters := p.fleet.variables.parameters
 	if parameters != "" {
 		options = append(options, load.WithParameters(parameters))
@@ -44,6 +44,12 @@ func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, err
 		err = errors.New("--parameters: no file is a DSC configuration document; -e gives data to manifests")
 	}
 	return list, err
+}
+
+// note takes a file that plays are read from.
+func (p *plays) note(path string) {
+	p.fleet.app.files.Note(path)
+	p.fleet.workers.note(path)
 }
 
 // load reads plays, and leaves in them what the run is about.
@@ -90,6 +96,9 @@ func (p *plays) runner(ctx context.Context, paths []string) (*playbooks.Runner, 
 		return nil, err
 	}
 	r.Plays = list
+	if err := p.fleet.workers.plan(p, paths); err != nil {
+		return nil, err
+	}
 	for _, path := range paths {
 		r.Options.Manifests = append(r.Options.Manifests, source.ShownName(path))
 	}

@@ -60,7 +60,7 @@ func recordedFlag(name string, words []string) record.Flag {
 // isWithheld reports whether a value of a flag may be a secret, or hold one.
 func isWithheld(name, word string) bool {
 	switch {
-	case name == natsFlag: // several URLs, each perhaps with a password
+	case name == natsFlag, name == workersFlag: // several URLs, each perhaps with a password
 		return strings.Contains(word, "@")
 	case slices.Contains(withheldFlags, name) && (!strings.HasPrefix(word, "@") || word == extravars.Stdin):
 		return true

@@ -30,6 +30,7 @@ type commandLine struct {
 func newCommandLine(a *app) *commandLine {
 	c := &commandLine{app: a}
 	c.fleet.app, c.fleet.inventory.app, c.fleet.connection.app, c.printer.app = a, a, a, a
+	c.fleet.authority.app, c.fleet.workers.fleet, c.fleet.secrets.workers = a, &c.fleet, &c.fleet.workers
 	c.fleet.secrets.app, c.fleet.secrets.age.app, c.fleet.secrets.age.connection = a, a, &c.fleet.connection
 	c.fleet.inventory.secrets, c.fleet.variables.secrets = &c.fleet.secrets, &c.fleet.secrets
 	c.fleet.nats.app, c.fleet.variables.nats = a, &c.fleet.nats
@@ -48,9 +49,11 @@ func (c *commandLine) register(set *pflag.FlagSet) {
 	c.fleet.secrets.register(set)
 	c.fleet.pace.register(set)
 	c.fleet.connection.register(set)
+	c.fleet.authority.register(set)
 	c.fleet.work.register(set)
 	c.fleet.rollout.register(set)
 	c.fleet.nats.register(set)
+	c.fleet.workers.register(set)
 	c.fleet.record.register(set)
 	c.printer.register(set)
 }
@@ -58,7 +61,7 @@ func (c *commandLine) register(set *pflag.FlagSet) {
 // validate checks what the types of the shared flags cannot say.
 func (c *commandLine) validate() error {
 	for _, check := range []func() error{
-		c.printer.validate, c.printer.reports.validate, c.fleet.pace.validate, c.fleet.validateStep, c.fleet.connection.validate, c.fleet.rollout.validate, c.fleet.inventory.validate, c.selection.validate,
+		c.printer.validate, c.printer.reports.validate, c.fleet.pace.validate, c.fleet.validateStep, c.fleet.connection.validate, c.fleet.authority.validate, c.fleet.workers.validate, c.fleet.rollout.validate, c.fleet.inventory.validate, c.selection.validate,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -154,6 +157,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		validateCommand(plays, p),
 		versionCommand(&hosts.work, p),
 		watchCommand(plays, p),
+		workerCommand(hosts),
 	)
 	return root
 }

@@ -269,7 +269,8 @@ func (h *scriptHosts) writeInventory() error {
 
 // sshhost starts SSH servers and adds them to hosts.yaml: sshhost [-OPTION]
 // NAME... The options are silent, closes (at the banner), reject, greets (as a
-// login shell may), exits (as a profile may) and unknown (known_hosts is empty).
+// login shell may), exits (as a profile may), unknown (known_hosts is empty) and certified=FILE: who logs in needs a
+// certificate of that public key.
 func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 	config, unknown := sshtest.Config{}, false
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -279,6 +280,8 @@ func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 			config.Auth = takesPassword(value)
 		case "-keyboard":
 			config.Auth = asksForPassword(value)
+		case "-certified":
+			config.Auth = wantsCertificate(ts, value)
 		case "-silent":
 			config.Fault = sshtest.FaultSilent
 		case "-closes":
@@ -313,6 +316,14 @@ func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Check(hosts.writeInventory())
+}
+
+// wantsCertificate makes a server that takes certificates of an authority and no keys.
+func wantsCertificate(ts *testscript.TestScript, file string) func(*ssh.ServerConfig) {
+	authority, _, _, _, err := ssh.ParseAuthorizedKey([]byte(ts.ReadFile(file)))
+	ts.Check(err)
+	checker := &ssh.CertChecker{IsUserAuthority: func(key ssh.PublicKey) bool { return bytes.Equal(key.Marshal(), authority.Marshal()) }}
+	return func(c *ssh.ServerConfig) { c.PublicKeyCallback = checker.Authenticate }
 }
 
 // takesPassword makes a server that takes a password and no keys.

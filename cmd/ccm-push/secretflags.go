@@ -14,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/sealed/vault"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
+	"github.com/ccm-push/ccm-push/playbooks/workers"
 )
 
 // secretFlags say how what is encrypted is opened, and keep what has been opened out of sight.
@@ -23,8 +24,10 @@ type secretFlags struct {
 	age   ageFlags
 	mask  secret.Mask
 
-	closed bool         // nothing is asked for that is not at hand
-	ring   *sealed.Ring // nil until it is needed
+	workers *workersFlags
+	sealed  workers.Sealed // what is encrypted in manifests, if workers need it
+	closed  bool           // nothing is asked for that is not at hand
+	ring    *sealed.Ring   // nil until it is needed
 }
 
 func (f *secretFlags) register(set *pflag.FlagSet) {
@@ -58,6 +61,15 @@ func (f *secretFlags) keys(ctx context.Context) (*sealed.Ring, error) {
 		},
 	}
 	return f.ring, nil
+}
+
+// playKeys are keys for files that workers get, who are told what is encrypted in them.
+func (f *secretFlags) playKeys(ctx context.Context) (*sealed.Ring, error) {
+	ring, err := f.keys(ctx)
+	if err != nil || f.workers.url == "" {
+		return ring, err
+	}
+	return f.sealed.Recording(ring), nil
 }
 
 // runsProgram runs programs that open what they have encrypted. Ctrl-C ends them.

@@ -72,7 +72,7 @@ func (f *variableFlags) noteNamed(note func(path string)) {
 
 // readHiera reads --hiera, or the document that the environment names.
 func (f *variableFlags) readHiera(ctx context.Context, a *app) (*templates.Source, error) {
-	keys, err := f.secrets.keys(ctx)
+	keys, err := f.secrets.playKeys(ctx)
 	if err != nil {
 		return nil, err
 	}

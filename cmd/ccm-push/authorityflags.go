@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/usercert"
+)
+
+// authorityFlags say who certifies keys that hosts shall let in for a while.
+type authorityFlags struct {
+	app          *app
+	command, key string
+}
+
+// The variables that stand for flags which are not given.
+const (
+	authorityCommand = "CCM_PUSH_CA_COMMAND"
+	authorityKey     = "CCM_PUSH_CA_KEY"
+)
+
+func (f *authorityFlags) register(set *pflag.FlagSet) {
+	set.StringVar(&f.command, "ca-command", "", "`command` that has the key on its standard input certified by an authority that hosts trust, for workers (or CCM_PUSH_CA_COMMAND)")
+	set.StringVar(&f.key, "ca-key", "", "`file` with the public key of such an authority whose private key the SSH agent holds (or CCM_PUSH_CA_KEY)")
+}
+
+func (f *authorityFlags) validate() error {
+	if f.command != "" && f.key != "" {
+		return errors.New("--ca-command and --ca-key: there is one authority, so give one of them")
+	}
+	return nil
+}
+
+// authority is who certifies keys; nil is nobody.
+func (f *authorityFlags) authority() (*usercert.Authority, error) {
+	command, key := f.command, f.key
+	if command == "" && key == "" {
+		command, key = f.app.getenv(authorityCommand), f.app.getenv(authorityKey)
+	}
+	switch {
+	case command != "" && key != "":
+		return nil, fmt.Errorf("%s and %s: there is one authority, so set one of them", authorityCommand, authorityKey)
+	case command != "":
+		return usercert.ByCommand(command, "/bin/sh", f.environment()), nil
+	case key != "":
+		return f.inAgent(transport.ExpandHome(key, f.app.home()))
+	}
+	return nil, nil
+}
+
+// inAgent is the authority whose public key is in a file.
+func (f *authorityFlags) inAgent(path string) (*usercert.Authority, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the key of the authority: %w", err)
+	}
+	key, _, _, _, err := ssh.ParseAuthorizedKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("the key of the authority: %s has no public key: name the file with .pub; the private key belongs into the agent", path)
+	}
+	socket := f.app.getenv("SSH_AUTH_SOCK")
+	if socket == "" {
+		return nil, errors.New("the key of the authority is used by the agent, and there is none: SSH_AUTH_SOCK is not set")
+	}
+	return usercert.ByAgent(socket, key), nil
+}
+
+// environment is our own: the command is the operator's.
+func (f *authorityFlags) environment() []string {
+	var env []string
+	for name, value := range f.app.environ {
+		env = append(env, name+"="+value)
+	}
+	return env
+}

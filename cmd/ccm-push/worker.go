@@ -1,0 +1,70 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/workers"
+)
+
+func workerCommand(f *fleet) *cobra.Command {
+	var site, key, coordinators string
+	c := &cobra.Command{
+		Use:   "worker --workers URL",
+		Short: "work on hosts of runs that are begun elsewhere",
+		Long: `worker takes hosts of runs that are begun with --workers and the same URL, until it is stopped. It
+gets the folder of the plays, and what the inventory says of the hosts that it works on, sealed to a key
+that it makes for each run; it logs in to hosts with certificates that are made for that key. What
+happens is told by who has begun the run.
+
+It works for those whose public keys are on its list, and has a key of its own that is on theirs: both as
+ssh-keygen -t ed25519 makes them, without a passphrase. Ctrl-C lets the resources end that are running;
+the hosts that remain go to other workers.`,
+		Example: `  ccm-push worker --workers tls://nats.example.com:4222
+  ccm-push worker --workers tls://nats.example.com:4222 --site paris`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a := f.app
+			if f.workers.url == "" {
+				return errors.New("--workers is missing: the URL of NATS where runs are begun")
+			}
+			own, err := workers.ReadKey(cmp.Or(key, a.configuration(workerKey)))
+			if err != nil {
+				return fmt.Errorf("the key of this worker: %w", err)
+			}
+			ring, err := workers.ReadKeyring(cmp.Or(coordinators, a.configuration(coordinatorsList)))
+			if err != nil {
+				return fmt.Errorf("the keys of those who begin runs: %w", err)
+			}
+			files, _ := f.pace.affordable(a.warn)
+			w := &workers.Worker{
+				Key: own, Coordinators: ring, Site: site, Registry: a.registry, Version: version, Forks: f.pace.forks, Files: files, Say: a.say,
+			}
+			var builds playbooks.Runner
+			if err := f.addBuilds(&builds); err != nil {
+				return err
+			}
+			w.Builds, w.FullBuilds, w.BuildID = builds.Builds, builds.FullBuilds, builds.BuildID
+			if w.Queue, err = f.queue(cmd.Context(), f.workers.url); err != nil {
+				return err
+			}
+			a.say("taking hosts" + ofSite(site) + "; this worker is " + own.Public())
+			return w.Run(cmd.Context(), a.stop)
+		},
+	}
+	c.Flags().StringVar(&site, "site", "", "take hosts whose variable site says this, and no others; without it those of no site")
+	c.Flags().StringVar(&key, "key", "", "private key `file` of this worker (default worker.key in the folder of the configuration)")
+	c.Flags().StringVar(&coordinators, "coordinators", "", "`file` with the public keys of those who may begin runs (default coordinators.keys in the folder of the configuration)")
+	return c
+}
+
+func ofSite(site string) string {
+	if site == "" {
+		return ""
+	}
+	return fmt.Sprintf(" of the site %q", site)
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/extravars"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+	"github.com/ccm-push/ccm-push/playbooks/natsconn"
+	"github.com/ccm-push/ccm-push/playbooks/workers"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/transport/usercert"
+)
+
+// workersFlags say whether other machines work on the hosts of a run.
+type workersFlags struct {
+	fleet    *fleet
+	url      string // of the queue; "" has this machine work on them
+	key      string // this machine's own
+	list     string // of keys of workers
+	validity time.Duration
+	size     int
+
+	set    *pflag.FlagSet
+	recipe *workers.Recipe // of the manifests that were read; nil if there are none
+	link   *natsconn.Link  // to the queue; nil until it is needed
+
+	mu    sync.Mutex
+	files []string // that were read for it
+}
+
+const workersFlag = "workers"
+
+const (
+	defaultValidity  = time.Hour
+	shortestValidity = time.Minute
+)
+
+// The files that are looked for in the folder of the configuration.
+const (
+	coordinatorKey   = "coordinator.key"
+	workerKey        = "worker.key"
+	workerList       = "workers.keys"
+	coordinatorsList = "coordinators.keys"
+)
+
+func (f *workersFlags) register(set *pflag.FlagSet) {
+	f.set = set
+	set.StringVar(&f.url, workersFlag, "", "`URL` of NATS, tls:// or nats://, where workers take hosts from; without it this machine works on them")
+	set.StringVar(&f.key, "workers-key", "", "private key `file` by which workers know this machine (default coordinator.key in the folder of the configuration)")
+	set.StringVar(&f.list, "workers-list", "", "`file` with the public keys of workers that may get hosts (default workers.keys in the folder of the configuration)")
+	f.validity = defaultValidity
+	set.Var(seconds{&f.validity}, "cert-validity", "how long the certificates are valid with which workers log in to hosts, at least 1m")
+	set.IntVar(&f.size, "shard", 0, "how many hosts a worker takes at once, at most; without it 32 to 256")
+}
+
+func (f *workersFlags) validate() error {
+	switch {
+	case f.validity < shortestValidity:
+		return fmt.Errorf("--cert-validity %v: at least %v", f.validity, shortestValidity)
+	case f.size < 1 && f.set.Changed("shard"):
+		return fmt.Errorf("--shard %d: at least 1", f.size)
+	case f.url == "":
+		for _, name := range []string{"workers-key", "workers-list", "cert-validity", "shard"} {
+			if f.set.Changed(name) {
+				return fmt.Errorf("--%s is about workers, and --workers does not say where they are", name)
+			}
+		}
+	}
+	return refuseEmpty(f.set, workersFlag)
+}
+
+// close ends the connection to the queue, if there is one.
+func (f *workersFlags) close() {
+	if f.link != nil {
+		f.link.Close()
+	}
+}
+
+// configuration is where a file of the configuration is.
+func (a *app) configuration(name string) string {
+	return filepath.Join(cmp.Or(a.getenv("XDG_CONFIG_HOME"), filepath.Join(a.home(), ".config")), "ccm-push", name)
+}
+
+// note takes a file that was read for the plays.
+func (f *workersFlags) note(path string) {
+	if f.url == "" {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.files = append(f.files, path)
+}
+
+// plan notes what the plays are made of.
+func (f *workersFlags) plan(p *plays, paths []string) error {
+	if f.url == "" {
+		return nil
+	}
+	for _, path := range paths {
+		if source.IsURL(path) || source.IsArchive(path) {
+			return fmt.Errorf("%s: workers are sent the folder of a manifest, and this is none: unpack it, and name the manifest in it", source.ShownName(path))
+		}
+	}
+	v := &f.fleet.variables
+	hiera := cmp.Or(v.hiera, f.fleet.app.getenv(extravars.HieraVariable))
+	if strings.Contains(hiera, "://") {
+		return errors.New("--hiera: workers are sent a file, and this is a URL: save it, and name the file")
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	f.recipe = &workers.Recipe{
+		Paths: paths, Folder: folder, Parameters: v.parameters, Rollout: f.fleet.rollout.file, Hiera: hiera, Selection: p.selection.selection,
+		Sealed: &f.fleet.secrets.sealed,
+	}
+	return nil
+}
+
+// withoutFiles are the files that no worker gets, where they stand in the folder of a play.
+func (f *workersFlags) withoutFiles() ([]string, error) {
+	c := &f.fleet.connection
+	inventories, err := f.fleet.inventory.sources()
+	if err != nil {
+		return nil, err
+	}
+	all := append([]string{f.key, c.secrets.File, c.secrets.BecomeFile, c.secrets.PassphraseFile}, c.given.PrivateKeys...)
+	all = append(append(all, f.fleet.secrets.vault.Files...), inventories...)
+	var files []string
+	for _, path := range all {
+		if _, err := os.Lstat(path); path != "" && err == nil {
+			files = append(files, path)
+		}
+	}
+	return files, nil
+}
+
+// coordinator gives the workers of a run; nil if this machine works on its hosts. It has to be closed.
+func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner) (*workers.Coordinator, error) {
+	if f.url == "" {
+		return nil, nil
+	}
+	if f.recipe == nil {
+		return nil, errors.New("--workers is for runs of manifests: workers are sent the folder of one")
+	}
+	a := f.fleet.app
+	key, err := workers.ReadKey(cmp.Or(f.key, a.configuration(coordinatorKey)))
+	if err != nil {
+		return nil, fmt.Errorf("--workers: the key by which workers know this machine: %w", err)
+	}
+	list, err := workers.ReadKeyring(cmp.Or(f.list, a.configuration(workerList)))
+	if err != nil {
+		return nil, fmt.Errorf("--workers: the keys of workers: %w", err)
+	}
+	authority, err := f.fleet.authority.authority()
+	switch {
+	case err != nil:
+		return nil, err
+	case authority == nil:
+		return nil, errors.New("--workers: workers log in with certificates of users, and there is no authority that signs them\n  hint: --ca-command or --ca-key names one that the hosts trust (TrustedUserCAKeys), see docs/scale.md")
+	case r.Connect.Password != nil:
+		return nil, errors.New("--workers: workers log in with certificates, and are not told passwords to log in with: leave out -k or --password-file")
+	}
+	recipe := *f.recipe
+	recipe.Files = f.files
+	if recipe.Without, err = f.withoutFiles(); err != nil {
+		return nil, err
+	}
+	q, err := f.fleet.queue(ctx, f.url)
+	if err != nil {
+		return nil, err
+	}
+	c := &workers.Coordinator{
+		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.warn, Size: f.size,
+		Certify: func(ctx context.Context, sshKey []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
+			return f.certify(ctx, authority, r.Options.Run, sshKey, accounts, jumps)
+		},
+	}
+	if err := c.Begin(ctx); err != nil {
+		return nil, err
+	}
+	r.Workers = c
+	return c, nil
+}
+
+// certify has the key of a worker certified for accounts.
+func (f *workersFlags) certify(ctx context.Context, by *usercert.Authority, run string, sshKey []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
+	key, err := ssh.ParsePublicKey(sshKey)
+	if err != nil {
+		return nil, 0, err
+	}
+	request := usercert.Request{Key: key, ID: "ccm-push-worker-" + run, Principals: accounts, ValidFor: f.validity}
+	if jumps {
+		request.Extensions = []string{"permit-port-forwarding"}
+	}
+	cert, err := by.Certificate(ctx, request)
+	if err != nil {
+		return nil, 0, err
+	}
+	return ssh.MarshalAuthorizedKey(cert), f.validity, nil
+}
+
+// queue is where coordinators and workers meet.
+func (f *fleet) queue(ctx context.Context, url string) (queue.Queue, error) {
+	given := f.nats.given // but for where: data may be in another NATS
+	given.Servers, given.Context = url, ""
+	f.workers.link = natsconn.New(f.nats.config(given, workersFlag))
+	conn, err := f.workers.link.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return queue.NewJetStream(conn, 0)
+}
