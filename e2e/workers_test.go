@@ -1,0 +1,84 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/natsconn/natstest"
+)
+
+// certifies is the command of an authority, as docs/scale.md has it.
+const certifies = `#!/bin/sh
+exec ssh-keygen -q -s ca -I "$CCM_PUSH_KEY_ID" -n "$CCM_PUSH_PRINCIPALS" -V "-1m:+${CCM_PUSH_VALID_SECONDS}s" -O clear \
+  $(echo "$CCM_PUSH_EXTENSIONS" | sed 's/[^,][^,]*/-O &/g; s/,/ /g') "$CCM_PUSH_KEY_FILE"
+`
+
+// worker starts a worker.
+func (f *fleet) worker(url string) (*exec.Cmd, *bytes.Buffer) {
+	f.Helper()
+	cmd := pushCommand(f, f.dir, "worker", "--workers", url, "--key", "worker", "--coordinators", "coordinator.pub")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(f, cmd.Start())
+	f.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd, &out
+}
+
+// TestFleetWorkers has three workers, of which the one that has all hosts is killed in the midst of them.
+// OpenSSH's sshd lets them in by certificates alone.
+func TestFleetWorkers(t *testing.T) {
+	f := startFleet(t)
+	url := natstest.Start(t)
+	for _, name := range []string{"ca", "coordinator", "worker"} {
+		cmd := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", f.path(name))
+		outputOf(f, cmd)
+	}
+	write(t, f.path("ca.sh"), certifies)
+	require.NoError(t, os.Chmod(f.path("ca.sh"), 0o755))
+	ca, err := os.ReadFile(f.path("ca.pub"))
+	require.NoError(t, err)
+	for _, host := range hosts {
+		f.sh(host, "echo '"+strings.TrimSpace(string(ca))+"' >/etc/ssh/e2e-ca.pub; echo TrustedUserCAKeys /etc/ssh/e2e-ca.pub >/etc/ssh/sshd_config.d/e2e-ca.conf; kill -HUP 1")
+		t.Cleanup(func() { f.sh(host, "rm /etc/ssh/e2e-ca.pub /etc/ssh/sshd_config.d/e2e-ca.conf; kill -HUP 1") })
+	}
+	write(t, f.path("site.yaml"), strings.ReplaceAll(gateSite, "- hosts: h001\n", "- hosts: all\n"))
+	workers := []string{"-i", "root.yaml", "--workers", url, "--workers-key", "coordinator", "--workers-list", "worker.pub", "--ca-command", "./ca.sh"}
+
+	first, _ := f.worker(url)
+	run := pushCommand(t, f.dir, append(workers, "site.yaml")...)
+	var out, said bytes.Buffer
+	run.Stdout, run.Stderr = &out, &said
+	require.NoError(t, run.Start())
+	for _, host := range hosts {
+		f.awaits(host, "test -e /tmp/e2e-waits")
+	}
+	require.NoError(t, first.Process.Kill())
+	f.worker(url)
+	f.worker(url)
+	for _, host := range hosts {
+		f.sh(host, "touch /tmp/e2e-go")
+	}
+	require.NoError(t, run.Wait(), "%s%s", &out, &said)
+	require.Contains(t, said.String(), "was lost at work on 3 hosts")
+	require.Contains(t, out.String(), "3 hosts: 3 ok; 12 resources: 12 changed, 0 stable")
+	for _, host := range hosts {
+		require.Equal(t, "ran\n", f.sh(host, "cat /tmp/e2e-ran"), host)
+		require.Equal(t, 4, strings.Count(out.String(), "\n"+host+"  changed "), "%s is told each once:\n%s", host, &out)
+		require.NotContains(t, out.String(), "untold")
+	}
+	require.Contains(t, f.push("runs", "show", "last").stdout, "3 hosts: 3 ok; 12 resources: 12 changed, 0 stable")
+
+	again := f.push(append(workers, "--shard", "1", "site.yaml")...)
+	again.requireCode(t, 0)
+	require.Contains(t, again.stdout, "3 hosts: 3 ok; 12 resources: 0 changed, 12 stable")
+}
