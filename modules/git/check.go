@@ -33,7 +33,8 @@ func (g *Git) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 		return modules.Plan{}, modules.Refuse("somebody has changed files in the submodules %s of %q: settle that there", some(have.stuck), g.Name)
 	}
 	if len(have.changed) > 0 && !g.Force {
-		return modules.Plan{}, modules.Refuse("somebody has changed files in %q: %s (commit or remove that; with 'force: true' it is kept as a commit, and does not stop the play)", g.Name, some(have.changed))
+		return modules.Plan{}, modules.Refuse("somebody has changed files in %q: %s%s", g.Name, some(have.changed),
+			g.orForce("commit or remove that; with 'force: true' it is kept as a commit, and does not stop the play"))
 	}
 	want, err := g.wanted(ctx, h, have)
 	if err != nil {
@@ -146,7 +147,8 @@ func (g *Git) possible(ctx context.Context, h modules.Host, do *steps, plan *mod
 		return err
 	}
 	if do.lone = text == ""; do.lone && !g.Force {
-		return modules.Refuse("commit %s, which is checked out in %q, is on no branch and would be lost (give it one; with 'force: true' it is kept)", short(do.have.commit), g.Name)
+		return modules.Refuse("commit %s, which is checked out in %q, is on no branch and would be lost%s", short(do.have.commit), g.Name,
+			g.orForce("give it one; with 'force: true' it is kept"))
 	}
 	return nil
 }
@@ -161,7 +163,7 @@ func (g *Git) checkAbsent(ctx context.Context, h modules.Host, have checkout) (m
 			return modules.Plan{}, err
 		}
 		if own != "" {
-			return modules.Plan{}, modules.Refuse("%q has %s (with 'force: true' it is removed all the same)", g.Name, own)
+			return modules.Plan{}, modules.Refuse("%q has %s%s", g.Name, own, g.orForce("with 'force: true' it is removed all the same"))
 		}
 	}
 	left := modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}}

@@ -26,6 +26,8 @@ type Git struct {
 	// empty directory was there.
 	Branch    string `json:"branch,omitempty" wire:"only"`
 	Directory bool   `json:"directory,omitempty" wire:"only"`
+
+	reversal bool // it undoes another one
 }
 
 const (
@@ -45,6 +47,17 @@ func Type() modules.Type {
 
 // Requires implements [modules.Requirer].
 func (g *Git) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+// Inform implements [modules.Informed].
+func (g *Git) Inform(c modules.Circumstances) { g.reversal = c.Reversal }
+
+// orForce is the advice to write force, where somebody could.
+func (g *Git) orForce(then string) string {
+	if g.reversal {
+		return ""
+	}
+	return " (" + then + ")"
+}
 
 var (
 	commitID = regexp.MustCompile(`^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$`)
