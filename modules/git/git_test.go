@@ -409,8 +409,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestUser has git run as another user, whom all of the checkout belongs to.
-func TestUser(t *testing.T) {
+// TestCheckoutOfAnotherUser has git run as another user, whom all of the checkout belongs to.
+func TestCheckoutOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can act for others")
 	}
@@ -437,8 +437,8 @@ func TestUser(t *testing.T) {
 	require.EqualError(t, err, fmt.Sprintf("%q belongs to nobody: git does not run there as root (write 'user: nobody', or give it to that user)", d))
 }
 
-// TestUnknownServer asks a server of which no key is known: nobody is asked, and it is not trusted.
-func TestUnknownServer(t *testing.T) {
+// TestUnknownGitServer asks a server of which no key is known: nobody is asked, and it is not trusted.
+func TestUnknownGitServer(t *testing.T) {
 	newSource(t) // or there is no git
 	sshd, err := exec.LookPath("/usr/sbin/sshd")
 	if err != nil {

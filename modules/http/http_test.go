@@ -141,8 +141,8 @@ func trimmed(asked []string) []string {
 	return asked
 }
 
-// TestSecrets are sent to the server, and stand in no error.
-func TestSecrets(t *testing.T) {
+// TestRequestSecrets are sent to the server, and stand in no error.
+func TestRequestSecrets(t *testing.T) {
 	k, url := serve(t)
 	r := on(t, fmt.Sprintf(`{"name":"a","url":"%s/broken?key=s3cret","headers":{"X-Token":"s3cret","Host":"app"},"username":"ann","password":"s3cret"}`, url))
 	_, err := r.Check(t.Context(), modules.ReadOnly(modtest.Host()))
