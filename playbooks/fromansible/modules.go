@@ -54,6 +54,8 @@ func init() {
 		// network.go
 		"slurp": slurpTask,
 		"uri":   uriTask,
+		// repositories.go
+		"apt_repository": aptRepositoryTask, "deb822_repository": deb822Task, "yum_repository": yumRepositoryTask,
 		// system.go
 		"apk": packageTask, "apt": packageTask, "dnf": packageTask, "package": packageTask, "pacman": packageTask, "zypper": packageTask,
 		"cron":         cronTask,

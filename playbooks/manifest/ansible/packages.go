@@ -8,17 +8,18 @@ func packageModules() map[string]Module {
 		AdHoc: packageAdHoc,
 		Args:  packageArguments(),
 	}
-	repository := Module{
-		Type:  "repository",
-		Write: `- repository: [app: {uris: ["https://deb.example.net/app"], suites: [stable], components: [main], signed_by: /usr/share/keyrings/app.gpg}]`,
-	}
+	const (
+		write    = `- repository: [app: {uris: ["https://deb.example.net/app"], suites: [stable], components: [main], signed_by: /usr/share/keyrings/app.gpg}]`
+		writeYum = `- repository: [app: {uris: ["https://rpm.example.net/app/$releasever"], signed_by: /etc/pki/rpm-gpg/RPM-GPG-KEY-app}]`
+		key      = "a key is a part of its repository: `signed_by`, pinned by `checksum` where it is downloaded"
+	)
 	return map[string]Module{
 		"package": pkg, "apt": pkg, "dnf": pkg, "apk": pkg, "zypper": pkg, "pacman": pkg,
-		"apt_repository": repository, "deb822_repository": repository, "apt_key": repository, "rpm_key": repository,
-		"yum_repository": {
-			Type:  "repository",
-			Write: `- repository: [app: {uris: ["https://rpm.example.net/app/$releasever"], signed_by: /etc/pki/rpm-gpg/RPM-GPG-KEY-app}]`,
-		},
+		"apt_repository":    {Type: "repository", Write: write, Args: aptRepositoryArguments(), Gap: "a repository of Launchpad (`ppa:`)"},
+		"deb822_repository": {Type: "repository", Write: write, Args: deb822Arguments(), Gap: "a key at a URL, which lacks its checksum"},
+		"yum_repository":    {Type: "repository", Write: writeYum, Args: yumRepositoryArguments(), Gap: "a key at a URL, which lacks its checksum"},
+		"apt_key":           {Type: "repository", Write: write, Gap: key},
+		"rpm_key":           {Type: "repository", Write: writeYum, Gap: key},
 		"pip": {
 			Type:  "exec",
 			Write: `- exec: [/opt/app/bin/pip install flask: {creates: /opt/app/bin/flask}]`,
@@ -42,6 +43,36 @@ func packageArguments() Arguments {
 		"only_upgrade": no("a package is installed"), "install_weak_deps": no("the package manager decides"), "allowerasing": no("the package manager decides"), "nobest": no("the package manager decides"),
 		"list": no("facts tell what is installed"), "fail_on_autoremove": none("nothing else is removed"), "exclude": no("single packages are named"),
 	}
+}
+
+func aptRepositoryArguments() Arguments {
+	return Arguments{
+		"repo": same("uris"), "state": same("ensure"), "filename": same("name"), "update_cache": none("what it offers is fetched first"), "update_cache_retries": none("what it offers is fetched first"),
+		"update_cache_retry_max_delay": none("what it offers is fetched first"), "mode": none("all may read it"), "validate_certs": no("certificates are verified"), "codename": no("it is for a ppa"),
+		"install_python_apt": none("no Python is needed"),
+	}
+}
+
+func deb822Arguments() Arguments {
+	return Arguments{
+		"name": same("name"), "uris": same("uris"), "suites": same("suites"), "components": same("components"), "types": same("types"), "architectures": same("architectures"), "signed_by": same("signed_by"),
+		"enabled": same("enabled"), "state": same("ensure"), "trusted": same("gpgcheck"), "mode": none("all may read it"), "allow_insecure": no("write options"), "allow_weak": no("write options"),
+		"allow_downgrade_to_insecure": no("write options"), "by_hash": no("write options"), "check_date": no("write options"), "check_valid_until": no("write options"), "date_max_future": no("write options"),
+		"inrelease_path": no("write options"), "languages": no("write options"), "pdiffs": no("write options"), "targets": no("write options"), "install_python_debian": none("no Python is needed"),
+		"exclude": no("write options"), "include": no("write options"),
+	}
+}
+
+func yumRepositoryArguments() Arguments {
+	all := Arguments{
+		"name": same("name"), "description": same("description"), "baseurl": same("uris"), "mirrorlist": same("mirrorlist"), "metalink": same("metalink"), "gpgcheck": same("gpgcheck"), "gpgkey": same("signed_by"),
+		"enabled": same("enabled"), "priority": same("priority"), "file": same("path"), "state": same("ensure"), "mode": none("all may read it"), "owner": none("it is root's"), "group": none("it is root's"),
+		"username": no("all users of the host may read it"), "password": no("all users of the host may read it"), "reposdir": no("a repository is where dnf looks for it"),
+	}
+	for _, name := range []string{"exclude", "includepkgs", "repo_gpgcheck", "sslverify", "skip_if_unavailable", "module_hotfixes", "proxy", "metadata_expire", "countme", "cost"} {
+		all[name] = same("options")
+	}
+	return all
 }
 
 func pipArguments() Arguments {
