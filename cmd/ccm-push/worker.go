@@ -13,6 +13,7 @@ import (
 
 func workerCommand(f *fleet) *cobra.Command {
 	var site, key, coordinators string
+	var shards int
 	c := &cobra.Command{
 		Use:   "worker --workers URL",
 		Short: "work on hosts of runs that are begun elsewhere",
@@ -29,6 +30,9 @@ the hosts that remain go to other workers.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a := f.app
+			if shards < 1 {
+				return fmt.Errorf("--shards %d: at least 1", shards)
+			}
 			if f.workers.url == "" {
 				return errors.New("--workers is missing: the URL of NATS where runs are begun")
 			}
@@ -42,7 +46,7 @@ the hosts that remain go to other workers.`,
 			}
 			files, _ := f.pace.affordable(a.warn)
 			w := &workers.Worker{
-				Key: own, Coordinators: ring, Site: site, Registry: a.registry, Version: version, Forks: f.pace.forks, Files: files, Say: a.say,
+				Key: own, Coordinators: ring, Site: site, Shards: shards, Registry: a.registry, Version: version, Forks: f.pace.forks, Files: files, Say: a.say,
 			}
 			var builds playbooks.Runner
 			if err := f.addBuilds(&builds); err != nil {
@@ -57,6 +61,7 @@ the hosts that remain go to other workers.`,
 		},
 	}
 	c.Flags().StringVar(&site, "site", "", "take hosts whose variable site says this, and no others; without it those of no site")
+	c.Flags().IntVar(&shards, "shards", 4, "how many shards of hosts it works on at once")
 	c.Flags().StringVar(&key, "key", "", "private key `file` of this worker (default worker.key in the folder of the configuration)")
 	c.Flags().StringVar(&coordinators, "coordinators", "", "`file` with the public keys of those who may begin runs (default coordinators.keys in the folder of the configuration)")
 	return c

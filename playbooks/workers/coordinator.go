@@ -223,8 +223,19 @@ func (c *Coordinator) shardSize(hosts int) int {
 // cut makes shards of the hosts of a site that have come together, and has tickets for them wait.
 func (c *Coordinator) cut(ctx context.Context, site string) {
 	c.mu.Lock()
-	turns := c.waiting[site].turns
+	g := c.waiting[site]
+	if g == nil { // the timer was set anew when it had just gone off
+		c.mu.Unlock()
+		return
+	}
+	turns := g.turns
 	delete(c.waiting, site)
+	if c.stopped {
+		for _, t := range turns {
+			t.ended <- playbooks.TurnEnd{Stopped: true}
+		}
+		turns = nil
+	}
 	byPlay := map[int][]*turn{}
 	for _, t := range turns {
 		byPlay[t.Play] = append(byPlay[t.Play], t)
@@ -314,6 +325,7 @@ func (c *Coordinator) stop(ctx context.Context) {
 		for _, t := range s.turns {
 			t.ended <- playbooks.TurnEnd{Stopped: true}
 		}
+		clear(s.turns)
 		delete(c.shards, id)
 	}
 	c.mu.Unlock()

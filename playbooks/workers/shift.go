@@ -1,8 +1,10 @@
 package workers
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -163,20 +165,32 @@ func (s *shift) root() string { return filepath.Join(s.job.folder, "files") }
 
 // prepare fetches what is needed.
 func (s *shift) prepare(ctx context.Context, a *answer, content *shardContent) error {
-	j := s.job
-	if j.content == nil {
-		var run runContent
-		if err := j.fetch(ctx, a.Run, &run); err != nil {
-			return err
-		}
-		j.content = &run
+	if err := s.job.prepare(ctx, a); err != nil {
+		return err
 	}
-	return j.fetch(ctx, a.Shard, content)
+	return s.job.fetch(ctx, a.Shard, content)
+}
+
+// prepare fetches what is needed of the run, once.
+func (j *job) prepare(ctx context.Context, a *answer) error {
+	j.making.Lock()
+	defer j.making.Unlock()
+	if j.content != nil {
+		return nil
+	}
+	var run runContent
+	if err := j.fetch(ctx, a.Run, &run); err != nil {
+		return err
+	}
+	j.content = &run
+	return nil
 }
 
 // plays reads the plays of the run, once.
 func (s *shift) plays(ctx context.Context) error {
 	j, r := s.job, s.job.content.Recipe
+	j.making.Lock()
+	defer j.making.Unlock()
 	if j.plays != nil {
 		return nil
 	}
@@ -238,15 +252,16 @@ func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := j.write("known_hosts", []byte(content.KnownHosts))
+	own := hex.EncodeToString(content.Handout[:]) // other shards have files of their own
+	known, err := j.write(own+".known_hosts", []byte(content.KnownHosts))
 	if err != nil {
 		return nil, err
 	}
-	key, err := j.write("key", j.private)
+	key, err := j.write(own, j.private)
 	if err != nil {
 		return nil, err
 	}
-	cert, err := j.write("key-cert.pub", content.Certificate)
+	cert, err := j.write(own+"-cert.pub", content.Certificate)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +274,7 @@ func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 		targets[host] = t
 	}
 	options := run.Options
-	options.Forks, options.Files = w.Forks, w.Files
+	options.Forks, options.Files = w.Forks, w.Files/cmp.Or(w.Shards, defaultShards)
 	o := &options.Catalog
 	o.Mask, o.Hiera, o.Environ, o.EnvFile = &secret.Mask{}, j.hiera, run.Environ, run.Recipe.EnvFile
 	o.Opener = run.Opened.ring().Opener()

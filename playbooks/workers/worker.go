@@ -2,6 +2,7 @@ package workers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -39,9 +40,13 @@ type Worker struct {
 	Forks, Files int          // see [playbooks.Options]
 	Say          func(string) // takes what is worth to know
 	Temp         string       // a folder for the files of runs; "" is that of the system
+	Shards       int          // that it works on at once: while some hosts are waited for, others are worked on; 0 means 4
 
+	mu      sync.Mutex
 	current *job // the run that it has worked for last; nil is none
 }
+
+const defaultShards = 4
 
 // A job is a run that the worker works for.
 type job struct {
@@ -50,10 +55,13 @@ type job struct {
 	identity *age.X25519Identity
 	private  []byte // to log in with, as a file has it
 	public   []byte
-	folder   string           // of its own
-	content  *runContent      // nil until it is fetched
-	plays    []*manifest.Play // nil until they are read
-	hiera    *templates.Source
+	folder   string // of its own
+	users    int    // shards of it that are worked on, with the lock of the worker
+
+	making  sync.Mutex       // what follows is made once
+	content *runContent      // nil until it is fetched
+	plays   []*manifest.Play // nil until they are read
+	hiera   *templates.Source
 }
 
 // askTime is how long a coordinator may take to answer: its authority may ask a person.
@@ -63,6 +71,16 @@ const askTime = 3 * time.Minute
 // kills those too. What the worker has not come to goes to others.
 func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) error {
 	defer w.leave()
+	var working sync.WaitGroup
+	for range cmp.Or(w.Shards, defaultShards) {
+		working.Go(func() { w.takeAll(ctx, stop) })
+	}
+	working.Wait()
+	return nil
+}
+
+// takeAll takes one shard after the other.
+func (w *Worker) takeAll(ctx context.Context, stop <-chan struct{}) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var watching sync.WaitGroup
@@ -83,7 +101,7 @@ func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) error {
 			if lease != nil {
 				_ = lease.Return(ctx) // it comes again without that, later
 			}
-			return nil
+			return
 		case err != nil:
 			w.Say(err.Error())
 			select {
@@ -132,10 +150,10 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lea
 	if err != nil {
 		return err
 	}
+	defer w.release(j)
 	a, err := w.ask(ctx, j, t)
 	switch {
 	case errors.Is(err, queue.ErrGone):
-		w.leave()
 		return lease.Done(ctx)
 	case err != nil:
 		return fmt.Errorf("asking the coordinator %s: %w", who, err)
@@ -155,12 +173,53 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lea
 	return lease.Done(ctx)
 }
 
-// job is the run with a name; another one is left for it.
+// job is the run with a name, until [Worker.release]; another one is left for it.
 func (w *Worker) job(ctx context.Context, name string) (*job, error) {
-	if w.current != nil && w.current.name == name {
-		return w.current, nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.current == nil || w.current.name != name {
+		j, err := w.newJob(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		w.leaveLocked()
+		w.current = j
 	}
-	w.leave()
+	w.current.users++
+	return w.current, nil
+}
+
+// release says that a shard of a run is not worked on any more.
+func (w *Worker) release(j *job) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if j.users--; j.users == 0 && j != w.current {
+		w.remove(j)
+	}
+}
+
+// leave forgets the run that was worked for last.
+func (w *Worker) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.leaveLocked()
+}
+
+func (w *Worker) leaveLocked() {
+	if w.current != nil && w.current.users == 0 { // else who uses it last removes it
+		w.remove(w.current)
+	}
+	w.current = nil
+}
+
+func (w *Worker) remove(j *job) {
+	if err := os.RemoveAll(j.folder); err != nil {
+		w.Say(err.Error())
+	}
+}
+
+// newJob makes the keys and the folder of a run.
+func (w *Worker) newJob(ctx context.Context, name string) (*job, error) {
 	member, err := w.Queue.Join(ctx, name)
 	if errors.Is(err, queue.ErrGone) { // its ticket says so once more, with nobody to answer
 		member, err = gone{}, nil
@@ -188,7 +247,6 @@ func (w *Worker) job(ctx context.Context, name string) (*job, error) {
 	if j.folder, err = os.MkdirTemp(w.Temp, "ccm-push-worker-"); err != nil { // which has mode 0700
 		return nil, err
 	}
-	w.current = j
 	return j, nil
 }
 
@@ -199,17 +257,6 @@ func (gone) Ask(context.Context, []byte) ([]byte, error)     { return nil, queue
 func (gone) Get(context.Context, string) ([]byte, error)     { return nil, queue.ErrGone }
 func (gone) Say(context.Context, []byte) error               { return queue.ErrGone }
 func (gone) Orders(context.Context, func(data []byte)) error { return queue.ErrGone }
-
-// leave forgets the run that was worked for.
-func (w *Worker) leave() {
-	if w.current == nil {
-		return
-	}
-	if err := os.RemoveAll(w.current.folder); err != nil {
-		w.Say(err.Error())
-	}
-	w.current = nil
-}
 
 // ask asks what a ticket is for.
 func (w *Worker) ask(ctx context.Context, j *job, t ticket) (*answer, error) {

@@ -595,3 +595,25 @@ ccm:
 	require.Equal(t, 2, summary.Totals.Hosts.OK, "%s", warned.all())
 	require.Len(t, got.lines(s), 2*4)
 }
+
+// TestCutTwice has the time of hosts that come together be over twice: a timer that is set anew may have
+// gone off already.
+func TestCutTwice(t *testing.T) {
+	s := newSite(t, plays(), "web1")
+	s.write("motd.jet", "x")
+	c, _ := s.coordinator(queue.NewInProcess(0), s.runner(s.inventory(nil)))
+	require.NoError(t, c.Begin(t.Context()))
+	defer func() { require.NoError(t, c.Close(t.Context())) }()
+	one := &turn{playbooks.Turn{Host: "web1"}, make(chan playbooks.TurnEnd, 1)}
+	c.gather(t.Context(), one)
+	c.cut(t.Context(), "")
+	c.cut(t.Context(), "")
+	require.Len(t, c.shards, 1)
+	late := &turn{playbooks.Turn{Host: "web1"}, make(chan playbooks.TurnEnd, 1)}
+	c.gather(t.Context(), late)
+	c.stop(t.Context())
+	c.cut(t.Context(), "")
+	require.Equal(t, playbooks.TurnEnd{Stopped: true}, <-one.ended)
+	require.Equal(t, playbooks.TurnEnd{Stopped: true}, <-late.ended)
+	require.Empty(t, c.shards)
+}
