@@ -38,6 +38,11 @@ func (b *Become) method() string { return cmp.Or(b.Method, methodSudo) }
 
 func (b *Become) timeout() time.Duration { return cmp.Or(b.Timeout, defaultBecomeTimeout) }
 
+// readsLogin reports whether whom it becomes can read the files of who logs in; nil becomes nobody else.
+func (b *Become) readsLogin(login string) bool {
+	return b == nil || b.user() == "root" || b.user() == login
+}
+
 // validate refuses what no host could make sense of; nil is no escalation.
 func (b *Become) validate() error {
 	if b == nil {
@@ -98,7 +103,7 @@ const fresh = `exec /usr/bin/env -i HOME="$HOME" USER="$USER" LOGNAME="$LOGNAME"
 // commandLine is what the login shell gets to run a constant script with args as
 // the user; as oneself if b is nil.
 func (b *Become) commandLine(nonce, script string, args []string) (string, error) {
-	line, err := shellLine(script, args)
+	line, err := ShellLine(script, args)
 	if b == nil || err != nil {
 		return line, err
 	}

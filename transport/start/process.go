@@ -14,8 +14,9 @@ import (
 // A Process is the host program, running. Reading, writing and waiting may be
 // done from different goroutines.
 type Process struct {
-	// Uploaded says that the host had no copy of its build and was sent one.
-	Uploaded bool
+	// Uploaded says that the host had no copy of its build and was sent one; Taken that it
+	// had none and took what [Request.Near] had brought.
+	Uploaded, Taken bool
 
 	command  *transport.Command
 	terminal bool

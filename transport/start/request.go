@@ -25,6 +25,11 @@ type Build struct {
 // header goes before the build to a script that waits for it.
 func (b Build) header() string { return fmt.Sprintf("%d %s\n", b.CompressedSize, b.CompressedSHA256) }
 
+// headerOf names a file on the host in place of what would follow.
+func (b Build) headerOf(path string) string {
+	return fmt.Sprintf("%d %s %s\n", b.CompressedSize, b.CompressedSHA256, path)
+}
+
 // A Request says how to start the host program.
 type Request struct {
 	Nonce string // letters and digits; must differ for every start
@@ -37,6 +42,11 @@ type Request struct {
 	// Timeout is how long the host may take until the greeting. The upload does
 	// not count, but must move within it. 0 means 30s.
 	Timeout time.Duration
+	// Near has a build, in gzip, brought to a host that lacks it without sending it there from here, and gives the
+	// path of the file on the host; "" if that cannot be done. What is in the file is believed if it has
+	// the right hash. nil brings nothing. It is not asked for a host without gzip, nor if the program runs as
+	// somebody who cannot read what the login user has.
+	Near func(b Build) (path string)
 	// Sent is told how many bytes of the program are on their way, of how many; it must be
 	// quick. nil is not told.
 	Sent func(n, size int64)

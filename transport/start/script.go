@@ -28,7 +28,8 @@ import (
 // Without gzip it ends then. Otherwise it reads from standard input what [Build.header] says, and the build in
 // gzip behind that. It is unpacked while it comes, and executed when all of it has
 // the right hash. Some heads read ahead, so nothing may be sent behind it before the
-// greeting.
+// greeting. Where the header names a file on the host, the build is unpacked from there, whoever has
+// written it: if that has not the right hash, need is said once more, and standard input counts.
 //
 // MODE is plain; or begin, behind an escalation: then the first thing it says is
 // [begun], on standard error. With again, what is cached does not count: it did not
@@ -46,15 +47,7 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + b
 	`s=; for b do case $b in $o/$a:*) b=${b#*:}; s=${b%%:*}; z=${b#*:};; esac; done; ` +
 	`test $s || { echo need $n $o $a; exit 0; }; ` +
 	`IFS=; ` +
-	// own goes into the directory d and returns 0 if nobody else can write to it. That
-	// it has the name that was meant tells whether somebody has put a link there in
-	// between: ours are not the only ones with such an owner and mode.
-	`own() { test -h $d && return 1; cd -P $d 2>/dev/null && test -O . || return 1; ` +
-	`case ${PWD##*/} in ${d##*/}) look;; *) return 1;; esac; }; ` +
-	// look lets l be what ls says of the directory and of the build. By name . and from
-	// inside, so that the directory that is checked is the one that is used.
-	`look() { l=$(LC_ALL=C ls -dln . $s 2>/dev/null); ` +
-	`case $l in drwx------*) ;; *) return 1;; esac; case $l in drwx------[+]*) return 1;; esac; }; ` +
+	ownShell +
 	// fit returns 0 if the build that was looked at is whole and ours.
 	`fit() { test -f $s && test -O $s || return 1; test -h $s && return 1; ` +
 	`unset IFS; set -- $l; IFS=; ` +
@@ -91,19 +84,36 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + b
 	`x=; for d in $h/.cache/ccm-push /var/tmp/ccm-push-$u /tmp/ccm-push-$u; do takes && { x=$d; break; }; done; ` +
 	`test $x || stop; ` +
 	`command -v gzip >/dev/null || { rm -f $t; echo need $n $o $a nogzip $d; exit 0; }; ` +
-	`sum() { if command -v sha256sum >/dev/null; then sha256sum; elif command -v shasum >/dev/null; then shasum -a 256; else sha256 -q; fi; }; ` +
-	// part reads c bytes. A head that does not know -c has read nothing.
-	`part() { head -c $c || case $? in 1|64) dd ibs=1 obs=32768 count=$c;; esac; }; ` +
-	`trap stop 1 2 15; echo need $n $o $a; ` +
-	`w=unpack; unset IFS; read -r c g; IFS=; test $g || stop; ` +
-	// What has the right hash and unpacks without an error is the build: gzip holds
-	// what it has written against a checksum and a length. So the hash is that of the
-	// smaller file, which costs a third, and tee keeps it for that.
-	`e=$( { LC_ALL=C; export LC_ALL; part | tee $t.gz | gzip -dc >$t; } 2>&1 ); r=$?; full; test $r -eq 0 || stop; ` +
-	`case $(sum <$t.gz) in $g*) ;; *) test $w = unpack && w=hash; stop;; esac; ` +
+	sumShell + partShell +
+	// ask lets c, g and p be what the header says: size, hash and, if there is one, file.
+	`ask() { echo need $n $o $a; w=unpack; unset IFS; read -r c g p; IFS=; test $g || stop; }; ` +
+	// unpack returns 0 if it has unpacked what has the right hash. Without an error, that is the
+	// build: gzip holds what it has written against a checksum and a length. So the hash is that of
+	// the smaller file, which costs a third, and tee keeps it for that.
+	`unpack() { e=$( { LC_ALL=C; export LC_ALL; part | tee $t.gz | gzip -dc >$t; } 2>&1 ); r=$?; full; test $r -eq 0 || return 1; ` +
+	`case $(sum <$t.gz) in $g*) ;; *) test $w = unpack && w=hash; return 1;; esac; }; ` +
+	// near takes the build from the file.
+	`near() { test -h $p && return 1; test -f $p && unpack 2>/dev/null <$p; }; ` +
+	`trap stop 1 2 15; ask; test $p && { near && g= || ask; }; ` +
+	`test $g && { unpack || stop; }; ` +
 	`rm -f $t.gz; w=nodir; mv -f $t ./$s || stop; trap - 1 2 15; umask $k; tidy; ` +
 	// Its size is part of what every start looks at.
 	`w=hash; look && fit && go; rm -f ./$s; stop`
+
+// ownShell is functions of scripts. own goes into the directory d and returns 0 if nobody else can write to it.
+// That it has the name that was meant tells whether somebody has put a link there in between: ours are
+// not the only ones with such an owner and mode. look lets l be what ls says of the directory and of the
+// file s. By name . and from inside, so that the directory that is checked is the one that is used.
+const ownShell = `own() { test -h $d && return 1; cd -P $d 2>/dev/null && test -O . || return 1; ` +
+	`case ${PWD##*/} in ${d##*/}) look;; *) return 1;; esac; }; ` +
+	`look() { l=$(LC_ALL=C ls -dln . $s 2>/dev/null); ` +
+	`case $l in drwx------*) ;; *) return 1;; esac; case $l in drwx------[+]*) return 1;; esac; }; `
+
+// sumShell is a function of scripts: sum prints the SHA-256 of its standard input, and what else its program prints.
+const sumShell = `sum() { if command -v sha256sum >/dev/null; then sha256sum; elif command -v shasum >/dev/null; then shasum -a 256; else sha256 -q; fi; }; `
+
+// partShell is a function of scripts: part reads c bytes. A head that does not know -c has read nothing.
+const partShell = `part() { head -c $c || case $? in 1|64) dd ibs=1 obs=32768 count=$c;; esac; }; `
 
 // begins is how a script says on standard error, which is where methods of
 // escalation ask, that it runs: whatever asks from then on is none of them. That a
@@ -140,8 +150,8 @@ func commandLine(r Request, mode string) (string, error) {
 	return r.Become.commandLine(r.Nonce, script, args)
 }
 
-// shellLine is how any login shell gets /bin/sh to run a constant script with args.
-func shellLine(script string, args []string) (string, error) {
+// ShellLine is how any login shell gets /bin/sh to run a constant script with args, which are plain words.
+func ShellLine(script string, args []string) (string, error) {
 	if err := plainWords(args); err != nil {
 		return "", err
 	}

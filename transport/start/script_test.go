@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,8 +20,10 @@ import (
 )
 
 func TestScriptHasNothingThatAShellWouldChange(t *testing.T) {
-	require.NotRegexp(t, regexp.MustCompile("['\"`\\\\\n!]"), script)
-	require.Less(t, len(script), 4096)
+	for _, text := range []string{script, takeScript} {
+		require.NotRegexp(t, regexp.MustCompile("['\"`\\\\\n!]"), text)
+		require.Less(t, len(text), 4096)
+	}
 	for _, constant := range []string{announce, fresh} { // within single quotes only
 		require.NotRegexp(t, regexp.MustCompile("['`\\\\\n!]"), constant)
 	}
@@ -165,6 +168,16 @@ func (p *place) run(mode string, stdin []byte) string {
 	return strings.Join(lines, "")
 }
 
+// brought is a new file, as somebody else may have put it on the host.
+func (p *place) brought(text []byte) string {
+	file, err := os.CreateTemp(p.temps, "brought")
+	require.NoError(p.t, err)
+	defer file.Close()
+	_, err = file.Write(text)
+	require.NoError(p.t, err)
+	return file.Name()
+}
+
 // install puts the build where a start finds it.
 func (p *place) install() {
 	require.Equal(p.t, p.need()+"hello\n", p.run(modePlain, p.build.sent(p.t)))
@@ -287,6 +300,31 @@ var scriptTests = []struct {
 		sent := p.build.sent(p.t)
 		for _, n := range []int{0, 5, len(p.build.header()) - 1, len(p.build.header()), 1000, len(sent) / 2, len(sent) - 1} {
 			require.Equal(p.t, p.gone(), p.run(modePlain, sent[:n]), n)
+			p.requireFiles(p.cache())
+		}
+	}},
+	{"takes the build from a file", func(p *place) {
+		file := p.brought(p.build.compressed(p.t))
+		require.Equal(p.t, p.need()+"hello\nin", p.run(modePlain, []byte(p.build.headerOf(file)+"in")))
+		p.requireFiles(p.cache(), p.build.SHA256)
+		require.FileExists(p.t, file)
+	}},
+	{"asks again where the file is of no use", func(p *place) {
+		packed := p.build.compressed(p.t)
+		changed := bytes.Clone(packed)
+		changed[len(packed)/2] ^= 1
+		link, fifo := filepath.Join(p.temps, "link"), filepath.Join(p.temps, "fifo")
+		require.NoError(p.t, os.Symlink(p.brought(packed), link))
+		require.NoError(p.t, syscall.Mkfifo(fifo, 0o600))
+		for name, file := range map[string]string{
+			"changed": p.brought(changed), "cut short": p.brought(packed[:1000]), "empty": p.brought(nil), "longer": p.brought(append(changed, 'x')),
+			"no file": "/nonexistent", "a directory": p.temps, "a link": link, "a pipe": fifo, "a device": "/dev/zero",
+		} {
+			require.NoError(p.t, os.RemoveAll(p.cache()))
+			require.Equal(p.t, p.need()+p.need()+"hello\n", p.run(modePlain, append([]byte(p.build.headerOf(file)), p.build.sent(p.t)...)), name)
+			p.requireFiles(p.cache(), p.build.SHA256)
+			require.NoError(p.t, os.RemoveAll(p.cache()))
+			require.Equal(p.t, p.need()+p.gone(), p.run(modePlain, []byte(p.build.headerOf(file))), name)
 			p.requireFiles(p.cache())
 		}
 	}},

@@ -85,6 +85,9 @@ func died(err error) bool {
 // input of the script: nothing has to be opened for it, or to be asked for again, and
 // whoever the program is to run as has the only copy.
 func (in *installer) install(p *Process, b Build) (*Process, error) {
+	if near, err := in.takeNear(p, b); near || err != nil {
+		return p, err
+	}
 	compressed, err := b.Compressed()
 	if err != nil {
 		p.Close()
@@ -105,6 +108,28 @@ func (in *installer) install(p *Process, b Build) (*Process, error) {
 	}
 	p.Uploaded = true
 	return p, nil
+}
+
+// nearTime is how long [Request.Near] may take.
+const nearTime = 15 * time.Minute
+
+// takeNear has a script that waits for a build take it from a file that has been brought to the host. If that
+// is not what it is said to be, the script waits again. p is closed if there is an error.
+func (in *installer) takeNear(p *Process, b Build) (done bool, err error) {
+	if in.request.Near == nil || !in.request.Become.readsLogin(in.runner.target.User) {
+		return false, nil
+	}
+	in.runner.idle.allow(nearTime)
+	path := in.request.Near(b)
+	in.runner.idle.allow(in.runner.limit)
+	if !transport.IsPlainWord(path) || !strings.HasPrefix(path, "/") {
+		return false, nil
+	}
+	// A failed write is explained by what the script says, or by its exit.
+	_, _ = p.Write([]byte(b.headerOf(path)))
+	a, err := in.runner.listen(p)
+	p.Taken = err == nil && a.hello != nil
+	return p.Taken, err
 }
 
 // installUnpacked puts the build over SFTP onto a host that cannot unpack it, and runs

@@ -1,0 +1,75 @@
+package start
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// takeScript takes one file, a build in gzip, by its hash from standard input into the directory of the
+// login user's own builds. It does nothing else, so it can be all that a certificate lets a
+// key do; what whoever has that key asks for is refused.
+//
+// As with [script] it is one text for every host. Its arguments are NONCE SHA256 SIZE. Its answers are lines:
+//
+//	want NONCE        the file is not here
+//	took NONCE PATH   it is here
+//	fail NONCE WORD   it cannot be taken: nodir, write, hash
+//
+// Files of others that are older than a day are removed.
+const takeScript = `set -f; n=$1; g=$2; c=$3; IFS=; umask 077; ` +
+	`case ${SSH_ORIGINAL_COMMAND:-take} in take) ;; *) echo nothing but one file is taken here >&2; exit 1;; esac; ` +
+	ownShell + sumShell + partShell +
+	`s=$g.gz; t=./.$n.$$; h=${HOME:-/dev/null}; test -O $h || h=/dev/null; d=$h/.cache/ccm-push; ` +
+	`stop() { rm -f $t; echo fail $n $1; exit 1; }; ` +
+	`test -d $d || mkdir -p $d 2>/dev/null; own || { echo fail $n nodir; exit 1; }; ` +
+	`find . -name . -o -type d -prune -o -name *.gz -type f -mtime +0 -exec rm -f {} + 2>/dev/null; ` +
+	`right() { case $(sum <$1) in $g*) ;; *) return 1;; esac; }; ` +
+	`has() { test -h $s && return 1; test -f $s && test -O $s && right $s; }; ` +
+	`trap exit 1 2 13 15; ` +
+	`has || { echo want $n; set -C; { : >$t; } 2>/dev/null || stop write; set +C; trap stop 1 2 13 15; ` +
+	`part >$t 2>/dev/null || stop write; right $t || stop hash; mv -f $t ./$s || stop write; }; ` +
+	`echo took $n $PWD/$s`
+
+// TakeLine is a command line that takes a build in gzip, and nothing else, into the directory of the login
+// user's own builds: a text without anything secret, fit for the forced command of a certificate. [Taking] reads
+// what it says.
+func TakeLine(nonce string, b Build) (string, error) {
+	return ShellLine(takeScript, []string{nonce, b.CompressedSHA256, strconv.FormatInt(b.CompressedSize, 10)})
+}
+
+// Taking reads what a [TakeLine] says, among whatever a login shell prints. wanted is called if the build
+// is to be sent. The path is where the build is then, in the words of the host; it has the form that such paths have.
+func Taking(nonce string, b Build, out io.Reader, wanted func() error) (string, error) {
+	lines := bufio.NewReaderSize(io.LimitReader(out, maxNoise), readBuffer)
+	for {
+		line, err := lines.ReadString('\n')
+		noise, answer, _ := strings.Cut(line, " "+nonce)
+		switch {
+		case err != nil:
+			return "", errors.New("it does not say that it has the file")
+		case strings.HasSuffix(noise, "want"):
+			if err := wanted(); err != nil {
+				return "", err
+			}
+		case strings.HasSuffix(noise, "took"):
+			return takenPath(strings.TrimSpace(answer), b)
+		case strings.HasSuffix(noise, "fail"):
+			return "", fmt.Errorf("it cannot take the file: %s", transport.QuoteExcerpt(strings.TrimSpace(answer)))
+		}
+	}
+}
+
+// takenPath is a path that a host has said, if it is one that a build is taken to.
+func takenPath(text string, b Build) (string, error) {
+	if !strings.HasPrefix(text, "/") || path.Clean(text) != text || !strings.HasSuffix(text, "/"+cacheDir+"/"+b.CompressedSHA256+".gz") || !transport.IsPlainWord(text) {
+		return "", fmt.Errorf("it has put the file where no file is looked for: %s", transport.QuoteExcerpt(text))
+	}
+	return text, nil
+}
