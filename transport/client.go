@@ -18,6 +18,7 @@ import (
 type Client struct {
 	target Target
 	ssh    *ssh.Client
+	key    ssh.PublicKey         // that the host has proven to own
 	local  *localShell           // in place of ssh: the controller itself
 	gone   chan struct{}         // closed when the connection has ended
 	cause  atomic.Pointer[error] // why we ended it, if the host was dead
@@ -25,13 +26,13 @@ type Client struct {
 	work   sync.WaitGroup
 }
 
-// NewClient takes over an SSH connection to t. It asks the host for a sign of life at
+// NewClient takes over an SSH connection to t, which has proven to own a key. It asks the host for a sign of life at
 // each interval and gives it up when there was none for the idle timeout after that (as
 // with ssh_config's ServerAliveInterval and ServerAliveCountMax). served is called when the
 // host has first answered what only they may ask who are logged in, or the connection has ended,
 // and may be called more than once: for sshd the login ends a moment after it has told us so.
-func NewClient(t Target, conn *ssh.Client, interval, idleTimeout time.Duration, served func()) *Client {
-	c := &Client{target: t, ssh: conn, gone: make(chan struct{}), served: served}
+func NewClient(t Target, conn *ssh.Client, key ssh.PublicKey, interval, idleTimeout time.Duration, served func()) *Client {
+	c := &Client{target: t, ssh: conn, key: key, gone: make(chan struct{}), served: served}
 	c.work.Go(func() {
 		conn.Wait()
 		close(c.gone)
@@ -54,6 +55,9 @@ func (c *Client) Close() error {
 
 // Target is what was dialled.
 func (c *Client) Target() Target { return c.target }
+
+// HostKey is the key, or certificate, that the host has proven to own; nil of the controller itself.
+func (c *Client) HostKey() ssh.PublicKey { return c.key }
 
 // HangUp ends the connection and everything on it, without waiting.
 func (c *Client) HangUp() {

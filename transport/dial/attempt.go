@@ -31,7 +31,8 @@ type attempt struct {
 	login  *auth.Login
 	// x/crypto/ssh runs callbacks on goroutines of its own, which may still be
 	// running when the attempt is over.
-	hostKey atomic.Pointer[transport.HostError]
+	hostKey atomic.Pointer[transport.HostError] // why that was refused
+	proven  atomic.Pointer[ssh.PublicKey]
 }
 
 // prepare reads what is needed from the controller's own files.
@@ -109,7 +110,7 @@ func (d *Dialer) getIn(ctx context.Context, a *attempt, via *slot, served func()
 	a.login.Done()
 	interval := cmp.Or(t.Keepalive, d.Keepalive, defaultKeepalive)
 	count := cmp.Or(t.KeepaliveCount, d.KeepaliveCount, defaultKeepaliveCount)
-	return transport.NewClient(t, ssh.NewClient(c, chans, reqs), interval, time.Duration(count)*interval, served), nil
+	return transport.NewClient(t, ssh.NewClient(c, chans, reqs), *a.proven.Load(), interval, time.Duration(count)*interval, served), nil
 }
 
 // admit waits until t may be dialled, on a place at a jump host if via is one, which it gives back
@@ -153,6 +154,7 @@ func (a *attempt) config(ctx context.Context) *ssh.ClientConfig {
 				a.hostKey.Store(err)
 				return err
 			}
+			a.proven.Store(&key)
 			a.phases.enter(ctx, transport.OpAuthenticate)
 			return nil
 		},

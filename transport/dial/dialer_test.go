@@ -99,7 +99,7 @@ func TestKeepalive(t *testing.T) {
 			conn, chans, reqs, err := ssh.NewClientConn(near, "h:22", &ssh.ClientConfig{User: "u", HostKeyCallback: ssh.FixedHostKey(signer.PublicKey())})
 			require.NoError(t, err)
 			began := time.Now()
-			c := transport.NewClient(transport.Target{}, ssh.NewClient(conn, chans, reqs), 15*time.Second, 45*time.Second, func() {})
+			c := transport.NewClient(transport.Target{}, ssh.NewClient(conn, chans, reqs), nil, 15*time.Second, 45*time.Second, func() {})
 			if silent {
 				<-c.Done()
 				require.Equal(t, time.Minute, time.Since(began))

@@ -2,6 +2,7 @@ package sshtest
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -78,7 +79,7 @@ func (s *Server) exec(connection context.Context, channel ssh.Channel, command s
 }
 
 func (s *Server) environment(shell string) []string {
-	env := []string{"HOME=" + s.Home, "USER=" + s.User, "LOGNAME=" + s.User, "SHELL=" + shell, "SSH_CONNECTION=" + s.Addr}
+	env := []string{"HOME=" + s.Home, "USER=" + s.User, "LOGNAME=" + s.User, "SHELL=" + shell, fmt.Sprintf("SSH_CONNECTION=%[1]s 1 %[1]s %[2]d", s.Host, s.Port)}
 	if path, ok := os.LookupEnv("PATH"); ok {
 		env = append(env, "PATH="+path)
 	}

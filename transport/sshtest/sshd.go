@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -26,6 +27,35 @@ type SSHD struct {
 	KeyFile string // private key of the one who may log in
 
 	AuthorizedKeys, KnownHosts string // files
+	Authorities                string // file of keys whose certificates let users in; none at first
+
+	serve func(conn *os.File)
+}
+
+// Listen has connections to a port of the loopback served too, until the test ends.
+func (s *SSHD) Listen(tb testing.TB) (port int) {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var work sync.WaitGroup
+	work.Go(func() {
+		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
+			work.Go(func() {
+				file, err := conn.(*net.TCPConn).File()
+				conn.Close()
+				if err == nil {
+					s.serve(file)
+				}
+			})
+		}
+	})
+	tb.Cleanup(func() {
+		listener.Close()
+		work.Wait()
+	})
+	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // StartSSHD gives an sshd for a test, which is skipped where there is none, and fails
@@ -41,7 +71,7 @@ func StartSSHD(tb testing.TB) *SSHD {
 	}
 	s := &SSHD{
 		Address: "real.example", User: me.Username, Home: at("home"), KeyFile: at("id"),
-		AuthorizedKeys: at("authorized_keys"), KnownHosts: at("known_hosts"),
+		AuthorizedKeys: at("authorized_keys"), KnownHosts: at("known_hosts"), Authorities: at("user_ca"),
 	}
 	hostKey, hostFile, err := newKey()
 	if err != nil {
@@ -59,7 +89,8 @@ func StartSSHD(tb testing.TB) *SSHD {
 		s.KeyFile:        clientFile,
 		s.AuthorizedKeys: ssh.MarshalAuthorizedKey(clientKey.PublicKey()),
 		s.KnownHosts:     []byte(knownhosts.Line([]string{s.Address}, hostKey.PublicKey()) + "\n"),
-		at("sshd_config"): fmt.Appendf(nil, "HostKey %[1]s/host_key\nAuthorizedKeysFile %[1]s/authorized_keys\nStrictModes no\nUsePAM no\nPidFile none\n"+
+		s.Authorities:    nil,
+		at("sshd_config"): fmt.Appendf(nil, "HostKey %[1]s/host_key\nAuthorizedKeysFile %[1]s/authorized_keys\nTrustedUserCAKeys %[1]s/user_ca\nStrictModes no\nUsePAM no\nPidFile none\n"+
 			"PermitRootLogin yes\nSetEnv HOME=%[2]s\nSubsystem sftp internal-sftp -d %[2]s\nLogLevel ERROR\n", dir, s.Home),
 	} {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
@@ -68,6 +99,14 @@ func StartSSHD(tb testing.TB) *SSHD {
 	}
 	s.Dial = func(context.Context, string, string) (net.Conn, error) {
 		return startSSHD(tb, program, "-i", "-e", "-f", at("sshd_config"))
+	}
+	s.serve = func(conn *os.File) {
+		defer conn.Close()
+		cmd := exec.Command(program, "-i", "-e", "-f", at("sshd_config"))
+		var log bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = conn, conn, &log
+		_ = cmd.Run() // the client has the error
+		tb.Logf("sshd: %s", log.String())
 	}
 	return s
 }

@@ -8,12 +8,10 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"errors"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -35,28 +33,6 @@ func delivery(t *testing.T) Request {
 		ForceCommand:    "/bin/sh -c 'echo $1; exit 3' sh x",
 		SourceAddresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("2001:db8::/64")},
 	}
-}
-
-// startAgent serves an agent, which holds a key, on a socket.
-func startAgent(t *testing.T, held agent.Agent) (socket string) {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "agent") // the path of a socket may not be as long as that of a test's folder
-	require.NoError(t, err)
-	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
-	require.NoError(t, err)
-	var work sync.WaitGroup
-	work.Go(func() {
-		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
-			_ = agent.ServeAgent(held, conn)
-			conn.Close()
-		}
-	})
-	t.Cleanup(func() {
-		listener.Close()
-		work.Wait()
-		os.RemoveAll(dir)
-	})
-	return filepath.Join(dir, "s")
 }
 
 // holding is an agent with a new key.
@@ -95,7 +71,7 @@ func TestAuthorityInAgent(t *testing.T) {
 	edKey := newAuthority(t)
 	for _, private := range []any{rsaKey, ecdsaKey, &edKey} {
 		ring, key := holding(t, private)
-		a := ByAgent(startAgent(t, ring), key)
+		a := ByAgent(sshtest.ServeAgent(t, ring), key)
 		r := delivery(t)
 		cert, err := a.Certificate(t.Context(), r)
 		require.NoError(t, err)
@@ -113,14 +89,14 @@ func TestAgentRefuses(t *testing.T) {
 	ring, _ := holding(t, newAuthority(t))
 	_, other := holding(t, newAuthority(t))
 	name := "the authority " + ssh.FingerprintSHA256(other) + ": "
-	_, err := ByAgent(startAgent(t, ring), other).Certificate(t.Context(), delivery(t))
+	_, err := ByAgent(sshtest.ServeAgent(t, ring), other).Certificate(t.Context(), delivery(t))
 	require.EqualError(t, err, name+"the agent does not hold its key: add it with ssh-add")
 	_, err = ByAgent("", other).Certificate(t.Context(), delivery(t))
 	require.EqualError(t, err, name+"there is no agent to ask: start one, and add its key (ssh-add)")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	waiting := &hanging{Agent: ring, asked: func() { cancel(errors.New("nobody confirms it")) }, answer: make(chan struct{})}
-	socket := startAgent(t, waiting)
+	socket := sshtest.ServeAgent(t, waiting)
 	_, err = ByAgent(socket, other).Certificate(ctx, delivery(t))
 	close(waiting.answer)
 	require.EqualError(t, err, name+"nobody confirms it")

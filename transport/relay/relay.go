@@ -1,0 +1,197 @@
+package relay
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
+)
+
+// A Relay is a host that has made a key to deliver with. Its methods may be called from many goroutines.
+type Relay struct {
+	client  *transport.Client
+	nonce   string
+	key     ssh.PublicKey
+	sources []netip.Prefix
+	keeper  *transport.Command
+	free    chan struct{} // places for deliveries
+	number  atomic.Int64  // of deliveries so far
+}
+
+const (
+	// atOnce is how many deliveries are under way: sshd serves ten sessions on one connection
+	// (sshd_config, MaxSessions), and there are two others.
+	atOnce = 8
+	// silence is how long a relay may take for one step without anything moving.
+	silence = 60 * time.Second
+	// maxSaid is how much a relay may say about itself, in bytes.
+	maxSaid = 256 << 10
+	// maxSources is how many addresses a relay may have: each stands in a certificate.
+	maxSources = 64
+)
+
+// Open has a host make a key. The connection is taken over: it ends with [Relay.Close], and if there is
+// an error. nonce is of letters and digits, and must differ for every relay.
+func Open(ctx context.Context, c *transport.Client, nonce string) (*Relay, error) {
+	r := &Relay{client: c, nonce: nonce, free: make(chan struct{}, atOnce)}
+	err := r.guard(ctx, func(func()) error { return r.open() })
+	if err != nil {
+		r.Close()
+		return nil, fmt.Errorf("making a key to deliver with: %w", err)
+	}
+	return r, nil
+}
+
+func (r *Relay) open() error {
+	line, err := start.ShellLine(keepScript, []string{r.nonce})
+	if err != nil {
+		return err
+	}
+	if r.keeper, err = r.client.Run(line, false, io.Discard); err != nil {
+		return err
+	}
+	// What is left unread at the end is nothing: the script has no more to say.
+	return r.read(bufio.NewReader(io.LimitReader(r.keeper.Stdout, maxSaid)))
+}
+
+// read reads what the relay says of itself.
+func (r *Relay) read(out *bufio.Reader) error {
+	for {
+		line, err := out.ReadString('\n')
+		if err != nil {
+			return errors.New("it does not say that it has one")
+		}
+		noise, text, _ := strings.Cut(line, " "+r.nonce+" ")
+		text = strings.TrimSpace(text)
+		switch {
+		case strings.HasSuffix(noise, "addr"):
+			r.addSources(text)
+		case strings.HasSuffix(noise, "fail"):
+			return failure(text)
+		case strings.HasSuffix(noise, "key"):
+			if r.key, _, _, _, err = ssh.ParseAuthorizedKey([]byte(text)); err != nil || r.key.Type() != ssh.KeyAlgoED25519 {
+				return fmt.Errorf("%s is not a key of the kind that was asked for", transport.QuoteExcerpt(text))
+			}
+			if len(r.sources) == 0 {
+				return errors.New("it does not say which addresses it has")
+			}
+			return nil
+		}
+	}
+}
+
+// failure says why there is no key.
+func failure(word string) error {
+	switch word {
+	case "nossh":
+		return errors.New("there is no ssh, or no ssh-keygen, on the host")
+	case "nodir":
+		return errors.New("there is no directory for it in the home of the login user")
+	}
+	return errors.New("ssh-keygen makes none")
+}
+
+// addSources adds the addresses in a line of ip(8) or ifconfig(8) to those that the key can be used from. What a relay
+// says of itself binds nobody else: with more addresses its key could be used from more places, for the
+// same delivery.
+func (r *Relay) addSources(line string) {
+	words := strings.Fields(line)
+	for i, word := range words[:max(0, len(words)-1)] {
+		if word != "inet" && word != "inet6" {
+			continue
+		}
+		text, _, _ := strings.Cut(strings.TrimPrefix(words[i+1], "addr:"), "/")
+		text, _, _ = strings.Cut(text, "%")
+		address, err := netip.ParseAddr(text)
+		if err != nil || address.IsUnspecified() || address.IsMulticast() || address.IsLinkLocalUnicast() {
+			continue
+		}
+		address = address.Unmap()
+		one := netip.PrefixFrom(address, address.BitLen())
+		// That of the connection, which comes first, is the only one on the loopback that counts.
+		if len(r.sources) < maxSources && !slices.Contains(r.sources, one) && (len(r.sources) == 0 || !address.IsLoopback()) {
+			r.sources = append(r.sources, one)
+		}
+	}
+}
+
+// Take gives the relay a build, in gzip, unless it has it. sent is told how much of it is on its way. The path is
+// where the relay has it then, in its own words; see [start.Taking].
+func (r *Relay) Take(ctx context.Context, b start.Build, sent func(n, size int64)) (path string, err error) {
+	err = r.guard(ctx, func(progress func()) error {
+		line, err := start.TakeLine(r.nonce, b)
+		if err != nil {
+			return err
+		}
+		said := transport.NewStderr()
+		command, err := r.client.Run(line, false, said)
+		if err != nil {
+			return err
+		}
+		defer command.Close()
+		path, err = start.Taking(r.nonce, b, command.Stdout, func() error { return send(command.Stdin, b, progress, sent) })
+		return withLastLine(err, said)
+	})
+	return path, err
+}
+
+// chunk is how much is sent between two signs of progress, in bytes.
+const chunk = 32 << 10
+
+func send(w io.Writer, b start.Build, progress func(), sent func(n, size int64)) error {
+	compressed, err := b.Compressed()
+	if err != nil {
+		return err
+	}
+	size := int64(len(compressed))
+	for rest := compressed; len(rest) > 0; {
+		n, err := w.Write(rest[:min(len(rest), chunk)])
+		if err != nil {
+			return nil // what the script says of it explains that
+		}
+		rest = rest[n:]
+		progress()
+		sent(size-int64(len(rest)), size)
+	}
+	return nil
+}
+
+// Close ends the relay, which removes its key, and the connection to it.
+func (r *Relay) Close() error { return r.client.Close() }
+
+// Done is closed when the connection to the relay has ended.
+func (r *Relay) Done() <-chan struct{} { return r.client.Done() }
+
+// guard does something with the relay, whose connection ends when nothing moves for a while, or ctx ends:
+// nothing on a channel can be waited for with a deadline. progress says that something has moved.
+func (r *Relay) guard(ctx context.Context, do func(progress func()) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(silence, func() { cancel(fmt.Errorf("%w after %s", transport.ErrTimeout, silence)) })
+	defer timer.Stop()
+	stop := context.AfterFunc(ctx, r.client.HangUp)
+	err := do(func() { timer.Reset(silence) })
+	if !stop() {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// withLastLine adds what a program has last written to the error.
+func withLastLine(err error, said *transport.Stderr) error {
+	if last := transport.LastLine(said.String()); err != nil && last != "" {
+		return fmt.Errorf("%w; it last wrote %s", err, transport.QuoteExcerpt(last))
+	}
+	return err
+}
