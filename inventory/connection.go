@@ -86,10 +86,10 @@ func (h *Host) Settings() []Setting {
 
 // Refusals lists every setting of a connection that cannot be honoured, wherever it
 // stands and whether or not a host gets it. Other hosts can be worked on all the same:
-// [Connection.Refused] and [Inventory.CheckJumps] have what keeps one host from being
-// dialled.
+// [Connection.Refused], [Inventory.CheckJumps] and [Inventory.CheckRelays] have what keeps one
+// host from being dialled.
 func (inv *Inventory) Refusals() yamlpos.Errors {
-	errs := inv.CheckJumps(inv.hosts...)
+	errs := append(inv.CheckJumps(inv.hosts...), inv.CheckRelays(inv.hosts...)...)
 	for _, p := range inv.places() {
 		errs = append(errs, p.settings.Refused()...)
 	}

@@ -109,7 +109,7 @@ const optionsHint = "\n  hint: understood are HostName, Port, User, IdentityFile
 
 var connectionErrors = []struct{ name, text, want string }{
 	{"unknown key", "all:\n  hosts:\n    web1: {connect: {adress: h}}\n", `hosts.yml:3:22: unknown key "adress" (did you mean "address"?)`},
-	{"unlike any key", "all:\n  hosts:\n    web1: {connect: {shell: h}}\n", "hosts.yml:3:22: unknown key \"shell\"\n  hint: known keys: address, port, user, password, private_key, known_hosts, jump, connection, become, become_user, become_method, become_password"},
+	{"unlike any key", "all:\n  hosts:\n    web1: {connect: {shell: h}}\n", "hosts.yml:3:22: unknown key \"shell\"\n  hint: known keys: address, port, user, password, private_key, known_hosts, jump, relay, connection, become, become_user, become_method, become_password"},
 	{"port 0", "all:\n  hosts:\n    web1: {connect: {port: 0}}\n", `hosts.yml:3:28: port 0 is outside 1-65535`},
 	{"large port", "all: {connect: {port: 65536}}", `hosts.yml:1:23: port 65536 is outside 1-65535`},
 	{"huge port", "all: {connect: {port: 99999999999999999999}}", `hosts.yml:1:23: port 99999999999999999999 is outside 1-65535`},

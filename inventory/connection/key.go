@@ -9,11 +9,14 @@ import (
 
 // keys is what may stand below connect:.
 var keys = []string{
-	"address", "port", "user", "password", "private_key", "known_hosts", jumpKey, "connection",
+	"address", "port", "user", "password", "private_key", "known_hosts", jumpKey, relayKey, "connection",
 	"become", "become_user", "become_method", "become_password",
 }
 
-const jumpKey = "jump"
+const (
+	jumpKey  = "jump"
+	relayKey = "relay"
+)
 
 // IsKey reports whether a key may stand below connect:.
 func IsKey(key string) bool { return slices.Contains(keys, key) }

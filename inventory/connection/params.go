@@ -20,6 +20,7 @@ type Params struct {
 	KnownHosts      []string      // files, as written
 	HostKeyChecking string        // "yes" or "accept-new"
 	Jump            []JumpHost    // hosts to go through, outermost first
+	Relay           string        // group or host that hands the host program on, or NoRelay
 	ConnectTimeout  time.Duration // of dial and handshake
 	Become          bool          // escalate; Pos["become"] tells false from not set
 	BecomeUser      string
@@ -44,6 +45,9 @@ type Params struct {
 	// every setting can be honoured.
 	Refused map[string]yamlpos.Errors
 }
+
+// NoRelay as [Params.Relay] is none.
+const NoRelay = "none"
 
 // An Option is an option of ssh, as ssh_config(5) has it.
 type Option struct {

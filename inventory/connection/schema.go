@@ -28,6 +28,7 @@ type connectDoc struct {
 	PrivateKey   []string `json:"private_key" doc:"file with the key to log in with, or a list of them"`
 	KnownHosts   []string `json:"known_hosts" doc:"file with the keys of hosts instead of OpenSSH's, or a list of them"`
 	Jump         string   `json:"jump" doc:"[user@]host[:port] to go through, several with commas, outermost first; none for none"`
+	Relay        string   `json:"relay" doc:"group, or host, of which one hands the host program on to these hosts; none for none; default: the jump host"`
 	Connection   string   `json:"connection" doc:"ssh, or local for this machine itself, without SSH"`
 	Become       bool     `json:"become" doc:"run the host program as another user"`
 	BecomeUser   string   `json:"become_user" doc:"the user to become; default: root"`

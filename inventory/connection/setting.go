@@ -120,23 +120,39 @@ func overlaid(layers []Settings) Settings {
 
 // Jump gives [Params.Jump] alone, and where it is written; at is nil if there is none.
 func Jump(layers []Settings) (jumps []JumpHost, at *yamlpos.Node) {
-	var p Params
+	p, at := alone(layers, jumpKey)
+	return p.Jump, at
+}
+
+// Relay gives [Params.Relay] alone, and where it is written; at is nil if there is none.
+func Relay(layers []Settings) (name string, at *yamlpos.Node) {
+	p, at := alone(layers, relayKey)
+	return p.Relay, at
+}
+
+// alone gives the parameters with one key of a connect map, and where that is written.
+func alone(layers []Settings, key string) (p Params, at *yamlpos.Node) {
 	for _, s := range overlaid(layers) {
 		for _, f := range s.fields {
-			if f.key == jumpKey {
+			if f.key == key {
 				f.set(&p)
 				at = s.at
 			}
 		}
 	}
-	return p.Jump, at
+	return p, at
 }
+
+// HasRelay reports whether a relay is among the settings, as cheaply as HasJump.
+func (s Settings) HasRelay() bool { return s.has(relayKey) }
 
 // HasJump reports whether a jump host is among the settings: a cheap answer for the
 // many hosts that are reached directly.
-func (s Settings) HasJump() bool {
+func (s Settings) HasJump() bool { return s.has(jumpKey) }
+
+func (s Settings) has(key string) bool {
 	return slices.ContainsFunc(s, func(one Setting) bool {
-		return slices.ContainsFunc(one.fields, func(f field) bool { return f.key == jumpKey })
+		return slices.ContainsFunc(one.fields, func(f field) bool { return f.key == key })
 	})
 }
 

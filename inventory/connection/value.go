@@ -78,6 +78,8 @@ func parseValue(name, key string, texts []string) (func(*Params), error) {
 	case jumpKey:
 		jumps, err := parseJumps(name, text)
 		return func(p *Params) { p.Jump = slices.Clone(jumps) }, err
+	case relayKey:
+		return func(p *Params) { p.Relay = text }, checkRelay(name, text)
 	case "connect_timeout":
 		timeout, err := parseSeconds(name, text)
 		return func(p *Params) { p.ConnectTimeout = timeout }, err
@@ -113,6 +115,13 @@ func ParsePort(name, text string) (int, error) {
 		return 0, problemf("", "%s %s is outside 1-65535", name, text)
 	}
 	return port, nil
+}
+
+func checkRelay(name, text string) error {
+	if !pattern.IsName(text) {
+		return problemf("write the name of a group or of a host, or "+NoRelay, "%s: %q is no name", name, text)
+	}
+	return nil
 }
 
 // checkWord refuses blanks, and a - in front, which ssh would take for an option.

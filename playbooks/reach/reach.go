@@ -118,6 +118,9 @@ func (o Options) settings(name string, conn inventory.Connection, as jump, reaso
 	for _, w := range r.ssh.Warnings() {
 		o.warn(w)
 	}
+	if conn.Relay != "" {
+		r.note("relay", conn.Pos["relay"], conn.Relay)
+	}
 	r.place(as)
 	r.keys()
 	r.hostKeys()

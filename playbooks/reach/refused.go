@@ -1,6 +1,7 @@
 package reach
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -15,7 +16,7 @@ func (o Options) Refused(inv *inventory.Inventory, h *inventory.Host, conn inven
 	if conn.Local {
 		return errs
 	}
-	errs = append(errs, inv.CheckJumps(h)...)
+	errs = slices.Concat(errs, inv.CheckJumps(h), inv.CheckRelays(h))
 	for _, jump := range conn.Jump {
 		next := inv.Host(jump.Host)
 		if next == nil {
