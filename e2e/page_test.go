@@ -31,10 +31,18 @@ func TestFleetTutorial(t *testing.T) {
 // below it. It tells how many commands there were.
 func (f *fleet) follow(name string) (commands int) {
 	f.Helper()
+	return f.followSection(name, "")
+}
+
+// followSection does the same with one section of a page, which has a title; "" is the whole page.
+func (f *fleet) followSection(name, title string) (commands int) {
+	f.Helper()
 	page := filepath.Join("..", "docs", name)
-	text, err := os.ReadFile(page)
+	whole, err := os.ReadFile(page)
 	require.NoError(f, err)
-	parts := pageBlock.FindAllStringSubmatchIndex(string(text), -1)
+	before, text, after := sectionOf(string(whole), title)
+	require.NotEmpty(f, text, "%s has no section %s", name, title)
+	parts := pageBlock.FindAllStringSubmatchIndex(text, -1)
 	require.NotEmpty(f, parts)
 	var out strings.Builder
 	end := 0
@@ -43,9 +51,9 @@ func (f *fleet) follow(name string) (commands int) {
 			if at[2*n] < 0 {
 				return ""
 			}
-			return string(text[at[2*n]:at[2*n+1]])
+			return text[at[2*n]:at[2*n+1]]
 		}
-		out.Write(text[end:at[6]])
+		out.WriteString(text[end:at[6]])
 		end = at[7]
 		if name := part(1); part(2) != "console" && name != "" {
 			require.NoError(f, os.MkdirAll(filepath.Dir(f.path(name)), 0o755))
@@ -60,12 +68,28 @@ func (f *fleet) follow(name string) (commands int) {
 			out.WriteString("$ " + command[1] + "\n" + printed)
 		}
 	}
-	out.Write(text[end:])
+	out.WriteString(text[end:])
 	if *update {
-		require.NoError(f, os.WriteFile(page, []byte(out.String()), 0o644))
+		require.NoError(f, os.WriteFile(page, []byte(before+out.String()+after), 0o644))
 	}
-	require.Equal(f, strings.Split(timeless(string(text)), "\n"), strings.Split(timeless(out.String()), "\n"), "go test -tags e2e -run %s ./e2e -update", f.Name())
+	require.Equal(f, strings.Split(timeless(text), "\n"), strings.Split(timeless(out.String()), "\n"), "go test -tags e2e -run %s ./e2e -update", f.Name())
 	return commands
+}
+
+// sectionOf cuts a page at a section; all of it is in the section "".
+func sectionOf(page, title string) (before, section, after string) {
+	if title == "" {
+		return "", page, ""
+	}
+	begin := strings.Index(page, "\n## "+title+"\n")
+	if begin < 0 {
+		return page, "", ""
+	}
+	before, section = page[:begin], page[begin:]
+	if end := strings.Index(section[1:], "\n## "); end >= 0 {
+		section, after = section[:end+1], section[end+1:]
+	}
+	return before, section, after
 }
 
 // pageBlock is a fenced block. A file's has its name before it.

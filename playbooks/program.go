@@ -208,13 +208,15 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 	}
 	nonce := r.NewNonce()
 	wanted := r.Options.wanted(collectors)
+	near, judge := r.near(ctx, host, client, sent)
 	process, err := start.Program(ctx, client, start.Request{
 		Nonce: nonce, Greeting: wire.Greeting(nonce), Facts: wanted, Builds: builds, Become: r.Options.Deadlines.escalated(become),
-		Timeout: r.Options.Deadlines.start(), Sent: sent,
+		Timeout: r.Options.Deadlines.start(), Sent: sent, Near: near,
 	})
 	if err != nil {
 		return nil, err
 	}
+	judge(process)
 	hello, err := wire.ParseHello(process.Hello())
 	if err != nil {
 		process.Close()

@@ -20,11 +20,13 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/relays"
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/start"
+	"github.com/ccm-push/ccm-push/transport/usercert"
 )
 
 // A Runner takes plays over a fleet.
@@ -36,12 +38,14 @@ type Runner struct {
 	FullBuilds []start.Build // those for hosts with a resource that requires the full host program
 	BuildID    string        // what every host program must greet with
 	Connect    reach.Options
-	Options    Options
-	Events     *events.Stream
-	Tally      *events.Tally
-	Told       *record.Told      // by earlier runs; nil if that is not known
-	Activity   *activity.Tracker // is told what hosts are at; nil is not
-	Step       *Stepper          // asks before what the first host of each play does; nil asks nobody
+	// Authority certifies keys for hosts that trust it; nil is none, and then there are no relays.
+	Authority *usercert.Authority
+	Options   Options
+	Events    *events.Stream
+	Tally     *events.Tally
+	Told      *record.Told      // by earlier runs; nil if that is not known
+	Activity  *activity.Tracker // is told what hosts are at; nil is not
+	Step      *Stepper          // asks before what the first host of each play does; nil asks nobody
 	// Ask asks the person at the terminal how a rollout goes on; nil if there is none. Steer is what
 	// persons say to rollouts from elsewhere; nil is nothing.
 	Ask      func(ctx context.Context, question string) (answer string, err error)
@@ -64,6 +68,7 @@ type Runner struct {
 	TakeBackAll bool
 
 	control *flight.Control // nil until a host is to be worked on
+	relays  *relays.Relays  // nil if there are none
 }
 
 // Options are what the command line says about a run. The zero value changes hosts, as many at a
@@ -270,6 +275,8 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	stop, stepped := r.Step.stopping(stop)
 	defer stepped()
 	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, followed: followed, lent: setOf(names(lent))}
+	r.openRelays(hosts)
+	defer r.closeRelays()
 	f.sessions, f.once = share.NewSessions(&f.waits), share.NewOnce(&f.waits)
 	defer f.close()
 	var selections []*selection

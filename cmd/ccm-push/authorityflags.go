@@ -25,7 +25,7 @@ const (
 )
 
 func (f *authorityFlags) register(set *pflag.FlagSet) {
-	set.StringVar(&f.command, "ca-command", "", "`command` that has the key on its standard input certified by an authority that hosts trust, for workers (or CCM_PUSH_CA_COMMAND)")
+	set.StringVar(&f.command, "ca-command", "", "`command` that has the key on its standard input certified by an authority that hosts trust, for relays, which hand the host program on, and workers (or CCM_PUSH_CA_COMMAND)")
 	set.StringVar(&f.key, "ca-key", "", "`file` with the public key of such an authority whose private key the SSH agent holds (or CCM_PUSH_CA_KEY)")
 }
 

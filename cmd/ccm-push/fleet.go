@@ -161,6 +161,11 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 	if err := f.addBuilds(r); err != nil {
 		return err
 	}
+	authority, err := f.authority.authority()
+	if err != nil {
+		return err
+	}
+	r.Authority = authority
 	files, closeFiles, err := p.reports.reporters()
 	if err != nil {
 		return err

@@ -1,0 +1,76 @@
+package playbooks
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/playbooks/relays"
+	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
+)
+
+// openRelays has hosts of a run that lack the host program get it from their relays, which closeRelays ends.
+func (r *Runner) openRelays(hosts []*inventory.Host) {
+	if r.Authority == nil {
+		return
+	}
+	r.relays = relays.New(relays.Options{
+		Authority: r.Authority, NewNonce: r.NewNonce, Run: r.Options.Run, Warn: r.warn,
+		Dial:    func(ctx context.Context, h *inventory.Host) (*transport.Client, error) { return r.dial(ctx, h, nil) },
+		Members: func() []relays.Member { return r.relayed(hosts) },
+	})
+}
+
+func (r *Runner) closeRelays() {
+	r.relays.Close()
+	r.relays = nil
+}
+
+// relayed are the hosts that a relay may deliver to, each once. The candidates are what the inventory says, or else the
+// jump host that a host is behind, if that is a host of the inventory.
+func (r *Runner) relayed(hosts []*inventory.Host) (list []relays.Member) {
+	met := map[*inventory.Host]bool{}
+	for _, h := range hosts {
+		if met[h] {
+			continue
+		}
+		met[h] = true
+		conn := h.Connection()
+		t, err := r.Connect.Target(r.Inventory, h, conn)
+		if err != nil || t.Local || t.ProxyCommand != "" {
+			continue
+		}
+		candidates, said := r.Inventory.Relays(conn)
+		if n := len(t.Jump); !said && n > 0 {
+			if gate := r.Inventory.Host(t.Jump[n-1].Host); gate != nil {
+				candidates = []*inventory.Host{gate}
+			}
+		}
+		candidates = slices.DeleteFunc(candidates, func(c *inventory.Host) bool { return c.Connection().Local })
+		list = append(list, relays.Member{Host: h.Name, User: t.User, Candidates: candidates})
+	}
+	return list
+}
+
+// near has a host that lacks the host program get it from its relay; nil if there are none. judge is told how that was
+// started: what a relay has brought may not have been what it had been sent.
+func (r *Runner) near(ctx context.Context, host string, c *transport.Client, sent func(n, size int64)) (near func(start.Build) string, judge func(*start.Process)) {
+	if r.relays == nil {
+		return nil, func(*start.Process) {}
+	}
+	if sent == nil {
+		sent = func(int64, int64) {}
+	}
+	brought := false
+	near = func(b start.Build) string {
+		path := r.relays.Bring(ctx, host, c, b, sent)
+		brought = path != ""
+		return path
+	}
+	return near, func(p *start.Process) {
+		if brought && p.Uploaded {
+			r.relays.Refused(host)
+		}
+	}
+}
