@@ -1,6 +1,10 @@
 package modules
 
-import "context"
+import (
+	"context"
+	"errors"
+	"time"
+)
 
 // Refresher is a type that reacts when a resource it subscribes to has changed.
 // Only such types accept `subscribe`.
@@ -64,10 +68,24 @@ type Circumstances struct {
 	// Sensitive says that nothing of the resource may be seen: a type that hands values on
 	// to programs refuses places where other users could see them, such as arguments.
 	Sensitive bool
+	// Again says that the run goes on with a catalog behind a connection that was lost: an Apply of the
+	// resource may have begun before, and was not told to its end.
+	Again bool
 	// Reversal says that the resource has left the manifest, and brings back what was there
 	// before: what to write in a manifest is then no advice.
 	Reversal bool
 }
+
+// A Restarter is a type whose Apply has the host start again, and goes on behind that: it is checked
+// anew, with [Circumstances].Again. Nothing else may be at work on the host then.
+type Restarter interface {
+	// Restarts is how long the host may take until it can be logged in to again.
+	Restarts() time.Duration
+}
+
+// ErrRestarting is the error of the Apply of a [Restarter] that has been ended since the host is going
+// down. The host program ends then without a result of it, as if the connection had been lost.
+var ErrRestarting = errors.New("the host is going down")
 
 // A Nester is a type whose resources stand for the resources of another manifest.
 // A controller puts those into the catalog, right before an entry with a Scope;

@@ -41,7 +41,11 @@ func (f *fleet) apply(ctx context.Context, s *selection, state *hostState, progr
 			return program, false, err
 		}
 		began := f.runner.Now()
-		fresh, stopped := f.redial(ctx, s.play, state, program, state.guard.lost(err, f.runner.Options.Reconnect), math.MaxInt)
+		limit := state.guard.lost(err, f.runner.Options.Reconnect)
+		if progress.next() != nil { // which may have the host start again
+			limit = max(limit, t.Compiled.Restarts(progress.reached))
+		}
+		fresh, stopped := f.redial(ctx, s.play, state, program, limit, math.MaxInt)
 		if fresh == nil {
 			if stopped {
 				return program, false, nil

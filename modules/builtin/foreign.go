@@ -14,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/knownhost"
 	"github.com/ccm-push/ccm-push/modules/mount"
 	"github.com/ccm-push/ccm-push/modules/ral"
+	"github.com/ccm-push/ccm-push/modules/reboot"
 	"github.com/ccm-push/ccm-push/modules/replace"
 	"github.com/ccm-push/ccm-push/modules/repository"
 	"github.com/ccm-push/ccm-push/modules/sudoers"
@@ -38,6 +39,7 @@ func foreign() modules.Registry {
 		timezone.Type(),
 		kmod.Type(),
 		sudoers.Type(),
+		reboot.Type(),
 		wait.Type(),
 		git.Type(),
 		http.Type(),

@@ -43,15 +43,15 @@ const (
 var explained = map[string]map[column]string{
 	"file": {certain: "but for a refusal by `validate`, and what comes behind one of several names (hard links)"},
 	"exec": {
-		certain: "but for what comes behind it, and its guards while something is pending",
+		certain: "that it has nothing to do; not what a command comes to",
 		undone:  "stays, and is named: nobody knows what a command has changed",
 		watched: "`creates` heard, what guards look at polled",
 	},
-	"group":   {certain: "but for what comes behind another gid", watched: "heard; polled where accounts come from elsewhere"},
-	"user":    {certain: "but for what comes behind other ids", watched: "heard; polled where accounts come from elsewhere"},
-	"service": {certain: "but for what comes behind a start or a stop", watched: "heard where systemd runs them, else polled"},
+	"group":   {certain: "but for another gid, and what comes behind it", watched: "heard; polled where accounts come from elsewhere"},
+	"user":    {certain: "but for other ids, and what comes behind them", watched: "heard; polled where accounts come from elsewhere"},
+	"service": {certain: "but for a start or a stop, and what comes behind it", watched: "heard where systemd runs them, else polled"},
 	"package": {
-		certain: "but for what comes behind it: a package brings much along",
+		certain: "that it has nothing to do; not what a package brings along",
 		watched: "heard; `latest` polled",
 	},
 	"repository": {certain: "with `refresh: false`: whether it can be read only the run shows"},
@@ -60,14 +60,18 @@ var explained = map[string]map[column]string{
 	"replace":    {certain: "but for a refusal by `validate`"},
 	"ini":        {certain: "but for a refusal by `validate`"},
 	"assert":     {undone: "it changes nothing"},
-	"scaffold":   {certain: "but for what comes behind what its `post` commands may change", undone: "by `ccm-push undo`, path by path; not by `reverse`"},
+	"scaffold":   {certain: "but for what its `post` commands make", undone: "by `ccm-push undo`, path by path; not by `reverse`"},
 	"apply": {
 		inSuite: "as its resources, which stand in the catalog in its place", certain: "as its resources", undone: "as its resources",
 		watched: "as its resources", adHoc: "no: `ccm-push --limit PATTERN MANIFEST` is that",
 	},
-	"sysctl":   {certain: "but for a value that is not as many numbers as the one that holds", watched: "the file heard, the value polled"},
-	"mount":    {certain: "but for devices, other options, and one that is in use"},
-	"kmod":     {certain: "but for whether the kernel takes it, and what it brings along", watched: "files heard, whether it is loaded polled"},
+	"sysctl": {certain: "but for a value that is not as many numbers as the one that holds", watched: "the file heard, the value polled"},
+	"mount":  {certain: "but for devices, other options, and one that is in use"},
+	"kmod":   {certain: "but for whether the kernel takes it, and what it brings along", watched: "files heard, whether it is loaded polled"},
+	"reboot": {
+		certain: "that it starts again; not that it comes back, nor what comes behind it",
+		undone:  "stays, and is named", watched: "heard on Debian and of zypper; of needs-restarting polled",
+	},
 	"hostname": {watched: "files heard, the name that it has now polled"},
 	"wait":     {certain: "but for whether it comes about", watched: "polled: nothing tells of it"},
 	"http": {
@@ -76,11 +80,11 @@ var explained = map[string]map[column]string{
 	},
 	"git": {certain: "but for what has to be fetched or checked out", watched: "the commit heard, changed files and the source polled"},
 	"dsc": {
-		certain: "but for what comes behind it",
+		certain: "that it has nothing to do; not what a program comes to",
 		undone:  "stays, and is named: only its program knows what it has changed", watched: "polled: only its program knows what it is about",
 	},
 	"ral": {
-		certain: "but for what comes behind it",
+		certain: "that it has nothing to do; not what a program comes to",
 		undone:  "stays, and is named: only its provider knows what it has changed", watched: "polled: only its provider knows what it is about",
 	},
 }
@@ -93,7 +97,7 @@ No type is second class: what one can do, all can, and where one cannot, its fie
 
 - **check**: the conformance suite holds it: a check changes nothing, what it predicts happens, a second run finds nothing, and a
   cancelled run leaves the old state or the new.
-- **certain**: a check run is certain of it, and of what comes behind it, but for what is named.
+- **certain**: a check run is certain of it, and puts nothing in doubt that comes behind it, but for what is named.
 - **undo**: ` + "`ccm-push undo`" + ` and [` + "`reverse`" + `](manifest.md#reverse) put back what was there.
 - **watch**: ` + "`ccm-push watch`" + ` hears at once that it is no longer so, but for what is named: that is checked every now and then.
 - **apt host**, **rpm host**: on real hosts of the family, with its real tools: in scenarios, which are predicted, applied, and

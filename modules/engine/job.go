@@ -41,6 +41,7 @@ type job struct {
 	changed    bool                 // or would change, whatever became of it later
 	unmet      bool                 // skipped for a requirement
 	doubt      string               // what its prediction depends on
+	restarting bool                 // the host goes down for it
 	exports    exports
 	replay     func() // has the forecast told again what is predicted of it; nil if nothing is
 }
@@ -87,12 +88,12 @@ func (j *job) blamed() string {
 	return j.entry.Ref()
 }
 
-// decode makes the resource of the job, and tells it if nothing of it may be shown, or
-// if it undoes another one.
-func (j *job) decode(decode func(*wire.Entry) (modules.Resource, error), entry *wire.Entry) {
-	j.resource, j.invalid = decode(entry)
+// decode makes the resource of a job, and tells it if nothing of it may be shown, if it undoes
+// another one, and if it may have been begun.
+func (r *run) decode(j *job, entry *wire.Entry) {
+	j.resource, j.invalid = r.engine.Decode(entry)
 	if t, ok := j.resource.(modules.Informed); ok {
-		t.Inform(modules.Circumstances{Sensitive: j.secret, Reversal: entry.Reversal})
+		t.Inform(modules.Circumstances{Sensitive: j.secret, Reversal: entry.Reversal, Again: r.cat.Lock != nil && r.cat.Lock.Again})
 	}
 }
 

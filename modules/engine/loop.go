@@ -81,7 +81,7 @@ func (e *Engine) newRun(cat *wire.Catalog, emit func(*wire.Result) error, known 
 	r.jobs.findExports()
 	for _, j := range r.jobs {
 		if entry := j.entry; j.resource == nil && j.undone == nil && len(entry.Awaits) == 0 && !entry.Excluded && !entry.Hidden && entry.Scope == nil && entry.On == "" && len(entry.Receive) == 0 {
-			j.decode(e.Decode, entry)
+			r.decode(j, entry)
 		}
 	}
 	return r, nil
@@ -144,6 +144,9 @@ func (r *run) step(ctx context.Context, j *job) (began bool, err error) {
 	start := r.engine.Now()
 	if !r.work(ctx, j) {
 		return false, nil
+	}
+	if j.restarting {
+		return true, modules.ErrRestarting
 	}
 	result := j.result
 	result.Duration = r.engine.Now().Sub(start)

@@ -47,7 +47,7 @@ func (t *turn) receive(ctx context.Context) (unknown string, err error) {
 	t.properties = properties
 	received := *j.entry
 	received.Properties = properties
-	j.decode(t.run.engine.Decode, &received)
+	t.run.decode(j, &received)
 	err, j.invalid = in.misfits(properties, j.invalid), nil
 	return "", err
 }

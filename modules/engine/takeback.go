@@ -173,12 +173,12 @@ func (r *run) decodeUndone(j *job, u *undone) {
 	j.undone = u
 	switch c := u.change; {
 	case u.refresh:
-		j.decode(r.engine.Decode, j.entry)
+		r.decode(j, j.entry)
 	case c.Cannot != "", c.UndoneBy != "":
 	case c.Left == nil && !u.force:
 		j.invalid = modules.Refuse("left as it is: it is not known how the run left it, since its host program was killed (ccm-push resume goes on with that run)")
 	case c.Reversal != nil:
-		j.decode(r.engine.Decode, j.entry)
+		r.decode(j, j.entry)
 	default:
 		restore := &before.Restore{Before: c.Before, Force: u.force}
 		if c.Left != nil {

@@ -187,7 +187,7 @@ func (u *undoing) putBack(ctx context.Context) (stopped bool, err error) {
 	for _, v := range u.reversals {
 		j := r.add(&wire.Entry{Type: v.Type, Name: v.Name, Properties: v.Properties, Sensitive: v.Sensitive, Reversal: true, Excluded: v.kept+v.owner != ""})
 		if !j.entry.Excluded {
-			j.decode(r.engine.Decode, j.entry)
+			r.decode(j, j.entry)
 		}
 	}
 	emit := r.emit

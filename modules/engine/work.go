@@ -99,6 +99,10 @@ func (t *turn) act(ctx context.Context) error {
 // settle makes the result of a job that has had its turn, which ended with err.
 func (t *turn) settle(ctx context.Context, err error) {
 	j, r := t.job, t.run
+	if j.restarting = errors.Is(err, modules.ErrRestarting) && context.Cause(ctx) != ErrKilled; j.restarting {
+		t.release()
+		return
+	}
 	if j.changed = err == nil && j.result.Status == wire.Changed; err == nil {
 		t.serve()
 		t.noteLeft()

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -39,9 +40,18 @@ type Compiled struct {
 	registers map[int]bool    // entries whose results are used by others
 	common    []bool          // by entry: another host had the same properties
 	written   []*yamlpos.Node // by entry
+	restarts  []time.Duration // by entry: how long the host may be away for it
 	watch     *watch.Rules    // of the play
 	watches   []*watch.Rules  // by entry; nil is that of the play
 	parts     *parts          // of the compiler
+}
+
+// Restarts is how long the host may be away for an entry; 0 is one that does not have it start again.
+func (c *Compiled) Restarts(entry int) time.Duration {
+	if entry >= len(c.restarts) {
+		return 0
+	}
+	return c.restarts[entry]
 }
 
 // Written is where the resource of an entry is written; nil if it is in no manifest.
@@ -134,6 +144,7 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 		Catalog: wire.Catalog{Entries: d.entries, FailOnError: c.play.FailOnError, Remember: d.remember, Until: d.until, Fixed: d.until},
 		Notes:   d.notes, Contents: d.contents, NeedsFull: d.needsFull, parts: &c.parts,
 		common: make([]bool, len(d.entries)), written: make([]*yamlpos.Node, len(d.entries)), watches: make([]*watch.Rules, len(d.entries)),
+		restarts: make([]time.Duration, len(d.entries)),
 	}
 	if c.play.Graph() {
 		out.Catalog.Parallel = c.play.Parallel
@@ -144,7 +155,7 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 	for i := range d.origins {
 		o := &d.origins[i]
 		d.entries[i].NoHistory = d.entries[i].NoHistory || c.play.NoHistory
-		out.common[i], out.written[i], out.watches[i] = o.shared, o.resource.Name.Node, o.watch
+		out.common[i], out.written[i], out.watches[i], out.restarts[i] = o.shared, o.resource.Name.Node, o.watch, o.restarts
 		if o.elsewhere != nil {
 			if out.Elsewhere == nil {
 				out.Elsewhere = map[int]*Compiled{}

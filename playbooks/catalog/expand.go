@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
@@ -40,6 +41,7 @@ type origin struct {
 	refs      *references // nil if there are none that matter any more
 	batch     string      // see [graph.Vertex]
 	relations []modules.Relation
+	restarts  time.Duration     // how long the host may be away for it
 	watch     *watch.Rules      // nil is that of the play
 	elsewhere *Compiled         // what the host where it runs gets; nil if that is the one that it is for
 	shown     *RenderedResource // nil unless the catalog is rendered for people
@@ -232,7 +234,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 		return x.elsewhere(e, o, p, shown)
 	}
 	x.take(p.made)
-	e.Properties, o.shared = p.made.properties, p.shared
+	e.Properties, o.shared, o.restarts = p.made.properties, p.shared, p.made.restarts
 	if p.made.batches && own.AutoGroup {
 		o.batch = r.Type.Name
 	}

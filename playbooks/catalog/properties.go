@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
@@ -34,8 +35,9 @@ type prepared struct {
 	related    []modules.Relation // in a graph
 	batches    bool               // it can be carried out together with others of its type
 	needsFull  bool
-	sensitive  bool // a file of it is encrypted where it stands
-	unfit      bool // for other hosts: there is more to it than this
+	restarts   time.Duration // how long the host may be away for it
+	sensitive  bool          // a file of it is encrypted where it stands
+	unfit      bool          // for other hosts: there is more to it than this
 }
 
 // properties makes the properties of a resource, or finds what another host with equal
@@ -126,6 +128,12 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 	}
 	if related, ok := res.(modules.Related); ok && p.inGraph {
 		m.related = related.Related()
+	}
+	if restarter, ok := res.(modules.Restarter); ok {
+		if p.inGraph {
+			return nil, r.Name.Node.Errorf("write it in a play of its own, behind this one", "nothing else may be at work when a host starts again, and in a play with strategy graph something may")
+		}
+		m.restarts = restarter.Restarts()
 	}
 	_, m.batches = res.(modules.Batcher)
 	m.needsFull = modules.RequirementsOf(res).FullProgram || m.bundle != nil // which the lean one does not keep

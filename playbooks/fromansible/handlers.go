@@ -165,11 +165,14 @@ func (c *converter) handled(n *notification, before []*layout.Entry) []*layout.E
 				e.Set("refreshonly", yamlnode.Bool(true))
 				e.Drop("readonly")
 				e.Subscribe = append(e.Subscribe, n.from...)
+			case "reboot":
+				e.Set("when", yamlnode.Text("notified"))
+				e.Subscribe = append(e.Subscribe, n.from...)
 			case "service":
 				e.Subscribe = append(e.Subscribe, n.from...)
 			case "":
 			default:
-				e.Todo = position(c.shown(n.handler.file), n.handler.node.Line) + ": a handler that is neither a command nor a service"
+				e.Todo = position(c.shown(n.handler.file), n.handler.node.Line) + ": a handler that is neither a command, a service nor a reboot"
 			}
 		})
 		if e.Type == "service" && e.Get("each") == nil && e.Get("control") == nil && joinsService(e, n.from, before) {

@@ -141,3 +141,20 @@ func (t *task) commands(n *yaml.Node) string {
 	}
 	return strings.Join(all, ", ")
 }
+
+// rebootTask restarts in each run, as with Ansible; a handler is given another condition.
+func rebootTask(t *task) {
+	t.checkArgs()
+	name := "restart"
+	if n := t.arg("msg"); n != nil {
+		name = t.text(n)
+	} else if t.name != "" {
+		name = t.name
+	}
+	e := &layout.Entry{Type: "reboot", Name: name}
+	e.SetText("when", "always")
+	if n := t.arg("reboot_timeout"); n != nil {
+		e.SetText("timeout", t.text(n)+"s")
+	}
+	t.write(e)
+}

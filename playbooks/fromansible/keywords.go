@@ -589,7 +589,7 @@ func (t *task) throttle(n *yaml.Node) {
 
 // withoutPrograms are types that start no programs to which an environment could matter.
 var withoutPrograms = []string{
-	"service", "file", "link", "user", "group", "line", "cron", "replace", "ini", "authorized_key", "known_host", "sysctl", "mount", "hostname", "timezone", "kmod", "sudoers", "assert", "wait",
+	"service", "file", "link", "user", "group", "line", "cron", "replace", "ini", "authorized_key", "known_host", "sysctl", "mount", "hostname", "timezone", "kmod", "sudoers", "reboot", "assert", "wait",
 }
 
 // environment writes variables of the environment, for commands.

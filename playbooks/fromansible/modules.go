@@ -44,6 +44,7 @@ func init() {
 		"hostname": namedTask("hostname"), "timezone": namedTask("timezone"),
 		"kernel_blacklist": blacklistTask,
 		"modprobe":         modprobeTask,
+		"reboot":           rebootTask,
 		"sudoers":          sudoersTask,
 		// includes.go
 		"import_role": roleTask, "include_role": roleTask,

@@ -1,0 +1,38 @@
+package reboot
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Watch implements [modules.Watcher]: the host asks by files, or a program has to be asked.
+func (r *Reboot) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
+	if r.When != pending {
+		return modules.Sources{}, nil
+	}
+	sources := modules.Sources{Paths: asking}
+	if modules.HasProgram(h.Files, "", "rpm") {
+		sources.Polled = "what needs-restarting says"
+	}
+	return sources, nil
+}
+
+type state struct {
+	Boot  string `json:"boot"`            // the id of this boot
+	Asked string `json:"asked,omitempty"` // how it asks for a restart
+}
+
+// Describe implements [modules.Describer].
+func (r *Reboot) Describe(ctx context.Context, h modules.Host) (modules.Description, error) {
+	boot, err := bootID(h.Files)
+	if err != nil {
+		return modules.Description{}, err
+	}
+	why, err := asked(ctx, h)
+	d := modules.Description{Ensure: "running", Provider: "linux", State: state{boot, why}}
+	if why != "" {
+		d.Ensure = pending
+	}
+	return d, err
+}

@@ -1,0 +1,80 @@
+package reboot
+
+import (
+	"context"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Reboot has the host start again where it stands. The connection is lost with that; the controller
+// dials until the host is back, and the run goes on behind the resource. What tells one boot from
+// another is the kernel's boot id (random(4)).
+type Reboot struct {
+	Name    string `json:"name" required:"true" doc:"what it is for, in words"`
+	When    string `json:"when,omitempty" enum:"pending,notified,always" default:"pending" doc:"pending: if the host asks for it, such as after an update of its kernel; notified: if a resource that it subscribes to has changed; always: in each run"`
+	Timeout string `json:"timeout,omitempty" default:"10m" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long the host may take until one can log in to it again"`
+
+	again bool // see Inform
+}
+
+const (
+	pending  = "pending"
+	notified = "notified"
+	always   = "always"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "reboot",
+		Doc: "Has the host start again, if it asks for it or has been notified. The run waits for it, and goes " +
+			"on behind that. A host that does not come back in time is unreachable.",
+		New: func() modules.Resource { return new(Reboot) },
+	}
+}
+
+// Requires implements [modules.Requirer].
+func (r *Reboot) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+// Validate implements [modules.Resource].
+func (r *Reboot) Validate() error {
+	_, err := r.timeout()
+	return err
+}
+
+// timeout is how long the host may take.
+func (r *Reboot) timeout() (time.Duration, error) {
+	const least, most = 10 * time.Second, 24 * time.Hour
+	if r.Timeout == "" { // it is not known yet
+		return most, nil
+	}
+	d, err := time.ParseDuration(r.Timeout)
+	if err != nil || d < least || d > most {
+		return 0, modules.Errorf("timeout", "timeout %q is no time from 10s to 24h", r.Timeout)
+	}
+	return d, nil
+}
+
+// Restarts implements [modules.Restarter].
+func (r *Reboot) Restarts() time.Duration {
+	d, _ := r.timeout() // that Validate has seen
+	return d
+}
+
+// Inform implements [modules.Informed].
+func (r *Reboot) Inform(c modules.Circumstances) { r.again = c.Again }
+
+// Recurs implements [modules.Recurrer]: a host asks for it again and again.
+func (r *Reboot) Recurs(modules.Plan) bool { return r.When != notified }
+
+// Refresh implements [modules.Refresher].
+func (r *Reboot) Refresh(_ context.Context, h modules.Host, p modules.Plan) (modules.Plan, error) {
+	if p.Pending() { // it starts again anyway, or has
+		p.Refreshed = true
+		return p, nil
+	}
+	p, err := r.restart(h, "notified")
+	p.Refreshed = err == nil
+	return p, err
+}

@@ -1,0 +1,14 @@
+//go:build !host
+
+package reboot
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed examples/*.yaml
+var examples embed.FS
+
+// Examples implements [modules.Exampled].
+func (*Reboot) Examples() fs.FS { return examples }
