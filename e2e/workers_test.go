@@ -20,6 +20,17 @@ exec ssh-keygen -q -s ca -I "$CCM_PUSH_KEY_ID" -n "$CCM_PUSH_PRINCIPALS" -V "-1m
   $(echo "$CCM_PUSH_EXTENSIONS" | sed 's/[^,][^,]*/-O &/g; s/,/ /g') "$CCM_PUSH_KEY_FILE"
 `
 
+// workersKeys makes the keys by which workers and their coordinator know each other, and the command of
+// an authority, whose key is in a file.
+func (f *fleet) workersKeys(authority string) {
+	f.Helper()
+	for _, name := range []string{"coordinator", "worker"} {
+		outputOf(f, exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", f.path(name)))
+	}
+	write(f, f.path("ca.sh"), strings.Replace(certifies, "-s ca ", "-s "+authority+" ", 1))
+	require.NoError(f, os.Chmod(f.path("ca.sh"), 0o755))
+}
+
 // worker starts a worker.
 func (f *fleet) worker(url string) (*exec.Cmd, *bytes.Buffer) {
 	f.Helper()
@@ -39,12 +50,8 @@ func (f *fleet) worker(url string) (*exec.Cmd, *bytes.Buffer) {
 func TestFleetWorkers(t *testing.T) {
 	f := startFleet(t)
 	url := natstest.Start(t)
-	for _, name := range []string{"ca", "coordinator", "worker"} {
-		cmd := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", f.path(name))
-		outputOf(f, cmd)
-	}
-	write(t, f.path("ca.sh"), certifies)
-	require.NoError(t, os.Chmod(f.path("ca.sh"), 0o755))
+	outputOf(f, exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f.path("ca")))
+	f.workersKeys("ca")
 	ca, err := os.ReadFile(f.path("ca.pub"))
 	require.NoError(t, err)
 	for _, host := range hosts {

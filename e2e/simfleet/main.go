@@ -152,6 +152,9 @@ func (f *fleet) keys(dir string) (known func(port int) string, err error) {
 	}
 	f.config = &ssh.ServerConfig{
 		PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+			if cert, ok := key.(*ssh.Certificate); ok { // workers have keys of their own, which the fleet's certifies
+				key = cert.SignatureKey
+			}
 			if string(key.Marshal()) != string(allowed.Marshal()) {
 				return nil, errors.New("not the fleet's key")
 			}
