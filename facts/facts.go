@@ -49,6 +49,9 @@ type Report struct {
 	Facts map[string]json.RawMessage `json:"facts"`
 	// Custom are the host's own fact files, to be merged over Facts in this order.
 	Custom []CustomFile `json:"custom,omitempty"`
+	// Asked are the answers to the queries of plays, by the names of the facts that they become: what else has such a
+	// name is replaced.
+	Asked map[string]json.RawMessage `json:"asked,omitempty"`
 	// Partial says what is missing from the report, and why: one line each,
 	// beginning with the collector or the path.
 	Partial []string `json:"partial,omitempty"`

@@ -32,11 +32,12 @@ const (
 type factsReport struct {
 	Facts   map[string]any     `json:"facts"`
 	Custom  []facts.CustomFile `json:"custom"`
+	Asked   map[string]any     `json:"asked"`
 	Partial []string           `json:"partial"`
 }
 
 // decodeFacts makes plain values of what a host reports about itself, with its
-// custom facts merged over the gathered ones; raw is a [facts.Report] as JSON. partial
+// custom facts merged over the gathered ones, and what plays have asked for in the place of both; raw is a [facts.Report] as JSON. partial
 // says which could not be gathered.
 func decodeFacts(raw json.RawMessage) (tree map[string]any, partial []string, err error) {
 	if len(raw) == 0 {
@@ -65,6 +66,11 @@ func decodeFacts(raw json.RawMessage) (tree map[string]any, partial []string, er
 			return nil, nil, err
 		}
 		tree = templates.DeepMerge(tree, more)
+	}
+	for name, answer := range told.Asked {
+		if tree[name], err = plainValue(answer); err != nil {
+			return nil, nil, fmt.Errorf("fact %.64q: %w", name, err)
+		}
 	}
 	return tree, told.Partial, nil
 }

@@ -442,7 +442,7 @@ func (r *Runner) keep() int {
 // applies reports whether the run changes hosts.
 func (r *Runner) applies() bool { return !r.Options.Check && !r.Options.Monitor }
 
-// collectors are the fact collectors that the plays of a host need.
+// collectors are the fact collectors that the plays of a host need, and what they ask for besides.
 func collectors(plays []*selection) []string {
 	var paths []string
 	all := false
@@ -452,7 +452,17 @@ func collectors(plays []*selection) []string {
 			paths, all = append(paths, more...), all || everything
 		}
 	}
-	return facts.Collectors(paths, all)
+	wanted := facts.Collectors(paths, all)
+	queries := facts.Queries{}
+	for _, p := range plays {
+		for _, asked := range p.play.AskedFacts {
+			queries[asked.At.Text] = asked.Query
+		}
+	}
+	if ask := queries.Collector(); ask != "" {
+		wanted = append(wanted, ask)
+	}
+	return wanted
 }
 
 // lock is what an applying catalog takes on the host.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,7 +24,8 @@ const MaxReport = 1 << 20
 
 const defaultTimeout = 2 * time.Second
 
-// Gather runs the named collectors side by side and reads the custom facts. The
+// Gather runs the named collectors side by side, answers queries (see [facts.Queries.Collector]) and reads the
+// custom facts. The
 // result is a [facts.Report] in JSON. A collector that fails or takes too long
 // is mentioned in it and stops neither the others nor the run; only an unknown
 // collector and the end of ctx are errors.
@@ -31,7 +33,12 @@ func Gather(ctx context.Context, names []string, opts Options) (json.RawMessage,
 	if opts.Timeout == 0 {
 		opts.Timeout = defaultTimeout
 	}
+	names, queries, err := queriesOf(names)
+	if err != nil {
+		return nil, err
+	}
 	answers := make([]answer, len(names))
+	asked := make(map[string]*answer, len(queries))
 	var own custom
 	var ownErr error
 	var work sync.WaitGroup
@@ -45,6 +52,13 @@ func Gather(ctx context.Context, names []string, opts Options) (json.RawMessage,
 	work.Go(func() {
 		own, ownErr = within(ctx, opts.Timeout, func(context.Context) (custom, error) { return readCustom(opts.Dirs), nil })
 	})
+	for name, q := range queries {
+		a := &answer{}
+		asked[name] = a
+		work.Go(func() {
+			a.value, a.err = within(ctx, askTimeout, inJSON(func(ctx context.Context) (any, error) { return ask(ctx, q) }))
+		})
+	}
 	work.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -54,6 +68,9 @@ func Gather(ctx context.Context, names []string, opts Options) (json.RawMessage,
 		r.addFacts(name, answers[i])
 	}
 	r.addCustom(own, ownErr)
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		r.addAsked(name, *asked[name])
+	}
 	return json.Marshal(r.Report)
 }
 
@@ -140,6 +157,34 @@ func (r *report) addFacts(name string, a answer) {
 	if r.take(name, len(a.value)) {
 		r.Facts[name] = a.value
 	}
+}
+
+func (r *report) addAsked(name string, a answer) {
+	switch {
+	case a.err != nil:
+		r.missing("%s: %v", name, a.err)
+	case r.take(name, len(a.value)):
+		if r.Asked == nil {
+			r.Asked = map[string]json.RawMessage{}
+		}
+		r.Asked[name] = a.value
+	}
+}
+
+// queriesOf parts a list of collectors from the queries in it.
+func queriesOf(list []string) (names []string, queries facts.Queries, err error) {
+	for _, entry := range list {
+		q, ok, err := facts.ParseQueries(entry)
+		if err != nil {
+			return nil, nil, err
+		}
+		if ok {
+			queries = q
+			continue
+		}
+		names = append(names, entry)
+	}
+	return names, queries, nil
 }
 
 func (r *report) addCustom(own custom, err error) {

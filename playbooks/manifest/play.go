@@ -4,12 +4,19 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/dsc"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 	"github.com/ccm-push/ccm-push/templates"
 )
+
+// An AskedFact is one that a play asks its hosts for. At has its name.
+type AskedFact struct {
+	At    *yamlpos.Node
+	Query facts.Query
+}
 
 // A Play is a CCM manifest and where it runs.
 type Play struct {
@@ -28,6 +35,7 @@ type Play struct {
 	Rollout      *Rollout        // nil: Serial, MaxFail and AnyFatal say how it goes
 	Watch        []*Value        // what is said of watching, later ones over earlier ones; see [ReadWatch]
 	HostFacts    []*yamlpos.Node // patterns of other hosts that are asked for their facts first
+	AskedFacts   []AskedFact     // what its hosts are asked when they are first reached
 	Strategy     string          // see [Play.Graph]
 	Parallel     int             // resources of a host at once, in a graph: 1-64
 	Tags         []string

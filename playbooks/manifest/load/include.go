@@ -102,6 +102,7 @@ func overlay(p, over *manifest.Play, n *yamlpos.Node) {
 		"max_fail_percentage": func() { p.MaxFail = over.MaxFail },
 		"any_errors_fatal":    func() { p.AnyFatal = over.AnyFatal },
 		"hostfacts":           func() { p.HostFacts = over.HostFacts },
+		"facts":               func() { p.AskedFacts = slices.Concat(p.AskedFacts, over.AskedFacts) },
 		"confirm":             func() { p.Confirm.Mode = over.Confirm.Mode },
 		"confirm_within":      func() { p.Confirm.Within = over.Confirm.Within },
 		"confirm_via":         func() { p.Confirm.Via = over.Confirm.Via },

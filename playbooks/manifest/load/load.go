@@ -38,6 +38,7 @@ func Files(ctx context.Context, paths []string, registry modules.Registry, optio
 		plays = append(plays, more...)
 	}
 	errs.Add(onePlayEach(plays))
+	errs.Add(onlyOneQuestion(plays))
 	return plays, manifest.Distinct(errs) // a rollout of the command line is read with each play
 }
 

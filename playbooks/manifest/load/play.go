@@ -44,6 +44,7 @@ func (f *file) plays(ctx context.Context, n *yamlpos.Node, over ordering) []*man
 		Serial:       f.serial(keys.Given(n.Get("serial"))),
 		AnyFatal:     k.AnyFatal,
 		HostFacts:    f.hostFacts(n.Get("hostfacts")),
+		AskedFacts:   f.askedFacts(n.Get("facts")),
 		Data:         f.data(n),
 		Registry:     f.run.registry,
 		PerHost:      perHost{f.run, f.at, f.applies},

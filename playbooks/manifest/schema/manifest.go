@@ -93,6 +93,7 @@ func playSchema() *schema.Schema {
 	s.Properties.Get("tags").Items.Not = expressions()
 	s.Properties.Get("vars_files").Items.Not = expressions()
 	s.Properties.Get("hostfacts").Items.Not = expressions()
+	shapeFacts(s.Properties.Get("facts"))
 	s.Properties.Get("include").Not = expressions()
 	s.Properties.Get("remembered_as").Not = expressions()
 	included := one("include", "ccm")
