@@ -200,7 +200,9 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 		summary, err = r.Run(ctx, f.app.stop)
 	}
 	if coordinator != nil {
-		err = errors.Join(err, coordinator.Close(ctx))
+		if closeErr := coordinator.Close(ctx); closeErr != nil { // hosts have been worked on: that is no failure of theirs
+			f.app.warn("what the run has left in NATS stays there, encrypted, for up to a week: " + closeErr.Error())
+		}
 	}
 	steering.close()
 	shown := end(ctx)
