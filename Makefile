@@ -70,6 +70,11 @@ RACE = $(GO) test $(SHORT) -race -vet=off
 all: programs
 	$(GO) build $(LINK) -o bin/ccm-push ./cmd/ccm-push
 
+# broker: bin/ccm-push-broker, a server of NATS for those who have none; no part of a release yet
+.PHONY: broker
+broker:
+	$(GO) build $(LINK) -o bin/ccm-push-broker ./cmd/ccm-push-broker
+
 # programs: the host programs, where their sources have changed
 .PHONY: programs
 programs:

@@ -113,6 +113,10 @@ func TestControllerStaysOffTheHost(t *testing.T) {
 // only talks to one.
 func TestControllerLinksNoServer(t *testing.T) {
 	require.Empty(t, below(deps(t, module+"cmd/ccm-push"), "github.com/nats-io/nats-server/v2"))
+	broker := deps(t, module+"cmd/ccm-push-broker")
+	for _, room := range []string{"inventory", "templates", "transport", "facts", "modules", "playbooks"} {
+		require.Empty(t, below(broker, module+room), "the server knows nothing of hosts")
+	}
 }
 
 // TestArrows keeps the packages that playbooks and cmd wire together apart.

@@ -1,0 +1,252 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+)
+
+// How long a start may take, and how often it is looked whether users have changed.
+const (
+	startTime = time.Minute
+	lookTime  = time.Second
+)
+
+// A Broker is a server of NATS in a folder.
+type Broker struct {
+	Dir    string
+	Listen string       // an address
+	Names  []string     // that clients reach it by, beside those that are known
+	Notify string       // the socket of a service manager (sd_notify(3)); "" is none
+	Say    func(string) // takes what is to be known
+
+	Listening func(address string) // is told where, unless it is nil
+}
+
+// CA is the file that clients verify the server by.
+func (b *Broker) CA() string { return filepath.Join(b.Dir, "ca.pem") }
+
+// prepare makes the folder, which must be for its owner alone, and the authority.
+func (b *Broker) prepare() error {
+	if err := os.MkdirAll(filepath.Join(b.Dir, "users"), 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(b.Dir)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("others can get into %s (mode %04o): chmod 0700 %[1]s", b.Dir, info.Mode().Perm())
+	}
+	_, err = openAuthority(b.Dir, time.Now())
+	return err
+}
+
+// lock keeps a second broker out of the folder until the file is closed.
+func (b *Broker) lock() (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(b.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("another broker is at work in %s", b.Dir)
+	}
+	return f, nil
+}
+
+// Run serves until the end of ctx, which is no error.
+func (b *Broker) Run(ctx context.Context) error {
+	if err := b.prepare(); err != nil {
+		return err
+	}
+	held, err := b.lock()
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	ca, err := openAuthority(b.Dir, time.Now())
+	if err != nil {
+		return err
+	}
+	opts, err := b.options(ca)
+	if err != nil {
+		return err
+	}
+	users, err := b.Users()
+	if err != nil {
+		return err
+	}
+	opts.Nkeys, err = admitted(users)
+	if err != nil {
+		return err
+	}
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		return fmt.Errorf("starting the server: %w", err)
+	}
+	failed := make(chan string, 1)
+	srv.SetLogger(&logger{b.Say, failed}, false, false)
+	srv.Start()
+	defer func() {
+		b.notify("STOPPING=1")
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	}()
+	if err := ready(ctx, srv, failed); err != nil {
+		return err
+	}
+	address := srv.Addr().String()
+	b.Say(fmt.Sprintf("listening on %s; the authority %s is %s", address, b.CA(), ca.fingerprint()))
+	if len(users) == 0 {
+		b.Say("nobody can log in yet: ccm-push-broker user add NAME --dir " + b.Dir)
+	}
+	b.notify("READY=1")
+	if b.Listening != nil {
+		b.Listening(address)
+	}
+	return b.follow(ctx, srv, opts, users, failed)
+}
+
+// options are those of the server, but for its users.
+func (b *Broker) options(ca *authority) (*server.Options, error) {
+	host, port, err := net.SplitHostPort(b.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: write HOST:PORT or :PORT", b.Listen)
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: write HOST:PORT or :PORT", b.Listen)
+	}
+	names := append([]string{"localhost", "127.0.0.1", "::1"}, b.Names...)
+	if host != "" && !net.ParseIP(host).IsUnspecified() {
+		names = append(names, host)
+	}
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, name)
+	}
+	if host == "" {
+		host = "0.0.0.0"
+	}
+	opts := &server.Options{
+		ServerName: "ccm-push-broker", Host: host, Port: int(number), NoSigs: true,
+		JetStream: true, StoreDir: b.Dir, // in its folder jetstream
+		TLSConfig: ca.config(slices.Compact(slices.Sorted(slices.Values(names)))), TLSTimeout: 10, AuthTimeout: 10,
+	}
+	if number == 0 {
+		opts.Port = server.RANDOM_PORT
+	}
+	return opts, nil
+}
+
+// admitted are users as the server has them. One with a key that nobody has is always among them: a
+// server without users lets everybody in.
+func admitted(users []User) ([]*server.NkeyUser, error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return nil, err
+	}
+	unknown, err := pair.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	list := []*server.NkeyUser{{Nkey: unknown}}
+	for _, u := range users {
+		list = append(list, &server.NkeyUser{Nkey: u.Key})
+	}
+	return list, nil
+}
+
+func ready(ctx context.Context, srv *server.Server, failed <-chan string) error {
+	for end := time.Now().Add(startTime); !srv.ReadyForConnections(100 * time.Millisecond); {
+		select {
+		case text := <-failed:
+			return errors.New(text)
+		case <-ctx.Done():
+			return nil
+		default:
+			if time.Now().After(end) {
+				return fmt.Errorf("the server does not listen after %v", startTime)
+			}
+		}
+	}
+	return nil
+}
+
+// follow tells the server of users who are added and removed, until the end of ctx.
+func (b *Broker) follow(ctx context.Context, srv *server.Server, opts *server.Options, users []User, failed <-chan string) error {
+	look := time.NewTicker(lookTime)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case text := <-failed:
+			return errors.New(text)
+		case <-look.C:
+		}
+		now, err := b.Users()
+		if err != nil {
+			b.Say("the users stay as they are: " + err.Error())
+			continue
+		}
+		if slices.Equal(now, users) {
+			continue
+		}
+		changed := opts.Clone()
+		if changed.Nkeys, err = admitted(now); err != nil {
+			return err
+		}
+		if err := srv.ReloadOptions(changed); err != nil {
+			return fmt.Errorf("telling the server of its users: %w", err)
+		}
+		users = now
+		b.Say(fmt.Sprintf("users who may log in: %d", len(users)))
+	}
+}
+
+// notify tells the service manager how the broker is.
+func (b *Broker) notify(state string) {
+	if b.Notify == "" {
+		return
+	}
+	conn, err := net.Dial("unixgram", b.Notify)
+	if err == nil {
+		_, err = conn.Write([]byte(state))
+		err = errors.Join(err, conn.Close())
+	}
+	if err != nil {
+		b.Say("warning: telling the service manager: " + err.Error())
+	}
+}
+
+// logger passes on what the server says of trouble. What is of no use to who runs it is dropped.
+type logger struct {
+	say    func(string)
+	failed chan<- string
+}
+
+func (l *logger) Noticef(string, ...any) {}
+func (l *logger) Debugf(string, ...any)  {}
+func (l *logger) Tracef(string, ...any)  {}
+
+func (l *logger) Warnf(format string, args ...any)  { l.say("warning: " + fmt.Sprintf(format, args...)) }
+func (l *logger) Errorf(format string, args ...any) { l.say("error: " + fmt.Sprintf(format, args...)) }
+
+// Fatalf has the broker end: the server does not by itself.
+func (l *logger) Fatalf(format string, args ...any) {
+	select {
+	case l.failed <- fmt.Sprintf(format, args...):
+	default: // what came first is the cause
+	}
+}

@@ -1,0 +1,89 @@
+// Command ccm-push-broker is a server of NATS for those who have none: for the workers of ccm-push,
+// and for what CCM keeps there. It keeps all that it needs in one folder, TLS and users included.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push-broker/broker"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	syscall.Umask(0o077)
+	if err := command().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "ccm-push-broker:", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	b := &broker.Broker{Say: say, Notify: os.Getenv("NOTIFY_SOCKET")}
+	root := &cobra.Command{
+		Use:   "ccm-push-broker --dir DIR",
+		Short: "a server of NATS in one folder, with TLS and users",
+		Long: `ccm-push-broker is a server of NATS with JetStream. Its first start makes the folder and an
+authority in it (ca.pem), which signs its certificate: clients get ca.pem and the file that
+"user add" makes. Nothing goes over it in the clear, and nobody else is let in.`,
+		Example: `  ccm-push-broker user add ops --dir /var/lib/ccm-push-broker
+  ccm-push-broker --dir /var/lib/ccm-push-broker --name nats.example.com
+  ccm-push --nats tls://nats.example.com:4222 --nats-ca ca.pem --nats-nkey ops.nk ...`,
+		Version: version, Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error { return b.Run(cmd.Context()) },
+	}
+	root.SetVersionTemplate("ccm-push-broker {{.Version}}\n")
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentFlags().StringVar(&b.Dir, "dir", "", "the `folder` that has everything; made if it is not there")
+	_ = root.MarkPersistentFlagRequired("dir") // there is such a flag
+	root.Flags().StringVar(&b.Listen, "listen", ":4222", "the `address` to listen on")
+	root.Flags().StringArrayVar(&b.Names, "name", nil, "a `name` or IP address that clients reach it by, beside localhost and what this machine is called; may be repeated")
+	root.AddCommand(userCommand(b))
+	return root
+}
+
+func userCommand(b *broker.Broker) *cobra.Command {
+	user := &cobra.Command{Use: "user", Short: "who may log in: add, list, remove"}
+	var file string
+	add := &cobra.Command{
+		Use: "add NAME", Short: "let somebody in, and write the file to log in with", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if file == "" {
+				file = args[0] + ".nk"
+			}
+			if err := b.AddUser(args[0], file); err != nil {
+				return err
+			}
+			say(fmt.Sprintf("%s may log in with %s, which nobody else may see: --nats-nkey %[2]s --nats-ca %s", args[0], file, b.CA()))
+			return nil
+		},
+	}
+	add.Flags().StringVar(&file, "out", "", "the `file` to write (default NAME.nk)")
+	list := &cobra.Command{
+		Use: "list", Short: "print who may log in", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			users, err := b.Users()
+			for _, u := range users {
+				fmt.Fprintln(cmd.OutOrStdout(), u.Name, u.Key)
+			}
+			return err
+		},
+	}
+	remove := &cobra.Command{
+		Use: "remove NAME", Short: "let somebody in no more, and end his connections", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return b.RemoveUser(args[0]) },
+	}
+	user.AddCommand(add, list, remove)
+	return user
+}
+
+func say(text string) { fmt.Fprintln(os.Stderr, "ccm-push-broker:", text) }
