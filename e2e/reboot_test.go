@@ -54,7 +54,7 @@ func (f *fleet) restarts(host, site string) {
 	write(f, f.path("reboot.yaml"), site)
 	boot := func() string { return f.sh(host, "cat /proc/sys/kernel/random/boot_id") }
 	before := boot()
-	args := []string{"-i", "root.yaml", "--output", "json", "--connect-timeout", "10", "reboot.yaml"} // else a host that is down is waited for
+	args := []string{"-i", "root.yaml", "--output", "json", "reboot.yaml"}
 	check := f.push(append([]string{"--check"}, args...)...)
 	check.requireCode(f, 0)
 	predicted := outcomes(check.events(f))

@@ -84,7 +84,7 @@ func systemModules() map[string]Module {
 			Write: "- reboot: [updates: {}]",
 			AdHoc: `reboot "as agreed" when=always`,
 			Args: Arguments{
-				"msg": same("name"), "reboot_timeout": same("timeout"), "connect_timeout": none("--connect-timeout"), "test_command": no("a wait behind it says what has to be so"),
+				"msg": same("name"), "reboot_timeout": same("timeout"), "connect_timeout": none("the inventory has it"), "test_command": no("a wait behind it says what has to be so"),
 				"pre_reboot_delay": none("it starts again at once"), "post_reboot_delay": none("it is dialled until it is back"), "boot_time_command": none("the kernel's boot id tells one boot from another"),
 				"reboot_command": no("it is systemctl reboot, or reboot"), "search_paths": none("programs are looked for where they are"),
 			},
