@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,6 +134,9 @@ func watchesOf(t *testing.T, pid int) (n int) {
 	require.NoError(t, err)
 	for _, info := range infos {
 		text, err := os.ReadFile(info)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // closed meanwhile
+		}
 		require.NoError(t, err)
 		n += strings.Count(string(text), "inotify wd:")
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/archive"
-	"github.com/ccm-push/ccm-push/modules/archive/download"
+	"github.com/ccm-push/ccm-push/modules/download"
 )
 
 // lines lists what is wrong with a resource, one error per line.

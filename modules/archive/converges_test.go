@@ -25,7 +25,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/archive"
-	"github.com/ccm-push/ccm-push/modules/archive/download"
+	"github.com/ccm-push/ccm-push/modules/download"
 	"github.com/ccm-push/ccm-push/modules/exec"
 	"github.com/ccm-push/ccm-push/modules/file"
 	"github.com/ccm-push/ccm-push/modules/modtest"

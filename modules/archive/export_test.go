@@ -5,8 +5,8 @@ import (
 	"os"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/archive/download"
 	"github.com/ccm-push/ccm-push/modules/archive/unpack"
+	"github.com/ccm-push/ccm-push/modules/download"
 )
 
 // FullType is the type as the full host program has it, with a client of the

@@ -7,8 +7,8 @@ import (
 	"os"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/archive/download"
 	"github.com/ccm-push/ccm-push/modules/archive/unpack"
+	"github.com/ccm-push/ccm-push/modules/download"
 )
 
 func ownTools() tools {

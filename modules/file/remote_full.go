@@ -11,7 +11,7 @@ import (
 	"os"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/archive/download"
+	"github.com/ccm-push/ccm-push/modules/download"
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/archive/download"
+	"github.com/ccm-push/ccm-push/modules/download"
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/archive/download"
+	"github.com/ccm-push/ccm-push/modules/download"
 )
 
 // Downloads are the files that a run gets from web servers for its hosts: each at

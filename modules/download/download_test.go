@@ -21,7 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/archive/download"
+	"github.com/ccm-push/ccm-push/modules/download"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
