@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 )
 
 // IndexFile is the name of the file that lists the builds of a folder.
@@ -42,22 +43,22 @@ type index struct {
 // What the values of an entry may look like. They become file names, and
 // arguments of the script that starts the program on a host.
 var (
-	platformPattern = regexp.MustCompile(`^[a-z0-9]+$`)
-	idPattern       = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
-	digestPattern   = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	platformPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+$`) })
+	idPattern       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]+$`) })
+	digestPattern   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 )
 
 func (e Entry) validate() error {
 	switch {
-	case !platformPattern.MatchString(e.OS):
+	case !platformPattern().MatchString(e.OS):
 		return fmt.Errorf("%q is not an operating system", e.OS)
-	case !platformPattern.MatchString(e.Arch):
+	case !platformPattern().MatchString(e.Arch):
 		return fmt.Errorf("%q is not an architecture", e.Arch)
-	case !idPattern.MatchString(e.ID):
+	case !idPattern().MatchString(e.ID):
 		return fmt.Errorf("%s: %q is not a build id", e.File(), e.ID)
-	case !digestPattern.MatchString(e.SHA256):
+	case !digestPattern().MatchString(e.SHA256):
 		return fmt.Errorf("%s: %q is not a SHA-256", e.File(), e.SHA256)
-	case !digestPattern.MatchString(e.CompressedSHA256):
+	case !digestPattern().MatchString(e.CompressedSHA256):
 		return fmt.Errorf("%s: compressed_sha256 %q is not a SHA-256; make the folder anew with modules/builds/gen", e.File(), e.CompressedSHA256)
 	case e.Size <= 0 || e.CompressedSize <= 0:
 		return fmt.Errorf("%s: sizes %d and %d are not both above zero", e.File(), e.Size, e.CompressedSize)

@@ -135,7 +135,7 @@ func (g *Git) keep(ctx context.Context, h modules.Host, at program, do steps) er
 		return err
 	}
 	commit := strings.TrimSpace(text)
-	if !commitID.MatchString(commit) {
+	if !commitID().MatchString(commit) {
 		return errors.New("git stash has not kept the changes")
 	}
 	if err := keepAs(ctx, h, at, commit, "what was changed in "+some(do.have.changed)); err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -60,11 +61,13 @@ func (g *Git) orForce(then string) string {
 }
 
 var (
-	commitID = regexp.MustCompile(`^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$`)
+	commitID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$`) })
 	// shortID is what looks like the beginning of a commit.
-	shortID = regexp.MustCompile(`^[0-9a-f]*[0-9][0-9a-f]*$`)
+	shortID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]*[0-9][0-9a-f]*$`) })
 	// onHost is user@host:path, where no part can be taken for an option.
-	onHost = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9._-]*:[^:\s-][^:\s]*$`)
+	onHost = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9._-]*:[^:\s-][^:\s]*$`)
+	})
 )
 
 // Validate implements [modules.Resource].
@@ -97,7 +100,7 @@ func (g *Git) validateSource() error {
 	}
 	scheme, _, isURL := strings.Cut(g.Source, "://")
 	if !isURL {
-		if onHost.MatchString(g.Source) {
+		if onHost().MatchString(g.Source) {
 			return nil
 		}
 		return wrong("source is no repository")
@@ -131,9 +134,9 @@ func (g *Git) validateSource() error {
 // of a commit, which the next commit may share.
 func validateRevision(name string) error {
 	switch {
-	case name == "" || commitID.MatchString(name):
+	case name == "" || commitID().MatchString(name):
 		return nil
-	case len(name) >= 7 && shortID.MatchString(name):
+	case len(name) >= 7 && shortID().MatchString(name):
 		return &modules.PropertyError{Path: "revision", Msg: "the beginning of a commit is no revision", Hint: "write the commit in full: 40 hex digits, as git rev-parse prints them"}
 	case strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") || strings.ContainsAny(name, " \t\r\n\x00~^:?*[\\") ||
 		strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, "/"):
@@ -144,7 +147,7 @@ func validateRevision(name string) error {
 
 // Warnings implements [modules.Warner].
 func (g *Git) Warnings() []*modules.PropertyError {
-	if g.Ensure != absent && strings.HasPrefix(g.Source, "http://") && g.Signers == "" && !commitID.MatchString(g.Revision) {
+	if g.Ensure != absent && strings.HasPrefix(g.Source, "http://") && g.Signers == "" && !commitID().MatchString(g.Revision) {
 		return []*modules.PropertyError{{Path: "source", Msg: "anybody on the way can change what comes over http", Hint: "write https, a commit as revision, or signers"}}
 	}
 	return nil

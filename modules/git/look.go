@@ -138,7 +138,7 @@ func (g *Git) wanted(ctx context.Context, h modules.Host, c checkout) (string, e
 	switch {
 	case !g.updates() && c.commit != "":
 		return c.commit, nil
-	case commitID.MatchString(g.Revision):
+	case commitID().MatchString(g.Revision):
 		return strings.ToLower(g.Revision), nil
 	}
 	return g.askSource(ctx, h)
@@ -160,7 +160,7 @@ func (g *Git) askSource(ctx context.Context, h modules.Host) (string, error) {
 	}
 	refs := map[string]string{}
 	for line := range strings.Lines(exit.Stdout.Text) {
-		if commit, ref, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && commitID.MatchString(commit) {
+		if commit, ref, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && commitID().MatchString(commit) {
 			refs[ref] = commit
 		}
 	}

@@ -56,7 +56,7 @@ func (g *Git) Watch(context.Context, modules.Host) (modules.Sources, error) {
 		Paths:  []string{g.Name, path.Join(g.Name, ".git/HEAD"), path.Join(g.Name, ".git/config")},
 		Polled: "the files of the checkout",
 	}
-	if !commitID.MatchString(g.Revision) && g.updates() && g.Ensure != absent {
+	if !commitID().MatchString(g.Revision) && g.updates() && g.Ensure != absent {
 		from.Polled += ", and the commit of the revision at the source"
 	}
 	if g.Signers != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/edit"
@@ -39,7 +40,9 @@ func (n *Hostname) Requires() modules.Requirements { return modules.Requirements
 const maxName = 64
 
 // nameShape is that of labels with dots between them (hostname(5)).
-var nameShape = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
+var nameShape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
+})
 
 // Validate implements [modules.Resource].
 func (n *Hostname) Validate() error {
@@ -48,7 +51,7 @@ func (n *Hostname) Validate() error {
 	if n.Static != "" {
 		property = "static"
 	}
-	if is := n.static(); n.Restore == nil && is != "" && (len(is) > maxName || !nameShape.MatchString(is)) {
+	if is := n.static(); n.Restore == nil && is != "" && (len(is) > maxName || !nameShape().MatchString(is)) {
 		errs = append(errs, &modules.PropertyError{Path: property, Msg: "this is no name of a host", Hint: "write letters, digits and hyphens, with dots between labels: at most 64 bytes"})
 	}
 	return errors.Join(errs...)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -107,7 +108,7 @@ func validateStatus(property string, codes []int) error {
 }
 
 // headerName is a token of RFC 9110, 5.6.2.
-var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+var headerName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") })
 
 // ownHeaders are those that a request sets by itself.
 var ownHeaders = []string{"Connection", "Content-Length", "Transfer-Encoding"}
@@ -115,7 +116,7 @@ var ownHeaders = []string{"Connection", "Content-Length", "Transfer-Encoding"}
 func (r *HTTP) validateHeaders() error {
 	for name, value := range r.Headers {
 		switch {
-		case !headerName.MatchString(name):
+		case !headerName().MatchString(name):
 			return modules.Errorf("headers", "headers: %q is no name of a header", name)
 		case strings.ContainsAny(value, "\r\n\x00"):
 			return modules.Errorf("headers", "headers: the value of %q is more than one line", name)

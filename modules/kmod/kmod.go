@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/edit"
@@ -47,18 +48,18 @@ func Type() modules.Type {
 func (k *Kmod) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
 
 var (
-	nameShape  = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-	paramShape = regexp.MustCompile(`^[A-Za-z0-9_.-]+(=[^\s#"']*)?$`)
+	nameShape  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
+	paramShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]+(=[^\s#"']*)?$`) })
 )
 
 // Validate implements [modules.Resource].
 func (k *Kmod) Validate() error {
 	var errs []error
-	if k.Name != "" && !nameShape.MatchString(k.Name) {
+	if k.Name != "" && !nameShape().MatchString(k.Name) {
 		errs = append(errs, &modules.PropertyError{Path: "name", Msg: "this is no module", Hint: "write its name without a path and without .ko, such as br_netfilter"})
 	}
 	for n, p := range k.Parameters {
-		if !paramShape.MatchString(p) {
+		if !paramShape().MatchString(p) {
 			errs = append(errs, modules.Errorf("parameters["+strconv.Itoa(n)+"]", "%q is no parameter such as nf_conntrack_max=65536", p))
 		}
 	}

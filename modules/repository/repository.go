@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/edit"
@@ -124,15 +125,15 @@ func (r *Repository) reads() bool {
 }
 
 var (
-	nameCharacters = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]*$`)
-	optionName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
-	elsewhere      = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:/`)
+	nameCharacters = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]*$`) })
+	optionName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`) })
+	elsewhere      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9+.-]*:/`) })
 )
 
 // Validate implements [modules.Resource].
 func (r *Repository) Validate() error {
 	errs := []error{modules.ValidateLine("description", r.Description), modules.ValidatePath("path", r.Path)}
-	if r.Name != "" && !nameCharacters.MatchString(r.Name) {
+	if r.Name != "" && !nameCharacters().MatchString(r.Name) {
 		errs = append(errs, modules.Errorf("name", "%q has a character that is none of letters, digits, dot, dash, colon and underscore, or begins with one that is neither letter nor digit", r.Name))
 	}
 	if r.Restore != nil || r.Ensure == absent {
@@ -143,7 +144,7 @@ func (r *Repository) Validate() error {
 		at := "options." + name
 		errs = append(errs, modules.ValidateLine(at, r.Options[name]))
 		switch property := propertyOf[strings.ToLower(name)]; {
-		case !optionName.MatchString(name):
+		case !optionName().MatchString(name):
 			errs = append(errs, modules.Errorf(at, "%q is no name of a setting", name))
 		case property != "":
 			errs = append(errs, &modules.PropertyError{Path: at, Msg: name + " has a property of its own", Hint: "write " + property})
@@ -180,7 +181,7 @@ func (r *Repository) validatePlace() error {
 		}
 		u, err := url.Parse(strings.ReplaceAll(text, "$", "_")) // $releasever
 		switch {
-		case strings.ContainsAny(text, " \t\r\n\x00,") || !elsewhere.MatchString(text):
+		case strings.ContainsAny(text, " \t\r\n\x00,") || !elsewhere().MatchString(text):
 			errs = append(errs, &modules.PropertyError{Path: at, Msg: "this is no URI", Hint: "write one such as https://deb.example.net/debian or file:/srv/repo"})
 		case err == nil && u.User != nil:
 			errs = append(errs, &modules.PropertyError{Path: at, Msg: "all users of the host could read a user and a password here", Hint: "apt has /etc/apt/auth.conf.d for them, dnf a file of mode 0600"})

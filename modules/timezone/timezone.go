@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/edit"
@@ -40,7 +41,7 @@ func Type() modules.Type {
 func (z *Timezone) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
 
 // zoneShape is that of names in the database of time zones.
-var zoneShape = regexp.MustCompile(`^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$`)
+var zoneShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$`) })
 
 // Validate implements [modules.Resource].
 func (z *Timezone) Validate() error {
@@ -48,7 +49,7 @@ func (z *Timezone) Validate() error {
 	if z.Zone != "" {
 		property = "zone"
 	}
-	if is := z.zone(); is != "" && !zoneShape.MatchString(is) {
+	if is := z.zone(); is != "" && !zoneShape().MatchString(is) {
 		return &modules.PropertyError{Path: property, Msg: "this is no time zone", Hint: "write a name such as Europe/Vienna or UTC; timedatectl list-timezones lists them"}
 	}
 	return nil

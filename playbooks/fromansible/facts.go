@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -35,7 +36,7 @@ type setVar struct {
 }
 
 // statAsked finds what is asked of results of stat.
-var statAsked = regexp.MustCompile(`(\w+)\.stat\.(\w+)`)
+var statAsked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w+)\.stat\.(\w+)`) })
 
 // survey reads over all tasks of a role before any of them is converted: what they set, and
 // what is asked of results.
@@ -53,7 +54,7 @@ func (c *converter) survey(r *role) {
 		if err != nil || len(text) > maxFile {
 			return nil
 		}
-		for _, m := range statAsked.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range statAsked().FindAllStringSubmatch(string(text), -1) {
 			if !slices.Contains(r.asked[m[1]], m[2]) {
 				r.asked[m[1]] = append(r.asked[m[1]], m[2])
 			}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -31,7 +32,7 @@ func (t *task) putAttributes(e *layout.Entry) {
 	}
 }
 
-var octal = regexp.MustCompile(`^0?o?[0-7]{3,4}$`)
+var octal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^0?o?[0-7]{3,4}$`) })
 
 func (t *task) putMode(e *layout.Entry, n *yaml.Node) {
 	switch {
@@ -42,7 +43,7 @@ func (t *task) putMode(e *layout.Entry, n *yaml.Node) {
 		t.problem("mode: preserve: write the mode")
 	case n.ShortTag() == "!!int" && n.Style == 0 && !strings.HasPrefix(n.Value, "0"):
 		t.problem("mode: %s, which Ansible takes for a decimal number", n.Value)
-	case octal.MatchString(n.Value):
+	case octal().MatchString(n.Value):
 		digits := strings.TrimLeft(strings.TrimPrefix(n.Value, "0o"), "0")
 		e.SetText("mode", "0"+strings.Repeat("0", max(0, 3-len(digits)))+digits)
 	default:
@@ -100,7 +101,7 @@ func fileTask(t *task) {
 		t.putAttributes(e)
 		if recurse && len(e.Props) > 1 {
 			e.Set("recurse", yamlnode.Bool(true))
-			if mode := e.Get("mode"); mode != nil && octal.MatchString(mode.Value) {
+			if mode := e.Get("mode"); mode != nil && octal().MatchString(mode.Value) {
 				t.problem("recurse with a mode in octal, which files get too: write mode and file_mode")
 			}
 		}

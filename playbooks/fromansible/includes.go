@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -184,16 +185,16 @@ func (t *task) appliedData(e *layout.Entry) {
 	e.SetText("data", "{{ fromPairs(concat(toPairs(Data), toPairs({"+strings.Join(pairs, ", ")+"}))) }}")
 }
 
-var expressionInText = regexp.MustCompile(`\{\{.*?\}\}`)
+var expressionInText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{.*?\}\}`) })
 
 // chosen applies one of the files that a name with an expression may mean: which one is decided by
 // control.
 func (t *task) chosen(name string) {
-	if t.isLoop() || len(expressionInText.FindAllString(name, -1)) != 1 {
+	if t.isLoop() || len(expressionInText().FindAllString(name, -1)) != 1 {
 		t.problem("an include whose name is an expression: %s", expression.Shortened(name))
 		return
 	}
-	at := expressionInText.FindStringIndex(name)
+	at := expressionInText().FindStringIndex(name)
 	before, after := name[:at[0]], name[at[1]:]
 	x := expression.SoleExpr(yamlnode.Text(name[at[0]:at[1]]))
 	if x == nil {

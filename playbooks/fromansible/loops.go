@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -361,7 +362,7 @@ func (t *task) looped(e *layout.Entry) *layout.Entry {
 }
 
 // fieldOfItem is a field of an element, where it has to be there.
-var fieldOfItem = regexp.MustCompile(`\bItem((?:\.\w+|\[\d\])+)(\s*\?\?)?`)
+var fieldOfItem = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bItem((?:\.\w+|\[\d\])+)(\s*\?\?)?`) })
 
 // nameElements has the names of elements that are not texts be made of those of their fields that the
 // resource mentions: a map is no part of a name.
@@ -379,7 +380,7 @@ func (t *task) nameElements(e *layout.Entry) {
 			continue
 		}
 		yamlnode.Walk(p.Value, func(n *yaml.Node) {
-			for _, m := range fieldOfItem.FindAllStringSubmatch(n.Value, -1) {
+			for _, m := range fieldOfItem().FindAllStringSubmatch(n.Value, -1) {
 				if field := " {{ Item" + m[1] + " }}"; m[2] == "" && !slices.Contains(fields, field) {
 					fields = append(fields, field)
 				}

@@ -532,7 +532,7 @@ func (c *converter) conflicts(p *play) {
 
 // askedIn finds what is asked of results of stat in a play.
 func (c *converter) askedIn(r *role, n *yaml.Node) {
-	for _, m := range statAsked.FindAllStringSubmatch(string(yamlnode.Encode(n)), -1) {
+	for _, m := range statAsked().FindAllStringSubmatch(string(yamlnode.Encode(n)), -1) {
 		if !slices.Contains(r.asked[m[1]], m[2]) {
 			r.asked[m[1]] = append(r.asked[m[1]], m[2])
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/nats-io/nkeys"
 )
@@ -15,11 +16,11 @@ import (
 // A User may log in with the seed of a key.
 type User struct{ Name, Key string }
 
-var userName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._@-]*$`)
+var userName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._@-]*$`) })
 
 // userFile is where the public key of a user is.
 func (b *Broker) userFile(name string) (string, error) {
-	if !userName.MatchString(name) || strings.HasSuffix(name, ".new") {
+	if !userName().MatchString(name) || strings.HasSuffix(name, ".new") {
 		return "", fmt.Errorf("user %q: write letters, digits and . _ @ - in a name", name)
 	}
 	return filepath.Join(b.Dir, "users", name), nil

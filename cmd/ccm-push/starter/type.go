@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // The type that docs/adding-a-resource-type.md shows is what a new one begins as: a test
@@ -18,13 +19,13 @@ const (
 )
 
 var (
-	moduleLine = regexp.MustCompile(`(?m)^module github\.com/ccm-push/ccm-push$`)
-	typeName   = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+	moduleLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^module github\.com/ccm-push/ccm-push$`) })
+	typeName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9]*$`) })
 )
 
 // Type writes the folder of a resource type into a checkout of the sources, which dir is in.
 func Type(dir, name string) ([]string, error) {
-	if !typeName.MatchString(name) || token.IsKeyword(name) {
+	if !typeName().MatchString(name) || token.IsKeyword(name) {
 		return nil, fmt.Errorf("type %q: small letters and digits, since a Go package is called that too", name)
 	}
 	checkout, err := findCheckout(dir)
@@ -70,7 +71,7 @@ func findCheckout(dir string) (string, error) {
 		return "", err
 	}
 	for at := dir; ; at = filepath.Dir(at) {
-		if text, err := os.ReadFile(filepath.Join(at, "go.mod")); err == nil && moduleLine.Match(text) {
+		if text, err := os.ReadFile(filepath.Join(at, "go.mod")); err == nil && moduleLine().Match(text) {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
@@ -32,13 +33,13 @@ func (s *Scheme) Open(n *yamlpos.Node) (string, error) {
 }
 
 var (
-	metadata = regexp.MustCompile(`(?m)^sops:[ \t]*\r?$`)
-	mac      = regexp.MustCompile(`(?m)^[ \t]+mac:[ \t]*["']?ENC\[`)
+	metadata = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^sops:[ \t]*\r?$`) })
+	mac      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]+mac:[ \t]*["']?ENC\[`) })
 )
 
 // kindOf is the format of a file that has the metadata of sops; "" if it has none.
 func kindOf(data []byte) string {
-	if metadata.Match(data) && mac.Match(data) {
+	if metadata().Match(data) && mac().Match(data) {
 		return "yaml"
 	}
 	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) || !bytes.Contains(data, []byte(`"sops"`)) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -281,9 +282,9 @@ func (w *Writer) dict(e *j2.Expr) (Term, error) {
 	return Term{"{" + strings.Join(pairs, ", ") + "}", Whole, MapKind}, nil
 }
 
-var wordForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
-func IsWord(s string) bool { return wordForm.MatchString(s) }
+func IsWord(s string) bool { return wordForm().MatchString(s) }
 
 // member writes x.y and x[y].
 func (w *Writer) member(e *j2.Expr) (Term, error) {

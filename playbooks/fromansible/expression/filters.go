@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 )
@@ -647,7 +648,9 @@ func ternaryFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	return w.cond(&j2.Expr{Op: j2.Cond, Args: []*j2.Expr{e.Args[0], e.Args[1], e.Args[2]}})
 }
 
-var literalPattern = regexp.MustCompile(`^(\^?)((?:[A-Za-z0-9_ /:@,=-]|\\[./+*?()\[\]$^|\\{}-])*)(\$?)$`)
+var literalPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\^?)((?:[A-Za-z0-9_ /:@,=-]|\\[./+*?()\[\]$^|\\{}-])*)(\$?)$`)
+})
 
 // regexReplace writes what replaces a literal text.
 func regexReplace(w *Writer, e *j2.Expr, _ form) (Term, error) {
@@ -657,7 +660,7 @@ func regexReplace(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		with = e.Args[2]
 	}
 	to, alsoText := with.Lit.(string)
-	m := literalPattern.FindStringSubmatch(pattern)
+	m := literalPattern().FindStringSubmatch(pattern)
 	if !isText || !alsoText || m == nil || m[2] == "" || strings.Contains(to, `\`) || m[1] != "" && m[3] != "" {
 		return Term{}, Unknown("the filter regex_replace")
 	}

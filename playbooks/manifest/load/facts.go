@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -14,7 +15,7 @@ import (
 )
 
 // factName is how a fact that is asked for may be called, so that Facts.NAME can be written.
-var factName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var factName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 // askedFacts reads what a play asks of its hosts. The shape of it has been checked.
 func (f *file) askedFacts(n *yamlpos.Node) []manifest.AskedFact {
@@ -27,7 +28,7 @@ func (f *file) askedFacts(n *yamlpos.Node) []manifest.AskedFact {
 		switch {
 		case slices.Contains(facts.Names(), name.Text):
 			f.report.Add(name.Errorf("give it another name", "%s are facts that all hosts have", name.Text))
-		case !factName.MatchString(name.Text):
+		case !factName().MatchString(name.Text):
 			f.report.Add(name.Errorf("use letters, digits and _", "a fact cannot be called %q", name.Text))
 		case keys.Given(q) == nil:
 			f.report.Add(name.Errorf("write one of stat, package, service, getent, command", "%s asks for nothing", name.Text))

@@ -203,7 +203,7 @@ func ShownName(name string) string {
 // pin begins the checksum at the end of a URL.
 const pin = "#sha256="
 
-var checksum = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var checksum = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 
 // ParseURL reads the URL of an archive, which may hold user and password and end in the
 // checksum: #sha256=HEX. What others could have changed on the way needs that. No error
@@ -218,7 +218,7 @@ func ParseURL(text string) (Archive, error) {
 	switch page := archive.Page; {
 	case page != nil && !IsArchive(path):
 		return Archive{}, fmt.Errorf("%s: a manifest on the web is a .tar.gz with %s in it", page, ManifestFile)
-	case pinned && !checksum.MatchString(archive.Checksum):
+	case pinned && !checksum().MatchString(archive.Checksum):
 		return Archive{}, fmt.Errorf("%s: what follows %s is not a checksum: write 64 hexadecimal digits, as sha256sum prints them", archive.name(), pin)
 	case page != nil && !pinned && page.Unprotected():
 		return Archive{}, fmt.Errorf("%s: others on the way could change what your hosts are to do: write https://, or the checksum behind it: %s…", page, pin)
