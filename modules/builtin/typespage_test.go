@@ -54,7 +54,7 @@ var explained = map[string]map[column]string{
 		certain: "that it has nothing to do; not what a package brings along",
 		watched: "heard; `latest` polled",
 	},
-	"repository": {certain: "with `refresh: false`: whether it can be read only the run shows"},
+	"repository": {certain: "but for one that has to be read first: `refresh: false` leaves that out"},
 	"archive":    {certain: "but for what it unpacks", undone: "by `ccm-push undo`, path by path; not by `reverse`"},
 	"line":       {certain: "but for a refusal by `validate`"},
 	"replace":    {certain: "but for a refusal by `validate`"},

@@ -71,7 +71,7 @@ func controlModules() map[string]Module {
 		"wait_for_connection": {
 			Write: "leave it out: --connect-retries says how often a connection is tried again",
 			AdHoc: "exec true logs in and runs a command: ccm-push PATTERN exec true",
-			Args:  Arguments{"timeout": none("--connect-retries"), "delay": none("--connect-retries"), "connect_timeout": none("--connect-timeout"), "sleep": none("--connect-retries")},
+			Args:  Arguments{"timeout": none("--connect-retries"), "delay": none("--connect-retries"), "connect_timeout": none("--timeout"), "sleep": none("--connect-retries")},
 		},
 		"ping": {
 			Write: "leave it out: a host that cannot be reached is reported",
