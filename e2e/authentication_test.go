@@ -103,7 +103,7 @@ func TestPasswordIsInNoArgument(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	defer cmd.Wait()
 	defer os.WriteFile(down, nil, 0o644)
-	require.Eventually(t, func() bool { _, err := os.Stat(up); return err == nil }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(up); return err == nil }, time.Minute, 20*time.Millisecond)
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	require.NoError(t, err)
 	looked := 0

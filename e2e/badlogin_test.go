@@ -79,7 +79,7 @@ func TestTooManyLogins(t *testing.T) {
 		}
 		first = conn
 		return true
-	}, 10*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	defer first.Close()
 	r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
 	require.Equal(t, "web1  unreachable  handshake "+at+": the host closed the connection: it first said \"Exceeded MaxStartups\" (6 times in a row)\n"+

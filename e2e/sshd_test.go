@@ -101,7 +101,7 @@ func (s *server) serve(tb testing.TB, program string) {
 			tb.Logf("sshd: %s", text)
 		}
 	})
-	require.Eventually(tb, func() bool { return answers(s.port) }, 10*time.Second, 20*time.Millisecond, "sshd does not answer")
+	require.Eventually(tb, func() bool { return answers(s.port) }, time.Minute, 20*time.Millisecond, "sshd does not answer")
 }
 
 // answers reports whether an SSH server has sent its banner.

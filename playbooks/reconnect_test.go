@@ -368,7 +368,7 @@ func loseForGood(t *testing.T, recorded bool) {
 		require.Len(t, locks, 1)
 		info, err := os.Stat(locks[0])
 		return err == nil && info.Size() == 0
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.Contains(t, strings.Join(first, "\n"), "lost", "the first run ends without the host")
 
 	w.recorded.watch = nil
@@ -411,7 +411,7 @@ func loseForGood(t *testing.T, recorded bool) {
 	require.Eventually(t, func() bool { // what is acknowledged is forgotten when the run has ended
 		files, err := filepath.Glob(filepath.Join(srv.Home, ".cache/ccm-push/*results*"))
 		return err == nil && len(files) == 0
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 // TestKilledProgram ends the host program each time the same resource runs: the host gets so

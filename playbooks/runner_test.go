@@ -226,7 +226,7 @@ func pid(t *testing.T, home string) int {
 		}
 		process = n
 		return err == nil && n > 0
-	}, 20*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	return process
 }
 
@@ -278,7 +278,7 @@ func TestKill(t *testing.T) {
 	require.Equal(t, events.StateInterrupted, summary.Hosts["web1"].State)
 	require.Equal(t, events.HostTotals{Interrupted: 1}, summary.Totals.Hosts)
 	require.Equal(t, 1, summary.Totals.Resources.Failed)
-	require.Eventually(t, func() bool { return syscall.Kill(process, 0) == syscall.ESRCH }, 20*time.Second, 5*time.Millisecond, "nothing of it is left")
+	require.Eventually(t, func() bool { return syscall.Kill(process, 0) == syscall.ESRCH }, time.Minute, 5*time.Millisecond, "nothing of it is left")
 }
 
 // TestKillAtTheLastResource is about a host that is done when it is interrupted: what was

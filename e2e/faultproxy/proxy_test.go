@@ -79,7 +79,7 @@ func TestFaults(t *testing.T) {
 				}
 				_, err := from.Write([]byte(sent))
 				require.NoError(t, err)
-				require.Eventually(t, func() bool { return p.Struck(0) == (kind != None) }, 10*time.Second, time.Millisecond)
+				require.Eventually(t, func() bool { return p.Struck(0) == (kind != None) }, time.Minute, time.Millisecond)
 				if kind != Reset { // a write would take the error from the read
 					_, err = to.Write([]byte("answer"))
 					require.NoError(t, err)

@@ -71,6 +71,6 @@ func TestBounds(t *testing.T) {
 			out, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
 			stat := strings.TrimSpace(string(out))
 			return stat == "" || stat[0] == 'Z'
-		}, 10*time.Second, 10*time.Millisecond)
+		}, time.Minute, 10*time.Millisecond)
 	})
 }

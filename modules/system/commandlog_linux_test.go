@@ -100,7 +100,7 @@ func (f *killedProgram) written(file string) {
 	require.Eventually(f.t, func() bool {
 		text, err := os.ReadFile(filepath.Join(f.dir, file))
 		return err == nil && (file == "idle" || strings.HasSuffix(string(text), "\n"))
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // kill waits for a file that a script writes, and kills the program.
@@ -148,7 +148,7 @@ func (f *killedProgram) becomes(pid int, name string) {
 	require.Eventually(f.t, func() bool {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 		return string(text) == name+"\n"
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // next is a run after the program has died.
@@ -194,11 +194,11 @@ func TestCommandLogOfAShellThatDied(t *testing.T) {
 	require.Eventually(t, func() bool { // the marker alone would tell only of a shell that lives
 		_, notes := f.notes()
 		return slices.ContainsFunc(notes, func(n note) bool { return n.pid == pid })
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	f.kill("pid")
 	f.becomes(child, "sleep")
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	require.Eventually(t, func() bool { return !isAlive(pid) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !isAlive(pid) }, time.Minute, time.Millisecond)
 	f.requireRefused(f.next(0), "sleep", child, pid)
 	require.NoError(t, syscall.Kill(-pid, syscall.SIGKILL))
 	require.NoError(t, f.next(time.Minute))
@@ -210,7 +210,7 @@ func TestCommandLogBetweenStartAndNote(t *testing.T) {
 	f := startKilledProgram(t, "sleep 60 >/dev/null 2>&1 & echo $! >pid-background",
 		"echo $$ >pid; exec sleep 60 >/dev/null 2>&1 </dev/null", "FENCE_GAP=1")
 	f.died()
-	require.Eventually(t, func() bool { return len(f.pids()) == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.pids()) == 2 }, time.Minute, time.Millisecond)
 	pid := f.pid("pid")
 	f.becomes(pid, "sleep")
 	_, notes := f.notes()
@@ -326,7 +326,7 @@ func TestCommandLogAtAnyMoment(t *testing.T) {
 	seen := 0
 	for round := 0; round < 15 || seen == 0 && round < 150; round++ {
 		f := startKilledProgram(t, "echo 0 >ready", "exec sleep 0.0$(($$ % 10))", "FENCE_AT_ONCE=xxx")
-		require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(f.dir, "ready")); return err == nil }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(f.dir, "ready")); return err == nil }, time.Minute, time.Millisecond)
 		time.Sleep(time.Duration(rand.IntN(60_000)) * time.Microsecond)
 		require.NoError(t, f.program.Process.Kill())
 		f.died()
@@ -342,7 +342,7 @@ func TestCommandLogAtAnyMoment(t *testing.T) {
 		require.Eventually(t, func() bool { // what has not become another program yet holds the lock itself
 			err = f.next(0)
 			return err == nil || !strings.HasPrefix(err.Error(), wire.ErrLocked.Error())
-		}, 10*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 		for _, pid := range running {
 			require.ErrorIs(t, err, wire.ErrLocked)
 			require.Contains(t, err.Error(), fmt.Sprintf("(pid %d,", pid))

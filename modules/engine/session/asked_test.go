@@ -135,7 +135,7 @@ func TestSessionKillsAllThatRunAtOnce(t *testing.T) {
 				children = append(children, strings.TrimSpace(string(text)))
 			}
 			return err == nil
-		}, 10*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 	}
 	c.send(&wire.Message{Kill: &wire.Empty{}})
 	for range 2 {
@@ -147,6 +147,6 @@ func TestSessionKillsAllThatRunAtOnce(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, err := os.Stat("/proc/" + child + "/cwd")
 			return err != nil
-		}, 10*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 	}
 }

@@ -204,7 +204,7 @@ func TestSessionStopsAfterTheRunningResource(t *testing.T) {
 	c := serve(t)
 	started, release := filepath.Join(c.dir, "started"), filepath.Join(c.dir, "release")
 	c.catalog(command("touch "+started+"; while ! test -e "+release+"; do sleep 0.01; done", ""), command("true", ""))
-	require.Eventually(t, func() bool { _, err := os.Stat(started); return err == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(started); return err == nil }, time.Minute, time.Millisecond)
 	c.send(&wire.Message{Stop: &wire.Empty{}})
 	c.send(&wire.Message{Ping: &wire.Empty{}}) // whose answer says that stop has been read
 	require.NotNil(t, c.next().Pong)
@@ -218,7 +218,7 @@ func TestSessionKillsTheProcessGroup(t *testing.T) {
 	pid := filepath.Join(c.dir, "pid")
 	// The sleep is a child of the shell: the whole group has to go.
 	c.catalog(command("sleep 1000 & echo $! > "+pid+".new; mv "+pid+".new "+pid+"; wait", ""))
-	require.Eventually(t, func() bool { _, err := os.Stat(pid); return err == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(pid); return err == nil }, time.Minute, time.Millisecond)
 	child, err := os.ReadFile(pid)
 	require.NoError(t, err)
 	c.send(&wire.Message{Kill: &wire.Empty{}})
@@ -227,7 +227,7 @@ func TestSessionKillsTheProcessGroup(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat("/proc/" + strings.TrimSpace(string(child)) + "/cwd")
 		return err != nil
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 func TestSessionEndsWithItsInput(t *testing.T) {

@@ -122,7 +122,7 @@ func TestSessionEndsWhileItWatches(t *testing.T) {
 			require.NotNil(t, c.said().Watched)
 			require.NoError(t, os.WriteFile(slow, nil, 0o600))
 			ears.hints <- listen.Hint{Sources: []int{0}}
-			require.Eventually(t, func() bool { _, err := os.Stat(began); return err == nil }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { _, err := os.Stat(began); return err == nil }, time.Minute, time.Millisecond)
 			end(c)
 			<-c.ended
 		})
