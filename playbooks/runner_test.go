@@ -285,7 +285,7 @@ func TestKill(t *testing.T) {
 // killed there has not failed by itself.
 func TestKillAtTheLastResource(t *testing.T) {
 	hosts := servers(t, "web1")
-	w := newWorld(t, hosts, `ccm: {resources: [exec: [{"echo $$ > {{ Data.home }}/pid; sleep 60": {provider: shell}}]]}`)
+	w := newWorld(t, hosts, `ccm: {resources: [exec: [{"echo $$ > {{ Data.home }}/pid; sleep 600": {provider: shell}}]]}`)
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
@@ -301,7 +301,7 @@ func TestKillAtTheLastResource(t *testing.T) {
 // TestKillAfterAFailure keeps apart what has failed before.
 func TestKillAfterAFailure(t *testing.T) {
 	hosts := servers(t, "web1")
-	w := newWorld(t, hosts, `ccm: {resources: [exec: [{"false": }, {"echo $$ > {{ Data.home }}/pid; sleep 60": {provider: shell}}]]}`)
+	w := newWorld(t, hosts, `ccm: {resources: [exec: [{"false": }, {"echo $$ > {{ Data.home }}/pid; sleep 600": {provider: shell}}]]}`)
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)

@@ -172,7 +172,7 @@ func (f *killedProgram) requireRefused(err error, name string, pid, group int) {
 // TestCommandLog kills a program at a command, while what an earlier one has left in the
 // background runs.
 func TestCommandLog(t *testing.T) {
-	f := startKilledProgram(t, "sleep 60 >/dev/null 2>&1 & echo $! >pid-background", "echo $$ >pid; sleep 60; true")
+	f := startKilledProgram(t, "sleep 600 >/dev/null 2>&1 & echo $! >pid-background", "echo $$ >pid; sleep 600; true")
 	f.kill("pid")
 	pid := f.pid("pid")
 	f.requireRefused(f.next(0), "sh", pid, pid)
@@ -188,7 +188,7 @@ func TestCommandLog(t *testing.T) {
 // TestCommandLogOfAShellThatDied has a shell die at its broken output, while what it has
 // started works on.
 func TestCommandLogOfAShellThatDied(t *testing.T) {
-	f := startKilledProgram(t, "true", "sleep 60 & echo $! >pid-child; echo $$ >pid; wait")
+	f := startKilledProgram(t, "true", "sleep 600 & echo $! >pid-child; echo $$ >pid; wait")
 	f.written("pid")
 	pid, child := f.pid("pid"), f.pid("pid-child")
 	require.Eventually(t, func() bool { // the marker alone would tell only of a shell that lives
@@ -207,8 +207,8 @@ func TestCommandLogOfAShellThatDied(t *testing.T) {
 // TestCommandLogBetweenStartAndNote kills a program when a command is running that it has
 // not noted. Nobody sees by its output that it is one.
 func TestCommandLogBetweenStartAndNote(t *testing.T) {
-	f := startKilledProgram(t, "sleep 60 >/dev/null 2>&1 & echo $! >pid-background",
-		"echo $$ >pid; exec sleep 60 >/dev/null 2>&1 </dev/null", "FENCE_GAP=1")
+	f := startKilledProgram(t, "sleep 600 >/dev/null 2>&1 & echo $! >pid-background",
+		"echo $$ >pid; exec sleep 600 >/dev/null 2>&1 </dev/null", "FENCE_GAP=1")
 	f.died()
 	require.Eventually(t, func() bool { return len(f.pids()) == 2 }, time.Minute, time.Millisecond)
 	pid := f.pid("pid")
@@ -234,7 +234,7 @@ func (f *killedProgram) notes() (holder, []note) {
 
 // TestCommandLogAfterANormalEnd has a program die when its commands have ended.
 func TestCommandLogAfterANormalEnd(t *testing.T) {
-	f := startKilledProgram(t, "true", "sleep 60 >/dev/null 2>&1 & echo $! >pid-background")
+	f := startKilledProgram(t, "true", "sleep 600 >/dev/null 2>&1 & echo $! >pid-background")
 	f.kill("idle")
 	h, notes := f.notes()
 	require.Equal(t, "r1", h.Run)
@@ -276,7 +276,7 @@ func TestCommandLogAgainstOthers(t *testing.T) {
 	f := &killedProgram{t: t, dir: t.TempDir()}
 	require.NoError(t, os.Chmod(f.dir, 0o700))
 	before := ticks()
-	p := exec.Command("sleep", "60")
+	p := exec.Command("sleep", "600")
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p.Env = []string{marker + "=" + f.dir + "/l:0"}
 	require.NoError(t, p.Start())
