@@ -120,6 +120,10 @@ const (
 	LiveEffect EffectKind = "live"
 )
 
+// OffersEffect is of what changes what repositories of packages offer. It has neither key nor state:
+// nobody knows beforehand what.
+const OffersEffect EffectKind = "offers"
+
 // Anything is the effect of an action that cannot say what it will do: a
 // command, the installation of a package. What has been read from the host
 // before it may be different after it, so predictions that follow it are

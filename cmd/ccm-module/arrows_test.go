@@ -226,6 +226,10 @@ func TestEngineArrows(t *testing.T) {
 	}
 }
 
+// madeOf are types whose resources are one of another type and something besides: rules of sudo are a
+// file that visudo has read, and a time zone is a link and its name.
+var madeOf = map[string]string{"modules/sudoers": "modules/file", "modules/timezone": "modules/link"}
+
 // TestResourceTypesStandAlone has each type of the registry know the contracts
 // only.
 func TestResourceTypesStandAlone(t *testing.T) {
@@ -235,7 +239,7 @@ func TestResourceTypesStandAlone(t *testing.T) {
 	for _, from := range types {
 		linked := deps(t, from)
 		for _, to := range append(types, module+"modules/wire", module+"modules/engine", module+"modules/system", module+"modules/builtin", module+"facts") {
-			if from != to {
+			if from != to && madeOf[strings.TrimPrefix(from, module)] != strings.TrimPrefix(to, module) {
 				require.Empty(t, below(linked, to), "%s imports %s", from, to)
 			}
 		}

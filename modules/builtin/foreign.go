@@ -13,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/kmod"
 	"github.com/ccm-push/ccm-push/modules/knownhost"
 	"github.com/ccm-push/ccm-push/modules/mount"
+	"github.com/ccm-push/ccm-push/modules/pkg"
 	"github.com/ccm-push/ccm-push/modules/ral"
 	"github.com/ccm-push/ccm-push/modules/reboot"
 	"github.com/ccm-push/ccm-push/modules/replace"
@@ -28,7 +29,7 @@ import (
 // them always need the full one.
 func foreign() modules.Registry {
 	return modules.Registry{
-		repository.Type(),
+		repository.Type(pkg.Repositories{}),
 		replace.Type(),
 		ini.Type(),
 		authorizedkey.Type(),

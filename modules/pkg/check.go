@@ -90,7 +90,7 @@ func (p *Package) decide(ctx context.Context, h modules.Host, m manager, have St
 			return nil, err
 		}
 	}
-	if _, changes := h.Forecast.Lookup(OffersEffect, ""); changes && p.awaits(have) {
+	if _, changes := h.Forecast.Lookup(modules.OffersEffect, ""); changes && p.awaits(have) {
 		return &steps{verb: install, version: p.version(), awaits: true}, nil
 	}
 	fresh, err := p.fresh(ctx, m, p.validity())

@@ -7,13 +7,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// OffersEffect is the kind of effect of what changes what repositories offer. It has neither key nor
-// state: what they offer then, nobody knows beforehand.
-const OffersEffect modules.EffectKind = "offers"
+// Repositories is what package managers know of repositories, for the type that sets them up.
+type Repositories struct{}
 
-// RepositoriesBy names the package manager of a host whose repositories can be set up: apt, dnf or zypper;
-// the one that is given, if any.
-func RepositoriesBy(h modules.Host, given string) (string, error) {
+// By names the package manager of a host whose repositories can be set up: apt, dnf or zypper; the one
+// that is given, if any.
+func (Repositories) By(h modules.Host, given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
@@ -53,8 +52,8 @@ func fetcherOf(h modules.Host, provider string) (fetcher, manager, error) {
 	return f, m, nil
 }
 
-// MayFetchRepository says why FetchRepository would be refused.
-func MayFetchRepository(h modules.Host, provider string) error {
+// MayFetch says why Fetch would be refused.
+func (Repositories) MayFetch(h modules.Host, provider string) error {
 	_, m, err := fetcherOf(h, provider)
 	if err != nil {
 		return err
@@ -62,10 +61,10 @@ func MayFetchRepository(h modules.Host, provider string) error {
 	return modules.PermissionRefusal(h.Files.MayReplace(m.database()))
 }
 
-// FetchRepository has a package manager fetch what the repositories offer that the files of a directory
+// Fetch has a package manager fetch what the repositories offer that the files of a directory
 // define, and no other. key is the path of the public key that they are signed with, if zypper shall
 // trust it.
-func FetchRepository(ctx context.Context, h modules.Host, provider, dir, key string) error {
+func (Repositories) Fetch(ctx context.Context, h modules.Host, provider, dir, key string) error {
 	f, _, err := fetcherOf(h, provider)
 	if err != nil {
 		return err
@@ -74,7 +73,7 @@ func FetchRepository(ctx context.Context, h modules.Host, provider, dir, key str
 }
 
 // AddPrograms adds the programs of all package managers to what is listened to.
-func AddPrograms(from *modules.Sources) {
+func (Repositories) AddPrograms(from *modules.Sources) {
 	for _, t := range tools {
 		from.AddProgram(t.program)
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/pkg"
 )
 
 // steps is what Apply has to do.
@@ -22,7 +21,7 @@ type steps struct {
 
 // provider is the package manager that shall know the repository.
 func (r *Repository) provider(h modules.Host) (string, error) {
-	provider, err := pkg.RepositoriesBy(h, r.Provider)
+	provider, err := r.managers.By(h, r.Provider)
 	switch {
 	case err != nil || r.Restore != nil || r.Ensure == absent:
 		return provider, err
@@ -80,14 +79,14 @@ func (r *Repository) Check(ctx context.Context, h modules.Host) (modules.Plan, e
 		return modules.Plan{}, nil
 	}
 	if r.reads() {
-		if err := pkg.MayFetchRepository(h, provider); err != nil {
+		if err := r.managers.MayFetch(h, provider); err != nil {
 			return modules.Plan{}, err
 		}
 		do.read = modules.TextContent(strings.Join(r.lines(provider), "\n") + "\n")
 		plan.MayFail = true
 	}
 	plan.Action, plan.Steps = strings.Join(actions, " and "), do
-	plan.Effects = append(plan.Effects, modules.Effect{Kind: pkg.OffersEffect})
+	plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.OffersEffect})
 	return plan, nil
 }
 
@@ -162,7 +161,7 @@ func (r *Repository) read(ctx context.Context, h modules.Host, do steps) error {
 		return err
 	}
 	if key := r.keyRead(do.provider); key != "" && do.provider == "zypper" {
-		return pkg.FetchRepository(ctx, h, do.provider, dir, key)
+		return r.managers.Fetch(ctx, h, do.provider, dir, key)
 	}
-	return pkg.FetchRepository(ctx, h, do.provider, dir, "")
+	return r.managers.Fetch(ctx, h, do.provider, dir, "")
 }

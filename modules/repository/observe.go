@@ -5,7 +5,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/edit"
-	"github.com/ccm-push/ccm-push/modules/pkg"
 )
 
 // Subject implements [modules.Reverser].
@@ -58,7 +57,7 @@ func (r *Repository) Reversal(_ context.Context, h modules.Host, kept modules.Re
 func (r *Repository) Watch(_ context.Context, h modules.Host) (from modules.Sources, err error) {
 	provider, err := r.provider(h)
 	if err != nil {
-		pkg.AddPrograms(&from)
+		r.managers.AddPrograms(&from)
 		return from, nil // Check says what is wrong
 	}
 	for _, f := range r.files(provider) {
@@ -81,7 +80,7 @@ type state struct {
 func (r *Repository) Describe(_ context.Context, h modules.Host) (modules.Description, error) {
 	d := modules.Description{Ensure: absent}
 	var err error
-	if d.Provider, err = pkg.RepositoriesBy(h, r.Provider); err != nil {
+	if d.Provider, err = r.managers.By(h, r.Provider); err != nil {
 		return d, err
 	}
 	at, key := r.at(d.Provider)

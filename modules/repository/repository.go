@@ -45,7 +45,21 @@ type Repository struct {
 	// Restore is set where the resource undoes another one.
 	Restore *Restore `json:"restore,omitempty" wire:"only"`
 
-	root string // before all paths, in tests
+	managers Managers
+	root     string // before all paths, in tests
+}
+
+// Managers are the package managers of a host, as far as repositories concern them.
+type Managers interface {
+	// By names the one whose repositories can be set up; the one that is given, if any.
+	By(h modules.Host, given string) (string, error)
+	// MayFetch says why Fetch would be refused.
+	MayFetch(h modules.Host, provider string) error
+	// Fetch fetches what the repositories offer that the files of a directory define, and no other. key
+	// is the path of a public key that has to be trusted for that; "" is none.
+	Fetch(ctx context.Context, h modules.Host, provider, dir, key string) error
+	// AddPrograms adds the programs of all of them to what is listened to.
+	AddPrograms(*modules.Sources)
 }
 
 // A Restore is what there was before.
@@ -65,12 +79,12 @@ const (
 )
 
 // Type is the entry of the registry.
-func Type() modules.Type {
+func Type(m Managers) modules.Type {
 	return modules.Type{
 		Name: "repository",
 		Doc: "Keeps a repository known to apt, dnf or zypper, with the key that it is signed with, or keeps it away. " +
 			"What it offers is fetched first: one that cannot be read is refused, and nothing is changed.",
-		New: func() modules.Resource { return new(Repository) },
+		New: func() modules.Resource { return &Repository{managers: m} },
 	}
 }
 

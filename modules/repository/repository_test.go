@@ -38,8 +38,8 @@ func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resou
 }
 
 func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
+	t := Type(pkg.Repositories{})
+	t.New = func() modules.Resource { return &local{Repository: Repository{managers: pkg.Repositories{}}} }
 	return t
 }
 
@@ -196,7 +196,7 @@ func TestDownloadedKey(t *testing.T) {
 			root := modtest.Root(t)
 			modtest.Build(t, root, dirs)
 			no := false
-			r := &Repository{Name: "x", root: root, Provider: "apt", URIs: []string{"file:/a"}, Suites: []string{"./"}, Refresh: &no, Checksum: "sha256:" + digestOf(bytes), Key: modules.PromisedContent(strings.Repeat("a", 64))}
+			r := &Repository{Name: "x", managers: pkg.Repositories{}, root: root, Provider: "apt", URIs: []string{"file:/a"}, Suites: []string{"./"}, Refresh: &no, Checksum: "sha256:" + digestOf(bytes), Key: modules.PromisedContent(strings.Repeat("a", 64))}
 			require.NoError(t, r.Validate())
 			h := modtest.Host()
 			plan, err := r.Check(t.Context(), modules.ReadOnly(h))
@@ -229,7 +229,7 @@ func TestDownloadedKey(t *testing.T) {
 
 // TestPredictsPackages has a check run in which a package comes from a repository that is not there yet.
 func TestPredictsPackages(t *testing.T) {
-	if pkgs, err := pkg.RepositoriesBy(modtest.Host(), ""); err != nil || pkgs != "apt" {
+	if pkgs, err := (pkg.Repositories{}).By(modtest.Host(), ""); err != nil || pkgs != "apt" {
 		t.Skip("this is no host with apt")
 	}
 	modtest.Predicts(t, modules.Registry{localType(), pkg.Type()}, modtest.Scenario{
@@ -242,7 +242,7 @@ func TestPredictsPackages(t *testing.T) {
 		},
 		Want: []string{"changed", "stable", "stable", "changed uncertain"},
 	})
-	r := &Repository{Name: "x", URIs: []string{"file:/a"}}
+	r := &Repository{Name: "x", managers: pkg.Repositories{}, URIs: []string{"file:/a"}}
 	require.NoError(t, r.Validate())
 	_, err := r.Check(t.Context(), modules.ReadOnly(modtest.Host()))
 	require.EqualError(t, err, "this host has apt, for which suites are needed (write suites: [bookworm] with components, or suites: [./])")
@@ -251,7 +251,7 @@ func TestPredictsPackages(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, with(modtest.Node{Path: "etc/yum.repos.d/x.repo", Text: dnfFile}))
-	r := &Repository{Name: "x", Provider: "dnf", root: root}
+	r := &Repository{Name: "x", managers: pkg.Repositories{}, Provider: "dnf", root: root}
 	status, err := modules.StatusOf(t.Context(), r, modules.ReadOnly(modtest.Host()))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"ensure":"present","name":"x","path":"`+root+`/etc/yum.repos.d/x.repo","provider":"dnf",

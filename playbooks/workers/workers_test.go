@@ -540,14 +540,14 @@ ccm:
 	c, warned := s.coordinator(q, r)
 	summary := s.run(c)
 	require.Equal(t, 3, summary.Totals.Hosts.OK, "%s", warned.all())
-	require.Equal(t, 9, summary.Totals.Resources.Changed)
+	lines := got.lines(s)
+	require.Equal(t, 9, summary.Totals.Resources.Changed, "%s\n%s", strings.Join(lines, "\n"), warned.all())
 	require.Contains(t, warned.all(), "was lost at work on 3 hosts")
 	for name, srv := range s.hosts {
 		log, err := os.ReadFile(filepath.Join(srv.Home, "log"))
 		require.NoError(t, err)
 		require.Equal(t, "first\nsecond\nthird\nfourth\n", string(log), name)
 	}
-	lines := got.lines(s)
 	require.Len(t, lines, 3*4)
 	for i := range 3 {
 		for n := range 3 {
