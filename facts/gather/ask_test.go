@@ -98,7 +98,10 @@ func TestQueriesStayText(t *testing.T) {
 
 func TestAskPackages(t *testing.T) {
 	if _, err := exec.LookPath("dpkg-query"); err != nil {
-		t.Skip("this is no Debian")
+		if os.Getenv("CI") != "" {
+			t.Fatal("dpkg-query is missing")
+		}
+		t.Skip("NOT TESTED: this is no Debian")
 	}
 	got, partial := answers(t, facts.Queries{"dpkg": {Package: "dpkg"}, "none": {Package: "no-such-package"}})
 	require.Empty(t, partial)
