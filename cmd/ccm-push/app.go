@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/term"
 
@@ -23,6 +24,8 @@ type app struct {
 	stop     <-chan struct{} // closed by the first Ctrl-C
 	registry modules.Registry
 	files    *inputs.Files // that a run is made of, where they are watched; else nil
+
+	onStop atomic.Pointer[string] // what is said when stop is closed; nil: that the run stops
 
 	warning sync.Mutex
 	warned  map[string]bool // of what may concern many hosts

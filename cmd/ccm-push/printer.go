@@ -113,7 +113,7 @@ func printJSON[T any](p *printer, values ...T) error {
 func (p *printer) reporter(r *playbooks.Runner, options events.TextOptions) events.Reporter {
 	if p.format != "dsc-json" {
 		options.Diff = r.Options.Diff
-		return p.replayer(options)
+		return p.replayer(p.app.out, options)
 	}
 	documents := events.NewDSC(p.app.out)
 	for _, play := range r.Plays {
@@ -124,10 +124,11 @@ func (p *printer) reporter(r *playbooks.Runner, options events.TextOptions) even
 	return documents
 }
 
-// replayer is a reporter for events that need not be those of a run under way.
-func (p *printer) replayer(options events.TextOptions) events.Reporter {
+// replayer is a reporter for events that need not be those of a run under way. It prints to out, which
+// leads to standard output.
+func (p *printer) replayer(out io.Writer, options events.TextOptions) events.Reporter {
 	if p.json() {
-		return events.NewJSON(p.app.out)
+		return events.NewJSON(out)
 	}
 	options.Verbose, options.Quiet, options.Timing = p.verbose, p.quiet, p.timing
 	options.Fold = foldFrom[p.fold]
@@ -137,7 +138,7 @@ func (p *printer) replayer(options events.TextOptions) events.Reporter {
 		options.Source, options.Width = withSource, terminalWidth(p.app.out)
 	}
 	options.Color = p.color == "always" || p.color == "auto" && events.WantColor(terminal, p.app.getenv)
-	return events.NewText(p.app.out, options)
+	return events.NewText(out, options)
 }
 
 // onTerminal reports whether standard output is a terminal.

@@ -107,6 +107,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
   ccm-push graph site.yaml web1 --format svg
   ccm-push explain site.yaml web1 file#/etc/motd
   ccm-push runs show last
+  ccm-push attach
   ccm-push resume
   ccm-push undo last --check`,
 		Version:       version,
@@ -130,6 +131,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(topicCommands()...)
 	root.AddCommand(
+		attachCommand(a, p),
 		checkHealthCommand(plays, p),
 		cleanCommand(hosts, p),
 		completionCommand(p),

@@ -196,10 +196,10 @@ func showRun(a *app, p *printer, cmd *cobra.Command, name, host string) error {
 	if host != "" && !r.Selected(host) {
 		return fmt.Errorf("run %s was not about a host %q", r.Run, host)
 	}
-	if err := applyFlags(cmd.Flags(), r.Flags, "verbose", "timing", "diff"); err != nil {
+	reporter, _, err := p.follower(cmd, r.Header, -1)
+	if err != nil {
 		return err
 	}
-	reporter := p.replayer(events.TextOptions{AdHoc: r.AdHoc, Recorded: true, Again: withheld(r.Flags), Diff: cmd.Flag("diff").Value.String() != "false"})
 	for e, err := range r.EventsOf(host) {
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
@@ -79,6 +81,12 @@ func (r *Run) running() bool {
 // Lines gives the lines of the events, whole ones only: the last of a killed run may be
 // cut off. A line holds until the next one is asked for.
 func (r *Run) Lines() iter.Seq2[[]byte, error] {
+	return r.lines(func() bool { return false })
+}
+
+// lines gives the lines of the events that there are, and those that come as long as more waits for
+// them and reports true.
+func (r *Run) lines(more func() bool) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		file, err := os.Open(filepath.Join(r.folder, eventsFile))
 		if err != nil {
@@ -87,11 +95,19 @@ func (r *Run) Lines() iter.Seq2[[]byte, error] {
 		}
 		defer file.Close()
 		in := bufio.NewReaderSize(file, 64<<10)
+		var begun []byte // of a line that is not whole yet
 		for {
 			line, err := in.ReadBytes('\n')
-			if errors.Is(err, io.EOF) {
-				return
+			if len(begun) > 0 {
+				line = append(begun, line...)
 			}
+			if errors.Is(err, io.EOF) {
+				if begun = line; !more() {
+					return
+				}
+				continue
+			}
+			begun = nil
 			if !yield(line, err) || err != nil {
 				return
 			}
@@ -100,10 +116,53 @@ func (r *Run) Lines() iter.Seq2[[]byte, error] {
 }
 
 // Events gives the events of the run, as far as it got. An error is the last.
-func (r *Run) Events() iter.Seq2[events.Event, error] {
+func (r *Run) Events() iter.Seq2[events.Event, error] { return r.decoded(r.Lines()) }
+
+// followTime is how often a run that is followed is asked for more.
+const followTime = 100 * time.Millisecond
+
+// Follow gives the events of the run, those that are still to come too, until it has ended or was
+// killed. The end of ctx is an error, which is the last.
+func (r *Run) Follow(ctx context.Context) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		over := false
+		more := func() bool {
+			if over || ctx.Err() != nil {
+				return false
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(followTime):
+			}
+			over = r.over() // then all that there will be is in the file, and is read once more
+			return true
+		}
+		for e, err := range r.decoded(r.lines(more)) {
+			if !yield(e, err) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil && !over {
+			yield(nil, err)
+		}
+	}
+}
+
+// over reports whether nothing is written any more, and learns how the run has ended.
+func (r *Run) over() bool {
+	killed := !r.running()
+	var end End
+	if readJSON(r.folder, endFile, &end) == nil {
+		r.End = &end
+	}
+	return killed || r.End != nil
+}
+
+// decoded gives the events that stand in lines. An error is the last.
+func (r *Run) decoded(lines iter.Seq2[[]byte, error]) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		number := 0
-		for line, err := range r.Lines() {
+		for line, err := range lines {
 			number++
 			var e events.Event
 			if err == nil {

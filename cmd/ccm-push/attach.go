@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+)
+
+func attachCommand(a *app, p *printer) *cobra.Command {
+	var fromNow bool
+	c := &cobra.Command{
+		Use:   "attach [RUN]",
+		Short: "watch a run that goes on elsewhere, and end as it does",
+		Long: `attach prints what a run has told so far and what it tells from now on, as the terminal does where
+it was begun, and ends with the exit status of the run. Without RUN it is the newest one that is
+under way. Ctrl-C leaves, and ends nothing: the run goes on.`,
+		Example: `  ccm-push attach
+  ccm-push attach 7k2m --from-now`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeRun(a, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return attach(cmd, a, p, name, fromNow)
+		},
+	}
+	c.Flags().BoolVar(&fromNow, "from-now", false, "print nothing of what the run has told before")
+	return c
+}
+
+// attach follows the record of a run.
+func attach(cmd *cobra.Command, a *app, p *printer, name string, fromNow bool) error {
+	if p.format == "dsc-json" {
+		return errors.New("--output dsc-json is for runs; attach prints text or events")
+	}
+	run, err := findAttachable(a, name)
+	if err != nil {
+		return err
+	}
+	told := 0
+	if fromNow {
+		if told, err = count(run.Lines()); err != nil {
+			return err
+		}
+	}
+	reporter, gate, err := p.follower(cmd, run.Header, told)
+	if err != nil {
+		return err
+	}
+	left := fmt.Sprintf("left run %[1]s, which goes on; ccm-push attach %[1]s comes back to it", run.Run)
+	a.onStop.Store(&left)
+	ctx, end := a.untilStop(cmd.Context())
+	defer end()
+	summary, err := gate.follow(run.Follow(ctx), reporter)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return exitStatus(interruptedStatus)
+	case err != nil:
+		return err
+	case summary == nil:
+		return unreported{fmt.Errorf("run %[1]s was killed: its program has ended before the run did\n  hint: ccm-push resume %[1]s goes on with it", run.Run)}
+	}
+	return p.status(*summary)
+}
+
+// findAttachable gives the run with a name, or the newest one that is under way.
+func findAttachable(a *app, name string) (*record.Run, error) {
+	store, err := record.In(a.getenv)
+	if err != nil {
+		return nil, err
+	}
+	if name != "" {
+		return store.Find(name)
+	}
+	run, err := store.Last(func(r *record.Run) bool { return r.Outcome() == record.Running })
+	if errors.Is(err, record.ErrNone) {
+		return nil, errors.New("no run is under way here: ccm-push runs lists those that have ended, and ccm-push runs show RUN prints one")
+	}
+	return run, err
+}
+
+func count(lines iter.Seq2[[]byte, error]) (n int, err error) {
+	for _, err := range lines {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// A gate lets through what is printed of a run behind its first events.
+type gate struct {
+	out   io.Writer
+	first int // so many events are not printed
+	seen  int
+}
+
+// Write implements io.Writer.
+func (g *gate) Write(text []byte) (int, error) {
+	if g.seen <= g.first {
+		return len(text), nil
+	}
+	return g.out.Write(text)
+}
+
+// follower is a reporter for a run that is under way, of whose events the first ones are not printed.
+func (p *printer) follower(cmd *cobra.Command, h record.Header, first int) (events.Reporter, *gate, error) {
+	if err := applyFlags(cmd.Flags(), h.Flags, "verbose", "timing", "diff"); err != nil {
+		return nil, nil, err
+	}
+	g := &gate{out: p.app.out, first: first}
+	options := events.TextOptions{AdHoc: h.AdHoc, Recorded: true, Again: withheld(h.Flags), Diff: cmd.Flag("diff").Value.String() != "false"}
+	return p.replayer(g, options), g, nil
+}
+
+// follow reports the events of a run up to its end, and gives that; nil if the run has none.
+func (g *gate) follow(all iter.Seq2[events.Event, error], to events.Reporter) (*events.Summary, error) {
+	var end *events.Summary
+	for e, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		g.seen++
+		to.Report(e)
+		if s, ok := e.(events.Summary); ok {
+			end = &s
+		}
+	}
+	return end, nil
+}
