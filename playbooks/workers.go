@@ -97,9 +97,6 @@ func notForWorkers(play *manifest.Play, c *catalog.Compiler) (list []whyNot) {
 	if play.Rollout != nil {
 		add(play.Rollout.At, "its rollout looks at hosts one by one, which workers do not")
 	}
-	if play.Undo != nil {
-		add(nil, "a run is not taken back by workers")
-	}
 	for _, pattern := range play.HostFacts {
 		add(pattern, "it asks for facts of other hosts (hostfacts), which workers do not have")
 	}

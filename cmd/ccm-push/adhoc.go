@@ -15,6 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/workers"
 )
 
 // adHoc runs one resource from the command line on the hosts of a pattern.
@@ -27,13 +28,17 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 		return fmt.Errorf("%s applies a manifest within another one, so it is for manifests only; to apply one to these hosts: ccm-push --limit %q MANIFEST", t.Name, pattern)
 	}
 	query := t.Query(c.words.rest)
-	play, playErr := c.adHocPlay(pattern, t, query)
+	play, call, playErr := c.adHocPlay(pattern, t, query)
 	r, err := c.fleet.runner(ctx, purpose{adHoc: true})
 	if err := errors.Join(playErr, err); err != nil {
 		return err
 	}
 	defer r.Dialer.Close()
 	r.Plays = []*manifest.Play{play}
+	r.Options.Catalog.Note = c.fleet.workers.note
+	if err := c.fleet.workers.adHoc(call); err != nil {
+		return err
+	}
 	// The output of a command is the point, and it does not wait for other runs.
 	command := t.CommandLine != nil
 	r.Options.NoLock = command || query != ""
@@ -45,45 +50,34 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	return c.fleet.run(ctx, r, &c.printer, h, append(to, c.fleet.recorder(r, h)...)...)
 }
 
-// adHocPlay is the play of the command line, with the folder of --resources.
-func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*manifest.Play, error) {
-	var play *manifest.Play
+// adHocPlay is the play of the command line, with the folder of --resources, and what workers need to
+// make it anew.
+func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*manifest.Play, *workers.AdHoc, error) {
+	var properties []map[string]any
 	var err error
 	if query != "" {
-		play, err = queryPlay(pattern, t, c.words.rest, c.app.in)
+		properties, err = t.QueryLine(query, c.words.rest[1:], func(word string) (map[string]any, error) { return readInput(c.app.in, word) })
 	} else {
-		play, err = resourcePlay(pattern, t, c.words.rest)
+		properties = make([]map[string]any, 1)
+		properties[0], err = t.Arguments(c.words.rest)
 	}
-	folder := c.fleet.work.resources
-	if err != nil || folder == "" {
-		return play, err
-	}
-	if info, err := os.Stat(folder); err != nil {
-		return nil, fmt.Errorf("--resources: %w", err)
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("--resources %s: it is no folder", folder)
-	}
-	play.Programs = folder
-	return play, nil
-}
-
-// resourcePlay is the play of one resource.
-func resourcePlay(pattern string, t modules.Type, words []string) (*manifest.Play, error) {
-	properties, err := t.Arguments(words)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return load.AdHoc(pattern, t, properties)
-}
-
-// queryPlay is the play of an ad-hoc call that asks a query of a type: dsc get TYPE,
-// ral list PROVIDER.
-func queryPlay(pattern string, t modules.Type, words []string, in io.Reader) (*manifest.Play, error) {
-	all, err := t.QueryLine(words[0], words[1:], func(word string) (map[string]any, error) { return readInput(in, word) })
+	play, err := load.AdHoc(pattern, t, query, properties...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return load.AdHocQuery(pattern, t, words[0], all)
+	call := workers.NewAdHoc(pattern, t.Name, query, properties...)
+	if folder := c.fleet.work.resources; folder != "" {
+		if info, err := os.Stat(folder); err != nil {
+			return nil, nil, fmt.Errorf("--resources: %w", err)
+		} else if !info.IsDir() {
+			return nil, nil, fmt.Errorf("--resources %s: it is no folder", folder)
+		}
+		play.Programs, call.Programs = folder, folder
+	}
+	return play, call, nil
 }
 
 // readInput reads a map that an option takes: as it is, or - from standard input.

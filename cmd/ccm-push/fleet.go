@@ -194,16 +194,7 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 			return f.app.askLine(ctx, question)
 		}
 	}
-	coordinator, err := f.workers.coordinator(ctx, r)
-	var summary events.Summary
-	if err == nil {
-		summary, err = r.Run(ctx, f.app.stop)
-	}
-	if coordinator != nil {
-		if closeErr := coordinator.Close(ctx); closeErr != nil { // hosts have been worked on: that is no failure of theirs
-			f.app.warn("what the run has left in NATS stays there, encrypted, for up to a week: " + closeErr.Error())
-		}
-	}
+	summary, err := f.play(ctx, r)
 	steering.close()
 	shown := end(ctx)
 	closeErr := errors.Join(closeFiles(), closeTrace())
@@ -214,6 +205,21 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 		return unreported{err}
 	}
 	return p.status(summary)
+}
+
+// play takes the plays of a runner over hosts: this machine does, or workers do.
+func (f *fleet) play(ctx context.Context, r *playbooks.Runner) (events.Summary, error) {
+	coordinator, err := f.workers.coordinator(ctx, r)
+	if err != nil {
+		return events.Summary{}, err
+	}
+	summary, err := r.Run(ctx, f.app.stop)
+	if coordinator != nil {
+		if closeErr := coordinator.Close(ctx); closeErr != nil { // hosts have been worked on: that is no failure of theirs
+			f.app.warn("what the run has left in NATS stays there, encrypted, for up to a week: " + closeErr.Error())
+		}
+	}
+	return summary, err
 }
 
 // unreported is a run whose outcome could not be written.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/workers"
 )
 
 func statusCommand(f *fleet, chosen *selectionFlags, p *printer) *cobra.Command {
@@ -61,8 +63,8 @@ func printStatus(ctx context.Context, f *fleet, p *printer, pattern, kind string
 	if err != nil {
 		return err
 	}
-	play, err := load.AdHocQuery(pattern, t, modules.StatusQuery, []map[string]any{properties})
-	if err != nil {
+	play, err := load.AdHoc(pattern, t, modules.StatusQuery, properties)
+	if err := errors.Join(err, f.workers.adHoc(workers.NewAdHoc(pattern, t.Name, modules.StatusQuery, properties))); err != nil {
 		return err
 	}
 	r, err := f.runner(ctx, purpose{})

@@ -66,7 +66,7 @@ func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) 
 	r.Events = events.NewStream(r.Options.Run, time.Now, append(to, r.Tally)...).WithMask(r.Options.Catalog.Mask)
 	r.Activity = &activity.Tracker{}
 	end := p.show(r.Activity, false, nil)
-	summary, err := r.Run(ctx, f.app.stop)
+	summary, err := f.play(ctx, &r)
 	if err := errors.Join(err, end(ctx)); err != nil {
 		return unreported{err}
 	}

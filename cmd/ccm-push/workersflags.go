@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/extravars"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
@@ -129,6 +131,34 @@ func (f *workersFlags) plan(p *plays, paths []string) error {
 	return nil
 }
 
+// adHoc notes what an ad-hoc call is made of.
+func (f *workersFlags) adHoc(call *workers.AdHoc) error {
+	folder, err := os.Getwd()
+	f.recipe = &workers.Recipe{AdHoc: call, Folder: folder}
+	return err
+}
+
+// read are the files that were read for the plays.
+func (f *workersFlags) read() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.files)
+}
+
+// recipeOf is what plays are made of.
+func (f *workersFlags) recipeOf(plays []*manifest.Play) (workers.Recipe, error) {
+	switch {
+	case slices.ContainsFunc(plays, func(p *manifest.Play) bool { return p.Undo != nil }):
+		folder, err := os.Getwd()
+		return workers.Recipe{Undo: workers.NewUndo(plays), Folder: folder}, err
+	case f.recipe == nil:
+		return workers.Recipe{}, errors.New("--workers: this is done from here: leave --workers out")
+	}
+	recipe := *f.recipe
+	recipe.Files = f.read
+	return recipe, nil
+}
+
 // withoutFiles are the files that no worker gets, where they stand in the folder of a play.
 func (f *workersFlags) withoutFiles() ([]string, error) {
 	c := &f.fleet.connection
@@ -152,8 +182,9 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner) (*w
 	if f.url == "" {
 		return nil, nil
 	}
-	if f.recipe == nil {
-		return nil, errors.New("--workers is for runs of manifests: workers are sent the folder of one")
+	recipe, err := f.recipeOf(r.Plays)
+	if err != nil {
+		return nil, err
 	}
 	a := f.fleet.app
 	key, err := workers.ReadKey(cmp.Or(f.key, a.configuration(coordinatorKey)))
@@ -173,8 +204,6 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner) (*w
 	case r.Connect.Password != nil:
 		return nil, errors.New("--workers: workers log in with certificates, and are not told passwords to log in with: leave out -k or --password-file")
 	}
-	recipe := *f.recipe
-	recipe.Files = f.files
 	if recipe.Without, err = f.withoutFiles(); err != nil {
 		return nil, err
 	}
@@ -216,7 +245,9 @@ func (f *workersFlags) certify(ctx context.Context, by *usercert.Authority, run 
 func (f *fleet) queue(ctx context.Context, url string) (queue.Queue, error) {
 	given := f.nats.given // but for where: data may be in another NATS
 	given.Servers, given.Context = url, ""
-	f.workers.link = natsconn.New(f.nats.config(given, workersFlag))
+	if f.workers.link == nil {
+		f.workers.link = natsconn.New(f.nats.config(given, workersFlag))
+	}
 	conn, err := f.workers.link.Conn(ctx)
 	if err != nil {
 		return nil, err

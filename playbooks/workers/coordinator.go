@@ -304,11 +304,18 @@ func (c *Coordinator) notHeard(t playbooks.Turn) playbooks.TurnEnd {
 }
 
 // fail has all hosts of a shard fail that have not ended.
-func (c *Coordinator) fail(s *shard, why string) {
+func (c *Coordinator) fail(s *shard, why string) { c.failAll(s, "start", why, "") }
+
+// lose has them fail since their worker was lost, and what it did is known to nobody.
+func (c *Coordinator) lose(s *shard) {
+	c.failAll(s, "lost", "its worker was lost, and the command may have run", "look at the host before it is run again")
+}
+
+func (c *Coordinator) failAll(s *shard, phase, why, hint string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for host, t := range s.turns {
-		t.ended <- c.failed(t.Turn, "start", why, "")
+		t.ended <- c.failed(t.Turn, phase, why, hint)
 		delete(s.turns, host)
 	}
 	delete(c.shards, s.id)

@@ -3,7 +3,6 @@ package workers
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
@@ -61,7 +61,13 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 	for _, t := range s.turns {
 		turns = append(turns, t.Turn)
 	}
+	again := s.taken > 0
 	c.mu.Unlock()
+	if again && c.mayHaveRun(turns) {
+		c.lose(s)
+		a.Over = true
+		return nil
+	}
 	slices.SortFunc(turns, func(a, b playbooks.Turn) int { return strings.Compare(a.Host, b.Host) })
 	content, err := c.shardContent(ctx, q, turns)
 	if err != nil {
@@ -105,6 +111,14 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 		c.order(ctx, order{Stop: true})
 	}
 	return nil
+}
+
+// mayHaveRun reports whether hosts keep nothing of what a worker had them do, so that it cannot be gone on with.
+func (c *Coordinator) mayHaveRun(turns []playbooks.Turn) bool {
+	r := c.Runner
+	return r.Options.NoLock && !r.Options.Check && slices.ContainsFunc(turns, func(t playbooks.Turn) bool {
+		return slices.ContainsFunc(r.Plays[t.Play].Resources, func(one *manifest.Resource) bool { return one.Query == "" })
+	})
 }
 
 func counted(hosts int) string {
@@ -228,16 +242,13 @@ func (c *Coordinator) makeRun() (*runContent, error) {
 	if p := r.Connect.BecomePassword; p != nil {
 		content.Become.Password = p.Reveal()
 	}
-	var folders []string
-	for _, p := range r.Plays {
-		if p.Programs != "" {
-			return nil, errors.New("--resources is not sent to workers")
-		}
-		folders = append(folders, p.Folder)
-	}
 	content.Opened = c.Recipe.Sealed.open()
+	var files []string
+	if c.Recipe.Files != nil {
+		files = c.Recipe.Files()
+	}
 	var err error
-	content.Files, err = pack(folders, c.Recipe.Files, c.Recipe.Without, func(name string, data []byte) {
+	content.Files, err = pack(c.Recipe.folders(r.Plays), files, c.Recipe.Without, func(name string, data []byte) {
 		c.Recipe.Sealed.file(&content.Opened, name, data)
 	})
 	return content, err

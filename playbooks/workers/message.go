@@ -8,7 +8,6 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
 	"github.com/ccm-push/ccm-push/transport"
 )
@@ -51,20 +50,6 @@ type order struct {
 	Run  string `json:"run"`
 	Stop bool   `json:"stop,omitempty"` // after the resources that are running
 	Kill bool   `json:"kill,omitempty"` // those too
-}
-
-// A Recipe is what the plays of a run are made of.
-type Recipe struct {
-	Paths      []string           `json:"paths"` // of manifests, as given
-	Folder     string             `json:"folder"`
-	Parameters string             `json:"parameters,omitempty"`
-	Rollout    string             `json:"rollout,omitempty"`
-	Hiera      string             `json:"hiera,omitempty"` // a file
-	Selection  manifest.Selection `json:"selection"`
-	EnvFile    bool               `json:"env_file,omitempty"`
-	Sealed     *Sealed            `json:"-"` // what is encrypted in the files; nil is nothing
-	Files      []string           `json:"-"` // that were read for it besides those of the plays' folders
-	Without    []string           `json:"-"` // files and folders that no worker gets: inventories
 }
 
 // A runContent is what a worker needs of a run, whatever hosts it works on.

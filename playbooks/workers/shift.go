@@ -14,7 +14,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/extravars"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
@@ -203,22 +202,8 @@ func (s *shift) plays(ctx context.Context) error {
 	}
 	j.content.Files = nil
 	ring := j.content.Opened.ring()
-	options := []load.Option{load.WithKeys(ring)}
-	if r.Parameters != "" {
-		options = append(options, load.WithParameters(r.at(root, r.Parameters)))
-	}
-	if r.Rollout != "" {
-		options = append(options, load.WithRollout(r.at(root, r.Rollout)))
-	}
-	var paths []string
-	for _, path := range r.Paths {
-		paths = append(paths, r.at(root, path))
-	}
-	plays, err := load.Files(ctx, paths, s.worker.Registry, options...)
+	plays, err := r.plays(ctx, root, s.worker.Registry, ring)
 	if err != nil {
-		return err
-	}
-	if plays, err = r.Selection.Select(plays); err != nil {
 		return err
 	}
 	if r.Hiera != "" {
@@ -301,23 +286,4 @@ func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 		Inventory: inv, Plays: j.plays, Dialer: &dial.Dialer{}, Builds: w.Builds, FullBuilds: w.FullBuilds, BuildID: w.BuildID,
 		Connect: connect, Options: options, Now: time.Now, NewNonce: rand.Text, Names: &run.Names, Targets: targets,
 	}, nil
-}
-
-// at is where a path of the recipe is below a folder.
-func (r Recipe) at(root, path string) string { return filepath.Join(root, r.absolute(path)) }
-
-func (r Recipe) absolute(path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(r.Folder, path)
-}
-
-// names are what paths below a folder are called where the recipe was made, most precise first.
-func (r Recipe) names(root string) (pairs [][2]string) {
-	for _, path := range r.Paths {
-		given, _ := filepath.Split(path)
-		pairs = append(pairs, [2]string{filepath.Dir(r.at(root, path)) + "/", given})
-	}
-	return append(pairs, [2]string{filepath.Join(root, r.Folder) + "/", ""}, [2]string{root, ""})
 }

@@ -557,6 +557,36 @@ ccm:
 	}
 }
 
+// TestLostCommand loses a worker at a command that hosts keep nothing of: no other worker runs it again.
+func TestLostCommand(t *testing.T) {
+	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "web2")
+	got := &recorded{}
+	q := queue.NewInProcess(0)
+	c, _ := s.coordinator(q, s.runner(s.inventory(nil), got))
+	handed := make(chan struct{})
+	go func() { // a worker that takes hosts, and is gone
+		lease, err := q.Lease(t.Context(), "")
+		require.NoError(t, err)
+		var of ticket
+		_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): "it"}, ticketKind, lease.Ticket(), &of)
+		require.NoError(t, err)
+		c.mu.Lock()
+		c.shards[of.Shard].taken++
+		c.mu.Unlock()
+		require.NoError(t, lease.Return(t.Context()))
+		close(handed)
+	}()
+	go func() {
+		<-handed
+		s.work(q, "worker", "")
+	}()
+	summary := s.run(c)
+	require.Equal(t, 2, summary.Totals.Hosts.Failed)
+	lines := strings.Join(got.lines(s), "\n")
+	require.Equal(t, 2, strings.Count(lines, `"phase":"lost"`), lines)
+	require.NotContains(t, lines, `"event":"result"`)
+}
+
 // TestRestartedServer ends the server of NATS in the midst of a run, and starts it again.
 func TestRestartedServer(t *testing.T) {
 	manifest := `

@@ -70,7 +70,7 @@ func TestHintsCanBeFollowed(t *testing.T) {
 			properties, err := kind.Arguments(words[1:])
 			require.NoError(t, err)
 			if whole && !strings.Contains(m.AdHoc, "MODE") {
-				_, err = load.AdHoc("web", kind, properties)
+				_, err = load.AdHoc("web", kind, "", properties)
 				require.NoError(t, err)
 			}
 		})

@@ -139,15 +139,10 @@ func (rn *run) plays(ctx context.Context, at source.File, name string, data []by
 	return plays, f.report.Err()
 }
 
-// AdHoc makes the play of one resource that was given on the command line. Its
-// properties are values: nothing in them is an expression.
-func AdHoc(pattern string, t modules.Type, properties map[string]any) (*manifest.Play, error) {
-	return AdHocQuery(pattern, t, "", []map[string]any{properties})
-}
-
-// AdHocQuery makes the play of resources that are asked a query of their type, see
-// [modules.Querier], and neither checked nor applied.
-func AdHocQuery(pattern string, t modules.Type, query string, all []map[string]any) (*manifest.Play, error) {
+// AdHoc makes the play of one resource, or of several that are asked a query of their type, see
+// [modules.Querier], and neither checked nor applied; a query of "" is none. all are the properties of
+// each, which are values: nothing in them is an expression.
+func AdHoc(pattern string, t modules.Type, query string, all ...map[string]any) (*manifest.Play, error) {
 	here := &yamlpos.Node{File: "command line"}
 	play := &manifest.Play{Name: "ad hoc", Folder: ".", Hosts: yamlpos.From(here, pattern)}
 	report := &manifest.Report{}

@@ -268,7 +268,7 @@ func TestLoad(t *testing.T) {
 
 func TestAdHoc(t *testing.T) {
 	file, _ := builtin.Types().Lookup("file")
-	p, err := AdHoc("web*", file, map[string]any{"name": "/{{ 1 }}", "content": "{{ nope(", "mode": "644", "owner": "root", "group": "root"})
+	p, err := AdHoc("web*", file, "", map[string]any{"name": "/{{ 1 }}", "content": "{{ nope(", "mode": "644", "owner": "root", "group": "root"})
 	require.NoError(t, err)
 	require.Equal(t, "web*", p.HostPattern())
 	require.False(t, p.Resources[0].Properties.HasExpressions(), "nothing in it is an expression")
@@ -283,7 +283,7 @@ func TestAdHoc(t *testing.T) {
 		{map[string]any{"content": "x"}, "command line: name is required"},
 		{map[string]any{"name": "/a", "contnt": "x", "ensure": "absent"}, "command line: type file has no property \"contnt\"\n  hint: did you mean content?"},
 	} {
-		_, err := AdHoc("all", file, c.properties)
+		_, err := AdHoc("all", file, "", c.properties)
 		require.EqualError(t, err, c.want)
 	}
 }

@@ -1,0 +1,157 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ccm-push/ccm-push/inventory/sealed"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+)
+
+// A Recipe is what the plays of a run are made of: manifests, words of the command line, or what was
+// recorded of an earlier run.
+type Recipe struct {
+	Paths      []string           `json:"paths,omitempty"` // of manifests, as given
+	Folder     string             `json:"folder"`
+	Parameters string             `json:"parameters,omitempty"`
+	Rollout    string             `json:"rollout,omitempty"`
+	Hiera      string             `json:"hiera,omitempty"` // a file
+	Selection  manifest.Selection `json:"selection"`
+	EnvFile    bool               `json:"env_file,omitempty"`
+	AdHoc      *AdHoc             `json:"ad_hoc,omitempty"`
+	Undo       []Undo             `json:"undo,omitempty"`
+
+	Sealed  *Sealed         `json:"-"` // what is encrypted in the files; nil is nothing
+	Files   func() []string `json:"-"` // that were read for it besides those of the plays' folders; nil is none
+	Without []string        `json:"-"` // files and folders that no worker gets: inventories
+}
+
+// An AdHoc is a resource of the command line, or several that are asked a query.
+type AdHoc struct {
+	Pattern    string             `json:"pattern"`
+	Type       string             `json:"type"`
+	Query      string             `json:"query,omitempty"`
+	Properties []yamlpos.Portable `json:"properties"`         // of each
+	Programs   string             `json:"programs,omitempty"` // see [manifest.Play]
+}
+
+// NewAdHoc is one of resources with these properties.
+func NewAdHoc(pattern, typ, query string, properties ...map[string]any) *AdHoc {
+	a := &AdHoc{Pattern: pattern, Type: typ, Query: query}
+	for _, one := range properties {
+		a.Properties = append(a.Properties, yamlpos.Portable{Node: yamlpos.From(&yamlpos.Node{File: "command line"}, one)})
+	}
+	return a
+}
+
+// An Undo is a play that takes back an earlier run, see [manifest.Undo].
+type Undo struct {
+	Name         string        `json:"name"`
+	Become       *bool         `json:"become,omitempty"`
+	BecomeUser   string        `json:"become_user,omitempty"`
+	BecomeMethod string        `json:"become_method,omitempty"`
+	Of           manifest.Undo `json:"of"`
+}
+
+// NewUndo is that of plays of the record.
+func NewUndo(plays []*manifest.Play) (list []Undo) {
+	for _, p := range plays {
+		list = append(list, Undo{p.Name, p.Become, p.BecomeUser, p.BecomeMethod, *p.Undo})
+	}
+	return list
+}
+
+// folders are those of which workers need all that is in them. What a resource of the command line
+// reads is known: the folder that it was called in may be anything.
+func (r *Recipe) folders(plays []*manifest.Play) (list []string) {
+	switch {
+	case r.Undo != nil:
+	case r.AdHoc != nil:
+		if r.AdHoc.Programs != "" {
+			list = append(list, r.AdHoc.Programs)
+		}
+	default:
+		for _, p := range plays {
+			list = append(list, p.Folder)
+		}
+	}
+	return list
+}
+
+// plays makes the plays anew of what was unpacked below a folder.
+func (r *Recipe) plays(ctx context.Context, root string, registry modules.Registry, ring *sealed.Ring) ([]*manifest.Play, error) {
+	switch {
+	case r.AdHoc != nil:
+		return r.AdHoc.plays(r, root, registry)
+	case r.Undo != nil:
+		var plays []*manifest.Play
+		for _, u := range r.Undo {
+			plays = append(plays, &manifest.Play{Name: u.Name, Folder: root, Become: u.Become, BecomeUser: u.BecomeUser, BecomeMethod: u.BecomeMethod, Undo: &u.Of})
+		}
+		return plays, nil
+	}
+	options := []load.Option{load.WithKeys(ring)}
+	if r.Parameters != "" {
+		options = append(options, load.WithParameters(r.at(root, r.Parameters)))
+	}
+	if r.Rollout != "" {
+		options = append(options, load.WithRollout(r.at(root, r.Rollout)))
+	}
+	var paths []string
+	for _, path := range r.Paths {
+		paths = append(paths, r.at(root, path))
+	}
+	plays, err := load.Files(ctx, paths, registry, options...)
+	if err != nil {
+		return nil, err
+	}
+	return r.Selection.Select(plays)
+}
+
+func (a *AdHoc) plays(r *Recipe, root string, registry modules.Registry) ([]*manifest.Play, error) {
+	t, known := registry.Lookup(a.Type)
+	if !known {
+		return nil, fmt.Errorf("there is no resource type %q here", a.Type)
+	}
+	var all []map[string]any
+	for _, p := range a.Properties {
+		one, _ := p.Any().(map[string]any)
+		all = append(all, one)
+	}
+	play, err := load.AdHoc(a.Pattern, t, a.Query, all...)
+	if err != nil {
+		return nil, err
+	}
+	play.Folder = r.at(root, play.Folder)
+	if err := os.MkdirAll(play.Folder, 0o700); err != nil { // where no file of it is needed
+		return nil, err
+	}
+	if a.Programs != "" {
+		play.Programs = r.at(root, a.Programs)
+	}
+	return []*manifest.Play{play}, nil
+}
+
+// at is where a path of the recipe is below a folder.
+func (r *Recipe) at(root, path string) string { return filepath.Join(root, r.absolute(path)) }
+
+func (r *Recipe) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(r.Folder, path)
+}
+
+// names are what paths below a folder are called where the recipe was made, most precise first.
+func (r *Recipe) names(root string) (pairs [][2]string) {
+	for _, path := range r.Paths {
+		given, _ := filepath.Split(path)
+		pairs = append(pairs, [2]string{filepath.Dir(r.at(root, path)) + "/", given})
+	}
+	return append(pairs, [2]string{filepath.Join(root, r.Folder) + "/", ""}, [2]string{root, ""})
+}
