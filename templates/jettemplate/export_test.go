@@ -24,3 +24,11 @@ const (
 	MaxPiece   = maxPiece
 	PieceTrial = pieceTrial
 )
+
+// Sections is of how many sections a template consists; -1 if it has more than these.
+func Sections(t *render.Template) int {
+	if all := t.Engine.(*engine).sections; all != nil {
+		return len(all)
+	}
+	return -1
+}

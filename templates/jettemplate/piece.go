@@ -5,20 +5,23 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/CloudyKit/jet/v6"
 
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// A piece is a range of a template whose text depends only on values that it reads from
+// A piece is a part of a template whose text depends only on values that it reads from
 // the roots. For hosts with equal values the text is made once: a file with a host's name
 // in its first line is mostly pieces.
 type piece struct {
 	inputs render.Inputs
 	roots  map[string]bool // that it reads
 	off    bool            // it is executed always
+	start  *jet.Template   // executes it alone; nil where the template has more than [section]s
 
+	own   atomic.Bool // nearly every host has values of its own
 	mu    sync.Mutex
 	texts map[string]string // by the key of the inputs
 	size  int               // of both, in bytes
@@ -37,10 +40,7 @@ const (
 // recall gives the text for the values in env, if it is known. key is "" if the text is
 // not to be remembered.
 func (p *piece) recall(env *render.Env) (text, key string, known bool) {
-	p.mu.Lock()
-	own := p.isOwn()
-	p.mu.Unlock()
-	if p.off || own {
+	if p.off || p.own.Load() {
 		return "", "", false
 	}
 	key, ok := p.inputs.Key(env)
@@ -55,17 +55,15 @@ func (p *piece) recall(env *render.Env) (text, key string, known bool) {
 	return text, key, known
 }
 
-// isOwn reports whether nearly every host has values of its own.
-func (p *piece) isOwn() bool { return p.made >= pieceTrial && p.again < p.made/8 }
-
 func (p *piece) remember(key, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	size := len(key) + len(text)
-	if p.made++; p.isOwn() {
+	if p.made++; p.made >= pieceTrial && p.again < p.made/8 {
+		p.own.Store(true)
 		p.texts = nil
 	}
-	if p.isOwn() || size > maxPiece {
+	if p.own.Load() || size > maxPiece {
 		return
 	}
 	if p.size += size; p.texts == nil || p.size > maxPiece {
@@ -74,36 +72,51 @@ func (p *piece) remember(key, text string) {
 	p.texts[key] = strings.Clone(text) // not the whole output that it is a part of
 }
 
-// piece rewrites a range so that it is executed only if its text is not known.
-func (w *rewriter) piece(n *jet.RangeNode) []jet.Node {
-	outer := w.reads
-	w.reads = render.Reads{}
-	nodes := w.statement(n)
-	p := &piece{inputs: w.reads.Inputs(nil), roots: w.reads.Roots}
-	usable := !w.reads.Roots[render.EnvironRoot] && !p.inputs.Volatile // Environ is in no key
-	outer.Add(&w.reads)
-	w.reads = outer
-	if !usable {
-		return nodes
-	}
-	s := site{text: "range", piece: p}
-	whether := w.hidden(n, knownFunc, s)
-	nodes = append(nodes, w.action(n, keepFunc, s))
+// piece puts statements, which have been rewritten and read what is given, into one that
+// executes them only if their text is not known.
+func (w *rewriter) piece(nodes []jet.Node, reads *render.Reads) (*piece, []jet.Node) {
+	first := nodes[0]
+	p := &piece{inputs: reads.Inputs(nil), roots: reads.Roots}
+	p.off = reads.Roots[render.EnvironRoot] || p.inputs.Volatile // Environ is in no key
 	w.pieces = append(w.pieces, p)
-	return []jet.Node{&jet.IfNode{BranchNode: jet.BranchNode{
-		NodeBase: base(n, jet.NodeIf), Expression: whether,
-		List: &jet.ListNode{NodeBase: base(n, jet.NodeList), Nodes: nodes},
-	}}}
+	if p.off {
+		return p, nodes
+	}
+	s := site{text: "piece", piece: p}
+	whether := w.hidden(first, knownFunc, s)
+	list := append(slices.Clip(nodes), w.action(first, keepFunc, s))
+	guard := &jet.IfNode{BranchNode: jet.BranchNode{
+		NodeBase: base(first, jet.NodeIf), Expression: whether,
+		List: &jet.ListNode{NodeBase: base(first, jet.NodeList), Nodes: list},
+	}}
+	w.stands[guard] = nodes
+	return p, []jet.Node{guard}
 }
 
-// isPiece reports whether a range declares its variables, changes none, has no
-// context, and calls nothing but functions of their arguments.
-func isPiece(n jet.Node) bool {
-	r, ok := n.(*jet.RangeNode)
-	return ok && (&pieceCheck{}).ranging(r)
+// unguarded has all pieces executed always. It is for templates with a return: Jet goes on behind it, leaving
+// out ranges until an if has been executed (v6.3.3, eval.go, Runtime.executeList), and our ifs would count.
+func (w *rewriter) unguarded() {
+	for _, t := range w.loader.parsed {
+		var nodes []jet.Node
+		for _, n := range t.Root.Nodes {
+			if guard, ok := n.(*jet.IfNode); ok && w.stands[guard] != nil {
+				nodes = append(nodes, w.stands[guard]...)
+			} else {
+				nodes = append(nodes, n)
+			}
+		}
+		t.Root.Nodes = nodes
+	}
+	for _, p := range w.pieces {
+		p.off = true
+	}
 }
 
-// A pieceCheck walks a range, with the variables that are declared around it.
+// isPure reports whether what a statement writes depends on nothing but the roots: it declares the
+// variables that it uses, changes none, has no context, and calls nothing but functions of their arguments.
+func isPure(n jet.Node) bool { return (&pieceCheck{}).node(n) }
+
+// A pieceCheck walks a statement, with the variables that are declared around it.
 type pieceCheck struct{ declared []string }
 
 func (c *pieceCheck) ranging(n *jet.RangeNode) bool {
@@ -145,7 +158,7 @@ func (c *pieceCheck) node(n jet.Node) bool {
 func (c *pieceCheck) pipeline(p *jet.PipeNode) bool {
 	for i, cmd := range p.Cmds {
 		if i > 0 || cmd.Exprs != nil {
-			if !isPure(cmd.BaseExpr) || !c.all(cmd.Exprs) {
+			if !callsPure(cmd.BaseExpr) || !c.all(cmd.Exprs) {
 				return false
 			}
 			continue
@@ -184,14 +197,14 @@ func (c *pieceCheck) expr(e jet.Expression) bool {
 	case *jet.TernaryExprNode:
 		return c.all([]jet.Expression{n.Boolean, n.Left, n.Right})
 	case *jet.CallExprNode:
-		return isPure(n.BaseExpr) && c.all(n.Exprs)
+		return callsPure(n.BaseExpr) && c.all(n.Exprs)
 	}
 	return false
 }
 
-// isPure reports whether a call depends only on its arguments and on what the syntax tree
+// callsPure reports whether a call depends only on its arguments and on what the syntax tree
 // shows that it reads: not on files, and not on what other templates do.
-func isPure(function jet.Expression) bool {
+func callsPure(function jet.Expression) bool {
 	n, ok := function.(*jet.IdentifierNode)
 	return ok && isFunction(n.Ident) &&
 		!slices.Contains([]string{"exec", "file", "includeIfExists", "jet", "readFile", "template"}, n.Ident)

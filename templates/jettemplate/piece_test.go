@@ -39,7 +39,7 @@ func TestWhatIsAPiece(t *testing.T) {
 		`[[ range i := Data.users ]][[ jet("[[ Item ]]") ]][[ end ]]`:                                                  0,
 		`[[ range i := Data.users ]][[ file("f") ]][[ end ]]`:                                                          0,
 		`[[ range i := Data.users ]][[ i ]][[ else ]]none[[ end ]]`:                                                    0,
-		`[[ if Data.x ]][[ range i := Data.users ]][[ i ]][[ end ]][[ end ]]`:                                          0, // not outermost
+		`[[ if Data.x ]][[ range i := Data.users ]][[ i ]][[ end ]][[ end ]]`:                                          1,
 		`[[ try ]][[ range i := Data.users ]][[ i ]][[ end ]][[ end ]]`:                                                0,
 		`[[ block b() ]][[ range i := Data.users ]][[ i ]][[ end ]][[ end ]]`:                                          0,
 	} {

@@ -69,7 +69,10 @@ type rewriter struct {
 	inner    int      // ranges around that set the context
 	shadowed []string // variables of the ranges around, of which some are called as roots are
 	pieces   []*piece
-	err      error // the first one
+	stands   map[*jet.IfNode][]jet.Node // what stands for a piece, and what that is
+	returns  bool                       // there is a return
+	parts    []section                  // of the template that was rewritten last, if it has nothing else
+	err      error                      // the first one
 }
 
 type use struct {
@@ -103,6 +106,9 @@ func (w *rewriter) finish() error {
 			p.off = p.off || p.roots[root]
 		}
 	}
+	if w.returns {
+		w.unguarded()
+	}
 	for _, p := range w.flows.printed {
 		w.sites[p.site].flow = w.flows.resolve(p.flow)
 	}
@@ -128,15 +134,7 @@ func (w *rewriter) template(t *jet.Template) {
 		w.list(t.Root)
 		return
 	}
-	var nodes []jet.Node
-	for _, n := range t.Root.Nodes {
-		if isPiece(n) {
-			nodes = append(nodes, w.piece(n.(*jet.RangeNode))...)
-		} else {
-			nodes = append(nodes, w.statement(n)...)
-		}
-	}
-	t.Root.Nodes = nodes
+	t.Root.Nodes = w.sections(t.Root.Nodes)
 }
 
 // position is where a node begins.
@@ -189,6 +187,7 @@ func (w *rewriter) statement(n jet.Node) []jet.Node {
 	case *jet.IncludeNode:
 		return w.include(n)
 	case *jet.ReturnNode:
+		w.returns = true
 		n.Value = w.expr(n.Value)
 	}
 	return []jet.Node{n}

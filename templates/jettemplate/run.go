@@ -58,7 +58,7 @@ func (t *engine) begin(r *render.Run) *execution {
 // end gives x back for later executions, with nothing of this one in it.
 func (x *execution) end() {
 	t, vars := x.template, x.vars
-	t.longest.Store(max(t.longest.Load(), int64(min(x.out.Len(), maxHint))))
+	t.hint(x.out.Len())
 	for name := range vars {
 		if !strings.HasPrefix(name, hiddenPrefix) {
 			delete(vars, name)
@@ -66,6 +66,11 @@ func (x *execution) end() {
 	}
 	*x = execution{template: t, vars: vars}
 	t.idle.Put(x)
+}
+
+// hint notes how long an output has become.
+func (t *engine) hint(n int) {
+	t.longest.Store(max(t.longest.Load(), int64(min(n, maxHint))))
 }
 
 // maxHint bounds what is reserved for an output because another one took it, in

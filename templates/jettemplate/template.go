@@ -30,6 +30,8 @@ type engine struct {
 
 	scaffold *render.Part // nil if it is of none
 
+	sections []section // all that it consists of; nil where it has more than these
+
 	idle    sync.Pool    // of *execution
 	longest atomic.Int64 // bytes of the longest output so far, within bounds
 }
@@ -61,6 +63,9 @@ func Parse(text string, pos diag.Position, delims render.Delims, files *render.F
 	for _, u := range l.units {
 		engine.holdsMark = engine.holdsMark || strings.Contains(u.Text, render.MarkEdge)
 	}
+	if engine.sections, err = l.sections(); err != nil {
+		return nil, diag.At(pos, err)
+	}
 	return render.NewTemplate(engine, l.rewriter.reads, pos), nil
 }
 
@@ -91,7 +96,7 @@ func newLoader(main render.Body, files *render.Files, in render.Languages) *load
 		l.main = "/·text"
 	}
 	l.units[l.main] = main
-	l.rewriter = &rewriter{loader: l}
+	l.rewriter = &rewriter{loader: l, stands: map[*jet.IfNode][]jet.Node{}}
 	l.set = jet.NewSet(l, jet.WithCache(l), jet.WithSafeWriter(nil), jet.WithDelims(main.Delims.Left, main.Delims.Right))
 	return l
 }
@@ -228,8 +233,11 @@ func syntaxFault(msg string) *diag.Fault {
 // TakesMarks reports whether no source holds what looks like a mark.
 func (t *engine) TakesMarks() bool { return !t.holdsMark }
 
-// Render executes the template.
+// Render gives the text of the template.
 func (t *engine) Render(r *render.Run) (string, error) {
+	if text, ok := t.joined(r); ok {
+		return text, nil
+	}
 	x := t.begin(r)
 	err := t.start.Execute(&x.out, x.vars, x.context())
 	if err = r.FinalErr(err); err != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/templates"
@@ -84,4 +85,39 @@ func TestSprigChangesCopies(t *testing.T) {
 	require.Equal(t, slices.Repeat([]string{"linux1"}, 8), outs)
 	require.Equal(t, templatetest.Host(nil).Facts, env.Facts)
 	require.Equal(t, templatetest.Host(nil).Data, env.Data)
+}
+
+// What is remembered of generated templates is the same for hosts that are rendered at the same time.
+func TestGeneratedJetAtTheSameTime(t *testing.T) {
+	for seed := range uint64(20) {
+		g := templatetest.NewGenerator(seed)
+		files := templatetest.Open(t, g.Folder())
+		source := g.Jet()
+		var envs []*templates.Env
+		for range 12 {
+			envs = append(envs, g.Host(files))
+		}
+		parse := func() *templates.Template {
+			parsed, err := templates.ParseJet(source, templatetest.Manifest, templates.Delims{}, files)
+			require.NoError(t, err, source)
+			return parsed
+		}
+		var want, wantErr [12]string
+		for i, env := range envs {
+			out, err := parse().Render(t.Context(), env)
+			want[i], wantErr[i] = out, templatetest.ErrorText(err)
+		}
+		shared := parse()
+		var hosts sync.WaitGroup
+		for i, env := range envs {
+			hosts.Go(func() {
+				for range 3 {
+					out, err := shared.Render(t.Context(), env)
+					assert.Equal(t, want[i], out, "seed %d: %s", seed, source)
+					assert.Equal(t, wantErr[i], templatetest.ErrorText(err), "seed %d: %s", seed, source)
+				}
+			})
+		}
+		hosts.Wait()
+	}
 }

@@ -182,14 +182,14 @@ func (in Inputs) ReadsData(path string) bool {
 	})
 }
 
-// Key tells one set of values of the inputs from any other: a SHA-256 over them.
+// Key tells one set of values of the inputs from any other: what they are as bytes, or a SHA-256 over many.
 // Environ is not in it, since it is the same for all hosts of a run. ok is false
 // where equal inputs need not give equal results.
 func (in Inputs) Key(env *Env) (key string, ok bool) {
 	if in.Volatile {
 		return "", false
 	}
-	p := inputHash{env: env, hash: sha256.New()}
+	p := inputHash{env: env, buf: make([]byte, 1, plainKey)}
 	p.part(env.Facts, env.Facts != nil, in.facts, in.allFacts)
 	p.part(env.Data, env.Data != nil, in.data, in.allData)
 	if in.item {
@@ -220,17 +220,28 @@ func (in Inputs) Key(env *Env) (key string, ok bool) {
 	if p.strange {
 		return "", false
 	}
-	return string(p.hash.Sum(nil)), true
+	if p.hash == nil {
+		return string(p.buf), true
+	}
+	p.hash.Write(p.buf)
+	return string(p.hash.Sum([]byte{hashedKey})), true
 }
 
-// An inputHash hashes values. Each is written so that no two different values look the
-// same.
+// An inputHash writes values, and hashes them if there are many. Each is written so that no two different
+// values look the same.
 type inputHash struct {
 	env     *Env
-	hash    hash.Hash
-	buf     []byte
-	strange bool // a value is not plain
+	hash    hash.Hash // of what is no more in buf; nil as long as all is
+	buf     []byte    // what is written, behind a byte that tells it from a hash
+	strange bool      // a value is not plain
 }
+
+const (
+	// plainKey is how long a key can be that is no hash, in bytes.
+	plainKey = 256
+	// hashedKey is the first byte of a key that is one.
+	hashedKey = 1
+)
 
 // part writes what lies at paths below a root, or all of it.
 func (p *inputHash) part(root map[string]any, there bool, paths []string, all bool) {
@@ -267,8 +278,20 @@ func deepestValue(env *Env, root map[string]any, path string) (value any, depth 
 }
 
 func (p *inputHash) number(kind byte, n uint64) {
-	p.buf = binary.BigEndian.AppendUint64(append(p.buf[:0], kind), n)
+	p.room(9)
+	p.buf = binary.BigEndian.AppendUint64(append(p.buf, kind), n)
+}
+
+// room has what is written hashed, unless n more bytes have room beside it.
+func (p *inputHash) room(n int) {
+	if len(p.buf)+n <= plainKey {
+		return
+	}
+	if p.hash == nil {
+		p.hash = sha256.New()
+	}
 	p.hash.Write(p.buf)
+	p.buf = p.buf[:0]
 }
 
 func (p *inputHash) bool(b bool) {
@@ -281,8 +304,8 @@ func (p *inputHash) bool(b bool) {
 
 func (p *inputHash) text(kind byte, s string) {
 	p.number(kind, uint64(len(s)))
-	p.buf = append(p.buf[:0], s...)
-	p.hash.Write(p.buf)
+	p.room(len(s))
+	p.buf = append(p.buf, s...)
 }
 
 func (p *inputHash) value(v any) {
