@@ -25,7 +25,7 @@ type app struct {
 	registry modules.Registry
 	files    *inputs.Files // that a run is made of, where they are watched; else nil
 
-	onStop atomic.Pointer[string] // what is said when stop is closed; nil: that the run stops
+	onStop atomic.Pointer[string] // what is said when stop is closed, "" is nothing; nil: that the run stops
 
 	warning sync.Mutex
 	warned  map[string]bool // of what may concern many hosts
@@ -53,10 +53,30 @@ func (a *app) execute(ctx context.Context, argv []string) error {
 
 func (a *app) getenv(key string) string { return a.environ[key] }
 
+// environment is that of commands of the operator: our own.
+func (a *app) environment() []string {
+	var env []string
+	for name, value := range a.environ {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
 func (a *app) home() string { return a.getenv("HOME") }
 
 // say tells the operator something that is no result.
 func (a *app) say(text string) { fmt.Fprintln(a.err, "ccm-push:", text) }
+
+// sayStop says what the first Ctrl-C does.
+func (a *app) sayStop() {
+	text := a.onStop.Load()
+	switch {
+	case text == nil:
+		a.say("stopping after the resources that are running; once more to kill them")
+	case *text != "":
+		a.say(*text)
+	}
+}
 
 func (a *app) warn(text string) {
 	if a.onWarn != nil {

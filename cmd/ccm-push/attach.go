@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,7 +62,9 @@ func attach(cmd *cobra.Command, a *app, p *printer, name string, fromNow bool) e
 	a.onStop.Store(&left)
 	ctx, end := a.untilStop(cmd.Context())
 	defer end()
+	heard := hear(run, a.err)
 	summary, err := gate.follow(run.Follow(ctx), reporter)
+	heard()
 	switch {
 	case errors.Is(err, context.Canceled):
 		return exitStatus(interruptedStatus)
@@ -97,6 +101,38 @@ func count(lines iter.Seq2[[]byte, error]) (n int, err error) {
 	}
 	return n, nil
 }
+
+// hear prints what the program of a run says that has left its terminal. It has all been printed when
+// end returns.
+func hear(run *record.Run, to io.Writer) (end func()) {
+	said, err := run.Said()
+	if err != nil { // it has its terminal
+		return func() {}
+	}
+	over := make(chan struct{})
+	var hearing sync.WaitGroup
+	hearing.Go(func() {
+		defer said.Close()
+		ticks := time.NewTicker(hearTime)
+		defer ticks.Stop()
+		for last := false; ; {
+			if _, err := io.Copy(to, said); err != nil || last {
+				return
+			}
+			select {
+			case <-ticks.C:
+			case <-over:
+				last = true
+			}
+		}
+	})
+	return func() {
+		close(over)
+		hearing.Wait()
+	}
+}
+
+const hearTime = 100 * time.Millisecond
 
 // A gate lets through what is printed of a run behind its first events.
 type gate struct {

@@ -46,7 +46,7 @@ func (f *authorityFlags) authority() (*usercert.Authority, error) {
 	case command != "" && key != "":
 		return nil, fmt.Errorf("%s and %s: there is one authority, so set one of them", authorityCommand, authorityKey)
 	case command != "":
-		return usercert.ByCommand(command, "/bin/sh", f.environment()), nil
+		return usercert.ByCommand(command, "/bin/sh", f.app.environment()), nil
 	case key != "":
 		return f.inAgent(transport.ExpandHome(key, f.app.home()))
 	}
@@ -68,13 +68,4 @@ func (f *authorityFlags) inAgent(path string) (*usercert.Authority, error) {
 		return nil, errors.New("the key of the authority is used by the agent, and there is none: SSH_AUTH_SOCK is not set")
 	}
 	return usercert.ByAgent(socket, key), nil
-}
-
-// environment is our own: the command is the operator's.
-func (f *authorityFlags) environment() []string {
-	var env []string
-	for name, value := range f.app.environ {
-		env = append(env, name+"="+value)
-	}
-	return env
 }

@@ -39,6 +39,7 @@ type fleet struct {
 	nats       natsFlags
 	workers    workersFlags
 	record     recordFlags
+	detach     detachFlags
 }
 
 // A purpose is what a runner is wanted for.
@@ -157,6 +158,9 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 	if f.inventory.listHosts {
 		return printPlayHosts(r, p)
 	}
+	if err := f.detach.check(h); err != nil {
+		return err
+	}
 	r.Step = f.stepper()
 	if err := f.addBuilds(r); err != nil {
 		return err
@@ -183,11 +187,11 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 	}
 	r.Tally = &events.Tally{}
 	steering := f.steering(r)
-	r.Events = events.NewStream(r.Options.Run, time.Now, slices.Concat([]events.Reporter{r.Tally}, to, files, traces, steering.reporters())...).WithMask(r.Options.Catalog.Mask)
+	r.Events = events.NewStream(r.Options.Run, time.Now, slices.Concat([]events.Reporter{r.Tally}, to, files, traces, steering.reporters(), f.detach.reporters(r))...).WithMask(r.Options.Catalog.Mask)
 	r.Activity = &activity.Tracker{}
 	show := func() func(context.Context) error { return p.show(r.Activity, r.Step != nil, f.took(r, h)) }
 	end := show()
-	if f.app.canAsk() {
+	if f.app.canAsk() && !f.detach.asked {
 		r.Ask = func(ctx context.Context, question string) (string, error) { // what is drawn would cover it
 			_ = end(ctx)
 			defer func() { end = show() }()

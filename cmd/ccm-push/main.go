@@ -130,11 +130,7 @@ func supervise(ctx context.Context, a *app, argv []string, signals <-chan os.Sig
 		}
 		switch heard {
 		case 1:
-			if text := a.onStop.Load(); text != nil {
-				a.say(*text)
-			} else {
-				a.say("stopping after the resources that are running; once more to kill them")
-			}
+			a.sayStop()
 			close(stop)
 		case 2:
 			a.say("killing what is running on the hosts")

@@ -135,7 +135,7 @@ func ended(run *record.Run) error {
 // returnTo gives the program the folder and the options of a run.
 func (p *plays) returnTo(run *record.Run, set *pflag.FlagSet) error {
 	// What the limit selected is recorded host by host; and nobody is asked again.
-	flags := slices.DeleteFunc(slices.Clone(run.Flags), func(f record.Flag) bool { return f.Name == "limit" || f.Name == "step" })
+	flags := slices.DeleteFunc(slices.Clone(run.Flags), func(f record.Flag) bool { return slices.Contains([]string{"limit", "step", "detach"}, f.Name) })
 	if err := givenAgain(run, flags, set); err != nil {
 		return err
 	}

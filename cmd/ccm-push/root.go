@@ -30,7 +30,7 @@ type commandLine struct {
 func newCommandLine(a *app) *commandLine {
 	c := &commandLine{app: a}
 	c.fleet.app, c.fleet.inventory.app, c.fleet.connection.app, c.printer.app = a, a, a, a
-	c.fleet.authority.app, c.fleet.workers.fleet, c.fleet.secrets.workers = a, &c.fleet, &c.fleet.workers
+	c.fleet.authority.app, c.fleet.detach.app, c.fleet.workers.fleet, c.fleet.secrets.workers = a, a, &c.fleet, &c.fleet.workers
 	c.fleet.secrets.app, c.fleet.secrets.age.app, c.fleet.secrets.age.connection = a, a, &c.fleet.connection
 	c.fleet.inventory.secrets, c.fleet.variables.secrets = &c.fleet.secrets, &c.fleet.secrets
 	c.fleet.nats.app, c.fleet.variables.nats = a, &c.fleet.nats
@@ -55,6 +55,7 @@ func (c *commandLine) register(set *pflag.FlagSet) {
 	c.fleet.nats.register(set)
 	c.fleet.workers.register(set)
 	c.fleet.record.register(set)
+	c.fleet.detach.register(set)
 	c.printer.register(set)
 }
 
@@ -80,6 +81,7 @@ func (c *commandLine) execute(ctx context.Context, argv []string) error {
 			slices.Contains([]string{"help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, s)
 	}
 	c.words = splitArguments(argv, root.PersistentFlags(), isCommand, isType)
+	c.fleet.detach.words = argv
 	root.SetArgs(c.words.forCobra())
 	return root.ExecuteContext(ctx)
 }
@@ -115,7 +117,10 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return errors.Join(c.validate(), p.forRuns(cmd), p.reports.forRuns(cmd))
+			if err := errors.Join(c.validate(), p.forRuns(cmd), p.reports.forRuns(cmd)); err != nil {
+				return err
+			}
+			return c.detach(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.main(cmd.Context(), cmd, args) },
 	}

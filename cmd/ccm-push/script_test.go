@@ -64,8 +64,11 @@ func (t tests) Run() int {
 // machine, so that for root there is only one lock: let them wait for each other.
 func scriptMain() {
 	// Away from the terminal of whoever runs the tests, which nobody shall be asked
-	// on. With ttyin this fails: there is a terminal of the script then.
-	_, _ = syscall.Setsid()
+	// on. With ttyin this fails: there is a terminal of the script then. A process that is detached
+	// leaves by itself.
+	if os.Getenv(detachedVariable) == "" {
+		_, _ = syscall.Setsid()
+	}
 	// What this machine's ssh_config says is not what scripts are about.
 	flags := []string{"--module-dir", os.Getenv("MODULE_DIR"), "--ssh-config", "none"}
 	if os.Getuid() == 0 {

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+)
+
+// detachFlags say that a run goes on without the terminal. It is carried out by another process of this
+// program, which asks on the terminal what there is to ask, and leaves it when the run begins: so no
+// secret is handed on.
+type detachFlags struct {
+	app   *app
+	asked bool
+
+	words []string // of the command line
+	// tell, in the other process, is where it says that it has left. Its end without that is the end
+	// of the process.
+	tell *os.File
+}
+
+// detachedVariable says to the other process that it is that.
+const detachedVariable = "CCM_PUSH_DETACHED"
+
+// tellNumber is which file of the other process is that of tell.
+const tellNumber = 3
+
+// A detached run is what is said of one when it has left the terminal.
+type detached struct {
+	Run string `json:"run"`
+	PID int    `json:"pid"`
+}
+
+func (f *detachFlags) register(set *pflag.FlagSet) {
+	set.BoolVar(&f.asked, "detach", false, "have the run go on without this terminal, once what there is to ask has been answered; ccm-push attach follows it")
+}
+
+// detach has the run of a command go on without the terminal. In the process that the command line
+// was given to it returns the end of that, an error; in the other one it returns nil.
+func (c *commandLine) detach(cmd *cobra.Command) error {
+	f := &c.fleet.detach
+	child := c.app.getenv(detachedVariable) != ""
+	delete(c.app.environ, detachedVariable)
+	if !f.asked {
+		return nil
+	}
+	switch {
+	case cmd.HasParent() && !slices.Contains([]string{"resume", "undo", "check-health"}, cmd.Name()):
+		return fmt.Errorf("--detach is for runs; %s is none", cmd.CommandPath())
+	case c.fleet.mode.step:
+		return errors.New("--step asks on the terminal, which --detach leaves: leave one of them out")
+	case c.fleet.record.none:
+		return errors.New("--detach: the run is followed by its record, and --no-record keeps none: leave one of them out")
+	case c.fleet.inventory.listHosts, c.selection.list:
+		return errors.New("--detach is for runs; a list is printed at once")
+	case c.printer.stream, c.printer.follow != "":
+		return errors.New("--stream and --follow show on the terminal what commands write, and --detach leaves it: leave one of them out")
+	}
+	if !child {
+		return f.begin(&c.printer)
+	}
+	if err := os.Unsetenv(detachedVariable); err != nil {
+		return err
+	}
+	syscall.CloseOnExec(tellNumber)
+	f.tell = os.NewFile(tellNumber, "the process that was called")
+	c.printer.progress = progressNone
+	return nil
+}
+
+// begin starts the other process, and waits until it has left the terminal, or has ended.
+func (f *detachFlags) begin(p *printer) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	hear, tell, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer hear.Close()
+	cmd := &exec.Cmd{
+		Path: program, Args: append([]string{os.Args[0]}, f.words...), Env: append(f.app.environment(), detachedVariable+"=1"),
+		Stdin: f.app.in, Stderr: fileOf(f.app.err), ExtraFiles: []*os.File{tell},
+	}
+	said := "" // by the other process: Ctrl-C is for both
+	f.app.onStop.Store(&said)
+	err = cmd.Start()
+	tell.Close()
+	if err != nil {
+		return err
+	}
+	line, _ := bufio.NewReader(hear).ReadBytes('\n') // it has ended, if there is none
+	var d detached
+	if json.Unmarshal(line, &d) == nil {
+		if err := f.print(p, d); err != nil {
+			return err
+		}
+		return exitStatus(0)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); errors.As(err, &exit) && exit.Exited() {
+		return exitStatus(exit.ExitCode())
+	} else if err != nil {
+		return err
+	}
+	return exitStatus(0)
+}
+
+func (f *detachFlags) print(p *printer, d detached) error {
+	if p.json() {
+		return printJSON(p, d)
+	}
+	return p.print(fmt.Sprintf("run %[1]s goes on as process %[2]d; ccm-push attach %[1]s follows it, kill %[2]d stops it\n", d.Run, d.PID))
+}
+
+// check reports a run that nothing can be seen of once it has left the terminal.
+func (f *detachFlags) check(h record.Header) error {
+	if f.asked && h.Command == "" {
+		return errors.New("--detach is for runs that are recorded, and what only asks is not")
+	}
+	return nil
+}
+
+// reporters have a run leave the terminal when it begins: behind the one of its record.
+func (f *detachFlags) reporters(r *playbooks.Runner) []events.Reporter {
+	if f.tell == nil {
+		return nil
+	}
+	return []events.Reporter{&leaver{f, r.Options.Run}}
+}
+
+type leaver struct {
+	flags *detachFlags
+	run   string
+}
+
+// Report implements [events.Reporter].
+func (l *leaver) Report(e events.Event) {
+	if _, begins := e.(events.RunStart); !begins || l.flags.tell == nil {
+		return
+	}
+	if err := l.leave(); err != nil { // who has called waits for the end
+		l.flags.app.warn(fmt.Sprintf("the run does not leave the terminal: %v", err))
+		return
+	}
+	text, _ := json.Marshal(detached{l.run, os.Getpid()})
+	_, _ = l.flags.tell.Write(append(text, '\n')) // nobody waits for it, if that fails
+	l.flags.tell.Close()
+	l.flags.tell = nil
+}
+
+// leave puts this process into a session of its own, which has no terminal. What it says on standard
+// error from now on is kept beside the record.
+func (l *leaver) leave() error {
+	store, err := record.In(l.flags.app.getenv)
+	if err != nil {
+		return err
+	}
+	said, err := store.KeepSaid(l.run)
+	if err != nil {
+		return err
+	}
+	defer said.Close()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	if _, err := syscall.Setsid(); err != nil && unix.Getpgrp() != os.Getpid() {
+		return fmt.Errorf("beginning a session: %w", err)
+	}
+	return errors.Join(unix.Dup2(int(null.Fd()), 0), unix.Dup2(int(said.Fd()), 2))
+}
