@@ -1,14 +1,16 @@
 package fromansible
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
@@ -28,34 +30,31 @@ type notification struct {
 	from    []*layout.Entry
 }
 
-func (c *converter) readHandlers(r *role, base string) {
-	path := yamlFile(base)
+func (u *unit) readHandlers(base string) {
+	path := role.YAMLFile(base)
 	if path == "" {
 		return
 	}
-	n, err := c.readYAML(path)
+	n, err := u.c.out.ReadYAML(path)
 	if err != nil {
-		c.out.Report.left(c.shown(path), 1, "file", err.Error())
+		u.File(path).Leave(1, "file", err.Error())
 		return
 	}
-	c.addHandlers(r, n, path)
+	u.addHandlers(n, path)
 }
 
-func (c *converter) addHandlers(r *role, n *yaml.Node, path string) {
+func (u *unit) addHandlers(n *yaml.Node, path string) {
 	for _, one := range yamlnode.Items(n) {
 		if one.Kind != yaml.MappingNode {
 			continue
 		}
 		for _, key := range []string{"import_tasks", "include_tasks", "include", "ansible.builtin.import_tasks", "ansible.builtin.include_tasks"} {
 			if file := yamlnode.Get(one, key); file != nil && file.Kind == yaml.ScalarNode && !j2.HasTags(file.Value) {
-				before := c.taskFile
-				c.taskFile = path
-				if found := c.findTasks(file.Value); found != "" {
-					if more, err := c.readYAML(found); err == nil {
-						c.addHandlers(r, more, found)
+				if found := u.reader(path).findTasks(file.Value); found != "" {
+					if more, err := u.c.out.ReadYAML(found); err == nil {
+						u.addHandlers(more, found)
 					}
 				}
-				c.taskFile = before
 			}
 		}
 		h := &handler{node: one, file: path}
@@ -65,51 +64,39 @@ func (c *converter) addHandlers(r *role, n *yaml.Node, path string) {
 		for _, l := range yamlnode.Items(yamlnode.Get(one, "listen")) {
 			h.listens = append(h.listens, l.Value)
 		}
-		r.handlers = append(r.handlers, h)
+		u.handlers = append(u.handlers, h)
 	}
 }
 
 // handlersOf are those that a name means: of the role, or of any other.
-func (c *converter) handlersOf(name string) []*handler {
+func (u *unit) handlersOf(name string) []*handler {
 	if _, short, ok := strings.Cut(name, " : "); ok {
 		name = short
 	}
-	find := func(r *role) []*handler {
+	find := func(u *unit) []*handler {
 		var list []*handler
-		for _, h := range r.handlers {
+		for _, h := range u.handlers {
 			if h.name == name || slices.Contains(h.listens, name) {
 				list = append(list, h)
 			}
 		}
 		return list
 	}
-	if list := find(c.role); list != nil {
+	if list := find(u); list != nil {
 		return list
 	}
-	for _, dir := range sortedKeys(c.roles) {
-		if list := find(c.roles[dir]); list != nil {
+	for _, dir := range slices.Sorted(maps.Keys(u.c.units)) {
+		if list := find(u.c.units[dir]); list != nil {
 			return list
 		}
 	}
 	return nil
 }
 
-// checkNotify reports handlers that are not there.
-func (t *task) checkNotify() {
-	for _, one := range yamlnode.Items(t.keywords["notify"]) {
-		switch {
-		case j2.HasTags(one.Value):
-			t.problem("the name of a handler that is an expression: %s", expression.Shortened(one.Value))
-		case len(t.c.handlersOf(one.Value)) == 0:
-			t.problem("the handler %q, which is not there", one.Value)
-		}
-	}
-}
-
 // notifies notes which handlers a task notifies.
-func (t *task) notifies() {
+func (r reader) notifies(t *task.Task) {
 	var from []*layout.Entry
-	for _, e := range t.entries {
+	for _, e := range t.Entries {
 		if e.Type != "" || e.IsBlock() {
 			from = append(from, e)
 		}
@@ -117,46 +104,40 @@ func (t *task) notifies() {
 	if from == nil {
 		return
 	}
-	r := t.c.role
-	for _, one := range yamlnode.Items(t.keywords["notify"]) {
-		for _, h := range t.c.handlersOf(one.Value) {
-			i := slices.IndexFunc(r.pending, func(n *notification) bool { return n.handler == h })
+	for _, one := range yamlnode.Items(t.Keywords["notify"]) {
+		for _, h := range r.u.handlersOf(one.Value) {
+			i := slices.IndexFunc(r.u.pending, func(n *notification) bool { return n.handler == h })
 			if i < 0 {
-				r.pending = append(r.pending, &notification{handler: h})
-				i = len(r.pending) - 1
+				r.u.pending = append(r.u.pending, &notification{handler: h})
+				i = len(r.u.pending) - 1
 			}
-			r.pending[i].from = append(r.pending[i].from, from...)
+			r.u.pending[i].from = append(r.u.pending[i].from, from...)
 		}
 	}
 }
 
 // flush gives the entries of the handlers that are due. before are those of the manifest so
 // far: a service among them that stands behind all that notifies its handler subscribes itself.
-func (c *converter) flush(r *role, before []*layout.Entry) []*layout.Entry {
+func (u *unit) flush(before []*layout.Entry) []*layout.Entry {
 	var list []*layout.Entry
-	for len(r.pending) > 0 {
+	for len(u.pending) > 0 {
 		at := 0
-		for i, n := range r.pending { // in the order in which they are written
-			if slices.Index(r.handlers, n.handler) >= 0 && slices.Index(r.handlers, n.handler) < slices.Index(r.handlers, r.pending[at].handler) {
+		for i, n := range u.pending { // in the order in which they are written
+			if slices.Index(u.handlers, n.handler) >= 0 && slices.Index(u.handlers, n.handler) < slices.Index(u.handlers, u.pending[at].handler) {
 				at = i
 			}
 		}
-		n := r.pending[at]
-		r.pending = slices.Delete(r.pending, at, at+1)
-		list = append(list, c.handled(n, before)...)
+		n := u.pending[at]
+		u.pending = slices.Delete(u.pending, at, at+1)
+		list = append(list, u.handled(n, before)...)
 	}
 	return list
 }
 
-func (c *converter) handled(n *notification, before []*layout.Entry) []*layout.Entry {
-	file := c.taskFile
-	c.taskFile = n.handler.file
-	c.out.Report.uncount = n.handler.counted
-	n.handler.counted = true
-	scope := &expression.Scope{Names: map[string]expression.Binding{}, Files: c}
-	list := c.task(n.handler.node, scope, inherited{}, true)
-	c.out.Report.uncount = false
-	c.taskFile = file
+func (u *unit) handled(n *notification, before []*layout.Entry) []*layout.Entry {
+	u.c.out.Report.Again = n.handler.counted
+	list := u.handlerTask(n.handler)
+	u.c.out.Report.Again = false
 	var out []*layout.Entry
 	for _, e := range list {
 		layout.Walk([]*layout.Entry{e}, func(e *layout.Entry) {
@@ -172,7 +153,7 @@ func (c *converter) handled(n *notification, before []*layout.Entry) []*layout.E
 				e.Subscribe = append(e.Subscribe, n.from...)
 			case "":
 			default:
-				e.Todo = position(c.shown(n.handler.file), n.handler.node.Line) + ": a handler that is neither a command, a service nor a reboot"
+				e.Todo = u.File(n.handler.file).Position(n.handler.node.Line) + ": a handler that is neither a command, a service nor a reboot"
 			}
 		})
 		if e.Type == "service" && e.Get("each") == nil && e.Get("control") == nil && joinsService(e, n.from, before) {
@@ -220,20 +201,22 @@ func joinsService(h *layout.Entry, from, before []*layout.Entry) bool {
 	return false
 }
 
+// handlerTask carries over the task that a handler is.
+func (u *unit) handlerTask(h *handler) []*layout.Entry {
+	h.counted = true
+	r := u.reader(h.file)
+	return r.task(h.node, r.f.Scope(), task.Around{}, true)
+}
+
 // unusedHandlers counts those that nothing notifies, and names them.
-func (c *converter) unusedHandlers(r *role) {
-	for _, h := range r.handlers {
+func (u *unit) unusedHandlers() {
+	for _, h := range u.handlers {
 		if h.counted {
 			continue
 		}
-		h.counted = true
-		file := c.taskFile
-		c.taskFile = h.file
-		scope := &expression.Scope{Names: map[string]expression.Binding{}, Files: c}
-		if e := c.task(h.node, scope, inherited{}, true); len(e) > 0 && e[0].Todo == "" {
-			c.out.Report.note(c.shown(h.file), h.node.Line, "the handler "+h.name+" is notified by no task that is carried over, and not written")
+		if e := u.handlerTask(h); len(e) > 0 && e[0].Todo == "" {
+			u.c.out.Report.Note(u.c.out.Shown(h.file), h.node.Line, "the handler "+h.name+" is notified by no task that is carried over, and not written")
 		}
-		c.taskFile = file
 	}
-	r.pending = nil
+	u.pending = nil
 }

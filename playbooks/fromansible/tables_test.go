@@ -3,6 +3,7 @@ package fromansible
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/module"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 )
 
@@ -46,16 +50,16 @@ func tables() string {
 		if m.Type == "" {
 			here = m.Write
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, cell(here), cell(strings.Join(gaps(m), "; ")))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, output.Cell(here), output.Cell(strings.Join(gaps(m), "; ")))
 	}
 	b.WriteString("\n### Keywords\n\n| keyword | here | |\n|---|---|---|\n")
-	for _, name := range sortedKeys(keywordRows) {
-		r := keywordRows[name]
-		here := r.here
+	for _, name := range slices.Sorted(maps.Keys(task.Keywords)) {
+		r := task.Keywords[name]
+		here := r.Here
 		if here == "" {
 			here = "nothing"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, cell(here), cell(r.why))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, output.Cell(here), output.Cell(r.Why))
 	}
 	b.WriteString(expression.Tables())
 	return strings.TrimRight(b.String(), "\n") + "\n"
@@ -74,7 +78,7 @@ func gaps(m ansible.Module) (left []string) {
 			by[a.Gap] = append(by[a.Gap], "`"+arg+"`")
 		}
 	}
-	for _, why := range sortedKeys(by) {
+	for _, why := range slices.Sorted(maps.Keys(by)) {
 		slices.Sort(by[why])
 		left = append(left, strings.Join(by[why], ", ")+" ("+why+")")
 	}
@@ -85,20 +89,13 @@ func gaps(m ansible.Module) (left []string) {
 func TestCarriers(t *testing.T) {
 	for _, name := range ansible.Names() {
 		m, _ := ansible.Find(name)
-		require.Equal(t, m.Args != nil, carriers[name] != nil, name)
+		require.Equal(t, m.Args != nil, reader{}.carrier(name) != nil, name)
 		for name, one := range m.Args {
 			require.NotEqual(t, ansible.Argument{}, one, name)
 		}
 	}
-	for name := range carriers {
+	for name := range module.Carriers {
 		require.Equal(t, name, ansible.Name(name))
 		require.Contains(t, ansible.Names(), name)
-	}
-}
-
-// TestKeywordOrder has no keyword in the order that is not in the table.
-func TestKeywordOrder(t *testing.T) {
-	for _, name := range keywordOrder {
-		require.NotNil(t, keywordRows[name].by, name)
 	}
 }

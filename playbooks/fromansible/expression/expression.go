@@ -74,14 +74,13 @@ type Binding struct {
 
 // Surroundings are what the rest of the input says of names and files.
 type Surroundings interface {
-	RoleName() string                                        // the name of the role that is read
-	ResultOf(name string) (*Result, bool)                    // of a task that registers it
-	ValueOf(name string) (*j2.Expr, bool)                    // that tasks set
-	KindOf(name string) Kind                                 // of data
-	NodeOf(path *j2.Expr) *yaml.Node                         // of data, where it is literal; else nil
-	Use(name string)                                         // that data is mentioned
-	LocalFile(folder, name string) (path string, err error)  // of the role or the play, copied
-	Template(name string, s *Scope) (path string, err error) // that is converted
+	RoleName() string                                                      // the name of the role that is read
+	ResultOf(name string) (*Result, bool)                                  // of a task that registers it
+	ValueOf(name string) (*j2.Expr, bool)                                  // that tasks set
+	KindOf(name string) Kind                                               // of data
+	NodeOf(path *j2.Expr) *yaml.Node                                       // of data, where it is literal; else nil
+	LocalFile(folder, name string) (path string, err error)                // of the role or the play, copied
+	Template(name string, s *Scope, o j2.Options) (path string, err error) // that is converted
 }
 
 // Scope is what names mean at a place. The zero value of a name is data.
@@ -180,7 +179,6 @@ func (w *Writer) name(name string) (Term, error) {
 	case name == "role_path", name == "playbook_dir", name == "inventory_dir", name == "inventory_file", name == "environment", name == "ansible_loop", name == "loop":
 		return Term{}, Unknown("the variable %s", name)
 	}
-	w.Scope.Files.Use(name)
 	return Term{"Data." + name, Whole, w.Scope.Files.KindOf(name)}, nil
 }
 
@@ -284,6 +282,7 @@ func (w *Writer) dict(e *j2.Expr) (Term, error) {
 
 var wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
+// IsWord reports whether a text is the name of a variable.
 func IsWord(s string) bool { return wordForm().MatchString(s) }
 
 // member writes x.y and x[y].

@@ -324,7 +324,7 @@ func (w *Writer) lookupOne(plugin string, arg, otherwise *j2.Expr) (Term, error)
 		}
 		return t, nil
 	case plugin == "template" && isText:
-		path, err := w.Scope.Files.Template(text, w.Scope)
+		path, err := w.Scope.Files.Template(text, w.Scope, j2.Options{})
 		return Term{"jet(" + QuoteText(path) + ")", Whole, TextKind}, err
 	case plugin == "vars" && !w.Jet:
 		t, err := w.Write(arg)

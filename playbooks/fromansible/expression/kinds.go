@@ -7,6 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
+// KindOfValue is the type of a value of the inventory.
 func KindOfValue(v any) Kind {
 	switch v := v.(type) {
 	case string:
@@ -26,6 +27,7 @@ func KindOfValue(v any) Kind {
 	return AnyKind
 }
 
+// KindOfNode is the type of what is written in YAML.
 func KindOfNode(n *yaml.Node) Kind {
 	switch {
 	case n == nil:
@@ -48,4 +50,18 @@ func KindOfNode(n *yaml.Node) Kind {
 		return NumberKind
 	}
 	return AnyKind
+}
+
+// KindOfElements is the type of all elements of a list.
+func KindOfElements(n *yaml.Node) Kind {
+	if n == nil || n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		return AnyKind
+	}
+	k := KindOfNode(n.Content[0])
+	for _, one := range n.Content {
+		if KindOfNode(one) != k {
+			return AnyKind
+		}
+	}
+	return k
 }

@@ -1,7 +1,8 @@
-package fromansible
+package output
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -10,17 +11,16 @@ import (
 type Report struct {
 	Tasks   int
 	Carried int
-	Modules map[string]*Count
-	Keyword map[string]*Count
+	Modules map[string]*Share
+	Keyword map[string]*Share
 	Left    []Remark // what was not carried over
 	Notes   []Remark // what is different
 
-	used    map[string]bool
-	uncount bool // a task is looked at again
+	Again bool // a task is looked at again, and not counted
 }
 
-// A Count is how many of how many were carried over.
-type Count struct{ Carried, All int }
+// A Share is how many of how many were carried over.
+type Share struct{ Carried, All int }
 
 // A Remark is about a place in what was read.
 type Remark struct {
@@ -30,24 +30,22 @@ type Remark struct {
 	Why  string
 }
 
-func (r *Report) init() {
-	r.Modules, r.Keyword, r.used = map[string]*Count{}, map[string]*Count{}, map[string]bool{}
-}
-
-func position(file string, line int) string {
+// Position is a place as reports have it; of a file as a whole without a line.
+func Position(file string, line int) string {
 	if line < 1 {
 		return file
 	}
 	return fmt.Sprintf("%s:%d", file, line)
 }
 
-func (r *Report) count(module string, keywords []string, carried bool) {
-	if r.uncount {
+// Count counts a task.
+func (r *Report) Count(module string, keywords []string, carried bool) {
+	if r.Again {
 		return
 	}
-	add := func(m map[string]*Count, key string) {
+	add := func(m map[string]*Share, key string) {
 		if m[key] == nil {
-			m[key] = &Count{}
+			m[key] = &Share{}
 		}
 		m[key].All++
 		if carried {
@@ -64,30 +62,33 @@ func (r *Report) count(module string, keywords []string, carried bool) {
 	}
 }
 
-func (r *Report) countBlock() {
+// CountBlock counts a block that is carried over.
+func (r *Report) CountBlock() {
 	if r.Keyword["block"] == nil {
-		r.Keyword["block"] = &Count{}
+		r.Keyword["block"] = &Share{}
 	}
 	r.Keyword["block"].All++
 	r.Keyword["block"].Carried++
 }
 
-func (r *Report) left(file string, line int, what, why string) {
+// Leave tells of what is not carried over.
+func (r *Report) Leave(file string, line int, what, why string) {
 	remark := Remark{file, line, what, why}
 	if !slices.Contains(r.Left, remark) {
 		r.Left = append(r.Left, remark)
 	}
 }
 
-func (r *Report) note(file string, line int, why string) {
+// Note tells of what is different.
+func (r *Report) Note(file string, line int, why string) {
 	remark := Remark{File: file, Line: line, Why: why}
 	if !slices.Contains(r.Notes, remark) {
 		r.Notes = append(r.Notes, remark)
 	}
 }
 
-// Share is the part of the tasks that were carried over, in percent.
-func (r *Report) Share() int {
+// Percent is the part of the tasks that were carried over, in percent.
+func (r *Report) Percent() int {
 	if r.Tasks == 0 {
 		return 100
 	}
@@ -98,9 +99,9 @@ func (r *Report) Share() int {
 func (r *Report) Summary() string {
 	var b strings.Builder
 	for _, l := range r.Left {
-		fmt.Fprintf(&b, "%s: %s\n", position(l.File, l.Line), l.Why)
+		fmt.Fprintf(&b, "%s: %s\n", Position(l.File, l.Line), l.Why)
 	}
-	fmt.Fprintf(&b, "%d of %d tasks carried over (%d%%)", r.Carried, r.Tasks, r.Share())
+	fmt.Fprintf(&b, "%d of %d tasks carried over (%d%%)", r.Carried, r.Tasks, r.Percent())
 	if n := len(r.Left); n > 0 {
 		fmt.Fprintf(&b, "; %d places to write by hand", n)
 	}
@@ -113,28 +114,28 @@ func (r *Report) Summary() string {
 // Markdown is the report as a page.
 func (r *Report) Markdown(title string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%d of %d tasks were carried over: %d%%.\n", title, r.Carried, r.Tasks, r.Share())
+	fmt.Fprintf(&b, "# %s\n\n%d of %d tasks were carried over: %d%%.\n", title, r.Carried, r.Tasks, r.Percent())
 	remarks := func(heading, text string, list []Remark) {
 		if len(list) == 0 {
 			return
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| where | what |\n|---|---|\n", heading, text)
 		for _, l := range list {
-			fmt.Fprintf(&b, "| `%s` | %s |\n", position(l.File, l.Line), cell(l.Why))
+			fmt.Fprintf(&b, "| `%s` | %s |\n", Position(l.File, l.Line), Cell(l.Why))
 		}
 	}
 	remarks("Not carried over", "Each stands in what was written as a `todo`, at its place, and `ccm-push validate` fails there.", r.Left)
 	remarks("Different", "These were carried over, and do not do exactly the same.", r.Notes)
-	table := func(heading string, counts map[string]*Count) {
+	table := func(heading string, counts map[string]*Share) {
 		if len(counts) == 0 {
 			return
 		}
-		keys := sortedKeys(counts)
+		keys := slices.Sorted(maps.Keys(counts))
 		slices.SortStableFunc(keys, func(a, b string) int { return counts[b].All - counts[a].All })
 		fmt.Fprintf(&b, "\n## %s\n\n| | carried over | of | share |\n|---|---|---|---|\n", heading)
 		for _, key := range keys {
 			n := counts[key]
-			fmt.Fprintf(&b, "| `%s` | %d | %d | %d%% |\n", cell(key), n.Carried, n.All, n.Carried*100/n.All)
+			fmt.Fprintf(&b, "| `%s` | %d | %d | %d%% |\n", Cell(key), n.Carried, n.All, n.Carried*100/n.All)
 		}
 	}
 	table("By module", r.Modules)
@@ -142,7 +143,7 @@ func (r *Report) Markdown(title string) string {
 	return b.String()
 }
 
-// cell is a text in a table of Markdown.
-func cell(s string) string {
+// Cell is a text in a table of Markdown.
+func Cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(s)
 }

@@ -1,7 +1,8 @@
-package fromansible
+package role
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,15 +14,17 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
-// A setFact is what tasks with set_fact make of a variable.
-type setFact struct {
+// A Fact is what tasks with set_fact make of a variable.
+type Fact struct {
+	Why  string // it cannot be carried over
+	Data bool   // it is data of the role; otherwise its expression stands in its place
+
 	given []assignment
-	why   string // it cannot be carried over
-	maybe bool   // it is not always set
-	data  bool   // it is data of the role; otherwise its expression stands in its place
+	maybe bool // it is not always set
 }
 
 type assignment struct {
@@ -29,8 +32,8 @@ type assignment struct {
 	when  *j2.Expr // nil without one
 }
 
-// A setVar is a variable of set_fact that becomes data.
-type setVar struct {
+// A variable is one of set_fact that becomes data.
+type variable struct {
 	name  string
 	value *j2.Expr
 }
@@ -40,9 +43,9 @@ var statAsked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 // survey reads over all tasks of a role before any of them is converted: what they set, and
 // what is asked of results.
-func (c *converter) survey(r *role) {
+func (r *Role) survey() {
 	registers := map[string]bool{}
-	filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+	filepath.WalkDir(r.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil
 		}
@@ -51,29 +54,49 @@ func (c *converter) survey(r *role) {
 			return nil
 		}
 		text, err := os.ReadFile(path)
-		if err != nil || len(text) > maxFile {
+		if err != nil || len(text) > output.MaxFile {
 			return nil
 		}
-		for _, m := range statAsked().FindAllStringSubmatch(string(text), -1) {
-			if !slices.Contains(r.asked[m[1]], m[2]) {
-				r.asked[m[1]] = append(r.asked[m[1]], m[2])
-			}
-		}
-		if ending == ".j2" || !strings.Contains(path, "tasks") && !strings.Contains(path, "handlers") && r.name != "" {
+		r.asks(string(text))
+		if ending == ".j2" || !strings.Contains(path, "tasks") && !strings.Contains(path, "handlers") && r.Name != "" {
 			return nil
 		}
-		if n, err := c.readYAML(path); err == nil && n != nil {
+		if n, err := r.To.ReadYAML(path); err == nil && n != nil {
 			r.surveyTasks(n, nil, registers, false)
 		}
 		return nil
 	})
-	for _, name := range sortedKeys(r.facts) {
+	r.settleAll(registers)
+}
+
+// SurveyPlay does so for the tasks of a play.
+func (r *Role) SurveyPlay(n *yaml.Node) {
+	registers := map[string]bool{}
+	r.surveyTasks(yamlnode.List(n), nil, registers, false)
+	r.asks(string(yamlnode.Encode(n)))
+	r.settleAll(registers)
+}
+
+// asks notes what a text asks of results of stat.
+func (r *Role) asks(text string) {
+	for _, m := range statAsked().FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(r.asked[m[1]], m[2]) {
+			r.asked[m[1]] = append(r.asked[m[1]], m[2])
+		}
+	}
+}
+
+// Asked are the fields of a result of stat that are asked for somewhere.
+func (r *Role) Asked(result string) []string { return slices.Clone(r.asked[result]) }
+
+func (r *Role) settleAll(registers map[string]bool) {
+	for _, name := range slices.Sorted(maps.Keys(r.Facts)) {
 		r.settle(name, registers)
 	}
 }
 
 // surveyTasks finds set_fact and register in tasks; when are the conditions of blocks around.
-func (r *role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]bool, vars bool) {
+func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]bool, vars bool) {
 	for _, task := range yamlnode.Items(n) {
 		if task.Kind != yaml.MappingNode {
 			continue
@@ -105,7 +128,7 @@ func (r *role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]b
 			continue
 		}
 		if facts.Kind == yaml.ScalarNode {
-			facts = keyValues(facts)
+			facts = yamlnode.KeyValues(facts)
 		}
 		looped := yamlnode.Get(task, "loop") != nil || yamlnode.Get(task, "delegate_to") != nil || yamlnode.Get(task, "run_once") != nil
 		for i := 0; i+1 < len(task.Content); i += 2 {
@@ -116,19 +139,19 @@ func (r *role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]b
 			if name == "cacheable" {
 				continue
 			}
-			f := r.facts[name]
+			f := r.Facts[name]
 			if f == nil {
-				f = &setFact{}
-				r.facts[name] = f
+				f = &Fact{}
+				r.Facts[name] = f
 			}
 			value, err := expression.ExprOf(facts.Content[i+1])
 			switch {
 			case err != nil:
-				f.why = err.Error()
+				f.Why = err.Error()
 			case looped:
-				f.why = "set_fact in a loop or for other hosts"
+				f.Why = "set_fact in a loop or for other hosts"
 			case broken:
-				f.why = "set_fact with variables of its own"
+				f.Why = "set_fact with variables of its own"
 			}
 			a := assignment{value: value}
 			for _, e := range conditions {
@@ -145,16 +168,16 @@ func (r *role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]b
 
 // settle decides what becomes of a variable that tasks set: the last assignment whose
 // conditions are true counts, and before all of them what defaults or vars say.
-func (r *role) settle(name string, registers map[string]bool) {
-	f := r.facts[name]
-	if f.why != "" {
+func (r *Role) settle(name string, registers map[string]bool) {
+	f := r.Facts[name]
+	if f.Why != "" {
 		return
 	}
 	var value *j2.Expr
-	if n := r.data[name]; n != nil {
+	if n := r.Data[name]; n != nil {
 		var err error
 		if value, err = expression.ExprOf(n); err != nil {
-			f.why = err.Error()
+			f.Why = err.Error()
 			return
 		}
 	}
@@ -170,7 +193,7 @@ func (r *role) settle(name string, registers map[string]bool) {
 		own := func(s string) bool { return s == name }
 		if mentions(a.value, own) || mentions(a.when, own) {
 			if i > 0 || before == nil {
-				f.why = "set_fact of a variable that is made of itself"
+				f.Why = "set_fact of a variable that is made of itself"
 				return
 			}
 			replace := func(e *j2.Expr) *j2.Expr {
@@ -185,7 +208,7 @@ func (r *role) settle(name string, registers map[string]bool) {
 		}
 		switch {
 		case a.when == nil && i > 0:
-			f.why = "set_fact of a variable that was set before"
+			f.Why = "set_fact of a variable that was set before"
 			return
 		case a.when == nil:
 			value = a.value
@@ -197,54 +220,30 @@ func (r *role) settle(name string, registers map[string]bool) {
 		}
 	}
 	if mentions(value, func(s string) bool { return s == "item" }) {
-		f.why = "set_fact of an element of a loop"
+		f.Why = "set_fact of an element of a loop"
 		return
 	}
 	depends := func(s string) bool {
-		other := r.facts[s]
-		return registers[s] || other != nil && s != name && !other.data
+		other := r.Facts[s]
+		return registers[s] || other != nil && s != name && !other.Data
 	}
-	if f.data = !f.maybe && !mentions(value, depends); f.data {
-		r.setVars = append(r.setVars, setVar{name, value})
+	if f.Data = !f.maybe && !mentions(value, depends); f.Data {
+		r.variables = append(r.variables, variable{name, value})
 		return
 	}
 	r.values[name] = value
 }
 
-// writeSetVars writes the variables of set_fact that do not depend on results as data.
-func (c *converter) writeSetVars(r *role) {
-	if len(r.setVars) == 0 {
-		return
-	}
-	w := &expression.Writer{Scope: &expression.Scope{Names: map[string]expression.Binding{}, Files: c}}
-	out := &yaml.Node{Kind: yaml.MappingNode}
-	for _, v := range r.setVars {
-		f := r.facts[v.name]
+// SetVariables are those of set_fact that do not depend on results, and become data: their names, and what
+// each is set to, which is nil where that cannot be said.
+func (r *Role) SetVariables() (names []string, values []*yaml.Node) {
+	w := &expression.Writer{Scope: r.File("").Scope()}
+	for _, v := range r.variables {
 		n, err := w.DataOf(v.value)
 		if err != nil {
-			n = yamlnode.Text("{{ todo(" + expression.QuoteText(err.Error()) + ") }}")
-			f.why = err.Error()
+			n, r.Facts[v.name].Why = nil, err.Error()
 		}
-		out.Content = append(out.Content, yamlnode.Text(v.name), n)
+		names, values = append(names, v.name), append(values, n)
 	}
-	path := strings.TrimPrefix(r.out+"/facts.yaml", "/")
-	c.out.Files[path] = File{append([]byte("# What tasks of the role set with set_fact.\n"), yamlnode.Encode(out)...), 0o644}
-	r.varsFile = append(r.varsFile, path)
-}
-
-// readAll is the text of all tasks of a role, or of the file of a play.
-func readAll(r *role, file string) string {
-	var b strings.Builder
-	if r.name == "" {
-		text, _ := os.ReadFile(file)
-		return string(text)
-	}
-	filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && (strings.HasSuffix(path, ".yml") || strings.HasSuffix(path, ".yaml")) {
-			text, _ := os.ReadFile(path)
-			b.Write(text)
-		}
-		return nil
-	})
-	return b.String() + " "
+	return names, values
 }

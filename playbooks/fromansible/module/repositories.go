@@ -1,4 +1,4 @@
-package fromansible
+package module
 
 import (
 	"net/url"
@@ -10,34 +10,34 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 // aptRepositoryTask carries over a line of sources.list: deb [arch=amd64 signed-by=/k.asc] URI SUITE COMPONENT…
-func aptRepositoryTask(t *task) {
-	t.checkArgs()
-	repo := t.arg("repo")
+func aptRepositoryTask(t *task.Task) {
+	repo := t.Arg("repo")
 	if repo == nil {
-		t.problem("apt_repository without repo")
+		t.Problem("apt_repository without repo")
 		return
 	}
 	words := lineWords(repo.Value)
 	if len(words) < 3 || words[0] != "deb" && words[0] != "deb-src" {
-		t.problem("a repository that is not written as a line of sources.list: %s", repo.Value)
+		t.Problem("a repository that is not written as a line of sources.list: %s", repo.Value)
 		return
 	}
 	e := &layout.Entry{Type: "repository"}
 	options, rest := listOptions(words[1:])
 	if len(rest) < 2 {
-		t.problem("a repository without a suite: %s", repo.Value)
+		t.Problem("a repository without a suite: %s", repo.Value)
 		return
 	}
-	e.Name = t.repositoryName(t.arg("filename"), rest[0])
-	t.repositoryState(e)
-	e.Set("uris", t.texts(rest[:1]))
-	e.Set("suites", t.texts(rest[1:2]))
+	e.Name = repositoryName(t, t.Arg("filename"), rest[0])
+	repositoryState(t, e)
+	e.Set("uris", texts(t, rest[:1]))
+	e.Set("suites", texts(t, rest[1:2]))
 	if len(rest) > 2 {
-		e.Set("components", t.texts(rest[2:]))
+		e.Set("components", texts(t, rest[2:]))
 	}
 	if words[0] != "deb" {
 		e.Set("types", yamlnode.Texts(words[0]))
@@ -46,76 +46,74 @@ func aptRepositoryTask(t *task) {
 		name, value, _ := strings.Cut(option, "=")
 		switch strings.TrimSpace(name) {
 		case "arch":
-			e.Set("architectures", t.texts(strings.Split(value, ",")))
+			e.Set("architectures", texts(t, strings.Split(value, ",")))
 		case "signed-by":
-			e.SetText("signed_by", t.text(yamlnode.Text(value)))
+			e.SetText("signed_by", t.Text(yamlnode.Text(value)))
 		case "trusted":
 			if value == "yes" {
 				e.Set("gpgcheck", yamlnode.Bool(false))
 			}
 		default:
-			t.problem("the option %s of a repository: write it under options, as deb822 calls it", name)
+			t.Problem("the option %s of a repository: write it under options, as deb822 calls it", name)
 		}
 	}
-	t.write(e)
+	t.Write(e)
 }
 
-func deb822Task(t *task) {
-	t.checkArgs()
-	if t.arg("name") == nil {
-		t.problem("deb822_repository without a name")
+func deb822Task(t *task.Task) {
+	if t.Arg("name") == nil {
+		t.Problem("deb822_repository without a name")
 		return
 	}
-	e := &layout.Entry{Type: "repository", Name: t.text(t.arg("name"))}
-	t.repositoryState(e)
+	e := &layout.Entry{Type: "repository", Name: t.Text(t.Arg("name"))}
+	repositoryState(t, e)
 	for _, property := range []string{"uris", "suites", "components", "types", "architectures"} {
-		t.putWords(e, property, t.arg(property))
+		putWords(t, e, property, t.Arg(property))
 	}
-	t.putKey(e, t.arg("signed_by"))
-	if n := t.arg("trusted"); n != nil {
+	putKey(t, e, t.Arg("signed_by"))
+	if n := t.Arg("trusted"); n != nil {
 		if b, ok := yamlnode.BoolOf(n); !ok {
-			t.problem("trusted that is an expression")
+			t.Problem("trusted that is an expression")
 		} else if b {
 			e.Set("gpgcheck", yamlnode.Bool(false))
 		}
 	}
-	if n := t.arg("enabled"); n != nil {
-		t.putBool(e, "enabled", n)
+	if n := t.Arg("enabled"); n != nil {
+		t.PutBool(e, "enabled", n)
 	}
-	t.write(e)
+	t.Write(e)
 }
 
 // yumOptions are arguments that have the name of the setting.
 var yumOptions = []string{"exclude", "includepkgs", "repo_gpgcheck", "sslverify", "skip_if_unavailable", "module_hotfixes", "proxy", "metadata_expire", "countme", "cost"}
 
-func yumRepositoryTask(t *task) {
-	t.checkArgs()
-	name := t.arg("name")
+func yumRepositoryTask(t *task.Task) {
+	name := t.Arg("name")
 	if name == nil {
-		t.problem("yum_repository without a name")
+		t.Problem("yum_repository without a name")
 		return
 	}
-	e := &layout.Entry{Type: "repository", Name: t.text(name)}
-	t.repositoryState(e)
-	t.put(e, "description", t.arg("description"))
-	t.putWords(e, "uris", t.arg("baseurl"))
-	t.put(e, "mirrorlist", t.arg("mirrorlist"))
-	t.put(e, "metalink", t.arg("metalink"))
+	e := &layout.Entry{Type: "repository", Name: t.Text(name)}
+	repositoryState(t, e)
+	t.Put(e, "description", t.Arg("description"))
+	putWords(t, e, "uris", t.Arg("baseurl"))
+	t.Put(e, "mirrorlist", t.Arg("mirrorlist"))
+	t.Put(e, "metalink", t.Arg("metalink"))
 	for _, property := range []string{"enabled", "gpgcheck"} {
-		if n := t.arg(property); n != nil {
-			t.putBool(e, property, n)
+		if n := t.Arg(property); n != nil {
+			t.PutBool(e, property, n)
 		}
 	}
-	if b, ok := yamlnode.BoolOf(t.arg("gpgcheck")); !ok || b { // else nobody looks at it
-		t.putKey(e, t.arg("gpgkey"))
+	if b, ok := yamlnode.BoolOf(t.Arg("gpgcheck")); !ok || b { // else nobody looks at it
+		putKey(t, e, t.Arg("gpgkey"))
 	}
-	t.put(e, "priority", t.arg("priority"))
-	if n := t.arg("file"); n != nil {
-		e.SetText("path", "/etc/yum.repos.d/"+t.text(n)+".repo")
+	t.Put(e, "priority", t.Arg("priority"))
+	if n := t.Arg("file"); n != nil {
+		e.SetText("path", "/etc/yum.repos.d/"+t.Text(n)+".repo")
 	}
 	var options []any
 	for _, option := range yumOptions {
-		n := t.arg(option)
+		n := t.Arg(option)
 		if n == nil {
 			continue
 		}
@@ -130,23 +128,23 @@ func yumRepositoryTask(t *task) {
 			}
 			value = strings.Join(words, " ")
 		}
-		options = append(options, option, yamlnode.Text(t.text(yamlnode.Text(value))))
+		options = append(options, option, yamlnode.Text(t.Text(yamlnode.Text(value))))
 	}
 	if len(options) > 0 {
 		e.Set("options", yamlnode.Map(options...))
 	}
-	t.write(e)
+	t.Write(e)
 }
 
 // repositoryState is the argument state.
-func (t *task) repositoryState(e *layout.Entry) {
-	if state := t.oneOf(t.arg("state"), map[string]string{"present": "present", "absent": "absent"}); state != "" && state != "present" {
+func repositoryState(t *task.Task, e *layout.Entry) {
+	if state := t.OneOf(t.Arg("state"), map[string]string{"present": "present", "absent": "absent"}); state != "" && state != "present" {
 		e.SetText("ensure", state)
 	}
 }
 
 // putKey is a key: a text, or a path on the host. One that is at a URL lacks its checksum.
-func (t *task) putKey(e *layout.Entry, n *yaml.Node) {
+func putKey(t *task.Task, e *layout.Entry, n *yaml.Node) {
 	if n == nil {
 		return
 	}
@@ -156,48 +154,48 @@ func (t *task) putKey(e *layout.Entry, n *yaml.Node) {
 	at, isPath := strings.CutPrefix(n.Value, "file://")
 	switch {
 	case n.Kind != yaml.ScalarNode:
-		t.problem("several keys of a repository: join them in one file")
+		t.Problem("several keys of a repository: join them in one file")
 	case isPath:
-		e.SetText("signed_by", t.text(yamlnode.Text(at)))
+		e.SetText("signed_by", t.Text(yamlnode.Text(at)))
 	case strings.HasPrefix(n.Value, "/") || strings.HasPrefix(n.Value, "-----BEGIN PGP"):
-		t.put(e, "signed_by", n)
+		t.Put(e, "signed_by", n)
 	default:
-		t.problem("the key %s is not pinned: write signed_by with the checksum of what is there", n.Value)
+		t.Problem("the key %s is not pinned: write signed_by with the checksum of what is there", n.Value)
 	}
 }
 
 // putWords is a list, or what is written in place of one: words with blanks between them.
-func (t *task) putWords(e *layout.Entry, property string, n *yaml.Node) {
+func putWords(t *task.Task, e *layout.Entry, property string, n *yaml.Node) {
 	switch {
 	case n == nil:
 	case n.Kind == yaml.SequenceNode:
-		t.put(e, property, n)
+		t.Put(e, property, n)
 	case expression.SoleExpr(n) != nil:
-		v, err := t.w.Write(expression.SoleExpr(n))
-		t.fail(err)
+		v, err := t.W.Write(expression.SoleExpr(n))
+		t.Fail(err)
 		e.SetText(property, "{{ flatten(["+v.Text+"]) }}") // one or several
 	default:
-		e.Set(property, t.texts(lineWords(n.Value)))
+		e.Set(property, texts(t, lineWords(n.Value)))
 	}
 }
 
 // texts are words as texts.
-func (t *task) texts(words []string) *yaml.Node {
+func texts(t *task.Task, words []string) *yaml.Node {
 	var all []string
 	for _, word := range words {
-		all = append(all, t.text(yamlnode.Text(word)))
+		all = append(all, t.Text(yamlnode.Text(word)))
 	}
 	return yamlnode.Texts(all...)
 }
 
 // repositoryName is the name of a file without its ending or, where none is given, made of a URI.
-func (t *task) repositoryName(file *yaml.Node, uri string) string {
+func repositoryName(t *task.Task, file *yaml.Node, uri string) string {
 	if file != nil {
-		return strings.TrimSuffix(t.text(file), ".list")
+		return strings.TrimSuffix(t.Text(file), ".list")
 	}
 	u, err := url.Parse(uri)
 	if err != nil || strings.Contains(uri, "{{") || u.Host == "" && u.Path == "" {
-		t.problem("a repository without filename, whose URI is an expression")
+		t.Problem("a repository without filename, whose URI is an expression")
 		return ""
 	}
 	name := strings.Trim(u.Host+"_"+strings.Trim(u.Path, "/"), "_")

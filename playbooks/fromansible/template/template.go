@@ -1,10 +1,8 @@
-package fromansible
+// Package template writes templates of Jinja as templates of Jet.
+package template
 
 import (
 	"fmt"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,59 +11,24 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 )
 
-// Template converts a template of the role, and gives the path of what is written.
-func (c *converter) Template(name string, s *expression.Scope) (string, error) {
-	return c.templateWith(name, s, j2.Options{})
+// A Source is where a template comes from.
+type Source interface {
+	Leave(line int, why string) (where string)                // tells of a place that is not carried over
+	Note(line int, why string)                                // tells of one that is different
+	Include(name string, s *expression.Scope) (string, error) // converts another one, and gives its path
+	Macro(name, text string) (path string)                    // writes what a macro has become
 }
 
-func (c *converter) templateWith(name string, s *expression.Scope, o j2.Options) (string, error) {
-	source := ""
-	for _, base := range []string{filepath.Join(c.role.dir, "templates"), c.role.dir, filepath.Dir(c.taskFile)} {
-		if p := filepath.Join(base, name); isFile(p) {
-			source = p
-			break
-		}
-	}
-	if source == "" {
-		return "", expression.Unknown("the template %s, which is not there", name)
-	}
-	text, err := os.ReadFile(source)
-	if err != nil {
-		return "", expression.Unknown("the template %s: %v", name, err)
-	}
-	rel, err := filepath.Rel(c.role.dir, source)
-	if err != nil || strings.HasPrefix(rel, "..") {
-		return "", expression.Unknown("the template %s, which is outside of the role", name)
-	}
-	tw := &templateWriter{c: c, source: source, w: &expression.Writer{Scope: s.Child(), Jet: true}, top: s}
-	out, err := tw.convert(string(text), o)
-	if err != nil {
-		return "", err
-	}
-	to := strings.TrimSuffix(filepath.ToSlash(rel), ".j2") + ".jet"
-	if !strings.Contains(to, "/") {
-		to = "templates/" + to
-	}
-	file := strings.TrimPrefix(c.role.out+"/"+to, "/")
-	for i := 2; ; i++ {
-		old, there := c.out.Files[file]
-		if !there || string(old.Content) == out {
-			break
-		}
-		to = strings.TrimSuffix(strings.TrimSuffix(filepath.ToSlash(rel), ".j2"), filepath.Ext(strings.TrimSuffix(rel, ".j2"))) + "-" + strconv.Itoa(i) + filepath.Ext(strings.TrimSuffix(rel, ".j2")) + ".jet"
-		file = strings.TrimPrefix(c.role.out+"/"+to, "/")
-	}
-	c.out.Files[file] = File{[]byte(out), 0o644}
-	if tw.left > 0 {
-		return to, expression.Unknown("%s has %d places that are not carried over", c.shown(source), tw.left)
-	}
-	return to, nil
+// Convert gives the text of a template, and how many places of it are not carried over.
+func Convert(nodes []*j2.Node, s *expression.Scope, from Source) (text string, left int) {
+	t := &writer{from: from, w: &expression.Writer{Scope: s.Child(), Jet: true}, top: s, macros: map[string]*j2.Node{}, sets: []map[string]bool{{}}}
+	t.nodes(nodes, false)
+	return t.out.String(), t.left
 }
 
-// A templateWriter writes a template of Jinja as one of Jet.
-type templateWriter struct {
-	c      *converter
-	source string
+// A writer writes a template of Jinja as one of Jet.
+type writer struct {
+	from   Source
 	w      *expression.Writer
 	top    *expression.Scope // of the task: without names of the template
 	out    strings.Builder
@@ -77,19 +40,8 @@ type templateWriter struct {
 	loops  int
 }
 
-func (t *templateWriter) convert(text string, o j2.Options) (string, error) {
-	nodes, err := j2.ParseTemplate(text, o)
-	if err != nil {
-		return "", expression.Unknown("%s: %v", t.c.shown(t.source), err)
-	}
-	t.macros = map[string]*j2.Node{}
-	t.sets = []map[string]bool{{}}
-	t.nodes(nodes, false)
-	return t.out.String(), nil
-}
-
 // literalText writes text of the template, in which [[ and {* mean nothing.
-func (t *templateWriter) literalText(s string) {
+func (t *writer) literalText(s string) {
 	s = strings.ReplaceAll(s, "{*", "\x00")
 	s = strings.ReplaceAll(s, "[[", "[[ `[[` ]]")
 	s = strings.ReplaceAll(s, "\x00", "[[ `{*` ]]")
@@ -100,17 +52,16 @@ func (t *templateWriter) literalText(s string) {
 }
 
 // leave writes a mark where something is not carried over.
-func (t *templateWriter) leave(n *j2.Node, why string) {
+func (t *writer) leave(n *j2.Node, why string) {
 	t.left++
-	where := position(t.c.shown(t.source), n.Line)
-	t.c.out.Report.left(t.c.shown(t.source), n.Line, "template", why)
+	where := t.from.Leave(n.Line, why)
 	source := expression.Shortened(n.Raw)
 	t.out.WriteString("[[ todo(" + strconv.Quote(strings.NewReplacer("[[", "[ [", "]]", "] ]").Replace(where+": "+why+": "+source)) + ") ]]")
 }
 
 // nodes writes a list. fresh says that it begins on a line of its own, of which the break is taken
 // by a tag that has a dash.
-func (t *templateWriter) nodes(list []*j2.Node, fresh bool) {
+func (t *writer) nodes(list []*j2.Node, fresh bool) {
 	for i, n := range list {
 		if n.Kind == j2.Text && n.Text == "" {
 			continue
@@ -124,7 +75,7 @@ func (t *templateWriter) nodes(list []*j2.Node, fresh bool) {
 // tidy reports whether a statement is written with each tag on a line of its own: so it was, and
 // the lines before its tags have something on them, so that a dash takes one line break and no more.
 // What a tag of Jinja takes behind itself, one of Jet takes before itself.
-func (t *templateWriter) tidy(n *j2.Node) bool {
+func (t *writer) tidy(n *j2.Node) bool {
 	ok := n.Alone && t.fresh
 	for _, b := range n.Branches {
 		ok = ok && closesLine(b.Body)
@@ -148,7 +99,7 @@ func closesLine(list []*j2.Node) bool {
 }
 
 // mark writes a tag of a statement.
-func (t *templateWriter) mark(text string, tidy bool) {
+func (t *writer) mark(text string, tidy bool) {
 	if tidy {
 		t.out.WriteString("[[- " + text + " ]]\n")
 		return
@@ -170,9 +121,9 @@ func endsLine(list []*j2.Node) bool {
 }
 
 // tag writes a tag of Jet.
-func (t *templateWriter) tag(text string) { t.out.WriteString("[[ " + text + " ]]") }
+func (t *writer) tag(text string) { t.out.WriteString("[[ " + text + " ]]") }
 
-func (t *templateWriter) node(n *j2.Node) {
+func (t *writer) node(n *j2.Node) {
 	switch n.Kind {
 	case j2.Text:
 		t.literalText(n.Text)
@@ -197,7 +148,7 @@ func (t *templateWriter) node(n *j2.Node) {
 	}
 }
 
-func (t *templateWriter) child() func() {
+func (t *writer) child() func() {
 	before := t.w.Scope
 	t.w.Scope = before.Child()
 	t.sets = append(t.sets, map[string]bool{})
@@ -209,7 +160,7 @@ func (t *templateWriter) child() func() {
 
 // value writes an expression, in Jet or, where that has no words for it, as one of manifests
 // that is rendered to a text.
-func (t *templateWriter) value(e *j2.Expr) (string, error) {
+func (t *writer) value(e *j2.Expr) (string, error) {
 	t.w.Local = false
 	v, err := t.w.Write(e)
 	if err == nil {
@@ -223,7 +174,7 @@ func (t *templateWriter) value(e *j2.Expr) (string, error) {
 }
 
 // asExpression writes an expression of manifests as a literal text of Jet, if no name of the template is in it.
-func (t *templateWriter) asExpression(e *j2.Expr, condition bool) (string, bool) {
+func (t *writer) asExpression(e *j2.Expr, condition bool) (string, bool) {
 	local := false
 	e.Walk(func(x *j2.Expr) bool {
 		if x.Op == j2.Name {
@@ -250,7 +201,7 @@ func (t *templateWriter) asExpression(e *j2.Expr, condition bool) (string, bool)
 	return "`{{ " + v.Text + " }}`", true
 }
 
-func (t *templateWriter) print(n *j2.Node) {
+func (t *writer) print(n *j2.Node) {
 	if call := n.Expr; call.Op == j2.Call && call.Args[0].Op == j2.Name && t.macros[call.Args[0].Text] != nil {
 		t.callMacro(n, t.macros[call.Args[0].Text])
 		return
@@ -272,7 +223,7 @@ func (t *templateWriter) print(n *j2.Node) {
 }
 
 // condition writes a condition of Jet.
-func (t *templateWriter) condition(e *j2.Expr) (string, error) {
+func (t *writer) condition(e *j2.Expr) (string, error) {
 	v, err := t.w.Condition(e)
 	if err == nil {
 		return v.Text, nil
@@ -285,7 +236,7 @@ func (t *templateWriter) condition(e *j2.Expr) (string, error) {
 }
 
 // split writes the parts of and, or and not by themselves.
-func (t *templateWriter) split(e *j2.Expr, err error) (string, error) {
+func (t *writer) split(e *j2.Expr, err error) (string, error) {
 	switch {
 	case e.Op == j2.Binary && (e.Text == "and" || e.Text == "or"):
 		left, err := t.condition(e.Args[0])
@@ -301,7 +252,7 @@ func (t *templateWriter) split(e *j2.Expr, err error) (string, error) {
 	return "", err
 }
 
-func (t *templateWriter) branch(n *j2.Node) {
+func (t *writer) branch(n *j2.Node) {
 	var conditions []string
 	for _, b := range n.Branches {
 		c, err := t.condition(b.If)
@@ -335,7 +286,7 @@ func (t *templateWriter) branch(n *j2.Node) {
 
 // declare declares the names that are set within an if, which in Jinja are known behind it, and
 // reports whether there are any.
-func (t *templateWriter) declare(n *j2.Node) (any bool) {
+func (t *writer) declare(n *j2.Node) (any bool) {
 	var names []string
 	var find func([]*j2.Node)
 	find = func(list []*j2.Node) {
@@ -376,16 +327,16 @@ func ownName(name string) string {
 	return name
 }
 
-func (t *templateWriter) isSet(name string) bool {
+func (t *writer) isSet(name string) bool {
 	return slices.ContainsFunc(t.sets, func(m map[string]bool) bool { return m[name] })
 }
 
-func (t *templateWriter) know(name string) {
+func (t *writer) know(name string) {
 	t.sets[len(t.sets)-1][name] = true
 	t.w.Scope.Names[name] = expression.Binding{Text: ownName(name), JetVar: true}
 }
 
-func (t *templateWriter) set(n *j2.Node) {
+func (t *writer) set(n *j2.Node) {
 	name := n.Names[0]
 	v, err := t.w.Write(n.Expr)
 	if err != nil {
@@ -404,7 +355,7 @@ func (t *templateWriter) set(n *j2.Node) {
 }
 
 // loop writes for. What a loop knows of itself is its index and its length.
-func (t *templateWriter) loop(n *j2.Node) {
+func (t *writer) loop(n *j2.Node) {
 	over := n.Expr
 	key, element := "", n.Names[0]
 	pairs := len(n.Names) == 2
@@ -414,7 +365,7 @@ func (t *templateWriter) loop(n *j2.Node) {
 		return
 	case pairs && over.Op == j2.Call && over.Args[0].Op == j2.Attr && (over.Args[0].Text == "items" || over.Args[0].Text == "iteritems"):
 		over = over.Args[0].Args[0]
-		t.c.out.Report.note(t.c.shown(t.source), n.Line, "items(); they are in the order of their keys")
+		t.from.Note(n.Line, "items(); they are in the order of their keys")
 	case pairs && over.Op == j2.Filter && (over.Text == "dictsort" || over.Text == "items") && len(over.Args) == 1:
 		over = over.Args[0]
 	case pairs:
@@ -448,7 +399,7 @@ func (t *templateWriter) loop(n *j2.Node) {
 		t.w.Scope.Names[element] = expression.Binding{JetVar: true, Text: ownName(element), PairKey: key}
 	}
 	if b := t.w.Scope.Names[element]; b.PairKey == "" {
-		t.w.Scope.Names[element] = expression.Binding{Text: ownName(element), JetVar: true, Kind: kindOfElements(t.c.NodeOf(over))}
+		t.w.Scope.Names[element] = expression.Binding{Text: ownName(element), JetVar: true, Kind: expression.KindOfElements(t.w.Scope.Files.NodeOf(over))}
 	}
 	t.w.Scope.Names["loop"] = expression.Binding{Text: index, JetVar: true, LoopOver: list.Text, LoopMap: pairs || over != fields}
 	if list.Kind == expression.MapKind && !pairs && over == fields {
@@ -508,13 +459,13 @@ func usesLoop(list []*j2.Node) (found bool) {
 }
 
 // include writes what includes another template of the role.
-func (t *templateWriter) include(n *j2.Node) {
+func (t *writer) include(n *j2.Node) {
 	name, ok := n.Expr.Lit.(string)
 	if !ok {
 		t.leave(n, "an include whose name is an expression")
 		return
 	}
-	to, err := t.c.Template(name, t.w.Scope)
+	to, err := t.from.Include(name, t.w.Scope)
 	if err != nil {
 		t.leave(n, err.Error())
 		return
@@ -523,27 +474,19 @@ func (t *templateWriter) include(n *j2.Node) {
 }
 
 // macro writes a macro as a template of its own, which is included with its arguments.
-func (t *templateWriter) macro(n *j2.Node) {
-	inner := &templateWriter{c: t.c, source: t.source, top: t.top, macros: t.macros, sets: []map[string]bool{{}}}
+func (t *writer) macro(n *j2.Node) {
+	inner := &writer{from: t.from, top: t.top, macros: t.macros, sets: []map[string]bool{{}}}
 	inner.w = &expression.Writer{Scope: t.top.Child(), Jet: true}
 	for _, name := range n.Names {
 		inner.w.Scope.Names[name] = expression.Binding{Text: "." + name, JetVar: true}
 	}
 	inner.nodes(n.Body, false)
 	t.left += inner.left
-	rel, _ := filepath.Rel(t.c.role.dir, t.source)
-	to := path.Join(path.Dir(filepath.ToSlash(rel)), "_"+n.Text+".jet")
-	file := strings.TrimPrefix(t.c.role.out+"/"+to, "/")
-	if old, there := t.c.out.Files[file]; there && string(old.Content) != inner.out.String() {
-		to = strings.TrimSuffix(to, ".jet") + "-" + strings.TrimSuffix(path.Base(t.source), ".j2") + ".jet"
-		file = strings.TrimPrefix(t.c.role.out+"/"+to, "/")
-	}
-	t.c.out.Files[file] = File{[]byte(inner.out.String()), 0o644}
-	n.Raw = to
+	n.Raw = t.from.Macro(n.Text, inner.out.String())
 	t.macros[n.Text] = n
 }
 
-func (t *templateWriter) callMacro(n *j2.Node, m *j2.Node) {
+func (t *writer) callMacro(n *j2.Node, m *j2.Node) {
 	given := map[string]string{}
 	for i, arg := range n.Expr.Args[1:] {
 		name := n.Expr.Kw[i+1]

@@ -1,10 +1,10 @@
-package fromansible
+package task
 
 import (
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,8 +18,8 @@ import (
 )
 
 // loopKey is the key of a task that says what it loops over; "" without one.
-func (t *task) loopKey() string {
-	for key := range t.keywords {
+func (t *Task) LoopKey() string {
+	for key := range t.Keywords {
 		if key == "loop" || strings.HasPrefix(key, "with_") {
 			return key
 		}
@@ -27,11 +27,11 @@ func (t *task) loopKey() string {
 	return ""
 }
 
-func (t *task) isLoop() bool { return t.loopKey() != "" && !t.plain }
+func (t *Task) IsLoop() bool { return t.LoopKey() != "" && !t.Plain }
 
 // loopVar is what the element is called.
-func (t *task) loopVar() string {
-	if v := yamlnode.Get(t.keywords["loop_control"], "loop_var"); v != nil {
+func (t *Task) LoopVar() string {
+	if v := yamlnode.Get(t.Keywords["loop_control"], "loop_var"); v != nil {
 		return v.Value
 	}
 	return "item"
@@ -44,10 +44,10 @@ type round struct {
 }
 
 // loop has the element be known to what is written. What it goes over is written by over.
-func (t *task) loop() {
-	key := t.loopKey()
-	control := t.keywords["loop_control"]
-	if key == "" || t.plain {
+func loop(t *Task) {
+	key := t.LoopKey()
+	control := t.Keywords["loop_control"]
+	if key == "" || t.Plain {
 		return
 	}
 	if control != nil && control.Kind == yaml.MappingNode {
@@ -55,12 +55,12 @@ func (t *task) loop() {
 			switch name := control.Content[i].Value; name {
 			case "loop_var", "label":
 			default:
-				t.problem("loop_control.%s", name)
+				t.Problem("loop_control.%s", name)
 			}
 		}
 	}
 	element := expression.Binding{Text: "Item"}
-	n := t.keywords[key]
+	n := t.Keywords[key]
 	switch key {
 	case "with_dict":
 		element.Pair = true
@@ -68,23 +68,23 @@ func (t *task) loop() {
 		element.Twin = true
 	case "loop":
 		if e := expression.SoleExpr(n); e != nil {
-			element = t.elementOf(e)
+			element = elementOf(t, e)
 		} else {
-			element.Kind = kindOfElements(n)
+			element.Kind = expression.KindOfElements(n)
 		}
 	case "with_items", "with_list", "with_flattened":
-		element.Kind = kindOfElements(n)
+		element.Kind = expression.KindOfElements(n)
 		if e := expression.SoleExpr(n); e != nil {
-			element = t.elementOf(e)
+			element = elementOf(t, e)
 		}
 	case "with_sequence", "with_fileglob", "with_first_found":
 		element.Kind = expression.TextKind
 	}
-	t.scope.Names[t.loopVar()] = element
+	t.Scope.Names[t.LoopVar()] = element
 }
 
 // elementOf is what the elements of an expression are.
-func (t *task) elementOf(e *j2.Expr) expression.Binding {
+func elementOf(t *Task, e *j2.Expr) expression.Binding {
 	b := expression.Binding{Text: "Item"}
 	switch {
 	case e.Op == j2.Filter && e.Text == "dict2items" && len(e.Args) == 1, isLookup(e, "dict"):
@@ -92,16 +92,16 @@ func (t *task) elementOf(e *j2.Expr) expression.Binding {
 	case e.Op == j2.Filter && (e.Text == "product" || e.Text == "subelements"):
 		b.Twin = true
 	case e.Op == j2.Filter && e.Text == "list" && len(e.Args) == 1:
-		return t.elementOf(e.Args[0])
+		return elementOf(t, e.Args[0])
 	case e.Op == j2.Attr && e.Text == "results" && e.Args[0].Op == j2.Name:
-		if of, ok := t.w.Binding(e.Args[0].Text); ok && of.Result != nil && of.Result.Looped {
+		if of, ok := t.W.Binding(e.Args[0].Text); ok && of.Result != nil && of.Result.Looped {
 			one := *of.Result
 			one.Base, one.Looped = "Item", false
 			b.Result = &one
 		}
 	default:
-		if n := t.c.NodeOf(e); n != nil {
-			b.Kind = kindOfElements(n)
+		if n := t.File.NodeOf(e); n != nil {
+			b.Kind = expression.KindOfElements(n)
 		}
 	}
 	return b
@@ -111,33 +111,20 @@ func isLookup(e *j2.Expr, plugin string) bool {
 	return e.Op == j2.Call && e.Args[0].Op == j2.Name && (e.Args[0].Text == "lookup" || e.Args[0].Text == "query" || e.Args[0].Text == "q") && len(e.Args) == 3 && e.Args[1].Lit == plugin
 }
 
-func kindOfElements(n *yaml.Node) expression.Kind {
-	if n == nil || n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		return expression.AnyKind
-	}
-	k := expression.KindOfNode(n.Content[0])
-	for _, one := range n.Content {
-		if expression.KindOfNode(one) != k {
-			return expression.AnyKind
-		}
-	}
-	return k
-}
-
 // over writes what the loop of the task goes over.
-func (t *task) over() (round, bool) {
-	key := t.loopKey()
-	n := t.keywords[key]
-	w := &expression.Writer{Scope: t.scope.Outer}
+func over(t *Task) (round, bool) {
+	key := t.LoopKey()
+	n := t.Keywords[key]
+	w := &expression.Writer{Scope: t.Scope.Outer}
 	fail := func(err error) (round, bool) {
-		t.fail(err)
+		t.Fail(err)
 		return round{}, false
 	}
 	switch key {
 	case "loop", "with_items", "with_list", "with_flattened":
 		e := expression.SoleExpr(n)
 		if e != nil {
-			return t.overExpr(w, e)
+			return overExpr(t, w, e)
 		}
 		if n.Kind != yaml.SequenceNode {
 			if key == "loop" {
@@ -147,7 +134,7 @@ func (t *task) over() (round, bool) {
 		}
 		if key != "loop" && key != "with_list" {
 			if flat, ok, err := flattened(w, n); ok {
-				return round{each: flat}, err == nil || t.failed(err)
+				return round{each: flat}, err == nil || failed(t, err)
 			}
 		}
 		v, err := w.Value(n)
@@ -191,15 +178,15 @@ func (t *task) over() (round, bool) {
 		}
 		return round{each: yamlnode.Text("{{ Item." + n.Content[1].Value + suffixOf(len(n.Content) > 2) + " }}"), outer: outer}, true
 	case "with_sequence":
-		return t.overSequence(n)
+		return overSequence(t, n)
 	case "with_fileglob":
-		return t.overFiles(n)
+		return overFiles(t, n)
 	}
 	return fail(expression.Unknown("%s", key))
 }
 
-func (t *task) failed(err error) bool {
-	t.fail(err)
+func failed(t *Task, err error) bool {
+	t.Fail(err)
 	return false
 }
 
@@ -211,11 +198,11 @@ func suffixOf(skip bool) string {
 	return ""
 }
 
-func (t *task) overExpr(w *expression.Writer, e *j2.Expr) (round, bool) {
+func overExpr(t *Task, w *expression.Writer, e *j2.Expr) (round, bool) {
 	if e.Op == j2.Filter && e.Text == "list" && len(e.Args) == 1 {
 		e = e.Args[0]
 	}
-	fail := func(err error) (round, bool) { return round{}, t.failed(err) }
+	fail := func(err error) (round, bool) { return round{}, failed(t, err) }
 	switch {
 	case e.Op == j2.Filter && e.Text == "dict2items" && len(e.Args) == 1:
 		x, err := w.Write(e.Args[0])
@@ -284,19 +271,19 @@ func flattened(w *expression.Writer, n *yaml.Node) (flat *yaml.Node, ok bool, er
 	return yamlnode.Text("{{ flatten(" + t.Text + ") }}"), true, err
 }
 
-func (t *task) overSequence(n *yaml.Node) (round, bool) {
+func overSequence(t *Task, n *yaml.Node) (round, bool) {
 	from, to := "1", ""
-	for _, word := range splitWords(n.Value) {
+	for _, word := range yamlnode.SplitWords(n.Value) {
 		key, value, _ := strings.Cut(word, "=")
-		text := unquote(value)
+		text := yamlnode.Unquote(value)
 		if e := expression.SoleExpr(yamlnode.Text(text)); e != nil {
-			x, err := t.w.Write(e)
+			x, err := t.W.Write(e)
 			if err != nil {
-				return round{}, t.failed(err)
+				return round{}, failed(t, err)
 			}
 			text = "(" + x.Text + ")"
 		} else if _, err := strconv.Atoi(text); err != nil {
-			return round{}, t.failed(expression.Unknown("with_sequence %s", n.Value))
+			return round{}, failed(t, expression.Unknown("with_sequence %s", n.Value))
 		}
 		switch key {
 		case "start":
@@ -306,51 +293,37 @@ func (t *task) overSequence(n *yaml.Node) (round, bool) {
 		case "count":
 			to = text
 		default:
-			return round{}, t.failed(expression.Unknown("with_sequence with %s", key))
+			return round{}, failed(t, expression.Unknown("with_sequence with %s", key))
 		}
 	}
 	if to == "" {
-		return round{}, t.failed(expression.Unknown("with_sequence %s", n.Value))
+		return round{}, failed(t, expression.Unknown("with_sequence %s", n.Value))
 	}
 	return round{each: yamlnode.Text("{{ map(" + from + ".." + to + ", string(#)) }}")}, true
 }
 
 // overFiles lists the files that a pattern of with_fileglob names.
-func (t *task) overFiles(n *yaml.Node) (round, bool) {
+func overFiles(t *Task, n *yaml.Node) (round, bool) {
 	var list []string
 	for _, one := range yamlnode.Items(n) {
 		if yamlnode.HasJinja(one) || filepath.IsAbs(one.Value) {
-			return round{}, t.failed(expression.Unknown("with_fileglob with %s", expression.Shortened(one.Value)))
+			return round{}, failed(t, expression.Unknown("with_fileglob with %s", expression.Shortened(one.Value)))
 		}
-		r := t.c.role
-		for _, base := range []string{filepath.Join(r.dir, "files"), r.dir} {
-			found, _ := filepath.Glob(filepath.Join(base, one.Value))
-			for _, path := range found {
-				if rel, err := filepath.Rel(base, path); err == nil && isFile(path) {
-					if _, err := t.c.LocalFile("files", rel); err == nil {
-						below, _ := filepath.Rel(r.dir, path)
-						list = append(list, filepath.ToSlash(below))
-					}
-				}
-			}
-			if len(found) > 0 {
-				break
-			}
-		}
+		list = append(list, t.File.Glob(one.Value)...)
 	}
-	sort.Strings(list)
+	slices.Sort(list)
 	if len(list) == 0 {
-		return round{}, t.failed(expression.Unknown("with_fileglob, which finds no files"))
+		return round{}, failed(t, expression.Unknown("with_fileglob, which finds no files"))
 	}
 	return round{each: yamlnode.Texts(list...)}, true
 }
 
-// looped gives an entry its each, and puts it into a block for a loop in a loop.
-func (t *task) looped(e *layout.Entry) *layout.Entry {
-	if !t.isLoop() {
+// Looped gives an entry its each, and puts it into a block for a loop in a loop.
+func (t *Task) Looped(e *layout.Entry) *layout.Entry {
+	if !t.IsLoop() {
 		return e
 	}
-	r, ok := t.over()
+	r, ok := over(t)
 	if !ok {
 		return e
 	}
@@ -366,8 +339,8 @@ var fieldOfItem = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 
 // nameElements has the names of elements that are not texts be made of those of their fields that the
 // resource mentions: a map is no part of a name.
-func (t *task) nameElements(e *layout.Entry) {
-	if element, ok := t.scope.Find(t.loopVar()); !t.isLoop() || ok && (element.Kind == expression.TextKind || element.Kind == expression.NumberKind) {
+func nameElements(t *Task, e *layout.Entry) {
+	if element, ok := t.Scope.Find(t.LoopVar()); !t.IsLoop() || ok && (element.Kind == expression.TextKind || element.Kind == expression.NumberKind) {
 		return
 	}
 	before, ok := strings.CutSuffix(e.Name, " {{ Item }}")
@@ -392,54 +365,43 @@ func (t *task) nameElements(e *layout.Entry) {
 	}
 }
 
-// unroll converts a loop over a literal list element by element, where what is read for each
-// is a file of the play: which template is rendered has to be known.
-func (t *task) unroll() []*layout.Entry {
-	key := t.loopKey()
-	if t.module != "template" && t.module != "include_tasks" && t.module != "import_tasks" && t.module != "include" || key != "loop" && key != "with_items" || t.handler {
+// Rounds are a task for each element of a loop over a literal list, where what is read for each is a file of the
+// play: which template is rendered has to be known. There are none otherwise.
+func (t *Task) Rounds() []*Task {
+	key := t.LoopKey()
+	if t.Module != "template" && t.Module != "include_tasks" && t.Module != "import_tasks" && t.Module != "include" || key != "loop" && key != "with_items" || t.IsHandler {
 		return nil
 	}
-	n := t.keywords[key]
-	src := t.args["src"]
-	if t.module != "template" {
-		src = yamlnode.Text(t.free)
-		if f := t.args["file"]; f != nil {
+	n := t.Keywords[key]
+	src := t.Args["src"]
+	if t.Module != "template" {
+		src = yamlnode.Text(t.Line)
+		if f := t.Args["file"]; f != nil {
 			src = f
 		}
 	}
-	if src == nil || !strings.Contains(src.Value, t.loopVar()) || n.Kind != yaml.SequenceNode || len(n.Content) > 40 {
+	if src == nil || !strings.Contains(src.Value, t.LoopVar()) || n.Kind != yaml.SequenceNode || len(n.Content) > 40 || t.Keywords["register"] != nil {
 		return nil
 	}
+	var list []*Task
 	for _, one := range n.Content {
-		if expression.SoleExpr(one) != nil {
-			return nil
-		}
-	}
-	if t.keywords["register"] != nil {
-		return nil
-	}
-	var list []*layout.Entry
-	for i, one := range n.Content {
 		e, err := expression.ExprOf(one)
-		if err != nil {
+		if err != nil || expression.SoleExpr(one) != nil {
 			return nil
 		}
 		round := *t
-		round.scope = t.scope.Outer.Child()
-		round.scope.Names[t.loopVar()] = expression.Binding{Expr: e}
-		round.w = &expression.Writer{Scope: round.scope}
-		round.plain, round.problems, round.entries, round.main, round.notes = true, nil, nil, nil, nil
-		round.convert()
-		if len(round.problems) > 0 {
-			round.plain = false
-			return round.finish()
-		}
-		if i > 0 {
-			round.name = ""
-			t.c.out.Report.uncount = true
-		}
-		list = append(list, round.finish()...)
-		t.c.out.Report.uncount = false
+		round.Scope = t.Scope.Outer.Child()
+		round.Scope.Names[t.LoopVar()] = expression.Binding{Expr: e}
+		round.W = &expression.Writer{Scope: round.Scope}
+		round.Keywords = maps.Clone(t.Keywords)
+		round.Plain, round.Problems = true, slices.Clone(t.Problems)
+		list = append(list, &round)
 	}
 	return list
+}
+
+// Each is what the loop goes over, as it is written.
+func (t *Task) Each() *yaml.Node {
+	r, _ := over(t)
+	return r.each
 }

@@ -1,0 +1,338 @@
+package module
+
+import (
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
+)
+
+// putAttributes writes owner, group, mode and the like.
+func putAttributes(t *task.Task, e *layout.Entry) {
+	for _, name := range []string{"owner", "group"} {
+		t.Put(e, name, t.Arg(name))
+	}
+	putMode(t, e, t.Arg("mode"))
+	if n := t.Arg("validate"); n != nil {
+		t.Put(e, "validate", n)
+	}
+	if n := t.Arg("backup"); n != nil && e.Type == "file" {
+		if b, ok := yamlnode.BoolOf(n); !ok || b {
+			t.PutBool(e, "backup", n)
+		}
+	}
+}
+
+var octal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^0?o?[0-7]{3,4}$`) })
+
+func putMode(t *task.Task, e *layout.Entry, n *yaml.Node) {
+	switch {
+	case n == nil:
+	case yamlnode.HasJinja(n):
+		t.Put(e, "mode", n)
+	case n.Value == "preserve":
+		t.Problem("mode: preserve: write the mode")
+	case n.ShortTag() == "!!int" && n.Style == 0 && !strings.HasPrefix(n.Value, "0"):
+		t.Problem("mode: %s, which Ansible takes for a decimal number", n.Value)
+	case octal().MatchString(n.Value):
+		digits := strings.TrimLeft(strings.TrimPrefix(n.Value, "0o"), "0")
+		e.SetText("mode", "0"+strings.Repeat("0", max(0, 3-len(digits)))+digits)
+	default:
+		e.SetText("mode", n.Value)
+	}
+}
+
+// into is the path of a file that is put somewhere: a directory if that ends in a slash.
+func into(t *task.Task, n, src *yaml.Node) string {
+	text := t.Place(n)
+	if n != nil && strings.HasSuffix(n.Value, "/") && src != nil {
+		text += "/" + strings.TrimSuffix(path.Base(t.Text(src)), ".j2")
+	}
+	return text
+}
+
+func fileTask(t *task.Task) {
+	name := t.Place(t.Arg("path", "dest", "name"))
+	state := t.Arg("state")
+	e := &layout.Entry{Type: "file", Name: name}
+	how := "file"
+	if state != nil {
+		how = state.Value
+	}
+	if yamlnode.HasJinja(state) {
+		fileState(t, e, state)
+		putAttributes(t, e)
+		t.Write(e)
+		return
+	}
+	recurse, _ := yamlnode.BoolOf(t.Arg("recurse"))
+	switch how {
+	case "directory":
+		e.SetText("ensure", "directory")
+		putAttributes(t, e)
+		if recurse && len(e.Props) > 1 {
+			e.Set("recurse", yamlnode.Bool(true))
+			if mode := e.Get("mode"); mode != nil && octal().MatchString(mode.Value) {
+				t.Problem("recurse with a mode in octal, which files get too: write mode and file_mode")
+			}
+		}
+	case "absent":
+		e.SetText("ensure", "absent")
+		e.Set("force", yamlnode.Bool(true))
+	case "link":
+		e.Type = "link"
+		src := t.Arg("src")
+		if src == nil {
+			t.Problem("a link without src")
+		}
+		e.SetText("target", t.Text(src))
+		t.PutBool(e, "force", t.Arg("force"))
+		for _, key := range []string{"owner", "group", "mode"} {
+			if t.Arg(key) != nil {
+				t.Note("%s of a link is not set", key)
+			}
+		}
+	case "touch":
+		putAttributes(t, e)
+		t.Note("state: touch; times are not set, so it is no change in each run")
+	case "file":
+		putAttributes(t, e)
+		t.Note("state: file; one that is missing is made, where Ansible fails")
+	default:
+		t.Problem("the state %s of a file", how)
+	}
+	t.Write(e)
+}
+
+// fileState writes a state that is chosen by a condition.
+func fileState(t *task.Task, e *layout.Entry, n *yaml.Node) {
+	text := t.OneOf(n, map[string]string{"directory": "directory", "absent": "absent", "file": "present", "touch": "present", "link": ""})
+	e.SetText("ensure", text)
+	e.Set("force", yamlnode.Bool(true))
+}
+
+func copyTask(t *task.Task) {
+	src, content := t.Arg("src"), t.Args["content"]
+	if remote := t.Arg("remote_src"); remote != nil {
+		if b, ok := yamlnode.BoolOf(remote); !ok || b {
+			copyOnHost(t, ok, src)
+			return
+		}
+	}
+	e := &layout.Entry{Type: "file"}
+	switch {
+	case content != nil:
+		e.Name = t.Place(t.Arg("dest"))
+		if content.Kind != yaml.ScalarNode {
+			t.Problem("a content that is no text")
+			break
+		}
+		if x := expression.SoleExpr(content); x != nil {
+			v, err := t.W.Write(x)
+			t.Fail(err)
+			if v.Kind == expression.MapKind || v.Kind == expression.ListKind {
+				t.Problem("a content that is a list or a map")
+			}
+		}
+		e.Set("content", yamlnode.Text(t.Text(content)))
+	case src == nil:
+		t.Problem("copy without src and content")
+		return
+	default:
+		e.Name = into(t, t.Arg("dest"), src)
+		if !source(t, e, src) {
+			return
+		}
+	}
+	putAttributes(t, e)
+	t.Write(e)
+}
+
+// copyOnHost copies a file that is on the host already.
+func copyOnHost(t *task.Task, literal bool, src *yaml.Node) {
+	if !literal || src == nil || strings.HasSuffix(src.Value, "/") {
+		t.Problem("remote_src of a folder, or that is an expression")
+		return
+	}
+	from, to := t.Place(src), into(t, t.Arg("dest"), src)
+	from, to = shellQuoteText(from), shellQuoteText(to)
+	e := &layout.Entry{Type: "exec", Name: "cp " + from + " " + to}
+	e.SetText("unless", "cmp -s "+from+" "+to)
+	t.Note("copy with remote_src; a folder fails")
+	if t.Arg("owner", "group", "mode") != nil {
+		file := &layout.Entry{Type: "file", Name: into(t, t.Arg("dest"), src)}
+		putAttributes(t, file)
+		if t.IsLoop() {
+			t.Problem("a loop of copy with remote_src, and owner or mode")
+		}
+		t.Write(e)
+		t.Entries = append(t.Entries, file)
+		return
+	}
+	t.Write(e)
+}
+
+// source writes a file of the role as the source of an entry.
+func source(t *task.Task, e *layout.Entry, src *yaml.Node) bool {
+	text := t.Text(src)
+	if yamlnode.HasJinja(src) {
+		e.SetText("source", sourceText(t, src, text))
+		return len(t.Problems) == 0
+	}
+	if dir := filepath.Join(t.File.Dir, "files", src.Value); role.IsFolder(dir) {
+		return tree(t, e, src.Value)
+	}
+	found, err := t.File.LocalFile("files", src.Value)
+	t.Fail(err)
+	e.SetText("source", found)
+	return err == nil
+}
+
+// sourceText is the path of a source that is an expression: the files it may lead to are copied.
+func sourceText(t *task.Task, src *yaml.Node, text string) string {
+	e := expression.SoleExpr(src)
+	if e != nil && e.Op == j2.Name {
+		if b, ok := t.Scope.Find(e.Text); ok && t.LoopKey() == "with_fileglob" && b.Text == "Item" {
+			return text // a path already
+		}
+	}
+	if strings.HasPrefix(text, "/") || strings.Contains(src.Value, "playbook_dir") || strings.Contains(src.Value, "role_path") || e != nil && e.Op == j2.Name && !strings.HasPrefix(text, "{{ Item") {
+		t.Problem("a source that is an expression: %s", expression.Shortened(src.Value))
+		return text
+	}
+	if _, there := t.File.Tree(""); !there {
+		t.Problem("a source that is an expression, without a folder files")
+		return text
+	}
+	return "files/" + strings.TrimPrefix(text, "files/")
+}
+
+// tree writes a folder of the role.
+func tree(t *task.Task, e *layout.Entry, src string) bool {
+	if t.Arg("mode") != nil {
+		t.Problem("a folder with a mode: its files have those that they have in the play")
+		return false
+	}
+	e.Type, e.Name = "scaffold", t.Place(t.Arg("dest"))
+	if !strings.HasSuffix(src, "/") {
+		e.Name += "/" + path.Base(src)
+	}
+	rel, _ := t.File.Tree(src)
+	e.SetText("source", rel)
+	e.SetText("engine", "none")
+	return true
+}
+
+func templateTask(t *task.Task) {
+	src := t.Arg("src")
+	if src == nil {
+		t.Problem("template without src")
+		return
+	}
+	name := src.Value
+	if yamlnode.HasJinja(src) {
+		text, err := t.W.Parts(src.Value)
+		t.Fail(err)
+		name = ""
+		for _, p := range text {
+			literal := p.Text
+			if p.Term != nil {
+				s, ok := LiteralOf(p.Term.Text)
+				if !ok {
+					t.Problem("a template whose name is an expression: %s", expression.Shortened(src.Value))
+					return
+				}
+				literal = s
+			}
+			name += literal
+		}
+	}
+	e := &layout.Entry{Type: "file", Name: into(t, t.Arg("dest"), yamlnode.Text(name))}
+	strip, _ := yamlnode.BoolOf(t.Arg("lstrip_blocks"))
+	trim, given := yamlnode.BoolOf(t.Arg("trim_blocks"))
+	found, err := t.File.Template(name, t.Scope, j2.Options{StripIndent: strip, KeepLineBreaks: given && !trim})
+	t.Fail(err)
+	e.SetText("content", "{{ jet('"+found+"') }}")
+	putAttributes(t, e)
+	t.Write(e)
+}
+
+// LiteralOf is the text of a literal of an expression.
+func LiteralOf(text string) (string, bool) {
+	if len(text) >= 2 && text[0] == '\'' && strings.IndexByte(text[1:], '\'') == len(text)-2 {
+		return text[1 : len(text)-1], true
+	}
+	s, err := strconv.Unquote(text)
+	return s, err == nil
+}
+
+func downloadTask(t *task.Task) {
+	url := t.Arg("url")
+	if url == nil {
+		t.Problem("get_url without url")
+		return
+	}
+	e := &layout.Entry{Type: "file", Name: t.Place(t.Arg("dest"))}
+	if dest := t.Arg("dest"); dest != nil && strings.HasSuffix(dest.Value, "/") {
+		e.Name += "/" + path.Base(t.Text(url))
+	}
+	e.SetText("source", t.Text(url))
+	sum := t.Arg("checksum", "sha256sum")
+	switch {
+	case sum == nil:
+		if strings.HasPrefix(url.Value, "http://") {
+			t.Problem("a download over http without a checksum")
+		}
+		e.SetText("checksum", "none")
+		t.Note("get_url without a checksum; it is downloaded in each run, and where it differs it is replaced")
+	case strings.HasPrefix(sum.Value, "sha256:") && !strings.Contains(sum.Value, "http"):
+		t.Put(e, "checksum", sum)
+	case t.Args["sha256sum"] != nil:
+		t.Put(e, "checksum", sum)
+	default:
+		t.Problem("a checksum that is no SHA-256: %s", expression.Shortened(sum.Value))
+	}
+	putAttributes(t, e)
+	t.Write(e)
+}
+
+func archiveTask(t *task.Task) {
+	src, dest := t.Arg("src"), t.Arg("dest")
+	if src == nil || dest == nil {
+		t.Problem("unarchive without src and dest")
+		return
+	}
+	url := t.Text(src)
+	creates := t.Arg("creates")
+	switch {
+	case !strings.Contains(url, "://") && !strings.HasPrefix(url, "{{ Data."):
+		t.Problem("an archive that is not behind a URL")
+		return
+	case !strings.Contains(url, "://"):
+		t.Problem("an archive whose URL is a variable: its name says what it is")
+		return
+	case creates == nil:
+		t.Problem("unarchive without creates: what says that it has been unpacked?")
+		return
+	}
+	e := &layout.Entry{Type: "archive", Name: "/var/cache/" + path.Base(url)}
+	if strings.Contains(path.Base(url), "}}") && !strings.Contains(path.Base(url), "{{") {
+		t.Problem("an archive whose name is not known")
+	}
+	e.SetText("url", url)
+	e.SetText("extract_parent", t.Place(dest))
+	t.Put(e, "creates", creates)
+	e.Set("cleanup", yamlnode.Bool(true))
+	t.Write(e)
+}

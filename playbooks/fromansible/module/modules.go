@@ -1,0 +1,58 @@
+// Package module carries tasks over, by their modules: one function for each, and one line in the table of
+// modules.go. Which arguments a module has, and what has the place of each, stands in playbooks/manifest/ansible,
+// which is asked first: a function sees no argument that is not there. It reads arguments with [task.Task.Arg],
+// writes them with [task.Task.Put] and its like, and calls [task.Task.Write] with the entry; what it cannot carry
+// over it says with [task.Task.Problem]. Loops and keywords are none of its concern.
+package module
+
+import "github.com/ccm-push/ccm-push/playbooks/fromansible/task"
+
+// Carriers are the functions of modules, by their names in playbooks/manifest/ansible.
+var Carriers = map[string]func(t *task.Task){
+	// accounts.go
+	"authorized_key": keyTask,
+	"group":          groupTask,
+	"sudoers":        sudoersTask,
+	"user":           userTask,
+	// commands.go
+	"command": commandTask, "raw": commandTask, "shell": commandTask,
+	"script": scriptTask,
+	"stat":   statTask,
+	// control.go
+	"assert":       assertTask,
+	"debug":        debugTask,
+	"fail":         failTask,
+	"gather_facts": nothingTask, "ping": nothingTask, "setup": nothingTask, "wait_for_connection": nothingTask,
+	"pause":    pauseTask,
+	"wait_for": waitTask,
+	// edits.go
+	"blockinfile": blockTask,
+	"ini_file":    iniTask,
+	"lineinfile":  lineTask,
+	"replace":     replaceTask,
+	// files.go
+	"copy":      copyTask,
+	"file":      fileTask,
+	"get_url":   downloadTask,
+	"template":  templateTask,
+	"unarchive": archiveTask,
+	// network.go
+	"git":   gitTask,
+	"slurp": slurpTask,
+	"uri":   uriTask,
+	// packages.go
+	"apk": packageTask, "apt": packageTask, "dnf": packageTask, "package": packageTask, "pacman": packageTask, "zypper": packageTask,
+	"pip": pipTask,
+	// repositories.go
+	"apt_repository": aptRepositoryTask, "deb822_repository": deb822Task, "yum_repository": yumRepositoryTask,
+	// services.go
+	"cron":    cronTask,
+	"service": serviceTask, "systemd": serviceTask, "sysvinit": serviceTask,
+	// system.go
+	"hostname": namedTask("hostname"), "timezone": namedTask("timezone"),
+	"kernel_blacklist": blacklistTask,
+	"modprobe":         modprobeTask,
+	"mount":            mountTask,
+	"reboot":           rebootTask,
+	"sysctl":           sysctlTask,
+}

@@ -1,0 +1,204 @@
+package module
+
+import (
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
+)
+
+// packageStates are the words of package managers.
+var packageStates = map[string]string{"present": "present", "installed": "present", "absent": "absent", "removed": "absent", "latest": "latest", "build-dep": "", "fixed": ""}
+
+func packageTask(t *task.Task) {
+	ensure := t.OneOf(t.Arg("state"), packageStates)
+	if strings.HasPrefix(ensure, "{{") && len(t.Problems) == 1 && strings.HasPrefix(t.Problems[0], "a state of ") {
+		t.Problems = nil // present, absent and latest are the same words, and others are refused
+	}
+	if ensure == "" {
+		ensure = "present"
+	}
+	valid := cacheValid(t)
+	names := t.Arg("name", "pkg", "package")
+	switch {
+	case names == nil && (t.Arg("update_cache") != nil):
+		t.Note("update_cache; lists are fetched when a package needs it: cache_valid")
+		t.Nothing("lists are fetched when a package needs them: cache_valid")
+		return
+	case names == nil:
+		t.Problem("%s without a name", t.Module)
+		return
+	}
+	one := func(name, version string) *layout.Entry {
+		e := &layout.Entry{Type: "package", Name: name}
+		state := ensure
+		if version != "" && ensure == "present" {
+			state = version
+		}
+		e.SetText("ensure", state)
+		if valid != "" && ensure != "absent" {
+			e.SetText("cache_valid", valid)
+		}
+		return e
+	}
+	list := yamlnode.Items(names)
+	if names.Kind == yaml.ScalarNode && !yamlnode.HasJinja(names) && strings.Contains(names.Value, ",") {
+		list = nil
+		for _, name := range strings.Split(names.Value, ",") {
+			list = append(list, yamlnode.Text(strings.TrimSpace(name)))
+		}
+	}
+	if x := expression.SoleExpr(names); x != nil {
+		v, err := t.W.Write(x)
+		if err != nil {
+			t.Fail(err)
+			return
+		}
+		if v.Kind == expression.TextKind || t.IsLoop() && v.Kind != expression.ListKind {
+			t.Write(one("{{ "+v.Text+" }}", ""))
+			return
+		}
+		if t.IsLoop() {
+			t.Problem("a loop over lists of packages")
+			return
+		}
+		each := v.Text
+		if v.Kind != expression.ListKind {
+			each = "flatten([" + v.Text + "])" // one name or several
+		}
+		e := one("{{ Item }}", "")
+		e.Props = append([]layout.Property{{Key: "each", Value: yamlnode.Text("{{ " + each + " }}")}}, e.Props...)
+		t.Main = e
+		t.Entries = append(t.Entries, e)
+		t.Plain = true
+		return
+	}
+	for i, n := range list {
+		name, version := packageName(t, n)
+		if strings.HasPrefix(name, "@") || strings.HasPrefix(name, "http") || strings.HasPrefix(name, "/") || strings.ContainsAny(name, "*<>") {
+			t.Problem("the package %s: a group, a file or a pattern", name)
+			return
+		}
+		e := one(name, version)
+		if i == 0 {
+			t.Write(e)
+		} else {
+			t.Extra(e)
+		}
+	}
+	if len(list) > 1 && t.Keywords["register"] != nil {
+		t.Problem("register of several packages: write one of them")
+	}
+}
+
+// packageName takes name=version apart, as apt has it.
+func packageName(t *task.Task, n *yaml.Node) (name, version string) {
+	text := t.Text(n)
+	if x := expression.SoleExpr(n); x != nil {
+		return text, ""
+	}
+	if i := strings.LastIndex(text, "="); i > 0 && t.Module == "apt" && !strings.Contains(text[i:], "}}") || i > 0 && t.Module == "apt" && strings.HasPrefix(text[i+1:], "{{") {
+		name, version = text[:i], text[i+1:]
+		if strings.ContainsAny(version, "*") {
+			t.Problem("a version with a star: %s", text)
+		}
+		return name, version
+	}
+	return text, ""
+}
+
+func cacheValid(t *task.Task) string {
+	if n := t.Arg("cache_valid_time"); n != nil && !yamlnode.HasJinja(n) {
+		if seconds, err := strconv.Atoi(n.Value); err == nil && seconds >= 60 {
+			return strconv.Itoa(seconds/60) + "m"
+		}
+	}
+	if b, _ := yamlnode.BoolOf(t.Arg("update_cache")); b {
+		return "1h"
+	}
+	return ""
+}
+
+func pipTask(t *task.Task) {
+	venv := t.Arg("virtualenv")
+	names := t.Arg("name")
+	if names == nil {
+		t.Problem("pip without a name")
+		return
+	}
+	state := "present"
+	if n := t.Arg("state"); n != nil {
+		state = n.Value
+	}
+	if state != "present" {
+		t.Problem("pip with the state %s", state)
+	}
+	program := "pip3"
+	if n := t.Arg("executable"); n != nil {
+		program = t.Text(n)
+	}
+	if venv != nil {
+		place := t.Place(venv)
+		program = place + "/bin/pip"
+		python := "python3"
+		if n := t.Arg("virtualenv_python"); n != nil {
+			python = t.Text(n)
+		}
+		make := &layout.Entry{Type: "exec", Name: python + " -m venv " + place}
+		make.SetText("creates", place+"/bin/pip")
+		if t.IsLoop() {
+			t.Problem("a loop of pip that makes a virtualenv")
+		}
+		t.Entries = append(t.Entries, make)
+	}
+	extra := ""
+	if n := t.Arg("extra_args"); n != nil {
+		extra = " " + t.Text(n)
+	}
+	list := yamlnode.Items(names)
+	if len(list) > 1 && t.IsLoop() || len(list) == 1 && expression.SoleExpr(list[0]) != nil && !t.IsLoop() && kindOfExpr(t, expression.SoleExpr(list[0])) != expression.TextKind {
+		t.Problem("pip with a list of names that is a variable")
+		return
+	}
+	for i, n := range list {
+		name := t.Text(n)
+		short, _, _ := strings.Cut(strings.NewReplacer(">", "=", "<", "=", "~", "=", "!", "=").Replace(name), "=")
+		short, _, _ = strings.Cut(short, "[")
+		want := name
+		version := t.Arg("version")
+		if version != nil {
+			want = name + "==" + t.Text(version)
+		}
+		e := &layout.Entry{Type: "exec", Name: program + " install" + extra + " '" + want + "'"}
+		pin := strings.Contains(want, "==")
+		check := program + " show -q " + short
+		if pin {
+			_, v, _ := strings.Cut(want, "==")
+			check = program + " show " + short + " | grep -qx 'Version: " + v + "'"
+			e.Set("unless", yamlnode.Text("sh -c \""+check+"\""))
+		} else if strings.ContainsAny(want, "<>~!") {
+			t.Problem("pip with a range of versions: %s", want)
+		} else {
+			e.SetText("unless", check)
+		}
+		if i == 0 {
+			t.Write(e)
+		} else {
+			t.Extra(e)
+		}
+	}
+}
+
+func kindOfExpr(t *task.Task, e *j2.Expr) expression.Kind {
+	v, err := t.W.Write(e)
+	if err != nil {
+		return expression.AnyKind
+	}
+	return v.Kind
+}

@@ -1,0 +1,138 @@
+package module
+
+import (
+	"strings"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
+)
+
+// namedTask is a task of which a name is all.
+func namedTask(typ string) func(t *task.Task) {
+	return func(t *task.Task) {
+		if e := entryOf(t, typ); e != nil {
+			t.Write(e)
+		}
+	}
+}
+
+// entryOf is an entry that is called as the argument name says.
+func entryOf(t *task.Task, typ string) *layout.Entry {
+	n := t.Arg("name")
+	if n == nil {
+		t.Problem("%s without a name", t.Module)
+		return nil
+	}
+	return &layout.Entry{Type: typ, Name: t.Text(n)}
+}
+
+var presence = map[string]string{"present": "present", "absent": "absent"}
+
+func modprobeTask(t *task.Task) {
+	e := entryOf(t, "kmod")
+	if e == nil {
+		return
+	}
+	state := t.OneOf(t.Arg("state"), presence)
+	if state != "" && state != "present" {
+		e.SetText("ensure", state)
+	}
+	if n := t.Arg("params"); n != nil && n.Value != "" {
+		if yamlnode.HasJinja(n) {
+			t.Problem("params of modprobe that are an expression")
+			return
+		}
+		e.Set("parameters", yamlnode.Texts(strings.Fields(n.Value)...))
+	}
+	// Ansible says nothing of the boot unless it is asked to.
+	if persistent := t.OneOf(t.Arg("persistent"), map[string]string{"present": "present", "absent": "absent", "disabled": "absent"}); persistent != "present" && state != "absent" {
+		e.Set("persist", yamlnode.Bool(false))
+	}
+	t.Write(e)
+}
+
+func blacklistTask(t *task.Task) {
+	e := entryOf(t, "kmod")
+	if e == nil {
+		return
+	}
+	if n := t.Arg("state"); n != nil && n.Value != "present" {
+		t.Problem("kernel_blacklist with a state other than present")
+		return
+	}
+	e.SetText("ensure", "absent")
+	e.Set("blacklist", yamlnode.Bool(true))
+	t.Write(e)
+}
+
+// rebootTask restarts in each run, as with Ansible; a handler is given another condition.
+func rebootTask(t *task.Task) {
+	name := "restart"
+	if n := t.Arg("msg"); n != nil {
+		name = t.Text(n)
+	} else if t.Name != "" {
+		name = t.Name
+	}
+	e := &layout.Entry{Type: "reboot", Name: name}
+	e.SetText("when", "always")
+	if n := t.Arg("reboot_timeout"); n != nil {
+		e.SetText("timeout", t.Text(n)+"s")
+	}
+	t.Write(e)
+}
+
+func mountTask(t *task.Task) {
+	e := &layout.Entry{Type: "mount", Name: t.Place(t.Arg("path", "name"))}
+	if state := t.OneOf(t.Arg("state"), map[string]string{"mounted": "mounted", "unmounted": "unmounted", "present": "present", "absent": "absent"}); state != "" {
+		e.SetText("ensure", state)
+	}
+	t.Put(e, "device", t.Arg("src"))
+	t.Put(e, "fstype", t.Arg("fstype"))
+	if n := t.Arg("opts"); n != nil {
+		switch {
+		case yamlnode.HasJinja(n):
+			x := expression.SoleExpr(n)
+			if x == nil {
+				t.Problem("opts of mount with an expression in them")
+				return
+			}
+			v, err := t.W.Write(x)
+			t.Fail(err)
+			e.SetText("options", "{{ split("+v.Text+", ',') }}")
+		default:
+			e.Set("options", yamlnode.Texts(strings.Split(n.Value, ",")...))
+		}
+	}
+	t.Put(e, "dump", t.Arg("dump"))
+	t.Put(e, "pass", t.Arg("passno"))
+	t.Put(e, "fstab", t.Arg("fstab"))
+	t.Write(e)
+}
+
+func sysctlTask(t *task.Task) {
+	name := t.Arg("name")
+	if name == nil {
+		t.Problem("sysctl without a name")
+		return
+	}
+	e := &layout.Entry{Type: "sysctl", Name: t.Text(name)}
+	if state := t.OneOf(t.Arg("state"), map[string]string{"present": "present", "absent": "absent"}); state != "" && state != "present" {
+		e.SetText("ensure", state)
+	}
+	if n := t.Arg("value"); n != nil {
+		e.SetText("value", t.Text(n))
+	}
+	path := "/etc/sysctl.conf" // as Ansible has it
+	if n := t.Arg("sysctl_file"); n != nil {
+		path = t.Place(n)
+	}
+	e.SetText("path", path)
+	if b, ok := yamlnode.BoolOf(t.Arg("reload")); ok && !b {
+		if set, _ := yamlnode.BoolOf(t.Arg("sysctl_set")); !set {
+			e.Set("runtime", yamlnode.Bool(false))
+		}
+	}
+	t.Write(e)
+}

@@ -1,0 +1,130 @@
+package fromansible
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
+)
+
+// writePlays writes the manifest of a playbook.
+func (c *converter) writePlays(file string, plays []*play) {
+	out := yamlnode.List()
+	for i, p := range plays {
+		n := yamlnode.Map()
+		add := func(key string, v *yaml.Node) { n.Content = append(n.Content, yamlnode.Text(key), v) }
+		if p.name != "" {
+			add("name", yamlnode.Text(strings.NewReplacer("{{ ", "", " }}", "").Replace(p.name)))
+		}
+		if p.hosts != nil {
+			add("hosts", p.hosts)
+		}
+		for _, k := range p.keys {
+			add(k.Key, k.Value)
+		}
+		if p.include != "" {
+			add("include", yamlnode.Text(p.include))
+			out.Content = append(out.Content, n)
+			continue
+		}
+		if !hasResources(p.entries) {
+			c.out.Report.Note(file, 0, "the play "+p.name+" has no resources, and is not written")
+			continue
+		}
+		data, files := c.dataOfPlay(p, file, i)
+		if len(files) > 0 {
+			add("vars_files", layout.Flowed(yamlnode.Texts(files...)))
+		}
+		if data != nil && len(data.Content) > 0 {
+			add("data", data)
+		}
+		add("ccm", c.layout.CCM(p.entries))
+		out.Content = append(out.Content, n)
+	}
+	if len(out.Content) > 0 {
+		c.out.SaveYAML(file, out)
+	}
+}
+
+// dataOfPlay gives the data of a play: what its roles have by default, what it says itself,
+// and over these what is not to be changed. Files go over data here, so what the play says of
+// variables that files have too stands in a file behind them.
+func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node, files []string) {
+	known := map[string]bool{}
+	var late []string
+	c.conflicts(p)
+	for _, r := range p.allRoles() {
+		for name := range r.Data {
+			known[name] = true
+		}
+		for _, f := range r.Files {
+			if strings.HasPrefix(filepath.Base(f), "defaults") {
+				files = append(files, f)
+			} else {
+				late = append(late, f)
+			}
+		}
+	}
+	data = yamlnode.Map()
+	over := yamlnode.Map()
+	from := role.New("", c.out.Root, "", c.out, c.o.Variables).File(filepath.Join(c.out.Root, file))
+	for _, vars := range []*yaml.Node{p.vars, p.params} {
+		if vars == nil {
+			continue
+		}
+		for i := 0; i+1 < len(vars.Content); i += 2 {
+			to := data
+			if known[vars.Content[i].Value] {
+				to = over
+			}
+			key := *vars.Content[i]
+			key.Anchor = ""
+			to.Content = append(to.Content, &key, from.DataValue(vars.Content[i+1]))
+			if _, there := c.o.Variables[key.Value]; there {
+				c.out.Report.Note(file, vars.Content[i].Line, "the variable "+key.Value+" of the play: the inventory, which has it too, goes over it")
+			}
+		}
+	}
+	for _, f := range p.facts {
+		data.Content = append(data.Content, yamlnode.Text(f.Key), f.Value)
+	}
+	if len(over.Content) > 0 {
+		name := "vars/" + file
+		if index > 0 {
+			name = "vars/" + strings.TrimSuffix(file, ".yaml") + fmt.Sprintf("-%d.yaml", index+1)
+		}
+		c.out.SaveYAML(name, over)
+		files = append(files, name)
+	}
+	return data, append(append(files, p.files...), late...)
+}
+
+// conflicts marks variables that two roles of a play have with different values: a role of
+// Ansible sees its own, here data is that of the play.
+func (c *converter) conflicts(p *play) {
+	owner := map[string]*unit{}
+	for _, r := range p.allRoles() {
+		for _, name := range slices.Sorted(maps.Keys(r.Data)) {
+			if r.Data[name] == nil {
+				continue
+			}
+			other := owner[name]
+			if other == nil {
+				owner[name] = r
+				continue
+			}
+			if string(yamlnode.Encode(other.Data[name])) != string(yamlnode.Encode(r.Data[name])) {
+				why := fmt.Sprintf("the roles %s and %s have different values of the variable %s: give it another name in one of them", other.Name, r.Name, name)
+				r.File(r.Dir).Leave(r.Data[name].Line, "variables", why)
+				p.entries = append([]*layout.Entry{layout.Todo(r.File(r.Dir).Position(r.Data[name].Line), why, nil)}, p.entries...)
+			}
+		}
+	}
+}

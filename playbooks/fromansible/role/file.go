@@ -1,0 +1,206 @@
+package role
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/template"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
+)
+
+// A File is one of a role, with tasks or data. What expressions in it ask for, it answers
+// ([expression.Surroundings]).
+type File struct {
+	*Role
+	Path string
+}
+
+// File is one of the role.
+func (r *Role) File(path string) File { return File{r, path} }
+
+// Scope is what names mean in the file.
+func (f File) Scope() *expression.Scope {
+	return &expression.Scope{Names: map[string]expression.Binding{}, Files: f}
+}
+
+// Position is a line of the file, as reports have it.
+func (f File) Position(line int) string { return output.Position(f.To.Shown(f.Path), line) }
+
+// Leave tells of a line that is not carried over.
+func (f File) Leave(line int, what, why string) {
+	f.To.Report.Leave(f.To.Shown(f.Path), line, what, why)
+}
+
+// KindOf is the type of a variable, as far as defaults, vars and the inventory show it.
+func (f File) KindOf(name string) expression.Kind {
+	if v, ok := f.Inventory[name]; ok {
+		return expression.KindOfValue(v)
+	}
+	return expression.KindOfNode(f.Data[name])
+}
+
+// NodeOf is what a path such as x.y.z of data leads to; nil if it is not known here.
+func (f File) NodeOf(e *j2.Expr) *yaml.Node {
+	switch e.Op {
+	case j2.Name:
+		if _, overridden := f.Inventory[e.Text]; overridden {
+			return nil
+		}
+		return f.Data[e.Text]
+	case j2.Attr:
+		return yamlnode.Get(f.NodeOf(e.Args[0]), e.Text)
+	case j2.Index:
+		if s, ok := e.Args[1].Lit.(string); ok {
+			return yamlnode.Get(f.NodeOf(e.Args[0]), s)
+		}
+	}
+	return nil
+}
+
+// RoleName is how the role is called.
+func (f File) RoleName() string { return f.Name }
+
+// ResultOf is what a task registers.
+func (f File) ResultOf(name string) (*expression.Result, bool) {
+	r, ok := f.results[name]
+	return r, ok
+}
+
+// ValueOf is what tasks set a variable to.
+func (f File) ValueOf(name string) (*j2.Expr, bool) {
+	v, ok := f.values[name]
+	return v, ok
+}
+
+// LocalFile finds a file of the role, and gives its path from the role's manifests.
+func (f File) LocalFile(kind, name string) (string, error) {
+	for _, base := range []string{filepath.Join(f.Dir, kind), f.Dir, filepath.Dir(f.Path)} {
+		path := filepath.Join(base, name)
+		if !IsFile(path) {
+			continue
+		}
+		rel, err := filepath.Rel(f.Dir, path)
+		if err != nil || strings.HasPrefix(rel, "..") {
+			return "", expression.Unknown("the file %s, which is outside of the role", name)
+		}
+		f.To.Copy(path, f.Below(filepath.ToSlash(rel)))
+		return filepath.ToSlash(rel), nil
+	}
+	return "", expression.Unknown("the file %s, which is not there", name)
+}
+
+// Tree copies a folder of files/, or all of these for "", and gives its path from the role's manifests.
+func (f File) Tree(name string) (path string, there bool) {
+	dir := filepath.Join(f.Dir, "files", name)
+	if !IsFolder(dir) {
+		return "", false
+	}
+	rel, _ := filepath.Rel(f.Dir, dir)
+	if !f.copied {
+		f.To.Copy(dir, f.Below(filepath.ToSlash(rel)))
+	}
+	f.copied = f.copied || name == ""
+	return filepath.ToSlash(rel), true
+}
+
+// Glob copies the files that a pattern of with_fileglob names, and gives their paths from the role's manifests.
+func (f File) Glob(pattern string) (list []string) {
+	for _, base := range []string{filepath.Join(f.Dir, "files"), f.Dir} {
+		found, _ := filepath.Glob(filepath.Join(base, pattern))
+		for _, path := range found {
+			if rel, err := filepath.Rel(base, path); err == nil && IsFile(path) {
+				if _, err := f.LocalFile("files", rel); err == nil {
+					below, _ := filepath.Rel(f.Dir, path)
+					list = append(list, filepath.ToSlash(below))
+				}
+			}
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	return list
+}
+
+// Template converts a template of the role, and gives the path of what is written.
+func (f File) Template(name string, s *expression.Scope, o j2.Options) (string, error) {
+	source := ""
+	for _, base := range []string{filepath.Join(f.Dir, "templates"), f.Dir, filepath.Dir(f.Path)} {
+		if p := filepath.Join(base, name); IsFile(p) {
+			source = p
+			break
+		}
+	}
+	if source == "" {
+		return "", expression.Unknown("the template %s, which is not there", name)
+	}
+	text, err := os.ReadFile(source)
+	if err != nil {
+		return "", expression.Unknown("the template %s: %v", name, err)
+	}
+	rel, err := filepath.Rel(f.Dir, source)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return "", expression.Unknown("the template %s, which is outside of the role", name)
+	}
+	rel = filepath.ToSlash(rel)
+	nodes, err := j2.ParseTemplate(string(text), o)
+	if err != nil {
+		return "", expression.Unknown("%s: %v", f.To.Shown(source), err)
+	}
+	out, left := template.Convert(nodes, s, origin{f.Role.File(source), rel})
+	bare := strings.TrimSuffix(rel, ".j2")
+	to := bare + ".jet"
+	if !strings.Contains(to, "/") {
+		to = "templates/" + to
+	}
+	for i := 2; !f.fits(to, out); i++ {
+		to = strings.TrimSuffix(bare, path.Ext(bare)) + "-" + strconv.Itoa(i) + path.Ext(bare) + ".jet"
+	}
+	f.To.Save(f.Below(to), out)
+	if left > 0 {
+		return to, expression.Unknown("%s has %d places that are not carried over", f.To.Shown(source), left)
+	}
+	return to, nil
+}
+
+// fits reports whether a text may be written to a path: nothing else is there.
+func (f File) fits(to, text string) bool {
+	old, there := f.To.Files[f.Below(to)]
+	return !there || string(old.Content) == text
+}
+
+// An origin is a file that is a template ([template.Source]).
+type origin struct {
+	file File
+	path string // below the role
+}
+
+func (o origin) Leave(line int, why string) string {
+	o.file.Leave(line, "template", why)
+	return o.file.Position(line)
+}
+
+func (o origin) Note(line int, why string) {
+	o.file.To.Report.Note(o.file.To.Shown(o.file.Path), line, why)
+}
+
+func (o origin) Include(name string, s *expression.Scope) (string, error) {
+	return o.file.Template(name, s, j2.Options{})
+}
+
+func (o origin) Macro(name, text string) string {
+	to := path.Join(path.Dir(o.path), "_"+name+".jet")
+	if !o.file.fits(to, text) {
+		to = strings.TrimSuffix(to, ".jet") + "-" + strings.TrimSuffix(path.Base(o.path), ".j2") + ".jet"
+	}
+	o.file.To.Save(o.file.Below(to), text)
+	return to
+}

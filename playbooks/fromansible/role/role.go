@@ -1,0 +1,103 @@
+// Package role knows what a role has, or the play that tasks stand in: its variables, files and templates, and what
+// its tasks register and set. What becomes of its tasks is told elsewhere.
+//
+// role.go begins; file.go answers what expressions ask; data.go writes variables; setfact.go reads over all
+// tasks before any of them is converted.
+package role
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
+)
+
+// A Role is a folder with tasks, templates and files. What stands beside a playbook is one
+// without a name.
+type Role struct {
+	Name      string
+	Dir       string // where it is
+	Out       string // where what becomes of it is, below the folder that is written; "" for the top
+	To        *output.Output
+	Inventory map[string]any // variables that go over its own
+
+	Data     map[string]*yaml.Node // of defaults and vars
+	Files    []string              // of data, that are written
+	Facts    map[string]*Fact      // what its tasks set
+	Defaults *yaml.Node            // module_defaults of a play
+	Became   bool                  // a task of it asks for root
+
+	values    map[string]*j2.Expr           // of facts that stand for expressions
+	results   map[string]*expression.Result // what its tasks register
+	asked     map[string][]string           // what is asked of the results of stat
+	variables []variable
+	copied    bool // all of files/ is
+	text      string
+}
+
+// New is a role that is not read yet.
+func New(name, dir, out string, to *output.Output, inventory map[string]any) *Role {
+	return &Role{
+		Name: name, Dir: dir, Out: out, To: to, Inventory: inventory, Data: map[string]*yaml.Node{}, asked: map[string][]string{}, Facts: map[string]*Fact{},
+		values: map[string]*j2.Expr{}, results: map[string]*expression.Result{},
+	}
+}
+
+// Below is a path in the role, as one below the folder that is written.
+func (r *Role) Below(path string) string { return strings.TrimPrefix(r.Out+"/"+path, "/") }
+
+// Seen is a path below the folder that is written, seen from the manifests of the role.
+func (r *Role) Seen(path string) string {
+	if r.Out == "" {
+		return path
+	}
+	rel, err := filepath.Rel(r.Out, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(rel)
+}
+
+// Register has a name be the result of a task.
+func (r *Role) Register(name string, result *expression.Result) { r.results[name] = result }
+
+// Mentions reports whether a text stands in any task of the role; those of a play are all that its file has.
+func (f File) Mentions(text string) bool {
+	r := f.Role
+	if r.text == "" {
+		var b strings.Builder
+		if r.Name == "" {
+			all, _ := os.ReadFile(f.Path)
+			b.Write(all)
+		} else {
+			for _, path := range TaskFiles(r.Dir) {
+				all, _ := os.ReadFile(path)
+				b.Write(all)
+			}
+		}
+		r.text = b.String() + " "
+	}
+	return strings.Contains(r.text, text)
+}
+
+// ModuleDefaults are the arguments that module_defaults of the play give to a module, which name calls by the name
+// of the table of modules.
+func (r *Role) ModuleDefaults(module string, name func(string) string) map[string]*yaml.Node {
+	list := map[string]*yaml.Node{}
+	if r.Defaults == nil {
+		return list
+	}
+	for i := 0; i+1 < len(r.Defaults.Content); i += 2 {
+		if v := r.Defaults.Content[i+1]; name(r.Defaults.Content[i].Value) == module && v.Kind == yaml.MappingNode {
+			for j := 0; j+1 < len(v.Content); j += 2 {
+				list[v.Content[j].Value] = v.Content[j+1]
+			}
+		}
+	}
+	return list
+}

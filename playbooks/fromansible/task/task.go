@@ -1,0 +1,229 @@
+// Package task carries over one task of Ansible. Its module writes entries with the methods of [Task]; what the
+// loop around it and its keywords become is decided here, for all modules alike.
+//
+// task.go is what there is of a task; read.go takes it apart; loops.go and keywords.go carry over what stands
+// beside its module, each keyword by a function of a table; write.go is what modules are written with.
+package task
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
+)
+
+// A Conversion is what tasks of all files share.
+type Conversion struct {
+	Types modules.Registry
+
+	registered map[string]int // how often a name was
+}
+
+// A Task is one that is being carried over.
+type Task struct {
+	File  role.File // it stands in
+	Node  *yaml.Node
+	Scope *expression.Scope
+	W     *expression.Writer // of its scope
+
+	Name      string
+	Module    string                // by its name in playbooks/manifest/ansible
+	Args      map[string]*yaml.Node // of the module
+	Order     []string              // of Args
+	Line      string                // of a module that takes a line of text
+	Keywords  map[string]*yaml.Node
+	Around    Around
+	IsHandler bool
+	Handled   func(name string) bool // a handler is called so
+
+	Entries  []*layout.Entry
+	Main     *layout.Entry // that the keywords are about
+	Problems []string      // why it is not carried over
+	Plain    bool          // a loop's elements are written into it: each is not
+	Result   *expression.Result
+
+	of    *Conversion
+	notes []string // what is different, in the report
+}
+
+// Around is what the blocks around a task say.
+type Around struct {
+	Environment *yaml.Node
+	BecomeUser  string
+	Ignore      bool // ignore_errors
+	Delegated   bool
+}
+
+// New reads a task of a file; s is what names mean around it.
+func (c *Conversion) New(f role.File, n *yaml.Node, s *expression.Scope, around Around) *Task {
+	t := c.task(f, n, s, around)
+	read(t)
+	return t
+}
+
+// NewBlock is the task that a block is: without a module, and with the keywords that it is given later.
+func (c *Conversion) NewBlock(f role.File, n *yaml.Node, s *expression.Scope, around Around) *Task {
+	t := c.task(f, n, s, around)
+	t.Module = "block"
+	return t
+}
+
+func (c *Conversion) task(f role.File, n *yaml.Node, s *expression.Scope, around Around) *Task {
+	s = s.Child()
+	return &Task{of: c, File: f, Node: n, Scope: s, W: &expression.Writer{Scope: s}, Keywords: map[string]*yaml.Node{}, Args: map[string]*yaml.Node{}, Around: around}
+}
+
+// Convert has the module and the keywords write entries. carry is the function of the module; nil if it has none.
+func (t *Task) Convert(carry func(*Task)) {
+	variables(t)
+	loop(t)
+	switch {
+	case t.Module == "":
+		t.Problem("there is no module")
+	case carry == nil:
+		t.Problem("%s", whyNot(t.Module))
+	default:
+		registers(t)
+		checkArgs(t)
+		carry(t)
+	}
+	if len(t.Problems) == 0 || t.Main != nil {
+		t.ApplyKeywords()
+	}
+}
+
+// whyNot says why a module is not carried over.
+func whyNot(module string) string {
+	m, ok := ansible.Find(module)
+	if ok && m.Gap != "" {
+		return "the module " + module + ": " + m.Gap
+	}
+	if ok && m.Type == "" {
+		return "the module " + module + ": " + m.Write
+	}
+	return "the module " + module + " has no counterpart"
+}
+
+// Finish gives the entries, and tells the report. What cannot be carried over is an entry that says so.
+func (t *Task) Finish() []*layout.Entry {
+	rep := &t.File.To.Report
+	rep.Count(t.Module, slices.Sorted(maps.Keys(t.Keywords)), len(t.Problems) == 0)
+	where := t.File.Position(t.Node.Line)
+	if len(t.Problems) > 0 {
+		why := strings.Join(t.Problems, "; ")
+		t.File.Leave(t.Node.Line, t.Module, why)
+		if t.Result != nil {
+			t.Result.Dead = where
+		}
+		return []*layout.Entry{layout.Todo(where, why, t.Node)}
+	}
+	for _, note := range t.notes {
+		rep.Note(t.File.To.Shown(t.File.Path), t.Node.Line, note)
+	}
+	if len(t.Entries) > 0 && t.Name != "" && t.Name != t.Entries[0].Name {
+		t.Entries[0].Comments = append([]string{t.Name}, t.Entries[0].Comments...)
+	}
+	return t.Entries
+}
+
+// Problem says why the task is not carried over.
+func (t *Task) Problem(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !slices.Contains(t.Problems, text) {
+		t.Problems = append(t.Problems, text)
+	}
+}
+
+// Fail is a problem for each line of an error, if there is one.
+func (t *Task) Fail(err error) {
+	if err == nil {
+		return
+	}
+	for _, one := range strings.Split(err.Error(), "\n") {
+		t.Problem("%s", one)
+	}
+}
+
+// Note says what is different, in the report.
+func (t *Task) Note(format string, args ...any) {
+	t.notes = append(t.notes, fmt.Sprintf(format, args...))
+}
+
+// variables are the vars of a task: their expressions stand in the place of their names.
+func variables(t *Task) {
+	n := t.Keywords["vars"]
+	if n == nil || t.Module == "include_tasks" || t.Module == "import_tasks" || t.Module == "include_role" || t.Module == "import_role" || t.Module == "include" {
+		return
+	}
+	t.Fail(Bind(t.Scope, n))
+}
+
+// Bind has the expressions of vars stand in the place of their names.
+func Bind(s *expression.Scope, n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return expression.Unknown("vars that are no map")
+	}
+	var errs error
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name := n.Content[i].Value
+		e, err := expression.ExprOf(n.Content[i+1])
+		if err != nil {
+			errs = errors.Join(errs, err)
+			continue
+		}
+		self := false
+		e.Walk(func(x *j2.Expr) bool { self = self || x.Op == j2.Name && x.Text == name; return true })
+		if self {
+			errs = errors.Join(errs, expression.Unknown("the variable %s, which is made of itself", name))
+			continue
+		}
+		s.Names[name] = expression.Binding{Expr: e}
+	}
+	return errs
+}
+
+// registers has the name of the result be known to what comes later.
+func registers(t *Task) {
+	n := t.Keywords["register"]
+	if n == nil {
+		return
+	}
+	if !expression.IsWord(n.Value) {
+		t.Problem("register with this name")
+		return
+	}
+	t.Result = &expression.Result{Module: t.Module, Looped: t.IsLoop(), Asked: t.File.Asked(n.Value)}
+	if t.Result.Looped {
+		t.Result.Asked = append(t.Result.Asked, t.File.Asked("item")...)
+	}
+}
+
+// registered writes register at an entry; names of results are unique in all that is written.
+func registered(t *Task, e *layout.Entry) {
+	n := t.Keywords["register"]
+	if n == nil || t.Result == nil {
+		return
+	}
+	name := n.Value
+	if t.of.registered == nil {
+		t.of.registered = map[string]int{}
+	}
+	t.of.registered[name]++
+	if count := t.of.registered[name]; count > 1 {
+		name = fmt.Sprintf("%s_%d", name, count)
+		t.of.registered[name]++
+	}
+	t.Result.Base = "Results." + name
+	t.File.Register(n.Value, t.Result)
+	e.SetText("register", name)
+}
