@@ -85,13 +85,14 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
 		Emit: func(r *wire.Result) {
 			r = others.told(r)
+			e := resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, others.checks(r.Index), r)
+			r = f.register(ctx, s, compiled, r, &e)
 			progress.Note(r)
 			stages.came(r)
 			if s.heard != nil {
 				s.heard(state.host.Name, &compiled.Catalog, r)
 			}
 			notes.Before(r)
-			e := resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, others.checks(r.Index), r)
 			e.On, e.Repair = others.on(r.Index), s.repair != nil
 			if e.Status.HasFailed() {
 				e.Written = compiled.Written(r.Index)

@@ -54,6 +54,8 @@ type Runner struct {
 	NewNonce func() string // unguessable, of letters and digits
 	// Workers take hosts through plays; nil: the runner itself does.
 	Workers Workers
+	// Registry has services registered; nil: nothing is.
+	Registry Registry
 	// Needs, once Run has begun, are what workers are to be given.
 	Needs Needs
 	// Names are those of hosts that the inventory does not have, where this is a worker; nil where it
@@ -268,6 +270,9 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	}
 	if err == nil {
 		err = r.forWorkers(compilers, namesOf(hostLists))
+	}
+	if err == nil {
+		err = r.checkRegistry(ctx)
 	}
 	if err := errors.Join(filesErr, err); err != nil {
 		return events.Summary{}, err

@@ -82,6 +82,7 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 			Deadlines: f.work.deadlines.working(), CompileFirst: f.work.compileFirst,
 			Catalog: data, Version: version,
 		},
+		Registry: f.nats.services(),
 		Told:     f.told(),
 		Now:      time.Now,
 		NewNonce: rand.Text,

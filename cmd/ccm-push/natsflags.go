@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
 	"github.com/ccm-push/ccm-push/playbooks/natsdata"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
 // natsFlags say how NATS is reached. Nothing is dialled unless something is read from there.
@@ -17,9 +19,14 @@ type natsFlags struct {
 	app   *app
 	given natsconn.Config
 	link  *natsconn.Link // nil until something asks for it
+
+	registration string // the stream with registrations; "" registers nothing
 }
 
-const natsFlag = "nats"
+const (
+	natsFlag         = "nats"
+	registrationFlag = "registration"
+)
 
 func (f *natsFlags) register(set *pflag.FlagSet) {
 	g := &f.given
@@ -30,6 +37,7 @@ func (f *natsFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&g.CA, "nats-ca", "", "PEM `file` with the CA of NATS, in place of the system's (default $NATS_CA)")
 	set.StringVar(&g.Cert, "nats-cert", "", "PEM `file` with a client's certificate for NATS (default $NATS_CERT)")
 	set.StringVar(&g.Key, "nats-key", "", "PEM `file` with the key of that certificate (default $NATS_KEY)")
+	set.StringVar(&f.registration, registrationFlag, registry.Stream, "`stream` of NATS that has the registrations of services; with '' nothing is registered")
 }
 
 // connection is the connection to NATS that a run shares. What flags say wins over the environment:
@@ -71,6 +79,32 @@ func (f *natsFlags) config(c natsconn.Config, flag string) natsconn.Config {
 
 // store is what CCM keeps in NATS.
 func (f *natsFlags) store() *natsdata.Store { return &natsdata.Store{Link: f.connection()} }
+
+// known reports whether it is said where NATS is.
+func (f *natsFlags) known() bool {
+	c := f.config(f.given, natsFlag)
+	return c.Servers != "" || c.Context != ""
+}
+
+// services are those that are registered; without a value nothing is.
+func (f *natsFlags) services() playbooks.Registry {
+	if f.registration == "" || !f.known() {
+		return nil
+	}
+	return natsdata.Registry{Store: f.store(), Stream: f.registration}
+}
+
+// unregistered says why what is to be registered is not; "" if it is.
+func (f *natsFlags) unregistered() string {
+	const checked = "register_when_stable is checked, and then ignored: "
+	switch {
+	case f.registration == "":
+		return checked + "--" + registrationFlag + " is empty"
+	case !f.known():
+		return checked + "no NATS is given, as with --" + natsFlag
+	}
+	return ""
+}
 
 // close ends the connection, if there is one.
 func (f *natsFlags) close() {

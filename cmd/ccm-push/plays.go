@@ -67,7 +67,13 @@ func (p *plays) load(ctx context.Context, paths []string) ([]*manifest.Play, err
 // tellWarnings shows what looks like a mistake in manifests; with --strict it is an error.
 func (p *plays) tellWarnings(list []*manifest.Play) error {
 	var errs yamlpos.Errors
-	for _, w := range manifest.Warnings(list) {
+	warnings := manifest.Warnings(list)
+	if why := p.fleet.nats.unregistered(); why != "" {
+		for _, at := range manifest.Registering(list) {
+			warnings = append(warnings, at.Pos()+": "+why)
+		}
+	}
+	for _, w := range warnings {
 		if !p.fleet.mode.strict {
 			p.fleet.app.warn(w)
 			continue

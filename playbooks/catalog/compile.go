@@ -8,6 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
 	"github.com/ccm-push/ccm-push/playbooks/watch"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -36,6 +37,9 @@ type Compiled struct {
 	Imports map[int][]Import
 	// Elsewhere are, by the number of the entry, those that run on other hosts.
 	Elsewhere map[int]*Compiled
+
+	// Registrations are, by the number of the entry, what is registered once it is stable.
+	Registrations map[int][]registry.Registration
 
 	registers map[int]bool    // entries whose results are used by others
 	common    []bool          // by entry: another host had the same properties
@@ -161,6 +165,12 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 				out.Elsewhere = map[int]*Compiled{}
 			}
 			out.Elsewhere[i] = o.elsewhere
+		}
+		if len(o.registers) > 0 {
+			if out.Registrations == nil {
+				out.Registrations = map[int][]registry.Registration{}
+			}
+			out.Registrations[i] = o.registers
 		}
 		if o.resource.Register != nil {
 			if out.registers == nil {

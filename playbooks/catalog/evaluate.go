@@ -6,6 +6,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -86,6 +87,23 @@ func healthChecks(ctx context.Context, r *manifest.Resource, sensitive bool, env
 		err = withheld(err)
 	}
 	return checks, err
+}
+
+// registrations resolves what is registered of a resource once it is stable. Errors about what
+// expressions gave are withheld if it is sensitive.
+func registrations(ctx context.Context, r *manifest.Resource, sensitive bool, env *templates.Env) ([]registry.Registration, error) {
+	if r.Registers == nil {
+		return nil, nil
+	}
+	n, err := r.Registers.Resolve(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	list, err := manifest.Registrations(n)
+	if err != nil && sensitive {
+		err = withheld(err)
+	}
+	return list, err
 }
 
 // withheld takes the texts out of the errors of a sensitive resource: they may

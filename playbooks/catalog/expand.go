@@ -13,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/playbooks/watch"
 	"github.com/ccm-push/ccm-push/templates"
@@ -41,8 +42,9 @@ type origin struct {
 	refs      *references // nil if there are none that matter any more
 	batch     string      // see [graph.Vertex]
 	relations []modules.Relation
-	restarts  time.Duration     // how long the host may be away for it
-	watch     *watch.Rules      // nil is that of the play
+	restarts  time.Duration // how long the host may be away for it
+	watch     *watch.Rules  // nil is that of the play
+	registers []registry.Registration
 	elsewhere *Compiled         // what the host where it runs gets; nil if that is the one that it is for
 	shown     *RenderedResource // nil unless the catalog is rendered for people
 }
@@ -214,6 +216,8 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	if e.Health, err = healthChecks(ctx, r, e.Sensitive, env); err != nil {
 		x.errs.Add(err)
 	}
+	o.registers, err = registrations(ctx, r, e.Sensitive, env)
+	x.errs.Add(err)
 	switch {
 	case len(x.errs) > before && e.Name == "": // its properties would only repeat that
 		x.unknown(r, e)

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
 // A Carried is an event on its way from a worker to who tells it: with what of it is in no JSON for
@@ -20,6 +21,8 @@ type carried struct {
 	Sensitive bool             `json:"sensitive,omitempty"`
 	Written   *yamlpos.Error   `json:"written,omitempty"` // a place alone
 	Cause     []*yamlpos.Error `json:"cause,omitempty"`
+
+	Registers []registry.Registration `json:"registers,omitempty"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -29,7 +32,7 @@ func (c Carried) MarshalJSON() ([]byte, error) {
 	out := carried{Line: bytes.TrimSpace(line.Bytes())}
 	switch e := c.Event.(type) {
 	case Result:
-		out.Index, out.Kept, out.Sensitive = e.Index, e.Kept, e.Sensitive
+		out.Index, out.Kept, out.Sensitive, out.Registers = e.Index, e.Kept, e.Sensitive, e.Registers
 		if at := e.Written; at != nil {
 			out.Written = &yamlpos.Error{File: at.File, Line: at.Line, Column: at.Column}
 		}
@@ -63,7 +66,7 @@ func (c *Carried) UnmarshalJSON(text []byte) error {
 	}
 	switch one := e.(type) {
 	case Result:
-		one.Index, one.Kept, one.Sensitive = in.Index, in.Kept, in.Sensitive
+		one.Index, one.Kept, one.Sensitive, one.Registers = in.Index, in.Kept, in.Sensitive, in.Registers
 		if at := in.Written; at != nil {
 			one.Written = &yamlpos.Node{File: at.File, Line: at.Line, Column: at.Column}
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
 // An Event is one thing that happened in a run: one of the types of this file.
@@ -125,6 +126,8 @@ type Result struct {
 	// every change. Message, Messages and Error are left to the reporting side,
 	// which alone knows what it has put there.
 	Sensitive bool `json:"-"`
+	// Registers is what is to be registered of the resource by who tells it.
+	Registers []registry.Registration `json:"-"`
 	// Written is where the resource is written, of one that failed; nil if that is not known.
 	Written *yamlpos.Node `json:"-"`
 	// Index is the number of the resource in the play, on its host. Kept says that the host had kept

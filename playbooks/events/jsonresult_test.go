@@ -96,7 +96,7 @@ func TestResultLineHoldsEveryField(t *testing.T) {
 	kind := reflect.TypeFor[Result]()
 	quick := 0
 	for i := range kind.NumField() {
-		if kind.Field(i).Name == "Written" { // which stands in no line
+		if name := kind.Field(i).Name; name == "Written" || name == "Registers" { // which stand in no line
 			continue
 		}
 		var e Result

@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/health"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
 // What stands in the keys of a resource for one host, when every expression in them has
@@ -105,6 +106,28 @@ func positionedHealth(n *yamlpos.Node, err error) error {
 		errs.Add(at.Errorf(pe.Hint, "%s", PropertyMessage(pe)))
 	}
 	return errs.Err()
+}
+
+// Registrations reads what is registered of a resource, with every expression resolved.
+func Registrations(n *yamlpos.Node) ([]registry.Registration, error) {
+	var entries []keys.Registration
+	if err := yamlpos.Decode(n, &entries); err != nil {
+		return nil, err
+	}
+	if err := keys.CheckRegistrations(n, func(*yamlpos.Node) bool { return false }); err != nil {
+		return nil, err
+	}
+	list := make([]registry.Registration, len(entries))
+	for i, e := range entries {
+		list[i] = registry.Registration{
+			Cluster: e.Cluster, Service: e.Service, Protocol: e.Protocol, Address: e.Address, Priority: e.Priority, Annotations: e.Annotations,
+		}
+		list[i].TTL, _ = registry.ParseTTL(e.TTL) // which was checked
+		if keys.Given(n.Items[i].Get("port")) != nil {
+			list[i].Port = &entries[i].Port
+		}
+	}
+	return list, nil
 }
 
 // PropertyName gives the first spelling of a property.

@@ -26,6 +26,7 @@ type Resource struct {
 	Noop       *Value            // a boolean
 	Sensitive  *Value            // a boolean
 	Health     *Value            // a list of health checks; nil if it has none
+	Registers  *Value            // a list of what is registered of it once it is stable; nil is nothing
 	On         *Value            // the host where it runs; nil is the one that it is for
 	Once       bool              // it runs for one host of a batch
 	Query      string            // what it is asked instead of being checked and applied, ad hoc; "" usually
@@ -73,7 +74,7 @@ func (r *Resource) conditions() []*templates.Expr { return slices.Concat(r.If, r
 
 // values lists the parts that may hold expressions; those not given are nil.
 func (r *Resource) values() []*Value {
-	return []*Value{&r.Name, r.Alias, r.Require, r.Subscribe, r.Before, r.Notify, r.Meta, r.Recv, r.Each, r.Noop, r.Sensitive, r.Health, r.On, &r.Properties}
+	return []*Value{&r.Name, r.Alias, r.Require, r.Subscribe, r.Before, r.Notify, r.Meta, r.Recv, r.Each, r.Noop, r.Sensitive, r.Health, r.Registers, r.On, &r.Properties}
 }
 
 // An Import is a property that a resource receives from a resource of another host.

@@ -368,14 +368,14 @@ func (c *Coordinator) hear(ctx context.Context) {
 			c.mu.Unlock()
 			return
 		}
-		if err := c.heard(frame); err != nil {
+		if err := c.heard(ctx, frame); err != nil {
 			c.Warn(err.Error())
 		}
 	}
 }
 
 // heard takes a frame. Those of nobody who was handed anything are left out.
-func (c *Coordinator) heard(frame []byte) error {
+func (c *Coordinator) heard(ctx context.Context, frame []byte) error {
 	of, ok := handoutOf(frame)
 	c.mu.Lock()
 	h := c.handed[of]
@@ -395,6 +395,7 @@ func (c *Coordinator) heard(frame []byte) error {
 		c.Warn(w)
 	}
 	if all := c.news(h, s.Events); len(all) > 0 {
+		c.register(ctx, h, all)
 		c.Runner.Events.Report(all...)
 	}
 	if s.Failed != "" {
@@ -424,6 +425,23 @@ func (c *Coordinator) news(h *handed, list []events.Carried) (all []events.Event
 	return all
 }
 
+// register registers what resources ask for: workers do not reach the registry.
+func (c *Coordinator) register(ctx context.Context, h *handed, list []events.Event) {
+	for i, e := range list {
+		r, ok := e.(events.Result)
+		if !ok || len(r.Registers) == 0 {
+			continue
+		}
+		failed := c.Runner.Register(ctx, &r)
+		list[i] = r
+		c.mu.Lock()
+		if t := h.shard.turns[r.Host]; t != nil && failed {
+			c.toldOf(t.Turn).failed = true
+		}
+		c.mu.Unlock()
+	}
+}
+
 // toldOf is what has been told of a host in a play, with the lock held.
 func (c *Coordinator) toldOf(t playbooks.Turn) *told {
 	of := toldOf{t.Host, t.Play}
@@ -443,6 +461,7 @@ func (c *Coordinator) ends(h *handed, s said) {
 	}
 	for host, end := range s.Ends {
 		if t := h.shard.turns[host]; t != nil {
+			end.Failed = end.Failed || c.toldOf(t.Turn).failed
 			t.ended <- end
 			delete(h.shard.turns, host)
 			delete(c.told, toldOf{host, t.Play})

@@ -10,6 +10,7 @@ type told struct {
 	results  map[int]events.Result // by number
 	messages map[events.Message]bool
 	before   map[events.Message]bool // those of workers that were lost
+	failed   bool                    // something of it could not be registered
 }
 
 // again begins with another worker.

@@ -30,6 +30,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/transport/dial"
@@ -341,6 +342,52 @@ func TestRun(t *testing.T) {
 			require.Equal(t, name+" runs linux\n", string(motd))
 		}
 	})
+}
+
+// services are those that a test has registered. What is of the cluster nowhere cannot be.
+type services struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (s *services) Ready(context.Context) error { return nil }
+
+func (s *services) Register(_ context.Context, list []registry.Registration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range list {
+		if one.Cluster == "nowhere" {
+			return errors.New("refused")
+		}
+		s.list = append(s.list, one.String())
+	}
+	return nil
+}
+
+// TestRegistration has the coordinator register what workers have brought about: only it reaches the registry.
+func TestRegistration(t *testing.T) {
+	s := newSite(t, `
+- name: one
+  ccm:
+    resources:
+      - exec:
+          - "true": {register_when_stable: [{cluster: "{{ Host.name == 'web2' ? 'nowhere' : 'eu' }}", service: "{{ Host.name }}", protocol: http, address: 192.0.2.3, priority: 1}]}
+- name: two
+  ccm: {resources: [exec: [{"true": }]]}
+`, "web1", "web2")
+	q := queue.NewInProcess(0)
+	s.work(q, "worker", "")
+	got, registered := &recorded{}, &services{}
+	r := s.runner(s.inventory(nil), got)
+	r.Registry = registered
+	c, warned := s.coordinator(q, r)
+	s.run(c)
+	require.Empty(t, warned.all())
+	require.Equal(t, []string{"http web1 of eu at 192.0.2.3"}, registered.list)
+	text := strings.Join(got.lines(s), "\n")
+	require.Contains(t, text, `"text":"registered: http web1 of eu at 192.0.2.3"`)
+	require.Contains(t, text, `"error":"refused"`)
+	require.Equal(t, 1, strings.Count(text, `"play":"two"`), "a host that has failed enters no further play")
 }
 
 // TestStranger has a worker ask that is on no list, and a coordinator that a worker does not obey.

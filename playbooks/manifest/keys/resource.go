@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/health"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
 // Resource is the keys that every type has. The type's own properties stand
@@ -36,7 +38,7 @@ type Resource struct {
 
 	Results string `json:"register" doc:"the name under which later resources of the host and play find what came of this one: Results.NAME"`
 
-	Register []Registration `json:"register_when_stable" doc:"what CCM publishes once the resource is stable; it is checked and ignored"`
+	Register []Registration `json:"register_when_stable" doc:"where others find a service, published to NATS once the resource is stable"`
 }
 
 // Control is the keys of control.
@@ -51,15 +53,15 @@ type Import struct {
 	From string `json:"from" required:"true" doc:"the resource there and its value: type#name.key"`
 }
 
-// Registration is the keys of an entry of register_when_stable: what CCM publishes to a
-// service registry. A push has none to publish to, so it is only checked.
+// Registration is the keys of an entry of register_when_stable: what is published to a registry of
+// services.
 type Registration struct {
 	Cluster     string            `json:"cluster" required:"true" pattern:"^[a-zA-Z][a-zA-Z0-9_-]*$" doc:"the cluster of the service"`
 	Service     string            `json:"service" required:"true" pattern:"^[a-zA-Z][a-zA-Z0-9_-]*$" doc:"the name of the service"`
 	Protocol    string            `json:"protocol" required:"true" pattern:"^[a-zA-Z][a-zA-Z0-9_-]*$" doc:"the protocol it speaks"`
 	Address     string            `json:"address" required:"true" doc:"its IP address"`
 	Port        int               `json:"port" doc:"its port, 1-65535"`
-	Priority    int               `json:"priority" required:"true" doc:"1-255"`
+	Priority    int               `json:"priority" required:"true" doc:"1-255; the lowest comes first"`
 	Annotations map[string]string `json:"annotations" doc:"free texts"`
 	TTL         string            `json:"ttl" pattern:"^(never|([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h|d|w|M|y))+)$" doc:"how long it lasts: a duration such as 30s, or never"`
 }
@@ -103,8 +105,8 @@ func checkRegistered(f modules.Field, n *yamlpos.Node) error {
 	case "priority":
 		err = within(n, 255)
 	case "ttl":
-		if f.CheckText(f.Name, n.Text) != nil {
-			err = errors.New("is neither a duration such as 30s nor never")
+		if _, wrong := registry.ParseTTL(n.Text); wrong != nil {
+			err = errors.New(strings.TrimPrefix(wrong.Error(), "it "))
 		}
 	default:
 		if f.CheckText(f.Name, n.Text) != nil {

@@ -131,7 +131,7 @@ func TestIncludesEnd(t *testing.T) {
 		"site.yaml → b.yaml → c.yaml → d.yaml → e.yaml → f.yaml → g.yaml → h.yaml → i.yaml → j.yaml → k.yaml → l.yaml", text)
 }
 
-func TestWarnings(t *testing.T) {
+func TestRegistering(t *testing.T) {
 	plays, text := load(t, `
 -- site.yaml --
 - ccm:
@@ -144,10 +144,9 @@ func TestWarnings(t *testing.T) {
 ccm: {resources: [exec: [a: {register_when_stable: [{cluster: c, service: s, protocol: tcp, address: 10.0.0.1, priority: 1}]}]]}
 `)
 	require.Empty(t, text)
-	warnings := manifest.Warnings(plays)
-	require.Len(t, warnings, 2)
+	places := manifest.Registering(plays)
+	require.Len(t, places, 2, "one of each file")
 	for i, at := range []string{"site.yaml:4:39", "a.yaml:1:52"} {
-		_, rest, _ := strings.Cut(warnings[i], plays[0].Folder+"/")
-		require.Equal(t, at+": register_when_stable is checked, and then ignored: a push has no registry to publish to", rest)
+		require.Equal(t, plays[0].Folder+"/"+at, places[i].Pos())
 	}
 }

@@ -22,10 +22,10 @@ func (rd *Reader) common(r *manifest.Resource, n *yamlpos.Node) {
 	r.Noop = rd.Values.Optional(n, "noop")
 	r.Sensitive = rd.Values.Optional(n, "sensitive")
 	r.Health = rd.healthValue(n)
-	register := rd.Values.Optional(n, "register_when_stable")
+	r.Registers = rd.Values.Optional(n, "register_when_stable")
 	var k keys.Resource
 	rd.meta(r, n)
-	rd.Report.Decode(n, &k, yamlpos.Open(func(n *yamlpos.Node) bool { return r.Open(n) || register != nil && register.Open(n) }))
+	rd.Report.Decode(n, &k, yamlpos.Open(r.Open))
 	r.Tags = k.Tags
 	rd.receives(r, n)
 	rd.exports(r, n)
@@ -48,7 +48,6 @@ func (rd *Reader) common(r *manifest.Resource, n *yamlpos.Node) {
 func (rd *Reader) registrations(n *yamlpos.Node) {
 	if list := n.Get("register_when_stable"); list != nil && list.Kind == yamlpos.List {
 		rd.Report.Add(keys.CheckRegistrations(list, rd.Values.IsOpen))
-		rd.Report.WarnOnce(list, "register_when_stable is checked, and then ignored: a push has no registry to publish to")
 	}
 }
 

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/natsdata"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
+)
+
+func registrationCommand(f *natsFlags, p *printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "registration",
+		Short: "look at the services that are registered in NATS, and make the stream that has them",
+		Long: `Services are registered by register_when_stable, here and by CCM, in a stream of NATS which --registration
+names. registrations(…) in expressions and templates finds them.`,
+		Example: `  ccm-push registration init --max-age 1h
+  ccm-push registration query
+  ccm-push registration query production http web
+  ccm-push registration rm production http web 192.0.2.3 8080`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(registrationInitCommand(f, p), registrationQueryCommand(f, p), registrationRemoveCommand(f, p))
+	return c
+}
+
+// registry is the one that a command is about.
+func (f *natsFlags) registry() (natsdata.Registry, error) {
+	if f.registration == "" {
+		return natsdata.Registry{}, fmt.Errorf("--%s is empty: it names the stream of NATS", registrationFlag)
+	}
+	return natsdata.Registry{Store: f.store(), Stream: f.registration}, nil
+}
+
+func registrationInitCommand(f *natsFlags, p *printer) *cobra.Command {
+	var replicas int
+	var maxAge time.Duration
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "make the stream that has registrations, or change how long it keeps them",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := f.registry()
+			if err == nil {
+				err = r.Prepare(cmd.Context(), replicas, maxAge)
+			}
+			if err != nil {
+				return err
+			}
+			return p.print(fmt.Sprintf("the stream %s has registrations, for %s\n", r.Stream, maxAge))
+		},
+	}
+	c.Flags().IntVar(&replicas, "replicas", 1, "how many servers of a cluster have the stream, 1 to 5")
+	c.Flags().DurationVar(&maxAge, "max-age", time.Minute, "how long a registration holds at most; longer than from one run to the next")
+	return c
+}
+
+func registrationQueryCommand(f *natsFlags, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "query [CLUSTER [PROTOCOL [SERVICE [ADDRESS]]]]",
+		Short: "list what is registered; * is any",
+		Args:  cobra.MaximumNArgs(4),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := f.registry()
+			if err != nil {
+				return err
+			}
+			var of [4]string
+			copy(of[:], args)
+			list, err := r.Registered(cmd.Context(), of[0], of[1], of[2], of[3])
+			if err != nil {
+				return err
+			}
+			if p.json() {
+				return printJSON(p, list...)
+			}
+			return printRegistrations(p, list)
+		},
+	}
+}
+
+func printRegistrations(p *printer, list []registry.Registration) error {
+	if len(list) == 0 {
+		return p.print("nothing is registered\n")
+	}
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "CLUSTER\tPROTOCOL\tSERVICE\tADDRESS\tPORT\tPRIORITY\tTTL")
+	for _, r := range list {
+		port := "-"
+		if r.Port != nil {
+			port = strconv.Itoa(*r.Port)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", events.Line(r.Cluster), events.Line(r.Protocol), events.Line(r.Service), events.Line(r.Address), port, r.Priority, r.TTL)
+	}
+	table.Flush()
+	return p.print(b.String())
+}
+
+func registrationRemoveCommand(f *natsFlags, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rm CLUSTER PROTOCOL SERVICE ADDRESS [PORT]",
+		Short: "have a service registered no more",
+		Args:  cobra.RangeArgs(4, 5),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			one := registry.Registration{Cluster: args[0], Protocol: args[1], Service: args[2], Address: args[3]}
+			if len(args) == 5 {
+				port, err := strconv.ParseUint(args[4], 10, 16)
+				if err != nil {
+					return errors.New("the port is a number up to 65535")
+				}
+				number := int(port)
+				one.Port = &number
+			}
+			r, err := f.registry()
+			if err == nil {
+				err = r.Remove(cmd.Context(), one)
+			}
+			if err != nil {
+				return err
+			}
+			return p.print("not registered any more: " + one.String() + "\n")
+		},
+	}
+}

@@ -1,0 +1,23 @@
+package manifest
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// Registering are the first places, one of each file, where something is to be registered.
+func Registering(plays []*Play) (places []*yamlpos.Node) {
+	for _, p := range plays {
+		Walk(p.Resources, func(r *Resource, _ int) {
+			if r.Registers == nil || r.Unselected {
+				return
+			}
+			at := r.Registers.Node
+			if !slices.ContainsFunc(places, func(n *yamlpos.Node) bool { return n.File == at.File }) {
+				places = append(places, at)
+			}
+		})
+	}
+	return places
+}

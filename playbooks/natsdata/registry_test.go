@@ -1,0 +1,128 @@
+package natsdata
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/registry"
+)
+
+// registrations makes the stream that registrations are kept in, as CCM does.
+func registrations(t *testing.T, js jetstream.JetStream, changes ...func(*jetstream.StreamConfig)) {
+	t.Helper()
+	c := jetstream.StreamConfig{
+		Name: registry.Stream, Subjects: []string{registry.Subjects}, MaxMsgsPerSubject: 1, AllowRollup: true, AllowMsgTTL: true,
+		SubjectDeleteMarkerTTL: time.Minute, DenyDelete: true,
+	}
+	for _, change := range changes {
+		change(&c)
+	}
+	_, err := js.CreateOrUpdateStream(t.Context(), c)
+	require.NoError(t, err)
+}
+
+func TestPrepare(t *testing.T) {
+	s, js := store(t)
+	r := Registry{s, registry.Stream}
+	require.EqualError(t, r.Prepare(t.Context(), 6, time.Minute), "a stream of NATS has 1 to 5 replicas, not 6")
+	require.EqualError(t, r.Prepare(t.Context(), 1, 0), "registrations are kept for at least one second, not 0s")
+	require.NoError(t, r.Prepare(t.Context(), 1, time.Minute))
+	require.NoError(t, r.Ready(t.Context()))
+	require.NoError(t, r.Prepare(t.Context(), 1, time.Second))
+
+	// What has ended is not found, though the server keeps a mark of it.
+	require.NoError(t, r.Register(t.Context(), []registry.Registration{at("192.0.2.3", 80)}))
+	require.Eventually(t, func() bool {
+		list, err := r.Registered(t.Context(), "*", "*", "*", "*")
+		return err == nil && len(list) == 0
+	}, time.Minute, 50*time.Millisecond)
+	stream, err := js.Stream(t.Context(), registry.Stream)
+	require.NoError(t, err)
+	msg, err := stream.GetLastMsgForSubject(t.Context(), at("192.0.2.3", 80).Subject())
+	if err == nil { // the mark ends too
+		require.NotEmpty(t, msg.Header.Get("Nats-Marker-Reason"))
+	}
+}
+
+func at(address string, port int) registry.Registration {
+	return registry.Registration{Cluster: "eu", Service: "web", Protocol: "http", Address: address, Port: &port, Priority: 10}
+}
+
+func TestRegister(t *testing.T) {
+	s, js := store(t)
+	r := Registry{s, registry.Stream}
+	registrations(t, js)
+	require.NoError(t, r.Ready(t.Context()))
+
+	first := at("192.0.2.3", 80)
+	first.TTL, first.Annotations = registry.TTL(time.Hour), map[string]string{"version": "{{ 1 }}"}
+	forever := at("192.0.2.2", 8080)
+	forever.TTL = registry.Never
+	require.NoError(t, r.Register(t.Context(), []registry.Registration{at("192.0.2.3", 80), forever, at("192.0.2.2", 443)}))
+	require.NoError(t, r.Register(t.Context(), []registry.Registration{first}))
+
+	list, err := r.Registered(t.Context(), "eu", "http", "web", "*")
+	require.NoError(t, err)
+	require.Equal(t, []registry.Registration{at("192.0.2.2", 443), forever, first}, list, "the last of each, in order")
+	list, err = r.Registered(t.Context(), "", "", "", "192.0.2.3")
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	list, err = r.Registered(t.Context(), "us", "*", "*", "*")
+	require.NoError(t, err)
+	require.Empty(t, list)
+
+	stream, err := js.Stream(t.Context(), registry.Stream)
+	require.NoError(t, err)
+	msg, err := stream.GetLastMsgForSubject(t.Context(), first.Subject())
+	require.NoError(t, err)
+	require.Equal(t, "1h0m0s", msg.Header.Get("Nats-TTL"))
+	require.Equal(t, "sub", msg.Header.Get("Nats-Rollup"))
+	msg, err = stream.GetLastMsgForSubject(t.Context(), forever.Subject())
+	require.NoError(t, err)
+	require.Equal(t, "never", msg.Header.Get("Nats-TTL"))
+
+	require.NoError(t, r.Remove(t.Context(), first))
+	require.EqualError(t, r.Remove(t.Context(), first), "http web of eu at 192.0.2.3:80 is not registered")
+	require.ErrorContains(t, r.Remove(t.Context(), registry.Registration{Cluster: "eu", Service: ">"}), "letters, digits")
+	list, err = r.Registered(t.Context(), "eu", "http", "web", "192.0.2.3")
+	require.NoError(t, err)
+	require.Empty(t, list)
+}
+
+func TestManyRegistrations(t *testing.T) {
+	s, js := store(t)
+	r := Registry{s, registry.Stream}
+	registrations(t, js)
+	var all []registry.Registration
+	for i := range 1200 {
+		all = append(all, at(fmt.Sprintf("192.0.2.%d", 100+i%10), 1000+i/10))
+	}
+	require.NoError(t, r.Register(t.Context(), all))
+	list, err := r.Registered(t.Context(), "*", "*", "*", "*")
+	require.NoError(t, err)
+	require.Len(t, list, len(all))
+}
+
+func TestRegistryIsNotReady(t *testing.T) {
+	s, js := store(t)
+	r := Registry{s, registry.Stream}
+	require.EqualError(t, r.Ready(t.Context()), `there is no stream "REGISTRATION" in NATS that could have registrations`)
+	require.EqualError(t, Registry{s, "a.b"}.Ready(t.Context()), `"a.b" is not a stream of NATS: write letters, digits, - and _`)
+	err := r.Register(t.Context(), []registry.Registration{at("192.0.2.3", 80)})
+	require.EqualError(t, err, "registering http web of eu at 192.0.2.3:80: no stream of NATS has "+at("192.0.2.3", 80).Subject())
+	_, err = r.Registered(t.Context(), "*", "*", "*", "*")
+	require.EqualError(t, err, `there is no stream "REGISTRATION" in NATS that could have registrations`)
+
+	registrations(t, js, func(c *jetstream.StreamConfig) { c.AllowMsgTTL, c.SubjectDeleteMarkerTTL = false, 0 })
+	require.ErrorContains(t, r.Ready(t.Context()), "TTL of messages")
+	require.NoError(t, js.DeleteStream(t.Context(), registry.Stream))
+	registrations(t, js, func(c *jetstream.StreamConfig) { c.AllowRollup, c.SubjectDeleteMarkerTTL = false, 0 })
+	require.ErrorContains(t, r.Ready(t.Context()), "(rollup)")
+	require.NoError(t, js.DeleteStream(t.Context(), registry.Stream))
+	registrations(t, js, func(c *jetstream.StreamConfig) { c.Subjects = []string{"x"} })
+	require.EqualError(t, r.Ready(t.Context()), `the stream "REGISTRATION" of NATS has not the subjects choria.ccm.registration.v1.>`)
+}

@@ -1,0 +1,67 @@
+package playbooks
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
+)
+
+// A Registry has services registered, for others to find.
+type Registry interface {
+	// Ready reports why nothing can be registered, or nil.
+	Ready(ctx context.Context) error
+	Register(ctx context.Context, list []registry.Registration) error
+}
+
+// checkRegistry reports why what resources want registered cannot be.
+func (r *Runner) checkRegistry(ctx context.Context) error {
+	places := manifest.Registering(r.Plays)
+	if r.Registry == nil || r.Options.Check || len(places) == 0 {
+		return nil
+	}
+	if err := r.Registry.Ready(ctx); err != nil {
+		return places[0].Errorf("docs/nats.md says how it is made ready; --registration '' registers nothing", "nothing can be registered: %v", err)
+	}
+	return nil
+}
+
+// register has what a resource says registered, once it is as it should be. It gives the result, which
+// is a failure if that cannot be done; e is the event for it.
+func (f *fleet) register(ctx context.Context, s *selection, c *catalog.Compiled, r *wire.Result, e *events.Result) *wire.Result {
+	list := c.Registrations[r.Index]
+	if len(list) == 0 || s.look != nil || e.Status != events.Stable && e.Status != events.Changed {
+		return r
+	}
+	e.Registers = list
+	if f.apart || !f.runner.Register(ctx, e) {
+		return r
+	}
+	failed := *r
+	failed.Status, failed.Error, failed.Done = wire.Failed, e.Error, r.Status == wire.Changed
+	return &failed
+}
+
+// Register registers what a result says, and notes in it what that was. A resource that cannot be
+// registered has failed.
+func (r *Runner) Register(ctx context.Context, e *events.Result) (failed bool) {
+	list := e.Registers
+	e.Registers = nil
+	if r.Registry == nil {
+		return false
+	}
+	text := "registered: "
+	if e.Check {
+		text = "would be registered: "
+	} else if err := r.Registry.Register(ctx, list); err != nil {
+		e.Status, e.Error = events.Failed, err.Error()
+		return true
+	}
+	for _, one := range list {
+		e.Messages = append(e.Messages, events.Note{Level: "info", Text: text + one.String()})
+	}
+	return false
+}
