@@ -66,6 +66,15 @@ func phased(err error, rest events.Rest) error {
 	return &phaseError{phase, err, rest}
 }
 
+// unreachable reports whether a host could not be reached, by what is seen here or told by a worker.
+func unreachable(err error) bool {
+	if told, ok := errors.AsType[*toldFailure](err); ok {
+		_, is := told.event.(events.Unreachable)
+		return is
+	}
+	return transport.Unreachable(err)
+}
+
 // failure is the event for the error of a host.
 func failure(play, host string, err error) events.Event {
 	if told, ok := errors.AsType[*toldFailure](err); ok {

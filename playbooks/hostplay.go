@@ -18,8 +18,12 @@ import (
 // playOn compiles and applies the play. An error means that the host failed as a
 // whole; failed resources are only noted.
 func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) error {
-	if f.runner.Workers != nil {
-		return f.away(ctx, s, state)
+	if f.goesAway(state) {
+		found, err := f.away(ctx, s, state, Turn{})
+		if s.found != nil {
+			s.found(state.host.Name, found)
+		}
+		return err
 	}
 	program, compiled, remaining, err := f.ready(ctx, s, state)
 	if err == nil {

@@ -219,20 +219,11 @@ func (r *rolling) work(ctx context.Context, state *hostState) rolled {
 	defer f.sessions.End(state.host.Name)
 	start := f.runner.Now()
 	f.take(state)
-	w := &rollingHost{rolling: r, state: state}
-	timed, cancel := ctx, context.CancelFunc(func() {})
-	if d := r.rollout.HostDeadline; d > 0 {
-		timed, cancel = withLimit(ctx, d)
-		state.limit = d
-	}
-	err := w.roll(timed)
-	state.limit = 0
-	err = late(timed, err)
-	cancel()
-	e := rolled{host: state.host.Name, outcome: w.outcome(err)}
+	outcome, err := r.rollOn(ctx, state)
+	e := rolled{host: state.host.Name, outcome: outcome}
 	e.left = errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled)
 	untouched := e.left && !state.begun
-	f.ended(ctx, r.of, state, start, err)
+	f.ended(ctx, r.of, state, start.Add(state.queued), err)
 	if untouched {
 		state.plays = append([]*selection{r.of}, state.plays...)
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
@@ -22,7 +21,7 @@ func (r *rolling) behind(ctx context.Context) bool {
 	}
 	for i, gate := range r.rollout.Gates {
 		r.at(rollout.Gating)
-		verdict, text := r.pass(ctx, gate, r.of.parts.gates[i])
+		verdict, text := r.pass(ctx, gate, i)
 		if r.fleet.interrupted(ctx) || r.over {
 			return false
 		}
@@ -45,11 +44,11 @@ func (r *rolling) behind(ctx context.Context) bool {
 }
 
 // pass asks a gate as often as it says, and gives what it has come to.
-func (r *rolling) pass(ctx context.Context, gate *manifest.Gate, c *catalog.Compiler) (rollout.Verdict, string) {
+func (r *rolling) pass(ctx context.Context, gate *manifest.Gate, number int) (rollout.Verdict, string) {
 	good, bad, errs := 0, 0, 0
 	last := ""
 	for {
-		verdict, text := r.once(ctx, gate, c)
+		verdict, text := r.once(ctx, gate, number)
 		switch verdict {
 		case rollout.Passed:
 			good, errs = good+1, 0
@@ -95,17 +94,17 @@ func (r *rolling) sleep(ctx context.Context, d time.Duration) bool {
 
 // once asks a gate once, of all hosts that it is about. One bad answer is one too many; where it is
 // compared, a bad one of a host that nobody has touched leaves it open.
-func (r *rolling) once(ctx context.Context, gate *manifest.Gate, c *catalog.Compiler) (rollout.Verdict, string) {
+func (r *rolling) once(ctx context.Context, gate *manifest.Gate, number int) (rollout.Verdict, string) {
 	if gate.On != nil {
 		state, err := r.fleet.target(gate.On.Text)
 		if err != nil {
 			return rollout.Inconclusive, err.Error()
 		}
-		good, text, err := r.ask(ctx, gate, c, state)
+		good, text, err := r.ask(ctx, number, state)
 		return verdictOf(good, err), described(gate.On.Text, text, err)
 	}
 	touched := r.plan.Batches[r.conductor.Batch()-1]
-	verdict, text := r.askAll(ctx, gate, c, touched)
+	verdict, text := r.askAll(ctx, number, touched)
 	if !gate.Untouched || verdict != rollout.NotPassed {
 		return verdict, text
 	}
@@ -113,7 +112,7 @@ func (r *rolling) once(ctx context.Context, gate *manifest.Gate, c *catalog.Comp
 	if len(others) == 0 {
 		return verdict, text + "; there is no untouched host to compare with"
 	}
-	if control, why := r.askAll(ctx, gate, c, others); control != rollout.Passed {
+	if control, why := r.askAll(ctx, number, others); control != rollout.Passed {
 		return rollout.Inconclusive, text + "; but so are untouched hosts: " + why
 	}
 	return verdict, text
@@ -130,7 +129,7 @@ func (r *rolling) untouched(most int) []string {
 }
 
 // askAll asks hosts at once. The worst answer counts.
-func (r *rolling) askAll(ctx context.Context, gate *manifest.Gate, c *catalog.Compiler, hosts []string) (rollout.Verdict, string) {
+func (r *rolling) askAll(ctx context.Context, gate int, hosts []string) (rollout.Verdict, string) {
 	type answer struct {
 		verdict rollout.Verdict
 		text    string
@@ -143,7 +142,7 @@ func (r *rolling) askAll(ctx context.Context, gate *manifest.Gate, c *catalog.Co
 			places <- struct{}{}
 			defer func() { <-places }()
 			state := r.fleet.states[name]
-			good, text, err := r.ask(ctx, gate, c, state)
+			good, text, err := r.ask(ctx, gate, state)
 			if !state.held {
 				state.close()
 			}

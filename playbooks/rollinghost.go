@@ -21,6 +21,39 @@ type rollingHost struct {
 	restarted bool
 }
 
+// rollOn takes a host through its part of the rollout, here or at a worker, and gives how it has ended.
+func (r *rolling) rollOn(ctx context.Context, state *hostState) (rollout.Outcome, error) {
+	if r.fleet.goesAway(state) {
+		found, err := r.fleet.away(ctx, r.of, state, Turn{Kind: RollTurn})
+		if found.Outcome == nil {
+			return outcomeOf(err), err
+		}
+		return *found.Outcome, err
+	}
+	w := &rollingHost{rolling: r, state: state}
+	timed := ctx
+	if d := r.rollout.HostDeadline; d > 0 {
+		limited, cancel := withLimit(ctx, d)
+		defer cancel()
+		timed, state.limit = limited, d
+	}
+	err := w.roll(timed)
+	state.limit = 0
+	err = late(timed, err)
+	return w.outcome(err), err
+}
+
+// outcomeOf is how a host has ended of which no worker has said it.
+func outcomeOf(err error) rollout.Outcome {
+	o := rollout.Outcome{Failed: err != nil}
+	if told, ok := errors.AsType[*toldFailure](err); ok {
+		failed, _ := told.event.(events.HostFailed)
+		o.Unreachable = failed.Phase == phaseLost
+		o.Touched = o.Unreachable
+	}
+	return o
+}
+
 // roll takes the host out of service, has the play carried out, waits until it has been healthy for
 // long enough, and puts it back. Where one step fails those behind it are left: a host that is not
 // healthy stays out of service.

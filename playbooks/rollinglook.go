@@ -7,28 +7,20 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules/wire"
-	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
-	"github.com/ccm-push/ccm-push/transport"
 )
 
-// A prediction is what a check of a host has told.
-type prediction struct {
-	changes  bool
-	restarts []string
-}
-
-// came takes a result in. What is uncertain counts as a change, and so does what fails.
-func (p *prediction) came(c *wire.Catalog, r *wire.Result) {
+// came takes a result of a check in. What is uncertain counts as a change, and so does what fails.
+func (f *Found) came(c *wire.Catalog, r *wire.Result) {
 	entry := &c.Entries[r.Index]
 	if entry.Check || entry.Monitor { // noop: it is left as it is
 		return
 	}
-	p.changes = p.changes || r.Uncertain || r.Status == wire.Changed || r.Status.HasFailed()
+	f.Changes = f.Changes || r.Uncertain || r.Status == wire.Changed || r.Status.HasFailed()
 	if restarts(r) && !r.Uncertain {
-		p.restarts = append(p.restarts, entry.Ref())
+		f.Restarts = append(f.Restarts, entry.Ref())
 	}
 }
 
@@ -66,14 +58,19 @@ func (r *rolling) predict(ctx context.Context, alive []*inventory.Host) []rollou
 // that the play would come in.
 func (f *fleet) predictBatches(ctx context.Context, s *selection, alive []*inventory.Host) (tell func()) {
 	var mu sync.Mutex
-	seen := map[string]*prediction{}
+	seen := map[string]*Found{}
 	s.heard = func(host string, c *wire.Catalog, result *wire.Result) {
 		mu.Lock()
 		defer mu.Unlock()
 		if seen[host] == nil {
-			seen[host] = &prediction{}
+			seen[host] = &Found{}
 		}
 		seen[host].came(c, result)
+	}
+	s.found = func(host string, found Found) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[host] = &found
 	}
 	return func() {
 		r := &rolling{fleet: f, of: s, rollout: s.play.Rollout, number: s.number + 1}
@@ -86,7 +83,7 @@ func (f *fleet) predictBatches(ctx context.Context, s *selection, alive []*inven
 				one.Unreachable = f.states[h.Name].unreachable
 				one.Failed = !one.Unreachable
 			case told != nil:
-				one.Changes, one.Restarts = told.changes, told.restarts
+				one.Changes, one.Restarts = told.Changes, told.Restarts
 			}
 			hosts = append(hosts, one)
 		}
@@ -120,37 +117,20 @@ func (r *rolling) predictHost(ctx context.Context, state *hostState, host *rollo
 	f := r.fleet
 	start := f.runner.Now()
 	f.take(state)
-	var told []events.Event // of a host on which nothing changes: these results are those of the play
-	seen := &prediction{changes: host.Changes}
-	look := r.of.looking(false, func(_ string, c *wire.Catalog, result *wire.Result) {
-		seen.came(c, result)
-		if !seen.changes {
-			e := resultEvent(r.of.play.Name, state.host.Name, c, nil, result)
-			e.Check = c.Entries[result.Index].Check
-			told = append(told, e)
-		}
-	})
-	timed, done := f.runner.hostTime(ctx)
-	err := f.playOn(timed, look, state)
-	sick := ""
-	if err == nil && monitored(r.of.play) {
-		sick, err = r.sick(timed, state)
-	}
-	err = late(timed, err)
-	done()
+	found, err := r.predictOn(ctx, state, host.Changes)
+	start = start.Add(state.queued)
 	switch {
 	case errors.Is(err, errStopped):
 	case err != nil:
-		host.Unreachable = transport.Unreachable(err)
+		host.Unreachable = unreachable(err)
 		host.Failed = !host.Unreachable
 		f.ended(ctx, r.of, state, start, err)
 		return
 	default:
-		host.Changes, host.Restarts, host.Broken = seen.changes, seen.restarts, sick != ""
+		host.Changes, host.Restarts, host.Broken = found.Changes, found.Restarts, found.Sick != ""
 	}
 	if err == nil && !host.Changes {
 		state.begun = true
-		f.runner.Events.Report(told...)
 		f.ended(ctx, r.of, state, start, nil)
 		return
 	}
@@ -158,11 +138,53 @@ func (r *rolling) predictHost(ctx context.Context, state *hostState, host *rollo
 	f.leave(state)
 }
 
+// predictOn asks a host what would change, and whether it is healthy. unfinished says that a run
+// before has left it in the midst of the play. Where nothing would change, what it has told is told: these
+// results are those of the play.
+func (r *rolling) predictOn(ctx context.Context, state *hostState, unfinished bool) (Found, error) {
+	f := r.fleet
+	if f.goesAway(state) {
+		return f.away(ctx, r.of, state, Turn{Kind: PredictTurn, Unfinished: unfinished})
+	}
+	found := Found{Changes: unfinished}
+	var told []events.Event
+	look := r.of.looking(false, func(_ string, c *wire.Catalog, result *wire.Result) {
+		found.came(c, result)
+		if !found.Changes {
+			e := resultEvent(r.of.play.Name, state.host.Name, c, nil, result)
+			e.Check = c.Entries[result.Index].Check
+			told = append(told, e)
+		}
+	})
+	timed, done := f.runner.hostTime(ctx)
+	defer done()
+	err := f.playOn(timed, look, state)
+	if err == nil && monitored(r.of.play) {
+		found.Sick, err = r.sick(timed, state)
+	}
+	if err = late(timed, err); err == nil && !found.Changes {
+		f.runner.Events.Report(told...)
+	}
+	return found, err
+}
+
 // monitored reports whether resources of a play have health checks, as far as that is known.
 func monitored(play *manifest.Play) bool {
 	some := play.JetFile != nil
 	manifest.Walk(play.Resources, func(r *manifest.Resource, _ int) { some = some || r.Health != nil })
 	return some
+}
+
+// sickOn asks a host the health checks of the play, here or at a worker, and gives the first that is not
+// passed; "" is none.
+func (r *rolling) sickOn(ctx context.Context, state *hostState) (wrong string, err error) {
+	if r.fleet.goesAway(state) {
+		found, err := r.fleet.away(ctx, r.of, state, Turn{Kind: HealthTurn})
+		return found.Sick, err
+	}
+	timed, done := r.fleet.runner.hostTime(ctx)
+	defer done()
+	return r.sick(timed, state)
 }
 
 // sick asks a host the health checks of the play, and gives the first that is not passed; "" is none.
@@ -192,9 +214,7 @@ func (r *rolling) lookAgain(ctx context.Context) {
 			places <- struct{}{}
 			defer func() { <-places }()
 			state := r.fleet.states[h.Host]
-			timed, done := r.fleet.runner.hostTime(ctx)
-			defer done()
-			sick, err := r.sick(timed, state)
+			sick, err := r.sickOn(ctx, state)
 			if err != nil || !state.held {
 				state.close()
 			}
@@ -212,32 +232,46 @@ func (r *rolling) lookAgain(ctx context.Context) {
 }
 
 // ask has a host answer the health check of a gate.
-func (r *rolling) ask(ctx context.Context, gate *manifest.Gate, c *catalog.Compiler, state *hostState) (good bool, text string, err error) {
-	part := r.of.partOf(c, gate.Check, gatePart)
+func (r *rolling) ask(ctx context.Context, gate int, state *hostState) (good bool, text string, err error) {
+	found, err := r.askOn(ctx, gate, state)
+	if err == nil && found.Open != "" {
+		err = errors.New(found.Open)
+	}
+	return found.Good, found.Text, err
+}
+
+// askOn does so here or at a worker.
+func (r *rolling) askOn(ctx context.Context, gate int, state *hostState) (found Found, err error) {
+	if r.fleet.goesAway(state) {
+		return r.fleet.away(ctx, r.of, state, Turn{Kind: GateTurn, Gate: gate})
+	}
+	part := r.of.partOf(r.of.parts.gates[gate], r.rollout.Gates[gate].Check, gatePart)
 	var verdicts []wire.HealthVerdict
 	failed := false
 	look := part.looking(true, func(_ string, _ *wire.Catalog, result *wire.Result) {
 		failed = failed || result.Status.HasFailed()
 		verdicts = append(verdicts, result.Health...)
 		if result.Error != "" {
-			text = result.Error
+			found.Text = result.Error
 		}
 	})
 	timed, done := r.fleet.runner.hostTime(ctx)
 	defer done()
 	if err := r.fleet.playOn(timed, look, state); err != nil {
-		return false, "", late(timed, err)
+		return Found{}, late(timed, err)
 	}
+	found.Good = !failed
 	for _, v := range verdicts {
-		if text == "" {
-			text = v.Output
+		if found.Text == "" {
+			found.Text = v.Output
 		}
 		if v.Status == wire.HealthUnknown {
-			return false, text, errors.New("it answered UNKNOWN")
+			found.Open = "it answered UNKNOWN"
+			return found, nil
 		}
 	}
 	if len(verdicts) == 0 {
-		return false, text, errors.New("it was not asked")
+		found.Open = "it was not asked"
 	}
-	return !failed, text, nil
+	return found, nil
 }

@@ -131,15 +131,16 @@ type selection struct {
 	compiler *catalog.Compiler
 	values   *inventoryValues
 	hosts    []*inventory.Host
-	done     map[string]bool // those that an earlier run, which is resumed, is done with
-	refs     func() []string // of its resources, as type#name; made once
-	begun    bool            // a batch of it
-	first    string          // the host that is asked about; "" is none
-	heard    heard           // is told each result of a host; nil is not
-	look     *look           // it is not carried out; nil: it is
-	repair   *repair         // it is carried out again for some of its resources; nil is not
-	part     int             // of a rollout, from 1, or of a watch, a repair; 0 is the play itself
-	parts    *parts          // of its rollout; nil without one
+	done     map[string]bool                // those that an earlier run, which is resumed, is done with
+	refs     func() []string                // of its resources, as type#name; made once
+	begun    bool                           // a batch of it
+	first    string                         // the host that is asked about; "" is none
+	heard    heard                          // is told each result of a host; nil is not
+	found    func(host string, found Found) // is told what a worker has found in place of that; nil is not
+	look     *look                          // it is not carried out; nil: it is
+	repair   *repair                        // it is carried out again for some of its resources; nil is not
+	part     int                            // of a rollout, from 1, or of a watch, a repair; 0 is the play itself
+	parts    *parts                         // of its rollout; nil without one
 }
 
 // Select gives the hosts of each play, without contacting any. A limit may leave
@@ -269,7 +270,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 		err = r.checkVariables(compilers, hostLists)
 	}
 	if err == nil {
-		err = r.forWorkers(compilers, namesOf(hostLists))
+		err = r.forWorkers(compilers, parts, namesOf(hostLists))
 	}
 	if err == nil {
 		err = r.checkRegistry(ctx)

@@ -6,22 +6,52 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
-// A Turn is a play of a host that a worker takes it through.
+// A Turn is a play of a host that a worker takes it through, or what else a rollout wants of the host.
 type Turn struct {
-	Host  string `json:"host"`
-	Play  int    `json:"play"`            // its number in the run, from 0
-	Later []int  `json:"later,omitempty"` // plays that are still to come for the host
+	Kind  TurnKind `json:"kind,omitempty"`
+	Host  string   `json:"host"`
+	Play  int      `json:"play"`            // its number in the run, from 0
+	Later []int    `json:"later,omitempty"` // plays that are still to come for the host
 	// Predicted says, in a check run, that an earlier play would have changed the host.
 	Predicted bool `json:"predicted,omitempty"`
 	// Follow has what commands write told as they write it.
 	Follow bool `json:"follow,omitempty"`
 	// Again says that the worker was lost that had the turn before.
 	Again bool `json:"again,omitempty"`
+	// Unfinished says, where it is asked what would change, that a run before has left the host in the
+	// midst of the play. Gate is the number of the gate that is asked, from 0.
+	Unfinished bool `json:"unfinished,omitempty"`
+	Gate       int  `json:"gate,omitempty"`
+}
+
+// A TurnKind is what is to be done in a turn.
+type TurnKind string
+
+// The kinds of turns; [PlayTurn] alone is there without a rollout.
+const (
+	PlayTurn    TurnKind = ""        // the host is taken through the play
+	PredictTurn TurnKind = "predict" // it tells what the play would change, and whether it is healthy
+	RollTurn    TurnKind = "roll"    // it goes through the play with all that its rollout says of one host
+	HealthTurn  TurnKind = "health"  // it tells whether it is healthy
+	GateTurn    TurnKind = "gate"    // it answers a gate
+)
+
+// Found is what a rollout has found out about a host.
+type Found struct {
+	Changes  bool             `json:"changes,omitempty"`  // the play would change something, or may
+	Restarts []string         `json:"restarts,omitempty"` // what it would restart, for sure
+	Sick     string           `json:"sick,omitempty"`     // the first health check that was not passed; "" is none
+	Good     bool             `json:"good,omitempty"`     // the gate was passed
+	Text     string           `json:"text,omitempty"`     // what the host has said then
+	Open     string           `json:"open,omitempty"`     // why it is not known whether it was passed; "" if it is
+	Outcome  *rollout.Outcome `json:"outcome,omitempty"`  // of a [RollTurn]
 }
 
 // A TurnEnd is how a turn has ended. The zero value is a host that came through well.
@@ -34,12 +64,14 @@ type TurnEnd struct {
 	Stopped bool        `json:"stopped,omitempty"`
 	Killed  bool        `json:"killed,omitempty"`
 	Rest    events.Rest `json:"rest,omitzero"`
+	Phase   string      `json:"phase,omitempty"` // of a rollout, that it was stopped in
 	// Failure is what is told of a host that has failed as a whole; nil of any other.
 	Failure *events.Carried `json:"failure,omitempty"`
 	// Took is for how long the host was worked on.
 	Took   time.Duration `json:"took,omitempty"`
 	Phases events.Phases `json:"phases,omitzero"`
 	Steps  []events.Step `json:"steps,omitempty"`
+	Found  Found         `json:"found,omitzero"`
 }
 
 // Turns takes hosts through a play for a run that others decide about and tell of; all turns are of
@@ -52,9 +84,12 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 	}
 	downloads := catalog.NewDownloads()
 	defer downloads.Close()
-	compilers, err := r.compilers(ctx, r.compiling(downloads), values)
+	compiling := r.compiling(downloads)
+	compilers, err := r.compilers(ctx, compiling, values)
 	defer closeCompilers(compilers)
-	if err != nil {
+	parts, others, partsErr := r.rolloutParts(ctx, compiling, values)
+	defer closeCompilers(others)
+	if err := errors.Join(err, partsErr); err != nil {
 		return err
 	}
 	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, followed: map[string]bool{}, apart: true}
@@ -62,19 +97,20 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 	defer f.close()
 	plays := make([]*selection, len(r.Plays))
 	for i, play := range r.Plays {
-		plays[i] = &selection{number: i, play: play, compiler: compilers[i], values: values[i], refs: play.LiteralRefs}
+		plays[i] = &selection{number: i, play: play, compiler: compilers[i], values: values[i], parts: parts[i], refs: play.LiteralRefs}
 	}
 	var hosts []string
+	byHost := map[string]Turn{}
 	for _, t := range turns {
 		if err := f.expectTurn(t, plays); err != nil {
 			return err
 		}
-		hosts = append(hosts, t.Host)
+		hosts, byHost[t.Host] = append(hosts, t.Host), t
 	}
 	begin := func(host string, in *share.WayIn) {
 		state := f.states[host]
 		state.in = in
-		ended(host, f.turn(ctx, state))
+		ended(host, f.turn(ctx, state, byHost[host]))
 	}
 	q := share.NewQueue(hosts, begin, func() bool { return f.interrupted(ctx) })
 	f.sessions.Begin(hosts, q.StartNow)
@@ -103,14 +139,15 @@ func (f *fleet) expectTurn(t Turn, plays []*selection) error {
 	return nil
 }
 
-// turn takes a host through the first of its plays.
-func (f *fleet) turn(ctx context.Context, state *hostState) TurnEnd {
+// turn does what is to be done with a host and the first of its plays.
+func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 	defer f.sessions.End(state.host.Name)
 	s, start, before := state.plays[0], f.runner.Now(), len(state.predicted)
 	f.take(state)
-	err := f.playOn(ctx, s, state)
+	found, err := f.carryOut(ctx, s, state, t)
 	state.close()
 	end := TurnEnd{
+		Found: found,
 		Begun: state.begun, Failed: state.failed, Predicted: len(state.predicted) > before,
 		Took: f.runner.Now().Sub(start), Phases: state.phases, Steps: state.steps,
 	}
@@ -118,10 +155,43 @@ func (f *fleet) turn(ctx context.Context, state *hostState) TurnEnd {
 	switch {
 	case err == nil:
 	case isStopped:
-		end.Stopped, end.Rest = true, stopped.rest
+		end.Stopped, end.Rest, end.Phase = true, stopped.rest, stopped.phase
 	default:
 		end.Killed = f.interrupted(ctx) && errors.Is(err, context.Canceled)
 		end.Failure = &events.Carried{Event: failure(s.play.Name, state.host.Name, err)}
 	}
 	return end
+}
+
+// carryOut does what a turn is about.
+func (f *fleet) carryOut(ctx context.Context, s *selection, state *hostState, t Turn) (found Found, err error) {
+	r := &rolling{fleet: f, of: s, rollout: s.play.Rollout, number: s.number + 1}
+	switch {
+	case t.Kind == PlayTurn:
+		return f.playAndPredict(ctx, s, state)
+	case r.rollout == nil, t.Kind == GateTurn && (t.Gate < 0 || t.Gate >= len(r.rollout.Gates)):
+		return found, fmt.Errorf("play %q has no such rollout", s.play.Name)
+	case t.Kind == PredictTurn:
+		return r.predictOn(ctx, state, t.Unfinished)
+	case t.Kind == RollTurn:
+		outcome, err := r.rollOn(ctx, state)
+		return Found{Outcome: &outcome}, err
+	case t.Kind == HealthTurn:
+		found.Sick, err = r.sickOn(ctx, state)
+		return found, err
+	case t.Kind == GateTurn:
+		return r.askOn(ctx, t.Gate, state)
+	}
+	return found, fmt.Errorf("there is no turn %q", t.Kind)
+}
+
+// playAndPredict takes a host through a play. A check run is told what a rollout wants to know.
+func (f *fleet) playAndPredict(ctx context.Context, s *selection, state *hostState) (found Found, err error) {
+	if s.play.Rollout != nil && f.runner.Options.Check {
+		one := *s
+		one.heard = func(_ string, c *wire.Catalog, r *wire.Result) { found.came(c, r) }
+		s = &one
+	}
+	err = f.playOn(ctx, s, state)
+	return found, err
 }

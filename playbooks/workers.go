@@ -46,29 +46,20 @@ type Needs struct {
 }
 
 // forWorkers finds out what workers need, and refuses what they cannot do.
-func (r *Runner) forWorkers(compilers []*catalog.Compiler, hosts [][]string) error {
+func (r *Runner) forWorkers(compilers []*catalog.Compiler, parts []*parts, hosts [][]string) error {
 	if r.Workers == nil {
 		return nil
 	}
 	var errs yamlpos.Errors
 	for i, c := range compilers {
 		play := r.Plays[i]
-		for _, why := range notForWorkers(play, c) {
-			at := why.at
-			if at == nil {
-				at = &yamlpos.Node{File: play.File}
+		errs.Add(r.partForWorkers(play, c, hosts))
+		if p := parts[i]; p != nil {
+			errs.Add(r.partForWorkers(play.Rollout.Before, p.before, hosts))
+			errs.Add(r.partForWorkers(play.Rollout.After, p.after, hosts))
+			for g, gate := range p.gates {
+				errs.Add(r.partForWorkers(play.Rollout.Gates[g].Check, gate, hosts))
 			}
-			errs.Add(at.Errorf("run this play without --workers", "play %q: %s", play.Name, why.text))
-		}
-		r.Needs.Environ = r.Needs.Environ || c.Reads(templates.EnvironRoot)
-		if c.Reads(templates.GroupsRoot) && r.Needs.Names.Groups == nil {
-			r.Needs.Names.Groups = map[string][]string{}
-			for _, g := range r.Inventory.Groups() {
-				r.Needs.Names.Groups[g.Name] = names(g.Hosts())
-			}
-		}
-		if c.Reads(templates.PlayRoot) {
-			r.Needs.Names.Plays = hosts
 		}
 	}
 	o := r.Options
@@ -84,6 +75,32 @@ func (r *Runner) forWorkers(compilers []*catalog.Compiler, hosts [][]string) err
 	return errors.Join(manifest.Distinct(errs), others)
 }
 
+// partForWorkers does so of a play, or a part of its rollout; nil is none.
+func (r *Runner) partForWorkers(play *manifest.Play, c *catalog.Compiler, hosts [][]string) error {
+	if play == nil || c == nil {
+		return nil
+	}
+	var errs yamlpos.Errors
+	for _, why := range notForWorkers(play, c) {
+		at := why.at
+		if at == nil {
+			at = &yamlpos.Node{File: play.File}
+		}
+		errs.Add(at.Errorf("run this play without --workers", "play %q: %s", play.Name, why.text))
+	}
+	r.Needs.Environ = r.Needs.Environ || c.Reads(templates.EnvironRoot)
+	if c.Reads(templates.GroupsRoot) && r.Needs.Names.Groups == nil {
+		r.Needs.Names.Groups = map[string][]string{}
+		for _, g := range r.Inventory.Groups() {
+			r.Needs.Names.Groups[g.Name] = names(g.Hosts())
+		}
+	}
+	if c.Reads(templates.PlayRoot) {
+		r.Needs.Names.Plays = hosts
+	}
+	return errs.Err()
+}
+
 // A whyNot is why workers cannot carry out a play.
 type whyNot struct {
 	at   *yamlpos.Node // nil is not known
@@ -94,9 +111,6 @@ type whyNot struct {
 // host is found there: see [fleet.checkApart].
 func notForWorkers(play *manifest.Play, c *catalog.Compiler) (list []whyNot) {
 	add := func(at *yamlpos.Node, text string) { list = append(list, whyNot{at, text}) }
-	if play.Rollout != nil {
-		add(play.Rollout.At, "its rollout looks at hosts one by one, which workers do not")
-	}
 	for _, pattern := range play.HostFacts {
 		add(pattern, "it asks for facts of other hosts (hostfacts), which workers do not have")
 	}
@@ -174,20 +188,25 @@ func (e TurnEnd) err() error {
 	case e.Killed:
 		return errKilled
 	case e.Stopped:
-		return &stoppedError{rest: e.Rest}
+		return &stoppedError{rest: e.Rest, phase: e.Phase}
 	}
 	return nil
 }
 
-// away has a worker take a host through a play.
-func (f *fleet) away(ctx context.Context, s *selection, state *hostState) error {
+// goesAway reports whether a host is worked on by workers: the controller itself is not.
+func (f *fleet) goesAway(state *hostState) bool { return f.runner.Workers != nil && !state.controller }
+
+// away has a worker do with a host what a turn says, and a play.
+func (f *fleet) away(ctx context.Context, s *selection, state *hostState, t Turn) (Found, error) {
 	if f.interrupted(ctx) {
-		return &stoppedError{}
+		return Found{}, &stoppedError{}
 	}
 	defer state.activity.Pin("at a worker")()
-	t := Turn{Host: state.host.Name, Play: s.number, Predicted: len(state.predicted) > 0, Follow: f.followed[state.host.Name]}
-	for _, later := range state.plays[1:] {
-		t.Later = append(t.Later, later.number)
+	t.Host, t.Play, t.Predicted, t.Follow = state.host.Name, s.number, len(state.predicted) > 0, f.followed[state.host.Name]
+	for i, later := range state.plays {
+		if i > 0 && state.plays[0].number == s.number { // else it is done with the play, or has none
+			t.Later = append(t.Later, later.number)
+		}
 	}
 	began := f.runner.Now()
 	end := f.runner.Workers.Take(ctx, f.stop, t)
@@ -201,7 +220,7 @@ func (f *fleet) away(ctx context.Context, s *selection, state *hostState) error 
 	state.phases.Compile += end.Phases.Compile
 	state.phases.Apply += end.Phases.Apply
 	state.steps = append(state.steps, end.Steps...)
-	return end.err()
+	return end.Found, end.err()
 }
 
 // fan has the hosts of a queue begin: workers bound how many they are at.

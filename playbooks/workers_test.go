@@ -124,6 +124,25 @@ func TestWorkersDoTheSame(t *testing.T) {
 - name: one
   ccm: {resources: [exec: [{"echo {{ Host.name }}": {register: said}}, {"echo again {{ Results.said.stdout }}": }]]}
 `},
+		{"a rollout", `
+- name: one
+  rollout:
+    batches: [1, 100%]
+    soak: 1s
+    gate: {name: errors, check: {command: "test ! -e {{ Data.home }}/errors"}, on: web2, interval: 1s}
+  ccm:
+    resources:
+      - exec:
+          - touch made: {cwd: "{{ Data.home }}", creates: "{{ Data.home }}/made", alias: made, health_checks: [{name: alive, command: "true"}]}
+          - "true": {subscribe: [exec#made], refreshonly: true}
+- name: two
+  ccm: {resources: [exec: [{"true": }]]}
+`},
+		{"a gate that is not passed", `
+- name: one
+  rollout: {batches: [1, 100%], gate: {name: errors, check: {command: "echo no; false"}, on: controller, interval: 1s}}
+  ccm: {resources: [exec: [{"true": }]]}
+`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			run := func(workers, check bool) (lines []string, text string) {
@@ -149,6 +168,18 @@ func TestWorkersDoTheSame(t *testing.T) {
 				require.Equal(t, want, got, fmt.Sprintf("check: %v", check))
 			}
 		})
+	}
+}
+
+// TestByWorkers does other tests once more, with workers.
+func TestByWorkers(t *testing.T) {
+	for name, test := range map[string]func(*testing.T){
+		"rollout": TestRollout, "stops": TestRolloutStops, "takes back": TestRolloutTakesBack, "undo": TestUndoOfARollout,
+		"the sick": TestRolloutOfTheSick, "behind a failure": TestRolloutBehindAFailure, "leaves out": TestRolloutLeavesOut, "held": TestRolloutIsHeld,
+		"tells at once": TestRolloutTellsAtOnceThatItHasStopped, "soaks": TestRolloutSoaks, "goes on": TestRolloutGoesOn,
+		"check": TestRolloutCheckUnreachable, "host deadline": TestRolloutHostDeadline, "canary": TestRolloutWithoutCanary,
+	} {
+		t.Run(name, test)
 	}
 }
 
@@ -179,7 +210,7 @@ func TestWorkersRefuse(t *testing.T) {
           - "true": {sema: [db]}
           - "false": {once: true}
 - name: two
-  rollout: {batches: [1]}
+  rollout: {batches: [1], drain: {before: [exec: [{"true": {on: controller}}]]}}
   ccm: {resources: [exec: [{"true": }]]}
 `)
 	throughWorkers(t, w.Runner)
@@ -192,7 +223,7 @@ func TestWorkersRefuse(t *testing.T) {
 		site + `:7:48: play "one": a resource runs on another host (on), which workers do not reach` + hint,
 		site + `:8:28: play "one": a resource waits for a semaphore` + hint,
 		site + `:9:13: play "one": a resource runs once for several hosts` + hint,
-		site + `:11:12: play "two": its rollout looks at hosts one by one, which workers do not` + hint,
+		site + `:11:65: play "two": a resource runs on another host (on), which workers do not reach` + hint,
 	}, "\n"))
 }
 

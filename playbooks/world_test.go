@@ -84,8 +84,14 @@ func newWorld(t *testing.T, hosts map[string]*sshtest.Server, text string) *worl
 		w.BuildID = b.ID
 		w.Builds = append(w.Builds, sent(b))
 	}
+	if strings.HasPrefix(t.Name(), byWorkers+"/") {
+		throughWorkers(t, w.Runner)
+	}
 	return w
 }
+
+// byWorkers is the test whose worlds have their hosts worked on by workers.
+const byWorkers = "TestByWorkers"
 
 // withFull adds the full host program.
 func (w *world) withFull(t *testing.T) {

@@ -461,7 +461,12 @@ func (c *Coordinator) ends(h *handed, s said) {
 	}
 	for host, end := range s.Ends {
 		if t := h.shard.turns[host]; t != nil {
-			end.Failed = end.Failed || c.toldOf(t.Turn).failed
+			if c.toldOf(t.Turn).failed {
+				end.Failed = true
+				if o := end.Found.Outcome; o != nil {
+					o.Failed = true
+				}
+			}
 			t.ended <- end
 			delete(h.shard.turns, host)
 			delete(c.told, toldOf{host, t.Play})

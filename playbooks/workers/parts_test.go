@@ -139,14 +139,26 @@ func TestTold(t *testing.T) {
 	require.True(t, one.isNew(result(0, events.Changed, false)))
 	one.again()
 	require.False(t, one.isNew(hello))
+	require.False(t, one.isNew(hello))
 	require.True(t, one.isNew(hello))
 	require.False(t, one.isNew(result(0, events.Changed, true)), "the host had kept it")
+	one.again()
 	require.True(t, one.isNew(result(0, events.Changed, false)), "it was changed again")
+	one.again()
 	require.False(t, one.isNew(result(0, events.Stable, false)))
 	require.True(t, one.isNew(result(1, events.Stable, false)))
 	other := result(1, events.Stable, true)
 	other.Name = "another resource"
 	require.True(t, one.isNew(other))
+
+	alike := &told{} // the first resource of a play, and that of what its rollout does behind it
+	for range 2 {
+		require.True(t, alike.isNew(result(0, events.Stable, false)))
+	}
+	alike.again()
+	require.False(t, alike.isNew(result(0, events.Stable, true)))
+	require.False(t, alike.isNew(result(0, events.Stable, true)))
+	require.True(t, alike.isNew(result(0, events.Stable, true)))
 }
 
 // rot13 is a scheme of tests.
