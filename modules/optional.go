@@ -3,6 +3,7 @@ package modules
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 )
 
@@ -86,6 +87,17 @@ type Restarter interface {
 // ErrRestarting is the error of the Apply of a [Restarter] that has been ended since the host is going
 // down. The host program ends then without a result of it, as if the connection had been lost.
 var ErrRestarting = errors.New("the host is going down")
+
+// A Fetcher is a type of which each resource is a file of the host that the controller gets a copy
+// of, whenever its Check has found nothing to do. In a check run it is only said what would be got.
+type Fetcher interface {
+	// MostFetched is how many bytes the file may have, by the properties alone.
+	MostFetched() int64
+	// Fetches says of what the last Check has found how much there is to get: "12 bytes". "" is nothing.
+	Fetches() string
+	// Fetch opens the file. It is called in applying runs only.
+	Fetch(h Host) (io.ReadCloser, error)
+}
 
 // A Nester is a type whose resources stand for the resources of another manifest.
 // A controller puts those into the catalog, right before an entry with a Scope;

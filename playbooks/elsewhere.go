@@ -291,6 +291,7 @@ func (f *fleet) runElsewhere(ctx context.Context, s *selection, state *hostState
 		Compiled: alone, Semaphores: &f.semaphores, Host: session.HostTime{Limit: limit, Remaining: limit},
 		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
 		Emit:     func(r *wire.Result) { result = r }, Flush: func() {}, Sync: f.runner.Events.Sync, Ask: ask,
+		Fetch: f.runner.fetch(state.host.Name),
 	})
 	switch {
 	case result != nil: // how the session ended after that is for the next one

@@ -98,6 +98,9 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			}
 			notes.Before(r)
 			e.On, e.Repair = others.on(r.Index), s.repair != nil
+			if r.Fetched && f.runner.Fetched != nil {
+				e.Fetched = f.runner.Fetched.Place(cmp.Or(e.On, state.host.Name), e.Name, e.Sensitive)
+			}
 			if e.Status.HasFailed() {
 				e.Written = compiled.Written(r.Index)
 			}
@@ -108,8 +111,9 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			flush()
 			state.at(progress)
 		},
-		Sync: f.runner.Events.Sync,
-		Ask:  ask,
+		Sync:  f.runner.Events.Sync,
+		Ask:   ask,
+		Fetch: f.runner.fetch(state.host.Name),
 		Elsewhere: func(waiting context.Context, index int, refresh bool) (result *wire.Result, here bool) {
 			return others.run(ctx, waiting, index, refresh)
 		},

@@ -43,6 +43,7 @@ type Runner struct {
 	Options   Options
 	Events    *events.Stream
 	Tally     *events.Tally
+	Fetched   *record.Fetched   // where files of hosts are kept; nil where none can be
 	Told      *record.Told      // by earlier runs; nil if that is not known
 	Activity  *activity.Tracker // is told what hosts are at; nil is not
 	Step      *Stepper          // asks before what the first host of each play does; nil asks nobody
@@ -265,7 +266,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	defer closeCompilers(compilers)
 	parts, others, partsErr := r.rolloutParts(ctx, compiling, values)
 	defer closeCompilers(others)
-	err = errors.Join(err, partsErr, r.checkRollouts(hostLists), r.checkAsking())
+	err = errors.Join(err, partsErr, r.checkRollouts(hostLists), r.checkAsking(), r.checkFetches())
 	if err == nil {
 		err = r.checkVariables(compilers, hostLists)
 	}

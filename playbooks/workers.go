@@ -128,6 +128,8 @@ func notForWorkers(play *manifest.Play, c *catalog.Compiler) (list []whyNot) {
 			add(r.Imports[0].Host, "a resource receives a value of another host")
 		case r.Meta != nil && r.Meta.Node.Get("sema") != nil:
 			add(r.Meta.Node.Get("sema"), "a resource waits for a semaphore")
+		case fetches(r.Type):
+			add(r.Name.Node, "a resource fetches a file, which would stay with a worker")
 		}
 	})
 	return list
@@ -161,6 +163,8 @@ func needsOthers(e *wire.Entry) string {
 		return "runs once for several hosts"
 	case len(e.Sema) > 0:
 		return "waits for a semaphore"
+	case e.Fetch > 0:
+		return "fetches a file"
 	}
 	for _, r := range e.Receive {
 		if r.From < 0 {

@@ -97,6 +97,7 @@ func (f *fleet) recorder(r *playbooks.Runner, h record.Header) []events.Reporter
 	who, _, _ := strings.Cut(r.Options.Holder, " ") // USER@HOST (pid PID)
 	h.User, h.Host, _ = strings.Cut(who, "@")
 	h.Flags = f.given()
+	r.Fetched = store.Fetched(h.Run)
 	return []events.Reporter{store.Recorder(h, f.app.warn)}
 }
 

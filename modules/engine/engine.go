@@ -66,6 +66,9 @@ type Engine struct {
 	// Unconfirmed has TakeBack do so; nil takes back what nobody has changed since.
 	Unconfirmed *Unconfirmed
 
+	// Hand hands a part of a file of the host to the controller; nil where there is none.
+	Hand func(ctx context.Context, p *wire.Part) error
+
 	// Elsewhere has the controller bring an entry about on another host, and gives how it ended
 	// there; nil where there is no controller.
 	Elsewhere func(ctx context.Context, question *wire.Elsewhere) (*wire.Elsewhere, error)
@@ -85,7 +88,7 @@ var ErrBeforeTurn = errors.New("the run ends before its turn")
 // ErrKilled is why commands of a killed run end: the cause of its context.
 var ErrKilled = errors.New(wire.RunInterrupted)
 
-// ErrCut says that a content did not come, since the connection was lost. An entry that has
+// ErrCut says that a content did not come, or that a file did not go to its end, since the connection was lost. An entry that has
 // failed for that has not had its turn for a run that goes on.
 var ErrCut = errors.New("the connection was lost before its content had come")
 

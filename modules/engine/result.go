@@ -41,7 +41,7 @@ func (r *result) changeAs(other *result) {
 // fail says that the job has failed. done says that something was changed all the same.
 func (r *result) fail(err error, killed, done bool) {
 	r.Status, r.Error, r.Sent = wire.Failed, excerpt.Of(err.Error(), maxText), nil
-	r.Killed, r.Done = killed, done
+	r.Killed, r.Done, r.Fetched = killed, done, false
 	if !done {
 		r.Message = ""
 	}

@@ -110,7 +110,9 @@ func (t *turn) try(ctx context.Context) error {
 		err = a.check(try)
 	}
 	switch {
-	case err != nil || !a.plan.Pending():
+	case err != nil:
+	case !a.plan.Pending():
+		err = a.fetch(try)
 	case j.predicts():
 		err = a.predict(try)
 	default:

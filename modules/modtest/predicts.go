@@ -93,7 +93,7 @@ func (s Scenario) runOn(t *testing.T, types modules.Registry, root string, check
 // carriedOut gives the results of a catalog, which may be a check run.
 func carriedOut(t *testing.T, decode func(*wire.Entry) (modules.Resource, error), cat *wire.Catalog) []*wire.Result {
 	t.Helper()
-	e := &engine.Engine{Decode: decode, Host: Host(), Now: time.Now}
+	e := &engine.Engine{Decode: decode, Host: Host(), Now: time.Now, Hand: func(context.Context, *wire.Part) error { return nil }}
 	var results []*wire.Result
 	_, err := e.Run(t.Context(), cat, func(r *wire.Result) error {
 		results = append(results, r)

@@ -140,6 +140,10 @@ type Entry struct {
 	// Watch is what of [Catalog.Watch] is otherwise for this entry; nil is nothing.
 	Watch *EntryWatch `json:"watch,omitempty"`
 
+	// Fetch is how many bytes the file may have that the host hands over, in [Part]s before the result;
+	// 0 has none handed over.
+	Fetch int64 `json:"fetch,omitempty"`
+
 	// Reversal says that the entry is none of the play's: its resource has left the
 	// manifest, or is that of an earlier run, and the host puts back what was there before.
 	// Either end adds such entries by itself, from the [Reversals].

@@ -57,12 +57,13 @@ func NewConn(in *bufio.Reader, out io.Writer, maxLine int) *Conn {
 	return c
 }
 
-// Send writes messages in one piece. The bytes of a Blob are its Data.
+// Send writes messages in one piece. The bytes of a Blob or a Part are its Data.
 func (c *Conn) Send(messages ...*Message) error {
 	var buf bytes.Buffer
 	for _, m := range messages {
-		if m.Blob != nil {
-			m.Blob.N = len(m.Blob.Data)
+		n, data := m.raw()
+		if n != nil {
+			*n = len(*data)
 		}
 		if err := m.validate(); err != nil {
 			return err
@@ -73,8 +74,8 @@ func (c *Conn) Send(messages ...*Message) error {
 		}
 		buf.Write(line)
 		buf.WriteByte('\n')
-		if m.Blob != nil {
-			buf.Write(m.Blob.Data)
+		if data != nil {
+			buf.Write(*data)
 		}
 	}
 	packet := &buf
@@ -116,9 +117,9 @@ func (c *Conn) Receive() (*Message, error) {
 	if err := m.validate(); err != nil {
 		return nil, err
 	}
-	if b := m.Blob; b != nil && b.N > 0 {
-		b.Data = make([]byte, b.N)
-		if _, err := io.ReadFull(c.in, b.Data); err != nil {
+	if n, data := m.raw(); n != nil && *n > 0 {
+		*data = make([]byte, *n)
+		if _, err := io.ReadFull(c.in, *data); err != nil {
 			return nil, noEOF(err)
 		}
 	}

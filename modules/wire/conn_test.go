@@ -25,14 +25,15 @@ func TestConnRoundTrip(t *testing.T) {
 		{Ping: &Empty{}},
 		{Result: &Result{Index: 3, Status: Changed, Changes: []modules.Change{{Property: "mode", Have: "0644", Want: "0600"}}}},
 		{Blob: &Blob{SHA256: modules.TextContent("a").SHA256(), Size: 3000, Data: data}},
+		{Part: &Part{Index: 2, Offset: 7, N: 3000, Last: true, Data: data}},
 		{Want: &Want{SHA256: []string{"a", "b"}}},
 		{Done: &Done{}},
 		{Pong: &Empty{}},
 	}
 	go func() {
 		ca.Ping()
-		ca.Send(sent[1:4]...)
-		ca.Send(sent[4:]...)
+		ca.Send(sent[1:5]...)
+		ca.Send(sent[5:]...)
 		a.Close()
 	}()
 	for _, want := range sent {
@@ -46,15 +47,17 @@ func TestConnRoundTrip(t *testing.T) {
 
 func TestConnRefusesBadStreams(t *testing.T) {
 	for name, tc := range map[string]struct{ plain, want string }{
-		"no field":        {"{}\n", "a message has exactly one field"},
-		"two fields":      {`{"ping":{},"stop":{}}` + "\n", "a message has exactly one field"},
-		"unknown field":   {`{"pings":{}}` + "\n", `reading a message: json: unknown field "pings"`},
-		"trailing text":   {`{"ping":{}} {}` + "\n", "reading a message: more than one JSON value"},
-		"bad digest":      {`{"blob":{"sha256":"../x","size":1,"offset":0,"n":1}}` + "\n", "blob header out of bounds"},
-		"chunk too large": {`{"blob":{"sha256":"` + strings.Repeat("a", 64) + `","size":70000,"offset":0,"n":70000}}` + "\n", "blob header out of bounds"},
-		"cut in a blob":   {`{"blob":{"sha256":"` + strings.Repeat("a", 64) + `","size":9,"offset":0,"n":9}}` + "\nabc", "unexpected EOF"},
-		"cut in a line":   {`{"ping"`, "unexpected EOF"},
-		"too long":        {`{"want":{"sha256":["` + strings.Repeat("a", 2000) + `"]}}` + "\n", "message is too long"},
+		"no field":          {"{}\n", "a message has exactly one field"},
+		"two fields":        {`{"ping":{},"stop":{}}` + "\n", "a message has exactly one field"},
+		"unknown field":     {`{"pings":{}}` + "\n", `reading a message: json: unknown field "pings"`},
+		"trailing text":     {`{"ping":{}} {}` + "\n", "reading a message: more than one JSON value"},
+		"bad digest":        {`{"blob":{"sha256":"../x","size":1,"offset":0,"n":1}}` + "\n", "blob header out of bounds"},
+		"chunk too large":   {`{"blob":{"sha256":"` + strings.Repeat("a", 64) + `","size":70000,"offset":0,"n":70000}}` + "\n", "blob header out of bounds"},
+		"a part of nothing": {`{"part":{"i":0,"offset":0,"n":0}}` + "\n", "part of a file out of bounds"},
+		"cut in a part":     {`{"part":{"i":0,"offset":0,"n":9}}` + "\nabc", "unexpected EOF"},
+		"cut in a blob":     {`{"blob":{"sha256":"` + strings.Repeat("a", 64) + `","size":9,"offset":0,"n":9}}` + "\nabc", "unexpected EOF"},
+		"cut in a line":     {`{"ping"`, "unexpected EOF"},
+		"too long":          {`{"want":{"sha256":["` + strings.Repeat("a", 2000) + `"]}}` + "\n", "message is too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := NewConn(bufio.NewReader(deflate([]byte(tc.plain))), nil, 1000)
@@ -85,6 +88,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add(buf.Bytes(), true)
 	f.Add([]byte(`{"ping":{}}`+"\n"), false)
 	f.Add([]byte(`{"blob":{"sha256":"`+strings.Repeat("a", 64)+`","size":3,"offset":0,"n":3}}`+"\nabc"), false)
+	f.Add([]byte(`{"part":{"i":0,"offset":0,"n":3,"last":true}}`+"\nabc"), false)
 	f.Fuzz(func(t *testing.T, stream []byte, packed bool) {
 		if !packed {
 			stream = deflate(stream).Bytes()

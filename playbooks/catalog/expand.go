@@ -238,7 +238,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 		return x.elsewhere(e, o, p, shown)
 	}
 	x.take(p.made)
-	e.Properties, o.shared, o.restarts = p.made.properties, p.shared, p.made.restarts
+	e.Properties, e.Fetch, o.shared, o.restarts = p.made.properties, p.made.fetch, p.shared, p.made.restarts
 	if p.made.batches && own.AutoGroup {
 		o.batch = r.Type.Name
 	}

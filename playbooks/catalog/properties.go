@@ -35,6 +35,7 @@ type prepared struct {
 	related    []modules.Relation // in a graph
 	batches    bool               // it can be carried out together with others of its type
 	needsFull  bool
+	fetch      int64         // how many bytes the controller gets of it
 	restarts   time.Duration // how long the host may be away for it
 	sensitive  bool          // a file of it is encrypted where it stands
 	unfit      bool          // for other hosts: there is more to it than this
@@ -134,6 +135,9 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 			return nil, r.Name.Node.Errorf("write it in a play of its own, behind this one", "nothing else may be at work when a host starts again, and in a play with strategy graph something may")
 		}
 		m.restarts = restarter.Restarts()
+	}
+	if fetcher, ok := res.(modules.Fetcher); ok {
+		m.fetch = fetcher.MostFetched()
 	}
 	_, m.batches = res.(modules.Batcher)
 	m.needsFull = modules.RequirementsOf(res).FullProgram || m.bundle != nil // which the lean one does not keep

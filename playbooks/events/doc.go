@@ -8,7 +8,7 @@
 //	text.go        Text: each event as lines for people, at once or through
 //	textresult.go    resultLines: the lines of a resource; difftext.go, diffline.go, diffwords.go: its diffs
 //	fold.go          folding: of a batch, what is equal is told once
-//	recap.go         recap: what is told at the end, of hosts (recaphosts.go), refreshes (refreshed.go) and restarts (restart.go)
+//	recap.go         recap: what is told at the end, of hosts (recaphosts.go), refreshes (refreshed.go) restarts (restart.go) and fetched files (fetched.go)
 //	page.go          page: harmless text, and colours
 //	tally.go       Tally: counts, and what the exit status is made of
 //	answers.go     Answers: what hosts were asked; dsc.go: DSC, documents as dsc prints them

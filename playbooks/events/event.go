@@ -117,6 +117,7 @@ type Result struct {
 	Tries        int               `json:"tries,omitempty" doc:"if it took more than one"`
 	Repair       bool              `json:"repair,omitempty" doc:"of a watched host: the play was carried out again for what had drifted"`
 	Left         bool              `json:"left,omitempty" doc:"the resource has left the manifest and is undone"`
+	Fetched      string            `json:"fetched,omitempty" doc:"the file here that a file of the host was fetched into, or in a check run would be"`
 	Cause        Cause             `json:"cause,omitempty" doc:"why it is changed, or would be; not there if it is not known" enum:"intent,drift,notified,undo"`
 
 	Duration time.Duration `json:"-"`

@@ -19,6 +19,7 @@ type recap struct {
 	cause        map[string]string // why a host is not ok, in a few words
 	unknownHosts []string          // that were not reached since a key of theirs is unknown
 	restarts     restarts
+	fetched      fetchedFiles
 	refreshed    refreshed
 	slow         []HostDone // the slowest hosts
 }
@@ -73,6 +74,7 @@ func (r *recap) summary(p *page, s Summary) {
 		p.newline()
 	}
 	r.restart(p)
+	r.fetched.tell(p)
 	r.trust(p)
 	if r.folds() && !r.options.AdHoc {
 		r.refreshed.tell(p, s.Check)

@@ -44,7 +44,7 @@ func (l resultLines) shows(r Result) bool {
 	case l.run.Monitor && len(r.HealthChecks) > 0:
 		return true
 	case r.Status == Stable:
-		return slices.ContainsFunc(r.Messages, Note.loud)
+		return r.Fetched != "" || slices.ContainsFunc(r.Messages, Note.loud)
 	}
 	return true
 }

@@ -37,7 +37,7 @@ func (s Store) Prune(limits Limits, now time.Time, dry bool) ([]Pruned, error) {
 		if kept += size; !old && (limits.Bytes == 0 || kept <= limits.Bytes) {
 			continue
 		}
-		if r.End == nil && r.running() {
+		if r.running() { // one that ends prunes the others, and holds its lock as long
 			continue
 		}
 		kept -= size

@@ -41,6 +41,9 @@ type Task struct {
 	// same play, by [Session.Hear] or during other catalogs.
 	Watched func(*wire.Watched)
 	Locked  func(waits bool) // is told that the host waits for its lock, and that it has it then; nil is not
+	// Fetch gives what takes the file that an entry hands over, and is asked again where that begins
+	// anew; nil where no file can be taken.
+	Fetch func(e *wire.Entry) (File, error)
 	// Known are the entries, by index, whose results have come in an earlier session, the
 	// connection of which was lost: Emit is not given them again, unless the entry has had
 	// its turn again and has changed something, or failed.
@@ -72,6 +75,7 @@ func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 	}
 	defer close(c.ended)
 	defer c.releaseAll()
+	defer c.dropFetches()
 	incoming := s.incoming
 	if early := s.early; len(early) > 0 {
 		s.early = nil

@@ -33,6 +33,7 @@ type catalogRun struct {
 	turns    map[int]*share.Turn // by the number of the entry that has asked for it
 	armed    map[int]bool        // by the number of the entry that has asked for a second login
 	reverts  int                 // how often the host has told what it has taken back
+	fetches  map[int]*fetch      // by the number of the entry whose file the host hands over
 	needs    map[int]bool        // by the number of the entry that has asked for values of other hosts, or to run on one
 }
 
@@ -46,7 +47,7 @@ func newCatalogRun(s *Session, t Task) *catalogRun {
 	}
 	return &catalogRun{
 		session: s, task: t, catalog: c, reported: reported, known: t.Known, worth: c.From > 0,
-		began: time.Now(), turns: map[int]*share.Turn{}, needs: map[int]bool{}, armed: map[int]bool{}, ended: make(chan struct{}),
+		began: time.Now(), turns: map[int]*share.Turn{}, needs: map[int]bool{}, armed: map[int]bool{}, fetches: map[int]*fetch{}, ended: make(chan struct{}),
 	}
 }
 
@@ -110,6 +111,8 @@ func (c *catalogRun) handle(ctx context.Context, m *wire.Message) (done bool, er
 		return false, c.arm(ctx, m.Arm)
 	case m.Reverted != nil:
 		return false, c.reverted(m.Reverted)
+	case m.Part != nil:
+		return false, c.part(m.Part)
 	case m.Watched != nil:
 		return false, c.session.watched(m.Watched)
 	case m.Done != nil:
@@ -177,6 +180,9 @@ func (c *catalogRun) result(r *wire.Result) error {
 		return breach("the host sends what is withheld of resource %d, and nobody has asked for it", r.Index)
 	}
 	entry := &c.catalog.Entries[r.Index]
+	if r.Fetched && entry.Fetch == 0 {
+		return breach("the host says that it has handed over a file for resource %d, which has none", r.Index)
+	}
 	if err := errors.Join(checkResult(r, len(entry.Health), entry.Query != ""), c.sent(r)); err != nil {
 		return err
 	}
@@ -187,6 +193,7 @@ func (c *catalogRun) result(r *wire.Result) error {
 	if c.told(r) {
 		return nil
 	}
+	c.fetched(r)
 	if c.overdue != nil && r.Status == wire.Failed {
 		// The host only knows that it was told to kill, not that it was for the time.
 		r.Killed = false

@@ -236,6 +236,21 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 		}
 		return s.receiver.questions.elsewhere(ctx, m)
 	}
+	s.engine.Hand = func(ctx context.Context, p *wire.Part) error {
+		sent := make(chan error, 1)
+		go func() { sent <- s.conn.Send(&wire.Message{Part: p}) }()
+		select {
+		case err := <-sent:
+			if err != nil {
+				err = engine.ErrCut
+			}
+			return err
+		case <-s.receiver.ended: // what is on its way to a controller that is gone ends with the process
+			return engine.ErrCut
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	s.engine.Undoes = func(all *wire.Reversals) error { return out.put(&wire.Message{Reversals: all}) }
 	follow := &follower{out: out, now: s.Now}
 	if s.engine.Follow = nil; cat.Follow {
