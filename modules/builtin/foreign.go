@@ -6,6 +6,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/authorizedkey"
 	"github.com/ccm-push/ccm-push/modules/dsc"
+	"github.com/ccm-push/ccm-push/modules/fetch"
 	"github.com/ccm-push/ccm-push/modules/git"
 	"github.com/ccm-push/ccm-push/modules/hostname"
 	"github.com/ccm-push/ccm-push/modules/http"
@@ -41,6 +42,7 @@ func foreign() modules.Registry {
 		kmod.Type(),
 		sudoers.Type(),
 		reboot.Type(),
+		fetch.Type(),
 		wait.Type(),
 		git.Type(),
 		http.Type(),

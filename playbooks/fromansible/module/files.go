@@ -336,3 +336,27 @@ func archiveTask(t *task.Task) {
 	e.Set("cleanup", yamlnode.Bool(true))
 	t.Write(e)
 }
+
+// fetchTask is a file that comes into the record of the run, wherever it was to go.
+func fetchTask(t *task.Task) {
+	n := t.Arg("src")
+	if n == nil {
+		t.Problem("fetch without src")
+		return
+	}
+	if t.Arg("dest") != nil {
+		t.Note("dest: the file is in the folder of the run's record, fetched/HOST/PATH")
+	}
+	e := &layout.Entry{Type: "fetch", Name: t.Text(n)}
+	if n := t.Arg("fail_on_missing"); n != nil {
+		must, literal := yamlnode.BoolOf(n)
+		if !literal {
+			t.Problem("fail_on_missing of fetch that is an expression")
+			return
+		}
+		if !must {
+			e.Set("optional", yamlnode.Bool(true))
+		}
+	}
+	t.Write(e)
+}

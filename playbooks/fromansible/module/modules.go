@@ -32,6 +32,7 @@ var Carriers = map[string]func(t *task.Task){
 	"replace":     replaceTask,
 	// files.go
 	"copy":      copyTask,
+	"fetch":     fetchTask,
 	"file":      fileTask,
 	"get_url":   downloadTask,
 	"template":  templateTask,

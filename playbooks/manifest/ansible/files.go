@@ -103,8 +103,13 @@ func fileModules() map[string]Module {
 			Write: "- scaffold: [/srv/app: {source: app}]",
 		},
 		"fetch": {
-			Write: "there is none: a run brings no files of hosts back",
-			AdHoc: "there is exec, which prints a file: ccm-push PATTERN exec cat PATH",
+			Type:  "fetch",
+			Write: "- fetch: [/var/log/app.log: {}]",
+			AdHoc: "fetch /var/log/app.log",
+			Args: Arguments{
+				"src": same("name"), "fail_on_missing": same("optional"), "dest": none("it is in the record of the run"), "flat": none("it is below its host there, as it is called on that"), "validate_checksum": none("what is cut off is a failure"),
+			},
+			Gap: "into the folder of the run's record, `fetched/HOST/PATH`, and not to `dest`",
 		},
 		"stat": {
 			Write: pathsWrite,
