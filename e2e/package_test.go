@@ -307,6 +307,7 @@ func (f *family) rows() []packageRow {
 		{name: "install a version", resources: "    - package: [e2e-demo: {ensure: \"" + v("1.0") + "\"}]\n", want: []string{"changed"}, after: []string{"demo=1.0"}},
 		{name: "upgrade", before: []string{"demo=1.0"}, resources: "    - package: [e2e-demo: {ensure: \"" + v("1.1") + "\"}]\n", want: []string{"changed"}, after: []string{"demo=1.1"}},
 		{name: "downgrade", before: []string{"demo=2.0"}, resources: "    - package: [e2e-demo: {ensure: \"" + v("1.0") + "\"}]\n", want: []string{"changed"}, after: []string{"demo=1.0"}},
+		{name: "a range", before: []string{"demo=2.0"}, resources: "    - package: [e2e-demo: {ensure: \">= 1.0, < 2\"}]\n", want: []string{"changed"}, after: []string{"demo=1.1"}},
 		{name: "latest", before: []string{"demo=1.0"}, resources: "    - package: [e2e-demo: {ensure: latest}]\n", want: []string{"changed"}, after: []string{"demo=2.0"}},
 		{name: "latest already", before: []string{"demo=2.0"}, resources: "    - package: [e2e-demo: {ensure: latest}]\n", want: []string{"stable"}, after: []string{"demo=2.0"}},
 		{name: "remove", before: []string{"demo=1.0"}, resources: "    - package: [e2e-demo: {ensure: absent}]\n", want: []string{"changed"}},

@@ -47,10 +47,9 @@ func (a apk) order(ctx context.Context, one, other string) (int, error) {
 	return 0, failure("apk version -t", exit, nil)
 }
 
-// same implements [judge].
-func (a apk) same(ctx context.Context, have, wanted string) (bool, error) {
-	order, err := a.order(ctx, have, wanted)
-	return err == nil && order == 0, err
+// against implements [judge].
+func (a apk) against(ctx context.Context, have, wanted string) (int, error) {
+	return a.order(ctx, have, wanted)
 }
 
 // policy asks what is installed and available of packages.
@@ -112,11 +111,8 @@ func (a apk) offer(ctx context.Context, name, version string) (string, error) {
 	case slices.Contains(available, version):
 		return version, nil
 	}
-	const enough = 5
-	if len(available) > enough {
-		available = append(available[len(available)-enough:], "…")
-	}
-	return "", lacks("version %s of %q is not available; available: %s", version, name, words(available))
+	slices.Reverse(available) // which begin with the lowest
+	return "", lacks("version %s of %q is not available; available: %s", version, name, words(some(available)))
 }
 
 // newest finds the highest of versions.

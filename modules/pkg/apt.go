@@ -69,13 +69,10 @@ func (a apt) provider(ctx context.Context, name string) (string, error) {
 
 // offer implements [looker].
 func (a apt) offer(ctx context.Context, name, version string) (string, error) {
-	var policy aptPolicy
-	exit, err := a.query(ctx, "", policy.line, "apt-cache", "policy", name)
+	policy, err := a.policy(ctx, name)
 	switch {
 	case err != nil:
 		return "", err
-	case exit.Code != 0:
-		return "", failure("apt-cache policy", exit, nil)
 	case !policy.known:
 		return "", a.unknown(ctx, name, aptLists)
 	case version == "":
@@ -85,7 +82,16 @@ func (a apt) offer(ctx context.Context, name, version string) (string, error) {
 	case len(policy.versions) == 0:
 		return "", modules.Refuse("no version of %q is available, so not %s", name, version)
 	}
-	return "", lacks("version %s of %q is not available; available: %s", version, name, words(policy.some()))
+	return "", lacks("version %s of %q is not available; available: %s", version, name, words(some(policy.versions)))
+}
+
+// policy asks what is on offer of a package.
+func (a apt) policy(ctx context.Context, name string) (policy aptPolicy, err error) {
+	exit, err := a.query(ctx, "", policy.line, "apt-cache", "policy", name)
+	if err == nil && exit.Code != 0 {
+		err = failure("apt-cache policy", exit, nil)
+	}
+	return policy, err
 }
 
 // order implements [judge].
@@ -93,9 +99,9 @@ func (apt) order(_ context.Context, one, other string) (int, error) {
 	return compareDpkg(one, other), nil
 }
 
-// same implements [judge].
-func (apt) same(_ context.Context, have, wanted string) (bool, error) {
-	return compareDpkg(have, wanted) == 0, nil
+// against implements [judge].
+func (apt) against(_ context.Context, have, wanted string) (int, error) {
+	return compareDpkg(have, wanted), nil
 }
 
 // release implements [changer].

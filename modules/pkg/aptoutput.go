@@ -142,12 +142,3 @@ func (p *aptPolicies) line(line string) {
 }
 
 func (p *aptPolicy) has(version string) bool { return slices.Contains(p.versions, version) }
-
-// some lists the versions for an error, the highest first.
-func (p *aptPolicy) some() []string {
-	const enough = 5
-	if len(p.versions) <= enough {
-		return p.versions
-	}
-	return append(slices.Clone(p.versions[:enough]), "…")
-}

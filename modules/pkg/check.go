@@ -86,7 +86,7 @@ func (p *Package) decide(ctx context.Context, h modules.Host, m manager, have St
 	case p.Ensure == present && have.there():
 		return &steps{verb: install, version: have.Version}, nil
 	case p.pinned() && have.Installed && have.Version != "":
-		if same, err := m.same(ctx, have.Version, p.Ensure); err != nil || same {
+		if ok, err := p.suits(ctx, m, have.Version); err != nil || ok {
 			return nil, err
 		}
 	}
@@ -109,9 +109,9 @@ func (p *Package) decide(ctx context.Context, h modules.Host, m manager, have St
 // awaits reports whether something will be done, whatever is offered then, or it fails.
 func (p *Package) awaits(have State) bool { return !have.Installed || p.pinned() }
 
-// version is the one that is asked for; "" is any.
+// version is the one that is asked for; "" is any, or one of a range.
 func (p *Package) version() string {
-	if p.pinned() {
+	if p.pinned() && !isRange(p.Ensure) {
 		return p.Ensure
 	}
 	return ""
@@ -141,7 +141,7 @@ func (p *Package) fresh(ctx context.Context, m lister, within time.Duration) (bo
 
 // choose looks for the version to install; nil if the host has it.
 func (p *Package) choose(ctx context.Context, m manager, have State) (*steps, error) {
-	version, err := m.offer(ctx, p.Name, p.version())
+	version, err := p.candidate(ctx, m)
 	switch {
 	case err != nil:
 		return nil, err

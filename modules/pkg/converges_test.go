@@ -94,6 +94,19 @@ func TestConverges(t *testing.T) {
 			"demo is held at 1.0; to let it change, run: apt-mark unhold demo"),
 		refused("a version of a virtual package", dpkgTree(""), `"name":"mta","ensure":"2"`, `no version of "mta" is available, so not 2`),
 
+		// ranges
+		stable("within", demo("1.0"), `"name":"demo","ensure":">= 1.0, < 2"`),
+		changes("absent, the choice of apt", dpkgTree(""), `"name":"demo","ensure":"> 1"`, "installed version 2.0", change("ensure", "absent", "2.0")),
+		changes("absent, the highest within", dpkgTree(""), `"name":"demo","ensure":"> 1, < 2"`, "installed version 1.1", change("ensure", "absent", "1.1")),
+		changes("too old", demo("1.0"), `"name":"demo","ensure":"> 1.0, != 2.0"`, "upgraded to 1.1", change("version", "1.0", "1.1")),
+		changes("too new", demo("2.0"), `"name":"demo","ensure":"<1.1"`, "downgraded to 1.0", change("version", "2.0", "1.0")),
+		refused("a range that nothing is within", demo("1.0"), `"name":"demo","ensure":">= 3, < 4"`,
+			`no version of "demo" that is >= 3, < 4 is available; available: 2.0, 1.1, 1.0`),
+		refused("held, and too old", dpkgTree(has(hold, "demo", "1.0", "")), `"name":"demo","ensure":"> 1.0"`,
+			"demo is held at 1.0; to let it change, run: apt-mark unhold demo"),
+		refused("a range of a virtual package", dpkgTree(""), `"name":"mta","ensure":">= 2"`,
+			`"mta" is a virtual package, which has no versions; name the package itself, or write ensure: present`),
+
 		// absent
 		changes("present, absent", demo("1.0"), `"name":"demo","ensure":"absent"`, "uninstalled", change("ensure", "1.0", "absent")),
 		stable("absent already", dpkgTree(""), `"name":"no-such-package","ensure":"absent"`),

@@ -37,7 +37,7 @@ func (d dnf) nothing(ctx context.Context, name, version string) (string, error) 
 		return "", err
 	}
 	if version != "" && len(rows) > 0 {
-		return "", modules.Refuse("version %s of %q is not available; available: %s", version, name, words(versionsOf(rows)))
+		return "", modules.Refuse("version %s of %q is not available; available: %s", version, name, words(some(ownVersions(rows, name))))
 	}
 	if rows, err = d.available(ctx, "--whatprovides", name); err != nil || len(rows) > 0 {
 		return "", err

@@ -33,14 +33,16 @@ type looker interface {
 	// offer gives the full version that would be installed, or the newest one if
 	// version is "". It is "" for a virtual package.
 	offer(ctx context.Context, name, version string) (string, error)
+	// versions are all that are on offer of a package.
+	versions(ctx context.Context, name string) ([]string, error)
 }
 
 // judge knows the order of versions.
 type judge interface {
 	// order compares two full versions: below 0 if the first is lower.
 	order(ctx context.Context, a, b string) (int, error)
-	// same reports whether a full version is one that was asked for.
-	same(ctx context.Context, have, wanted string) (bool, error)
+	// against compares a full version to one that was written, which may leave parts open.
+	against(ctx context.Context, have, wanted string) (int, error)
 }
 
 // changer changes what is installed.

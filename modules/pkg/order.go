@@ -97,9 +97,9 @@ func (rpmdb) order(_ context.Context, one, other string) (int, error) {
 	return compareRPM(one, other), nil
 }
 
-// same implements [judge]. What wanted leaves open, epoch or release, may be
+// against implements [judge]. What wanted leaves open, epoch or release, may be
 // anything, as for dnf itself.
-func (rpmdb) same(_ context.Context, have, wanted string) (bool, error) {
+func (rpmdb) against(_ context.Context, have, wanted string) (int, error) {
 	h, w := parseEVR(have), parseEVR(wanted)
 	if w.epoch == "" {
 		w.epoch = h.epoch
@@ -107,7 +107,7 @@ func (rpmdb) same(_ context.Context, have, wanted string) (bool, error) {
 	if w.release == "" {
 		w.release = h.release
 	}
-	return compareRPM(have, w.String()) == 0, nil
+	return compareRPM(have, w.String()), nil
 }
 
 func number(epoch string) int {

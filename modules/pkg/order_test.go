@@ -108,9 +108,36 @@ func TestSameForRPM(t *testing.T) {
 		{"5.8-1.el9", "5.8-2.el9", false},
 		{"5.8-1.el9", "1:5.8", false},
 	} {
-		same, err := rpmdb{}.same(t.Context(), test.have, test.wanted)
+		order, err := rpmdb{}.against(t.Context(), test.have, test.wanted)
 		require.NoError(t, err)
-		require.Equal(t, test.want, same, "%s is %s", test.have, test.wanted)
+		require.Equal(t, test.want, order == 0, "%s is %s", test.have, test.wanted)
+	}
+}
+
+// TestSuits has each manager judge by its own order: a revision counts for dpkg, and rpm and pacman leave
+// open what a bound leaves open.
+func TestSuits(t *testing.T) {
+	for _, test := range []struct {
+		version, ensure     string
+		apt, rpmdb, pacman bool
+	}{
+		{"1.2-1", ">= 1.2", true, true, true},
+		{"1.2-1", "> 1.2", true, false, false},
+		{"1.2-1", "<= 1.2", false, true, true},
+		{"1.2-1", "= 1.2", false, true, true},
+		{"1.2-1", "!=1.2-1", false, false, false},
+		{"1.2-1", ">= 1.2, < 2", true, true, true},
+		{"2.0-1", ">= 1.2,< 2", false, false, false},
+		{"2~rc1-1", ">= 1.2, < 2", true, true, false}, // pacman knows no tilde
+		{"1:0.9-1", "< 1", false, true, false},
+		{"0.9-1", "< 1:1", true, true, true},
+		{"1.3-1", "> 1.2, != 1.3-1", false, false, false},
+	} {
+		for m, want := range map[judge]bool{apt{}: test.apt, rpmdb{}: test.rpmdb, pacman{}: test.pacman} {
+			ok, err := (&Package{Name: "demo", Ensure: test.ensure}).suits(t.Context(), m, test.version)
+			require.NoError(t, err)
+			require.Equal(t, want, ok, "%T: %s is %s", m, test.version, test.ensure)
+		}
 	}
 }
 

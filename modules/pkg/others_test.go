@@ -346,7 +346,7 @@ func TestApkCommands(t *testing.T) {
 	for _, test := range []struct{ name, version, want, err string }{
 		{"demo", "", "1.1-r0", ""},
 		{"demo", "1.0-r0", "1.0-r0", ""},
-		{"demo", "9", "", `version 9 of "demo" is not available; available: 1.0-r0, 1.1-r0`},
+		{"demo", "9", "", `version 9 of "demo" is not available; available: 1.1-r0, 1.0-r0`},
 		{"mta", "", "", ""},
 		{"mta", "1", "", `no version of "mta" is available, so not 1`},
 		{"nosuch", "", "", `package "nosuch" is not known here, by package lists fetched 2 hours ago; if its repository is set up, cache_valid: 1h fetches newer ones`},

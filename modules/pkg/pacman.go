@@ -28,9 +28,9 @@ func (pacman) order(_ context.Context, one, other string) (int, error) {
 	return compareAlpm(one, other), nil
 }
 
-// same implements [judge]. A release that wanted leaves open may be anything.
-func (pacman) same(_ context.Context, have, wanted string) (bool, error) {
-	return compareAlpm(have, wanted) == 0, nil
+// against implements [judge]. A release that wanted leaves open may be anything.
+func (pacman) against(_ context.Context, have, wanted string) (int, error) {
+	return compareAlpm(have, wanted), nil
 }
 
 // release implements [changer].
@@ -108,17 +108,7 @@ func (p pacman) offer(ctx context.Context, name, version string) (string, error)
 	if s, ok := pick(found, version); ok {
 		return s.version, nil
 	}
-	var versions []string
-	for _, s := range found {
-		if !slices.Contains(versions, s.version) {
-			versions = append(versions, s.version)
-		}
-	}
-	const enough = 5
-	if len(versions) > enough {
-		versions = append(versions[:enough], "…")
-	}
-	return "", lacks("version %s of %q is not available; available: %s", version, name, words(versions))
+	return "", lacks("version %s of %q is not available; available: %s", version, name, words(some(versionsFrom(found))))
 }
 
 // nothing finds out why there is no such package: it is "" for a virtual one.

@@ -108,8 +108,7 @@ func TestAptPolicy(t *testing.T) {
 			require.Equal(t, test.want, p)
 		})
 	}
-	many := aptPolicy{versions: []string{"6", "5", "4", "3", "2", "1"}}
-	require.Equal(t, "6, 5, 4, 3, 2, …", words(many.some()))
+	require.Equal(t, "6, 5, 4, 3, 2, …", words(some([]string{"6", "5", "4", "3", "2", "1"})))
 }
 
 func TestDpkgRow(t *testing.T) {
@@ -222,7 +221,7 @@ func TestRPMRow(t *testing.T) {
 		_, ok := parseRPMRow(line)
 		require.False(t, ok, line)
 	}
-	require.Equal(t, []string{"2-1", "1-1"}, versionsOf([]rpmRow{{"a", "1-1", "x86_64"}, {"a", "2-1", "i686"}, {"a", "2-1", "x86_64"}}))
+	require.Equal(t, []string{"2-1", "1-1"}, ownVersions([]rpmRow{{"a", "1-1", "x86_64"}, {"a", "2-1", "i686"}, {"b", "3-1", "i686"}, {"a", "2-1", "x86_64"}}, "a"))
 }
 
 func TestEVR(t *testing.T) {

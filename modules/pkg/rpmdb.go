@@ -138,21 +138,6 @@ func parseRPMRow(line string) (row rpmRow, ok bool) {
 	return rpmRow{m[1], v.String(), m[5]}, true
 }
 
-// versionsOf lists different versions for an error, a few of them.
-func versionsOf(rows []rpmRow) []string {
-	const enough = 5
-	var list []string
-	for _, r := range slices.Backward(rows) {
-		if !slices.Contains(list, r.version) {
-			list = append(list, r.version)
-		}
-		if len(list) == enough {
-			return append(list, "…")
-		}
-	}
-	return list
-}
-
 // An evr is a version as rpm takes it apart. Epoch and release may be "".
 type evr struct{ epoch, version, release string }
 

@@ -34,12 +34,11 @@ func (z zypper) offer(ctx context.Context, name, version string) (string, error)
 		if version == "" {
 			return false
 		}
-		same, _ := z.same(ctx, r.version, version)
-		return !same
+		order, _ := z.against(ctx, r.version, version)
+		return order != 0
 	})
 	if len(wanted) == 0 {
-		slices.Reverse(rows) // which begin with the highest
-		return "", lacks("version %s of %q is not available; available: %s", version, name, words(versionsOf(rows)))
+		return "", lacks("version %s of %q is not available; available: %s", version, name, words(some(ownVersions(rows, name))))
 	}
 	best, err := z.best(ctx, wanted)
 	return best.version, err
