@@ -365,6 +365,11 @@ func TestFleetPackagesApt(t *testing.T) {
 			errors: []string{"e2e-demo is held at 1.0; to let it change, run: apt-mark unhold e2e-demo", "e2e-demo is held at 1.0"},
 		},
 		packageRow{
+			name: "put on hold, and changed nevertheless", before: []string{"demo=1.0"}, command: "apt-mark -qq hold e2e-demo",
+			resources: "    - package:\n        - e2e-demo: {ensure: \"1.1\", hold: true, alias: a}\n        - e2e-one: {hold: true}\n    - exec: [apt-mark showhold | grep -c e2e- | grep -q 2: {onlyif: \"false\"}]\n",
+			want:      []string{"changed", "changed", "stable"}, after: []string{"demo=1.1", "one=1.0"},
+		},
+		packageRow{
 			name: "one replaces the other", before: []string{"left=1.0"}, resources: "    - package: [e2e-right: ]\n",
 			want: []string{"changed"}, after: []string{"right=1.0"},
 		},
@@ -388,6 +393,10 @@ func TestFleetPackagesDnf(t *testing.T) {
 		row("a version without a release", "1.1", []string{"demo=1.0"}, "changed"),
 		row("it is there already", "1.1", []string{"demo=1.1"}, "stable"),
 		row("with epoch and release", "0:1.1-1", []string{"demo=2.0"}, "changed"),
+		packageRow{
+			name: "a hold without the plugin for it", before: []string{"demo=1.0"}, resources: "    - package: [e2e-demo: {hold: true}]\n",
+			want: []string{"failed"}, errors: []string{"install python3-dnf-plugin-versionlock"}, after: []string{"demo=1.0"},
+		},
 		packageRow{
 			name: "an epoch", resources: "    - package: [e2e-epoch: {ensure: \"2:5.8-1\", alias: a}]\n    - package: [e2e-epoch: {ensure: \"5.8\", alias: b}]\n",
 			want: []string{"changed", "stable"}, after: []string{"epoch=5.8"},
@@ -418,6 +427,16 @@ func TestFleetPackagesZypper(t *testing.T) {
 		packageRow{
 			name: "an epoch", resources: "    - package: [e2e-epoch: {ensure: \"2:5.8-1\", alias: a}]\n    - package: [e2e-epoch: {ensure: \"5.8\", alias: b}]\n",
 			want: []string{"changed", "stable"}, after: []string{"epoch=5.8"},
+		},
+		packageRow{
+			name: "put on hold, and changed nevertheless", before: []string{"demo=1.0"}, command: "zypper -q addlock e2e-demo",
+			resources: "    - package:\n        - e2e-demo: {ensure: \"1.1\", hold: true}\n        - e2e-one: {hold: true}\n",
+			want:      []string{"changed", "changed"}, after: []string{"demo=1.1", "one=1.0"},
+		},
+		packageRow{
+			name: "taken off hold", command: "zypper -q addlock e2e-demo e2e-one", before: []string{"demo=1.0"},
+			resources: "    - package: [e2e-demo: {ensure: latest, hold: false}, e2e-one: {hold: false}]\n",
+			want:      []string{"changed", "changed"}, after: []string{"demo=2.0", "one=1.0"},
 		},
 		packageRow{
 			name: "locked by somebody", before: []string{"demo=1.0"}, command: "zypper -q addlock e2e-demo",

@@ -2,6 +2,8 @@ package pkg
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -46,6 +48,7 @@ func (p *Package) ApplyBatch(ctx context.Context, h modules.Host, batch []module
 			member.Resource.(*Package).fetched = true
 		}
 	}
+	var release, hold []string
 	for _, member := range batch {
 		s, err := member.Resource.(*Package).current(ctx, h, m, member.Plan)
 		if err != nil {
@@ -54,15 +57,36 @@ func (p *Package) ApplyBatch(ctx context.Context, h modules.Host, batch []module
 		if s == nil {
 			continue
 		}
-		if s.verb != t.verb { // newer lists may have only older versions
+		name := member.Resource.(*Package).Name
+		if s.release {
+			release = append(release, name)
+		}
+		if s.hold {
+			hold = append(hold, name)
+		}
+		if s.verb == "" {
+			continue
+		}
+		if t.verb != s.verb { // newer lists may have only older versions
 			t.verb = downgrade
 		}
 		t.items = append(t.items, member.Resource.(*Package).item(s))
 	}
-	if len(t.items) == 0 {
-		return nil
+	if len(release) > 0 {
+		if err := m.setHold(ctx, release, false); err != nil {
+			return err
+		}
 	}
-	return m.carryOut(ctx, t)
+	if len(t.items) > 0 {
+		err = m.carryOut(ctx, t)
+	}
+	if err != nil { // what was on hold stays there
+		hold = slices.DeleteFunc(hold, func(name string) bool { return !slices.Contains(release, name) })
+	}
+	if len(hold) > 0 {
+		err = errors.Join(err, m.setHold(ctx, hold, true))
+	}
+	return err
 }
 
 // current is what a plan says is to be done, or what it comes to once the lists
@@ -72,11 +96,14 @@ func (p *Package) current(ctx context.Context, h modules.Host, m manager, plan m
 	if !s.fetch {
 		return s, nil
 	}
-	have, err := m.installed(ctx, p.Name)
+	have, err := p.have(ctx, h, m)
 	if err != nil {
 		return nil, err
 	}
-	if s, err = p.choose(ctx, m, have); err != nil || s == nil {
+	if s, err = p.choose(ctx, m, have); err != nil {
+		return nil, err
+	}
+	if s, err = p.withHold(have, s); err != nil || s == nil {
 		return nil, err
 	}
 	if err := p.held(m, have, s); err != nil {

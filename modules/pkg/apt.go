@@ -179,6 +179,9 @@ func aptArguments(t transaction) []string {
 	if t.verb == downgrade {
 		arguments = append(arguments, "--allow-downgrades")
 	}
+	if t.released {
+		arguments = append(arguments, "--allow-change-held-packages")
+	}
 	for _, i := range t.items {
 		if i.version != "" {
 			i.name += "=" + i.version

@@ -3,7 +3,10 @@ package pkg
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -15,6 +18,8 @@ type steps struct {
 	version string // "" leaves it to the package manager
 	fetch   bool   // the lists first: what is available is not known yet
 	awaits  bool   // in a check run: a repository that will be there may offer it
+	release bool   // it is taken off hold first
+	hold    bool   // it is put on hold at the end
 }
 
 // Check implements [modules.Resource].
@@ -29,7 +34,10 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		return modules.Plan{}, err
 	}
 	s, err := p.decide(ctx, h, m, have)
-	p.offered = err != nil || s != nil || p.Ensure == latest
+	if err == nil {
+		s, err = p.withHold(have, s)
+	}
+	p.offered = err != nil || s != nil && s.verb != "" || p.Ensure == latest
 	if err != nil || s == nil {
 		return modules.Plan{}, err
 	}
@@ -37,13 +45,17 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		return modules.Plan{}, err
 	}
 	plan, err := modules.PlanIfPermitted(p.plan(have, s), h.Files.MayReplace(m.database()))
-	if err != nil || s.fetch || s.awaits {
+	if err != nil || s.fetch || s.awaits || s.verb == "" {
 		plan.MayFail = s.awaits
 		return plan, err
 	}
 	t := p.transaction(s)
 	done, err := m.rehearse(ctx, t)
-	if err != nil {
+	switch {
+	case errors.Is(err, errHeld):
+		plan.MayFail = true
+		return plan, nil
+	case err != nil:
 		return modules.Plan{}, err
 	}
 	return withConsequences(plan, t, done, h.Report), nil
@@ -69,11 +81,29 @@ func withConsequences(plan modules.Plan, t transaction, done []consequence, repo
 }
 
 // have says what the host has of the package, or will have.
-func (p *Package) have(ctx context.Context, h modules.Host, m looker) (State, error) {
+func (p *Package) have(ctx context.Context, h modules.Host, m manager) (State, error) {
+	var have State
+	var err error
 	if s, ok := h.Forecast.Lookup(Effect, p.Name); ok {
-		return s.(State), nil
+		have = s.(State)
+	} else if have, err = m.installed(ctx, p.Name); err != nil {
+		return State{}, err
 	}
-	return m.installed(ctx, p.Name)
+	return p.withHeld(h, m, have)
+}
+
+// withHeld adds whether it is on hold, if that matters to the resource.
+func (p *Package) withHeld(h modules.Host, m holding, have State) (State, error) {
+	if p.Hold == nil {
+		return have, nil
+	}
+	if on, ok := h.Forecast.Lookup(holdEffect, p.Name); ok {
+		have.Held = on.(bool)
+		return have, nil
+	}
+	var err error
+	have.Held, err = m.held(p.Name, have)
+	return have, err
 }
 
 // decide says what is to be done; nil if nothing is.
@@ -176,7 +206,7 @@ func (p *Package) chooseVirtual(ctx context.Context, m manager) (*steps, error) 
 
 // held refuses to change a package that somebody has put on hold.
 func (p *Package) held(m changer, have State, s *steps) error {
-	if !have.Held || !have.there() || s.fetch || s.verb != remove && s.version == have.Version {
+	if !have.Held || !have.there() || s.fetch || p.Hold != nil || s.verb != remove && s.version == have.Version {
 		return nil
 	}
 	return modules.Refuse("%s is held at %s; to let it change, %s", p.Name, have.Version, m.release(p.Name))
@@ -191,22 +221,45 @@ func (p *Package) Recurs(plan modules.Plan) bool {
 func (p *Package) item(s *steps) item { return item{p.Name, s.version, p.pinned()} }
 
 func (p *Package) transaction(s *steps) transaction {
-	return transaction{s.verb, []item{p.item(s)}}
+	return transaction{s.verb, []item{p.item(s)}, s.release}
 }
 
 // plan says in words what will be done.
 func (p *Package) plan(have State, s *steps) modules.Plan {
-	after := State{Installed: s.verb != remove, Version: s.version, Held: have.Held && s.verb != remove}
-	return modules.Plan{
-		Action:  action(have, s),
-		Changes: changes(have, s),
-		Effects: []modules.Effect{{Kind: Effect, Key: p.Name, State: after}, modules.Anything},
-		Steps:   s,
+	plan := modules.Plan{Action: action(have, s), Changes: changes(have, s), Steps: s}
+	if holdAction(have, s) != "" {
+		plan.Changes = append(plan.Changes, modules.Change{Property: "hold", Have: strconv.FormatBool(have.Held), Want: strconv.FormatBool(s.hold)})
 	}
+	if p.Hold != nil {
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: holdEffect, Key: p.Name, State: *p.Hold})
+		have.Held = *p.Hold
+	}
+	after := State{Installed: s.verb != remove, Version: s.version, Held: have.Held && s.verb != remove}
+	if s.verb == "" {
+		after = have
+	}
+	plan.Effects = append(plan.Effects, modules.Effect{Kind: Effect, Key: p.Name, State: after})
+	if s.verb != "" {
+		plan.Effects = append(plan.Effects, modules.Anything)
+	}
+	return plan
 }
 
 func action(have State, s *steps) string {
+	var parts []string
+	for _, part := range []string{changeAction(have, s), holdAction(have, s)} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ". ")
+}
+
+// changeAction says what becomes of the package itself.
+func changeAction(have State, s *steps) string {
 	switch {
+	case s.verb == "":
+		return ""
 	case s.verb == remove:
 		return "uninstalled"
 	case s.fetch && have.there():
@@ -231,6 +284,8 @@ func changes(have State, s *steps) []modules.Change {
 		list = append(list, modules.Change{Property: "cache", Have: "outdated", Want: "valid"})
 	}
 	switch {
+	case s.verb == "":
+		return nil
 	case s.verb == remove:
 		return append(list, modules.Change{Property: "ensure", Have: cmp.Or(have.Unfinished, have.Version, present), Want: absent})
 	case have.Installed && s.fetch:

@@ -107,6 +107,22 @@ func TestConverges(t *testing.T) {
 		refused("a range of a virtual package", dpkgTree(""), `"name":"mta","ensure":">= 2"`,
 			`"mta" is a virtual package, which has no versions; name the package itself, or write ensure: present`),
 
+		// holds
+		changes("put on hold", demo("1.0"), `"name":"demo","hold":true`, "put on hold", change("hold", "false", "true")),
+		stable("on hold already", dpkgTree(has(hold, "demo", "1.0", "")), `"name":"demo","hold":true`),
+		stable("not held", demo("1.0"), `"name":"demo","hold":false`),
+		changes("taken off hold", dpkgTree(has(hold, "demo", "1.0", "")), `"name":"demo","hold":false`, "taken off hold", change("hold", "true", "false")),
+		changes("installed and held", dpkgTree(""), `"name":"demo","ensure":"1.1","hold":true`, "installed version 1.1. put on hold",
+			append(change("ensure", "absent", "1.1"), change("hold", "false", "true")...)),
+		changes("held at another version", dpkgTree(has(hold, "demo", "1.0", "")), `"name":"demo","ensure":"2.0","hold":true`,
+			"upgraded to 2.0", change("version", "1.0", "2.0")),
+		changes("taken off hold and upgraded", dpkgTree(has(hold, "demo", "1.0", "")), `"name":"demo","ensure":"latest","hold":false`,
+			"upgraded to 2.0. taken off hold", append(change("version", "1.0", "2.0"), change("hold", "true", "false")...)),
+		changes("taken off hold and removed", dpkgTree(has(hold, "demo", "1.0", "")), `"name":"demo","ensure":"absent","hold":false`,
+			"uninstalled. taken off hold", append(change("ensure", "1.0", "absent"), change("hold", "true", "false")...)),
+		refused("a virtual package on hold", dpkgTree(has(ok, "mta-b", "1.0", "Provides: something, mta\n")), `"name":"mta","hold":true`,
+			`"mta" is a virtual package, which cannot be held; name the package itself`),
+
 		// absent
 		changes("present, absent", demo("1.0"), `"name":"demo","ensure":"absent"`, "uninstalled", change("ensure", "1.0", "absent")),
 		stable("absent already", dpkgTree(""), `"name":"no-such-package","ensure":"absent"`),

@@ -87,9 +87,16 @@ func (d dnf) argv(arguments ...string) []string {
 // rehearse implements [changer].
 func (d dnf) rehearse(ctx context.Context, t transaction) ([]consequence, error) {
 	var said dnfOutput
+	options := []string{"--assumeno"}
+	switch {
+	case t.released && d.program == "dnf5":
+		return nil, errHeld
+	case t.released:
+		options = append(options, "--disableplugin=versionlock")
+	}
 	exit, err := d.unlocked(ctx, func() (modules.Exit, error) {
 		said = dnfOutput{}
-		return d.query(ctx, "", said.line, d.argv(append([]string{"--assumeno"}, dnfArguments(t)...)...)...)
+		return d.query(ctx, "", said.line, d.argv(append(options, dnfArguments(t)...)...)...)
 	})
 	switch {
 	case err != nil:

@@ -21,6 +21,7 @@ type manager interface {
 	looker
 	judge
 	changer
+	holding
 	lister
 }
 
@@ -52,7 +53,8 @@ type changer interface {
 	// changes is what changes whenever packages do, and not when they are asked for.
 	changes() modules.Sources
 	// rehearse finds out why a transaction would be refused, and what it would do,
-	// to other packages too.
+	// to other packages too. The error is errHeld if packages would be refused that are on hold
+	// now, and nothing else can be found out.
 	rehearse(ctx context.Context, t transaction) ([]consequence, error)
 	carryOut(ctx context.Context, t transaction) error
 	// release says how somebody lets a held package change.
@@ -87,8 +89,9 @@ const (
 
 // A transaction does the same to one or more packages.
 type transaction struct {
-	verb  verb
-	items []item
+	verb     verb
+	items    []item
+	released bool // some are on hold now, and will be taken off it before
 }
 
 // An item is a package and a full version; "" leaves that to the manager.

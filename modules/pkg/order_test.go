@@ -118,7 +118,7 @@ func TestSameForRPM(t *testing.T) {
 // open what a bound leaves open.
 func TestSuits(t *testing.T) {
 	for _, test := range []struct {
-		version, ensure     string
+		version, ensure    string
 		apt, rpmdb, pacman bool
 	}{
 		{"1.2-1", ">= 1.2", true, true, true},

@@ -365,12 +365,12 @@ func TestApkCommands(t *testing.T) {
 	_, err = a.order(t.Context(), "x", "1.1-r0")
 	require.EqualError(t, err, `apk cannot compare the versions "x" and "1.1-r0"`)
 
-	done, err := a.rehearse(t.Context(), transaction{install, []item{{name: "demo", version: "1.1-r0"}}})
+	done, err := a.rehearse(t.Context(), transaction{verb: install, items: []item{{name: "demo", version: "1.1-r0"}}})
 	require.NoError(t, err)
 	require.Len(t, done, 3)
-	_, err = a.rehearse(t.Context(), transaction{remove, []item{{name: "demo"}}})
+	_, err = a.rehearse(t.Context(), transaction{verb: remove, items: []item{{name: "demo"}}})
 	require.EqualError(t, err, "apk del --no-progress --simulate demo ended with exit code 0: demo: needs-demo")
-	require.NoError(t, a.carryOut(t.Context(), transaction{install, []item{{name: "demo", version: "1.1-r0"}, {name: "own", version: "1.0-r0", pinned: true}}}))
-	require.EqualError(t, a.carryOut(t.Context(), transaction{remove, []item{{name: "demo"}}}),
+	require.NoError(t, a.carryOut(t.Context(), transaction{verb: install, items: []item{{name: "demo", version: "1.1-r0"}, {name: "own", version: "1.0-r0", pinned: true}}}))
+	require.EqualError(t, a.carryOut(t.Context(), transaction{verb: remove, items: []item{{name: "demo"}}}),
 		"the package database is in use by another process, and was not free within 0s")
 }

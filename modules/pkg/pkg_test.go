@@ -29,6 +29,7 @@ func TestValidate(t *testing.T) {
 		{"a range that is open", `{"name":"a","ensure":">="}`, `ensure: this is no range of versions: ">=" (write bounds with commas between them, such as ">= 1.2, < 2"; operators are >=, >, <, <=, = and !=)`},
 		{"a shell in a range", `{"name":"a","ensure":">1;2"}`, `ensure: this is no range of versions: ">1;2" (write bounds with commas between them, such as ">= 1.2, < 2"; operators are >=, >, <, <=, = and !=)`},
 		{"an option in a range", `{"name":"a","ensure":"> -1"}`, `ensure: this is no range of versions: "> -1" (write bounds with commas between them, such as ">= 1.2, < 2"; operators are >=, >, <, <=, = and !=)`},
+		{"an absent package on hold", `{"name":"a","ensure":"absent","hold":true}`, `hold: a package that is absent cannot be held`},
 		{"no provider of ours", `{"name":"a","provider":"brew"}`, `provider: "brew" is not one of "apt", "dnf", "zypper", "apk", "pacman"`},
 		{"no unit", `{"name":"a","cache_valid":"3600"}`, `cache_valid: invalid duration "3600" (write a number and a unit, such as 90s, 5m, 1h or 2d)`},
 		{"too long", `{"name":"a","lock_timeout":"9999999d"}`, `lock_timeout: invalid duration "9999999d" (write a number and a unit, such as 90s, 5m, 1h or 2d)`},

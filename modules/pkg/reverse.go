@@ -16,7 +16,8 @@ func (p *Package) Lasts() string { return "packages are neither downgraded nor r
 // or went with it is left to the package manager. That the version can still be had
 // nobody can promise.
 func (p *Package) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
-	if kept != nil {
+	before, _ := kept.(*Package)
+	if kept != nil && (p.Hold == nil || before != nil && before.Hold != nil) {
 		return nil, nil
 	}
 	m, err := p.manager(h)
@@ -37,6 +38,12 @@ func (p *Package) Reversal(ctx context.Context, h modules.Host, kept modules.Res
 		return nil, modules.Refuse("it cannot be known which version of package %s is there", p.Name)
 	case have.Installed:
 		properties["ensure"] = have.Version
+	}
+	if before != nil { // which says nothing of a hold
+		properties["ensure"] = before.Ensure
+	}
+	if p.Hold != nil {
+		properties["hold"] = have.Held && properties["ensure"] != absent
 	}
 	return properties, nil
 }

@@ -8,7 +8,29 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/pkg"
 )
+
+// TestReversalOfHold brings back whether a package was held, also if an earlier resource has not said so.
+func TestReversalOfHold(t *testing.T) {
+	m := newArchive(t).machine(t, has(hold, "demo", "1.0", "")+has(ok, "tool", "1.0", ""))
+	for _, test := range []struct {
+		properties string
+		kept       modules.Resource
+		want       map[string]any
+	}{
+		{`{"name":"demo","ensure":"latest","hold":true}`, nil, map[string]any{"ensure": "1.0", "hold": true, "lock_timeout": "2m"}},
+		{`{"name":"tool","hold":true}`, nil, map[string]any{"ensure": "1.0", "hold": false, "lock_timeout": "2m"}},
+		{`{"name":"left","hold":true}`, nil, map[string]any{"ensure": "absent", "hold": false, "lock_timeout": "2m"}},
+		{`{"name":"tool","hold":true}`, &pkg.Package{Name: "tool", Ensure: "0.9"}, map[string]any{"ensure": "0.9", "hold": false, "lock_timeout": "2m"}},
+		{`{"name":"tool","hold":true}`, &pkg.Package{Name: "tool", Ensure: "0.9", Hold: new(bool)}, nil},
+		{`{"name":"tool","ensure":"latest"}`, &pkg.Package{Name: "tool", Ensure: "0.9", Hold: new(bool)}, nil},
+	} {
+		back, err := m.decode(t, test.properties).(*pkg.Package).Reversal(t.Context(), modules.ReadOnly(m.Host), test.kept)
+		require.NoError(t, err)
+		require.Equal(t, test.want, back, test.properties)
+	}
+}
 
 // TestReversal changes a package and brings back what was there: the same is to be done
 // then as before.

@@ -140,6 +140,9 @@ func (z zypper) fetch(ctx context.Context) error {
 
 // rehearse implements [changer].
 func (z zypper) rehearse(ctx context.Context, t transaction) ([]consequence, error) {
+	if t.released {
+		return nil, errHeld
+	}
 	said := &zypperOutput{}
 	exit, err := z.run(ctx, z.probe, said, zypperArguments(t, "--dry-run")...)
 	if err == nil && !zypperFine(exit.Code) {

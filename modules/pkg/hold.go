@@ -1,0 +1,202 @@
+package pkg
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A holding manager keeps packages at the version that they have, whoever upgrades.
+type holding interface {
+	// held reports whether a package is on hold. have is what there is of it.
+	held(name string, have State) (bool, error)
+	// setHold puts packages on hold, or takes them off it.
+	setHold(ctx context.Context, names []string, on bool) error
+	// holds are the files that say what is on hold, if nothing else that is listened to does.
+	holds() []string
+}
+
+// errHeld says that a transaction cannot be tried out while one of its packages is on hold.
+var errHeld = errors.New("what is on hold cannot be tried out")
+
+// holdEffect is the kind of effect that a hold has: Key is the name of the package, State a bool.
+const holdEffect modules.EffectKind = "hold"
+
+// withHold adds to what is to be done what becomes of the hold: a package that is on hold is taken off it
+// while it changes. The answer is nil if there is nothing to do.
+func (p *Package) withHold(have State, s *steps) (*steps, error) {
+	if p.Hold == nil || s != nil && s.fetch {
+		return s, nil
+	}
+	if *p.Hold && (s == nil && !have.there() || s != nil && s.verb == install && s.version == "" && !s.awaits) {
+		return nil, modules.Refuse("%q is a virtual package, which cannot be held; name the package itself", p.Name)
+	}
+	changes := s != nil && (s.verb == remove || s.version == "" || s.version != have.Version)
+	if s == nil {
+		if have.Held == *p.Hold {
+			return nil, nil
+		}
+		s = &steps{}
+	}
+	s.release = have.Held && (changes || !*p.Hold)
+	s.hold = *p.Hold && (!have.Held || s.release)
+	return s, nil
+}
+
+// holdAction says what becomes of the hold.
+func holdAction(have State, s *steps) string {
+	switch {
+	case s.hold && !have.Held:
+		return "put on hold"
+	case s.release && !s.hold:
+		return "taken off hold"
+	}
+	return ""
+}
+
+// held implements [holding]: dpkg says so with what else it knows.
+func (apt) held(_ string, have State) (bool, error) { return have.Held, nil }
+
+// holds implements [holding].
+func (apt) holds() []string { return nil }
+
+// setHold implements [holding].
+func (a apt) setHold(ctx context.Context, names []string, on bool) error {
+	verb := map[bool]string{true: "hold", false: "unhold"}[on]
+	return a.locker(ctx, nil, append([]string{"apt-mark", "-q", verb, "--"}, names...)...)
+}
+
+// locker runs a program that puts packages on hold, until it gets the lock that it needs.
+func (a *access) locker(ctx context.Context, lockedOut func(modules.Exit) (string, bool), argv ...string) error {
+	if lockedOut == nil {
+		lockedOut = func(modules.Exit) (string, bool) { return "", false }
+	}
+	exit, err := a.untilUnlocked(ctx, func() (modules.Exit, error) {
+		return a.Run(ctx, modules.Command{Argv: argv, Env: environment, Timeout: queryTimeout})
+	}, lockedOut)
+	if err == nil && exit.Code != 0 {
+		err = failure(strings.Join(argv[:min(3, len(argv))], " "), exit, nil)
+	}
+	return err
+}
+
+// What says which packages dnf has locked: of dnf 4, where that is a plugin, and of dnf 5.
+const (
+	dnfLocks     = "/etc/dnf/plugins/versionlock.list"
+	dnfLockSetup = "/etc/dnf/plugins/versionlock.conf"
+	dnf5Locks    = "/etc/dnf/versionlock.toml"
+)
+
+// holds implements [holding].
+func (d dnf) holds() []string {
+	if d.program == "dnf5" {
+		return []string{dnf5Locks}
+	}
+	return []string{dnfLocks, dnfLockSetup}
+}
+
+// held implements [holding].
+func (d dnf) held(name string, _ State) (held bool, err error) {
+	base, _ := splitArch(name)
+	if d.program == "dnf5" {
+		err = d.eachLine(dnf5Locks, func(line string) {
+			key, value, _ := strings.Cut(line, "=")
+			held = held || strings.TrimSpace(key) == "name" && strings.Trim(strings.TrimSpace(value), `"'`) == base
+		})
+		return held, err
+	}
+	switch _, err := d.files.Stat(dnfLockSetup); {
+	case modules.NotThere(err):
+		return false, modules.Refuse("dnf holds packages by its plugin versionlock, which is not there; install python3-dnf-plugin-versionlock")
+	case err != nil:
+		return false, err
+	}
+	err = d.eachLine(dnfLocks, func(line string) { held = held || dnfLockIsOf(line, base) })
+	return held, err
+}
+
+// dnfLock is a line of dnf's list, name-epoch:version-release.arch; an exclamation mark excludes a version.
+var dnfLock = lazily(`^(.+?)-\d+:[^:]+$`)
+
+// dnfLockIsOf reports whether a line of dnf's list keeps a package where it is.
+func dnfLockIsOf(line, name string) bool {
+	if m := dnfLock().FindStringSubmatch(line); m != nil {
+		return m[1] == name
+	}
+	return line == name
+}
+
+// setHold implements [holding].
+func (d dnf) setHold(ctx context.Context, names []string, on bool) error {
+	verb := map[bool]string{true: "add", false: "delete"}[on]
+	argv := d.argv(append([]string{"-q", "-y", "versionlock", verb}, names...)...)
+	return d.locker(ctx, func(exit modules.Exit) (string, bool) {
+		return dnfHolder(exit.Stderr.Text), exit.Code == dnfExitLocked
+	}, argv...)
+}
+
+// zypperHolds is where zypper has its locks: paragraphs with a pattern each.
+const zypperHolds = "/etc/zypp/locks"
+
+// holds implements [holding].
+func (zypper) holds() []string { return []string{zypperHolds} }
+
+// held implements [holding].
+func (z zypper) held(name string, _ State) (held bool, err error) {
+	err = z.eachLine(zypperHolds, func(line string) {
+		if pattern, ok := strings.CutPrefix(line, "solvable_name:"); ok {
+			matches, _ := path.Match(strings.TrimSpace(pattern), name)
+			held = held || matches
+		}
+	})
+	return held, err
+}
+
+// setHold implements [holding].
+func (z zypper) setHold(ctx context.Context, names []string, on bool) error {
+	verb := map[bool]string{true: "addlock", false: "removelock"}[on]
+	return z.change(ctx, append([]string{verb, "-t", "package", "--"}, names...)...)
+}
+
+// held implements [holding].
+func (apk) held(string, State) (bool, error) {
+	return false, modules.Refuse("apk has no holds: what ensure says of a version stays in its world, where upgrades leave it")
+}
+
+func (apk) holds() []string                               { return nil }
+func (apk) setHold(context.Context, []string, bool) error { return errors.ErrUnsupported }
+
+// held implements [holding].
+func (pacman) held(string, State) (bool, error) {
+	return false, modules.Refuse("pacman holds what IgnorePkg in /etc/pacman.conf names; write it there with an ini resource")
+}
+
+func (pacman) holds() []string                               { return nil }
+func (pacman) setHold(context.Context, []string, bool) error { return errors.ErrUnsupported }
+
+// maxLocks bounds a file of locks, in bytes.
+const maxLocks = 1 << 20
+
+// eachLine reads the lines of a file that need not be there, without blanks around them, and no comments.
+func (a *access) eachLine(name string, line func(string)) error {
+	file, err := a.files.Open(name)
+	switch {
+	case modules.NotThere(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(io.LimitReader(file, maxLocks))
+	for lines.Scan() {
+		if text := strings.TrimSpace(lines.Text()); text != "" && !strings.HasPrefix(text, "#") {
+			line(text)
+		}
+	}
+	return lines.Err()
+}
