@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"encoding/base64"
 	"fmt"
 	"os"
 	"os/exec"
@@ -308,6 +309,11 @@ func (f *family) rows() []packageRow {
 		{name: "upgrade", before: []string{"demo=1.0"}, resources: "    - package: [e2e-demo: {ensure: \"" + v("1.1") + "\"}]\n", want: []string{"changed"}, after: []string{"demo=1.1"}},
 		{name: "downgrade", before: []string{"demo=2.0"}, resources: "    - package: [e2e-demo: {ensure: \"" + v("1.0") + "\"}]\n", want: []string{"changed"}, after: []string{"demo=1.0"}},
 		{name: "a range", before: []string{"demo=2.0"}, resources: "    - package: [e2e-demo: {ensure: \">= 1.0, < 2\"}]\n", want: []string{"changed"}, after: []string{"demo=1.1"}},
+		{
+			name: "from files beside the manifest", before: []string{"demo=2.0"},
+			resources: "    - package: [e2e-demo: {ensure: \"" + v("1.1") + "\", source: demo.package}]\n    - package: [e2e-one: {source: demo.package}]\n",
+			want:      []string{"changed", "failed"}, errors: []string{`the file holds the package "e2e-demo", and not "e2e-one"`}, after: []string{"demo=1.1"},
+		},
 		{name: "latest", before: []string{"demo=1.0"}, resources: "    - package: [e2e-demo: {ensure: latest}]\n", want: []string{"changed"}, after: []string{"demo=2.0"}},
 		{name: "latest already", before: []string{"demo=2.0"}, resources: "    - package: [e2e-demo: {ensure: latest}]\n", want: []string{"stable"}, after: []string{"demo=2.0"}},
 		{name: "remove", before: []string{"demo=1.0"}, resources: "    - package: [e2e-demo: {ensure: absent}]\n", want: []string{"changed"}},
@@ -345,6 +351,9 @@ func (f *family) rows() []packageRow {
 }
 
 func (f *family) run(t *testing.T, rows []packageRow) {
+	one, err := base64.StdEncoding.DecodeString(f.sh(f.host, "base64 -w 0 /srv/e2e/repo/e2e-demo[-_]1.1*"))
+	require.NoError(t, err)
+	write(t, f.path("demo.package"), string(one))
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			if row.command == f.lock {

@@ -67,10 +67,19 @@ func (p *Package) ApplyBatch(ctx context.Context, h modules.Host, batch []module
 		if s.verb == "" {
 			continue
 		}
+		item := member.Resource.(*Package).item(s)
+		if s.verb != remove && !member.Resource.(*Package).Content.IsZero() {
+			file, done, err := member.Resource.(*Package).staged(ctx, h, m)
+			defer done()
+			if err != nil {
+				return err
+			}
+			item.file = file
+		}
 		if t.verb != s.verb { // newer lists may have only older versions
 			t.verb = downgrade
 		}
-		t.items = append(t.items, member.Resource.(*Package).item(s))
+		t.items = append(t.items, item)
 	}
 	if len(release) > 0 {
 		if err := m.setHold(ctx, release, false); err != nil {

@@ -1,6 +1,7 @@
 package pkg
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -186,7 +187,7 @@ func aptArguments(t transaction) []string {
 		if i.version != "" {
 			i.name += "=" + i.version
 		}
-		arguments = append(arguments, i.name)
+		arguments = append(arguments, cmp.Or(i.file, i.name))
 	}
 	return arguments
 }

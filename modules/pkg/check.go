@@ -16,8 +16,10 @@ import (
 type steps struct {
 	verb    verb
 	version string // "" leaves it to the package manager
+	within  string // where nobody knows the version yet: the range that it will be in; "" is any
 	fetch   bool   // the lists first: what is available is not known yet
-	awaits  bool   // in a check run: a repository that will be there may offer it
+	awaits  bool   // what it is installed from is not there yet: nothing can be tried out
+	file    string // that holds it; "" is a repository, or one that is yet to come
 	release bool   // it is taken off hold first
 	hold    bool   // it is put on hold at the end
 }
@@ -120,8 +122,11 @@ func (p *Package) decide(ctx context.Context, h modules.Host, m manager, have St
 			return nil, err
 		}
 	}
+	if p.local() {
+		return p.fromFile(ctx, h, m, have)
+	}
 	if _, changes := h.Forecast.Lookup(modules.OffersEffect, ""); changes && p.awaits(have) {
-		return &steps{verb: install, version: p.version(), awaits: true}, nil
+		return &steps{verb: install, version: p.version(), within: p.within(), awaits: true}, nil
 	}
 	fresh, err := p.fresh(ctx, m, p.validity())
 	if err != nil || !fresh {
@@ -142,6 +147,14 @@ func (p *Package) awaits(have State) bool { return !have.Installed || p.pinned()
 // version is the one that is asked for; "" is any, or one of a range.
 func (p *Package) version() string {
 	if p.pinned() && !isRange(p.Ensure) {
+		return p.Ensure
+	}
+	return ""
+}
+
+// within is the range that is asked for; "" is none.
+func (p *Package) within() string {
+	if isRange(p.Ensure) {
 		return p.Ensure
 	}
 	return ""
@@ -218,7 +231,7 @@ func (p *Package) Recurs(plan modules.Plan) bool {
 	return p.Ensure == latest && !slices.ContainsFunc(plan.Changes, installs)
 }
 
-func (p *Package) item(s *steps) item { return item{p.Name, s.version, p.pinned()} }
+func (p *Package) item(s *steps) item { return item{p.Name, s.version, p.pinned(), s.file} }
 
 func (p *Package) transaction(s *steps) transaction {
 	return transaction{s.verb, []item{p.item(s)}, s.release}
@@ -241,6 +254,9 @@ func (p *Package) plan(have State, s *steps) modules.Plan {
 	plan.Effects = append(plan.Effects, modules.Effect{Kind: Effect, Key: p.Name, State: after})
 	if s.verb != "" {
 		plan.Effects = append(plan.Effects, modules.Anything)
+	}
+	if s.verb == install || s.verb == downgrade {
+		plan.Needs = modules.MissingContents(p)
 	}
 	return plan
 }
@@ -268,6 +284,8 @@ func changeAction(have State, s *steps) string {
 		return "fetched the package lists and installed"
 	case !have.there() && s.version == "":
 		return "installed"
+	case s.version == "":
+		return "brought to " + s.within
 	case !have.there():
 		return "installed version " + s.version
 	case s.verb == downgrade:
@@ -291,7 +309,7 @@ func changes(have State, s *steps) []modules.Change {
 	case have.Installed && s.fetch:
 		return list
 	case have.Installed:
-		return append(list, modules.Change{Property: "version", Have: cmp.Or(have.Version, "unknown"), Want: s.version})
+		return append(list, modules.Change{Property: "version", Have: cmp.Or(have.Version, "unknown"), Want: cmp.Or(s.version, s.within)})
 	}
-	return append(list, modules.Change{Property: "ensure", Have: cmp.Or(have.Unfinished, absent), Want: cmp.Or(s.version, present)})
+	return append(list, modules.Change{Property: "ensure", Have: cmp.Or(have.Unfinished, absent), Want: cmp.Or(s.version, s.within, present)})
 }

@@ -156,9 +156,12 @@ func dnfArguments(t transaction) []string {
 	return arguments
 }
 
-// dnfSpec names a package to dnf: name-epoch:version-release.arch.
+// dnfSpec names a package to dnf: name-epoch:version-release.arch, or its file.
 func dnfSpec(i item) string {
-	if i.version == "" {
+	switch {
+	case i.file != "":
+		return i.file
+	case i.version == "":
 		return i.name
 	}
 	name, arch := splitArch(i.name)

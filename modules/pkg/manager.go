@@ -22,6 +22,7 @@ type manager interface {
 	judge
 	changer
 	holding
+	filer
 	lister
 }
 
@@ -97,7 +98,8 @@ type transaction struct {
 // An item is a package and a full version; "" leaves that to the manager.
 type item struct {
 	name, version string
-	pinned        bool // the version is one that was asked for
+	pinned        bool   // the version is one that was asked for
+	file          string // that holds it; "" is from a repository
 }
 
 // has reports whether a package is one of those that shall be changed.

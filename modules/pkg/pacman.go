@@ -268,7 +268,11 @@ func (p pacman) calls(ctx context.Context, t transaction) ([][]string, error) {
 		return [][]string{removed}, nil
 	}
 	for _, i := range t.items {
-		if i.version == "" { // a virtual package
+		switch {
+		case i.file != "":
+			files = append(files, i.file)
+			continue
+		case i.version == "": // a virtual package
 			synced = append(synced, i.name)
 			continue
 		}

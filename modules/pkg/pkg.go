@@ -22,9 +22,15 @@ type Package struct {
 	Name        string `json:"name" required:"true" looks:"^[A-Za-z0-9]([A-Za-z0-9._+:~-]*[A-Za-z0-9._+:~])?$" doc:"name of the package, with an architecture if it is not the host's own: libc6:i386 (apt), glibc.i686 (dnf, zypper); a virtual package is present when a package that provides it is"`
 	Ensure      string `json:"ensure,omitempty" default:"present" numbers:"refuse" looks:"^([A-Za-z0-9][A-Za-z0-9._+:~^-]*|[<>=!].*)$" doc:"present; absent; latest; a version as the package manager writes it, such as 1.22.1-9 or 1:5.8-1.el9 (dnf and zypper also take one without epoch or release, pacman one without release); or a range of them in the package manager's own order, such as \">= 1.2, < 2\": what is within stays as it is, else the package manager's choice is installed if it is within, or the highest that is"`
 	Provider    string `json:"provider,omitempty" enum:"apt,dnf,zypper,apk,pacman" doc:"package manager; default: the one that the host has, in this order"`
+	Source      string `json:"source,omitempty" file:"play" doc:"file beside the manifest that holds the package, .deb or .rpm; or an https:// URL that the controller downloads it from, with a sha256 in checksum. It is installed if what is there is not what ensure says, so ensure names its version where an older one shall be replaced"`
+	Path        string `json:"path,omitempty" looks:"^/" doc:"absolute path of a file of the host that holds the package, in place of source"`
+	Checksum    string `json:"checksum,omitempty" looks:"^(sha256:)?[0-9a-fA-F]{64}$" doc:"of what is at the URL or the path: sha256:… as sha256sum prints it"`
 	Hold        *bool  `json:"hold,omitempty" doc:"true: it stays at its version, whoever upgrades (apt-mark hold, dnf versionlock, zypper addlock), and only this resource changes it; false: it is not held; left out, that stays as it is, and one that is held is not changed"`
 	CacheValid  string `json:"cache_valid,omitempty" looks:"^[0-9]+[smhd]$" doc:"how old the lists of available packages may be, such as 1h, in whole minutes; 0s means that they are always too old; before something is installed or latest is looked for, lists are fetched that are older, that are older than what names the repositories, or that lack what is wanted; default: apt, apk and pacman never fetch them, dnf and zypper as they are configured"`
 	LockTimeout string `json:"lock_timeout,omitempty" looks:"^[0-9]+[smhd]$" default:"2m" doc:"how long to wait while another process uses the package manager"`
+
+	// Content is the file, where it comes from the controller.
+	Content modules.Content `json:"content,omitzero" wire:"only"`
 
 	fetched bool // the lists, by this resource or together with it
 	offered bool // what Check has found depends on what the repositories offer
@@ -64,7 +70,7 @@ const dangerous = ";&|$`()[]{}<>*?'\"\\!\n\r\t"
 func (p *Package) Validate() error {
 	_, badValid := parseDuration("cache_valid", p.CacheValid)
 	_, badTimeout := parseDuration("lock_timeout", p.LockTimeout)
-	return errors.Join(p.validateName(), p.validateEnsure(), p.validateHold(), badValid, badTimeout)
+	return errors.Join(p.validateName(), p.validateEnsure(), p.validateHold(), p.validateSource(), badValid, badTimeout)
 }
 
 func (p *Package) validateName() error {

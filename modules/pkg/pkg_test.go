@@ -1,6 +1,7 @@
 package pkg_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,6 +31,14 @@ func TestValidate(t *testing.T) {
 		{"a shell in a range", `{"name":"a","ensure":">1;2"}`, `ensure: this is no range of versions: ">1;2" (write bounds with commas between them, such as ">= 1.2, < 2"; operators are >=, >, <, <=, = and !=)`},
 		{"an option in a range", `{"name":"a","ensure":"> -1"}`, `ensure: this is no range of versions: "> -1" (write bounds with commas between them, such as ">= 1.2, < 2"; operators are >=, >, <, <=, = and !=)`},
 		{"an absent package on hold", `{"name":"a","ensure":"absent","hold":true}`, `hold: a package that is absent cannot be held`},
+		{"a file beside the manifest", `{"name":"a","source":"a.deb"}`, ""},
+		{"a URL", `{"name":"a","ensure":"1.2","source":"https://example.net/a.deb","checksum":"sha256:` + strings.Repeat("a", 64) + `"}`, ""},
+		{"a URL without a checksum", `{"name":"a","source":"https://example.net/a.deb"}`, "source: what is downloaded needs a checksum (write checksum: \"sha256:…\", as sha256sum prints it)"},
+		{"a URL with a password", `{"name":"a","source":"https://u:p@example.net/a.deb"}`, "source: a source may not have a user or a password"},
+		{"the latest of a file", `{"name":"a","ensure":"latest","path":"/a.deb"}`, "ensure: a file has one version, and nobody knows a later one (write the version that it has)"},
+		{"two files", `{"name":"a","source":"a.deb","path":"/a.deb"}`, "path: 'source' and 'path' are mutually exclusive"},
+		{"no checksum", `{"name":"a","path":"/a.deb","checksum":"x"}`, "checksum: checksum is no SHA-256 (write checksum: \"sha256:…\", with 64 hexadecimal digits)"},
+		{"a checksum of nothing", `{"name":"a","checksum":"` + strings.Repeat("a", 64) + `"}`, "checksum: 'checksum' is about a package that is in a file (write source: https://… or path: /…)"},
 		{"no provider of ours", `{"name":"a","provider":"brew"}`, `provider: "brew" is not one of "apt", "dnf", "zypper", "apk", "pacman"`},
 		{"no unit", `{"name":"a","cache_valid":"3600"}`, `cache_valid: invalid duration "3600" (write a number and a unit, such as 90s, 5m, 1h or 2d)`},
 		{"too long", `{"name":"a","lock_timeout":"9999999d"}`, `lock_timeout: invalid duration "9999999d" (write a number and a unit, such as 90s, 5m, 1h or 2d)`},

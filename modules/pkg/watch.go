@@ -16,6 +16,9 @@ func (p *Package) Watch(_ context.Context, h modules.Host) (from modules.Sources
 		return from, nil // Check says what is wrong
 	}
 	from = m.changes()
+	if p.Path != "" {
+		from.Paths = append(from.Paths, p.Path)
+	}
 	if p.Hold != nil {
 		from.Paths = append(from.Paths, m.holds()...)
 	}

@@ -1,6 +1,7 @@
 package pkg
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -175,12 +176,15 @@ func zypperArguments(t transaction, options ...string) []string {
 	case downgrade:
 		arguments = append(arguments, "--oldpackage")
 	}
+	if t.verb != remove && slices.ContainsFunc(t.items, func(i item) bool { return i.file != "" }) {
+		arguments = append(arguments, "--allow-unsigned-rpm") // of those that are named here
+	}
 	arguments = append(append(arguments, options...), "--")
 	for _, i := range t.items {
 		if i.version != "" {
 			i.name += "=" + i.version
 		}
-		arguments = append(arguments, i.name)
+		arguments = append(arguments, cmp.Or(i.file, i.name))
 	}
 	return arguments
 }
