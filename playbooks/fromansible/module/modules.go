@@ -43,7 +43,9 @@ var Carriers = map[string]func(t *task.Task){
 	"uri":   uriTask,
 	// packages.go
 	"apk": packageTask, "apt": packageTask, "dnf": packageTask, "package": packageTask, "pacman": packageTask, "zypper": packageTask,
-	"pip": pipTask,
+	"dpkg_selections": holdTask("selection", map[string]string{"hold": "true", "install": "false"}),
+	"pip":             pipTask,
+	"yum_versionlock": holdTask("state", map[string]string{"present": "true", "absent": "false"}),
 	// repositories.go
 	"apt_repository": aptRepositoryTask, "deb822_repository": deb822Task, "yum_repository": yumRepositoryTask,
 	// services.go

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,13 @@ func packageTask(t *task.Task) {
 	}
 	valid := cacheValid(t)
 	names := t.Arg("name", "pkg", "package")
+	if file := t.Arg("deb"); file != nil && names == nil {
+		if yamlnode.HasJinja(file) {
+			t.Problem("the file %s: write the name of its package, with path or source", file.Value)
+			return
+		}
+		names = file
+	}
 	switch {
 	case names == nil && (t.Arg("update_cache") != nil):
 		t.Note("update_cache; lists are fetched when a package needs it: cache_valid")
@@ -81,11 +89,22 @@ func packageTask(t *task.Task) {
 	}
 	for i, n := range list {
 		name, version := packageName(t, n)
-		if strings.HasPrefix(name, "@") || strings.HasPrefix(name, "http") || strings.HasPrefix(name, "/") || strings.ContainsAny(name, "*<>") {
+		file := ""
+		if m := packageFile.FindStringSubmatch(name); m != nil {
+			file, name, version = name, m[1]+m[3], m[2]+m[4]
+		}
+		if strings.HasPrefix(name, "http") {
+			t.Problem("the package %s: write source with its URL, and the checksum of what is there", name)
+			return
+		}
+		if strings.HasPrefix(name, "@") || strings.HasPrefix(name, "/") || strings.ContainsAny(name, "*<>") {
 			t.Problem("the package %s: a group, a file or a pattern", name)
 			return
 		}
 		e := one(name, version)
+		if file != "" && ensure != "absent" {
+			e.SetText("path", file)
+		}
 		if i == 0 {
 			t.Write(e)
 		} else {
@@ -97,11 +116,20 @@ func packageTask(t *task.Task) {
 	}
 }
 
-// packageName takes name=version apart, as apt has it.
+// packageFile is a file of the host with a package, called as the tools that build packages call it.
+var packageFile = regexp.MustCompile(`^/(?:[^/]+/)*(?:([^/_{}]+)_([^/_{}]+)_[^/_{}]+\.deb|([^/{}]+)-([^-/{}]+-[^-/{}]+)\.[^./{}-]+\.rpm)$`)
+
+// packageBound is a name with a bound for its version, as dnf and apt have it: nginx >= 1.2.
+var packageBound = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._+-]*) *([<>]=?) *([A-Za-z0-9][A-Za-z0-9._+:~^-]*)$`)
+
+// packageName takes name=version apart, as apt has it, and bounds.
 func packageName(t *task.Task, n *yaml.Node) (name, version string) {
 	text := t.Text(n)
 	if x := expression.SoleExpr(n); x != nil {
 		return text, ""
+	}
+	if bound := packageBound.FindStringSubmatch(text); bound != nil {
+		return bound[1], bound[2] + " " + bound[3]
 	}
 	if i := strings.LastIndex(text, "="); i > 0 && t.Module == "apt" && !strings.Contains(text[i:], "}}") || i > 0 && t.Module == "apt" && strings.HasPrefix(text[i+1:], "{{") {
 		name, version = text[:i], text[i+1:]
@@ -123,6 +151,34 @@ func cacheValid(t *task.Task) string {
 		return "1h"
 	}
 	return ""
+}
+
+// holdTask is a task that puts packages on hold, or takes them off it: an argument says which.
+func holdTask(argument string, words map[string]string) func(t *task.Task) {
+	return func(t *task.Task) {
+		names := t.Arg("name")
+		if names == nil {
+			t.Problem("%s without a name", t.Module)
+			return
+		}
+		state := "true"
+		if n := t.Arg(argument); n != nil {
+			state = t.OneOf(n, words)
+		}
+		for i, name := range yamlnode.Items(names) {
+			e := &layout.Entry{Type: "package", Name: t.Text(name)}
+			if state == "true" || state == "false" {
+				e.Set("hold", yamlnode.Bool(state == "true"))
+			} else {
+				t.Problem("whether a package is held is an expression")
+			}
+			if i == 0 {
+				t.Write(e)
+			} else {
+				t.Extra(e)
+			}
+		}
+	}
 }
 
 func pipTask(t *task.Task) {

@@ -15,6 +15,12 @@ func packageModules() map[string]Module {
 	)
 	return map[string]Module{
 		"package": pkg, "apt": pkg, "dnf": pkg, "apk": pkg, "zypper": pkg, "pacman": pkg,
+		"dpkg_selections": {Type: "package", Write: "- package: [nginx: {hold: true}]", AdHoc: "package nginx hold=true", Args: Arguments{
+			"name": same("name"), "selection": same("hold"),
+		}},
+		"yum_versionlock": {Type: "package", Write: "- package: [nginx: {hold: true}]", AdHoc: "package nginx hold=true", Args: Arguments{
+			"name": same("name"), "state": same("hold"), "raw": no("a pattern is no package"),
+		}, Gap: "a version that is excluded"},
 		"apt_repository":    {Type: "repository", Write: write, Args: aptRepositoryArguments(), Gap: "a repository of Launchpad (`ppa:`)"},
 		"deb822_repository": {Type: "repository", Write: write, Args: deb822Arguments(), Gap: "a key at a URL, which lacks its checksum"},
 		"yum_repository":    {Type: "repository", Write: writeYum, Args: yumRepositoryArguments(), Gap: "a key at a URL, which lacks its checksum"},
@@ -38,7 +44,7 @@ func packageArguments() Arguments {
 		"install_recommends": no("the package manager decides"), "default_release": no("a version says what is installed"),
 		"purge": no("configuration files stay"), "autoremove": no("what others needed stays"), "autoclean": no("archives stay"), "upgrade": no("single packages are upgraded: ensure: latest"),
 		"dpkg_options": none("a changed configuration file stays, as Debian asks for without a terminal"), "force_apt_get": none("there is nothing else"),
-		"allow_unauthenticated": no("signatures are verified"), "disable_gpg_check": no("signatures are verified"), "force": no("signatures are verified"), "deb": no("a package is one of a repository"),
+		"allow_unauthenticated": no("signatures are verified"), "disable_gpg_check": no("signatures are verified"), "force": no("signatures are verified"), "deb": same("path"),
 		"enablerepo": no("repositories are those of the host"), "disablerepo": no("repositories are those of the host"), "allow_downgrade": none("a version may be older"),
 		"only_upgrade": no("a package is installed"), "install_weak_deps": no("the package manager decides"), "allowerasing": no("the package manager decides"), "nobest": no("the package manager decides"),
 		"list": no("facts tell what is installed"), "fail_on_autoremove": none("nothing else is removed"), "exclude": no("single packages are named"),
