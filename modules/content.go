@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
 )
 
 // InlineLimit is the size in bytes up to which a content travels within its
@@ -106,7 +107,11 @@ func (c Content) MarshalJSON() ([]byte, error) {
 		return json.Marshal(contentJSON{Token: c.hash})
 	}
 	if !c.here || c.size > InlineLimit {
-		return json.Marshal(contentJSON{SHA256: c.hash, Size: c.size})
+		b := append(append(append(make([]byte, 0, 128), `{"sha256":"`...), c.hash...), '"') // which is hex
+		if c.size != 0 {
+			b = strconv.AppendInt(append(b, `,"size":`...), c.size, 10)
+		}
+		return append(b, '}'), nil
 	}
 	if isText(c.bytes) {
 		s := string(c.bytes)

@@ -21,7 +21,8 @@ func scalarSetter(t reflect.Type) setter {
 	if t == durationType {
 		return setDuration
 	}
-	if t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(textUnmarshalerType) {
+	hasMethods := t.PkgPath() != "" || t.Kind() == reflect.Struct // to ask all takes longer than to set most values
+	if hasMethods && reflect.PointerTo(t).Implements(textUnmarshalerType) {
 		return setUnmarshaler
 	}
 	switch t.Kind() {

@@ -9,8 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"sync"
+	"strings"
 )
 
 // IndexFile is the name of the file that lists the builds of a folder.
@@ -40,25 +39,28 @@ type index struct {
 	Builds []Entry `json:"builds"`
 }
 
-// What the values of an entry may look like. They become file names, and
+// What the values of an entry may be made of, none of which is empty. They become file names, and
 // arguments of the script that starts the program on a host.
-var (
-	platformPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+$`) })
-	idPattern       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]+$`) })
-	digestPattern   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
+const (
+	platformRunes = "abcdefghijklmnopqrstuvwxyz0123456789"
+	idRunes       = platformRunes + "ABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
 )
+
+func isDigest(s string) bool { return len(s) == 64 && isMadeOf(s, "0123456789abcdef") }
+
+func isMadeOf(s, runes string) bool { return s != "" && strings.Trim(s, runes) == "" }
 
 func (e Entry) validate() error {
 	switch {
-	case !platformPattern().MatchString(e.OS):
+	case !isMadeOf(e.OS, platformRunes):
 		return fmt.Errorf("%q is not an operating system", e.OS)
-	case !platformPattern().MatchString(e.Arch):
+	case !isMadeOf(e.Arch, platformRunes):
 		return fmt.Errorf("%q is not an architecture", e.Arch)
-	case !idPattern().MatchString(e.ID):
+	case !isMadeOf(e.ID, idRunes):
 		return fmt.Errorf("%s: %q is not a build id", e.File(), e.ID)
-	case !digestPattern().MatchString(e.SHA256):
+	case !isDigest(e.SHA256):
 		return fmt.Errorf("%s: %q is not a SHA-256", e.File(), e.SHA256)
-	case !digestPattern().MatchString(e.CompressedSHA256):
+	case !isDigest(e.CompressedSHA256):
 		return fmt.Errorf("%s: compressed_sha256 %q is not a SHA-256; make the folder anew with modules/builds/gen", e.File(), e.CompressedSHA256)
 	case e.Size <= 0 || e.CompressedSize <= 0:
 		return fmt.Errorf("%s: sizes %d and %d are not both above zero", e.File(), e.Size, e.CompressedSize)

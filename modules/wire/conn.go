@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/flate"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -157,6 +158,13 @@ func noEOF(err error) error {
 
 // ParseHello reads the hello line.
 func ParseHello(line []byte) (*Hello, error) {
+	// To decode nothing but a hello asks reflection for the fields of that alone, and not of all messages.
+	var alone struct {
+		Hello *Hello `json:"hello"`
+	}
+	if modules.DecodeStrict(line, &alone) == nil && alone.Hello != nil && (&Message{Hello: alone.Hello}).validate() == nil {
+		return alone.Hello, nil
+	}
 	var m Message
 	if err := modules.DecodeStrict(line, &m); err != nil {
 		return nil, fmt.Errorf("reading hello: %w", err)
@@ -185,8 +193,19 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
+// maxStored is up to which length messages are not compressed but stored, in bytes: a compressor takes more
+// memory than all else that a controller has of a host, and would save a few bytes.
+const maxStored = 256
+
+// deflate makes one deflate stream of b.
 func deflate(b []byte) *bytes.Buffer {
 	var buf bytes.Buffer
+	if len(b) <= maxStored { // RFC 1951, 3.2.4
+		const last = 1
+		length := uint16(len(b))
+		buf.Write(append(binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16([]byte{last}, length), ^length), b...))
+		return &buf
+	}
 	w := deflaters.Get().(*flate.Writer)
 	defer deflaters.Put(w)
 	w.Reset(&buf)

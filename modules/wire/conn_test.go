@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/flate"
+	"encoding/json"
 	"io"
 	"net"
 	"strings"
@@ -203,6 +204,23 @@ func BenchmarkReceiveAll(b *testing.B) {
 		in.Reset(source)
 		if all, err := conn.ReceiveAll(); err != nil || len(all) != len(results) {
 			b.Fatal(len(all), err)
+		}
+	}
+}
+
+// Short messages are stored, so that no compressor is made for them; longer ones are compressed.
+func TestShortMessagesAreStored(t *testing.T) {
+	for name, m := range map[string]*Message{"short": {Ping: &Empty{}}, "long": {Catalog: &Catalog{Entries: []Entry{{Type: "file", Name: strings.Repeat("/a", 1000)}}}}} {
+		var sent bytes.Buffer
+		require.NoError(t, NewConn(bufio.NewReader(&sent), &sent, MaxFromController).Send(m, m))
+		line, err := json.Marshal(m)
+		require.NoError(t, err)
+		require.Equal(t, name == "short", bytes.Contains(sent.Bytes(), line), name)
+		received := NewConn(bufio.NewReader(&sent), io.Discard, MaxFromController)
+		for range 2 {
+			got, err := received.Receive()
+			require.NoError(t, err)
+			require.Equal(t, m, got, name)
 		}
 	}
 }

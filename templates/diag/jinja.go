@@ -65,6 +65,9 @@ func JinjaInJet(text, left, right string) *JinjaLeftover {
 			first = &JinjaLeftover{Offset: from, Found: shortened(text[from:to]), Write: "write " + write}
 		}
 	}
+	if !strings.Contains(text, "{%") && !strings.Contains(text, "{{") { // the expressions are compiled when they are needed
+		return nil
+	}
 	for _, m := range jinjaStatement().FindAllStringSubmatchIndex(text, -1) {
 		add(m[0], m[1], left+" "+jetStatement(text[m[2]:m[3]], strings.TrimSpace(text[m[4]:m[5]]))+" "+right)
 	}

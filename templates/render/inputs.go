@@ -3,7 +3,6 @@ package render
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
 	"math"
 	"slices"
 	"strings"
@@ -182,14 +181,15 @@ func (in Inputs) ReadsData(path string) bool {
 	})
 }
 
-// Key tells one set of values of the inputs from any other: what they are as bytes, or a SHA-256 over many.
+// Key tells one set of values of the inputs from any other: as bytes, in which a SHA-256 stands for many.
 // Environ is not in it, since it is the same for all hosts of a run. ok is false
 // where equal inputs need not give equal results.
 func (in Inputs) Key(env *Env) (key string, ok bool) {
 	if in.Volatile {
 		return "", false
 	}
-	p := inputHash{env: env, buf: make([]byte, 1, plainKey)}
+	const usual = 96 // bytes
+	p := inputHash{env: env, buf: make([]byte, 1, usual)}
 	p.part(env.Facts, env.Facts != nil, in.facts, in.allFacts)
 	p.part(env.Data, env.Data != nil, in.data, in.allData)
 	if in.item {
@@ -220,26 +220,21 @@ func (in Inputs) Key(env *Env) (key string, ok bool) {
 	if p.strange {
 		return "", false
 	}
-	if p.hash == nil {
-		return string(p.buf), true
-	}
-	p.hash.Write(p.buf)
-	return string(p.hash.Sum([]byte{hashedKey})), true
+	p.room(0)
+	return string(p.buf), true
 }
 
-// An inputHash writes values, and hashes them if there are many. Each is written so that no two different
-// values look the same.
+// An inputHash writes values. Each is written so that no two different values look the same.
 type inputHash struct {
 	env     *Env
-	hash    hash.Hash // of what is no more in buf; nil as long as all is
-	buf     []byte    // what is written, behind a byte that tells it from a hash
-	strange bool      // a value is not plain
+	buf     []byte // a byte that says whether there are hashes, and what is written since the last one
+	strange bool   // a value is not plain
 }
 
 const (
-	// plainKey is how long a key can be that is no hash, in bytes.
+	// plainKey is how long a key without a hash can be, in bytes.
 	plainKey = 256
-	// hashedKey is the first byte of a key that is one.
+	// hashedKey is the first byte of what begins with a hash of all before it.
 	hashedKey = 1
 )
 
@@ -282,16 +277,13 @@ func (p *inputHash) number(kind byte, n uint64) {
 	p.buf = binary.BigEndian.AppendUint64(append(p.buf, kind), n)
 }
 
-// room has what is written hashed, unless n more bytes have room beside it.
+// room has a hash stand for what is written, unless n more bytes have room beside it.
 func (p *inputHash) room(n int) {
 	if len(p.buf)+n <= plainKey {
 		return
 	}
-	if p.hash == nil {
-		p.hash = sha256.New()
-	}
-	p.hash.Write(p.buf)
-	p.buf = p.buf[:0]
+	sum := sha256.Sum256(p.buf)
+	p.buf = append(append(p.buf[:0], hashedKey), sum[:]...)
 }
 
 func (p *inputHash) bool(b bool) {

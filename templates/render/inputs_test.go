@@ -1,6 +1,8 @@
 package render_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,4 +85,21 @@ func TestInputsKey(t *testing.T) {
 	} {
 		require.NotEqual(t, base, other, name)
 	}
+}
+
+// Values of any length and number have keys of their own, and these stay short.
+func TestInputsKeyOfMany(t *testing.T) {
+	text, err := templates.Parse("{{ Data.list }}", templates.Position{})
+	require.NoError(t, err)
+	in := text.Inputs(nil)
+	seen := map[string]int{}
+	for n := range 600 {
+		for _, list := range [][]any{{strings.Repeat("a", n)}, slices.Repeat([]any{"a"}, n), {int64(n)}, {strings.Repeat("a", 300), int64(n)}} {
+			key, ok := in.Key(&templates.Env{Data: map[string]any{"list": list}})
+			require.True(t, ok)
+			require.LessOrEqual(t, len(key), 2*256)
+			seen[key]++
+		}
+	}
+	require.Len(t, seen, 4*600-1) // a list of one "a" is there twice
 }

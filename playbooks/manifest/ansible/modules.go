@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Module is what has the place of a module of Ansible.
@@ -68,12 +69,12 @@ func Name(module string) string {
 
 // Find gives what has the place of a module.
 func Find(name string) (Module, bool) {
-	m, ok := modules[Name(name)]
+	m, ok := modules()[Name(name)]
 	return m, ok
 }
 
 // Names are those of all modules in the table, in order.
-func Names() []string { return slices.Sorted(maps.Keys(modules)) }
+func Names() []string { return slices.Sorted(maps.Keys(modules())) }
 
 // Texts that several modules share.
 const (
@@ -96,7 +97,9 @@ const (
 
 // modules are those of Ansible that are common in playbooks and on command lines: one table for errors, for what
 // from-ansible carries over, and for docs/from-ansible.md.
-var modules = table(fileModules(), packageModules(), accountModules(), systemModules(), commandModules(), controlModules(), networkModules())
+var modules = sync.OnceValue(func() map[string]Module {
+	return table(fileModules(), packageModules(), accountModules(), systemModules(), commandModules(), controlModules(), networkModules())
+})
 
 func table(parts ...map[string]Module) map[string]Module {
 	all := map[string]Module{}
