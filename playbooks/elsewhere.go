@@ -14,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/session"
+	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
@@ -242,8 +243,9 @@ func (d *delegated) visit(ctx, waiting context.Context, index int, refresh bool)
 	c.Check, c.Monitor, c.Rehearsal = f.runner.mode(d.of)
 	c.Diff, c.Lock = f.runner.Options.Diff, f.runner.lock(d.of)
 	c.Entries[0].Refresh = refs
+	claim := func(_ int, claims []share.Claim) *share.Turn { return f.claim(ctx, d.host)(-1-index, claims) }
 	ask := f.runner.Step.asks(d.of, d.host, entry.On, c, f.runner.Options.Catalog.Mask)
-	result, err := f.runElsewhere(ctx, d.of, state, alone, ask)
+	result, err := f.runElsewhere(ctx, d.of, state, alone, claim, ask)
 	switch {
 	case errors.Is(err, errStopped):
 		return nil
@@ -268,7 +270,7 @@ func (d *delegated) reason(on string, err error) error {
 
 // runElsewhere brings a resource about in the session of a host. It is not tried again when the
 // connection is lost: what it has done by then is not known.
-func (f *fleet) runElsewhere(ctx context.Context, s *selection, state *hostState, alone *catalog.Compiled, ask func(context.Context, *wire.Entry, string) bool) (*wire.Result, error) {
+func (f *fleet) runElsewhere(ctx context.Context, s *selection, state *hostState, alone *catalog.Compiled, claim func(int, []share.Claim) *share.Turn, ask func(context.Context, *wire.Entry, string) bool) (*wire.Result, error) {
 	if state.refused != nil {
 		return nil, state.refused
 	}
@@ -288,7 +290,7 @@ func (f *fleet) runElsewhere(ctx context.Context, s *selection, state *hostState
 	var result *wire.Result
 	limit := f.runner.Options.Deadlines.host()
 	whole, err := program.session.Apply(ctx, f.stop, session.Task{
-		Compiled: alone, Semaphores: &f.semaphores, Host: session.HostTime{Limit: limit, Remaining: limit},
+		Compiled: alone, Claim: claim, Host: session.HostTime{Limit: limit, Remaining: limit},
 		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
 		Emit:     func(r *wire.Result) { result = r }, Flush: func() {}, Sync: f.runner.Events.Sync, Ask: ask,
 		Fetch: f.runner.fetch(state.host.Name),

@@ -24,7 +24,8 @@ type fleet struct {
 	semaphores share.Semaphores
 	waits      share.Waits
 	sessions   *share.Sessions
-	once       *share.Once
+	once       onces
+	asks       *asking // where this is a worker, what hosts share is asked for; nil: it is here
 	targets    targets
 	apart      bool            // other hosts of the run are worked on elsewhere
 	lent       map[string]bool // hosts whose sessions other hosts borrow, as far as that is known

@@ -12,7 +12,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/session"
-	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
 // playOn compiles and applies the play. An error means that the host failed as a
@@ -36,10 +35,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		leaveOutOthers(compiled)
 	}
 	s.repair.hold(compiled)
-	var participant *share.Participant
-	if s.look == nil && s.part == 0 {
-		participant = f.exchange.Join(s.number, state.host.Name, compiled)
-	}
+	participant := f.join(ctx, s, state.host.Name, compiled)
 	earlier := state.unpredicted(program, f.runner.Options.Check)
 	guard := f.guard(s, state, program, compiled)
 	equip := func(c *catalog.Compiled) func(context.Context, *wire.Entry, string) bool {
@@ -85,7 +81,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	others := f.delegates(s, state.host.Name, compiled)
 	stages := &stages{compiled: compiled, progress: progress, notes: notes, participant: participant, others: others, equip: equip}
 	task := session.Task{
-		Compiled: compiled, Semaphores: &f.semaphores, Exchange: participant, Host: remaining,
+		Compiled: compiled, Claim: f.claim(ctx, state.host.Name), Host: remaining,
 		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
 		Emit: func(r *wire.Result) {
 			r = others.told(r)
@@ -123,6 +119,9 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 				pending = append(pending, e)
 			}
 		},
+	}
+	if participant != nil {
+		task.Exchange = participant
 	}
 	if s.look == nil { // else the play tells it
 		task.Reverted = func(r *wire.Reverted) {

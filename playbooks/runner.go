@@ -61,8 +61,12 @@ type Runner struct {
 	Needs Needs
 	// Names are those of hosts that the inventory does not have, where this is a worker; nil where it
 	// has all. Targets are then how hosts are reached, and Connect says nothing of that.
-	Names   *HostNames
-	Targets map[string]transport.Target
+	Names *HostNames
+	// AskShared asks who has begun the run about a host that this worker works on; nil where nothing is
+	// shared. Waiting is told that a host of the worker waits for others.
+	AskShared func(ctx context.Context, host string, q Question) (Answer, error)
+	Waiting   func()
+	Targets   map[string]transport.Target
 
 	// TakeBack, after Run, are hosts of which the changes of the run are to be taken back: a rollout
 	// has stopped, and says so.

@@ -8,7 +8,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/session"
-	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
 // stages are a play on one host that uses the results of its resources: the catalogs of all its
@@ -17,7 +16,7 @@ type stages struct {
 	compiled    *catalog.Compiled // the current one
 	progress    *catalogProgress
 	notes       *nestedMessages
-	participant *share.Participant // nil if hosts exchange nothing
+	participant exchange // nil if hosts exchange nothing
 	others      *delegated
 	equip       func(*catalog.Compiled) func(context.Context, *wire.Entry, string) bool
 
@@ -50,7 +49,9 @@ func (g *stages) next(c *catalog.Compiled) {
 	*g.compiled = *c
 	g.progress.stage()
 	g.notes.stage(c.Notes)
-	g.participant.Stage(c)
+	if g.participant != nil {
+		g.participant.Stage(c)
+	}
 	g.others.stage(c)
 }
 

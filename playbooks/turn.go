@@ -93,7 +93,7 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 		return err
 	}
 	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, followed: map[string]bool{}, apart: true}
-	f.sessions, f.once = share.NewSessions(&f.waits), share.NewOnce(&f.waits)
+	f.sessions = share.NewSessions(&f.waits)
 	defer f.close()
 	plays := make([]*selection, len(r.Plays))
 	for i, play := range r.Plays {
@@ -113,8 +113,13 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 		ended(host, f.turn(ctx, state, byHost[host]))
 	}
 	q := share.NewQueue(hosts, begin, func() bool { return f.interrupted(ctx) })
+	f.asks = &asking{ask: r.AskShared, waiting: func() {
+		q.StartNext()
+		r.Waiting()
+	}}
+	defer f.asks.telling.Wait()
+	f.once = &askedOnce{asking: f.asks, ctx: ctx, may: len(turns) > 0 && mayRunOnce(r.Plays[turns[0].Play])}
 	f.sessions.Begin(hosts, q.StartNow)
-	f.once.Begin(hosts, false, q.StartNow)
 	r.fly(q)
 	return nil
 }

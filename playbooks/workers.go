@@ -19,8 +19,9 @@ import (
 type Workers interface {
 	// Take has a host taken through a play, and waits for that. What happens meanwhile is reported to
 	// the stream of the run before it returns. The first signal on stop and the end of ctx end it as
-	// they end [Runner.Run].
-	Take(ctx context.Context, stop <-chan struct{}, t Turn) TurnEnd
+	// they end [Runner.Run]. What the worker asks meanwhile is answered by answer, which may wait for other hosts
+	// until Take has returned.
+	Take(ctx context.Context, stop <-chan struct{}, t Turn, answer func(Question) Answer) TurnEnd
 }
 
 // HostNames are the names of all hosts of groups and plays, for a runner whose inventory has only
@@ -122,12 +123,6 @@ func notForWorkers(play *manifest.Play, c *catalog.Compiler) (list []whyNot) {
 		case r.Unselected:
 		case r.On != nil:
 			add(r.On.Node, "a resource runs on another host (on), which workers do not reach")
-		case r.Once:
-			add(r.Name.Node, "a resource runs once for several hosts")
-		case len(r.Imports) > 0:
-			add(r.Imports[0].Host, "a resource receives a value of another host")
-		case r.Meta != nil && r.Meta.Node.Get("sema") != nil:
-			add(r.Meta.Node.Get("sema"), "a resource waits for a semaphore")
 		case fetches(r.Type):
 			add(r.Name.Node, "a resource fetches a file, which would stay with a worker")
 		}
@@ -141,7 +136,7 @@ func (f *fleet) checkApart(c *catalog.Compiled) error {
 		return nil
 	}
 	for i := range c.Catalog.Entries {
-		what := needsOthers(&c.Catalog.Entries[i])
+		what := notThere(&c.Catalog.Entries[i])
 		if what == "" {
 			continue
 		}
@@ -154,22 +149,13 @@ func (f *fleet) checkApart(c *catalog.Compiled) error {
 	return nil
 }
 
-// needsOthers says what an entry has to do with other hosts of the run; "" is nothing.
-func needsOthers(e *wire.Entry) string {
+// notThere says what an entry does that a worker cannot have it do; "" is nothing.
+func notThere(e *wire.Entry) string {
 	switch {
 	case e.On != "":
 		return "runs on another host"
-	case e.Once:
-		return "runs once for several hosts"
-	case len(e.Sema) > 0:
-		return "waits for a semaphore"
 	case e.Fetch > 0:
 		return "fetches a file"
-	}
-	for _, r := range e.Receive {
-		if r.From < 0 {
-			return "receives a value of another host"
-		}
 	}
 	return ""
 }
@@ -213,7 +199,9 @@ func (f *fleet) away(ctx context.Context, s *selection, state *hostState, t Turn
 		}
 	}
 	began := f.runner.Now()
-	end := f.runner.Workers.Take(ctx, f.stop, t)
+	answers, closed := f.answering(ctx, s, state.host.Name)
+	end := f.runner.Workers.Take(ctx, f.stop, t, answers.answer)
+	closed()
 	state.queued = max(0, f.runner.Now().Sub(began)-end.Took)
 	state.begun, state.failed = state.begun || end.Begun, state.failed || end.Failed
 	if end.Predicted {

@@ -47,7 +47,7 @@ func carry[T any](t *testing.T, v T) (there T, text string) {
 	return there, string(data)
 }
 
-func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn) TurnEnd {
+func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, answer func(Question) Answer) TurnEnd {
 	of := c.of
 	host := of.Inventory.Host(turn.Host)
 	target, err := of.target(host)
@@ -71,7 +71,20 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn) Tu
 		Inventory: there, Plays: of.Plays, Dialer: &dial.Dialer{}, Builds: of.Builds, FullBuilds: of.FullBuilds, BuildID: of.BuildID,
 		Options: options, Now: time.Now, NewNonce: of.NewNonce,
 		Names: &needs.Names, Targets: map[string]transport.Target{turn.Host: target},
-		Events: events.NewStream(of.Options.Run, time.Now, back{c}),
+		Events: events.NewStream(of.Options.Run, time.Now, back{c}), Waiting: func() {},
+	}
+	worker.AskShared = func(ctx context.Context, host string, q Question) (Answer, error) {
+		require.Equal(c.t, turn.Host, host)
+		q, _ = carry(c.t, q)
+		answers := make(chan Answer, 1)
+		go func() { answers <- answer(q) }()
+		select {
+		case a := <-answers:
+			a, _ = carry(c.t, a)
+			return a, nil
+		case <-ctx.Done():
+			return Answer{}, ctx.Err()
+		}
 	}
 	defer worker.Dialer.Close()
 	var end TurnEnd
@@ -123,6 +136,10 @@ func TestWorkersDoTheSame(t *testing.T) {
 		{"what is registered", `
 - name: one
   ccm: {resources: [exec: [{"echo {{ Host.name }}": {register: said}}, {"echo again {{ Results.said.stdout }}": }]]}
+`},
+		{"what runs once", `
+- name: one
+  ccm: {resources: [exec: [{"echo {{ Host.name }}": {once: true}}, {"true": {control: {if: "Host.name == 'web2'"}, once: true}}, {"echo all": }]]}
 `},
 		{"a rollout", `
 - name: one
@@ -177,7 +194,10 @@ func TestByWorkers(t *testing.T) {
 		"rollout": TestRollout, "stops": TestRolloutStops, "takes back": TestRolloutTakesBack, "undo": TestUndoOfARollout,
 		"the sick": TestRolloutOfTheSick, "behind a failure": TestRolloutBehindAFailure, "leaves out": TestRolloutLeavesOut, "held": TestRolloutIsHeld,
 		"tells at once": TestRolloutTellsAtOnceThatItHasStopped, "soaks": TestRolloutSoaks, "goes on": TestRolloutGoesOn,
-		"check": TestRolloutCheckUnreachable, "host deadline": TestRolloutHostDeadline, "canary": TestRolloutWithoutCanary,
+		"semaphores": TestSemaphoreOnHosts, "values": TestValuesOfOtherHosts, "predicted values": TestPredictedValues,
+		"secret values": TestSecretOfAnotherHost, "values that never come": TestValuesThatNeverCome, "an earlier play": TestExporterOfAnEarlierPlay,
+		"interrupted": TestInterruptedWhileWaiting,
+		"check":       TestRolloutCheckUnreachable, "host deadline": TestRolloutHostDeadline, "canary": TestRolloutWithoutCanary,
 	} {
 		t.Run(name, test)
 	}
@@ -207,8 +227,7 @@ func TestWorkersRefuse(t *testing.T) {
     resources:
       - exec:
           - "echo {{ Hosts.web1.home }}": {on: web1}
-          - "true": {sema: [db]}
-          - "false": {once: true}
+          - "true": {}
 - name: two
   rollout: {batches: [1], drain: {before: [exec: [{"true": {on: controller}}]]}}
   ccm: {resources: [exec: [{"true": }]]}
@@ -221,9 +240,7 @@ func TestWorkersRefuse(t *testing.T) {
 		site + `: play "one": it reads variables of other hosts (Hosts), which workers do not have` + hint,
 		site + `:3:15: play "one": it asks for facts of other hosts (hostfacts), which workers do not have` + hint,
 		site + `:7:48: play "one": a resource runs on another host (on), which workers do not reach` + hint,
-		site + `:8:28: play "one": a resource waits for a semaphore` + hint,
-		site + `:9:13: play "one": a resource runs once for several hosts` + hint,
-		site + `:11:65: play "two": a resource runs on another host (on), which workers do not reach` + hint,
+		site + `:10:65: play "two": a resource runs on another host (on), which workers do not reach` + hint,
 	}, "\n"))
 }
 

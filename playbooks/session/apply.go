@@ -13,16 +13,16 @@ import (
 
 // A Task is a catalog for a host, and what it may take.
 type Task struct {
-	Compiled   *catalog.Compiled
-	Semaphores *share.Semaphores  // of the run
-	Exchange   *share.Participant // in which the host exports and imports; nil if there is none
-	Resource   time.Duration      // how long a resource may take; 0 is any time
-	Host       HostTime           // the host's time for the play
-	Emit       func(*wire.Result)
-	Flush      func()
-	Sync       func() bool        // returns when what came is recorded: if it is, the host is told next that it may forget it
-	Untold     func(*wire.Untold) // is given what earlier runs could not tell; nil asks for none
-	Output     func(*wire.Output) // is given what commands write, as it comes; nil asks for none
+	Compiled *catalog.Compiled
+	Claim    func(index int, claims []share.Claim) *share.Turn // claims the semaphores of an entry
+	Exchange Exchange                                          // in which the host exports and imports; nil if there is none
+	Resource time.Duration                                     // how long a resource may take; 0 is any time
+	Host     HostTime                                          // the host's time for the play
+	Emit     func(*wire.Result)
+	Flush    func()
+	Sync     func() bool        // returns when what came is recorded: if it is, the host is told next that it may forget it
+	Untold   func(*wire.Untold) // is given what earlier runs could not tell; nil asks for none
+	Output   func(*wire.Output) // is given what commands write, as it comes; nil asks for none
 	// Ask asks a person before an entry that has a semaphore does what it would; false is no,
 	// and then the run is being stopped. Its context ends with the question. nil asks nobody.
 	Ask func(ctx context.Context, e *wire.Entry, would string) bool
@@ -48,6 +48,13 @@ type Task struct {
 	// connection of which was lost: Emit is not given them again, unless the entry has had
 	// its turn again and has changed something, or failed.
 	Known []bool
+}
+
+// An Exchange is a host's part in the values between hosts, see [share.Participant].
+type Exchange interface {
+	Export(*wire.Result, *wire.Catalog)
+	Import(ctx context.Context, index int) *wire.Imported
+	ImportedSensitive(index int) bool
 }
 
 // Apply sends a catalog and gives Emit each result as it comes; after those that

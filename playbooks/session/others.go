@@ -31,7 +31,7 @@ func (c *catalogRun) turn(ctx context.Context, m *wire.Semaphore) error {
 	if err != nil {
 		return err
 	}
-	t := c.task.Semaphores.Request(claims)
+	t := c.task.Claim(m.Index, claims)
 	c.turns[m.Index] = t
 	c.session.waits.note(1, 0)
 	ask := c.asking(ctx, t, m)

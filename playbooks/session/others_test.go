@@ -37,7 +37,8 @@ func (s *stage) acts(ctx context.Context, name string, c *catalog.Compiled, act 
 		p := newPuppet()
 		sess := New(ctx, p, time.Now, 0)
 		does := task(c)
-		does.Semaphores, does.Resource, does.Host = &s.semaphores, s.resource, s.host
+		does.Resource, does.Host = s.resource, s.host
+		does.Claim = func(_ int, claims []share.Claim) *share.Turn { return s.semaphores.Request(claims) }
 		does.Ask, does.Elsewhere = s.ask, s.elsewhere
 		var host sync.WaitGroup
 		host.Go(func() { act(p); p.cut() })

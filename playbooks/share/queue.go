@@ -92,6 +92,17 @@ func (q *Queue) after(w *WayIn) (host string, ok bool) {
 	return q.next()
 }
 
+// StartNext begins the next host now, in the place of one that waits for others.
+func (q *Queue) StartNext() {
+	q.mu.Lock()
+	next := ""
+	if len(q.waiting) > 0 {
+		next = q.waiting[0]
+	}
+	q.mu.Unlock()
+	q.StartNow(next)
+}
+
 // StartNow begins a host now, if it has not been begun: another one waits for it, whose
 // place it takes. So no host waits for one that waits for a place.
 func (q *Queue) StartNow(host string) {

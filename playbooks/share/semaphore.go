@@ -32,6 +32,7 @@ type Turn struct {
 	granted  chan struct{} // closed once it holds all
 	released chan struct{} // closed once it is released
 	over     bool
+	end      func() // of a turn without a set
 }
 
 // A Claim is one semaphore of a turn: NAME:N in a manifest.
@@ -42,6 +43,19 @@ type Claim struct {
 
 // maxHolders bounds N of NAME:N.
 const maxHolders = 1_000_000
+
+// String is the claim as it stands in a manifest.
+func (c Claim) String() string { return c.name + ":" + strconv.Itoa(c.most) }
+
+// NewTurn is a claim that is decided about elsewhere: grant grants it, and end is called once it is released.
+func NewTurn(end func()) (t *Turn, grant func()) {
+	t = &Turn{granted: make(chan struct{}), released: make(chan struct{})}
+	t.end = sync.OnceFunc(func() {
+		close(t.released)
+		end()
+	})
+	return t, sync.OnceFunc(func() { close(t.granted) })
+}
 
 // ParseSemaphores reads claims as they stand in a manifest, and sorts them by name. A name that
 // stands there twice is taken once, for the smaller number.
@@ -124,6 +138,10 @@ func (t *Turn) Released() <-chan struct{} { return t.released }
 
 // Release ends a turn, granted or not; to do so twice is once. Those that wait come next.
 func (t *Turn) Release() {
+	if t.set == nil {
+		t.end()
+		return
+	}
 	t.set.mu.Lock()
 	defer t.set.mu.Unlock()
 	if t.over {

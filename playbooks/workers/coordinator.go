@@ -35,6 +35,7 @@ type Coordinator struct {
 
 	stopping, killing sync.Once
 	hearing           sync.WaitGroup
+	answering         sync.WaitGroup
 	gone              chan struct{} // closed when nothing is heard any more
 
 	making sync.Mutex // one content of the run, or certificate, at a time
@@ -66,7 +67,8 @@ type gathering struct {
 // A turn is a host that is waited for.
 type turn struct {
 	playbooks.Turn
-	ended chan playbooks.TurnEnd // gets one
+	answer func(playbooks.Question) playbooks.Answer
+	ended  chan playbooks.TurnEnd // gets one
 }
 
 // A shard is hosts of one play and one site.
@@ -83,6 +85,7 @@ type handed struct {
 	shard  *shard
 	reader *frameReader
 	worker string
+	asks   questions
 }
 
 const (
@@ -127,6 +130,7 @@ func (c *Coordinator) Begin(ctx context.Context) error {
 func (c *Coordinator) Close(ctx context.Context) error {
 	err := c.delete(ctx)
 	c.hearing.Wait()
+	c.answering.Wait()
 	return err
 }
 
@@ -137,8 +141,8 @@ func (c *Coordinator) delete(ctx context.Context) error {
 }
 
 // Take implements [playbooks.Workers].
-func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbooks.Turn) playbooks.TurnEnd {
-	one := &turn{t, make(chan playbooks.TurnEnd, 1)}
+func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbooks.Turn, answer func(playbooks.Question) playbooks.Answer) playbooks.TurnEnd {
+	one := &turn{t, answer, make(chan playbooks.TurnEnd, 1)}
 	c.gather(ctx, one)
 	select {
 	case end := <-one.ended:

@@ -3,6 +3,7 @@ package workers
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,6 +26,9 @@ type certificate struct {
 
 // answer answers a worker that has a ticket.
 func (c *Coordinator) answer(ctx context.Context, text []byte) []byte {
+	if len(text) > 0 && text[0] == asks {
+		return c.answerShift(ctx, text)
+	}
 	var q question
 	who, err := verify(c.Workers, questionKind, text, &q)
 	a := answer{Nonce: q.Nonce}
@@ -96,11 +100,12 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 		return err
 	}
 	reader, err := newFrameReader(content.Key)
-	if err != nil {
+	sealer, sealErr := newSealer(content.Key, content.Handout)
+	if err := errors.Join(err, sealErr); err != nil {
 		return err
 	}
 	c.mu.Lock()
-	s.current = &handed{shard: s, reader: reader, worker: who}
+	s.current = &handed{shard: s, reader: reader, worker: who, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}}
 	c.handed[content.Handout] = s.current
 	stopped := c.stopped
 	c.mu.Unlock()

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ccm-push/ccm-push/playbooks"
@@ -28,6 +30,11 @@ type shift struct {
 	lease  queue.Lease
 
 	stop, kill func()
+	rename     func([]byte) []byte // see [talker]
+	silent     func(error)         // is told that the coordinator does not answer
+	sealer     sealer
+	asked      atomic.Int64 // questions so far
+	waits      func()       // is told that hosts wait for others
 }
 
 // work takes the hosts of a shard through their play. whole is false if some were left to others.
@@ -35,6 +42,13 @@ func (s *shift) work(ctx context.Context, stop <-chan struct{}, a *answer) (whol
 	var content shardContent
 	if err := s.prepare(ctx, a, &content); err != nil {
 		return false, err
+	}
+	enough := make(chan struct{})
+	defer close(enough)
+	outer := ctx
+	s.waits = sync.OnceFunc(func() { s.worker.beside(outer, stop, enough) })
+	if slices.ContainsFunc(content.Turns, func(t playbooks.Turn) bool { return t.Kind == playbooks.RollTurn }) {
+		s.waits()
 	}
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
@@ -47,8 +61,13 @@ func (s *shift) work(ctx context.Context, stop <-chan struct{}, a *answer) (whol
 	if len(content.Turns) == 0 {
 		return true, nil
 	}
-	t := &talker{ctx: ctx, member: s.job.member, writer: writer, rename: renamed(s.job.content.Recipe.names(s.root()))}
+	s.rename = renamed(s.job.content.Recipe.names(s.root()))
+	if s.sealer, err = newSealer(content.Key, content.Handout); err != nil {
+		return false, err
+	}
+	t := &talker{ctx: ctx, member: s.job.member, writer: writer, rename: s.rename}
 	t.failed = func(error) { s.kill() }
+	s.silent = t.failed
 	if err := s.job.member.Orders(ctx, s.ordered); err != nil {
 		return false, err
 	}
@@ -285,5 +304,6 @@ func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 	return &playbooks.Runner{
 		Inventory: inv, Plays: j.plays, Dialer: &dial.Dialer{}, Builds: w.Builds, FullBuilds: w.FullBuilds, BuildID: w.BuildID,
 		Connect: connect, Options: options, Now: time.Now, NewNonce: rand.Text, Names: &run.Names, Targets: targets,
+		AskShared: s.ask, Waiting: s.waits,
 	}, nil
 }

@@ -40,7 +40,11 @@ type Worker struct {
 	Forks, Files int          // see [playbooks.Options]
 	Say          func(string) // takes what is worth to know
 	Temp         string       // a folder for the files of runs; "" is that of the system
-	Shards       int          // that it works on at once: while some hosts are waited for, others are worked on; 0 means 4
+	// Shards is how many it works on at once: while some hosts are waited for, others are worked on; 0
+	// means 4. Those whose hosts wait for other hosts, or soak, do not count.
+	Shards int
+
+	working sync.WaitGroup
 
 	mu      sync.Mutex
 	current *job // the run that it has worked for last; nil is none
@@ -71,16 +75,15 @@ const askTime = 3 * time.Minute
 // kills those too. What the worker has not come to goes to others.
 func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) error {
 	defer w.leave()
-	var working sync.WaitGroup
 	for range cmp.Or(w.Shards, defaultShards) {
-		working.Go(func() { w.takeAll(ctx, stop) })
+		w.working.Go(func() { w.takeAll(ctx, stop, nil) })
 	}
-	working.Wait()
+	w.working.Wait()
 	return nil
 }
 
-// takeAll takes one shard after the other.
-func (w *Worker) takeAll(ctx context.Context, stop <-chan struct{}) {
+// takeAll takes one shard after the other, until enough is closed.
+func (w *Worker) takeAll(ctx context.Context, stop, enough <-chan struct{}) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var watching sync.WaitGroup
@@ -90,6 +93,8 @@ func (w *Worker) takeAll(ctx context.Context, stop <-chan struct{}) {
 	watching.Go(func() {
 		select {
 		case <-stop:
+			cancel()
+		case <-enough:
 			cancel()
 		case <-ended:
 		}
@@ -114,6 +119,12 @@ func (w *Worker) takeAll(ctx context.Context, stop <-chan struct{}) {
 			w.Say(err.Error())
 		}
 	}
+}
+
+// beside has one more shard worked on at a time while the hosts of another one wait: so none waits for a host
+// that waits for a worker.
+func (w *Worker) beside(ctx context.Context, stop, enough <-chan struct{}) {
+	w.working.Go(func() { w.takeAll(ctx, stop, enough) })
 }
 
 // again tries something again while the queue does not answer, for as long as a lease lasts.

@@ -185,11 +185,14 @@ func workerIn(folder, key string, q queue.Queue) (*Worker, error) {
 }
 
 // work has a worker work until the test ends.
-func (s *site) work(q queue.Queue, key, at string) *warnings {
+func (s *site) work(q queue.Queue, key, at string, shards ...int) *warnings {
 	w, err := workerIn(s.dir, key, q)
 	require.NoError(s.t, err)
 	said := &warnings{}
 	w.Builds, w.BuildID, w.Site, w.Say, w.Temp = s.builds, s.buildID, at, said.add, s.t.TempDir()
+	for _, n := range shards {
+		w.Shards = n
+	}
 	ctx, cancel := context.WithCancel(s.t.Context())
 	stop := make(chan struct{})
 	var working sync.WaitGroup
@@ -388,6 +391,54 @@ func TestRegistration(t *testing.T) {
 	require.Contains(t, text, `"text":"registered: http web1 of eu at 192.0.2.3"`)
 	require.Contains(t, text, `"error":"refused"`)
 	require.Equal(t, 1, strings.Count(text, `"play":"two"`), "a host that has failed enters no further play")
+}
+
+const sharing = `
+- name: one
+  ccm:
+    resources:
+      - exec: ["echo token of {{ Host.name }}": {provider: shell, alias: token, export: [stdout], sema: ["door:1"]}]
+      - exec: ["true": {once: true, alias: first}]
+      - file:
+          - "{{ Data.home }}/got":
+              owner: "%[1]d"
+              group: "%[1]d"
+              mode: "0600"
+              control: {if: "Host.name != 'web1'"}
+              recv: {content: {host: web1, from: exec#token.stdout}}
+- name: two
+  rollout: {batches: [2, 100%%], soak: 1s}
+  ccm: {resources: [exec: [{"touch rolled": {cwd: "{{ Data.home }}", creates: "{{ Data.home }}/rolled"}}]]}
+`
+
+// TestShared has hosts of many shards wait for each other at workers that work on one shard at a time, and
+// come in a rollout.
+func TestShared(t *testing.T) {
+	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
+		s := newSite(t, fmt.Sprintf(sharing, os.Getuid()), "web1", "web2", "web3", "db1", "db2")
+		inv := s.inventory(map[string]string{"db1": "site: far,", "db2": "site: far,"})
+		q := open(s.dir)
+		for _, at := range []string{"", "far"} {
+			s.work(q, "worker", at, 1)
+		}
+		got := &recorded{}
+		r := s.runner(inv, got)
+		c, warned := s.coordinator(q, r)
+		c.Size = 1
+		summary := s.run(c)
+		require.Equal(t, len(s.hosts), summary.Totals.Hosts.OK, "%s\n%s", strings.Join(got.lines(s), "\n"), warned.all())
+		for name, srv := range s.hosts {
+			require.FileExists(t, filepath.Join(srv.Home, "rolled"))
+			if name != "web1" {
+				text, err := os.ReadFile(filepath.Join(srv.Home, "got"))
+				require.NoError(t, err)
+				require.Equal(t, "token of web1\n", string(text))
+			}
+		}
+		lines := strings.Join(got.lines(s), "\n")
+		require.NotContains(t, lines, `"status":"failed"`)
+		require.Equal(t, len(s.hosts)-1, strings.Count(lines, `"on":"`), lines)
+	})
 }
 
 // TestStranger has a worker ask that is on no list, and a coordinator that a worker does not obey.
@@ -682,12 +733,12 @@ func TestCutTwice(t *testing.T) {
 	c, _ := s.coordinator(queue.NewInProcess(0), s.runner(s.inventory(nil)))
 	require.NoError(t, c.Begin(t.Context()))
 	defer func() { require.NoError(t, c.Close(t.Context())) }()
-	one := &turn{playbooks.Turn{Host: "web1"}, make(chan playbooks.TurnEnd, 1)}
+	one := &turn{playbooks.Turn{Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)}
 	c.gather(t.Context(), one)
 	c.cut(t.Context(), "")
 	c.cut(t.Context(), "")
 	require.Len(t, c.shards, 1)
-	late := &turn{playbooks.Turn{Host: "web1"}, make(chan playbooks.TurnEnd, 1)}
+	late := &turn{playbooks.Turn{Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)}
 	c.gather(t.Context(), late)
 	c.stop(t.Context())
 	c.cut(t.Context(), "")

@@ -1,0 +1,383 @@
+package playbooks
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/share"
+)
+
+// What hosts share is kept where the run was begun: values, semaphores, what runs once. A worker asks
+// for it, and tells what others wait for.
+
+// A Question is what a worker asks about a host that it works on, or tells of it. One field is set.
+type Question struct {
+	Joins   *Joins    `json:"joins,omitempty"`
+	Exports *Exports  `json:"exports,omitempty"`
+	Imports *int      `json:"imports,omitempty"` // an entry that receives values: they are waited for
+	Claims  *Claims   `json:"claims,omitempty"`
+	Release *int      `json:"release,omitempty"` // what Claims has claimed
+	Once    *OnceNews `json:"once,omitempty"`
+	Awaits  string    `json:"awaits,omitempty"` // a resource that runs once: what comes of it is waited for
+}
+
+// Joins says that the catalog of a host is known, or its next stage.
+type Joins struct {
+	Stage   bool                     `json:"stage,omitempty"`
+	From    int                      `json:"from,omitempty"`
+	Entries []wire.Entry             `json:"entries"` // what others need to know of them
+	Imports map[int][]catalog.Import `json:"imports,omitempty"`
+}
+
+// Exports is the result of an entry that other hosts may receive values of.
+type Exports struct {
+	Result    wire.Result `json:"result"`
+	Check     bool        `json:"check,omitempty"`
+	Sensitive bool        `json:"sensitive,omitempty"` // also by what it has received
+}
+
+// Claims are the semaphores of an entry, which are waited for.
+type Claims struct {
+	Index      int      `json:"index"`
+	Semaphores []string `json:"semaphores"`
+}
+
+// OnceNews says which resources a host has that run once, or what has come of one.
+type OnceNews struct {
+	Has    map[string]bool `json:"has,omitempty"`
+	Ended  string          `json:"ended,omitempty"`
+	Result *wire.Result    `json:"result,omitempty"`
+}
+
+// An Answer is what is asked for; of what is only told there is nothing to say.
+type Answer struct {
+	Error    string         `json:"error,omitempty"` // why it cannot be
+	Over     bool           `json:"over,omitempty"`  // the run ends, and it is not waited for any more
+	Imported *wire.Imported `json:"imported,omitempty"`
+	On       string         `json:"on,omitempty"`     // where a resource has run once
+	Result   *wire.Result   `json:"result,omitempty"` // of that; nil leaves it to the host that asks
+}
+
+// An exchange is a host's part in the values between hosts.
+type exchange interface {
+	Stage(*catalog.Compiled)
+	Export(*wire.Result, *wire.Catalog)
+	Import(ctx context.Context, index int) *wire.Imported
+	ImportedSensitive(index int) bool
+}
+
+// onces are the resources of a batch that run once, see [share.Once].
+type onces interface {
+	Begin(hosts []string, again bool, start func(host string))
+	Compiled(host string, has map[string]bool)
+	Over(host string)
+	Ended(host, resource string, result *wire.Result)
+	Await(ctx context.Context, host, resource string) (on string, result *wire.Result, err error)
+}
+
+// join begins a host's part in the values between hosts; nil if it has none.
+func (f *fleet) join(ctx context.Context, s *selection, host string, c *catalog.Compiled) exchange {
+	switch {
+	case s.look != nil, s.part != 0:
+	case f.asks != nil && share.Any(f.runner.Plays):
+		e := &askedExchange{asking: f.asks, ctx: ctx, host: host, sensitive: map[int]bool{}}
+		e.join(c, false)
+		return e
+	case f.exchange != nil:
+		return f.exchange.Join(s.number, host, c)
+	}
+	return nil
+}
+
+// claim gives what claims the semaphores of a host's entries.
+func (f *fleet) claim(ctx context.Context, host string) func(index int, claims []share.Claim) *share.Turn {
+	if f.asks != nil {
+		return func(index int, claims []share.Claim) *share.Turn { return f.asks.claim(ctx, host, index, claims) }
+	}
+	return func(_ int, claims []share.Claim) *share.Turn { return f.semaphores.Request(claims) }
+}
+
+// asking is how a worker asks.
+type asking struct {
+	ask     func(ctx context.Context, host string, q Question) (Answer, error)
+	waiting func() // is told that a host waits for others: another one can be worked on
+
+	telling sync.WaitGroup
+}
+
+// wait asks for what may take long.
+func (a *asking) wait(ctx context.Context, host string, q Question) (Answer, error) {
+	a.waiting()
+	answer, err := a.ask(ctx, host, q)
+	if err == nil && answer.Over {
+		err = context.Canceled
+	}
+	return answer, err
+}
+
+// tell tells something that others wait for. Where that cannot be, whoever asks has the host end.
+func (a *asking) tell(ctx context.Context, host string, q Question) {
+	_, _ = a.ask(context.WithoutCancel(ctx), host, q)
+}
+
+func (a *asking) claim(ctx context.Context, host string, index int, claims []share.Claim) *share.Turn {
+	released, end := context.WithCancel(ctx)
+	turn, grant := share.NewTurn(end)
+	q := Question{Claims: &Claims{Index: index}}
+	for _, c := range claims {
+		q.Claims.Semaphores = append(q.Claims.Semaphores, c.String())
+	}
+	a.telling.Go(func() {
+		if _, err := a.wait(released, host, q); err == nil {
+			grant()
+		}
+		<-turn.Released()
+		a.tell(ctx, host, Question{Release: &index})
+	})
+	return turn
+}
+
+// An askedExchange is a host's part in the values between hosts, at a worker.
+type askedExchange struct {
+	*asking
+	ctx  context.Context // of the play: a host's answers come without one
+	host string
+
+	mu        sync.Mutex
+	sensitive map[int]bool
+}
+
+func (e *askedExchange) join(c *catalog.Compiled, stage bool) {
+	j := &Joins{Stage: stage, From: c.Catalog.From, Imports: c.Imports}
+	for i := range c.Catalog.Entries {
+		one := &c.Catalog.Entries[i]
+		j.Entries = append(j.Entries, wire.Entry{
+			Type: one.Type, Name: one.Name, Alias: one.Alias, Excluded: one.Excluded, Check: one.Check, Sensitive: one.Sensitive, Export: one.Export,
+		})
+	}
+	e.tell(e.ctx, e.host, Question{Joins: j})
+}
+
+// Stage implements exchange.
+func (e *askedExchange) Stage(c *catalog.Compiled) { e.join(c, true) }
+
+// Export implements exchange.
+func (e *askedExchange) Export(r *wire.Result, c *wire.Catalog) {
+	entry := &c.Entries[r.Index]
+	if len(entry.Export) == 0 && !entry.Excluded {
+		return
+	}
+	e.tell(e.ctx, e.host, Question{Exports: &Exports{
+		Result: wire.Result{Index: r.Index, Status: r.Status, Uncertain: r.Uncertain, Sent: r.Sent}, Check: c.Check, Sensitive: entry.Sensitive,
+	}})
+}
+
+// Import implements exchange.
+func (e *askedExchange) Import(ctx context.Context, index int) *wire.Imported {
+	a, err := e.wait(ctx, e.host, Question{Imports: &index})
+	if err == nil && a.Imported == nil {
+		err = errors.New("there is no answer")
+	}
+	if err != nil {
+		return &wire.Imported{Index: index, Error: err.Error()}
+	}
+	if a.Imported.Sensitive {
+		e.mu.Lock()
+		e.sensitive[index] = true
+		e.mu.Unlock()
+	}
+	return a.Imported
+}
+
+// ImportedSensitive implements exchange.
+func (e *askedExchange) ImportedSensitive(index int) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.sensitive[index]
+}
+
+// askedOnce is what runs once, at a worker.
+type askedOnce struct {
+	*asking
+	ctx context.Context // of the turns
+	may bool            // some resource may
+}
+
+func (o *askedOnce) Begin([]string, bool, func(string)) {}
+func (o *askedOnce) Over(string)                        {}
+
+// Compiled implements onces.
+func (o *askedOnce) Compiled(host string, has map[string]bool) {
+	if o.may {
+		o.tell(o.ctx, host, Question{Once: &OnceNews{Has: has}})
+	}
+}
+
+// Ended implements onces.
+func (o *askedOnce) Ended(host, resource string, result *wire.Result) {
+	o.tell(o.ctx, host, Question{Once: &OnceNews{Ended: resource, Result: result}})
+}
+
+// Await implements onces.
+func (o *askedOnce) Await(ctx context.Context, host, resource string) (on string, result *wire.Result, err error) {
+	a, err := o.wait(ctx, host, Question{Awaits: resource})
+	if err == nil && a.Error != "" {
+		err = errors.New(a.Error)
+	}
+	return a.On, a.Result, err
+}
+
+// mayRunOnce reports whether a resource of a play, as far as it is known, may run once.
+func mayRunOnce(play *manifest.Play) bool {
+	may := play.JetFile != nil
+	manifest.Walk(play.Resources, func(r *manifest.Resource, _ int) {
+		_, nests := r.Type.New().(modules.Nester)
+		may = may || r.Once || nests
+	})
+	return may
+}
+
+// An answerer answers what is asked of one host while a worker has it.
+type answerer struct {
+	fleet *fleet
+	of    *selection
+	host  string
+	ctx   context.Context // ends with the turn
+
+	mu          sync.Mutex
+	participant *share.Participant
+	catalog     wire.Catalog        // of the host, as others need to know it
+	claims      map[int]*share.Turn // by the number of the entry
+}
+
+// answering gives what answers questions about a host, until it is closed.
+func (f *fleet) answering(ctx context.Context, s *selection, host string) (a *answerer, closed func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	a = &answerer{fleet: f, of: s, host: host, ctx: ctx, claims: map[int]*share.Turn{}}
+	return a, func() {
+		cancel()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, t := range a.claims {
+			t.Release()
+		}
+		a.claims = nil
+	}
+}
+
+// answer answers a question. It may wait for other hosts, until the turn ends.
+func (a *answerer) answer(q Question) Answer {
+	f := a.fleet
+	switch {
+	case q.Joins != nil:
+		a.join(q.Joins)
+	case q.Exports != nil:
+		a.export(q.Exports)
+	case q.Imports != nil:
+		return a.imported(*q.Imports)
+	case q.Claims != nil:
+		return a.claim(q.Claims)
+	case q.Release != nil:
+		a.release(*q.Release)
+	case q.Once != nil && q.Once.Ended != "" && q.Once.Result != nil:
+		f.once.Ended(a.host, q.Once.Ended, q.Once.Result)
+	case q.Once != nil:
+		f.once.Compiled(a.host, q.Once.Has)
+	case q.Awaits != "":
+		ctx, end := f.untilStopped(a.ctx)
+		defer end()
+		on, result, err := f.once.Await(ctx, a.host, q.Awaits)
+		return waited(Answer{On: on, Result: result}, err)
+	}
+	return Answer{}
+}
+
+// waited is an answer, or why there is none.
+func waited(a Answer, err error) Answer {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return Answer{Over: true}
+	case err != nil:
+		return Answer{Error: err.Error()}
+	}
+	return a
+}
+
+func (a *answerer) join(j *Joins) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.catalog = wire.Catalog{Entries: j.Entries, From: j.From}
+	c := &catalog.Compiled{Catalog: a.catalog, Imports: j.Imports}
+	if j.Stage && a.participant != nil {
+		a.participant.Stage(c)
+	} else {
+		a.participant = a.fleet.exchange.Join(a.of.number, a.host, c)
+	}
+}
+
+func (a *answerer) export(e *Exports) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r := &e.Result
+	if a.participant == nil || r.Index < 0 || r.Index >= len(a.catalog.Entries) {
+		return
+	}
+	entry := &a.catalog.Entries[r.Index]
+	for key := range r.Sent {
+		if !slices.Contains(entry.Export, key) {
+			delete(r.Sent, key)
+		}
+	}
+	entry.Sensitive, a.catalog.Check = e.Sensitive, e.Check
+	a.participant.Export(r, &a.catalog)
+}
+
+func (a *answerer) imported(index int) Answer {
+	a.mu.Lock()
+	participant := a.participant
+	a.mu.Unlock()
+	if participant == nil {
+		return Answer{Imported: &wire.Imported{Index: index, Error: "nothing is exchanged in this play"}}
+	}
+	return Answer{Imported: participant.Import(a.ctx, index)}
+}
+
+func (a *answerer) claim(c *Claims) Answer {
+	claims, err := share.ParseSemaphores(c.Semaphores)
+	if err != nil {
+		return Answer{Error: err.Error()}
+	}
+	a.mu.Lock()
+	if a.claims == nil {
+		a.mu.Unlock()
+		return Answer{Over: true}
+	}
+	t := a.claims[c.Index] // of a worker that was lost
+	if t == nil {
+		t = a.fleet.semaphores.Request(claims)
+		a.claims[c.Index] = t
+	}
+	a.mu.Unlock()
+	select {
+	case <-t.Granted():
+		return Answer{}
+	case <-t.Released():
+	case <-a.ctx.Done():
+	}
+	return Answer{Over: true}
+}
+
+func (a *answerer) release(index int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t := a.claims[index]; t != nil {
+		delete(a.claims, index)
+		t.Release()
+	}
+}

@@ -1,0 +1,270 @@
+package workers
+
+import (
+	"context"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/chacha20poly1305"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+// What a shift asks goes the way of the questions about tickets, and is sealed with the key of its frames, by
+// which both ends know each other. A question that takes long is asked again and again, under its number.
+
+// asks is the first byte of such a question: those about tickets are JSON.
+const asks = 0
+
+// asked is a question, or a piece of a long one.
+type asked struct {
+	Number int    `json:"number"` // in the shift
+	Host   string `json:"host"`
+	Offset int    `json:"offset,omitempty"`
+	More   bool   `json:"more,omitempty"` // other pieces follow
+	Text   []byte `json:"text"`           // a [playbooks.Question]
+}
+
+// answered is the answer. Later says that it is not known yet, and Over that the shift has lost its hosts.
+type answered struct {
+	Later  bool             `json:"later,omitempty"`
+	Over   bool             `json:"over,omitempty"`
+	Answer playbooks.Answer `json:"answer"`
+	Object *object          `json:"object,omitempty"` // where an answer lies that is too long, sealed alike
+}
+
+const (
+	// laterTime is how long a coordinator waits before it says that it does not know yet.
+	laterTime = 3 * time.Second
+	// maxAsked is how much of a text goes at once, in bytes: it grows by half in JSON.
+	maxAsked = queue.MaxSaid / 4
+)
+
+// A sealer seals what a shift asks, and what is answered.
+type sealer struct {
+	aead    cipher.AEAD
+	handout handout
+}
+
+func newSealer(key frameKey, h handout) (sealer, error) {
+	own := sha256.Sum256(append([]byte("ask\x00"), key...)) // nonces of frames count
+	aead, err := chacha20poly1305.NewX(own[:])
+	return sealer{aead, h}, err
+}
+
+// The directions, so that no question is taken for an answer.
+const (
+	toCoordinator = "to the coordinator"
+	toWorker      = "to the worker"
+)
+
+func (s sealer) seal(direction string, v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return s.sealText(direction, text), nil
+}
+
+func (s sealer) sealText(direction string, text []byte) []byte {
+	nonce := make([]byte, chacha20poly1305.NonceSizeX)
+	_, _ = rand.Read(nonce) // it never fails
+	return s.aead.Seal(nonce, nonce, text, append(s.handout[:], direction...))
+}
+
+func (s sealer) open(direction string, data []byte) ([]byte, error) {
+	if len(data) < chacha20poly1305.NonceSizeX {
+		return nil, errors.New("it is cut")
+	}
+	nonce, sealed := data[:chacha20poly1305.NonceSizeX], data[chacha20poly1305.NonceSizeX:]
+	return s.aead.Open(nil, nonce, sealed, append(s.handout[:], direction...))
+}
+
+// ask asks the coordinator about a host. The end of ctx ends the waiting.
+func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (playbooks.Answer, error) {
+	text, err := json.Marshal(q)
+	if err != nil {
+		return playbooks.Answer{}, err
+	}
+	text = s.rename(text)
+	number := int(s.asked.Add(1))
+	for offset := 0; ; {
+		piece := text[offset:min(len(text), offset+maxAsked)]
+		more := offset+len(piece) < len(text)
+		a, err := s.askOnce(ctx, asked{Number: number, Host: host, Offset: offset, More: more, Text: piece})
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return playbooks.Answer{}, ctx.Err()
+		case err != nil:
+			s.silent(err)
+			return playbooks.Answer{}, fmt.Errorf("asking the coordinator: %w", err)
+		case a.Over:
+			return playbooks.Answer{Over: true}, nil
+		case more:
+			offset += len(piece)
+		case !a.Later:
+			return a.Answer, nil
+		}
+	}
+}
+
+// askOnce asks until there is some answer. A coordinator that is not there may come again while a lease lasts.
+func (s *shift) askOnce(ctx context.Context, q asked) (a answered, err error) {
+	sealed, err := s.sealer.seal(toCoordinator, q)
+	if err != nil {
+		return a, err
+	}
+	question := append(append([]byte{asks}, s.sealer.handout[:]...), sealed...)
+	limited, cancel := context.WithTimeout(ctx, queue.LeaseTime)
+	defer cancel()
+	for {
+		err = again(limited, func(ctx context.Context) error {
+			data, err := s.job.member.Ask(ctx, question)
+			if err != nil {
+				return err
+			}
+			a, err = s.opened(ctx, data)
+			return err
+		})
+		if !errors.Is(err, queue.ErrGone) {
+			return a, err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-limited.Done():
+			return a, err
+		}
+	}
+}
+
+func (s *shift) opened(ctx context.Context, data []byte) (a answered, err error) {
+	text, err := s.sealer.open(toWorker, data)
+	if err == nil {
+		err = json.Unmarshal(text, &a)
+	}
+	if err != nil || a.Object == nil {
+		return a, err
+	}
+	if data, err = s.job.member.Get(ctx, a.Object.Name); err != nil {
+		return a, err
+	}
+	if text, err = s.sealer.open(toWorker, data); err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(text, &a.Answer)
+}
+
+// A pending question has its answer once done is closed.
+type pending struct {
+	text   []byte // as far as it has come
+	begun  bool
+	done   chan struct{}
+	answer playbooks.Answer
+}
+
+// questions are those of a handout.
+type questions struct {
+	sealer sealer
+
+	mu       sync.Mutex
+	byNumber map[int]*pending
+}
+
+// answerShift answers a shift. What nobody can have asked has no answer.
+func (c *Coordinator) answerShift(ctx context.Context, data []byte) []byte {
+	var of handout
+	if len(data) < 1+handoutSize {
+		return nil
+	}
+	copy(of[:], data[1:])
+	c.mu.Lock()
+	h := c.handed[of]
+	c.mu.Unlock()
+	if h == nil {
+		return nil
+	}
+	var q asked
+	text, err := h.asks.sealer.open(toCoordinator, data[1+handoutSize:])
+	if err == nil {
+		err = json.Unmarshal(text, &q)
+	}
+	if err != nil {
+		c.Warn(fmt.Sprintf("what the worker %s asks was changed on the way", h.worker))
+		return nil
+	}
+	a := c.answerOne(h, q)
+	if text, err = json.Marshal(a.Answer); err == nil && len(text) > maxAsked {
+		a.Answer = playbooks.Answer{}
+		a.Object, err = c.put(ctx, h.asks.sealer.sealText(toWorker, text))
+	}
+	if err == nil {
+		text, err = h.asks.sealer.seal(toWorker, a)
+	}
+	if err != nil {
+		c.Warn(err.Error())
+		return nil
+	}
+	return text
+}
+
+// answerOne waits for an answer a while.
+func (c *Coordinator) answerOne(h *handed, q asked) answered {
+	c.mu.Lock()
+	t := h.shard.turns[q.Host]
+	lost := h.shard.current != h
+	c.mu.Unlock()
+	if t == nil || lost {
+		return answered{Over: true}
+	}
+	p := h.asks.take(q)
+	if q.More {
+		return answered{}
+	}
+	h.asks.mu.Lock()
+	begin := !p.begun
+	p.begun = true
+	h.asks.mu.Unlock()
+	if begin {
+		c.answering.Go(func() {
+			defer close(p.done)
+			var question playbooks.Question
+			if err := json.Unmarshal(p.text, &question); err != nil {
+				p.answer = playbooks.Answer{Error: err.Error()}
+				return
+			}
+			p.answer = t.answer(question)
+		})
+	}
+	timer := time.NewTimer(laterTime)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return answered{Answer: p.answer}
+	case <-c.gone:
+		return answered{Over: true}
+	case <-timer.C:
+		return answered{Later: true}
+	}
+}
+
+// take takes a piece of a question. One that has come before is left out.
+func (all *questions) take(q asked) *pending {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	p := all.byNumber[q.Number]
+	if p == nil {
+		p = &pending{done: make(chan struct{})}
+		all.byNumber[q.Number] = p
+	}
+	if !p.begun && q.Offset == len(p.text) {
+		p.text = append(p.text, q.Text...)
+	}
+	return p
+}
