@@ -37,6 +37,11 @@ func (r *Runner) inventoryValues(hosts [][]*inventory.Host) ([]*inventoryValues,
 		all[i] = &inventoryValues{}
 	}
 	if r.Inventory == nil {
+		for i := range all {
+			if kept := r.snapshot(); kept != nil {
+				all[i].of = func(string) *templates.Inventory { return &templates.Inventory{NATS: kept} }
+			}
+		}
 		return all, nil
 	}
 	var errs yamlpos.Errors
@@ -64,9 +69,10 @@ func (r *Runner) inventoryValues(hosts [][]*inventory.Host) ([]*inventoryValues,
 			errs.Add(err)
 			with = templates.NewLazy(func() map[string]any { return withFacts(vars.Value(), values.facts) })
 		}
+		kept := r.snapshot()
 		values.of = func(name string) *templates.Inventory {
 			host := templates.NewLazy(func() map[string]any { return hostValues(r.Inventory.Host(name)) })
-			return &templates.Inventory{Host: host, Groups: groups, Hosts: with, Play: of, Run: run}
+			return &templates.Inventory{Host: host, Groups: groups, Hosts: with, Play: of, Run: run, NATS: kept}
 		}
 	}
 	return all, errs.Err()

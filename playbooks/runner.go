@@ -55,6 +55,8 @@ type Runner struct {
 	NewNonce func() string // unguessable, of letters and digits
 	// Workers take hosts through plays; nil: the runner itself does.
 	Workers Workers
+	// Lookups gives what functions of templates ask NATS for; nil: they are refused.
+	Lookups Lookups
 	// Registry has services registered; nil: nothing is.
 	Registry Registry
 	// Needs, once Run has begun, are what workers are to be given.
@@ -278,7 +280,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 		err = r.forWorkers(compilers, parts, namesOf(hostLists))
 	}
 	if err == nil {
-		err = r.checkRegistry(ctx)
+		err = errors.Join(r.checkRegistry(ctx), r.reachLookups(ctx, compilers))
 	}
 	if err := errors.Join(filesErr, err); err != nil {
 		return events.Summary{}, err
@@ -400,7 +402,7 @@ func (r *Runner) compiler(ctx context.Context, play *manifest.Play, opts catalog
 	if err != nil {
 		return nil, err
 	}
-	errs := []error{c.CheckLiteral(ctx)}
+	errs := []error{c.CheckLiteral(ctx), r.checkLookups(c)}
 	for _, w := range c.Warnings() {
 		if r.Options.Strict {
 			errs = append(errs, &yamlpos.Error{Msg: w})

@@ -13,11 +13,11 @@ import (
 // TestForeignFunctions has the habits of other tools be met with what to write
 // here, in every language.
 func TestForeignFunctions(t *testing.T) {
-	const nats = " reads from NATS, which a push does not have\n  hint: write the values into the data of the inventory, or give a file with --hiera"
 	const random = " gives another text at every run, so that its resource never becomes stable\n  hint: "
 	for _, c := range []errorCase{
-		{"{{ registrations('a', 'b', 'c', 'd') }}", "site.yaml:7:15: registrations" + nats},
-		{"{{ kvGet }}", "site.yaml:7:15: kvGet" + nats},
+		{"{{ registrations('a') }}", "site.yaml:7:15: registrations takes 4 arguments, not 1"},
+		{"{{ kvGet }}", "site.yaml:7:15: kvGet is a function\n  hint: call it: kvGet(…)"},
+		{"{{ file(kvGet('a', 'b')) }}", "site.yaml:7:15: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 		{"{{ htpasswd('a', 'b') }}", "site.yaml:7:15: htpasswd gives another text at every run, so that its resource never becomes stable\n" +
 			"  hint: make the hash once (htpasswd -nB NAME) and write it into the data"},
 		{"{{ Data.x | default('y') }}", "site.yaml:7:24: unknown name \"default\" in the expression \"Data.x | default('y')\"\n  hint: write Data.x ?? \"…\""},
@@ -41,8 +41,7 @@ func TestForeignFunctions(t *testing.T) {
 		})
 	}
 	for _, c := range []errorCase{
-		{`[[ registrations("a", "b", "c", "d") ]]`, "motd.jet:1:4: registrations" + nats},
-		{`[[ "a" | kvGet: "b" ]]`, "motd.jet:1:10: kvGet" + nats},
+		{`[[ file(kvGet("a", "b")) ]]`, "motd.jet:1:4: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 		{`[[ Data.x | default: "y" ]]`, "motd.jet:1:13: function \"default\" is not defined\n  hint: write lookup(\"data.x\", \"…\")"},
 		{`[[ env("HOME") ]]`, "motd.jet:1:4: function \"env\" is not defined\n  hint: write Environ.NAME"},
 		{`[[ to_json(Data) ]]`, "motd.jet:1:4: function \"to_json\" is not defined\n  hint: write json(…)"},
@@ -56,8 +55,8 @@ func TestForeignFunctions(t *testing.T) {
 		})
 	}
 	for _, c := range []errorCase{
-		{"a\n{{ registrations \"a\" }}", "motd.tmpl:2:4: registrations" + nats},
-		{`{{ "a" | kvGet "b" }}`, "motd.tmpl:1:10: kvGet" + nats},
+		{"a\n{{ registrations \"a\" }}", "motd.tmpl:2:4: registrations takes 4 arguments, not 1"},
+		{`{{ "a" | kvGet "b" | file }}`, "motd.tmpl:1:4: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 		{`{{ getHostByName "a" }}`, "motd.tmpl:1:4: getHostByName asks the network of the controller while a template is rendered\n" +
 			"  hint: write the address into the data, or read it from a fact of the host"},
 		{`{{ randInt 0 60 }}`, "motd.tmpl:1:4: randInt gives another number at every run, so that its resource never becomes stable\n" +

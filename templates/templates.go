@@ -38,6 +38,10 @@ type (
 	Delims = render.Delims
 	// Marked is a document that a Jet template has written.
 	Marked = render.Marked
+	// NATS gives what is kept in NATS.
+	NATS = render.NATS
+	// NATSCall is where a text asks it.
+	NATSCall = render.NATSCall
 	// Scaffold is a folder of templates of one language.
 	Scaffold = render.Scaffold
 )
@@ -68,6 +72,14 @@ func Unusable(hint, format string, args ...any) Refused {
 
 // Plain makes a plain value of what was decoded from JSON.
 func Plain(v any) (any, error) { return render.PlainCopy(nil, v) }
+
+// NoNATS is the error for a call that asks NATS where none is given.
+func NoNATS(call NATSCall) error { return diag.At(call.At, render.NoNATS(call.Function)) }
+
+// NATSFailed is the error for a call that asks NATS, which cannot be asked.
+func NATSFailed(call NATSCall, err error) error {
+	return diag.At(call.At, diag.Faultf("%s: %v", call.Function, err))
+}
 
 // FromHost says how a property gets what a file of the host holds.
 func FromHost(name string) string { return render.HostFileHint(name) }

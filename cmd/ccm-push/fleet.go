@@ -83,6 +83,7 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 			Catalog: data, Version: version,
 		},
 		Registry: f.nats.services(),
+		Lookups:  f.nats.lookups(),
 		Told:     f.told(),
 		Now:      time.Now,
 		NewNonce: rand.Text,

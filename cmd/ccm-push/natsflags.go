@@ -19,6 +19,7 @@ type natsFlags struct {
 	app   *app
 	given natsconn.Config
 	link  *natsconn.Link // nil until something asks for it
+	kept  *natsdata.Store
 
 	registration string // the stream with registrations; "" registers nothing
 }
@@ -77,8 +78,13 @@ func (f *natsFlags) config(c natsconn.Config, flag string) natsconn.Config {
 	return c
 }
 
-// store is what CCM keeps in NATS.
-func (f *natsFlags) store() *natsdata.Store { return &natsdata.Store{Link: f.connection()} }
+// store is what CCM keeps in NATS, the same for all that asks.
+func (f *natsFlags) store() *natsdata.Store {
+	if f.kept == nil {
+		f.kept = &natsdata.Store{Link: f.connection()}
+	}
+	return f.kept
+}
 
 // known reports whether it is said where NATS is.
 func (f *natsFlags) known() bool {
@@ -89,6 +95,14 @@ func (f *natsFlags) known() bool {
 // services are those that are registered; without a value nothing is.
 func (f *natsFlags) services() playbooks.Registry {
 	if f.registration == "" || !f.known() {
+		return nil
+	}
+	return natsdata.Registry{Store: f.store(), Stream: f.registration}
+}
+
+// lookups are what functions of templates ask for; without a value they are refused.
+func (f *natsFlags) lookups() playbooks.Lookups {
+	if !f.known() {
 		return nil
 	}
 	return natsdata.Registry{Store: f.store(), Stream: f.registration}

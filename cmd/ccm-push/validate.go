@@ -81,6 +81,7 @@ func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
 	broken := errors.Join(playErr, strictErr, invErr, optionsErr, hieraErr, connectErr)
 	options.Hiera = hiera
 	r := &playbooks.Runner{
+		Lookups:   f.nats.lookups(),
 		Inventory: inv,
 		Plays:     list,
 		Connect:   connect,

@@ -160,6 +160,9 @@ func (c *Compiler) ReadsData(path string) bool { return c.inputs.ReadsData(path)
 // hosts: see [templates.Inputs].
 func (c *Compiler) Reads(root string) bool { return c.inputs.Reads(root) }
 
+// NATSCalls are where the play, or what it applies, asks NATS, as far as that is known without a host.
+func (c *Compiler) NATSCalls() []templates.NATSCall { return c.inputs.NATS }
+
 // Variables are the expressions in the variables of the inventory; nil if there are none: then
 // hosts need no layers.
 func (c *Compiler) Variables() *templates.Variables { return c.opts.Variables }

@@ -113,6 +113,9 @@ func (r Registry) stream(ctx context.Context) (jetstream.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Stream == "" {
+		return nil, errors.New("no stream of registrations is named")
+	}
 	s, err := js.Stream(ctx, r.Stream)
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):

@@ -17,8 +17,6 @@ func RefusedFunction(name string) *Fault {
 	switch name {
 	case "todo":
 		return Todo("what todo(…) says")
-	case "registrations", "kvGet":
-		return noNATS(name)
 	case "render", "write":
 		return Faultf("%s is a function of the templates of a scaffold", name)
 	case "getHostByName":
@@ -44,12 +42,6 @@ func RefusedFunction(name string) *Fault {
 			WithHint("make it once (openssl req -x509 …) and read it with file")
 	}
 	return nil
-}
-
-// noNATS is the error for functions that read what CCM keeps in NATS.
-func noNATS(name string) *Fault {
-	return Faultf("%s reads from NATS, which a push does not have", name).
-		WithHint("write the values into the data of the inventory, or give a file with --hiera")
 }
 
 // Equivalent are functions of Ansible, Jinja, Helm and Sprig under the names

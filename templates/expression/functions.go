@@ -27,12 +27,13 @@ const (
 	fileFunction    = "·file"
 	renderFunction  = "·render"
 	jsonFunction    = "·toJSON"
+	natsFunction    = "·nats"
 )
 
 // functionNames are the functions that expressions have beyond those of the
 // expression language.
 func functionNames() []string {
-	return []string{"lookup", "file", "readFile", "template", "jet", "compareVersions"}
+	return []string{"lookup", "file", "readFile", "template", "jet", "compareVersions", render.KVGetFunction, render.RegistrationsFunction}
 }
 
 func isFunction(name string) bool { return slices.Contains(functionNames(), name) }
@@ -64,6 +65,7 @@ func functions() []*builtin.Function {
 		mapFunction("values", elementOf),
 		mapFunction("toPairs", pairOf),
 		textFunction("toJSON", nil), // only its name: the rewriter calls the next one
+		withRun(natsFunction, func(r *render.Run, args []any) (any, error) { return r.AskNATS(args[0].(string), args[1:]) }),
 		withRun(jsonFunction, func(r *render.Run, args []any) (any, error) { return r.JSONText("toJSON", args[0], "  ", false) }),
 	}
 }

@@ -199,6 +199,8 @@ func (w *rewriter) call(n *ast.CallNode) ast.Node {
 		return w.file(n, callee.Value)
 	case "template", "jet":
 		return w.template(n, callee.Value)
+	case render.KVGetFunction, render.RegistrationsFunction:
+		return w.nats(n, callee.Value)
 	}
 	w.arguments(n)
 	if callee.Value == "toJSON" && len(n.Arguments) == 1 {
@@ -254,6 +256,17 @@ func (w *rewriter) file(n *ast.CallNode, name string) ast.Node {
 	}
 	w.expr.reads.Files = append(w.expr.reads.Files, path)
 	return hidden(n, fileFunction, w.rewrite(n.Arguments[0]))
+}
+
+// nats notes that NATS is asked.
+func (w *rewriter) nats(n *ast.CallNode, name string) ast.Node {
+	if want, _ := render.AsksNATS(name); len(n.Arguments) != want {
+		return w.fail(n, diag.Faultf("%s takes %d arguments, not %d", name, want, len(n.Arguments)))
+	}
+	at := w.expr.origin.at(byteOffset(w.expr.source, n.Location().From))
+	w.expr.reads.NATS = append(w.expr.reads.NATS, render.NATSCall{Function: name, At: at})
+	w.arguments(n)
+	return hidden(n, natsFunction, append([]ast.Node{&ast.StringNode{Value: name}}, n.Arguments...)...)
 }
 
 // finish looks at paths that came through variables: those may hold whatever the

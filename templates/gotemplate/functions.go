@@ -49,6 +49,9 @@ func ownFunctions() map[string]function {
 		"expandenv": {"s", (*goRun).expandEnvironment},
 		"fail":      {"s", (*goRun).fail},
 		maybeFunc:   {"as*", (*goRun).maybe},
+
+		render.KVGetFunction:         {"ss", func(g *goRun, args []any) (any, error) { return g.Run.AskNATS(render.KVGetFunction, args) }},
+		render.RegistrationsFunction: {"ssss", func(g *goRun, args []any) (any, error) { return g.Run.AskNATS(render.RegistrationsFunction, args) }},
 	}
 }
 

@@ -183,6 +183,9 @@ func (w *rewriter) command(cmd *parse.CommandNode, piped bool) (indirect bool) {
 		if s, ok := literal(cmd, 1); ok {
 			w.template.literals[s] = true
 		}
+	case render.KVGetFunction, render.RegistrationsFunction:
+		w.flow.Anything()
+		w.reads.NATS = append(w.reads.NATS, render.NATSCall{Function: name, At: w.position(cmd.Pos)})
 	case "jet":
 		w.flow.Anything()
 		w.jet(cmd, piped)

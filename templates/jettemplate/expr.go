@@ -156,6 +156,10 @@ func (w *rewriter) member(n jet.Node, from jet.Expression, text string, fields [
 // call rewrites the call of a function. There are no other callable values.
 func (w *rewriter) call(n *jet.CallExprNode) jet.Expression {
 	callee, ok := n.BaseExpr.(*jet.IdentifierNode)
+	if of := methodOf(n, render.PrometheusMethod); of != nil {
+		name := &jet.StringNode{NodeBase: base(n, jet.NodeString), Text: render.PrometheusMethod}
+		return w.hidden(n, callFunc, site{text: render.PrometheusMethod}, name, w.expr(of))
+	}
 	if !ok {
 		w.fail(n.BaseExpr, diag.Faultf("%s is not a function", shorten(n.BaseExpr.String())))
 		return n
@@ -169,6 +173,8 @@ func (w *rewriter) call(n *jet.CallExprNode) jet.Expression {
 		return w.execute(n, callee.Ident)
 	case "file", "readFile":
 		w.file(n)
+	case render.KVGetFunction, render.RegistrationsFunction:
+		w.reads.NATS = append(w.reads.NATS, render.NATSCall{Function: callee.Ident, At: w.position(n)})
 	case "render":
 		if w.loader.scaffold != nil {
 			return w.renderPart(n)
@@ -190,6 +196,21 @@ func (w *rewriter) call(n *jet.CallExprNode) jet.Expression {
 		s.text = searchFunc
 	}
 	return w.hidden(n, callFunc, s, append([]jet.Expression{name}, w.all(n.Exprs)...)...)
+}
+
+// methodOf is what a call without arguments calls a method of; nil if it calls another one, or none.
+func methodOf(n *jet.CallExprNode, method string) jet.Expression {
+	chain, ok := n.BaseExpr.(*jet.ChainNode)
+	if !ok || len(n.Exprs) > 0 || chain.Field[len(chain.Field)-1] != method {
+		return nil
+	}
+	of, _ := chain.Node.(jet.Expression)
+	if len(chain.Field) == 1 {
+		return of
+	}
+	without := *chain
+	without.Field = chain.Field[:len(chain.Field)-1]
+	return &without
 }
 
 func (w *rewriter) all(exprs []jet.Expression) []jet.Expression {

@@ -19,7 +19,7 @@ import (
 func functionNames() []string {
 	return []string{
 		"array", "exec", "file", "hasPrefix", "hasSuffix", "html", "includeIfExists", "ints", "isset", "jet", "json",
-		"len", "lookup", "lower", "map", "raw", "readFile", "repeat", "replace", "safeHtml", "safeJs", "slice",
+		render.KVGetFunction, "len", "lookup", "lower", "map", "raw", "readFile", render.RegistrationsFunction, "repeat", "replace", "safeHtml", "safeJs", "slice",
 		"split", "template", "trimSpace", "unsafe", "upper", "url", "writeJson",
 	}
 }
@@ -50,6 +50,14 @@ func callFunction(r *render.Run, name string, args []any) (any, error) {
 		return r.Lookup(args)
 	case "slice", "array":
 		return args, nil
+	case render.KVGetFunction, render.RegistrationsFunction:
+		return r.AskNATS(name, args)
+	case render.PrometheusMethod:
+		list, ok := args[0].(render.Registrations)
+		if !ok {
+			return nil, diag.Faultf("%s is a method of what registrations(…) gives, not of %s", name, render.KindName(args[0]))
+		}
+		return list.PrometheusFileSD()
 	case "map":
 		return newMap(args)
 	case "write":

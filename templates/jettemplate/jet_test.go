@@ -129,8 +129,8 @@ func jetErrorCases() []errorCase {
 		{"[[ Data.list[1:9] ]]", "motd.jet:1:4: \"Data.list[1:9]\" cannot be evaluated with these values"},
 		{"[[ Data.list[9] ]]", "motd.jet:1:4: Data.list[9]: the list has only 3 elements\n  hint: ask with isset(Data.list[9])"},
 		{"[[ uper(Data.name) ]]", "motd.jet:1:4: function \"uper\" is not defined\n  hint: did you mean \"upper\"?"},
-		{"[[ dump() ]]", "motd.jet:1:4: function \"dump\" is not defined\n  hint: functions: array, exec, file, hasPrefix, hasSuffix, html, includeIfExists, ints, isset, jet, json, len, lookup, lower, map, raw, " +
-			"readFile, repeat, replace, safeHtml, safeJs, slice, split, template, trimSpace, unsafe, upper, url, writeJson"},
+		{"[[ dump() ]]", "motd.jet:1:4: function \"dump\" is not defined\n  hint: functions: array, exec, file, hasPrefix, hasSuffix, html, includeIfExists, ints, isset, jet, json, kvGet, len, lookup, lower, map, raw, " +
+			"readFile, registrations, repeat, replace, safeHtml, safeJs, slice, split, template, trimSpace, unsafe, upper, url, writeJson"},
 		{"[[ Data.name() ]]", "motd.jet:1:4: Data.name is not a function"},
 		{"[[ upper ]]", "motd.jet:1:4: upper is a function\n  hint: call it: upper(…)"},
 		{"[[ upper() ]]", "motd.jet:1:4: upper takes 1 arguments, not 0"},

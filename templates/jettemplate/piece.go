@@ -203,11 +203,11 @@ func (c *pieceCheck) expr(e jet.Expression) bool {
 }
 
 // callsPure reports whether a call depends only on its arguments and on what the syntax tree
-// shows that it reads: not on files, and not on what other templates do.
+// shows that it reads: not on files, nor NATS, and not on what other templates do.
 func callsPure(function jet.Expression) bool {
 	n, ok := function.(*jet.IdentifierNode)
 	return ok && isFunction(n.Ident) &&
-		!slices.Contains([]string{"exec", "file", "includeIfExists", "jet", "readFile", "template"}, n.Ident)
+		!slices.Contains([]string{"exec", "file", "includeIfExists", "jet", render.KVGetFunction, "readFile", render.RegistrationsFunction, "template"}, n.Ident)
 }
 
 // known writes a piece that is known. Otherwise it is true: the piece is executed.

@@ -71,7 +71,7 @@ func (f *Flow) Lookup(path string) {
 
 // AddReads adds everything that m reads, for a value that may come from any of it.
 func (f *Flow) AddReads(m *Reads) {
-	if len(m.Calls) > 0 { // what a template renders can be anything
+	if len(m.Calls)+len(m.NATS) > 0 { // what a template renders, or NATS has, can be anything
 		f.Anything()
 	}
 	f.Facts = f.Facts || m.readsFacts() || m.Roots[ResultsRoot] || m.allOthers || len(m.others) > 0
@@ -120,10 +120,10 @@ func HostilePath(function string) *diag.Fault {
 
 // CallFlow is the flow of the result of a function whose arguments have the flows args.
 // path is the first argument if that is a literal. The text of a template can come from
-// anything.
+// anything, and so can what NATS has.
 func CallFlow(name string, path *string, args []Flow) (f Flow) {
 	switch name {
-	case "template", "jet", "exec", "includeIfExists", "render":
+	case "template", "jet", "exec", "includeIfExists", "render", KVGetFunction, RegistrationsFunction:
 		f.Anything()
 		return f
 	case "lookup":

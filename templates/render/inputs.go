@@ -29,12 +29,13 @@ type Inputs struct {
 	outerPaths  []string // sorted
 	allOuter    bool
 	Volatile    bool // a clock or chance may have a say in the result
+	NATS        []NATSCall
 }
 
 // Inputs is what can be read, also by the templates that are called; files may be nil.
 func (m *Reads) Inputs(files *Files) Inputs {
 	if files == nil && len(m.Calls) > 0 {
-		return Inputs{Volatile: true, allResults: true}
+		return Inputs{Volatile: true, allResults: true, NATS: m.NATS}
 	}
 	total := m.Follow(files)
 	var called []string
@@ -71,6 +72,7 @@ func (m *Reads) Inputs(files *Files) Inputs {
 		outerPaths: distinct(total.outer),
 		allOuter:   total.allOuter,
 		Volatile:   total.Volatile,
+		NATS:       total.NATS,
 	}
 }
 
@@ -91,7 +93,7 @@ func (in *Inputs) Add(more Inputs) {
 	in.results, in.allResults = distinct(append(in.results, more.results...)), in.allResults || more.allResults
 	in.itemPaths, in.allItem = distinct(append(in.itemPaths, more.itemPaths...)), in.allItem || more.allItem
 	in.outerPaths, in.allOuter = distinct(append(in.outerPaths, more.outerPaths...)), in.allOuter || more.allOuter
-	in.environ = in.environ || more.environ
+	in.environ, in.NATS = in.environ || more.environ, append(in.NATS, more.NATS...)
 	in.item, in.outer, in.Volatile = in.item || more.item, in.outer || more.outer, in.Volatile || more.Volatile
 }
 

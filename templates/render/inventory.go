@@ -25,6 +25,8 @@ type Inventory struct {
 	// Results is what came of the resources of the host that register their results, by the
 	// names under which they do. The host has its say in all of it, as in facts.
 	Results *Lazy
+	// NATS gives what functions ask NATS for; nil where none is given.
+	NATS NATS
 }
 
 // root gives what is called so in expressions; nil if it is not known, also for a nil

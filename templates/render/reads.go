@@ -30,6 +30,7 @@ type Reads struct {
 	Volatile  bool       // a clock or chance has a say in the result
 	Calls     []*Call    // template() and jet()
 	Files     []FilePath // file()
+	NATS      []NATSCall // kvGet(), registrations()
 }
 
 // Root notes that a root is named, and that any of it may be read if it is an item
@@ -124,6 +125,7 @@ func (m *Reads) Add(other *Reads) {
 	m.Volatile = m.Volatile || other.Volatile
 	m.Calls = append(m.Calls, other.Calls...)
 	m.Files = append(m.Files, other.Files...)
+	m.NATS = append(m.NATS, other.NATS...)
 }
 
 func (m *Reads) readsFacts() bool { return m.Roots[FactsRoot] || m.allFacts }

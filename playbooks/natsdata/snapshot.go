@@ -1,0 +1,69 @@
+package natsdata
+
+import (
+	"context"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/playbooks/registry"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// Reach reports why NATS cannot be asked, or nil.
+func (r Registry) Reach(ctx context.Context) error {
+	_, err := r.Store.Link.JetStream(ctx)
+	return err
+}
+
+// Snapshot gives what is asked for as it is when it is first asked for. A play has one, so that all of
+// its hosts are told the same, and the next play sees what this one has registered.
+func (r Registry) Snapshot() templates.NATS { return &snapshot{registry: r} }
+
+type snapshot struct {
+	registry Registry
+
+	mu    sync.Mutex
+	asked map[[4]string]*answer[[]any]
+}
+
+// Value is what a bucket has under a key, the same for the whole run.
+func (s *snapshot) Value(ctx context.Context, bucket, key string) ([]byte, error) {
+	return s.registry.Store.Value(ctx, bucket, key)
+}
+
+// Registrations implements [templates.NATS].
+func (s *snapshot) Registrations(ctx context.Context, cluster, protocol, service, address string) ([]any, error) {
+	of := [4]string{cluster, protocol, service, address}
+	s.mu.Lock()
+	if s.asked == nil {
+		s.asked = map[[4]string]*answer[[]any]{}
+	}
+	if s.asked[of] == nil {
+		s.asked[of] = &answer[[]any]{}
+	}
+	a := s.asked[of]
+	s.mu.Unlock()
+	return a.get(ctx, func(ctx context.Context) ([]any, error) {
+		list, err := s.registry.Registered(ctx, cluster, protocol, service, address)
+		return plain(list), err
+	})
+}
+
+// plain are registrations as plain values, with the keys that CCM has in templates.
+func plain(list []registry.Registration) []any {
+	values := make([]any, len(list))
+	for i, r := range list {
+		annotations := make(map[string]any, len(r.Annotations))
+		for key, text := range r.Annotations {
+			annotations[key] = text
+		}
+		one := map[string]any{
+			"Cluster": r.Cluster, "Service": r.Service, "Protocol": r.Protocol, "Address": r.Address, "Port": nil,
+			"Priority": int64(r.Priority), "TTL": r.TTL.String(), "Annotations": annotations,
+		}
+		if r.Port != nil {
+			one["Port"] = int64(*r.Port)
+		}
+		values[i] = one
+	}
+	return values
+}
