@@ -60,6 +60,12 @@ func (t Type) HasProperty(key string) bool {
 	return ok
 }
 
+// OnlyAdHoc says what to write in a manifest in place of a property that is for ad-hoc calls alone; "" for others.
+func (t Type) OnlyAdHoc(key string) string {
+	f, _ := t.field(key)
+	return f.AdHoc
+}
+
 func (t Type) field(key string) (Field, bool) {
 	for _, f := range Fields(t.New()) {
 		if f.Name == key {

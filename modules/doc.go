@@ -24,6 +24,7 @@
 //	file      "play" or "tree": it names a file or folder of the play, so no fact may be part of it
 //	secret    "true": it is kept out of render; "url": a secret may be in that URL
 //	wire      "only": Prepare sets it and nobody writes it
+//	adhoc     it is for ad-hoc calls alone; the text says what to write in a manifest
 //	numbers   "refuse": a number that an expression gives is no text here
 //
 // The package is linked into the program that is sent to every host, so it

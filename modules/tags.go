@@ -28,6 +28,7 @@ type Field struct {
 	PlayTree bool   // file tag: the name of a folder of the play
 	Secret   bool   // secret tag "true": never shown
 	URL      bool   // secret tag "url": shown as [ShownURL] has it
+	AdHoc    string // adhoc tag: why no manifest may have it; "" may
 	Type     reflect.Type
 	index    []int
 }
@@ -62,6 +63,7 @@ func Fields(res any) []Field {
 			PlayTree: f.Tag.Get("file") == "tree",
 			Secret:   f.Tag.Get("secret") == "true",
 			URL:      f.Tag.Get("secret") == "url",
+			AdHoc:    f.Tag.Get("adhoc"),
 			Type:     f.Type,
 			index:    f.Index,
 		}

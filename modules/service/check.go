@@ -27,7 +27,28 @@ func (s *Service) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	if err != nil {
 		return modules.Plan{}, err
 	}
+	if s.Action != "" && u.runs() { // else it is started
+		return s.again(h, m, u, verbs, s.Action == reloaded)
+	}
 	return s.plan(h, m, u, verbs)
+}
+
+// Recurs implements [modules.Recurrer].
+func (s *Service) Recurs(modules.Plan) bool { return s.Action != "" }
+
+// again is the plan for a service that runs, and is restarted or reloaded besides all else.
+func (s *Service) again(h modules.Host, m manager, u unit, verbs []verb, byReload bool) (modules.Plan, error) {
+	if u.masked() && !slices.Contains(verbs, unmask) {
+		return modules.Plan{}, modules.Refuse("service %s is masked, so it cannot be restarted; write masked: false as well", u.id)
+	}
+	if s.Action == reloaded && !u.canReload {
+		return modules.Plan{}, modules.Refuse("service %s cannot be reloaded; action=restarted restarts it", u.id)
+	}
+	verb := restart
+	if byReload {
+		verb = reload
+	}
+	return s.plan(h, m, u, append(verbs, verb))
 }
 
 // Refresh implements [modules.Refresher]. A service that does not run, or shall
@@ -44,14 +65,7 @@ func (s *Service) Refresh(ctx context.Context, h modules.Host, p modules.Plan) (
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	if u.masked() && !slices.Contains(verbs, unmask) {
-		return modules.Plan{}, modules.Refuse("service %s is masked, so it cannot be restarted; write masked: false as well", u.id)
-	}
-	again := restart
-	if s.Reload && u.canReload && !u.stale {
-		again = reload
-	}
-	refreshed, err := s.plan(h, m, u, append(verbs, again))
+	refreshed, err := s.again(h, m, u, verbs, s.Reload && u.canReload && !u.stale)
 	refreshed.Refreshed = err == nil
 	return refreshed, err
 }
@@ -157,7 +171,7 @@ func (s *Service) plan(h modules.Host, m manager, u unit, verbs []verb) (modules
 		return modules.Plan{}, nil
 	}
 	p := modules.Plan{
-		Action:  action(verbs),
+		Action:  s.action(verbs),
 		Changes: changes(u, verbs),
 		Effects: after(u, verbs).effects(),
 		Steps:   &task{manager: m, unit: u, verbs: verbs},

@@ -127,6 +127,21 @@ func TestCCM(t *testing.T) {
 	}
 }
 
+// TestActionRefused asks for what cannot be done.
+func TestActionRefused(t *testing.T) {
+	for action, refused := range map[string]struct {
+		unit
+		err string
+	}{
+		reloaded:  {unit{id: "a.service", state: "active", fileState: "enabled"}, "service a.service cannot be reloaded; action=restarted restarts it"},
+		restarted: {unit{id: "a.service", state: "active", fileState: "masked"}, "service a.service is masked, so it cannot be restarted; write masked: false as well"},
+	} {
+		s := &Service{Name: "a", Ensure: running, Action: action}
+		_, err := s.again(modules.Host{}, systemd{}, refused.unit, nil, action == reloaded)
+		require.EqualError(t, err, refused.err)
+	}
+}
+
 func TestOrder(t *testing.T) {
 	s := &Service{Name: "a", Ensure: running}
 	yes, no := true, false

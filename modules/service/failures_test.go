@@ -107,6 +107,33 @@ func TestOnSystemdFailures(t *testing.T) {
 	}
 }
 
+// TestOnSystemdAction restarts and reloads services as they are asked to, once for each call.
+func TestOnSystemdAction(t *testing.T) {
+	onSystemd(t)
+	const pid = "systemctl show -p MainPID sv-a"
+	for _, tc := range []struct {
+		name, setup, properties string
+		action                  string
+		another                 bool // another process runs then
+	}{
+		{"it runs", plain + "systemctl start sv-a", `"name":"sv-a","action":"restarted"`, "restarted", true},
+		{"it is stopped", plain, `"name":"sv-a","action":"restarted"`, "started", true},
+		{"it can reload", reloads + "systemctl start sv-a", `"name":"sv-a","action":"reloaded"`, "reloaded", false},
+		{"and enabled", plain + "systemctl start sv-a", `"name":"sv-a","action":"restarted","enable":true`, "restarted and enabled", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sh(t, clean)
+			sh(t, tc.setup)
+			before := sh(t, pid)
+			plan, err := carryOut(t, tc.properties, false)
+			require.NoError(t, err)
+			require.Equal(t, tc.action, plan.Action)
+			require.Equal(t, tc.another, before != sh(t, pid))
+			require.Equal(t, tc.action == "reloaded", strings.Contains(sh(t, "ls /run"), "sv-reloaded"))
+		})
+	}
+}
+
 func TestOnSystemdRefresh(t *testing.T) {
 	onSystemd(t)
 	const pid, same = "systemctl show -p MainPID sv-a", "same process"

@@ -18,13 +18,14 @@ import (
 //     refused before anything is done;
 //   - a unit file that has changed is read again, and that is reported.
 //
-// `reload`, `masked` and `timeout` are ours.
+// `reload`, `masked`, `timeout` and `action` are ours.
 type Service struct {
 	Name     string `json:"name" required:"true" looks:"^([a-zA-Z0-9._+:~@-]|\\\\x[0-9a-f]{2})+$" doc:"the unit; without a suffix such as .timer it is a .service"`
 	Ensure   string `json:"ensure,omitempty" enum:"running,stopped" default:"running" doc:"whether it runs"`
 	Enable   *bool  `json:"enable,omitempty" doc:"whether it is started at boot; left out, that stays as it is"`
 	Masked   *bool  `json:"masked,omitempty" doc:"whether systemd is kept from starting it, whoever asks; left out, that stays as it is"`
 	Reload   bool   `json:"reload,omitempty" doc:"when a resource in subscribe has changed, reload instead of restarting, if the service can and its unit file is the same"`
+	Action   string `json:"action,omitempty" enum:"restarted,reloaded" adhoc:"write ensure: running, and subscribe to what it shall be restarted for; reload: true has it reloaded" doc:"ad hoc only: restart the service, or have it read its configuration again; one that does not run is started"`
 	Provider string `json:"provider,omitempty" enum:"systemd,openrc" doc:"what manages services; default: what runs the host"`
 	Timeout  string `json:"timeout,omitempty" default:"90s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long starting, stopping and reloading may each take, such as 30s or 5m"`
 
@@ -35,6 +36,12 @@ type Service struct {
 const (
 	running = "running"
 	stopped = "stopped"
+)
+
+// The values of action.
+const (
+	restarted = "restarted"
+	reloaded  = "reloaded"
 )
 
 // Type is the entry of the registry.
@@ -50,7 +57,14 @@ func Type() modules.Type {
 // Validate implements [modules.Resource].
 func (s *Service) Validate() error {
 	_, err := s.timeout()
-	return errors.Join(s.validateName(), err, s.validateMasked())
+	return errors.Join(s.validateName(), err, s.validateMasked(), s.validateAction())
+}
+
+func (s *Service) validateAction() error {
+	if s.Action != "" && s.Ensure == stopped {
+		return modules.Errorf("action", "a service that is %s cannot stay stopped", s.Action)
+	}
+	return nil
 }
 
 // maxName is how long the name of a unit may be, in bytes (systemd.unit(5)).

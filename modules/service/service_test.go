@@ -39,6 +39,9 @@ func TestValidate(t *testing.T) {
 		{`{"name":"a","masked":true}`, `masked: a masked service cannot run (write ensure: stopped)`},
 		{`{"name":"a","masked":true,"ensure":"stopped","enable":true}`, `masked: a masked service cannot be enabled (leave enable out)`},
 		{`{"name":"a","masked":false,"provider":"openrc"}`, `masked: OpenRC has no masked services`},
+		{`{"name":"a","action":"reloaded"}`, ""},
+		{`{"name":"a","action":"restarted","ensure":"stopped"}`, `action: a service that is restarted cannot stay stopped`},
+		{`{"name":"a","action":"started"}`, `action: "started" is not one of "restarted", "reloaded"`},
 		{`{"name":"a","enabled":true}`, `json: unknown field "enabled"`},
 	} {
 		_, err := types.Decode("service", []byte(tc.properties))

@@ -18,12 +18,23 @@ var past = []struct {
 	{forget, "reset"},
 	{start, "started"},
 	{stop, "stopped"},
-	{restart, "restarted via subscribe"},
-	{reload, "reloaded via subscribe"},
+	{restart, "restarted" + bySubscribe},
+	{reload, "reloaded" + bySubscribe},
 	{enable, "enabled"},
 	{disable, "disabled"},
 	{mask, "masked"},
 }
+
+// action says what will be done, and why if that is not what the properties say of it.
+func (s *Service) action(verbs []verb) string {
+	if s.Action != "" {
+		return strings.ReplaceAll(action(verbs), bySubscribe, "")
+	}
+	return action(verbs)
+}
+
+// bySubscribe is why a service that runs is restarted.
+const bySubscribe = " via subscribe"
 
 // action says what will be done: "started and enabled".
 func action(verbs []verb) string {

@@ -108,7 +108,9 @@ func CanonicalProperty(t modules.Type, key string) string {
 func PropertyNames(t modules.Type) []string {
 	var names []string
 	for _, f := range modules.Fields(t.New()) {
-		names = append(append(names, f.Name), f.Also...)
+		if f.AdHoc == "" {
+			names = append(append(names, f.Name), f.Also...)
+		}
 	}
 	return names
 }

@@ -28,12 +28,12 @@ func (r Rules) Of(t reflect.Type) *Schema {
 // enum, pattern (of the texts that are not empty) and looks. The last is a
 // pattern too, for what Go code holds against a rule that it can tell better.
 // Any field may be null, which is not given. One with the tag wire:"only" is never
-// written, and left out.
+// written, nor one with the tag adhoc in a file: they are left out.
 func (r Rules) Properties(t reflect.Type) Properties {
 	var list Properties
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous || !f.IsExported() || name == "-" || name == "" || f.Tag.Get("wire") == "only" {
+		if f.Anonymous || !f.IsExported() || name == "-" || name == "" || f.Tag.Get("wire") == "only" || f.Tag.Get("adhoc") != "" {
 			continue
 		}
 		s := r.field(f)

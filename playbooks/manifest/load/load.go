@@ -146,7 +146,7 @@ func AdHoc(pattern string, t modules.Type, query string, all ...map[string]any) 
 	here := &yamlpos.Node{File: "command line"}
 	play := &manifest.Play{Name: "ad hoc", Folder: ".", Hosts: yamlpos.From(here, pattern)}
 	report := &manifest.Report{}
-	reader := &resource.Reader{Registry: modules.Registry{t}, Report: report, Values: manifest.NewValueReader(report, nil)}
+	reader := &resource.Reader{Registry: modules.Registry{t}, AdHoc: true, Report: report, Values: manifest.NewValueReader(report, nil)}
 	for _, properties := range all {
 		r, named := reader.Literal(t, yamlpos.From(here, properties))
 		if !named {

@@ -41,6 +41,8 @@ func (rd *Reader) split(t modules.Type, name, body *yamlpos.Node) (p parts, ok b
 			}
 		case keys.Common(t, key):
 			p.common.Pairs = append(p.common.Pairs, pair)
+		case !rd.AdHoc && t.OnlyAdHoc(key) != "":
+			rd.Report.Add(pair.Key.Errorf(t.OnlyAdHoc(key), "%q is for ad-hoc calls: a manifest says how things are, and this would be done in every run", key))
 		case t.HasProperty(key):
 			p.props.Pairs = append(p.props.Pairs, pair)
 		default:

@@ -17,6 +17,7 @@ type Reader struct {
 	Nested     bool                                      // another manifest applies this one
 	Remembered bool                                      // hosts remember the play
 	Strict     bool                                      // the play is
+	AdHoc      bool                                      // the resource is one of the command line
 	Defaults   *yamlpos.Node                             // of the play; nil if it has none
 	Folder     string                                    // of the play
 	PerHost    manifest.PerHost                          // of the play
