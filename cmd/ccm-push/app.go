@@ -47,7 +47,7 @@ func (a *app) execute(ctx context.Context, argv []string) error {
 	c := newCommandLine(a)
 	defer c.plays.archives.Close()
 	defer c.fleet.nats.close()
-	defer c.fleet.workers.close()
+	defer c.fleet.workers.close(ctx)
 	return c.execute(ctx, argv)
 }
 

@@ -15,39 +15,55 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-func attachCommand(a *app, p *printer) *cobra.Command {
+func attachCommand(f *fleet, p *printer) *cobra.Command {
 	var fromNow bool
 	c := &cobra.Command{
 		Use:   "attach [RUN]",
 		Short: "watch a run that goes on elsewhere, and end as it does",
 		Long: `attach prints what a run has told so far and what it tells from now on, as the terminal does where
 it was begun, and ends with the exit status of the run. Without RUN it is the newest one that is
-under way. Ctrl-C leaves, and ends nothing: the run goes on.`,
+under way. Ctrl-C leaves, and ends nothing: the run goes on.
+
+With --workers it may be a run that was begun on another machine with the same URL, by somebody who
+has the key of this machine on the list of operators.`,
 		Example: `  ccm-push attach
-  ccm-push attach 7k2m --from-now`,
+  ccm-push attach 7k2m --from-now
+  ccm-push attach --workers tls://nats.example.com:4222`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: completeRun(a, 1),
+		ValidArgsFunction: completeRun(f.app, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := ""
 			if len(args) > 0 {
 				name = args[0]
 			}
-			return attach(cmd, a, p, name, fromNow)
+			if err := p.canFollow(); err != nil {
+				return err
+			}
+			run, err := findAttachable(f.app, name)
+			if errors.Is(err, record.ErrNone) && f.workers.url != "" {
+				return attachShared(cmd, f, p, name, fromNow)
+			}
+			if err != nil {
+				return err
+			}
+			return attach(cmd, f.app, p, run, fromNow)
 		},
 	}
 	c.Flags().BoolVar(&fromNow, "from-now", false, "print nothing of what the run has told before")
 	return c
 }
 
-// attach follows the record of a run.
-func attach(cmd *cobra.Command, a *app, p *printer, name string, fromNow bool) error {
+// canFollow reports an --output that is not for runs that are followed.
+func (p *printer) canFollow() error {
 	if p.format == "dsc-json" {
 		return errors.New("--output dsc-json is for runs; attach prints text or events")
 	}
-	run, err := findAttachable(a, name)
-	if err != nil {
-		return err
-	}
+	return nil
+}
+
+// attach follows the record of a run.
+func attach(cmd *cobra.Command, a *app, p *printer, run *record.Run, fromNow bool) error {
+	var err error
 	told := 0
 	if fromNow {
 		if told, err = count(run.Lines()); err != nil {
@@ -58,9 +74,7 @@ func attach(cmd *cobra.Command, a *app, p *printer, name string, fromNow bool) e
 	if err != nil {
 		return err
 	}
-	left := fmt.Sprintf("left run %[1]s, which goes on; ccm-push attach %[1]s comes back to it", run.Run)
-	a.onStop.Store(&left)
-	ctx, end := a.untilStop(cmd.Context())
+	ctx, end := a.untilLeft(cmd.Context(), run.Run)
 	defer end()
 	heard := hear(run, a.err)
 	summary, err := gate.follow(run.Follow(ctx), reporter)
@@ -76,6 +90,13 @@ func attach(cmd *cobra.Command, a *app, p *printer, name string, fromNow bool) e
 	return p.status(*summary)
 }
 
+// untilLeft gives a context that ends with the first Ctrl-C, which leaves a run.
+func (a *app) untilLeft(ctx context.Context, run string) (context.Context, func()) {
+	left := fmt.Sprintf("left run %[1]s, which goes on; ccm-push attach %[1]s comes back to it", run)
+	a.onStop.Store(&left)
+	return a.untilStop(ctx)
+}
+
 // findAttachable gives the run with a name, or the newest one that is under way.
 func findAttachable(a *app, name string) (*record.Run, error) {
 	store, err := record.In(a.getenv)
@@ -87,10 +108,19 @@ func findAttachable(a *app, name string) (*record.Run, error) {
 	}
 	run, err := store.Last(func(r *record.Run) bool { return r.Outcome() == record.Running })
 	if errors.Is(err, record.ErrNone) {
-		return nil, errors.New("no run is under way here: ccm-push runs lists those that have ended, and ccm-push runs show RUN prints one")
+		return nil, noneUnderWay{err}
 	}
 	return run, err
 }
+
+// noneUnderWay is that there is no run to follow.
+type noneUnderWay struct{ error }
+
+func (noneUnderWay) Error() string {
+	return "no run is under way here: ccm-push runs lists those that have ended, and ccm-push runs show RUN prints one"
+}
+
+func (e noneUnderWay) Unwrap() error { return e.error }
 
 func count(lines iter.Seq2[[]byte, error]) (n int, err error) {
 	for _, err := range lines {

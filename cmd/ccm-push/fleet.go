@@ -219,11 +219,14 @@ func (f *fleet) play(ctx context.Context, r *playbooks.Runner) (events.Summary, 
 	if err != nil {
 		return events.Summary{}, err
 	}
-	summary, err := r.Run(ctx, f.app.stop)
+	stop, stopped := f.workers.shared.stopOn(f.app.stop)
+	summary, err := r.Run(ctx, stop)
+	stopped()
 	if coordinator != nil {
 		if closeErr := coordinator.Close(ctx); closeErr != nil { // hosts have been worked on: that is no failure of theirs
 			f.app.warn("what the run has left in NATS stays there, encrypted, for up to a week: " + closeErr.Error())
 		}
+		f.workers.shared.end(ctx, f.app.warn)
 	}
 	return summary, err
 }

@@ -98,7 +98,12 @@ func (f *fleet) recorder(r *playbooks.Runner, h record.Header) []events.Reporter
 	h.User, h.Host, _ = strings.Cut(who, "@")
 	h.Flags = f.given()
 	r.Fetched = store.Fetched(h.Run)
-	return []events.Reporter{store.Recorder(h, f.app.warn)}
+	recorder := store.Recorder(h, f.app.warn)
+	if f.workers.url != "" {
+		f.workers.shared.what = h.What
+		recorder.CopyTo(&f.workers.shared)
+	}
+	return []events.Reporter{recorder}
 }
 
 // ofRunner adds to a header which run it is, and where it was begun.

@@ -136,7 +136,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(topicCommands()...)
 	root.AddCommand(
-		attachCommand(a, p),
+		attachCommand(hosts, p),
 		checkHealthCommand(plays, p),
 		cleanCommand(hosts, p),
 		completionCommand(p),

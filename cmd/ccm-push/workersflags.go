@@ -33,10 +33,13 @@ type workersFlags struct {
 	list     string // of keys of workers
 	validity time.Duration
 	size     int
+	// operators is the file with public keys of who else may go on with runs; "" is the default.
+	operators string
 
 	set    *pflag.FlagSet
 	recipe *workers.Recipe // of the manifests that were read; nil if there are none
 	link   *natsconn.Link  // to the queue; nil until it is needed
+	shared sharing
 
 	mu    sync.Mutex
 	files []string // that were read for it
@@ -55,6 +58,7 @@ const (
 	workerKey        = "worker.key"
 	workerList       = "workers.keys"
 	coordinatorsList = "coordinators.keys"
+	operatorsList    = "operators.keys"
 )
 
 func (f *workersFlags) register(set *pflag.FlagSet) {
@@ -62,6 +66,7 @@ func (f *workersFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.url, workersFlag, "", "`URL` of NATS, tls:// or nats://, where workers take hosts from; without it this machine works on them")
 	set.StringVar(&f.key, "workers-key", "", "private key `file` by which workers know this machine (default coordinator.key in the folder of the configuration)")
 	set.StringVar(&f.list, "workers-list", "", "`file` with the public keys of workers that may get hosts (default workers.keys in the folder of the configuration)")
+	set.StringVar(&f.operators, "workers-operators", "", "`file` with the public keys of those who may follow runs and go on with them, besides this machine (default operators.keys in the folder of the configuration, if it is there)")
 	f.validity = defaultValidity
 	set.Var(seconds{&f.validity}, "cert-validity", "how long the certificates are valid with which workers log in to hosts, at least 1m")
 	set.IntVar(&f.size, "shard", 0, "how many hosts a worker takes at once, at most; without it 32 to 256")
@@ -74,7 +79,7 @@ func (f *workersFlags) validate() error {
 	case f.size < 1 && f.set.Changed("shard"):
 		return fmt.Errorf("--shard %d: at least 1", f.size)
 	case f.url == "":
-		for _, name := range []string{"workers-key", "workers-list", "cert-validity", "shard"} {
+		for _, name := range []string{"workers-key", "workers-list", "workers-operators", "cert-validity", "shard"} {
 			if f.set.Changed(name) {
 				return fmt.Errorf("--%s is about workers, and --workers does not say where they are", name)
 			}
@@ -84,7 +89,9 @@ func (f *workersFlags) validate() error {
 }
 
 // close ends the connection to the queue, if there is one.
-func (f *workersFlags) close() {
+func (f *workersFlags) close(ctx context.Context) {
+	f.shared.end(ctx, f.fleet.app.warn) // there is something if the run was refused
+	f.shared.giveBack(ctx, f.fleet.app.warn)
 	if f.link != nil {
 		f.link.Close()
 	}
@@ -217,6 +224,15 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner) (*w
 			return f.certify(ctx, authority, r.Options.Run, sshKey, accounts, jumps)
 		},
 	}
+	if !f.fleet.record.none { // else there is nothing to follow, or to go on from
+		h, err := f.handover(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.Share = func(ctx context.Context, name string) (<-chan struct{}, error) {
+			return f.shared.share(ctx, h, r.Options.Run, name)
+		}
+	}
 	if err := c.Begin(ctx); err != nil {
 		return nil, err
 	}
@@ -241,11 +257,11 @@ func (f *workersFlags) certify(ctx context.Context, by *usercert.Authority, run 
 	return ssh.MarshalAuthorizedKey(cert), f.validity, nil
 }
 
-// queue is where coordinators and workers meet.
-func (f *fleet) queue(ctx context.Context, url string) (queue.Queue, error) {
-	given := f.nats.given // but for where: data may be in another NATS
-	given.Servers, given.Context = url, ""
+// queue is where coordinators and workers meet. It is dialled once.
+func (f *fleet) queue(ctx context.Context, url string) (*queue.JetStream, error) {
 	if f.workers.link == nil {
+		given := f.nats.given // but for where: data may be in another NATS
+		given.Servers, given.Context = url, ""
 		f.workers.link = natsconn.New(f.nats.config(given, workersFlag))
 	}
 	conn, err := f.workers.link.Conn(ctx)

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"os"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ type delayed struct {
 	pending []byte
 	timer   *time.Timer // runs while something is pending; nil before the first time
 	err     error       // the first of the file; nothing was written after it
+	copied  Copy        // gets what is in the file; nil is nobody
 }
 
 // Write takes whole lines.
@@ -56,7 +58,9 @@ func (d *delayed) flush() {
 	}
 	d.timer.Stop()
 	if d.err == nil {
-		_, d.err = d.file.Write(d.pending)
+		if _, d.err = d.file.Write(d.pending); d.err == nil && d.copied != nil {
+			d.copied.Lines(bytes.Clone(d.pending))
+		}
 	}
 	d.pending = d.pending[:0]
 }

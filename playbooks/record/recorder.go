@@ -24,6 +24,7 @@ type Recorder struct {
 	store  Store
 	header Header
 	warn   func(string) // told once what cannot be written
+	copied Copy         // nil is nobody
 
 	folder string
 	file   *delayed // locked as long as the run goes on; nil before and after
@@ -33,6 +34,19 @@ type Recorder struct {
 // Recorder makes the recorder of a run.
 func (s Store) Recorder(h Header, warn func(string)) *Recorder {
 	return &Recorder{store: s, header: h, warn: warn}
+}
+
+// A Copy gets what is in a record, as it is written. It waits for nothing, and owns what it is given.
+type Copy interface {
+	Begin(h Header)
+	Lines(text []byte) // whole lines of events
+	End(e End)
+}
+
+// CopyTo has all that is recorded copied.
+func (r *Recorder) CopyTo(c Copy) *Recorder {
+	r.copied = c
+	return r
 }
 
 // Report records e.
@@ -105,10 +119,13 @@ func (r *Recorder) begin(e events.RunStart) error {
 	if err != nil {
 		return err
 	}
-	r.file = &delayed{file: file}
+	r.file = &delayed{file: file, copied: r.copied}
 	r.lines = events.NewShortJSON(r.file)
 	// Where files cannot be locked, a run under way looks like a killed one.
 	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if r.copied != nil {
+		r.copied.Begin(h)
+	}
 	return writeJSON(r.folder, headerFile, h)
 }
 
@@ -118,8 +135,12 @@ func (r *Recorder) end(e events.Summary) error {
 	if err := r.file.Sync(); err != nil {
 		return err
 	}
-	if err := writeJSON(r.folder, endFile, End{Ended: e.Time, Interrupted: e.Interrupted, Totals: e.Totals}); err != nil {
+	end := End{Ended: e.Time, Interrupted: e.Interrupted, Totals: e.Totals}
+	if err := writeJSON(r.folder, endFile, end); err != nil {
 		return err
+	}
+	if r.copied != nil {
+		r.copied.End(end)
 	}
 	return r.store.pruneDaily(e.Time)
 }

@@ -118,6 +118,10 @@ func (r *Run) lines(more func() bool) iter.Seq2[[]byte, error] {
 // Events gives the events of the run, as far as it got. An error is the last.
 func (r *Run) Events() iter.Seq2[events.Event, error] { return r.decoded(r.Lines()) }
 
+func (r *Run) decoded(lines iter.Seq2[[]byte, error]) iter.Seq2[events.Event, error] {
+	return r.Decode(filepath.Join(r.folder, eventsFile), lines)
+}
+
 // followTime is how often a run that is followed is asked for more.
 const followTime = 100 * time.Millisecond
 
@@ -158,8 +162,8 @@ func (r *Run) over() bool {
 	return killed || r.End != nil
 }
 
-// decoded gives the events that stand in lines. An error is the last.
-func (r *Run) decoded(lines iter.Seq2[[]byte, error]) iter.Seq2[events.Event, error] {
+// Decode gives the events that stand in lines of the run, which are from somewhere. An error is the last.
+func (h Header) Decode(from string, lines iter.Seq2[[]byte, error]) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		number := 0
 		for line, err := range lines {
@@ -169,14 +173,14 @@ func (r *Run) decoded(lines iter.Seq2[[]byte, error]) iter.Seq2[events.Event, er
 				e, err = events.Decode(line)
 			}
 			if err != nil {
-				yield(nil, fmt.Errorf("%s:%d: %w", filepath.Join(r.folder, eventsFile), number, err))
+				yield(nil, fmt.Errorf("%s:%d: %w", from, number, err))
 				return
 			}
 			if start, ok := e.(events.RunStart); ok {
-				start.Plays = r.Plays
+				start.Plays = h.Plays
 				e = start
 			}
-			if !yield(events.OfRun(e, r.Header.Run), nil) {
+			if !yield(events.OfRun(e, h.Run), nil) {
 				return
 			}
 		}

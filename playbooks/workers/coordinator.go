@@ -29,9 +29,13 @@ type Coordinator struct {
 	Warn    func(text string)
 	// Size is how many hosts a shard has at most; 0 is as many as are right for so many hosts.
 	Size int
+	// Share has others able to go on with the run, of which the queue has a name; what it gives is closed
+	// when somebody has. nil is that nobody can.
+	Share func(ctx context.Context, name string) (lost <-chan struct{}, err error)
 
 	run  queue.Run
-	name string // of the run in the queue
+	name string          // of the run in the queue
+	lost <-chan struct{} // closed when the run is gone on with elsewhere; nil never is
 
 	stopping, killing sync.Once
 	hearing           sync.WaitGroup
@@ -118,6 +122,11 @@ func (c *Coordinator) Begin(ctx context.Context) error {
 		return err
 	}
 	c.run = run
+	if c.Share != nil {
+		if c.lost, err = c.Share(ctx, c.name); err != nil {
+			return errors.Join(err, c.delete(ctx))
+		}
+	}
 	if err := run.Answer(context.WithoutCancel(ctx), c.answer); err != nil {
 		return errors.Join(err, c.delete(ctx))
 	}
@@ -149,6 +158,8 @@ func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbook
 		return end
 	case <-c.gone:
 		return c.notHeard(t)
+	case <-c.lost:
+		return c.elsewhere(ctx)
 	case <-stop:
 		c.stopping.Do(func() { c.stop(ctx) })
 	case <-ctx.Done():
@@ -158,6 +169,8 @@ func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbook
 		return end
 	case <-c.gone:
 		return c.notHeard(t)
+	case <-c.lost:
+		return c.elsewhere(ctx)
 	case <-ctx.Done():
 		c.killing.Do(func() {
 			c.stopping.Do(func() { c.stop(ctx) })
@@ -168,9 +181,17 @@ func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbook
 	case end := <-one.ended:
 		return end
 	case <-c.gone:
+	case <-c.lost:
+		return c.elsewhere(ctx)
 	case <-time.After(killTime):
 	}
 	return c.notHeard(t)
+}
+
+// elsewhere is the end of a host of which others tell from now on: the run is gone on with elsewhere.
+func (c *Coordinator) elsewhere(ctx context.Context) playbooks.TurnEnd {
+	c.stopping.Do(func() { c.stop(ctx) })
+	return playbooks.TurnEnd{Begun: true, Stopped: true}
 }
 
 // gather puts a host together with others of its site that begin at the same time.
@@ -380,6 +401,9 @@ func (c *Coordinator) hear(ctx context.Context) {
 
 // heard takes a frame. Those of nobody who was handed anything are left out.
 func (c *Coordinator) heard(ctx context.Context, frame []byte) error {
+	if c.lost != nil && closed(c.lost) { // others tell
+		return nil
+	}
 	of, ok := handoutOf(frame)
 	c.mu.Lock()
 	h := c.handed[of]

@@ -2,6 +2,7 @@ package workers
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha512"
 	"encoding/json"
@@ -9,11 +10,16 @@ import (
 	"fmt"
 	"os"
 
+	"filippo.io/age"
+	"filippo.io/age/agessh"
 	"golang.org/x/crypto/ssh"
 )
 
 // A Key is the own key of a coordinator or a worker, by which others know it.
-type Key struct{ signer ssh.Signer }
+type Key struct {
+	signer   ssh.Signer
+	identity age.Identity // the same key, for what is sealed to it
+}
 
 // ReadKey reads a private key as ssh-keygen makes it, without a passphrase.
 func ReadKey(path string) (Key, error) {
@@ -30,7 +36,19 @@ func ReadKey(path string) (Key, error) {
 	case signer.PublicKey().Type() != ssh.KeyAlgoED25519:
 		return Key{}, fmt.Errorf("%s: the key is of type %s, and only ssh-ed25519 is taken here\n  hint: make one: ssh-keygen -t ed25519 -N '' -f FILE", path, signer.PublicKey().Type())
 	}
-	return Key{signer}, nil
+	raw, err := ssh.ParseRawPrivateKey(text)
+	if err != nil {
+		return Key{}, fmt.Errorf("%s: %w", path, err)
+	}
+	private, ok := raw.(*ed25519.PrivateKey)
+	if !ok {
+		return Key{}, fmt.Errorf("%s: the key is no ed25519 key", path)
+	}
+	identity, err := agessh.NewEd25519Identity(*private)
+	if err != nil {
+		return Key{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return Key{signer, identity}, nil
 }
 
 // Public is the line of the key in lists.

@@ -30,6 +30,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
@@ -489,7 +490,7 @@ func TestNothingInTheClear(t *testing.T) {
 				return nil
 			}
 			data, _ := os.ReadFile(path)
-			for _, word := range []string{"canary", "web1", "web2", "exec", "touch made", s.hosts["web1"].Home, "BEGIN OPENSSH", "everybody-knows", "hello"} {
+			for _, word := range []string{"canary", "web1", "web2", "exec", "touch made", s.hosts["web1"].Home, "BEGIN OPENSSH", "everybody-knows", "hello", "site.yaml", "01JDXYZ", "coordinator@here"} {
 				if bytes.Contains(data, []byte(word)) {
 					found = append(found, path+": "+word)
 				}
@@ -513,10 +514,22 @@ func TestNothingInTheClear(t *testing.T) {
 			})
 		}
 	}
-	c, _ := s.coordinator(q, s.runner(inv, got))
+	to := &forwarder{}
+	store := record.Store{Folder: filepath.Join(s.dir, "state")}
+	c, _ := s.coordinator(q, s.runner(inv, got, recorder(t, store, to)))
+	h, _ := s.handover(q.(*queue.JetStream), "coordinator", "stranger")
+	s.shares(c, h, to)
 	summary := s.run(c)
 	require.Equal(t, 2, summary.Totals.Hosts.OK)
+	all, err := h.All(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1, "the record and its lease are there to be looked at")
 	look()
+	require.NoError(t, to.Close(t.Context()))
+	look()
+	all, err = h.All(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
 	require.Empty(t, found)
 	require.Greater(t, size, 2000, "the content of the run was there to be looked at")
 	motd, err := os.ReadFile(filepath.Join(s.hosts["web1"].Home, "motd"))

@@ -278,10 +278,15 @@ func (r *natsRun) Close(ctx context.Context) error {
 
 // remove deletes what has been said, and the objects.
 func (r *natsRun) remove(ctx context.Context) error {
-	return errors.Join(
-		failed("deleting the stream of the run", r.queue.js.DeleteStream(ctx, perRun+r.name)),
-		failed("deleting the objects of the run", r.queue.js.DeleteObjectStore(ctx, perRun+r.name)),
-	)
+	streamErr := r.queue.js.DeleteStream(ctx, perRun+r.name)
+	if errors.Is(streamErr, jetstream.ErrStreamNotFound) { // who goes on with the run has deleted it
+		streamErr = nil
+	}
+	objectsErr := r.queue.js.DeleteObjectStore(ctx, perRun+r.name)
+	if errors.Is(objectsErr, jetstream.ErrStreamNotFound) || errors.Is(objectsErr, jetstream.ErrBucketNotFound) {
+		objectsErr = nil
+	}
+	return errors.Join(failed("deleting the stream of the run", streamErr), failed("deleting the objects of the run", objectsErr))
 }
 
 type natsMember struct {

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+
+	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/workers"
+)
+
+// sharing is what others, elsewhere, can follow of a run with workers, and go on with. It takes the copy
+// of the record.
+type sharing struct {
+	what    string // the run is about, for people
+	copied  *workers.Copy
+	resumed *workers.Lease // of the run that is gone on with, until the run that does so has it
+}
+
+// handover is where runs are shared.
+func (f *workersFlags) handover(ctx context.Context) (*workers.Handover, error) {
+	a := f.fleet.app
+	key, err := workers.ReadKey(cmp.Or(f.key, a.configuration(coordinatorKey)))
+	if err != nil {
+		return nil, fmt.Errorf("--workers: the key of this machine: %w", err)
+	}
+	ring, err := workers.ReadKeyring(cmp.Or(f.operators, a.configuration(operatorsList)))
+	if err != nil && (f.operators != "" || !errors.Is(err, fs.ErrNotExist)) {
+		return nil, fmt.Errorf("--workers: the keys of operators: %w", err)
+	}
+	account, err := user.Current()
+	if err != nil {
+		return nil, fmt.Errorf("finding out who runs this: %w", err)
+	}
+	q, err := f.fleet.queue(ctx, f.url)
+	if err != nil {
+		return nil, err
+	}
+	records, err := q.Records(ctx)
+	return &workers.Handover{Queue: q, Records: records, Key: key, Operators: ring, Holder: holder(account), Warn: a.warn}, err
+}
+
+// fetch takes the lease of a run that was begun elsewhere, and its record into the store. It gives its id.
+func (f *workersFlags) fetch(ctx context.Context, store record.Store, name string) (string, error) {
+	h, err := f.handover(ctx)
+	if err != nil {
+		return "", err
+	}
+	s, err := h.Find(ctx, cmp.Or(name, "last"))
+	if err != nil {
+		return "", err
+	}
+	if f.shared.resumed, err = h.Take(ctx, s); err != nil {
+		return "", err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return s.Run, h.Fetch(ctx, s, store, here)
+}
+
+// take takes the lease of a run whose record is here, if it is shared. Its program has ended.
+func (f *workersFlags) take(ctx context.Context, run *record.Run) error {
+	if f.url == "" || f.shared.resumed != nil {
+		return nil
+	}
+	h, err := f.handover(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := h.Find(ctx, run.Run)
+	if errors.Is(err, record.ErrNone) { // it had no workers, or has ended too long ago
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.Holder == fmt.Sprintf("%s@%s (pid %d)", run.User, run.Header.Host, run.PID) {
+		s.Held = false
+	}
+	f.shared.resumed, err = h.Take(ctx, s)
+	return err
+}
+
+// share begins to share a run, of which the queue has a name.
+func (s *sharing) share(ctx context.Context, h *workers.Handover, run, name string) (lost <-chan struct{}, err error) {
+	copied, err := h.Share(ctx, run, s.what, name, s.resumed)
+	if err != nil {
+		return nil, err
+	}
+	s.copied, s.resumed = copied, nil
+	return copied.Lost(), nil
+}
+
+// stopOn gives a channel that is closed when stop is, or when others go on with the run.
+func (s *sharing) stopOn(stop <-chan struct{}) (either <-chan struct{}, end func()) {
+	if s.copied == nil {
+		return stop, func() {}
+	}
+	return s.copied.StopOn(stop)
+}
+
+// end has the run be shared no more, or be for others to go on with.
+func (s *sharing) end(ctx context.Context, warn func(string)) {
+	if s.copied == nil {
+		return
+	}
+	if err := s.copied.Close(ctx); err != nil {
+		warn("what the run has left in NATS stays there, encrypted, for up to a week: " + err.Error())
+	}
+	s.copied = nil
+}
+
+// giveBack lets others go on with a run that was not gone on with here.
+func (s *sharing) giveBack(ctx context.Context, warn func(string)) {
+	if s.resumed == nil {
+		return
+	}
+	if err := s.resumed.GiveBack(ctx); err != nil {
+		warn("the run can be gone on with in half a minute: " + err.Error())
+	}
+	s.resumed = nil
+}
+
+// Begin implements [record.Copy].
+func (s *sharing) Begin(h record.Header) {
+	if s.copied != nil {
+		s.copied.Begin(h)
+	}
+}
+
+// Lines implements [record.Copy].
+func (s *sharing) Lines(text []byte) {
+	if s.copied != nil {
+		s.copied.Lines(text)
+	}
+}
+
+// End implements [record.Copy].
+func (s *sharing) End(e record.End) {
+	if s.copied != nil {
+		s.copied.End(e)
+	}
+}

@@ -1,0 +1,358 @@
+package workers
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+	"filippo.io/age/agessh"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+// A Handover lets a run go on elsewhere than where it was begun. Who coordinates it holds a lease, and
+// copies the record of the run as it is written ([Lease], [Copy]). Both are sealed to the keys of
+// operators, and signed by one of them.
+type Handover struct {
+	Queue     *queue.JetStream
+	Records   *queue.Records
+	Key       Key     // our own
+	Operators Keyring // who else may go on with runs; our own key need not be among them
+	Holder    string  // who we are, for others: USER@HOST (pid N)
+	Warn      func(text string)
+}
+
+// A Shared run is one that can be followed, or gone on with, from elsewhere.
+type Shared struct {
+	Run     string
+	What    string // for people
+	Started time.Time
+	Holder  string    // who coordinates it, or has last
+	Since   time.Time // when that began
+	Heard   time.Time // when something was last heard of that, by the clock of NATS
+	Held    bool      // nobody else may go on with it
+	Over    bool      // it has ended, or was given back
+
+	said  lease
+	claim queue.Claim
+}
+
+// lease is what is stored of who coordinates a run.
+type lease struct {
+	Run     string    `json:"run"`
+	What    string    `json:"what"`
+	Started time.Time `json:"started"`
+	Holder  string    `json:"holder"`
+	Since   time.Time `json:"since"`
+	Queue   string    `json:"queue"`             // what the queue calls the run of its workers
+	Key     frameKey  `json:"key"`               // of the copy of its record
+	Resumes string    `json:"resumes,omitempty"` // the run that it goes on with
+	Over    bool      `json:"over,omitempty"`    // it was given back
+}
+
+const leaseKind = "lease"
+
+// readers are who may read what is sealed.
+func (h *Handover) readers() ([]age.Recipient, error) {
+	keys := map[string]bool{string(h.Key.signer.PublicKey().Marshal()): true}
+	for key := range h.Operators {
+		keys[key] = true
+	}
+	var all []age.Recipient
+	for key := range keys {
+		public, err := ssh.ParsePublicKey([]byte(key))
+		if err != nil {
+			return nil, err
+		}
+		to, err := agessh.NewEd25519Recipient(public)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, to)
+	}
+	return all, nil
+}
+
+func (h *Handover) seal(l lease) ([]byte, error) {
+	text, err := sign(h.Key, leaseKind, l)
+	if err != nil {
+		return nil, err
+	}
+	to, err := h.readers()
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	w, err := age.Encrypt(&out, to...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(text); err != nil {
+		return nil, err
+	}
+	err = w.Close()
+	return out.Bytes(), err
+}
+
+// open reads a lease. One that is not for us is told by readable.
+func (h *Handover) open(data []byte) (l lease, readable bool, err error) {
+	r, err := age.Decrypt(bytes.NewReader(data), h.Key.identity)
+	if _, others := errors.AsType[*age.NoIdentityMatchError](err); others {
+		return l, false, nil
+	}
+	if err != nil {
+		return l, true, err
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return l, true, err
+	}
+	ring := Keyring{string(h.Key.signer.PublicKey().Marshal()): "this machine"}
+	for key, who := range h.Operators {
+		ring[key] = who
+	}
+	_, err = verify(ring, leaseKind, text, &l)
+	return l, true, err
+}
+
+// All gives the runs that are shared with us, the newest first.
+func (h *Handover) All(ctx context.Context) ([]Shared, error) {
+	claims, now, err := h.Records.Claims(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []Shared
+	for _, c := range claims {
+		l, readable, err := h.open(c.Data)
+		switch {
+		case !readable:
+		case err != nil:
+			h.Warn(fmt.Sprintf("a run in NATS is left alone: what is said of it cannot be believed: %v", err))
+		default:
+			all = append(all, Shared{
+				Run: l.Run, What: l.What, Started: l.Started, Holder: l.Holder, Since: l.Since, Heard: c.Since(),
+				Held: !l.Over && h.Records.Holds(c, now), Over: l.Over, said: l, claim: c,
+			})
+		}
+	}
+	slices.SortFunc(all, func(a, b Shared) int { return strings.Compare(b.Run, a.Run) })
+	return all, nil
+}
+
+// Find gives the run with a name: its id, or four characters and more of its beginning or end; "" is the
+// newest that somebody coordinates, and last the newest of all. The error wraps [record.ErrNone] if there is none.
+func (h *Handover) Find(ctx context.Context, name string) (*Shared, error) {
+	all, err := h.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	const shortest = 4
+	id := strings.ToUpper(name)
+	all = slices.DeleteFunc(all, func(s Shared) bool {
+		switch {
+		case name == "":
+			return !s.Held
+		case name == "last":
+			return false
+		case len(id) < shortest:
+			return true
+		}
+		return !strings.HasPrefix(s.Run, id) && !strings.HasSuffix(s.Run, id)
+	})
+	switch {
+	case len(all) == 0 && name == "":
+		return nil, fmt.Errorf("%w under way in NATS", record.ErrNone)
+	case len(all) == 0:
+		return nil, fmt.Errorf("%w in NATS: %s\n  hint: runs are there while they go on, and those that have not ended well for a week; they can be read by who was on the list of operators when they began", record.ErrNone, name)
+	case len(all) > 1 && name != "" && name != "last":
+		return nil, fmt.Errorf("%s begins or ends the ids of %d runs in NATS: write the whole id", name, len(all))
+	}
+	return &all[0], nil
+}
+
+// held is why a run cannot be gone on with.
+func (s *Shared) held() error {
+	return fmt.Errorf("run %s is coordinated by %s since %s\n  hint: ccm-push attach %s follows it; once nothing has been heard of that for half a minute, or Ctrl-C has ended it there, resume goes on with it",
+		s.Run, s.Holder, s.Since.Local().Format("2006-01-02 15:04:05"), s.Run)
+}
+
+// Take takes the lease of a run that nobody holds. What its coordinator has left is deleted, and its
+// workers end. Nothing is added to its record any more.
+func (h *Handover) Take(ctx context.Context, s *Shared) (*Lease, error) {
+	if s.Held {
+		return nil, s.held()
+	}
+	l := s.said
+	l.Holder, l.Since, l.Over = h.Holder, time.Now(), false
+	taken, err := h.claim(ctx, l, &s.claim, newLoss())
+	if errors.Is(err, queue.ErrTaken) {
+		return nil, fmt.Errorf("run %s: somebody else has gone on with it just now", s.Run)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Records.End(ctx, s.Run); err != nil {
+		return nil, errors.Join(err, taken.GiveBack(ctx))
+	}
+	if err := h.bury(ctx, s.said.Queue); err != nil {
+		h.Warn(fmt.Sprintf("what the coordinator of run %s has left in NATS stays there, encrypted, for up to a week: %v", s.Run, err))
+	}
+	return taken, nil
+}
+
+// bury has the workers of a coordinator that is no more end, and deletes what it has left.
+func (h *Handover) bury(ctx context.Context, name string) error {
+	text, err := sign(h.Key, orderKind, order{Run: name, Stop: true})
+	if err == nil {
+		err = h.Queue.Order(ctx, name, text)
+	}
+	return errors.Join(err, h.Queue.Discard(ctx, name))
+}
+
+// Share begins to share a run: its lease is ours. resumes is the lease of the run that it goes on with; nil is none.
+func (h *Handover) Share(ctx context.Context, run, what, queueName string, resumes *Lease) (*Copy, error) {
+	l := lease{Run: run, What: what, Started: time.Now(), Holder: h.Holder, Since: time.Now(), Queue: queueName, Key: newFrameKey()}
+	if resumes != nil {
+		l.Resumes = resumes.said.Run
+	}
+	writer, err := newFrameWriter(l.Key, newHandout())
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Records.Make(ctx, run); err != nil {
+		return nil, err
+	}
+	lost := newLoss()
+	if resumes != nil {
+		lost = resumes.lost
+	}
+	own, err := h.claim(ctx, l, nil, lost)
+	if err != nil {
+		return nil, errors.Join(err, h.Records.Forget(ctx, run))
+	}
+	c := &Copy{handover: h, own: own, resumes: resumes, writer: writer, more: make(chan struct{}, 1), done: make(chan struct{})}
+	c.working.Go(func() { c.send(context.WithoutCancel(ctx)) })
+	return c, nil
+}
+
+// forget deletes all that there is of a run and of those that it goes on with.
+func (h *Handover) forget(ctx context.Context, run, resumes string) error {
+	err := h.Records.Forget(ctx, run)
+	if resumes == "" {
+		return err
+	}
+	all, listErr := h.All(ctx)
+	for _, s := range all {
+		if s.Run == resumes {
+			return errors.Join(err, h.forget(ctx, s.Run, s.said.Resumes))
+		}
+	}
+	return errors.Join(err, listErr)
+}
+
+// What the texts in the copy of a record begin with, which says what they are.
+const (
+	copiedHeader = 'h'
+	copiedLines  = 'l'
+	copiedEnd    = 'e'
+)
+
+// A Part is some of the copy of a record; one of its fields is set.
+type Part struct {
+	Header *record.Header
+	Lines  []byte // whole lines of events
+	End    *record.End
+}
+
+// Read gives the record of a run, up to its end; without follow as far as it is there. It is
+// [queue.ErrGone] if there is none, or no more: the run has ended well, and was deleted.
+func (h *Handover) Read(ctx context.Context, s *Shared, follow bool, take func(Part) error) error {
+	reader, err := newFrameReader(s.said.Key)
+	if err != nil {
+		return err
+	}
+	return h.Records.Read(ctx, s.Run, follow, func(frame []byte) (more bool, err error) {
+		if len(frame) < headSize {
+			return true, nil
+		}
+		text, err := reader.read(frame)
+		if err != nil || len(text) == 0 {
+			return err == nil, err
+		}
+		var p Part
+		switch text[0] {
+		case copiedHeader:
+			err = json.Unmarshal(text[1:], &p.Header)
+		case copiedLines:
+			p.Lines = text[1:]
+		case copiedEnd:
+			err = json.Unmarshal(text[1:], &p.End)
+		}
+		if err == nil {
+			err = take(p)
+		}
+		return err == nil && p.End == nil, err
+	})
+}
+
+// Fetch takes the record of a run, and those of the runs that it goes on with, into a store.
+// directory is that of the same files here.
+func (h *Handover) Fetch(ctx context.Context, s *Shared, to record.Store, directory string) error {
+	if s.said.Resumes != "" {
+		if _, err := to.Find(s.said.Resumes); errors.Is(err, record.ErrNone) {
+			earlier, err := h.Find(ctx, s.said.Resumes)
+			if err != nil {
+				return fmt.Errorf("run %s goes on with another one: %w", s.Run, err)
+			}
+			if err := h.Fetch(ctx, earlier, to, directory); err != nil {
+				return err
+			}
+		}
+	}
+	var in *record.Incoming
+	err := h.Read(ctx, s, false, func(p Part) error {
+		switch {
+		case p.Header != nil:
+			var err error
+			in, err = to.TakeIn(*p.Header, directory)
+			return err
+		case in == nil:
+			return errors.New("the record of the run has no beginning")
+		case p.End != nil:
+			in.End(*p.End)
+			return nil
+		}
+		return in.Lines(p.Lines)
+	})
+	switch {
+	case err != nil && in != nil:
+		return errors.Join(err, in.Drop())
+	case err != nil:
+		return err
+	case in == nil:
+		return fmt.Errorf("run %s had not begun when its coordinator was lost: no host was touched, so begin it anew", s.Run)
+	}
+	return in.Keep()
+}
+
+// sweep deletes what runs have left that nobody has gone on with.
+func (h *Handover) sweep(ctx context.Context) error {
+	_, now, err := h.Records.Claims(ctx)
+	if err != nil {
+		return err
+	}
+	return h.Queue.Sweep(ctx, now)
+}
+
+// lasts is how long a lease is good for.
+func (h *Handover) lasts() time.Duration { return cmp.Or(h.Records.Lasts(), queue.LeaseTime) }

@@ -1,0 +1,171 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+// handover is that of somebody who has a key, and the keys of others on a list.
+func (s *site) handover(q *queue.JetStream, key string, operators ...string) (*Handover, *warnings) {
+	t := s.t
+	own, err := ReadKey(filepath.Join(s.dir, key))
+	require.NoError(t, err)
+	ring := Keyring{}
+	for _, name := range operators {
+		other, err := ReadKeyring(filepath.Join(s.dir, name+".keys"))
+		require.NoError(t, err)
+		for key, who := range other {
+			ring[key] = who
+		}
+	}
+	records, err := q.Records(t.Context())
+	require.NoError(t, err)
+	w := &warnings{}
+	return &Handover{Queue: q, Records: records, Key: own, Operators: ring, Holder: key + "@here (pid 1)", Warn: w.add}, w
+}
+
+// A forwarder takes the copy of a record before it is known who gets it.
+type forwarder struct{ *Copy }
+
+func (f *forwarder) Begin(h record.Header) { f.Copy.Begin(h) }
+func (f *forwarder) Lines(text []byte)     { f.Copy.Lines(text) }
+func (f *forwarder) End(e record.End)      { f.Copy.End(e) }
+
+// shares has a coordinator share its run, whose events go to a reporter that is given here too.
+func (s *site) shares(c *Coordinator, h *Handover, to *forwarder) {
+	c.Share = func(ctx context.Context, name string) (<-chan struct{}, error) {
+		copied, err := h.Share(ctx, c.Runner.Options.Run, "site.yaml", name, nil)
+		if err != nil {
+			return nil, err
+		}
+		to.Copy = copied
+		return copied.Lost(), nil
+	}
+}
+
+// recorder records the run of a test.
+func recorder(t *testing.T, store record.Store, to *forwarder) events.Reporter {
+	h := record.Header{Run: "01JDXYZ0000000000000000000", Started: time.Now(), What: "site.yaml", Command: "apply", User: "canary"}
+	return store.Recorder(h, func(text string) { t.Error(text) }).CopyTo(to)
+}
+
+// TestTakenAway has somebody go on with a run whose coordinator was out of reach for a while: it stops,
+// and says so; what it has told by then is with the other one.
+func TestTakenAway(t *testing.T) {
+	manifest := `
+name: one
+ccm:
+  resources:
+    - exec: ["true": ]
+    - exec: ["n=0; while test ! -e {{ Data.go }} && test $n -lt 600; do sleep 0.1; n=$((n+1)); done": {provider: shell}]
+    - exec: ["echo last": ]
+`
+	s := newSite(t, manifest, "web1", "web2")
+	free := filepath.Join(s.dir, "go")
+	inv := strings.Replace(s.inventory(nil), "canary: everybody-knows", fmt.Sprintf("go: %q", free), 1)
+	url := serve(t, s.dir).ClientURL()
+	q := connect(t, url).(*queue.JetStream)
+	s.work(connect(t, url), "worker", "")
+	here, there := record.Store{Folder: filepath.Join(s.dir, "here")}, record.Store{Folder: filepath.Join(s.dir, "there")}
+	to, got := &forwarder{}, &recorded{}
+	r := s.runner(inv, recorder(t, here, to), got)
+	c, _ := s.coordinator(q, r)
+	mine, warned := s.handover(q, "coordinator", "stranger")
+	s.shares(c, mine, to)
+	other, _ := s.handover(connect(t, url).(*queue.JetStream), "stranger", "coordinator")
+
+	var taking sync.WaitGroup
+	var once sync.Once
+	var taken *Lease
+	var shared *Shared
+	got.hook = func(e events.Event) {
+		if _, ok := e.(events.Result); !ok {
+			return
+		}
+		once.Do(func() {
+			taking.Go(func() {
+				var err error
+				shared, err = other.Find(t.Context(), r.Options.Run[:6])
+				require.NoError(t, err)
+				_, err = other.Take(t.Context(), shared)
+				require.ErrorContains(t, err, "is coordinated by coordinator@here (pid 1) since ")
+				shared.Held = false // as if nothing had been heard of it
+				taken, err = other.Take(t.Context(), shared)
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(free, nil, 0o600))
+			})
+		})
+	}
+	require.NoError(t, c.Begin(t.Context()))
+	stop, end := to.StopOn(nil)
+	summary, err := r.Run(t.Context(), stop)
+	end()
+	require.NoError(t, errors.Join(err, c.Close(t.Context()), to.Close(t.Context())))
+	taking.Wait()
+	require.True(t, summary.Interrupted)
+	require.Equal(t, 2, summary.Totals.Hosts.Interrupted)
+	require.Contains(t, warned.all(), "somebody else has gone on with run 01JDXYZ0000000000000000000, so it ends here")
+
+	// It is the other's by now, who reads what was told.
+	found, err := mine.Find(t.Context(), r.Options.Run)
+	require.NoError(t, err)
+	require.True(t, found.Held)
+	require.Equal(t, "stranger@here (pid 1)", found.Holder)
+	require.NoError(t, other.Fetch(t.Context(), shared, there, "/clone"))
+	run, err := there.Find(r.Options.Run)
+	require.NoError(t, err)
+	require.Equal(t, "/clone", run.Directory)
+	require.Equal(t, record.Killed, run.Outcome())
+	was, err := os.ReadFile(filepath.Join(here.FolderOf(run.Run), "events.jsonl"))
+	require.NoError(t, err)
+	copied, err := os.ReadFile(filepath.Join(there.FolderOf(run.Run), "events.jsonl"))
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(was), string(copied)), "%s\n%s", was, copied)
+	require.Contains(t, string(copied), `"event":"play_start"`)
+
+	// Given back, it is for anybody.
+	require.NoError(t, taken.GiveBack(t.Context()))
+	found, err = mine.Find(t.Context(), r.Options.Run)
+	require.NoError(t, err)
+	require.False(t, found.Held)
+}
+
+// TestLeaseOfAStranger has somebody say that he coordinates a run: nobody believes who is not on the list
+// of operators, and nobody who is not on it reads what is said.
+func TestLeaseOfAStranger(t *testing.T) {
+	s := newSite(t, plays())
+	q := connect(t, serve(t, s.dir).ClientURL()).(*queue.JetStream)
+	stranger, _ := s.handover(q, "stranger", "coordinator")
+	mine, warned := s.handover(q, "coordinator")
+	his, err := stranger.Share(t.Context(), "01JDXYZ0000000000000000001", "evil.yaml", "name", nil)
+	require.NoError(t, err)
+	all, err := mine.All(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
+	require.Contains(t, warned.all(), "it is signed by a key that is not on the list")
+	_, err = mine.Find(t.Context(), "01JDXYZ0000000000000000001")
+	require.ErrorIs(t, err, record.ErrNone)
+
+	own, err := mine.Share(t.Context(), "01JDXYZ0000000000000000002", "site.yaml", "name", nil)
+	require.NoError(t, err)
+	all, err = stranger.All(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1, "its own")
+	require.NoError(t, errors.Join(his.Close(t.Context()), own.Close(t.Context())))
+	all, err = stranger.All(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all, "what has not begun is forgotten")
+}
