@@ -173,7 +173,7 @@ func (f *fleet) equip(c *wire.Catalog, s *selection, state *hostState, earlier s
 	if c.Lock = f.runner.lock(s); c.Lock != nil {
 		c.Lock.Again = state.again
 	}
-	c.Once = f.runner.once(s)
+	c.Once = f.runner.once(s, f.apart)
 	c.Earlier = earlier
 	addOthers(c, state.plays)
 	c.Undo = undoOn(s.play, state.host.Name)

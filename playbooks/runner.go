@@ -491,9 +491,10 @@ const maxPlays = 1 << 16
 
 // once is how a host recognises the catalog of a play if it comes again. What only asks, or
 // takes no lock to change something, is not kept.
-func (r *Runner) once(s *selection) *wire.Once {
+func (r *Runner) once(s *selection, apart bool) *wire.Once {
 	if r.Options.Monitor || r.Options.NoLock || s.look != nil {
 		return nil
 	}
-	return &wire.Once{Run: r.Options.Run, Play: s.number + 1 + s.part*maxPlays}
+	// A worker that comes late must not do again what another one has done since.
+	return &wire.Once{Run: r.Options.Run, Play: s.number + 1 + s.part*maxPlays, Keep: apart}
 }

@@ -64,6 +64,9 @@ type Catalog struct {
 type Once struct {
 	Run  string `json:"run"`
 	Play int    `json:"play"` // from 1
+	// Keep has the host keep the results when they have been acknowledged, until another run begins
+	// there: several controllers may be at work for the run, and one of them may come late.
+	Keep bool `json:"keep,omitempty"`
 }
 
 // Undo says what is to be taken back of a run.

@@ -18,7 +18,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/extravars"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
-	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
@@ -27,7 +26,6 @@ import (
 type shift struct {
 	worker *Worker
 	job    *job
-	lease  queue.Lease
 
 	stop, kill func()
 	rename     func([]byte) []byte // see [talker]
@@ -37,10 +35,11 @@ type shift struct {
 	waits      func()       // is told that hosts wait for others
 }
 
-// work takes the hosts of a shard through their play. whole is false if some were left to others.
-func (s *shift) work(ctx context.Context, stop <-chan struct{}, a *answer) (whole bool, err error) {
+// work takes the hosts of a shard through their play. whole is false if some were left to others. At the end of
+// held others may have them: then resources that are running end, and nothing else is begun.
+func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer) (whole bool, err error) {
 	var content shardContent
-	if err := s.prepare(ctx, a, &content); err != nil {
+	if err := s.prepare(held, a, &content); err != nil {
 		return false, err
 	}
 	enough := make(chan struct{})
@@ -66,18 +65,19 @@ func (s *shift) work(ctx context.Context, stop <-chan struct{}, a *answer) (whol
 		return false, err
 	}
 	t := &talker{ctx: ctx, member: s.job.member, writer: writer, rename: s.rename}
-	t.failed = func(error) { s.kill() }
-	s.silent = t.failed
+	t.failed = func(error) { s.stop() } // what is running ends: if it were killed, others would have to do it again
+	s.silent = func(error) { s.kill() }
 	if err := s.job.member.Orders(ctx, s.ordered); err != nil {
 		return false, err
 	}
 	done := make(chan struct{})
 	var beside sync.WaitGroup
 	beside.Go(func() { t.talk(ctx, done) })
-	beside.Go(func() { s.extend(ctx, done) })
 	beside.Go(func() {
 		select {
 		case <-stop:
+			s.stop()
+		case <-held.Done():
 			s.stop()
 		case <-done:
 		}
@@ -87,7 +87,7 @@ func (s *shift) work(ctx context.Context, stop <-chan struct{}, a *answer) (whol
 		unended.hosts[turn.Host] = true
 	}
 	err = s.turns(ctx, stopped, &content, t, func(host string, end playbooks.TurnEnd) {
-		if closed(stop) && (end.Stopped || end.Killed) { // a worker that stops leaves them to others
+		if (closed(stop) || held.Err() != nil) && (end.Stopped || end.Killed) { // they are left to others
 			return
 		}
 		unended.end(host)
@@ -99,12 +99,15 @@ func (s *shift) work(ctx context.Context, stop <-chan struct{}, a *answer) (whol
 	if err != nil {
 		failed = err.Error()
 	}
-	if failed == "" && unended.none() {
+	if held.Err() == nil && failed == "" && unended.none() {
 		// The coordinator may be done with the run, and have closed it, once it has heard of the last host.
 		return true, t.await(context.WithoutCancel(ctx))
 	}
 	if err := t.over(context.WithoutCancel(ctx), failed); err != nil {
 		return false, err
+	}
+	if held.Err() != nil {
+		return false, context.Cause(held)
 	}
 	return failed != "" || !closed(stop), nil
 }
@@ -147,34 +150,6 @@ func (s *shift) ordered(data []byte) {
 	}
 	if o.Kill {
 		s.kill()
-	}
-}
-
-// extend extends the lease. Without an answer of the queue the work ends before the lease does.
-func (s *shift) extend(ctx context.Context, done <-chan struct{}) {
-	lasts := s.lease.Lasts()
-	ticks := time.NewTicker(lasts / 5)
-	defer ticks.Stop()
-	lasts -= lasts / 6
-	for until := time.Now().Add(lasts); ; {
-		select {
-		case <-done:
-			return
-		case <-ticks.C:
-		}
-		began := time.Now()
-		once, cancel := context.WithDeadline(ctx, until)
-		err := s.lease.Extend(once)
-		cancel()
-		switch {
-		case err == nil:
-			until = began.Add(lasts)
-		case !time.Now().Before(until):
-			s.worker.Say(fmt.Sprintf("the queue does not answer, so that others may have these hosts by now; the work on them ends: %v", err))
-			s.stop()
-			s.kill()
-			return
-		}
 	}
 }
 

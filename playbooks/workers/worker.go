@@ -47,7 +47,8 @@ type Worker struct {
 	working sync.WaitGroup
 
 	mu      sync.Mutex
-	current *job // the run that it has worked for last; nil is none
+	current *job                     // the run that it has worked for last; nil is none
+	shards  map[string]chan struct{} // that are worked on; each is closed when that has ended
 }
 
 const defaultShards = 4
@@ -157,12 +158,19 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lea
 	if time.Now().After(t.Until) {
 		return lease.Done(ctx)
 	}
-	j, err := w.job(ctx, t.Run)
+	held, end := hold(ctx, lease)
+	defer end()
+	leave, err := w.alone(held, t.Shard)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	j, err := w.job(held, t.Run)
 	if err != nil {
 		return err
 	}
 	defer w.release(j)
-	a, err := w.ask(ctx, j, t)
+	a, err := w.ask(held, j, t)
 	switch {
 	case errors.Is(err, queue.ErrGone):
 		return lease.Done(ctx)
@@ -173,8 +181,8 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lea
 	case a.Refused != "":
 		return fmt.Errorf("the coordinator %s refuses this worker: %s", who, a.Refused)
 	}
-	s := &shift{worker: w, job: j, lease: lease}
-	whole, err := s.work(ctx, stop, a)
+	s := &shift{worker: w, job: j}
+	whole, err := s.work(ctx, held, stop, a)
 	if err != nil {
 		return err
 	}
@@ -182,6 +190,34 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lea
 		return lease.Return(ctx)
 	}
 	return lease.Done(ctx)
+}
+
+// alone waits until nothing else of this worker is at a shard: its ticket comes again when a lease was lost.
+func (w *Worker) alone(ctx context.Context, shard string) (leave func(), err error) {
+	for {
+		w.mu.Lock()
+		other := w.shards[shard]
+		if other == nil {
+			if w.shards == nil {
+				w.shards = map[string]chan struct{}{}
+			}
+			mine := make(chan struct{})
+			w.shards[shard] = mine
+			w.mu.Unlock()
+			return func() {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				delete(w.shards, shard)
+				close(mine)
+			}, nil
+		}
+		w.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // job is the run with a name, until [Worker.release]; another one is left for it.

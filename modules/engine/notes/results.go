@@ -26,7 +26,9 @@ type Log interface {
 
 // Results are what entries of applying catalogs came to, kept on the host until a
 // controller has acknowledged that it knows them: a run whose connection is lost goes on
-// from there, and what nobody could be told is told by the next run. They are kept under
+// from there, and what nobody could be told is told by the next run. Where several controllers
+// work for one run ([wire.Once].Keep) they are kept until another run begins, so that one which
+// comes late does nothing again. They are kept under
 // the host's lock. The zero value keeps none; its methods may be called at any time.
 type Results struct {
 	mu       sync.Mutex
@@ -51,9 +53,10 @@ const resultsFormat = 1
 
 // A resultsLine is one line of the log, with one field set.
 type resultsLine struct {
-	Begin    *resultsHeader `json:"begin,omitempty"`
+	Begin    *resultsHeader `json:"begin,omitempty"` // with the header of one that is there, that one goes on
 	Finished *Finished      `json:"finished,omitempty"`
 	End      bool           `json:"end,omitempty"`
+	Told     *wire.Ack      `json:"told,omitempty"` // what has been finished of a catalog so far
 }
 
 type resultsHeader struct {
@@ -63,6 +66,7 @@ type resultsHeader struct {
 	Hash   string    `json:"hash"` // of the catalog's entries
 	Holder string    `json:"holder"`
 	Since  time.Time `json:"since"`
+	Keep   bool      `json:"keep,omitempty"` // when it has been told, too
 }
 
 // Finished is an entry that has had its turn.
@@ -74,6 +78,8 @@ type Finished struct {
 	Changed   bool                       `json:"changed,omitempty"` // whatever became of it later
 	Unmet     bool                       `json:"unmet,omitempty"`   // it was skipped for a requirement
 	Sent      map[string]json.RawMessage `json:"sent,omitempty"`    // what it has for entries behind it
+
+	told bool // a controller has acknowledged it
 }
 
 // maxResults bounds the log, in bytes. What is beyond it is checked again by a run that goes
@@ -88,6 +94,21 @@ func (r *Results) Open(log Log) error {
 	if err != nil {
 		return err
 	}
+	if err := r.read(text); err != nil {
+		return err
+	}
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		// A line that is cut off must not stand before the next one.
+		if err := log.Replace(text[:bytes.LastIndexByte(text, '\n')+1]); err != nil {
+			return err
+		}
+	}
+	r.log = log
+	return nil
+}
+
+// read takes what stands in a log.
+func (r *Results) read(text []byte) error {
 	r.catalogs, r.current, r.size, r.pending, r.full = nil, nil, len(text), nil, false
 	for line := range bytes.Lines(text) {
 		if line[len(line)-1] != '\n' {
@@ -103,14 +124,13 @@ func (r *Results) Open(log Log) error {
 			return fmt.Errorf("what earlier runs have left there cannot be read: %w", err)
 		}
 	}
-	if len(text) > 0 && text[len(text)-1] != '\n' {
-		// A line that is cut off must not stand before the next one.
-		if err := log.Replace(text[:bytes.LastIndexByte(text, '\n')+1]); err != nil {
-			return err
-		}
-	}
-	r.log = log
 	return nil
+}
+
+// AllTold reports whether what stands in a log has been acknowledged, all of it.
+func AllTold(text []byte) bool {
+	var r Results
+	return r.read(text) == nil && !slices.ContainsFunc(r.catalogs, func(c *keptCatalog) bool { return !c.told() })
 }
 
 func (r *Results) add(l *resultsLine) error {
@@ -119,15 +139,57 @@ func (r *Results) add(l *resultsLine) error {
 	case l.Begin != nil && l.Begin.Format > resultsFormat:
 		return fmt.Errorf("a newer ccm-push has left results of run %.64q there, in format %d, and they are left alone", l.Begin.Run, l.Begin.Format)
 	case l.Begin != nil:
-		r.catalogs = append(r.catalogs, &keptCatalog{header: *l.Begin})
+		if r.goOn(l.Begin.Run, l.Begin.Play, l.Begin.Hash) == nil {
+			r.catalogs = append(r.catalogs, &keptCatalog{header: *l.Begin})
+		}
 	case n == 0:
 		return errors.New("what earlier runs have left there has no beginning")
 	case l.Finished != nil && l.Finished.Result != nil:
 		r.catalogs[n-1].add(l.Finished)
 	case l.End:
 		r.catalogs[n-1].ended = true
+	case l.Told != nil:
+		for _, c := range r.of(*l.Told) {
+			c.tell()
+		}
 	}
 	return nil
+}
+
+// goOn gives a catalog of the last run here, which is the last one from then on; nil if there is
+// none. What has come of one is no measure any more once another run has begun.
+func (r *Results) goOn(run string, play int, hash string) *keptCatalog {
+	for i, c := range slices.Backward(r.catalogs) {
+		switch h := c.header; {
+		case h.Run != run:
+			return nil
+		case h.Play == play && h.Hash == hash:
+			r.catalogs = append(slices.Delete(r.catalogs, i, i+1), c)
+			return c
+		}
+	}
+	return nil
+}
+
+// of are the catalogs that an acknowledgement is about.
+func (r *Results) of(ack wire.Ack) (all []*keptCatalog) {
+	for _, c := range r.catalogs {
+		if c != r.current && c.header.Run == ack.Run && c.header.Play == ack.Play {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// told reports whether a catalog is one of which all has been acknowledged.
+func (c *keptCatalog) told() bool {
+	return c.header.Keep && !slices.ContainsFunc(c.finished, func(f *Finished) bool { return !f.told })
+}
+
+func (c *keptCatalog) tell() {
+	for _, f := range c.finished {
+		f.told = true
+	}
 }
 
 // add adds what an entry came to; one that had its turn again counts by that.
@@ -136,7 +198,7 @@ func (c *keptCatalog) add(f *Finished) {
 	c.finished = append(slices.DeleteFunc(c.finished, same), f)
 }
 
-// Begin begins a catalog, or goes on with it if it was the last one here: finished is then
+// Begin begins a catalog, or goes on with it if no other run has begun since: finished is then
 // what has come of it, and ended whether that is all.
 func (r *Results) Begin(once wire.Once, hash, holder string, now time.Time) (finished []*Finished, ended bool, err error) {
 	r.mu.Lock()
@@ -144,14 +206,17 @@ func (r *Results) Begin(once wire.Once, hash, holder string, now time.Time) (fin
 	if r.log == nil {
 		return nil, false, nil
 	}
-	if n := len(r.catalogs); n > 0 {
-		last := r.catalogs[n-1]
-		if h := last.header; h.Run == once.Run && h.Play == once.Play && h.Hash == hash {
-			r.current = last
-			return last.finished, last.ended, nil
+	h := resultsHeader{resultsFormat, once.Run, once.Play, hash, holder, now, once.Keep}
+	before := slices.Clone(r.catalogs)
+	if c := r.goOn(h.Run, h.Play, h.Hash); c != nil {
+		if r.current = c; c != before[len(before)-1] {
+			err = r.write(&resultsLine{Begin: &c.header}, false)
 		}
+		return c.finished, c.ended, err
 	}
-	h := resultsHeader{resultsFormat, once.Run, once.Play, hash, holder, now}
+	if err := r.forget(func(c *keptCatalog) bool { return c.told() && (c.header.Run != once.Run || r.size > maxResults/2) }); err != nil {
+		return nil, false, err
+	}
 	r.current = &keptCatalog{header: h}
 	r.catalogs = append(r.catalogs, r.current)
 	return nil, false, r.write(&resultsLine{Begin: &h}, false)
@@ -180,7 +245,8 @@ func (r *Results) End(whole bool) error {
 	if r.current = nil; current == nil {
 		return nil
 	}
-	if current.ended = whole; whole {
+	current.ended = current.ended || whole
+	if whole {
 		if err := r.write(&resultsLine{End: true}, false); err != nil {
 			return err
 		}
@@ -235,14 +301,14 @@ func (r *Results) Untold() []*wire.Untold {
 	var all []*wire.Untold
 	for _, c := range r.catalogs {
 		h := c.header
-		if c == r.current {
+		if c == r.current || c.told() {
 			continue
 		}
 		u := &wire.Untold{Run: clipText(h.Run), Play: h.Play, Holder: clipText(h.Holder), Since: h.Since}
 		for _, f := range c.finished {
 			one, worth := untold(f)
 			switch {
-			case !worth:
+			case !worth || f.told:
 			case len(u.Results) == wire.MaxUntold:
 				u.More++
 			default:
@@ -266,27 +332,45 @@ func untold(f *Finished) (one wire.UntoldResult, worth bool) {
 
 func clipText(text string) string { return Clip(text, wire.MaxUntoldText) }
 
-// Acknowledge forgets the results of a catalog that a controller knows.
+// Acknowledge notes that a controller knows the results of a catalog. They are forgotten, unless they are
+// to be kept for others that may come.
 func (r *Results) Acknowledge(ack wire.Ack) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	kept := slices.DeleteFunc(slices.Clone(r.catalogs), func(c *keptCatalog) bool {
-		return c != r.current && c.header.Run == ack.Run && c.header.Play == ack.Play
-	})
+	of := r.of(ack)
+	if r.log == nil || len(of) == 0 {
+		return nil
+	}
+	if r.full || slices.ContainsFunc(of, func(c *keptCatalog) bool { return !c.header.Keep }) {
+		return r.forget(func(c *keptCatalog) bool { return slices.Contains(of, c) })
+	}
+	if !slices.ContainsFunc(of, func(c *keptCatalog) bool { return !c.told() }) {
+		return nil
+	}
+	for _, c := range of {
+		c.tell()
+	}
+	return errors.Join(r.write(&resultsLine{Told: &ack}, false), r.flush(false))
+}
+
+// Forget forgets the results of a catalog: if its run goes on with it, it begins again.
+func (r *Results) Forget(run string, play int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of := r.of(wire.Ack{Run: run, Play: play})
+	return r.forget(func(c *keptCatalog) bool { return slices.Contains(of, c) })
+}
+
+// forget removes catalogs from the log.
+func (r *Results) forget(which func(*keptCatalog) bool) error {
+	kept := slices.DeleteFunc(slices.Clone(r.catalogs), which)
 	if len(kept) == len(r.catalogs) || r.log == nil {
 		return nil
 	}
 	r.catalogs, r.pending = kept, nil
 	var text bytes.Buffer
 	for _, c := range kept {
-		lines := []*resultsLine{{Begin: &c.header}}
-		for _, f := range c.finished {
-			lines = append(lines, &resultsLine{Finished: f})
-		}
-		if c.ended {
-			lines = append(lines, &resultsLine{End: true})
-		}
-		for _, l := range lines {
+		for _, l := range c.lines() {
 			line, err := json.Marshal(l)
 			if err != nil {
 				return err
@@ -296,4 +380,28 @@ func (r *Results) Acknowledge(ack wire.Ack) error {
 	}
 	r.size = text.Len()
 	return r.log.Replace(text.Bytes())
+}
+
+// lines are those of the log that say what there is of a catalog.
+func (c *keptCatalog) lines() []*resultsLine {
+	lines := []*resultsLine{{Begin: &c.header}}
+	told := false
+	for _, f := range c.finished {
+		if told && !f.told { // what was told comes first
+			lines = append(lines, c.toldLine())
+		}
+		told = f.told
+		lines = append(lines, &resultsLine{Finished: f})
+	}
+	if told {
+		lines = append(lines, c.toldLine())
+	}
+	if c.ended {
+		lines = append(lines, &resultsLine{End: true})
+	}
+	return lines
+}
+
+func (c *keptCatalog) toldLine() *resultsLine {
+	return &resultsLine{Told: &wire.Ack{Run: c.header.Run, Play: c.header.Play}}
 }

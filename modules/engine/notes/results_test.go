@@ -99,6 +99,65 @@ func TestResults(t *testing.T) {
 	require.Empty(t, l.text)
 }
 
+// TestResultsThatAreKept has several controllers work for one run: what one of them has acknowledged is
+// still there for another one that comes late, and told to nobody else.
+func TestResultsThatAreKept(t *testing.T) {
+	l := &memoryLog{}
+	one, two := wire.Once{Run: "r1", Play: 1, Keep: true}, wire.Once{Run: "r1", Play: 2, Keep: true}
+	r, _, _, _ := kept(t, l, one)
+	require.NoError(t, r.Finish(finish(0, wire.Changed)))
+	require.NoError(t, r.Finish(finish(1, wire.Stable)))
+	require.NoError(t, r.End(true))
+	require.False(t, AllTold(l.text))
+	durable := l.durable
+	require.NoError(t, r.Acknowledge(wire.Ack{Run: "r1", Play: 1}))
+	require.Equal(t, durable, l.durable, "the disk is not waited for")
+	require.True(t, AllTold(l.text))
+	size := len(l.text)
+	require.NoError(t, r.Acknowledge(wire.Ack{Run: "r1", Play: 1}))
+	require.Len(t, l.text, size, "it is known")
+
+	// The next play, and then somebody who is late with the first one.
+	r, finished, _, untold := kept(t, l, two)
+	require.Empty(t, finished)
+	require.Empty(t, untold)
+	require.NoError(t, r.Finish(finish(0, wire.Failed)))
+	require.NoError(t, r.End(true))
+	r, finished, ended, untold := kept(t, l, one)
+	require.Len(t, finished, 2)
+	require.True(t, ended)
+	require.Len(t, untold, 1, "the second play is told by nobody yet")
+	require.NoError(t, r.End(false))
+	require.NoError(t, r.Acknowledge(wire.Ack{Run: "r1", Play: 2}))
+
+	// What is done again has to be told again, and is kept for the play that it belongs to.
+	r, _, _, _ = kept(t, l, one)
+	require.NoError(t, r.Finish(finish(1, wire.Changed)))
+	r, finished, ended, untold = kept(t, l, two)
+	require.Len(t, finished, 1)
+	require.True(t, ended)
+	require.Len(t, untold, 1)
+	require.Equal(t, []wire.UntoldResult{{Type: "file", Name: "/1", Status: wire.Changed, Message: "done"}}, untold[0].Results)
+
+	// Another run tells that, and has the rest forgotten.
+	r, finished, _, untold = kept(t, l, wire.Once{Run: "r2", Play: 1, Keep: true})
+	require.Empty(t, finished)
+	require.Len(t, untold, 1)
+	require.Len(t, untold[0].Results, 1)
+	require.NotContains(t, string(l.text), `"play":2`)
+	require.NoError(t, r.Acknowledge(wire.Ack{Run: "r1", Play: 1}))
+	_, finished, _, _ = kept(t, l, one)
+	require.Empty(t, finished, "another run has begun since")
+
+	// What was taken back is forgotten.
+	r, _, _, _ = kept(t, l, one)
+	require.NoError(t, r.End(true))
+	require.NoError(t, r.Forget("r1", 1))
+	_, finished, ended, _ = kept(t, l, one)
+	require.Empty(t, finished)
+	require.False(t, ended)
+}
+
 // TestResultsWhenTheClockJumps has the clock be a day off in each session of a run: it goes on
 // all the same, and another one is told what it could not.
 func TestResultsWhenTheClockJumps(t *testing.T) {

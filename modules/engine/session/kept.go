@@ -106,7 +106,7 @@ func (s *serving) tellWithoutLock(ctx context.Context, out *outbox) error {
 	var err error
 	s.opened.Do(func() {
 		text, readErr := s.Results.Read()
-		if readErr != nil || len(text) == 0 {
+		if readErr != nil || notes.AllTold(text) {
 			return
 		}
 		free, lockErr := s.Lock(ctx, wire.Lock{})
@@ -121,7 +121,7 @@ func (s *serving) tellWithoutLock(ctx context.Context, out *outbox) error {
 	return err
 }
 
-// acknowledge forgets results that the controller has. It takes the lock, if this session
+// acknowledge notes which results the controller has. It takes the lock, if this session
 // does not hold it and it is free; else they are told again by the next run.
 func (s *serving) acknowledge(ctx context.Context, ack wire.Ack) {
 	if ack.Reverted {

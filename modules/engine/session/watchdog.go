@@ -145,7 +145,7 @@ func clip(text string) string { return notes.Clip(text, wire.MaxUntoldText) }
 func (s *Session) forgetResults(state *confirm.State) {
 	var kept notes.Results
 	if s.Results != nil && kept.Open(s.Results) == nil {
-		_ = kept.Acknowledge(wire.Ack{Run: state.Run, Play: state.Play}) // then the run is told what was
+		_ = kept.Forget(state.Run, state.Play) // then the run is told what was
 	}
 }
 

@@ -1,0 +1,68 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+// errLost is that others may have a lease by now.
+var errLost = errors.New("this worker has stood still, or the queue does not answer, so that others may have its hosts by now; the work on them ends")
+
+// hold extends a lease until end is called. The context that it gives ends when others may have the lease:
+// without an answer of the queue that is well before they do.
+func hold(ctx context.Context, lease queue.Lease) (held context.Context, end func()) {
+	held, lose := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	var extending sync.WaitGroup
+	extending.Go(func() { extend(held, lease, done, lose) })
+	return held, func() {
+		close(done)
+		extending.Wait()
+		lose(nil)
+	}
+}
+
+func extend(ctx context.Context, lease queue.Lease, done <-chan struct{}, lose func(error)) {
+	lasts := lease.Lasts()
+	ticks := time.NewTicker(lasts / 5)
+	defer ticks.Stop()
+	lasts -= lasts / 6
+	for until := time.Now().Add(lasts); ; {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		var err error
+		if began := time.Now(); !over(until) {
+			once, cancel := context.WithDeadline(ctx, until)
+			if err = lease.Extend(once); err == nil {
+				until = began.Add(lasts)
+			}
+			cancel()
+		}
+		switch {
+		case !over(until):
+		case err != nil:
+			lose(fmt.Errorf("%w: %w", errLost, err))
+			return
+		default:
+			lose(errLost)
+			return
+		}
+	}
+}
+
+// over reports whether a time is over by either of the two clocks: that of the system may have been set, and
+// the other one stands still while the machine is suspended.
+func over(until time.Time) bool {
+	now := time.Now()
+	return !now.Before(until) || !now.Round(0).Before(until.Round(0))
+}

@@ -1,0 +1,219 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+// TestStoppedWorker has a worker stand still (SIGSTOP) for longer than its lease lasts, and go on when
+// another one has done its work and the results have been recorded: whatever it was about to do is not
+// done again, and not told again. That its lease is over it knows by its clock, unless that has stood still with it.
+func TestStoppedWorker(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
+	}
+	for _, phase := range []string{"asks what a ticket is for", "logs in", "starts the host program", "commands run", "all is told"} {
+		for _, clock := range []bool{true, false} {
+			if clock && phase != "commands run" { // the lease is all that it looks at
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, clock %v", phase, clock), func(t *testing.T) {
+				t.Parallel()
+				stopWorker(t, phase, clock)
+			})
+		}
+	}
+}
+
+// stillVariable has a worker that is a process have a still queue.
+const stillVariable = "CCM_PUSH_TEST_STILL"
+
+// A still queue is that of a worker whose clocks do not tell it that a lease is over.
+type still struct{ queue.Queue }
+
+type stillLease struct{ queue.Lease }
+
+func (q still) Lease(ctx context.Context, site string) (queue.Lease, error) {
+	l, err := q.Queue.Lease(ctx, site)
+	if err != nil {
+		return nil, err
+	}
+	return stillLease{l}, nil
+}
+
+func (stillLease) Lasts() time.Duration { return 24 * time.Hour }
+
+const stoppedPlays = `
+- name: one
+  ccm:
+    resources:
+      - exec: ["echo first >> log": {provider: shell, cwd: "{{ Data.home }}"}]
+      - exec: ["{{ Data.wait }}; echo second >> log": {provider: shell, cwd: "{{ Data.home }}"}]
+      - exec: ["echo third >> log": {provider: shell, cwd: "{{ Data.home }}"}]
+- name: two
+  ccm: {resources: [exec: ["echo fourth >> log": {provider: shell, cwd: "{{ Data.home }}"}]]}
+`
+
+// works reports whether hosts of a site have not ended.
+func (c *Coordinator) works(site string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.shards {
+		if s.site == site {
+			return true
+		}
+	}
+	return false
+}
+
+func stopWorker(t *testing.T, phase string, clock bool) {
+	s := newSite(t, stoppedPlays, "web1", "web2", "far1")
+	var worker *exec.Cmd
+	var once sync.Once
+	stopped := make(chan struct{})
+	stop := func(at string) {
+		if at == phase {
+			once.Do(func() {
+				require.NoError(t, worker.Process.Signal(syscall.SIGSTOP))
+				close(stopped)
+			})
+		}
+	}
+	for _, name := range []string{"web1", "web2"} {
+		s.hosts[name].Close()
+		s.hosts[name] = sshtest.Start(t, sshtest.Outlive(), sshtest.Auth(func(c *ssh.ServerConfig) {
+			c.PublicKeyCallback = func(m ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+				stop("logs in")
+				return s.letsIn(m, key)
+			}
+		}), sshtest.Shell("/bin/sh", "-c", `touch started; exec /bin/sh -c "$0"`))
+	}
+	file := func(name string) string { return filepath.Join(s.dir, name) }
+	until := func(name string) string {
+		return fmt.Sprintf("n=0; while test ! -e %s && test $n -lt 1200; do sleep 0.1; n=$((n+1)); done", file(name))
+	}
+	inv := s.inventory(map[string]string{
+		"web1": fmt.Sprintf("wait: %q,", until("web")), "web2": fmt.Sprintf("wait: %q,", until("web")), "far1": fmt.Sprintf("site: far, wait: %q,", until("far")),
+	})
+	url := serve(t, s.dir).ClientURL()
+	got := &recorded{}
+	results := 0
+	got.hook = func(e events.Event) {
+		if _, ok := e.(events.Result); !ok || !strings.HasPrefix(events.HostOf(e), "web") {
+			return
+		}
+		switch results++; results {
+		case 2:
+			stop("commands run")
+		case 6:
+			stop("all is told")
+		}
+	}
+	r := s.runner(inv, got)
+	r.Options.NoLock = false // so that hosts keep what was done
+	c, warned := s.coordinator(connect(t, url), r)
+	certify := c.Certify
+	c.Certify = func(ctx context.Context, key []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
+		stop("asks what a ticket is for")
+		return certify(ctx, key, accounts, jumps)
+	}
+	still := ""
+	if !clock {
+		still = stillVariable + "=yes"
+	}
+	worker = s.process(url, still)
+	running := make(chan events.Summary, 1)
+	go func() { running <- s.run(c) }()
+	if phase == "starts the host program" {
+		require.Eventually(t, func() bool {
+			_, err := os.Stat(filepath.Join(s.hosts["web1"].Home, "started"))
+			return err == nil
+		}, wait, time.Millisecond)
+		stop(phase)
+	}
+	if phase == "all is told" {
+		s.write("web", "")
+	}
+	<-stopped
+	s.work(connect(t, url), "worker", "far") // whose host holds the run up
+	second := s.process(url)
+	require.Eventually(t, func() bool { return strings.Contains(warned.all(), "goes on with them") || !c.works("") }, wait, 10*time.Millisecond)
+	s.write("web", "")
+	require.Eventually(t, func() bool { return !c.works("") }, wait, 10*time.Millisecond, "the other worker ends")
+	require.NoError(t, second.Process.Kill())
+	require.NoError(t, worker.Process.Signal(syscall.SIGCONT))
+	s.write("far", "") // the next play is for the worker that stood still
+	summary := <-running
+	require.Equal(t, 3, summary.Totals.Hosts.OK, "%s", warned.all())
+	for name, srv := range s.hosts {
+		log, err := os.ReadFile(filepath.Join(srv.Home, "log"))
+		require.NoError(t, err)
+		require.Equal(t, "first\nsecond\nthird\nfourth\n", string(log), name)
+	}
+	lines := got.lines(s)
+	require.Equal(t, 12, summary.Totals.Resources.Changed, "%s\n%s", strings.Join(lines, "\n"), warned.all())
+	require.Equal(t, 12, strings.Count(strings.Join(lines, "\n"), `"event":"result"`), strings.Join(lines, "\n"))
+	require.Equal(t, 12, strings.Count(strings.Join(lines, "\n"), `"status":"changed"`), strings.Join(lines, "\n"))
+}
+
+// A forgetful queue takes every lease for lost.
+type forgetful struct {
+	queue.Queue
+	leased chan struct{} // gets one for each
+}
+
+type forgottenLease struct{ queue.Lease }
+
+func (q forgetful) Lease(ctx context.Context, site string) (queue.Lease, error) {
+	l, err := q.Queue.Lease(ctx, site)
+	if err != nil {
+		return nil, err
+	}
+	q.leased <- struct{}{}
+	return forgottenLease{l}, nil
+}
+
+func (forgottenLease) Lasts() time.Duration         { return 24 * time.Hour }
+func (forgottenLease) Extend(context.Context) error { return nil }
+
+// TestTicketTwice has a worker lease a ticket again that it is at work on: it ends that first.
+func TestTicketTwice(t *testing.T) {
+	s := newSite(t, `
+name: one
+ccm: {resources: [exec: ["echo ran >> log; n=0; while test ! -e {{ Data.go }} && test $n -lt 1200; do sleep 0.1; n=$((n+1)); done": {provider: shell, cwd: "{{ Data.home }}"}]]}
+`, "web1")
+	free := filepath.Join(s.dir, "go")
+	inv := strings.Replace(s.inventory(nil), "canary: everybody-knows", fmt.Sprintf("go: %q", free), 1)
+	url := serve(t, s.dir).ClientURL()
+	q := forgetful{connect(t, url), make(chan struct{}, 1000)}
+	s.work(q, "worker", "")
+	go func() {
+		for range 3 {
+			<-q.leased
+		}
+		s.write("go", "")
+	}()
+	got := &recorded{}
+	c, warned := s.coordinator(connect(t, url), s.runner(inv, got))
+	summary := s.run(c)
+	require.Equal(t, 1, summary.Totals.Hosts.OK)
+	require.Empty(t, warned.all())
+	log, err := os.ReadFile(filepath.Join(s.hosts["web1"].Home, "log"))
+	require.NoError(t, err)
+	require.Equal(t, "ran\n", string(log))
+}
