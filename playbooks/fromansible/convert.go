@@ -41,10 +41,16 @@ func Convert(path string, o Options) (*output.Output, error) {
 	case role.Is(path):
 		root, convert = filepath.Dir(filepath.Clean(path)), (*converter).roleAlone
 	}
-	c := &converter{o: o, out: output.New(root), units: map[string]*unit{}, plays: map[string]string{}}
-	c.tasks = &task.Conversion{Types: o.Types}
-	if err := convert(c, path); err != nil {
+	first := newConverter(root, o, certainty{})
+	if err := convert(first, path); err != nil {
 		return nil, err
+	}
+	c := first
+	if certain := first.certainty(); certain.any() {
+		c = newConverter(root, o, certain)
+		if err := convert(c, path); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range []string{"group_vars", "host_vars"} { // they are read as they are
 		c.out.Copy(filepath.Join(root, name), name)
@@ -54,13 +60,23 @@ func Convert(path string, o Options) (*output.Output, error) {
 
 // A converter goes through playbooks and roles.
 type converter struct {
-	o     Options
-	out   *output.Output
-	units map[string]*unit  // roles, by their folders
-	plays map[string]string // the manifests of playbooks, by their files
-	tasks *task.Conversion
+	o       Options
+	out     *output.Output
+	units   map[string]*unit   // roles, by their folders
+	plays   map[string]string  // the manifests of playbooks, by their files
+	written map[string][]*play // by their manifests
+	tasks   *task.Conversion
+	certain certainty
 
 	layout layout.Writer
+}
+
+// newConverter is one that has read nothing. certain says which tasks are facts.
+func newConverter(root string, o Options, certain certainty) *converter {
+	return &converter{
+		o: o, out: output.New(root), units: map[string]*unit{}, plays: map[string]string{}, written: map[string][]*play{}, certain: certain,
+		tasks: &task.Conversion{Types: o.Types, Certain: certain.tasks},
+	}
 }
 
 // folder converts all playbooks and roles of a folder.

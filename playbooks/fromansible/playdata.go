@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
@@ -16,6 +17,7 @@ import (
 
 // writePlays writes the manifest of a playbook.
 func (c *converter) writePlays(file string, plays []*play) {
+	c.written[file] = plays
 	out := yamlnode.List()
 	for i, p := range plays {
 		n := yamlnode.Map()
@@ -38,12 +40,15 @@ func (c *converter) writePlays(file string, plays []*play) {
 			c.out.Report.Note(file, 0, "the play "+p.name+" has no resources, and is not written")
 			continue
 		}
-		data, files := c.dataOfPlay(p, file, i)
+		data, files, asks := c.dataOfPlay(p, file, i)
 		if len(files) > 0 {
 			add("vars_files", layout.Flowed(yamlnode.Texts(files...)))
 		}
 		if data != nil && len(data.Content) > 0 {
 			add("data", data)
+		}
+		if asks != nil {
+			add("facts", asks)
 		}
 		add("ccm", c.layout.CCM(p.entries))
 		out.Content = append(out.Content, n)
@@ -56,7 +61,7 @@ func (c *converter) writePlays(file string, plays []*play) {
 // dataOfPlay gives the data of a play: what its roles have by default, what it says itself,
 // and over these what is not to be changed. Files go over data here, so what the play says of
 // variables that files have too stands in a file behind them.
-func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node, files []string) {
+func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node, files []string, asks *yaml.Node) {
 	known := map[string]bool{}
 	var late []string
 	c.conflicts(p)
@@ -74,7 +79,7 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 	}
 	data = yamlnode.Map()
 	over := yamlnode.Map()
-	from := role.New("", c.out.Root, "", c.out, c.o.Variables).File(filepath.Join(c.out.Root, file))
+	from := c.newRole("", c.out.Root, "").File(filepath.Join(c.out.Root, file))
 	for _, vars := range []*yaml.Node{p.vars, p.params} {
 		if vars == nil {
 			continue
@@ -103,7 +108,7 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 		c.out.SaveYAML(name, over)
 		files = append(files, name)
 	}
-	return data, append(append(files, p.files...), late...)
+	return data, append(append(files, p.files...), late...), asked(p, from.Role)
 }
 
 // conflicts marks variables that two roles of a play have with different values: a role of
@@ -123,8 +128,40 @@ func (c *converter) conflicts(p *play) {
 			if string(yamlnode.Encode(other.Data[name])) != string(yamlnode.Encode(r.Data[name])) {
 				why := fmt.Sprintf("the roles %s and %s have different values of the variable %s: give it another name in one of them", other.Name, r.Name, name)
 				r.File(r.Dir).Leave(r.Data[name].Line, "variables", why)
-				p.entries = append([]*layout.Entry{layout.Todo(r.File(r.Dir).Position(r.Data[name].Line), why, nil)}, p.entries...)
+				todo := layout.Todo(r.File(r.Dir).Position(r.Data[name].Line), why, nil)
+				todo.Does = layout.Nothing
+				p.entries = append([]*layout.Entry{todo}, p.entries...)
 			}
 		}
 	}
+}
+
+// asked are the facts that a play, its roles and its data want to know; nil if there are none.
+func asked(p *play, data *role.Role) *yaml.Node {
+	all := facts.Queries{}
+	for _, u := range append(p.allRoles(), p.tasks) {
+		if u != nil {
+			maps.Copy(all, u.Asks)
+		}
+	}
+	maps.Copy(all, data.Asks)
+	var pairs []any
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		var n yaml.Node
+		if err := n.Encode(asMap(all[name])); err == nil { // of a map of texts
+			n.Style = yaml.FlowStyle
+			pairs = append(pairs, name, &n)
+		}
+	}
+	if pairs == nil {
+		return nil
+	}
+	return yamlnode.Map(pairs...)
+}
+
+// asMap is a query as it is written.
+func asMap(q facts.Query) map[string]string {
+	all := map[string]string{"stat": q.Stat, "package": q.Package, "service": q.Service, "getent": q.Getent, "command": q.Command}
+	maps.DeleteFunc(all, func(_, v string) bool { return v == "" })
+	return all
 }

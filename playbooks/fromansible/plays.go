@@ -110,7 +110,9 @@ func (c *converter) play(n *yaml.Node, path string) *play {
 	}
 	problem := func(line int, format string, args ...any) {
 		why := fmt.Sprintf(format, args...)
-		p.entries = append(p.entries, layout.Todo(r.f.Position(line), why, nil))
+		todo := layout.Todo(r.f.Position(line), why, nil)
+		todo.Does = layout.Nothing
+		p.entries = append(p.entries, todo)
 		r.f.Leave(line, "play", why)
 	}
 	around := c.playKeys(p, n, r, problem)
@@ -304,6 +306,7 @@ func (c *converter) playRoles(p *play, n *yaml.Node, problem func(int, string, .
 		}
 		if found == "" {
 			problem(one.Line, "the role %s, which is not there", name.Value)
+			p.entries[len(p.entries)-1].Does = nil
 			continue
 		}
 		r := c.readRole(found)

@@ -125,6 +125,7 @@ func (r reader) block(n *yaml.Node, s *expression.Scope, around task.Around) []*
 			t.Keywords[key] = value
 		case "when", "tags", "run_once", "no_log", "check_mode":
 			t.Keywords[key] = value
+			inner.Conditional = inner.Conditional || key != "tags"
 		case "any_errors_fatal", "collections", "delegate_facts", "module_defaults":
 			if key != "collections" {
 				t.Problem("%s at a block", key)
@@ -149,6 +150,7 @@ func (r reader) block(n *yaml.Node, s *expression.Scope, around task.Around) []*
 	}
 	r.u.c.out.Report.CountBlock()
 	e.Block = append(e.Block, r.tasks(yamlnode.Get(n, "block"), t.Scope, inner)...)
+	inner.Conditional = true
 	e.Rescue = r.tasks(yamlnode.Get(n, "rescue"), t.Scope, inner)
 	e.Always = r.tasks(yamlnode.Get(n, "always"), t.Scope, inner)
 	if e.Get("on") != nil || e.Get("once") != nil {

@@ -35,7 +35,11 @@ type manifestFile struct {
 }
 
 func (c *converter) newUnit(name, dir, out string) *unit {
-	return &unit{c: c, Role: role.New(name, dir, out, c.out, c.o.Variables), made: map[string]*manifestFile{}}
+	return &unit{c: c, Role: c.newRole(name, dir, out), made: map[string]*manifestFile{}}
+}
+
+func (c *converter) newRole(name, dir, out string) *role.Role {
+	return role.New(name, dir, out, role.Around{To: c.out, Inventory: c.o.Variables, Certain: c.certain.asks})
 }
 
 // reader reads a file of a unit.

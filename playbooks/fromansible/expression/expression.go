@@ -11,6 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 )
 
@@ -79,6 +80,7 @@ type Surroundings interface {
 	ValueOf(name string) (*j2.Expr, bool)                                  // that tasks set
 	KindOf(name string) Kind                                               // of data
 	NodeOf(path *j2.Expr) *yaml.Node                                       // of data, where it is literal; else nil
+	Ask(name string, q facts.Query) error                                  // has Facts.NAME be what plays ask for
 	LocalFile(folder, name string) (path string, err error)                // of the role or the play, copied
 	Template(name string, s *Scope, o j2.Options) (path string, err error) // that is converted
 }
@@ -103,8 +105,10 @@ func (s *Scope) Find(name string) (Binding, bool) {
 }
 
 func (w *Writer) Write(e *j2.Expr) (Term, error) {
-	if t, done, err := w.ofFact(e); done || err != nil {
-		return t, err
+	for _, by := range []func(*j2.Expr) (Term, bool, error){w.ofGathered, w.ofFact} {
+		if t, done, err := by(e); done || err != nil {
+			return t, err
+		}
 	}
 	switch e.Op {
 	case j2.Name:
@@ -602,7 +606,9 @@ func (w *Writer) ofFact(e *j2.Expr) (t Term, done bool, err error) {
 		if !ok {
 			return t, false, nil
 		}
-		t, err = w.fact(f, e)
+		if err = w.asks(f); err == nil {
+			t, err = w.fact(f, e)
+		}
 		return t, true, err
 	}
 	if e.Op != j2.Binary || len(e.Args) != 2 {
@@ -632,8 +638,19 @@ func (w *Writer) ofFact(e *j2.Expr) (t Term, done bool, err error) {
 	default:
 		return t, false, nil
 	}
+	if err = w.asks(f); err != nil {
+		return t, true, err
+	}
 	t, err = w.oneOf(f, names, lower, strings.HasPrefix(e.Text, "!") || strings.HasPrefix(e.Text, "not"))
 	return t, true, err
+}
+
+// asks has plays ask for a fact that hosts do not tell by themselves.
+func (w *Writer) asks(f fact) error {
+	if f.asks == (facts.Query{}) {
+		return nil
+	}
+	return w.Scope.Files.Ask(strings.Split(f.expr+f.of, ".")[1], f.asks)
 }
 
 func withoutLower(e *j2.Expr) (of *j2.Expr, lower bool) {

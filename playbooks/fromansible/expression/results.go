@@ -2,6 +2,7 @@ package expression
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 )
@@ -12,6 +13,7 @@ type Result struct {
 	Module string // of the task, by its short name; "" if several tasks register it
 	Looped bool   // it is a list
 	Lax    bool   // every exit code is a success, so that failed is another exit code than 0
+	Fact   bool   // it is asked for before the run: Base is Facts.x
 	Asked  []string
 	Dead   string // why it is not there: the task was not carried over
 }
@@ -89,6 +91,9 @@ func (w *Writer) elementOfResult(r *Result, index *j2.Expr, path []string) (Term
 func (w *Writer) field(r *Result, path []string) (Term, error) {
 	if len(path) == 0 {
 		return Term{}, Unknown("a result as a whole")
+	}
+	if r.Fact {
+		return w.lookedAt(r, path)
 	}
 	switch path[0] {
 	case "changed", "skipped", "failed":
@@ -173,14 +178,19 @@ func (w *Writer) outcome(r *Result, what string, not bool) (Term, error) {
 	var t Term
 	on := func(field string) Term { return Term{r.Base + "." + field, Whole, boolKind} }
 	failed := on("failed")
+	if r.Fact && !r.Lax {
+		succeeded := !slices.Contains([]string{"changed", "change", "skipped", "failed"}, what)
+		return w.Literal(succeeded != not), nil
+	}
 	if r.Lax {
 		failed = Term{r.Base + ".exit_code != 0", comparing, boolKind}
 	}
 	switch what {
-	case "changed", "change":
-		t = on("changed")
-	case "skipped":
-		t = on("skipped")
+	case "changed", "change", "skipped":
+		t = on(strings.TrimSuffix(what, "d") + "d")
+		if r.Fact {
+			t = w.Literal(false)
+		}
 	case "failed":
 		t = failed
 	default: // succeeded: neither failed nor skipped

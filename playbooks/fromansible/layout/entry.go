@@ -5,6 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
@@ -18,10 +19,22 @@ type Entry struct {
 	Block, Rescue, Always []*Entry
 
 	Todo string // why a task is not carried over
+	Does *Entry // what it would be if it were; nil if that is not known
+	Look *Look  // of what only looks at the host; nil of all else
 
 	alias     string   // that it may have if others refer to it
 	Subscribe []*Entry // whose changes refresh it
 }
+
+// A Look is what a task wants to know of a host, which might be asked for before the run.
+type Look struct {
+	Where   string // the place of the task
+	Query   facts.Query
+	InPlace bool // it cannot: what is beside the module keeps it from that
+}
+
+// Nothing is an entry that changes nothing on a host.
+var Nothing = &Entry{}
 
 // A Property is a key of a resource and its value.
 type Property struct {

@@ -57,6 +57,9 @@ func commandTask(t *task.Task) {
 		command(t, program+" -c "+quoted, false)
 		return
 	}
+	if looksOnly(t, text, shell) {
+		return
+	}
 	written, err := t.W.Text(text)
 	t.Fail(err)
 	command(t, written, shell)
@@ -168,26 +171,4 @@ func scriptTask(t *task.Task) {
 	t.Fail(err)
 	t.Note("script; it stays on the host as %s", path)
 	command(t, strings.TrimSpace(path+" "+rest), false)
-}
-
-// statTask asks test(1) for what later tasks want to know.
-func statTask(t *task.Task) {
-	n := t.Arg("path", "dest", "name")
-	if n == nil || t.Keywords["register"] == nil {
-		t.Problem("stat without a path, or without register")
-		return
-	}
-	asked := t.Result.Asked
-	one := expression.StatTest(asked)
-	if one == "" {
-		t.Problem("stat of which several things are asked: %s", strings.Join(asked, ", "))
-		return
-	}
-	path := t.Place(n)
-	e := &layout.Entry{Type: "exec", Name: "test " + expression.StatTests[one] + " " + shellQuoteText(path)}
-	e.Set("readonly", yamlnode.Bool(true))
-	returns := yamlnode.List(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "0"}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "1"})
-	returns.Style = yaml.FlowStyle
-	e.Set("returns", returns)
-	t.Write(e)
 }

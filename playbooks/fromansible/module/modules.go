@@ -5,7 +5,10 @@
 // over it says with [task.Task.Problem]. Loops and keywords are none of its concern.
 package module
 
-import "github.com/ccm-push/ccm-push/playbooks/fromansible/task"
+import (
+	"github.com/ccm-push/ccm-push/facts"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
+)
 
 // Carriers are the functions of modules, by their names in playbooks/manifest/ansible.
 var Carriers = map[string]func(t *task.Task){
@@ -17,7 +20,6 @@ var Carriers = map[string]func(t *task.Task){
 	// commands.go
 	"command": commandTask, "raw": commandTask, "shell": commandTask,
 	"script": scriptTask,
-	"stat":   statTask,
 	// control.go
 	"assert":       assertTask,
 	"debug":        debugTask,
@@ -37,6 +39,11 @@ var Carriers = map[string]func(t *task.Task){
 	"get_url":   downloadTask,
 	"template":  templateTask,
 	"unarchive": archiveTask,
+	// looks.go
+	"getent":        gatherTask(facts.Query{Getent: "*"}),
+	"package_facts": gatherTask(facts.Query{Package: "*"}),
+	"service_facts": gatherTask(facts.Query{Service: "*"}),
+	"stat":          statTask,
 	// network.go
 	"git":   gitTask,
 	"slurp": slurpTask,

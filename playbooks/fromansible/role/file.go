@@ -1,14 +1,18 @@
 package role
 
 import (
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
@@ -65,6 +69,32 @@ func (f File) NodeOf(e *j2.Expr) *yaml.Node {
 	return nil
 }
 
+// OnlyHere reports whether no other file of the role mentions a name.
+func (f File) OnlyHere(name string) bool {
+	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
+	for _, path := range f.texts() {
+		text, err := os.ReadFile(path)
+		if err != nil || path != f.Path && word.Match(text) {
+			return false
+		}
+	}
+	return true
+}
+
+// texts are the files in which names may be mentioned.
+func (f File) texts() (list []string) {
+	if f.Name == "" {
+		return []string{f.Path}
+	}
+	filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && slices.Contains([]string{".yml", ".yaml", ".j2"}, filepath.Ext(path)) {
+			list = append(list, path)
+		}
+		return nil
+	})
+	return list
+}
+
 // RoleName is how the role is called.
 func (f File) RoleName() string { return f.Name }
 
@@ -78,6 +108,18 @@ func (f File) ResultOf(name string) (*expression.Result, bool) {
 func (f File) ValueOf(name string) (*j2.Expr, bool) {
 	v, ok := f.values[name]
 	return v, ok
+}
+
+// Ask has the plays of the role ask for a fact, unless something may change before a module gathers it.
+func (f File) Ask(name string, q facts.Query) error {
+	switch old, there := f.Asks[name]; {
+	case q.Command == "" && !f.Certain(q):
+		return expression.Unknown("what the module gathers: something before it may change it, or nothing gathers it")
+	case there && old != q:
+		return expression.Unknown("two facts that would be called %s", name)
+	}
+	f.Asks[name] = q
+	return nil
 }
 
 // LocalFile finds a file of the role, and gives its path from the role's manifests.

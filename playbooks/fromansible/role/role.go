@@ -12,6 +12,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
@@ -20,17 +21,17 @@ import (
 // A Role is a folder with tasks, templates and files. What stands beside a playbook is one
 // without a name.
 type Role struct {
-	Name      string
-	Dir       string // where it is
-	Out       string // where what becomes of it is, below the folder that is written; "" for the top
-	To        *output.Output
-	Inventory map[string]any // variables that go over its own
+	Name string
+	Dir  string // where it is
+	Out  string // where what becomes of it is, below the folder that is written; "" for the top
+	Around
 
 	Data     map[string]*yaml.Node // of defaults and vars
 	Files    []string              // of data, that are written
 	Facts    map[string]*Fact      // what its tasks set
 	Defaults *yaml.Node            // module_defaults of a play
 	Became   bool                  // a task of it asks for root
+	Asks     facts.Queries         // the facts that plays have to ask for
 
 	values    map[string]*j2.Expr           // of facts that stand for expressions
 	results   map[string]*expression.Result // what its tasks register
@@ -40,10 +41,17 @@ type Role struct {
 	text      string
 }
 
+// Around is what roles share.
+type Around struct {
+	To        *output.Output
+	Inventory map[string]any         // variables that go over those of roles
+	Certain   func(facts.Query) bool // what a module gathers is the same before the run
+}
+
 // New is a role that is not read yet.
-func New(name, dir, out string, to *output.Output, inventory map[string]any) *Role {
+func New(name, dir, out string, around Around) *Role {
 	return &Role{
-		Name: name, Dir: dir, Out: out, To: to, Inventory: inventory, Data: map[string]*yaml.Node{}, asked: map[string][]string{}, Facts: map[string]*Fact{},
+		Name: name, Dir: dir, Out: out, Around: around, Data: map[string]*yaml.Node{}, Asks: facts.Queries{}, asked: map[string][]string{}, Facts: map[string]*Fact{},
 		values: map[string]*j2.Expr{}, results: map[string]*expression.Result{},
 	}
 }

@@ -24,7 +24,8 @@ import (
 
 // A Conversion is what tasks of all files share.
 type Conversion struct {
-	Types modules.Registry
+	Types   modules.Registry
+	Certain map[string]bool // of tasks that look, by their places: nothing before them may change what they look at
 
 	registered map[string]int // how often a name was
 }
@@ -53,7 +54,8 @@ type Task struct {
 	Result   *expression.Result
 
 	of    *Conversion
-	notes []string // what is different, in the report
+	look  *layout.Look // nil if it does more than that
+	notes []string     // what is different, in the report
 }
 
 // Around is what the blocks around a task say.
@@ -61,6 +63,7 @@ type Around struct {
 	Environment *yaml.Node
 	BecomeUser  string
 	Ignore      bool // ignore_errors
+	Conditional bool // they are not always carried out, or elsewhere
 	Delegated   bool
 }
 
@@ -87,13 +90,13 @@ func (c *Conversion) task(f role.File, n *yaml.Node, s *expression.Scope, around
 func (t *Task) Convert(carry func(*Task)) {
 	variables(t)
 	loop(t)
+	registers(t)
 	switch {
 	case t.Module == "":
 		t.Problem("there is no module")
 	case carry == nil:
 		t.Problem("%s", whyNot(t.Module))
 	default:
-		registers(t)
 		checkArgs(t)
 		carry(t)
 	}
@@ -124,8 +127,19 @@ func (t *Task) Finish() []*layout.Entry {
 		t.File.Leave(t.Node.Line, t.Module, why)
 		if t.Result != nil {
 			t.Result.Dead = where
+			if name := t.Keywords["register"]; name != nil {
+				t.File.Register(name.Value, t.Result)
+			}
 		}
-		return []*layout.Entry{layout.Todo(where, why, t.Node)}
+		todo := layout.Todo(where, why, t.Node)
+		todo.Look, todo.Does = t.look, t.Main
+		if harmless[t.Module] {
+			todo.Does = layout.Nothing
+		}
+		return []*layout.Entry{todo}
+	}
+	for _, e := range t.Entries {
+		e.Look = t.look
 	}
 	for _, note := range t.notes {
 		rep.Note(t.File.To.Shown(t.File.Path), t.Node.Line, note)
@@ -134,6 +148,12 @@ func (t *Task) Finish() []*layout.Entry {
 		t.Entries[0].Comments = append([]string{t.Name}, t.Entries[0].Comments...)
 	}
 	return t.Entries
+}
+
+// harmless are modules that change nothing on a host.
+var harmless = map[string]bool{
+	"add_host": true, "assert": true, "debug": true, "fail": true, "find": true, "gather_facts": true, "getent": true, "group_by": true, "include_vars": true, "package_facts": true, "pause": true, "ping": true,
+	"service_facts": true, "set_fact": true, "setup": true, "slurp": true, "stat": true, "wait_for": true, "wait_for_connection": true,
 }
 
 // Problem says why the task is not carried over.
@@ -215,15 +235,21 @@ func registered(t *Task, e *layout.Entry) {
 		return
 	}
 	name := n.Value
-	if t.of.registered == nil {
-		t.of.registered = map[string]int{}
-	}
-	t.of.registered[name]++
-	if count := t.of.registered[name]; count > 1 {
-		name = fmt.Sprintf("%s_%d", name, count)
-		t.of.registered[name]++
-	}
+	name = t.of.unique(name)
 	t.Result.Base = "Results." + name
 	t.File.Register(n.Value, t.Result)
 	e.SetText("register", name)
+}
+
+// unique is a name for what a task registers, with a number behind it if another one has it.
+func (c *Conversion) unique(name string) string {
+	if c.registered == nil {
+		c.registered = map[string]int{}
+	}
+	c.registered[name]++
+	if count := c.registered[name]; count > 1 {
+		name = fmt.Sprintf("%s_%d", name, count)
+		c.registered[name]++
+	}
+	return name
 }

@@ -163,3 +163,9 @@ func Walk(n *yaml.Node, visit func(*yaml.Node)) {
 		Walk(c, visit)
 	}
 }
+
+// IsTrue reports whether a node is a literal true.
+func IsTrue(n *yaml.Node) bool {
+	b, literal := BoolOf(n)
+	return literal && b
+}

@@ -38,8 +38,10 @@ func accountModules() map[string]Module {
 			Write: "- known_host: [git.example.net: {keys: [\"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMfpQb4L8YB70ZH90xHu4goo3u+EhiCsuSuGqVGvaqFq\"]}]",
 		},
 		"getent": {
-			Write: pathsWrite,
+			Write: "write facts: {app: {getent: passwd app}} into the play: Facts.app.fields[2] is its uid",
 			AdHoc: "there is exec: ccm-push PATTERN exec getent passwd",
+			Args:  Arguments{"database": same("getent"), "key": none("what is mentioned is asked for"), "fail_key": none("exists says it"), "split": no("fields are split at colons"), "service": no("the host says which")},
+			Gap:   "`passwd` and `group`, of which elements are mentioned by literal names; " + factsGap,
 		},
 	}
 }

@@ -112,13 +112,13 @@ func fileModules() map[string]Module {
 			Gap: "into the folder of the run's record, `fetched/HOST/PATH`, and not to `dest`",
 		},
 		"stat": {
-			Write: pathsWrite,
+			Write: "write facts: {app: {stat: /opt/app}} into the play: Facts.app.exists",
 			AdHoc: "there is exec: ccm-push PATTERN exec stat PATH",
 			Args: Arguments{
-				"path": same("command"), "dest": same("command"), "name": same("command"), "get_checksum": none("nobody asks"), "get_md5": none("nobody asks"), "get_mime": none("nobody asks"), "get_attributes": none("nobody asks"), "follow": none("links are followed"),
+				"path": same("command"), "dest": same("command"), "name": same("command"), "get_checksum": none("nobody asks"), "get_md5": none("nobody asks"), "get_mime": none("nobody asks"), "get_attributes": none("nobody asks"), "follow": same("command"),
 				"checksum_algorithm": none("nobody asks"), "get_size": none("nobody asks"),
 			},
-			Gap: "an `exec` of test(1), for one question such as `exists` or `isdir`",
+			Gap: "a fact that the play asks for, unless something before the task may change what is there; then an `exec` of test(1), for one question such as `exists` or `isdir`",
 		},
 		"find": {
 			Write: pathsWrite,

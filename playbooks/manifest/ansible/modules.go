@@ -92,6 +92,7 @@ const (
 
 	factsWrite = "leave it out: the facts that are mentioned are asked for"
 	factsAdHoc = "there is ccm-push facts PATTERN [PATH]"
+	factsGap   = "only where nothing before it in the play may change what it gathers"
 	pathsWrite = "leave it out: a resource looks before it changes something; to decide, write creates, onlyif or unless at an exec"
 )
 

@@ -11,12 +11,16 @@ func systemModules() map[string]Module {
 	return map[string]Module{
 		"service": unit, "systemd": unit, "sysvinit": unit,
 		"service_facts": {
-			Write: pathsWrite,
+			Write: "write facts: {nginx: {service: nginx.service}} into the play: Facts.nginx.running",
 			AdHoc: "there is exec: ccm-push PATTERN exec systemctl list-units",
+			Args:  Arguments{},
+			Gap:   "services that are mentioned by literal names with their endings: whether they are there, `state == 'running'` and `status == 'enabled'`; " + factsGap,
 		},
 		"package_facts": {
-			Write: pathsWrite,
+			Write: "write facts: {nginx: {package: nginx}} into the play: Facts.nginx.installed",
 			AdHoc: "there is exec: ccm-push PATTERN exec dpkg-query -W",
+			Args:  Arguments{"manager": none("those of the host"), "strategy": no("the host's own is asked")},
+			Gap:   "whether packages that are mentioned by literal names are installed; " + factsGap,
 		},
 		"cron": {
 			Type:  "cron",
