@@ -53,14 +53,18 @@ authority in it (ca.pem), which signs its certificate: clients get ca.pem and th
 
 func userCommand(b *broker.Broker) *cobra.Command {
 	user := &cobra.Command{Use: "user", Short: "who may log in: add, list, remove"}
-	var file string
+	var file, role string
 	add := &cobra.Command{
 		Use: "add NAME", Short: "let somebody in, and write the file to log in with", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if file == "" {
 				file = args[0] + ".nk"
 			}
-			if err := b.AddUser(args[0], file); err != nil {
+			as, err := broker.ParseRole(role)
+			if err == nil {
+				err = b.AddUser(args[0], as, file)
+			}
+			if err != nil {
 				return err
 			}
 			say(fmt.Sprintf("%s may log in with %s, which nobody else may see: --nats-nkey %[2]s --nats-ca %s", args[0], file, b.CA()))
@@ -68,12 +72,13 @@ func userCommand(b *broker.Broker) *cobra.Command {
 		},
 	}
 	add.Flags().StringVar(&file, "out", "", "the `file` to write (default NAME.nk)")
+	add.Flags().StringVar(&role, "role", string(broker.Operator), "what he may do: operator (everything), coordinator (begin runs with --workers, register services), worker (take hosts), reader (read data, manifests and registrations)")
 	list := &cobra.Command{
 		Use: "list", Short: "print who may log in", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			users, err := b.Users()
 			for _, u := range users {
-				fmt.Fprintln(cmd.OutOrStdout(), u.Name, u.Key)
+				fmt.Fprintln(cmd.OutOrStdout(), u.Name, u.Key, u.Role)
 			}
 			return err
 		},

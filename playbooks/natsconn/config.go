@@ -78,7 +78,11 @@ func (c Config) login(ctx *savedContext) (opts []nats.Option, secret bool, err e
 		if err != nil {
 			return nil, false, fmt.Errorf("%s: %w; it has the seed of a user, which begins with SU", nkey, trimmed(err))
 		}
-		return []nats.Option{opt}, false, nil
+		opts = []nats.Option{opt}
+		if ctx.InboxPrefix == "" {
+			opts = append(opts, ownInbox)
+		}
+		return opts, false, nil
 	case given:
 	case ctx.UserJWT != "":
 		return []nats.Option{nats.UserJWTAndSeed(ctx.UserJWT, ctx.UserSeed)}, false, nil
@@ -91,6 +95,12 @@ func (c Config) login(ctx *savedContext) (opts []nats.Option, secret bool, err e
 	}
 	return nil, false, nil
 }
+
+// Inbox is where a user with an nkey is answered, so that a server can keep others from listening.
+func Inbox(key string) string { return "_INBOX." + key }
+
+// ownInbox has a user be answered there, once it is known who that is.
+func ownInbox(o *nats.Options) error { return nats.CustomInboxPrefix(Inbox(o.Nkey))(o) }
 
 func (c Config) tls(ctx *savedContext) (opts []nats.Option, err error) {
 	if ca := cmp.Or(c.CA, ctx.CA); ca != "" {

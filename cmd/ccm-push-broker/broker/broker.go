@@ -13,7 +13,10 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
 // How long a start may take, and how often it is looked whether users have changed.
@@ -87,8 +90,11 @@ func (b *Broker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	opts.Nkeys, err = admitted(users)
+	own, err := nkeys.CreateUser()
 	if err != nil {
+		return err
+	}
+	if opts.Nkeys, err = admitted(own, users); err != nil {
 		return err
 	}
 	srv, err := server.NewServer(opts)
@@ -106,6 +112,9 @@ func (b *Broker) Run(ctx context.Context) error {
 	if err := ready(ctx, srv, failed); err != nil {
 		return err
 	}
+	if err := prepareWork(ctx, srv, own); err != nil {
+		return err
+	}
 	address := srv.Addr().String()
 	b.Say(fmt.Sprintf("listening on %s; the authority %s is %s", address, b.CA(), ca.fingerprint()))
 	if len(users) == 0 {
@@ -115,7 +124,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	if b.Listening != nil {
 		b.Listening(address)
 	}
-	return b.follow(ctx, srv, opts, users, failed)
+	return b.follow(ctx, srv, opts, own, users, failed)
 }
 
 // options are those of the server, but for its users.
@@ -149,22 +158,36 @@ func (b *Broker) options(ca *authority) (*server.Options, error) {
 	return opts, nil
 }
 
-// admitted are users as the server has them. One with a key that nobody has is always among them: a
-// server without users lets everybody in.
-func admitted(users []User) ([]*server.NkeyUser, error) {
-	pair, err := nkeys.CreateUser()
+// admitted are users as the server has them. The broker itself is always among them, with a key that is
+// in no file: a server without users lets everybody in.
+func admitted(own nkeys.KeyPair, users []User) ([]*server.NkeyUser, error) {
+	key, err := own.PublicKey()
 	if err != nil {
 		return nil, err
 	}
-	unknown, err := pair.PublicKey()
-	if err != nil {
-		return nil, err
-	}
-	list := []*server.NkeyUser{{Nkey: unknown}}
+	list := []*server.NkeyUser{{Nkey: key}}
 	for _, u := range users {
-		list = append(list, &server.NkeyUser{Nkey: u.Key})
+		list = append(list, &server.NkeyUser{Nkey: u.Key, Permissions: u.Role.permissions(u.Key)})
 	}
 	return list, nil
+}
+
+// prepareWork makes the stream that workers take hosts from: they may make none.
+func prepareWork(ctx context.Context, srv *server.Server, own nkeys.KeyPair) error {
+	key, err := own.PublicKey()
+	if err != nil {
+		return err
+	}
+	conn, err := nats.Connect("", nats.InProcessServer(srv), nats.Nkey(key, own.Sign), nats.NoReconnect())
+	if err != nil {
+		return fmt.Errorf("preparing the work of workers: %w", err)
+	}
+	defer conn.Close()
+	work, err := queue.NewJetStream(conn, 0)
+	if err != nil {
+		return err
+	}
+	return work.Prepare(ctx)
 }
 
 func ready(ctx context.Context, srv *server.Server, failed <-chan string) error {
@@ -184,7 +207,7 @@ func ready(ctx context.Context, srv *server.Server, failed <-chan string) error 
 }
 
 // follow tells the server of users who are added and removed, until the end of ctx.
-func (b *Broker) follow(ctx context.Context, srv *server.Server, opts *server.Options, users []User, failed <-chan string) error {
+func (b *Broker) follow(ctx context.Context, srv *server.Server, opts *server.Options, own nkeys.KeyPair, users []User, failed <-chan string) error {
 	look := time.NewTicker(lookTime)
 	defer look.Stop()
 	for {
@@ -204,7 +227,7 @@ func (b *Broker) follow(ctx context.Context, srv *server.Server, opts *server.Op
 			continue
 		}
 		changed := opts.Clone()
-		if changed.Nkeys, err = admitted(now); err != nil {
+		if changed.Nkeys, err = admitted(own, now); err != nil {
 			return err
 		}
 		if err := srv.ReloadOptions(changed); err != nil {

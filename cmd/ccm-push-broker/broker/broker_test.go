@@ -67,7 +67,7 @@ func (r *running) link(t *testing.T, seed string) *natsconn.Link {
 func TestBroker(t *testing.T) {
 	dir, seeds := filepath.Join(t.TempDir(), "broker"), t.TempDir()
 	ops, late := filepath.Join(seeds, "ops.nk"), filepath.Join(seeds, "late.nk")
-	require.NoError(t, (&Broker{Dir: dir}).AddUser("ops", ops))
+	require.NoError(t, (&Broker{Dir: dir}).AddUser("ops", Operator, ops))
 	r := start(t, dir)
 
 	js, err := r.link(t, ops).JetStream(t.Context())
@@ -100,7 +100,7 @@ func TestBroker(t *testing.T) {
 	require.NotContains(t, all.String(), "PONG")
 
 	// Users come and go while it runs.
-	require.NoError(t, r.AddUser("late", late))
+	require.NoError(t, r.AddUser("late", Operator, late))
 	require.Eventually(t, func() bool {
 		l := natsconn.New(natsconn.Config{Servers: "tls://" + r.address, CA: r.CA(), NKey: late})
 		defer l.Close()
@@ -203,13 +203,13 @@ func TestWrong(t *testing.T) {
 		{"no address", Broker{Dir: fresh(), Listen: "4222"}, run, "--listen 4222: write HOST:PORT or :PORT"},
 		{"no port", Broker{Dir: fresh(), Listen: ":nats"}, run, "--listen :nats: write HOST:PORT or :PORT"},
 		{"a port that is taken", Broker{Dir: fresh(), Listen: taken.Addr().String()}, run, "Error listening on port: " + taken.Addr().String() + `, "listen tcp ` + taken.Addr().String() + `: bind: address already in use"`},
-		{"a path for a name", Broker{Dir: fresh()}, func(b *Broker) error { return b.AddUser("../x", "x") }, `user "../x": write letters, digits and . _ @ - in a name`},
+		{"a path for a name", Broker{Dir: fresh()}, func(b *Broker) error { return b.AddUser("../x", Operator, "x") }, `user "../x": write letters, digits and . _ @ - in a name`},
 		{"no such user", Broker{Dir: "/nowhere"}, func(b *Broker) error { return b.RemoveUser("ann") }, `there is no user "ann" in /nowhere`},
 		{"twice", Broker{Dir: fresh()}, func(b *Broker) error {
-			require.NoError(t, b.AddUser("ann", filepath.Join(t.TempDir(), "ann.nk")))
-			return b.AddUser("ann", "x")
+			require.NoError(t, b.AddUser("ann", Operator, filepath.Join(t.TempDir(), "ann.nk")))
+			return b.AddUser("ann", Operator, "x")
 		}, `there is a user "ann" already; user remove ann takes it away`},
-		{"a file that is there", Broker{Dir: fresh()}, func(b *Broker) error { return b.AddUser("ann", open) }, "writing what ann logs in with: open " + open + ": file exists"},
+		{"a file that is there", Broker{Dir: fresh()}, func(b *Broker) error { return b.AddUser("ann", Operator, open) }, "writing what ann logs in with: open " + open + ": file exists"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.broker.Say = func(string) {}

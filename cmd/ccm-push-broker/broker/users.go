@@ -13,8 +13,11 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// A User may log in with the seed of a key.
-type User struct{ Name, Key string }
+// A User may log in with the seed of a key, and do what his role says.
+type User struct {
+	Name, Key string
+	Role      Role
+}
 
 var userName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._@-]*$`) })
 
@@ -28,7 +31,7 @@ func (b *Broker) userFile(name string) (string, error) {
 
 // AddUser lets somebody in who has the seed that it writes to file, which must not be there. The seed
 // is kept nowhere else.
-func (b *Broker) AddUser(name, file string) error {
+func (b *Broker) AddUser(name string, role Role, file string) error {
 	path, err := b.userFile(name)
 	if err != nil {
 		return err
@@ -57,7 +60,7 @@ func (b *Broker) AddUser(name, file string) error {
 	}
 	_, err = out.Write(append(seed, '\n'))
 	if err = errors.Join(err, out.Close()); err == nil {
-		err = writeWhole(path, []byte(public+"\n"))
+		err = writeWhole(path, fmt.Appendln(nil, public, role))
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(file))
@@ -100,11 +103,25 @@ func (b *Broker) Users() ([]User, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := strings.TrimSpace(string(text))
-		if !nkeys.IsValidPublicUserKey(key) {
-			return nil, fmt.Errorf("%s: it has no public key of a user", filepath.Join(b.Dir, "users", entry.Name()))
+		user, err := parseUser(entry.Name(), string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(b.Dir, "users", entry.Name()), err)
 		}
-		users = append(users, User{entry.Name(), key})
+		users = append(users, user)
 	}
 	return users, nil
+}
+
+// parseUser reads the file of a user: his public key, and his role. Before there were roles it had
+// none: those users may do everything.
+func parseUser(name, text string) (User, error) {
+	key, role, _ := strings.Cut(strings.TrimSpace(text), " ")
+	if !nkeys.IsValidPublicUserKey(key) {
+		return User{}, errors.New("it has no public key of a user")
+	}
+	if role == "" {
+		return User{name, key, Operator}, nil
+	}
+	r, err := ParseRole(role)
+	return User{name, key, r}, err
 }

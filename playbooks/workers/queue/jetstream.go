@@ -17,7 +17,7 @@ import (
 
 // What there is at the server. Sites are hashed, so that any text can be one.
 const (
-	workStream  = "ccm-push-work"
+	workStream  = WorkStream
 	subjects    = "ccm-push."
 	workSubject = subjects + "work." // SITE.RUN
 	saidSubject = subjects + "said." // RUN
@@ -29,6 +29,14 @@ const (
 	// fetchTime is how long the server is asked to wait for a ticket at a time.
 	fetchTime = 20 * time.Second
 	flushTime = 10 * time.Second
+)
+
+// What servers that bound what their users may do have to know.
+const (
+	WorkStream = "ccm-push-work" // the stream of tickets
+	Asks       = askSubject + "*"
+	Says       = saidSubject + "*"
+	Orders     = order + "*"
 )
 
 // JetStream is a queue at servers of NATS.
@@ -89,6 +97,12 @@ func (q *JetStream) work(ctx context.Context) (jetstream.Stream, error) {
 		}
 	}
 	return s, failed("making the stream "+workStream, err)
+}
+
+// Prepare makes the stream of tickets, for workers that may not.
+func (q *JetStream) Prepare(ctx context.Context) error {
+	_, err := q.work(ctx)
+	return err
 }
 
 // Open implements [Queue].

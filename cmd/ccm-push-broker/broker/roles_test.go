@@ -1,0 +1,274 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/natsconn"
+	"github.com/ccm-push/ccm-push/playbooks/natsdata"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+// people are a connection for each role at one broker, and what it was refused.
+type people struct {
+	t     *testing.T
+	links map[Role]*natsconn.Link
+
+	mu      sync.Mutex
+	refused map[Role]string
+}
+
+func admitAll(t *testing.T) *people {
+	t.Helper()
+	dir, seeds := filepath.Join(t.TempDir(), "broker"), t.TempDir()
+	for _, role := range Roles {
+		require.NoError(t, (&Broker{Dir: dir}).AddUser(string(role), role, filepath.Join(seeds, string(role))))
+	}
+	r := start(t, dir)
+	p := &people{t: t, links: map[Role]*natsconn.Link{}, refused: map[Role]string{}}
+	for _, role := range Roles {
+		p.links[role] = natsconn.New(natsconn.Config{Servers: "tls://" + r.address, CA: r.CA(), NKey: filepath.Join(seeds, string(role)), Warn: func(text string) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.refused[role] += text + "\n"
+		}})
+		t.Cleanup(p.links[role].Close)
+	}
+	return p
+}
+
+func (p *people) conn(role Role) *nats.Conn {
+	p.t.Helper()
+	conn, err := p.links[role].Conn(p.t.Context())
+	require.NoError(p.t, err)
+	return conn
+}
+
+func (p *people) jetStream(role Role) jetstream.JetStream {
+	p.t.Helper()
+	js, err := p.links[role].JetStream(p.t.Context())
+	require.NoError(p.t, err)
+	return js
+}
+
+func (p *people) queue(role Role) *queue.JetStream {
+	p.t.Helper()
+	q, err := queue.NewJetStream(p.conn(role), 0)
+	require.NoError(p.t, err)
+	return q
+}
+
+// isRefused wants the server to refuse one subject or another.
+func (p *people) isRefused(role Role, what string) {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return strings.Contains(p.refused[role], what)
+	}, time.Minute, 10*time.Millisecond, what)
+}
+
+func (p *people) notRefused(role Role) {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	require.Empty(p.t, p.refused[role], role)
+}
+
+// TestRolesSuffice has each role do all that it is for.
+func TestRolesSuffice(t *testing.T) {
+	p := admitAll(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+
+	// A run, from its first ticket to its end.
+	run, err := p.queue(Coordinator).Open(ctx, "run1")
+	require.NoError(t, err)
+	require.NoError(t, run.Answer(ctx, func(_ context.Context, question []byte) []byte { return append([]byte("heard "), question...) }))
+	content := bytes.Repeat([]byte("content "), 1<<16)
+	name, err := run.Put(ctx, content)
+	require.NoError(t, err)
+	require.NoError(t, run.Submit(ctx, "paris", []byte("ticket")))
+	worker := p.queue(Worker)
+	lease, err := worker.Lease(ctx, "paris")
+	require.NoError(t, err)
+	require.Equal(t, "ticket", string(lease.Ticket()))
+	require.NoError(t, lease.Extend(ctx))
+	member, err := worker.Join(ctx, "run1")
+	require.NoError(t, err)
+	orders := make(chan string, 1)
+	require.NoError(t, member.Orders(ctx, func(data []byte) { orders <- string(data) }))
+	answer, err := member.Ask(ctx, []byte("question"))
+	require.NoError(t, err)
+	require.Equal(t, "heard question", string(answer))
+	got, err := member.Get(ctx, name)
+	require.NoError(t, err)
+	require.Equal(t, content, got)
+	require.NoError(t, run.Order(ctx, []byte("stop")))
+	require.Equal(t, "stop", <-orders)
+	require.NoError(t, member.Say(ctx, []byte("done")))
+	said, err := run.Said(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "done", string(said))
+	require.NoError(t, lease.Done(ctx))
+	require.NoError(t, run.Close(ctx))
+
+	// Data, which an operator has put there.
+	kv, err := p.jetStream(Operator).CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "CFG"})
+	require.NoError(t, err)
+	_, err = kv.PutString(ctx, "site/web", "data: {}")
+	require.NoError(t, err)
+	objects, err := p.jetStream(Operator).CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: "SITES"})
+	require.NoError(t, err)
+	_, err = objects.PutBytes(ctx, "site.tgz", content)
+	require.NoError(t, err)
+	port := 80
+	service := registry.Registration{Cluster: "eu", Service: "web", Protocol: "http", Address: "192.0.2.3", Port: &port, Priority: 1}
+	services := func(role Role) natsdata.Registry {
+		return natsdata.Registry{Store: &natsdata.Store{Link: p.links[role]}, Stream: registry.Stream}
+	}
+	require.NoError(t, services(Operator).Prepare(ctx, 1, time.Hour))
+	require.NoError(t, services(Coordinator).Ready(ctx))
+	require.NoError(t, services(Coordinator).Register(ctx, []registry.Registration{service}))
+	for _, role := range []Role{Operator, Coordinator, Reader} {
+		value, err := services(role).Store.Value(ctx, "CFG", "site/web")
+		require.NoError(t, err, role)
+		require.Equal(t, "data: {}", string(value))
+		var object bytes.Buffer
+		require.NoError(t, services(role).Store.Object(ctx, "SITES", "site.tgz", 1<<20, &object), role)
+		require.Equal(t, content, object.Bytes())
+		list, err := services(role).Registered(ctx, "*", "*", "web", "*")
+		require.NoError(t, err, role)
+		require.Equal(t, []registry.Registration{service}, list)
+	}
+	for _, role := range Roles {
+		p.notRefused(role)
+	}
+}
+
+// TestRolesAreBounded has a worker, a reader and a coordinator try what they must not do.
+func TestRolesAreBounded(t *testing.T) {
+	p := admitAll(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	run, err := p.queue(Coordinator).Open(ctx, "run1")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, run.Close(t.Context())) }()
+	kv, err := p.jetStream(Operator).CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "CFG"})
+	require.NoError(t, err)
+	_, err = kv.PutString(ctx, "secret", "hunter2")
+	require.NoError(t, err)
+	coordinator, err := p.links[Coordinator].Conn(ctx)
+	require.NoError(t, err)
+
+	for _, c := range []struct {
+		role    Role
+		publish bool
+		subject string
+	}{
+		// Results of runs are neither read nor written away, and nobody else's questions and answers heard.
+		{Worker, false, "ccm-push.said.*"},
+		{Worker, false, "ccm-push.ask.*"},
+		{Worker, false, "_INBOX.>"},
+		{Worker, false, coordinator.NewRespInbox()},
+		{Worker, true, "$JS.API.CONSUMER.CREATE.ccm-push-run1.x.ccm-push.said.run1"},
+		{Worker, true, "$JS.API.CONSUMER.CREATE.ccm-push-run1"},
+		{Worker, true, "$JS.API.CONSUMER.DURABLE.CREATE.ccm-push-run1.x"},
+		{Worker, true, "$JS.API.DIRECT.GET.ccm-push-run1"},
+		{Worker, true, "$JS.API.STREAM.MSG.GET.ccm-push-run1"},
+		{Worker, true, "$JS.API.STREAM.PURGE.ccm-push-run1"},
+		{Worker, true, "$JS.API.STREAM.DELETE.ccm-push-run1"},
+		{Worker, true, "$JS.API.STREAM.MSG.DELETE.ccm-push-run1"},
+		// No stream is made that could have what others have.
+		{Worker, true, "$JS.API.STREAM.CREATE.mine"},
+		{Worker, true, "$JS.API.STREAM.UPDATE.ccm-push-work"},
+		// Nobody else is given work or orders.
+		{Worker, true, "ccm-push.work.0123456789abcdef.run1"},
+		{Worker, true, "ccm-push.order.run1"},
+		// Data and services are neither read nor written.
+		{Worker, true, "$JS.API.DIRECT.GET.KV_CFG.$KV.CFG.secret"},
+		{Worker, true, "$JS.API.CONSUMER.CREATE.KV_CFG.x.$KV.CFG.>"},
+		{Worker, true, "$KV.CFG.secret"},
+		{Worker, true, "$O.SITES.C.x"},
+		{Worker, true, "choria.ccm.registration.v1.eu.http.web.192_0_2_3.x"},
+		{Worker, false, "$KV.>"},
+		{Worker, true, "$SYS.REQ.SERVER.PING"},
+		{Reader, true, "$KV.CFG.secret"},
+		{Reader, true, "$O.SITES.C.x"},
+		{Reader, true, "choria.ccm.registration.v1.eu.http.web.192_0_2_3.x"},
+		{Reader, true, "ccm-push.ask.run1"},
+		{Reader, true, "$JS.API.CONSUMER.MSG.NEXT.ccm-push-work.site-x"},
+		{Reader, true, "$JS.API.CONSUMER.CREATE.ccm-push-run1.x.ccm-push.said.run1"},
+		{Reader, true, "$JS.API.STREAM.DELETE.KV_CFG"},
+		{Reader, false, "ccm-push.>"},
+		{Reader, false, "_INBOX.>"},
+		{Coordinator, true, "$KV.CFG.secret"},
+		{Coordinator, false, "_INBOX.>"},
+		{Coordinator, false, "$KV.>"},
+	} {
+		conn := p.conn(c.role)
+		if c.publish {
+			require.NoError(t, conn.Publish(c.subject, nil))
+			p.isRefused(c.role, `Publish to "`+c.subject+`"`)
+		} else {
+			sub, err := conn.SubscribeSync(c.subject)
+			require.NoError(t, err)
+			p.isRefused(c.role, `Subscription to "`+c.subject+`"`)
+			_ = sub.Unsubscribe()
+		}
+	}
+
+	// A request that says one thing in its subject, and another in itself, is refused too.
+	for _, filter := range []string{`"filter_subject":"ccm-push.said.run1"`, `"filter_subjects":["ccm-push.said.run1"]`, `"filter_subjects":["ccm-push.said.run1","$O.any"]`, `"description":"no filter"`} {
+		text := []byte(`{"stream_name":"ccm-push-run1","config":{"name":"x","ack_policy":"none","deliver_policy":"all",` + filter + `},"action":""}`)
+		msg, err := p.conn(Worker).RequestWithContext(ctx, "$JS.API.CONSUMER.CREATE.ccm-push-run1.x.$O.any", text)
+		require.NoError(t, err)
+		require.Contains(t, string(msg.Data), `"error":{`, filter)
+	}
+	entry, err := kv.Get(ctx, "secret")
+	require.NoError(t, err)
+	require.Equal(t, "hunter2", string(entry.Value()))
+	consumers := p.jetStream(Operator)
+	stream, err := consumers.Stream(ctx, "ccm-push-run1")
+	require.NoError(t, err)
+	names := stream.ConsumerNames(ctx)
+	n := 0
+	for range names.Name() {
+		n++
+	}
+	require.NoError(t, names.Err())
+	require.Equal(t, 1, n, "that of the coordinator alone")
+}
+
+func TestParseRole(t *testing.T) {
+	role, err := ParseRole("worker")
+	require.NoError(t, err)
+	require.Equal(t, Worker, role)
+	_, err = ParseRole("root")
+	require.EqualError(t, err, `role "root": there are operator, coordinator, worker, reader`)
+	_, err = parseUser("ann", "x worker")
+	require.EqualError(t, err, "it has no public key of a user")
+	pair, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	key, err := pair.PublicKey()
+	require.NoError(t, err)
+	user, err := parseUser("ann", key+"\n")
+	require.NoError(t, err)
+	require.Equal(t, User{"ann", key, Operator}, user, "as before there were roles")
+	user, err = parseUser("ann", key+" reader\n")
+	require.NoError(t, err)
+	require.Equal(t, User{"ann", key, Reader}, user)
+	_, err = parseUser("ann", key+" root\n")
+	require.ErrorContains(t, err, `role "root": there are`)
+}
