@@ -2,6 +2,7 @@ package gather
 
 import (
 	"context"
+	"errors"
 
 	"github.com/shirou/gopsutil/v4/cpu"
 	"github.com/shirou/gopsutil/v4/disk"
@@ -30,12 +31,14 @@ func collector(name string) (collect func(context.Context) (any, error), known b
 }
 
 type hostTree struct {
-	Info *host.InfoStat `json:"info"`
+	Info    *host.InfoStat `json:"info"`
+	Release *releaseTree   `json:"release,omitempty"`
 }
 
 func hostFacts(ctx context.Context) (any, error) {
 	info, err := hostInfo(ctx)
-	return hostTree{info}, err
+	is, releaseErr := release("/etc/os-release", "/usr/lib/os-release")
+	return hostTree{info, is}, errors.Join(err, releaseErr)
 }
 
 type partitionTree struct {

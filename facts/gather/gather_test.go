@@ -30,7 +30,7 @@ func TestTree(t *testing.T) {
 	r := gather(t, facts.Names(), Options{Timeout: time.Minute})
 	require.Empty(t, r.Partial)
 	for collector, keys := range map[string][]string{
-		facts.Host:      {"info"},
+		facts.Host:      {"info", "release"},
 		facts.Network:   {"addresses", "interfaces", "default_ipv4", "default_ipv6"},
 		facts.Partition: {"partitions", "usage"},
 		facts.CPU:       {"info"},

@@ -177,6 +177,7 @@ func AnsibleVariable(name string) string {
 		"os_family":                  "write Facts.host.info.platformFamily, in small letters: debian, rhel",
 		"distribution":               "write Facts.host.info.platform, in small letters: ubuntu, rocky",
 		"distribution_version":       "write Facts.host.info.platformVersion",
+		"distribution_release":       "write Facts.host.release.codename",
 		"distribution_major_version": `write Facts.host.info.platformVersion, whose first part is split(Facts.host.info.platformVersion, ".")[0]`,
 		"architecture":               "write Facts.host.info.kernelArch",
 		"kernel":                     "write Facts.host.info.kernelVersion",

@@ -40,9 +40,6 @@ var (
 	kernels  = map[string]string{"Linux": "linux", "FreeBSD": "freebsd", "Darwin": "darwin", "OpenBSD": "openbsd", "NetBSD": "netbsd"}
 )
 
-// releaseCommand prints the code name of a distribution. Those that are like Red Hat have it in parentheses.
-const releaseCommand = `grep -q ^VERSION_CODENAME= /etc/os-release && . /etc/os-release && echo "$VERSION_CODENAME" || sed -n 's/.*(\(.*\)).*/\1/p' /etc/redhat-release`
-
 // factNames are facts by their names, without ansible_ before them.
 var factNames = map[string]fact{
 	"os_family":                  {of: "Facts.host.info.platformFamily", kind: TextKind, values: families},
@@ -50,8 +47,8 @@ var factNames = map[string]fact{
 	"pkg_mgr":                    {of: "Facts.host.info.platformFamily", kind: TextKind, values: managers},
 	"system":                     {of: "Facts.host.info.os", kind: TextKind, values: kernels},
 	"distribution_version":       {expr: "Facts.host.info.platformVersion", kind: TextKind},
+	"distribution_release":       {expr: "Facts.host.release.codename", kind: TextKind},
 	"distribution_major_version": {expr: `split(Facts.host.info.platformVersion, ".")[0]`, kind: TextKind},
-	"distribution_release":       {expr: "Facts.distribution_release.stdout", kind: TextKind, asks: facts.Query{Command: releaseCommand}},
 	"service_mgr":                {of: "Facts.service_mgr.stdout", kind: TextKind, values: map[string]string{"systemd": "systemd"}, asks: facts.Query{Command: "test -d /run/systemd/system && echo systemd"}},
 	"architecture":               {expr: "Facts.host.info.kernelArch", kind: TextKind},
 	"machine":                    {expr: "Facts.host.info.kernelArch", kind: TextKind},
