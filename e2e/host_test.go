@@ -25,6 +25,26 @@ var hostTrips = map[string]roundTrip{
 		want:  "# ours\noptions loop max_loop=16 max_part=4\nblacklist floppy\nloop\n",
 		drift: `sed -i 's/max_loop=16/max_loop=8/; /floppy/d' /etc/modprobe.d/ccm-push.conf`,
 	},
+	"locale": {
+		prepare: `rm -f /etc/default/locale /etc/locale.conf`,
+		site: `    - locale: [C.UTF-8: {default: true}]
+`,
+		state: `cat /etc/default/locale /etc/locale.conf 2>/dev/null; :`,
+		want:  "LANG=C.UTF-8\n",
+		drift: `sed -i s/LANG=.*/LANG=C/ /etc/default/locale /etc/locale.conf 2>/dev/null; :`,
+	},
+	// What a fleet swaps to, the machine would: its hosts have its kernel. So nothing is activated here, but by
+	// programs of the tests of the type.
+	"swap": {
+		prepare: `printf '# ours\n/opt/e2e-old none swap sw 0 0\n' >/etc/fstab; rm -f /opt/e2e-*; head -c 65536 /dev/zero >/opt/e2e-old; chmod 600 /opt/e2e-old; mkswap /opt/e2e-old >/dev/null`,
+		site: `    - swap:
+        - /opt/e2e-new: {ensure: present, size: 128K, priority: 3, options: [nofail]}
+        - /opt/e2e-old: {ensure: absent}
+`,
+		state: `cat /etc/fstab; for f in /opt/e2e-*; do [ ! -e $f ] || { stat -c '%n %s %a' $f; blkid -p -o value -s TYPE $f; }; done`,
+		want:  "# ours\n/opt/e2e-new none swap sw,pri=3,nofail 0 0\n/opt/e2e-new 131072 600\nswap\n",
+		drift: `sed -i s/pri=3/pri=4/ /etc/fstab; chmod 640 /opt/e2e-new`,
+	},
 	"sudoers": {
 		prepare: `rm -f /etc/sudoers.d/e2e-*; echo '# theirs' >/etc/sudoers.d/e2e-old; chmod 440 /etc/sudoers.d/e2e-old`,
 		site: `    - sudoers:
@@ -45,6 +65,16 @@ var hostTrips = map[string]roundTrip{
 	},
 }
 
+// localeTrip is one of a host with locale-gen.
+var localeTrip = roundTrip{
+	prepare: `printf '# all\n# de_AT ISO-8859-1\nde_DE.UTF-8 UTF-8\n' >/etc/locale.gen; rm -f /etc/default/locale; localedef --delete-from-archive de_AT de_AT.iso88591 2>/dev/null; :`,
+	site: `    - locale: [de_AT: {default: true}]
+`,
+	state: `cat /etc/locale.gen /etc/default/locale 2>/dev/null; locale -a; LC_ALL=de_AT locale decimal_point 2>/dev/null`,
+	want:  "# all\nde_AT ISO-8859-1\nde_DE.UTF-8 UTF-8\nLANG=de_AT\nC\nC.utf8\nPOSIX\nde_AT\nde_AT.iso88591\nde_DE.utf8\n,\n",
+	drift: `sed -i s/LANG=.*/LANG=C/ /etc/default/locale; localedef --delete-from-archive de_AT de_AT.iso88591`,
+}
+
 // restoreHost gives a host its name again.
 func (f *fleet) restoreHost(host string) {
 	f.Cleanup(func() {
@@ -62,6 +92,11 @@ func TestFleetHost(t *testing.T) {
 			trip.on(t, f, "-i", "deploy.yaml", "-b")
 		})
 	}
+	t.Run("locale-gen", func(t *testing.T) {
+		trip := localeTrip
+		trip.host = "h001"
+		trip.on(t, f, "-i", "deploy.yaml", "-b")
+	})
 }
 
 // TestFleetHostRPM plays them on a host that has rpm.

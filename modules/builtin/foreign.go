@@ -13,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/ini"
 	"github.com/ccm-push/ccm-push/modules/kmod"
 	"github.com/ccm-push/ccm-push/modules/knownhost"
+	"github.com/ccm-push/ccm-push/modules/locale"
 	"github.com/ccm-push/ccm-push/modules/mount"
 	"github.com/ccm-push/ccm-push/modules/pkg"
 	"github.com/ccm-push/ccm-push/modules/ral"
@@ -20,6 +21,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/replace"
 	"github.com/ccm-push/ccm-push/modules/repository"
 	"github.com/ccm-push/ccm-push/modules/sudoers"
+	"github.com/ccm-push/ccm-push/modules/swap"
 	"github.com/ccm-push/ccm-push/modules/sysctl"
 	"github.com/ccm-push/ccm-push/modules/timezone"
 	"github.com/ccm-push/ccm-push/modules/wait"
@@ -37,8 +39,10 @@ func foreign() modules.Registry {
 		knownhost.Type(),
 		sysctl.Type(),
 		mount.Type(),
+		swap.Type(),
 		hostname.Type(),
 		timezone.Type(),
+		locale.Type(),
 		kmod.Type(),
 		sudoers.Type(),
 		reboot.Type(),

@@ -72,6 +72,7 @@ var explained = map[string]map[column]string{
 		certain: "that it starts again; not that it comes back, nor what comes behind it",
 		undone:  "stays, and is named", watched: "heard on Debian and of zypper; of needs-restarting polled",
 	},
+	"swap":     {certain: "but for whether the kernel swaps to it", watched: "the file and fstab heard, whether it is active polled"},
 	"fetch":    {undone: "it changes nothing"},
 	"hostname": {watched: "files heard, the name that it has now polled"},
 	"wait":     {certain: "but for whether it comes about", watched: "polled: nothing tells of it"},

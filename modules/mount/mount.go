@@ -8,6 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/edit"
+	"github.com/ccm-push/ccm-push/modules/fstab"
 )
 
 // A Mount is a file system at a path, and its line of fstab. It follows Ansible's mount, except that
@@ -85,81 +86,24 @@ func (m *Mount) fields() []string {
 	return []string{m.Device, m.Name, m.Fstype, m.options(), strconv.Itoa(m.Dump), strconv.Itoa(m.Pass)}
 }
 
-// fields reads a line of fstab(5); none if it has no file system. The last two may be missing.
-func fields(line string) []string {
-	all := strings.Fields(line)
-	if len(all) < 4 || strings.HasPrefix(all[0], "#") {
-		return nil
-	}
-	for len(all) < 6 {
-		all = append(all, "0")
-	}
-	for i, word := range all {
-		all[i] = unescape.Replace(word)
-	}
-	return all[:6]
-}
-
-var (
-	escape   = strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`)
-	unescape = strings.NewReplacer(`\134`, `\`, `\040`, " ", `\011`, "\t")
-)
-
-// line is the line of fstab.
-func (m *Mount) line() string {
-	words := m.fields()
-	for i, word := range words {
-		words[i] = escape.Replace(word)
-	}
-	return strings.Join(words, " ")
-}
-
 // edited is the file, and what is done to it.
 func (m *Mount) edited() *edit.File {
 	return &edit.File{
-		Path: cmp.Or(m.Fstab, "/etc/fstab"), Edit: m.edit, Restore: m.Restore,
+		Path: cmp.Or(m.Fstab, fstab.Path), Edit: m.edit, Restore: m.Restore,
 		Optional: m.Ensure == absent, Create: true, Mode: "0644",
 	}
 }
 
-// edit makes fstab as the resource wants it: the file system stands where it first stood, and once.
+// edit makes fstab as the resource wants it.
 func (m *Mount) edit(t *edit.Text) (edit.Done, error) {
-	if m.Ensure == unmounted {
+	switch m.Ensure {
+	case unmounted:
 		return edit.Done{}, nil // its line stays as it is
+	case absent:
+		return fstab.Keep(t, m.is, nil)
 	}
-	have, want := absent, absent
-	var kept []edit.Line
-	found := false
-	if m.Ensure != absent {
-		want = m.line()
-	}
-	changed := false
-	for _, line := range t.Lines {
-		is := fields(line.Text)
-		if is == nil || is[1] != m.Name {
-			kept = append(kept, line)
-			continue
-		}
-		if have == absent {
-			have = strings.Join(strings.Fields(line.Text), " ")
-		}
-		if found || m.Ensure == absent {
-			changed = true
-			continue
-		}
-		found = true
-		if strings.Join(is, "\n") != strings.Join(m.fields(), "\n") {
-			line.Text, changed = want, true
-		}
-		kept = append(kept, line)
-	}
-	t.Lines = kept
-	if m.Ensure != absent && !found {
-		t.Insert(len(t.Lines), want)
-		changed = true
-	}
-	if !changed {
-		return edit.Done{}, nil
-	}
-	return edit.Done{Action: "edited fstab", Changes: []modules.Change{{Property: "fstab", Have: edit.Shown(have), Want: edit.Shown(want)}}}, nil
+	return fstab.Keep(t, m.is, m.fields())
 }
+
+// is reports whether a line of fstab is about the path.
+func (m *Mount) is(fields []string) bool { return fields[fstab.Point] == m.Name }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/edit"
+	"github.com/ccm-push/ccm-push/modules/fstab"
 )
 
 // Subject implements [modules.Reverser].
@@ -73,7 +74,7 @@ func (m *Mount) Describe(_ context.Context, h modules.Host) (modules.Description
 	}
 	is := state{Name: m.Name, Device: now.device, Fstype: now.fstype, Options: now.options}
 	for _, line := range edit.Parse(text).Lines {
-		if of := fields(line.Text); of != nil && of[1] == m.Name {
+		if of := fstab.Fields(line.Text); of != nil && m.is(of) {
 			d.Ensure, is.Fstab = present, line.Text
 		}
 	}

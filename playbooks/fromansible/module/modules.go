@@ -61,6 +61,7 @@ var Carriers = map[string]func(t *task.Task){
 	// system.go
 	"hostname": namedTask("hostname"), "timezone": namedTask("timezone"),
 	"kernel_blacklist": blacklistTask,
+	"locale_gen":       localeTask,
 	"modprobe":         modprobeTask,
 	"mount":            mountTask,
 	"reboot":           rebootTask,

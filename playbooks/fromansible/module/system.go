@@ -3,6 +3,8 @@ package module
 import (
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
@@ -29,6 +31,23 @@ func entryOf(t *task.Task, typ string) *layout.Entry {
 }
 
 var presence = map[string]string{"present": "present", "absent": "absent"}
+
+// localeTask may name several locales.
+func localeTask(t *task.Task) {
+	names := yamlnode.Items(t.Arg("name"))
+	if n := t.Arg("name"); n != nil && n.Kind == yaml.ScalarNode {
+		names = []*yaml.Node{n}
+	}
+	if len(names) != 1 {
+		t.Problem("locale_gen with %d locales; write a resource for each", len(names))
+		return
+	}
+	e := &layout.Entry{Type: "locale", Name: t.Text(names[0])}
+	if state := t.OneOf(t.Arg("state"), presence); state == "absent" {
+		e.SetText("ensure", state)
+	}
+	t.Write(e)
+}
 
 func modprobeTask(t *task.Task) {
 	e := entryOf(t, "kmod")

@@ -61,6 +61,13 @@ func systemModules() map[string]Module {
 			AdHoc: "timezone Europe/Vienna",
 			Args:  Arguments{"name": same("name"), "hwclock": no("the clock of the hardware stays as it is")},
 		},
+		"locale_gen": {
+			Type:  "locale",
+			Write: "- locale: [de_DE.UTF-8: {}]",
+			AdHoc: "locale de_DE.UTF-8",
+			Args:  Arguments{"name": same("name"), "state": same("ensure")},
+			Gap:   "one locale for each resource; `default: true` makes it that of LANG",
+		},
 		"modprobe": {
 			Type:  "kmod",
 			Write: "- kmod: [br_netfilter: {}]",

@@ -1,0 +1,93 @@
+// Package fstab reads and edits the file of that name, fstab(5): comments, other lines and their order stay as they are.
+package fstab
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+)
+
+// Path is where it is.
+const Path = "/etc/fstab"
+
+// The fields of a line.
+const (
+	Device = iota
+	Point
+	Type
+	Options
+	Dump
+	Pass
+)
+
+// Fields reads a line; none if it has no file system. The last two may be missing.
+func Fields(line string) []string {
+	all := strings.Fields(line)
+	if len(all) < 4 || strings.HasPrefix(all[0], "#") {
+		return nil
+	}
+	for len(all) < 6 {
+		all = append(all, "0")
+	}
+	for i, word := range all {
+		all[i] = unescape.Replace(word)
+	}
+	return all[:6]
+}
+
+var (
+	escape   = strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`)
+	unescape = strings.NewReplacer(`\134`, `\`, `\040`, " ", `\011`, "\t")
+)
+
+// Line is the line with such fields.
+func Line(fields []string) string {
+	words := slices.Clone(fields)
+	for i, word := range words {
+		words[i] = escape.Replace(word)
+	}
+	return strings.Join(words, " ")
+}
+
+const absent = "absent"
+
+// Keep makes a text in which a file system stands where it first stood, and once: is tells its lines, want
+// are its fields. Without want it stands nowhere.
+func Keep(t *edit.Text, is func(fields []string) bool, want []string) (edit.Done, error) {
+	have, will := absent, absent
+	if want != nil {
+		will = Line(want)
+	}
+	var kept []edit.Line
+	found, changed := false, false
+	for _, line := range t.Lines {
+		fields := Fields(line.Text)
+		if fields == nil || !is(fields) {
+			kept = append(kept, line)
+			continue
+		}
+		if have == absent {
+			have = strings.Join(strings.Fields(line.Text), " ")
+		}
+		if found || want == nil {
+			changed = true
+			continue
+		}
+		found = true
+		if !slices.Equal(fields, want) {
+			line.Text, changed = will, true
+		}
+		kept = append(kept, line)
+	}
+	t.Lines = kept
+	if want != nil && !found {
+		t.Insert(len(t.Lines), will)
+		changed = true
+	}
+	if !changed {
+		return edit.Done{}, nil
+	}
+	return edit.Done{Action: "edited fstab", Changes: []modules.Change{{Property: "fstab", Have: edit.Shown(have), Want: edit.Shown(will)}}}, nil
+}

@@ -1,0 +1,212 @@
+package locale
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// kind is the kind of effect whose key is the spelling of a locale and whose state is whether there is one. Each has a
+// kind of its own, since what a probe says of one is certain while another one is pending.
+func (l *Locale) kind() modules.EffectKind { return modules.EffectKind("locale " + spelling(l.Name)) }
+
+// timeout is how long it may take to generate a locale.
+const timeout = 5 * time.Minute
+
+// steps is what Apply has to do.
+type steps struct {
+	files    any // the steps of the edits
+	generate bool
+}
+
+// Check implements [modules.Resource].
+func (l *Locale) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	there, err := l.there(ctx, h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	by, err := l.how(h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if err := l.possible(there, by); err != nil {
+		return modules.Plan{}, err
+	}
+	files, err := l.files(h.Files, by)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	plan, err := files.Check(ctx, h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	do := steps{files: plan.Steps}
+	if want := l.Ensure != absent; there != want {
+		do.generate = true
+		plan.Changes = append([]modules.Change{{Property: "ensure", Have: ensured(there), Want: ensured(want)}}, plan.Changes...)
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: l.kind(), Key: spelling(l.Name), State: want})
+		if os.Geteuid() != 0 && l.root == "" {
+			return modules.Plan{}, modules.Refuse("only root may generate locales; use become")
+		}
+	}
+	switch {
+	case do.generate && l.Ensure == absent:
+		plan.Action = "removed the locale"
+	case do.generate:
+		plan.Action = "generated the locale"
+	case do.files != nil:
+		plan.Action = "set it up"
+	default:
+		return modules.Plan{}, nil
+	}
+	plan.Steps = do
+	return plan, nil
+}
+
+func ensured(there bool) string {
+	if there {
+		return present
+	}
+	return absent
+}
+
+// possible says why the host cannot have the locale, or cannot be without it.
+func (l *Locale) possible(there bool, by generates) error {
+	switch want := l.Ensure != absent; {
+	case !want && l.inside():
+		return modules.Refuse("the C library has %s always", l.Name)
+	case want && by.yes && by.charset == "" && !l.inside():
+		return modules.Refuse("this host cannot generate %s: %s has no such locale", l.Name, supported)
+	case there == want || by.yes:
+		return nil
+	case want:
+		language, _, _ := strings.Cut(l.Name, "_")
+		return modules.Refuse("this host has no locale %s, and no locale-gen; a package brings it along: locales on Debian, glibc-langpack-%s on Fedora", l.Name, language)
+	}
+	return modules.Refuse("this host has no locale-gen, so %s is of a package; remove that", l.Name)
+}
+
+// there reports whether the host has the locale, in a check run whether it will have it.
+func (l *Locale) there(ctx context.Context, h modules.Host) (bool, error) {
+	if state, predicted := h.Forecast.Lookup(l.kind(), spelling(l.Name)); predicted {
+		return state.(bool), nil
+	}
+	if !modules.HasProgram(h.Files, l.programs(), "locale") {
+		h.Forecast.Lookup(modules.AnyEffect, "") // a package may bring it along
+		return l.inside(), nil
+	}
+	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"locale", "-a"}, Path: l.programs(), Reads: l.kind(), Timeout: time.Minute})
+	if err != nil {
+		return false, err
+	}
+	for name := range strings.Lines(exit.Stdout.Text) {
+		if spelling(strings.TrimSpace(name)) == spelling(l.Name) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// how says how the host comes to its locales.
+func (l *Locale) how(h modules.Host) (generates, error) {
+	by := generates{yes: modules.HasProgram(h.Files, l.programs(), "locale-gen"), debian: modules.HasProgram(h.Files, l.programs(), "dpkg")}
+	if !by.yes {
+		return by, nil
+	}
+	file, err := h.Files.Open(l.at(supported))
+	switch {
+	case modules.NotThere(err): // Alpine and Arch have none
+		_, by.charset, _ = strings.Cut(l.Name, ".")
+		by.charset, _, _ = strings.Cut(by.charset, "@")
+		return by, nil
+	case err != nil:
+		return by, modules.PermissionRefusal(err)
+	}
+	defer file.Close()
+	const most = 1 << 20
+	text, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil {
+		return by, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) == 2 && spelling(words[0]) == spelling(l.Name) {
+			by.charset = words[1]
+			return by, nil
+		}
+	}
+	return by, nil
+}
+
+// programs is where programs are looked for: "" is the default.
+func (l *Locale) programs() string {
+	if l.root == "" {
+		return ""
+	}
+	return l.root + "/bin:" + l.root + "/sbin"
+}
+
+// Apply implements [modules.Resource].
+func (l *Locale) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	do, ok := p.Steps.(steps)
+	if !ok {
+		return errors.New("the plan is not one of a locale")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if do.files != nil {
+		by, err := l.how(h)
+		if err != nil {
+			return err
+		}
+		files, err := l.files(h.Files, by)
+		if err != nil {
+			return err
+		}
+		if err := files.Apply(ctx, h, do.files); err != nil {
+			return err
+		}
+	}
+	if !do.generate {
+		return nil
+	}
+	return l.generate(ctx, h)
+}
+
+// generate makes or removes the one locale with localedef(1), as locale-gen does for all that are listed. It warns with
+// exit code 1; whether there is a locale then is for the check that follows.
+func (l *Locale) generate(ctx context.Context, h modules.Host) error {
+	by, err := l.how(h)
+	if err != nil {
+		return err
+	}
+	argv := []string{"localedef", "--delete-from-archive", spelling(l.Name)}
+	language, set, whole := strings.Cut(l.Name, ".")
+	if !whole { // it has been given its other name as well
+		language, variant, _ := strings.Cut(l.Name, "@")
+		argv = append(argv, spelling(strings.TrimSuffix(language+"."+by.charset+"@"+variant, "@")))
+	}
+	if l.Ensure != absent {
+		if _, variant, has := strings.Cut(set, "@"); has {
+			language += "@" + variant
+		}
+		argv = []string{"localedef", "-i", language, "-c", "-f", by.charset, "-A", "/usr/share/locale/locale.alias", l.Name}
+	}
+	exit, err := h.Commands.Run(ctx, modules.Command{Argv: argv, Path: l.programs(), Timeout: timeout})
+	switch {
+	case err != nil:
+		return err
+	case exit.Code > 0:
+		h.Report.Output(exit)
+	}
+	if exit.Code > 1 {
+		said, _, _ := strings.Cut(strings.TrimSpace(exit.Stderr.Text), "\n")
+		return modules.Refuse("localedef ended with exit code %d: %s", exit.Code, said)
+	}
+	return nil
+}

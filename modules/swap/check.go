@@ -1,0 +1,198 @@
+package swap
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// steps is what Apply has to do, in this order.
+type steps struct {
+	off    bool
+	files  any // the steps of the edit
+	remove bool
+	create int64 // bytes; 0 makes no file
+	mode   bool  // others may not read it any more
+	mkswap bool
+	on     bool
+}
+
+// fileMode is that of a swap file: who could read it would read the memory of others.
+const fileMode = 0o600
+
+// Check implements [modules.Resource].
+func (s *Swap) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	plan, err := s.files().Check(ctx, h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	is, err := s.now(ctx, h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	will, do := is, steps{files: plan.Steps}
+	var changes []modules.Change
+	if s.Ensure == absent {
+		err = s.away(h, &will, &do, &changes)
+	} else {
+		err = s.there(h, &will, &do, &changes)
+	}
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	plan.Changes = append(changes, plan.Changes...)
+	var actions []string
+	for _, a := range []struct {
+		done bool
+		what string
+	}{
+		{do.off && !do.on, "deactivated it"}, {do.files != nil, "edited fstab"}, {do.remove, "removed the file"}, {do.create > 0, "made the file"}, {do.mode, "set its mode"},
+		{do.mkswap && do.create == 0, "made it a swap area"}, {do.on && !do.off, "activated it"}, {do.on && do.off, "activated it anew"},
+	} {
+		if a.done {
+			actions = append(actions, a.what)
+		}
+	}
+	if len(actions) == 0 {
+		return modules.Plan{}, nil
+	}
+	if do.off || do.on || do.mkswap {
+		if err := s.may(); err != nil {
+			return modules.Plan{}, err
+		}
+	}
+	if will != is {
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: swapEffect, Key: s.Name, State: will})
+	}
+	switch {
+	case do.remove:
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: s.path(), State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}, Stays: true}})
+	case !s.device() && (do.create > 0 || do.mode || do.mkswap):
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: s.path(), State: modules.PathState{
+			FileInfo: modules.FileInfo{Kind: modules.Regular, Size: will.size, Mode: fileMode, Links: 1}, Stays: true, Partial: true,
+		}})
+	}
+	plan.MayFail = plan.MayFail || do.on || do.off // the kernel decides
+	plan.Action, plan.Steps = list(actions), do
+	return plan, nil
+}
+
+// list puts actions into a sentence.
+func list(actions []string) string {
+	if last := len(actions) - 1; last > 0 {
+		return strings.Join(actions[:last], ", ") + " and " + actions[last]
+	}
+	return actions[0]
+}
+
+// there is what is missing to a swap area that shall be there.
+func (s *Swap) there(h modules.Host, will *live, do *steps, changes *[]modules.Change) error {
+	change := func(property, have, want string) {
+		*changes = append(*changes, modules.Change{Property: property, Have: have, Want: want})
+	}
+	size, err := s.size()
+	switch {
+	case err != nil:
+		return err
+	case s.device() && !will.exists:
+		return modules.Refuse("%s is not there", s.Name)
+	case will.exists && will.holds != swapArea && will.holds != nothing:
+		return modules.Refuse("%s holds %s and no swap area; nothing is overwritten", s.Name, will.holds)
+	case !will.exists:
+		if err := modules.InDirectory(h.Files, s.path()); err != nil {
+			return err
+		}
+		if err := h.Files.MayReplace(s.path()); err != nil {
+			return err
+		}
+		change("size", absent, fmt.Sprint(size))
+		do.create, do.mkswap = size, true
+	case !s.device() && size != 0 && will.size != size:
+		change("size", fmt.Sprint(will.size), fmt.Sprint(size))
+		do.create, do.mkswap, do.off = size, true, will.active
+		do.on = will.active
+	}
+	if do.create == 0 && !will.private {
+		change("mode", "others may read it", fmt.Sprintf("%04o", fileMode))
+		do.mode = true
+	}
+	if do.create == 0 && will.holds != swapArea {
+		change("holds", "nothing", swapArea)
+		do.mkswap = true
+	}
+	will.exists, will.private, will.holds = true, true, swapArea
+	if do.create > 0 {
+		will.size = do.create
+	}
+	switch other := s.Priority != nil && will.priority != *s.Priority; {
+	case s.Ensure == active && !will.active:
+		change("active", "no", "yes")
+		do.on = true
+	case s.Ensure == active && other:
+		change("priority", strconv.Itoa(will.priority), strconv.Itoa(*s.Priority))
+		do.off, do.on = true, true
+	}
+	if do.on {
+		will.active = true
+		if s.Priority != nil {
+			will.priority = *s.Priority
+		}
+	}
+	return nil
+}
+
+// away is what is too much of one that shall not be there.
+func (s *Swap) away(h modules.Host, will *live, do *steps, changes *[]modules.Change) error {
+	if will.active {
+		*changes = append(*changes, modules.Change{Property: "active", Have: "yes", Want: "no"})
+		do.off, will.active, will.priority = true, false, 0
+	}
+	switch {
+	case !will.exists || s.device():
+		return nil
+	case will.holds != swapArea && will.holds != nothing:
+		return modules.Refuse("%s holds %s and no swap area; it is not removed", s.Name, will.holds)
+	}
+	if err := h.Files.MayReplace(s.path()); err != nil {
+		return err
+	}
+	*changes = append(*changes, modules.Change{Property: "ensure", Have: present, Want: absent})
+	do.remove, *will = true, live{}
+	return nil
+}
+
+// Apply implements [modules.Resource].
+func (s *Swap) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	do, ok := p.Steps.(steps)
+	if !ok {
+		return errPlan
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	given := modules.Attributes{Mode: fileMode, UID: -1, GID: -1}
+	for _, step := range []struct {
+		due bool
+		do  func() error
+	}{
+		{do.off, func() error { return s.run(ctx, h, "swapoff", s.path()) }},
+		{do.files != nil, func() error { return s.files().Apply(ctx, h, do.files) }},
+		{do.remove, func() error { return h.Files.Remove(ctx, s.path(), false) }},
+		{do.create > 0, func() error { return h.Files.Write(ctx, s.path(), io.LimitReader(zeros{}, do.create), given) }},
+		{do.mode, func() error { return h.Files.SetAttributes(ctx, s.path(), given) }},
+		{do.mkswap, func() error { return s.run(ctx, h, "mkswap", s.path()) }},
+		{do.on, func() error { return s.run(ctx, h, "swapon", "-o", strings.Join(s.options(), ","), s.path()) }},
+	} {
+		if !step.due {
+			continue
+		}
+		if err := step.do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

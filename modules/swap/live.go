@@ -1,0 +1,174 @@
+package swap
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// swapEffect is the kind of effect whose key is a path and whose state is a [live].
+const swapEffect modules.EffectKind = "swap"
+
+// live is how a swap area is.
+type live struct {
+	exists   bool
+	size     int64 // of a file
+	private  bool  // nobody else may read the file
+	holds    string
+	active   bool
+	priority int
+}
+
+// What a file or device holds.
+const (
+	swapArea = "swap"
+	nothing  = "" // a file of zeros, a device without a signature
+)
+
+// now is how it is, in a check run how it will be.
+func (s *Swap) now(ctx context.Context, h modules.Host) (live, error) {
+	if state, predicted := h.Forecast.Lookup(swapEffect, s.Name); predicted {
+		return state.(live), nil
+	}
+	at, err := modules.Follow(h.Files, s.path())
+	switch {
+	case modules.NotThere(err):
+		return live{}, nil
+	case err != nil:
+		return live{}, modules.PermissionRefusal(err)
+	case at.Kind == modules.Directory, at.Kind == modules.Special && !s.device():
+		return live{}, modules.Refuse("%s is no file", s.Name)
+	}
+	is := live{exists: true, size: at.Size, private: at.Mode.Perm()&0o077 == 0}
+	if s.device() {
+		is.size, is.private = 0, true
+		is.holds, err = s.signature(ctx, h)
+	} else {
+		is.holds, err = s.header(h)
+	}
+	if err != nil {
+		return live{}, err
+	}
+	is.active, is.priority, err = s.listed(h)
+	return is, err
+}
+
+// header tells what a file holds by its beginning: a swap area has its signature at the end of the first page, of
+// which processors have several sizes (linux/include/linux/swap.h).
+func (s *Swap) header(h modules.Host) (string, error) {
+	file, err := h.Files.Open(s.path())
+	if err != nil {
+		return "", modules.PermissionRefusal(err)
+	}
+	defer file.Close()
+	const largest = 64 << 10
+	begin, err := io.ReadAll(io.LimitReader(file, largest))
+	if err != nil {
+		return "", err
+	}
+	for size := page; size <= len(begin); size *= 2 {
+		if bytes.HasSuffix(begin[:size], []byte("SWAPSPACE2")) {
+			return swapArea, nil
+		}
+	}
+	if len(bytes.Trim(begin, "\x00")) == 0 {
+		return nothing, nil
+	}
+	return "something else", nil
+}
+
+// signature asks blkid(8) what a device holds.
+func (s *Swap) signature(ctx context.Context, h modules.Host) (string, error) {
+	if err := s.may(); err != nil {
+		return "", err // it would find nothing
+	}
+	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"blkid", "-p", "-o", "value", "-s", "TYPE", s.path()}, Path: s.programs(), Reads: swapEffect, Timeout: time.Minute})
+	const none = 2 // blkid(8)
+	switch {
+	case err != nil:
+		return "", err
+	case exit.Code == none:
+		return nothing, nil
+	case exit.Code != 0:
+		return "", modules.Refuse("blkid does not tell what %s holds: exit code %d", s.Name, exit.Code)
+	}
+	if what := strings.TrimSpace(exit.Stdout.Text); what != "" {
+		return what, nil
+	}
+	return "something else", nil // a table of partitions
+}
+
+// listed reports whether it is swapped to, and with which priority.
+func (s *Swap) listed(h modules.Host) (active bool, priority int, err error) {
+	file, err := h.Files.Open(s.at("/proc/swaps"))
+	switch {
+	case modules.NotThere(err): // a kernel without swap
+		return false, 0, nil
+	case err != nil:
+		return false, 0, modules.PermissionRefusal(err)
+	}
+	defer file.Close()
+	const most = 1 << 20
+	text, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil {
+		return false, 0, err
+	}
+	is, _, err := modules.Resolve(h.Files, s.path())
+	if err != nil {
+		return false, 0, modules.PermissionRefusal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if len(words) < 5 || !sameFile(words[0], is) {
+			continue
+		}
+		priority, err = strconv.Atoi(words[4])
+		return true, priority, err
+	}
+	return false, 0, nil
+}
+
+// sameFile reports whether the kernel, which writes what is special as octal, means a path.
+func sameFile(told, path string) bool {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(told) == path
+}
+
+// may refuses what only root can do.
+func (s *Swap) may() error {
+	if os.Geteuid() != 0 && s.root == "" {
+		return modules.Refuse("only root may set up what is swapped to; use become")
+	}
+	return nil
+}
+
+// programs is where programs are looked for: "" is the default.
+func (s *Swap) programs() string {
+	if s.root == "" {
+		return ""
+	}
+	return s.root + "/bin:" + modules.DefaultPath
+}
+
+// timeout is how long a program may take: what has been swapped out has to be read.
+const timeout = 10 * time.Minute
+
+func (s *Swap) run(ctx context.Context, h modules.Host, argv ...string) error {
+	return modules.RunProgram(ctx, h, modules.Command{Argv: argv, Path: s.programs(), Timeout: timeout})
+}
+
+// zeros are what a new file holds.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+var errPlan = errors.New("the plan is not one of a swap area")
