@@ -223,42 +223,61 @@ func (d *delegated) visit(ctx, waiting context.Context, index int, refresh bool)
 		return &wire.Result{Status: wire.Failed, Error: entry.On + ": " + err.Error()}
 	}
 	waiting, stopped := f.untilStopped(waiting)
-	leave, err := f.sessions.Borrow(waiting, d.host, entry.On)
-	stopped()
-	switch {
-	case errors.Is(err, context.Canceled):
-		return nil
-	case err != nil:
-		return failed(err)
-	}
-	defer leave()
-	if f.interrupted(ctx) {
-		return nil
-	}
-	state, err := f.target(entry.On)
-	if err != nil {
-		return failed(err)
-	}
 	c := &alone.Catalog
 	c.Check, c.Monitor, c.Rehearsal = f.runner.mode(d.of)
 	c.Diff, c.Lock = f.runner.Options.Diff, f.runner.lock(d.of)
 	c.Entries[0].Refresh = refs
-	claim := func(_ int, claims []share.Claim) *share.Turn { return f.claim(ctx, d.host)(-1-index, claims) }
-	ask := f.runner.Step.asks(d.of, d.host, entry.On, c, f.runner.Options.Catalog.Mask)
-	result, err := f.runElsewhere(ctx, d.of, state, alone, claim, ask)
+	result, err := d.visitHost(ctx, waiting, index, alone)
+	stopped()
 	switch {
 	case errors.Is(err, errStopped):
 		return nil
 	case err != nil:
-		state.close()
-		return failed(d.reason(entry.On, err))
+		return failed(err)
 	}
 	return result
 }
 
+// visitHost waits for the host, and brings the entry about there.
+func (d *delegated) visitHost(ctx, waiting context.Context, index int, alone *catalog.Compiled) (*wire.Result, error) {
+	f, on := d.fleet, d.entries[index].On
+	if f.asks != nil {
+		result, err := d.visitAsked(ctx, waiting, index, alone)
+		return result, d.reason(on, err)
+	}
+	leave, err := f.sessions.Borrow(waiting, d.host, on)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, errStopped
+	case err != nil:
+		return nil, err
+	}
+	defer leave()
+	if f.interrupted(ctx) {
+		return nil, errStopped
+	}
+	state, err := f.target(on)
+	if err != nil {
+		return nil, err
+	}
+	ask := f.runner.Step.asks(d.of, d.host, on, &alone.Catalog, f.runner.Options.Catalog.Mask)
+	result, err := f.runElsewhere(ctx, d.of, state, alone, ask)
+	if err != nil && !errors.Is(err, errStopped) {
+		state.close()
+	}
+	return result, d.reason(on, err)
+}
+
 // reason words the error of a host on which a resource could not be brought about.
 func (d *delegated) reason(on string, err error) error {
-	text, hint := reason(failure(d.of.play.Name, on, err)), ""
+	if err == nil || errors.Is(err, errStopped) {
+		return err
+	}
+	return reasonOn(d.of.play.Name, on, err)
+}
+
+func reasonOn(play, on string, err error) error {
+	text, hint := reason(failure(play, on, err)), ""
 	if he, ok := errors.AsType[*transport.HostError](err); ok {
 		hint = he.Hint
 	}
@@ -270,7 +289,7 @@ func (d *delegated) reason(on string, err error) error {
 
 // runElsewhere brings a resource about in the session of a host. It is not tried again when the
 // connection is lost: what it has done by then is not known.
-func (f *fleet) runElsewhere(ctx context.Context, s *selection, state *hostState, alone *catalog.Compiled, claim func(int, []share.Claim) *share.Turn, ask func(context.Context, *wire.Entry, string) bool) (*wire.Result, error) {
+func (f *fleet) runElsewhere(ctx context.Context, s *selection, state *hostState, alone *catalog.Compiled, ask func(context.Context, *wire.Entry, string) bool) (*wire.Result, error) {
 	if state.refused != nil {
 		return nil, state.refused
 	}
@@ -286,6 +305,7 @@ func (f *fleet) runElsewhere(ctx context.Context, s *selection, state *hostState
 		}
 		return nil, err
 	}
+	claim := func(_ int, claims []share.Claim) *share.Turn { return f.semaphores.Request(claims) } // with which a person is asked
 	alone.Catalog.Earlier = state.unpredicted(program, f.runner.Options.Check)
 	var result *wire.Result
 	limit := f.runner.Options.Deadlines.host()
@@ -384,6 +404,7 @@ func (r *Runner) nearHost(name string) string {
 }
 
 // hasHost reports whether the inventory has a host.
+// A worker has a part of it: it is told when it asks for the host.
 func (r *Runner) hasHost(name string) bool {
-	return r.Inventory == nil || r.Inventory.Host(name) != nil
+	return r.Inventory == nil || r.Names != nil || r.Inventory.Host(name) != nil
 }

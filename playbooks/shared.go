@@ -25,6 +25,9 @@ type Question struct {
 	Release *int      `json:"release,omitempty"` // what Claims has claimed
 	Once    *OnceNews `json:"once,omitempty"`
 	Awaits  string    `json:"awaits,omitempty"` // a resource that runs once: what comes of it is waited for
+	Borrow  *Borrow   `json:"borrow,omitempty"`
+	Return  *Return   `json:"return,omitempty"`
+	Here    *Here     `json:"here,omitempty"`
 }
 
 // Joins says that the catalog of a host is known, or its next stage.
@@ -62,6 +65,9 @@ type Answer struct {
 	Imported *wire.Imported `json:"imported,omitempty"`
 	On       string         `json:"on,omitempty"`     // where a resource has run once
 	Result   *wire.Result   `json:"result,omitempty"` // of that; nil leaves it to the host that asks
+	// Lend is a host that is lent, and Lent how it is reached, which is not known here.
+	Lend string `json:"lend,omitempty"`
+	Lent *Lent  `json:"lent,omitempty"`
 }
 
 // An exchange is a host's part in the values between hosts.
@@ -181,6 +187,9 @@ func (e *askedExchange) Export(r *wire.Result, c *wire.Catalog) {
 // Import implements exchange.
 func (e *askedExchange) Import(ctx context.Context, index int) *wire.Imported {
 	a, err := e.wait(ctx, e.host, Question{Imports: &index})
+	if errors.Is(err, context.Canceled) { // the host is told to stop, and is not to take this for a failure of the entry
+		<-ctx.Done()
+	}
 	if err == nil && a.Imported == nil {
 		err = errors.New("there is no answer")
 	}
@@ -254,6 +263,7 @@ type answerer struct {
 	participant *share.Participant
 	catalog     wire.Catalog        // of the host, as others need to know it
 	claims      map[int]*share.Turn // by the number of the entry
+	loans       map[place]*loan
 }
 
 // answering gives what answers questions about a host, until it is closed.
@@ -268,6 +278,12 @@ func (f *fleet) answering(ctx context.Context, s *selection, host string) (a *an
 			t.Release()
 		}
 		a.claims = nil
+		for _, l := range a.loans {
+			if l.done != nil {
+				l.done()
+				l.done = nil
+			}
+		}
 	}
 }
 
@@ -289,6 +305,12 @@ func (a *answerer) answer(q Question) Answer {
 		f.once.Ended(a.host, q.Once.Ended, q.Once.Result)
 	case q.Once != nil:
 		f.once.Compiled(a.host, q.Once.Has)
+	case q.Borrow != nil:
+		return a.lend(q.Borrow)
+	case q.Return != nil:
+		a.returned(q.Return)
+	case q.Here != nil:
+		return a.carryOut(q.Here)
 	case q.Awaits != "":
 		ctx, end := f.untilStopped(a.ctx)
 		defer end()

@@ -124,8 +124,6 @@ func notForWorkers(play *manifest.Play, c *catalog.Compiler) (list []whyNot) {
 	manifest.Walk(play.Resources, func(r *manifest.Resource, _ int) {
 		switch {
 		case r.Unselected:
-		case r.On != nil:
-			add(r.On.Node, "a resource runs on another host (on), which workers do not reach")
 		case fetches(r.Type):
 			add(r.Name.Node, "a resource fetches a file, which would stay with a worker")
 		}
@@ -155,8 +153,6 @@ func (f *fleet) checkApart(c *catalog.Compiled) error {
 // notThere says what an entry does that a worker cannot have it do; "" is nothing.
 func notThere(e *wire.Entry) string {
 	switch {
-	case e.On != "":
-		return "runs on another host"
 	case e.Fetch > 0:
 		return "fetches a file"
 	}

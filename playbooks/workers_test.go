@@ -80,6 +80,12 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, an
 		go func() { answers <- answer(q) }()
 		select {
 		case a := <-answers:
+			if a.Lend != "" {
+				lent := of.Inventory.Host(a.Lend)
+				target, err := of.target(lent)
+				require.NoError(c.t, err)
+				a.Lent = &Lent{Inventory: of.Inventory.Part([]*inventory.Host{lent}, func(*inventory.Host) string { return target.User }), Target: target}
+			}
 			a, _ = carry(c.t, a)
 			return a, nil
 		case <-ctx.Done():
@@ -140,6 +146,21 @@ func TestWorkersDoTheSame(t *testing.T) {
 		{"what runs once", `
 - name: one
   ccm: {resources: [exec: [{"echo {{ Host.name }}": {once: true}}, {"true": {control: {if: "Host.name == 'web2'"}, once: true}}, {"echo all": }]]}
+`},
+		{"what runs elsewhere", `
+- name: one
+  ccm:
+    resources:
+      - exec: ["echo {{ Host.name }} is drained": {on: web2, register: drained}]
+      - exec: ["echo {{ Host.name }} here": {on: controller}]
+      - exec: ["test {{ Host.name }} = web2": {on: web2}]
+      - exec: ["echo {{ Results.drained.stdout }}": {require: ["exec#test {{ Host.name }} = web2"]}]
+`},
+		{"a rollout with a drain", `
+- name: one
+  hosts: web1
+  rollout: {drain: {before: [exec: [{"echo {{ Host.name }} out": {on: web2}}]], after: [exec: [{"echo {{ Host.name }} in": {on: web2}}]]}}
+  ccm: {resources: [exec: [{"touch made": {cwd: "{{ Data.home }}", creates: "{{ Data.home }}/made"}}]]}
 `},
 		{"a rollout", `
 - name: one
@@ -226,10 +247,9 @@ func TestWorkersRefuse(t *testing.T) {
   ccm:
     resources:
       - exec:
-          - "echo {{ Hosts.web1.home }}": {on: web1}
-          - "true": {}
+          - "echo {{ Hosts.web1.home }}": {}
 - name: two
-  rollout: {batches: [1], drain: {before: [exec: [{"true": {on: controller}}]]}}
+  rollout: {batches: [1], drain: {before: [exec: [{"echo {{ Hosts.web1.home }}": {on: controller}}]]}}
   ccm: {resources: [exec: [{"true": }]]}
 `)
 	throughWorkers(t, w.Runner)
@@ -238,9 +258,8 @@ func TestWorkersRefuse(t *testing.T) {
 	const hint = "\n  hint: run this play without --workers"
 	require.EqualError(t, err, strings.Join([]string{
 		site + `: play "one": it reads variables of other hosts (Hosts), which workers do not have` + hint,
+		site + `: play "two": it reads variables of other hosts (Hosts), which workers do not have` + hint,
 		site + `:3:15: play "one": it asks for facts of other hosts (hostfacts), which workers do not have` + hint,
-		site + `:7:48: play "one": a resource runs on another host (on), which workers do not reach` + hint,
-		site + `:10:65: play "two": a resource runs on another host (on), which workers do not reach` + hint,
 	}, "\n"))
 }
 

@@ -106,13 +106,22 @@ func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (pla
 			s.silent(err)
 			return playbooks.Answer{}, fmt.Errorf("asking the coordinator: %w", err)
 		case a.Over:
+			s.stop()
 			return playbooks.Answer{Over: true}, nil
 		case more:
 			offset += len(piece)
 		case !a.Later:
-			return a.Answer, nil
+			return a.Answer, s.takeLent(a.Answer.Lent, number)
 		}
 	}
+}
+
+// takeLent keeps what it takes to log in to a host that is lent.
+func (s *shift) takeLent(lent *playbooks.Lent, number int) (err error) {
+	if lent != nil {
+		lent.Target, err = s.withKeys(fmt.Sprintf("%x-%d", s.sealer.handout, number), lent.KnownHosts, lent.Certificate)(lent.Target)
+	}
+	return err
 }
 
 // askOnce asks until there is some answer. A coordinator that is not there may come again while a lease lasts.
@@ -199,7 +208,7 @@ func (c *Coordinator) answerShift(ctx context.Context, data []byte) []byte {
 		c.Warn(fmt.Sprintf("what the worker %s asks was changed on the way", h.worker))
 		return nil
 	}
-	a := c.answerOne(h, q)
+	a := c.answerOne(ctx, h, q)
 	if text, err = json.Marshal(a.Answer); err == nil && len(text) > maxAsked {
 		a.Answer = playbooks.Answer{}
 		a.Object, err = c.put(ctx, h.asks.sealer.sealText(toWorker, text))
@@ -215,7 +224,7 @@ func (c *Coordinator) answerShift(ctx context.Context, data []byte) []byte {
 }
 
 // answerOne waits for an answer a while.
-func (c *Coordinator) answerOne(h *handed, q asked) answered {
+func (c *Coordinator) answerOne(ctx context.Context, h *handed, q asked) answered {
 	c.mu.Lock()
 	t := h.shard.turns[q.Host]
 	lost := h.shard.current != h
@@ -240,6 +249,16 @@ func (c *Coordinator) answerOne(h *handed, q asked) answered {
 				return
 			}
 			p.answer = t.answer(question)
+			if p.answer.Lend == "" {
+				return
+			}
+			lent, err := c.lend(context.WithoutCancel(ctx), h.sshKey, p.answer.Lend)
+			if err != nil {
+				t.answer(playbooks.Question{Return: &playbooks.Return{Borrow: *question.Borrow}})
+				p.answer = playbooks.Answer{Error: err.Error()}
+				return
+			}
+			p.answer.Lent = lent
 		})
 	}
 	timer := time.NewTimer(laterTime)

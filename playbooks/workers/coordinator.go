@@ -89,6 +89,7 @@ type handed struct {
 	shard  *shard
 	reader *frameReader
 	worker string
+	sshKey []byte // of the worker, for this run
 	asks   questions
 }
 

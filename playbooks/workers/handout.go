@@ -105,7 +105,7 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 		return err
 	}
 	c.mu.Lock()
-	s.current = &handed{shard: s, reader: reader, worker: who, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}}
+	s.current = &handed{shard: s, reader: reader, worker: who, sshKey: q.SSHKey, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}}
 	c.handed[content.Handout] = s.current
 	stopped := c.stopped
 	c.mu.Unlock()
@@ -142,36 +142,61 @@ func (c *Coordinator) put(ctx context.Context, data []byte) (*object, error) {
 
 // shardContent is what a worker gets of hosts, and of no others.
 func (c *Coordinator) shardContent(ctx context.Context, q question, turns []playbooks.Turn) (*shardContent, error) {
-	content := &shardContent{Handout: newHandout(), Key: newFrameKey(), Turns: turns, Targets: map[string]transport.Target{}}
+	content := &shardContent{Handout: newHandout(), Key: newFrameKey(), Turns: turns}
 	var hosts []*inventory.Host
-	accounts, known, jumps := map[string]bool{}, map[string]bool{}, false
 	for _, t := range turns {
-		h := c.Runner.Inventory.Host(t.Host)
+		hosts = append(hosts, c.Runner.Inventory.Host(t.Host))
+	}
+	w, err := c.wayTo(ctx, q.SSHKey, hosts)
+	content.Inventory, content.Targets, content.KnownHosts, content.Certificate = w.inventory, w.targets, w.knownHosts, w.certificate
+	return content, err
+}
+
+// A way is how a worker gets to hosts.
+type way struct {
+	inventory   inventory.Part
+	targets     map[string]transport.Target
+	knownHosts  string
+	certificate []byte
+}
+
+// wayTo gives the way to hosts for the holder of a key.
+func (c *Coordinator) wayTo(ctx context.Context, sshKey []byte, hosts []*inventory.Host) (w way, err error) {
+	w.targets = map[string]transport.Target{}
+	accounts, known, jumps := map[string]bool{}, map[string]bool{}, false
+	for _, h := range hosts {
 		target, err := c.Runner.Connect.Target(c.Runner.Inventory, h, h.Connection())
 		if err != nil {
-			return nil, err
+			return w, err
 		}
-		hosts = append(hosts, h)
 		jumps = jumps || len(target.Jump) > 0
 		target.Jump = slices.Clone(target.Jump)
 		for _, one := range append([]*transport.Target{&target}, pointers(target.Jump)...) {
 			accounts[one.User] = true
 			lines, err := c.Runner.Dialer.KnownHosts(*one)
 			if err != nil {
-				return nil, err
+				return w, err
 			}
 			if !known[lines] {
 				known[lines] = true
-				content.KnownHosts += lines
+				w.knownHosts += lines
 			}
 			*one = bare(*one)
 		}
-		content.Targets[t.Host] = target
+		w.targets[h.Name] = target
 	}
-	content.Inventory = c.Runner.Inventory.Part(hosts, func(h *inventory.Host) string { return content.Targets[h.Name].User })
-	var err error
-	content.Certificate, err = c.certificate(ctx, q.SSHKey, slices.Sorted(maps.Keys(accounts)), jumps)
-	return content, err
+	w.inventory = c.Runner.Inventory.Part(hosts, func(h *inventory.Host) string { return w.targets[h.Name].User })
+	w.certificate, err = c.certificate(ctx, sshKey, slices.Sorted(maps.Keys(accounts)), jumps)
+	return w, err
+}
+
+// lend gives a worker the way to a host that one of its own has something done on.
+func (c *Coordinator) lend(ctx context.Context, sshKey []byte, name string) (*playbooks.Lent, error) {
+	if _, err := c.siteOf(name); err != nil {
+		return nil, err
+	}
+	w, err := c.wayTo(ctx, sshKey, []*inventory.Host{c.Runner.Inventory.Host(name)})
+	return &playbooks.Lent{Inventory: w.inventory, Target: w.targets[name], KnownHosts: w.knownHosts, Certificate: w.certificate}, err
 }
 
 func pointers(list []transport.Target) (all []*transport.Target) {

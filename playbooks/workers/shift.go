@@ -224,6 +224,30 @@ func (s *shift) turns(ctx context.Context, stop <-chan struct{}, content *shardC
 	return r.Turns(ctx, stop, content.Turns, ended)
 }
 
+// withKeys gives what adds to ways to hosts what it takes to log in: files of a name, which are written once.
+func (s *shift) withKeys(name, knownHosts string, certificate []byte) func(transport.Target) (transport.Target, error) {
+	j := s.job
+	files := sync.OnceValues(func() (paths [3]string, err error) {
+		for i, file := range []struct {
+			name string
+			data []byte
+		}{{name + ".known_hosts", []byte(knownHosts)}, {name, j.private}, {name + "-cert.pub", certificate}} {
+			if paths[i], err = j.write(file.name, file.data); err != nil {
+				return paths, err
+			}
+		}
+		return paths, nil
+	})
+	return func(t transport.Target) (transport.Target, error) {
+		paths, err := files()
+		for _, one := range append([]*transport.Target{&t}, pointers(t.Jump)...) {
+			one.PrivateKeys, one.Certificates, one.Agent, one.IdentitiesOnly = []string{paths[1]}, []string{paths[2]}, "none", true
+			one.KnownHosts, one.GlobalKnownHosts = []string{paths[0]}, []string{}
+		}
+		return t, err
+	}
+}
+
 // runner is what works on the hosts of a shard.
 func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 	w, j, run := s.worker, s.job, s.job.content
@@ -231,26 +255,12 @@ func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := hex.EncodeToString(content.Handout[:]) // other shards have files of their own
-	known, err := j.write(own+".known_hosts", []byte(content.KnownHosts))
-	if err != nil {
-		return nil, err
-	}
-	key, err := j.write(own, j.private)
-	if err != nil {
-		return nil, err
-	}
-	cert, err := j.write(own+"-cert.pub", content.Certificate)
-	if err != nil {
-		return nil, err
-	}
+	equip := s.withKeys(hex.EncodeToString(content.Handout[:]), content.KnownHosts, content.Certificate) // other shards have files of their own
 	targets := map[string]transport.Target{}
 	for host, t := range content.Targets {
-		for _, one := range append([]*transport.Target{&t}, pointers(t.Jump)...) {
-			one.PrivateKeys, one.Certificates, one.Agent, one.IdentitiesOnly = []string{key}, []string{cert}, "none", true
-			one.KnownHosts, one.GlobalKnownHosts = []string{known}, []string{}
+		if targets[host], err = equip(t); err != nil {
+			return nil, err
 		}
-		targets[host] = t
 	}
 	options := run.Options
 	options.Forks, options.Files = w.Forks, w.Files/cmp.Or(w.Shards, defaultShards)

@@ -412,8 +412,14 @@ const sharing = `
               mode: "0600"
               control: {if: "Host.name != 'web1'"}
               recv: {content: {host: web1, from: exec#token.stdout}}
+      - exec: ["echo {{ Host.name }} >>{{ Data.log }}": {provider: shell, on: db1}]
+      - exec: ["echo {{ Host.name }} >>{{ Data.log }}": {provider: shell, on: controller, alias: here, control: {if: "Host.name == 'db2'"}}]
 - name: two
-  rollout: {batches: [2, 100%%], soak: 1s}
+  hosts: "!db1"
+  rollout:
+    batches: [2, 100%%]
+    soak: 1s
+    drain: {before: [exec: [{"echo {{ Host.name }} out >>{{ Data.log }}": {provider: shell, on: db1}}]]}
   ccm: {resources: [exec: [{"touch rolled": {cwd: "{{ Data.home }}", creates: "{{ Data.home }}/rolled"}}]]}
 `
 
@@ -422,7 +428,8 @@ const sharing = `
 func TestShared(t *testing.T) {
 	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
 		s := newSite(t, fmt.Sprintf(sharing, os.Getuid()), "web1", "web2", "web3", "db1", "db2")
-		inv := s.inventory(map[string]string{"db1": "site: far,", "db2": "site: far,"})
+		log := filepath.Join(s.dir, "log")
+		inv := strings.Replace(s.inventory(map[string]string{"db1": "site: far,", "db2": "site: far,"}), "canary: everybody-knows", fmt.Sprintf("log: %q", log), 1)
 		q := open(s.dir)
 		for _, at := range []string{"", "far"} {
 			s.work(q, "worker", at, 1)
@@ -434,7 +441,9 @@ func TestShared(t *testing.T) {
 		summary := s.run(c)
 		require.Equal(t, len(s.hosts), summary.Totals.Hosts.OK, "%s\n%s", strings.Join(got.lines(s), "\n"), warned.all())
 		for name, srv := range s.hosts {
-			require.FileExists(t, filepath.Join(srv.Home, "rolled"))
+			if name != "db1" {
+				require.FileExists(t, filepath.Join(srv.Home, "rolled"))
+			}
 			if name != "web1" {
 				text, err := os.ReadFile(filepath.Join(srv.Home, "got"))
 				require.NoError(t, err)
@@ -443,7 +452,12 @@ func TestShared(t *testing.T) {
 		}
 		lines := strings.Join(got.lines(s), "\n")
 		require.NotContains(t, lines, `"status":"failed"`)
-		require.Equal(t, len(s.hosts)-1, strings.Count(lines, `"on":"`), lines)
+		require.Equal(t, len(s.hosts)-1, strings.Count(lines, `"alias":"first"`)-strings.Count(lines, `"name":"true","play"`), lines)
+		text, err := os.ReadFile(log)
+		require.NoError(t, err)
+		done := strings.Split(strings.TrimSpace(string(text)), "\n")
+		slices.Sort(done)
+		require.Equal(t, []string{"db1", "db2", "db2", "db2 out", "web1", "web1 out", "web2", "web2 out", "web3", "web3 out"}, done)
 	})
 }
 

@@ -1,0 +1,244 @@
+package playbooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// A worker brings about on other hosts what is for a host of its own: it borrows them from who has begun
+// the run, one at a time. What runs on the controller it hands in.
+
+// A place is an entry of a host that runs elsewhere: its number, and the part of the rollout that it is of.
+type place struct {
+	Part  int `json:"part,omitempty"`
+	Index int `json:"index"`
+}
+
+// Borrow asks for the session of the host where an entry runs.
+type Borrow struct {
+	place
+	On string `json:"on"`
+}
+
+// Return gives it back, with what has come of the entry there; nil is nothing.
+type Return struct {
+	Borrow
+	Result *wire.Result `json:"result,omitempty"`
+}
+
+// Here is an entry that runs on the controller.
+type Here struct {
+	place
+	Catalog  wire.Catalog      `json:"catalog"`
+	Contents map[string][]byte `json:"contents,omitempty"`
+	Full     bool              `json:"full,omitempty"`
+}
+
+// Lent is a host that a worker may bring something about on, and how it is reached.
+type Lent struct {
+	Inventory   inventory.Part   `json:"inventory"`
+	Target      transport.Target `json:"target"`
+	KnownHosts  string           `json:"known_hosts,omitempty"`
+	Certificate []byte           `json:"certificate,omitempty"`
+}
+
+// borrow asks for a host. done gives it back with what has come of the entry. result is there if that is known
+// already: by a worker that was lost.
+func (a *asking) borrow(ctx context.Context, host string, b Borrow) (state *hostState, done func(*wire.Result), result *wire.Result, err error) {
+	answer, err := a.wait(ctx, host, Question{Borrow: &b})
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, nil, nil, errStopped
+	case err != nil:
+		return nil, nil, nil, err
+	case answer.Error != "":
+		return nil, nil, nil, errors.New(answer.Error)
+	case answer.Result != nil:
+		return nil, nil, answer.Result, nil
+	case answer.Lent == nil:
+		return nil, nil, nil, errors.New("nobody says how it is reached")
+	}
+	done = func(r *wire.Result) { a.tell(ctx, host, Question{Return: &Return{b, r}}) }
+	inv, err := answer.Lent.Inventory.Inventory()
+	if err == nil && inv.Host(b.On) == nil {
+		err = fmt.Errorf("there is no host %q here", b.On)
+	}
+	if err != nil {
+		done(nil)
+		return nil, nil, nil, err
+	}
+	return &hostState{host: inv.Host(b.On), over: &answer.Lent.Target}, done, nil, nil
+}
+
+// visitAsked brings an entry about elsewhere, at a worker: c is its catalog there.
+func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catalog.Compiled) (*wire.Result, error) {
+	f, on, at := d.fleet, d.entries[index].On, place{d.of.part, index}
+	if on == manifest.Controller {
+		return f.asks.here(waiting, d.host, at, c)
+	}
+	state, done, result, err := f.asks.borrow(waiting, d.host, Borrow{at, on})
+	if err != nil || result != nil {
+		return result, err
+	}
+	defer func() { done(result) }()
+	defer state.close() // with the lock that its host program holds
+	if f.interrupted(ctx) {
+		return nil, errStopped
+	}
+	if result, err = f.runElsewhere(ctx, d.of, state, c, nil); err != nil {
+		return nil, err
+	}
+	return result, state.finishPrograms(ctx)
+}
+
+// here hands in what runs on the controller.
+func (a *asking) here(ctx context.Context, host string, at place, c *catalog.Compiled) (*wire.Result, error) {
+	contents, err := c.Contents.All()
+	if err != nil {
+		return nil, err
+	}
+	answer, err := a.wait(ctx, host, Question{Here: &Here{at, c.Catalog, contents, c.NeedsFull}})
+	switch {
+	case errors.Is(err, context.Canceled):
+		err = errStopped
+	case err == nil && answer.Error != "":
+		err = errors.New(answer.Error)
+	}
+	return answer.Result, err
+}
+
+// A loan is an entry that runs elsewhere for a worker's host, or has.
+type loan struct {
+	done   func()       // ends it; nil if it has ended
+	result *wire.Result // nil is not known
+	ended  chan struct{}
+}
+
+// begin begins a loan, unless there is one: another worker had it before, and was lost.
+func (a *answerer) begin(at place) (l *loan, first bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if l = a.loans[at]; l != nil {
+		return l, false
+	}
+	l = &loan{ended: make(chan struct{})}
+	if a.loans == nil {
+		a.loans = map[place]*loan{}
+	}
+	a.loans[at] = l
+	return l, true
+}
+
+// end ends a loan, with what has come of it.
+func (a *answerer) end(l *loan, result *wire.Result) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if l.done != nil {
+		l.done()
+		l.done = nil
+	}
+	select {
+	case <-l.ended:
+	default:
+		l.result = result
+		close(l.ended)
+	}
+}
+
+// before is the answer about an entry that a worker had before which was lost.
+func (a *answerer) before(l *loan, on string) Answer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if l.result != nil {
+		return Answer{Result: l.result}
+	}
+	return Answer{Error: "a worker was lost that was at work there, and what it has done is not known: look at " + on}
+}
+
+// lend waits for the session of a host, and lends it.
+func (a *answerer) lend(b *Borrow) Answer {
+	f := a.fleet
+	if f.runner.Inventory.Host(b.On) == nil {
+		return Answer{Error: fmt.Sprintf("no host of the inventory is called %q", b.On)}
+	}
+	l, first := a.begin(b.place)
+	if !first {
+		a.end(l, nil)
+		return a.before(l, b.On)
+	}
+	ctx, end := f.untilStopped(a.ctx)
+	defer end()
+	leave, err := f.sessions.Borrow(ctx, a.host, b.On)
+	if err != nil {
+		a.forget(b.place)
+		return waited(Answer{}, err)
+	}
+	a.mu.Lock()
+	l.done = leave
+	a.mu.Unlock()
+	if a.ctx.Err() != nil {
+		a.end(l, nil)
+		return Answer{Over: true}
+	}
+	return Answer{Lend: b.On}
+}
+
+// forget has an entry be asked for again: nothing was begun.
+func (a *answerer) forget(at place) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.loans, at)
+}
+
+// returned takes a host back. Without a result nothing was done there, or it is told as a failure.
+func (a *answerer) returned(r *Return) {
+	a.mu.Lock()
+	l := a.loans[r.place]
+	a.mu.Unlock()
+	if l != nil {
+		a.end(l, r.Result)
+	}
+}
+
+// carryOut brings about what runs on the controller.
+func (a *answerer) carryOut(h *Here) Answer {
+	f := a.fleet
+	l, first := a.begin(h.place)
+	if !first {
+		select {
+		case <-l.ended: // it has gone on, whatever became of the worker
+		case <-a.ctx.Done():
+		}
+		return a.before(l, manifest.Controller)
+	}
+	ctx, end := f.untilStopped(a.ctx)
+	leave, err := f.sessions.Borrow(ctx, a.host, manifest.Controller)
+	end()
+	if err != nil {
+		a.forget(h.place)
+		return waited(Answer{}, err)
+	}
+	defer leave()
+	state, err := f.target(manifest.Controller)
+	if err != nil {
+		return Answer{Error: err.Error()}
+	}
+	c := catalog.Sent(h.Catalog, h.Contents, h.Full)
+	result, err := f.runElsewhere(a.ctx, a.of, state, c, nil)
+	a.end(l, result)
+	switch {
+	case errors.Is(err, errStopped):
+		return Answer{Over: true}
+	case err != nil:
+		state.close()
+		return Answer{Error: reasonOn(a.of.play.Name, manifest.Controller, err).Error()}
+	}
+	return Answer{Result: result}
+}
