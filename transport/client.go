@@ -125,6 +125,19 @@ func (c *Client) Ping() error {
 	return nil
 }
 
+// Signs gives what asks for one sign of life of the host, as [Client.Ping] does, and does not wait for it; nil for
+// the controller itself.
+func (c *Client) Signs() func() <-chan error {
+	if c.local != nil {
+		return nil
+	}
+	return func() <-chan error {
+		came := make(chan error, 1)
+		c.work.Go(func() { came <- c.Ping() })
+		return came
+	}
+}
+
 // DialThrough connects to addr from this host, which is a jump host then. The connection
 // is a pipe of our own, so that closing it ends every wait even if the jump host does not
 // answer. The error is an [ssh.OpenChannelError] if the host is well and has not connected,

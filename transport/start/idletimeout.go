@@ -44,14 +44,15 @@ func (t *idleTimeout) stop() {
 // writeChunk is how much is sent between two signs of progress, in bytes.
 const writeChunk = 32 << 10
 
-// write sends some text, and b behind it, in chunks, each of which is progress. sent is told
+// write sends some text, and b behind it, in chunks, each of which is progress, and no faster than p. sent is told
 // how much of b that is.
-func (t *idleTimeout) write(w io.Writer, header string, b []byte, sent func(n, size int64)) error {
+func (t *idleTimeout) write(w io.Writer, p pace, header string, b []byte, sent func(n, size int64)) error {
 	size := int64(len(b))
 	sent(0, size)
 	if _, err := io.WriteString(w, header); err != nil {
 		return err
 	}
+	p.sent(0)
 	for len(b) > 0 {
 		n, err := w.Write(b[:min(len(b), writeChunk)])
 		if err != nil {
@@ -59,6 +60,7 @@ func (t *idleTimeout) write(w io.Writer, header string, b []byte, sent func(n, s
 		}
 		b = b[n:]
 		t.progress()
+		p.sent(n)
 		sent(size-int64(len(b)), size)
 	}
 	return nil

@@ -94,7 +94,7 @@ func (in *installer) install(p *Process, b Build) (*Process, error) {
 		return nil, in.runner.fail(err, "")
 	}
 	// A failed write is explained by what the script says, or by its exit.
-	_ = in.runner.idle.write(p, b.header(), compressed, in.request.sent)
+	_ = in.runner.idle.write(p, pace{ask: in.runner.client.Signs()}, b.header(), compressed, in.request.sent)
 	in.request.sent(0, 0)
 	// A jump host may have taken what the host is still waiting for.
 	in.runner.idle.allow(in.runner.limit * time.Duration(1+b.CompressedSize>>20))

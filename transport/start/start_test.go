@@ -437,7 +437,7 @@ func TestUploadMustMove(t *testing.T) {
 	defer idle.stop()
 	var out bytes.Buffer
 	var sent []int64
-	require.NoError(t, idle.write(&out, "head\n", bytes.Repeat([]byte("x"), 3*writeChunk+1), func(n, size int64) {
+	require.NoError(t, idle.write(&out, pace{}, "head\n", bytes.Repeat([]byte("x"), 3*writeChunk+1), func(n, size int64) {
 		require.EqualValues(t, 3*writeChunk+1, size)
 		sent = append(sent, n)
 	}))
