@@ -45,19 +45,25 @@ func (f *fleet) worker(url string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, &out
 }
 
+// trustsAuthority makes an authority, which the hosts trust, and the keys of workers.
+func (f *fleet) trustsAuthority() {
+	f.Helper()
+	outputOf(f, exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f.path("ca")))
+	f.workersKeys("ca")
+	ca, err := os.ReadFile(f.path("ca.pub"))
+	require.NoError(f, err)
+	for _, host := range hosts {
+		f.sh(host, "echo '"+strings.TrimSpace(string(ca))+"' >/etc/ssh/e2e-ca.pub; echo TrustedUserCAKeys /etc/ssh/e2e-ca.pub >/etc/ssh/sshd_config.d/e2e-ca.conf; kill -HUP 1")
+		f.Cleanup(func() { f.sh(host, "rm /etc/ssh/e2e-ca.pub /etc/ssh/sshd_config.d/e2e-ca.conf; kill -HUP 1") })
+	}
+}
+
 // TestFleetWorkers has three workers, of which the one that has all hosts is killed in the midst of them.
 // OpenSSH's sshd lets them in by certificates alone.
 func TestFleetWorkers(t *testing.T) {
 	f := startFleet(t)
 	url := natstest.Start(t)
-	outputOf(f, exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f.path("ca")))
-	f.workersKeys("ca")
-	ca, err := os.ReadFile(f.path("ca.pub"))
-	require.NoError(t, err)
-	for _, host := range hosts {
-		f.sh(host, "echo '"+strings.TrimSpace(string(ca))+"' >/etc/ssh/e2e-ca.pub; echo TrustedUserCAKeys /etc/ssh/e2e-ca.pub >/etc/ssh/sshd_config.d/e2e-ca.conf; kill -HUP 1")
-		t.Cleanup(func() { f.sh(host, "rm /etc/ssh/e2e-ca.pub /etc/ssh/sshd_config.d/e2e-ca.conf; kill -HUP 1") })
-	}
+	f.trustsAuthority()
 	write(t, f.path("site.yaml"), strings.ReplaceAll(gateSite, "- hosts: h001\n", "- hosts: all\n"))
 	workers := []string{"-i", "root.yaml", "--workers", url, "--workers-key", "coordinator", "--workers-list", "worker.pub", "--ca-command", "./ca.sh"}
 

@@ -15,7 +15,7 @@ import (
 // filesOfFlags are the flags whose values may be files.
 var filesOfFlags = []string{
 	"inventory", "private-key", "known-hosts", "password-file", "become-password-file", "key-passphrase-file", "ssh-config",
-	"facts", "parameters", "hiera", "rollout",
+	"facts", "parameters", "hiera", "rollout", "workers-key", "workers-list", "workers-operators",
 }
 
 // changeTo gives the program the folder of a run. Files that are given on the command line stay
