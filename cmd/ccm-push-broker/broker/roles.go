@@ -53,7 +53,7 @@ func (r Role) permissions(key string) *server.Permissions {
 	const objects, keys = "$O.>", "$KV.>"
 	switch r {
 	case Coordinator:
-		p.Publish.Allow, p.Publish.Deny = []string{">"}, []string{keys}
+		p.Publish.Allow = []string{"$JS.>", objects, queue.Subjects, queue.Claims, registry.Subjects} // and no other keys
 		p.Subscribe.Allow = append(p.Subscribe.Allow, queue.Asks)
 		p.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: answerWithin}
 	case Worker:

@@ -124,6 +124,27 @@ func TestRolesSuffice(t *testing.T) {
 	require.NoError(t, lease.Done(ctx))
 	require.NoError(t, run.Close(ctx))
 
+	// Its record, which another machine goes on from.
+	records, err := p.queue(Coordinator).Records(ctx)
+	require.NoError(t, err)
+	require.NoError(t, records.Make(ctx, "01"))
+	claim, err := records.Claim(ctx, "01", []byte("claim"), nil)
+	require.NoError(t, err)
+	require.NoError(t, records.Append(ctx, "01", []byte("line")))
+	claims, _, err := records.Claims(ctx)
+	require.NoError(t, err)
+	require.Len(t, claims, 1)
+	_, err = records.Claim(ctx, "01", []byte("another"), claim)
+	require.NoError(t, err)
+	require.NoError(t, records.End(ctx, "01"))
+	require.NoError(t, records.Read(ctx, "01", false, func(data []byte) (bool, error) {
+		require.Equal(t, "line", string(data))
+		return true, nil
+	}))
+	require.NoError(t, records.Forget(ctx, "01"))
+	require.NoError(t, p.queue(Coordinator).Discard(ctx, "run1"))
+	require.NoError(t, p.queue(Coordinator).Sweep(ctx, time.Now()))
+
 	// Data, which an operator has put there.
 	kv, err := p.jetStream(Operator).CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "CFG"})
 	require.NoError(t, err)
@@ -196,6 +217,11 @@ func TestRolesAreBounded(t *testing.T) {
 		// Nobody else is given work or orders.
 		{Worker, true, "ccm-push.work.0123456789abcdef.run1"},
 		{Worker, true, "ccm-push.order.run1"},
+		// Records of runs, and who coordinates them, are nothing to workers.
+		{Worker, true, "ccm-push.record.x"},
+		{Worker, true, "$KV.ccm-push-runs.x"},
+		{Worker, true, "$JS.API.CONSUMER.CREATE.KV_ccm-push-runs.x.$KV.ccm-push-runs.>"},
+		{Reader, true, "$KV.ccm-push-runs.x"},
 		// Data and services are neither read nor written.
 		{Worker, true, "$JS.API.DIRECT.GET.KV_CFG.$KV.CFG.secret"},
 		{Worker, true, "$JS.API.CONSUMER.CREATE.KV_CFG.x.$KV.CFG.>"},

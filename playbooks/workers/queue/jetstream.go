@@ -37,6 +37,8 @@ const (
 	Asks       = askSubject + "*"
 	Says       = saidSubject + "*"
 	Orders     = order + "*"
+	Subjects   = subjects + ">"              // of all that runs with workers have
+	Claims     = "$KV." + claimBucket + ".>" // who coordinates runs
 )
 
 // JetStream is a queue at servers of NATS.
