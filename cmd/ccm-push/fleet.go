@@ -219,7 +219,10 @@ func (f *fleet) play(ctx context.Context, r *playbooks.Runner) (events.Summary, 
 	if err != nil {
 		return events.Summary{}, err
 	}
-	stop, stopped := f.workers.shared.stopOn(f.app.stop)
+	stop, stopped := f.app.stop, func() {}
+	if coordinator != nil {
+		stop, stopped = firstOf(f.app.stop, coordinator.Halted(), f.workers.shared.lost())
+	}
 	summary, err := r.Run(ctx, stop)
 	stopped()
 	if coordinator != nil {

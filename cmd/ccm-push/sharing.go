@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
@@ -97,12 +98,32 @@ func (s *sharing) share(ctx context.Context, h *workers.Handover, run, name stri
 	return copied.Lost(), nil
 }
 
-// stopOn gives a channel that is closed when stop is, or when others go on with the run.
-func (s *sharing) stopOn(stop <-chan struct{}) (either <-chan struct{}, end func()) {
+// lost is closed when others go on with the run; nil never is.
+func (s *sharing) lost() <-chan struct{} {
 	if s.copied == nil {
-		return stop, func() {}
+		return nil
 	}
-	return s.copied.StopOn(stop)
+	return s.copied.Lost()
+}
+
+// firstOf gives a channel that is closed when the first of three is, until end.
+func firstOf(one, two, three <-chan struct{}) (first <-chan struct{}, end func()) {
+	closed, over := make(chan struct{}), make(chan struct{})
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-one:
+		case <-two:
+		case <-three:
+		case <-over:
+			return
+		}
+		close(closed)
+	})
+	return closed, func() {
+		close(over)
+		waiting.Wait()
+	}
 }
 
 // end has the run be shared no more, or be for others to go on with.

@@ -38,6 +38,8 @@ type Coordinator struct {
 	lost <-chan struct{} // closed when the run is gone on with elsewhere; nil never is
 
 	stopping, killing sync.Once
+	halting           sync.Once
+	halted            chan struct{} // closed when no more hosts can be handed out
 	hearing           sync.WaitGroup
 	answering         sync.WaitGroup
 	gone              chan struct{} // closed when nothing is heard any more
@@ -117,7 +119,7 @@ func (c *Coordinator) Begin(ctx context.Context) error {
 	_, _ = rand.Read(name[:]) // it never fails
 	c.name = hex.EncodeToString(name[:])
 	c.waiting, c.shards, c.handed = map[string]*gathering{}, map[string]*shard{}, map[handout]*handed{}
-	c.runs, c.certs, c.told, c.gone = map[string]*object{}, map[string]certificate{}, map[toldOf]*told{}, make(chan struct{})
+	c.runs, c.certs, c.told, c.gone, c.halted = map[string]*object{}, map[string]certificate{}, map[toldOf]*told{}, make(chan struct{}), make(chan struct{})
 	run, err := c.Queue.Open(ctx, c.name)
 	if err != nil {
 		return err
@@ -135,6 +137,9 @@ func (c *Coordinator) Begin(ctx context.Context) error {
 	c.hearing.Go(func() { c.hear(context.WithoutCancel(ctx)) })
 	return nil
 }
+
+// Halted is closed when the run has to stop, once it has begun: keys of workers are not certified any more.
+func (c *Coordinator) Halted() <-chan struct{} { return c.halted }
 
 // Close deletes what there is of the run.
 func (c *Coordinator) Close(ctx context.Context) error {

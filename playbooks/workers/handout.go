@@ -74,6 +74,11 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 	}
 	slices.SortFunc(turns, func(a, b playbooks.Turn) int { return strings.Compare(a.Host, b.Host) })
 	content, err := c.shardContent(ctx, q, turns)
+	if errors.Is(err, errNotRenewed) {
+		c.halt(s, err)
+		a.Over = true
+		return nil
+	}
 	if err != nil {
 		c.fail(s, err.Error())
 		return err
@@ -223,11 +228,33 @@ func (c *Coordinator) certificate(ctx context.Context, key []byte, accounts []st
 		return known.text, nil
 	}
 	text, valid, err := c.Certify(ctx, key, accounts, jumps)
+	if err != nil && len(c.certs) > 0 {
+		return nil, fmt.Errorf("%w: %w", errNotRenewed, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("certifying the key of a worker: %w", err)
 	}
 	c.certs[of] = certificate{text, time.Now().Add(valid / 2)}
 	return text, nil
+}
+
+// errNotRenewed is that an authority which has certified keys of the run does so no more. That is no
+// failure of hosts: they are as they were.
+var errNotRenewed = errors.New("the key of a worker is not certified any more")
+
+// halt has the run stop before the certificates end that there are, and hosts of a shard not be begun.
+func (c *Coordinator) halt(s *shard, why error) {
+	c.mu.Lock()
+	for host, t := range s.turns {
+		t.ended <- playbooks.TurnEnd{Stopped: true}
+		delete(s.turns, host)
+	}
+	delete(c.shards, s.id)
+	c.mu.Unlock()
+	c.halting.Do(func() {
+		c.Warn(fmt.Sprintf("%v: no more hosts are begun; once the authority answers, resume goes on", why))
+		close(c.halted)
+	})
 }
 
 // runContent gives what a worker needs of the run, sealed to a key.

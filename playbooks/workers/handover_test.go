@@ -110,9 +110,7 @@ ccm:
 		})
 	}
 	require.NoError(t, c.Begin(t.Context()))
-	stop, end := to.StopOn(nil)
-	summary, err := r.Run(t.Context(), stop)
-	end()
+	summary, err := r.Run(t.Context(), to.Lost())
 	require.NoError(t, errors.Join(err, c.Close(t.Context()), to.Close(t.Context())))
 	taking.Wait()
 	require.True(t, summary.Interrupted)
@@ -168,4 +166,30 @@ func TestLeaseOfAStranger(t *testing.T) {
 	all, err = stranger.All(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, all, "what has not begun is forgotten")
+}
+
+// TestNotRenewed has the authority end in the midst of a run: it stops, and no host fails.
+func TestNotRenewed(t *testing.T) {
+	s := newSite(t, plays(), "web1", "web2", "db1")
+	s.write("motd.jet", "x")
+	q := queue.NewInProcess(0)
+	said := s.work(q, "worker", "")
+	r := s.runner(s.inventory(nil))
+	c, warned := s.coordinator(q, r)
+	c.Size = 1
+	certify, certified := c.Certify, 0
+	c.Certify = func(ctx context.Context, key []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
+		if certified++; certified > 1 {
+			return nil, 0, errors.New("nobody has unlocked the agent")
+		}
+		text, _, err := certify(ctx, key, accounts, jumps)
+		return text, 0, err // so that the next host needs another one
+	}
+	require.NoError(t, c.Begin(t.Context()))
+	summary, err := r.Run(t.Context(), c.Halted())
+	require.NoError(t, errors.Join(err, c.Close(t.Context())))
+	require.True(t, summary.Interrupted)
+	require.Zero(t, summary.Totals.Hosts.Failed+summary.Totals.Hosts.Unreachable, said.all())
+	require.NotZero(t, summary.Totals.Hosts.NotStarted+summary.Totals.Hosts.Interrupted)
+	require.Contains(t, warned.all(), "the key of a worker is not certified any more: nobody has unlocked the agent: no more hosts are begun")
 }

@@ -233,25 +233,6 @@ func (c *Copy) append(ctx context.Context, frame []byte) bool {
 // Lost is closed when somebody else goes on with the run, or with the one that it resumes.
 func (c *Copy) Lost() <-chan struct{} { return c.own.lost.closed }
 
-// StopOn gives a channel that is closed when stop is, or when somebody else has gone on with the run; until end.
-func (c *Copy) StopOn(stop <-chan struct{}) (either <-chan struct{}, end func()) {
-	stopping, over := make(chan struct{}), make(chan struct{})
-	var waiting sync.WaitGroup
-	waiting.Go(func() {
-		select {
-		case <-stop:
-		case <-c.own.lost.closed:
-		case <-over:
-			return
-		}
-		close(stopping)
-	})
-	return stopping, func() {
-		close(over)
-		waiting.Wait()
-	}
-}
-
 // lingers is how long readers of a run that has ended well have for its last words.
 const lingers = 10 * time.Second
 
