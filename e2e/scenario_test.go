@@ -41,7 +41,7 @@ type stage struct {
 const resetStage = `
 [ -z "$(systemctl list-units --all --plain --no-legend 'e2e-*')" ] || systemctl stop 'e2e-*'
 forget
-rm -rf /opt/e2e /etc/apt/sources.list.d/example.sources /etc/apt/keyrings/example.asc /etc/e2e-*.d /usr/local/bin/e2e-* /etc/systemd/system/e2e-* /etc/systemd/system/*.wants/e2e-* /run/e2e-* /tmp/e2e-*
+rm -rf /opt/e2e /etc/apt/sources.list.d/example.sources /etc/apt/keyrings/example.asc /etc/e2e-*.d /usr/local/bin/e2e-* /etc/systemd/system/e2e-* /etc/systemd/system/*.wants/e2e-* /etc/alternatives/e2e-* /var/lib/dpkg/alternatives/e2e-* /run/e2e-* /tmp/e2e-*
 systemctl daemon-reload
 systemctl reset-failed
 for u in $(sed -n 's/^\(e2e[a-z]*\):.*/\1/p' /etc/passwd); do crontab -r -u $u 2>/dev/null; userdel -f -r $u 2>/dev/null; done

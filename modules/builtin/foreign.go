@@ -4,6 +4,7 @@ package builtin
 
 import (
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/alternatives"
 	"github.com/ccm-push/ccm-push/modules/authorizedkey"
 	"github.com/ccm-push/ccm-push/modules/dsc"
 	"github.com/ccm-push/ccm-push/modules/fetch"
@@ -45,6 +46,7 @@ func foreign() modules.Registry {
 		locale.Type(),
 		kmod.Type(),
 		sudoers.Type(),
+		alternatives.Type(),
 		reboot.Type(),
 		fetch.Type(),
 		wait.Type(),

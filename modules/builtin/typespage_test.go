@@ -65,9 +65,10 @@ var explained = map[string]map[column]string{
 		inSuite: "as its resources, which stand in the catalog in its place", certain: "as its resources", undone: "as its resources",
 		watched: "as its resources", adHoc: "no: `ccm-push --limit PATTERN MANIFEST` is that",
 	},
-	"sysctl": {certain: "but for a value that is not as many numbers as the one that holds", watched: "the file heard, the value polled"},
-	"mount":  {certain: "but for devices, other options, and one that is in use"},
-	"kmod":   {certain: "but for whether the kernel takes it, and what it brings along", watched: "files heard, whether it is loaded polled"},
+	"sysctl":       {certain: "but for a value that is not as many numbers as the one that holds", watched: "the file heard, the value polled"},
+	"mount":        {certain: "but for devices, other options, and one that is in use"},
+	"kmod":         {certain: "but for whether the kernel takes it, and what it brings along", watched: "files heard, whether it is loaded polled"},
+	"alternatives": {certain: "but for what comes behind one with further links, such as those of manual pages"},
 	"reboot": {
 		certain: "that it starts again; not that it comes back, nor what comes behind it",
 		undone:  "stays, and is named", watched: "heard on Debian and of zypper; of needs-restarting polled",

@@ -76,7 +76,7 @@ func (f *Fixture) run(t *testing.T, typ modules.Type) (before, after map[string]
 		return before, before, false
 	}
 	require.NoError(t, err)
-	require.Equal(t, f.Action, plan.Action)
+	require.Equal(t, expand(f.Action, root), plan.Action)
 	require.Equal(t, f.changes(root), plan.Changes)
 	sends(t, h, res)
 	if !plan.Pending() {

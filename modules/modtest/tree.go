@@ -19,9 +19,9 @@ import (
 type Node struct {
 	Path string // relative to the root
 	Dir  bool
-	Link string // target; $ROOT stands for the root
-	Same string // relative to the root
-	Text string
+	Link string      // target; $ROOT stands for the root
+	Same string      // relative to the root
+	Text string      // likewise
 	Mode fs.FileMode // 0 is 0644, or 0755 for directories
 }
 
@@ -39,7 +39,7 @@ func Build(t testing.TB, root string, nodes []Node) {
 		case n.Dir:
 			require.NoError(t, os.Mkdir(path, 0o700))
 		default:
-			require.NoError(t, os.WriteFile(path, []byte(n.Text), 0o600))
+			require.NoError(t, os.WriteFile(path, []byte(expand(n.Text, root)), 0o600))
 		}
 	}
 	for _, n := range slices.Backward(nodes) {

@@ -59,7 +59,8 @@ var Carriers = map[string]func(t *task.Task){
 	"cron":    cronTask,
 	"service": serviceTask, "systemd": serviceTask, "sysvinit": serviceTask,
 	// system.go
-	"hostname": namedTask("hostname"), "timezone": namedTask("timezone"),
+	"alternatives": alternativesTask,
+	"hostname":     namedTask("hostname"), "timezone": namedTask("timezone"),
 	"kernel_blacklist": blacklistTask,
 	"locale_gen":       localeTask,
 	"modprobe":         modprobeTask,

@@ -155,3 +155,18 @@ func sysctlTask(t *task.Task) {
 	}
 	t.Write(e)
 }
+
+func alternativesTask(t *task.Task) {
+	e := entryOf(t, "alternatives")
+	if e == nil {
+		return
+	}
+	state := t.OneOf(t.Arg("state"), map[string]string{"selected": "selected", "present": "present", "auto": "auto", "absent": "absent"})
+	if state != "" && state != "selected" {
+		e.SetText("ensure", state)
+	}
+	for _, property := range []string{"path", "link", "priority"} {
+		t.Put(e, property, t.Arg(property))
+	}
+	t.Write(e)
+}

@@ -90,6 +90,15 @@ func systemModules() map[string]Module {
 				"setenv": same("rules"), "runas": same("rules"), "sudoers_path": same("path"), "validation": none("visudo always reads the rules"),
 			},
 		},
+		"alternatives": {
+			Type:  "alternatives",
+			Write: "- alternatives: [editor: {path: /usr/bin/vim.basic}]",
+			AdHoc: "alternatives editor path=/usr/bin/vim.basic",
+			Args: Arguments{
+				"name": same("name"), "path": same("path"), "link": same("link"), "priority": same("priority"), "state": same("ensure"),
+				"subcommands": no("links that follow are those that a package brings"), "family": no("a path says which one is meant"),
+			},
+		},
 		"reboot": {
 			Type:  "reboot",
 			Write: "- reboot: [updates: {}]",

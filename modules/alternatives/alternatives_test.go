@@ -1,0 +1,222 @@
+package alternatives
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/file"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// A local Alternatives has a tree of the test in the place of /, and the program of this machine works there.
+type local struct {
+	Alternatives
+	Root string `json:"root"`
+}
+
+func (l *local) in() *Alternatives {
+	l.root = l.Root
+	return &l.Alternatives
+}
+
+func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	return l.in().Check(ctx, h)
+}
+
+func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+	back, err := l.in().Reversal(ctx, h, kept)
+	if back != nil {
+		back["root"] = l.Root
+	}
+	return back, err
+}
+
+func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
+	return l.in().Watch(ctx, h)
+}
+
+func localType() modules.Type {
+	t := Type()
+	t.New = func() modules.Resource { return new(local) }
+	return t
+}
+
+// needProgram leaves a test out where there is no update-alternatives of dpkg.
+func needProgram(t *testing.T) {
+	t.Helper()
+	if out, err := exec.Command("update-alternatives", "--version").Output(); err != nil || !strings.HasPrefix(string(out), "Debian") {
+		if os.Getenv("CI") != "" {
+			t.Fatal("cannot run: this machine has no update-alternatives of dpkg")
+		}
+		t.Skip("NOT TESTED: this machine has no update-alternatives of dpkg")
+	}
+}
+
+// tree is a host with two editors, of which the program knows what text says, and one that it does not know.
+func tree(text, chosen string) []modtest.Node {
+	var all []modtest.Node
+	for _, dir := range []string{"etc", "etc/alternatives", "usr", "usr/bin", "usr/man", "var", "var/lib", "var/lib/dpkg", "var/lib/dpkg/alternatives"} {
+		all = append(all, modtest.Node{Path: dir, Dir: true})
+	}
+	for _, name := range []string{"bin/nano", "bin/vim", "bin/ed", "man/nano.1", "man/vim.1"} {
+		all = append(all, modtest.Node{Path: "usr/" + name, Text: "x", Mode: 0o755})
+	}
+	if text != "" {
+		all = append(all, modtest.Node{Path: "var/lib/dpkg/alternatives/editor", Text: text},
+			modtest.Node{Path: "etc/alternatives/editor", Link: "$ROOT/usr/bin/" + chosen},
+			modtest.Node{Path: "usr/bin/editor", Link: "$ROOT/etc/alternatives/editor"})
+	}
+	return all
+}
+
+func state(mode string) string {
+	return mode + "\n$ROOT/usr/bin/editor\n\n$ROOT/usr/bin/nano\n40\n$ROOT/usr/bin/vim\n30\n\n"
+}
+
+func TestConverges(t *testing.T) {
+	needProgram(t)
+	with := func(more string) string {
+		return `{"root":"$ROOT","name":"editor",` + strings.NewReplacer("NANO", `"$ROOT/usr/bin/nano"`, "VIM", `"$ROOT/usr/bin/vim"`, "ED", `"$ROOT/usr/bin/ed"`, "LINK", `"$ROOT/usr/bin/editor"`).Replace(more) + `}`
+	}
+	change := func(property, have, want string) modules.Change {
+		return modules.Change{Property: property, Have: have, Want: want}
+	}
+	const nano, vim, ed = "$ROOT/usr/bin/nano", "$ROOT/usr/bin/vim", "$ROOT/usr/bin/ed"
+	modtest.Converges(t, localType(),
+		modtest.Fixture{
+			Name: "chosen by hand", Tree: tree(state("auto"), "nano"), Properties: with(`"path":VIM`),
+			Action: "chose " + vim, Changes: []modules.Change{change("selected", nano, vim), change("mode", "auto", "manual")},
+		},
+		modtest.Fixture{
+			Name: "chosen by itself, and now by hand", Tree: tree(state("auto"), "nano"), Properties: with(`"path":NANO`),
+			Action: "updated the alternative", Changes: []modules.Change{change("mode", "auto", "manual")},
+		},
+		modtest.Fixture{Name: "chosen already", Tree: tree(state("manual"), "vim"), Properties: with(`"path":VIM`)},
+		modtest.Fixture{
+			Name: "the first one", Tree: tree("", ""), Properties: with(`"path":ED,"link":LINK`),
+			Action: "added the alternative. chose " + ed, Changes: []modules.Change{change("ensure", "absent", "present"), change("selected", "none", ed)},
+		},
+		modtest.Fixture{
+			Name: "one more, which is not chosen", Tree: tree(state("auto"), "nano"), Properties: with(`"path":ED,"ensure":"present","priority":10`),
+			Action: "added the alternative", Changes: []modules.Change{change("ensure", "absent", "present")},
+		},
+		modtest.Fixture{
+			Name: "one more, which wins", Tree: tree(state("auto"), "nano"), Properties: with(`"path":ED,"ensure":"present"`),
+			Action: "added the alternative. chose " + ed, Changes: []modules.Change{change("ensure", "absent", "present"), change("selected", nano, ed)},
+		},
+		modtest.Fixture{
+			Name: "another priority", Tree: tree(state("manual"), "vim"), Properties: with(`"path":VIM,"ensure":"auto","priority":50`),
+			Action: "updated the alternative", Changes: []modules.Change{change("priority", "30", "50"), change("mode", "manual", "auto")},
+		},
+		modtest.Fixture{
+			Name: "by itself again", Tree: tree(state("manual"), "vim"), Properties: with(`"ensure":"auto"`),
+			Action: "chose " + nano, Changes: []modules.Change{change("selected", vim, nano), change("mode", "manual", "auto")},
+		},
+		modtest.Fixture{
+			Name: "removed, while it is chosen", Tree: tree(state("manual"), "vim"), Properties: with(`"path":VIM,"ensure":"absent"`),
+			Action: "removed the alternative. chose " + nano, Changes: []modules.Change{change("ensure", "present", "absent"), change("selected", vim, nano), change("mode", "manual", "auto")},
+		},
+		modtest.Fixture{Name: "no alternative anyway", Tree: tree("", ""), Properties: with(`"path":VIM,"ensure":"absent"`)},
+		modtest.Fixture{
+			Name: "unknown, without a link", Tree: tree("", ""), Properties: with(`"path":VIM`),
+			Err: "editor has no alternatives on this host yet, and $ROOT/usr/bin/vim is to be the first: write link, such as /usr/bin/editor",
+		},
+		modtest.Fixture{
+			Name: "no such program", Tree: tree(state("auto"), "nano"), Properties: `{"root":"$ROOT","name":"editor","path":"$ROOT/usr/bin/joe"}`,
+			Err: "there is no $ROOT/usr/bin/joe on this host, so it cannot be an alternative of editor",
+		},
+		modtest.Fixture{
+			Name: "nothing to choose from", Tree: tree("", ""), Properties: with(`"ensure":"auto"`),
+			Err: "editor has no alternatives on this host; install one, or write path and link",
+		},
+	)
+}
+
+// TestPredicts has alternatives come after each other, and after files that they need.
+func TestPredicts(t *testing.T) {
+	needProgram(t)
+	step := func(more string) modtest.Step {
+		return modtest.Step{Type: "alternatives", Properties: `{"root":"$ROOT","name":"editor","path":"$ROOT/usr/bin/` + more + `}`}
+	}
+	modtest.Predicts(t, modules.Registry{localType(), file.Type()}, modtest.Scenario{
+		Tree: tree(state("auto"), "nano"),
+		Steps: []modtest.Step{
+			step(`vim"`),
+			step(`vim"`),
+			{Type: "file", Properties: `{"name":"$ROOT/usr/bin/joe","content":"j","mode":"0755"}`},
+			step(`joe","priority":60`),
+			step(`joe","ensure":"absent"`),
+			step(`vim","ensure":"auto"`),
+		},
+		Want: []string{"changed", "stable", "changed", "changed", "changed", "stable"},
+	})
+}
+
+// TestReversal brings back what was chosen, and an alternative that was removed with what follows it.
+func TestReversal(t *testing.T) {
+	needProgram(t)
+	const slaves = "manual\n$ROOT/usr/bin/editor\neditor.1\n$ROOT/usr/man/editor.1\n\n$ROOT/usr/bin/nano\n40\n$ROOT/usr/man/nano.1\n$ROOT/usr/bin/vim\n30\n$ROOT/usr/man/vim.1\n\n"
+	for _, test := range []struct{ name, text, chosen, properties string }{
+		{"chosen by itself", state("auto"), "nano", `"path":"$ROOT/usr/bin/vim"`},
+		{"chosen by hand", state("manual"), "vim", `"ensure":"auto"`},
+		{"added", state("manual"), "vim", `"path":"$ROOT/usr/bin/ed"`},
+		{"another priority", slaves, "vim", `"path":"$ROOT/usr/bin/vim","ensure":"auto","priority":90`},
+		{"removed", slaves, "vim", `"path":"$ROOT/usr/bin/vim","ensure":"absent"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := modtest.Root(t)
+			modtest.Build(t, root, tree(test.text, test.chosen))
+			if test.text == slaves { // the links that are not in the tree
+				require.NoError(t, exec.Command("update-alternatives", "--quiet", "--altdir", filepath.Join(root, "etc/alternatives"),
+					"--admindir", filepath.Join(root, "var/lib/dpkg/alternatives"), "--log", "/dev/null", "--set", "editor", filepath.Join(root, "usr/bin/vim")).Run())
+			}
+			r := modtest.Decode(t, modules.Registry{localType()}, "alternatives", `{"root":"$ROOT","name":"editor",`+test.properties+`}`, root)
+			modtest.Undone(t, root, func(r modules.Resource) { r.(*Alternatives).root = root }, r.(*local).in())
+		})
+	}
+}
+
+func TestParse(t *testing.T) {
+	g, err := parse(strings.NewReader("manual\n/usr/bin/java\njre\n/usr/lib/jvm/jre\n\n/opt/java\n@java-17@1800 java.service\n/opt\n/usr/lib/java\n5\n\n\n"))
+	require.NoError(t, err)
+	require.Equal(t, group{
+		manual: true, link: "/usr/bin/java", slaves: []slave{{Name: "jre", Link: "/usr/lib/jvm/jre"}},
+		choices: []choice{{"/opt/java", 1800, []slave{{"/usr/lib/jvm/jre", "jre", "/opt"}}}, {"/usr/lib/java", 5, nil}},
+	}, g)
+	for _, text := range []string{"", "auto", "x\n/a\n\n", "auto\n/a\n\n/b\nmany\n\n"} {
+		_, err := parse(strings.NewReader(text))
+		require.Error(t, err, text)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	ten := 10
+	for want, a := range map[string]*Alternatives{
+		"": {Name: "editor", Ensure: auto},
+		"path: path cannot be empty (name the program, or write ensure: auto)":                                      {Name: "editor", Ensure: selected},
+		`name: "../x" is no name of alternatives: it has letters, digits, dots, dashes, plus signs and underscores`: {Name: "../x", Ensure: auto},
+		"link: 'link' is about an alternative, whose path is not given":                                             {Name: "x", Ensure: auto, Link: "/x"},
+		"priority: 'priority' is about an alternative, whose path is not given":                                     {Name: "x", Ensure: auto, Priority: &ten},
+	} {
+		if err := a.Validate(); want == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, want)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, tree(state("manual"), "vim"))
+	status, err := modules.StatusOf(t.Context(), &Alternatives{Name: "editor", root: root}, modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.JSONEq(t, strings.ReplaceAll(`{"ensure":"present","selected":"ROOT/usr/bin/vim","mode":"manual","link":"ROOT/usr/bin/editor","paths":["ROOT/usr/bin/nano","ROOT/usr/bin/vim"]}`, "ROOT", root), string(status))
+}
