@@ -110,6 +110,9 @@ func (f *fleet) trustCommand(hosts []string) string {
 
 // runnerFor is a runner for a command that is about the hosts of a pattern.
 func (f *fleet) runnerFor(ctx context.Context, pattern string, p purpose) (*playbooks.Runner, []*inventory.Host, error) {
+	if f.workers.url != "" {
+		return nil, nil, errFromHere
+	}
 	r, err := f.runner(ctx, p)
 	if err != nil {
 		return nil, nil, err

@@ -152,6 +152,9 @@ func (f *workersFlags) read() []string {
 	return slices.Clone(f.files)
 }
 
+// errFromHere is that workers cannot do something.
+var errFromHere = errors.New("--workers: this is done from here, and by no worker: leave --workers out")
+
 // recipeOf is what plays are made of.
 func (f *workersFlags) recipeOf(plays []*manifest.Play) (workers.Recipe, error) {
 	switch {
@@ -159,7 +162,7 @@ func (f *workersFlags) recipeOf(plays []*manifest.Play) (workers.Recipe, error) 
 		folder, err := os.Getwd()
 		return workers.Recipe{Undo: workers.NewUndo(plays), Folder: folder}, err
 	case f.recipe == nil:
-		return workers.Recipe{}, errors.New("--workers: this is done from here: leave --workers out")
+		return workers.Recipe{}, errFromHere
 	}
 	recipe := *f.recipe
 	recipe.Files = f.read
