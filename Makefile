@@ -333,6 +333,14 @@ race-links:
 faults:
 	CCM_FAULTS=all $(GO) test -count 1 -parallel 12 -timeout 90m -run 'TestFaults$$' -v ./playbooks
 
+# cuts-workers: workers, their server and their links are cut at each CUTSth event of CUTHOSTS hosts; Linux,
+# as an ordinary user. Other tests cut each at one event, which CCM_SEED chooses.
+CUTS ?= 5
+CUTHOSTS ?= 60
+.PHONY: cuts-workers
+cuts-workers:
+	CCM_CUTS=$(CUTS) CCM_CUTS_HOSTS=$(CUTHOSTS) $(GO) test -count 1 -parallel 8 -timeout 90m -run 'TestCuts$$' -v ./playbooks/workers
+
 # fuzz: the fuzz targets of the packages FUZZ, which may be patterns such as ./transport/...
 # A package's test program is made once for all of its targets. One that fails with nothing but its
 # own deadline has not failed: it met go.dev/issue/75804, which Go 1.27 mends.

@@ -432,11 +432,18 @@ func (c *Coordinator) heard(ctx context.Context, frame []byte) error {
 		c.register(ctx, h, all)
 		c.Runner.Events.Report(all...)
 	}
-	if s.Failed != "" {
+	if s.Failed != "" && c.has(h) {
 		c.fail(h.shard, fmt.Sprintf("the worker %s: %s", h.worker, s.Failed))
 	}
 	c.ends(h, s)
 	return nil
+}
+
+// has reports whether a worker has its hosts still: no other one has been given them.
+func (c *Coordinator) has(h *handed) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return h.shard.current == h
 }
 
 // news are those of events that have not been told.
@@ -449,8 +456,16 @@ func (c *Coordinator) news(h *handed, list []events.Carried) (all []events.Event
 		if t == nil { // it has ended, and told all
 			continue
 		}
-		if u, ok := one.Event.(events.Untold); ok && u.Earlier == c.Runner.Options.Run {
-			continue
+		switch e := one.Event.(type) {
+		case events.Untold:
+			if e.Earlier == c.Runner.Options.Run {
+				continue
+			}
+		case events.Result, events.Message:
+			// A worker that was taken for lost comes late with them: the next one tells them, since the host has kept them.
+			if h.shard.current != h {
+				continue
+			}
 		}
 		if c.toldOf(t.Turn).isNew(one.Event) {
 			all = append(all, one.Event)

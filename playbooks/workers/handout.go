@@ -88,14 +88,10 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 		return err
 	}
 	c.mu.Lock()
-	before := s.current
 	s.taken++
-	for i, t := range content.Turns {
-		if content.Turns[i].Again = s.taken > 1; s.taken > 1 {
-			c.toldOf(t).again()
-		}
+	for i := range content.Turns {
+		content.Turns[i].Again = s.taken > 1
 	}
-	left := len(s.turns)
 	c.mu.Unlock()
 	sealed, err := sealJSON(q.Recipient, content)
 	if err == nil {
@@ -110,6 +106,12 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 		return err
 	}
 	c.mu.Lock()
+	before, left := s.current, len(s.turns)
+	if before != nil { // what it says from now on comes late
+		for _, t := range content.Turns {
+			c.toldOf(t).again()
+		}
+	}
 	s.current = &handed{shard: s, reader: reader, worker: who, sshKey: q.SSHKey, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}}
 	c.handed[content.Handout] = s.current
 	stopped := c.stopped

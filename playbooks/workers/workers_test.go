@@ -53,6 +53,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if where := os.Getenv(serverVariable); where != "" {
+		if err := serveAlone(where); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -567,7 +574,7 @@ func workIn(folder string) error {
 	if err := errors.Join(err, json.Unmarshal(text, &its)); err != nil {
 		return err
 	}
-	conn, err := nats.Connect(string(url))
+	conn, err := nats.Connect(string(url), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
 	if err != nil {
 		return err
 	}
@@ -618,10 +625,12 @@ const testLease = 3 * time.Second
 // process starts a worker that can be killed.
 func (s *site) process(url string, env ...string) *exec.Cmd {
 	t := s.t
-	s.write("url", url)
-	text, err := json.Marshal(theirs(t, s))
-	require.NoError(t, err)
-	s.write("build.json", string(text))
+	if _, err := os.Stat(filepath.Join(s.dir, "build.json")); err != nil { // else another one may be reading it
+		s.write("url", url)
+		text, err := json.Marshal(theirs(t, s))
+		require.NoError(t, err)
+		s.write("build.json", string(text))
+	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(os.Environ(), workerVariable+"="+s.dir), env...)
 	cmd.Stderr = os.Stderr

@@ -133,7 +133,7 @@ func TestResultsThatAreKept(t *testing.T) {
 	// What is done again has to be told again, and is kept for the play that it belongs to.
 	r, _, _, _ = kept(t, l, one)
 	require.NoError(t, r.Finish(finish(1, wire.Changed)))
-	r, finished, ended, untold = kept(t, l, two)
+	_, finished, ended, untold = kept(t, l, two)
 	require.Len(t, finished, 1)
 	require.True(t, ended)
 	require.Len(t, untold, 1)
