@@ -23,6 +23,9 @@ PLATFORMS   ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 PREFIX      ?= /usr/local
 DESTDIR     ?=
 PROGRAM     ?= bin/ccm-push
+BROKER      ?= bin/ccm-push-broker
+# Whether install-broker installs a unit for systemd; empty is no.
+UNIT        ?= yes
 # Debian's zsh has vendor-completions in place of site-functions.
 ZSH_FOLDER  ?= $(PREFIX)/share/zsh/site-functions
 # The time of everything in a release, in seconds since 1970: that of the commit.
@@ -70,7 +73,7 @@ RACE = $(GO) test $(SHORT) -race -vet=off
 all: programs
 	$(GO) build $(LINK) -o bin/ccm-push ./cmd/ccm-push
 
-# broker: bin/ccm-push-broker, a server of NATS for those who have none; no part of a release yet
+# broker: bin/ccm-push-broker, a server of NATS for those who have none
 .PHONY: broker
 broker:
 	$(GO) build $(LINK) -o bin/ccm-push-broker ./cmd/ccm-push-broker
@@ -124,6 +127,19 @@ install:
 	cp -R docs/. "$$prefix/share/doc/ccm-push/docs"; \
 	chmod -R u=rwX,go=rX "$$prefix/share/doc/ccm-push"
 
+# install-broker: what `make broker` has built, and its unit for systemd, to PREFIX
+.PHONY: install-broker
+install-broker:
+	@if [ ! -x '$(BROKER)' ]; then echo "install-broker: there is no $(BROKER); first run: make broker" >&2; exit 1; fi
+	@set -e; umask 022; prefix='$(DESTDIR)$(PREFIX)'; \
+	install -d "$$prefix/bin" "$$prefix/share/doc/ccm-push-broker"; \
+	install -m 755 '$(BROKER)' "$$prefix/bin/ccm-push-broker"; \
+	install -m 644 LICENSE docs/nats.md $(wildcard bin/LICENCES) "$$prefix/share/doc/ccm-push-broker"; \
+	if [ -n '$(UNIT)' ]; then \
+		install -d "$$prefix/lib/systemd/system"; \
+		sed 's|@PREFIX@|$(or $(PREFIX),/usr/local)|' cmd/ccm-push-broker/ccm-push-broker.service >"$$prefix/lib/systemd/system/ccm-push-broker.service"; \
+	fi
+
 # uninstall: remove what install has installed
 .PHONY: uninstall
 uninstall:
@@ -132,16 +148,23 @@ uninstall:
 		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ccm-push.fish'
 	rm -f '$(DESTDIR)$(PREFIX)'/share/man/man[17]/ccm-push*.[17]
 	rm -rf '$(DESTDIR)$(PREFIX)/share/doc/ccm-push'
+	rm -f '$(DESTDIR)$(PREFIX)/bin/ccm-push-broker' '$(DESTDIR)$(PREFIX)/lib/systemd/system/ccm-push-broker.service'
+	rm -rf '$(DESTDIR)$(PREFIX)/share/doc/ccm-push-broker'
 
 # dist: a release in bin/dist: archives, packages (deb, rpm, apk), their checksums, an SBOM; Linux
 # It is the same wherever it is made of the same commit, from a clean clone, by the same Go.
 .PHONY: dist
 dist: all licences
 	@if [ -z '$(SOURCE_DATE_EPOCH)' ]; then echo "dist: there is no commit to take the time of; set SOURCE_DATE_EPOCH" >&2; exit 1; fi
-	@set -e; umask 022; export SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH); programs=; \
+	@set -e; umask 022; export SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH); programs= alone=; \
 	rm -rf bin/dist bin/stage; mkdir -p bin/dist; \
 	stage() { \
 		$(MAKE) -s install PROGRAM=$$program DESTDIR=bin/stage/$$1 PREFIX=$$2 ZSH_FOLDER=$$2/share/zsh/$$3; \
+		find bin/stage/$$1 -exec touch -d @$(SOURCE_DATE_EPOCH) {} +; \
+	}; \
+	pack() { tar -C bin/stage --format=ustar --sort=name --owner=0 --group=0 --numeric-owner -cf - $$1 | gzip -9n >bin/dist/$$1.tar.gz; }; \
+	stageBroker() { \
+		$(MAKE) -s install-broker BROKER=$$broker DESTDIR=bin/stage/$$1 PREFIX=$$2 UNIT=$$3; \
 		find bin/stage/$$1 -exec touch -d @$(SOURCE_DATE_EPOCH) {} +; \
 	}; \
 	for platform in $(PLATFORMS); do \
@@ -150,17 +173,26 @@ dist: all licences
 		GOOS=$$os GOARCH=$$arch $(GO) build $(LINK) -o $$program ./cmd/ccm-push; \
 		archive=ccm-push_$(RELEASE)_$${os}_$$arch; \
 		stage $$archive '' site-functions; \
-		tar -C bin/stage --format=ustar --sort=name --owner=0 --group=0 --numeric-owner -cf - $$archive | gzip -9n >bin/dist/$$archive.tar.gz; \
+		pack $$archive; \
 		if [ $$os != linux ]; then continue; fi; \
+		broker=bin/stage/broker-$$arch; alone="$$alone -alone $$broker"; \
+		GOOS=$$os GOARCH=$$arch $(GO) build $(LINK) -o $$broker ./cmd/ccm-push-broker; \
+		archive=ccm-push-broker_$(RELEASE)_$${os}_$$arch; \
+		stageBroker $$archive '' yes; \
+		pack $$archive; \
 		for format in deb rpm apk; do \
 			case $$format in deb) zsh=vendor-completions ;; *) zsh=site-functions ;; esac; \
 			case $$format in apk) release=$(APK_RELEASE) ;; *) release=$(RELEASE) ;; esac; \
 			stage $$arch.$$format /usr $$zsh; \
 			ARCH=$$arch RELEASE=$$release TREE=bin/stage/$$arch.$$format \
 				$(NFPM) package --config .nfpm.yaml --packager $$format --target bin/dist >/dev/null; \
+			case $$format in apk) unit= ;; *) unit=yes ;; esac; \
+			stageBroker $$arch.broker.$$format /usr $$unit; \
+			ARCH=$$arch RELEASE=$$release TREE=bin/stage/$$arch.broker.$$format \
+				$(NFPM) package --config .nfpm-broker.yaml --packager $$format --target bin/dist >/dev/null; \
 		done; \
 	done; \
-	$(GO) run ./modules/builds/sbom -version $(RELEASE) -builds $(BUILDS) $$programs >bin/dist/ccm-push_$(RELEASE).cdx.json; \
+	$(GO) run ./modules/builds/sbom -version $(RELEASE) -builds $(BUILDS) $$alone $$programs >bin/dist/ccm-push_$(RELEASE).cdx.json; \
 	rm -r bin/stage; \
 	cd bin/dist; sha256sum -- * >../SHA256SUMS; mv ../SHA256SUMS .; ls -l
 

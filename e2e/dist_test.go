@@ -20,6 +20,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -66,7 +67,7 @@ func released(t *testing.T, pattern string) string {
 // TestFleetDistDeb has the package for Debian installed, used and removed, and the
 // archive beside it unpacked.
 func TestFleetDistDeb(t *testing.T) {
-	deb, archive := released(t, "*.deb"), released(t, "*.tar.gz")
+	deb, archive := released(t, "ccm-push_*.deb"), released(t, "ccm-push_*.tar.gz")
 	f := startFleet(t)
 	before := f.installed("h001")
 	f.send("h001", deb, "/tmp/e2e-ccm-push.deb")
@@ -91,7 +92,7 @@ func TestFleetDistDeb(t *testing.T) {
 }
 
 func TestFleetDistRPM(t *testing.T) {
-	rpm := released(t, "*.rpm")
+	rpm := released(t, "ccm-push-0*.rpm")
 	f := startOther(t, "rpm", "r001")
 	before := f.installed("r001")
 	f.send("r001", rpm, "/tmp/e2e-ccm-push.rpm")
@@ -103,6 +104,34 @@ func TestFleetDistRPM(t *testing.T) {
 	f.requireDrives("r001", "/usr", "r001")
 	f.sh("r001", "rpm -e ccm-push")
 	require.Equal(t, before, f.installed("r001"), "what the package has left")
+}
+
+// TestFleetDistBroker has the package of the broker installed on a host, where it serves as a unit of
+// systemd under a user of its own, and lets in whom root has added.
+func TestFleetDistBroker(t *testing.T) {
+	deb, program := released(t, "ccm-push-broker_*.deb"), released(t, "ccm-push_*.deb")
+	f := startOther(t, "systemd", "s001")
+	f.send("s001", deb, "/tmp/e2e-broker.deb")
+	f.send("s001", program, "/tmp/e2e-ccm-push.deb")
+	before := f.installed("s001")
+	f.sh("s001", "apt-get -qq install /tmp/e2e-broker.deb /tmp/e2e-ccm-push.deb")
+	t.Cleanup(func() {
+		f.command("exec", "s001", "sh", "-c", "systemctl disable --now ccm-push-broker; dpkg --purge ccm-push ccm-push-broker; rm -rf /var/lib/private/ccm-push-broker /var/lib/ccm-push-broker /root/ops.nk").Run()
+	})
+	require.Equal(t, "ccm-push-broker "+releaseVersion+"\n", f.sh("s001", "ccm-push-broker --version"))
+	f.sh("s001", `echo 'OPTIONS="--name nats.example.com --listen :4333"' >/etc/default/ccm-push-broker; systemctl daemon-reload; systemctl enable --now ccm-push-broker`)
+	require.Equal(t, "active\n", f.sh("s001", "systemctl is-active ccm-push-broker"))
+	user := strings.TrimSpace(f.sh("s001", "ps -o uid= -p $(systemctl show -P MainPID ccm-push-broker)"))
+	require.NotEqual(t, "0", user)
+	require.Equal(t, user+" 700\n", f.sh("s001", "stat -L -c '%u %a' /var/lib/ccm-push-broker"))
+	f.sh("s001", "cd /root && ccm-push-broker user add ops --dir /var/lib/ccm-push-broker")
+	ask := "cd /root && export NATS_URL=tls://localhost:4333 NATS_CA=/var/lib/ccm-push-broker/ca.pem NATS_NKEY=ops.nk; ccm-push registration "
+	require.Eventually(t, func() bool { return f.holds("s001", ask+"init --max-age 1h") }, time.Minute, 200*time.Millisecond, "a user that was added while it runs")
+	f.sh("s001", "systemctl restart ccm-push-broker")
+	require.Equal(t, "nothing is registered\n", f.sh("s001", ask+"query"))
+	require.Contains(t, f.sh("s001", "systemd-analyze security --no-pager ccm-push-broker | tail -n 1"), "OK")
+	f.sh("s001", "systemctl disable --now ccm-push-broker; rm /etc/default/ccm-push-broker; apt-get -qq remove ccm-push ccm-push-broker")
+	require.Equal(t, before, f.installed("s001"), "what the packages have left")
 }
 
 // installed is which files a host has that packages bring.
@@ -145,7 +174,7 @@ func (f *fleet) requireDrives(host, prefix, other string) {
 // TestDistAPK looks into the package for Alpine, of which there is no host here: what apk
 // verifies of it holds.
 func TestDistAPK(t *testing.T) {
-	text, err := os.ReadFile(released(t, "*.apk"))
+	text, err := os.ReadFile(released(t, "ccm-push_*.apk"))
 	require.NoError(t, err)
 	rest := bytes.NewReader(text)
 	control, err := gzip.NewReader(rest)
@@ -196,10 +225,10 @@ func TestDistVerifies(t *testing.T) {
 	bill := released(t, "*.cdx.json")
 	check := exec.Command("sha256sum", "--strict", "-c", "SHA256SUMS")
 	check.Dir = filepath.Dir(bill)
-	require.Equal(t, 5, strings.Count(outputOf(t, check), ": OK\n"))
+	require.Equal(t, 9, strings.Count(outputOf(t, check), ": OK\n"))
 
 	dir := t.TempDir()
-	output(t, "tar", "-xzf", released(t, "*.tar.gz"), "--strip-components", "1", "-C", dir)
+	output(t, "tar", "-xzf", released(t, "ccm-push_*.tar.gz"), "--strip-components", "1", "-C", dir)
 	program, err := os.ReadFile(filepath.Join(dir, "bin/ccm-push"))
 	require.NoError(t, err)
 	text, err := os.ReadFile(bill)
@@ -222,6 +251,8 @@ func TestDistVerifies(t *testing.T) {
 	require.Contains(t, names, "golang.org/x/crypto")
 	require.Contains(t, names, "github.com/shirou/gopsutil/v4", "which only the host programs have")
 	require.NotContains(t, names, "github.com/stretchr/testify", "which only tests have")
+	require.Contains(t, names, "ccm-push-broker")
+	require.Contains(t, names, "github.com/nats-io/nats-server/v2", "which only the broker has")
 }
 
 func TestDistInstall(t *testing.T) {

@@ -52,6 +52,11 @@ func (b *Broker) prepare() error {
 		return fmt.Errorf("others can get into %s (mode %04o): chmod 0700 %[1]s", b.Dir, info.Mode().Perm())
 	}
 	_, err = openAuthority(b.Dir, time.Now())
+	for _, name := range []string{"users", "ca.pem", "ca.key"} {
+		if err == nil {
+			err = b.giveAway(filepath.Join(b.Dir, name))
+		}
+	}
 	return err
 }
 

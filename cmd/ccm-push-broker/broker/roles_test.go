@@ -3,9 +3,11 @@ package broker
 import (
 	"bytes"
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -297,4 +299,22 @@ func TestParseRole(t *testing.T) {
 	require.Equal(t, User{"ann", key, Reader}, user)
 	_, err = parseUser("ann", key+" root\n")
 	require.ErrorContains(t, err, `role "root": there are`)
+}
+
+// TestUsersOfRoot are those of the broker, which works as who owns the folder.
+func TestUsersOfRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives files away")
+	}
+	const somebody = 12345
+	dir := filepath.Join(t.TempDir(), "broker")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, os.Chown(dir, somebody, somebody))
+	require.NoError(t, (&Broker{Dir: dir}).AddUser("ann", Worker, filepath.Join(t.TempDir(), "ann.nk")))
+	require.NoError(t, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil {
+			require.EqualValues(t, somebody, info.Sys().(*syscall.Stat_t).Uid, path)
+		}
+		return err
+	}))
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/nats-io/nkeys"
 )
@@ -60,7 +61,7 @@ func (b *Broker) AddUser(name string, role Role, file string) error {
 	}
 	_, err = out.Write(append(seed, '\n'))
 	if err = errors.Join(err, out.Close()); err == nil {
-		err = writeWhole(path, fmt.Appendln(nil, public, role))
+		err = errors.Join(writeWhole(path, fmt.Appendln(nil, public, role)), b.giveAway(path))
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(file))
@@ -124,4 +125,17 @@ func parseUser(name, text string) (User, error) {
 	}
 	r, err := ParseRole(role)
 	return User{name, key, r}, err
+}
+
+// giveAway gives a file, which root may have made, to who owns the folder: the broker works as that user.
+func (b *Broker) giveAway(path string) error {
+	info, err := os.Stat(b.Dir)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if os.Geteuid() != 0 || !ok || owner.Uid == 0 {
+		return nil
+	}
+	return os.Lchown(path, int(owner.Uid), int(owner.Gid))
 }

@@ -2,9 +2,9 @@
 // bill of materials in the CycloneDX form. It reads what the compiler has noted in
 // the programs themselves.
 //
-//	go run ./modules/builds/sbom -version 1.2.3 -builds modules/builds/bin PROGRAM...
+//	go run ./modules/builds/sbom -version 1.2.3 -builds modules/builds/bin [-alone PROGRAM...] PROGRAM...
 //
-// The host programs in the folder of -builds are parts of every PROGRAM. The time
+// The host programs in the folder of -builds are parts of every PROGRAM but those of -alone. The time
 // of the document is $SOURCE_DATE_EPOCH, or there is none.
 package main
 
@@ -73,14 +73,19 @@ type dependency struct {
 func main() {
 	version := flag.String("version", "", "the `version` of the release")
 	folder := flag.String("builds", "modules/builds/bin", "the `folder` of the host programs")
+	var alone []string
+	flag.Func("alone", "a `program` without host programs in it; may be repeated", func(file string) error {
+		alone = append(alone, file)
+		return nil
+	})
 	flag.Parse()
-	if err := run(os.Stdout, *version, *folder, flag.Args(), os.Getenv("SOURCE_DATE_EPOCH")); err != nil {
+	if err := run(os.Stdout, *version, *folder, flag.Args(), alone, os.Getenv("SOURCE_DATE_EPOCH")); err != nil {
 		fmt.Fprintln(os.Stderr, "sbom:", err)
 		os.Exit(1)
 	}
 }
 
-func run(w io.Writer, version, folder string, programs []string, epoch string) error {
+func run(w io.Writer, version, folder string, programs, alone []string, epoch string) error {
 	if version == "" || len(programs) == 0 {
 		return errors.New("it takes -version and the programs of the release")
 	}
@@ -90,12 +95,16 @@ func run(w io.Writer, version, folder string, programs []string, epoch string) e
 		return err
 	}
 	var refs []string
-	for _, file := range programs {
+	for i, file := range slices.Concat(programs, alone) {
 		program, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		ref, err := b.add(file, program, hostPrograms...)
+		parts := hostPrograms
+		if i >= len(programs) {
+			parts = nil
+		}
+		ref, err := b.add(file, program, parts...)
 		if err != nil {
 			return err
 		}

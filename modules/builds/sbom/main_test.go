@@ -30,7 +30,7 @@ func TestBill(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 
 	var text bytes.Buffer
-	require.NoError(t, run(&text, "1.2.3", folder, []string{program}, "1795462000"))
+	require.NoError(t, run(&text, "1.2.3", folder, []string{program}, nil, "1795462000"))
 	var doc document
 	require.NoError(t, json.Unmarshal(text.Bytes(), &doc))
 	require.Equal(t, "2026-11-23T19:26:40Z", doc.Metadata.Timestamp)
@@ -61,12 +61,26 @@ func TestBill(t *testing.T) {
 	require.Contains(t, parts["gen"+system], "hello"+system+"-host")
 
 	var again bytes.Buffer
-	require.NoError(t, run(&again, "1.2.3", folder, []string{program}, "1795462000"))
+	require.NoError(t, run(&again, "1.2.3", folder, []string{program}, nil, "1795462000"))
 	require.Equal(t, text.String(), again.String())
 
-	require.EqualError(t, run(&again, "", folder, []string{program}, ""), "it takes -version and the programs of the release")
-	require.EqualError(t, run(&again, "1.2.3", folder, []string{"main.go"}, ""), "main.go: unrecognized file format")
-	require.EqualError(t, run(&again, "1.2.3", folder, []string{program, program}, ""), program+": there is another gen"+system)
-	require.EqualError(t, run(&again, "1.2.3", folder, []string{program}, "today"),
+	other := filepath.Join(t.TempDir(), "sbom")
+	out, err = exec.CommandContext(t.Context(), "go", "build", "-o", other, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	again.Reset()
+	require.NoError(t, run(&again, "1.2.3", folder, []string{program}, []string{other}, ""))
+	var both document
+	require.NoError(t, json.Unmarshal(again.Bytes(), &both))
+	for _, d := range both.Dependencies {
+		if d.Ref == "ccm-push" {
+			require.Equal(t, []string{"gen" + system, "sbom" + system}, d.DependsOn)
+		} else if d.Ref == "sbom"+system {
+			require.NotContains(t, d.DependsOn, "hello"+system+"-host", "it holds no host program")
+		}
+	}
+	require.EqualError(t, run(&again, "", folder, []string{program}, nil, ""), "it takes -version and the programs of the release")
+	require.EqualError(t, run(&again, "1.2.3", folder, []string{"main.go"}, nil, ""), "main.go: unrecognized file format")
+	require.EqualError(t, run(&again, "1.2.3", folder, []string{program, program}, nil, ""), program+": there is another gen"+system)
+	require.EqualError(t, run(&again, "1.2.3", folder, []string{program}, nil, "today"),
 		`SOURCE_DATE_EPOCH: strconv.ParseInt: parsing "today": invalid syntax`)
 }
