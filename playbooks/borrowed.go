@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -74,7 +75,26 @@ func (a *asking) borrow(ctx context.Context, host string, b Borrow) (state *host
 		done(nil)
 		return nil, nil, nil, err
 	}
-	return &hostState{host: inv.Host(b.On), over: &answer.Lent.Target}, done, nil, nil
+	state = &hostState{host: inv.Host(b.On), over: &answer.Lent.Target}
+	if answer.Predicted {
+		state.predicted = []*hostProgram{{}}
+	}
+	return state, done, nil, nil
+}
+
+// keep gives the state of a host that was lent before in a check run: its session knows what it has
+// predicted. It is closed with the others.
+func (t *targets) keep(state *hostState) *hostState {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if before := t.states[state.host.Name]; before != nil && !before.dead() {
+		return before
+	}
+	if t.states == nil {
+		t.states = map[string]*hostState{}
+	}
+	t.states[state.host.Name] = state
+	return state
 }
 
 // visitAsked brings an entry about elsewhere, at a worker: c is its catalog there.
@@ -88,14 +108,22 @@ func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catal
 		return result, err
 	}
 	defer func() { done(result) }()
-	defer state.close() // with the lock that its host program holds
+	if f.runner.Options.Check {
+		state = f.targets.keep(state)
+	} else {
+		defer func() { // with the lock that its host program holds
+			_ = state.finishPrograms(ctx) // what has come of the entry is known
+			state.close()
+		}()
+	}
 	if f.interrupted(ctx) {
 		return nil, errStopped
 	}
-	if result, err = f.runElsewhere(ctx, d.of, state, c, nil); err != nil {
-		return nil, err
+	result, err = f.runElsewhere(ctx, d.of, state, c, nil)
+	if err != nil {
+		state.close()
 	}
-	return result, state.finishPrograms(ctx)
+	return result, err
 }
 
 // here hands in what runs on the controller.
@@ -187,7 +215,7 @@ func (a *answerer) lend(b *Borrow) Answer {
 		a.end(l, nil)
 		return Answer{Over: true}
 	}
-	return Answer{Lend: b.On}
+	return Answer{Lend: b.On, Predicted: a.predictedOn(b.On)}
 }
 
 // forget has an entry be asked for again: nothing was begun.
@@ -202,9 +230,26 @@ func (a *answerer) returned(r *Return) {
 	a.mu.Lock()
 	l := a.loans[r.place]
 	a.mu.Unlock()
-	if l != nil {
-		a.end(l, r.Result)
+	if l == nil {
+		return
 	}
+	a.end(l, r.Result)
+	if f := a.fleet; f.runner.Options.Check && r.Result != nil && r.Result.Status == wire.Changed {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.predicted == nil {
+			f.predicted = map[string][]string{}
+		}
+		f.predicted[r.On] = append(f.predicted[r.On], a.host)
+	}
+}
+
+// predictedOn reports whether workers would have changed a host for others than this one.
+func (a *answerer) predictedOn(host string) bool {
+	f := a.fleet
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.ContainsFunc(f.predicted[host], func(by string) bool { return by != a.host })
 }
 
 // carryOut brings about what runs on the controller.

@@ -40,6 +40,8 @@ type fleet struct {
 
 	mu   sync.Mutex
 	kept int // connections that wait for a later play
+	// predicted are, in a check run, the hosts for which workers would have changed another one, by that.
+	predicted map[string][]string
 }
 
 // expect notes that a play needs its hosts.

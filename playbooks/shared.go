@@ -67,7 +67,9 @@ type Answer struct {
 	Result   *wire.Result   `json:"result,omitempty"` // of that; nil leaves it to the host that asks
 	// Lend is a host that is lent, and Lent how it is reached, which is not known here.
 	Lend string `json:"lend,omitempty"`
-	Lent *Lent  `json:"lent,omitempty"`
+	// Predicted says, in a check run, that something would have been changed there for another host.
+	Predicted bool  `json:"predicted,omitempty"`
+	Lent      *Lent `json:"lent,omitempty"`
 }
 
 // An exchange is a host's part in the values between hosts.

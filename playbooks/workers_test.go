@@ -154,6 +154,8 @@ func TestWorkersDoTheSame(t *testing.T) {
       - exec: ["echo {{ Host.name }} is drained": {on: web2, register: drained}]
       - exec: ["echo {{ Host.name }} here": {on: controller}]
       - exec: ["test {{ Host.name }} = web2": {on: web2}]
+      - file: ["{{ Data.home }}/new": {on: web2, ensure: directory, owner: "{{ string(Data.owner) }}", group: "{{ string(Data.owner) }}", mode: "0700"}]
+      - file: ["{{ Data.home }}/new/in": {on: web2, content: x, owner: "{{ string(Data.owner) }}", group: "{{ string(Data.owner) }}", mode: "0600"}]
       - exec: ["echo {{ Results.drained.stdout }}": {require: ["exec#test {{ Host.name }} = web2"]}]
 `},
 		{"a rollout with a drain", `
