@@ -112,3 +112,9 @@ func TestFleetHandover(t *testing.T) {
 	none.requireCode(t, 1)
 	require.Contains(t, none.stderr, "there is no such run under way in NATS", "nothing is left there")
 }
+
+// TestFleetDetachPage does what docs/runs.md says of leaving a run.
+func TestFleetDetachPage(t *testing.T) {
+	f := startNamedHosts(t, "web1", "web2")
+	require.Equal(t, 2, f.followSection("runs.md", "Leaving a run"))
+}

@@ -102,12 +102,13 @@ var (
 	fingerprint = regexp.MustCompile(`SHA256:[A-Za-z0-9+/]{43}`)
 	clockTime   = regexp.MustCompile(`\d{4}[-/]\d\d[-/]\d\d \d\d:\d\d:\d\d( \[emerg\] \d+#\d+)?`)
 	debVersion  = regexp.MustCompile(`1\.22\.1-\S*?\+deb12u\d+`)
+	process     = regexp.MustCompile(`\b(process|kill) \d+\b`)
 	slowest     = regexp.MustCompile(`(?m)^slowest: .*\n`)
 )
 
 func timeless(text string) string {
 	text = slowest.ReplaceAllString(text, "")
-	for pattern, name := range map[*regexp.Regexp]string{tookTime: "TIME", runID: "RUN", fingerprint: "KEY", clockTime: "WHEN", debVersion: "VERSION"} {
+	for pattern, name := range map[*regexp.Regexp]string{tookTime: "TIME", runID: "RUN", fingerprint: "KEY", clockTime: "WHEN", process: "PROCESS", debVersion: "VERSION"} {
 		text = pattern.ReplaceAllString(text, name)
 	}
 	return text

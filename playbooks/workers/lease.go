@@ -248,6 +248,9 @@ func (c *Copy) Close(ctx context.Context) error {
 	c.mu.Unlock()
 	if !c.own.Held(ctx) {
 		c.own.end()
+		if c.resumes != nil {
+			c.resumes.end()
+		}
 		return nil
 	}
 	if end != nil && end.Outcome() != record.OK {
