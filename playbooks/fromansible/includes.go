@@ -47,6 +47,7 @@ func setFact(t *task.Task) {
 		}
 	}
 	delete(t.Keywords, "when")
+	delete(t.Keywords, "delegate_to") // without delegate_facts they are set for the host of the play
 	t.Plain = true
 	t.Entries = append(t.Entries, &layout.Entry{Comments: []string{where + strings.Join(t.Order, ", ")}})
 }

@@ -98,6 +98,10 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 		}
 	}
 	for _, f := range p.facts {
+		if old := yamlnode.Get(data, f.Key); old != nil { // which what is set begins with
+			*old = *f.Value
+			continue
+		}
 		data.Content = append(data.Content, yamlnode.Text(f.Key), f.Value)
 	}
 	if len(over.Content) > 0 {

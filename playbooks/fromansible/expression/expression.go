@@ -67,6 +67,7 @@ type Binding struct {
 	Expr *j2.Expr // it stands for this expression
 	// A result of a task: what its fields are called here.
 	Result   *Result
+	Only     []string // the fields of it that are known; nil: all
 	JetVar   bool
 	PairKey  string // of an element that is a key and a value: what its key is called
 	LoopOver string // of loop: what is looped over
@@ -136,6 +137,8 @@ func (w *Writer) Write(e *j2.Expr) (Term, error) {
 		return Term{"-" + x.In(negating), negating, NumberKind}, err
 	case j2.Binary:
 		return w.binary(e)
+	case j2.Each:
+		return w.each(e)
 	}
 	return w.cond(e)
 }
@@ -297,6 +300,8 @@ func (w *Writer) member(e *j2.Expr) (Term, error) {
 			switch {
 			case b.Result != nil:
 				return w.resultTerm(b.Result, e)
+			case b.Only != nil && !slices.Contains(b.Only, fieldOf(e)):
+				return Term{}, Unknown("%s of a file that find has found", fieldOf(e))
 			case b.Pair && e.Op == j2.Attr && (e.Text == "key" || e.Text == "value"):
 				return Term{b.Text + map[string]string{"key": "[0]", "value": "[1]"}[e.Text], Whole, AnyKind}, nil
 			case b.Twin:
@@ -343,6 +348,15 @@ func (w *Writer) member(e *j2.Expr) (Term, error) {
 		return Term{}, Unknown("an index from the end in a template")
 	}
 	return Term{text + "[" + i.Text + "]", Whole, memberKind(text, k)}, err
+}
+
+// fieldOf is the name of the field that a member is; "" of one that is no literal name.
+func fieldOf(e *j2.Expr) string {
+	if e.Op == j2.Attr {
+		return e.Text
+	}
+	name, _ := e.Args[1].Lit.(string)
+	return name
 }
 
 // twin writes the two elements of a loop in a loop.

@@ -116,6 +116,10 @@ func (w *Writer) field(r *Result, path []string) (Term, error) {
 	switch {
 	case r.Module == "uri":
 		return answered(r, path)
+	case r.Module == "find" && len(path) == 1 && path[0] == "matched" && !w.Jet:
+		return Term{"len(" + r.Base + ".stdout_lines)", Whole, NumberKind}, nil
+	case r.Module == "find" && len(path) == 1 && path[0] == "files" && !w.Jet:
+		return Term{"map(" + r.Base + ".stdout_lines, ({'path': #}))", Whole, ListKind}, nil
 	case r.Module == "slurp" && len(path) == 1 && path[0] == "content":
 		return Term{encoded + r.Base + ".stdout)", Whole, TextKind}, nil
 	}

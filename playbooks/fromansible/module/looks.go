@@ -89,3 +89,64 @@ func gatherTask(of facts.Query) func(t *task.Task) {
 		}
 	}
 }
+
+// findTask lists paths with find(1).
+func findTask(t *task.Task) {
+	list := func(names ...string) []string {
+		n := t.Arg(names...)
+		if n != nil && n.Kind == yaml.ScalarNode && expression.SoleExpr(n) != nil {
+			t.Problem("find with %s that are a variable", names[0])
+		}
+		return yamlnode.Names(n)
+	}
+	words := []string{"find"}
+	for _, path := range list("paths", "path", "name") {
+		words = append(words, shellQuoteText(t.Place(yamlnode.Text(path))))
+	}
+	if len(words) == 1 {
+		t.Problem("find without paths")
+		return
+	}
+	words = append(words, "-mindepth 1")
+	recurse, literal := yamlnode.BoolOf(t.Arg("recurse"))
+	switch depth := t.Arg("depth"); {
+	case t.Arg("recurse") != nil && !literal, depth != nil && !yamlnode.Digits(depth.Value):
+		t.Problem("find with recurse or depth that is an expression")
+	case !recurse:
+		words = append(words, "-maxdepth 1")
+	case depth != nil:
+		words = append(words, "-maxdepth "+depth.Value)
+	}
+	kind := "file"
+	if n := t.Arg("file_type"); n != nil {
+		kind = n.Value
+	}
+	switch letter := map[string]string{"file": "f", "directory": "d", "link": "l"}[kind]; {
+	case letter != "":
+		words = append(words, "-type "+letter)
+	case kind != "any":
+		t.Problem("find with the file_type %s", kind)
+	}
+	switch hidden, literal := yamlnode.BoolOf(t.Arg("hidden")); {
+	case t.Arg("hidden") != nil && !literal:
+		t.Problem("find with hidden that is an expression")
+	case !hidden:
+		words = append(words, "! -name '.*'")
+	}
+	var any []string
+	for _, pattern := range list("patterns", "pattern") {
+		any = append(any, "-name "+shellQuoteText(t.Text(yamlnode.Text(pattern))))
+	}
+	if len(any) > 0 {
+		words = append(words, "'(' "+strings.Join(any, " -o ")+" ')'")
+	}
+	for _, pattern := range list("excludes", "exclude") {
+		words = append(words, "! -name "+shellQuoteText(t.Text(yamlnode.Text(pattern))))
+	}
+	e := &layout.Entry{Type: "exec", Name: strings.Join(words, " ")}
+	e.Set("readonly", yamlnode.Bool(true))
+	returns := yamlnode.List(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "0"}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "1"}) // 1: a path is not there
+	returns.Style = yaml.FlowStyle
+	e.Set("returns", returns)
+	t.Write(e)
+}

@@ -40,6 +40,7 @@ var Carriers = map[string]func(t *task.Task){
 	"template":  templateTask,
 	"unarchive": archiveTask,
 	// looks.go
+	"find":          findTask,
 	"getent":        gatherTask(facts.Query{Getent: "*"}),
 	"package_facts": gatherTask(facts.Query{Package: "*"}),
 	"service_facts": gatherTask(facts.Query{Service: "*"}),

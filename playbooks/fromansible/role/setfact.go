@@ -30,6 +30,9 @@ type Fact struct {
 type assignment struct {
 	value *j2.Expr
 	when  *j2.Expr // nil without one
+	file  string
+	over  *j2.Expr // the list of its loop; nil without one
+	item  string   // what an element of that is called
 }
 
 // A variable is one of set_fact that becomes data.
@@ -44,7 +47,7 @@ var statAsked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // survey reads over all tasks of a role before any of them is converted: what they set, and
 // what is asked of results.
 func (r *Role) survey() {
-	registers := map[string]bool{}
+	registers, looped := map[string]bool{}, map[string]bool{}
 	filepath.WalkDir(r.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil
@@ -62,19 +65,19 @@ func (r *Role) survey() {
 			return nil
 		}
 		if n, err := r.To.ReadYAML(path); err == nil && n != nil {
-			r.surveyTasks(n, nil, registers, false)
+			r.surveyTasks(n, nil, survey{path, registers, looped, &strings.Builder{}}, false)
 		}
 		return nil
 	})
-	r.settleAll(registers)
+	r.settleAll(registers, looped)
 }
 
 // SurveyPlay does so for the tasks of a play.
 func (r *Role) SurveyPlay(n *yaml.Node) {
-	registers := map[string]bool{}
-	r.surveyTasks(yamlnode.List(n), nil, registers, false)
+	registers, looped := map[string]bool{}, map[string]bool{}
+	r.surveyTasks(yamlnode.List(n), nil, survey{"", registers, looped, &strings.Builder{}}, false)
 	r.asks(string(yamlnode.Encode(n)))
-	r.settleAll(registers)
+	r.settleAll(registers, looped)
 }
 
 // asks notes what a text asks of results of stat.
@@ -89,20 +92,73 @@ func (r *Role) asks(text string) {
 // Asked are the fields of a result of stat that are asked for somewhere.
 func (r *Role) Asked(result string) []string { return slices.Clone(r.asked[result]) }
 
-func (r *Role) settleAll(registers map[string]bool) {
+func (r *Role) settleAll(registers, looped map[string]bool) {
 	for _, name := range slices.Sorted(maps.Keys(r.Facts)) {
-		r.settle(name, registers)
+		r.settle(name, registers, looped)
 	}
 }
 
+// A survey is what is found while tasks are read over.
+type survey struct {
+	file      string
+	registers map[string]bool  // what tasks register
+	looped    map[string]bool  // the files that loops include, by their names; "" if one is an expression
+	before    *strings.Builder // the tasks that have been read
+}
+
+// includes notes the file that a task includes in a loop.
+func (s survey) includes(task *yaml.Node) {
+	for _, key := range []string{"include_tasks", "import_tasks", "include", "ansible.builtin.include_tasks", "ansible.builtin.import_tasks"} {
+		n := yamlnode.Get(task, key)
+		if n != nil && n.Kind == yaml.MappingNode {
+			n = yamlnode.Get(n, "file")
+		}
+		switch _, _, loop := loopOf(task); {
+		case n == nil || !loop:
+		case yamlnode.HasJinja(n):
+			s.looped[""] = true
+		default:
+			s.looped[filepath.Base(n.Value)] = true
+		}
+	}
+}
+
+// loopOf is the list that a task loops over, and what an element is called; over is nil of other loops than those
+// over one list.
+func loopOf(task *yaml.Node) (over *j2.Expr, item string, loop bool) {
+	item = "item"
+	if v := yamlnode.Get(yamlnode.Get(task, "loop_control"), "loop_var"); v != nil {
+		item = v.Value
+	}
+	for i := 0; i+1 < len(task.Content); i += 2 {
+		key, n := task.Content[i].Value, task.Content[i+1]
+		if key != "loop" && !strings.HasPrefix(key, "with_") {
+			continue
+		}
+		e, err := expression.ExprOf(n)
+		nested := n.Kind == yaml.SequenceNode && slices.ContainsFunc(n.Content, func(one *yaml.Node) bool {
+			return one.Kind == yaml.SequenceNode || key != "loop" && yamlnode.HasJinja(one)
+		})
+		switch {
+		case err != nil || nested:
+		case key == "loop", key == "with_items", key == "with_list":
+			return e, item, true
+		case key == "with_dict":
+			return &j2.Expr{Op: j2.Filter, Text: "dict2items", Args: []*j2.Expr{e}, Kw: []string{""}}, item, true
+		}
+		return nil, item, true
+	}
+	return nil, item, false
+}
+
 // surveyTasks finds set_fact and register in tasks; when are the conditions of blocks around.
-func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]bool, vars bool) {
+func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, s survey, vars bool) {
 	for _, task := range yamlnode.Items(n) {
 		if task.Kind != yaml.MappingNode {
 			continue
 		}
 		for _, part := range []string{"tasks", "pre_tasks", "post_tasks", "handlers"} {
-			r.surveyTasks(yamlnode.Get(task, part), when, registers, vars)
+			r.surveyTasks(yamlnode.Get(task, part), when, s, vars)
 		}
 		conditions := slices.Clone(when)
 		broken := vars || yamlnode.Get(task, "vars") != nil
@@ -115,10 +171,15 @@ func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]b
 			conditions = append(conditions, e)
 		}
 		for _, part := range []string{"block", "rescue", "always"} {
-			r.surveyTasks(yamlnode.Get(task, part), conditions, registers, broken)
+			r.surveyTasks(yamlnode.Get(task, part), conditions, s, broken)
 		}
 		if name := yamlnode.Get(task, "register"); name != nil {
-			registers[name.Value] = true
+			s.registers[name.Value] = true
+		}
+		s.includes(task)
+		earlier := s.before.String()
+		if yamlnode.Get(task, "block") == nil {
+			s.before.Write(yamlnode.Encode(task))
 		}
 		facts := yamlnode.Get(task, "set_fact")
 		if facts == nil {
@@ -130,10 +191,8 @@ func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]b
 		if facts.Kind == yaml.ScalarNode {
 			facts = yamlnode.KeyValues(facts)
 		}
-		looped := yamlnode.Get(task, "loop") != nil || yamlnode.Get(task, "delegate_to") != nil || yamlnode.Get(task, "run_once") != nil
-		for i := 0; i+1 < len(task.Content); i += 2 {
-			looped = looped || strings.HasPrefix(task.Content[i].Value, "with_")
-		}
+		over, item, loop := loopOf(task)
+		elsewhere := yamlnode.Get(task, "delegate_facts") != nil || yamlnode.Get(task, "run_once") != nil
 		for i := 0; i+1 < len(facts.Content); i += 2 {
 			name := facts.Content[i].Value
 			if name == "cacheable" {
@@ -148,12 +207,16 @@ func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]b
 			switch {
 			case err != nil:
 				f.Why = err.Error()
-			case looped:
-				f.Why = "set_fact in a loop or for other hosts"
+			case loop && over == nil:
+				f.Why = "set_fact in this kind of loop"
+			case elsewhere:
+				f.Why = "set_fact for other hosts"
+			case len(f.given) == 0 && r.Data[name] != nil && wordIn(earlier, name):
+				f.Why = "set_fact of a variable that tasks before it read"
 			case broken:
 				f.Why = "set_fact with variables of its own"
 			}
-			a := assignment{value: value}
+			a := assignment{value: value, file: s.file, over: over, item: item}
 			for _, e := range conditions {
 				if a.when == nil {
 					a.when = e
@@ -166,9 +229,23 @@ func (r *Role) surveyTasks(n *yaml.Node, when []*j2.Expr, registers map[string]b
 	}
 }
 
+// mentions reports whether a variable stands in an expression.
+func mentions(e *j2.Expr, is func(name string) bool) (found bool) {
+	e.Walk(func(x *j2.Expr) bool {
+		found = found || x.Op == j2.Name && is(x.Text)
+		return true
+	})
+	return found
+}
+
+// wordIn reports whether a text has a name in it.
+func wordIn(text, name string) bool {
+	return strings.Contains(text, name) && regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).MatchString(text)
+}
+
 // settle decides what becomes of a variable that tasks set: the last assignment whose
 // conditions are true counts, and before all of them what defaults or vars say.
-func (r *Role) settle(name string, registers map[string]bool) {
+func (r *Role) settle(name string, registers, looped map[string]bool) {
 	f := r.Facts[name]
 	if f.Why != "" {
 		return
@@ -181,33 +258,28 @@ func (r *Role) settle(name string, registers map[string]bool) {
 			return
 		}
 	}
-	mentions := func(e *j2.Expr, is func(string) bool) (found bool) {
-		e.Walk(func(x *j2.Expr) bool {
-			found = found || x.Op == j2.Name && is(x.Text)
-			return true
-		})
-		return found
-	}
-	before := value
+	own := func(s string) bool { return s == name }
 	for i, a := range f.given {
-		own := func(s string) bool { return s == name }
-		if mentions(a.value, own) || mentions(a.when, own) {
-			if i > 0 || before == nil {
-				f.Why = "set_fact of a variable that is made of itself"
-				return
-			}
-			replace := func(e *j2.Expr) *j2.Expr {
-				return e.Map(func(x *j2.Expr) *j2.Expr {
-					if x.Op == j2.Name && x.Text == name {
-						return before
-					}
-					return x
-				})
-			}
-			a.value, a.when = replace(a.value), replace(a.when)
+		made := mentions(a.value, own) || mentions(a.when, own) || mentions(a.over, own)
+		inOrder := a.file == f.given[0].file // files are not read in the order in which they are carried out
+		switch {
+		case (made || a.over != nil) && (looped[""] || looped[filepath.Base(a.file)]):
+			f.Why = "set_fact of a variable that is made of itself, in a file that a loop includes"
+		case made && i > 0 && !inOrder:
+			f.Why = "set_fact of a variable that is made of itself"
+		case a.over != nil:
+			f.maybe = f.maybe || value == nil && !mentions(a.value, own)
+			value, f.Why = a.looped(name, value)
+		case made && value == nil:
+			f.Why = "set_fact of a variable that is made of itself"
+		case made:
+			a.value, a.when = instead(a.value, name, value), instead(a.when, name, value)
 		}
 		switch {
-		case a.when == nil && i > 0:
+		case f.Why != "":
+			return
+		case a.over != nil:
+		case a.when == nil && i > 0 && !made:
 			f.Why = "set_fact of a variable that was set before"
 			return
 		case a.when == nil:
@@ -219,7 +291,7 @@ func (r *Role) settle(name string, registers map[string]bool) {
 			value = &j2.Expr{Op: j2.Cond, Args: []*j2.Expr{a.when, a.value, value}}
 		}
 	}
-	if mentions(value, func(s string) bool { return s == "item" }) {
+	if mentions(value, func(s string) bool { return s == "item" }) && !slices.ContainsFunc(f.given, func(a assignment) bool { return a.over != nil }) {
 		f.Why = "set_fact of an element of a loop"
 		return
 	}
@@ -232,6 +304,53 @@ func (r *Role) settle(name string, registers map[string]bool) {
 		return
 	}
 	r.values[name] = value
+}
+
+// instead has another expression in the place of a name.
+func instead(e *j2.Expr, name string, by *j2.Expr) *j2.Expr {
+	return e.Map(func(x *j2.Expr) *j2.Expr {
+		if x.Op == j2.Name && x.Text == name {
+			return by
+		}
+		return x
+	})
+}
+
+// looped is what a variable comes to in a loop: a list to which one element is added in each round, or what the
+// last round sets. before is what it was; nil if it was not.
+func (a assignment) looped(name string, before *j2.Expr) (value *j2.Expr, why string) {
+	own := func(s string) bool { return s == name }
+	each := func(made *j2.Expr) *j2.Expr {
+		return &j2.Expr{Op: j2.Each, Text: a.item, Args: []*j2.Expr{a.over, made, a.when}}
+	}
+	if mentions(a.when, own) || mentions(a.over, own) {
+		return nil, "set_fact in a loop that depends on the variable itself"
+	}
+	if !mentions(a.value, own) {
+		all := each(a.value)
+		last := &j2.Expr{Op: j2.Filter, Text: "last", Args: []*j2.Expr{all}, Kw: []string{""}}
+		if before == nil {
+			before = &j2.Expr{Op: j2.Literal}
+		}
+		return &j2.Expr{Op: j2.Cond, Args: []*j2.Expr{all, last, before}}, ""
+	}
+	if a.value.Op != j2.Binary || a.value.Text != "+" || a.value.Args[1].Op != j2.List || len(a.value.Args[1].Args) != 1 || mentions(a.value.Args[1], own) {
+		return nil, "set_fact in a loop that does other than to add one element to a list"
+	}
+	first := a.value.Args[0]
+	isDefault := first.Op == j2.Filter && (first.Text == "default" || first.Text == "d") && len(first.Args) > 1 && first.Args[1].Op == j2.List && len(first.Args[1].Args) == 0
+	switch {
+	case first.Op == j2.Name && before != nil, isDefault && first.Args[0].Op == j2.Name && before != nil:
+	case isDefault && first.Args[0].Op == j2.Name:
+		before = &j2.Expr{Op: j2.List}
+	default:
+		return nil, "set_fact in a loop that adds to what nothing has set"
+	}
+	made := each(a.value.Args[1].Args[0])
+	if before.Op == j2.List && len(before.Args) == 0 {
+		return made, ""
+	}
+	return &j2.Expr{Op: j2.Binary, Text: "+", Args: []*j2.Expr{before, made}}, ""
 }
 
 // SetVariables are those of set_fact that do not depend on results, and become data: their names, and what

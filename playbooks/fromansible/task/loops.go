@@ -99,6 +99,12 @@ func elementOf(t *Task, e *j2.Expr) expression.Binding {
 			one.Base, one.Looped = "Item", false
 			b.Result = &one
 		}
+	case e.Op == j2.Filter && (e.Text == "default" || e.Text == "d") && len(e.Args) > 1:
+		return elementOf(t, e.Args[0])
+	case e.Op == j2.Attr && e.Text == "files" && e.Args[0].Op == j2.Name:
+		if of, ok := t.W.Binding(e.Args[0].Text); ok && of.Result != nil && of.Result.Module == "find" {
+			b.Kind, b.Only = expression.MapKind, []string{"path"}
+		}
 	default:
 		if n := t.File.NodeOf(e); n != nil {
 			b.Kind = expression.KindOfElements(n)

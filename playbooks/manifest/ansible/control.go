@@ -35,7 +35,7 @@ func controlModules() map[string]Module {
 		"set_fact": {
 			Write: "write data: {KEY: VALUE} at the play",
 			Args:  Arguments{},
-			Gap:   "where a variable is set in one way: data, or its expression in its place",
+			Gap:   "where a variable is set in one way: data, or its expression in its place; in a loop a list to which each round adds one element, or what the last round says",
 		},
 		"meta": {
 			Write: "leave it out: a resource that subscribes is refreshed in its place in the order",

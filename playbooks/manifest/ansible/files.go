@@ -121,9 +121,14 @@ func fileModules() map[string]Module {
 			Gap: "a fact that the play asks for, unless something before the task may change what is there; then an `exec` of test(1), for one question such as `exists` or `isdir`",
 		},
 		"find": {
-			Write: pathsWrite,
+			Write: "write an exec of find(1) with readonly and register: Results.NAME.stdout_lines are the paths",
 			AdHoc: "there is exec: ccm-push PATTERN exec find PATH",
-			Gap:   "a command that looks has register, and Results.NAME.stdout_lines",
+			Args: Arguments{
+				"paths": same("command"), "path": same("command"), "name": same("command"), "patterns": same("command"), "pattern": same("command"), "excludes": same("command"), "exclude": same("command"), "file_type": same("command"), "recurse": same("command"),
+				"hidden": same("command"), "depth": same("command"), "use_regex": no("write the exec with -regex"), "contains": no("write the exec with grep -l"), "read_whole_file": no("write the exec with grep -l"), "age": no("write the exec with -mmin"), "age_stamp": no("write the exec with -mmin"),
+				"size": no("write the exec with -size"), "get_checksum": no("paths are all that is known"), "follow": no("write the exec with -L"), "mode": no("write the exec with -perm"), "exact_mode": no("write the exec with -perm"), "limit": no("all are listed"),
+			},
+			Gap: "an `exec` of find(1); of each file its path is known",
 		},
 		"slurp": {
 			Type:  "exec",

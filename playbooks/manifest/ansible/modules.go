@@ -93,7 +93,6 @@ const (
 	factsWrite = "leave it out: the facts that are mentioned are asked for"
 	factsAdHoc = "there is ccm-push facts PATTERN [PATH]"
 	factsGap   = "only where nothing before it in the play may change what it gathers"
-	pathsWrite = "leave it out: a resource looks before it changes something; to decide, write creates, onlyif or unless at an exec"
 )
 
 // modules are those of Ansible that are common in playbooks and on command lines: one table for errors, for what
