@@ -114,9 +114,11 @@ func TestControllerStaysOffTheHost(t *testing.T) {
 func TestControllerLinksNoServer(t *testing.T) {
 	require.Empty(t, below(deps(t, module+"cmd/ccm-push"), "github.com/nats-io/nats-server/v2"))
 	broker := deps(t, module+"cmd/ccm-push-broker")
-	for _, room := range []string{"inventory", "templates", "transport", "facts", "modules", "playbooks"} {
+	for _, room := range []string{"inventory", "templates", "transport", "facts", "modules"} {
 		require.Empty(t, below(broker, module+room), "the server knows nothing of hosts")
 	}
+	require.ElementsMatch(t, []string{module + "playbooks/natsconn", module + "playbooks/registry", module + "playbooks/workers/queue"},
+		below(broker, module+"playbooks"), "it knows what clients call things there, to bound what they may do")
 }
 
 // TestArrows keeps the packages that playbooks and cmd wire together apart.
