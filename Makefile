@@ -367,8 +367,8 @@ faults:
 
 # cuts-workers: workers, their server and their links are cut at each CUTSth event of CUTHOSTS hosts; Linux,
 # as an ordinary user. Other tests cut each at one event, which CCM_SEED chooses.
-CUTS ?= 5
-CUTHOSTS ?= 60
+CUTS ?= 2
+CUTHOSTS ?= 6
 .PHONY: cuts-workers
 cuts-workers:
 	CCM_CUTS=$(CUTS) CCM_CUTS_HOSTS=$(CUTHOSTS) $(GO) test -count 1 -parallel 8 -timeout 90m -run 'TestCuts$$' -v ./playbooks/workers
