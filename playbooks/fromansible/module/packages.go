@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -90,7 +91,7 @@ func packageTask(t *task.Task) {
 	for i, n := range list {
 		name, version := packageName(t, n)
 		file := ""
-		if m := packageFile.FindStringSubmatch(name); m != nil {
+		if m := packageFile().FindStringSubmatch(name); m != nil {
 			file, name, version = name, m[1]+m[3], m[2]+m[4]
 		}
 		if strings.HasPrefix(name, "http") {
@@ -117,10 +118,14 @@ func packageTask(t *task.Task) {
 }
 
 // packageFile is a file of the host with a package, called as the tools that build packages call it.
-var packageFile = regexp.MustCompile(`^/(?:[^/]+/)*(?:([^/_{}]+)_([^/_{}]+)_[^/_{}]+\.deb|([^/{}]+)-([^-/{}]+-[^-/{}]+)\.[^./{}-]+\.rpm)$`)
+var packageFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^/(?:[^/]+/)*(?:([^/_{}]+)_([^/_{}]+)_[^/_{}]+\.deb|([^/{}]+)-([^-/{}]+-[^-/{}]+)\.[^./{}-]+\.rpm)$`)
+})
 
 // packageBound is a name with a bound for its version, as dnf and apt have it: nginx >= 1.2.
-var packageBound = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._+-]*) *([<>]=?) *([A-Za-z0-9][A-Za-z0-9._+:~^-]*)$`)
+var packageBound = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._+-]*) *([<>]=?) *([A-Za-z0-9][A-Za-z0-9._+:~^-]*)$`)
+})
 
 // packageName takes name=version apart, as apt has it, and bounds.
 func packageName(t *task.Task, n *yaml.Node) (name, version string) {
@@ -128,7 +133,7 @@ func packageName(t *task.Task, n *yaml.Node) (name, version string) {
 	if x := expression.SoleExpr(n); x != nil {
 		return text, ""
 	}
-	if bound := packageBound.FindStringSubmatch(text); bound != nil {
+	if bound := packageBound().FindStringSubmatch(text); bound != nil {
 		return bound[1], bound[2] + " " + bound[3]
 	}
 	if i := strings.LastIndex(text, "="); i > 0 && t.Module == "apt" && !strings.Contains(text[i:], "}}") || i > 0 && t.Module == "apt" && strings.HasPrefix(text[i+1:], "{{") {
