@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -46,10 +47,11 @@ func BenchmarkPush(b *testing.B) {
 // A benchFleet is hosts of e2e/fleet with the W30 workload.
 type benchFleet struct {
 	testing.TB
-	dir   string
-	hosts []string // as in the inventory
-	ports []string // HOST:PORT to dial, of each
-	state string   // of the fleet, with its keys
+	dir    string
+	hosts  []string // as in the inventory
+	ports  []string // HOST:PORT to dial, of each
+	state  string   // of the fleet, with its keys
+	number string   // FLEET
 }
 
 // startBenchFleet has at least n light hosts. Those that are up are taken if they
@@ -59,10 +61,12 @@ func startBenchFleet(b *testing.B, n int, condition string) *benchFleet {
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		unable(b, "the push benchmark needs Linux and root for its hosts")
 	}
-	f := &benchFleet{TB: b, dir: b.TempDir(), state: "/run/ccm-push-fleet"}
-	if state := os.Getenv("FLEET_STATE"); state != "" {
-		f.state = state
+	f := &benchFleet{TB: b, dir: b.TempDir(), number: cmp.Or(os.Getenv("FLEET"), "0")}
+	f.state = "/run/ccm-push-fleet"
+	if f.number != "0" {
+		f.state += "-" + f.number
 	}
+	f.state = cmp.Or(os.Getenv("FLEET_STATE"), f.state)
 	up := strings.Count(output(b, "fleet/fleet", "status"), "\tlight\tup\n")
 	if fits := up > 0 && exec.Command("fleet/fleet", "exec", "h001", "sh", "-c", condition).Run() == nil; up < n || !fits {
 		if up > 0 && !fits {
@@ -203,7 +207,7 @@ func (f *benchFleet) wire() int64 {
 	total := int64(0)
 	for _, host := range f.hosts {
 		for _, direction := range []string{"rx_bytes", "tx_bytes"} {
-			text, err := os.ReadFile(filepath.Join("/sys/class/net/ccmp-"+host, "statistics", direction))
+			text, err := os.ReadFile(filepath.Join("/sys/class/net/ccmp"+f.number+"-"+host, "statistics", direction))
 			require.NoError(f, err)
 			n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 			require.NoError(f, err)
