@@ -173,7 +173,7 @@ func TestDevice(t *testing.T) {
 	for _, program := range []string{"blkid", "mkswap"} {
 		if !modules.HasProgram(modtest.Host().Files, "", program) {
 			require.Empty(t, os.Getenv("CI"), program)
-			t.Skip(program + " is not installed")
+			t.Skip("NOT TESTED: " + program + " is not installed")
 		}
 	}
 	root := t.TempDir()
