@@ -1,13 +1,11 @@
 package workers
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -60,8 +58,6 @@ type lease struct {
 	Over    bool      `json:"over,omitempty"`    // it was given back
 }
 
-const leaseKind = "lease"
-
 // readers are who may read what is sealed.
 func (h *Handover) readers() ([]age.Recipient, error) {
 	keys := map[string]bool{string(h.Key.signer.PublicKey().Marshal()): true}
@@ -92,28 +88,15 @@ func (h *Handover) seal(l lease) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	w, err := age.Encrypt(&out, to...)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(text); err != nil {
-		return nil, err
-	}
-	err = w.Close()
-	return out.Bytes(), err
+	return seal(text, to...)
 }
 
 // open reads a lease. One that is not for us is told by readable.
 func (h *Handover) open(data []byte) (l lease, readable bool, err error) {
-	r, err := age.Decrypt(bytes.NewReader(data), h.Key.identity)
+	text, err := unseal(h.Key.identity, data)
 	if _, others := errors.AsType[*age.NoIdentityMatchError](err); others {
 		return l, false, nil
 	}
-	if err != nil {
-		return l, true, err
-	}
-	text, err := io.ReadAll(r)
 	if err != nil {
 		return l, true, err
 	}

@@ -100,6 +100,7 @@ const (
 	questionKind = "question"
 	answerKind   = "answer"
 	orderKind    = "order"
+	leaseKind    = "lease"
 )
 
 // A signed message names its key, which the reader knows or not.

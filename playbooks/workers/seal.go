@@ -22,8 +22,13 @@ func sealTo(recipient string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return seal(data, to)
+}
+
+// seal encrypts for any of the recipients.
+func seal(data []byte, to ...age.Recipient) ([]byte, error) {
 	var out bytes.Buffer
-	w, err := age.Encrypt(&out, to)
+	w, err := age.Encrypt(&out, to...)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +39,7 @@ func sealTo(recipient string, data []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func unseal(identity *age.X25519Identity, data []byte) ([]byte, error) {
+func unseal(identity age.Identity, data []byte) ([]byte, error) {
 	r, err := age.Decrypt(bytes.NewReader(data), identity)
 	if err != nil {
 		return nil, err
