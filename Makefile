@@ -273,7 +273,9 @@ tidy:
 	$(GO) mod tidy -diff
 
 # reproducible: a release made in another folder without a cache equals one with it, byte for byte; Linux
-# PLATFORMS and TARGETS say of which programs; all of them take many minutes.
+# PLATFORMS and TARGETS say of which programs; all of them take many minutes. FRESH= has the second
+# one use the cache as well: then it is about all that is made of what the compiler has made.
+FRESH ?= yes
 .PHONY: reproducible
 reproducible:
 	@dir=$$(mktemp -d) || exit 1; trap 'rm -rf "$$dir"' EXIT; \
@@ -286,7 +288,7 @@ reproducible:
 		TARGETS="$(TARGETS)" PLATFORMS="$(PLATFORMS)" "$$@" >/dev/null; }; \
 	dist -C "$$dir/here" || exit 1; \
 	cache=$$($(GO) env GOCACHE); \
-	GOCACHE="$$dir/cache" dist -C "$$dir/elsewhere/deeper" NFPM="GOCACHE=$$cache $(NFPM)" || exit 1; \
+	GOCACHE="$(if $(FRESH),$$dir/cache,$$cache)" dist -C "$$dir/elsewhere/deeper" NFPM="GOCACHE=$$cache $(NFPM)" || exit 1; \
 	for folder in bin $(BUILDS); do \
 		diff -r "$$dir/here/$$folder" "$$dir/elsewhere/deeper/$$folder" || exit 1; \
 	done; \
