@@ -285,6 +285,9 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	if err := errors.Join(filesErr, err); err != nil {
 		return events.Summary{}, err
 	}
+	if err := r.enter(ctx, stop, remaining(hostLists, done)); err != nil {
+		return events.Summary{}, err
+	}
 	stop, stepped := r.Step.stopping(stop)
 	defer stepped()
 	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, followed: followed, lent: setOf(names(lent))}

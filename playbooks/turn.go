@@ -11,6 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 	"github.com/ccm-push/ccm-push/playbooks/share"
+	"github.com/ccm-push/ccm-push/transport"
 )
 
 // A Turn is a play of a host that a worker takes it through, or what else a rollout wants of the host.
@@ -34,13 +35,14 @@ type Turn struct {
 // A TurnKind is what is to be done in a turn.
 type TurnKind string
 
-// The kinds of turns; [PlayTurn] alone is there without a rollout.
+// The kinds of turns; but for [PlayTurn] and [LoginTurn] they are there with a rollout alone.
 const (
 	PlayTurn    TurnKind = ""        // the host is taken through the play
 	PredictTurn TurnKind = "predict" // it tells what the play would change, and whether it is healthy
 	RollTurn    TurnKind = "roll"    // it goes through the play with all that its rollout says of one host
 	HealthTurn  TurnKind = "health"  // it tells whether it is healthy
 	GateTurn    TurnKind = "gate"    // it answers a gate
+	LoginTurn   TurnKind = "login"   // it is logged in to, and that is all
 )
 
 // Found is what a rollout has found out about a host.
@@ -67,6 +69,8 @@ type TurnEnd struct {
 	Phase   string      `json:"phase,omitempty"` // of a rollout, that it was stopped in
 	// Failure is what is told of a host that has failed as a whole; nil of any other.
 	Failure *events.Carried `json:"failure,omitempty"`
+	// Refused says that this is because the host, or its jump host, did not let the worker in.
+	Refused bool `json:"refused,omitempty"`
 	// Took is for how long the host was worked on.
 	Took   time.Duration `json:"took,omitempty"`
 	Phases events.Phases `json:"phases,omitzero"`
@@ -164,6 +168,7 @@ func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 	default:
 		end.Killed = f.interrupted(ctx) && errors.Is(err, context.Canceled)
 		end.Failure = &events.Carried{Event: failure(s.play.Name, state.host.Name, err)}
+		end.Refused = errors.Is(err, transport.ErrAuth)
 	}
 	return end
 }
@@ -174,6 +179,11 @@ func (f *fleet) carryOut(ctx context.Context, s *selection, state *hostState, t 
 	switch {
 	case t.Kind == PlayTurn:
 		return f.playAndPredict(ctx, s, state)
+	case t.Kind == LoginTurn:
+		timed, done := f.runner.hostTime(ctx)
+		defer done()
+		state.client, err = f.connect(timed, state)
+		return found, late(timed, err)
 	case r.rollout == nil, t.Kind == GateTurn && (t.Gate < 0 || t.Gate >= len(r.rollout.Gates)):
 		return found, fmt.Errorf("play %q has no such rollout", s.play.Name)
 	case t.Kind == PredictTurn:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
@@ -22,6 +23,27 @@ type Workers interface {
 	// they end [Runner.Run]. What the worker asks meanwhile is answered by answer, which may wait for other hosts
 	// until Take has returned.
 	Take(ctx context.Context, stop <-chan struct{}, t Turn, answer func(Question) Answer) TurnEnd
+	// Enter finds out, before the run is begun, whether any of its hosts lets workers in; turns are a [LoginTurn]
+	// for each. The error is that none does which was asked. It ends without one where the run is to end.
+	Enter(ctx context.Context, stop <-chan struct{}, turns []Turn) error
+}
+
+// enter finds out whether workers get into the hosts of the plays.
+func (r *Runner) enter(ctx context.Context, stop <-chan struct{}, plays [][]*inventory.Host) error {
+	if r.Workers == nil {
+		return nil
+	}
+	var turns []Turn
+	known := map[*inventory.Host]bool{}
+	for number, hosts := range plays {
+		for _, h := range hosts {
+			if !known[h] {
+				turns = append(turns, Turn{Kind: LoginTurn, Host: h.Name, Play: number})
+			}
+			known[h] = true
+		}
+	}
+	return r.Workers.Enter(ctx, stop, turns)
 }
 
 // HostNames are the names of all hosts of groups and plays, for a runner whose inventory has only

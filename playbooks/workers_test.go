@@ -40,6 +40,8 @@ func throughWorkers(t *testing.T, r *Runner) *carrying {
 	return c
 }
 
+func (c *carrying) Enter(context.Context, <-chan struct{}, []Turn) error { return nil }
+
 func carry[T any](t *testing.T, v T) (there T, text string) {
 	data, err := json.Marshal(v)
 	require.NoError(t, err)

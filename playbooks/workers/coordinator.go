@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/crypto/ssh"
+
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
@@ -57,11 +59,15 @@ type Coordinator struct {
 	stopped  bool
 	reminded map[string]bool // sites of which it was said that hosts wait
 	err      error           // why nothing is heard any more
+	// authority has signed the certificates of workers; uncertified is why it did not sign the first one.
+	authority   ssh.PublicKey
+	uncertified error
 }
 
 type toldOf struct {
 	host string
 	play int
+	kind playbooks.TurnKind
 }
 
 // A gathering is hosts that are put together in a shard.
@@ -242,8 +248,13 @@ func (c *Coordinator) siteOf(name string) (string, error) {
 			return "", fmt.Errorf("%s is reached by a program of this machine (ProxyCommand), which workers do not have", t.Host)
 		}
 	}
-	site, _ := h.Vars()[siteVariable].(string)
-	return site, nil
+	return c.site(name), nil
+}
+
+// site is what the inventory says of the site of a host.
+func (c *Coordinator) site(name string) string {
+	site, _ := c.Runner.Inventory.Host(name).Vars()[siteVariable].(string)
+	return site
 }
 
 // shardSize is how many hosts a shard of so many has.
@@ -493,7 +504,7 @@ func (c *Coordinator) register(ctx context.Context, h *handed, list []events.Eve
 
 // toldOf is what has been told of a host in a play, with the lock held.
 func (c *Coordinator) toldOf(t playbooks.Turn) *told {
-	of := toldOf{t.Host, t.Play}
+	of := toldOf{t.Host, t.Play, t.Kind}
 	if c.told[of] == nil {
 		c.told[of] = &told{}
 	}
@@ -516,9 +527,9 @@ func (c *Coordinator) ends(h *handed, s said) {
 					o.Failed = true
 				}
 			}
-			t.ended <- end
+			t.ended <- c.explained(end)
 			delete(h.shard.turns, host)
-			delete(c.told, toldOf{host, t.Play})
+			delete(c.told, toldOf{host, t.Play, t.Kind})
 		}
 	}
 	if s.Over && c.stopped { // the others were not begun

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/crypto/ssh"
+
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks"
@@ -129,7 +131,7 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 func (c *Coordinator) mayHaveRun(turns []playbooks.Turn) bool {
 	r := c.Runner
 	return r.Options.NoLock && !r.Options.Check && slices.ContainsFunc(turns, func(t playbooks.Turn) bool {
-		return slices.ContainsFunc(r.Plays[t.Play].Resources, func(one *manifest.Resource) bool { return one.Query == "" })
+		return t.Kind != playbooks.LoginTurn && slices.ContainsFunc(r.Plays[t.Play].Resources, func(one *manifest.Resource) bool { return one.Query == "" })
 	})
 }
 
@@ -233,8 +235,18 @@ func (c *Coordinator) certificate(ctx context.Context, key []byte, accounts []st
 	if err != nil && len(c.certs) > 0 {
 		return nil, fmt.Errorf("%w: %w", errNotRenewed, err)
 	}
+	var authority ssh.PublicKey
+	if err == nil {
+		authority, err = signerOf(text)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("certifying the key of a worker: %w", err)
+		err = fmt.Errorf("certifying the key of a worker: %w", err)
+	}
+	c.mu.Lock()
+	c.authority, c.uncertified = authority, err
+	c.mu.Unlock()
+	if err != nil {
+		return nil, err
 	}
 	c.certs[of] = certificate{text, time.Now().Add(valid / 2)}
 	return text, nil

@@ -69,6 +69,7 @@ type site struct {
 	dir       string // with the manifest, and all else
 	authority ssh.Signer
 	hosts     map[string]*sshtest.Server
+	strangers map[string]bool // hosts that trust another authority
 	builds    []start.Build
 	buildID   string
 }
@@ -78,7 +79,14 @@ func newSite(t *testing.T, manifest string, names ...string) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir(), authority: sshtest.NewKey(t, ssh.KeyAlgoED25519), hosts: map[string]*sshtest.Server{}}
 	for _, name := range names {
-		s.hosts[name] = sshtest.Start(t, sshtest.Outlive(), sshtest.Auth(func(c *ssh.ServerConfig) { c.PublicKeyCallback = s.letsIn }))
+		s.hosts[name] = sshtest.Start(t, sshtest.Outlive(), sshtest.Auth(func(c *ssh.ServerConfig) {
+			c.PublicKeyCallback = func(m ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+				if s.strangers[name] {
+					return nil, errors.New("it trusts another authority")
+				}
+				return s.letsIn(m, key)
+			}
+		}))
 	}
 	s.write("site.yaml", manifest)
 	for _, who := range []string{"coordinator", "worker", "stranger"} {

@@ -1,0 +1,128 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// sampled is how many hosts of a site are asked, at most, whether they let workers in.
+const sampled = 3
+
+// Enter implements [playbooks.Workers]. Of each site one host is asked, and others if that one does not let
+// the worker in. The first that does settles it, so a site without workers holds up no other one.
+func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []playbooks.Turn) error {
+	samples := map[string][]playbooks.Turn{}
+	for _, t := range turns {
+		site := c.site(t.Host)
+		if len(samples[site]) == sampled {
+			continue
+		}
+		if _, err := c.siteOf(t.Host); err == nil { // else the host fails, and says why
+			samples[site] = append(samples[site], t)
+		}
+	}
+	defer c.takeBackLogins()
+	ends := make(chan playbooks.TurnEnd, sampled*len(samples))
+	asked := 0
+	ask := func(site string) {
+		if left := samples[site]; len(left) > 0 {
+			samples[site] = left[1:]
+			asked++
+			c.gather(ctx, &turn{left[0], func(playbooks.Question) playbooks.Answer { return playbooks.Answer{Over: true} }, ends})
+		}
+	}
+	for site := range samples {
+		ask(site)
+	}
+	var refused []string
+	for ; asked > 0; asked-- {
+		select {
+		case end := <-ends:
+			if end.Failure == nil { // it lets us in, or the run ends
+				return nil
+			}
+			if _, err := c.certifies(); err != nil {
+				return fmt.Errorf("--workers: %w", err)
+			}
+			host := events.HostOf(end.Failure.Event)
+			if end.Refused {
+				refused = append(refused, host)
+			}
+			ask(c.site(host))
+		case <-stop:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-c.gone:
+			return nil
+		case <-c.lost:
+			return nil
+		}
+	}
+	if len(refused) == 0 { // they are down: the run tells it
+		return nil
+	}
+	authority, err := c.certifies()
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("--workers: no host that was asked lets workers in: %s refused certificates of the authority %s\n"+
+		"  hint: TrustedUserCAKeys in sshd_config has to name a file with this key; authority.yaml in docs/scale.md puts it there, run without --workers\n  %s",
+		strings.Join(refused, ", "), ssh.FingerprintSHA256(authority), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(authority))))
+}
+
+// takeBackLogins takes back the logins that no worker has come to.
+func (c *Coordinator) takeBackLogins() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for site, g := range c.waiting { // there are no other turns yet
+		g.timer.Stop()
+		delete(c.waiting, site)
+	}
+	for id, s := range c.shards {
+		if s.taken == 0 {
+			delete(c.shards, id)
+		}
+	}
+}
+
+// signerOf is the authority that has signed a certificate.
+func signerOf(certificate []byte) (ssh.PublicKey, error) {
+	key, _, _, _, err := ssh.ParseAuthorizedKey(certificate)
+	if err != nil {
+		return nil, err
+	}
+	cert, is := key.(*ssh.Certificate)
+	if !is {
+		return nil, errors.New("the authority has given a key that is no certificate")
+	}
+	return cert.SignatureKey, nil
+}
+
+// certifies is the authority, or why it has certified nothing.
+func (c *Coordinator) certifies() (ssh.PublicKey, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.authority, c.uncertified
+}
+
+// explained is the end of a host with what is to be done if it has refused the certificate of its worker, who
+// knows of nothing but that. The lock is held.
+func (c *Coordinator) explained(end playbooks.TurnEnd) playbooks.TurnEnd {
+	if !end.Refused || end.Failure == nil || c.authority == nil {
+		return end
+	}
+	if u, is := end.Failure.Event.(events.Unreachable); is {
+		u.Hint = fmt.Sprintf("it does not trust the authority %s, or not for this account: see TrustedUserCAKeys in its sshd_config, and docs/scale.md, \"How workers get into hosts\"",
+			ssh.FingerprintSHA256(c.authority))
+		end.Failure = &events.Carried{Event: u}
+	}
+	return end
+}

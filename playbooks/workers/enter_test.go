@@ -1,0 +1,91 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+// TestRefusedCertificate has hosts not trust the authority: where none does that was asked, the run is refused
+// before it begins, else those that do not say what is missing there.
+func TestRefusedCertificate(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		strangers []string
+		certify   error
+		err       []string // what is said in place of a run; none is a run
+	}{
+		{name: "all", strangers: []string{"web1", "web2", "db1"}, err: []string{
+			"--workers: no host that was asked lets workers in: ", "web1", "web2", "db1", " refused certificates of the authority SHA256:",
+			"hint: TrustedUserCAKeys in sshd_config has to name a file with this key", "ssh-ed25519 AAAA",
+		}},
+		{name: "some", strangers: []string{"web1", "db1"}},
+		{name: "the authority refuses", certify: errors.New("not today"), err: []string{"--workers: certifying the key of a worker: not today"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "web2", "db1")
+			s.strangers = map[string]bool{}
+			for _, host := range test.strangers {
+				s.strangers[host] = true
+			}
+			q := queue.NewInProcess(0)
+			s.work(q, "worker", "")
+			s.work(q, "worker", "far")
+			got := &recorded{}
+			r := s.runner(s.inventory(map[string]string{"db1": "site: far,"}), got)
+			c, _ := s.coordinator(q, r)
+			if test.certify != nil {
+				c.Certify = func(context.Context, []byte, []string, bool) ([]byte, time.Duration, error) {
+					return nil, 0, test.certify
+				}
+			}
+			if test.err == nil {
+				summary := s.run(c)
+				require.Equal(t, 1, summary.Totals.Hosts.OK)
+				require.Equal(t, len(test.strangers), summary.Totals.Hosts.Unreachable)
+				lines := strings.Join(got.lines(s), "\n")
+				require.Equal(t, len(test.strangers), strings.Count(lines, `"hint":"it does not trust the authority SHA256:`), lines)
+				require.Contains(t, lines, "TrustedUserCAKeys")
+				return
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
+			defer cancel()
+			require.NoError(t, c.Begin(ctx))
+			_, err := r.Run(ctx, nil)
+			require.NoError(t, c.Close(ctx))
+			for _, text := range test.err {
+				require.ErrorContains(t, err, text)
+			}
+			require.Empty(t, got.list, "nothing has begun")
+		})
+	}
+}
+
+// TestSiteWithoutWorkers has a site whose hosts no worker takes hold up no other one.
+func TestSiteWithoutWorkers(t *testing.T) {
+	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "db1")
+	q := queue.NewInProcess(0)
+	s.work(q, "worker", "")
+	stop := make(chan struct{})
+	got := &recorded{hook: func(e events.Event) {
+		if _, is := e.(events.HostDone); is {
+			close(stop)
+		}
+	}}
+	r := s.runner(s.inventory(map[string]string{"db1": "site: far,"}), got)
+	c, _ := s.coordinator(q, r)
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
+	require.NoError(t, c.Begin(ctx))
+	summary, err := r.Run(ctx, stop)
+	require.NoError(t, errors.Join(err, c.Close(ctx)))
+	require.Equal(t, 1, summary.Totals.Hosts.OK)
+	require.Equal(t, []string{"db1"}, summary.NotStarted)
+}
