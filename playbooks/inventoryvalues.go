@@ -25,8 +25,9 @@ const (
 type inventoryValues struct {
 	of func(host string) *templates.Inventory // nil where there is no inventory
 
-	others []*inventory.Host // of which the play wants facts
-	facts  map[string]any    // of those, set before the first host of the play is compiled
+	nats   func(host string) templates.NATS // gives nil where there is none
+	others []*inventory.Host                // of which the play wants facts
+	facts  map[string]any                   // of those, set before the first host of the play is compiled
 }
 
 // inventoryValues gives those of each play. hosts are the hosts of each. The inventory is built
@@ -34,12 +35,12 @@ type inventoryValues struct {
 func (r *Runner) inventoryValues(hosts [][]*inventory.Host) ([]*inventoryValues, error) {
 	all := make([]*inventoryValues, len(r.Plays))
 	for i := range all {
-		all[i] = &inventoryValues{}
+		all[i] = &inventoryValues{nats: r.snapshot()}
 	}
 	if r.Inventory == nil {
-		for i := range all {
-			if kept := r.snapshot(); kept != nil {
-				all[i].of = func(string) *templates.Inventory { return &templates.Inventory{NATS: kept} }
+		for _, values := range all {
+			if kept := values.nats(""); kept != nil {
+				values.of = func(string) *templates.Inventory { return &templates.Inventory{NATS: kept} }
 			}
 		}
 		return all, nil
@@ -69,10 +70,9 @@ func (r *Runner) inventoryValues(hosts [][]*inventory.Host) ([]*inventoryValues,
 			errs.Add(err)
 			with = templates.NewLazy(func() map[string]any { return withFacts(vars.Value(), values.facts) })
 		}
-		kept := r.snapshot()
 		values.of = func(name string) *templates.Inventory {
 			host := templates.NewLazy(func() map[string]any { return hostValues(r.Inventory.Host(name)) })
-			return &templates.Inventory{Host: host, Groups: groups, Hosts: with, Play: of, Run: run, NATS: kept}
+			return &templates.Inventory{Host: host, Groups: groups, Hosts: with, Play: of, Run: run, NATS: values.nats(name)}
 		}
 	}
 	return all, errs.Err()

@@ -28,6 +28,7 @@ type Question struct {
 	Borrow  *Borrow   `json:"borrow,omitempty"`
 	Return  *Return   `json:"return,omitempty"`
 	Here    *Here     `json:"here,omitempty"`
+	Lookup  *Lookup   `json:"lookup,omitempty"`
 }
 
 // Joins says that the catalog of a host is known, or its next stage.
@@ -68,8 +69,9 @@ type Answer struct {
 	// Lend is a host that is lent, and Lent how it is reached, which is not known here.
 	Lend string `json:"lend,omitempty"`
 	// Predicted says, in a check run, that something would have been changed there for another host.
-	Predicted bool  `json:"predicted,omitempty"`
-	Lent      *Lent `json:"lent,omitempty"`
+	Predicted bool    `json:"predicted,omitempty"`
+	Lent      *Lent   `json:"lent,omitempty"`
+	Looked    *Looked `json:"looked,omitempty"`
 }
 
 // An exchange is a host's part in the values between hosts.
@@ -313,6 +315,8 @@ func (a *answerer) answer(q Question) Answer {
 		a.returned(q.Return)
 	case q.Here != nil:
 		return a.carryOut(q.Here)
+	case q.Lookup != nil:
+		return a.looked(q.Lookup)
 	case q.Awaits != "":
 		ctx, end := f.untilStopped(a.ctx)
 		defer end()

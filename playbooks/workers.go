@@ -137,9 +137,6 @@ func notForWorkers(play *manifest.Play, c *catalog.Compiler) (list []whyNot) {
 	for _, pattern := range play.HostFacts {
 		add(pattern, "it asks for facts of other hosts (hostfacts), which workers do not have")
 	}
-	for _, call := range c.NATSCalls() {
-		add(&yamlpos.Node{File: call.At.File, Line: call.At.Line, Column: call.At.Column}, call.Function+" reads from NATS, which workers do not")
-	}
 	if c.Reads(templates.HostsRoot) {
 		add(nil, "it reads variables of other hosts (Hosts), which workers do not have")
 	}

@@ -28,6 +28,8 @@ type carrying struct {
 	t  *testing.T
 	of *Runner
 
+	asks func(answer func(Question) Answer) // besides what it needs; nil is nothing
+
 	mu    sync.Mutex
 	turns []Turn
 	sent  strings.Builder
@@ -94,6 +96,9 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, an
 			return Answer{}, ctx.Err()
 		}
 	}
+	if c.asks != nil {
+		c.asks(answer)
+	}
 	defer worker.Dialer.Close()
 	var end TurnEnd
 	require.NoError(c.t, worker.Turns(ctx, stop, []Turn{turn}, func(name string, e TurnEnd) {
@@ -145,6 +150,14 @@ func TestWorkersDoTheSame(t *testing.T) {
 - name: one
   ccm: {resources: [exec: [{"echo {{ Host.name }}": {register: said}}, {"echo again {{ Results.said.stdout }}": }]]}
 `},
+		{"what is in NATS", `
+- name: one
+  ccm:
+    resources:
+      - exec: ["echo {{ kvGet('CFG', 'motd') }} {{ Host.name }} {{ registrations('eu', 'http', '*', '*')[0].Port + 1 }} {{ registrations('none', '*', '*', '*').PrometheusFileSD() }}": {}]
+- name: two
+  ccm: {resources: [exec: [{"echo {{ Host.name == 'web1' ? kvGet('CFG', 'none') : '' }}": }]]}
+`},
 		{"what runs once", `
 - name: one
   ccm: {resources: [exec: [{"echo {{ Host.name }}": {once: true}}, {"true": {control: {if: "Host.name == 'web2'"}, once: true}}, {"echo all": }]]}
@@ -192,6 +205,7 @@ func TestWorkersDoTheSame(t *testing.T) {
 				w := newWorld(t, hosts, test.manifest)
 				w.Options.Check = check
 				w.Options.Catalog.Extra = []templates.Layer{{Values: map[string]any{"owner": owner()}}}
+				w.Lookups = kept{}
 				if workers {
 					c := throughWorkers(t, w.Runner)
 					defer func() { require.NotEmpty(t, c.turns) }()
@@ -210,6 +224,45 @@ func TestWorkersDoTheSame(t *testing.T) {
 				require.Equal(t, want, got, fmt.Sprintf("check: %v", check))
 			}
 		})
+	}
+}
+
+// kept is what a test has in NATS.
+type kept struct{}
+
+func (kept) Reach(context.Context) error { return nil }
+func (kept) Snapshot() templates.NATS    { return kept{} }
+
+func (kept) Value(_ context.Context, bucket, key string) ([]byte, error) {
+	if key == "none" {
+		return nil, fmt.Errorf("the bucket %q has no key %q", bucket, key)
+	}
+	return []byte("{{ " + key + " }}"), nil
+}
+
+func (kept) Registrations(_ context.Context, cluster, _, _, _ string) ([]any, error) {
+	if cluster == "none" {
+		return nil, nil
+	}
+	return []any{map[string]any{"Cluster": cluster, "Port": int64(8080)}}, nil
+}
+
+// TestLookupsOfWorkers has a worker ask for what its play is not seen to ask for.
+func TestLookupsOfWorkers(t *testing.T) {
+	w := newWorld(t, servers(t, "web1"), "ccm: {resources: [exec: [{\"echo {{ kvGet('CFG', 'motd') }}\": }]]}\n")
+	w.Lookups = kept{}
+	c := throughWorkers(t, w.Runner)
+	var answers []Answer
+	c.asks = func(answer func(Question) Answer) {
+		for _, l := range []Lookup{{Key: []string{"CFG", "other"}}, {Registration: []string{"*", "*", "*", "*"}}, {Key: []string{"CFG"}}, {}} {
+			answers = append(answers, answer(Question{Lookup: &l}))
+		}
+	}
+	w.run(t)
+	require.Equal(t, "{{ other }}", string(answers[0].Looked.Value))
+	for _, a := range answers[1:] {
+		require.Contains(t, a.Error, "the play is not seen to call it")
+		require.Nil(t, a.Looked)
 	}
 }
 

@@ -53,6 +53,8 @@ const (
 	MaxFile = render.MaxFileBytes
 	// Roots that are the same for all hosts of a play, for [Inputs.Reads].
 	EnvironRoot, GroupsRoot, HostsRoot, PlayRoot = render.EnvironRoot, render.GroupsRoot, render.HostsRoot, render.PlayRoot
+	// The functions that ask NATS, in [NATSCall].
+	KVGetFunction, RegistrationsFunction = render.KVGetFunction, render.RegistrationsFunction
 )
 
 // Open opens the folder of a play. The caller closes it.

@@ -707,12 +707,18 @@ ccm:
 	}
 }
 
+// entered is a coordinator that does not ask whether hosts let workers in.
+type entered struct{ *Coordinator }
+
+func (entered) Enter(context.Context, <-chan struct{}, []playbooks.Turn) error { return nil }
+
 // TestLostCommand loses a worker at a command that hosts keep nothing of: no other worker runs it again.
 func TestLostCommand(t *testing.T) {
 	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "web2")
 	got := &recorded{}
 	q := queue.NewInProcess(0)
 	c, _ := s.coordinator(q, s.runner(s.inventory(nil), got))
+	c.Runner.Workers = entered{c}
 	handed := make(chan struct{})
 	go func() { // a worker that takes hosts, and is gone
 		lease, err := q.Lease(t.Context(), "")
