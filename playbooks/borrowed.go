@@ -119,7 +119,7 @@ func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catal
 	if f.interrupted(ctx) {
 		return nil, errStopped
 	}
-	result, err = f.runElsewhere(ctx, d.of, state, c, nil)
+	result, err = f.runElsewhere(ctx, d.of, d.host, state, c, nil)
 	if err != nil {
 		state.close()
 	}
@@ -144,19 +144,20 @@ func (a *asking) here(ctx context.Context, host string, at place, c *catalog.Com
 
 // A loan is an entry that runs elsewhere for a worker's host, or has.
 type loan struct {
+	on     string       // where it runs
 	done   func()       // ends it; nil if it has ended
 	result *wire.Result // nil is not known
 	ended  chan struct{}
 }
 
 // begin begins a loan, unless there is one: another worker had it before, and was lost.
-func (a *answerer) begin(at place) (l *loan, first bool) {
+func (a *answerer) begin(at place, on string) (l *loan, first bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if l = a.loans[at]; l != nil {
 		return l, false
 	}
-	l = &loan{ended: make(chan struct{})}
+	l = &loan{on: on, ended: make(chan struct{})}
 	if a.loans == nil {
 		a.loans = map[place]*loan{}
 	}
@@ -196,7 +197,7 @@ func (a *answerer) lend(b *Borrow) Answer {
 	if f.runner.Inventory.Host(b.On) == nil {
 		return Answer{Error: fmt.Sprintf("no host of the inventory is called %q", b.On)}
 	}
-	l, first := a.begin(b.place)
+	l, first := a.begin(b.place, b.On)
 	if !first {
 		a.end(l, nil)
 		return a.before(l, b.On)
@@ -216,6 +217,16 @@ func (a *answerer) lend(b *Borrow) Answer {
 		return Answer{Over: true}
 	}
 	return Answer{Lend: b.On, Predicted: a.predictedOn(b.On)}
+}
+
+// hasLent reports whether a host is lent, with the lock held.
+func (a *answerer) hasLent(host string) bool {
+	for _, l := range a.loans {
+		if l.on == host && l.done != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // forget has an entry be asked for again: nothing was begun.
@@ -255,7 +266,7 @@ func (a *answerer) predictedOn(host string) bool {
 // carryOut brings about what runs on the controller.
 func (a *answerer) carryOut(h *Here) Answer {
 	f := a.fleet
-	l, first := a.begin(h.place)
+	l, first := a.begin(h.place, manifest.Controller)
 	if !first {
 		select {
 		case <-l.ended: // it has gone on, whatever became of the worker
@@ -276,7 +287,7 @@ func (a *answerer) carryOut(h *Here) Answer {
 		return Answer{Error: err.Error()}
 	}
 	c := catalog.Sent(h.Catalog, h.Contents, h.Full)
-	result, err := f.runElsewhere(a.ctx, a.of, state, c, nil)
+	result, err := f.runElsewhere(a.ctx, a.of, a.host, state, c, nil)
 	a.end(l, result)
 	switch {
 	case errors.Is(err, errStopped):

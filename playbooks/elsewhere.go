@@ -261,7 +261,7 @@ func (d *delegated) visitHost(ctx, waiting context.Context, index int, alone *ca
 		return nil, err
 	}
 	ask := f.runner.Step.asks(d.of, d.host, on, &alone.Catalog, f.runner.Options.Catalog.Mask)
-	result, err := f.runElsewhere(ctx, d.of, state, alone, ask)
+	result, err := f.runElsewhere(ctx, d.of, d.host, state, alone, ask)
 	if err != nil && !errors.Is(err, errStopped) {
 		state.close()
 	}
@@ -287,9 +287,9 @@ func reasonOn(play, on string, err error) error {
 	return errors.New(text)
 }
 
-// runElsewhere brings a resource about in the session of a host. It is not tried again when the
+// runElsewhere brings a resource of a host about in the session of another one. It is not tried again when the
 // connection is lost: what it has done by then is not known.
-func (f *fleet) runElsewhere(ctx context.Context, s *selection, state *hostState, alone *catalog.Compiled, ask func(context.Context, *wire.Entry, string) bool) (*wire.Result, error) {
+func (f *fleet) runElsewhere(ctx context.Context, s *selection, of string, state *hostState, alone *catalog.Compiled, ask func(context.Context, *wire.Entry, string) bool) (*wire.Result, error) {
 	if state.refused != nil {
 		return nil, state.refused
 	}
@@ -313,7 +313,7 @@ func (f *fleet) runElsewhere(ctx context.Context, s *selection, state *hostState
 		Compiled: alone, Claim: claim, Host: session.HostTime{Limit: limit, Remaining: limit},
 		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
 		Emit:     func(r *wire.Result) { result = r }, Flush: func() {}, Sync: f.runner.Events.Sync, Ask: ask,
-		Fetch: f.runner.fetch(state.host.Name),
+		Fetch: f.fetch(ctx, of, state.host.Name),
 	})
 	switch {
 	case result != nil: // how the session ended after that is for the next one

@@ -1,16 +1,22 @@
 package playbooks
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/session"
 )
 
 // checkFetches refuses plays that fetch files where nothing is recorded.
 func (r *Runner) checkFetches() error {
-	if r.Fetched != nil || r.Options.Check || r.Workers != nil {
+	if r.Fetched != nil || r.Options.Check {
 		return nil
 	}
 	var errs yamlpos.Errors
@@ -33,16 +39,158 @@ func fetches(t modules.Type) bool {
 	return is
 }
 
-// fetch gives what takes the files that a host hands over; nil where the run has no place for them.
-func (r *Runner) fetch(host string) func(*wire.Entry) (session.File, error) {
-	if r.Fetched == nil {
+// fetch gives what takes the files that a host hands over for an entry of another one, or of its own; nil where
+// the run has no place for them. A worker passes them on.
+func (f *fleet) fetch(ctx context.Context, of, host string) func(*wire.Entry) (session.File, error) {
+	switch {
+	case f.asks != nil:
+		return func(e *wire.Entry) (session.File, error) {
+			return &passedFile{f.asks, ctx, of, FilePart{Number: f.asks.files.Add(1), Host: host, Name: e.Name, Sensitive: e.Sensitive}}, nil
+		}
+	case f.runner.Fetched == nil:
 		return nil
 	}
 	return func(e *wire.Entry) (session.File, error) {
-		file, err := r.Fetched.Create(host, e.Name, e.Sensitive)
+		file, err := f.runner.Fetched.Create(host, e.Name, e.Sensitive)
 		if err != nil { // and no file that is nil
 			return nil, err
 		}
 		return file, nil
+	}
+}
+
+// Kept is a result with where the file of the host is kept that it is about. A worker does not know that.
+func (r *Runner) Kept(e events.Result) events.Result {
+	if e.Fetched != "" {
+		e.Fetched = ""
+		if r.Fetched != nil {
+			e.Fetched = r.Fetched.Place(cmp.Or(e.On, e.Host), e.Name, e.Sensitive)
+		}
+	}
+	return e
+}
+
+// A FilePart is a part of a file that a host hands over, on its way from a worker to where it is kept.
+type FilePart struct {
+	Number    int64  `json:"number"` // of the file at the worker
+	Host      string `json:"host"`   // that has it
+	Name      string `json:"name"`
+	Sensitive bool   `json:"sensitive,omitempty"`
+	Offset    int64  `json:"offset"`
+	Data      []byte `json:"data,omitempty"`
+	Keep      bool   `json:"keep,omitempty"` // it is whole
+	Drop      bool   `json:"drop,omitempty"` // it will not be
+}
+
+// A passedFile is one at a worker. Each part is asked about before the next one is taken.
+type passedFile struct {
+	asks *asking
+	ctx  context.Context // of the play: a session writes without one
+	of   string          // the host that is worked on
+	next FilePart
+}
+
+// Write implements [session.File].
+func (p *passedFile) Write(data []byte) (int, error) {
+	part := p.next
+	part.Data = data
+	if err := p.pass(part); err != nil {
+		return 0, err
+	}
+	p.next.Offset += int64(len(data))
+	return len(data), nil
+}
+
+// Keep implements [session.File].
+func (p *passedFile) Keep() error {
+	part := p.next
+	part.Keep = true
+	return p.pass(part)
+}
+
+// Drop implements [session.File].
+func (p *passedFile) Drop() {
+	part := p.next
+	part.Drop = true
+	p.asks.tell(p.ctx, p.of, Question{File: &part})
+}
+
+func (p *passedFile) pass(part FilePart) error {
+	answer, err := p.asks.ask(p.ctx, p.of, Question{File: &part})
+	switch {
+	case err != nil:
+		return err
+	case answer.Over:
+		return context.Canceled
+	case answer.Error != "":
+		return errors.New(answer.Error)
+	}
+	return nil
+}
+
+// mostPassed is how long a file from a worker may be: as long as any type has it.
+const mostPassed = 1 << 30
+
+// A halfFile is one of which parts have come from a worker.
+type halfFile struct {
+	session.File
+	number int64
+	size   int64
+}
+
+// filed takes a part of a file from a worker. One that it begins anew, or that another worker begins which has the
+// host after it, takes the place of the first.
+func (a *answerer) filed(p *FilePart) Answer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if p.Host != a.host && !a.hasLent(p.Host) {
+		return Answer{Error: fmt.Sprintf("%s is not a host that this worker has", p.Host)}
+	}
+	at := [2]string{p.Host, p.Name}
+	file := a.files[at]
+	if p.Offset == 0 && (file == nil || file.number != p.Number || file.size > 0) && !p.Drop {
+		a.drop(at)
+		create := a.fleet.fetch(a.ctx, a.host, p.Host)
+		if create == nil || a.ctx.Err() != nil {
+			return Answer{Error: "this run keeps no files"}
+		}
+		begun, err := create(&wire.Entry{Name: p.Name, Sensitive: p.Sensitive})
+		if err != nil {
+			return Answer{Error: err.Error()}
+		}
+		file = &halfFile{File: begun, number: p.Number}
+		if a.files == nil {
+			a.files = map[[2]string]*halfFile{}
+		}
+		a.files[at] = file
+	}
+	switch {
+	case p.Drop:
+		if file != nil && file.number == p.Number {
+			a.drop(at)
+		}
+		return Answer{}
+	case file == nil || file.number != p.Number || file.size != p.Offset || file.size+int64(len(p.Data)) > mostPassed:
+		a.drop(at)
+		return Answer{Error: "it has come out of order"}
+	}
+	_, err := file.Write(p.Data)
+	file.size += int64(len(p.Data))
+	if err == nil && p.Keep {
+		err = file.Keep()
+		delete(a.files, at)
+	}
+	if err != nil {
+		a.drop(at)
+		return Answer{Error: err.Error()}
+	}
+	return Answer{}
+}
+
+// drop drops what has come of a file, with the lock held.
+func (a *answerer) drop(at [2]string) {
+	if file := a.files[at]; file != nil {
+		file.Drop()
+		delete(a.files, at)
 	}
 }

@@ -25,9 +25,6 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		return err
 	}
 	program, compiled, remaining, err := f.ready(ctx, s, state)
-	if err == nil {
-		err = f.checkApart(compiled)
-	}
 	if err != nil {
 		return err
 	}
@@ -94,8 +91,11 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			}
 			notes.Before(r)
 			e.On, e.Repair = others.on(r.Index), s.repair != nil
-			if r.Fetched && f.runner.Fetched != nil {
-				e.Fetched = f.runner.Fetched.Place(cmp.Or(e.On, state.host.Name), e.Name, e.Sensitive)
+			if r.Fetched {
+				e.Fetched = e.Name // as it is called there
+				if f.asks == nil {
+					e = f.runner.Kept(e)
+				}
 			}
 			if e.Status.HasFailed() {
 				e.Written = compiled.Written(r.Index)
@@ -109,7 +109,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		},
 		Sync:  f.runner.Events.Sync,
 		Ask:   ask,
-		Fetch: f.runner.fetch(state.host.Name),
+		Fetch: f.fetch(ctx, state.host.Name, state.host.Name),
 		Elsewhere: func(waiting context.Context, index int, refresh bool) (result *wire.Result, here bool) {
 			return others.run(ctx, waiting, index, refresh)
 		},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -29,6 +30,7 @@ type Question struct {
 	Return  *Return   `json:"return,omitempty"`
 	Here    *Here     `json:"here,omitempty"`
 	Lookup  *Lookup   `json:"lookup,omitempty"`
+	File    *FilePart `json:"file,omitempty"`
 }
 
 // Joins says that the catalog of a host is known, or its next stage.
@@ -117,6 +119,7 @@ func (f *fleet) claim(ctx context.Context, host string) func(index int, claims [
 type asking struct {
 	ask     func(ctx context.Context, host string, q Question) (Answer, error)
 	waiting func() // is told that a host waits for others: another one can be worked on
+	files   atomic.Int64
 
 	telling sync.WaitGroup
 }
@@ -268,6 +271,7 @@ type answerer struct {
 	catalog     wire.Catalog        // of the host, as others need to know it
 	claims      map[int]*share.Turn // by the number of the entry
 	loans       map[place]*loan
+	files       map[[2]string]*halfFile // of which parts have come, by host and name
 }
 
 // answering gives what answers questions about a host, until it is closed.
@@ -282,6 +286,9 @@ func (f *fleet) answering(ctx context.Context, s *selection, host string) (a *an
 			t.Release()
 		}
 		a.claims = nil
+		for at := range a.files {
+			a.drop(at)
+		}
 		for _, l := range a.loans {
 			if l.done != nil {
 				l.done()
@@ -315,6 +322,8 @@ func (a *answerer) answer(q Question) Answer {
 		a.returned(q.Return)
 	case q.Here != nil:
 		return a.carryOut(q.Here)
+	case q.File != nil:
+		return a.filed(q.File)
 	case q.Lookup != nil:
 		return a.looked(q.Lookup)
 	case q.Awaits != "":

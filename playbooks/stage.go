@@ -102,5 +102,5 @@ func (f *fleet) nextStage(ctx context.Context, s *selection, state *hostState, p
 	if err != nil {
 		return nil, errors.Join(ctx.Err(), &phaseError{phase: "compile", err: err})
 	}
-	return c, f.checkApart(c)
+	return c, nil
 }

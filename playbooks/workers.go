@@ -7,7 +7,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -130,8 +129,7 @@ type whyNot struct {
 	text string
 }
 
-// notForWorkers are what a play does that takes several hosts at one place. What is only known per
-// host is found there: see [fleet.checkApart].
+// notForWorkers are what a play does that takes several hosts at one place.
 func notForWorkers(play *manifest.Play, c *catalog.Compiler) (list []whyNot) {
 	add := func(at *yamlpos.Node, text string) { list = append(list, whyNot{at, text}) }
 	for _, pattern := range play.HostFacts {
@@ -140,42 +138,7 @@ func notForWorkers(play *manifest.Play, c *catalog.Compiler) (list []whyNot) {
 	if c.Reads(templates.HostsRoot) {
 		add(nil, "it reads variables of other hosts (Hosts), which workers do not have")
 	}
-	manifest.Walk(play.Resources, func(r *manifest.Resource, _ int) {
-		switch {
-		case r.Unselected:
-		case fetches(r.Type):
-			add(r.Name.Node, "a resource fetches a file, which would stay with a worker")
-		}
-	})
 	return list
-}
-
-// checkApart refuses what a host cannot do that is worked on apart from others.
-func (f *fleet) checkApart(c *catalog.Compiled) error {
-	if !f.apart {
-		return nil
-	}
-	for i := range c.Catalog.Entries {
-		what := notThere(&c.Catalog.Entries[i])
-		if what == "" {
-			continue
-		}
-		err := fmt.Errorf("%s %s, which workers cannot have it do: run this play without --workers", c.Catalog.Entries[i].Ref(), what)
-		if at := c.Written(i); at != nil {
-			err = at.Errorf("", "%v", err)
-		}
-		return &phaseError{phase: "compile", err: err}
-	}
-	return nil
-}
-
-// notThere says what an entry does that a worker cannot have it do; "" is nothing.
-func notThere(e *wire.Entry) string {
-	switch {
-	case e.Fetch > 0:
-		return "fetches a file"
-	}
-	return ""
 }
 
 // errKilled is why a host was not worked on to its end: the run was ended by force.

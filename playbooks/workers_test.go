@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/templates"
 	"github.com/ccm-push/ccm-push/transport"
@@ -113,6 +116,9 @@ type back struct{ *carrying }
 
 func (b back) Report(e events.Event) {
 	there, _ := carry(b.t, events.Carried{Event: e})
+	if r, is := there.Event.(events.Result); is {
+		there.Event = b.of.Kept(r)
+	}
 	b.of.Events.Report(there.Event)
 }
 
@@ -158,6 +164,17 @@ func TestWorkersDoTheSame(t *testing.T) {
 - name: two
   ccm: {resources: [exec: [{"echo {{ Host.name == 'web1' ? kvGet('CFG', 'none') : '' }}": }]]}
 `},
+		{"what is fetched", `
+- name: one
+  ccm:
+    resources:
+      - exec: ["seq 60000 >big; : >empty": {provider: shell, cwd: "{{ Data.home }}"}]
+      - fetch:
+          - "{{ Data.home }}/big": {}
+          - "{{ Data.home }}/empty": {sensitive: true}
+          - /etc/hostname: {on: web2, control: {if: "Host.name == 'web1'"}}
+          - "{{ Data.home }}/none": {}
+`},
 		{"what runs once", `
 - name: one
   ccm: {resources: [exec: [{"echo {{ Host.name }}": {once: true}}, {"true": {control: {if: "Host.name == 'web2'"}, once: true}}, {"echo all": }]]}
@@ -200,12 +217,18 @@ func TestWorkersDoTheSame(t *testing.T) {
 `},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			run := func(workers, check bool) (lines []string, text string) {
+			run := func(workers, check bool) (lines []string, files map[string]string) {
 				hosts := map[string]*sshtest.Server{"web1": sshtest.Start(t), "web2": sshtest.Start(t)}
 				w := newWorld(t, hosts, test.manifest)
 				w.Options.Check = check
 				w.Options.Catalog.Extra = []templates.Layer{{Values: map[string]any{"owner": owner()}}}
 				w.Lookups = kept{}
+				if strings.Contains(test.manifest, "fetch:") {
+					w.withFull(t)
+				}
+				store := record.Store{Folder: t.TempDir()}
+				require.NoError(t, os.Mkdir(store.FolderOf("run"), 0o700))
+				w.Fetched = store.Fetched("run")
 				if workers {
 					c := throughWorkers(t, w.Runner)
 					defer func() { require.NotEmpty(t, c.turns) }()
@@ -216,12 +239,21 @@ func TestWorkersDoTheSame(t *testing.T) {
 						lines[i] = strings.ReplaceAll(lines[i], srv.Home, "HOME-"+name)
 					}
 				}
-				return lines, w.dir
+				files = map[string]string{}
+				for _, e := range w.recorded.list {
+					if r, is := e.(events.Result); is && r.Fetched != "" {
+						text, err := os.ReadFile(r.Fetched)
+						require.Equal(t, check, os.IsNotExist(err))
+						files[fmt.Sprint(r.Host, r.On, filepath.Base(r.Fetched), strings.Contains(r.Fetched, "sensitive"))] = string(text)
+					}
+				}
+				return lines, files
 			}
 			for _, check := range []bool{false, true} {
-				want, _ := run(false, check)
-				got, _ := run(true, check)
+				want, wantFiles := run(false, check)
+				got, gotFiles := run(true, check)
 				require.Equal(t, want, got, fmt.Sprintf("check: %v", check))
+				require.True(t, maps.Equal(wantFiles, gotFiles), "%v\n%v", slices.Sorted(maps.Keys(wantFiles)), slices.Sorted(maps.Keys(gotFiles)))
 			}
 		})
 	}

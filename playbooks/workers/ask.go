@@ -244,7 +244,9 @@ func (c *Coordinator) answerOne(ctx context.Context, h *handed, q asked) answere
 		c.answering.Go(func() {
 			defer close(p.done)
 			var question playbooks.Question
-			if err := json.Unmarshal(p.text, &question); err != nil {
+			err := json.Unmarshal(p.text, &question)
+			p.text = nil // parts of files come to much
+			if err != nil {
 				p.answer = playbooks.Answer{Error: err.Error()}
 				return
 			}

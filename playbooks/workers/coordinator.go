@@ -485,11 +485,16 @@ func (c *Coordinator) news(h *handed, list []events.Carried) (all []events.Event
 	return all
 }
 
-// register registers what resources ask for: workers do not reach the registry.
+// register registers what resources ask for, and says where files are: workers reach neither.
 func (c *Coordinator) register(ctx context.Context, h *handed, list []events.Event) {
 	for i, e := range list {
 		r, ok := e.(events.Result)
-		if !ok || len(r.Registers) == 0 {
+		if !ok {
+			continue
+		}
+		r = c.Runner.Kept(r)
+		list[i] = r
+		if len(r.Registers) == 0 {
 			continue
 		}
 		failed := c.Runner.Register(ctx, &r)
