@@ -79,6 +79,30 @@ dpkg-deb --root-owner-group -b tree repo/e2e-web_1.0_all.deb >/dev/null
 { dpkg-deb -f repo/e2e-web_1.0_all.deb; echo "Filename: ./e2e-web_1.0_all.deb"; echo "Size: $(stat -c %s repo/e2e-web_1.0_all.deb)"; echo "SHA256: $(sha256sum <repo/e2e-web_1.0_all.deb | cut -d' ' -f1)"; echo; } >>repo/Packages
 apt-get -qq update`
 
+// aptSecurity adds a repository of security updates, with demo 1.1.
+const aptSecurity = `
+cd /srv/e2e/repo
+list=dists/stable-security/main/binary-$(dpkg --print-architecture)/Packages
+mkdir -p "$(dirname $list)"
+sed -n '/^Package: e2e-demo$/,/^$/p' Packages | sed -n '/1\.1$/,/^$/p' | sed '1i Package: e2e-demo' >$list
+printf 'Suite: stable-security\nCodename: e2e-security\nComponents: main\nArchitectures: %s\nSHA256:\n %s %s %s\n' \
+	"$(dpkg --print-architecture)" "$(sha256sum <$list | cut -d' ' -f1)" "$(stat -c %s $list)" "${list#dists/stable-security/}" >dists/stable-security/Release
+echo 'deb [trusted=yes] copy:/srv/e2e/repo stable-security main' >>/etc/apt/sources.list
+apt-get -qq update 2>/dev/null`
+
+// dnfSecurity has dnf know that demo 1.1 is a security update.
+const dnfSecurity = `
+cat >updateinfo.xml <<'XML'
+<?xml version="1.0" encoding="UTF-8"?>
+<updates><update from="e2e" status="stable" type="security" version="1">
+<id>E2E-1</id><title>demo</title><issued date="2024-01-01 00:00:00"/><severity>Important</severity><description>test</description>
+<pkglist><collection short="e2e"><name>e2e</name>
+<package name="e2e-demo" version="1.1" release="1" epoch="0" arch="noarch" src="e2e-demo-1.1-1.src.rpm"><filename>e2e-demo-1.1-1.noarch.rpm</filename></package>
+</collection></pkglist></update></updates>
+XML
+modifyrepo_c updateinfo.xml repo/repodata >/dev/null
+dnf -q --refresh makecache`
+
 // dnfWeb adds the same package for dnf, where services do not start by
 // themselves.
 const dnfWeb = `
@@ -114,7 +138,7 @@ func stages(t *testing.T) []*stage {
 	f := leaseFleet(t)
 	all := []*stage{
 		{
-			host: "s001", family: "apt", setup: aptSetup + aptWeb,
+			host: "s001", family: "apt", setup: aptSetup + aptWeb + aptSecurity,
 			functions: `packages() { dpkg-query -W; }
 named() { hostname s001; echo s001 >/etc/hostname; rm -f /etc/machine-info; }
 install() { apt-get -qq install "$1${2:+=$2}" >/tmp/e2e-install 2>&1 || { cat /tmp/e2e-install; return 1; }; }
@@ -123,7 +147,7 @@ forget() { set -- /var/lib/dpkg/info/e2e-*.list; [ ! -e "$1" ] || dpkg --purge -
 			restore: "rm -rf /srv/e2e && rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* && cp -a /etc/apt/e2e-saved/. /etc/apt/ && rm -r /etc/apt/e2e-saved",
 		},
 		{
-			host: "rs001", family: "dnf", setup: rpmRepository + dnfSetup + dnfWeb,
+			host: "rs001", family: "dnf", setup: rpmRepository + dnfSetup + dnfWeb + dnfSecurity,
 			functions: `packages() { rpm -qa | sort; }
 named() { hostname rs001; echo rs001 >/etc/hostname; rm -f /etc/machine-info; }
 install() { rpm -U --quiet "$(ls /srv/e2e/repo/$1-${2:-[0-9]}*.rpm | sort -V | tail -n 1)" >/tmp/e2e-install 2>&1 || { cat /tmp/e2e-install; return 1; }; }

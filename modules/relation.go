@@ -266,6 +266,12 @@ func PackageRelations(name string, gone bool) []Relation {
 	if gone {
 		return all
 	}
+	return append(all, NeedsRepositories()...)
+}
+
+// NeedsRepositories says that what says where packages are from comes first.
+func NeedsRepositories() []Relation {
+	var all []Relation
 	for _, at := range repositories {
 		all = append(all, Relation{Verb: Needs, Thing: PathOf(at), Reach: Within, Why: "package repository or key"})
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/swap"
 	"github.com/ccm-push/ccm-push/modules/sysctl"
 	"github.com/ccm-push/ccm-push/modules/timezone"
+	"github.com/ccm-push/ccm-push/modules/upgrade"
 	"github.com/ccm-push/ccm-push/modules/wait"
 )
 
@@ -34,6 +35,7 @@ import (
 func foreign() modules.Registry {
 	return modules.Registry{
 		repository.Type(pkg.Repositories{}),
+		upgrade.Type(upgrader),
 		replace.Type(),
 		ini.Type(),
 		authorizedkey.Type(),
@@ -54,5 +56,12 @@ func foreign() modules.Registry {
 		http.Type(),
 		dsc.Type(),
 		ral.Type(),
+	}
+}
+
+// upgrader is the package manager that an upgrade is about.
+func upgrader(u *upgrade.Upgrade) upgrade.Manager {
+	return &pkg.Upgrader{
+		Provider: u.Provider, Security: u.Name == upgrade.Security, Removals: u.Removals, CacheValid: u.CacheValid, LockTimeout: u.LockTimeout,
 	}
 }

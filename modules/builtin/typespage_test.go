@@ -54,6 +54,10 @@ var explained = map[string]map[column]string{
 		certain: "that it has nothing to do; not what a package brings along",
 		watched: "heard; `latest` polled",
 	},
+	"upgrade": {
+		certain: "that it has nothing to do; not what packages bring along",
+		undone:  "stays, and is named: repositories seldom keep earlier versions", watched: "packages heard, what is offered polled",
+	},
 	"repository": {certain: "but for one that has to be read first: `refresh: false` leaves that out"},
 	"archive":    {certain: "but for what it unpacks", undone: "by `ccm-push undo`, path by path; not by `reverse`"},
 	"line":       {certain: "but for a refusal by `validate`"},

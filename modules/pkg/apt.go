@@ -88,11 +88,17 @@ func (a apt) offer(ctx context.Context, name, version string) (string, error) {
 
 // policy asks what is on offer of a package.
 func (a apt) policy(ctx context.Context, name string) (policy aptPolicy, err error) {
-	exit, err := a.query(ctx, "", policy.line, "apt-cache", "policy", name)
-	if err == nil && exit.Code != 0 {
-		err = failure("apt-cache policy", exit, nil)
-	}
+	err = a.cache(ctx, policy.line, "policy", name)
 	return policy, err
+}
+
+// cache asks for what the lists have.
+func (a apt) cache(ctx context.Context, onLine func(string), arguments ...string) error {
+	exit, err := a.query(ctx, "", onLine, append([]string{"apt-cache"}, arguments...)...)
+	if err == nil && exit.Code != 0 {
+		err = failure("apt-cache "+arguments[0], exit, nil)
+	}
+	return err
 }
 
 // order implements [judge].
@@ -125,16 +131,17 @@ func (a apt) fetch(ctx context.Context) error {
 
 // rehearse implements [changer].
 func (a apt) rehearse(ctx context.Context, t transaction) ([]consequence, error) {
-	var said aptOutput
-	argv := append([]string{"apt-get", "-s", "-q", "-y"}, aptArguments(t)...)
-	exit, err := a.query(ctx, "", said.line, argv...)
-	if err != nil {
-		return nil, err
+	said, err := a.simulate(ctx, aptArguments(t)...)
+	return said.done, err
+}
+
+// simulate has apt-get say what it would do.
+func (a apt) simulate(ctx context.Context, arguments ...string) (said aptOutput, err error) {
+	exit, err := a.query(ctx, "", said.line, append([]string{"apt-get", "-s", "-q", "-y"}, arguments...)...)
+	if err == nil && exit.Code != 0 {
+		err = modules.Refuse("%w", failure("apt-get "+strings.Join(arguments, " "), exit, said.reasons))
 	}
-	if exit.Code != 0 {
-		return nil, modules.Refuse("%w", failure("apt-get "+strings.Join(aptArguments(t), " "), exit, said.reasons))
-	}
-	return said.done, nil
+	return said, err
 }
 
 // carryOut implements [changer].

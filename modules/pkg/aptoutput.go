@@ -9,8 +9,10 @@ import (
 // aptOutput collects what apt-get prints that matters.
 type aptOutput struct {
 	done    []consequence
+	kept    []string // packages with a newer version that stay as they are
 	reasons []string // dependencies that stand in the way, and what dpkg stumbled over
 	inUnmet bool
+	inKept  bool
 	inError bool   // the line before began an error of dpkg
 	holder  string // of a lock that apt-get has waited for
 	last    string // line, if it came from the script of a package
@@ -27,8 +29,8 @@ var inst = lazily(`^Inst (\S+) (?:\[\S+\] )?\((\S+) `)
 // line reads one line of apt-get.
 func (o *aptOutput) line(line string) {
 	removed, isRemoved := strings.CutPrefix(line, "Remv ")
-	inUnmet, inError, last := o.inUnmet, o.inError, o.last
-	o.inUnmet, o.inError, o.last = false, false, ""
+	inUnmet, inKept, inError, last := o.inUnmet, o.inKept, o.inError, o.last
+	o.inUnmet, o.inKept, o.inError, o.last = false, false, false, ""
 	switch m := inst().FindStringSubmatch(line); {
 	case m != nil:
 		o.add(consequence{m[1], m[2]})
@@ -38,6 +40,11 @@ func (o *aptOutput) line(line string) {
 		}
 	case line == "The following packages have unmet dependencies:":
 		o.inUnmet = true
+	case line == "The following packages have been kept back:":
+		o.inKept = true
+	case inKept && strings.HasPrefix(line, " ") && len(o.kept) < maxConsequences:
+		o.inKept = true
+		o.kept = append(o.kept, strings.Fields(line)...)
 	case strings.HasPrefix(line, "Waiting for cache lock:"):
 		if m := holder().FindStringSubmatch(line); m != nil {
 			o.holder = m[1]
@@ -85,10 +92,11 @@ func (o *aptOutput) lockedOut(stderr string) (by string, ok bool) {
 
 // aptPolicy is what `apt-cache policy` prints of one package.
 type aptPolicy struct {
-	known     bool   // apt has heard the name, be it of a virtual package
-	candidate string // "" if there is none
-	versions  []string
-	table     bool // the lines that follow are versions and where they come from
+	known     bool                // apt has heard the name, be it of a virtual package
+	candidate string              // "" if there is none
+	versions  []string            // the highest first
+	from      map[string][]string // the repositories that have a version, as apt calls them
+	table     bool                // the lines that follow are versions and where they come from
 }
 
 // maxVersions bounds the versions that are kept of a package.
@@ -109,6 +117,14 @@ func (p *aptPolicy) line(line string) {
 	case p.table && len(line)-len(text) == versionIndent:
 		if version, _, ok := strings.Cut(text, " "); ok && len(p.versions) < maxVersions {
 			p.versions = append(p.versions, version)
+		}
+	case p.table && len(line)-len(text) > versionIndent && len(p.versions) > 0:
+		if _, repository, ok := strings.Cut(text, " "); ok {
+			version := p.versions[len(p.versions)-1]
+			if p.from == nil {
+				p.from = map[string][]string{}
+			}
+			p.from[version] = append(p.from[version], repository)
 		}
 	case strings.HasPrefix(text, "Version table:"):
 		p.table = true
@@ -142,3 +158,43 @@ func (p *aptPolicies) line(line string) {
 }
 
 func (p *aptPolicy) has(version string) bool { return slices.Contains(p.versions, version) }
+
+// secure gives the highest version above one that a security repository has, unless apt would not go so
+// high; "" is none.
+func (p *aptPolicy) secure(above string, security map[string]bool) string {
+	for _, version := range p.versions {
+		if compareDpkg(version, above) > 0 && p.candidate != "" && compareDpkg(version, p.candidate) <= 0 &&
+			slices.ContainsFunc(p.from[version], func(repository string) bool { return security[repository] }) {
+			return version
+		}
+	}
+	return ""
+}
+
+// aptSources is what `apt-cache policy` prints of the repositories.
+type aptSources struct {
+	security map[string]bool // those that have security updates, as apt calls them
+	current  string
+}
+
+// line reads one line:
+//
+//	500 http://security.debian.org/debian-security bookworm-security/main amd64 Packages
+//	    release v=12,o=Debian,a=stable-security,n=bookworm-security,l=Debian-Security,c=main,b=amd64
+func (s *aptSources) line(line string) {
+	text := strings.TrimLeft(line, " ")
+	release, ok := strings.CutPrefix(text, "release ")
+	if !ok {
+		_, s.current, _ = strings.Cut(text, " ")
+		return
+	}
+	for field := range strings.SplitSeq(release, ",") {
+		key, value, _ := strings.Cut(field, "=")
+		if (key == "a" || key == "n") && strings.HasSuffix(value, "-security") || key == "l" && strings.HasSuffix(value, "-Security") {
+			if s.security == nil {
+				s.security = map[string]bool{}
+			}
+			s.security[s.current] = true
+		}
+	}
+}

@@ -176,33 +176,44 @@ type dnfOutput struct {
 	done    []consequence
 	reasons []string // what rpm stumbled over
 	section string   // of the table: Installing, Installing dependencies, Removing, …
+	row     []string // what there is of a row that goes on in the next line
 }
 
 // line reads one line, be it of the table of a transaction:
 //
 //	Installing:
 //	 demo      noarch      2:1.0-1      updates      6.4 k
+//	     replacing  demo-old.noarch 0.9-1
 //
-// Lines that are not as expected are none of the table; a long name, which dnf
-// writes on a line of its own, is left out.
+// A long name has the rest of its row in the next line. Lines that are not as expected are none of the table.
 func (o *dnfOutput) line(line string) {
-	fields := strings.Fields(line)
 	if strings.HasPrefix(line, "error: ") && len(o.reasons) < maxReasons {
 		o.reasons = append(o.reasons, line)
 	}
 	if !strings.HasPrefix(line, " ") {
 		o.section, _ = strings.CutSuffix(line, ":")
-		return
-	}
-	if len(fields) < 5 || len(o.done) == maxConsequences {
+		o.row = nil
 		return
 	}
 	verb, _, _ := strings.Cut(o.section, " ")
-	switch verb {
-	case "Installing", "Upgrading", "Downgrading":
-		o.done = append(o.done, consequence{fields[0], fields[2]})
-	case "Removing":
+	if verb != "Installing" && verb != "Upgrading" && verb != "Downgrading" && verb != "Removing" || len(o.done) == maxConsequences {
+		return
+	}
+	const columns = 5 // name, architecture, version, repository, size and its unit
+	fields := append(o.row, strings.Fields(line)...)
+	o.row = nil
+	switch {
+	case len(fields) > 1 && fields[0] == "replacing": // dnf 5 says so of the version that was there, too
+		name, _ := splitArch(fields[1])
+		if !slices.ContainsFunc(o.done, func(c consequence) bool { return c.name == name }) {
+			o.done = append(o.done, consequence{name, ""})
+		}
+	case len(fields) < columns:
+		o.row = fields
+	case verb == "Removing":
 		o.done = append(o.done, consequence{fields[0], ""})
+	default:
+		o.done = append(o.done, consequence{fields[0], fields[2]})
 	}
 }
 

@@ -153,19 +153,25 @@ func (p *Package) manager(h modules.Host) (manager, error) {
 	if err := errors.Join(err, err2); err != nil {
 		return nil, err
 	}
+	t, err := toolOf(h, p.Provider)
+	if err != nil {
+		return nil, err
+	}
+	return t.make(&access{h.Commands, h.Files, t.program, wait, p.CacheValid != "", valid, h.Forecast}), nil
+}
+
+// toolOf is the package manager that a host has, or the one that is given.
+func toolOf(h modules.Host, provider string) (tool, error) {
 	for _, t := range tools {
-		if p.Provider != "" && p.Provider != t.provider {
+		if provider != "" && provider != t.provider {
 			continue
 		}
 		found, err := has(h.Files, t.program, t.needs)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			return t.make(&access{h.Commands, h.Files, t.program, wait, p.CacheValid != "", valid, h.Forecast}), nil
+		if err != nil || found {
+			return t, err
 		}
 	}
-	return nil, modules.Refuse("%s in %s", missing[p.Provider], modules.DefaultPath)
+	return tool{}, modules.Refuse("%s in %s", missing[provider], modules.DefaultPath)
 }
 
 // missing says what a provider lacks.

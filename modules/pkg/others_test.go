@@ -2,6 +2,7 @@ package pkg
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -373,4 +374,72 @@ func TestApkCommands(t *testing.T) {
 	require.NoError(t, a.carryOut(t.Context(), transaction{verb: install, items: []item{{name: "demo", version: "1.1-r0"}, {name: "own", version: "1.0-r0", pinned: true}}}))
 	require.EqualError(t, a.carryOut(t.Context(), transaction{verb: remove, items: []item{{name: "demo"}}}),
 		"the package database is in use by another process, and was not free within 0s")
+}
+
+// TestOtherUpgrades holds what others are asked for against their manuals.
+func TestOtherUpgrades(t *testing.T) {
+	const removes = `<install-summary>
+<to-remove>
+<solvable type="package" name="left" edition="1.0-1" arch="noarch" summary="test">
+</to-remove>
+`
+	const rows = "demo\t0\t1.0\t1\tnoarch\n"
+	for _, test := range []struct {
+		name, program string
+		by            Upgrader
+		says          map[string]modules.Exit
+		changes       string
+		err           string
+	}{
+		{"dnf 4", "dnf", Upgrader{Security: true}, map[string]modules.Exit{
+			"dnf --setopt=exit_on_lock=True --assumeno --setopt=obsoletes=False upgrade-minimal --security": says("Upgrading:\n demo noarch 1.1-1 e2e 6 k\n"),
+			"rpm -q --qf RPM -- demo": says(rows),
+		}, "[{demo 1.0-1 1.1-1}]", ""},
+		{"dnf 5", "dnf5", Upgrader{Security: true}, map[string]modules.Exit{
+			"dnf5 --assumeno --setopt=obsoletes=False upgrade --minimal --security": says("Upgrading:\n demo noarch 0:1.1-1 e2e 6 KiB\n   replacing demo noarch 0:1.0-1 e2e 6 KiB\n"),
+			"rpm -q --qf RPM -- demo": says(rows),
+		}, "[{demo 1.0-1 0:1.1-1}]", ""},
+		{"all of dnf", "dnf", Upgrader{Removals: true}, map[string]modules.Exit{
+			"dnf --setopt=exit_on_lock=True --assumeno upgrade": {Code: 1, Stderr: modules.Output{Text: "Error: no\n"}},
+		}, "", "dnf upgrade ended with exit code 1: Error: no"},
+		{"patches of zypper", "zypper", Upgrader{Security: true}, map[string]modules.Exit{
+			"zypper --non-interactive --xmlout patch --category security --auto-agree-with-licenses --dry-run": says(zypperSummary),
+			"rpm -q --qf RPM -- demo left": says(rows + "left\t0\t1.0\t1\tnoarch\n"),
+		}, "", "this would remove left; to let it, write removals: true"},
+		{"all of zypper", "zypper", Upgrader{Removals: true}, map[string]modules.Exit{
+			"zypper --non-interactive --xmlout update --auto-agree-with-licenses --dry-run": says(removes),
+			"rpm -q --qf RPM -- left": says("left\t0\t1.0\t1\tnoarch\n"),
+		}, "[{left 1.0-1 absent}]", ""},
+		{"all of apk", "apk", Upgrader{Removals: true}, map[string]modules.Exit{
+			"apk upgrade --no-progress --simulate": says("(1/1) Upgrading demo (1.0-r0 -> 1.1-r0)\nOK: 7 MiB in 15 packages\n"),
+			"apk policy demo":                      says(apkPolicies),
+		}, "[{demo 1.0-r0 1.1-r0}]", ""},
+		{"security of apk", "apk", Upgrader{Security: true}, nil, "", "apk does not tell security updates from others; upgrade all"},
+		{"security of pacman", "pacman", Upgrader{Security: true}, nil, "", "pacman does not tell security updates from others; upgrade all"},
+		{"all of pacman", "pacman", Upgrader{}, map[string]modules.Exit{
+			"pacman --noconfirm --print --print-format %n\t%v -Su": says("demo\t2.0-1\n"),
+			"pacman -Q -- demo":     says("demo 1.0-1\n"),
+			"pacman-conf IgnorePkg": says(""),
+		}, "[{demo 1.0-1 2.0-1}]", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			known := map[string]modules.Exit{}
+			for line, exit := range test.says {
+				known[strings.ReplaceAll(line, "RPM", rpmFormat)] = exit
+			}
+			var m manager
+			for _, tool := range tools {
+				if tool.program == test.program {
+					m = tool.make(&access{Commands: &dialogue{t: t, says: known}, program: test.program})
+				}
+			}
+			_, changes, err := test.by.look(t.Context(), modules.Host{}, m, m.(upgrader))
+			if test.err != "" {
+				require.EqualError(t, err, test.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, test.changes, fmt.Sprint(changes))
+		})
+	}
 }

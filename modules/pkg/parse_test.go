@@ -65,8 +65,11 @@ Errors were encountered while processing:
 ================================================================================
 Installing:
  tdep              noarch             2:1.0-1              t              5.4 k
+     replacing  told-name.noarch 0.9-1
 Installing dependencies:
  tdemo             noarch             2.0-2                t              5.4 k
+ a-name-that-takes-more-than-its-column
+                   x86_64             1.0-1                t              5.4 k
 Removing:
  told              noarch             1.0-1                @t               0  
 Removing dependent packages:
@@ -98,7 +101,9 @@ func TestAptPolicy(t *testing.T) {
 		name, text string
 		want       aptPolicy
 	}{
-		{"installed", policyOfBash, aptPolicy{known: true, candidate: "5.2.15-2+b13", versions: []string{"5.2.15-2+b13", "5.2.15-2+b8"}, table: true}},
+		{"installed", policyOfBash, aptPolicy{known: true, candidate: "5.2.15-2+b13", versions: []string{"5.2.15-2+b13", "5.2.15-2+b8"}, table: true, from: map[string][]string{
+			"5.2.15-2+b13": {"http://deb.debian.org/debian bookworm/main amd64 Packages"}, "5.2.15-2+b8": {"/var/lib/dpkg/status"},
+		}}},
 		{"virtual", policyOfVirtual, aptPolicy{known: true, table: true}},
 		{"unknown", "", aptPolicy{}},
 	} {
@@ -201,7 +206,7 @@ func TestLockedOut(t *testing.T) {
 func TestDnfOutput(t *testing.T) {
 	var o dnfOutput
 	feed(dnfTable, o.line)
-	require.Equal(t, []consequence{{"tdep", "2:1.0-1"}, {"tdemo", "2.0-2"}, {"told", ""}, {"tneeds", ""}}, o.done)
+	require.Equal(t, []consequence{{"tdep", "2:1.0-1"}, {"told-name", ""}, {"tdemo", "2.0-2"}, {"a-name-that-takes-more-than-its-column", "1.0-1"}, {"told", ""}, {"tneeds", ""}}, o.done)
 	o = dnfOutput{}
 	feed(dnfScript, o.line)
 	require.Equal(t, dnfOutput{reasons: []string{`error: lua script failed: [string "%prein(e2e-broken-1.0-1.noarch)"]:1: cannot start`}}, o)

@@ -182,12 +182,8 @@ func (a apt) survey(ctx context.Context, names []string, states map[string]State
 // offers implements [surveyor].
 func (a apt) offers(ctx context.Context, names []string, offers map[string]string) error {
 	policies := aptPolicies{byName: map[string]*aptPolicy{}}
-	exit, err := a.query(ctx, "", policies.line, append([]string{"apt-cache", "policy", "--"}, names...)...)
-	switch {
-	case err != nil:
+	if err := a.cache(ctx, policies.line, append([]string{"policy", "--"}, names...)...); err != nil {
 		return err
-	case exit.Code != 0:
-		return failure("apt-cache policy", exit, nil)
 	}
 	for _, name := range names {
 		if p := policies.byName[name]; p != nil {

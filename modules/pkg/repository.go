@@ -16,20 +16,11 @@ func (Repositories) By(h modules.Host, given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
-	for _, t := range tools {
-		found, err := has(h.Files, t.program, t.needs)
-		if err != nil {
-			return "", err
-		}
-		if !found {
-			continue
-		}
-		if t.provider == "apk" || t.provider == "pacman" {
-			return "", modules.Refuse("%s has no files of single repositories; edit its own with a line resource", t.provider)
-		}
-		return t.provider, nil
+	t, err := toolOf(h, "")
+	if err == nil && (t.provider == "apk" || t.provider == "pacman") {
+		err = modules.Refuse("%s has no files of single repositories; edit its own with a line resource", t.provider)
 	}
-	return "", modules.Refuse("%s in %s", missing[""], modules.DefaultPath)
+	return t.provider, err
 }
 
 // A fetcher is a manager that fetches the lists of repositories that it does not know yet.

@@ -28,6 +28,9 @@ func packageTask(t *task.Task) {
 	}
 	valid := cacheValid(t)
 	names := t.Arg("name", "pkg", "package")
+	if upgradeTask(t, names, ensure, valid) {
+		return
+	}
 	if file := t.Arg("deb"); file != nil && names == nil {
 		if yamlnode.HasJinja(file) {
 			t.Problem("the file %s: write the name of its package, with path or source", file.Value)
@@ -115,6 +118,51 @@ func packageTask(t *task.Task) {
 	if len(list) > 1 && t.Keywords["register"] != nil {
 		t.Problem("register of several packages: write one of them")
 	}
+}
+
+// upgrades are the words of apt, and the booleans of others, for an upgrade: whether packages may be removed for it.
+var upgrades = map[string]bool{"dist": true, "full": true, "yes": false, "safe": false, "true": false}
+
+// upgradeTask carries over a task that brings all packages up to date, if it is one: upgrade of apt and its like, and
+// the name '*' of dnf and zypper.
+func upgradeTask(t *task.Task, names *yaml.Node, ensure, valid string) bool {
+	upgrade, security, only := t.Arg("upgrade"), t.Arg("security"), t.Arg("update_only")
+	all := names != nil && len(yamlnode.Items(names)) == 1 && yamlnode.Items(names)[0].Value == "*" && ensure == "latest"
+	e := &layout.Entry{Type: "upgrade", Name: "all"}
+	word := ""
+	if upgrade != nil {
+		word = strings.ToLower(upgrade.Value)
+	}
+	removals, wanted := upgrades[word]
+	switch {
+	case upgrade != nil && yamlnode.HasJinja(upgrade):
+		t.Problem("whether all is upgraded is an expression")
+	case wanted && names != nil:
+		t.Problem("upgrade together with names: write two tasks")
+	case wanted || all:
+		if secure, known := yamlnode.BoolOf(security); secure {
+			e.Name = "security"
+		} else if security != nil && !known {
+			t.Problem("whether only security updates are wanted is an expression")
+		}
+		if removals || all && t.Module == "dnf" { // by what takes the places of others
+			e.Set("removals", yamlnode.Bool(true))
+		}
+		if valid != "" {
+			e.SetText("cache_valid", valid)
+		}
+		t.Write(e)
+		return true
+	default:
+		if secure, _ := yamlnode.BoolOf(security); secure {
+			t.Problem("security of single packages: write '*', or their versions")
+		}
+		if b, _ := yamlnode.BoolOf(only); b {
+			t.Problem("update_only of single packages: a package is installed")
+		}
+		return false
+	}
+	return true
 }
 
 // packageFile is a file of the host with a package, called as the tools that build packages call it.

@@ -1,0 +1,485 @@
+package pkg
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// An Upgrader brings the packages of a host up to date, for the type that does so.
+type Upgrader struct {
+	Provider    string
+	Security    bool   // only those with a security update
+	Removals    bool   // others may go for that
+	CacheValid  string // as in [Package]
+	LockTimeout string
+
+	fetched bool // the lists, by this resource
+}
+
+// An upgrader is a manager that can bring all packages up to date at once.
+type upgrader interface {
+	// outlook says what an upgrade would do.
+	outlook(ctx context.Context, u *Upgrader) (outlook, error)
+	// upgrade does it.
+	upgrade(ctx context.Context, u *Upgrader, o outlook) error
+}
+
+// An outlook is what an upgrade would do.
+type outlook struct {
+	done []consequence
+	kept []string // that have a newer version and stay: they are held, or their dependencies are not to be had
+	// items are the packages that have to be named, where the manager has no word for what is wanted.
+	items []item
+}
+
+// upgradeEffect is the kind of effect that an upgrade has: Key is its scope, State nil.
+const upgradeEffect modules.EffectKind = "upgrade"
+
+func (u *Upgrader) scope() string { return map[bool]string{true: "security", false: "all"}[u.Security] }
+
+// upgradeSteps goes from Plan to Apply.
+type upgradeSteps struct {
+	fetch   bool // the lists first: what is available is not known yet
+	outlook outlook
+}
+
+func (u *Upgrader) asPackage() *Package {
+	return &Package{Provider: u.Provider, CacheValid: u.CacheValid, LockTimeout: u.LockTimeout, fetched: u.fetched}
+}
+
+// manager is that of the host, which can bring all packages up to date.
+func (u *Upgrader) manager(h modules.Host) (manager, upgrader, error) {
+	m, err := u.asPackage().manager(h)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, m.(upgrader), nil
+}
+
+// Plan says what an upgrade would do, by the manager's own simulation.
+func (u *Upgrader) Plan(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	m, by, err := u.manager(h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if u.planned(h) {
+		return modules.Plan{}, nil
+	}
+	effects := []modules.Effect{{Kind: upgradeEffect, Key: u.scope()}, modules.Anything}
+	p := u.asPackage()
+	switch fresh, err := p.fresh(ctx, m, p.validity()); {
+	case err != nil:
+		return modules.Plan{}, err
+	case !fresh:
+		plan := modules.Plan{
+			Action: "fetched the package lists and looked for upgrades", Steps: upgradeSteps{fetch: true}, Effects: effects,
+			Changes: []modules.Change{{Property: "cache", Have: "outdated", Want: "valid"}},
+		}
+		return modules.PlanIfPermitted(plan, h.Files.MayReplace(m.database()))
+	}
+	o, changes, err := u.look(ctx, h, m, by)
+	if err != nil || len(changes) == 0 {
+		return modules.Plan{}, err
+	}
+	plan := modules.Plan{Action: upgradeAction(changes), Changes: changes, Steps: upgradeSteps{outlook: o}}
+	for _, c := range o.done {
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: Effect, Key: c.name, State: State{Installed: c.version != "", Version: c.version}})
+	}
+	plan.Effects = append(plan.Effects, effects...)
+	return modules.PlanIfPermitted(plan, h.Files.MayReplace(m.database()))
+}
+
+// planned reports whether an earlier resource of a check run would have done the same. What comes
+// between them may put that in doubt.
+func (u *Upgrader) planned(h modules.Host) bool {
+	if h.Forecast == nil {
+		return false
+	}
+	_, done := h.Forecast.Lookup(upgradeEffect, u.scope())
+	if !done && u.Security {
+		_, done = h.Forecast.Lookup(upgradeEffect, "all")
+	}
+	if done {
+		h.Forecast.Lookup(modules.AnyEffect, "")
+	}
+	return done
+}
+
+// look finds out what an upgrade would do, and how the packages are now.
+func (u *Upgrader) look(ctx context.Context, h modules.Host, m manager, by upgrader) (outlook, []modules.Change, error) {
+	o, err := by.outlook(ctx, u)
+	if err != nil {
+		return o, nil, err
+	}
+	if len(o.kept) > 0 {
+		h.Report.Message(modules.LevelInfo, "kept back, since they are held or their dependencies are not to be had: "+words(some(o.kept)))
+	}
+	changes, err := upgradeChanges(ctx, m, o.done)
+	if err != nil || u.Removals {
+		return o, changes, err
+	}
+	var gone []string
+	for _, c := range changes {
+		if c.Want == absent {
+			gone = append(gone, c.Property)
+		}
+	}
+	if len(gone) > 0 {
+		return o, nil, modules.Refuse("this would remove %s; to let it, write removals: true", words(some(gone)))
+	}
+	return o, changes, nil
+}
+
+// upgradeChanges are the packages that change, each with both versions, by their names.
+func upgradeChanges(ctx context.Context, m manager, done []consequence) ([]modules.Change, error) {
+	var names []string
+	for _, c := range done {
+		names = append(names, c.name)
+	}
+	have, err := statesOf(ctx, m, names)
+	if err != nil {
+		return nil, err
+	}
+	var changes []modules.Change
+	for _, c := range done {
+		changes = append(changes, modules.Change{Property: c.name, Have: cmp.Or(have[c.name].Version, absent), Want: cmp.Or(c.version, absent)})
+	}
+	slices.SortStableFunc(changes, func(a, b modules.Change) int { return strings.Compare(a.Property, b.Property) })
+	return slices.CompactFunc(changes, func(a, b modules.Change) bool { return a == b }), nil // of several architectures
+}
+
+// statesOf says what the host has of packages.
+func statesOf(ctx context.Context, m looker, names []string) (map[string]State, error) {
+	have := map[string]State{}
+	if s, ok := m.(surveyor); ok {
+		for part := range parts(slices.Clone(names)) {
+			if err := s.survey(ctx, part, have); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, name := range names {
+		if _, known := have[name]; known {
+			continue
+		}
+		is, err := m.installed(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		have[name] = is
+	}
+	return have, nil
+}
+
+// upgradeAction counts what becomes of packages.
+func upgradeAction(changes []modules.Change) string {
+	var upgraded, installed, removed int
+	for _, c := range changes {
+		switch {
+		case c.Want == absent:
+			removed++
+		case c.Have == absent:
+			installed++
+		default:
+			upgraded++
+		}
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		verb string
+	}{{upgraded, "upgraded"}, {installed, "installed"}, {removed, "removed"}} {
+		switch {
+		case part.n == 1:
+			parts = append(parts, part.verb+" 1 package")
+		case part.n > 1:
+			parts = append(parts, fmt.Sprintf("%s %d packages", part.verb, part.n))
+		}
+	}
+	return strings.Join(parts, ". ")
+}
+
+// Apply carries a plan out.
+func (u *Upgrader) Apply(ctx context.Context, h modules.Host, plan modules.Plan) error {
+	m, by, err := u.manager(h)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s := plan.Steps.(upgradeSteps)
+	if !s.fetch {
+		return by.upgrade(ctx, u, s.outlook)
+	}
+	if err := m.fetch(ctx); err != nil {
+		return err
+	}
+	u.fetched = true
+	o, changes, err := u.look(ctx, h, m, by)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	if err := by.upgrade(ctx, u, o); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		h.Report.Message(modules.LevelInfo, fmt.Sprintf("%s: %s to %s", c.Property, c.Have, c.Want))
+	}
+	return nil
+}
+
+// Sources are where a change may first be noticed.
+func (u *Upgrader) Sources(h modules.Host) (from modules.Sources) {
+	m, _, err := u.manager(h)
+	if err != nil {
+		Repositories{}.AddPrograms(&from)
+		return from // Check says what is wrong
+	}
+	from = m.changes()
+	from.Paths = append(from.Paths, m.holds()...)
+	return from
+}
+
+// Manager names the package manager of a host.
+func (u *Upgrader) Manager(h modules.Host) (string, error) {
+	t, err := toolOf(h, u.Provider)
+	return t.provider, err
+}
+
+// outlook implements [upgrader].
+func (a apt) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
+	said, err := a.simulate(ctx, aptUpgrade(u, nil)...)
+	if err != nil || !u.Security {
+		return outlook{done: said.done, kept: said.kept}, err
+	}
+	items, err := a.fixed(ctx, said)
+	if err != nil || len(items) == 0 {
+		return outlook{}, err
+	}
+	return a.possible(ctx, u, items)
+}
+
+// fixed are the packages for which a security repository has a newer version than is there, but not a
+// newer one than apt would take. said is what apt would upgrade otherwise.
+func (a apt) fixed(ctx context.Context, said aptOutput) ([]item, error) {
+	names := slices.Clone(said.kept)
+	for _, c := range said.done {
+		if c.version != "" {
+			names = append(names, c.name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	have, err := statesOf(ctx, a, names)
+	if err != nil {
+		return nil, err
+	}
+	var sources aptSources
+	if err := a.cache(ctx, sources.line, "policy"); err != nil {
+		return nil, err
+	}
+	offers := aptPolicies{byName: map[string]*aptPolicy{}}
+	for part := range parts(names) {
+		if err := a.cache(ctx, offers.line, append([]string{"policy", "--"}, part...)...); err != nil {
+			return nil, err
+		}
+	}
+	var items []item
+	for name, is := range have {
+		if policy := offers.byName[name]; policy != nil && is.Installed && !is.Held {
+			if version := policy.secure(is.Version, sources.security); version != "" {
+				items = append(items, item{name: name, version: version})
+			}
+		}
+	}
+	slices.SortFunc(items, func(a, b item) int { return strings.Compare(a.name, b.name) })
+	return items, nil
+}
+
+// possible leaves out what apt would refuse, so that one package does not keep all others from theirs.
+func (a apt) possible(ctx context.Context, u *Upgrader, items []item) (outlook, error) {
+	said, refused := a.simulate(ctx, aptUpgrade(u, items)...)
+	if refused == nil {
+		return outlook{done: said.done, items: items}, nil
+	}
+	var o outlook
+	for _, i := range items {
+		if _, err := a.simulate(ctx, aptUpgrade(u, []item{i})...); err == nil {
+			o.items = append(o.items, i)
+		} else {
+			o.kept = append(o.kept, i.name)
+		}
+	}
+	if len(o.items) == 0 {
+		return o, nil
+	}
+	said, err := a.simulate(ctx, aptUpgrade(u, o.items)...)
+	o.done = said.done
+	return o, err
+}
+
+// aptUpgrade are the arguments of apt-get for an upgrade, of these packages alone if there are some.
+func aptUpgrade(u *Upgrader, items []item) []string {
+	switch {
+	case len(items) == 0 && u.Removals:
+		return []string{"dist-upgrade"}
+	case len(items) == 0:
+		return []string{"upgrade", "--with-new-pkgs"}
+	}
+	arguments := []string{string(install), "--only-upgrade"}
+	if !u.Removals {
+		arguments = append(arguments, "--no-remove")
+	}
+	for _, i := range items {
+		arguments = append(arguments, i.name+"="+i.version)
+	}
+	return arguments
+}
+
+// upgrade implements [upgrader]. What apt is told to install it takes for what somebody wants by itself, so
+// that what was automatically installed is marked as that again.
+func (a apt) upgrade(ctx context.Context, u *Upgrader, o outlook) error {
+	if len(o.items) == 0 {
+		return a.change(ctx, aptUpgrade(u, nil)...)
+	}
+	var automatic []string
+	argv := []string{"apt-mark", "-q", "showauto", "--"}
+	for _, i := range o.items {
+		argv = append(argv, i.name)
+	}
+	exit, err := a.query(ctx, "", func(line string) { automatic = append(automatic, line) }, argv...)
+	if err == nil && exit.Code != 0 {
+		err = failure("apt-mark showauto", exit, nil)
+	}
+	if err != nil {
+		return err
+	}
+	err = a.change(ctx, aptUpgrade(u, o.items)...)
+	if len(automatic) > 0 {
+		err = cmp.Or(err, a.locker(context.WithoutCancel(ctx), nil, append([]string{"apt-mark", "-q", "auto", "--"}, automatic...)...))
+	}
+	return err
+}
+
+// outlook implements [upgrader].
+func (d dnf) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
+	var said dnfOutput
+	arguments := d.upgradeArguments(u)
+	exit, err := d.unlocked(ctx, func() (modules.Exit, error) {
+		said = dnfOutput{}
+		return d.query(ctx, "", said.line, d.argv(append([]string{"--assumeno"}, arguments...)...)...)
+	})
+	if err == nil && exit.Code != 0 && !strings.Contains(exit.Stderr.Text, "Operation aborted") {
+		err = modules.Refuse("%w", failure(d.program+" "+strings.Join(arguments, " "), exit, nil))
+	}
+	return outlook{done: said.done}, err
+}
+
+// upgrade implements [upgrader].
+func (d dnf) upgrade(ctx context.Context, u *Upgrader, _ outlook) error {
+	return d.change(ctx, "upgrade", append([]string{"-y"}, d.upgradeArguments(u)...)...)
+}
+
+// upgradeArguments are those of dnf. Security updates are the lowest versions that have them.
+func (d dnf) upgradeArguments(u *Upgrader) []string {
+	var arguments []string
+	if !u.Removals { // by a package that takes the place of another
+		arguments = append(arguments, "--setopt=obsoletes=False")
+	}
+	switch {
+	case !u.Security:
+		return append(arguments, "upgrade")
+	case d.program == "dnf5":
+		return append(arguments, "upgrade", "--minimal", "--security")
+	}
+	return append(arguments, "upgrade-minimal", "--security")
+}
+
+// outlook implements [upgrader].
+func (z zypper) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
+	said := &zypperOutput{}
+	exit, err := z.run(ctx, z.probe, said, zypperUpgrade(u, "--dry-run")...)
+	if err == nil && !zypperFine(exit.Code) {
+		err = modules.Refuse("%w", failure("zypper "+strings.Join(zypperUpgrade(u), " "), exit, said.reasons))
+	}
+	return outlook{done: said.done}, err
+}
+
+// upgrade implements [upgrader]. What zypper itself needs it brings up to date first, and asks to be called again.
+func (z zypper) upgrade(ctx context.Context, u *Upgrader, _ outlook) error {
+	const most = 5
+	for range most {
+		said := &zypperOutput{}
+		exit, err := z.run(ctx, z.Run, said, zypperUpgrade(u)...)
+		switch {
+		case err != nil:
+			return err
+		case !zypperFine(exit.Code):
+			return failure("zypper "+zypperUpgrade(u)[0], exit, said.reasons)
+		case exit.Code != zypperExitAgain:
+			return nil
+		}
+	}
+	return modules.Refuse("zypper has asked %d times to be called again", most)
+}
+
+// zypperExitAgain is how zypper ends that has brought itself up to date.
+const zypperExitAgain = 103
+
+func zypperUpgrade(u *Upgrader, options ...string) []string {
+	if u.Security {
+		return append([]string{"patch", "--category", "security", "--auto-agree-with-licenses"}, options...)
+	}
+	return append([]string{"update", "--auto-agree-with-licenses"}, options...)
+}
+
+// outlook implements [upgrader].
+func (a apk) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
+	if u.Security {
+		return outlook{}, noAdvisories("apk")
+	}
+	var said apkOutput
+	exit, err := a.query(ctx, "", said.line, "apk", "upgrade", "--no-progress", "--simulate")
+	if err == nil && exit.Code != 0 {
+		err = modules.Refuse("%w", failure("apk upgrade", exit, said.reasons))
+	}
+	return outlook{done: said.done}, err
+}
+
+// upgrade implements [upgrader].
+func (a apk) upgrade(ctx context.Context, _ *Upgrader, _ outlook) error {
+	return a.change(ctx, "upgrade", "--no-progress")
+}
+
+// outlook implements [upgrader].
+func (p pacman) outlook(ctx context.Context, u *Upgrader) (o outlook, err error) {
+	if u.Security {
+		return o, noAdvisories("pacman")
+	}
+	exit, err := p.query(ctx, "", func(line string) {
+		if c, ok := pacmanConsequence(line, install); ok && len(o.done) < maxConsequences {
+			o.done = append(o.done, c)
+		}
+	}, "pacman", "--noconfirm", "--print", "--print-format", "%n\t%v", "-Su")
+	if err == nil && exit.Code != 0 {
+		err = modules.Refuse("%w", pacmanFailure([]string{"-Su"}, exit))
+	}
+	return o, err
+}
+
+// upgrade implements [upgrader].
+func (p pacman) upgrade(ctx context.Context, _ *Upgrader, _ outlook) error {
+	return p.change(ctx, "-Su")
+}
+
+// noAdvisories says that a manager does not know which updates are for security.
+func noAdvisories(program string) error {
+	return modules.Refuse("%s does not tell security updates from others; upgrade all", program)
+}

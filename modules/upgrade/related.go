@@ -1,0 +1,19 @@
+//go:build !host
+
+package upgrade
+
+import (
+	"embed"
+	"io/fs"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Related implements [modules.Related]: what says where packages are from comes first.
+func (u *Upgrade) Related() []modules.Relation { return modules.NeedsRepositories() }
+
+//go:embed examples/*.yaml
+var examples embed.FS
+
+// Examples implements [modules.Exampled].
+func (*Upgrade) Examples() fs.FS { return examples }
