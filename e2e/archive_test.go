@@ -130,7 +130,12 @@ func gzipped(t *testing.T, b []byte) []byte {
 // bridgeAddress is the address of this machine that the hosts reach.
 func (f *fleet) bridgeAddress() string {
 	f.Helper()
-	host := strings.Fields(f.sh("h001", "hostname -I"))[0]
+	return f.routeTo(strings.Fields(f.sh("h001", "hostname -I"))[0])
+}
+
+// routeTo is the address of this machine by which it reaches a host.
+func (f *fleet) routeTo(host string) string {
+	f.Helper()
 	conn, err := net.Dial("udp", net.JoinHostPort(host, "9")) // sends nothing
 	require.NoError(f, err)
 	defer conn.Close()

@@ -8,6 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/authorizedkey"
 	"github.com/ccm-push/ccm-push/modules/dsc"
 	"github.com/ccm-push/ccm-push/modules/fetch"
+	"github.com/ccm-push/ccm-push/modules/firewall"
 	"github.com/ccm-push/ccm-push/modules/git"
 	"github.com/ccm-push/ccm-push/modules/hostname"
 	"github.com/ccm-push/ccm-push/modules/http"
@@ -49,6 +50,7 @@ func foreign() modules.Registry {
 		kmod.Type(),
 		sudoers.Type(),
 		alternatives.Type(),
+		firewall.Type(),
 		reboot.Type(),
 		fetch.Type(),
 		wait.Type(),

@@ -73,6 +73,7 @@ var explained = map[string]map[column]string{
 	"mount":        {certain: "but for devices, other options, and one that is in use"},
 	"kmod":         {certain: "but for whether the kernel takes it, and what it brings along", watched: "files heard, whether it is loaded polled"},
 	"alternatives": {certain: "but for what comes behind one with further links, such as those of manual pages"},
+	"firewall":     {watched: "the files heard, what is in force polled"},
 	"reboot": {
 		certain: "that it starts again; not that it comes back, nor what comes behind it",
 		undone:  "stays, and is named", watched: "heard on Debian and of zypper; of needs-restarting polled",

@@ -105,6 +105,8 @@ func (w *Ways) Touches(e modules.Effect) string {
 		if slices.Contains(w.groups, e.Key) {
 			return "the group " + e.Key
 		}
+	case "firewall":
+		return "the firewall"
 	case "unit":
 		return unit(e.Key)
 	case "package":

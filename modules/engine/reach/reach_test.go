@@ -103,6 +103,7 @@ func TestWhatTouchesTheWaysToAHost(t *testing.T) {
 		{"group", "operators", "the group operators"},
 		{"group", "deploy", "the group deploy"},
 		{"group", "mail", ""},
+		{"firewall", "nftables", firewall},
 		{"unit", "", ""},
 		{"unit", "ssh.service", server},
 		{"unit", "ssh.socket", server},

@@ -114,7 +114,7 @@ site.yaml:11:7: notify belongs inside a resource, not beside group
 site.yaml:5:7: this is a task of Ansible: file
   hint: there is file: write - file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]`},
 	{"unknown type", list("- flie: []"), "site.yaml:3:7: unknown resource type \"flie\"\n  hint: did you mean file?"},
-	{"quite unknown type", list("- firewall: []"), "site.yaml:3:7: unknown resource type \"firewall\"\n  hint: ccm-push --help lists the types"},
+	{"quite unknown type", list("- printer: []"), "site.yaml:3:7: unknown resource type \"printer\"\n  hint: ccm-push --help lists the types"},
 	{"null", list("- file:"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
 	{"empty list", list("- file: []"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
 	{"only defaults", list("- file: [defaults: {owner: root}]"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},

@@ -1,0 +1,184 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A firewallHost is a host with nftables, and where its service loads rules from.
+type firewallHost struct{ name, address, loads string }
+
+// closedRules let SSH in, and a port with a door; another door is closed.
+const closedRules = `flush ruleset
+table inet filter {
+	chain input {
+		type filter hook input priority filter; policy drop;
+		ct state established,related accept
+		iif lo accept
+		tcp dport { 22, 8023 } accept
+	}
+}
+`
+
+// doors are ports behind which something listens: 443 is closed by closedRules, 8023 is open.
+const doors = "systemctl -q is-active e2e-doors || systemd-run -q --unit e2e-doors /usr/sbin/sshd -D -p 443 -p 8023"
+
+// startFirewallHosts starts a host with apt and one with rpm. That one has the nft of the other one, and the service as
+// Fedora has it.
+func startFirewallHosts(t *testing.T) (*fleet, []firewallHost) {
+	t.Helper()
+	f := leaseFleet(t)
+	f.tool("up", "1", "--systemd")
+	f.tool("up", "1", "--systemd", "--rpm")
+	t.Cleanup(func() { f.tool("down", "s001", "rs001") })
+	all := []firewallHost{{"s001", f.address("1.11"), "/etc/nftables.conf"}, {"rs001", f.address("3.11"), "/etc/sysconfig/nftables.conf"}}
+	for _, h := range all {
+		f.awaits(h.name, "systemctl is-active multi-user.target")
+	}
+	nft := f.command("exec", "s001", "sh", "-c", "tar -ch /usr/sbin/nft $(ldd /usr/sbin/nft | sed -n 's/.*=> \\([^ ]*\\) .*/\\1/p') 2>/dev/null")
+	text, err := nft.Output()
+	require.NoError(t, err)
+	unpack := f.command("exec", "rs001", "tar", "-x", "-C", "/", "--skip-old-files")
+	unpack.Stdin = bytes.NewReader(text)
+	outputOf(f, unpack)
+	f.sh("rs001", `mkdir -p /etc/sysconfig && printf '[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/sbin/nft -f /etc/sysconfig/nftables.conf\nExecStop=/usr/sbin/nft flush ruleset\n[Install]\nWantedBy=multi-user.target\n' >/etc/systemd/system/nftables.service`)
+	for _, h := range all {
+		f.sh(h.name, "cat >"+h.loads+" <<'RULES'\n"+closedRules+"RULES\nsystemctl daemon-reload; systemctl -q enable nftables && systemctl restart nftables; "+doors)
+	}
+	write(t, f.path("hosts.yaml"), f.tool("inventory", "--user", "deploy"))
+	for _, h := range all {
+		require.Eventually(t, func() bool { return knocks(h.address, 8023) == "open" }, time.Minute, 50*time.Millisecond, h.name)
+	}
+	return f, all
+}
+
+// knocks says what becomes of a connection to a port: "open", "refused" or "dropped".
+func knocks(address string, port int) string {
+	const patience = 2 * time.Second // longer than a packet takes that is not dropped
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort(address, fmt.Sprint(port)), patience)
+	switch {
+	case err == nil:
+		conn.Close()
+		return "open"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused"
+	}
+	return "dropped"
+}
+
+// TestFleetFirewall opens a door and closes another one, on hosts whose own rules drop the rest: for packets, now and
+// when the rules are loaded anew. Undo brings back what was there. Who would lock the run out is refused, or taken back.
+func TestFleetFirewall(t *testing.T) {
+	f, all := startFirewallHosts(t)
+	both := func(port int, want string) {
+		t.Helper()
+		for _, h := range all {
+			require.Eventually(t, func() bool { return knocks(h.address, port) == want }, time.Minute, 50*time.Millisecond, "%s: port %d is not %s but %s", h.name, port, want, knocks(h.address, port))
+		}
+	}
+	rules := func() (texts []string) {
+		for _, h := range all {
+			texts = append(texts, f.sh(h.name, "nft --stateless list ruleset; tail -n +1 /etc/nftables* /etc/sysconfig/nftables* 2>/dev/null; :"))
+		}
+		return texts
+	}
+	us := f.routeTo(all[0].address)
+	site := func(name, keys, resources string) {
+		write(t, f.path(name), "- name: site\n  hosts: s001:rs001\n"+keys+"  ccm:\n    resources:\n"+resources)
+	}
+	before := rules()
+	both(443, "dropped")
+	both(8023, "open")
+
+	site("doors.yaml", "", fmt.Sprintf(`
+    - firewall:
+        - https: {service: https}
+        - no door: {port: 8023, action: drop, source: [%s, "2001:db8::/32"]}
+        - told: {port: 8000-8022, action: reject, interface: eth0}
+        - not here: {port: 25, ensure: absent}
+`, us))
+	r := f.push("-i", "hosts.yaml", "-b", "--check", "--output", "json", "doors.yaml")
+	r.requireCode(t, 0)
+	predicted := outcomes(r.events(t))
+	require.Equal(t, before, rules(), "a check run has changed something")
+	r = f.push("-i", "hosts.yaml", "-b", "--output", "json", "doors.yaml")
+	r.requireCode(t, 0)
+	f.requireForetold(predicted, outcomes(r.events(t)))
+	require.Len(t, only(r.events(t), "confirmed"), 2, r.stdout)
+	opened := func() {
+		t.Helper()
+		both(443, "open")
+		both(8023, "dropped")
+		both(8022, "refused")
+		both(22, "open")
+	}
+	opened()
+	r = f.push("-i", "hosts.yaml", "-b", "doors.yaml")
+	r.requireCode(t, 0)
+	require.Contains(t, r.stdout, "s001: 0 changed, 4 stable")
+	require.NotContains(t, r.stdout, "warning")
+	for _, h := range all {
+		f.sh(h.name, "systemctl restart nftables") // which flushes all that there is, as a boot does
+	}
+	opened()
+	f.push("-i", "hosts.yaml", "-b", "--detailed-exitcode", "doors.yaml").requireCode(t, 0)
+	for _, h := range all {
+		f.sh(h.name, "nft flush chain inet ccm_push input") // by hand
+	}
+	both(8023, "open")
+	f.push("-i", "hosts.yaml", "-b", "doors.yaml").requireCode(t, 0)
+	opened()
+
+	site("gone.yaml", "", `
+    - firewall:
+        - https: {service: https, ensure: absent}
+        - no door: {ensure: absent}
+        - told: {ensure: absent}
+`)
+	f.push("-i", "hosts.yaml", "-b", "gone.yaml").requireCode(t, 0)
+	require.Equal(t, before, rules())
+	f.push("-i", "hosts.yaml", "-b", "undo", "last", "--yes").requireCode(t, 0)
+	opened()
+	f.push("-i", "hosts.yaml", "-b", "gone.yaml").requireCode(t, 0)
+	require.Equal(t, before, rules())
+
+	// Nobody could log in again: that is known before anything is done.
+	site("nobody.yaml", "", `
+    - firewall: [ssh: {service: ssh, action: drop}]
+`)
+	for _, flags := range [][]string{{"--check"}, nil} {
+		r = f.push(append([]string{"-i", "hosts.yaml", "-b", "nobody.yaml"}, flags...)...)
+		r.requireCode(t, 2)
+		require.Contains(t, r.stdout, fmt.Sprintf("nobody could log in again the way this run has, from %s to port 22", us))
+	}
+	require.Equal(t, before, rules())
+
+	// Which interface a login comes by only the login tells. On one host the controller is killed.
+	const mistake = `
+    - firewall: [ssh: {service: ssh, action: drop, interface: eth0}]
+`
+	site("mistake.yaml", "  confirm_within: 5s\n", mistake)
+	r = f.push("-i", "hosts.yaml", "-b", "-l", "s001", "mistake.yaml")
+	r.requireCode(t, 18)
+	require.Contains(t, r.stdout, "taken back  firewall#ssh  removed the rule")
+	site("killed.yaml", "  confirm_within: 5s\n", mistake+"    - exec: [gate: {provider: shell, command: \"touch /run/e2e-waits; sleep 60\"}]\n")
+	cmd := pushCommand(f, f.dir, "-i", "hosts.yaml", "-b", "-l", "rs001", "killed.yaml")
+	require.NoError(t, cmd.Start())
+	f.awaits("rs001", "test -e /run/e2e-waits")
+	require.Equal(t, "dropped", knocks(all[1].address, 22))
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	require.Eventually(t, func() bool { return knocks(all[1].address, 22) == "open" }, 2*time.Minute, 100*time.Millisecond, "rs001 does not let itself in again")
+	both(22, "open")
+	require.Eventually(t, func() bool { return rules()[1] == before[1] }, time.Minute, 100*time.Millisecond)
+	require.Equal(t, before, rules())
+}

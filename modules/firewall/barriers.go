@@ -1,0 +1,189 @@
+package firewall
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A gate is a chain of somebody else that drops what no rule of it accepts: a packet has to be accepted there,
+// too. It is opened by one jump to a chain of our own in its table, which is all that is added to it.
+type gate struct {
+	family, table, chain string
+	blocks               bool   // it does drop the rest; else there is only something left of ours
+	last                 bool   // the jump stands at its end, so that what stands there before is decided first
+	open                 bool   // there is a jump where packets come by
+	jumps                []int  // handles of all that there are
+	made                 bool   // our chain is there
+	rules                []rule // of it
+}
+
+func (g gate) String() string { return g.family + " " + g.table + " " + g.chain }
+
+// passes gives those of rules that have to be accepted there.
+func (g gate) passes(rules []rule) []rule {
+	var all []rule
+	for _, r := range rules {
+		if g.blocks && r.verdict == accept && (g.family == "inet" || r.family() == "" || r.family() == g.family) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// foreign names the program whose chain it is, which would not keep what is added to it; "" is none.
+func (g gate) foreign() string {
+	switch {
+	case g.table == "firewalld":
+		return "firewalld"
+	case g.family != "inet" && g.table == "filter" && g.chain == "INPUT":
+		return "iptables"
+	}
+	return ""
+}
+
+// gates finds those of a host.
+func gates(chains []*chain) []gate {
+	var all []gate
+	for _, c := range chains {
+		if c.Hook != "input" || c.Type != "filter" || c.Table == ours || !slices.Contains([]string{"inet", "ip", "ip6"}, c.Family) {
+			continue
+		}
+		g := gate{family: c.Family, table: c.Table, chain: c.Name, blocks: c.Policy == drop, last: true}
+		decided := false // nothing comes by what stands behind
+		for _, l := range c.rules {
+			verdict, target, plain := l.verdict()
+			switch {
+			case target == ours:
+				g.jumps = append(g.jumps, l.Handle)
+				g.open = g.open || plain && !decided
+			case decided || !plain:
+			case verdict == drop, verdict == reject:
+				decided, g.blocks, g.last = true, true, false
+			case verdict == accept:
+				decided, g.blocks = true, false
+			}
+		}
+		for _, own := range chains {
+			if own.Name == ours && own.Family == c.Family && own.Table == c.Table {
+				g.made = true
+				for _, l := range own.rules {
+					g.rules = append(g.rules, l.rule())
+				}
+			}
+		}
+		if g.blocks || g.made || g.jumps != nil {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// maxBarriers bounds how many are named.
+const maxBarriers = 5
+
+// barriers names rules of others that may drop packets which r accepts. They are left to decide.
+func barriers(chains []*chain, all []gate, r rule) []string {
+	var named []string
+	for _, c := range chains {
+		if c.Table == ours || c.Hook != "input" && c.Hook != "prerouting" {
+			continue
+		}
+		i := slices.IndexFunc(all, func(g gate) bool { return g.blocks && g.family == c.Family && g.table == c.Table && g.chain == c.Name })
+		isGate := i >= 0
+		if c.Hook == "prerouting" && c.Policy == drop {
+			named = append(named, fmt.Sprintf("the chain %s, which drops what no rule of it accepts", c))
+		}
+		if isGate && !all[i].last && !all[i].open {
+			continue // the jump comes before all its rules
+		}
+		named = append(named, dropping(chains, c, r, isGate, maxDepth)...)
+	}
+	slices.Sort(named)
+	named = slices.Compact(named)
+	if len(named) > maxBarriers {
+		named = append(named[:maxBarriers], fmt.Sprintf("%d more", len(named)-maxBarriers))
+	}
+	return named
+}
+
+// maxDepth bounds how far jumps are followed: nftables allows 16.
+const maxDepth = 16
+
+// dropping names the rules of a chain, and of those that it leads to, that may drop packets of r.
+func dropping(chains []*chain, c *chain, r rule, isGate bool, depth int) []string {
+	var named []string
+	for _, l := range c.rules {
+		verdict, target, plain := l.verdict()
+		switch {
+		case target == ours:
+			return named
+		case !l.mayMatch(r):
+		case (verdict == drop || verdict == reject) && (!plain || !isGate):
+			named = append(named, "a rule of the chain "+c.String())
+		case target != "" && depth > 0:
+			for _, to := range chains {
+				if to.Family == c.Family && to.Table == c.Table && to.Name == target {
+					named = append(named, dropping(chains, to, r, false, depth-1)...)
+				}
+			}
+		case plain && verdict == accept:
+			return named
+		}
+	}
+	return named
+}
+
+// mayMatch reports whether a listed rule may be about the first packet of a connection that r is about. What
+// cannot be read may be.
+func (l listed) mayMatch(r rule) bool {
+	for _, m := range l.matches() {
+		if m.Op != "==" && m.Op != "in" {
+			continue
+		}
+		switch left := m.left(); left {
+		case "ct state":
+			if !slices.Contains(m.words(), "new") {
+				return false
+			}
+		case "meta iifname", "meta iif":
+			if words := m.words(); r.iface != "" && !slices.Contains(words, r.iface) || slices.Equal(words, []string{"lo"}) {
+				return false
+			}
+		case "meta l4proto", "ip protocol", "ip6 nexthdr":
+			if r.proto != "" && !slices.ContainsFunc(m.words(), func(word string) bool { return word == r.proto || word == protocolNumbers[r.proto] }) {
+				return false
+			}
+		case "ip saddr", "ip6 saddr":
+			if network, ok := m.network(); ok && r.source.IsValid() && !network.Overlaps(r.source) {
+				return false
+			}
+			if family, _, _ := strings.Cut(left, " "); r.family() != "" && r.family() != family {
+				return false
+			}
+		case "tcp dport", "udp dport", "th dport":
+			proto, _, _ := strings.Cut(left, " ")
+			if ports, ok := m.ports(); ok && r.ports != nil && !overlap(ports, r.ports) || r.proto != "" && proto != "th" && proto != r.proto {
+				return false
+			}
+		case "icmp type", "icmpv6 type":
+			if r.proto != "" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+var protocolNumbers = map[string]string{tcp: "6", udp: "17"}
+
+func overlap(a, b []span) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x.first <= y.last && y.first <= x.last {
+				return true
+			}
+		}
+	}
+	return false
+}

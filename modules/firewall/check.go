@@ -1,0 +1,217 @@
+package firewall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// steps is what Apply has to do, in this order.
+type steps struct {
+	script string // for nft; "" leaves what is in force
+	files  any    // the steps of the edits
+	is     ruleset
+}
+
+// Check implements [modules.Resource].
+func (f *Firewall) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	if by := f.incharge(h.Files); by != "" {
+		return modules.Plan{}, modules.Refuse("%s is in charge of the rules of this host, and would not know of this one", by)
+	}
+	is, err := f.look(ctx, h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	wantInForce, wantKept, err := f.wanted()
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if is.missing && (wantInForce != nil || wantKept != nil) {
+		return modules.Plan{}, modules.Refuse("nft is not found in %s; install the package nftables", modules.DefaultPath)
+	}
+	rules := with(is.rules, f.Name, wantInForce)
+	if err := f.refuseLockout(h.Files, is.rules, rules); err != nil {
+		return modules.Plan{}, err
+	}
+	if err := f.refuseForeign(is, wantInForce); err != nil {
+		return modules.Plan{}, err
+	}
+	do := steps{is: is}
+	var changes []modules.Change
+	if is.differs(rules) {
+		do.script = is.script(rules)
+		changes = f.inForce(is, wantInForce, rules)
+	}
+	files, err := f.files(h.Files, is, wantKept)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	plan, err := files.Check(ctx, h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	do.files = plan.Steps
+	plan.Changes = append(changes, plan.Changes...)
+	f.warn(h, is, wantInForce, wantKept)
+	if do.script == "" && do.files == nil {
+		return modules.Plan{}, nil
+	}
+	if err := f.may(); err != nil {
+		return modules.Plan{}, err
+	}
+	// Also where files alone change: what is loaded at boot decides who comes in then.
+	plan.Effects = append(plan.Effects, modules.Effect{Kind: effect, Key: nftables, State: is.after(rules)})
+	plan.Action, plan.Steps = f.action(is, wantInForce, do), do
+	return plan, nil
+}
+
+// wanted are the rules of the resource that shall be in force, and kept.
+func (f *Firewall) wanted() (inForce, kept []rule, err error) {
+	if f.Restore == nil {
+		all := f.rules()
+		return all, all, nil
+	}
+	read := func(lines []string) (all []rule) {
+		for _, line := range lines {
+			r, ok := parseRule(line)
+			if !ok || r.name != f.Name {
+				err = modules.Refuse("%q is no rule that could be put back", line)
+			}
+			all = append(all, r)
+		}
+		return all
+	}
+	return read(f.Restore.InForce), read(f.Restore.Kept), err
+}
+
+func (f *Firewall) action(is ruleset, want []rule, do steps) string {
+	was := len(named(is.rules, f.Name)) > 0
+	switch {
+	case do.script == "":
+		return "kept the rule"
+	case !was && len(want) > 0:
+		return "added the rule"
+	case was && len(want) == 0:
+		return "removed the rule"
+	}
+	return "updated the rule"
+}
+
+// inForce are the changes of what is in force.
+func (f *Firewall) inForce(is ruleset, want, rules []rule) []modules.Change {
+	was, will := shown(named(is.rules, f.Name)), shown(want)
+	if is.made && !is.whole {
+		was = "in a table that somebody has changed"
+	}
+	var all []modules.Change
+	if was != will {
+		all = append(all, modules.Change{Property: "in force", Have: was, Want: will})
+	}
+	for _, g := range is.gates {
+		if g.differs(rules) {
+			all = append(all, modules.Change{Property: g.String(), Have: f.through(g.open, g.rules), Want: f.through(true, g.passes(rules))})
+		}
+	}
+	if len(all) == 0 { // another resource's
+		all = append(all, modules.Change{Property: "in force", Have: "with something else", Want: "as it is made"})
+	}
+	return all
+}
+
+// through says what a gate lets through of the resource.
+func (f *Firewall) through(open bool, rules []rule) string {
+	if !open {
+		return absent
+	}
+	return shown(named(rules, f.Name))
+}
+
+// incharge names another firewall of a host; "" is none.
+func (f *Firewall) incharge(files modules.FileReader) string {
+	for line := range strings.Lines(f.read(files, "/etc/ufw/ufw.conf")) {
+		if strings.EqualFold(strings.TrimSpace(line), "ENABLED=yes") {
+			return "ufw"
+		}
+	}
+	if _, err := files.Stat(f.at("/run/systemd/units/invocation:firewalld.service")); err == nil { // which systemd has of what runs
+		return "firewalld"
+	}
+	return ""
+}
+
+// refuseForeign refuses to accept what a chain drops whose program would not keep what is added to it.
+func (f *Firewall) refuseForeign(is ruleset, want []rule) error {
+	for _, g := range is.gates {
+		if by := g.foreign(); by != "" && g.passes(want) != nil {
+			return modules.Refuse("the chain %s drops what no rule of it accepts, and it is that of %s, which would not know of this rule: add it with %s, or have nftables keep these rules", g, by, by)
+		}
+	}
+	return nil
+}
+
+// warn says once why the rule may not do what it says.
+func (f *Firewall) warn(h modules.Host, is ruleset, want, kept []rule) {
+	if f.warned {
+		return
+	}
+	f.warned = true
+	named := map[string]bool{}
+	for _, r := range want {
+		if r.verdict != accept {
+			continue
+		}
+		for _, barrier := range barriers(is.chains, is.gates, r) {
+			if !named[barrier] {
+				named[barrier] = true
+				h.Report.Message(modules.LevelWarning, "what this accepts may still be dropped by "+barrier)
+			}
+		}
+		if strings.Contains(f.read(h.Files, "/proc/net/ip_tables_names"), "filter") && !named[""] {
+			named[""] = true
+			h.Report.Message(modules.LevelWarning, "what this accepts may still be dropped by rules of iptables-legacy, of which nft tells nothing")
+		}
+	}
+	if kept != nil && f.unloaded(h.Files) {
+		h.Report.Message(modules.LevelWarning, fmt.Sprintf("the rules are kept, but nothing loads %s at boot: have the service nftables enabled", f.loads(h.Files)))
+	}
+}
+
+// may refuses what only root can do.
+func (f *Firewall) may() error {
+	if os.Geteuid() != 0 && f.root == "" {
+		return modules.Refuse("only root may see and change which packets come in; use become")
+	}
+	return nil
+}
+
+// Apply implements [modules.Resource]. The files come first: what cannot be kept is not done.
+func (f *Firewall) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	do, ok := p.Steps.(steps)
+	if !ok {
+		return errors.New("the plan is not one of a firewall")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if do.files != nil {
+		_, kept, err := f.wanted()
+		if err != nil {
+			return err
+		}
+		files, err := f.files(h.Files, do.is, kept)
+		if err != nil {
+			return err
+		}
+		if err := files.Apply(ctx, h, do.files); err != nil {
+			return err
+		}
+	}
+	if do.script == "" {
+		return nil
+	}
+	return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"nft", "--file", "-"}, Path: f.programs(), Stdin: do.script, Timeout: timeout})
+}

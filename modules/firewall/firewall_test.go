@@ -1,0 +1,329 @@
+package firewall
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// A local firewall has a tree of the test in the place of /, with an nft and a kernel of its own.
+type local struct {
+	Firewall
+	Root string `json:"root"`
+}
+
+func (l *local) in() *Firewall {
+	l.root = l.Root
+	return &l.Firewall
+}
+
+func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	return l.in().Check(ctx, h)
+}
+
+func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
+	return l.in().Watch(ctx, h)
+}
+
+func localType() modules.Type {
+	t := Type()
+	t.New = func() modules.Resource { return new(local) }
+	return t
+}
+
+// Kernels of hosts: one without rules, and one that drops what it does not accept, by policy and by its last rule.
+const (
+	open   = `{"chains":[]}`
+	closed = `{"chains":[{"family":"inet","table":"filter","name":"input","type":"filter","hook":"input","prio":0,"policy":"drop","rules":[` + sshOnly + `]}]}`
+	ending = `{"chains":[{"family":"inet","table":"filter","name":"input","type":"filter","hook":"input","prio":0,"policy":"accept","rules":[` + sshOnly + `,{"expr":[{"counter":null},{"drop":null}],"handle":3}]}]}`
+
+	sshOnly = `{"expr":[{"match":{"op":"==","left":{"payload":{"protocol":"tcp","field":"dport"}},"right":22}},{"accept":null}],"handle":2}`
+)
+
+// tree is a host; a kernel after some calls is made by settled.
+func tree(t *testing.T, kernel string, more ...modtest.Node) []modtest.Node {
+	t.Helper()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	return append([]modtest.Node{
+		{Path: "bin", Dir: true}, {Path: "bin/nft", Link: program}, {Path: "kernel", Text: kernel},
+		{Path: "etc", Dir: true}, {Path: "etc/nftables.conf", Text: "flush ruleset\n"},
+	}, more...)
+}
+
+// settled has resources applied to the root of a fixture.
+func settled(properties ...string) func(t *testing.T, root string) {
+	return func(t *testing.T, root string) {
+		for _, p := range properties {
+			apply(t, root, p)
+		}
+	}
+}
+
+func apply(t *testing.T, root, properties string) {
+	t.Helper()
+	res := modtest.Decode(t, modules.Registry{localType()}, "firewall", with1(properties), root)
+	plan, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.NoError(t, res.Apply(t.Context(), modtest.Host(), plan))
+}
+
+func with1(more string) string { return `{"root":"$ROOT",` + more + `}` }
+
+func change(property, have, want string) modules.Change {
+	return modules.Change{Property: property, Have: have, Want: want}
+}
+
+func TestConverges(t *testing.T) {
+	const https, telnet = `"name":"https","service":"https"`, `"name":"telnet","port":"23","action":"drop"`
+	loaded := change("loaded at boot", "no", "yes")
+	modtest.Converges(t, localType(), []modtest.Fixture{
+		{
+			Name: "dropped", Tree: tree(t, open), Properties: with1(telnet), Action: "added the rule",
+			Changes: []modules.Change{change("in force", absent, "tcp dport 23 drop"), change("kept", absent, "tcp dport 23 drop"), loaded},
+		},
+		{
+			Name: "rejected beside another one", Tree: tree(t, open), Prepare: settled(telnet), Properties: with1(`"name":"more","port":"80, 8000-8100,81","protocol":"both","source":["192.0.2.0/24","2001:db8::1"],"interface":"eth0","action":"reject"`),
+			Action:  "added the rule",
+			Changes: []modules.Change{change("in force", absent, shownMore), change("kept", absent, shownMore)},
+		},
+		{
+			Name: "accepted where nothing is dropped", Tree: tree(t, open), Properties: with1(https), Action: "added the rule",
+			Changes: []modules.Change{change("in force", absent, "tcp dport 443 accept"), change("kept", absent, "tcp dport 443 accept"), loaded},
+		},
+		{
+			Name: "accepted where the policy drops", Tree: tree(t, closed), Properties: with1(https), Action: "added the rule",
+			Changes: []modules.Change{change("in force", absent, "tcp dport 443 accept"), change("inet filter input", absent, "tcp dport 443 accept"), change("kept", absent, "tcp dport 443 accept"), loaded},
+		},
+		{
+			Name: "accepted where the last rule drops", Tree: tree(t, ending), Properties: with1(https), Action: "added the rule",
+			Changes: []modules.Change{change("in force", absent, "tcp dport 443 accept"), change("inet filter input", absent, "tcp dport 443 accept"), change("kept", absent, "tcp dport 443 accept"), loaded},
+		},
+		{Name: "as it shall be", Tree: tree(t, closed), Prepare: settled(telnet, https), Properties: with1(https)},
+		{
+			Name: "another port", Tree: tree(t, closed), Prepare: settled(https, telnet), Properties: with1(`"name":"https","port":"8443"`), Action: "updated the rule",
+			Changes: []modules.Change{change("in force", "tcp dport 443 accept", "tcp dport 8443 accept"), change("inet filter input", "tcp dport 443 accept", "tcp dport 8443 accept"), change("kept", "tcp dport 443 accept", "tcp dport 8443 accept")},
+		},
+		{
+			Name: "kept, and not in force", Tree: tree(t, open), Prepare: func(t *testing.T, root string) {
+				apply(t, root, telnet)
+				require.NoError(t, os.WriteFile(filepath.Join(root, "kernel"), []byte(open), 0o644))
+			},
+			Properties: with1(telnet), Action: "added the rule", Changes: []modules.Change{change("in force", absent, "tcp dport 23 drop")},
+		},
+		{
+			Name: "in force, and not kept", Tree: tree(t, open), Prepare: func(t *testing.T, root string) {
+				apply(t, root, telnet)
+				require.NoError(t, os.Remove(filepath.Join(root, "etc/nftables-ccm-push.nft")))
+			},
+			Properties: with1(telnet), Action: "kept the rule", Changes: []modules.Change{change("kept", absent, "tcp dport 23 drop")},
+		},
+		{
+			Name: "one of two goes", Tree: tree(t, closed), Prepare: settled(https, telnet), Properties: with1(`"name":"https","ensure":"absent"`), Action: "removed the rule",
+			Changes: []modules.Change{change("in force", "tcp dport 443 accept", absent), change("inet filter input", "tcp dport 443 accept", absent), change("kept", "tcp dport 443 accept", absent)},
+		},
+		{
+			Name: "the last one goes", Tree: tree(t, closed), Prepare: settled(https), Properties: with1(`"name":"https","ensure":"absent"`), Action: "removed the rule",
+			Changes: []modules.Change{change("in force", "tcp dport 443 accept", absent), change("inet filter input", "tcp dport 443 accept", absent), change("loaded at boot", "yes", "no"), change("kept", "tcp dport 443 accept", absent)},
+		},
+		{Name: "absent already", Tree: tree(t, closed), Properties: with1(`"name":"https","ensure":"absent"`)},
+		{Name: "no nftables, and none needed", Tree: []modtest.Node{{Path: "bin", Dir: true}}, Properties: with1(`"name":"https","ensure":"absent"`)},
+		{
+			Name: "what drops is iptables'", Tree: tree(t, strings.ReplaceAll(strings.ReplaceAll(closed, `"inet"`, `"ip"`), `"input","type"`, `"INPUT","type"`)), Properties: with1(https),
+			Err: "the chain ip filter INPUT drops what no rule of it accepts, and it is that of iptables, which would not know of this rule: add it with iptables, or have nftables keep these rules",
+		},
+		{
+			Name: "ufw", Tree: tree(t, open, modtest.Node{Path: "etc/ufw", Dir: true}, modtest.Node{Path: "etc/ufw/ufw.conf", Text: "ENABLED=yes\n"}), Properties: with1(telnet),
+			Err: "ufw is in charge of the rules of this host, and would not know of this one",
+		},
+		{
+			Name: "firewalld", Tree: tree(t, open, running("firewalld.service")...), Properties: with1(telnet),
+			Err: "firewalld is in charge of the rules of this host, and would not know of this one",
+		},
+		{
+			Name: "the own login", Tree: tree(t, open, loggedIn...), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
+			Err: `nobody could log in again the way this run has, from 192.0.2.1 to port 22: "ssh" would drop it; accept that from a narrower source first`,
+		},
+		{
+			Name: "everything of the own network", Tree: tree(t, open, loggedIn...), Properties: with1(`"name":"them","source":["192.0.2.0/24"],"action":"reject"`),
+			Err: `nobody could log in again the way this run has, from 192.0.2.1 to port 22: "them" would reject it; accept that from a narrower source first`,
+		},
+		{
+			Name: "all logins but the own one", Tree: tree(t, open, loggedIn...), Prepare: settled(`"name":"us","service":"ssh","source":["192.0.2.0/30"]`), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
+			Action: "added the rule", Changes: []modules.Change{change("in force", absent, "tcp dport 22 drop"), change("kept", absent, "tcp dport 22 drop")},
+		},
+	}...)
+}
+
+const shownMore = `iifname "eth0" ip6 saddr 2001:db8::1 tcp dport { 80-81, 8000-8100 } reject; iifname "eth0" ip6 saddr 2001:db8::1 udp dport { 80-81, 8000-8100 } reject; iifname "eth0" ip saddr 192.0.2.0/24 tcp dport {…`
+
+// running is what systemd has of a unit that runs.
+func running(unit string) []modtest.Node {
+	return []modtest.Node{
+		{Path: "run", Dir: true}, {Path: "run/systemd", Dir: true}, {Path: "run/systemd/units", Dir: true},
+		{Path: "run/systemd/units/invocation:" + unit, Link: "0123456789abcdef"},
+	}
+}
+
+// loggedIn are processes: the host program, a shell, and what sshd has started it with.
+var loggedIn = []modtest.Node{
+	{Path: "proc", Dir: true},
+	{Path: "proc/self", Dir: true},
+	{Path: "proc/self/environ", Text: "PATH=/bin"},
+	{Path: "proc/self/status", Text: "Name:\tccm-module\nPPid:\t7\n"},
+	{Path: "proc/7", Dir: true},
+	{Path: "proc/7/environ", Text: "PATH=/bin\x00SSH_CONNECTION=192.0.2.1 50000 192.0.2.2 22\x00HOME=/root\x00"},
+}
+
+// TestPredicts has rules come after each other.
+func TestPredicts(t *testing.T) {
+	step := func(properties string) modtest.Step {
+		return modtest.Step{Type: "firewall", Properties: with1(properties)}
+	}
+	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+		Tree: tree(t, closed),
+		Steps: []modtest.Step{
+			step(`"name":"a","port":"80"`),
+			step(`"name":"b","port":"81","action":"drop"`),
+			step(`"name":"a","port":"80"`),
+			step(`"name":"a","ensure":"absent"`),
+			step(`"name":"a","ensure":"absent"`),
+			step(`"name":"b","ensure":"absent"`),
+		},
+		Want: []string{"changed", "changed", "stable", "changed", "stable", "changed"},
+	})
+}
+
+// TestReversal brings back rules in force and rules that are kept, be they different.
+func TestReversal(t *testing.T) {
+	for _, test := range []struct {
+		name, before string
+		resources    []Firewall
+	}{
+		{"added", "", []Firewall{{Name: "x", Port: "80"}}},
+		{"changed twice", `"name":"x","port":"80"`, []Firewall{{Name: "x", Port: "81", Action: drop}, {Name: "x", Ensure: absent}}},
+		{"removed", `"name":"x","port":"80","source":["192.0.2.1","2001:db8::/32"]`, []Firewall{{Name: "x", Ensure: absent}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := modtest.Root(t)
+			modtest.Build(t, root, tree(t, closed))
+			apply(t, root, `"name":"other","port":"22"`)
+			if test.before != "" {
+				apply(t, root, test.before)
+			}
+			var all []modules.Reverser
+			for _, f := range test.resources {
+				f.root = root
+				all = append(all, &f)
+			}
+			modtest.Undone(t, root, func(r modules.Resource) { r.(*Firewall).root = root }, all...)
+		})
+	}
+}
+
+// TestWarnings has rules of others that decide before the jump of the type, or elsewhere.
+func TestWarnings(t *testing.T) {
+	rule := func(expr string) string { return `{"expr":[` + expr + `],"handle":1}` }
+	match := func(left, right string) string {
+		return `{"match":{"left":` + left + `,"op":"==","right":` + right + `}}`
+	}
+	tcpPort := `{"payload":{"field":"dport","protocol":"tcp"}}`
+	of := func(table, chain, hook string, rules ...string) string {
+		return `{"family":"inet","table":"` + table + `","name":"` + chain + `",` + hook + `"rules":[` + strings.Join(rules, ",") + `]}`
+	}
+	const input = `"type":"filter","hook":"input","prio":0,"policy":"accept",`
+	const warning = "what this accepts may still be dropped by "
+	for _, test := range []struct{ name, chains, want string }{
+		{"none", of("x", "input", input, rule(match(tcpPort, "443")+`,{"accept":null}`)), ""},
+		{"its port", of("x", "input", input, rule(match(tcpPort, `{"set":[80,{"range":[400,500]}]}`)+`,{"drop":null}`)), warning + "a rule of the chain inet x input"},
+		{"another port", of("x", "input", input, rule(match(tcpPort, "22")+`,{"drop":null}`)), ""},
+		{"another protocol", of("x", "input", input, rule(match(`{"meta":{"key":"l4proto"}}`, "17")+`,{"drop":null}`)), ""},
+		{"invalid packets", of("x", "input", input, rule(match(`{"ct":{"key":"state"}}`, `"invalid"`)+`,{"drop":null}`)), ""},
+		{"some addresses", of("f2b", "in", input, rule(match(`{"payload":{"field":"saddr","protocol":"ip"}}`, `"@banned"`)+`,{"reject":null}`)), warning + "a rule of the chain inet f2b in"},
+		{"behind a jump", of("x", "input", input, rule(`{"jump":{"target":"deep"}}`)) + "," + of("x", "deep", "", rule(`{"limit":{}},{"drop":null}`)), warning + "a rule of the chain inet x deep"},
+		{"accepted before", of("x", "input", input, rule(`{"accept":null}`), rule(`{"drop":null}`)), ""},
+		{"before routing", of("x", "pre", `"type":"filter","hook":"prerouting","prio":0,"policy":"drop",`), warning + "the chain inet x pre, which drops what no rule of it accepts"},
+		{"behind the jump", of("x", "input", strings.Replace(input, `"accept"`, `"drop"`, 1), rule(`{"counter":null},{"drop":null}`)), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := modtest.Root(t)
+			modtest.Build(t, root, tree(t, `{"chains":[`+test.chains+`]}`))
+			h := modules.ReadOnly(modtest.Host())
+			said := &notes{Reporter: h.Report}
+			h.Report = said
+			_, err := (&Firewall{Name: "https", Service: "https", root: root}).Check(t.Context(), h)
+			require.NoError(t, err)
+			require.Equal(t, test.want, strings.Join(said.all, "\n"))
+		})
+	}
+}
+
+// notes keep what a resource says.
+type notes struct {
+	modules.Reporter
+	all []string
+}
+
+func (n *notes) Message(_, text string) { n.all = append(n.all, text) }
+
+func TestValidate(t *testing.T) {
+	for want, f := range map[string]*Firewall{
+		"": {Name: "x", Port: "80,443, 8000-8100", Protocol: both, Source: []string{"192.0.2.7", "2001:db8::/32"}, Interface: "eth0.7"},
+		`name: "a\"b" is no name of a rule: it has at most 100 bytes, and no quotes, backslashes and control characters`:                                                                {Name: `a"b`, Port: "1"},
+		`port: "0" is no port (write ports from 1 to 65535, such as 443, "80,443" or 8000-8100)`:                                                                                        {Name: "x", Port: "0"},
+		`port: "9-8" is no port (write ports from 1 to 65535, such as 443, "80,443" or 8000-8100)`:                                                                                      {Name: "x", Port: "9-8"},
+		`source[0]: "192.0.2.7/24" is an address and a network at once: that network is 192.0.2.0/24 (write an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32)`: {Name: "x", Port: "1", Source: []string{"192.0.2.7/24"}},
+		`source[0]: "office" is neither an address nor a network (write an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32)`:                                     {Name: "x", Port: "1", Source: []string{"office"}},
+		`interface: "eth0; drop" is no name of an interface`:                                                                                                                            {Name: "x", Port: "1", Interface: "eth0; drop"},
+		`service: no ports are known of a service "gopher" (write its port and protocol)`:                                                                                               {Name: "x", Service: "gopher"},
+		"service: 'port' and 'service' are mutually exclusive":                                                                                                                          {Name: "x", Service: "ssh", Port: "22"},
+		"protocol: 'protocol' is that of a port, and none is given":                                                                                                                     {Name: "x", Protocol: udp, Interface: "eth0"},
+		"port: nothing says which packets the rule is about (write port, service, source or interface)":                                                                                 {Name: "x"},
+	} {
+		if err := f.Validate(); want == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, want)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, tree(t, closed))
+	apply(t, root, `"name":"https","service":"https"`)
+	status, err := modules.StatusOf(t.Context(), &Firewall{Name: "https", root: root}, modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	const line = `["tcp dport 443 accept comment \"https\""]`
+	require.JSONEq(t, `{"ensure":"present","in_force":`+line+`,"kept":`+line+`,"gates":["inet filter input"]}`, string(status))
+}
+
+// FuzzRule reads what it has written.
+func FuzzRule(f *testing.F) {
+	for _, text := range []string{
+		`tcp dport 443 accept comment "https"`,
+		`iifname "eth0" ip saddr 192.0.2.0/24 udp dport { 53, 8000-8100 } reject comment "a: b"`,
+		`ip6 saddr 2001:db8::1 drop comment "them"`,
+	} {
+		r, ok := parseRule(text)
+		require.True(f, ok, text)
+		require.Equal(f, text, r.String())
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, ok := parseRule(text)
+		if !ok {
+			return
+		}
+		again, ok := parseRule(r.String())
+		require.True(t, ok, "%q is written as %q", text, r)
+		require.Equal(t, r, again)
+	})
+}

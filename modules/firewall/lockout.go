@@ -1,0 +1,104 @@
+package firewall
+
+import (
+	"io"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A login is a connection by which the host is worked on, as sshd(8) tells of it.
+type login struct {
+	from netip.Addr
+	port uint16 // of the server
+}
+
+// maxParents bounds how many processes there are between the host program and sshd.
+const maxParents = 32
+
+// login finds the connection of this run in the environment of the processes that the host program
+// descends from: sudo and su hand it on to none.
+func (f *Firewall) login(files modules.FileReader) (login, bool) {
+	process := "self"
+	for range maxParents {
+		for entry := range strings.SplitSeq(f.read(files, "/proc/"+process+"/environ"), "\x00") {
+			connection, ok := strings.CutPrefix(entry, "SSH_CONNECTION=")
+			words := strings.Fields(connection)
+			if !ok || len(words) != 4 {
+				continue
+			}
+			from, err := netip.ParseAddr(words[0])
+			port, wrong := strconv.ParseUint(words[3], 10, 16)
+			if err == nil && wrong == nil {
+				return login{from.WithZone("").Unmap(), uint16(port)}, true
+			}
+		}
+		parent := ""
+		for line := range strings.Lines(f.read(files, "/proc/"+process+"/status")) {
+			if id, ok := strings.CutPrefix(line, "PPid:"); ok {
+				parent = strings.TrimSpace(id)
+			}
+		}
+		if parent == "" || parent == "0" {
+			break
+		}
+		process = parent
+	}
+	return login{}, false
+}
+
+// read gives the beginning of a file; "" if it cannot be read.
+func (f *Firewall) read(files modules.FileReader, name string) string {
+	file, err := files.Open(f.at(name))
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	const most = 1 << 20
+	text, _ := io.ReadAll(io.LimitReader(file, most))
+	return string(text)
+}
+
+// meets reports whether a rule is about the packets of a login. sure says that it is about all of them: by which
+// interface they come is not known.
+func (r rule) meets(l login) (meets, sure bool) {
+	meets = r.proto != udp && (!r.source.IsValid() || r.source.Contains(l.from))
+	if r.ports != nil {
+		inside := false
+		for _, s := range r.ports {
+			inside = inside || s.first <= l.port && l.port <= s.last
+		}
+		meets = meets && inside
+	}
+	return meets, r.iface == ""
+}
+
+// locksOut says which rule would drop the next login of a run that logs in as this one has: the first one that
+// is about it. Where an interface decides, that is for the new login to find out that confirms the change.
+func locksOut(rules []rule, l login) (rule, bool) {
+	for _, r := range rules {
+		meets, sure := r.meets(l)
+		if meets && (r.verdict == accept || !sure) {
+			return rule{}, false
+		}
+		if meets {
+			return r, true
+		}
+	}
+	return rule{}, false
+}
+
+// refuseLockout refuses rules with which nobody could log in the way this run has.
+func (f *Firewall) refuseLockout(files modules.FileReader, have, want []rule) error {
+	l, known := f.login(files)
+	if !known {
+		return nil
+	}
+	by, locked := locksOut(want, l)
+	if _, already := locksOut(have, l); !locked || already {
+		return nil
+	}
+	return modules.Refuse("nobody could log in again the way this run has, from %s to port %d: %q would %s it; accept that from a narrower source first", l.from, l.port, by.name, by.verdict)
+}

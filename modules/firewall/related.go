@@ -1,0 +1,29 @@
+//go:build !host
+
+package firewall
+
+import (
+	"embed"
+	"io/fs"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Related implements [modules.Related]: all rules stand in one file, and in one table.
+func (f *Firewall) Related() []modules.Relation {
+	all := []modules.Relation{modules.Rewrites("firewall"), {Verb: modules.Edits, Thing: modules.PathOf(keptFile)}}
+	for _, name := range loadFiles {
+		all = append(all, modules.Relation{Verb: modules.Edits, Thing: modules.PathOf(name)})
+	}
+	if f.Ensure != absent {
+		all = append(all, modules.NeedsCommand("nft", "", "program")...)
+		all = append(all, modules.Relation{Verb: modules.Needs, Thing: modules.Thing{Kind: modules.ThingPackage, Key: "nftables"}, Weak: true, Why: "package of its program"})
+	}
+	return all
+}
+
+//go:embed examples/*.yaml
+var examples embed.FS
+
+// Examples implements [modules.Exampled].
+func (*Firewall) Examples() fs.FS { return examples }
