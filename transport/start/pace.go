@@ -16,8 +16,9 @@ type pace struct {
 }
 
 const (
-	// leastAhead is what may always be ahead, in bytes.
-	leastAhead = 128 << 10
+	// leastAhead is what may always be ahead, in bytes: as much as a pipe holds. A buffer of 128 KB and more is
+	// memory that sshd's malloc gets from the kernel for each packet anew.
+	leastAhead = 64 << 10
 	// aheadRate is what may be ahead for the time of a sign of life, in bytes per second. What is ahead is asked
 	// about in halves, so it is twice the rate that this is for.
 	aheadRate = 2 * 100e6 / 8

@@ -46,7 +46,7 @@ func (h *farHost) send(p *pace, chunks, chunk int) time.Duration {
 func TestPace(t *testing.T) {
 	const chunks, size = 70, 70 * writeChunk // about a host program
 	for trip, within := range map[time.Duration]time.Duration{
-		200 * time.Microsecond: 40 * 200 * time.Microsecond, // half of leastAhead for each
+		200 * time.Microsecond: 72 * 200 * time.Microsecond, // half of leastAhead for each
 		50 * time.Millisecond:  200 * time.Millisecond,      // 100 Mbit/s are 184 ms
 		time.Second:            time.Second,                 // all may be on its way
 	} {
