@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -37,14 +38,7 @@ func (c *catalogRun) want(ctx context.Context, digests []string) error {
 	if len(ready) == 0 {
 		return nil
 	}
-	return c.session.queue(func() error {
-		for _, digest := range ready {
-			if err := c.session.stream(contents, digest); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return c.session.queue(func() error { return c.session.stream(contents, ready...) })
 }
 
 // later sends a promised content when it is there. Until then the sender is free,
@@ -68,37 +62,91 @@ func (s *Session) later(ctx context.Context, contents catalog.Contents, digest s
 	})
 }
 
-// stream sends a content in chunks. One that cannot be read any more is the
-// host's to know: it fails the resource, not the session.
-func (s *Session) stream(contents catalog.Contents, digest string) error {
-	r, size, err := contents.Open(digest)
-	if err != nil {
-		return s.conn.Send(gone(digest, err))
-	}
-	defer r.Close()
-	buf := make([]byte, wire.MaxChunk)
-	pinged := time.Now()
-	for offset := int64(0); ; {
-		// A host need not say anything during a content that takes minutes.
-		if time.Since(pinged) >= s.interval {
-			pinged = time.Now()
-			if err := s.ping(); err != nil {
-				return err
-			}
-		}
-		n, err := io.ReadFull(r, buf[:min(int64(len(buf)), size-offset)])
-		if err != nil {
-			return s.conn.Send(gone(digest, fmt.Errorf("the file changed during the run: %w", err)))
-		}
-		blob := &wire.Blob{SHA256: digest, Size: size, Offset: offset, Data: buf[:n]}
-		if err := s.conn.Send(&wire.Message{Blob: blob}); err != nil {
+// An opener gives contents by their hash, with their size; [catalog.Contents] is one.
+type opener interface {
+	Open(digest string) (io.ReadCloser, int64, error)
+}
+
+// stream sends contents in chunks, and small ones together.
+func (s *Session) stream(contents opener, digests ...string) error {
+	p := parcel{session: s, pinged: time.Now()}
+	for _, digest := range digests {
+		if err := p.add(contents, digest); err != nil {
 			return err
 		}
-		s.sent.Store(time.Now().UnixNano())
-		if offset += int64(n); offset == size {
+	}
+	return p.send()
+}
+
+// A parcel is chunks that travel in one write. To send each small content by itself would cost more than
+// its bytes do: a compressor's tables, a packet, and somebody who wakes up for it at each end.
+type parcel struct {
+	session *Session
+	chunks  []*wire.Message
+	bytes   []byte // of the chunks
+	pinged  time.Time
+}
+
+// add takes up a content. One that cannot be read any more is the host's to know: it fails the
+// resource, not the session.
+func (p *parcel) add(contents opener, digest string) error {
+	r, size, err := contents.Open(digest)
+	if err != nil {
+		return p.put(gone(digest, err))
+	}
+	defer r.Close()
+	for offset := int64(0); ; {
+		data, err := p.read(r, int(min(wire.MaxChunk, size-offset)))
+		if err != nil {
+			return p.put(gone(digest, fmt.Errorf("the file changed during the run: %w", err)))
+		}
+		blob := &wire.Blob{SHA256: digest, Size: size, Offset: offset, Data: data}
+		if err := p.put(&wire.Message{Blob: blob}); err != nil {
+			return err
+		}
+		if offset += int64(len(data)); offset == size {
 			return nil
 		}
 	}
+}
+
+// read reads n bytes, which are good until the parcel is sent.
+func (p *parcel) read(r io.Reader, n int) ([]byte, error) {
+	before := len(p.bytes)
+	p.bytes = slices.Grow(p.bytes, n)[:before+n]
+	data := p.bytes[before:]
+	_, err := io.ReadFull(r, data)
+	return data, err
+}
+
+// put adds a chunk, and sends the parcel once it is as large as a chunk can be.
+func (p *parcel) put(m *wire.Message) error {
+	p.chunks = append(p.chunks, m)
+	if len(p.bytes) < wire.MaxChunk {
+		return nil
+	}
+	return p.send()
+}
+
+// send sends what there is.
+func (p *parcel) send() error {
+	s := p.session
+	// A host need not say anything during a content that takes minutes.
+	if time.Since(p.pinged) >= s.interval {
+		p.pinged = time.Now()
+		if err := s.ping(); err != nil {
+			return err
+		}
+	}
+	if len(p.chunks) == 0 {
+		return nil
+	}
+	err := s.conn.Send(p.chunks...)
+	p.chunks, p.bytes = p.chunks[:0], p.bytes[:0]
+	if err == nil {
+		s.sent.Store(time.Now().UnixNano())
+	}
+	return err
 }
 
 func gone(digest string, err error) *wire.Message {
