@@ -7,13 +7,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// outboxWait is how long a result may wait for others to travel with.
-const outboxWait = 2 * time.Millisecond
+// outboxWait is how long a result may wait for others to travel with. People do not notice it, and
+// whatever waits for an answer or for the end sends the results before that at once.
+const outboxWait = 20 * time.Millisecond
 
 // An outbox sends results together that come at nearly the same time: those of
-// a converged catalog take microseconds each, and would otherwise be a packet
-// each. A controller that does not read holds up nobody but the outbox: what is at work on
-// the host ends, and is kept there.
+// a converged catalog take microseconds each, those of changes some milliseconds, and they would otherwise be
+// a packet each, which sshd, the controller and its log wake up for. A controller that does not read holds up
+// nobody but the outbox: what is at work on the host ends, and is kept there.
 type outbox struct {
 	conn  *wire.Conn
 	ended <-chan struct{} // closed when the controller is gone
@@ -34,6 +35,9 @@ func (o *outbox) put(m *wire.Message) error {
 	o.waiting = append(o.waiting, m)
 	if len(o.waiting) == 1 {
 		o.timer = time.AfterFunc(outboxWait, o.send)
+	}
+	if m.Result != nil && len(m.Result.Sent) > 0 { // other hosts may wait for it
+		o.timer.Reset(0)
 	}
 	return o.err
 }
