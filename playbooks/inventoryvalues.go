@@ -28,6 +28,8 @@ type inventoryValues struct {
 	nats   func(host string) templates.NATS // gives nil where there is none
 	others []*inventory.Host                // of which the play wants facts
 	facts  map[string]any                   // of those, set before the first host of the play is compiled
+	// unknown says why those of a host are not known; then facts has an error in their place.
+	unknown map[string]string
 }
 
 // inventoryValues gives those of each play. hosts are the hosts of each. The inventory is built
@@ -52,7 +54,7 @@ func (r *Runner) inventoryValues(hosts [][]*inventory.Host) ([]*inventoryValues,
 		}
 		return groupValues(r.Inventory)
 	})
-	vars := templates.NewLazy(func() map[string]any { return hostsValues(r.Inventory) })
+	vars := templates.NewLazy(func() map[string]any { return r.Names.withHosts(hostsValues(r.Inventory)) })
 	run := templates.NewLazy(r.runValues)
 	for i, play := range r.Plays {
 		var selected []string
@@ -64,10 +66,12 @@ func (r *Runner) inventoryValues(hosts [][]*inventory.Host) ([]*inventoryValues,
 		}
 		of := templates.NewLazy(func() map[string]any { return playValues(play, selected) })
 		values, with := all[i], vars
-		if play.HostFacts != nil && r.Names == nil {
-			var err error
-			values.others, err = r.otherHosts(play)
-			errs.Add(err)
+		if play.HostFacts != nil {
+			if r.Names == nil {
+				var err error
+				values.others, err = r.otherHosts(play)
+				errs.Add(err)
+			}
 			with = templates.NewLazy(func() map[string]any { return withFacts(vars.Value(), values.facts) })
 		}
 		values.of = func(name string) *templates.Inventory {

@@ -144,7 +144,7 @@ func (a *answerer) looked(l *Lookup) Answer {
 
 // asksNATS reports whether a play, or a part of its rollout, calls a function that asks NATS.
 func (s *selection) asksNATS(function string) bool {
-	all := append([]*catalog.Compiler{s.compiler}, s.parts.compilers()...)
+	all := append([]*catalog.Compiler{s.compiler}, s.parts.all()...)
 	return slices.ContainsFunc(all, func(c *catalog.Compiler) bool {
 		return c != nil && slices.ContainsFunc(c.NATSCalls(), func(call templates.NATSCall) bool { return call.Function == function })
 	})

@@ -39,41 +39,123 @@ func (r *Runner) otherHosts(play *manifest.Play) ([]*inventory.Host, error) {
 // otherFacts asks for the facts of other hosts that a play wants, before any of its own is
 // begun with. The first signal ends the asking.
 func (f *fleet) otherFacts(ctx context.Context, s *selection) {
+	if f.runner.Workers != nil {
+		f.runner.askOthers(ctx, s, func(h *inventory.Host, paths []string, all bool) HostFacts {
+			return f.factsAway(ctx, s, Turn{Kind: FactsTurn, Host: h.Name, Play: s.number, Facts: paths, AllFacts: all})
+		})
+		return
+	}
 	ctx, cancel := f.untilStopped(ctx)
 	defer cancel()
-	f.runner.askOthers(ctx, s, true)
+	f.runner.askOthers(ctx, s, f.runner.hostFactsAt(ctx))
+}
+
+// hostFactsAt gives what asks a host for the facts at paths, or for all.
+func (r *Runner) hostFactsAt(ctx context.Context) func(h *inventory.Host, paths []string, all bool) HostFacts {
+	return func(h *inventory.Host, paths []string, all bool) HostFacts {
+		return r.hostFacts(ctx, h, facts.Collectors(paths, all))
+	}
+}
+
+// factsAway has a worker ask a host for facts.
+func (f *fleet) factsAway(ctx context.Context, s *selection, t Turn) HostFacts {
+	if f.interrupted(ctx) {
+		return HostFacts{Host: t.Host, Err: failure(s.play.Name, t.Host, &stoppedError{})}
+	}
+	end := f.runner.Workers.Take(ctx, f.stop, t, func(Question) Answer { return Answer{Over: true} })
+	if err := end.err(); err != nil {
+		return HostFacts{Host: t.Host, Err: failure(s.play.Name, t.Host, err)}
+	}
+	found := map[string]any{}
+	if end.Found.Facts.Node != nil {
+		found, _ = end.Found.Facts.Any().(map[string]any)
+	}
+	return HostFacts{Host: t.Host, Facts: found}
+}
+
+// factsOn asks a host of this worker for its facts.
+func (f *fleet) factsOn(ctx context.Context, state *hostState, t Turn) (found Found, err error) {
+	ctx, cancel := f.untilStopped(ctx)
+	defer cancel()
+	answer := f.runner.hostFactsAt(ctx)(state.host, t.Facts, t.AllFacts)
+	if answer.Err != nil {
+		return found, &toldFailure{answer.Err}
+	}
+	found.Facts.Node = yamlpos.From(&yamlpos.Node{File: state.host.Name}, readFacts(answer.Facts, t.Facts, t.AllFacts))
+	return found, nil
 }
 
 // askOthers gives a play the facts of other hosts that it wants, and of those only what it can
-// read. Without contact they are what the command line says that all hosts have. A host that
+// read. Where ask is nil they are what the command line says that all hosts have. A host that
 // does not answer has none: what needs them fails, and says so.
-func (r *Runner) askOthers(ctx context.Context, s *selection, contact bool) {
+func (r *Runner) askOthers(ctx context.Context, s *selection, ask func(h *inventory.Host, paths []string, all bool) HostFacts) {
 	if s.values == nil || len(s.values.others) == 0 {
 		return
 	}
 	paths, all := s.compiler.OtherFacts()
-	gathered := map[string]any{}
+	gathered, unknown := map[string]any{}, map[string]string{}
 	keep := func(host string, found map[string]any) {
 		gathered[host] = readFacts(templates.DeepMerge(found, r.Options.Catalog.Facts), paths, all)
 	}
-	if !contact || !all && len(paths) == 0 {
+	if ask == nil || !all && len(paths) == 0 {
 		for _, h := range s.values.others {
 			keep(h.Name, nil)
 		}
 	} else {
-		wanted := facts.Collectors(paths, all)
-		ask := func(h *inventory.Host) HostFacts { return r.hostFacts(ctx, h, wanted) }
-		askAll(r, s.values.others, ask, func(answer HostFacts) {
+		askAll(r, s.values.others, func(h *inventory.Host) HostFacts { return ask(h, paths, all) }, func(answer HostFacts) {
 			if answer.Err == nil {
 				keep(answer.Host, answer.Facts)
 				return
 			}
 			why := printable.Line(reason(answer.Err))
 			r.warn(fmt.Sprintf("hostfacts: %s: %s", answer.Host, why))
-			gathered[answer.Host] = templates.Unusable("", "the facts of %s are not known: %s", answer.Host, why)
+			unknown[answer.Host] = why
+			gathered[answer.Host] = unknownFacts(answer.Host, why)
 		})
 	}
-	s.values.facts = gathered
+	s.values.facts, s.values.unknown = gathered, unknown
+}
+
+// unknownFacts stand in the place of those of a host that has not answered.
+func unknownFacts(host, why string) templates.Refused {
+	return templates.Unusable("", "the facts of %s are not known: %s", host, why)
+}
+
+// OtherFacts are those of other hosts that a play reads, for a worker.
+type OtherFacts struct {
+	Facts   map[string]yamlpos.Portable `json:"facts,omitempty"`
+	Unknown map[string]string           `json:"unknown,omitempty"` // why, by the names of hosts
+}
+
+// otherFacts are those that the play has asked for.
+func (a *answerer) otherFacts() Answer {
+	v := a.of.values
+	o := &OtherFacts{Facts: map[string]yamlpos.Portable{}, Unknown: v.unknown}
+	for host, found := range v.facts {
+		if _, unknown := v.unknown[host]; !unknown {
+			o.Facts[host] = yamlpos.Portable{Node: yamlpos.From(&yamlpos.Node{File: host}, found)}
+		}
+	}
+	return Answer{OtherFacts: o}
+}
+
+// askOtherFacts has a worker know the facts of other hosts that a play reads.
+func (r *Runner) askOtherFacts(ctx context.Context, s *selection, host string) error {
+	if s.play.HostFacts == nil {
+		return nil
+	}
+	answer, err := r.AskShared(ctx, host, Question{OtherFacts: true})
+	if err != nil || answer.OtherFacts == nil { // the run ends
+		return err
+	}
+	s.values.facts = map[string]any{}
+	for name, found := range answer.OtherFacts.Facts {
+		s.values.facts[name] = found.Any()
+	}
+	for name, why := range answer.OtherFacts.Unknown {
+		s.values.facts[name] = unknownFacts(name, why)
+	}
+	return nil
 }
 
 // readFacts are the facts that lie at paths, or all, with all that lies beside them below the

@@ -95,9 +95,13 @@ func (r *Runner) render(ctx context.Context, plays []*selection, h *inventory.Ho
 		}
 		host.Facts = answer.Facts
 	}
+	ask := r.hostFactsAt(ctx)
+	if !contact {
+		ask = nil
+	}
 	var all []RenderedPlay
 	for _, p := range plays {
-		r.askOthers(ctx, p, contact)
+		r.askOthers(ctx, p, ask)
 		rendered, err := p.compiler.Render(ctx, host)
 		if err != nil {
 			return nil, err

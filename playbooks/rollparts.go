@@ -41,6 +41,14 @@ func (p *parts) compilers() []*catalog.Compiler {
 	return all
 }
 
+// all are those of gates, too.
+func (p *parts) all() []*catalog.Compiler {
+	if p == nil {
+		return nil
+	}
+	return append(p.compilers(), p.gates...)
+}
+
 // partOf is a part of the rollout of a play, as a play of its own.
 func (s *selection) partOf(c *catalog.Compiler, play *manifest.Play, number int) *selection {
 	one := *s

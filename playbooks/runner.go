@@ -379,7 +379,7 @@ func (r *Runner) checkImports(hosts [][]*inventory.Host) error {
 func (r *Runner) compiling(downloads *catalog.Downloads) catalog.Options {
 	opts := r.Options.Catalog
 	opts.Downloads, opts.Watch = downloads, r.Options.Watch.defaults()
-	opts.InventorySecrets = r.maskInventory(opts.Mask)
+	opts.InventorySecrets = r.maskInventory(opts.Mask) || r.Names != nil && r.Names.Secrets
 	opts.Variables, opts.HasHost = r.variables(), r.hasHost
 	return opts
 }

@@ -31,6 +31,8 @@ type Question struct {
 	Here    *Here     `json:"here,omitempty"`
 	Lookup  *Lookup   `json:"lookup,omitempty"`
 	File    *FilePart `json:"file,omitempty"`
+	// OtherFacts asks for the facts of other hosts that the play reads.
+	OtherFacts bool `json:"other_facts,omitempty"`
 }
 
 // Joins says that the catalog of a host is known, or its next stage.
@@ -74,6 +76,8 @@ type Answer struct {
 	Predicted bool    `json:"predicted,omitempty"`
 	Lent      *Lent   `json:"lent,omitempty"`
 	Looked    *Looked `json:"looked,omitempty"`
+
+	OtherFacts *OtherFacts `json:"other_facts,omitempty"`
 }
 
 // An exchange is a host's part in the values between hosts.
@@ -322,6 +326,8 @@ func (a *answerer) answer(q Question) Answer {
 		a.returned(q.Return)
 	case q.Here != nil:
 		return a.carryOut(q.Here)
+	case q.OtherFacts:
+		return a.otherFacts()
 	case q.File != nil:
 		return a.filed(q.File)
 	case q.Lookup != nil:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -30,12 +31,15 @@ type Turn struct {
 	// midst of the play. Gate is the number of the gate that is asked, from 0.
 	Unfinished bool `json:"unfinished,omitempty"`
 	Gate       int  `json:"gate,omitempty"`
+	// Facts are the paths of facts that are asked for, AllFacts asks for all.
+	Facts    []string `json:"facts,omitempty"`
+	AllFacts bool     `json:"all_facts,omitempty"`
 }
 
 // A TurnKind is what is to be done in a turn.
 type TurnKind string
 
-// The kinds of turns; but for [PlayTurn] and [LoginTurn] they are there with a rollout alone.
+// The kinds of turns; but for [PlayTurn], [LoginTurn] and [FactsTurn] they are there with a rollout alone.
 const (
 	PlayTurn    TurnKind = ""        // the host is taken through the play
 	PredictTurn TurnKind = "predict" // it tells what the play would change, and whether it is healthy
@@ -43,6 +47,7 @@ const (
 	HealthTurn  TurnKind = "health"  // it tells whether it is healthy
 	GateTurn    TurnKind = "gate"    // it answers a gate
 	LoginTurn   TurnKind = "login"   // it is logged in to, and that is all
+	FactsTurn   TurnKind = "facts"   // it is asked for facts that other hosts read
 )
 
 // Found is what a rollout has found out about a host.
@@ -54,6 +59,7 @@ type Found struct {
 	Text     string           `json:"text,omitempty"`     // what the host has said then
 	Open     string           `json:"open,omitempty"`     // why it is not known whether it was passed; "" if it is
 	Outcome  *rollout.Outcome `json:"outcome,omitempty"`  // of a [RollTurn]
+	Facts    yamlpos.Portable `json:"facts,omitzero"`     // of a [FactsTurn]
 }
 
 // A TurnEnd is how a turn has ended. The zero value is a host that came through well.
@@ -110,6 +116,11 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 			return err
 		}
 		hosts, byHost[t.Host] = append(hosts, t.Host), t
+	}
+	if len(turns) > 0 && turns[0].Kind != LoginTurn && turns[0].Kind != FactsTurn {
+		if err := r.askOtherFacts(ctx, plays[turns[0].Play], turns[0].Host); err != nil {
+			return err
+		}
 	}
 	begin := func(host string, in *share.WayIn) {
 		state := f.states[host]
@@ -184,6 +195,8 @@ func (f *fleet) carryOut(ctx context.Context, s *selection, state *hostState, t 
 		defer done()
 		state.client, err = f.connect(timed, state)
 		return found, late(timed, err)
+	case t.Kind == FactsTurn:
+		return f.factsOn(ctx, state, t)
 	case r.rollout == nil, t.Kind == GateTurn && (t.Gate < 0 || t.Gate >= len(r.rollout.Gates)):
 		return found, fmt.Errorf("play %q has no such rollout", s.play.Name)
 	case t.Kind == PredictTurn:

@@ -46,7 +46,7 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 	}
 	var errs []error
 	for i, c := range compilers {
-		r.askOthers(ctx, &selection{play: r.Plays[i], compiler: c, values: values[i]}, false)
+		r.askOthers(ctx, &selection{play: r.Plays[i], compiler: c, values: values[i]}, nil)
 		paths, all := c.Facts()
 		if !facts && (all || len(paths) > 0 || len(values[i].others) > 0) {
 			r.warn(fmt.Sprintf("play %q reads facts, so it was not made ready for hosts; give some with --facts FILE", r.Plays[i].Name))

@@ -155,7 +155,10 @@ func notUnderstood(in *templates.Variables, path string, n *yamlpos.Node) *yamlp
 // unevaluatedError is the error for a variable that has no value here. It does not show the
 // text, which may be a secret.
 func unevaluatedError(path string, n *yamlpos.Node) *yamlpos.Error {
-	if n.Sealed != nil {
+	switch {
+	case n.Sealed != nil && n.Sealed.Tag == withheldTag:
+		return n.Errorf("run this play without --workers", "the variable %q is a secret of another host, which workers are not given", path)
+	case n.Sealed != nil:
 		return n.EncryptedErrorf("the variable %q is encrypted by ansible-vault", path)
 	}
 	return n.Errorf("", "the variable %q is an expression to Ansible, and nothing evaluates it here", path)

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -45,11 +46,13 @@ func (r *Runner) enter(ctx context.Context, stop <-chan struct{}, plays [][]*inv
 	return r.Workers.Enter(ctx, stop, turns)
 }
 
-// HostNames are the names of all hosts of groups and plays, for a runner whose inventory has only
-// some of the hosts: expressions ask for them.
+// HostNames are what expressions ask for of hosts that the inventory of a worker does not have.
 type HostNames struct {
-	Groups map[string][]string `json:"groups,omitempty"`
-	Plays  [][]string          `json:"plays,omitempty"` // of each
+	Groups map[string][]string         `json:"groups,omitempty"` // names, of each
+	Plays  [][]string                  `json:"plays,omitempty"`  // likewise
+	Hosts  map[string]yamlpos.Portable `json:"hosts,omitempty"`  // the variables of each, secrets left out
+	// Secrets says that a variable of any host is marked as secret.
+	Secrets bool `json:"secrets,omitempty"`
 }
 
 func (n *HostNames) groupValues() map[string]any {
@@ -58,6 +61,61 @@ func (n *HostNames) groupValues() map[string]any {
 		groups[name] = plainTexts(hosts)
 	}
 	return groups
+}
+
+// withHosts adds the variables of other hosts to those of some.
+func (n *HostNames) withHosts(hosts map[string]any) map[string]any {
+	if n == nil {
+		return hosts
+	}
+	for name, vars := range n.Hosts {
+		if _, known := hosts[name]; known || vars.Node == nil {
+			continue
+		}
+		values := make(map[string]any, len(vars.Pairs))
+		for _, p := range vars.Pairs {
+			values[p.Key.Text] = variableValue(p.Key.Text, p.Value)
+		}
+		hosts[name] = values
+	}
+	return hosts
+}
+
+// withheldTag is that of secrets of other hosts: workers are not given those.
+const withheldTag = "!withheld"
+
+// othersVariables are the variables of all hosts, but for their secrets.
+func othersVariables(inv *inventory.Inventory) map[string]yamlpos.Portable {
+	all := map[string]yamlpos.Portable{}
+	for _, h := range inv.Hosts() {
+		vars := &yamlpos.Node{Kind: yamlpos.Map}
+		latest := inventory.MergeLayers(h.Layers())
+		for _, name := range slices.Sorted(maps.Keys(latest)) {
+			vars.Pairs = append(vars.Pairs, yamlpos.Pair{Key: &yamlpos.Node{Text: name, Value: name}, Value: withheld(latest[name])})
+		}
+		all[h.Name] = yamlpos.Portable{Node: vars}
+	}
+	return all
+}
+
+// withheld is a value without the secrets in it.
+func withheld(n *yamlpos.Node) *yamlpos.Node {
+	if !n.Secret && n.Sealed == nil && n.Kind == yamlpos.Scalar {
+		return n
+	}
+	out := *n
+	if n.Kind == yamlpos.Scalar {
+		return &yamlpos.Node{File: n.File, Line: n.Line, Column: n.Column, Secret: true, Sealed: &yamlpos.Sealed{Tag: withheldTag}}
+	}
+	out.Items = make([]*yamlpos.Node, len(n.Items))
+	for i, item := range n.Items {
+		out.Items[i] = withheld(item)
+	}
+	out.Pairs = make([]yamlpos.Pair, len(n.Pairs))
+	for i, p := range n.Pairs {
+		out.Pairs[i] = yamlpos.Pair{Key: p.Key, Value: withheld(p.Value)}
+	}
+	return &out
 }
 
 // Needs are what workers are given of a run besides its plays and the hosts that they work on: what
@@ -72,73 +130,44 @@ func (r *Runner) forWorkers(compilers []*catalog.Compiler, parts []*parts, hosts
 	if r.Workers == nil {
 		return nil
 	}
-	var errs yamlpos.Errors
 	for i, c := range compilers {
-		play := r.Plays[i]
-		errs.Add(r.partForWorkers(play, c, hosts))
-		if p := parts[i]; p != nil {
-			errs.Add(r.partForWorkers(play.Rollout.Before, p.before, hosts))
-			errs.Add(r.partForWorkers(play.Rollout.After, p.after, hosts))
-			for g, gate := range p.gates {
-				errs.Add(r.partForWorkers(play.Rollout.Gates[g].Check, gate, hosts))
-			}
+		r.partForWorkers(c, hosts)
+		for _, part := range parts[i].all() {
+			r.partForWorkers(part, hosts)
 		}
 	}
 	o := r.Options
-	var others error
 	switch {
 	case o.CompileFirst:
-		others = errors.New("--compile-first cannot be used with --workers: each of them compiles for its own hosts")
+		return errors.New("--compile-first cannot be used with --workers: each of them compiles for its own hosts")
 	case o.Watch != nil:
-		others = errors.New("hosts are not watched by workers: watch without --workers")
+		return errors.New("hosts are not watched by workers: watch without --workers")
 	case r.Step != nil:
-		others = errors.New("--step cannot be used with --workers: nobody can be asked there")
+		return errors.New("--step cannot be used with --workers: nobody can be asked there")
 	}
-	return errors.Join(manifest.Distinct(errs), others)
+	return nil
 }
 
 // partForWorkers does so of a play, or a part of its rollout; nil is none.
-func (r *Runner) partForWorkers(play *manifest.Play, c *catalog.Compiler, hosts [][]string) error {
-	if play == nil || c == nil {
-		return nil
+func (r *Runner) partForWorkers(c *catalog.Compiler, hosts [][]string) {
+	if c == nil {
+		return
 	}
-	var errs yamlpos.Errors
-	for _, why := range notForWorkers(play, c) {
-		at := why.at
-		if at == nil {
-			at = &yamlpos.Node{File: play.File}
-		}
-		errs.Add(at.Errorf("run this play without --workers", "play %q: %s", play.Name, why.text))
-	}
+	needs := &r.Needs.Names
 	r.Needs.Environ = r.Needs.Environ || c.Reads(templates.EnvironRoot)
-	if c.Reads(templates.GroupsRoot) && r.Needs.Names.Groups == nil {
-		r.Needs.Names.Groups = map[string][]string{}
+	if c.Reads(templates.GroupsRoot) && needs.Groups == nil {
+		needs.Groups = map[string][]string{}
 		for _, g := range r.Inventory.Groups() {
-			r.Needs.Names.Groups[g.Name] = names(g.Hosts())
+			needs.Groups[g.Name] = names(g.Hosts())
 		}
 	}
 	if c.Reads(templates.PlayRoot) {
-		r.Needs.Names.Plays = hosts
+		needs.Plays = hosts
 	}
-	return errs.Err()
-}
-
-// A whyNot is why workers cannot carry out a play.
-type whyNot struct {
-	at   *yamlpos.Node // nil is not known
-	text string
-}
-
-// notForWorkers are what a play does that takes several hosts at one place.
-func notForWorkers(play *manifest.Play, c *catalog.Compiler) (list []whyNot) {
-	add := func(at *yamlpos.Node, text string) { list = append(list, whyNot{at, text}) }
-	for _, pattern := range play.HostFacts {
-		add(pattern, "it asks for facts of other hosts (hostfacts), which workers do not have")
+	if c.Reads(templates.HostsRoot) && needs.Hosts == nil {
+		needs.Hosts = othersVariables(r.Inventory)
+		needs.Secrets = slices.ContainsFunc(r.Inventory.Layers(), func(l inventory.Layer) bool { return l.Node.Secret })
 	}
-	if c.Reads(templates.HostsRoot) {
-		add(nil, "it reads variables of other hosts (Hosts), which workers do not have")
-	}
-	return list
 }
 
 // errKilled is why a host was not worked on to its end: the run was ended by force.

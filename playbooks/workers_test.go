@@ -65,7 +65,9 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, an
 	needs, _ := carry(c.t, of.Needs)
 	c.mu.Lock()
 	c.turns = append(c.turns, turn)
-	c.sent.WriteString(text + said)
+	names, err := json.Marshal(needs.Names.Hosts)
+	require.NoError(c.t, err)
+	c.sent.WriteString(text + said + string(names))
 	c.mu.Unlock()
 	there, err := part.Inventory()
 	require.NoError(c.t, err)
@@ -164,6 +166,25 @@ func TestWorkersDoTheSame(t *testing.T) {
 - name: two
   ccm: {resources: [exec: [{"echo {{ Host.name == 'web1' ? kvGet('CFG', 'none') : '' }}": }]]}
 `},
+		{"variables and facts of other hosts", `
+- name: one
+  hostfacts: [web2]
+  ccm:
+    resources:
+      - exec:
+          - read: {command: "test '{{ Hosts.web2.nested.list[1] + 1 }} {{ Hosts.web1.flag }} {{ Hosts.web2.facts.host.info.os }} {{ Hosts | len() }}' = '42 true linux 2'", provider: shell}
+          - own: {command: "test {{ Hosts[Host.name].token }} = secret-of-{{ Host.name }}", provider: shell}
+          - unknown: {command: "echo {{ Hosts.web2.facts.nothing }}", control: {if: "Host.name == 'web1'"}}
+- name: two
+  rollout: {gate: {name: g, check: {command: "test {{ Hosts.web2.flag }} = true"}, interval: 1s}}
+  ccm: {resources: [exec: [{"true": }]]}
+`},
+		{"facts of a host that is down", `
+- name: one
+  hostfacts: [down]
+  hosts: web1
+  ccm: {resources: [exec: [{read: {command: "echo {{ Hosts.down.facts.host.info.os }}"}}]]}
+`},
 		{"what is fetched", `
 - name: one
   ccm:
@@ -222,6 +243,11 @@ func TestWorkersDoTheSame(t *testing.T) {
 				w := newWorld(t, hosts, test.manifest)
 				w.Options.Check = check
 				w.Options.Catalog.Extra = []templates.Layer{{Values: map[string]any{"owner": owner()}}}
+				down := ""
+				if strings.Contains(test.manifest, "Hosts.down") {
+					down = "    down: {connect: {address: 127.0.0.1, port: 1}}\n"
+				}
+				w.moreVariables(t, hosts, down)
 				w.Lookups = kept{}
 				if strings.Contains(test.manifest, "fetch:") {
 					w.withFull(t)
@@ -253,6 +279,9 @@ func TestWorkersDoTheSame(t *testing.T) {
 				want, wantFiles := run(false, check)
 				got, gotFiles := run(true, check)
 				require.Equal(t, want, got, fmt.Sprintf("check: %v", check))
+				if !check && strings.Contains(test.manifest, "- read: ") {
+					require.Subset(t, want, []string{"web1 exec#read changed", "web2 exec#own changed"})
+				}
 				require.True(t, maps.Equal(wantFiles, gotFiles), "%v\n%v", slices.Sorted(maps.Keys(wantFiles)), slices.Sorted(maps.Keys(gotFiles)))
 			}
 		})
@@ -329,27 +358,54 @@ func TestWorkersAreGivenNothingElse(t *testing.T) {
 	require.Equal(t, []Turn{{Host: "web1", Later: []int{1, 2}}, {Host: "web1", Play: 1, Later: []int{2}}, {Host: "web1", Play: 2}}, c.turns)
 }
 
-func TestWorkersRefuse(t *testing.T) {
-	w := newWorld(t, servers(t, "web1"), `
+// moreVariables gives hosts variables of all kinds, one of them a secret that names its host. down is the line of
+// one more host, or none.
+func (w *world) moreVariables(t *testing.T, hosts map[string]*sshtest.Server, down string) {
+	t.Helper()
+	var list strings.Builder
+	list.WriteString("all:\n  vars: {flag: true, nested: {list: [a, 41]}}\n  hosts:\n")
+	for _, name := range slices.Sorted(maps.Keys(hosts)) {
+		srv := hosts[name]
+		fmt.Fprintf(&list, "    %s: {home: %q, token: !secret secret-of-%s, connect: {address: %q, port: %d, user: %s, private_key: %q, known_hosts: %q}}\n",
+			name, srv.Home, name, srv.Host, srv.Port, srv.User, srv.KeyFile, srv.KnownHosts)
+	}
+	list.WriteString(down)
+	inv, err := inventory.Parse("hosts.yaml", []byte(list.String()))
+	require.NoError(t, err)
+	w.Inventory = inv
+}
+
+// TestSecretsOfOtherHosts has a play read the variables of other hosts: workers are not given secrets among them.
+func TestSecretsOfOtherHosts(t *testing.T) {
+	hosts := servers(t, "web1", "web2")
+	w := newWorld(t, hosts, `
 - name: one
-  hostfacts: [web1]
-  ccm:
-    resources:
-      - exec:
-          - "echo {{ Hosts.web1.home }}": {}
-- name: two
-  rollout: {batches: [1], drain: {before: [exec: [{"echo {{ Hosts.web1.home }}": {on: controller}}]]}}
-  ccm: {resources: [exec: [{"true": }]]}
+  ccm: {resources: [exec: [{open: {command: "test {{ Hosts.web2.flag }} = true"}}, {closed: {command: "test {{ Hosts.web2.token }} = secret-of-web2"}}]]}
 `)
-	throughWorkers(t, w.Runner)
-	_, err := w.Run(t.Context(), nil)
-	site := filepath.Join(w.dir, "site.yaml")
-	const hint = "\n  hint: run this play without --workers"
-	require.EqualError(t, err, strings.Join([]string{
-		site + `: play "one": it reads variables of other hosts (Hosts), which workers do not have` + hint,
-		site + `: play "two": it reads variables of other hosts (Hosts), which workers do not have` + hint,
-		site + `:3:15: play "one": it asks for facts of other hosts (hostfacts), which workers do not have` + hint,
-	}, "\n"))
+	w.moreVariables(t, hosts, "")
+	c := throughWorkers(t, w.Runner)
+	w.Options.Limit = "web1"
+	require.Contains(t, strings.Join(w.run(t), "\n"), "web1 failed in compile")
+	require.Contains(t, w.text.String(), `the variable "token" is a secret of another host, which workers are not given`)
+	require.NotContains(t, c.sent.String(), "secret-of-web2")
+	w.Options.Limit = "web2" // which may know its own
+	require.NotContains(t, strings.Join(w.run(t), "\n"), "failed")
+}
+
+func TestWorkersRefuse(t *testing.T) {
+	for _, test := range []struct {
+		set func(*Options)
+		err string
+	}{
+		{func(o *Options) { o.CompileFirst = true }, "--compile-first cannot be used with --workers: each of them compiles for its own hosts"},
+		{func(o *Options) { o.Watch = &Watch{} }, "hosts are not watched by workers: watch without --workers"},
+	} {
+		w := newWorld(t, servers(t, "web1"), "ccm: {resources: [exec: [{\"true\": }]]}\n")
+		throughWorkers(t, w.Runner)
+		test.set(&w.Options)
+		_, err := w.Run(t.Context(), nil)
+		require.EqualError(t, err, test.err)
+	}
 }
 
 // TestWorkersStop interrupts a run: what the worker is at ends, and nothing else begins.
