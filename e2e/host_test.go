@@ -55,6 +55,22 @@ var hostTrips = map[string]roundTrip{
 		want:  "app ALL=(root) NOPASSWD: /usr/bin/id -u\nroot root 440\n0\n",
 		drift: `sed -i 's/NOPASSWD: //' /etc/sudoers.d/e2e-app`,
 	},
+	"tls": {
+		prepare: `rm -f /opt/e2e-*; install -m 640 /dev/null /opt/e2e-old.pem`,
+		site: `    - tls_key:
+        - /opt/e2e-ca.key: {curve: p384}
+        - /opt/e2e-web.key: {group: daemon, mode: "0640"}
+    - tls_cert:
+        - /opt/e2e-ca.pem: {key: /opt/e2e-ca.key, subject: {CN: e2e}, usage: [ca], days: 3650}
+        - /opt/e2e-web.pem: {key: /opt/e2e-web.key, names: [e2e.example.net], ca_cert: /opt/e2e-ca.pem, ca_key: /opt/e2e-ca.key}
+        - /opt/e2e-web.csr: {ensure: request, key: /opt/e2e-web.key, names: [e2e.example.net]}
+        - /opt/e2e-old.pem: {ensure: absent}
+`,
+		state: `cd /opt; for f in e2e-*; do [ ! -e $f ] || { stat -c '%n %U %G %a' $f; head -n 1 $f; }; done`,
+		want: "e2e-ca.key root root 600\n-----BEGIN PRIVATE KEY-----\ne2e-ca.pem root root 644\n-----BEGIN CERTIFICATE-----\n" +
+			"e2e-web.csr root root 644\n-----BEGIN CERTIFICATE REQUEST-----\ne2e-web.key root daemon 640\n-----BEGIN PRIVATE KEY-----\ne2e-web.pem root root 644\n-----BEGIN CERTIFICATE-----\n",
+		drift: `cp -p /opt/e2e-ca.pem /opt/e2e-web.pem`,
+	},
 	"timezone": {
 		prepare: `ln -sfn /usr/share/zoneinfo/Etc/UTC /etc/localtime; echo Etc/UTC >/etc/timezone`,
 		site: `    - timezone: [America/Argentina/Buenos_Aires: {}]

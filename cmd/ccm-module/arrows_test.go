@@ -229,8 +229,11 @@ func TestEngineArrows(t *testing.T) {
 }
 
 // madeOf are types whose resources are one of another type and something besides: rules of sudo are a
-// file that visudo has read, and a time zone is a link and its name.
-var madeOf = map[string]string{"modules/sudoers": "modules/file", "modules/timezone": "modules/link"}
+// file that visudo has read, a time zone is a link and its name, keys and certificates are files whose
+// content is made on the host.
+var madeOf = map[string]string{
+	"modules/sudoers": "modules/file", "modules/timezone": "modules/link", "modules/tlskey": "modules/file", "modules/tlscert": "modules/file",
+}
 
 // TestResourceTypesStandAlone has each type of the registry know the contracts
 // only.

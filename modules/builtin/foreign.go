@@ -26,6 +26,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/swap"
 	"github.com/ccm-push/ccm-push/modules/sysctl"
 	"github.com/ccm-push/ccm-push/modules/timezone"
+	"github.com/ccm-push/ccm-push/modules/tlscert"
+	"github.com/ccm-push/ccm-push/modules/tlskey"
 	"github.com/ccm-push/ccm-push/modules/upgrade"
 	"github.com/ccm-push/ccm-push/modules/wait"
 )
@@ -52,6 +54,8 @@ func foreign() modules.Registry {
 		alternatives.Type(),
 		firewall.Type(),
 		reboot.Type(),
+		tlskey.Type(),
+		tlscert.Type(),
 		fetch.Type(),
 		wait.Type(),
 		git.Type(),

@@ -79,6 +79,7 @@ var explained = map[string]map[column]string{
 		undone:  "stays, and is named", watched: "heard on Debian and of zypper; of needs-restarting polled",
 	},
 	"swap":     {certain: "but for whether the kernel swaps to it", watched: "the file and fstab heard, whether it is active polled"},
+	"tls_cert": {watched: "files heard, how long it is valid polled"},
 	"fetch":    {undone: "it changes nothing"},
 	"hostname": {watched: "files heard, the name that it has now polled"},
 	"wait":     {certain: "but for whether it comes about", watched: "polled: nothing tells of it"},

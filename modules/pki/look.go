@@ -1,0 +1,72 @@
+package pki
+
+import (
+	"crypto"
+	"io"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// KeyEffect is the kind of effect whose key is a path and whose state is the [Key] that will be there.
+const KeyEffect modules.EffectKind = "tls_key"
+
+// MaxSize bounds, in bytes, the files of keys and certificates.
+const MaxSize = modules.MaxKept
+
+// Found is what is at a path.
+type Found struct {
+	modules.FileInfo // Kind Absent if nothing is there
+	Text             []byte
+	// Predicted is the state of an effect of the kind that was asked for, where a check run knows no more of
+	// what the file will hold.
+	Predicted any
+}
+
+// Look finds what is at a path, links followed, or what an effect of that kind says will be there.
+func Look(h modules.Host, path string, kind modules.EffectKind) (Found, error) {
+	p, planned := h.Forecast.Lookup(modules.PathEffect, path)
+	if planned {
+		if at := p.(modules.PathState); at.Kind == modules.Regular && at.Partial {
+			if state, ok := h.Forecast.Lookup(kind, path); ok {
+				return Found{FileInfo: at.FileInfo, Predicted: state}, nil
+			}
+		}
+	}
+	at, err := modules.Follow(h.Files, path)
+	switch {
+	case modules.NotThere(err):
+		return Found{FileInfo: modules.FileInfo{Kind: modules.Absent}}, nil
+	case err != nil:
+		return Found{}, modules.PermissionRefusal(err)
+	case at.Kind != modules.Regular:
+		return Found{}, modules.Refuse("%s is no file", path)
+	case at.Size > MaxSize:
+		return Found{}, modules.Refuse("%s has more than %s", path, modules.FormatSize(MaxSize))
+	}
+	r, err := h.Files.Open(path)
+	if err != nil {
+		return Found{}, modules.PermissionRefusal(err)
+	}
+	defer r.Close()
+	if !planned && !modules.SameOwner(r, at) {
+		return Found{}, modules.Refuse("%s has just been exchanged by somebody else; run again", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(r, MaxSize))
+	return Found{FileInfo: at, Text: text}, err
+}
+
+// LookKey finds the private key at a path. The signer is nil where the key is only predicted, or nothing is there.
+func LookKey(h modules.Host, path string) (Found, crypto.Signer, Key, error) {
+	at, err := Look(h, path, KeyEffect)
+	if err != nil || at.Kind == modules.Absent {
+		return at, nil, Key{}, err
+	}
+	if at.Predicted != nil {
+		return at, nil, at.Predicted.(Key), nil
+	}
+	signer, key, err := ParseKey(at.Text)
+	if err != nil {
+		return at, nil, Key{}, modules.Refuse("%w", said(err, path))
+	}
+	return at, signer, key, nil
+}

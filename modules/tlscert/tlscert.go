@@ -1,0 +1,152 @@
+package tlscert
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/file"
+	"github.com/ccm-push/ccm-push/modules/pki"
+)
+
+// A TLSCert is a certificate or a request for one, in PEM.
+type TLSCert struct {
+	Name   string   `json:"name" required:"true" looks:"^/" doc:"absolute path of the file"`
+	Ensure string   `json:"ensure,omitempty" enum:"present,request,absent" default:"present" doc:"present: a certificate is there; request: a request for one (CSR), for an authority elsewhere; absent: nothing"`
+	Key    string   `json:"key,omitempty" looks:"^/" doc:"absolute path, on the host, of its private key, as tls_key makes it; required for one that is self-signed, and for a request"`
+	Names  []string `json:"names,omitempty" doc:"what it is for: DNS names, IP addresses, URIs, e-mail addresses; where it matters which, with DNS:, IP:, URI: or email: before it"`
+	// Parts is called so since Subject is what a resource is about.
+	Parts  map[string]string `json:"subject,omitempty" doc:"its subject: CN, O, OU, C, ST, L, emailAddress, serialNumber; one that is empty is left out; default: the first of names as CN"`
+	Usage  []string          `json:"usage,omitempty" enum:"server,client,email,code,ca" doc:"what it may be used for; ca: to sign others; default: server"`
+	CSR    string            `json:"csr,omitempty" looks:"^/" doc:"absolute path, on the host, of a request; its subject, names and usage are those of the certificate, in place of the properties"`
+	Days   int               `json:"days,omitempty" doc:"how long it is valid, from the day that it is made; default: 365"`
+	Renew  int               `json:"renew,omitempty" doc:"it is made anew when fewer days than that are left; default: 30, or a third of days if that is less"`
+	CACert string            `json:"ca_cert,omitempty" looks:"^/" doc:"absolute path, on the host, of the certificate of the authority that signs it; default: it is self-signed"`
+	CAKey  string            `json:"ca_key,omitempty" looks:"^/" doc:"absolute path, on the host, of the private key of that authority"`
+	Owner  string            `json:"owner,omitempty" doc:"name or id of the user it belongs to; default: as it is, and for what is new the user the play works as"`
+	Group  string            `json:"group,omitempty" doc:"name or id of its group; the default is like that of owner"`
+	Mode   string            `json:"mode,omitempty" numbers:"refuse" looks:"^(0[oO])?0?[0-7]?[0-7]{3}$" default:"0644" doc:"permissions in octal"`
+	// Was is set where the resource undoes another one: the file that was there.
+	Was *file.File `json:"was,omitempty" wire:"only"`
+
+	informed modules.Circumstances
+	clock    func() time.Time // of a test
+}
+
+// The values of ensure.
+const (
+	present = "present"
+	request = "request"
+	absent  = "absent"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "tls_cert",
+		Doc: "Keeps a certificate for TLS: self-signed, or of an authority whose key is on the host; or a request for one. " +
+			"It is made anew before it expires, and when it is not for its key, its names, its subject or its usage any more.",
+		New: func() modules.Resource { return new(TLSCert) },
+	}
+}
+
+// Requires implements [modules.Requirer].
+func (c *TLSCert) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+// Inform implements [modules.Informed].
+func (c *TLSCert) Inform(about modules.Circumstances) { c.informed = about }
+
+const (
+	mostDays     = 36500
+	defaultDays  = 365
+	defaultRenew = 30
+)
+
+func (c *TLSCert) days() int { return cmp.Or(c.Days, defaultDays) }
+
+func (c *TLSCert) renew() int { return cmp.Or(c.Renew, min(defaultRenew, c.days()/3)) }
+
+// now is when something is asked.
+func (c *TLSCert) now() time.Time {
+	if c.clock != nil {
+		return c.clock()
+	}
+	return time.Now()
+}
+
+// Validate implements [modules.Resource].
+func (c *TLSCert) Validate() error {
+	_, err := modules.ParseMode(cmp.Or(c.Mode, "0644"))
+	errs := []error{
+		modules.ValidatePath("name", c.Name), modules.ValidatePath("key", c.Key),
+		modules.ValidatePath("ca_cert", c.CACert), modules.ValidatePath("ca_key", c.CAKey), modules.ValidatePath("csr", c.CSR), err,
+	}
+	if c.Ensure == absent || c.Was != nil {
+		return errors.Join(errs...)
+	}
+	if c.Key == "" && (c.CSR == "" || c.CACert == "") {
+		errs = append(errs, &modules.PropertyError{Path: "key", Msg: "key cannot be empty", Hint: "write the path of its private key, which a tls_key resource makes"})
+	}
+	if c.Key != "" && c.Key == c.Name {
+		errs = append(errs, modules.Errorf("key", "the certificate would take the place of its key"))
+	}
+	given := len(c.Names) > 0 || len(c.Parts) > 0
+	switch {
+	case c.CSR == "" && !given:
+		errs = append(errs, &modules.PropertyError{Path: "names", Msg: "names cannot be empty without a subject", Hint: "write names: [www.example.net]"})
+	case c.CSR != "" && c.CSR == c.Name:
+		errs = append(errs, modules.Errorf("csr", "the certificate would take the place of its request"))
+	case c.CSR != "" && c.Ensure == request:
+		errs = append(errs, modules.Errorf("csr", "'csr' is of a certificate, and cannot stand with 'ensure: request'"))
+	case c.CSR != "" && (given || len(c.Usage) > 0):
+		errs = append(errs, modules.Errorf("csr", "names, subject and usage stand in the request"))
+	}
+	for i, name := range c.Names {
+		if _, err := parseName(name); err != nil {
+			errs = append(errs, &modules.PropertyError{Path: fmt.Sprintf("names[%d]", i), Msg: err.Error(), Hint: "write a DNS name, an IP address, a URI or an e-mail address"})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.Parts)) {
+		if attribute(key) == nil {
+			errs = append(errs, &modules.PropertyError{Path: "subject." + key, Msg: fmt.Sprintf("a subject has no %q here", key), Hint: "write CN, O, OU, C, ST, L, emailAddress or serialNumber"})
+		}
+	}
+	return errors.Join(append(errs, c.validateSigning()...)...)
+}
+
+func (c *TLSCert) validateSigning() (errs []error) {
+	if c.Ensure == request {
+		for _, p := range []struct {
+			property string
+			given    bool
+		}{{"days", c.Days != 0}, {"renew", c.Renew != 0}, {"ca_cert", c.CACert != ""}, {"ca_key", c.CAKey != ""}} {
+			if p.given {
+				errs = append(errs, modules.Errorf(p.property, "'%s' is of a certificate, and cannot stand with 'ensure: request'", p.property))
+			}
+		}
+		return errs
+	}
+	if c.Days < 0 || c.Days > mostDays {
+		errs = append(errs, modules.Errorf("days", "days %d is outside 1-%d", c.Days, mostDays))
+	}
+	if c.Renew < 0 || c.Renew >= c.days() {
+		errs = append(errs, &modules.PropertyError{Path: "renew", Msg: fmt.Sprintf("renew %d is not between 1 and 'days: %d'", c.Renew, c.days()), Hint: "it would be made anew in each run"})
+	}
+	switch {
+	case c.CACert != "" && c.CAKey == "":
+		errs = append(errs, modules.Errorf("ca_key", "'ca_cert' needs 'ca_key', the private key of the authority"))
+	case c.CAKey != "" && c.CACert == "":
+		errs = append(errs, modules.Errorf("ca_cert", "'ca_key' needs 'ca_cert', the certificate of the authority"))
+	case c.CACert != "" && c.CACert == c.Name:
+		errs = append(errs, modules.Errorf("ca_cert", "the certificate would take the place of its authority (leave ca_cert out for one that is self-signed)"))
+	}
+	return errs
+}
+
+func (c *TLSCert) output() *pki.Output {
+	return &pki.Output{Path: c.Name, Owner: c.Owner, Group: c.Group, Mode: c.Mode, Absent: c.Ensure == absent, Was: c.Was, Informed: c.informed}
+}
