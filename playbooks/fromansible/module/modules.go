@@ -68,4 +68,8 @@ var Carriers = map[string]func(t *task.Task){
 	"mount":            mountTask,
 	"reboot":           rebootTask,
 	"sysctl":           sysctlTask,
+	// tls.go
+	"openssl_privatekey": privateKeyTask,
+	"openssl_csr":        requestTask,
+	"x509_certificate":   certificateTask,
 }

@@ -52,7 +52,7 @@ func (m Module) AdHocHint() string {
 
 // aliases are other names of modules, and modules that take the same arguments.
 var aliases = map[string]string{
-	"dnf5": "dnf", "yum": "dnf", "systemd_service": "systemd", "aptitude": "apt",
+	"dnf5": "dnf", "yum": "dnf", "systemd_service": "systemd", "aptitude": "apt", "openssl_certificate": "x509_certificate",
 }
 
 // Name is what a module is called in the table, if it is there: without its collection, which stands before it in
@@ -98,7 +98,7 @@ const (
 // modules are those of Ansible that are common in playbooks and on command lines: one table for errors, for what
 // from-ansible carries over, and for docs/from-ansible.md.
 var modules = sync.OnceValue(func() map[string]Module {
-	return table(fileModules(), packageModules(), accountModules(), systemModules(), commandModules(), controlModules(), networkModules())
+	return table(fileModules(), packageModules(), accountModules(), systemModules(), commandModules(), controlModules(), networkModules(), tlsModules())
 })
 
 func table(parts ...map[string]Module) map[string]Module {
