@@ -43,6 +43,11 @@ func TestFleetNoRoom(t *testing.T) {
 			2, []string{"h001  failed   install: ", "no space"}, "results",
 		},
 		{
+			"elsewhere", "rm -rf /root/.cache /var/tmp/ccm-push-0; mkdir /root/.cache; mount -t tmpfs -o size=3m tmpfs /root/.cache",
+			"umount /root/.cache; ls /var/tmp/ccm-push-0; rm -r /var/tmp/ccm-push-0",
+			0, []string{"changed  file#/etc/e2e/one", "changed  file#/etc/e2e/two"}, "elsewhere",
+		},
+		{
 			"target", "mv /etc/e2e /etc/e2e-old; mkdir /etc/e2e; mount -t tmpfs -o mode=755,size=16k tmpfs /etc/e2e; cp -a /etc/e2e-old/. /etc/e2e; head -c 1M /dev/zero >/etc/e2e/fill 2>/dev/null; true",
 			"cp -a /etc/e2e/one /etc/e2e/two /etc/e2e-old; ls -A /etc/e2e >/run/e2e-left; umount /etc/e2e; rmdir /etc/e2e; mv /etc/e2e-old /etc/e2e",
 			2, []string{"failed   file#/etc/e2e/one", "failed   file#/etc/e2e/two", "no space left on device"}, "results",

@@ -29,14 +29,15 @@ import (
 // gzip behind that. It is unpacked while it comes, and executed when all of it has
 // the right hash. Some heads read ahead, so nothing may be sent behind it before the
 // greeting. Where the header names a file on the host, the build is unpacked from there, whoever has
-// written it: if that has not the right hash, need is said once more, and standard input counts.
+// written it: if that has not the right hash, need is said once more, and standard input counts. So it is for
+// the next directory where there is no room in one.
 //
 // MODE is plain; or begin, behind an escalation: then the first thing it says is
 // [begun], on standard error. With again, what is cached does not count: it did not
 // start. With sent, the build has been put here without the script.
 //
 // When the build is cached, this starts two processes: uname and ls. Another
-// eleven install it. After that all but the three builds that were last used are removed, and
+// ten install it. After that all but the three builds that were last used are removed, and
 // what earlier installations have left unfinished a day ago.
 const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + begins + `;; esac; ` +
 	// What this system is, in Go's words.
@@ -73,29 +74,30 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + b
 	`full() { case $e in *o?space*|*uota*) w=nospace;; *ead-only*) w=readonly;; esac; }; ` +
 	`stop() { rm -f $t $t.gz; echo fail $n $w $d; exit 1; }; ` +
 	// takes returns 0 if d can be made, belongs to us, and can hold and execute a
-	// file: an empty one, which is a script that does nothing. That becomes the build,
-	// for which there has to be room: what is sent is written twice, packed and not, and
-	// cannot be sent again to another directory.
+	// file: an empty one, which is a script that does nothing. That becomes the build.
+	// What is sent unpacked is sent once, so there has to be room for it.
 	`takes() { t=./.$n; test -d $d || e=$(LC_ALL=C mkdir -p $d 2>&1) || { full; return 1; }; own || return 1; ` +
 	`e=$( { : >$t; } 2>&1 ) || { full; return 1; }; ` +
 	`chmod 700 $t; e=$($t 2>&1) || { w=noexec; rm -f $t; return 1; }; ` +
-	`e=$( { LC_ALL=C head -c $((z*3/2)) /dev/zero >$t; } 2>&1 ); : >$t; ` +
+	`command -v gzip >/dev/null && return 0; ` +
+	`e=$( { LC_ALL=C head -c $z /dev/zero >$t; } 2>&1 ); : >$t; ` +
 	`case $e in *o?space*|*uota*) full; rm -f $t; return 1;; esac; }; ` +
-	`x=; for d in $h/.cache/ccm-push /var/tmp/ccm-push-$u /tmp/ccm-push-$u; do takes && { x=$d; break; }; done; ` +
-	`test $x || stop; ` +
-	`command -v gzip >/dev/null || { rm -f $t; echo need $n $o $a nogzip $d; exit 0; }; ` +
 	sumShell + partShell +
 	// ask lets c, g and p be what the header says: size, hash and, if there is one, file.
 	`ask() { echo need $n $o $a; w=unpack; unset IFS; read -r c g p; IFS=; test $g || stop; }; ` +
 	// unpack returns 0 if it has unpacked what has the right hash. Without an error, that is the
 	// build: gzip holds what it has written against a checksum and a length. So the hash is that of
-	// the smaller file, which costs a third, and tee keeps it for that.
-	`unpack() { e=$( { LC_ALL=C; export LC_ALL; part | tee $t.gz | gzip -dc >$t; } 2>&1 ); r=$?; full; test $r -eq 0 || return 1; ` +
+	// the smaller file, which costs a third, and tee keeps it for that. Where there is no room, cat reads the rest,
+	// so that the build can be asked for again.
+	`unpack() { e=$( { LC_ALL=C; export LC_ALL; part | { tee $t.gz | gzip -dc >$t || { cat >/dev/null; false; }; }; } 2>&1 ); r=$?; full; test $r -eq 0 || return 1; ` +
 	`case $(sum <$t.gz) in $g*) ;; *) test $w = unpack && w=hash; return 1;; esac; }; ` +
 	// near takes the build from the file.
 	`near() { test -h $p && return 1; test -f $p && unpack 2>/dev/null <$p; }; ` +
-	`trap stop 1 2 15; ask; test $p && { near && g= || ask; }; ` +
-	`test $g && { unpack || stop; }; ` +
+	// That a disk is full shows when it is: to try that beforehand takes as long as to hash the build.
+	`x=; for d in $h/.cache/ccm-push /var/tmp/ccm-push-$u /tmp/ccm-push-$u; do takes || continue; ` +
+	`command -v gzip >/dev/null || { rm -f $t; echo need $n $o $a nogzip $d; exit 0; }; ` +
+	`trap stop 1 2 15; ask; x=$d; test $p && { near && break; ask; }; unpack && break; ` +
+	`case $w in nospace) rm -f $t $t.gz; x=;; *) stop;; esac; done; test $x || stop; ` +
 	`rm -f $t.gz; w=nodir; mv -f $t ./$s || stop; trap - 1 2 15; umask $k; tidy; ` +
 	// Its size is part of what every start looks at.
 	`w=hash; look && fit && go; rm -f ./$s; stop`

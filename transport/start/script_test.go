@@ -187,6 +187,11 @@ func (p *place) need() string {
 	return fmt.Sprintf("need %s %s %s\n", testNonce, p.build.OS, p.build.Arch)
 }
 
+// times is what a script reads that asks for the build so often, and more behind it.
+func (p *place) times(n int, more string) []byte {
+	return append(bytes.Repeat(p.build.sent(p.t), n), more...)
+}
+
 // gone is what a start says that needs the build in the first place there is, and
 // whose input ends.
 func (p *place) gone() string { return p.need() + "fail " + testNonce + " unpack " + p.cache() + "\n" }
@@ -245,7 +250,7 @@ var scriptTests = []struct {
 		require.Equal(p.t, "hello\n", p.run(modePlain, nil))
 		require.NotContains(p.t, p.stderr, begun(testNonce))
 	}},
-	{"starts thirteen processes when it installs", func(p *place) {
+	{"starts twelve processes when it installs", func(p *place) {
 		if filepath.Base(p.interpreter[0]) == "busybox" {
 			p.t.Skip("busybox has tools of its own")
 		}
@@ -261,7 +266,7 @@ var scriptTests = []struct {
 		p.install()
 		said, err := os.ReadFile(log)
 		require.NoError(p.t, err)
-		require.ElementsMatch(p.t, append(names, "ls", "head"), strings.Fields(string(said)))
+		require.ElementsMatch(p.t, append(names, "ls"), strings.Fields(string(said)))
 	}},
 	{"does with a head that cannot count bytes", func(p *place) {
 		if filepath.Base(p.interpreter[0]) == "busybox" {
@@ -456,17 +461,17 @@ var scriptTests = []struct {
 	}},
 	{"goes elsewhere from a full disk", func(p *place) {
 		mount(p.t, p.home, "size=64k")
-		require.Equal(p.t, p.need()+"hello\n", p.run(modePlain, p.build.sent(p.t)))
+		require.Equal(p.t, p.need()+p.need()+"hello\nin", p.run(modePlain, p.times(2, "in")))
 		p.requireFiles(p.cache())
 		p.requireFiles(p.second(), p.build.SHA256)
 		require.Equal(p.t, "hello\n", p.run(modePlain, nil), "the next start finds it")
 		mount(p.t, p.temps, "size=64k")
-		require.Equal(p.t, fmt.Sprintf("fail %s nospace %s/tmp/ccm-push-%d\n", testNonce, p.temps, os.Getuid()), p.run(modePlain, nil))
+		require.Equal(p.t, strings.Repeat(p.need(), directories)+fmt.Sprintf("fail %s nospace %s/tmp/ccm-push-%d\n", testNonce, p.temps, os.Getuid()), p.run(modePlain, p.times(directories, "")))
 		p.requireFiles(p.cache())
 	}},
 	{"goes elsewhere when there is room for a part only", func(p *place) {
 		mount(p.t, p.home, fmt.Sprintf("size=%d", p.build.Size))
-		require.Equal(p.t, p.need()+"hello\n", p.run(modePlain, p.build.sent(p.t)))
+		require.Equal(p.t, p.need()+p.need()+"hello\nin", p.run(modePlain, p.times(2, "in")))
 		p.requireFiles(p.cache())
 		p.requireFiles(p.second(), p.build.SHA256)
 	}},
@@ -478,13 +483,13 @@ var scriptTests = []struct {
 		require.NoError(p.t, os.MkdirAll(filepath.Join(p.temps, "else"), 0o700))
 		third := filepath.Join(p.temps, fmt.Sprintf("tmp/ccm-push-%d", os.Getuid()))
 		require.NoError(p.t, os.Symlink(filepath.Join(p.temps, "else"), third))
-		require.Equal(p.t, fmt.Sprintf("fail %s nospace %s\n", testNonce, third), p.run(modePlain, nil))
+		require.Equal(p.t, p.need()+fmt.Sprintf("fail %s nospace %s\n", testNonce, third), p.run(modePlain, p.times(1, "")))
 		p.requireFiles(p.second())
 		p.requireFiles(filepath.Join(p.temps, "else"))
 	}},
 	{"tries its directories one after the other while they are full", func(p *place) {
 		full(p)
-		require.Equal(p.t, p.need()+"hello\n", p.run(modePlain, p.build.sent(p.t)))
+		require.Equal(p.t, p.need()+p.need()+"hello\nin", p.run(modePlain, p.times(2, "in")))
 		p.requireFiles(p.cache())
 		p.requireFiles(p.second(), p.build.SHA256)
 	}},
@@ -495,13 +500,13 @@ var scriptTests = []struct {
 	}},
 }
 
-// full has a head that finds no room in the home directory, as anybody can have it.
+// full has a gzip that finds no room in the home directory, as anybody can have it.
 func full(p *place) {
-	real, err := exec.LookPath("head")
+	real, err := exec.LookPath("gzip")
 	require.NoError(p.t, err)
 	bin := p.t.TempDir()
-	text := fmt.Sprintf("#!/bin/sh\ncase $PWD in */.cache/ccm-push) echo head: write error: No space left on device >&2; exit 1;; esac\nexec %s \"$@\"\n", real)
-	require.NoError(p.t, os.WriteFile(filepath.Join(bin, "head"), []byte(text), 0o755))
+	text := fmt.Sprintf("#!/bin/sh\ncase $PWD in */.cache/ccm-push) echo gzip: stdout: No space left on device >&2; exit 1;; esac\nexec %s \"$@\"\n", real)
+	require.NoError(p.t, os.WriteFile(filepath.Join(bin, "gzip"), []byte(text), 0o755))
 	p.path = bin + ":" + p.path
 }
 

@@ -93,22 +93,27 @@ func (in *installer) install(p *Process, b Build) (*Process, error) {
 		p.Close()
 		return nil, in.runner.fail(err, "")
 	}
-	// A failed write is explained by what the script says, or by its exit.
-	_ = in.runner.idle.write(p, pace{ask: in.runner.client.Signs()}, b.header(), compressed, in.request.sent)
-	in.request.sent(0, 0)
-	// A jump host may have taken what the host is still waiting for.
-	in.runner.idle.allow(in.runner.limit * time.Duration(1+b.CompressedSize>>20))
-	a, err := in.runner.listen(p)
-	if err == nil && a.hello == nil {
-		p.Close()
-		err = in.runner.fail(fmt.Errorf("%w: the host asked for its build again", transport.ErrInstall), "")
+	for range directories {
+		// A failed write is explained by what the script says, or by its exit.
+		_ = in.runner.idle.write(p, pace{ask: in.runner.client.Signs()}, b.header(), compressed, in.request.sent)
+		in.request.sent(0, 0)
+		// A jump host may have taken what the host is still waiting for.
+		in.runner.idle.allow(in.runner.limit * time.Duration(1+b.CompressedSize>>20))
+		a, err := in.runner.listen(p)
+		if err != nil {
+			return nil, err
+		}
+		if a.hello != nil {
+			p.Uploaded = true
+			return p, nil
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	p.Uploaded = true
-	return p, nil
+	p.Close()
+	return nil, in.runner.fail(fmt.Errorf("%w: the host asked for its build again", transport.ErrInstall), "")
 }
+
+// directories is in how many a script may try to put a build: it asks for it once more when there is no room in one.
+const directories = 3
 
 // nearTime is how long [Request.Near] may take.
 const nearTime = 15 * time.Minute
