@@ -53,16 +53,12 @@ func (f *fleet) programLike(ctx context.Context, play *manifest.Play, state *hos
 		state.client = client
 	}
 	defer f.phase(state, "start", &state.phases.Start)()
-	state.activity.At("starting the host program")
+	state.activity.At(startingProgram)
 	facts, full := collectors(state.plays), f.needsFull(state, user)
 	if lost != nil {
 		facts, full = nil, lost.full
 	}
-	sent := func(n, size int64) {
-		state.in.Keep()
-		state.activity.Sent(n, size)
-	}
-	started, err := f.runner.start(ctx, state.host.Name, state.client, become, facts, full, sent)
+	started, err := f.runner.start(ctx, state.host.Name, state.client, become, facts, full, state)
 	if errors.Is(err, transport.ErrNoSession) && len(state.programs) > 0 && !state.watched { // sshd's MaxSessions
 		if err := state.finishPrograms(ctx); err != nil {
 			return nil, err
@@ -83,6 +79,9 @@ func (f *fleet) programLike(ctx context.Context, play *manifest.Play, state *hos
 	state.programs[user] = started
 	return started, nil
 }
+
+// startingProgram is what a host is at, for those who look on.
+const startingProgram = "starting the host program"
 
 // worker gives the user that the host program runs as in a play, and how it becomes that.
 func (f *fleet) worker(play *manifest.Play, state *hostState) (become *start.Become, user string) {
@@ -126,7 +125,7 @@ func (f *fleet) upgrade(ctx context.Context, play *manifest.Play, state *hostSta
 	become, user := f.worker(play, state)
 	delete(state.programs, user)
 	state.activity.At("starting the full host program")
-	full, err := f.runner.start(ctx, state.host.Name, state.client, become, nil, true, state.activity.Sent)
+	full, err := f.runner.start(ctx, state.host.Name, state.client, become, nil, true, state)
 	if err != nil {
 		return f.startedAgain(ctx, play, state, &hostProgram{facts: lean.facts, full: true}, nil, err)
 	}
@@ -197,9 +196,9 @@ func (r *Runner) dialOver(ctx context.Context, h *inventory.Host, over *transpor
 	return r.Dialer.DialTold(ctx, target, told)
 }
 
-// start starts the lean or the full host program and takes its greeting apart. sent, which
+// start starts the lean or the full host program and takes its greeting apart. state, which
 // may be nil, is told how much of the program is on its way.
-func (r *Runner) start(ctx context.Context, host string, client *transport.Client, become *start.Become, collectors []string, full bool, sent func(n, size int64)) (*hostProgram, error) {
+func (r *Runner) start(ctx context.Context, host string, client *transport.Client, become *start.Become, collectors []string, full bool, state *hostState) (*hostProgram, error) {
 	builds := r.Builds
 	if full {
 		if builds = r.FullBuilds; len(builds) == 0 {
@@ -208,10 +207,10 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 	}
 	nonce := r.NewNonce()
 	wanted := r.Options.wanted(collectors)
-	near, judge := r.near(ctx, host, client, sent)
+	near, judge := r.near(ctx, host, client, state)
 	process, err := start.Program(ctx, client, start.Request{
 		Nonce: nonce, Greeting: wire.Greeting(nonce), Facts: wanted, Builds: builds, Become: r.Options.Deadlines.escalated(become),
-		Timeout: r.Options.Deadlines.start(), Sent: sent, Near: near,
+		Timeout: r.Options.Deadlines.start(), Sent: state.sent, Near: near,
 	})
 	if err != nil {
 		return nil, err

@@ -3,9 +3,11 @@ package playbooks
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/relays"
+	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
@@ -15,16 +17,23 @@ func (r *Runner) openRelays(hosts []*inventory.Host) {
 	if r.Authority == nil {
 		return
 	}
+	queue := &atomic.Pointer[share.Queue]{}
+	r.queue = queue
 	r.relays = relays.New(relays.Options{
 		Authority: r.Authority, NewNonce: r.NewNonce, Run: r.Options.Run, Warn: r.warn,
 		Dial:    func(ctx context.Context, h *inventory.Host) (*transport.Client, error) { return r.dial(ctx, h, nil) },
 		Members: func() []relays.Member { return r.relayed(hosts) },
+		First: func(hosts []string) {
+			if q := queue.Load(); q != nil {
+				q.First(hosts)
+			}
+		},
 	})
 }
 
 func (r *Runner) closeRelays() {
 	r.relays.Close()
-	r.relays = nil
+	r.relays, r.queue = nil, nil
 }
 
 // relayed are the hosts that a relay may deliver to, each once. The candidates are what the inventory says, or else the
@@ -55,16 +64,14 @@ func (r *Runner) relayed(hosts []*inventory.Host) (list []relays.Member) {
 
 // near has a host that lacks the host program get it from its relay; nil if there are none. judge is told how that was
 // started: what a relay has brought may not have been what it had been sent.
-func (r *Runner) near(ctx context.Context, host string, c *transport.Client, sent func(n, size int64)) (near func(start.Build) string, judge func(*start.Process)) {
+func (r *Runner) near(ctx context.Context, host string, c *transport.Client, state *hostState) (near func(start.Build) string, judge func(*start.Process)) {
 	if r.relays == nil {
 		return nil, func(*start.Process) {}
 	}
-	if sent == nil {
-		sent = func(int64, int64) {}
-	}
 	brought := false
 	near = func(b start.Build) string {
-		path := r.relays.Bring(ctx, host, c, b, sent)
+		defer state.apart()()
+		path := r.relays.Bring(ctx, host, c, b, state.sent)
 		brought = path != ""
 		return path
 	}
@@ -72,5 +79,26 @@ func (r *Runner) near(ctx context.Context, host string, c *transport.Client, sen
 		if brought && p.Uploaded {
 			r.relays.Refused(host)
 		}
+	}
+}
+
+// sent notes how much of the host program is on its way to a host, or for it to its relay. A nil state notes nothing.
+func (s *hostState) sent(n, size int64) {
+	if s != nil {
+		s.in.Keep()
+		s.activity.Sent(n, size)
+	}
+}
+
+// apart has a host wait for its relay; see [share.WayIn.Apart].
+func (s *hostState) apart() (back func()) {
+	if s == nil {
+		return func() {}
+	}
+	s.activity.At("waiting for its relay")
+	again := s.in.Apart()
+	return func() {
+		s.activity.At(startingProgram)
+		again()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ccm-push/ccm-push/facts"
@@ -76,8 +77,9 @@ type Runner struct {
 	// TakeBackAll says that these are all, and that all the run has changed elsewhere is, too.
 	TakeBackAll bool
 
-	control *flight.Control // nil until a host is to be worked on
-	relays  *relays.Relays  // nil if there are none
+	control *flight.Control              // nil until a host is to be worked on
+	relays  *relays.Relays               // nil if there are none
+	queue   *atomic.Pointer[share.Queue] // the last one whose hosts have begun, for the relays
 }
 
 // Options are what the command line says about a run. The zero value changes hosts, as many at a
@@ -441,6 +443,9 @@ func (r *Runner) fly(q *share.Queue) {
 	if r.control == nil {
 		r.control = flight.NewControl(flight.Bounds{Hosts: r.Options.Forks, Files: r.Options.Files, Memory: flight.Memory()})
 		r.Dialer.Exhausted = r.control.Exhausted
+	}
+	if r.queue != nil {
+		r.queue.Store(q)
 	}
 	r.control.Run(q)
 }

@@ -20,8 +20,11 @@ type Options struct {
 	Dial      func(ctx context.Context, h *inventory.Host) (*transport.Client, error)
 	Members   func() []Member // the hosts of the run; asked when the first of them lacks the program
 	NewNonce  func() string
-	Run       string            // id, for the logs of hosts
-	Warn      func(text string) // is told the same for each host that it concerns
+	// First is told one host of each site when the first host of the run lacks the program: whatever they lack had
+	// better be known soon, since its way to their relay takes long.
+	First func(hosts []string)
+	Run   string            // id, for the logs of hosts
+	Warn  func(text string) // is told the same for each host that it concerns
 }
 
 // A Member is a host of the run that can be delivered to.
@@ -42,8 +45,25 @@ type Relays struct {
 // New gives the relays of a run, which must be closed.
 func New(o Options) *Relays {
 	r := &Relays{options: o}
-	r.sites = sync.OnceValue(func() map[string]*site { return r.sitesOf(o.Members()) })
+	r.sites = sync.OnceValue(func() map[string]*site {
+		members := o.Members()
+		sites := r.sitesOf(members)
+		o.First(oneOfEach(members, sites))
+		return sites
+	})
 	return r
+}
+
+// oneOfEach gives a host of each site.
+func oneOfEach(members []Member, sites map[string]*site) (hosts []string) {
+	met := map[*site]bool{}
+	for _, m := range members {
+		if s := sites[m.Host]; s != nil && !met[s] {
+			met[s] = true
+			hosts = append(hosts, m.Host)
+		}
+	}
+	return hosts
 }
 
 // sitesOf gives the site of each host that has one. A site of one host is none, since nothing would be saved.

@@ -60,16 +60,18 @@ func TestSites(t *testing.T) {
 	h := hostsOf(t, "gate", "n1", "n2", "alone")
 	gate, other := h[:1], h[1:3]
 	r := New(Options{})
-	sites := r.sitesOf([]Member{
+	members := []Member{
 		{"a1", "deploy", gate}, {"a2", "root", gate}, {"a3", "deploy", gate}, {"gate", "admin", nil},
 		{"n1", "deploy", other}, {"n2", "deploy", other}, {"b", "deploy", h[3:]}, {"c", "deploy", nil},
-	})
+	}
+	sites := r.sitesOf(members)
 	require.Len(t, sites, 6)
 	require.Same(t, sites["a1"], sites["gate"], "a jump host shares what it is sent")
 	require.Equal(t, []string{"deploy", "root", "admin"}, sites["a1"].users)
 	require.Same(t, sites["n1"], sites["n2"])
 	require.Nil(t, sites["b"], "nobody would share anything with it")
 	require.Nil(t, sites["c"])
+	require.Equal(t, []string{"a1", "n1"}, oneOfEach(members, sites))
 }
 
 func TestNoRelays(t *testing.T) {
@@ -92,6 +94,7 @@ type fleet struct {
 	mu     sync.Mutex
 	warned []string
 	dialed []string
+	first  []string // told once
 }
 
 // newFleet has a site of hosts, all of which are one, with relays. authority is nil for one that the hosts trust.
@@ -127,7 +130,7 @@ func newFleet(t *testing.T, authority *usercert.Authority, gates ...string) *fle
 		members = append(members, Member{fmt.Sprintf("web%d", i+1), f.host.User, candidates})
 	}
 	f.Relays = New(Options{
-		Authority: authority, Dial: f.dialGate, NewNonce: rand.Text, Run: "RUN", Members: func() []Member { return members },
+		Authority: authority, Dial: f.dialGate, First: func(hosts []string) { f.first = append(f.first, hosts...) }, NewNonce: rand.Text, Run: "RUN", Members: func() []Member { return members },
 		Warn: func(text string) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -184,6 +187,7 @@ func TestBring(t *testing.T) {
 	}
 	hosts.Wait()
 	require.Equal(t, []string{"gate"}, f.dialed)
+	require.Equal(t, []string{"web1"}, f.first)
 	require.Empty(t, f.warned)
 	require.Less(t, f.gates["gate"].Stats().Received, 2*f.build.CompressedSize, "it was sent the program once")
 	require.Empty(t, f.bring("another"), "it has no relay")

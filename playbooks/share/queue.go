@@ -17,7 +17,8 @@ type Queue struct {
 
 	mu            sync.Mutex
 	waiting       []string
-	logins, hosts int // at most
+	returning     []*WayIn // hosts that wait for a place again
+	logins, hosts int      // at most
 	load          flight.Load
 	workers       sync.WaitGroup
 }
@@ -54,15 +55,19 @@ func (q *Queue) Load() flight.Load {
 	return l
 }
 
-// fill gives free places to hosts, with the lock held.
+// fill gives free places to hosts, first to those that have had one, with the lock held.
 func (q *Queue) fill() {
 	for host, ok := q.next(); ok; host, ok = q.next() {
 		q.start(host)
 	}
 }
 
-// next takes the next host, if there is a place for it, with the lock held.
+// next takes the next host, if there is a place for it that none wants back, with the lock held.
 func (q *Queue) next() (host string, ok bool) {
+	for len(q.returning) > 0 && q.load.LoggingIn < q.logins {
+		q.returning[0].returned()
+		q.returning = q.returning[1:]
+	}
 	if q.load.Working >= q.hosts || q.load.LoggingIn >= q.logins || len(q.waiting) == 0 || q.stop() {
 		return "", false
 	}
@@ -90,6 +95,29 @@ func (q *Queue) after(w *WayIn) (host string, ok bool) {
 	w.giveBack()
 	q.load.Working--
 	return q.next()
+}
+
+// First has hosts that have not begun be the next ones, in their order.
+func (q *Queue) First(hosts []string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	isWaiting := make(map[string]bool, len(q.waiting))
+	for _, host := range q.waiting {
+		isWaiting[host] = true
+	}
+	var list []string
+	for _, host := range hosts {
+		if isWaiting[host] {
+			list = append(list, host)
+			isWaiting[host] = false
+		}
+	}
+	for _, host := range q.waiting {
+		if isWaiting[host] {
+			list = append(list, host)
+		}
+	}
+	q.waiting = list
 }
 
 // StartNext begins the next host now, in the place of one that waits for others.

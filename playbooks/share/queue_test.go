@@ -155,6 +155,19 @@ func TestQueueResizes(t *testing.T) {
 	})
 }
 
+// TestFirst has some begin before others that were there earlier; those that have begun or are not there are no concern.
+func TestFirst(t *testing.T) {
+	var begun []string
+	var q *Queue
+	q = NewQueue(hosts(6), func(host string, _ *WayIn) {
+		if begun = append(begun, host); host == "h1" {
+			q.First([]string{"h4", "h0", "h3", "another", "h4"})
+		}
+	}, never)
+	q.Run(1, 1)
+	require.Equal(t, []string{"h0", "h1", "h4", "h3", "h2", "h5"}, begun)
+}
+
 // TestWayIn has hosts that take longer than others, each in its own way.
 func TestWayIn(t *testing.T) {
 	for _, test := range []struct {
@@ -168,6 +181,12 @@ func TestWayIn(t *testing.T) {
 		{"answers, and is slow then", func(w *WayIn) { time.Sleep(100 * time.Millisecond); w.Answered() }, 100*time.Millisecond + answered, 0},
 		{"answers too late", func(w *WayIn) { time.Sleep(time.Second); w.Answered() }, unanswered, 0},
 		{"is sent the host program", func(w *WayIn) { w.Answered(); w.Keep(); time.Sleep(time.Minute); w.In() }, time.Minute, 1},
+		{"waits for its relay", func(w *WayIn) {
+			back := w.Apart()
+			time.Sleep(time.Minute)
+			back()
+			w.In()
+		}, 0, 1},
 		{"is in late", func(w *WayIn) { time.Sleep(time.Second); w.In() }, unanswered, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -195,5 +214,34 @@ func TestWayIn(t *testing.T) {
 	var nobody *WayIn
 	nobody.Answered()
 	nobody.Keep()
+	nobody.Apart()()
 	nobody.In()
+}
+
+// TestApart has a host come back that wants its place again before others begin.
+func TestApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		at := map[string]time.Duration{}
+		q := NewQueue(hosts(3), nil, never)
+		q.work = func(host string, w *WayIn) {
+			at[host] = time.Since(began)
+			w.Answered()
+			if host == "h0" {
+				back := w.Apart()
+				time.Sleep(time.Second)
+				back()
+				at["back"] = time.Since(began)
+			}
+			time.Sleep(2 * time.Second)
+			w.In()
+			w.Apart()() // it is in, and has nothing to come back to
+		}
+		q.Run(1, 3)
+		require.Equal(t, map[string]time.Duration{"h0": 0, "h1": 0, "back": 2 * time.Second, "h2": 4 * time.Second}, at)
+		load := q.Load()
+		require.Equal(t, 3, load.In)
+		require.Equal(t, 6*time.Second, load.Took, "what it has waited for its relay is no part of it")
+		require.Zero(t, load.LoggingIn)
+	})
 }

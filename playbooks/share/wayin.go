@@ -10,6 +10,8 @@ type WayIn struct {
 	limit *time.Timer
 	place bool
 	in    bool
+	left  time.Time     // when it went apart
+	back  chan struct{} // closed when it has a place again
 }
 
 const (
@@ -41,6 +43,30 @@ func (w *WayIn) Keep() {
 	}
 }
 
+// Apart has the host wait for something else than this machine, such as its relay, without its place. back waits for
+// one again; what was in between is no part of the way in.
+func (w *WayIn) Apart() (back func()) {
+	if w == nil {
+		return func() {}
+	}
+	q := w.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if w.in {
+		return func() {}
+	}
+	w.giveBack()
+	q.fill()
+	w.left, w.back = time.Now(), make(chan struct{})
+	return func() {
+		q.mu.Lock()
+		q.returning = append(q.returning, w)
+		q.fill()
+		q.mu.Unlock()
+		<-w.back
+	}
+}
+
 // In says that the host has what it is to work on.
 func (w *WayIn) In() {
 	if w == nil {
@@ -56,6 +82,15 @@ func (w *WayIn) In() {
 	}
 	w.giveBack()
 	q.fill()
+}
+
+// returned gives it a place again, with the lock held.
+func (w *WayIn) returned() {
+	w.place = true
+	w.queue.load.LoggingIn++
+	w.began = w.began.Add(time.Since(w.left))
+	w.limit.Reset(answered)
+	close(w.back)
 }
 
 // late gives the place to the next host.
