@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -36,10 +37,10 @@ func (r *Relay) Certify(ctx context.Context, a *usercert.Authority, b start.Buil
 var errNoRoute = errors.New("how it is reached from here says nothing of how it is reached from the relay")
 
 // sshFailed is the exit status of ssh(1) if it has come to no command.
-const sshFailed = 255
+const sshFailed = "255"
 
 // Deliver has the relay bring a build, which it has taken, to a host that is connected, and as the user who is
-// logged in there. The path is where it is on that host then, in the words of the relay. No more than eight
+// logged in there. The path is where it is on that host then, in the words of the relay. No more than twenty
 // deliveries go on at once; the others wait.
 func (r *Relay) Deliver(ctx context.Context, cert *ssh.Certificate, b start.Build, to *transport.Client) (path string, err error) {
 	t, key := to.Target(), to.HostKey()
@@ -52,40 +53,143 @@ func (r *Relay) Deliver(ctx context.Context, cert *ssh.Certificate, b start.Buil
 		return "", context.Cause(ctx)
 	}
 	defer func() { <-r.free }()
-	err = r.guard(ctx, func(func()) error {
-		path, err = r.deliver(cert, b, t, key)
-		return err
-	})
-	return path, err
+	return r.deliver(ctx, cert, b, t, key)
 }
 
-func (r *Relay) deliver(cert *ssh.Certificate, b start.Build, t transport.Target, key ssh.PublicKey) (string, error) {
-	id := "ccm-push-" + strconv.FormatInt(r.number.Add(1), 10)
-	line, err := start.ShellLine(deliverScript, []string{r.nonce, id, b.CompressedSHA256, t.User, t.Address, strconv.Itoa(t.TCPPort())})
+// errSlow ends a delivery that takes too long.
+var errSlow = errors.New("it is not done yet")
+
+func (r *Relay) deliver(ctx context.Context, cert *ssh.Certificate, b start.Build, t transport.Target, key ssh.PublicKey) (string, error) {
+	d, err := r.begin(cert, b, t, key)
 	if err != nil {
 		return "", err
 	}
+	defer r.forget(d)
+	defer context.AfterFunc(ctx, func() { d.in.CloseWithError(context.Cause(ctx)) })()
+	defer time.AfterFunc(r.limit, func() { d.in.CloseWithError(errSlow) }).Stop()
 	said := transport.NewStderr()
-	command, err := r.client.Run(line, false, said)
-	if err != nil {
-		return "", err
-	}
-	defer command.Close()
-	known := id + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(knownhosts.PlainKey(key))))
-	// A failed write is explained by what ssh says.
-	_, _ = io.WriteString(command.Stdin, string(ssh.MarshalAuthorizedKey(cert))+known+"\n")
-	path, err := start.Taking(r.nonce, b, command.Stdout, func() error { return nil })
+	path, err := start.Taking(r.nonce, b, io.TeeReader(d.out, said), func() error { return nil })
 	if err == nil {
 		return path, nil
 	}
-	ended := command.Wait()
-	exit, _ := errors.AsType[*transport.ExitError](ended)
+	_, ended := io.Copy(said, d.out)
 	last := transport.LastLine(said.String())
 	switch {
-	case errors.Is(ended, transport.ErrLost):
+	case errors.Is(ended, errSlow):
+		// Either that host is slow, or there is no relay any more.
+		if err := r.guard(ctx, func(func()) error { return r.client.Ping() }); err != nil {
+			return "", err
+		}
+		err = fmt.Errorf("%w, after %s", errSlow, r.limit)
+	case ended != nil:
 		return "", ended
-	case exit != nil && exit.Code == sshFailed && last != "":
+	case d.code == sshFailed && last != "":
 		err = fmt.Errorf("ssh on the relay says %s", transport.QuoteExcerpt(last))
 	}
 	return "", fmt.Errorf("delivering to %s: %w", t.Host, err)
+}
+
+// A delivery is under way.
+type delivery struct {
+	id   string
+	out  *io.PipeReader // what it prints; ends with an error if the relay has
+	in   *io.PipeWriter
+	code string // with which ssh has ended, when out has
+}
+
+// begin orders a delivery.
+func (r *Relay) begin(cert *ssh.Certificate, b start.Build, t transport.Target, key ssh.PublicKey) (*delivery, error) {
+	d, err := r.expect()
+	if err != nil {
+		return nil, err
+	}
+	words := append([]string{d.id, b.CompressedSHA256, t.User, t.Address, strconv.Itoa(t.TCPPort())}, r.certify(cert))
+	words = append(words, strings.Fields(string(ssh.MarshalAuthorizedKey(knownhosts.PlainKey(key))))...)
+	for _, w := range words {
+		if !transport.IsPlainWord(w) {
+			r.forget(d)
+			return nil, fmt.Errorf("%q cannot be told to a relay: only letters, digits and _.,:/=@%%+- can", w)
+		}
+	}
+	r.order("to", words...)
+	return d, nil
+}
+
+// expect has room for what a new delivery prints.
+func (r *Relay) expect() (*delivery, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.deliveries == nil {
+		return nil, r.lost()
+	}
+	r.number++
+	d := &delivery{id: "ccm-push-" + strconv.Itoa(r.number)}
+	d.out, d.in = io.Pipe()
+	r.deliveries[d.id] = d
+	return d, nil
+}
+
+// forget has no room for it any more.
+func (r *Relay) forget(d *delivery) {
+	d.out.Close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.deliveries, d.id)
+}
+
+// lost is why there is nothing more of a keeper.
+func (r *Relay) lost() error {
+	if err := r.keeper.Wait(); errors.Is(err, transport.ErrLost) {
+		return err
+	}
+	return fmt.Errorf("%w: what keeps the key of the relay has ended", transport.ErrLost)
+}
+
+// order gives the keeper an order. A failed write is followed by the end of what it says.
+func (r *Relay) order(word string, words ...string) {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	_, _ = io.WriteString(r.keeper.Stdin, word+" "+strings.Join(words, " ")+"\n")
+}
+
+// certify gives the keeper a certificate, unless it has it, and gives its name there.
+func (r *Relay) certify(cert *ssh.Certificate) (name string) {
+	r.naming.Lock()
+	defer r.naming.Unlock()
+	if name = r.names[cert]; name == "" {
+		name = "c" + strconv.Itoa(len(r.names))
+		r.names[cert] = name
+		r.order("cert", name, strings.TrimSpace(string(ssh.MarshalAuthorizedKey(cert))))
+	}
+	return name
+}
+
+// hear reads what the keeper says, until it ends.
+func (r *Relay) hear(said *bufio.Reader) {
+	for {
+		line, err := said.ReadSlice('\n')
+		if err != nil {
+			break
+		}
+		id, text, _ := strings.Cut(strings.TrimRight(string(line), "\r\n"), " ")
+		r.mu.Lock()
+		d := r.deliveries[id]
+		r.mu.Unlock()
+		switch code, ended := strings.CutPrefix(text, "ended "); {
+		case d == nil:
+		case ended:
+			d.code = code
+			d.in.Close()
+		default:
+			_, _ = io.WriteString(d.in, text+"\n") // nobody may read it any more
+		}
+	}
+	r.client.HangUp() // it may have said too much
+	r.mu.Lock()
+	left := r.deliveries
+	r.deliveries = nil
+	r.mu.Unlock()
+	for _, d := range left {
+		d.in.CloseWithError(r.lost())
+	}
 }

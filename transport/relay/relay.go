@@ -9,7 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -26,17 +26,29 @@ type Relay struct {
 	sources []netip.Prefix
 	keeper  *transport.Command
 	free    chan struct{} // places for deliveries
-	number  atomic.Int64  // of deliveries so far
+	limit   time.Duration // for one delivery
+	hearing sync.WaitGroup
+
+	writing sync.Mutex // held while the keeper is given an order
+
+	naming sync.Mutex
+	names  map[*ssh.Certificate]string // of those that the keeper has
+
+	mu         sync.Mutex
+	deliveries map[string]*delivery // under way, by their ids; nil when the keeper has ended
+	number     int                  // of them so far
 }
 
 const (
-	// atOnce is how many deliveries are under way: sshd serves ten sessions on one connection
-	// (sshd_config, MaxSessions), and there are two others.
-	atOnce = 8
+	// atOnce is how many deliveries are under way. Most of the time of each is a login, for which the relay waits.
+	atOnce = 20
+	// deliverTime is how long one may take: with all of them under way, 3 Mbit/s do.
+	deliverTime = 2 * time.Minute
 	// silence is how long a relay may take for one step without anything moving.
 	silence = 60 * time.Second
-	// maxSaid is how much a relay may say about itself, in bytes.
-	maxSaid = 256 << 10
+	// maxSaid is how much a relay may say, and maxLine one line of that, in bytes.
+	maxSaid = 64 << 20
+	maxLine = 64 << 10
 	// maxSources is how many addresses a relay may have: each stands in a certificate.
 	maxSources = 64
 )
@@ -44,7 +56,7 @@ const (
 // Open has a host make a key. The connection is taken over: it ends with [Relay.Close], and if there is
 // an error. nonce is of letters and digits, and must differ for every relay.
 func Open(ctx context.Context, c *transport.Client, nonce string) (*Relay, error) {
-	r := &Relay{client: c, nonce: nonce, free: make(chan struct{}, atOnce)}
+	r := &Relay{client: c, nonce: nonce, free: make(chan struct{}, atOnce), limit: deliverTime, names: map[*ssh.Certificate]string{}, deliveries: map[string]*delivery{}}
 	err := r.guard(ctx, func(func()) error { return r.open() })
 	if err != nil {
 		r.Close()
@@ -61,18 +73,22 @@ func (r *Relay) open() error {
 	if r.keeper, err = r.client.Run(line, false, io.Discard); err != nil {
 		return err
 	}
-	// What is left unread at the end is nothing: the script has no more to say.
-	return r.read(bufio.NewReader(io.LimitReader(r.keeper.Stdout, maxSaid)))
+	said := bufio.NewReaderSize(io.LimitReader(r.keeper.Stdout, maxSaid), maxLine)
+	if err := r.read(said); err != nil {
+		return err
+	}
+	r.hearing.Go(func() { r.hear(said) }) // until Close
+	return nil
 }
 
 // read reads what the relay says of itself.
 func (r *Relay) read(out *bufio.Reader) error {
 	for {
-		line, err := out.ReadString('\n')
+		line, err := out.ReadSlice('\n')
 		if err != nil {
 			return errors.New("it does not say that it has one")
 		}
-		noise, text, _ := strings.Cut(line, " "+r.nonce+" ")
+		noise, text, _ := strings.Cut(string(line), " "+r.nonce+" ")
 		text = strings.TrimSpace(text)
 		switch {
 		case strings.HasSuffix(noise, "addr"):
@@ -168,7 +184,11 @@ func send(w io.Writer, b start.Build, progress func(), sent func(n, size int64))
 }
 
 // Close ends the relay, which removes its key, and the connection to it.
-func (r *Relay) Close() error { return r.client.Close() }
+func (r *Relay) Close() error {
+	err := r.client.Close()
+	r.hearing.Wait()
+	return err
+}
 
 // Done is closed when the connection to the relay has ended.
 func (r *Relay) Done() <-chan struct{} { return r.client.Done() }

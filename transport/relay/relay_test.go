@@ -316,7 +316,7 @@ func TestAnotherHostInItsPlace(t *testing.T) {
 	s := newSite(t)
 	r, cert := s.ready()
 	other := sshtest.NewKey(t, "").PublicKey()
-	_, err := r.deliver(cert, s.build, s.to.Target(), other)
+	_, err := r.deliver(t.Context(), cert, s.build, s.to.Target(), other)
 	require.ErrorContains(t, err, "Host key verification failed")
 	require.NoDirExists(t, filepath.Join(s.host.Home, ".cache/ccm-push"))
 }
@@ -356,6 +356,37 @@ func TestRelayIsGivenUp(t *testing.T) {
 	cancel()
 	_, err := r.Deliver(ctx, cert, s.build, s.to)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestSlowHost has a delivery take too long, which is not the fault of the relay.
+func TestSlowHost(t *testing.T) {
+	s := newSite(t)
+	r, cert := s.ready()
+	r.limit = time.Nanosecond
+	_, err := r.Deliver(t.Context(), cert, s.build, s.to)
+	require.EqualError(t, err, "delivering to web1: it is not done yet, after 1ns")
+	r.limit = deliverTime
+	path, err := r.Deliver(t.Context(), cert, s.build, s.to)
+	require.NoError(t, err)
+	s.requireDelivered(path)
+}
+
+// TestHostThatPrints has a host print without an end, which ends with it.
+func TestHostThatPrints(t *testing.T) {
+	s := newSite(t)
+	s.relay = sshtest.Start(t, sshtest.Env("PATH="+s.command("ssh", "yes x")+":"+os.Getenv("PATH")))
+	r, cert := s.ready()
+	_, err := r.Deliver(t.Context(), cert, s.build, s.to)
+	require.EqualError(t, err, "delivering to web1: it does not say that it has the file")
+	require.NoError(t, r.client.Ping(), "and the relay is still one")
+}
+
+// command makes a program of sh, and gives the folder that it is in.
+func (s *site) command(name, text string) (dir string) {
+	s.Helper()
+	dir = s.TempDir()
+	require.NoError(s, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755))
+	return dir
 }
 
 func TestHostWithoutSSH(t *testing.T) {
@@ -399,7 +430,7 @@ func TestSources(t *testing.T) {
 }
 
 func TestScriptsHaveNothingThatAShellWouldChange(t *testing.T) {
-	for _, text := range []string{keepScript, deliverScript} {
+	for _, text := range []string{keepScript} {
 		require.NotRegexp(t, "['`\\\\\n!]", text)
 	}
 }

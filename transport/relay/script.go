@@ -3,15 +3,23 @@ package relay
 // The scripts of a relay are, as those of package start, one text each for every host, which any login shell hands
 // to /bin/sh unchanged: no single quotes, backslashes, newlines or exclamation marks.
 
-// keepScript makes a key and keeps it until its standard input ends. Its argument is NONCE. Its answers are
-// lines:
+// keepScript makes a key, and brings files to hosts with it until its standard input ends. Its argument is NONCE. Its
+// answers are lines:
 //
 //	fail NONCE WORD      nossh, nodir or nokey
 //	addr NONCE TEXT      as ip(8) or ifconfig(8) print addresses; more than one
-//	key NONCE PUBLICKEY  the last one
+//	key NONCE PUBLICKEY  the last one before it reads orders
+//	ID TEXT              what a delivery prints; that has ended with "ended CODE", the exit status of ssh(1)
 //
-// What others have left there a day ago is removed.
-const keepScript = `set -f; n=$1; IFS=; umask 077; d=${HOME:-/dev/null}/.cache/ccm-push; k=./.relay-$n; ` +
+// Its orders are lines, too; deliveries go on at the same time:
+//
+//	cert NAME CERTIFICATE                         of the key, for later deliveries
+//	to ID SHA256 USER ADDRESS PORT NAME TYPE KEY  the file with the hash to a host whose key is TYPE KEY
+//
+// So a delivery costs the way to the relay one line, and no session, of which sshd serves ten on one connection
+// (sshd_config, MaxSessions). The configuration of the relay has no say, nor has an agent. What others have left there
+// a day ago is removed.
+const keepScript = `set -f; n=$1; IFS=; umask 077; d=${HOME:-/dev/null}/.cache/ccm-push; k=./.relay-$n; unset SSH_AUTH_SOCK; ` +
 	`stop() { rm -rf $k; echo fail $n $1; exit 1; }; ` +
 	`command -v ssh >/dev/null && command -v ssh-keygen >/dev/null || { echo fail $n nossh; exit 1; }; ` +
 	`test -d $d || mkdir -p $d 2>/dev/null; cd -P $d 2>/dev/null && test -O . && mkdir $k || { echo fail $n nodir; exit 1; }; ` +
@@ -21,17 +29,11 @@ const keepScript = `set -f; n=$1; IFS=; umask 077; d=${HOME:-/dev/null}/.cache/c
 	`unset IFS; set -- $SSH_CONNECTION; IFS=; echo addr $n inet $3; ` +
 	`{ ip -o addr || ifconfig -a; } 2>/dev/null | head -n 500 | while read -r l; do echo addr $n $l; done; ` +
 	`read -r l <$k/key.pub; echo key $n $l; ` +
-	`while read -r l; do :; done; rm -rf $k`
-
-// deliverScript brings a file to a host with the key. Its arguments are NONCE ID SHA256 USER ADDRESS PORT: SHA256
-// is that of the file, ID must differ for every delivery. On standard input it reads the certificate of the
-// key, and a line of known_hosts which knows the host as ID. What the host says is printed.
-//
-// The configuration of the relay has no say, nor has an agent.
-const deliverScript = `set -f; n=$1; i=$2; g=$3; IFS=; umask 077; k=.relay-$n; unset SSH_AUTH_SOCK; ` +
-	`cd -P ${HOME:-/dev/null}/.cache/ccm-push && test -O . && test -O $k || exit 1; ` +
-	`read -r c; read -r l; echo $c >$k/$i-cert.pub; echo $l >$k/$i.known; ` +
-	`exec ssh -F /dev/null -T -a -x -i $k/key -o CertificateFile=$k/$i-cert.pub -o IdentitiesOnly=yes -o BatchMode=yes ` +
-	`-o PreferredAuthentications=publickey -o StrictHostKeyChecking=yes -o UserKnownHostsFile=$k/$i.known -o GlobalKnownHostsFile=/dev/null ` +
-	`-o HostKeyAlias=$i -o ClearAllForwardings=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ServerAliveCountMax=3 ` +
-	`-o LogLevel=ERROR -p $6 -l $4 -- $5 take <./$g.gz`
+	`unset IFS; to() { echo $1 $7 $8 >$k/$1.known; ` +
+	`{ ssh -F /dev/null -T -a -x -i $k/key -o CertificateFile=$k/$6-cert.pub -o IdentitiesOnly=yes -o BatchMode=yes ` +
+	`-o PreferredAuthentications=publickey -o StrictHostKeyChecking=yes -o UserKnownHostsFile=$k/$1.known -o GlobalKnownHostsFile=/dev/null ` +
+	`-o HostKeyAlias=$1 -o ClearAllForwardings=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ServerAliveCountMax=3 ` +
+	`-o LogLevel=ERROR -p $5 -l $3 -- $4 take <./$2.gz 2>&1; echo $? >$k/$1.code; } | ` +
+	// What a host prints has bounds, as the controller has.
+	`head -c 65536 | while read -r l; do echo $1 $l; done; read -r r <$k/$1.code; echo $1 ended $r; rm -f $k/$1.known $k/$1.code; }; ` +
+	`while read -r w i l; do case $w in cert) echo $l >$k/$i-cert.pub;; to) to $i $l & ;; esac; done; rm -rf $k`
