@@ -14,8 +14,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/ccm-push/ccm-push/modules/builds"
 )
 
 // A narrowWay is a TCP proxy that counts what goes over it, both ways.
@@ -84,13 +82,7 @@ func startRelaySite(t *testing.T) *relaySite {
 	write(t, s.path("ca.sh"), authorityScript)
 	require.NoError(t, os.Chmod(s.path("ca.sh"), 0o755))
 	s.way = startNarrowWay(t, s.address("0.11")+":22")
-	list, err := builds.Load(moduleDir(t))
-	require.NoError(t, err)
-	for _, b := range list {
-		if !b.Full {
-			s.size = b.CompressedSize
-		}
-	}
+	s.size = leanSize(t)
 	return s
 }
 

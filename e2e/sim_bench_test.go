@@ -152,8 +152,14 @@ type sim struct {
 
 func startSim(tb testing.TB, dir string, hosts int, flags ...string) *sim {
 	tb.Helper()
-	args := append([]string{"-hosts", strconv.Itoa(hosts), "-dir", dir, "-modules", moduleDir(tb)}, flags...)
-	s := &sim{TB: tb, cmd: exec.Command(programPath(tb, "simfleet"), args...)}
+	return startSimBy(tb, nil, dir, hosts, flags...)
+}
+
+// startSimBy starts it by a command that the words of its own are added to.
+func startSimBy(tb testing.TB, by []string, dir string, hosts int, flags ...string) *sim {
+	tb.Helper()
+	args := slices.Concat(by, []string{programPath(tb, "simfleet"), "-hosts", strconv.Itoa(hosts), "-dir", dir, "-modules", moduleDir(tb)}, flags)
+	s := &sim{TB: tb, cmd: exec.Command(args[0], args[1:]...)}
 	stdin, err := s.cmd.StdinPipe()
 	require.NoError(tb, err)
 	stdout, err := s.cmd.StdoutPipe()
@@ -193,6 +199,7 @@ type simUse struct {
 	cpu          time.Duration
 	bytes, asked int64 // on all connections; messages to hosts that are no ping
 	mended       int   // hosts on which something was applied after they had been watched
+	sent         int   // hosts that the controller has sent the host program
 }
 
 // ask has the fleet say what it has taken.
@@ -208,7 +215,7 @@ func (s *sim) used() (use simUse) {
 	line, err := s.says.ReadString('\n')
 	require.NoError(s, err)
 	var took string
-	_, err = fmt.Sscanf(line, "cpu %s bytes %d asked %d mended %d", &took, &use.bytes, &use.asked, &use.mended)
+	_, err = fmt.Sscanf(line, "cpu %s bytes %d asked %d mended %d sent %d", &took, &use.bytes, &use.asked, &use.mended, &use.sent)
 	require.NoError(s, err)
 	use.cpu, err = time.ParseDuration(took)
 	require.NoError(s, err)

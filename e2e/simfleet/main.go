@@ -4,13 +4,15 @@
 // cost can be told apart. Each host has an address of the loopback of its own, as real
 // ones have; what comes from anywhere else is hung up on.
 //
-//	simfleet -hosts N -dir DIR -modules DIR [-rtt 50ms] [-hold] [-drift]
+//	simfleet -hosts N -dir DIR -modules DIR [-rtt 50ms] [-hold] [-drift] [-relays N] [-near 300ms] [-net 10.178]
 //
 // DIR gets hosts.yaml, the keys it names, and a "ready" line is printed. The
 // fleet ends with its standard input. It says then what processor time it took and how many bytes went over its
 // connections, and so it does for each line that it reads before.
 // With -rtt each answer of a host takes so long; connecting takes no time. With -hold no host reports its last resource before a line is read there.
 // With -drift the last resource of each watched play drifts at once, and again when it has been repaired.
+// With -relays so many more hosts are each the relay of as many others, and no host has the host program before it has got it. A relay has a
+// shell and a disk; the others take what comes and keep nothing of it, each after as long as -near says. With -net their addresses begin so, and may be reached from elsewhere: they have to be addresses of this machine.
 package main
 
 import (
@@ -26,6 +28,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,14 +49,22 @@ func main() {
 	rtt := flag.Duration("rtt", 0, "how long each answer takes")
 	hold := flag.Bool("hold", false, "keep the last result back until a line is read")
 	drift := flag.Bool("drift", false, "have what is watched drift")
+	relays := flag.Int("relays", 0, "how many hosts are relays of the others")
+	near := flag.Duration("near", 0, "how long a host takes to let a relay in")
+	network := flag.String("net", "127.1", "how `addresses` of hosts begin")
 	flag.Parse()
-	if err := run(*hosts, *dir, *programs, *rtt, *hold, *drift); err != nil {
+	f := &fleet{dir: *dir, rtt: *rtt, drift: *drift, relays: *relays, near: *near, released: make(chan struct{})}
+	if _, err := fmt.Sscanf(*network, "%d.%d", &f.network[0], &f.network[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "simfleet: -net:", err)
+		os.Exit(1)
+	}
+	if err := f.run(*hosts, *programs, *hold); err != nil {
 		fmt.Fprintln(os.Stderr, "simfleet:", err)
 		os.Exit(1)
 	}
 }
 
-func run(hosts int, dir, programs string, rtt time.Duration, hold, drift bool) error {
+func (f *fleet) run(hosts int, programs string, hold bool) error {
 	list, err := builds.Load(programs)
 	if err != nil {
 		return err
@@ -61,22 +72,28 @@ func run(hosts int, dir, programs string, rtt time.Duration, hold, drift bool) e
 	if len(list) == 0 {
 		return errors.New("no host programs, so no build id to greet with")
 	}
-	f := &fleet{build: list[0].ID, rtt: rtt, drift: drift, released: make(chan struct{})}
+	f.build, f.os, f.arch = list[0].ID, list[0].OS, list[0].Arch
 	if !hold {
 		close(f.released)
 	}
-	known, err := f.keys(dir)
+	known, err := f.keys()
 	if err != nil {
+		return err
+	}
+	if f.relays > 0 {
+		debug.SetGCPercent(400) // what passes is garbage at once
+	}
+	if err := f.makeRelays(); err != nil {
 		return err
 	}
 	port, err := f.listen()
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "known_hosts"), []byte(known(port)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(f.dir, "known_hosts"), []byte(known(port)), 0o600); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "hosts.yaml"), []byte(inventory(hosts, dir, port)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(f.dir, "hosts.yaml"), []byte(f.inventory(hosts, port)), 0o600); err != nil {
 		return err
 	}
 	fmt.Println("ready")
@@ -89,11 +106,11 @@ func run(hosts int, dir, programs string, rtt time.Duration, hold, drift bool) e
 	}
 	for {
 		_, readErr := stdin.ReadString('\n')
-		var use syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
+		took, err := processorTime()
+		if err != nil {
 			return err
 		}
-		fmt.Println("cpu", time.Duration(use.Utime.Nano()+use.Stime.Nano()), "bytes", f.bytes.Load(), "asked", f.asked.Load(), "mended", f.mended())
+		fmt.Println("cpu", took, "bytes", f.bytes.Load(), "asked", f.asked.Load(), "mended", f.mended(), "sent", f.sent.Load())
 		switch {
 		case readErr == io.EOF:
 			return nil
@@ -103,17 +120,40 @@ func run(hosts int, dir, programs string, rtt time.Duration, hold, drift bool) e
 	}
 }
 
+// processorTime is that of this process and of those that it has run.
+func processorTime() (sum time.Duration, err error) {
+	for _, whose := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var use syscall.Rusage
+		if err := syscall.Getrusage(whose, &use); err != nil {
+			return 0, err
+		}
+		sum += time.Duration(use.Utime.Nano() + use.Stime.Nano())
+	}
+	return sum, nil
+}
+
 // A fleet is what all hosts have in common.
 type fleet struct {
+	dir      string
 	build    string
 	rtt      time.Duration
 	drift    bool
+	relays   int
+	near     time.Duration
+	network  [2]int // how addresses begin
 	config   *ssh.ServerConfig
 	greeted  atomic.Int64
 	bytes    atomic.Int64  // sent and received, of SSH
 	asked    atomic.Int64  // messages received that are no ping
 	released chan struct{} // closed when last results may be reported
 	hosts    sync.Map      // addresses of those that are watched; true if something was applied since
+
+	// With relays:
+	homes     map[string]string // of relays, by address
+	os, arch  string            // of all hosts
+	taken     sync.Map          // hashes of what relays have brought, by address
+	installed sync.Map          // addresses of hosts that have the host program
+	sent      atomic.Int64      // hosts that were sent it by the controller
 }
 
 // mended is on how many hosts something was applied after they had been watched.
@@ -129,7 +169,7 @@ func (f *fleet) mended() (n int) {
 
 // keys makes the key of the hosts and that of the one who may log in, and gives
 // what writes known_hosts.
-func (f *fleet) keys(dir string) (known func(port int) string, err error) {
+func (f *fleet) keys() (known func(port int) string, err error) {
 	_, host, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, err
@@ -150,22 +190,23 @@ func (f *fleet) keys(dir string) (known func(port int) string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f.config = &ssh.ServerConfig{
-		PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
-			if cert, ok := key.(*ssh.Certificate); ok { // workers have keys of their own, which the fleet's certifies
-				key = cert.SignatureKey
-			}
-			if string(key.Marshal()) != string(allowed.Marshal()) {
+	isAllowed := func(key ssh.PublicKey) bool { return string(key.Marshal()) == string(allowed.Marshal()) }
+	checker := &ssh.CertChecker{ // of workers and relays, whose own keys the fleet's certifies
+		IsUserAuthority:          isAllowed,
+		SupportedCriticalOptions: []string{forceCommand},
+		UserKeyFallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+			if !isAllowed(key) {
 				return nil, errors.New("not the fleet's key")
 			}
 			return nil, nil
 		},
 	}
+	f.config = &ssh.ServerConfig{PublicKeyCallback: checker.Authenticate}
 	f.config.AddHostKey(hostKey)
 	known = func(port int) string {
-		return fmt.Sprintf("[127.*]:%d %s", port, ssh.MarshalAuthorizedKey(hostKey.PublicKey()))
+		return fmt.Sprintf("[%d.*]:%d %s", f.network[0], port, ssh.MarshalAuthorizedKey(hostKey.PublicKey()))
 	}
-	return known, os.WriteFile(filepath.Join(dir, "id"), pem.EncodeToMemory(block), 0o600)
+	return known, os.WriteFile(filepath.Join(f.dir, "id"), pem.EncodeToMemory(block), 0o600)
 }
 
 // listen answers at all addresses there are: no socket listens to 127.0.0.0/8 alone.
@@ -178,14 +219,37 @@ func (f *fleet) listen() (port int, err error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-func inventory(hosts int, dir string, port int) string {
+func (f *fleet) inventory(hosts, port int) string {
 	var b strings.Builder
-	b.WriteString("all:\n  hosts:\n")
-	for i := range hosts {
-		fmt.Fprintf(&b, "    sim%05d: {connect: {address: 127.%d.%d.%d, port: %d, user: sim, private_key: %s, known_hosts: %s}}\n",
-			i+1, 1+i/62500, i/250%250, 1+i%250, port, filepath.Join(dir, "id"), filepath.Join(dir, "known_hosts"))
+	host := func(indent, name string, i int) {
+		fmt.Fprintf(&b, "%s%s: {connect: {address: %s, port: %d, user: sim, private_key: %s, known_hosts: %s}}\n",
+			indent, name, f.address(i), port, filepath.Join(f.dir, "id"), filepath.Join(f.dir, "known_hosts"))
+	}
+	b.WriteString("all:\n")
+	if f.relays == 0 {
+		b.WriteString("  hosts:\n")
+		for i := range hosts {
+			host("    ", fmt.Sprintf("sim%05d", i+1), i)
+		}
+		return b.String()
+	}
+	b.WriteString("  children:\n    sites:\n      children:\n")
+	for site := range f.relays {
+		fmt.Fprintf(&b, "        site%02d:\n          connect: {relay: relay%02d}\n          hosts:\n", site+1, site+1)
+		for i := hosts * site / f.relays; i < hosts*(site+1)/f.relays; i++ {
+			host("            ", fmt.Sprintf("sim%05d", i+1), f.relays+i)
+		}
+	}
+	b.WriteString("    relays:\n      hosts:\n")
+	for i := range f.relays {
+		host("        ", fmt.Sprintf("relay%02d", i+1), i)
 	}
 	return b.String()
+}
+
+// address is that of a host; relays are the first ones.
+func (f *fleet) address(i int) string {
+	return fmt.Sprintf("%d.%d.%d.%d", f.network[0], f.network[1]+i/62500, i/250%250, 1+i%250)
 }
 
 func (f *fleet) accept(l net.Listener) {
@@ -196,12 +260,13 @@ func (f *fleet) accept(l net.Listener) {
 			time.Sleep(100 * time.Millisecond) // out of file descriptors, perhaps
 			continue
 		}
-		if !conn.RemoteAddr().(*net.TCPAddr).IP.IsLoopback() {
+		from := conn.RemoteAddr().(*net.TCPAddr).IP
+		if f.network[0] == 127 && !from.IsLoopback() {
 			conn.Close()
 			continue
 		}
 		conn = &countedConn{Conn: conn, bytes: &f.bytes}
-		if f.rtt > 0 {
+		if f.rtt > 0 && f.homes[from.String()] == "" {
 			conn = &farConn{Conn: conn, rtt: f.rtt}
 		}
 		go f.host(conn)
@@ -231,9 +296,13 @@ func (c *countedConn) Write(b []byte) (int, error) {
 // host is one connection. Whatever is wrong with it, the client will notice.
 func (f *fleet) host(conn net.Conn) {
 	defer conn.Close()
-	_, channels, requests, err := ssh.NewServerConn(conn, f.config)
+	login, channels, requests, err := ssh.NewServerConn(conn, f.config)
 	if err != nil {
 		return
+	}
+	forced := ""
+	if login.Permissions != nil {
+		forced = login.Permissions.CriticalOptions[forceCommand]
 	}
 	go ssh.DiscardRequests(requests)
 	for c := range channels {
@@ -241,11 +310,11 @@ func (f *fleet) host(conn net.Conn) {
 		if err != nil {
 			return
 		}
-		go f.session(conn.LocalAddr().(*net.TCPAddr).IP.String(), channel, requests)
+		go f.session(conn.LocalAddr().(*net.TCPAddr).IP.String(), forced, channel, requests)
 	}
 }
 
-func (f *fleet) session(address string, channel ssh.Channel, requests <-chan *ssh.Request) {
+func (f *fleet) session(address, forced string, channel ssh.Channel, requests <-chan *ssh.Request) {
 	defer channel.Close()
 	for r := range requests {
 		var payload struct{ Command string }
@@ -255,23 +324,41 @@ func (f *fleet) session(address string, channel ssh.Channel, requests <-chan *ss
 		}
 		if isExec {
 			go ssh.DiscardRequests(requests)
-			f.program(address, channel, payload.Command)
-			channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{0}))
+			code := uint32(0)
+			switch {
+			case forced != "":
+				f.take(address, channel, forced)
+			case f.homes[address] != "":
+				code = f.relay(address, f.homes[address], channel, payload.Command)
+			default:
+				f.serve(address, channel, payload.Command)
+			}
+			channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{code}))
 			return
 		}
 	}
 }
 
-// program plays the host program: the nonce follows the script's name, sh.
-func (f *fleet) program(address string, channel ssh.Channel, command string) {
+// arguments are those of a script, which its name, sh, stands before.
+func arguments(command string) []string {
 	words := strings.Fields(command[strings.LastIndexByte(command, '\'')+1:])
-	if len(words) < 2 {
+	return words[min(1, len(words)):]
+}
+
+// serve plays the host program, whose nonce comes first.
+func (f *fleet) serve(address string, channel ssh.Channel, command string) {
+	words := arguments(command)
+	if len(words) < 1 {
 		return
 	}
-	if err := wire.WriteHello(channel, &wire.Hello{Nonce: words[1], Build: f.build, Facts: f.facts()}); err != nil {
+	stdin := bufio.NewReader(channel)
+	if f.relays > 0 && f.install(address, words[0], stdin, channel) != nil {
 		return
 	}
-	conn := wire.NewConn(bufio.NewReader(channel), channel, wire.MaxFromController)
+	if err := wire.WriteHello(channel, &wire.Hello{Nonce: words[0], Build: f.build, Facts: f.facts()}); err != nil {
+		return
+	}
+	conn := wire.NewConn(stdin, channel, wire.MaxFromController)
 	for {
 		m, err := conn.Receive()
 		if err == nil && m.Ping == nil {
