@@ -41,8 +41,8 @@ type Relay struct {
 
 const (
 	// atOnce is how many deliveries are under way. Most of the time of each is a login, for which the relay waits.
-	atOnce = 20
-	// deliverTime is how long one may take: with all of them under way, 3 Mbit/s do.
+	atOnce = 32
+	// deliverTime is how long one may take: with all of them under way, 5 Mbit/s do.
 	deliverTime = 2 * time.Minute
 	// silence is how long a relay may take for one step without anything moving.
 	silence = 60 * time.Second

@@ -182,8 +182,9 @@ func TestRelay(t *testing.T) {
 func TestManyDeliveries(t *testing.T) {
 	s := newSite(t)
 	r, cert := s.ready()
+	r.free = make(chan struct{}, 4)
 	var deliveries sync.WaitGroup
-	for range 2 * atOnce {
+	for range 12 {
 		deliveries.Go(func() {
 			_, err := r.Deliver(t.Context(), cert, s.build, s.to)
 			if err != nil {
