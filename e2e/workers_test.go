@@ -94,4 +94,12 @@ func TestFleetWorkers(t *testing.T) {
 	again := f.push(append(workers, "--shard", "1", "site.yaml")...)
 	again.requireCode(t, 0)
 	require.Contains(t, again.stdout, "3 hosts: 3 ok; 12 resources: 0 changed, 12 stable")
+
+	// Another authority, which no host trusts.
+	outputOf(t, exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f.path("other")))
+	write(t, f.path("ca.sh"), strings.Replace(certifies, "-s ca ", "-s other ", 1))
+	refused := f.push(append(workers, "--check", "site.yaml")...)
+	refused.requireCode(t, 1)
+	require.Empty(t, refused.stdout)
+	require.Contains(t, refused.stderr, "no host that was asked lets workers in: "+strings.Join(hosts, ", ")+" refused certificates of the authority SHA256:")
 }
