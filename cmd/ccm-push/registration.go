@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -24,11 +25,12 @@ names. registrations(…) in expressions and templates finds them.`,
 		Example: `  ccm-push registration init --max-age 1h
   ccm-push registration query
   ccm-push registration query production http web
+  ccm-push registration watch production
   ccm-push registration rm production http web 192.0.2.3 8080`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(registrationInitCommand(f, p), registrationQueryCommand(f, p), registrationRemoveCommand(f, p))
+	c.AddCommand(registrationInitCommand(f, p), registrationQueryCommand(f, p), registrationWatchCommand(f, p), registrationRemoveCommand(f, p))
 	return c
 }
 
@@ -83,6 +85,45 @@ func registrationQueryCommand(f *natsFlags, p *printer) *cobra.Command {
 				return printJSON(p, list...)
 			}
 			return printRegistrations(p, list)
+		},
+	}
+}
+
+func registrationWatchCommand(f *natsFlags, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "watch [CLUSTER [PROTOCOL [SERVICE [ADDRESS]]]]",
+		Short: "tell what is registered, and each change of it; * is any",
+		Long: `watch tells what is registered, a line each, and then what is registered anew or otherwise, removed or has
+expired, until Ctrl-C. What is registered again as it was is not told again.`,
+		Args: cobra.MaximumNArgs(4),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := f.registry()
+			if err != nil {
+				return err
+			}
+			var of [4]string
+			copy(of[:], args)
+			silent := ""
+			f.app.onStop.Store(&silent)
+			ctx, end := f.app.untilStop(cmd.Context())
+			defer end()
+			err = r.Watch(ctx, of[0], of[1], of[2], of[3], func(c natsdata.Change) error {
+				if p.json() {
+					return printJSON(p, c)
+				}
+				text := events.Line(c.String())
+				if c.Change == natsdata.Registered {
+					text += fmt.Sprintf(", priority %d", c.Priority)
+					if c.TTL != 0 {
+						text += ", TTL " + c.TTL.String()
+					}
+				}
+				return p.print(fmt.Sprintf("%-10s  %s\n", c.Change, text))
+			})
+			if errors.Is(err, context.Canceled) {
+				return nil
+			}
+			return err
 		},
 	}
 }

@@ -223,9 +223,9 @@ func lastOf(ctx context.Context, s jetstream.Stream, filter string) (list []regi
 			if msg.Headers().Get(markerHeader) != "" { // one that has ended
 				continue
 			}
-			var one registry.Registration
-			if err := json.Unmarshal(msg.Data(), &one); err != nil {
-				return nil, fmt.Errorf("%s has no registration: %w", msg.Subject(), err)
+			one, err := decoded(msg)
+			if err != nil {
+				return nil, err
 			}
 			list = append(list, one)
 		}
@@ -234,4 +234,11 @@ func lastOf(ctx context.Context, s jetstream.Stream, filter string) (list []regi
 		}
 	}
 	return list, nil
+}
+
+func decoded(msg jetstream.Msg) (one registry.Registration, err error) {
+	if err := json.Unmarshal(msg.Data(), &one); err != nil {
+		return one, fmt.Errorf("%s has no registration: %w", msg.Subject(), err)
+	}
+	return one, nil
 }

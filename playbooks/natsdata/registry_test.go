@@ -1,6 +1,7 @@
 package natsdata
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -125,4 +126,50 @@ func TestRegistryIsNotReady(t *testing.T) {
 	require.NoError(t, js.DeleteStream(t.Context(), registry.Stream))
 	registrations(t, js, func(c *jetstream.StreamConfig) { c.Subjects = []string{"x"} })
 	require.EqualError(t, r.Ready(t.Context()), `the stream "REGISTRATION" of NATS has not the subjects choria.ccm.registration.v1.>`)
+}
+
+// TestWatch follows registrations: what is there, and what becomes of it.
+func TestWatch(t *testing.T) {
+	s, js := store(t)
+	r := Registry{s, registry.Stream}
+	require.ErrorContains(t, r.Watch(t.Context(), "", "", "", "", nil), `there is no stream "REGISTRATION"`)
+	registrations(t, js)
+	other := at("192.0.2.9", 80)
+	other.Cluster = "us"
+	require.NoError(t, r.Register(t.Context(), []registry.Registration{at("192.0.2.3", 80), other}))
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	changes := make(chan Change)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- r.Watch(ctx, "eu", "*", "", "", func(c Change) error {
+			select {
+			case changes <- c:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	next := func(want string, one registry.Registration) {
+		t.Helper()
+		select {
+		case c := <-changes:
+			require.Equal(t, Change{want, one}, c)
+		case <-ctx.Done():
+			require.FailNow(t, "nothing has come", want)
+		}
+	}
+	next(Registered, at("192.0.2.3", 80))
+	changed, brief := at("192.0.2.3", 80), at("192.0.2.4", 80)
+	changed.Priority, brief.TTL = 20, registry.TTL(time.Second)
+	require.NoError(t, r.Register(t.Context(), []registry.Registration{at("192.0.2.3", 80), other, changed, changed, brief}))
+	next(Registered, changed)
+	next(Registered, brief)
+	next(Expired, brief)
+	require.NoError(t, r.Remove(t.Context(), changed))
+	next(Removed, changed)
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
 }
