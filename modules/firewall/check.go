@@ -1,6 +1,7 @@
 package firewall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,15 @@ type steps struct {
 
 // Check implements [modules.Resource].
 func (f *Firewall) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	m := f.manager(h.Files)
+	if m != nil {
+		return f.checkManaged(ctx, h, m)
+	}
 	if by := f.incharge(h.Files); by != "" {
-		return modules.Plan{}, modules.Refuse("%s is in charge of the rules of this host, and would not know of this one", by)
+		return modules.Plan{}, modules.Refuse("%s is in charge of the rules of this host, and would not know of this one: leave provider away", by)
+	}
+	if f.Zone != "" {
+		return modules.Plan{}, modules.Refuse("zones are those of firewalld, which does not run on this host")
 	}
 	is, err := f.look(ctx, h)
 	if err != nil {
@@ -89,14 +97,12 @@ func (f *Firewall) wanted() (inForce, kept []rule, err error) {
 }
 
 func (f *Firewall) action(is ruleset, want []rule, do steps) string {
-	was := len(named(is.rules, f.Name)) > 0
-	switch {
-	case do.script == "":
+	was := shown(named(is.rules, f.Name))
+	if do.script == "" {
 		return "kept the rule"
-	case !was && len(want) > 0:
-		return "added the rule"
-	case was && len(want) == 0:
-		return "removed the rule"
+	}
+	if will := shown(want); was != will {
+		return actionOf(was, will)
 	}
 	return "updated the rule"
 }
@@ -130,15 +136,29 @@ func (f *Firewall) through(open bool, rules []rule) string {
 	return shown(named(rules, f.Name))
 }
 
+// provider is the firewall that keeps the rule.
+func (f *Firewall) provider(files modules.FileReader) string {
+	return cmp.Or(f.Provider, f.incharge(files), nftables)
+}
+
+// manager is that of the rule; nil is nftables itself.
+func (f *Firewall) manager(files modules.FileReader) manager {
+	switch f.provider(files) {
+	case ufw:
+		return ufwRules{f}
+	case firewalld:
+		return f.firewalld(files)
+	}
+	return nil
+}
+
 // incharge names another firewall of a host; "" is none.
 func (f *Firewall) incharge(files modules.FileReader) string {
-	for line := range strings.Lines(f.read(files, "/etc/ufw/ufw.conf")) {
-		if strings.EqualFold(strings.TrimSpace(line), "ENABLED=yes") {
-			return "ufw"
-		}
+	if (ufwRules{f}).active(files) {
+		return ufw
 	}
 	if _, err := files.Stat(f.at("/run/systemd/units/invocation:firewalld.service")); err == nil { // which systemd has of what runs
-		return "firewalld"
+		return firewalld
 	}
 	return ""
 }
@@ -190,12 +210,15 @@ func (f *Firewall) may() error {
 
 // Apply implements [modules.Resource]. The files come first: what cannot be kept is not done.
 func (f *Firewall) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if calls, ok := p.Steps.([][]string); ok {
+		return f.applyManaged(ctx, h, calls)
+	}
 	do, ok := p.Steps.(steps)
 	if !ok {
 		return errors.New("the plan is not one of a firewall")
-	}
-	if err := ctx.Err(); err != nil {
-		return err
 	}
 	if do.files != nil {
 		_, kept, err := f.wanted()

@@ -7,5 +7,6 @@
 //	listing.go   what nft tells of the rules of the host
 //	barriers.go  what else keeps packets away that a rule accepts
 //	lockout.go   the connection by which the host is worked on
+//	managed.go   firewalls that keep rules themselves; ufw.go, firewalld.go: each of them
 //	observe.go   undo, watch, describe
 package firewall

@@ -24,6 +24,8 @@ type Firewall struct {
 	Protocol  string   `json:"protocol,omitempty" enum:"tcp,udp,both" doc:"of port; default: tcp"`
 	Source    []string `json:"source,omitempty" doc:"addresses and networks, of IPv4 and IPv6, from which packets come; default: anywhere"`
 	Interface string   `json:"interface,omitempty" doc:"the interface by which they come; default: any"`
+	Zone      string   `json:"zone,omitempty" doc:"of firewalld; default: its default zone"`
+	Provider  string   `json:"provider,omitempty" enum:"nftables,firewalld,ufw" doc:"which firewall of the host keeps the rule; default: firewalld or ufw where they are active, else nftables"`
 	// Restore is set where the resource undoes another one.
 	Restore *Restore `json:"restore,omitempty" wire:"only"`
 
@@ -33,6 +35,7 @@ type Firewall struct {
 
 // A Restore is what there was of a rule, in the words of its firewall.
 type Restore struct {
+	About   []string `json:"about,omitempty"` // with ufw and firewalld: all that is put back
 	InForce []string `json:"in_force"`
 	Kept    []string `json:"kept"`
 }
@@ -45,6 +48,10 @@ const (
 	drop   = "drop"
 	reject = "reject"
 
+	nftables  = "nftables"
+	firewalld = "firewalld"
+	ufw       = "ufw"
+
 	tcp  = "tcp"
 	udp  = "udp"
 	both = "both"
@@ -54,7 +61,7 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "firewall",
-		Doc: "Keeps a rule about who may reach a port of the host, now and after a boot, with nftables. Rules of others are left " +
+		Doc: "Keeps a rule about who may reach a port of the host, now and after a boot, with firewalld or ufw where they are active, else with nftables. Rules of others are left " +
 			"as they are: what these drop stays dropped, and a rule that accepts it says so. What would cut off the login of the run is refused.",
 		New: func() modules.Resource { return new(Firewall) },
 	}
@@ -69,6 +76,7 @@ const maxName = 100
 var (
 	// nameShape leaves out what would end a quoted text of nft, which knows no escapes.
 	nameShape      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^"'\\\x00-\x1f\x7f]+$`) })
+	zoneShape      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,17}$`) })
 	interfaceShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.:@-]{1,15}$`) })
 )
 
@@ -80,6 +88,12 @@ func (f *Firewall) Validate() error {
 	}
 	if f.Interface != "" && !interfaceShape().MatchString(f.Interface) {
 		errs = append(errs, modules.Errorf("interface", "%q is no name of an interface", f.Interface))
+	}
+	if f.Zone != "" && !zoneShape().MatchString(f.Zone) {
+		errs = append(errs, modules.Errorf("zone", "%q is no name of a zone", f.Zone))
+	}
+	if f.Zone != "" && f.Provider != "" && f.Provider != firewalld {
+		errs = append(errs, modules.Errorf("zone", "zones are those of firewalld"))
 	}
 	for n, source := range f.Source {
 		if _, err := parseSource(source); err != nil {

@@ -140,12 +140,8 @@ func TestConverges(t *testing.T) {
 			Err: "the chain ip filter INPUT drops what no rule of it accepts, and it is that of iptables, which would not know of this rule: add it with iptables, or have nftables keep these rules",
 		},
 		{
-			Name: "ufw", Tree: tree(t, open, modtest.Node{Path: "etc/ufw", Dir: true}, modtest.Node{Path: "etc/ufw/ufw.conf", Text: "ENABLED=yes\n"}), Properties: with1(telnet),
-			Err: "ufw is in charge of the rules of this host, and would not know of this one",
-		},
-		{
-			Name: "firewalld", Tree: tree(t, open, running("firewalld.service")...), Properties: with1(telnet),
-			Err: "firewalld is in charge of the rules of this host, and would not know of this one",
+			Name: "somebody else's", Tree: tree(t, open, running("firewalld.service")...), Properties: with1(`"name":"x","port":"1","provider":"nftables"`),
+			Err: "firewalld is in charge of the rules of this host, and would not know of this one: leave provider away",
 		},
 		{
 			Name: "the own login", Tree: tree(t, open, loggedIn...), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -28,8 +27,7 @@ type kernelChain struct {
 
 // nft is the program of the tests: the test program itself, below another name.
 func nft() int {
-	root, _, _ := strings.Cut(os.Getenv("PATH"), ":")
-	at := filepath.Join(root, "..", "kernel")
+	at := below("kernel")
 	var k kernel
 	text, err := os.ReadFile(at)
 	if err == nil {

@@ -31,8 +31,6 @@ type ruleset struct {
 // effect is the kind of effect whose key is the name of a firewall and whose state is a [ruleset].
 const effect modules.EffectKind = "firewall"
 
-const nftables = "nftables"
-
 // Bounds of a call of nft.
 const (
 	timeout = time.Minute

@@ -12,6 +12,9 @@ func (f *Firewall) Subject() string { return "firewall " + f.Name }
 // Reversal implements [modules.Reverser]: the rules of that name that are in force, and those that are kept. What
 // an earlier call has given brings them back whatever has been done since.
 func (f *Firewall) Reversal(ctx context.Context, h modules.Host, earlier modules.Resource) (map[string]any, error) {
+	if m := f.manager(h.Files); m != nil {
+		return f.reversalManaged(ctx, h, m, earlier)
+	}
 	if earlier != nil {
 		return nil, nil
 	}
@@ -23,16 +26,23 @@ func (f *Firewall) Reversal(ctx context.Context, h modules.Host, earlier modules
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"restore": Restore{InForce: texts(named(is.rules, f.Name)), Kept: texts(named(all, f.Name))}}, nil
+	return map[string]any{"provider": nftables, "restore": Restore{InForce: texts(named(is.rules, f.Name)), Kept: texts(named(all, f.Name))}}, nil
 }
 
 // Watch implements [modules.Watcher]: nothing tells of what is in force.
 func (f *Firewall) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
-	return modules.Sources{Paths: []string{f.at(keptFile), f.loads(h.Files)}, Polled: "the rules that are in force"}, nil
+	from := modules.Sources{Paths: []string{f.at(keptFile), f.loads(h.Files), f.at("/etc/ufw/ufw.conf")}, Units: []string{"firewalld.service"}, Polled: "the rules that are in force"}
+	if m := f.manager(h.Files); m != nil {
+		from.Paths = append(from.Paths, m.files()...)
+	}
+	return from, nil
 }
 
 // Describe implements [modules.Describer].
 func (f *Firewall) Describe(ctx context.Context, h modules.Host) (modules.Description, error) {
+	if m := f.manager(h.Files); m != nil {
+		return f.describeManaged(ctx, h, m)
+	}
 	is, err := f.look(ctx, h)
 	if err != nil {
 		return modules.Description{}, err
@@ -41,11 +51,7 @@ func (f *Firewall) Describe(ctx context.Context, h modules.Host) (modules.Descri
 	if err != nil {
 		return modules.Description{}, err
 	}
-	state := struct {
-		InForce []string `json:"in_force"`
-		Kept    []string `json:"kept"`
-		Gates   []string `json:"gates,omitempty"` // chains of others that have to be opened for what is accepted
-	}{InForce: texts(named(is.rules, f.Name)), Kept: texts(named(all, f.Name))}
+	state := description{InForce: texts(named(is.rules, f.Name)), Kept: texts(named(all, f.Name))}
 	for _, g := range is.gates {
 		if g.blocks {
 			state.Gates = append(state.Gates, g.String())
@@ -56,4 +62,32 @@ func (f *Firewall) Describe(ctx context.Context, h modules.Host) (modules.Descri
 		ensure = present
 	}
 	return modules.Description{Ensure: ensure, Provider: nftables, State: state}, nil
+}
+
+type description struct {
+	InForce []string `json:"in_force"`
+	Kept    []string `json:"kept"`
+	Gates   []string `json:"gates,omitempty"` // chains of others that have to be opened for what is accepted
+}
+
+func (f *Firewall) describeManaged(ctx context.Context, h modules.Host, m manager) (modules.Description, error) {
+	all, _, err := f.about(h, m)
+	if err != nil {
+		return modules.Description{}, err
+	}
+	is, err := f.rulesOf(ctx, h, m)
+	if err != nil {
+		return modules.Description{}, err
+	}
+	ensure, state := absent, description{InForce: []string{}, Kept: []string{}}
+	for _, rule := range all {
+		there := is.of(rule)
+		if there.inForce {
+			ensure, state.InForce = present, append(state.InForce, rule)
+		}
+		if there.kept {
+			state.Kept = append(state.Kept, rule)
+		}
+	}
+	return modules.Description{Ensure: ensure, Provider: m.name(), State: state}, nil
 }

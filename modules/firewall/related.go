@@ -15,9 +15,10 @@ func (f *Firewall) Related() []modules.Relation {
 	for _, name := range loadFiles {
 		all = append(all, modules.Relation{Verb: modules.Edits, Thing: modules.PathOf(name)})
 	}
-	if f.Ensure != absent {
-		all = append(all, modules.NeedsCommand("nft", "", "program")...)
-		all = append(all, modules.Relation{Verb: modules.Needs, Thing: modules.Thing{Kind: modules.ThingPackage, Key: "nftables"}, Weak: true, Why: "package of its program"})
+	for _, name := range []string{nftables, firewalld, ufw} {
+		if f.Ensure != absent && (f.Provider == "" || f.Provider == name) {
+			all = append(all, modules.Relation{Verb: modules.Needs, Thing: modules.Thing{Kind: modules.ThingPackage, Key: name}, Weak: true, Why: "package of the firewall"})
+		}
 	}
 	return all
 }

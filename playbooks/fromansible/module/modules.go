@@ -39,6 +39,9 @@ var Carriers = map[string]func(t *task.Task){
 	"get_url":   downloadTask,
 	"template":  templateTask,
 	"unarchive": archiveTask,
+	// firewall.go
+	"firewalld": firewalldTask,
+	"ufw":       ufwTask,
 	// looks.go
 	"find":          findTask,
 	"getent":        gatherTask(facts.Query{Getent: "*"}),

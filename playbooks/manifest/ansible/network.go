@@ -16,5 +16,34 @@ func networkModules() map[string]Module {
 			},
 			Gap: "a request that changes something says with `unless` when there is nothing to do; a redirection is an answer",
 		},
+		"ufw": {
+			Type:  "firewall",
+			Write: firewallWrite,
+			AdHoc: firewallAdHoc,
+			Args: Arguments{
+				"rule": same("action"), "port": same("port"), "to_port": same("port"), "proto": same("protocol"), "protocol": same("protocol"), "from_ip": same("source"), "from": same("source"), "src": same("source"), "interface": same("interface"), "if": same("interface"), "interface_in": same("interface"), "if_in": same("interface"),
+				"delete": same("ensure"), "comment": same("name"), "direction": none("packets that come in"), "insert": none("the rule of the narrower source comes first"), "insert_relative_to": none("the rule of the narrower source comes first"),
+				"state": no("ufw is enabled with a service, and `ufw --force enable`"), "default": no("a policy is ufw's own: write /etc/default/ufw"), "policy": no("a policy is ufw's own: write /etc/default/ufw"), "logging": no("ufw's own"), "log": no("ufw's own"), "name": no("a rule has ports or a service"), "app": no("a rule has ports or a service"),
+				"from_port": no("a rule is about ports of the host"), "to_ip": no("a rule is about all addresses of the host"), "dest": no("a rule is about all addresses of the host"), "to": no("a rule is about all addresses of the host"), "interface_out": no("packets that come in"), "if_out": no("packets that come in"), "route": no("packets that come in"),
+			},
+			Gap: "`limit`, and what is no rule about packets that come in; without `proto` a rule becomes one of TCP and one of UDP",
+		},
+		"firewalld": {
+			Type:  "firewall",
+			Write: firewallWrite,
+			AdHoc: firewallAdHoc,
+			Args: Arguments{
+				"port": same("port"), "service": same("service"), "zone": same("zone"), "state": same("ensure"), "permanent": none("a rule is in force and kept"), "immediate": none("a rule is in force and kept"),
+				"rich_rule": no("write action and source"), "source": no("a source that belongs to a zone is no rule"), "interface": no("an interface that belongs to a zone is no rule"), "masquerade": no("packets that come in"), "icmp_block": no("packets of ports"), "icmp_block_inversion": no("packets of ports"),
+				"port_forward": no("packets that come in"), "target": no("firewalld's own"), "protocol": no("packets of TCP and UDP"), "timeout": no("a rule stays"), "offline": no("firewalld has to run"), "forward": no("packets that come in"),
+			},
+			Gap: "ports and services of a zone; a rule is in force and kept, whatever `permanent` and `immediate` say",
+		},
+		"iptables": {Type: "firewall", Write: firewallWrite, Gap: "rules of iptables have an order of their own: say who may reach which port"},
 	}
 }
+
+const (
+	firewallWrite = "- firewall: [https: {port: 443}]"
+	firewallAdHoc = "firewall https port=443"
+)

@@ -1,0 +1,134 @@
+package firewall
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// firewalldRules are ports, services and rich rules of a zone of firewalld.
+type firewalldRules struct {
+	f    *Firewall
+	zone string
+}
+
+func (f *Firewall) firewalld(files modules.FileReader) firewalldRules {
+	zone := f.Zone
+	for line := range strings.Lines(f.read(files, "/etc/firewalld/firewalld.conf")) {
+		if name, ok := strings.CutPrefix(line, "DefaultZone="); ok {
+			zone = cmp.Or(zone, strings.TrimSpace(name))
+		}
+	}
+	return firewalldRules{f, cmp.Or(zone, "public")}
+}
+
+func (d firewalldRules) name() string { return firewalld + " " + d.zone }
+
+func (d firewalldRules) files() []string {
+	return []string{d.f.at("/etc/firewalld/zones/" + d.zone + ".xml")}
+}
+
+// words are those of firewall-cmd(1). Of rich rules firewalld asks those first that have a lower priority, and of two
+// with the same one those that drop (firewalld.richlanguage(5)).
+func (d firewalldRules) words(_ modules.Host, rules []rule) ([]string, error) {
+	var all []string
+	done := map[string]bool{}
+	for _, r := range rules {
+		if r.iface != "" {
+			return nil, modules.Refuse("firewalld has interfaces in zones: write zone in place of interface")
+		}
+		about := []string{""}
+		if r.ports != nil {
+			about = nil
+		}
+		for _, port := range portTexts(r.ports) {
+			about = append(about, fmt.Sprintf(`port port="%s" protocol="%s" `, port, r.proto))
+		}
+		if d.f.Service != "" {
+			about = []string{`service name="` + d.f.Service + `" `}
+		}
+		for n, what := range about {
+			word := "rule "
+			switch {
+			case r.source.IsValid():
+				source := r.source.String()
+				if r.source.IsSingleIP() {
+					source = r.source.Addr().String()
+				}
+				family := map[string]string{"ip": "ipv4", "ip6": "ipv6"}[r.family()]
+				word += fmt.Sprintf(`priority="-%d" family="%s" source address="%s" %s%s`, r.source.Bits(), family, source, what, r.verdict)
+			case r.verdict != accept || what == "":
+				word += what + r.verdict
+			case d.f.Service != "":
+				word = "service " + d.f.Service
+			default:
+				word = "port " + portTexts(r.ports)[n] + "/" + r.proto
+			}
+			if !done[word] {
+				done[word] = true
+				all = append(all, word)
+			}
+		}
+	}
+	return all, nil
+}
+
+func (d firewalldRules) look(ctx context.Context, h modules.Host) (managed, error) {
+	list := func(flags ...string) (all []string, err error) {
+		exit, err := h.Commands.Probe(ctx, modules.Command{Argv: append([]string{"firewall-cmd", "--zone=" + d.zone, "--list-all"}, flags...), Path: d.f.programs(), Reads: effect, Timeout: timeout, MaxOutput: maxList})
+		switch {
+		case err != nil:
+			return nil, err
+		case exit.Code != 0:
+			return nil, modules.Refuse("firewall-cmd --zone=%s --list-all ended with exit code %d: %s", d.zone, exit.Code, strings.TrimSpace(exit.Stderr.Text))
+		}
+		for line := range strings.Lines(exit.Stdout.Text) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			switch {
+			case key == "services" || key == "ports":
+				for word := range strings.FieldsSeq(value) {
+					all = append(all, strings.TrimSuffix(key, "s")+" "+word)
+				}
+			case strings.HasPrefix(line, "\trule "):
+				all = append(all, strings.TrimSpace(line))
+			}
+		}
+		return all, nil
+	}
+	inForce, err := list()
+	if err != nil {
+		return managed{}, err
+	}
+	kept, err := list("--permanent")
+	return managed{inForce, kept}, err
+}
+
+func (d firewalldRules) calls(rule string, have, want presence) (all [][]string) {
+	option := func(is, will bool) string {
+		verb := "--remove-"
+		if will {
+			verb = "--add-"
+		}
+		if is == will {
+			return ""
+		}
+		kind, value, _ := strings.Cut(rule, " ")
+		if kind == "rule" {
+			kind, value = "rich-rule", rule
+		}
+		return verb + kind + "=" + value
+	}
+	if o := option(have.kept, want.kept); o != "" {
+		all = append(all, []string{"firewall-cmd", "--permanent", "--zone=" + d.zone, o})
+	}
+	if o := option(have.inForce, want.inForce); o != "" {
+		all = append(all, []string{"firewall-cmd", "--zone=" + d.zone, o})
+	}
+	return all
+}
+
+// mayAccept is true of all: which zone a login comes to is not known, so nothing is sure.
+func (d firewalldRules) mayAccept(string) bool { return true }

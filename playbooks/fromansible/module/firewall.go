@@ -1,0 +1,122 @@
+package module
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
+)
+
+// ufwTask carries over a rule about packets that come in.
+func ufwTask(t *task.Task) {
+	verdict := t.OneOf(t.Arg("rule"), map[string]string{"allow": "accept", "deny": "drop", "reject": "reject"})
+	switch direction := t.Arg("direction"); {
+	case t.Arg("rule") == nil:
+		t.Problem("ufw without a rule")
+		return
+	case direction != nil && !strings.EqualFold(direction.Value, "in"):
+		t.Problem("ufw with a direction other than in")
+		return
+	}
+	e := &layout.Entry{Type: "firewall"}
+	port := t.Arg("port", "to_port")
+	source := t.Arg("from_ip", "from", "src")
+	if source != nil && strings.EqualFold(source.Value, "any") {
+		source = nil
+	}
+	by := t.Arg("interface_in", "if_in", "interface", "if")
+	for _, n := range []*yaml.Node{t.Arg("comment"), port, source, by} {
+		if n != nil && e.Name == "" {
+			e.Name = t.Text(n)
+		}
+	}
+	if e.Name == "" {
+		t.Problem("ufw with a rule about everything")
+		return
+	}
+	e.SetText("provider", "ufw")
+	if verdict != "accept" {
+		e.SetText("action", verdict)
+	}
+	if port != nil && !yamlnode.HasJinja(port) && strings.Trim(port.Value, "0123456789,:") != "" {
+		t.Problem("a port of ufw that is a name: write service: %s", port.Value)
+		return
+	}
+	if port != nil {
+		e.SetText("port", strings.ReplaceAll(t.Text(port), ":", "-"))
+		proto := t.OneOf(t.Arg("proto", "protocol"), map[string]string{"tcp": "tcp", "udp": "udp", "any": "both"})
+		if proto == "" {
+			proto = "both"
+		}
+		if proto != "tcp" {
+			e.SetText("protocol", proto)
+		}
+	} else if t.Arg("proto", "protocol") != nil {
+		t.Problem("ufw with a protocol and without a port")
+		return
+	}
+	if source != nil {
+		e.Set("source", yamlnode.Texts(t.Text(source)))
+	}
+	t.Put(e, "interface", by)
+	if gone, ok := yamlnode.BoolOf(t.Arg("delete")); ok && gone {
+		e.SetText("ensure", "absent")
+	} else if t.Arg("delete") != nil && !ok {
+		t.Problem("delete of ufw that is an expression")
+		return
+	}
+	t.Write(e)
+}
+
+// firewalldTask carries over a port or a service of a zone.
+func firewalldTask(t *task.Task) {
+	e := &layout.Entry{Type: "firewall"}
+	e.SetText("provider", "firewalld")
+	port, service := t.Arg("port"), t.Arg("service")
+	switch {
+	case port != nil:
+		number, proto, ok := cutLast(port.Value, "/")
+		if !ok || proto != "tcp" && proto != "udp" || strings.HasSuffix(proto, "}}") {
+			t.Problem("a port of firewalld whose protocol is not written: %s", port.Value)
+			return
+		}
+		n := *port
+		n.Value = number
+		e.Name = t.Text(port)
+		e.SetText("port", t.Text(&n))
+		if proto == "udp" {
+			e.SetText("protocol", proto)
+		}
+	case service != nil:
+		e.Name = t.Text(service)
+		t.Put(e, "service", service)
+	default:
+		t.Problem("firewalld without a port and a service")
+		return
+	}
+	if zone := t.Arg("zone"); zone != nil {
+		e.Name = t.Text(zone) + " " + e.Name
+		t.Put(e, "zone", zone)
+	}
+	if state := t.OneOf(t.Arg("state"), map[string]string{"enabled": "present", "disabled": "absent", "present": "present", "absent": "absent"}); state != "" && state != "present" {
+		e.SetText("ensure", state)
+	}
+	for _, name := range []string{"permanent", "immediate"} {
+		if b, ok := yamlnode.BoolOf(t.Arg(name)); t.Arg(name) == nil && name == "permanent" || ok && !b {
+			t.Note("a rule of firewalld is in force and kept, whatever %s says", name)
+		}
+	}
+	t.Write(e)
+}
+
+// cutLast cuts a text at the last separator.
+func cutLast(text, separator string) (before, after string, ok bool) {
+	i := strings.LastIndex(text, separator)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(separator):], true
+}
