@@ -374,12 +374,14 @@ func TestSlowHost(t *testing.T) {
 
 // TestHostThatPrints has a host print without an end, which ends with it.
 func TestHostThatPrints(t *testing.T) {
-	s := newSite(t)
-	s.relay = sshtest.Start(t, sshtest.Env("PATH="+s.command("ssh", "yes x")+":"+os.Getenv("PATH")))
-	r, cert := s.ready()
-	_, err := r.Deliver(t.Context(), cert, s.build, s.to)
-	require.EqualError(t, err, "delivering to web1: it does not say that it has the file")
-	require.NoError(t, r.client.Ping(), "and the relay is still one")
+	for _, prints := range []string{"yes x", "head -c 65530 /dev/zero | tr '\\0' x; echo"} {
+		s := newSite(t)
+		s.relay = sshtest.Start(t, sshtest.Env("PATH="+s.command("ssh", prints)+":"+os.Getenv("PATH")))
+		r, cert := s.ready()
+		_, err := r.Deliver(t.Context(), cert, s.build, s.to)
+		require.EqualError(t, err, "delivering to web1: it does not say that it has the file")
+		require.NoError(t, r.client.Ping(), "and the relay is still one")
+	}
 }
 
 // command makes a program of sh, and gives the folder that it is in.

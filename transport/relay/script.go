@@ -34,6 +34,6 @@ const keepScript = `set -f; n=$1; IFS=; umask 077; d=${HOME:-/dev/null}/.cache/c
 	`-o PreferredAuthentications=publickey -o StrictHostKeyChecking=yes -o UserKnownHostsFile=$k/$1.known -o GlobalKnownHostsFile=/dev/null ` +
 	`-o HostKeyAlias=$1 -o ClearAllForwardings=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ServerAliveCountMax=3 ` +
 	`-o LogLevel=ERROR -p $5 -l $3 -- $4 take <./$2.gz 2>&1; echo $? >$k/$1.code; } | ` +
-	// What a host prints has bounds, as the controller has.
-	`head -c 65536 | while read -r l; do echo $1 $l; done; read -r r <$k/$1.code; echo $1 ended $r; rm -f $k/$1.known $k/$1.code; }; ` +
+	// What a host prints has bounds, so that it is no line which is too long for the controller.
+	`head -c 16384 | while read -r l; do echo $1 $l; done; read -r r <$k/$1.code; echo $1 ended $r; rm -f $k/$1.known $k/$1.code; }; ` +
 	`while read -r w i l; do case $w in cert) echo $l >$k/$i-cert.pub;; to) to $i $l & ;; esac; done; rm -rf $k`
