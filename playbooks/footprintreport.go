@@ -102,7 +102,7 @@ func forgotten(traces []start.Trace) string {
 		case strings.HasSuffix(name, ".reverted"):
 			text += "  " + printable.Line(t.Path) + ": without it, nobody learns what was taken back since it was not confirmed\n"
 		case strings.HasSuffix(name, ".results.jsonl"):
-			text += "  " + printable.Line(t.Path) + ": without it, nobody learns what a run did whose connection was lost, and a worker that comes late does it again\n"
+			text += "  " + printable.Line(t.Path) + ": without it, nobody learns what a run did whose connection was lost, and who goes on with that run, or comes late, does it again\n"
 		case strings.HasSuffix(name, ".applied.jsonl"):
 			text += "  " + printable.Line(t.Path) + ": without it, the next run takes for a change of the manifest what the host has drifted from it\n"
 		case strings.HasSuffix(name, ".refreshes.json"):

@@ -86,6 +86,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			r = f.register(ctx, s, compiled, r, &e)
 			progress.Note(r)
 			stages.came(r)
+			told := f.runner.Options.Progress.Retold(s.number, e)
 			if s.heard != nil {
 				s.heard(state.host.Name, &compiled.Catalog, r)
 			}
@@ -100,7 +101,9 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			if e.Status.HasFailed() {
 				e.Written = compiled.Written(r.Index)
 			}
-			pending = append(pending, e)
+			if !told {
+				pending = append(pending, e)
+			}
 			notes.After(r)
 		},
 		Flush: func() {
@@ -171,9 +174,9 @@ func (f *fleet) equip(c *wire.Catalog, s *selection, state *hostState, earlier s
 	c.Diff = f.runner.Options.Diff && s.look == nil
 	c.Follow = f.followed[state.host.Name] && s.look == nil
 	if c.Lock = f.runner.lock(s); c.Lock != nil {
-		c.Lock.Again = state.again
+		c.Lock.Again = c.Lock.Again || state.again
 	}
-	c.Once = f.runner.once(s, f.apart)
+	c.Once = f.runner.once(s)
 	c.Earlier = earlier
 	addOthers(c, state.plays)
 	c.Undo = undoOn(s.play, state.host.Name)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/e2e/faultproxy"
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules/engine/notes"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/transport/dial"
@@ -408,9 +409,13 @@ func loseForGood(t *testing.T, recorded bool) {
 	ran, err := os.ReadFile(filepath.Join(home, "ran"))
 	require.NoError(t, err)
 	require.Equal(t, "one\ntwo\none\ntwo\nthree\n", string(ran))
-	require.Eventually(t, func() bool { // what is acknowledged is forgotten when the run has ended
+	require.Eventually(t, func() bool { // what is acknowledged is told to nobody else
 		files, err := filepath.Glob(filepath.Join(srv.Home, ".cache/ccm-push/*results*"))
-		return err == nil && len(files) == 0
+		if err != nil || len(files) != 1 {
+			return false
+		}
+		text, err := os.ReadFile(files[0])
+		return err == nil && notes.AllTold(text)
 	}, time.Minute, 10*time.Millisecond)
 }
 

@@ -97,11 +97,12 @@ type Options struct {
 	// Follow is the pattern of the hosts whose commands are told of as they write; "" is none.
 	Follow string
 	// Progress is how far the run got that this one resumes, play by play; nil resumes
-	// none.
+	// none. Origin is where that began; zero if it resumes none.
 	Progress *record.Progress `json:"-"`
-	Holder   string           // who runs this, for the lock
-	NoLock   bool             // ad-hoc commands take no lock
-	Catalog  catalog.Options  `json:"-"`
+	Origin   record.Origin
+	Holder   string          // who runs this, for the lock
+	NoLock   bool            // ad-hoc commands take no lock
+	Catalog  catalog.Options `json:"-"`
 	// Reconnect is how long a host is dialled again whose connection was lost; 0 does not.
 	Reconnect time.Duration
 	// IdleTimeout is how long a host, and the controller there, may be silent before the
@@ -491,18 +492,29 @@ func (r *Runner) lock(s *selection) *wire.Lock {
 	if !r.applies() || r.Options.NoLock || s.look != nil {
 		return nil
 	}
-	return &wire.Lock{Holder: r.Options.Holder, Run: r.Options.Run, Wait: r.Options.LockTimeout}
+	l := &wire.Lock{Holder: r.Options.Holder, Run: r.Options.Run, Wait: r.Options.LockTimeout}
+	if o := r.Options.Origin; o.Epoch > 0 { // a program of the run before may still be at a resource
+		l.First, l.Epoch, l.Again = o.First, o.Epoch, true
+	}
+	return l
 }
 
-// maxPlays is more than a run has: the parts of a rollout are told from plays by it.
-const maxPlays = 1 << 16
+// maxPlays is more than a run has: the parts of a rollout are told from plays by it. maxParts is more than a
+// rollout has, which a run that goes on with it begins anew.
+const (
+	maxPlays = 1 << 16
+	maxParts = 8
+)
 
 // once is how a host recognises the catalog of a play if it comes again. What only asks, or
 // takes no lock to change something, is not kept.
-func (r *Runner) once(s *selection, apart bool) *wire.Once {
+func (r *Runner) once(s *selection) *wire.Once {
 	if r.Options.Monitor || r.Options.NoLock || s.look != nil {
 		return nil
 	}
-	// A worker that comes late must not do again what another one has done since.
-	return &wire.Once{Run: r.Options.Run, Play: s.number + 1 + s.part*maxPlays, Keep: apart}
+	part := s.part
+	if part > 0 && part < repairPart { // who was out of a pool may be in it by now
+		part += maxParts * (r.Options.Origin.Epoch % (repairPart / maxParts))
+	}
+	return &wire.Once{Run: r.Options.Run, Play: s.number + 1 + part*maxPlays}
 }

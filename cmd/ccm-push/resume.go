@@ -107,9 +107,12 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 		names = append(names, play.Name)
 	}
 	r.Options.Progress = progress.For(names)
+	if r.Options.Origin, err = store.Next(run); err != nil {
+		return err
+	}
 	r.Options.Monitor = run.Command == "check-health"
 	h := header(run.Command, paths, r.Plays)
-	h.Resumes = run.Run
+	h.Resumes, h.Origin = run.Run, r.Options.Origin
 	p.fleet.app.say(fmt.Sprintf("resuming run %s of %s: %s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What)))
 	return p.run(ctx, r, out, h)
 }

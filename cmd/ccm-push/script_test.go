@@ -272,8 +272,8 @@ func (h *scriptHosts) writeInventory() error {
 
 // sshhost starts SSH servers and adds them to hosts.yaml: sshhost [-OPTION]
 // NAME... The options are silent, closes (at the banner), reject, greets (as a
-// login shell may), exits (as a profile may), unknown (known_hosts is empty) and certified=FILE: who logs in needs a
-// certificate of that public key.
+// login shell may), exits (as a profile may), unknown (known_hosts is empty), outlives (what runs is not ended with its
+// connection) and certified=FILE: who logs in needs a certificate of that public key.
 func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 	config, unknown := sshtest.Config{}, false
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -295,6 +295,8 @@ func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 			config.Shell = []string{"/bin/sh", "-c", "echo 'come back later'; exit 3"}
 		case "-reject":
 			config.RejectAuth = true
+		case "-outlives":
+			config.Outlive = true
 		case "-unknown":
 			unknown = true
 		default:

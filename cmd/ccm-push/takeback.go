@@ -58,7 +58,7 @@ func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) 
 	}
 	r := *of
 	r.Plays, r.TakeBack, r.Step, r.Steer = plays, nil, nil, nil
-	r.Options.Run, r.Options.Progress, r.Options.Limit, r.Options.Canary = record.NewID(time.Now()), nil, "", ""
+	r.Options.Run, r.Options.Progress, r.Options.Origin, r.Options.Limit, r.Options.Canary = record.NewID(time.Now()), nil, record.Origin{}, "", ""
 	r.Options.Manifests = nil // so nobody is told to resume it
 	h := record.Header{Command: "undo", What: "undo of " + run.What, Undoes: run.Run}
 	to := append([]events.Reporter{p.reporter(&r, events.TextOptions{Trust: f.trustCommand})}, f.recorder(&r, h)...)

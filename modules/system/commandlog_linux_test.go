@@ -306,7 +306,7 @@ func TestCommandLogAgainstOthers(t *testing.T) {
 			file, err := os.Create(filepath.Join(f.dir, "l"))
 			require.NoError(t, err)
 			defer file.Close()
-			start, err := sign(file, holder{ann.Holder, ann.Run, time.Now(), test.boot, 0})
+			start, err := sign(file, holder{Holder: ann.Holder, Run: ann.Run, Since: time.Now(), Boot: test.boot})
 			require.NoError(t, err)
 			_, err = file.WriteAt(padded(test.note.String(), slotSize), start+slotSize*int64(test.slot))
 			require.NoError(t, err)

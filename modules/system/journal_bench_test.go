@@ -21,12 +21,12 @@ func BenchmarkResults(b *testing.B) {
 	for _, status := range []wire.Status{wire.Stable, wire.Changed} {
 		b.Run(string(status), func(b *testing.B) {
 			log := &Log{Journal{b.TempDir(), "results.jsonl", maxLog}}
-			once := wire.Once{Run: "01M843PF8V2YS87G1TEXT3XMJJ", Play: 1}
 			before := processorTime(b)
-			for b.Loop() {
+			for n := 0; b.Loop(); n++ {
+				once := wire.Once{Run: fmt.Sprintf("01M843PF8V2YS87G1TEXT3%04d", n%10_000), Play: 1}
 				var r notes.Results
 				require.NoError(b, r.Open(log))
-				_, _, err := r.Begin(once, "0123456789abcdef", "ops@ctl (pid 647)", time.Now())
+				_, err := r.Begin(once, wire.Lock{Run: once.Run, Holder: "ops@ctl (pid 647)"}, "0123456789abcdef", time.Now())
 				require.NoError(b, err)
 				for i := range 30 {
 					require.NoError(b, r.Finish(&notes.Finished{

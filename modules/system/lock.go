@@ -2,6 +2,7 @@ package system
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,9 @@ type LockedError struct {
 	// Running are commands of that run, if it has died and they have not ended.
 	Running []Orphan
 	Kill    string // what ends them
+
+	origin string // and epoch, as in [wire.Lock]
+	epoch  int
 }
 
 // An Orphan is a command whose run has died.
@@ -157,6 +161,8 @@ type holder struct {
 	Since  time.Time `json:"since"`
 	Boot   string    `json:"boot"` // the start of the host in which slots mean something
 	PID    int       `json:"pid"`  // of the host program
+	First  string    `json:"first,omitempty"`
+	Epoch  int       `json:"epoch,omitempty"`
 }
 
 // lockMoment is how long a run waits for the lock at least.
@@ -177,7 +183,7 @@ func lock(ctx context.Context, l wire.Lock, dir, name string, f *commandLog) (un
 		}
 		return nil, fmt.Errorf("taking the lock: %w", err)
 	}
-	slots, err := sign(file, holder{l.Holder, l.Run, time.Now(), boot(), os.Getpid()})
+	slots, err := sign(file, holder{Holder: l.Holder, Run: l.Run, Since: time.Now(), Boot: boot(), PID: os.Getpid(), First: l.First, Epoch: l.Epoch})
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("signing the lock: %w", err)
@@ -223,7 +229,7 @@ func checkPrivate(dir string) error {
 }
 
 // acquire waits for the lock until ctx ends, and then returns its cause; or as long as l
-// says, and then says who holds it. A program of the same run is one whose connection was
+// says, and then says who holds it. A program of the same run, or of one that this goes on with, is one whose connection was
 // lost: it is told, and waited for however long what it is at takes. A run waits a moment for
 // any holder, which may have ended but for this, and whoever reads what is kept waits for one
 // without a name, which is about to write it or is a check run that reads, too.
@@ -240,7 +246,7 @@ func acquire(ctx context.Context, file *os.File, l wire.Lock) error {
 		if l.Holder != "" || locked != nil && locked.Holder == "" {
 			end = began.Add(max(l.Wait, lockMoment))
 		}
-		again := l.Again && locked != nil && locked.Run == l.Run
+		again := l.Again && locked != nil && locked.origin == l.Origin() && locked.epoch <= l.Epoch
 		if again && len(locked.Running) == 0 && locked.pid != told {
 			told = locked.pid
 			supersede(told)
@@ -281,7 +287,7 @@ func try(file *os.File) error {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_UN); err != nil {
 		return err
 	}
-	locked := &LockedError{Holder: h.Holder, Run: h.Run, Age: since(h.Since), Kill: killLine(running)}
+	locked := &LockedError{Holder: h.Holder, Run: h.Run, Age: since(h.Since), Kill: killLine(running), origin: cmp.Or(h.First, h.Run), epoch: h.Epoch}
 	for _, p := range running {
 		age := time.Duration(ticks()-p.start) * time.Second / ticksPerSecond
 		locked.Running = append(locked.Running, Orphan{p.name, p.pid, age, p.group})
@@ -324,7 +330,7 @@ func describeHolder(file *os.File) error {
 	if err != nil || h.Holder == "" {
 		return &LockedError{}
 	}
-	return &LockedError{Holder: h.Holder, Run: h.Run, Age: since(h.Since), pid: h.PID}
+	return &LockedError{Holder: h.Holder, Run: h.Run, Age: since(h.Since), pid: h.PID, origin: cmp.Or(h.First, h.Run), epoch: h.Epoch}
 }
 
 // Supersede is the signal by which a host program is told that its controller has come back

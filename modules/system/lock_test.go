@@ -25,7 +25,7 @@ func TestLock(t *testing.T) {
 		_, err = lock(t.Context(), wire.Lock{Holder: "bob@desk", Run: "r2"}, dir, "h.lock", nil)
 		require.EqualError(t, err, "another run is at work on this host: ann@laptop, run r1, for 3m14s")
 		require.ErrorIs(t, err, wire.ErrLocked)
-		require.Equal(t, &LockedError{Holder: "ann@laptop", Run: "r1", Age: 194 * time.Second, pid: os.Getpid()}, err)
+		require.Equal(t, &LockedError{Holder: "ann@laptop", Run: "r1", Age: 194 * time.Second, pid: os.Getpid(), origin: "r1"}, err)
 
 		_, err = lock(t.Context(), wire.Lock{Wait: time.Minute}, dir, "h.lock", nil)
 		require.EqualError(t, err, "another run is at work on this host: ann@laptop, run r1, for 4m14s")
@@ -138,6 +138,41 @@ func TestLockForAMoment(t *testing.T) {
 	})
 }
 
+// TestLockOfARunThatIsResumed has a run find the program of one that it goes on with, or the other way round: it is
+// waited for, or whoever comes late is refused.
+func TestLockOfARunThatIsResumed(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	first := wire.Lock{Holder: "ann", Run: "r1", Again: true}
+	second := wire.Lock{Holder: "bob", Run: "r2", First: "r1", Epoch: 1, Again: true}
+	third := wire.Lock{Holder: "eve", Run: "r3", First: "r1", Epoch: 2, Again: true}
+	other := wire.Lock{Holder: "joe", Run: "r4", First: "r0", Epoch: 9, Again: true}
+	for _, tt := range []struct {
+		holds, comes wire.Lock
+		waits        bool
+	}{
+		{first, second, true}, {second, third, true}, {first, third, true}, {second, second, true},
+		{second, first, false}, {third, second, false}, {first, other, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			unlock, err := lock(t.Context(), tt.holds, dir, "l", nil)
+			require.NoError(t, err)
+			text, err := json.Marshal(holder{Holder: tt.holds.Holder, Run: tt.holds.Run, First: tt.holds.First, Epoch: tt.holds.Epoch}) // without a process to tell
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "l"), append(text, '\n'), 0o600))
+			time.AfterFunc(time.Hour, unlock)
+			again, err := lock(t.Context(), tt.comes, dir, "l", nil)
+			if !tt.waits {
+				require.ErrorContains(t, err, "another run is at work on this host: "+tt.holds.Holder)
+				time.Sleep(2 * time.Hour)
+				return
+			}
+			require.NoError(t, err)
+			again()
+		})
+	}
+}
+
 func TestLockDirectory(t *testing.T) {
 	base := t.TempDir()
 	open := filepath.Join(base, "open")
@@ -157,7 +192,7 @@ func TestLockDirectory(t *testing.T) {
 }
 
 func TestHolderIsJSON(t *testing.T) {
-	text, err := json.Marshal(holder{"ann", "r1", time.Unix(0, 0).UTC(), "b", 0})
+	text, err := json.Marshal(holder{Holder: "ann", Run: "r1", Since: time.Unix(0, 0).UTC(), Boot: "b"})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"holder":"ann","run":"r1","since":"1970-01-01T00:00:00Z","boot":"b","pid":0}`, string(text))
 }

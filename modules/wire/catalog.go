@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -64,9 +65,6 @@ type Catalog struct {
 type Once struct {
 	Run  string `json:"run"`
 	Play int    `json:"play"` // from 1
-	// Keep has the host keep the results when they have been acknowledged, until another run begins
-	// there: several controllers may be at work for the run, and one of them may come late.
-	Keep bool `json:"keep,omitempty"`
 }
 
 // Undo says what is to be taken back of a run.
@@ -83,10 +81,18 @@ type Lock struct {
 	Holder string        `json:"holder"`         // who and where, for the error of the other one
 	Run    string        `json:"run"`            // run id
 	Wait   time.Duration `json:"wait,omitempty"` // how long to wait for another holder
-	// Again says that the connection to a program of the same run was lost, which is
-	// waited for.
+	// First is the run that Run goes on with, and the first one where that goes on with another; "" if it
+	// goes on with none. Epoch is how many runs went before. What one of them has done counts as done by Run, and one
+	// of a lower epoch is refused from then on.
+	First string `json:"first,omitempty"`
+	Epoch int    `json:"epoch,omitempty"`
+	// Again says that the connection to a program of the same run, or of one that it goes on with, was lost,
+	// which is waited for.
 	Again bool `json:"again,omitempty"`
 }
+
+// Origin is the run in which what is done began: [Lock].First, or the run itself.
+func (l *Lock) Origin() string { return cmp.Or(l.First, l.Run) }
 
 // An Entry is one resource of a catalog. Require and Subscribe are indexes of
 // earlier entries.

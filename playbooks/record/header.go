@@ -30,8 +30,9 @@ type Header struct {
 	// were read from.
 	Manifests []Manifest `json:"manifests,omitempty"`
 	Files     []Manifest `json:"files,omitempty"`
-	// Resumes is the run that this one goes on with.
+	// Resumes is the run that this one goes on with, and Origin where that began.
 	Resumes string `json:"resumes,omitempty"`
+	Origin  Origin `json:"origin,omitzero"`
 	// Undoes is the run that this one takes back.
 	Undoes string `json:"undoes,omitempty"`
 	// Plays are filled in by the recorder.

@@ -1,7 +1,8 @@
 package record
 
 import (
-	"slices"
+	"cmp"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
@@ -10,6 +11,8 @@ import (
 // A Progress is how far a run got, for one that goes on with it.
 type Progress struct {
 	Plays []PlayProgress // as in the header
+
+	telling sync.Mutex // for Told of plays
 }
 
 // A PlayProgress is how far a run got with a play.
@@ -21,6 +24,51 @@ type PlayProgress struct {
 	Rollout *rollout.Past
 	// Done are the hosts that are known to have come through the play well.
 	Done map[string]bool
+	// Told are the results that were told of others, by host, and how often.
+	Told map[string]map[ToldResult]int
+}
+
+// A ToldResult is what was told of a resource.
+type ToldResult struct {
+	Type, Name, Alias string
+	Status            events.Status
+}
+
+func toldOfResult(e events.Result) ToldResult { return ToldResult{e.Type, e.Name, e.Alias, e.Status} }
+
+// An Origin is the first of the runs that go on with each other, and how many there were before this one.
+type Origin struct {
+	First string `json:"first,omitempty"`
+	Epoch int    `json:"epoch,omitempty"`
+}
+
+// Next is the origin of a run that goes on with r: it comes after all others that have.
+func (s Store) Next(r *Run) (Origin, error) {
+	o := Origin{First: cmp.Or(r.Origin.First, r.Run)}
+	all, err := s.List()
+	for _, other := range append(all, r) {
+		if other.Origin.First == o.First {
+			o.Epoch = max(o.Epoch, other.Origin.Epoch)
+		}
+	}
+	o.Epoch++
+	return o, err
+}
+
+// Retold reports whether a result is one that was told by an earlier run: the host has kept it, or nothing has
+// been done since. Each counts once. It may be called at any time.
+func (p *Progress) Retold(play int, e events.Result) bool {
+	if p == nil || !e.Kept && (e.Status == events.Changed || e.Status.HasFailed()) {
+		return false
+	}
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	told, of := p.Plays[play].Told[e.Host], toldOfResult(e)
+	if told[of] == 0 {
+		return false
+	}
+	told[of]--
+	return true
 }
 
 // Progress reads how far the run got, those included that it went on with.
@@ -37,7 +85,7 @@ func (r *Run) Progress(s Store) (*Progress, error) {
 	}
 	for i, play := range r.Plays {
 		if i == len(p.Plays) {
-			p.Plays = append(p.Plays, PlayProgress{Done: map[string]bool{}})
+			p.Plays = append(p.Plays, PlayProgress{Done: map[string]bool{}, Told: map[string]map[ToldResult]int{}})
 		}
 		if r.Resumes == "" {
 			p.Plays[i].SelectedPlay = play
@@ -106,9 +154,13 @@ func (t *tracker) event(e events.Event) {
 	case events.RolloutPlan, events.Gate, events.HostRolling, events.HostRolled:
 		t.rollout(e)
 	case events.Result:
-		if e.Status == events.Failed && !e.Repair {
+		if e.Repair {
+			return
+		}
+		if e.Status == events.Failed {
 			t.trouble[e.Host] = true
 		}
+		t.told(e)
 	case events.Unreachable:
 		t.trouble[e.Host] = true
 	case events.HostFailed:
@@ -159,7 +211,7 @@ func (t *tracker) begin(e events.PlayStart) {
 func (t *tracker) batchEnded() {
 	for _, host := range t.batch {
 		if !t.trouble[host] {
-			t.progress.Plays[t.play].Done[host] = true
+			t.progress.Plays[t.play].isDone(host)
 		}
 	}
 }
@@ -169,26 +221,57 @@ func (t *tracker) batchEnded() {
 func (t *tracker) done(host string, notRun int) {
 	its := t.plays[host]
 	for _, i := range its[:max(0, len(its)-notRun)] {
-		t.progress.Plays[i].Done[host] = true
+		t.progress.Plays[i].isDone(host)
 	}
 }
 
+func (p *PlayProgress) isDone(host string) {
+	p.Done[host] = true
+	delete(p.Told, host)
+}
+
+// told notes what was told of a host that may not be done.
+func (t *tracker) told(e events.Result) {
+	if t.play < 0 || e.Check {
+		return
+	}
+	of := t.progress.Plays[t.play].Told
+	if of[e.Host] == nil {
+		of[e.Host] = map[ToldResult]int{}
+	}
+	of[e.Host][toldOfResult(e)]++
+}
+
 // For gives the progress for plays that may have changed since: each has that of the play
-// with its name. A play that is new is for all hosts of the run.
+// with its name, the nth of several plays that are called alike that of the nth. A play that is new is for all
+// hosts of the run.
 func (p *Progress) For(plays []string) *Progress {
 	var hosts []string
 	for _, play := range p.Plays {
 		hosts = append(hosts, play.Hosts...)
 	}
-	matched := &Progress{}
+	matched, seen := &Progress{}, map[string]int{}
 	for _, name := range plays {
 		one := PlayProgress{SelectedPlay: events.SelectedPlay{Name: name, Hosts: hosts}}
-		if i := slices.IndexFunc(p.Plays, func(old PlayProgress) bool { return old.Name == name }); i >= 0 {
+		if i := nth(p.Plays, seen[name], func(old PlayProgress) bool { return old.Name == name }); i >= 0 {
 			one = p.Plays[i]
 		}
+		seen[name]++
 		matched.Plays = append(matched.Plays, one)
 	}
 	return matched
+}
+
+// nth is the index of the nth element, from 0, that is meant; -1 if there are not as many.
+func nth(list []PlayProgress, n int, meant func(PlayProgress) bool) int {
+	for i, one := range list {
+		if meant(one) {
+			if n--; n < 0 {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // Complete reports whether every host came through all of its plays.

@@ -478,9 +478,13 @@ func (c *Coordinator) news(h *handed, list []events.Carried) (all []events.Event
 				continue
 			}
 		}
-		if c.toldOf(t.Turn).isNew(one.Event) {
-			all = append(all, one.Event)
+		if !c.toldOf(t.Turn).isNew(one.Event) {
+			continue
 		}
+		if r, ok := one.Event.(events.Result); ok && c.Runner.Options.Progress.Retold(t.Play, r) { // since the run that this one goes on with
+			continue
+		}
+		all = append(all, one.Event)
 	}
 	return all
 }

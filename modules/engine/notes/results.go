@@ -25,10 +25,9 @@ type Log interface {
 }
 
 // Results are what entries of applying catalogs came to, kept on the host until a
-// controller has acknowledged that it knows them: a run whose connection is lost goes on
-// from there, and what nobody could be told is told by the next run. Where several controllers
-// work for one run ([wire.Once].Keep) they are kept until another run begins, so that one which
-// comes late does nothing again. They are kept under
+// another run begins: a run whose connection is lost goes on from there, as does one that goes on with
+// another one ([wire.Lock].First), and a controller that comes late does nothing again. What no controller
+// has acknowledged by then, that other run tells. They are kept under
 // the host's lock. The zero value keeps none; its methods may be called at any time.
 type Results struct {
 	mu       sync.Mutex
@@ -55,6 +54,7 @@ const resultsFormat = 1
 type resultsLine struct {
 	Begin    *resultsHeader `json:"begin,omitempty"` // with the header of one that is there, that one goes on
 	Finished *Finished      `json:"finished,omitempty"`
+	Dropped  []int          `json:"dropped,omitempty"` // entries that another run which goes on here tries again
 	End      bool           `json:"end,omitempty"`
 	Told     *wire.Ack      `json:"told,omitempty"` // what has been finished of a catalog so far
 }
@@ -66,8 +66,12 @@ type resultsHeader struct {
 	Hash   string    `json:"hash"` // of the catalog's entries
 	Holder string    `json:"holder"`
 	Since  time.Time `json:"since"`
-	Keep   bool      `json:"keep,omitempty"` // when it has been told, too
+	First  string    `json:"first,omitempty"` // and Epoch: see [wire.Lock]
+	Epoch  int       `json:"epoch,omitempty"`
 }
+
+// origin is [wire.Lock.Origin].
+func (h *resultsHeader) origin() string { return cmp.Or(h.First, h.Run) }
 
 // Finished is an entry that has had its turn.
 type Finished struct {
@@ -139,13 +143,15 @@ func (r *Results) add(l *resultsLine) error {
 	case l.Begin != nil && l.Begin.Format > resultsFormat:
 		return fmt.Errorf("a newer ccm-push has left results of run %.64q there, in format %d, and they are left alone", l.Begin.Run, l.Begin.Format)
 	case l.Begin != nil:
-		if r.goOn(l.Begin.Run, l.Begin.Play, l.Begin.Hash) == nil {
+		if c, _, _ := r.goOn(l.Begin); c == nil {
 			r.catalogs = append(r.catalogs, &keptCatalog{header: *l.Begin})
 		}
 	case n == 0:
 		return errors.New("what earlier runs have left there has no beginning")
 	case l.Finished != nil && l.Finished.Result != nil:
 		r.catalogs[n-1].add(l.Finished)
+	case len(l.Dropped) > 0:
+		r.catalogs[n-1].drop(l.Dropped)
 	case l.End:
 		r.catalogs[n-1].ended = true
 	case l.Told != nil:
@@ -156,19 +162,32 @@ func (r *Results) add(l *resultsLine) error {
 	return nil
 }
 
-// goOn gives a catalog of the last run here, which is the last one from then on; nil if there is
-// none. What has come of one is no measure any more once another run has begun.
-func (r *Results) goOn(run string, play int, hash string) *keptCatalog {
+// goOn gives a catalog of the last run here, or of one that this goes on with, which is the last one from
+// then on, and of the run of h; by is the run that it was of before, if that is another one. Without such a
+// catalog changed says whether one that this goes on with had the play with other entries. What has come of one is
+// no measure any more once another run has begun.
+func (r *Results) goOn(h *resultsHeader) (c *keptCatalog, by string, changed bool) {
 	for i, c := range slices.Backward(r.catalogs) {
-		switch h := c.header; {
-		case h.Run != run:
-			return nil
-		case h.Play == play && h.Hash == hash:
+		switch was := c.header; {
+		case was.origin() != h.origin():
+			return nil, "", changed
+		case was.Play == h.Play && was.Hash == h.Hash:
 			r.catalogs = append(slices.Delete(r.catalogs, i, i+1), c)
-			return c
+			if was.Run != h.Run {
+				by = was.Run
+			}
+			c.header.Run, c.header.Holder, c.header.First, c.header.Epoch = h.Run, h.Holder, h.First, h.Epoch
+			return c, by, false
 		}
+		changed = changed || c.header.Play == h.Play && c.header.Run != h.Run
 	}
-	return nil
+	return nil, "", changed
+}
+
+// drop forgets what entries came to.
+func (c *keptCatalog) drop(entries []int) {
+	c.finished = slices.DeleteFunc(c.finished, func(f *Finished) bool { return slices.Contains(entries, f.Result.Index) })
+	c.ended = c.ended && len(entries) == 0
 }
 
 // of are the catalogs that an acknowledgement is about.
@@ -183,7 +202,12 @@ func (r *Results) of(ack wire.Ack) (all []*keptCatalog) {
 
 // told reports whether a catalog is one of which all has been acknowledged.
 func (c *keptCatalog) told() bool {
-	return c.header.Keep && !slices.ContainsFunc(c.finished, func(f *Finished) bool { return !f.told })
+	return !slices.ContainsFunc(c.finished, func(f *Finished) bool { return !f.told })
+}
+
+// changed reports whether something was changed.
+func (c *keptCatalog) changed() bool {
+	return slices.ContainsFunc(c.finished, func(f *Finished) bool { return f.Changed })
 }
 
 func (c *keptCatalog) tell() {
@@ -198,28 +222,61 @@ func (c *keptCatalog) add(f *Finished) {
 	c.finished = append(slices.DeleteFunc(c.finished, same), f)
 }
 
-// Begin begins a catalog, or goes on with it if no other run has begun since: finished is then
-// what has come of it, and ended whether that is all.
-func (r *Results) Begin(once wire.Once, hash, holder string, now time.Time) (finished []*Finished, ended bool, err error) {
+// A Begun catalog is what has come of it before.
+type Begun struct {
+	Finished []*Finished
+	Ended    bool   // that is all
+	By       string // the run that had begun it, if it is not this one that goes on; "" is none
+	New      bool   // it begins now
+	// Changed says that a run which this one goes on with had begun the play with other entries.
+	Changed bool
+}
+
+// ErrResumed says that another run has gone on with this one.
+var ErrResumed = errors.New("another run has gone on with this one")
+
+// Begin begins a catalog, or goes on with it if no other run has begun since but those that this one goes on
+// with. The error is [ErrResumed] if one of those comes late.
+func (r *Results) Begin(once wire.Once, lock wire.Lock, hash string, now time.Time) (b Begun, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.log == nil {
-		return nil, false, nil
+		return b, nil
 	}
-	h := resultsHeader{resultsFormat, once.Run, once.Play, hash, holder, now, once.Keep}
+	h := resultsHeader{resultsFormat, once.Run, once.Play, hash, lock.Holder, now, lock.First, lock.Epoch}
 	before := slices.Clone(r.catalogs)
-	if c := r.goOn(h.Run, h.Play, h.Hash); c != nil {
-		if r.current = c; c != before[len(before)-1] {
+	if n := len(before); n > 0 {
+		if last := &before[n-1].header; last.origin() == h.origin() && last.Epoch > h.Epoch {
+			return b, fmt.Errorf("%w: run %s of %s", ErrResumed, clipText(last.Run), clipText(last.Holder))
+		}
+	}
+	c, by, changed := r.goOn(&h)
+	if c != nil {
+		if r.current = c; by != "" || c != before[len(before)-1] {
 			err = r.write(&resultsLine{Begin: &c.header}, false)
 		}
-		return c.finished, c.ended, err
+		return Begun{Finished: slices.Clone(c.finished), Ended: c.ended, By: by}, err
 	}
-	if err := r.forget(func(c *keptCatalog) bool { return c.told() && (c.header.Run != once.Run || r.size > maxResults/2) }); err != nil {
-		return nil, false, err
+	b.New, b.Changed = true, changed
+	if err := r.forget(func(c *keptCatalog) bool {
+		return c.told() && (c.header.origin() != h.origin() || r.size > maxResults/2)
+	}); err != nil {
+		return b, err
 	}
 	r.current = &keptCatalog{header: h}
 	r.catalogs = append(r.catalogs, r.current)
-	return nil, false, r.write(&resultsLine{Begin: &h}, false)
+	return b, r.write(&resultsLine{Begin: &h}, false)
+}
+
+// Drop forgets what entries of the catalog came to: they have their turn again.
+func (r *Results) Drop(entries []int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.current == nil || len(entries) == 0 {
+		return nil
+	}
+	r.current.drop(entries)
+	return r.write(&resultsLine{Dropped: entries}, false)
 }
 
 // Finish keeps what an entry came to. What was changed is written at once, and outlives a
@@ -332,8 +389,8 @@ func untold(f *Finished) (one wire.UntoldResult, worth bool) {
 
 func clipText(text string) string { return Clip(text, wire.MaxUntoldText) }
 
-// Acknowledge notes that a controller knows the results of a catalog. They are forgotten, unless they are
-// to be kept for others that may come.
+// Acknowledge notes that a controller knows the results of a catalog. They are forgotten if nothing was changed,
+// so that to check all of it again does no harm, or if what comes next could not be kept any more.
 func (r *Results) Acknowledge(ack wire.Ack) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -341,7 +398,7 @@ func (r *Results) Acknowledge(ack wire.Ack) error {
 	if r.log == nil || len(of) == 0 {
 		return nil
 	}
-	if r.full || slices.ContainsFunc(of, func(c *keptCatalog) bool { return !c.header.Keep }) {
+	if r.full || !slices.ContainsFunc(r.catalogs, (*keptCatalog).changed) {
 		return r.forget(func(c *keptCatalog) bool { return slices.Contains(of, c) })
 	}
 	if !slices.ContainsFunc(of, func(c *keptCatalog) bool { return !c.told() }) {

@@ -50,9 +50,9 @@ func kept(t *testing.T, l *memoryLog, once wire.Once) (r *Results, finished []*F
 	t.Helper()
 	r = &Results{}
 	require.NoError(t, r.Open(l))
-	finished, ended, err := r.Begin(once, "hash", "ann@ctl", since)
+	b, err := r.Begin(once, wire.Lock{Run: once.Run, Holder: "ann@ctl"}, "hash", since)
 	require.NoError(t, err)
-	return r, finished, ended, r.Untold()
+	return r, b.Finished, b.Ended, r.Untold()
 }
 
 func TestResults(t *testing.T) {
@@ -92,18 +92,17 @@ func TestResults(t *testing.T) {
 	require.NoError(t, r.Flush())
 	require.NoError(t, r.Acknowledge(wire.Ack{Run: "r2", Play: 1}), "it is under way")
 	_, _, _, untold = kept(t, l, wire.Once{Run: "r3", Play: 1})
-	require.Len(t, untold, 2)
+	require.Equal(t, want, untold)
 	require.NoError(t, r.Acknowledge(wire.Ack{Run: "r1", Play: 1}))
 	require.NoError(t, r.End(true))
-	require.NoError(t, r.Acknowledge(wire.Ack{Run: "r2", Play: 1}))
-	require.Empty(t, l.text)
+	require.True(t, AllTold(l.text))
 }
 
 // TestResultsThatAreKept has several controllers work for one run: what one of them has acknowledged is
 // still there for another one that comes late, and told to nobody else.
 func TestResultsThatAreKept(t *testing.T) {
 	l := &memoryLog{}
-	one, two := wire.Once{Run: "r1", Play: 1, Keep: true}, wire.Once{Run: "r1", Play: 2, Keep: true}
+	one, two := wire.Once{Run: "r1", Play: 1}, wire.Once{Run: "r1", Play: 2}
 	r, _, _, _ := kept(t, l, one)
 	require.NoError(t, r.Finish(finish(0, wire.Changed)))
 	require.NoError(t, r.Finish(finish(1, wire.Stable)))
@@ -140,7 +139,7 @@ func TestResultsThatAreKept(t *testing.T) {
 	require.Equal(t, []wire.UntoldResult{{Type: "file", Name: "/1", Status: wire.Changed, Message: "done"}}, untold[0].Results)
 
 	// Another run tells that, and has the rest forgotten.
-	r, finished, _, untold = kept(t, l, wire.Once{Run: "r2", Play: 1, Keep: true})
+	r, finished, _, untold = kept(t, l, wire.Once{Run: "r2", Play: 1})
 	require.Empty(t, finished)
 	require.Len(t, untold, 1)
 	require.Len(t, untold[0].Results, 1)
@@ -166,16 +165,16 @@ func TestResultsWhenTheClockJumps(t *testing.T) {
 	for i, jump := range []time.Duration{0, day, -day, 2 * day} {
 		r := &Results{}
 		require.NoError(t, r.Open(l))
-		finished, ended, err := r.Begin(once, "hash", "ann@ctl", since.Add(jump))
+		b, err := r.Begin(once, wire.Lock{Run: once.Run, Holder: "ann@ctl"}, "hash", since.Add(jump))
 		require.NoError(t, err)
-		require.Len(t, finished, i)
-		require.False(t, ended)
+		require.Len(t, b.Finished, i)
+		require.False(t, b.Ended)
 		require.Empty(t, r.Untold())
 		require.NoError(t, r.Finish(finish(i, wire.Changed)))
 	}
 	r := &Results{}
 	require.NoError(t, r.Open(l))
-	_, _, err := r.Begin(wire.Once{Run: "r2", Play: 1}, "hash", "ann@ctl", since.Add(-day))
+	_, err := r.Begin(wire.Once{Run: "r2", Play: 1}, wire.Lock{Run: "r2", Holder: "ann@ctl"}, "hash", since.Add(-day))
 	require.NoError(t, err)
 	require.Len(t, r.Untold(), 1)
 	require.Len(t, r.Untold()[0].Results, 4)
@@ -261,7 +260,7 @@ func FuzzResults(f *testing.F) {
 		if r.Open(l) != nil {
 			return
 		}
-		finished, _, err := r.Begin(wire.Once{Run: "r1", Play: 1}, "hash", "ann", since)
+		before, err := r.Begin(wire.Once{Run: "r1", Play: 1}, wire.Lock{Run: "r1"}, "hash", since)
 		require.NoError(t, err)
 		for _, u := range r.Untold() {
 			require.NoError(t, r.Acknowledge(wire.Ack{Run: u.Run, Play: u.Play}))
@@ -269,8 +268,81 @@ func FuzzResults(f *testing.F) {
 		require.NoError(t, r.Finish(finish(1<<20, wire.Changed)))
 		again := &Results{}
 		require.NoError(t, again.Open(l))
-		more, _, err := again.Begin(wire.Once{Run: "r1", Play: 1}, "hash", "ann", since)
+		after, err := again.Begin(wire.Once{Run: "r1", Play: 1}, wire.Lock{Run: "r1"}, "hash", since)
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, len(more), len(finished))
+		require.GreaterOrEqual(t, len(after.Finished), len(before.Finished))
 	})
+}
+
+// TestResultsOfRunsThatGoOnWithEachOther has a run be gone on with by another one, from its own notes, and come
+// late then.
+func TestResultsOfRunsThatGoOnWithEachOther(t *testing.T) {
+	l := &memoryLog{}
+	once := func(run string) wire.Once { return wire.Once{Run: run, Play: 1} }
+	first := wire.Lock{Run: "r1", Holder: "ann@ctl"}
+	second := wire.Lock{Run: "r2", Holder: "bob@ctl", First: "r1", Epoch: 1}
+	third := wire.Lock{Run: "r3", Holder: "eve@ctl", First: "r1", Epoch: 2}
+	begin := func(lock wire.Lock, hash string) (*Results, Begun, error) {
+		r := &Results{}
+		require.NoError(t, r.Open(l))
+		b, err := r.Begin(once(lock.Run), lock, hash, since)
+		return r, b, err
+	}
+	r, b, err := begin(first, "hash")
+	require.NoError(t, err)
+	require.Equal(t, Begun{New: true}, b)
+	for i, status := range []wire.Status{wire.Changed, wire.Failed, wire.Changed} {
+		require.NoError(t, r.Finish(finish(i, status)))
+	}
+	require.NoError(t, r.End(true))
+	require.NoError(t, r.Acknowledge(wire.Ack{Run: "r1", Play: 1}))
+
+	r, b, err = begin(second, "hash")
+	require.NoError(t, err)
+	require.Equal(t, "r1", b.By)
+	require.Len(t, b.Finished, 3)
+	require.True(t, b.Ended)
+	require.NoError(t, r.Drop([]int{1}))
+	require.NoError(t, r.Flush())
+	require.Empty(t, r.Untold())
+
+	// Killed there, it goes on by itself, and so does another one.
+	_, b, err = begin(second, "hash")
+	require.NoError(t, err)
+	require.Empty(t, b.By)
+	require.False(t, b.Ended)
+	require.Equal(t, []int{0, 2}, []int{b.Finished[0].Result.Index, b.Finished[1].Result.Index})
+	r, b, err = begin(third, "hash")
+	require.NoError(t, err)
+	require.Equal(t, "r2", b.By)
+	require.Len(t, b.Finished, 2)
+	require.NoError(t, r.Finish(finish(1, wire.Changed)))
+	require.NoError(t, r.End(true))
+
+	// Those that it goes on with come late.
+	for _, late := range []wire.Lock{first, second} {
+		_, _, err = begin(late, "hash")
+		require.ErrorIs(t, err, ErrResumed)
+		require.EqualError(t, err, "another run has gone on with this one: run r3 of eve@ctl")
+	}
+	_, b, err = begin(third, "hash")
+	require.NoError(t, err)
+	require.Len(t, b.Finished, 3)
+
+	// With other entries it begins anew, and tells what it could not tell before.
+	fourth := wire.Lock{Run: "r4", First: "r1", Epoch: 3}
+	r, b, err = begin(fourth, "other")
+	require.NoError(t, err)
+	require.Equal(t, Begun{New: true, Changed: true}, b)
+	require.Len(t, r.Untold(), 1)
+	require.Equal(t, "r3", r.Untold()[0].Run)
+
+	// Any other run has all of it forgotten.
+	require.NoError(t, r.Acknowledge(wire.Ack{Run: "r3", Play: 1}))
+	_, b, err = begin(wire.Lock{Run: "r5"}, "hash")
+	require.NoError(t, err)
+	require.Equal(t, Begun{New: true}, b)
+	_, b, err = begin(third, "hash")
+	require.NoError(t, err)
+	require.Equal(t, Begun{New: true}, b)
 }

@@ -5,15 +5,18 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"slices"
 
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // begin tells what earlier runs could not, and what has been finished of this catalog before
-// its connection was lost. ended says that this is all of it.
+// its connection was lost, or by the run that this one goes on with. ended says that this is all of it. The
+// error is [notes.ErrResumed] if another run has gone on with this one.
 func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (ended bool, err error) {
-	s.engine.Finished, s.engine.Keep = nil, nil
+	s.engine.Finished, s.engine.Keep, s.anew = nil, nil, ""
 	if cat.From > 0 && s.Results != nil && cat.Once != nil && cat.Lock == nil {
 		return false, nil
 	}
@@ -29,9 +32,15 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 	if err != nil {
 		return false, err
 	}
-	finished, ended, err := s.results.Begin(*cat.Once, hash, cat.Lock.Holder, s.Now())
+	begun, err := s.results.Begin(*cat.Once, *cat.Lock, hash, s.Now())
+	if errors.Is(err, notes.ErrResumed) {
+		return false, err
+	}
 	if openErr != nil {
 		err = openErr
+	}
+	if begun.New && cat.Lock.Epoch > 0 { // the run that it goes on with had not begun it
+		cat.Lock.Again = false
 	}
 	s.engine.Keep = func(f *notes.Finished) error {
 		if first := err; first != nil {
@@ -40,18 +49,28 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 		}
 		return s.results.Finish(f)
 	}
-	if cat.From > 0 { // the engine knows, and the controller too
-		return false, nil
+	if cat.From == 0 {
+		if err := s.tellUntold(out); err != nil {
+			return false, err
+		}
+		if s.begun = begun; begun.Changed {
+			s.anew = "the play is not as it was when the run that is gone on with had this host in it, so it begins anew here"
+		}
 	}
-	if err := s.tellUntold(out); err != nil {
-		return false, err
+	kept, dropped := staying(s.begun, cat)
+	if len(dropped) > 0 { // later stages may be made of what comes of it now
+		for _, f := range s.begun.Finished {
+			if cat.Until > 0 && f.Result.Index >= cat.Until {
+				dropped = append(dropped, f.Result.Index)
+			}
+		}
+		s.begun.Finished = nil
+	}
+	if s.begun.By != "" && err == nil {
+		err = s.results.Drop(dropped)
 	}
 	s.engine.Finished = map[int]*notes.Finished{}
-	for _, f := range finished {
-		if !stays(f, len(cat.Entries)) {
-			ended = false
-			continue
-		}
+	for _, f := range kept {
 		s.engine.Finished[f.Result.Index] = f
 		told := *f.Result
 		told.Kept = true
@@ -59,16 +78,73 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 			return false, err
 		}
 	}
-	return ended, nil
+	one := cat.From == 0 && cat.Until == 0 // else the engine has to know what came before
+	return one && begun.Ended && len(kept) == len(begun.Finished), nil
 }
 
-// stays reports whether what an entry came to still counts when the catalog is gone on with.
-// What was only predicted is predicted again, for those behind it; so is what others may ask
+// staying are the entries of a stage that still count by what they came to when the catalog is gone on with; those
+// that do not are dropped. What was only predicted is predicted again, for those behind it; so is what others may ask
 // the state of, and what was killed. What was undone is no entry of the catalog, and the host
-// has forgotten it.
-func stays(f *notes.Finished, entries int) bool {
-	r := f.Result
-	return r.Index < entries && !r.Check && !r.Killed && r.State == nil
+// has forgotten it. Another run tries again what has failed, too, and what that had a part in.
+func staying(begun notes.Begun, cat *wire.Catalog) (kept []*notes.Finished, dropped []int) {
+	again, unmet := make([]bool, len(cat.Entries)), make([]bool, len(cat.Entries))
+	end := len(cat.Entries)
+	if cat.Until > 0 {
+		end = min(end, cat.Until)
+	}
+	var stage []*notes.Finished
+	for _, f := range begun.Finished {
+		r := f.Result
+		if r.Index < cat.From || r.Index >= end {
+			continue
+		}
+		e := &cat.Entries[r.Index]
+		other := e.Type != f.Type || e.Name != f.Name
+		again[r.Index] = other || r.Check || r.Killed || r.State != nil || begun.By != "" && r.Status == wire.Failed
+		unmet[r.Index] = f.Unmet
+		stage = append(stage, f)
+	}
+	if begun.By != "" {
+		follow(again, unmet, cat)
+	}
+	for _, f := range stage {
+		if again[f.Result.Index] {
+			dropped = append(dropped, f.Result.Index)
+		} else {
+			kept = append(kept, f)
+		}
+	}
+	return kept, dropped
+}
+
+// follow adds to the entries that have their turn again those that depend on one of them, the manifests and
+// blocks that they belong to, and those that were left out for one of them.
+func follow(again, unmet []bool, cat *wire.Catalog) {
+	failed := slices.Clone(again)
+	within := func(list []bool, scope int) bool {
+		return slices.Contains(list[max(0, scope-cat.Entries[scope].Scope.Entries):scope], true)
+	}
+	for i := range cat.Entries {
+		e := &cat.Entries[i]
+		again[i] = again[i] || slices.ContainsFunc(sources(e), func(on int) bool { return on >= 0 && again[on] }) || e.Scope != nil && within(again, i)
+		if again[i] || !unmet[i] {
+			continue
+		}
+		again[i] = cat.FailOnError && slices.Contains(failed, true)
+		for n := i + 1; n < len(cat.Entries) && !again[i]; n++ {
+			s := cat.Entries[n].Scope
+			again[i] = s != nil && n-s.Entries <= i && (s.FailOnError || s.Block != nil) && within(failed, n)
+		}
+	}
+}
+
+// sources are the entries by which another one is made, or refreshed; -1 is none of the catalog.
+func sources(e *wire.Entry) []int {
+	list := slices.Concat(e.Require, e.Subscribe, e.Awaits)
+	for _, r := range e.Receive {
+		list = append(list, r.From)
+	}
+	return list
 }
 
 // hashOf is that of the entries of a catalog, in hex: of those that all of its stages have.

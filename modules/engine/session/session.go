@@ -142,7 +142,9 @@ type serving struct {
 	held     atomic.Bool // the lock
 	engine   *engine.Engine
 	results  notes.Results
-	opened   sync.Once // the results
+	opened   sync.Once   // the results
+	begun    notes.Begun // of the catalog, all of its stages
+	anew     string      // what is to be said of a catalog that is not gone on with; "" is nothing
 
 	confirming *confirming
 	watch      Watching // nil where nothing is watched
@@ -217,6 +219,9 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 		}
 	}
 	ended, err := s.begin(ctx, cat, out)
+	if errors.Is(err, notes.ErrResumed) {
+		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "lock", Error: err.Error()}})
+	}
 	if err != nil {
 		return err
 	}
@@ -258,6 +263,10 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	}
 	emit := func(result *wire.Result) error {
 		follow.flush()
+		if s.anew != "" {
+			result.Messages = append([]modules.Note{{Level: "warning", Text: s.anew}}, result.Messages...)
+			s.anew = ""
+		}
 		return out.put(&wire.Message{Result: result})
 	}
 	var stopped bool
