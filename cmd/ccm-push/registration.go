@@ -42,6 +42,13 @@ func (f *natsFlags) registry() (natsdata.Registry, error) {
 	return natsdata.Registry{Store: f.store(), Stream: f.registration}, nil
 }
 
+// filtered is the registry, and the cluster, protocol, service and address that arguments ask it for.
+func (f *natsFlags) filtered(args []string) (r natsdata.Registry, of [4]string, err error) {
+	copy(of[:], args)
+	r, err = f.registry()
+	return r, of, err
+}
+
 func registrationInitCommand(f *natsFlags, p *printer) *cobra.Command {
 	var replicas int
 	var maxAge time.Duration
@@ -71,12 +78,10 @@ func registrationQueryCommand(f *natsFlags, p *printer) *cobra.Command {
 		Short: "list what is registered; * is any",
 		Args:  cobra.MaximumNArgs(4),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := f.registry()
+			r, of, err := f.filtered(args)
 			if err != nil {
 				return err
 			}
-			var of [4]string
-			copy(of[:], args)
 			list, err := r.Registered(cmd.Context(), of[0], of[1], of[2], of[3])
 			if err != nil {
 				return err
@@ -97,12 +102,10 @@ func registrationWatchCommand(f *natsFlags, p *printer) *cobra.Command {
 expired, until Ctrl-C. What is registered again as it was is not told again.`,
 		Args: cobra.MaximumNArgs(4),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := f.registry()
+			r, of, err := f.filtered(args)
 			if err != nil {
 				return err
 			}
-			var of [4]string
-			copy(of[:], args)
 			silent := ""
 			f.app.onStop.Store(&silent)
 			ctx, end := f.app.untilStop(cmd.Context())

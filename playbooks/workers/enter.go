@@ -120,7 +120,7 @@ func (c *Coordinator) explained(end playbooks.TurnEnd) playbooks.TurnEnd {
 		return end
 	}
 	if u, is := end.Failure.Event.(events.Unreachable); is {
-		u.Hint = fmt.Sprintf("it does not trust the authority %s, or not for this account: see TrustedUserCAKeys in its sshd_config, and docs/scale.md, \"How workers get into hosts\"",
+		u.Hint = fmt.Sprintf("it does not trust the authority %s, or not for this account, or the time of the certificate has ended (--cert-validity): see TrustedUserCAKeys in its sshd_config, and docs/scale.md, \"How workers get into hosts\"",
 			ssh.FingerprintSHA256(c.authority))
 		end.Failure = &events.Carried{Event: u}
 	}
