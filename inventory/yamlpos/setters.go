@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -16,13 +17,26 @@ var (
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
+// unmarshalers remembers of types whether they read themselves from a text: to find out takes longer than to set
+// most values. A type never changes.
+var unmarshalers sync.Map // reflect.Type → bool
+
+func isUnmarshaler(t reflect.Type) bool {
+	if known, ok := unmarshalers.Load(t); ok {
+		return known.(bool)
+	}
+	is := reflect.PointerTo(t).Implements(textUnmarshalerType)
+	unmarshalers.Store(t, is)
+	return is
+}
+
 // scalarSetter is nil for types that are not written as one scalar.
 func scalarSetter(t reflect.Type) setter {
 	if t == durationType {
 		return setDuration
 	}
-	hasMethods := t.PkgPath() != "" || t.Kind() == reflect.Struct // to ask all takes longer than to set most values
-	if hasMethods && reflect.PointerTo(t).Implements(textUnmarshalerType) {
+	hasMethods := t.PkgPath() != "" || t.Kind() == reflect.Struct // no other type has any
+	if hasMethods && isUnmarshaler(t) {
 		return setUnmarshaler
 	}
 	switch t.Kind() {
