@@ -326,6 +326,11 @@ alone:
 lockouts:
 	CCM_LOCKOUTS=all $(GO) test -tags e2e -vet=off -count 1 -parallel 3 -timeout 60m -run 'TestFleetLockouts$$' -v ./e2e
 
+# selinux: the types of SELinux against its real programs, on hosts that have a policy; Debian, as root; three minutes
+.PHONY: selinux
+selinux:
+	CCM_SELINUX=1 $(GO) test -tags e2e -vet=off -count 1 -parallel 1 -timeout 30m -run 'TestFleetSelinux' -v ./e2e
+
 # bench: benchmarks; BENCH selects them by name
 # The e2e tag adds whole runs: against a real sshd, on hosts of the fleet (as root), and
 # on simulated hosts. The peers have a target of their own.

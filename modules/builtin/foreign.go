@@ -7,6 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/alternatives"
 	"github.com/ccm-push/ccm-push/modules/authorizedkey"
 	"github.com/ccm-push/ccm-push/modules/dsc"
+	"github.com/ccm-push/ccm-push/modules/fcontext"
 	"github.com/ccm-push/ccm-push/modules/fetch"
 	"github.com/ccm-push/ccm-push/modules/firewall"
 	"github.com/ccm-push/ccm-push/modules/git"
@@ -22,6 +23,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/reboot"
 	"github.com/ccm-push/ccm-push/modules/replace"
 	"github.com/ccm-push/ccm-push/modules/repository"
+	"github.com/ccm-push/ccm-push/modules/seboolean"
+	"github.com/ccm-push/ccm-push/modules/selinux"
+	"github.com/ccm-push/ccm-push/modules/seport"
 	"github.com/ccm-push/ccm-push/modules/sudoers"
 	"github.com/ccm-push/ccm-push/modules/swap"
 	"github.com/ccm-push/ccm-push/modules/sysctl"
@@ -52,6 +56,10 @@ func foreign() modules.Registry {
 		kmod.Type(),
 		sudoers.Type(),
 		alternatives.Type(),
+		selinux.Type(),
+		seboolean.Type(),
+		fcontext.Type(),
+		seport.Type(),
 		firewall.Type(),
 		reboot.Type(),
 		tlskey.Type(),

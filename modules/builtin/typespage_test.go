@@ -74,6 +74,15 @@ var explained = map[string]map[column]string{
 	"kmod":         {certain: "but for whether the kernel takes it, and what it brings along", watched: "files heard, whether it is loaded polled"},
 	"alternatives": {certain: "but for what comes behind one with further links, such as those of manual pages"},
 	"firewall":     {watched: "the files heard, what is in force polled"},
+	"selinux":      {watched: "the file heard, the mode that holds now polled"},
+	"seboolean": {
+		certain: "but for one that the policy may not have", watched: "what is kept heard, the value that holds now polled",
+	},
+	"fcontext": {
+		certain: "but for a type, a user or a range that the policy may not have, and which labels files have behind something pending",
+		watched: "what is kept heard, labels of files polled",
+	},
+	"seport": {certain: "but for a type or a range that the policy may not have"},
 	"reboot": {
 		certain: "that it starts again; not that it comes back, nor what comes behind it",
 		undone:  "stays, and is named", watched: "heard on Debian and of zypper; of needs-restarting polled",

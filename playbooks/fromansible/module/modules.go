@@ -70,6 +70,10 @@ var Carriers = map[string]func(t *task.Task){
 	"modprobe":         modprobeTask,
 	"mount":            mountTask,
 	"reboot":           rebootTask,
+	"seboolean":        sebooleanTask,
+	"sefcontext":       fcontextTask,
+	"selinux":          selinuxTask,
+	"seport":           seportTask,
 	"sysctl":           sysctlTask,
 	// tls.go
 	"openssl_privatekey": privateKeyTask,

@@ -170,3 +170,81 @@ func alternativesTask(t *task.Task) {
 	}
 	t.Write(e)
 }
+
+func selinuxTask(t *task.Task) {
+	state := t.OneOf(t.Arg("state"), map[string]string{"enforcing": "enforcing", "permissive": "permissive", "disabled": "disabled"})
+	if state == "" {
+		t.Problem("selinux without a state that is written there")
+		return
+	}
+	e := &layout.Entry{Type: "selinux", Name: state}
+	t.Put(e, "policy", t.Arg("policy"))
+	t.Write(e)
+}
+
+// sebooleanTask has a boolean that Ansible turns on now alone, unless it is asked for more.
+func sebooleanTask(t *task.Task) {
+	e := entryOf(t, "seboolean")
+	if e == nil {
+		return
+	}
+	t.PutBool(e, "value", t.Arg("state"))
+	if n := t.Arg("persistent"); n != nil && yamlnode.HasJinja(n) {
+		t.PutBool(e, "persistent", n)
+	} else if persistent, _ := yamlnode.BoolOf(n); !persistent {
+		e.Set("persistent", yamlnode.Bool(false))
+	}
+	t.Write(e)
+}
+
+func fcontextTask(t *task.Task) {
+	target := t.Arg("target", "path")
+	if target == nil {
+		t.Problem("sefcontext without a target")
+		return
+	}
+	e := &layout.Entry{Type: "fcontext", Name: t.Text(target)}
+	if state := t.OneOf(t.Arg("state"), presence); state != "" && state != "present" {
+		e.SetText("ensure", state)
+	}
+	if n := t.Arg("ftype"); n != nil && n.Value != "a" {
+		t.Put(e, "ftype", n)
+	}
+	t.Put(e, "type", t.Arg("setype"))
+	t.Put(e, "user", t.Arg("seuser"))
+	t.Put(e, "range", t.Arg("selevel", "serange"))
+	t.Write(e)
+}
+
+// seportTask may name several ports.
+func seportTask(t *task.Task) {
+	proto := t.OneOf(t.Arg("proto"), map[string]string{"tcp": "tcp", "udp": "udp"})
+	if proto == "" {
+		t.Problem("seport without a proto that is written there")
+		return
+	}
+	var ports []string
+	for _, n := range yamlnode.Items(t.Arg("ports")) {
+		if yamlnode.HasJinja(n) {
+			ports = append(ports, t.Text(n))
+			continue
+		}
+		for port := range strings.SplitSeq(n.Value, ",") {
+			ports = append(ports, strings.TrimSpace(port))
+		}
+	}
+	if len(ports) == 0 {
+		t.Problem("seport without ports")
+		return
+	}
+	write := t.Write
+	for _, port := range ports {
+		e := &layout.Entry{Type: "seport", Name: port + "/" + proto}
+		if state := t.OneOf(t.Arg("state"), presence); state != "" && state != "present" {
+			e.SetText("ensure", state)
+		}
+		t.Put(e, "type", t.Arg("setype"))
+		write(e)
+		write = t.Extra
+	}
+}

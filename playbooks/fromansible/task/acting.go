@@ -93,7 +93,7 @@ func once(t *Task, n *yaml.Node) {
 
 // withoutPrograms are types that start no programs to which an environment could matter.
 var withoutPrograms = []string{
-	"service", "file", "link", "user", "group", "line", "cron", "replace", "ini", "authorized_key", "known_host", "sysctl", "mount", "swap", "hostname", "timezone", "locale", "kmod", "sudoers", "alternatives", "firewall", "tls_key", "tls_cert", "reboot", "fetch", "assert", "wait",
+	"service", "file", "link", "user", "group", "line", "cron", "replace", "ini", "authorized_key", "known_host", "sysctl", "mount", "swap", "hostname", "timezone", "locale", "kmod", "sudoers", "alternatives", "firewall", "tls_key", "tls_cert", "selinux", "seboolean", "fcontext", "seport", "reboot", "fetch", "assert", "wait",
 }
 
 // environment writes variables of the environment, for commands.

@@ -99,6 +99,42 @@ func systemModules() map[string]Module {
 				"subcommands": no("links that follow are those that a package brings"), "family": no("a path says which one is meant"),
 			},
 		},
+		"selinux": {
+			Type:  "selinux",
+			Write: "- selinux: [enforcing: {policy: targeted}]",
+			AdHoc: "selinux enforcing policy=targeted",
+			Args: Arguments{
+				"state": same("name"), "policy": same("policy"), "configfile": no("it is /etc/selinux/config"), "update_kernel_param": no("the boot loader is set up by its own files"),
+			},
+		},
+		"seboolean": {
+			Type:  "seboolean",
+			Write: "- seboolean: [httpd_can_network_connect: {value: true}]",
+			AdHoc: "seboolean httpd_can_network_connect value=true",
+			Args: Arguments{
+				"name": same("name"), "state": same("value"), "persistent": same("persistent"), "ignore_selinux_state": none("a policy is enough"),
+			},
+		},
+		"sefcontext": {
+			Type:  "fcontext",
+			Write: `- fcontext: ["/srv/web(/.*)?": {type: httpd_sys_content_t}]`,
+			AdHoc: `fcontext "/srv/web(/.*)?" type=httpd_sys_content_t`,
+			Args: Arguments{
+				"target": same("name"), "path": same("name"), "setype": same("type"), "ftype": same("ftype"), "seuser": same("user"), "selevel": same("range"), "serange": same("range"), "state": same("ensure"),
+				"reload": none("the policy is loaded anew where it runs"), "substitute": no("paths that stand for others are not kept"), "equal": no("paths that stand for others are not kept"), "ignore_selinux_state": none("a policy is enough"),
+			},
+			Gap: "files that are there get their labels by `restorecon`",
+		},
+		"seport": {
+			Type:  "seport",
+			Write: "- seport: [8448/tcp: {type: http_port_t}]",
+			AdHoc: "seport 8448/tcp type=http_port_t",
+			Args: Arguments{
+				"ports": same("name"), "proto": same("name"), "setype": same("type"), "state": same("ensure"), "reload": none("the policy is loaded anew where it runs"), "ignore_selinux_state": none("a policy is enough"),
+				"local": none("the policy's own are never removed"),
+			},
+			Gap: "one port or range for each resource",
+		},
 		"reboot": {
 			Type:  "reboot",
 			Write: "- reboot: [updates: {}]",

@@ -67,7 +67,7 @@ site.yaml:3:43: type file has no property "path"
 site.yaml:4:18: type exec has no property "create"
   hint: did you mean creates?
 site.yaml:4:30: type exec has no property "mode"
-  hint: mode is for file, archive, line, ini, tls_key, tls_cert
+  hint: mode is for file, archive, line, ini, selinux, tls_key, tls_cert
 site.yaml:4:39: type exec has no property "src"
   hint: the properties of exec are name, ensure, provider, command, cwd, environment, path, user, timeout, creates, onlyif, unless, refreshonly, refresh_only, readonly, returns, logoutput
 site.yaml:4:47: type exec has no property "recurse"

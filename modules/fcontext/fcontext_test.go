@@ -1,0 +1,200 @@
+package fcontext
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/semanage/semanagetest"
+)
+
+// A local Fcontext has a tree of the test in the place of /.
+type local struct {
+	Fcontext
+	Root string `json:"root"`
+}
+
+func (l *local) in() *Fcontext {
+	l.root = l.Root
+	return &l.Fcontext
+}
+
+func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	return l.in().Check(ctx, h)
+}
+
+func (l *local) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	return l.in().Apply(ctx, h, p)
+}
+
+func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+	back, err := l.in().Reversal(ctx, h, kept)
+	if back != nil {
+		back["root"] = l.Root
+	}
+	return back, err
+}
+
+func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
+	return l.in().Watch(ctx, h)
+}
+
+func localType() modules.Type {
+	t := Type()
+	t.New = func() modules.Resource { return new(local) }
+	return t
+}
+
+func with(more string) string { return `{"root":"$ROOT",` + more + `}` }
+
+func change(property, have, want string) modules.Change {
+	return modules.Change{Property: property, Have: have, Want: want}
+}
+
+const ofPolicy = "as the policy has it"
+
+func TestConverges(t *testing.T) {
+	kept := semanagetest.Kept(store, "# auto\n/srv/web(/.*)?    system_u:object_r:httpd_sys_content_t:s0\n/srv/web(/.*)? -d staff_u:object_r:etc_t:s0\n/srv/no    <<none>>\n")
+	modtest.Converges(t, localType(), []modtest.Fixture{
+		{
+			Name: "paths", Tree: semanagetest.Disabled(), Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t","restorecon":["$ROOT/srv"]`),
+			Action: "gave a label to its paths", Changes: []modules.Change{change("type", ofPolicy, "httpd_sys_content_t")},
+		},
+		{
+			Name: "of one kind, of a user", Tree: semanagetest.Disabled(), Properties: with(`"name":"/srv/web(/.*)?","type":"etc_t","ftype":"f","user":"staff_u","range":"s0:c1"`),
+			Action: "gave a label to its paths", Changes: []modules.Change{change("type", ofPolicy, "etc_t"), change("user", ofPolicy, "staff_u"), change("range", ofPolicy, "s0:c1")},
+		},
+		{
+			Name: "another type", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"data","target":"/srv/web(/.*)?","ftype":"d","type":"httpd_sys_content_t"`),
+			Action: "changed the label of its paths", Changes: []modules.Change{change("type", "etc_t", "httpd_sys_content_t")},
+		},
+		{
+			Name: "left as they are", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"/srv/web(/.*)?","type":"<<none>>"`),
+			Action: "changed the label of its paths", Changes: []modules.Change{change("type", "httpd_sys_content_t", "<<none>>")},
+		},
+		{Name: "kept already", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t","user":"system_u"`)},
+		{Name: "none already", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"/srv/no","type":"<<none>>"`)},
+		{
+			Name: "absent", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"/srv/web(/.*)?","ensure":"absent"`), Action: "left its paths to the policy",
+			Changes: []modules.Change{change("type", "httpd_sys_content_t", ofPolicy), change("user", "system_u", ofPolicy), change("range", "s0", ofPolicy)},
+		},
+		{Name: "absent already", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"/srv/web(/.*)?","ensure":"absent","ftype":"f"`)},
+		{
+			Name: "with files that get it", Tree: semanagetest.Running(), Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t","restorecon":["$ROOT/srv"]`), Stays: "labels",
+			Action: "gave a label to its paths. had restorecon set it", Changes: []modules.Change{change("type", ofPolicy, "httpd_sys_content_t")},
+		},
+		{Name: "no SELinux", Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t"`), Err: "this host has no SELinux: /etc/selinux/config is not there (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},
+		{Name: "no SELinux, and absent", Properties: with(`"name":"/srv/web(/.*)?","ensure":"absent"`)},
+	}...)
+}
+
+// TestLabels has files whose labels are others than those that are kept for them.
+func TestLabels(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, semanagetest.Running(semanagetest.Kept(store, "/srv/web(/.*)? system_u:object_r:httpd_sys_content_t:s0\n")))
+	f := &Fcontext{Name: "/srv/web(/.*)?", Type: "httpd_sys_content_t", root: root}
+	plan, err := f.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.False(t, plan.Pending(), "nobody has asked for restorecon")
+
+	f.Restorecon = []string{root + "/srv"}
+	plan, err = f.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.Equal(t, "had restorecon set labels", plan.Action)
+	require.Equal(t, []modules.Change{change("labels", "of files differ: Would relabel /srv/web from var_t to httpd_sys_content_t", "as the policy has them")}, plan.Changes)
+	require.NoError(t, f.Apply(t.Context(), modtest.Host(), plan))
+	plan, err = f.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.False(t, plan.Pending())
+}
+
+// TestCertain has types of which the policy is known to have one.
+func TestCertain(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, semanagetest.Disabled())
+	for typ, unsure := range map[string]bool{"httpd_sys_content_t": false, "<<none>>": false, "other_t": true} {
+		plan, err := (&Fcontext{Name: "/srv", Type: typ, root: root}).Check(t.Context(), modules.ReadOnly(modtest.Host()))
+		require.NoError(t, err)
+		require.Equal(t, unsure, plan.MayFail, typ)
+	}
+}
+
+func TestPredicts(t *testing.T) {
+	step := func(properties string) modtest.Step {
+		return modtest.Step{Type: "fcontext", Properties: with(properties)}
+	}
+	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+		Tree: semanagetest.Disabled(),
+		Steps: []modtest.Step{
+			step(`"name":"/srv","type":"httpd_sys_content_t"`),
+			step(`"name":"/srv","type":"httpd_sys_content_t","user":"system_u","range":"s0"`),
+			step(`"name":"/srv","type":"httpd_sys_content_t","ftype":"d"`),
+			step(`"name":"/srv","ensure":"absent"`),
+			step(`"name":"/srv","ensure":"absent"`),
+		},
+		Want: []string{"changed", "stable", "changed", "changed", "stable"},
+	})
+}
+
+func TestReversal(t *testing.T) {
+	local := func(root string) func(modules.Resource) {
+		return func(r modules.Resource) { r.(*Fcontext).root = root }
+	}
+	for name, test := range map[string]struct {
+		tree      []modtest.Node
+		resources []Fcontext
+	}{
+		"nothing was kept": {semanagetest.Disabled(), []Fcontext{{Name: "/srv", Ensure: present, Type: "etc_t", Ftype: "d"}, {Name: "/srv", Ensure: present, Type: "var_t", Ftype: "d"}}},
+		"another label":    {semanagetest.Disabled(semanagetest.Kept(store, "# This file is auto-generated\n/srv staff_u:object_r:etc_t:s0:c1\n")), []Fcontext{{Name: "/srv", Ensure: absent}}},
+		"none":             {semanagetest.Disabled(semanagetest.Kept(store, "# This file is auto-generated\n/srv <<none>>\n")), []Fcontext{{Name: "/srv", Ensure: present, Type: "etc_t"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := modtest.Root(t)
+			modtest.Build(t, root, test.tree)
+			var all []modules.Reverser
+			for i := range test.resources {
+				test.resources[i].root = root
+				all = append(all, &test.resources[i])
+			}
+			modtest.Undone(t, root, local(root), all...)
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, test := range []struct {
+		properties, err string
+	}{
+		{`{"name":"/srv(/.*)?","type":"etc_t"}`, ""},
+		{`{"name":"data","target":"/srv","type":"<<none>>","ftype":"d"}`, ""},
+		{`{"name":"srv","type":"etc_t"}`, `name: "srv" is no regular expression of paths: it begins with a slash, and has neither spaces nor quotes (write one such as /srv/web(/.*)?)`},
+		{`{"name":"data","target":"/a b","type":"etc_t"}`, `target: "/a b" is no regular expression of paths: it begins with a slash, and has neither spaces nor quotes (write one such as /srv/web(/.*)?)`},
+		{`{"name":"/srv"}`, "type: type cannot be empty (write one such as httpd_sys_content_t; semanage fcontext -l lists them)"},
+		{`{"name":"/srv","type":"a b"}`, `type: "a b" is no type of SELinux`},
+		{`{"name":"/srv","type":"<<none>>","user":"system_u"}`, "type: <<none>> has neither user nor range"},
+		{`{"name":"/srv","type":"t","user":"a b"}`, `user: "a b" is no user of SELinux`},
+		{`{"name":"/srv","type":"t","range":"a b"}`, `range: "a b" is no range of levels`},
+		{`{"name":"/srv","type":"t","restorecon":["srv"]}`, "restorecon[0]: file path must be absolute"},
+	} {
+		res, err := modules.Registry{Type()}.Decode("fcontext", []byte(test.properties))
+		if err == nil {
+			err = res.Validate()
+		}
+		if test.err == "" {
+			require.NoError(t, err, test.properties)
+		} else {
+			require.EqualError(t, err, test.err)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, semanagetest.Disabled(semanagetest.Kept(store, "/srv -- system_u:object_r:etc_t:s0\n")))
+	status, err := modules.StatusOf(t.Context(), &Fcontext{Name: "/srv", Ftype: "f", root: root}, modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"ensure":"present","type":"etc_t","user":"system_u","range":"s0"}`, string(status))
+}

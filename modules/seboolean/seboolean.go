@@ -1,0 +1,61 @@
+package seboolean
+
+import (
+	"errors"
+	"regexp"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Seboolean is a switch of the policy: its value now, where SELinux runs, and the one that it keeps.
+type Seboolean struct {
+	Name       string `json:"name" required:"true" looks:"^[A-Za-z0-9_.-]+$" doc:"the boolean, such as httpd_can_network_connect; getsebool -a lists them"`
+	Ensure     string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: nothing is kept of it on this host, so that the policy says what it is at boot"`
+	Value      *bool  `json:"value,omitempty" doc:"whether it is on; required unless absent"`
+	Persistent *bool  `json:"persistent,omitempty" doc:"false: only the running SELinux has the value, until the next boot; default: true"`
+	// Live is the value that the running SELinux has again, where the resource undoes another one.
+	Live *bool `json:"live,omitempty" wire:"only"`
+
+	root string // of a test: in place of /
+}
+
+const (
+	present = "present"
+	absent  = "absent"
+
+	store = "booleans.local"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "seboolean",
+		Doc:  "Keeps a boolean of the SELinux policy on or off: now, where SELinux runs, and at boot.",
+		New:  func() modules.Resource { return new(Seboolean) },
+	}
+}
+
+// Requires implements [modules.Requirer].
+func (b *Seboolean) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+var nameShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]+$`) })
+
+// Validate implements [modules.Resource].
+func (b *Seboolean) Validate() error {
+	var errs []error
+	if b.Name != "" && !nameShape().MatchString(b.Name) {
+		errs = append(errs, modules.Errorf("name", "%q is no boolean: it has letters, digits and underscores", b.Name))
+	}
+	switch {
+	case b.Ensure == absent && b.Value != nil:
+		errs = append(errs, modules.Errorf("value", "what is absent has the value of the policy"))
+	case b.Ensure == absent && b.Persistent != nil:
+		errs = append(errs, modules.Errorf("persistent", "'persistent' is about a value, and absent has none"))
+	case b.Ensure != absent && b.Value == nil:
+		errs = append(errs, &modules.PropertyError{Path: "value", Msg: "value cannot be empty", Hint: "write true or false"})
+	}
+	return errors.Join(errs...)
+}
+
+func (b *Seboolean) persistent() bool { return b.Persistent == nil || *b.Persistent }

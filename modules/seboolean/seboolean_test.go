@@ -1,0 +1,172 @@
+package seboolean
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/semanage/semanagetest"
+)
+
+// A local Seboolean has a tree of the test in the place of /.
+type local struct {
+	Seboolean
+	Root string `json:"root"`
+}
+
+func (l *local) in() *Seboolean {
+	l.root = l.Root
+	return &l.Seboolean
+}
+
+func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	return l.in().Check(ctx, h)
+}
+
+func (l *local) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	return l.in().Apply(ctx, h, p)
+}
+
+func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+	back, err := l.in().Reversal(ctx, h, kept)
+	if back != nil {
+		back["root"] = l.Root
+	}
+	return back, err
+}
+
+func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
+	return l.in().Watch(ctx, h)
+}
+
+func localType() modules.Type {
+	t := Type()
+	t.New = func() modules.Resource { return new(local) }
+	return t
+}
+
+func with(more string) string { return `{"root":"$ROOT",` + more + `}` }
+
+func change(property, have, want string) modules.Change {
+	return modules.Change{Property: property, Have: have, Want: want}
+}
+
+const ofPolicy = "as the policy has it"
+
+func TestConverges(t *testing.T) {
+	const others = "# auto\nftpd_full_access=1\nhttpd_can_network_connect=0\n"
+	modtest.Converges(t, localType(), []modtest.Fixture{
+		{
+			Name: "kept, where SELinux does not run", Tree: semanagetest.Disabled(), Properties: with(`"name":"httpd_can_network_connect","value":true`),
+			Action: "kept it on", Changes: []modules.Change{change("kept", ofPolicy, "on")},
+		},
+		{
+			Name: "kept otherwise", Tree: semanagetest.Disabled(semanagetest.Kept(store, others)), Properties: with(`"name":"httpd_can_network_connect","value":true`),
+			Action: "kept it on", Changes: []modules.Change{change("kept", "off", "on")},
+		},
+		{Name: "kept already", Tree: semanagetest.Disabled(semanagetest.Kept(store, others)), Properties: with(`"name":"ftpd_full_access","value":true`)},
+		{
+			Name: "forgotten, and the others are not", Tree: semanagetest.Disabled(semanagetest.Kept(store, others)), Properties: with(`"name":"ftpd_full_access","ensure":"absent"`),
+			Action: "left it to the policy", Changes: []modules.Change{change("kept", "on", ofPolicy)},
+		},
+		{Name: "nothing is kept", Tree: semanagetest.Disabled(), Properties: with(`"name":"ftpd_full_access","ensure":"absent"`)},
+		{
+			Name: "now and at boot", Tree: semanagetest.Running(), Properties: with(`"name":"httpd_can_network_connect","value":true`),
+			Action: "kept it on", Changes: []modules.Change{change("value", "off", "on"), change("kept", ofPolicy, "on")},
+		},
+		{
+			Name: "now alone", Tree: semanagetest.Running(), Properties: with(`"name":"httpd_can_network_connect","value":true,"persistent":false`),
+			Action: "turned it on", Changes: []modules.Change{change("value", "off", "on")},
+		},
+		{
+			Name: "somebody has turned it on meanwhile", Tree: semanagetest.Running(semanagetest.Kept(store, "httpd_can_network_connect=1\n")), Properties: with(`"name":"httpd_can_network_connect","value":true`),
+			Action: "turned it on", Changes: []modules.Change{change("value", "off", "on")},
+		},
+		{
+			Name: "no such boolean", Tree: semanagetest.Running(), Properties: with(`"name":"httpd_fly","value":true`),
+			Err: "the policy that runs on this host has no boolean httpd_fly",
+		},
+		{
+			Name: "nothing to have it now", Tree: semanagetest.Disabled(), Properties: with(`"name":"httpd_can_network_connect","value":true,"persistent":false`),
+			Err: "SELinux does not run on this host, so that a boolean has only the value that is kept: leave persistent out",
+		},
+		{Name: "no SELinux", Properties: with(`"name":"httpd_can_network_connect","value":true`), Err: "this host has no SELinux: /etc/selinux/config is not there (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},
+		{Name: "no SELinux, and nothing to keep", Properties: with(`"name":"httpd_can_network_connect","ensure":"absent"`)},
+	}...)
+}
+
+func TestPredicts(t *testing.T) {
+	step := func(properties string) modtest.Step {
+		return modtest.Step{Type: "seboolean", Properties: with(properties)}
+	}
+	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+		Tree: semanagetest.Running(),
+		Steps: []modtest.Step{
+			step(`"name":"httpd_can_network_connect","value":true`),
+			step(`"name":"httpd_can_network_connect","value":true`),
+			step(`"name":"httpd_can_network_connect","ensure":"absent"`),
+			step(`"name":"httpd_can_network_connect","value":true,"persistent":false`),
+			step(`"name":"httpd_can_network_connect","value":false`),
+		},
+		Want: []string{"changed", "stable", "changed", "stable", "changed"},
+	})
+}
+
+func TestReversal(t *testing.T) {
+	local := func(root string) func(modules.Resource) {
+		return func(r modules.Resource) { r.(*Seboolean).root = root }
+	}
+	for name, test := range map[string]struct {
+		tree      []modtest.Node
+		resources []Seboolean
+	}{
+		"nothing was kept":     {semanagetest.Running(), []Seboolean{{Name: "httpd_can_network_connect", Ensure: present, Value: new(true)}}},
+		"kept, and turned off": {semanagetest.Running(semanagetest.Kept(store, "# This file is auto-generated\nhttpd_can_network_connect=1\n")), []Seboolean{{Name: "httpd_can_network_connect", Ensure: present, Value: new(false)}, {Name: "httpd_can_network_connect", Ensure: absent}}},
+		"now alone":            {semanagetest.Running(), []Seboolean{{Name: "httpd_can_network_connect", Ensure: present, Value: new(true), Persistent: new(false)}}},
+		"SELinux does not run": {semanagetest.Disabled(), []Seboolean{{Name: "httpd_can_network_connect", Ensure: present, Value: new(true)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := modtest.Root(t)
+			modtest.Build(t, root, test.tree)
+			var all []modules.Reverser
+			for i := range test.resources {
+				test.resources[i].root = root
+				all = append(all, &test.resources[i])
+			}
+			modtest.Undone(t, root, local(root), all...)
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, test := range []struct {
+		properties, err string
+	}{
+		{`{"name":"httpd_enable_cgi","value":true}`, ""},
+		{`{"name":"a b","value":true}`, `name: "a b" is no boolean: it has letters, digits and underscores`},
+		{`{"name":"a"}`, "value: value cannot be empty (write true or false)"},
+		{`{"name":"a","ensure":"absent","value":true}`, "value: what is absent has the value of the policy"},
+		{`{"name":"a","ensure":"absent","persistent":true}`, "persistent: 'persistent' is about a value, and absent has none"},
+	} {
+		res, err := modules.Registry{Type()}.Decode("seboolean", []byte(test.properties))
+		if err == nil {
+			err = res.Validate()
+		}
+		if test.err == "" {
+			require.NoError(t, err, test.properties)
+		} else {
+			require.EqualError(t, err, test.err)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, semanagetest.Running(semanagetest.Kept(store, "httpd_can_network_connect=1\n")))
+	status, err := modules.StatusOf(t.Context(), &Seboolean{Name: "httpd_can_network_connect", root: root}, modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"ensure":"present","value":"off","kept":"on"}`, string(status))
+}

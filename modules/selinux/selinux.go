@@ -1,0 +1,120 @@
+package selinux
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+	"github.com/ccm-push/ccm-push/modules/semanage"
+)
+
+// A Selinux is the mode of SELinux: the one that the kernel has at boot, by /etc/selinux/config, and where it runs the one
+// that it has now.
+type Selinux struct {
+	Name   string `json:"name" required:"true" doc:"enforcing, permissive or disabled; something else if mode has it"`
+	Mode   string `json:"mode,omitempty" enum:"enforcing,permissive,disabled" doc:"the mode, where the resource is called otherwise; default: name. enforcing: what the policy does not allow is refused; permissive: it is only told of; disabled: from the next boot there is no SELinux, and until then it is permissive"`
+	Policy string `json:"policy,omitempty" looks:"^[A-Za-z0-9_-]+$" doc:"the policy from the next boot on, such as targeted, or default on Debian; default: it stays as it is"`
+	// Restore is set where the resource undoes another one.
+	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
+	// Live is, of such a one, the mode that the kernel had; "" where there was none.
+	Live string `json:"live,omitempty" wire:"only"`
+
+	root string // of a test: in place of /
+}
+
+// The modes.
+const (
+	enforcing  = "enforcing"
+	permissive = "permissive"
+	disabled   = "disabled"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "selinux",
+		Doc: "Keeps the mode of SELinux and its policy: now, where it runs, and at boot. What a host needs to begin with SELinux, " +
+			"it does not do: a package of the policy, a parameter of the kernel on Debian, and a restart, in which files get their labels.",
+		New: func() modules.Resource { return new(Selinux) },
+	}
+}
+
+// Requires implements [modules.Requirer].
+func (s *Selinux) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+var policyShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
+
+// Validate implements [modules.Resource].
+func (s *Selinux) Validate() error {
+	var errs []error
+	switch s.mode() {
+	case "", enforcing, permissive, disabled:
+	default:
+		errs = append(errs, &modules.PropertyError{Path: "name", Msg: fmt.Sprintf("%q is no mode", s.Name), Hint: "write enforcing, permissive or disabled, or the property mode"})
+	}
+	if s.Policy != "" && !policyShape().MatchString(s.Policy) {
+		errs = append(errs, modules.Errorf("policy", "%q is no policy: it is the name of a folder in /etc/selinux", s.Policy))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Selinux) mode() string { return cmp.Or(s.Mode, s.Name) }
+
+// live is the mode that a kernel shall have now.
+func (s *Selinux) live() string {
+	switch {
+	case s.Restore != nil:
+		return s.Live
+	case s.mode() == disabled:
+		return permissive
+	}
+	return s.mode()
+}
+
+// files are the one that it edits.
+func (s *Selinux) files() edit.Files {
+	return edit.Files{{
+		Path: s.root + semanage.Config, Optional: s.mode() == disabled && s.Policy == "" || s.Restore != nil, Edit: s.edit,
+		Missing: "this host has no SELinux; install a policy, such as selinux-policy-targeted or selinux-policy-default",
+	}}.Restoring(s.Restore)
+}
+
+// edit makes the text of /etc/selinux/config (selinux_config(5)). The last line of a setting counts.
+func (s *Selinux) edit(t *edit.Text) (edit.Done, error) {
+	var done edit.Done
+	set := func(key, property, want string) {
+		have, at := valueOf(t, key)
+		if want == "" || have == want {
+			return
+		}
+		if at < 0 {
+			t.Insert(len(t.Lines), key+want)
+		} else {
+			t.Lines[at].Text = key + want
+		}
+		done.Action = "set it"
+		done.Changes = append(done.Changes, modules.Change{Property: property, Have: edit.Shown(cmp.Or(have, "none")), Want: want})
+	}
+	set(modeKey, "mode at boot", s.mode())
+	set(policyKey, "policy", s.Policy)
+	return done, nil
+}
+
+const (
+	modeKey   = "SELINUX="
+	policyKey = "SELINUXTYPE="
+)
+
+// valueOf is the value of a setting, and the line that has it; -1 is none.
+func valueOf(t *edit.Text, key string) (string, int) {
+	at := t.Last(func(line string) bool { return strings.HasPrefix(line, key) })
+	if at < 0 {
+		return "", at
+	}
+	return strings.TrimSpace(strings.TrimPrefix(t.Lines[at].Text, key)), at
+}

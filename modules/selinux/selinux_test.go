@@ -1,0 +1,152 @@
+package selinux
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/semanage/semanagetest"
+)
+
+// A local Selinux has a tree of the test in the place of /.
+type local struct {
+	Selinux
+	Root string `json:"root"`
+}
+
+func (l *local) in() *Selinux {
+	l.root = l.Root
+	return &l.Selinux
+}
+
+func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	return l.in().Check(ctx, h)
+}
+
+func (l *local) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	return l.in().Apply(ctx, h, p)
+}
+
+func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+	back, err := l.in().Reversal(ctx, h, kept)
+	if back != nil {
+		back["root"] = l.Root
+	}
+	return back, err
+}
+
+func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
+	return l.in().Watch(ctx, h)
+}
+
+func localType() modules.Type {
+	t := Type()
+	t.New = func() modules.Resource { return new(local) }
+	return t
+}
+
+func with(more string) string { return `{"root":"$ROOT",` + more + `}` }
+
+func change(property, have, want string) modules.Change {
+	return modules.Change{Property: property, Have: have, Want: want}
+}
+
+func TestConverges(t *testing.T) {
+	modtest.Converges(t, localType(), []modtest.Fixture{
+		{
+			Name: "at boot", Tree: semanagetest.Disabled(), Properties: with(`"name":"enforcing","policy":"targeted"`),
+			Action: "made SELinux enforcing", Changes: []modules.Change{change("mode at boot", "permissive", "enforcing")},
+		},
+		{
+			Name: "now and at boot", Tree: semanagetest.Running(), Properties: with(`"name":"enforcing"`),
+			Action: "made SELinux enforcing", Changes: []modules.Change{change("mode", "permissive", "enforcing"), change("mode at boot", "permissive", "enforcing")},
+		},
+		{
+			Name: "somebody has changed it meanwhile", Tree: append(semanagetest.Running(), modtest.Node{Path: "sys/fs/selinux/enforce", Text: "1"}), Properties: with(`"name":"for a test","mode":"permissive"`),
+			Action: "made SELinux permissive", Changes: []modules.Change{change("mode", "enforcing", "permissive")},
+		},
+		{
+			Name: "disabled from the next boot on", Tree: append(semanagetest.Running(), modtest.Node{Path: "sys/fs/selinux/enforce", Text: "1"}), Properties: with(`"name":"disabled"`),
+			Action: "made SELinux disabled", Changes: []modules.Change{change("mode", "enforcing", "permissive"), change("mode at boot", "permissive", "disabled")},
+		},
+		{
+			Name: "another policy", Tree: semanagetest.Disabled(modtest.Node{Path: "etc/selinux/mls", Dir: true}, modtest.Node{Path: "etc/selinux/mls/policy", Dir: true}), Properties: with(`"name":"permissive","policy":"mls"`),
+			Action: "made SELinux permissive", Changes: []modules.Change{change("policy", "targeted", "mls")},
+		},
+		{Name: "permissive already", Tree: semanagetest.Running(), Properties: with(`"name":"permissive","policy":"targeted"`)},
+		{Name: "no SELinux, and none wanted", Properties: with(`"name":"disabled"`)},
+		{
+			Name: "no SELinux", Tree: []modtest.Node{{Path: "etc", Dir: true}, {Path: "etc/selinux", Dir: true}}, Properties: with(`"name":"enforcing"`),
+			Err: "$ROOT/etc/selinux/config is not there (this host has no SELinux; install a policy, such as selinux-policy-targeted or selinux-policy-default)",
+		},
+		{
+			Name: "no such policy", Tree: semanagetest.Disabled(), Properties: with(`"name":"enforcing","policy":"mls"`),
+			Err: "this host has no policy mls: there is no /etc/selinux/mls/policy (its package is called selinux-policy-mls)",
+		},
+	}...)
+}
+
+func TestPredicts(t *testing.T) {
+	step := func(properties string) modtest.Step {
+		return modtest.Step{Type: "selinux", Properties: with(properties)}
+	}
+	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+		Tree:  semanagetest.Running(),
+		Steps: []modtest.Step{step(`"name":"enforcing"`), step(`"name":"enforcing"`), step(`"name":"disabled"`), step(`"name":"permissive"`)},
+		Want:  []string{"changed", "stable", "changed", "changed"},
+	})
+}
+
+func TestReversal(t *testing.T) {
+	local := func(root string) func(modules.Resource) { return func(r modules.Resource) { r.(*Selinux).root = root } }
+	for name, test := range map[string]struct {
+		tree      []modtest.Node
+		resources []Selinux
+	}{
+		"at boot":         {semanagetest.Disabled(), []Selinux{{Name: "enforcing"}, {Name: "disabled"}}},
+		"now and at boot": {semanagetest.Running(), []Selinux{{Name: "enforcing"}, {Name: "permissive"}, {Name: "enforcing"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := modtest.Root(t)
+			modtest.Build(t, root, test.tree)
+			var all []modules.Reverser
+			for i := range test.resources {
+				test.resources[i].root = root
+				all = append(all, &test.resources[i])
+			}
+			modtest.Undone(t, root, local(root), all...)
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, test := range []struct {
+		properties, err string
+	}{
+		{`{"name":"enforcing","policy":"targeted"}`, ""},
+		{`{"name":"for a test","mode":"permissive"}`, ""},
+		{`{"name":"on"}`, `name: "on" is no mode (write enforcing, permissive or disabled, or the property mode)`},
+		{`{"name":"enforcing","policy":"../x"}`, `policy: "../x" is no policy: it is the name of a folder in /etc/selinux`},
+	} {
+		res, err := modules.Registry{Type()}.Decode("selinux", []byte(test.properties))
+		if err == nil {
+			err = res.Validate()
+		}
+		if test.err == "" {
+			require.NoError(t, err, test.properties)
+		} else {
+			require.EqualError(t, err, test.err)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, semanagetest.Running())
+	status, err := modules.StatusOf(t.Context(), &Selinux{Name: "enforcing", root: root}, modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"ensure":"present","mode":"permissive","boot":"permissive","policy":"targeted"}`, string(status))
+}

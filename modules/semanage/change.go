@@ -1,0 +1,69 @@
+package semanage
+
+import (
+	"context"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Timeout bounds a program that changes the policy, which is built anew each time.
+const Timeout = 10 * time.Minute
+
+// Programs is where programs are looked for: "" is the default.
+func (s System) Programs() string {
+	if s.root == "" {
+		return ""
+	}
+	return s.root + "/bin"
+}
+
+// MayChange says why this process cannot change the policy by a program; its package is named.
+func (s System) MayChange(files modules.FileReader, program string) error {
+	if os.Geteuid() != 0 && s.root == "" {
+		return modules.Refuse("only root may change SELinux; use become")
+	}
+	if modules.HasProgram(files, s.Programs(), program) {
+		return nil
+	}
+	packages := "policycoreutils"
+	switch program {
+	case "semanage":
+		packages = "policycoreutils-python-utils, or semanage-utils of Debian 13"
+	case "setenforce":
+		packages = "libselinux-utils, or selinux-utils of Debian"
+	}
+	return modules.Refuse("the program %s is not found in %s; install %s", program, modules.DefaultPath, packages)
+}
+
+// Import has semanage carry out lines, as semanage-import(8) reads them: all of them or none.
+func (s System) Import(ctx context.Context, h modules.Host, lines ...string) error {
+	exit, err := h.Commands.Run(ctx, modules.Command{
+		Argv: []string{"semanage", "import"}, Path: s.Programs(), Timeout: Timeout, Stdin: strings.Join(lines, "\n") + "\n",
+	})
+	if err != nil || exit.Code == 0 {
+		return err
+	}
+	said := strings.Split(strings.TrimSpace(exit.Stderr.Text), "\n") // libraries warn first
+	return modules.Refuse("semanage ended with exit code %d: %s", exit.Code, said[len(said)-1])
+}
+
+// Put has semanage keep a record of an object such as port; options are what stands behind -a. known says that the store
+// has one of the same key. That of the policy itself is kept from then on as this one is: whether there is one, only the
+// program knows.
+func (s System) Put(ctx context.Context, h modules.Host, object, options string, known bool) error {
+	change := func() error { return s.Import(ctx, h, object+" -m "+options) }
+	if known {
+		return change()
+	}
+	err := s.Import(ctx, h, object+" -a "+options)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if change() == nil {
+		return nil
+	}
+	return err
+}

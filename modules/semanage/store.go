@@ -1,0 +1,155 @@
+package semanage
+
+import (
+	"bufio"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Config says which policy a host has, and what the kernel makes of it at boot (selinux_config(5)).
+const Config = "/etc/selinux/config"
+
+// kernel is where a kernel that runs SELinux has its file system.
+const kernel = "/sys/fs/selinux"
+
+// maxFile bounds a file of the store, in bytes.
+const maxFile = 16 << 20
+
+// A System is the SELinux of a host.
+type System struct {
+	Policy string // such as targeted
+	// Running says that the kernel goes by the policy, be it that it only tells of what it would refuse.
+	Running bool
+
+	root string // of a test: in place of /
+	dir  string // of the store: what is active
+}
+
+// At is the SELinux of a host of which nothing is known; root is "" but in tests.
+func At(root string) System { return System{root: root} }
+
+// Find finds out which SELinux a host has. root is "" but in tests. The error says what is missing.
+func Find(files modules.FileReader, root string) (System, error) {
+	s := System{Policy: "targeted", root: root}
+	lines, err := read(files, root+Config)
+	switch {
+	case modules.NotThere(err):
+		return s, modules.Refuse("this host has no SELinux: %s is not there (install a policy, such as selinux-policy-targeted or selinux-policy-default)", Config)
+	case err != nil:
+		return s, modules.PermissionRefusal(err)
+	}
+	for _, line := range lines {
+		if value, ok := strings.CutPrefix(line, "SELINUXTYPE="); ok {
+			s.Policy = strings.TrimSpace(value)
+		}
+	}
+	_, err = modules.Follow(files, root+kernel+"/enforce")
+	if s.Running = err == nil; err != nil && !modules.NotThere(err) {
+		return s, modules.PermissionRefusal(err)
+	}
+	for _, at := range s.stores() {
+		_, err := modules.Follow(files, at)
+		if err == nil {
+			s.dir = at
+			return s, nil
+		}
+		if !modules.NotThere(err) {
+			return s, modules.PermissionRefusal(err)
+		}
+	}
+	return s, modules.Refuse("this host has no policy %s, which %s names: neither %s is there", s.Policy, Config, strings.Join(s.stores(), " nor "))
+}
+
+// Has reports whether a host has a policy. What a package may bring along is in doubt while one is pending.
+func Has(h modules.Host, root string) (bool, error) {
+	_, err := modules.Follow(h.Files, root+Config)
+	if modules.NotThere(err) {
+		h.Forecast.Lookup(modules.AnyEffect, "")
+		return false, nil
+	}
+	return err == nil, modules.PermissionRefusal(err)
+}
+
+// stores are the places of a policy's store: of libsemanage today, and as it was before.
+func (s System) stores() []string {
+	return []string{s.root + "/var/lib/selinux/" + s.Policy + "/active", s.root + "/etc/selinux/" + s.Policy + "/active"}
+}
+
+// Local gives the lines of a file of the store, such as ports.local: what has been added on this host.
+func (s System) Local(files modules.FileReader, name string) ([]string, error) {
+	lines, err := read(files, path.Join(s.dir, name))
+	if modules.NotThere(err) {
+		return nil, nil
+	}
+	return lines, modules.PermissionRefusal(err)
+}
+
+// Kernel gives the text of a file of the running SELinux, such as enforce.
+func (s System) Kernel(files modules.FileReader, name string) (string, error) {
+	lines, err := read(files, path.Join(s.root+kernel, name))
+	return strings.Join(lines, "\n"), err
+}
+
+// Knows reports whether the policy surely has a type of files: it gives it to one.
+func (s System) Knows(files modules.FileReader, typ string) bool {
+	lines, err := read(files, s.root+"/etc/selinux/"+s.Policy+"/contexts/files/file_contexts")
+	if err != nil {
+		return false
+	}
+	for _, line := range lines {
+		if strings.Contains(line, ":"+typ+":") || strings.HasSuffix(line, ":"+typ) {
+			return true
+		}
+	}
+	return false
+}
+
+// Watched are the files that tell of a change to a file of the store; root is that of a test.
+func Watched(files modules.FileReader, root, name string) modules.Sources {
+	sources := modules.Sources{Paths: []string{root + Config, root + kernel + "/enforce"}}
+	s, err := Find(files, root)
+	if err != nil { // Check says what is wrong
+		sources.Paths = append(sources.Paths, s.stores()...)
+		return sources
+	}
+	sources.Paths = append(sources.Paths, path.Join(s.dir, name))
+	return sources
+}
+
+// read gives the lines of a file, without comments and those that are empty.
+func read(files modules.FileReader, at string) ([]string, error) {
+	file, err := files.Open(at)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var lines []string
+	scanner := bufio.NewScanner(io.LimitReader(file, maxFile))
+	for scanner.Scan() {
+		if line := strings.TrimSpace(scanner.Text()); line != "" && line[0] != '#' {
+			lines = append(lines, line)
+		}
+	}
+	return lines, scanner.Err()
+}
+
+// A Context is what SELinux says of a file or a port. The zero Context is none.
+type Context struct {
+	User, Type, Range string
+}
+
+// None is the type of files that SELinux leaves as they are.
+const None = "<<none>>"
+
+// ParseContext reads user:role:type:range, of which a policy without levels has no range.
+func ParseContext(text string) Context {
+	if text == None {
+		return Context{Type: None}
+	}
+	const most = 4 // the range has colons of its own
+	parts := append(strings.SplitN(text, ":", most), "", "", "", "")
+	return Context{User: parts[0], Type: parts[2], Range: parts[3]}
+}

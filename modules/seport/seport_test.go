@@ -1,0 +1,186 @@
+package seport
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/semanage/semanagetest"
+)
+
+// A local Seport has a tree of the test in the place of /.
+type local struct {
+	Seport
+	Root string `json:"root"`
+}
+
+func (l *local) in() *Seport {
+	l.root = l.Root
+	return &l.Seport
+}
+
+func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	return l.in().Check(ctx, h)
+}
+
+func (l *local) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	return l.in().Apply(ctx, h, p)
+}
+
+func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+	back, err := l.in().Reversal(ctx, h, kept)
+	if back != nil {
+		back["root"] = l.Root
+	}
+	return back, err
+}
+
+func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
+	return l.in().Watch(ctx, h)
+}
+
+func localType() modules.Type {
+	t := Type()
+	t.New = func() modules.Resource { return new(local) }
+	return t
+}
+
+func with(more string) string { return `{"root":"$ROOT",` + more + `}` }
+
+func change(property, have, want string) modules.Change {
+	return modules.Change{Property: property, Have: have, Want: want}
+}
+
+const ofPolicy = "as the policy has it"
+
+func TestConverges(t *testing.T) {
+	kept := semanagetest.Kept(store, "# auto\nportcon tcp 8081 system_u:object_r:http_cache_port_t:s0\nportcon udp 10000 - 10010 system_u:object_r:http_port_t:s0\n")
+	modtest.Converges(t, localType(), []modtest.Fixture{
+		{
+			Name: "a port", Tree: semanagetest.Disabled(), Properties: with(`"name":"8081","type":"http_port_t"`),
+			Action: "gave it a type", Changes: []modules.Change{change("type", ofPolicy, "http_port_t")},
+		},
+		{
+			Name: "a range, with levels", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"20000-20010/udp","type":"http_port_t","range":"s0-s0:c0.c1023"`),
+			Action: "gave it a type", Changes: []modules.Change{change("type", ofPolicy, "http_port_t"), change("range", ofPolicy, "s0-s0:c0.c1023")},
+		},
+		{
+			Name: "one of the policy", Tree: semanagetest.Disabled(), Properties: with(`"name":"80/tcp","type":"ssh_port_t"`),
+			Action: "gave it a type", Changes: []modules.Change{change("type", ofPolicy, "ssh_port_t")},
+		},
+		{
+			Name: "another type", Tree: semanagetest.Running(kept), Properties: with(`"name":"8081/tcp","type":"http_port_t"`),
+			Action: "changed it", Changes: []modules.Change{change("type", "http_cache_port_t", "http_port_t")},
+		},
+		{Name: "kept already", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"10000-10010/udp","type":"http_port_t","range":"s0"`)},
+		{
+			Name: "absent", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"10000-10010/udp","ensure":"absent"`),
+			Action: "left it to the policy", Changes: []modules.Change{change("type", "http_port_t", ofPolicy), change("range", "s0", ofPolicy)},
+		},
+		{Name: "absent already", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"8081/udp","ensure":"absent"`)},
+		{Name: "no SELinux", Properties: with(`"name":"8081","type":"http_port_t"`), Err: "this host has no SELinux: /etc/selinux/config is not there (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},
+		{Name: "no SELinux, and absent", Properties: with(`"name":"8081","ensure":"absent"`)},
+		{
+			Name: "no policy", Tree: []modtest.Node{{Path: "etc", Dir: true}, {Path: "etc/selinux", Dir: true}, {Path: "etc/selinux/config", Text: "SELINUXTYPE=mls\n"}}, Properties: with(`"name":"8081","type":"http_port_t"`),
+			Err: "this host has no policy mls, which /etc/selinux/config names: neither $ROOT/var/lib/selinux/mls/active nor $ROOT/etc/selinux/mls/active is there",
+		},
+	}...)
+}
+
+// TestRefused has semanage say why it does not do something, and that is what is told.
+func TestRefused(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, semanagetest.Disabled())
+	p := &Seport{Name: "8081", Type: "no_t", root: root}
+	plan, err := p.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.True(t, plan.MayFail)
+	require.EqualError(t, p.Apply(t.Context(), modtest.Host(), plan), "semanage ended with exit code 1: ValueError: Type no_t is invalid")
+}
+
+func TestPredicts(t *testing.T) {
+	step := func(properties string) modtest.Step {
+		return modtest.Step{Type: "seport", Properties: with(properties)}
+	}
+	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+		Tree: semanagetest.Disabled(),
+		Steps: []modtest.Step{
+			step(`"name":"8081","type":"http_port_t"`),
+			step(`"name":"8081/tcp","type":"http_port_t","range":"s0"`),
+			step(`"name":"8081/udp","type":"http_port_t"`),
+			step(`"name":"8081","ensure":"absent"`),
+			step(`"name":"8081","ensure":"absent"`),
+		},
+		Want: []string{"changed", "stable", "changed", "changed", "stable"},
+	})
+}
+
+func TestParse(t *testing.T) {
+	for line, want := range map[string]port{"portcon tcp 8081 system_u:object_r:http_port_t:s0": {"tcp", 8081, 8081}, "portcon udp 1 - 2 u:r:t": {"udp", 1, 2}} {
+		is, _, ok := parse(line)
+		require.True(t, ok)
+		require.Equal(t, want, is)
+	}
+	for _, line := range []string{"", "portcon", "portcon tcp many u:r:t", "nodecon tcp 1 u:r:t", "portcon tcp 1 - two u:r:t"} {
+		_, _, ok := parse(line)
+		require.False(t, ok, line)
+	}
+}
+
+func TestReversal(t *testing.T) {
+	local := func(root string) func(modules.Resource) { return func(r modules.Resource) { r.(*Seport).root = root } }
+	for name, test := range map[string]struct {
+		tree      []modtest.Node
+		resources []Seport
+	}{
+		"nothing was kept": {semanagetest.Disabled(), []Seport{{Name: "8081", Ensure: present, Type: "http_port_t"}, {Name: "8081", Ensure: present, Type: "ssh_port_t"}}},
+		"another type":     {semanagetest.Disabled(semanagetest.Kept(store, "# This file is auto-generated\nportcon tcp 8081 system_u:object_r:ssh_port_t:s0\n")), []Seport{{Name: "8081", Ensure: absent}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := modtest.Root(t)
+			modtest.Build(t, root, test.tree)
+			var all []modules.Reverser
+			for i := range test.resources {
+				test.resources[i].root = root
+				all = append(all, &test.resources[i])
+			}
+			modtest.Undone(t, root, local(root), all...)
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, test := range []struct {
+		properties, err string
+	}{
+		{`{"name":"8080","type":"http_port_t"}`, ""},
+		{`{"name":"1-65535/sctp","ensure":"absent"}`, ""},
+		{`{"name":"http","type":"http_port_t"}`, `name: "http" is no port (write 8080/tcp or 10000-10100/udp)`},
+		{`{"name":"0","type":"http_port_t"}`, `name: "0" is no range of ports from 1 to 65535`},
+		{`{"name":"9-8/tcp","type":"http_port_t"}`, `name: "9-8/tcp" is no range of ports from 1 to 65535`},
+		{`{"name":"80"}`, "type: type cannot be empty (write one such as http_port_t; semanage port -l lists them)"},
+		{`{"name":"80","type":"a b"}`, `type: "a b" is no type of SELinux`},
+		{`{"name":"80","type":"t","range":"s0 x"}`, `range: "s0 x" is no range of levels`},
+	} {
+		res, err := modules.Registry{Type()}.Decode("seport", []byte(test.properties))
+		if err == nil {
+			err = res.Validate()
+		}
+		if test.err == "" {
+			require.NoError(t, err, test.properties)
+		} else {
+			require.EqualError(t, err, test.err)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, semanagetest.Disabled(semanagetest.Kept(store, "portcon tcp 8081 system_u:object_r:http_port_t:s0\n")))
+	status, err := modules.StatusOf(t.Context(), &Seport{Name: "8081", root: root}, modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"ensure":"present","type":"http_port_t","range":"s0"}`, string(status))
+}
