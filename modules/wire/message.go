@@ -68,6 +68,9 @@ func Greeting(nonce string) []byte {
 // the host's own catalog.
 type Want struct {
 	SHA256 []string `json:"sha256"`
+	// From is how much of some of them the host has already, in bytes, of an earlier session. Where that
+	// is damaged, it asks for the whole once more.
+	From map[string]int64 `json:"from,omitempty"`
 }
 
 // A Blob is the header of a part of a content; N raw bytes follow it.

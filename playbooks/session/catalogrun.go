@@ -88,7 +88,7 @@ func (c *catalogRun) handle(ctx context.Context, m *wire.Message) (done bool, er
 	case m.Result != nil:
 		return false, c.result(m.Result)
 	case m.Want != nil:
-		return false, c.want(ctx, m.Want.SHA256)
+		return false, c.want(ctx, m.Want)
 	case m.Output != nil:
 		return false, c.output(m.Output)
 	case m.Locked != nil:

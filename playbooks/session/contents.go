@@ -12,9 +12,10 @@ import (
 )
 
 // want queues contents for sending, if all of them are the host's own and it
-// asks for the first time: it keeps what it gets as long as the session lasts.
-func (c *catalogRun) want(ctx context.Context, digests []string) error {
-	contents := c.task.Compiled.Contents
+// asks for the first time: it keeps what it gets as long as the session lasts. Of one that it had a
+// part of it may ask for the whole once more.
+func (c *catalogRun) want(ctx context.Context, w *wire.Want) error {
+	contents, digests := c.task.Compiled.Contents, w.SHA256
 	if len(digests) == 0 {
 		return breach("the host asks for nothing")
 	}
@@ -22,10 +23,15 @@ func (c *catalogRun) want(ctx context.Context, digests []string) error {
 		switch {
 		case !contents.Has(digest):
 			return breach("the host asks for a content that is not its own: %.64q", digest)
-		case c.session.asked[digest]:
+		case c.session.asked[digest] == askedWhole, c.session.asked[digest] == askedRest && w.From[digest] != 0:
 			return breach("the host asks for the content %s twice", digest)
+		case w.From[digest] < 0 || w.From[digest] > 0 && contents.Promised(digest):
+			return breach("the host asks for a part of a content that there is not: %s", digest)
 		}
-		c.session.asked[digest] = true
+		c.session.asked[digest] = askedWhole
+		if w.From[digest] > 0 {
+			c.session.asked[digest] = askedRest
+		}
 	}
 	var ready []string
 	for _, digest := range digests {
@@ -38,7 +44,7 @@ func (c *catalogRun) want(ctx context.Context, digests []string) error {
 	if len(ready) == 0 {
 		return nil
 	}
-	return c.session.queue(func() error { return c.session.stream(contents, ready...) })
+	return c.session.queue(func() error { return c.session.stream(contents, w.From, ready...) })
 }
 
 // later sends a promised content when it is there. Until then the sender is free,
@@ -49,7 +55,7 @@ func (s *Session) later(ctx context.Context, contents catalog.Contents, digest s
 		defer cancel()
 		contents.Await(ctx, digest)
 		select {
-		case s.outgoing <- func() error { return s.stream(contents, digest) }:
+		case s.outgoing <- func() error { return s.stream(contents, nil, digest) }:
 		case <-s.over:
 		}
 	})
@@ -67,11 +73,11 @@ type opener interface {
 	Open(digest string) (io.ReadCloser, int64, error)
 }
 
-// stream sends contents in chunks, and small ones together.
-func (s *Session) stream(contents opener, digests ...string) error {
+// stream sends contents in chunks, and small ones together; from says of some what the host has already.
+func (s *Session) stream(contents opener, from map[string]int64, digests ...string) error {
 	p := parcel{session: s, pinged: time.Now()}
 	for _, digest := range digests {
-		if err := p.add(contents, digest); err != nil {
+		if err := p.add(contents, digest, from[digest]); err != nil {
 			return err
 		}
 	}
@@ -87,15 +93,21 @@ type parcel struct {
 	pinged  time.Time
 }
 
-// add takes up a content. One that cannot be read any more is the host's to know: it fails the
-// resource, not the session.
-func (p *parcel) add(contents opener, digest string) error {
+// add takes up a content, from a byte on. One that cannot be read any more is the host's to know: it
+// fails the resource, not the session.
+func (p *parcel) add(contents opener, digest string, from int64) error {
 	r, size, err := contents.Open(digest)
 	if err != nil {
 		return p.put(gone(digest, err))
 	}
 	defer r.Close()
-	for offset := int64(0); ; {
+	if from > 0 && from >= size {
+		return breach("the host asks for a part of a content that there is not: %s", digest)
+	}
+	if err := skip(r, from); err != nil {
+		return p.put(gone(digest, fmt.Errorf("the file changed during the run: %w", err)))
+	}
+	for offset := from; ; {
 		data, err := p.read(r, int(min(wire.MaxChunk, size-offset)))
 		if err != nil {
 			return p.put(gone(digest, fmt.Errorf("the file changed during the run: %w", err)))
@@ -148,6 +160,22 @@ func (p *parcel) send() error {
 	}
 	return err
 }
+
+// skip leaves out the beginning of a content.
+func skip(r io.Reader, n int64) error {
+	if seeker, ok := r.(io.Seeker); ok && n > 0 {
+		_, err := seeker.Seek(n, io.SeekStart)
+		return err
+	}
+	_, err := io.CopyN(io.Discard, r, n)
+	return err
+}
+
+// What a host has asked for of a content.
+const (
+	askedWhole = 1 + iota
+	askedRest  // what it had no part of
+)
 
 func gone(digest string, err error) *wire.Message {
 	return &wire.Message{Blob: &wire.Blob{SHA256: digest, Gone: err.Error()}}

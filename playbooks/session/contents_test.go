@@ -73,7 +73,7 @@ func TestStreamSendsTogether(t *testing.T) {
 			}
 			var out pieces
 			s := &Session{conn: wire.NewConn(nil, &out, wire.MaxFromHost), interval: time.Hour}
-			require.NoError(t, s.stream(contents, digests...))
+			require.NoError(t, s.stream(contents, nil, digests...))
 			require.Equal(t, test.writes, out.n)
 			require.Equal(t, contents, received(t, &out, len(digests)))
 		})
@@ -86,7 +86,7 @@ func TestStreamOfWhatIsGone(t *testing.T) {
 	contents := contentsByHash{name("a"): []byte("first"), name("c"): []byte("shrunk"), name("d"): []byte("last")}
 	var out pieces
 	s := &Session{conn: wire.NewConn(nil, &out, wire.MaxFromHost), interval: time.Hour}
-	require.NoError(t, s.stream(contents, name("a"), name("b"), name("c"), name("d")))
+	require.NoError(t, s.stream(contents, nil, name("a"), name("b"), name("c"), name("d")))
 	require.Equal(t, 1, out.n)
 	require.Equal(t, contentsByHash{
 		name("a"): []byte("first"),

@@ -36,7 +36,7 @@ type Session struct {
 	outgoing chan func() error    // what the sender does next
 	interval time.Duration        // of pings
 	pings    atomic.Int64         // not answered yet
-	asked    map[string]bool      // contents that the host has asked for
+	asked    map[string]int       // contents that the host has asked for
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
 
@@ -76,7 +76,7 @@ func New(ctx context.Context, p Program, now func() time.Time, idle time.Duratio
 		conn:     wire.NewConn(bufio.NewReader(heard), p, wire.MaxFromHost),
 		incoming: make(chan []*wire.Message),
 		outgoing: make(chan func() error, maxQueue),
-		asked:    map[string]bool{},
+		asked:    map[string]int{},
 		interval: wire.PingInterval(idle),
 		cancel:   cancel,
 		over:     make(chan struct{}),

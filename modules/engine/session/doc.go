@@ -9,6 +9,7 @@
 //	outbox.go    results on their way to the controller
 //	follower.go  the output of commands on its way to the controller, while they run
 //	spool.go     contents on their way to the host
+//	partial.go   what has come of a large one, for a later session
 //
 // How a catalog is worked on is package engine, which knows nothing of connections. What
 // takes the lock and where notes are kept is handed in.

@@ -63,9 +63,8 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	heard := wire.NewIdleReader(in, s.Now, s.IdleTimeout)
 	toController := &output{Writer: out}
 	conn := wire.NewConn(bufio.NewReader(heard), toController, wire.MaxFromController)
-	sp := newSpool(s.SpoolDir, func(digests []string) error {
-		return conn.Send(&wire.Message{Want: &wire.Want{SHA256: digests}})
-	})
+	sweepPartials(s.SpoolDir, s.Now())
+	sp := newSpool(s.SpoolDir, func(w *wire.Want) error { return conn.Send(&wire.Message{Want: w}) })
 	defer sp.Close()
 	r := newReceiver(conn, sp, kill)
 	toController.failed = r.end

@@ -18,10 +18,11 @@ import (
 
 // A spool is where the contents that a controller sends wait to be used: one
 // file of mode 0600 that has no name any more, so that nothing is left behind
-// however the process ends. It is the [modules.Contents] of a session.
+// however the process ends. A large content has a file of its own, which loses its name
+// once it is whole (see [partial]). It is the [modules.Contents] of a session.
 type spool struct {
-	dir     string // where the file is made
-	request func(digests []string) error
+	dir     string // where the files are made
+	request func(*wire.Want) error
 
 	mu    sync.Mutex
 	file  *os.File
@@ -32,6 +33,8 @@ type spool struct {
 
 // spooled is one content that has been asked for.
 type spooled struct {
+	file       *os.File // of its own; nil is that of the spool
+	resumed    bool     // its beginning is of an earlier session
 	base, size int64
 	promised   bool // size and hash are not known beforehand
 	received   int64
@@ -41,7 +44,7 @@ type spooled struct {
 	err        error // read it after done
 }
 
-func newSpool(dir string, request func([]string) error) *spool {
+func newSpool(dir string, request func(*wire.Want) error) *spool {
 	return &spool{dir: dir, request: request, items: map[string]*spooled{}}
 }
 
@@ -52,18 +55,44 @@ func (s *spool) want(list []modules.Content) error {
 		defer s.mu.Unlock()
 		return s.over
 	}
-	var ask []string
+	var ask []modules.Content
 	for _, c := range list {
 		if s.items[c.SHA256()] == nil {
 			s.items[c.SHA256()] = &spooled{size: c.Size(), promised: c.Promised(), sum: sha256.New(), done: make(chan struct{})}
-			ask = append(ask, c.SHA256())
+			ask = append(ask, c)
 		}
 	}
 	s.mu.Unlock()
 	if len(ask) == 0 {
 		return nil
 	}
-	return s.request(ask)
+	want := &wire.Want{}
+	for _, c := range ask {
+		want.SHA256 = append(want.SHA256, c.SHA256())
+		if c.Promised() || c.Size() < partialFrom {
+			continue
+		}
+		if from := s.resume(c); from > 0 {
+			if want.From == nil {
+				want.From = map[string]int64{}
+			}
+			want.From[c.SHA256()] = from
+		}
+	}
+	return s.request(want)
+}
+
+// resume gives a content that nobody has asked for yet a file of its own, and says how much of it is there already.
+func (s *spool) resume(c modules.Content) int64 {
+	p := openPartial(s.dir, c)
+	if p == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	item := s.items[c.SHA256()]
+	item.file, item.received, item.sum, item.resumed = p.file, p.received, p.sum, p.received > 0
+	return p.received
 }
 
 // Open implements [modules.Contents]: it waits until the content is here.
@@ -74,18 +103,48 @@ func (s *spool) Open(ctx context.Context, c modules.Content) (io.ReadCloser, err
 	if err := s.want([]modules.Content{c}); err != nil {
 		return nil, err
 	}
+	item, err := s.await(ctx, c)
+	if err == errStale {
+		if err := s.again(c, item); err != nil {
+			return nil, err
+		}
+		item, err = s.await(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	file := item.file
+	if file == nil {
+		file = s.file
+	}
+	return io.NopCloser(io.NewSectionReader(file, item.base, item.size)), nil
+}
+
+// await waits until a content is here.
+func (s *spool) await(ctx context.Context, c modules.Content) (*spooled, error) {
 	s.mu.Lock()
 	item := s.items[c.SHA256()]
 	s.mu.Unlock()
 	select {
 	case <-item.done:
+		return item, item.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if item.err != nil {
-		return nil, item.err
+}
+
+// again asks for the whole of a content whose beginning was damaged, unless somebody else has.
+func (s *spool) again(c modules.Content, stale *spooled) error {
+	s.mu.Lock()
+	if s.items[c.SHA256()] != stale || s.over != nil {
+		defer s.mu.Unlock()
+		return s.over
 	}
-	return io.NopCloser(io.NewSectionReader(s.file, item.base, item.size)), nil
+	p := &partial{file: stale.file}
+	p.begin()
+	s.items[c.SHA256()] = &spooled{file: p.file, size: stale.size, sum: p.sum, done: make(chan struct{})}
+	s.mu.Unlock()
+	return s.request(&wire.Want{SHA256: []string{c.SHA256()}})
 }
 
 // receive takes the next part of a content. An error means that the controller
@@ -100,6 +159,7 @@ func (s *spool) receive(b *wire.Blob) error {
 	case item.received == item.size && item.size > 0:
 		return fmt.Errorf("content %s was sent twice", b.SHA256)
 	case b.Gone != "":
+		item.unname()
 		item.finish(errors.New(b.Gone))
 		return nil
 	case item.promised && item.received == 0 && item.size == 0:
@@ -109,10 +169,11 @@ func (s *spool) receive(b *wire.Blob) error {
 	case b.Size != item.size || b.Offset != item.received:
 		return fmt.Errorf("content %s does not continue at %d", b.SHA256, b.Offset)
 	}
-	if item.received == 0 {
+	if item.received == 0 && item.file == nil {
 		item.base, s.end = s.end, s.end+item.size
 	}
-	if err := s.write(b.Data, item.base+b.Offset); err != nil {
+	if err := s.write(item, b.Data, item.base+b.Offset); err != nil {
+		item.unname() // a full disk is to have the room again
 		item.finish(fmt.Errorf("keeping a content on the host: %w", err))
 	}
 	item.sum.Write(b.Data)
@@ -121,11 +182,24 @@ func (s *spool) receive(b *wire.Blob) error {
 		return nil
 	}
 	var err error
-	if !item.promised && hex.EncodeToString(item.sum.Sum(nil)) != b.SHA256 {
+	switch right := item.promised || hex.EncodeToString(item.sum.Sum(nil)) == b.SHA256; {
+	case !right && item.resumed:
+		err = errStale // it is asked for again
+	case !right:
 		err = fmt.Errorf("content %s arrived damaged", b.SHA256)
+		fallthrough
+	default:
+		item.unname()
 	}
 	item.finish(err)
 	return nil
+}
+
+// unname has nothing stay of a content that has a file of its own.
+func (i *spooled) unname() {
+	if i.file != nil {
+		_ = os.Remove(i.file.Name()) // what stays is swept
+	}
 }
 
 func (i *spooled) finish(err error) {
@@ -145,7 +219,11 @@ func (s *spool) abandon(err error) {
 	}
 }
 
-func (s *spool) write(b []byte, at int64) error {
+func (s *spool) write(item *spooled, b []byte, at int64) error {
+	if item.file != nil {
+		_, err := item.file.WriteAt(b, at)
+		return err
+	}
 	if s.file == nil {
 		f, err := os.CreateTemp(s.dir, ".contents-")
 		if err != nil {
@@ -161,12 +239,18 @@ func (s *spool) write(b []byte, at int64) error {
 	return err
 }
 
-// Close gives the disk space back.
+// Close gives the disk space back, but for that of contents which were cut.
 func (s *spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file == nil {
-		return nil
+	var errs []error
+	for _, item := range s.items {
+		if item.file != nil {
+			errs = append(errs, item.file.Close())
+		}
 	}
-	return s.file.Close()
+	if s.file != nil {
+		errs = append(errs, s.file.Close())
+	}
+	return errors.Join(errs...)
 }

@@ -105,6 +105,13 @@ func misbehave(fault string, in *bufio.Reader, conn *wire.Conn) {
 		for {
 			say(&wire.Message{Want: &wire.Want{SHA256: []string{own(m.Catalog)}}})
 		}
+	case "a part below zero", "a part beyond the end":
+		from := map[string]int64{"a part below zero": -1, "a part beyond the end": 1 << 40}[fault]
+		say(&wire.Message{Want: &wire.Want{SHA256: []string{own(m.Catalog)}, From: map[string]int64{own(m.Catalog): from}}})
+	case "flood of parts":
+		for {
+			say(&wire.Message{Want: &wire.Want{SHA256: []string{own(m.Catalog)}, From: map[string]int64{own(m.Catalog): 1}}})
+		}
 	case "pong flood":
 		for {
 			say(&wire.Message{Pong: &wire.Empty{}})
