@@ -372,7 +372,7 @@ race-links:
 faults:
 	CCM_FAULTS=all $(GO) test -count 1 -parallel 12 -timeout 90m -run 'TestFaults$$' -v ./playbooks
 
-# cuts-workers: workers, their server and their links are cut at each CUTSth event of CUTHOSTS hosts; Linux,
+# cuts-workers: workers, their coordinator, server and links are cut at each CUTSth event of CUTHOSTS hosts; Linux,
 # as an ordinary user. Other tests cut each at one event, which CCM_SEED chooses.
 CUTS ?= 2
 CUTHOSTS ?= 6

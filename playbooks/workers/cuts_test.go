@@ -79,18 +79,23 @@ func TestCuts(t *testing.T) {
 		hosts = cmp.Or(asked, hosts)
 	}
 	want := newCutRun(t, hosts).take(0, nil)
+	// kinds has what else is lost: who coordinates the run.
+	kinds := map[string]func(*cutRun, int) []string{"coordinator killed": (*cutRun).resumed}
 	for kind, cut := range cuts {
-		at := []int{1 + random.IntN(len(want))}
+		kinds[kind] = func(r *cutRun, n int) []string { return r.take(n, cut) }
+	}
+	for kind, take := range kinds {
+		at := []int{1 + random.IntN(len(want)-1)}
 		if every > 0 {
 			at = nil
-			for n := 1; n <= len(want); n += every {
+			for n := 1; n < len(want); n += every {
 				at = append(at, n)
 			}
 		}
 		for _, n := range at {
 			t.Run(fmt.Sprintf("%s at %d", kind, n), func(t *testing.T) {
 				t.Parallel()
-				require.Equal(t, want, newCutRun(t, hosts).take(n, cut), "CCM_SEED=%d", seed)
+				require.Equal(t, want, take(newCutRun(t, hosts), n), "CCM_SEED=%d", seed)
 			})
 		}
 	}
@@ -154,19 +159,29 @@ func (r *cutRun) take(at int, cut func(*cutRun)) []string {
 	summary, err := run.Run(ctx, nil)
 	require.NoError(t, errors.Join(err, c.Close(ctx)))
 	require.Equal(t, len(r.names), summary.Totals.Hosts.OK, "%s\n%s", warned.all(), strings.Join(got.lines(r.site), "\n"))
-	for _, name := range r.names {
-		log, err := os.ReadFile(filepath.Join(r.site.hosts[name].Home, "log"))
-		require.NoError(t, err)
-		require.Equal(t, "first\nsecond\nthird\nfourth\n", string(log), "%s\n%s", name, warned.all())
-	}
+	r.requireLogs(warned)
 	var told []string
 	for _, e := range got.list {
 		if e, ok := e.(events.Result); ok {
-			told = append(told, fmt.Sprintf("%s %s %s %s", e.Host, e.Play, e.Name, e.Status))
+			told = append(told, toldLine(e))
 		}
 	}
 	slices.Sort(told)
 	return told
+}
+
+func toldLine(e events.Result) string {
+	return fmt.Sprintf("%s %s %s %s", e.Host, e.Play, e.Name, e.Status)
+}
+
+// requireLogs holds that each command has run once on each host.
+func (r *cutRun) requireLogs(warned *warnings) {
+	r.site.t.Helper()
+	for _, name := range r.names {
+		log, err := os.ReadFile(filepath.Join(r.site.hosts[name].Home, "log"))
+		require.NoError(r.site.t, err)
+		require.Equal(r.site.t, "first\nsecond\nthird\nfourth\n", string(log), "%s\n%s", name, warned.all())
+	}
 }
 
 // serverVariable has the test program be a server of NATS: its address, and where it stores what it has.

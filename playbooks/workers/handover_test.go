@@ -44,10 +44,11 @@ func (f *forwarder) Begin(h record.Header) { f.Copy.Begin(h) }
 func (f *forwarder) Lines(text []byte)     { f.Copy.Lines(text) }
 func (f *forwarder) End(e record.End)      { f.Copy.End(e) }
 
-// shares has a coordinator share its run, whose events go to a reporter that is given here too.
-func (s *site) shares(c *Coordinator, h *Handover, to *forwarder) {
+// shares has a coordinator share its run, whose events go to a reporter that is given here too. resumes is the
+// lease of the run that it goes on with; nil is none.
+func (s *site) shares(c *Coordinator, h *Handover, to *forwarder, resumes *Lease) {
 	c.Share = func(ctx context.Context, name string) (<-chan struct{}, error) {
-		copied, err := h.Share(ctx, c.Runner.Options.Run, "site.yaml", name, nil)
+		copied, err := h.Share(ctx, c.Runner.Options.Run, "site.yaml", name, resumes)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +85,7 @@ ccm:
 	r := s.runner(inv, recorder(t, here, to), got)
 	c, _ := s.coordinator(q, r)
 	mine, warned := s.handover(q, "coordinator", "stranger")
-	s.shares(c, mine, to)
+	s.shares(c, mine, to, nil)
 	other, _ := s.handover(connect(t, url).(*queue.JetStream), "stranger", "coordinator")
 
 	var taking sync.WaitGroup
@@ -162,6 +163,19 @@ func TestLeaseOfAStranger(t *testing.T) {
 	all, err = stranger.All(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 1, "its own")
+	// A claim whose answer was lost is our own, and one of which nothing can be learned is nobody's yet.
+	data, err := mine.seal(own.own.said)
+	require.NoError(t, err)
+	own.own.mu.Lock()
+	_, err = mine.Records.Claim(t.Context(), own.own.said.Run, data, own.own.claim)
+	require.NoError(t, err)
+	never, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = own.own.ours(never)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, own.own.say(t.Context()))
+	require.False(t, own.own.taken)
+	own.own.mu.Unlock()
 	require.NoError(t, errors.Join(his.Close(t.Context()), own.Close(t.Context())))
 	all, err = stranger.All(t.Context())
 	require.NoError(t, err)

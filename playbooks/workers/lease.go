@@ -87,9 +87,10 @@ func (l *Lease) say(ctx context.Context) error {
 	}
 	claim, err := l.handover.Records.Claim(ctx, l.said.Run, data, l.claim)
 	switch {
-	case errors.Is(err, queue.ErrTaken) && l.ours(ctx): // its answer was lost
-		return nil
 	case errors.Is(err, queue.ErrTaken):
+		if ours, err := l.ours(ctx); err != nil || ours { // an answer was lost, or will be asked for again
+			return err
+		}
 		l.taken = true
 		l.handover.Warn(fmt.Sprintf("somebody else has gone on with run %s, so it ends here: ccm-push attach %s follows that", l.said.Run, l.said.Run))
 		l.lost.once.Do(func() { close(l.lost.closed) })
@@ -99,19 +100,19 @@ func (l *Lease) say(ctx context.Context) error {
 	return err
 }
 
-// ours reports whether the last claim is one of ours, and takes it for that.
-func (l *Lease) ours(ctx context.Context) bool {
+// ours reports whether the last claim is one of ours, and takes it for that. The error is that this is not known.
+func (l *Lease) ours(ctx context.Context) (bool, error) {
 	all, err := l.handover.All(ctx)
 	if err != nil {
-		return false
+		return false, err
 	}
 	for _, s := range all {
 		if s.Run == l.said.Run && s.Holder == l.said.Holder && s.Since.Equal(l.said.Since) && s.Over == l.said.Over {
 			l.claim = &s.claim
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 // end has the lease not be extended any more.

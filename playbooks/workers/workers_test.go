@@ -77,7 +77,10 @@ type site struct {
 // newSite starts hosts that let nobody in without a certificate of the authority.
 func newSite(t *testing.T, manifest string, names ...string) *site {
 	t.Helper()
-	s := &site{t: t, dir: t.TempDir(), authority: sshtest.NewKey(t, ssh.KeyAlgoED25519), hosts: map[string]*sshtest.Server{}}
+	s := &site{t: t, dir: t.TempDir(), hosts: map[string]*sshtest.Server{}}
+	authority, err := ssh.NewSignerFromKey(sshtest.WriteKey(t, filepath.Join(s.dir, "authority"), ""))
+	require.NoError(t, err)
+	s.authority = authority
 	for _, name := range names {
 		s.hosts[name] = sshtest.Start(t, sshtest.Outlive(), sshtest.Auth(func(c *ssh.ServerConfig) {
 			c.PublicKeyCallback = func(m ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
@@ -95,13 +98,18 @@ func newSite(t *testing.T, manifest string, names ...string) *site {
 		require.NoError(t, err)
 		s.write(who+".keys", "# who may act\n"+key.Public()+" "+who+"\n")
 	}
-	for _, b := range buildtest.Own(t) {
+	s.findBuilds()
+	return s
+}
+
+// findBuilds takes the host program of this machine.
+func (s *site) findBuilds() {
+	for _, b := range buildtest.Own(s.t) {
 		s.buildID = b.ID
 		s.builds = append(s.builds, start.Build{
 			OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed, CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
 		})
 	}
-	return s
 }
 
 // letsIn lets those in whom the authority has certified.
@@ -149,6 +157,13 @@ func (s *site) runner(inv string, to ...events.Reporter) *playbooks.Runner {
 	return r
 }
 
+func (s *site) paths(names ...string) (paths []string) {
+	for _, name := range names {
+		paths = append(paths, filepath.Join(s.dir, name))
+	}
+	return paths
+}
+
 // coordinator is one for a run.
 func (s *site) coordinator(q queue.Queue, r *playbooks.Runner) (*Coordinator, *warnings) {
 	t := s.t
@@ -161,7 +176,7 @@ func (s *site) coordinator(q queue.Queue, r *playbooks.Runner) (*Coordinator, *w
 		Queue: q, Key: key, Workers: ring, Runner: r, Warn: w.add,
 		Recipe: Recipe{
 			Paths: []string{filepath.Join(s.dir, "site.yaml")}, Folder: s.dir,
-			Without: []string{filepath.Join(s.dir, "hosts.yaml"), filepath.Join(s.dir, "coordinator"), filepath.Join(s.dir, "worker"), filepath.Join(s.dir, "server")},
+			Without: s.paths("hosts.yaml", "coordinator", "worker", "authority", "server", "here", "there"),
 		},
 		Certify: func(ctx context.Context, key []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
 			public, err := ssh.ParsePublicKey(key)
@@ -552,7 +567,7 @@ func TestNothingInTheClear(t *testing.T) {
 	store := record.Store{Folder: filepath.Join(s.dir, "state")}
 	c, _ := s.coordinator(q, s.runner(inv, got, recorder(t, store, to)))
 	h, _ := s.handover(q.(*queue.JetStream), "coordinator", "stranger")
-	s.shares(c, h, to)
+	s.shares(c, h, to, nil)
 	summary := s.run(c)
 	require.Equal(t, 2, summary.Totals.Hosts.OK)
 	all, err := h.All(t.Context())
