@@ -37,7 +37,7 @@ func TestFleetFromAnsible(t *testing.T) {
 	}
 	f := leaseFleet(t)
 	up := f.command("up", "2", "--systemd")
-	up.Env = append(up.Env, "FLEET_PACKAGES=python3,python3-apt")
+	up.Env = append(up.Env, packagesBeside)
 	outputOf(t, up)
 	t.Cleanup(func() { f.tool("down", "s001", "s002") })
 	const theirs, ours = "s001", "s002"

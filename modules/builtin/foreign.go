@@ -6,6 +6,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/alternatives"
 	"github.com/ccm-push/ccm-push/modules/authorizedkey"
+	"github.com/ccm-push/ccm-push/modules/container"
 	"github.com/ccm-push/ccm-push/modules/dsc"
 	"github.com/ccm-push/ccm-push/modules/fcontext"
 	"github.com/ccm-push/ccm-push/modules/fetch"
@@ -67,6 +68,7 @@ func foreign() modules.Registry {
 		fetch.Type(),
 		wait.Type(),
 		git.Type(),
+		container.Type(),
 		http.Type(),
 		dsc.Type(),
 		ral.Type(),

@@ -87,7 +87,12 @@ var explained = map[string]map[column]string{
 		certain: "that it starts again; not that it comes back, nor what comes behind it",
 		undone:  "stays, and is named", watched: "heard on Debian and of zypper; of needs-restarting polled",
 	},
-	"swap":     {certain: "but for whether the kernel swaps to it", watched: "the file and fstab heard, whether it is active polled"},
+	"swap": {certain: "but for whether the kernel swaps to it", watched: "the file and fstab heard, whether it is active polled"},
+	"container": {
+		certain: "that it has nothing to do; registries and runtimes decide about the rest",
+		watched: "polled: podman and docker tell of it when they are asked",
+		onRPM:   "no: the hosts of the tests have no podman of rpm; it is started the same way",
+	},
 	"tls_cert": {watched: "files heard, how long it is valid polled"},
 	"fetch":    {undone: "it changes nothing"},
 	"hostname": {watched: "files heard, the name that it has now polled"},

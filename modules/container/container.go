@@ -1,0 +1,99 @@
+package container
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Container is one of podman or docker. What it was made of stands in a label of it, so that a check says which
+// property is another one: runtimes write the same thing in many ways.
+type Container struct {
+	Name     string            `json:"name" required:"true" looks:"^[a-zA-Z0-9][a-zA-Z0-9_.-]*$" doc:"name of the container"`
+	Ensure   string            `json:"ensure,omitempty" enum:"running,stopped,present,absent" default:"running" doc:"running; stopped: it is there, and does not run; present: it is there, whether it runs or not; absent"`
+	Provider string            `json:"provider,omitempty" enum:"podman,docker" doc:"default: the first of these that the host has"`
+	Image    string            `json:"image,omitempty" doc:"its image, with a tag or a digest: registry.example.net/shop@sha256:…; required but for absent. One that the host has under that name is not pulled again"`
+	Pull     string            `json:"pull,omitempty" enum:"missing,never" default:"missing" doc:"what to do about an image that the host does not have"`
+	Command  []string          `json:"command,omitempty" doc:"what runs in it; default: what the image says"`
+	Env      map[string]string `json:"env,omitempty" secret:"true" doc:"variables of its environment, one line each; nobody is shown their values, and no argument has them"`
+	Ports    []string          `json:"ports,omitempty" doc:"ports of the host that lead to it: 8080:80, 127.0.0.1:8080:80/tcp"`
+	Volumes  []string          `json:"volumes,omitempty" doc:"what is mounted in it: /srv/shop:/data:ro, or the name of a volume before the colon"`
+	Network  string            `json:"network,omitempty" doc:"its network, such as host, none or the name of one; default: as the program has it"`
+	Labels   map[string]string `json:"labels,omitempty" doc:"labels that it has"`
+	Restart  string            `json:"restart,omitempty" enum:"no,on-failure,always,unless-stopped" doc:"when it is started again; default: no"`
+	User     string            `json:"user,omitempty" doc:"user that its command runs as; default: as the image says"`
+	Memory   string            `json:"memory,omitempty" looks:"^[0-9]+[bkmgBKMG]?$" doc:"memory that it may have, such as 512m"`
+	CPUs     string            `json:"cpus,omitempty" numbers:"refuse" looks:"^[0-9]+(\\.[0-9]+)?$" doc:"processors that it may use, such as \"1.5\""`
+	Options  []string          `json:"options,omitempty" doc:"further options of podman create or docker create, with their values behind =: --read-only, --cap-drop=all"`
+	Force    bool              `json:"force,omitempty" doc:"replace or remove one of that name that something else has made"`
+
+	root string // of a test: where the programs are
+}
+
+// The values of ensure.
+const (
+	running = "running"
+	stopped = "stopped"
+	present = "present"
+	absent  = "absent"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "container",
+		Doc: "Keeps a container of podman or docker. One that is made of something else than it shall be is made anew, " +
+			"and what it has written outside of its volumes is lost; the result says what was different.",
+		New: func() modules.Resource { return new(Container) },
+	}
+}
+
+// Requires implements [modules.Requirer].
+func (c *Container) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+var nameShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`) })
+
+// Validate implements [modules.Resource].
+func (c *Container) Validate() error {
+	var errs []error
+	wrong := func(property, format string, args ...any) {
+		errs = append(errs, modules.Errorf(property, format, args...))
+	}
+	if c.Name != "" && !nameShape().MatchString(c.Name) {
+		wrong("name", "%q is no name of a container", c.Name)
+	}
+	if c.Image == "" && c.Ensure != absent {
+		errs = append(errs, &modules.PropertyError{Path: "image", Msg: "image cannot be empty", Hint: "write an image with its tag or its digest"})
+	}
+	for _, p := range []struct{ property, text string }{{"image", c.Image}, {"network", c.Network}, {"user", c.User}, {"memory", c.Memory}, {"cpus", c.CPUs}} {
+		errs = append(errs, modules.ValidateLine(p.property, p.text))
+		if strings.HasPrefix(p.text, "-") {
+			wrong(p.property, "%s cannot begin with a dash", p.property)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		if name == "" || strings.HasPrefix(name, "#") || strings.ContainsAny(name, "= \t\r\n\x00") {
+			wrong("env", "%q is no name of a variable", name)
+		}
+		if strings.ContainsAny(c.Env[name], "\r\n\x00") { // the files that programs read them from have lines
+			wrong("env."+name, "env.%s must be one line, without NUL bytes", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Labels)) {
+		if name == "" || strings.Contains(name, "=") || name == labelName {
+			wrong("labels", "%q is no label that can be given", name)
+		}
+	}
+	for i, option := range c.Options {
+		if option != "" && !strings.HasPrefix(option, "--") {
+			wrong(fmt.Sprintf("options[%d]", i), "%q does not begin with two dashes", option)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,226 @@
+package container
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// A local container is one of a program of the test's own, which has a folder for its containers: real ones are for
+// the tests of e2e.
+type local struct {
+	Container
+	Root string `json:"root"`
+}
+
+func (l *local) in() *Container {
+	l.root = l.Root
+	return &l.Container
+}
+
+func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	return l.in().Check(ctx, h)
+}
+
+func localType() modules.Type {
+	t := Type()
+	t.New = func() modules.Resource { return new(local) }
+	return t
+}
+
+// podman does what the type asks of the real one: a container is a file with its inspection, and one if it runs.
+const podman = `#!/bin/sh
+d=${0%/*}/../state
+case "$1 $2" in
+"image inspect") cat "$d/image-$(echo "$5" | tr /: __)" 2>/dev/null || exit 125; exit ;;
+"container inspect") running=false; [ -e "$d/$3.run" ] && running=true; sed "s/RUNNING/$running/" "$d/$3.made"; exit ;;
+esac
+verb=$1; shift
+for last; do :; done
+case $verb in
+ps) name=${3#name=^}; name=$(echo "${name%\$}" | tr -d '\\'); [ ! -e "$d/$name.made" ] || echo "$name" ;;
+pull) case $last in *refused*) echo 'Error: denied' >&2; exit 125 ;; esac; echo "id-of-$last" >"$d/image-$(echo "$last" | tr /: __)" ;;
+rm) rm -f "$d/$last.made" "$d/$last.run" ;;
+rename) mv "$d/$1.made" "$d/$last.made" ;;
+start) >"$d/$last.run" ;;
+stop) rm "$d/$last.run" ;;
+create)
+	echo "$@" >>"$d/arguments"
+	env='"PATH=/bin"'
+	while :; do
+		case $1 in
+		--name=*) name=${1#--name=} ;;
+		--label=io.ccm-push.made=*) label=$(printf %s "${1#--label=io.ccm-push.made=}" | sed 's/[\\"]/\\&/g') ;;
+		--env-file=/dev/stdin) while read -r line; do env="$env,\"$line\""; done ;;
+		--bad) echo 'Error: unknown flag: --bad' >&2; exit 125 ;;
+		--*) ;;
+		*) break ;;
+		esac
+		shift
+	done
+	id=$(cat "$d/image-$(echo "$1" | tr /: __)")
+	echo "[{\"Image\":\"$id\",\"State\":{\"Running\":RUNNING},\"Config\":{\"Env\":[$env],\"Labels\":{\"io.ccm-push.made\":\"$label\"}}}]" >"$d/$name.made" ;;
+esac
+`
+
+func tree(more ...modtest.Node) []modtest.Node {
+	return append([]modtest.Node{
+		{Path: "bin", Dir: true}, {Path: "state", Dir: true}, {Path: "bin/podman", Mode: 0o755, Text: podman},
+		{Path: "state/image-app_1", Text: "id-of-app:1\n"},
+	}, more...)
+}
+
+// there is a container that is there.
+func there(label string, runs bool) []modtest.Node {
+	text := `[{"Image":"sha256:id-of-app:1","State":{"Running":RUNNING},"Config":{"Env":["PATH=/bin","A=1"],"Labels":{` + label + `}}}]`
+	nodes := []modtest.Node{{Path: "state/c.made", Text: text}}
+	if runs {
+		nodes = append(nodes, modtest.Node{Path: "state/c.run"})
+	}
+	return tree(nodes...)
+}
+
+// moved has the name of the image be that of another one.
+func moved(nodes []modtest.Node) []modtest.Node {
+	for i := range nodes {
+		if nodes[i].Path == "state/image-app_1" {
+			nodes[i].Text = "another\n"
+		}
+	}
+	return nodes
+}
+
+const ofApp = `"io.ccm-push.made":"{\"image\":\"app:1\",\"env\":[\"A\"],\"ports\":[\"80:80\"]}"`
+
+func change(property, have, want string) modules.Change {
+	return modules.Change{Property: property, Have: have, Want: want}
+}
+
+func with(more string) string { return `{"root":"$ROOT","name":"c",` + more + `}` }
+
+const same = `"image":"app:1","env":{"A":"1"},"ports":["80:80"]`
+
+func TestConverges(t *testing.T) {
+	modtest.Converges(t, localType(), []modtest.Fixture{
+		{Name: "new", Tree: tree(), Properties: with(same), Action: "made the container", Changes: []modules.Change{change("ensure", absent, running)}},
+		{Name: "new, stopped, of an image to pull", Tree: tree(), Properties: with(`"image":"r.example.net/new@sha256:00","ensure":"stopped"`), Action: "made the container", Changes: []modules.Change{change("ensure", absent, stopped)}},
+		{Name: "as it shall be", Tree: there(ofApp, true), Properties: with(same)},
+		{Name: "present, whether it runs or not", Tree: there(ofApp, false), Properties: with(same + `,"ensure":"present"`)},
+		{Name: "stopped by somebody", Tree: there(ofApp, false), Properties: with(same), Action: "started the container", Changes: []modules.Change{change("ensure", stopped, running)}},
+		{Name: "runs and shall not", Tree: there(ofApp, true), Properties: with(same + `,"ensure":"stopped"`), Action: "stopped the container", Changes: []modules.Change{change("ensure", running, stopped)}},
+		{
+			Name: "made of something else", Tree: there(ofApp, true), Properties: with(`"image":"app:1","env":{"A":"2"},"ports":["81:80","90:90"],"command":["run","a b"],"memory":"1g"`), Action: "made the container anew",
+			Changes: []modules.Change{change("command", "none", `run "a b"`), change("ports", "80:80", "81:80 90:90"), change("memory", "none", "1g"), change("env.A", "another value", "that of the manifest")},
+		},
+		{
+			Name: "another image of that name", Tree: moved(there(ofApp, true)), Properties: with(same), Action: "made the container anew",
+			Changes: []modules.Change{change("image", "id-of-app:1", "another")},
+		},
+		{
+			Name: "made by something else, and replaced", Tree: there("", true), Properties: with(same + `,"force":true`), Action: "made the container anew",
+			Changes: []modules.Change{change("container", "made by something else", "made of these properties")},
+		},
+		{Name: "made by something else", Tree: there("", true), Properties: with(same), Err: "the container c was not made by this type; remove it, or set 'force: true' to have it replaced"},
+		{Name: "no image", Tree: tree(), Properties: with(`"image":"none","pull":"never"`), Err: "the host does not have the image none ('pull: never')"},
+		{Name: "no program", Properties: with(same + `,"provider":"docker"`), Err: "docker is not found in $ROOT/bin; install it first"},
+		{Name: "absent, without a program", Properties: with(`"ensure":"absent"`)},
+		{Name: "absent", Tree: there(ofApp, true), Properties: with(`"ensure":"absent"`), Action: "removed the container", Changes: []modules.Change{change("ensure", running, absent)}},
+		{Name: "absent already", Tree: tree(), Properties: with(`"ensure":"absent"`)},
+	}...)
+}
+
+// TestFails has what the program does not take leave the old container, and no other one.
+func TestFails(t *testing.T) {
+	for name, test := range map[string]struct {
+		want Container
+		err  string
+	}{
+		"an option": {Container{Image: "app:1", Options: []string{"--bad"}}, "unknown flag: --bad"},
+		"an image":  {Container{Image: "refused"}, "denied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := modtest.Root(t)
+			modtest.Build(t, root, there(ofApp, true))
+			c := test.want
+			c.Name, c.Ensure, c.root = "c", running, root
+			before := modtest.State(t, root)
+			plan, err := c.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+			require.NoError(t, err)
+			require.ErrorContains(t, c.Apply(t.Context(), modtest.Host(), plan), test.err)
+			after := modtest.State(t, root)
+			delete(after, "state/arguments")
+			require.Equal(t, before, after)
+		})
+	}
+}
+
+func TestUndone(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, tree(modtest.Node{Path: "state/arguments"}))
+	on := func(r modules.Resource) { r.(*Container).root = root }
+	first := &Container{Name: "c", Ensure: running, Image: "app:1", Env: map[string]string{"A": "s3cret value"}, Labels: map[string]string{"a": "b"}, root: root}
+	plan, err := first.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.NoError(t, first.Apply(t.Context(), modtest.Host(), plan))
+	text, err := os.ReadFile(root + "/state/arguments")
+	require.NoError(t, err)
+	require.False(t, strings.Contains(string(text), "s3cret"), "%s", text)
+	require.Contains(t, string(text), "--label=a=b app:1\n")
+	require.NoError(t, os.Remove(root+"/state/arguments"))
+	require.NoError(t, os.Symlink("/dev/null", root+"/state/arguments")) // which says the same each time
+
+	other := *first
+	other.Env, other.Ensure = map[string]string{"B": "2"}, stopped
+	modtest.Undone(t, root, on, &other)
+	modtest.Undone(t, root, on, &Container{Name: "c", Ensure: absent, root: root})
+}
+
+func TestPredicts(t *testing.T) {
+	step := func(properties string) modtest.Step {
+		return modtest.Step{Type: "container", Properties: with(properties)}
+	}
+	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+		Tree: tree(),
+		Steps: []modtest.Step{
+			step(same + `,"ensure":"present"`), step(same + `,"ensure":"present"`), step(same), step(`"image":"app:1"`), step(`"image":"app:1"`), step(`"ensure":"absent"`), step(`"ensure":"absent"`),
+		},
+		Want: []string{"changed uncertain", "stable uncertain", "changed uncertain", "changed uncertain", "stable uncertain", "changed uncertain", "stable uncertain"},
+	})
+}
+
+func TestValidate(t *testing.T) {
+	for _, test := range []struct {
+		c   Container
+		err string
+	}{
+		{Container{Name: "c", Image: "a:1", Options: []string{"--read-only"}}, ""},
+		{Container{Name: "c", Ensure: absent}, ""},
+		{Container{Name: "c"}, "image: image cannot be empty (write an image with its tag or its digest)"},
+		{Container{Name: "-c", Image: "a"}, `name: "-c" is no name of a container`},
+		{Container{Name: "c", Image: "-v/:/a"}, "image: image cannot begin with a dash"},
+		{Container{Name: "c", Image: "a", Env: map[string]string{"A": "1\n2"}}, "env.A: env.A must be one line, without NUL bytes"},
+		{Container{Name: "c", Image: "a", Env: map[string]string{"A=": "1"}}, `env: "A=" is no name of a variable`},
+		{Container{Name: "c", Image: "a", Labels: map[string]string{labelName: "x"}}, `labels: "io.ccm-push.made" is no label that can be given`},
+		{Container{Name: "c", Image: "a", Options: []string{"-v"}}, `options[0]: "-v" does not begin with two dashes`},
+	} {
+		if err := test.c.Validate(); test.err == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, test.err)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, there(ofApp, true))
+	status, err := modules.StatusOf(t.Context(), &Container{Name: "c", root: root}, modules.ReadOnly(modtest.Host()))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"ensure":"running","name":"c","image":"app:1","image_id":"id-of-app:1","made":{"image":"app:1","env":["A"],"ports":["80:80"]}}`, string(status))
+}

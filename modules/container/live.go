@@ -1,0 +1,174 @@
+package container
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// containerEffect is the kind of effect whose key is a name and whose state is a [live].
+const containerEffect modules.EffectKind = "container"
+
+// labelName is the label with the [made] of a container.
+const labelName = "io.ccm-push.made"
+
+// A made is what a container was made of. The values of variables are not in it, since others can see arguments.
+type made struct {
+	Image   string            `json:"image"`
+	Command []string          `json:"command,omitempty"`
+	Env     []string          `json:"env,omitempty"` // their names
+	Ports   []string          `json:"ports,omitempty"`
+	Volumes []string          `json:"volumes,omitempty"`
+	Network string            `json:"network,omitempty"`
+	Labels  map[string]string `json:"labels,omitempty"`
+	Restart string            `json:"restart,omitempty"`
+	User    string            `json:"user,omitempty"`
+	Memory  string            `json:"memory,omitempty"`
+	CPUs    string            `json:"cpus,omitempty"`
+	Options []string          `json:"options,omitempty"`
+}
+
+// of is what the container shall be made of.
+func (c *Container) of() made {
+	return made{
+		Image: c.Image, Command: c.Command, Env: slices.Sorted(maps.Keys(c.Env)), Ports: c.Ports, Volumes: c.Volumes, Network: c.Network,
+		Labels: c.Labels, Restart: c.Restart, User: c.User, Memory: c.Memory, CPUs: c.CPUs, Options: c.Options,
+	}
+}
+
+// parts are its properties as texts, in their order.
+func (m made) parts() [][2]string {
+	list := func(all []string) string {
+		var words []string
+		for _, word := range all {
+			if word == "" || strings.ContainsAny(word, " \t\n\"") {
+				word = strconv.Quote(word)
+			}
+			words = append(words, word)
+		}
+		return strings.Join(words, " ")
+	}
+	var labels []string
+	for _, name := range slices.Sorted(maps.Keys(m.Labels)) {
+		labels = append(labels, name+"="+m.Labels[name])
+	}
+	return [][2]string{
+		{"image", m.Image}, {"command", list(m.Command)}, {"env", list(m.Env)}, {"ports", list(m.Ports)}, {"volumes", list(m.Volumes)}, {"network", m.Network},
+		{"labels", list(labels)}, {"restart", m.Restart}, {"user", m.User}, {"memory", m.Memory}, {"cpus", m.CPUs}, {"options", list(m.Options)},
+	}
+}
+
+// live is how a container is.
+type live struct {
+	exists  bool
+	ours    bool // its label says what it was made of
+	made    made
+	env     map[string]string
+	image   string // ID
+	running bool
+}
+
+// provider is the program that looks after the container.
+func (c *Container) provider(h modules.Host) (string, error) {
+	places := modules.DefaultPath
+	if c.root != "" {
+		places = c.root + "/bin"
+	}
+	programs := []string{"podman", "docker"}
+	if c.Provider != "" {
+		programs = []string{c.Provider}
+	}
+	for _, program := range programs {
+		if modules.HasProgram(h.Files, places, program) {
+			return program, nil
+		}
+	}
+	return "", modules.Refuse("%s is not found in %s; install it first", strings.Join(programs, " or "), places)
+}
+
+// path is where programs are looked for.
+func (c *Container) path() string {
+	if c.root != "" {
+		return c.root + "/bin:" + modules.DefaultPath
+	}
+	return modules.DefaultPath
+}
+
+const lookTimeout = time.Minute
+
+// look asks the program something that changes nothing.
+func (c *Container) look(ctx context.Context, h modules.Host, argv ...string) (modules.Exit, error) {
+	const most = 1 << 20
+	return h.Commands.Probe(ctx, modules.Command{Argv: argv, Path: c.path(), Reads: containerEffect, Timeout: lookTimeout, MaxOutput: most})
+}
+
+// now is how the container is, in a check run how it will be.
+func (c *Container) now(ctx context.Context, h modules.Host, program string) (live, error) {
+	if state, predicted := h.Forecast.Lookup(containerEffect, c.Name); predicted {
+		return state.(live), nil
+	}
+	exit, err := c.look(ctx, h, program, "ps", "--all", "--filter", "name=^"+strings.ReplaceAll(c.Name, ".", `\.`)+"$", "--format", "{{.Names}}")
+	switch {
+	case err != nil:
+		return live{}, err
+	case exit.Code != 0:
+		return live{}, failed(program, "ps", exit)
+	case strings.TrimSpace(exit.Stdout.Text) == "":
+		return live{}, nil
+	}
+	if exit, err = c.look(ctx, h, program, "container", "inspect", c.Name); err != nil {
+		return live{}, err
+	}
+	if exit.Code != 0 {
+		return live{}, failed(program, "container inspect", exit)
+	}
+	return inspected(exit.Stdout.Text)
+}
+
+// failed is the error of a program that only looks. What it printed may hold anything.
+func failed(program, what string, exit modules.Exit) error {
+	said, _, _ := strings.Cut(strings.TrimSpace(exit.Stderr.Text), "\n")
+	return fmt.Errorf("%s %s: exit code %d: %s", program, what, exit.Code, said)
+}
+
+// inspected reads what podman and docker say of a container, in what both have.
+func inspected(text string) (live, error) {
+	var all []struct {
+		Image  string
+		State  struct{ Running bool }
+		Config struct {
+			Env    []string
+			Labels map[string]string
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &all); err != nil || len(all) != 1 {
+		return live{}, modules.Refuse("what inspect says of the container is not understood")
+	}
+	is := live{exists: true, image: plainID(all[0].Image), running: all[0].State.Running, env: map[string]string{}}
+	for _, variable := range all[0].Config.Env {
+		name, value, _ := strings.Cut(variable, "=")
+		is.env[name] = value
+	}
+	label, ours := all[0].Config.Labels[labelName]
+	is.ours = ours && json.Unmarshal([]byte(label), &is.made) == nil
+	return is, nil
+}
+
+// plainID is the ID of an image without the prefix that only docker has.
+func plainID(id string) string { return strings.TrimPrefix(strings.TrimSpace(id), "sha256:") }
+
+// imageID is the ID of the image, if the host has it.
+func (c *Container) imageID(ctx context.Context, h modules.Host, program string) (string, error) {
+	exit, err := c.look(ctx, h, program, "image", "inspect", "--format", "{{.Id}}", c.Image)
+	if err != nil || exit.Code != 0 {
+		return "", err
+	}
+	return plainID(exit.Stdout.Text), nil
+}

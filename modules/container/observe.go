@@ -1,0 +1,75 @@
+package container
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Subject implements [modules.Reverser].
+func (c *Container) Subject() string { return "container " + c.Name }
+
+// Reversal implements [modules.Reverser]: a container made of the same, and whether it ran; or none. What the other one
+// has written outside of its volumes is gone.
+func (c *Container) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+	if kept != nil {
+		return nil, nil
+	}
+	program, err := c.provider(h)
+	if err != nil {
+		return nil, err
+	}
+	is, err := c.now(ctx, h, program)
+	switch {
+	case err != nil:
+		return nil, err
+	case !is.exists:
+		return map[string]any{"ensure": absent, "provider": program}, nil
+	case !is.ours:
+		return nil, modules.Refuse("the container %s was made by something else, and could not be made again", c.Name)
+	}
+	env := map[string]string{}
+	for _, name := range is.made.Env {
+		env[name] = is.env[name]
+	}
+	back := map[string]any{"ensure": is.state(), "provider": program, "image": is.made.Image}
+	for property, value := range map[string]any{
+		"command": is.made.Command, "env": env, "ports": is.made.Ports, "volumes": is.made.Volumes, "network": is.made.Network, "labels": is.made.Labels,
+		"restart": is.made.Restart, "user": is.made.User, "memory": is.made.Memory, "cpus": is.made.CPUs, "options": is.made.Options,
+	} {
+		back[property] = value
+	}
+	return back, nil
+}
+
+// Watch implements [modules.Watcher].
+func (c *Container) Watch(context.Context, modules.Host) (modules.Sources, error) {
+	return modules.Sources{Polled: "what podman and docker say of the container"}, nil
+}
+
+type state struct {
+	Name  string `json:"name"`
+	Image string `json:"image,omitempty"`
+	ID    string `json:"image_id,omitempty"`
+	Made  *made  `json:"made,omitempty"` // of what; nil if something else has made it
+}
+
+// Describe implements [modules.Describer].
+func (c *Container) Describe(ctx context.Context, h modules.Host) (modules.Description, error) {
+	d := modules.Description{Ensure: absent}
+	program, err := c.provider(h)
+	if err != nil {
+		return d, err
+	}
+	is, err := c.now(ctx, h, program)
+	if err != nil {
+		return d, err
+	}
+	d.Ensure, d.Provider = is.state(), program
+	s := state{Name: c.Name, Image: is.made.Image, ID: is.image}
+	if is.ours {
+		s.Made = &is.made
+	}
+	d.State = s
+	return d, nil
+}
