@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,7 +57,17 @@ func (f *fleet) programLike(ctx context.Context, play *manifest.Play, state *hos
 	if lost != nil {
 		facts, full = nil, lost.full
 	}
-	started, err := f.runner.start(ctx, state.host.Name, state.client, become, facts, full, state)
+	var started *hostProgram
+	start := func(ctx context.Context) (err error) {
+		started, err = f.runner.start(ctx, state.host.Name, state.client, become, facts, full, state)
+		return err
+	}
+	var err error
+	if len(state.programs) == 0 { // else ending it would end those on the same connection
+		err = f.unlessStopped(ctx, start)
+	} else {
+		err = start(ctx)
+	}
 	if errors.Is(err, transport.ErrNoSession) && len(state.programs) > 0 && !state.watched { // sshd's MaxSessions
 		if err := state.finishPrograms(ctx); err != nil {
 			return nil, err
@@ -134,41 +143,41 @@ func (f *fleet) upgrade(ctx context.Context, play *manifest.Play, state *hostSta
 	return full, nil
 }
 
-// connect dials a host unless the run shall end before that is done: there is no
-// resource yet to wait for.
+// connect dials a host.
 func (f *fleet) connect(ctx context.Context, state *hostState) (*transport.Client, error) {
 	defer f.phase(state, "connect", &state.phases.Connect)()
-	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		select {
-		case <-f.stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
 	state.activity.At("connecting")
 	var login atomic.Pointer[time.Time] // when it began; nil if it has not come to that
-	client, err := f.runner.dialOver(ctx, state.host, state.over, func(op string) {
-		state.activity.At(connecting(op))
-		if op == transport.OpHandshake {
-			state.in.Answered()
-		}
-		if op == transport.OpAuthenticate {
-			now := f.runner.Now()
-			login.Store(&now)
-		}
+	var client *transport.Client
+	err := f.unlessStopped(ctx, func(ctx context.Context) (err error) {
+		client, err = f.runner.dialOver(ctx, state.host, state.over, func(op string) {
+			state.activity.At(connecting(op))
+			if op == transport.OpHandshake {
+				state.in.Answered()
+			}
+			if op == transport.OpAuthenticate {
+				now := f.runner.Now()
+				login.Store(&now)
+			}
+		})
+		return err
 	})
 	if began := login.Load(); began != nil {
 		state.step("login", *began, f.runner.Now())
 	}
-	stopped := errors.Is(err, context.Canceled) && f.interrupted(ctx)
-	cancel()
-	watching.Wait()
-	if stopped {
-		return nil, &stoppedError{}
-	}
 	return client, err
+}
+
+// unlessStopped does what brings a host to where it can be asked for something. The first signal ends that, too,
+// since there is no resource yet to wait for.
+func (f *fleet) unlessStopped(ctx context.Context, do func(ctx context.Context) error) error {
+	ended, cancel := f.untilStopped(ctx)
+	defer cancel()
+	err := do(ended)
+	if errors.Is(err, context.Canceled) && f.interrupted(ctx) {
+		return &stoppedError{}
+	}
+	return err
 }
 
 // connecting says what a step of [Runner.dial] is, for those who look on; also one of a jump host.

@@ -3,11 +3,15 @@ package playbooks
 import (
 	"context"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
 // TestStopWhileDialling has a run that is stopped while a host does not answer: there
@@ -52,4 +56,22 @@ func TestStopWhileDialling(t *testing.T) {
 			require.Equal(t, test.lines, w.recorded.lines())
 		})
 	}
+}
+
+// TestStopWhileStarting is the same for a host that lets us in, and then does not say whether it has the host program.
+func TestStopWhileStarting(t *testing.T) {
+	asked := filepath.Join(t.TempDir(), "asked")
+	silent := sshtest.Start(t, sshtest.Shell("/bin/sh", "-c", "touch "+asked+"; exec sleep 600"))
+	w := newWorld(t, map[string]*sshtest.Server{"web1": silent}, "- {name: one, ccm: {resources: [{exec: [\"true\": {}]}]}}")
+	stop := make(chan struct{})
+	go func() {
+		defer close(stop)
+		for _, err := os.Stat(asked); err != nil && t.Context().Err() == nil; _, err = os.Stat(asked) {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	summary, err := w.Run(t.Context(), stop)
+	require.NoError(t, err)
+	require.Equal(t, []string{"web1"}, summary.NotStarted)
+	require.Equal(t, events.HostTotals{NotStarted: 1}, summary.Totals.Hosts)
 }

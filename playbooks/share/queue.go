@@ -62,9 +62,10 @@ func (q *Queue) fill() {
 	}
 }
 
-// next takes the next host, if there is a place for it that none wants back, with the lock held.
+// next takes the next host, if there is a place for it that none wants back, with the lock held. When no host begins
+// any more, those that have begun wait for no place: they come to an end.
 func (q *Queue) next() (host string, ok bool) {
-	for len(q.returning) > 0 && q.load.LoggingIn < q.logins {
+	for len(q.returning) > 0 && (q.load.LoggingIn < q.logins || q.stop()) {
 		q.returning[0].returned()
 		q.returning = q.returning[1:]
 	}

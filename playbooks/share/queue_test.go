@@ -245,3 +245,28 @@ func TestApart(t *testing.T) {
 		require.Zero(t, load.LoggingIn)
 	})
 }
+
+// TestApartWhenStopped has hosts that want their places again need none when no other host begins any more.
+func TestApartWhenStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		stopped := false
+		at := map[string]time.Duration{}
+		q := NewQueue(hosts(3), nil, func() bool { return stopped })
+		q.work = func(host string, w *WayIn) {
+			w.Answered()
+			if host == "h0" {
+				back := w.Apart()
+				time.Sleep(time.Second)
+				stopped = true
+				back()
+			} else {
+				w.Keep()
+				time.Sleep(time.Hour)
+			}
+			at[host] = time.Since(began)
+		}
+		q.Run(1, 3)
+		require.Equal(t, map[string]time.Duration{"h0": time.Second, "h1": time.Hour}, at)
+	})
+}
