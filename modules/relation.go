@@ -67,6 +67,7 @@ const (
 	ThingGroup   ThingKind = "group"   // likewise
 	ThingPackage ThingKind = "package" // as its manager calls it, without an architecture
 	ThingService ThingKind = "service" // a unit, without the suffix .service
+	ThingAnswers ThingKind = "answers" // to the questions of a package, by its name
 	ThingTable   ThingKind = "table"   // what programs keep for themselves and rewrite as a whole, such as the accounts
 )
 
@@ -266,6 +267,7 @@ func PackageRelations(name string, gone bool) []Relation {
 	if gone {
 		return all
 	}
+	all = append(all, Relation{Verb: Needs, Thing: Thing{ThingAnswers, plain}, Why: "answers to its questions"})
 	return append(all, NeedsRepositories()...)
 }
 

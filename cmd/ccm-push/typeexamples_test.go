@@ -24,7 +24,7 @@ import (
 )
 
 // rootTypes need root and a host of their own; the tests of e2e apply their examples.
-var rootTypes = []string{"group", "user", "service", "package", "upgrade", "repository", "cron", "authorized_key", "sysctl", "mount", "swap", "locale", "hostname", "timezone", "kmod", "sudoers", "alternatives", "container", "firewall", "selinux", "seboolean", "fcontext", "seport", "reboot"}
+var rootTypes = []string{"group", "user", "service", "package", "upgrade", "debconf", "repository", "cron", "authorized_key", "sysctl", "mount", "swap", "locale", "hostname", "timezone", "kmod", "sudoers", "alternatives", "container", "firewall", "selinux", "seboolean", "fcontext", "seport", "reboot"}
 
 // TestTypeExamples runs the examples that types have: all are validated, and those that an
 // ordinary user can apply are, twice: the second time nothing is left to do.

@@ -7,6 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/alternatives"
 	"github.com/ccm-push/ccm-push/modules/authorizedkey"
 	"github.com/ccm-push/ccm-push/modules/container"
+	"github.com/ccm-push/ccm-push/modules/debconf"
 	"github.com/ccm-push/ccm-push/modules/dsc"
 	"github.com/ccm-push/ccm-push/modules/fcontext"
 	"github.com/ccm-push/ccm-push/modules/fetch"
@@ -44,6 +45,7 @@ func foreign() modules.Registry {
 	return modules.Registry{
 		repository.Type(pkg.Repositories{}),
 		upgrade.Type(upgrader),
+		debconf.Type(),
 		replace.Type(),
 		ini.Type(),
 		authorizedkey.Type(),

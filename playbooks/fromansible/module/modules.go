@@ -54,6 +54,7 @@ var Carriers = map[string]func(t *task.Task){
 	"uri":   uriTask,
 	// packages.go
 	"apk": packageTask, "apt": packageTask, "dnf": packageTask, "package": packageTask, "pacman": packageTask, "zypper": packageTask,
+	"debconf":         debconfTask,
 	"dpkg_selections": holdTask("selection", map[string]string{"hold": "true", "install": "false"}),
 	"pip":             pipTask,
 	"yum_versionlock": holdTask("state", map[string]string{"present": "true", "absent": "false"}),

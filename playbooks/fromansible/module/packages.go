@@ -206,6 +206,37 @@ func cacheValid(t *task.Task) string {
 	return ""
 }
 
+// debconfTask is a task that answers a question of a package. Without a question it only looks.
+func debconfTask(t *task.Task) {
+	question, vtype, value := t.Arg("question", "setting", "selection"), t.Arg("vtype"), t.Arg("value", "answer")
+	name := t.Arg("name", "pkg")
+	e := &layout.Entry{Type: "debconf", Name: t.Text(question)}
+	t.Put(e, "package", name)
+	switch {
+	case question == nil && t.Keywords["register"] == nil:
+		t.Nothing("nothing is answered")
+		return
+	case question == nil:
+		t.Problem("the questions that a package has asked")
+		return
+	case vtype == nil, yamlnode.HasJinja(vtype), vtype.Value == "seen", vtype.Value == "error":
+		t.Problem("debconf without a type, or with one that is not known: write type and value, or password")
+	case vtype.Value == "password":
+		t.Put(e, "password", value)
+	default:
+		t.Put(e, "type", vtype)
+		if b, isBool := yamlnode.BoolOf(value); isBool && vtype.Value == "boolean" {
+			e.SetText("value", strconv.FormatBool(b))
+		} else {
+			t.Put(e, "value", value)
+		}
+	}
+	if unseen, known := yamlnode.BoolOf(t.Arg("unseen")); unseen && known {
+		e.Set("seen", yamlnode.Bool(false))
+	}
+	t.Write(e)
+}
+
 // holdTask is a task that puts packages on hold, or takes them off it: an argument says which.
 func holdTask(argument string, words map[string]string) func(t *task.Task) {
 	return func(t *task.Task) {

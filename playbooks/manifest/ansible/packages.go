@@ -21,6 +21,13 @@ func packageModules() map[string]Module {
 		"yum_versionlock": {Type: "package", Write: "- package: [nginx: {hold: true}]", AdHoc: "package nginx hold=true", Args: Arguments{
 			"name": same("name"), "state": same("hold"), "raw": no("a pattern is no package"),
 		}, Gap: "a version that is excluded"},
+		"debconf": {
+			Type: "debconf", Write: "- debconf: [postfix/relayhost: {package: postfix, type: string, value: mail.example.net}]",
+			AdHoc: "debconf postfix/relayhost package=postfix type=string value=mail.example.net", Args: Arguments{
+				"name": same("package"), "pkg": same("package"), "question": same("name"), "setting": same("name"), "selection": same("name"), "vtype": same("type"),
+				"value": same("value"), "answer": same("value"), "unseen": same("seen"),
+			},
+		},
 		"apt_repository":    {Type: "repository", Write: write, Args: aptRepositoryArguments(), Gap: "a repository of Launchpad (`ppa:`)"},
 		"deb822_repository": {Type: "repository", Write: write, Args: deb822Arguments(), Gap: "a key at a URL, which lacks its checksum"},
 		"yum_repository":    {Type: "repository", Write: writeYum, Args: yumRepositoryArguments(), Gap: "a key at a URL, which lacks its checksum"},

@@ -1,0 +1,109 @@
+package debconf
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Debconf is the answer to one question of a package. What is there is read from debconf's files, so that
+// looking starts no program and takes no lock.
+type Debconf struct {
+	Name        string `json:"name" required:"true" looks:"^[^ ]+$" doc:"the question, such as postfix/main_mailer_type"`
+	Package     string `json:"package" required:"true" looks:"^[a-z0-9][a-z0-9.+-]*$" doc:"the package that asks it"`
+	Ensure      string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the package has no such question: what was answered is forgotten"`
+	Type        string `json:"type,omitempty" enum:"string,boolean,select,multiselect,note,text,title" doc:"of the question, as the templates of the package have it"`
+	Value       string `json:"value,omitempty" doc:"the answer, on one line; of a select one of its choices, of a multiselect several with commas between them"`
+	Password    string `json:"password,omitempty" secret:"true" doc:"the answer to a question of type password, in place of type and value; nobody is shown it"`
+	Seen        *bool  `json:"seen,omitempty" doc:"false: it counts as not asked yet, so that the package may ask it; default: true"`
+	LockTimeout string `json:"lock_timeout,omitempty" pattern:"^[0-9]+[smh]$" default:"2m" doc:"how long to wait while another process uses the database of debconf"`
+
+	root string // before all paths, in tests
+}
+
+const (
+	present = "present"
+	absent  = "absent"
+
+	password = "password" // a type of question
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "debconf",
+		Doc: "Keeps the answer to a question that a package of Debian asks when it is installed. Written before the package, it is " +
+			"answered when that comes; a package that is there already takes it into account when it is configured anew.",
+		New: func() modules.Resource { return new(Debconf) },
+	}
+}
+
+// Requires implements [modules.Requirer].
+func (d *Debconf) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
+
+var packageShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9.+-]*$`) })
+
+// Validate implements [modules.Resource].
+func (d *Debconf) Validate() error {
+	var errs []error
+	if strings.ContainsAny(d.Name, " \t\r\n\\") || strings.HasPrefix(d.Name, "#") {
+		errs = append(errs, modules.Errorf("name", "%q is no name of a question", d.Name))
+	}
+	if d.Package != "" && !packageShape().MatchString(d.Package) {
+		errs = append(errs, modules.Errorf("package", "%q is no name of a package", d.Package))
+	}
+	switch {
+	case d.Ensure == absent:
+		for property, given := range map[string]bool{"type": d.Type != "", "value": d.Value != "", "password": d.Password != "", "seen": d.Seen != nil} {
+			if given {
+				errs = append(errs, modules.Errorf(property, "'%s' is about a question that is present", property))
+			}
+		}
+	case d.Password != "" && (d.Type != "" || d.Value != ""):
+		errs = append(errs, modules.Errorf("password", "'password' takes the place of 'type' and 'value'"))
+	case d.Password == "" && d.Type == "":
+		errs = append(errs, &modules.PropertyError{Path: "type", Msg: "type cannot be empty", Hint: "write the type of the question, such as string, boolean or select, with value; or password"})
+	case d.Type == "boolean" && d.Value != "" && d.Value != "true" && d.Value != "false":
+		errs = append(errs, modules.Errorf("value", "%q is neither true nor false, which a boolean is", d.Value))
+	}
+	return errors.Join(append(errs, validateAnswer("value", d.Value), validateAnswer("password", d.Password))...)
+}
+
+// validateAnswer refuses what debconf would change: it reads blanks and continued lines in its own way.
+func validateAnswer(property, answer string) error {
+	switch {
+	case strings.ContainsAny(answer, "\r\n\x00"):
+		return modules.Errorf(property, "an answer is one line")
+	case strings.TrimSpace(answer) != answer:
+		return modules.Errorf(property, "debconf keeps no blanks around an answer")
+	case strings.HasSuffix(answer, `\`) || strings.Contains(answer, `\n`):
+		return modules.Errorf(property, "debconf keeps neither a backslash at the end of an answer nor one before an n")
+	}
+	return nil
+}
+
+func (d *Debconf) typ() string {
+	if d.Password != "" {
+		return password
+	}
+	return d.Type
+}
+
+func (d *Debconf) answer() string { return d.Value + d.Password }
+
+func (d *Debconf) seen() bool { return d.Seen == nil || *d.Seen }
+
+// wait is how long another user of the database is waited for.
+func (d *Debconf) wait() time.Duration {
+	wait, _ := time.ParseDuration(d.LockTimeout) // the tag has found it right
+	return wait
+}
+
+func (d *Debconf) at(name string) string { return d.root + name }
+
+func (d *Debconf) owns(q question) bool { return slices.Contains(q.owners, d.Package) }

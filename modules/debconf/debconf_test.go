@@ -1,0 +1,221 @@
+package debconf
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// A local Debconf has a tree of the test in the place of /, and the programs of this machine work there.
+type local struct {
+	Debconf
+	Root string `json:"root"`
+}
+
+func (l *local) in() *Debconf {
+	l.root = l.Root
+	return &l.Debconf
+}
+
+func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	return l.in().Check(ctx, h)
+}
+
+func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+	back, err := l.in().Reversal(ctx, h, kept)
+	if back != nil {
+		back["root"] = l.Root
+	}
+	return back, err
+}
+
+func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
+	return l.in().Watch(ctx, h)
+}
+
+func localType() modules.Type {
+	t := Type()
+	t.New = func() modules.Resource { return new(local) }
+	return t
+}
+
+func needProgram(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("debconf-set-selections"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("cannot run: this machine has no debconf")
+		}
+		t.Skip("NOT TESTED: this machine has no debconf")
+	}
+}
+
+const configuration = `Config: configdb
+Templates: templatedb
+
+Name: config
+Driver: File
+Mode: 644
+Reject-Type: password
+Backup: false
+Filename: $ROOT/var/cache/debconf/config.dat
+
+Name: passwords
+Driver: File
+Mode: 600
+Backup: false
+Required: false
+Accept-Type: password
+Filename: $ROOT/var/cache/debconf/passwords.dat
+
+Name: configdb
+Driver: Stack
+Stack: config, passwords
+
+Name: templatedb
+Driver: File
+Mode: 644
+Backup: false
+Filename: $ROOT/templates/templates.dat
+`
+
+// tree is a host on which debconf knows what these texts say.
+func tree(answered, hidden, templates string) []modtest.Node {
+	var all []modtest.Node
+	for _, dir := range []string{"etc", "var", "var/cache", "var/cache/debconf", "templates"} {
+		all = append(all, modtest.Node{Path: dir, Dir: true})
+	}
+	return append(all, modtest.Node{Path: "etc/debconf.conf", Text: configuration},
+		modtest.Node{Path: "var/cache/debconf/config.dat", Text: answered, Mode: 0o644}, modtest.Node{Path: "var/cache/debconf/passwords.dat", Text: hidden, Mode: 0o600},
+		modtest.Node{Path: "templates/templates.dat", Text: templates, Mode: 0o644})
+}
+
+func asked(value, flags string) []modtest.Node {
+	text := "Name: app/mode\nTemplate: app/mode\nValue: " + value + "\nOwners: app\n"
+	if flags != "" {
+		text += "Flags: " + flags + "\n"
+	}
+	return tree(text+"\n", "", "Name: app/mode\nDescription: mode\nType: string\nOwners: app/mode\n\n")
+}
+
+func TestConverges(t *testing.T) {
+	needProgram(t)
+	fixture := func(name string, tree []modtest.Node, properties, action string, changes ...modules.Change) modtest.Fixture {
+		return modtest.Fixture{Name: name, Tree: tree, Properties: `{"root":"$ROOT",` + properties + `}`, Action: action, Changes: changes, Opaque: "templates"}
+	}
+	to := func(property, have, want string) modules.Change {
+		return modules.Change{Property: property, Have: have, Want: want}
+	}
+	const mode, secret = `"name":"app/mode","package":"app"`, `"name":"app/secret","package":"app"`
+	hidden := tree("", "Name: app/secret\nTemplate: app/secret\nValue: old one\nOwners: app\nFlags: seen\n\n", "Name: app/secret\nDescription: secret\nType: password\nOwners: app/secret\n\n")
+	modtest.Converges(t, localType(),
+		fixture("the first answer", tree("", "", ""), mode+`,"type":"string","value":"very  fast, \"so\" $x"`, "answered the question",
+			to("ensure", absent, present), to("value", "", `very  fast, "so" $x`), to("seen", "false", "true")),
+		fixture("another answer", asked("slow", "seen"), mode+`,"type":"string","value":"fast"`, "answered the question", to("value", "slow", "fast")),
+		fixture("answered already", asked("fast", "seen"), mode+`,"type":"string","value":"fast"`, ""),
+		fixture("answered, and not seen", asked("fast", ""), mode+`,"type":"string","value":"fast"`, "marked the question as seen", to("seen", "false", "true")),
+		fixture("to be asked again", asked("fast", "seen"), mode+`,"type":"string","value":"fast","seen":false`, "marked the question as not seen", to("seen", "true", "false")),
+		fixture("a first password", tree("", "", ""), secret+`,"password":"new one"`, "answered the question",
+			to("ensure", absent, present), to("password", "another one", "the one that is given"), to("seen", "false", "true")),
+		fixture("another password", hidden, secret+`,"password":"new one"`, "answered the question", to("password", "another one", "the one that is given")),
+		fixture("the password", hidden, secret+`,"password":"old one"`, ""),
+		fixture("forgotten", asked("fast", "seen"), mode+`,"ensure":"absent"`, "removed the question", to("ensure", present, absent)),
+		fixture("nobody asks anyway", tree("", "", ""), mode+`,"ensure":"absent"`, ""),
+		modtest.Fixture{
+			Name: "a password as a value", Tree: hidden, Properties: `{"root":"$ROOT",` + secret + `,"type":"string","value":"x"}`,
+			Err: "app/secret is a question of type password; write password in place of type and value",
+		},
+		modtest.Fixture{
+			Name: "a value as a password", Tree: asked("fast", "seen"), Properties: `{"root":"$ROOT",` + mode + `,"password":"x"}`,
+			Err: "app/mode is no question of type password; write type and value",
+		},
+	)
+}
+
+// TestPredicts has questions come after each other.
+func TestPredicts(t *testing.T) {
+	needProgram(t)
+	step := func(more string) modtest.Step {
+		return modtest.Step{Type: "debconf", Properties: `{"root":"$ROOT","package":"app",` + more + `}`}
+	}
+	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+		Tree: asked("slow", "seen"),
+		Steps: []modtest.Step{
+			step(`"name":"app/mode","type":"string","value":"fast"`),
+			step(`"name":"app/port","type":"string","value":"80"`),
+			step(`"name":"app/mode","type":"string","value":"fast"`),
+			step(`"name":"app/mode","ensure":"absent"`),
+			step(`"name":"app/port","type":"string","value":"80","seen":false`),
+		},
+		Want: []string{"changed", "changed", "stable", "changed", "changed"},
+	})
+}
+
+func TestValidate(t *testing.T) {
+	for properties, want := range map[string]string{
+		`{"name":"app/mode","package":"app","type":"string"}`:                            "",
+		`{"name":"app/mode","package":"app","type":"boolean","value":"true"}`:            "",
+		`{"name":"app/mode","package":"app"}`:                                            "type: type cannot be empty (write the type of the question, such as string, boolean or select, with value; or password)",
+		`{"name":"app/mode","package":"app","type":"boolean","value":"yes"}`:             `value: "yes" is neither true nor false, which a boolean is`,
+		`{"name":"app/mode","package":"app","type":"string","value":"a\nb"}`:             "value: an answer is one line",
+		`{"name":"app/mode","package":"app","type":"string","value":" a"}`:               "value: debconf keeps no blanks around an answer",
+		`{"name":"app/mode","package":"app","type":"string","value":"a\\"}`:              "value: debconf keeps neither a backslash at the end of an answer nor one before an n",
+		`{"name":"a b","package":"app","type":"string"}`:                                 `name: "a b" is no name of a question`,
+		`{"name":"app/mode","package":"-x","type":"string"}`:                             `package: "-x" is no name of a package`,
+		`{"name":"app/mode","package":"app","password":"x","value":"y","type":"string"}`: "password: 'password' takes the place of 'type' and 'value'",
+		`{"name":"app/mode","package":"app","ensure":"absent","value":"y"}`:              "value: 'value' is about a question that is present",
+	} {
+		_, err := modules.Registry{Type()}.Decode("debconf", []byte(properties))
+		if want == "" {
+			require.NoError(t, err, properties)
+		} else {
+			require.EqualError(t, err, want, properties)
+		}
+	}
+}
+
+// TestSecret looks for a password where others could see it.
+func TestSecret(t *testing.T) {
+	needProgram(t)
+	root := modtest.Root(t)
+	modtest.Build(t, root, tree("", "", ""))
+	d := &Debconf{Name: "app/secret", Package: "app", Password: "hunter 2", LockTimeout: "2m", root: root}
+	h := modtest.Host()
+	seen := &arguments{Commands: h.Commands}
+	h.Commands, h.Forecast = seen, nothing{}
+	plan, err := d.Check(t.Context(), h)
+	require.NoError(t, err)
+	require.NotContains(t, fmt.Sprint(plan.Changes), "hunter")
+	require.NoError(t, d.Apply(t.Context(), h, plan))
+	require.Equal(t, []string{"debconf-set-selections"}, seen.argv)
+	status, err := modules.StatusOf(t.Context(), d, modules.ReadOnly(h))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"ensure":"present","owners":["app"],"seen":true}`, string(status))
+	hidden, err := os.ReadFile(root + passwords)
+	require.NoError(t, err)
+	require.Contains(t, string(hidden), "hunter 2")
+	open, err := os.ReadFile(root + answers)
+	require.NoError(t, err)
+	require.NotContains(t, string(open), "hunter")
+}
+
+type arguments struct {
+	modules.Commands
+	argv []string
+}
+
+func (a *arguments) Run(ctx context.Context, c modules.Command) (modules.Exit, error) {
+	a.argv = append(append(a.argv, c.Argv...), c.Env[2:len(c.Env)-1]...)
+	return a.Commands.Run(ctx, c)
+}
+
+// nothing is a forecast of nothing.
+type nothing struct{}
+
+func (nothing) Lookup(modules.EffectKind, string) (any, bool) { return nil, false }
