@@ -197,6 +197,9 @@ func (a *answerer) lend(b *Borrow) Answer {
 	if f.runner.Inventory.Host(b.On) == nil {
 		return Answer{Error: fmt.Sprintf("no host of the inventory is called %q", b.On)}
 	}
+	if !a.of.play.MayRunOn(b.On, "") {
+		return Answer{Error: fmt.Sprintf("nothing of this play runs on %s for others", b.On)}
+	}
 	l, first := a.begin(b.place, b.On)
 	if !first {
 		a.end(l, nil)
@@ -266,6 +269,11 @@ func (a *answerer) predictedOn(host string) bool {
 // carryOut brings about what runs on the controller.
 func (a *answerer) carryOut(h *Here) Answer {
 	f := a.fleet
+	for _, e := range h.Catalog.Entries {
+		if !a.of.play.MayRunOn(manifest.Controller, e.Type) {
+			return Answer{Error: fmt.Sprintf("no %s of this play runs on the %s", e.Type, manifest.Controller)}
+		}
+	}
 	l, first := a.begin(h.place, manifest.Controller)
 	if !first {
 		select {
