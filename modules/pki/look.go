@@ -24,8 +24,7 @@ type Found struct {
 
 // Look finds what is at a path, links followed, or what an effect of that kind says will be there.
 func Look(h modules.Host, path string, kind modules.EffectKind) (Found, error) {
-	p, planned := h.Forecast.Lookup(modules.PathEffect, path)
-	if planned {
+	if p, planned := h.Forecast.Lookup(modules.PathEffect, path); planned {
 		if at := p.(modules.PathState); at.Kind == modules.Regular && at.Partial {
 			if state, ok := h.Forecast.Lookup(kind, path); ok {
 				return Found{FileInfo: at.FileInfo, Predicted: state}, nil
@@ -48,7 +47,7 @@ func Look(h modules.Host, path string, kind modules.EffectKind) (Found, error) {
 		return Found{}, modules.PermissionRefusal(err)
 	}
 	defer r.Close()
-	if !planned && !modules.SameOwner(r, at) {
+	if !modules.SameOwner(r, at) {
 		return Found{}, modules.Refuse("%s has just been exchanged by somebody else; run again", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(r, MaxSize))

@@ -2,7 +2,10 @@ package forecast
 
 import (
 	"context"
+	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -149,3 +152,25 @@ func TestForecastOfPartialPaths(t *testing.T) {
 type emptyDisk struct{ modules.FileReader }
 
 func (emptyDisk) Stat(string) (modules.FileInfo, error) { return modules.FileInfo{}, fs.ErrNotExist }
+
+// TestForecastOfAttributes reads a file whose mode is only predicted: its text is there already.
+func TestForecastOfAttributes(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(name, []byte("text"), 0o644))
+	f := New(system.New())
+	at, err := f.real.Files.Stat(name)
+	require.NoError(t, err)
+	at.Mode = 0o600
+	f.Record(Plan{Entry: -1, Ref: "file#x", Effects: []modules.Effect{{Kind: modules.PathEffect, Key: name, State: modules.PathState{FileInfo: at}}}})
+	h := f.Host(t.Context(), f.Everything(), &Prediction{}, modules.Discard{})
+	seen, err := h.Files.Stat(name)
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o600), seen.Mode)
+	r, err := h.Files.Open(name)
+	require.NoError(t, err)
+	defer r.Close()
+	require.True(t, modules.SameOwner(r, seen))
+	text, err := io.ReadAll(r)
+	require.NoError(t, err)
+	require.Equal(t, "text", string(text))
+}

@@ -99,9 +99,32 @@ func (h predictedHost) Open(name string) (io.ReadCloser, error) {
 	case ok && s.Kind == modules.Regular && !s.Content.IsZero():
 		return h.open(s.Content)
 	}
+	if !ok {
+		file, err := h.real.Files.Open(name)
+		h.denied(name, err)
+		return file, err
+	}
+	return h.openAsItIs(name)
+}
+
+// openAsItIs opens a file whose attributes are predicted, so that they are not those of the file yet: whoever compares
+// them by [modules.SameOwner] has it done here.
+func (h predictedHost) openAsItIs(name string) (io.ReadCloser, error) {
+	seen, err := h.real.Files.Stat(name)
+	if err != nil {
+		h.denied(name, err)
+		return nil, err
+	}
 	file, err := h.real.Files.Open(name)
-	h.denied(name, err)
-	return file, err
+	if err != nil {
+		h.denied(name, err)
+		return nil, err
+	}
+	if !modules.SameOwner(file, seen) {
+		file.Close()
+		return nil, modules.Refuse("%s has just been exchanged by somebody else; run again", name)
+	}
+	return struct{ io.ReadCloser }{file}, nil
 }
 
 // List implements [modules.FileReader].
