@@ -103,7 +103,7 @@ func TestFleetHandover(t *testing.T) {
 		f.sh(host, "touch /tmp/e2e-go")
 	}
 	require.NoError(t, resume.Wait(), "%s", said)
-	require.Contains(t, said.String(), "3 hosts: 3 ok; 12 resources: ")
+	require.Contains(t, said.String(), "3 hosts: 3 ok; ") // of as many resources as were not told before
 	for _, host := range hosts {
 		require.Equal(t, "ran\n", f.sh(host, "cat /tmp/e2e-ran"), host)
 		require.Equal(t, "after", f.sh(host, "cat /etc/e2e/after"), host)

@@ -210,10 +210,19 @@ func (c *keptCatalog) changed() bool {
 	return slices.ContainsFunc(c.finished, func(f *Finished) bool { return f.Changed })
 }
 
-func (c *keptCatalog) tell() {
+// tell notes that all of it has been acknowledged. Of a catalog that has ended only what is needed to do nothing again is
+// kept from then on: what commands have printed and what files have held may be a secret that only the controller knows
+// to be one. shorter reports whether something goes.
+func (c *keptCatalog) tell() (shorter bool) {
 	for _, f := range c.finished {
 		f.told = true
+		if r := f.Result; c.ended && (r.Error != "" || r.Diff != "" || r.Exit != nil || r.State != nil || len(r.Messages)+len(r.Changes)+len(r.Health) > 0) {
+			short := *r
+			short.Error, short.Diff, short.Exit, short.State, short.Messages, short.Changes, short.Health = "", "", nil, nil, nil, nil, nil
+			f.Result, shorter = &short, true
+		}
 	}
+	return shorter
 }
 
 // add adds what an entry came to; one that had its turn again counts by that.
@@ -404,8 +413,12 @@ func (r *Results) Acknowledge(ack wire.Ack) error {
 	if !slices.ContainsFunc(of, func(c *keptCatalog) bool { return !c.told() }) {
 		return nil
 	}
+	shorter := false
 	for _, c := range of {
-		c.tell()
+		shorter = c.tell() || shorter
+	}
+	if shorter {
+		return r.rewrite()
 	}
 	return errors.Join(r.write(&resultsLine{Told: &ack}, false), r.flush(false))
 }
@@ -424,9 +437,15 @@ func (r *Results) forget(which func(*keptCatalog) bool) error {
 	if len(kept) == len(r.catalogs) || r.log == nil {
 		return nil
 	}
-	r.catalogs, r.pending = kept, nil
+	r.catalogs = kept
+	return r.rewrite()
+}
+
+// rewrite has the log say what there is of all catalogs, and nothing else.
+func (r *Results) rewrite() error {
+	r.pending = nil
 	var text bytes.Buffer
-	for _, c := range kept {
+	for _, c := range r.catalogs {
 		for _, l := range c.lines() {
 			line, err := json.Marshal(l)
 			if err != nil {

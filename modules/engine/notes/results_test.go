@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -159,6 +160,34 @@ func TestResultsThatAreKept(t *testing.T) {
 
 // TestResultsWhenTheClockJumps has the clock be a day off in each session of a run: it goes on
 // all the same, and another one is told what it could not.
+// TestResultsThatAreToldAreShort keeps what is needed to do nothing again, once a controller has the rest.
+func TestResultsThatAreToldAreShort(t *testing.T) {
+	l := &memoryLog{}
+	mine := wire.Once{Run: "r1", Play: 1}
+	r, _, _, _ := kept(t, l, mine)
+	f := finish(0, wire.Changed)
+	f.Result.Exit = &modules.Exit{Stdout: modules.Output{Text: "printed"}}
+	f.Result.Diff, f.Result.Changes = "-old", []modules.Change{{Property: "content", Have: "before"}}
+	require.NoError(t, r.Finish(f))
+	require.NoError(t, r.End(false))
+	require.NoError(t, r.Acknowledge(ackOf(mine)))
+	require.Contains(t, string(l.text), "printed", "a later stage may need it")
+	r, _, _, _ = kept(t, l, mine)
+	require.NoError(t, r.Finish(finish(1, wire.Stable)))
+	require.NoError(t, r.End(true))
+	require.NoError(t, r.Acknowledge(ackOf(mine)))
+	_, finished, ended, untold := kept(t, l, mine)
+	require.Empty(t, untold)
+	require.True(t, ended)
+	require.Equal(t, wire.Changed, finished[0].Result.Status)
+	require.Equal(t, "done", finished[0].Result.Message)
+	for _, gone := range []string{"printed", "-old", "before"} {
+		require.NotContains(t, string(l.text), gone)
+	}
+}
+
+func ackOf(o wire.Once) wire.Ack { return wire.Ack{Run: o.Run, Play: o.Play} }
+
 func TestResultsWhenTheClockJumps(t *testing.T) {
 	l := &memoryLog{}
 	once, day := wire.Once{Run: "r1", Play: 1}, 24*time.Hour
