@@ -61,7 +61,7 @@ type Loop struct {
 	plays    map[int]*play
 	waiting  bool      // another run was at work
 	relisten time.Time // something else is to be listened to then; zero is not
-	worked   time.Time // when something was checked or listened to last, since it has rested; zero is not
+	worked   time.Time // when something was run, checked or listened to last, since it has rested; zero is not
 }
 
 // rest is how long nothing was checked when it rests.
@@ -95,6 +95,7 @@ func (l *Loop) Run(ctx context.Context, e *engine.Engine, cat *wire.Catalog, emi
 		l.begins = func() {
 			l.plays[cat.Watch.Play] = newPlay(cat, standing, l.config.Now())
 			l.place()
+			l.worked = l.config.Now() // it was run just now
 		}
 	}
 	return stopped, err
