@@ -29,7 +29,7 @@ import (
 const (
 	maxConnected = 150 << 10 // bytes
 	maxWatched   = 130 << 10 // bytes: it is watched, and idle
-	maxFinished  = 2 << 10   // bytes: its counts, for the summary, and its part of what is remembered for all
+	maxFinished  = 3 << 10   // bytes: its counts, for the summary, and its part of what is remembered for all, and of those at work
 )
 
 // TestMemoryPerHost has a thousand simulated hosts connected at once, all of them

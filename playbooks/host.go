@@ -148,7 +148,7 @@ func (f *fleet) leave(state *hostState) {
 func (f *fleet) ended(ctx context.Context, s *selection, state *hostState, start time.Time, err error) {
 	f.exchange.Over(s.number, state.host.Name)
 	f.once.Over(state.host.Name)
-	state.plays = state.plays[1:]
+	state.in, state.plays = nil, state.plays[1:]
 	state.elapsed += f.runner.Now().Sub(start)
 	untouched := !state.begun && (errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled))
 	stopped, isStopped := errors.AsType[*stoppedError](err)

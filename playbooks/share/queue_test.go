@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -250,20 +251,23 @@ func TestApart(t *testing.T) {
 func TestApartWhenStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		stopped := false
+		var stopped atomic.Bool
+		var mu sync.Mutex
 		at := map[string]time.Duration{}
-		q := NewQueue(hosts(3), nil, func() bool { return stopped })
+		q := NewQueue(hosts(3), nil, stopped.Load)
 		q.work = func(host string, w *WayIn) {
 			w.Answered()
 			if host == "h0" {
 				back := w.Apart()
 				time.Sleep(time.Second)
-				stopped = true
+				stopped.Store(true)
 				back()
 			} else {
 				w.Keep()
 				time.Sleep(time.Hour)
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			at[host] = time.Since(began)
 		}
 		q.Run(1, 3)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,11 +18,11 @@ import (
 // A packetLog counts what is written, piece by piece.
 type packetLog struct {
 	bytes.Buffer
-	pieces int
+	pieces atomic.Int32
 }
 
 func (l *packetLog) Write(b []byte) (int, error) {
-	l.pieces++
+	l.pieces.Add(1)
 	return l.Buffer.Write(b)
 }
 
@@ -49,16 +50,16 @@ func TestOutboxSendsTogether(t *testing.T) {
 			put(wire.Result{Index: i, Status: wire.Changed})
 			time.Sleep(2 * time.Millisecond)
 		}
-		require.Zero(t, log.pieces)
+		require.Zero(t, log.pieces.Load())
 		time.Sleep(outboxWait)
 		synctest.Wait()
-		require.Equal(t, 1, log.pieces)
+		require.Equal(t, 1, int(log.pieces.Load()))
 		put(wire.Result{Index: 8, Status: wire.Changed})
 		put(wire.Result{Index: 9, Status: wire.Changed, Sent: map[string]json.RawMessage{"port": json.RawMessage("80")}})
 		synctest.Wait()
-		require.Equal(t, 2, log.pieces)
+		require.Equal(t, 2, int(log.pieces.Load()))
 		require.NoError(t, out.flush())
-		require.Equal(t, 2, log.pieces)
+		require.Equal(t, 2, int(log.pieces.Load()))
 		require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, log.results(t, 10))
 	})
 }
