@@ -32,7 +32,7 @@ func (x *expansion) elsewhere(e wire.Entry, o origin, p resolved, shown Rendered
 	there := e
 	there.Once, there.On, there.Require, there.Properties, there.Sema = false, "", nil, p.made.properties, nil
 	there.Fetch = p.made.fetch
-	there.Register = o.resource.Register != nil && e.Sensitive
+	there.Register = o.resource.Register != nil
 	guest := expansion{compiler: x.compiler, draft: &draft{
 		entries: []wire.Entry{there}, origins: []origin{{resource: o.resource, shared: p.shared}},
 	}}

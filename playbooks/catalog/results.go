@@ -63,7 +63,7 @@ func (x *expansion) register(r *manifest.Resource, e *wire.Entry, i int, env *te
 		one = x.results.begin(r.Register.Text, false)
 	}
 	defer x.results.show()
-	e.Register = e.Sensitive && !e.Excluded
+	e.Register = !e.Excluded
 	one.secret = one.secret || e.Sensitive
 	one.entries = append(one.entries, i)
 	value := map[string]any{"type": e.Type, "name": e.Name}

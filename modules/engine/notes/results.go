@@ -79,9 +79,10 @@ type Finished struct {
 	Type      string                     `json:"type"`
 	Name      string                     `json:"name"`
 	Sensitive bool                       `json:"sensitive,omitempty"`
-	Changed   bool                       `json:"changed,omitempty"` // whatever became of it later
-	Unmet     bool                       `json:"unmet,omitempty"`   // it was skipped for a requirement
-	Sent      map[string]json.RawMessage `json:"sent,omitempty"`    // what it has for entries behind it
+	Changed   bool                       `json:"changed,omitempty"`  // whatever became of it later
+	Unmet     bool                       `json:"unmet,omitempty"`    // it was skipped for a requirement
+	Register  bool                       `json:"register,omitempty"` // the controller uses the result, also to go on
+	Sent      map[string]json.RawMessage `json:"sent,omitempty"`     // what it has for entries behind it
 
 	told bool // a controller has acknowledged it
 }
@@ -211,12 +212,12 @@ func (c *keptCatalog) changed() bool {
 }
 
 // tell notes that all of it has been acknowledged. Of a catalog that has ended only what is needed to do nothing again is
-// kept from then on: what commands have printed and what files have held may be a secret that only the controller knows
-// to be one. shorter reports whether something goes.
+// kept from then on, and what is registered: what commands have printed and what files have held may be a secret that only the
+// controller knows to be one. shorter reports whether something goes.
 func (c *keptCatalog) tell() (shorter bool) {
 	for _, f := range c.finished {
 		f.told = true
-		if r := f.Result; c.ended && (r.Error != "" || r.Diff != "" || r.Exit != nil || r.State != nil || len(r.Messages)+len(r.Changes)+len(r.Health) > 0) {
+		if r := f.Result; c.ended && !f.Register && (r.Error != "" || r.Diff != "" || r.Exit != nil || r.State != nil || len(r.Messages)+len(r.Changes)+len(r.Health) > 0) {
 			short := *r
 			short.Error, short.Diff, short.Exit, short.State, short.Messages, short.Changes, short.Health = "", "", nil, nil, nil, nil, nil
 			f.Result, shorter = &short, true

@@ -173,7 +173,9 @@ func TestResultsThatAreToldAreShort(t *testing.T) {
 	require.NoError(t, r.Acknowledge(ackOf(mine)))
 	require.Contains(t, string(l.text), "printed", "a later stage may need it")
 	r, _, _, _ = kept(t, l, mine)
-	require.NoError(t, r.Finish(finish(1, wire.Stable)))
+	f = finish(1, wire.Changed)
+	f.Register, f.Result.Exit = true, &modules.Exit{Stdout: modules.Output{Text: "registered"}}
+	require.NoError(t, r.Finish(f))
 	require.NoError(t, r.End(true))
 	require.NoError(t, r.Acknowledge(ackOf(mine)))
 	_, finished, ended, untold := kept(t, l, mine)
@@ -181,6 +183,7 @@ func TestResultsThatAreToldAreShort(t *testing.T) {
 	require.True(t, ended)
 	require.Equal(t, wire.Changed, finished[0].Result.Status)
 	require.Equal(t, "done", finished[0].Result.Message)
+	require.Contains(t, string(l.text), "registered", "it is compiled with again")
 	for _, gone := range []string{"printed", "-old", "before"} {
 		require.NotContains(t, string(l.text), gone)
 	}
