@@ -119,9 +119,10 @@ func (f *fleet) awaits(host, condition string) {
 	require.Eventually(f, func() bool { return f.holds(host, condition) }, time.Minute, 50*time.Millisecond, "%s: %s", host, condition)
 }
 
+// clean removes what tests leave on hosts. A host program that is ending may still write there.
 func (f *fleet) clean() {
 	for _, host := range hosts {
-		f.sh(host, "rm -rf /etc/e2e /tmp/e2e-* /root/.cache /home/deploy/.cache /var/tmp/ccm-push-* /var/lib/ccm-push")
+		f.awaits(host, "rm -rf /etc/e2e /tmp/e2e-* /root/.cache /home/deploy/.cache /var/tmp/ccm-push-* /var/lib/ccm-push")
 	}
 }
 
