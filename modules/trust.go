@@ -167,6 +167,19 @@ func SameOwner(r io.Reader, seen FileInfo) bool {
 	return ok && int(st.Uid) == seen.UID && int(st.Gid) == seen.GID && info.Mode().Perm() == seen.Mode.Perm()
 }
 
+// OpenSeen opens a file that was seen before, and refuses one that has been put in its place, as [SameOwner] has it.
+func OpenSeen(files FileReader, name string, seen FileInfo) (io.ReadCloser, error) {
+	r, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if !SameOwner(r, seen) {
+		r.Close()
+		return nil, Refuse("%s has just been exchanged by somebody else; run again", name)
+	}
+	return r, nil
+}
+
 // firstGroup is the first group that a distribution does not manage itself: Debian's
 // staff, which may write to /usr/local, is 50 (Debian Policy, 9.2.2).
 const firstGroup = 100

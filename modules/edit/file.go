@@ -94,14 +94,11 @@ func (f *File) read(files modules.FileReader, at modules.FileInfo) (string, erro
 	default:
 		return "", modules.Refuse("%s is a device, socket or pipe, not a file with lines", f.Path)
 	}
-	file, err := files.Open(f.Path)
+	file, err := modules.OpenSeen(files, f.Path, at)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	if !modules.SameOwner(file, at) {
-		return "", modules.Refuse("%s has just been exchanged by somebody else; run again", f.Path)
-	}
 	b, err := io.ReadAll(io.LimitReader(file, maxSize+1))
 	switch {
 	case err != nil:

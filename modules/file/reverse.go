@@ -102,14 +102,11 @@ func (f *File) bytes(files modules.FileReader, at found) ([]byte, error) {
 	case at.Size > modules.MaxKept:
 		return nil, tooLarge(f.Name)
 	}
-	r, err := files.Open(f.Name)
+	r, err := modules.OpenSeen(files, f.Name, at.FileInfo)
 	if err != nil {
 		return nil, modules.PermissionRefusal(err)
 	}
 	defer r.Close()
-	if !modules.SameOwner(r, at.FileInfo) {
-		return nil, modules.Refuse("%s has just been exchanged by somebody else; run again", f.Name)
-	}
 	data, err := io.ReadAll(io.LimitReader(r, modules.MaxKept+1))
 	if err == nil && len(data) > modules.MaxKept {
 		err = tooLarge(f.Name)

@@ -99,12 +99,13 @@ func (h predictedHost) Open(name string) (io.ReadCloser, error) {
 	case ok && s.Kind == modules.Regular && !s.Content.IsZero():
 		return h.open(s.Content)
 	}
-	if !ok {
-		file, err := h.real.Files.Open(name)
-		h.denied(name, err)
-		return file, err
+	open := h.real.Files.Open
+	if ok {
+		open = h.openAsItIs
 	}
-	return h.openAsItIs(name)
+	file, err := open(name)
+	h.denied(name, err)
+	return file, err
 }
 
 // openAsItIs opens a file whose attributes are predicted, so that they are not those of the file yet: whoever compares
@@ -112,17 +113,11 @@ func (h predictedHost) Open(name string) (io.ReadCloser, error) {
 func (h predictedHost) openAsItIs(name string) (io.ReadCloser, error) {
 	seen, err := h.real.Files.Stat(name)
 	if err != nil {
-		h.denied(name, err)
 		return nil, err
 	}
-	file, err := h.real.Files.Open(name)
+	file, err := modules.OpenSeen(h.real.Files, name, seen)
 	if err != nil {
-		h.denied(name, err)
 		return nil, err
-	}
-	if !modules.SameOwner(file, seen) {
-		file.Close()
-		return nil, modules.Refuse("%s has just been exchanged by somebody else; run again", name)
 	}
 	return struct{ io.ReadCloser }{file}, nil
 }
