@@ -98,39 +98,35 @@ func moved(nodes []modtest.Node) []modtest.Node {
 
 const ofApp = `"io.ccm-push.made":"{\"image\":\"app:1\",\"env\":[\"A\"],\"ports\":[\"80:80\"]}"`
 
-func change(property, have, want string) modules.Change {
-	return modules.Change{Property: property, Have: have, Want: want}
-}
-
 func with(more string) string { return `{"root":"$ROOT","name":"c",` + more + `}` }
 
 const same = `"image":"app:1","env":{"A":"1"},"ports":["80:80"]`
 
 func TestConverges(t *testing.T) {
 	modtest.Converges(t, localType(), []modtest.Fixture{
-		{Name: "new", Tree: tree(), Properties: with(same), Action: "made the container", Changes: []modules.Change{change("ensure", absent, running)}},
-		{Name: "new, stopped, of an image to pull", Tree: tree(), Properties: with(`"image":"r.example.net/new@sha256:00","ensure":"stopped"`), Action: "made the container", Changes: []modules.Change{change("ensure", absent, stopped)}},
+		{Name: "new", Tree: tree(), Properties: with(same), Action: "made the container", Changes: []modules.Change{modtest.Change("ensure", absent, running)}},
+		{Name: "new, stopped, of an image to pull", Tree: tree(), Properties: with(`"image":"r.example.net/new@sha256:00","ensure":"stopped"`), Action: "made the container", Changes: []modules.Change{modtest.Change("ensure", absent, stopped)}},
 		{Name: "as it shall be", Tree: there(ofApp, true), Properties: with(same)},
 		{Name: "present, whether it runs or not", Tree: there(ofApp, false), Properties: with(same + `,"ensure":"present"`)},
-		{Name: "stopped by somebody", Tree: there(ofApp, false), Properties: with(same), Action: "started the container", Changes: []modules.Change{change("ensure", stopped, running)}},
-		{Name: "runs and shall not", Tree: there(ofApp, true), Properties: with(same + `,"ensure":"stopped"`), Action: "stopped the container", Changes: []modules.Change{change("ensure", running, stopped)}},
+		{Name: "stopped by somebody", Tree: there(ofApp, false), Properties: with(same), Action: "started the container", Changes: []modules.Change{modtest.Change("ensure", stopped, running)}},
+		{Name: "runs and shall not", Tree: there(ofApp, true), Properties: with(same + `,"ensure":"stopped"`), Action: "stopped the container", Changes: []modules.Change{modtest.Change("ensure", running, stopped)}},
 		{
 			Name: "made of something else", Tree: there(ofApp, true), Properties: with(`"image":"app:1","env":{"A":"2"},"ports":["81:80","90:90"],"command":["run","a b"],"memory":"1g"`), Action: "made the container anew",
-			Changes: []modules.Change{change("command", "none", `run "a b"`), change("ports", "80:80", "81:80 90:90"), change("memory", "none", "1g"), change("env.A", "another value", "that of the manifest")},
+			Changes: []modules.Change{modtest.Change("command", "none", `run "a b"`), modtest.Change("ports", "80:80", "81:80 90:90"), modtest.Change("memory", "none", "1g"), modtest.Change("env.A", "another value", "that of the manifest")},
 		},
 		{
 			Name: "another image of that name", Tree: moved(there(ofApp, true)), Properties: with(same), Action: "made the container anew",
-			Changes: []modules.Change{change("image", "id-of-app:1", "another")},
+			Changes: []modules.Change{modtest.Change("image", "id-of-app:1", "another")},
 		},
 		{
 			Name: "made by something else, and replaced", Tree: there("", true), Properties: with(same + `,"force":true`), Action: "made the container anew",
-			Changes: []modules.Change{change("container", "made by something else", "made of these properties")},
+			Changes: []modules.Change{modtest.Change("container", "made by something else", "made of these properties")},
 		},
 		{Name: "made by something else", Tree: there("", true), Properties: with(same), Err: "the container c was not made by this type; remove it, or set 'force: true' to have it replaced"},
 		{Name: "no image", Tree: tree(), Properties: with(`"image":"none","pull":"never"`), Err: "the host does not have the image none ('pull: never')"},
 		{Name: "no program", Properties: with(same + `,"provider":"docker"`), Err: "docker is not found in $ROOT/bin; install it first"},
 		{Name: "absent, without a program", Properties: with(`"ensure":"absent"`)},
-		{Name: "absent", Tree: there(ofApp, true), Properties: with(`"ensure":"absent"`), Action: "removed the container", Changes: []modules.Change{change("ensure", running, absent)}},
+		{Name: "absent", Tree: there(ofApp, true), Properties: with(`"ensure":"absent"`), Action: "removed the container", Changes: []modules.Change{modtest.Change("ensure", running, absent)}},
 		{Name: "absent already", Tree: tree(), Properties: with(`"ensure":"absent"`)},
 	}...)
 }

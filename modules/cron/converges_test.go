@@ -87,14 +87,10 @@ func localType(t *testing.T) modules.Type {
 	return typ
 }
 
-func change(property, have, want string) modules.Change {
-	return modules.Change{Property: property, Have: have, Want: want}
-}
-
 func TestConverges(t *testing.T) {
 	table := modtest.Node{Path: "own", Text: "MAILTO=me\n#ccm-push: backup\n0 3 * * * backup\n"}
-	added := []modules.Change{change("ensure", "absent", "present")}
-	removed := []modules.Change{change("ensure", "present", "absent")}
+	added := []modules.Change{modtest.Change("ensure", "absent", "present")}
+	removed := []modules.Change{modtest.Change("ensure", "present", "absent")}
 	properties := func(format string, args ...any) string {
 		return `{"name":"backup","store":"$ROOT",` + fmt.Sprintf(format, args...) + `}`
 	}
@@ -111,13 +107,13 @@ func TestConverges(t *testing.T) {
 			Properties: properties(`"job":"backup -v","minute":"0","hour":"4","weekday":"mon-fri","disabled":true`),
 			Action:     "updated the entry",
 			Changes: []modules.Change{
-				change("schedule", "0 3 * * *", "0 4 * * mon-fri"), change("command", "backup", "backup -v"), change("disabled", "false", "true"),
+				modtest.Change("schedule", "0 3 * * *", "0 4 * * mon-fri"), modtest.Change("command", "backup", "backup -v"), modtest.Change("disabled", "false", "true"),
 			},
 		},
 		{
 			Name: "there twice", Tree: []modtest.Node{{Path: "own", Text: strings.Repeat(table.Text, 2)}},
 			Properties: properties(`"command":"backup","minute":"0","hour":"3"`),
-			Action:     "updated the entry", Changes: []modules.Change{change("entries", "2", "1")},
+			Action:     "updated the entry", Changes: []modules.Change{modtest.Change("entries", "2", "1")},
 		},
 		{
 			Name: "marker only", Tree: []modtest.Node{{Path: "own", Text: "#ccm-push: backup\n"}},

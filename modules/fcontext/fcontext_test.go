@@ -50,10 +50,6 @@ func localType() modules.Type {
 
 func with(more string) string { return `{"root":"$ROOT",` + more + `}` }
 
-func change(property, have, want string) modules.Change {
-	return modules.Change{Property: property, Have: have, Want: want}
-}
-
 const ofPolicy = "as the policy has it"
 
 func TestConverges(t *testing.T) {
@@ -61,30 +57,30 @@ func TestConverges(t *testing.T) {
 	modtest.Converges(t, localType(), []modtest.Fixture{
 		{
 			Name: "paths", Tree: semanagetest.Disabled(), Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t","restorecon":["$ROOT/srv"]`),
-			Action: "gave a label to its paths", Changes: []modules.Change{change("type", ofPolicy, "httpd_sys_content_t")},
+			Action: "gave a label to its paths", Changes: []modules.Change{modtest.Change("type", ofPolicy, "httpd_sys_content_t")},
 		},
 		{
 			Name: "of one kind, of a user", Tree: semanagetest.Disabled(), Properties: with(`"name":"/srv/web(/.*)?","type":"etc_t","ftype":"f","user":"staff_u","range":"s0:c1"`),
-			Action: "gave a label to its paths", Changes: []modules.Change{change("type", ofPolicy, "etc_t"), change("user", ofPolicy, "staff_u"), change("range", ofPolicy, "s0:c1")},
+			Action: "gave a label to its paths", Changes: []modules.Change{modtest.Change("type", ofPolicy, "etc_t"), modtest.Change("user", ofPolicy, "staff_u"), modtest.Change("range", ofPolicy, "s0:c1")},
 		},
 		{
 			Name: "another type", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"data","target":"/srv/web(/.*)?","ftype":"d","type":"httpd_sys_content_t"`),
-			Action: "changed the label of its paths", Changes: []modules.Change{change("type", "etc_t", "httpd_sys_content_t")},
+			Action: "changed the label of its paths", Changes: []modules.Change{modtest.Change("type", "etc_t", "httpd_sys_content_t")},
 		},
 		{
 			Name: "left as they are", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"/srv/web(/.*)?","type":"<<none>>"`),
-			Action: "changed the label of its paths", Changes: []modules.Change{change("type", "httpd_sys_content_t", "<<none>>")},
+			Action: "changed the label of its paths", Changes: []modules.Change{modtest.Change("type", "httpd_sys_content_t", "<<none>>")},
 		},
 		{Name: "kept already", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t","user":"system_u"`)},
 		{Name: "none already", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"/srv/no","type":"<<none>>"`)},
 		{
 			Name: "absent", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"/srv/web(/.*)?","ensure":"absent"`), Action: "left its paths to the policy",
-			Changes: []modules.Change{change("type", "httpd_sys_content_t", ofPolicy), change("user", "system_u", ofPolicy), change("range", "s0", ofPolicy)},
+			Changes: []modules.Change{modtest.Change("type", "httpd_sys_content_t", ofPolicy), modtest.Change("user", "system_u", ofPolicy), modtest.Change("range", "s0", ofPolicy)},
 		},
 		{Name: "absent already", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"/srv/web(/.*)?","ensure":"absent","ftype":"f"`)},
 		{
 			Name: "with files that get it", Tree: semanagetest.Running(), Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t","restorecon":["$ROOT/srv"]`), Stays: "labels",
-			Action: "gave a label to its paths. had restorecon set it", Changes: []modules.Change{change("type", ofPolicy, "httpd_sys_content_t")},
+			Action: "gave a label to its paths. had restorecon set it", Changes: []modules.Change{modtest.Change("type", ofPolicy, "httpd_sys_content_t")},
 		},
 		{Name: "no SELinux", Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t"`), Err: "this host has no SELinux: /etc/selinux/config is not there (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},
 		{Name: "no SELinux, and absent", Properties: with(`"name":"/srv/web(/.*)?","ensure":"absent"`)},
@@ -104,7 +100,7 @@ func TestLabels(t *testing.T) {
 	plan, err = f.Check(t.Context(), modules.ReadOnly(modtest.Host()))
 	require.NoError(t, err)
 	require.Equal(t, "had restorecon set labels", plan.Action)
-	require.Equal(t, []modules.Change{change("labels", "of files differ: Would relabel /srv/web from var_t to httpd_sys_content_t", "as the policy has them")}, plan.Changes)
+	require.Equal(t, []modules.Change{modtest.Change("labels", "of files differ: Would relabel /srv/web from var_t to httpd_sys_content_t", "as the policy has them")}, plan.Changes)
 	require.NoError(t, f.Apply(t.Context(), modtest.Host(), plan))
 	plan, err = f.Check(t.Context(), modules.ReadOnly(modtest.Host()))
 	require.NoError(t, err)

@@ -77,61 +77,57 @@ func apply(t *testing.T, root, properties string) {
 
 func with1(more string) string { return `{"root":"$ROOT",` + more + `}` }
 
-func change(property, have, want string) modules.Change {
-	return modules.Change{Property: property, Have: have, Want: want}
-}
-
 func TestConverges(t *testing.T) {
 	const https, telnet = `"name":"https","service":"https"`, `"name":"telnet","port":"23","action":"drop"`
-	loaded := change("loaded at boot", "no", "yes")
+	loaded := modtest.Change("loaded at boot", "no", "yes")
 	modtest.Converges(t, localType(), []modtest.Fixture{
 		{
 			Name: "dropped", Tree: tree(t, open), Properties: with1(telnet), Action: "added the rule",
-			Changes: []modules.Change{change("in force", absent, "tcp dport 23 drop"), change("kept", absent, "tcp dport 23 drop"), loaded},
+			Changes: []modules.Change{modtest.Change("in force", absent, "tcp dport 23 drop"), modtest.Change("kept", absent, "tcp dport 23 drop"), loaded},
 		},
 		{
 			Name: "rejected beside another one", Tree: tree(t, open), Prepare: settled(telnet), Properties: with1(`"name":"more","port":"80, 8000-8100,81","protocol":"both","source":["192.0.2.0/24","2001:db8::1"],"interface":"eth0","action":"reject"`),
 			Action:  "added the rule",
-			Changes: []modules.Change{change("in force", absent, shownMore), change("kept", absent, shownMore)},
+			Changes: []modules.Change{modtest.Change("in force", absent, shownMore), modtest.Change("kept", absent, shownMore)},
 		},
 		{
 			Name: "accepted where nothing is dropped", Tree: tree(t, open), Properties: with1(https), Action: "added the rule",
-			Changes: []modules.Change{change("in force", absent, "tcp dport 443 accept"), change("kept", absent, "tcp dport 443 accept"), loaded},
+			Changes: []modules.Change{modtest.Change("in force", absent, "tcp dport 443 accept"), modtest.Change("kept", absent, "tcp dport 443 accept"), loaded},
 		},
 		{
 			Name: "accepted where the policy drops", Tree: tree(t, closed), Properties: with1(https), Action: "added the rule",
-			Changes: []modules.Change{change("in force", absent, "tcp dport 443 accept"), change("inet filter input", absent, "tcp dport 443 accept"), change("kept", absent, "tcp dport 443 accept"), loaded},
+			Changes: []modules.Change{modtest.Change("in force", absent, "tcp dport 443 accept"), modtest.Change("inet filter input", absent, "tcp dport 443 accept"), modtest.Change("kept", absent, "tcp dport 443 accept"), loaded},
 		},
 		{
 			Name: "accepted where the last rule drops", Tree: tree(t, ending), Properties: with1(https), Action: "added the rule",
-			Changes: []modules.Change{change("in force", absent, "tcp dport 443 accept"), change("inet filter input", absent, "tcp dport 443 accept"), change("kept", absent, "tcp dport 443 accept"), loaded},
+			Changes: []modules.Change{modtest.Change("in force", absent, "tcp dport 443 accept"), modtest.Change("inet filter input", absent, "tcp dport 443 accept"), modtest.Change("kept", absent, "tcp dport 443 accept"), loaded},
 		},
 		{Name: "as it shall be", Tree: tree(t, closed), Prepare: settled(telnet, https), Properties: with1(https)},
 		{
 			Name: "another port", Tree: tree(t, closed), Prepare: settled(https, telnet), Properties: with1(`"name":"https","port":"8443"`), Action: "updated the rule",
-			Changes: []modules.Change{change("in force", "tcp dport 443 accept", "tcp dport 8443 accept"), change("inet filter input", "tcp dport 443 accept", "tcp dport 8443 accept"), change("kept", "tcp dport 443 accept", "tcp dport 8443 accept")},
+			Changes: []modules.Change{modtest.Change("in force", "tcp dport 443 accept", "tcp dport 8443 accept"), modtest.Change("inet filter input", "tcp dport 443 accept", "tcp dport 8443 accept"), modtest.Change("kept", "tcp dport 443 accept", "tcp dport 8443 accept")},
 		},
 		{
 			Name: "kept, and not in force", Tree: tree(t, open), Prepare: func(t *testing.T, root string) {
 				apply(t, root, telnet)
 				require.NoError(t, os.WriteFile(filepath.Join(root, "kernel"), []byte(open), 0o644))
 			},
-			Properties: with1(telnet), Action: "added the rule", Changes: []modules.Change{change("in force", absent, "tcp dport 23 drop")},
+			Properties: with1(telnet), Action: "added the rule", Changes: []modules.Change{modtest.Change("in force", absent, "tcp dport 23 drop")},
 		},
 		{
 			Name: "in force, and not kept", Tree: tree(t, open), Prepare: func(t *testing.T, root string) {
 				apply(t, root, telnet)
 				require.NoError(t, os.Remove(filepath.Join(root, "etc/nftables-ccm-push.nft")))
 			},
-			Properties: with1(telnet), Action: "kept the rule", Changes: []modules.Change{change("kept", absent, "tcp dport 23 drop")},
+			Properties: with1(telnet), Action: "kept the rule", Changes: []modules.Change{modtest.Change("kept", absent, "tcp dport 23 drop")},
 		},
 		{
 			Name: "one of two goes", Tree: tree(t, closed), Prepare: settled(https, telnet), Properties: with1(`"name":"https","ensure":"absent"`), Action: "removed the rule",
-			Changes: []modules.Change{change("in force", "tcp dport 443 accept", absent), change("inet filter input", "tcp dport 443 accept", absent), change("kept", "tcp dport 443 accept", absent)},
+			Changes: []modules.Change{modtest.Change("in force", "tcp dport 443 accept", absent), modtest.Change("inet filter input", "tcp dport 443 accept", absent), modtest.Change("kept", "tcp dport 443 accept", absent)},
 		},
 		{
 			Name: "the last one goes", Tree: tree(t, closed), Prepare: settled(https), Properties: with1(`"name":"https","ensure":"absent"`), Action: "removed the rule",
-			Changes: []modules.Change{change("in force", "tcp dport 443 accept", absent), change("inet filter input", "tcp dport 443 accept", absent), change("loaded at boot", "yes", "no"), change("kept", "tcp dport 443 accept", absent)},
+			Changes: []modules.Change{modtest.Change("in force", "tcp dport 443 accept", absent), modtest.Change("inet filter input", "tcp dport 443 accept", absent), modtest.Change("loaded at boot", "yes", "no"), modtest.Change("kept", "tcp dport 443 accept", absent)},
 		},
 		{Name: "absent already", Tree: tree(t, closed), Properties: with1(`"name":"https","ensure":"absent"`)},
 		{Name: "no nftables, and none needed", Tree: []modtest.Node{{Path: "bin", Dir: true}}, Properties: with1(`"name":"https","ensure":"absent"`)},
@@ -153,7 +149,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "all logins but the own one", Tree: tree(t, open, loggedIn...), Prepare: settled(`"name":"us","service":"ssh","source":["192.0.2.0/30"]`), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
-			Action: "added the rule", Changes: []modules.Change{change("in force", absent, "tcp dport 22 drop"), change("kept", absent, "tcp dport 22 drop")},
+			Action: "added the rule", Changes: []modules.Change{modtest.Change("in force", absent, "tcp dport 22 drop"), modtest.Change("kept", absent, "tcp dport 22 drop")},
 		},
 	}...)
 }

@@ -174,23 +174,23 @@ func TestManagersConverge(t *testing.T) {
 	modtest.Converges(t, localType(), []modtest.Fixture{
 		{
 			Name: "ufw", Tree: ufwTree(t, "yes"), Properties: with1(`"name":"https","service":"https"`), Action: "added the rule",
-			Changes: []modules.Change{change("in force", absent, both), change("kept", absent, both)},
+			Changes: []modules.Change{modtest.Change("in force", absent, both), modtest.Change("kept", absent, both)},
 		},
 		{
 			Name: "ufw, from somewhere", Tree: ufwTree(t, "yes"), Properties: with1(`"name":"web","port":"80","source":["192.0.2.7"],"action":"drop"`), Action: "added the rule",
-			Changes: []modules.Change{change("in force", absent, "deny proto tcp from 192.0.2.7 to any port 80"), change("kept", absent, "deny proto tcp from 192.0.2.7 to any port 80")},
+			Changes: []modules.Change{modtest.Change("in force", absent, "deny proto tcp from 192.0.2.7 to any port 80"), modtest.Change("kept", absent, "deny proto tcp from 192.0.2.7 to any port 80")},
 		},
 		{
 			Name: "ufw, flushed by somebody", Tree: ufwTree(t, "yes"), Properties: with1(`"name":"ssh","port":"22","source":["0.0.0.0/0"]`), Prepare: func(t *testing.T, root string) {
 				apply(t, root, `"name":"ssh","port":"22"`)
 				require.NoError(t, os.WriteFile(filepath.Join(root, "live"), nil, 0o644))
 			},
-			Action: "added the rule", Changes: []modules.Change{change("in force", absent, sshWords)},
+			Action: "added the rule", Changes: []modules.Change{modtest.Change("in force", absent, sshWords)},
 		},
 		{Name: "ufw, as it shall be", Tree: ufwTree(t, "yes"), Prepare: settled(`"name":"https","service":"https"`), Properties: with1(`"name":"https","service":"https"`)},
 		{
 			Name: "ufw, absent", Tree: ufwTree(t, "yes"), Prepare: settled(`"name":"https","service":"https"`), Properties: with1(`"name":"https","service":"https","ensure":"absent"`), Action: "removed the rule",
-			Changes: []modules.Change{change("in force", both, absent), change("kept", both, absent)},
+			Changes: []modules.Change{modtest.Change("in force", both, absent), modtest.Change("kept", both, absent)},
 		},
 		{
 			Name: "ufw, absent by name", Tree: ufwTree(t, "yes"), Properties: with1(`"name":"https","ensure":"absent"`),
@@ -198,15 +198,15 @@ func TestManagersConverge(t *testing.T) {
 		},
 		{
 			Name: "firewalld", Tree: firewalldTree(t, `["service ssh"]`, `["service ssh","port 443/tcp"]`), Properties: with1(`"name":"https","port":"443"`), Action: "added the rule",
-			Changes: []modules.Change{change("in force", absent, "port 443/tcp")},
+			Changes: []modules.Change{modtest.Change("in force", absent, "port 443/tcp")},
 		},
 		{
 			Name: "firewalld, from somewhere", Tree: firewalldTree(t, `[]`, `[]`), Properties: with1(`"name":"web","port":"80","source":["192.0.2.0/24"]`), Action: "added the rule",
-			Changes: []modules.Change{change("in force", absent, rich), change("kept", absent, rich)},
+			Changes: []modules.Change{modtest.Change("in force", absent, rich), modtest.Change("kept", absent, rich)},
 		},
 		{
 			Name: "firewalld, absent", Tree: firewalldTree(t, `["service ssh"]`, `["service ssh"]`), Properties: with1(`"name":"ssh","service":"ssh","ensure":"absent"`), Action: "removed the rule",
-			Changes: []modules.Change{change("in force", "service ssh", absent), change("kept", "service ssh", absent)},
+			Changes: []modules.Change{modtest.Change("in force", "service ssh", absent), modtest.Change("kept", "service ssh", absent)},
 		},
 		{
 			Name: "firewalld, by an interface", Tree: firewalldTree(t, `[]`, `[]`), Properties: with1(`"name":"web","port":"80","interface":"eth0"`),

@@ -30,6 +30,11 @@ type Fixture struct {
 	Past   bool   // no property asks for what was there before: a failure, a file that nobody has read yet
 }
 
+// Change is the difference that a property makes.
+func Change(property, have, want string) modules.Change {
+	return modules.Change{Property: property, Have: have, Want: want}
+}
+
 // Converges holds a type against its contract in every situation:
 //   - Check changes nothing, not even a time, and finds what the fixture says;
 //   - Apply succeeds, all predicted effects hold, and a second Check is content

@@ -60,10 +60,6 @@ func with(nodes ...modtest.Node) []modtest.Node {
 	return append(append([]modtest.Node{}, dirs...), nodes...)
 }
 
-func change(property, have, want string) modules.Change {
-	return modules.Change{Property: property, Have: have, Want: want}
-}
-
 const (
 	ofApt = `"root":"$ROOT","provider":"apt","name":"x","uris":["https://deb.example.net/d"],"suites":["bookworm"],"components":["main"],"refresh":false`
 	ofDnf = `"root":"$ROOT","provider":"dnf","name":"x","uris":["https://a.example.net/r","https://b.example.net/r"],"refresh":false`
@@ -79,22 +75,22 @@ func TestConverges(t *testing.T) {
 		{Name: "apt, new", Tree: dirs, Properties: `{` + ofApt + `}`, Action: "added the repository", Changes: edit.Ensured(absent, present)},
 		{Name: "apt, with a key and a priority", Tree: dirs, Properties: `{` + ofApt + `,"key":` + keyJSON() + `,"priority":600}`,
 			Action:  "added the repository and set its priority and installed its key",
-			Changes: []modules.Change{change("key", absent, digest), change("priority", absent, "600"), change("ensure", absent, present)}},
+			Changes: []modules.Change{modtest.Change("key", absent, digest), modtest.Change("priority", absent, "600"), modtest.Change("ensure", absent, present)}},
 		{Name: "apt, as it shall be, in other words", Tree: with(modtest.Node{Path: "etc/apt/sources.list.d/x.sources", Text: "# ours\nsuites: bookworm\nURIs:\n https://deb.example.net/d\ntypes:  deb\nComponents: main\n"}), Properties: `{` + ofApt + `}`},
 		{Name: "apt, elsewhere", Tree: with(modtest.Node{Path: "etc/apt/sources.list.d/x.sources", Text: strings.Replace(aptFile, "bookworm", "bullseye", 1) + "Trusted: yes\n"}), Properties: `{` + ofApt + `}`,
-			Action: "changed the repository", Changes: []modules.Change{change("Suites", "bullseye", "bookworm"), change("Trusted", "yes", absent)}},
+			Action: "changed the repository", Changes: []modules.Change{modtest.Change("Suites", "bullseye", "bookworm"), modtest.Change("Trusted", "yes", absent)}},
 		{Name: "apt, two of them", Tree: with(modtest.Node{Path: "etc/apt/sources.list.d/x.sources", Text: aptFile + "\n" + aptFile}), Properties: `{` + ofApt + `}`,
 			Action: "changed the repository", Changes: []modules.Change{
-				change("Types", "deb and deb", "deb"), change("URIs", "https://deb.example.net/d and https://deb.example.net/d", "https://deb.example.net/d"),
-				change("Suites", "bookworm and bookworm", "bookworm"), change("Components", "main and main", "main")}},
+				modtest.Change("Types", "deb and deb", "deb"), modtest.Change("URIs", "https://deb.example.net/d and https://deb.example.net/d", "https://deb.example.net/d"),
+				modtest.Change("Suites", "bookworm and bookworm", "bookworm"), modtest.Change("Components", "main and main", "main")}},
 		{Name: "apt, absent", Tree: with(modtest.Node{Path: "etc/apt/sources.list.d/x.sources", Text: aptFile}, modtest.Node{Path: "etc/apt/preferences.d/x.pref", Text: "# priority of the repository x\nPackage: *\n"},
 			modtest.Node{Path: "etc/apt/keyrings", Dir: true}, modtest.Node{Path: "etc/apt/keyrings/x.asc", Text: key}), Properties: `{"root":"$ROOT","provider":"apt","name":"x","ensure":"absent"}`,
-			Action: "removed the repository and removed its priority and removed its key", Changes: []modules.Change{change("key", digest, absent), change("priority", present, absent), change("ensure", present, absent)}},
+			Action: "removed the repository and removed its priority and removed its key", Changes: []modules.Change{modtest.Change("key", digest, absent), modtest.Change("priority", present, absent), modtest.Change("ensure", present, absent)}},
 		{Name: "apt, absent and not there", Tree: with(modtest.Node{Path: "etc/apt/preferences.d/x.pref", Text: "Package: *\n"}), Properties: `{"root":"$ROOT","provider":"apt","name":"x","ensure":"absent"}`},
 		{Name: "dnf, new", Tree: dirs, Properties: `{` + ofDnf + `}`, Action: "added the repository", Changes: edit.Ensured(absent, present)},
 		{Name: "dnf, as it shall be, among others", Tree: with(other), Properties: `{` + ofDnf + `}`},
 		{Name: "dnf, another priority, among others", Tree: with(other), Properties: `{` + ofDnf + `,"priority":10,"key":` + keyJSON() + `}`,
-			Action: "changed the repository and installed its key", Changes: []modules.Change{change("key", absent, digest), change("gpgkey", absent, "file://$ROOT/etc/pki/rpm-gpg/x.asc"), change("priority", absent, "10")}},
+			Action: "changed the repository and installed its key", Changes: []modules.Change{modtest.Change("key", absent, digest), modtest.Change("gpgkey", absent, "file://$ROOT/etc/pki/rpm-gpg/x.asc"), modtest.Change("priority", absent, "10")}},
 		{Name: "dnf, absent, among others", Tree: with(other), Properties: `{"root":"$ROOT","provider":"dnf","name":"x","ensure":"absent"}`, Action: "removed the repository", Changes: edit.Ensured(present, absent)},
 	}...)
 }

@@ -50,10 +50,6 @@ func localType() modules.Type {
 
 func with(more string) string { return `{"root":"$ROOT",` + more + `}` }
 
-func change(property, have, want string) modules.Change {
-	return modules.Change{Property: property, Have: have, Want: want}
-}
-
 const ofPolicy = "as the policy has it"
 
 func TestConverges(t *testing.T) {
@@ -61,29 +57,29 @@ func TestConverges(t *testing.T) {
 	modtest.Converges(t, localType(), []modtest.Fixture{
 		{
 			Name: "kept, where SELinux does not run", Tree: semanagetest.Disabled(), Properties: with(`"name":"httpd_can_network_connect","value":true`),
-			Action: "kept it on", Changes: []modules.Change{change("kept", ofPolicy, "on")},
+			Action: "kept it on", Changes: []modules.Change{modtest.Change("kept", ofPolicy, "on")},
 		},
 		{
 			Name: "kept otherwise", Tree: semanagetest.Disabled(semanagetest.Kept(store, others)), Properties: with(`"name":"httpd_can_network_connect","value":true`),
-			Action: "kept it on", Changes: []modules.Change{change("kept", "off", "on")},
+			Action: "kept it on", Changes: []modules.Change{modtest.Change("kept", "off", "on")},
 		},
 		{Name: "kept already", Tree: semanagetest.Disabled(semanagetest.Kept(store, others)), Properties: with(`"name":"ftpd_full_access","value":true`)},
 		{
 			Name: "forgotten, and the others are not", Tree: semanagetest.Disabled(semanagetest.Kept(store, others)), Properties: with(`"name":"ftpd_full_access","ensure":"absent"`),
-			Action: "left it to the policy", Changes: []modules.Change{change("kept", "on", ofPolicy)},
+			Action: "left it to the policy", Changes: []modules.Change{modtest.Change("kept", "on", ofPolicy)},
 		},
 		{Name: "nothing is kept", Tree: semanagetest.Disabled(), Properties: with(`"name":"ftpd_full_access","ensure":"absent"`)},
 		{
 			Name: "now and at boot", Tree: semanagetest.Running(), Properties: with(`"name":"httpd_can_network_connect","value":true`),
-			Action: "kept it on", Changes: []modules.Change{change("value", "off", "on"), change("kept", ofPolicy, "on")},
+			Action: "kept it on", Changes: []modules.Change{modtest.Change("value", "off", "on"), modtest.Change("kept", ofPolicy, "on")},
 		},
 		{
 			Name: "now alone", Tree: semanagetest.Running(), Properties: with(`"name":"httpd_can_network_connect","value":true,"persistent":false`),
-			Action: "turned it on", Changes: []modules.Change{change("value", "off", "on")},
+			Action: "turned it on", Changes: []modules.Change{modtest.Change("value", "off", "on")},
 		},
 		{
 			Name: "somebody has turned it on meanwhile", Tree: semanagetest.Running(semanagetest.Kept(store, "httpd_can_network_connect=1\n")), Properties: with(`"name":"httpd_can_network_connect","value":true`),
-			Action: "turned it on", Changes: []modules.Change{change("value", "off", "on")},
+			Action: "turned it on", Changes: []modules.Change{modtest.Change("value", "off", "on")},
 		},
 		{
 			Name: "no such boolean", Tree: semanagetest.Running(), Properties: with(`"name":"httpd_fly","value":true`),

@@ -50,31 +50,27 @@ func localType() modules.Type {
 
 func with(more string) string { return `{"root":"$ROOT",` + more + `}` }
 
-func change(property, have, want string) modules.Change {
-	return modules.Change{Property: property, Have: have, Want: want}
-}
-
 func TestConverges(t *testing.T) {
 	modtest.Converges(t, localType(), []modtest.Fixture{
 		{
 			Name: "at boot", Tree: semanagetest.Disabled(), Properties: with(`"name":"enforcing","policy":"targeted"`),
-			Action: "made SELinux enforcing", Changes: []modules.Change{change("mode at boot", "permissive", "enforcing")},
+			Action: "made SELinux enforcing", Changes: []modules.Change{modtest.Change("mode at boot", "permissive", "enforcing")},
 		},
 		{
 			Name: "now and at boot", Tree: semanagetest.Running(), Properties: with(`"name":"enforcing"`),
-			Action: "made SELinux enforcing", Changes: []modules.Change{change("mode", "permissive", "enforcing"), change("mode at boot", "permissive", "enforcing")},
+			Action: "made SELinux enforcing", Changes: []modules.Change{modtest.Change("mode", "permissive", "enforcing"), modtest.Change("mode at boot", "permissive", "enforcing")},
 		},
 		{
 			Name: "somebody has changed it meanwhile", Tree: append(semanagetest.Running(), modtest.Node{Path: "sys/fs/selinux/enforce", Text: "1"}), Properties: with(`"name":"for a test","mode":"permissive"`),
-			Action: "made SELinux permissive", Changes: []modules.Change{change("mode", "enforcing", "permissive")},
+			Action: "made SELinux permissive", Changes: []modules.Change{modtest.Change("mode", "enforcing", "permissive")},
 		},
 		{
 			Name: "disabled from the next boot on", Tree: append(semanagetest.Running(), modtest.Node{Path: "sys/fs/selinux/enforce", Text: "1"}), Properties: with(`"name":"disabled"`),
-			Action: "made SELinux disabled", Changes: []modules.Change{change("mode", "enforcing", "permissive"), change("mode at boot", "permissive", "disabled")},
+			Action: "made SELinux disabled", Changes: []modules.Change{modtest.Change("mode", "enforcing", "permissive"), modtest.Change("mode at boot", "permissive", "disabled")},
 		},
 		{
 			Name: "another policy", Tree: semanagetest.Disabled(modtest.Node{Path: "etc/selinux/mls", Dir: true}, modtest.Node{Path: "etc/selinux/mls/policy", Dir: true}), Properties: with(`"name":"permissive","policy":"mls"`),
-			Action: "made SELinux permissive", Changes: []modules.Change{change("policy", "targeted", "mls")},
+			Action: "made SELinux permissive", Changes: []modules.Change{modtest.Change("policy", "targeted", "mls")},
 		},
 		{Name: "permissive already", Tree: semanagetest.Running(), Properties: with(`"name":"permissive","policy":"targeted"`)},
 		{Name: "no SELinux, and none wanted", Properties: with(`"name":"disabled"`)},

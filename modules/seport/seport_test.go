@@ -50,10 +50,6 @@ func localType() modules.Type {
 
 func with(more string) string { return `{"root":"$ROOT",` + more + `}` }
 
-func change(property, have, want string) modules.Change {
-	return modules.Change{Property: property, Have: have, Want: want}
-}
-
 const ofPolicy = "as the policy has it"
 
 func TestConverges(t *testing.T) {
@@ -61,24 +57,24 @@ func TestConverges(t *testing.T) {
 	modtest.Converges(t, localType(), []modtest.Fixture{
 		{
 			Name: "a port", Tree: semanagetest.Disabled(), Properties: with(`"name":"8081","type":"http_port_t"`),
-			Action: "gave it a type", Changes: []modules.Change{change("type", ofPolicy, "http_port_t")},
+			Action: "gave it a type", Changes: []modules.Change{modtest.Change("type", ofPolicy, "http_port_t")},
 		},
 		{
 			Name: "a range, with levels", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"20000-20010/udp","type":"http_port_t","range":"s0-s0:c0.c1023"`),
-			Action: "gave it a type", Changes: []modules.Change{change("type", ofPolicy, "http_port_t"), change("range", ofPolicy, "s0-s0:c0.c1023")},
+			Action: "gave it a type", Changes: []modules.Change{modtest.Change("type", ofPolicy, "http_port_t"), modtest.Change("range", ofPolicy, "s0-s0:c0.c1023")},
 		},
 		{
 			Name: "one of the policy", Tree: semanagetest.Disabled(), Properties: with(`"name":"80/tcp","type":"ssh_port_t"`),
-			Action: "gave it a type", Changes: []modules.Change{change("type", ofPolicy, "ssh_port_t")},
+			Action: "gave it a type", Changes: []modules.Change{modtest.Change("type", ofPolicy, "ssh_port_t")},
 		},
 		{
 			Name: "another type", Tree: semanagetest.Running(kept), Properties: with(`"name":"8081/tcp","type":"http_port_t"`),
-			Action: "changed it", Changes: []modules.Change{change("type", "http_cache_port_t", "http_port_t")},
+			Action: "changed it", Changes: []modules.Change{modtest.Change("type", "http_cache_port_t", "http_port_t")},
 		},
 		{Name: "kept already", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"10000-10010/udp","type":"http_port_t","range":"s0"`)},
 		{
 			Name: "absent", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"10000-10010/udp","ensure":"absent"`),
-			Action: "left it to the policy", Changes: []modules.Change{change("type", "http_port_t", ofPolicy), change("range", "s0", ofPolicy)},
+			Action: "left it to the policy", Changes: []modules.Change{modtest.Change("type", "http_port_t", ofPolicy), modtest.Change("range", "s0", ofPolicy)},
 		},
 		{Name: "absent already", Tree: semanagetest.Disabled(kept), Properties: with(`"name":"8081/udp","ensure":"absent"`)},
 		{Name: "no SELinux", Properties: with(`"name":"8081","type":"http_port_t"`), Err: "this host has no SELinux: /etc/selinux/config is not there (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},

@@ -92,18 +92,14 @@ type situation struct {
 	stays                   string // why it cannot be undone
 }
 
-func change(property, have, want string) modules.Change {
-	return modules.Change{Property: property, Have: have, Want: want}
-}
-
 var (
-	startedIt  = change("ensure", "stopped", "running")
-	stoppedIt  = change("ensure", "running", "stopped")
-	enabledIt  = change("enable", "false", "true")
-	disabledIt = change("enable", "true", "false")
-	maskedIt   = change("masked", "false", "true")
-	unmaskedIt = change("masked", "true", "false")
-	rereadIt   = change("unit_file", "changed since it was read", "read")
+	startedIt  = modtest.Change("ensure", "stopped", "running")
+	stoppedIt  = modtest.Change("ensure", "running", "stopped")
+	enabledIt  = modtest.Change("enable", "false", "true")
+	disabledIt = modtest.Change("enable", "true", "false")
+	maskedIt   = modtest.Change("masked", "false", "true")
+	unmaskedIt = modtest.Change("masked", "true", "false")
+	rereadIt   = modtest.Change("unit_file", "changed since it was read", "read")
 )
 
 func list(changes ...modules.Change) []modules.Change { return changes }
@@ -141,8 +137,8 @@ var situations = []situation{
 	{name: "a oneshot that shall be stopped", setup: oneshot + "systemctl enable --now sv-o", properties: `"name":"sv-o","ensure":"stopped"`},
 
 	{name: "what has failed is stopped", setup: static + "systemctl start sv-s; systemctl kill -s KILL sv-s; until systemctl is-failed sv-s; do sleep 0.05; done", properties: `"name":"sv-s","ensure":"stopped"`},
-	{name: "what has failed is started", setup: static + "systemctl start sv-s; systemctl kill -s KILL sv-s; until systemctl is-failed sv-s; do sleep 0.05; done", properties: `"name":"sv-s"`, action: "started", changes: list(change("ensure", "failed", "running")), past: true},
-	{name: "what fails all the time is stopped", setup: looping, properties: `"name":"sv-l","ensure":"stopped"`, action: "stopped", changes: list(change("ensure", "activating", "stopped")), stays: "service sv-l.service is activating, neither running nor stopped"},
+	{name: "what has failed is started", setup: static + "systemctl start sv-s; systemctl kill -s KILL sv-s; until systemctl is-failed sv-s; do sleep 0.05; done", properties: `"name":"sv-s"`, action: "started", changes: list(modtest.Change("ensure", "failed", "running")), past: true},
+	{name: "what fails all the time is stopped", setup: looping, properties: `"name":"sv-l","ensure":"stopped"`, action: "stopped", changes: list(modtest.Change("ensure", "activating", "stopped")), stays: "service sv-l.service is activating, neither running nor stopped"},
 
 	{name: "missing", properties: `"name":"sv-nope"`, err: "service sv-nope.service not found; install it first, or correct its name"},
 	{name: "missing, to be enabled", properties: `"name":"sv-nope","ensure":"stopped","enable":true`, err: "service sv-nope.service not found; install it first, or correct its name"},

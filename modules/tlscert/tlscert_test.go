@@ -63,10 +63,6 @@ func forge(t testing.TB, text string) string {
 	return string(pem.EncodeToMemory(block))
 }
 
-func change(property, have, want string) modules.Change {
-	return modules.Change{Property: property, Have: have, Want: want}
-}
-
 func properties(more string) string {
 	return `{"name":"$ROOT/c","key":"$ROOT/k","names":["a.example.net"]` + more + `}`
 }
@@ -103,9 +99,9 @@ func TestConverges(t *testing.T) {
 	asked := TLSCert{Ensure: request, Names: []string{"a.example.net", "b"}, Usage: []string{"server", "client"}}
 	whole := TLSCert{Names: []string{"DNS:a.example.net", "192.0.2.7", "2001:db8::1", "https://a.example.net/x", "ann@example.net", "*.b.example.net"}, Parts: map[string]string{"O": "Example, Inc.", "C": "AT", "CN": "a"}, Usage: []string{"client", "server"}}
 	modtest.Converges(t, Type(), []modtest.Fixture{
-		{Name: "new", Tree: files(""), Properties: properties(``), Action: "made a certificate", Changes: []modules.Change{change("ensure", absent, present)}},
-		{Name: "new, of an authority", Tree: files(""), Properties: properties(byCA + `,"mode":"0600"`), Action: "made a certificate", Changes: []modules.Change{change("ensure", absent, present)}},
-		{Name: "new, a request", Tree: files(""), Properties: properties(`,"ensure":"request"`), Action: "made a request", Changes: []modules.Change{change("ensure", absent, request)}},
+		{Name: "new", Tree: files(""), Properties: properties(``), Action: "made a certificate", Changes: []modules.Change{modtest.Change("ensure", absent, present)}},
+		{Name: "new, of an authority", Tree: files(""), Properties: properties(byCA + `,"mode":"0600"`), Action: "made a certificate", Changes: []modules.Change{modtest.Change("ensure", absent, present)}},
+		{Name: "new, a request", Tree: files(""), Properties: properties(`,"ensure":"request"`), Action: "made a request", Changes: []modules.Change{modtest.Change("ensure", absent, request)}},
 		{Name: "as it shall be", Tree: made(ofA, 0, nil), Properties: properties(``)},
 		{
 			Name: "as it shall be, with all there is", Tree: made(whole, 0, nil),
@@ -113,33 +109,33 @@ func TestConverges(t *testing.T) {
 		},
 		{Name: "of its authority", Tree: made(ofA, 0, ca.by(t)), Properties: properties(byCA)},
 		{Name: "a request as it shall be", Tree: made(TLSCert{Ensure: request, Names: ofA.Names, Usage: []string{"ca", "client"}}, 0, nil), Properties: properties(`,"ensure":"request","usage":["client","ca"]`)},
-		{Name: "with another mode", Tree: made(ofA, 0, nil), Properties: properties(`,"mode":"0600"`), Action: "updated attributes", Changes: []modules.Change{change("mode", "0644", "0600")}},
-		{Name: "for another key", Tree: files(newKey(t).certified(t, ofA, 0, nil).text), Properties: properties(``), Action: "made the certificate anew", Changes: []modules.Change{change("key", "another", "$ROOT/k")}},
-		{Name: "about to expire", Tree: files(old), Properties: properties(``), Action: "made the certificate anew", Changes: []modules.Change{change("expires", expires(old), "in 30 days or later")}},
+		{Name: "with another mode", Tree: made(ofA, 0, nil), Properties: properties(`,"mode":"0600"`), Action: "updated attributes", Changes: []modules.Change{modtest.Change("mode", "0644", "0600")}},
+		{Name: "for another key", Tree: files(newKey(t).certified(t, ofA, 0, nil).text), Properties: properties(``), Action: "made the certificate anew", Changes: []modules.Change{modtest.Change("key", "another", "$ROOT/k")}},
+		{Name: "about to expire", Tree: files(old), Properties: properties(``), Action: "made the certificate anew", Changes: []modules.Change{modtest.Change("expires", expires(old), "in 30 days or later")}},
 		{Name: "renewed later", Tree: files(old), Properties: properties(`,"renew":20`)},
 		{
 			Name: "expired, and of other days", Tree: files(expired), Properties: properties(``), Action: "made the certificate anew",
-			Changes: []modules.Change{change("days", "90", "365"), change("expires", expires(expired), "in 30 days or later")},
+			Changes: []modules.Change{modtest.Change("days", "90", "365"), modtest.Change("expires", expires(expired), "in 30 days or later")},
 		},
-		{Name: "not valid yet", Tree: files(early), Properties: properties(``), Action: "made the certificate anew", Changes: []modules.Change{change("begins", says(early).begins.UTC().Format(time.RFC3339), "by now")}},
+		{Name: "not valid yet", Tree: files(early), Properties: properties(``), Action: "made the certificate anew", Changes: []modules.Change{modtest.Change("begins", says(early).begins.UTC().Format(time.RFC3339), "by now")}},
 		{
 			Name: "for others", Tree: made(whole, 0, nil), Properties: properties(``), Action: "made the certificate anew",
 			Changes: []modules.Change{
-				change("subject", "C=AT, O=Example, Inc., CN=a", "CN=a.example.net"),
-				change("names", "DNS:*.b.example.net, DNS:a.example.net, IP:192.0.2.7, IP:2001:db8::1, URI:https://a.example.net/x, email:ann@example.net", "DNS:a.example.net"),
-				change("usage", "client, server", "server"),
+				modtest.Change("subject", "C=AT, O=Example, Inc., CN=a", "CN=a.example.net"),
+				modtest.Change("names", "DNS:*.b.example.net, DNS:a.example.net, IP:192.0.2.7, IP:2001:db8::1, URI:https://a.example.net/x, email:ann@example.net", "DNS:a.example.net"),
+				modtest.Change("usage", "client, server", "server"),
 			},
 		},
-		{Name: "self-signed, and shall not be", Tree: made(ofA, 0, nil), Properties: properties(byCA), Action: "made the certificate anew", Changes: []modules.Change{change("issuer", "self-signed", "$ROOT/ca.c")}},
-		{Name: "of an authority, and shall not be", Tree: made(ofA, 0, ca.by(t)), Properties: properties(``), Action: "made the certificate anew", Changes: []modules.Change{change("issuer", "another authority", "self-signed")}},
-		{Name: "a certificate, and shall be a request", Tree: made(ofA, 0, nil), Properties: properties(`,"ensure":"request"`), Action: "made the request anew", Changes: []modules.Change{change("ensure", present, request)}},
+		{Name: "self-signed, and shall not be", Tree: made(ofA, 0, nil), Properties: properties(byCA), Action: "made the certificate anew", Changes: []modules.Change{modtest.Change("issuer", "self-signed", "$ROOT/ca.c")}},
+		{Name: "of an authority, and shall not be", Tree: made(ofA, 0, ca.by(t)), Properties: properties(``), Action: "made the certificate anew", Changes: []modules.Change{modtest.Change("issuer", "another authority", "self-signed")}},
+		{Name: "a certificate, and shall be a request", Tree: made(ofA, 0, nil), Properties: properties(`,"ensure":"request"`), Action: "made the request anew", Changes: []modules.Change{modtest.Change("ensure", present, request)}},
 		{
 			Name: "of a request", Tree: files("", modtest.Node{Path: "csr", Text: of.certified(t, asked, 0, nil).text}), Properties: `{"name":"$ROOT/c","csr":"$ROOT/csr"` + byCA + `}`,
-			Action: "made a certificate", Changes: []modules.Change{change("ensure", absent, present)},
+			Action: "made a certificate", Changes: []modules.Change{modtest.Change("ensure", absent, present)},
 		},
 		{
 			Name: "of another request", Tree: append(made(ofA, 0, ca.by(t)), modtest.Node{Path: "csr", Text: of.certified(t, asked, 0, nil).text}), Properties: `{"name":"$ROOT/c","csr":"$ROOT/csr","key":"$ROOT/k"` + byCA + `}`,
-			Action: "made the certificate anew", Changes: []modules.Change{change("names", "DNS:a.example.net", "DNS:a.example.net, DNS:b"), change("usage", "server", "client, server")},
+			Action: "made the certificate anew", Changes: []modules.Change{modtest.Change("names", "DNS:a.example.net", "DNS:a.example.net, DNS:b"), modtest.Change("usage", "server", "client, server")},
 		},
 		{
 			Name: "of a request of somebody else", Tree: files("", modtest.Node{Path: "csr", Text: newKey(t).certified(t, asked, 0, nil).text}), Properties: `{"name":"$ROOT/c","csr":"$ROOT/csr","key":"$ROOT/k"` + byCA + `}`,
@@ -158,7 +154,7 @@ func TestConverges(t *testing.T) {
 			Name: "longer than the authority", Tree: files(""), Properties: properties(`,"ca_cert":"$ROOT/short.c","ca_key":"$ROOT/ca.k"`),
 			Err: "the authority $ROOT/short.c is valid until " + expires(short.text)[:len(time.DateOnly)] + ", which is less than 'days: 365' (renew it, or write fewer days)",
 		},
-		{Name: "absent", Tree: made(ofA, 0, nil), Properties: `{"name":"$ROOT/c","ensure":"absent"}`, Action: "removed the file", Changes: []modules.Change{change("ensure", present, absent)}},
+		{Name: "absent", Tree: made(ofA, 0, nil), Properties: `{"name":"$ROOT/c","ensure":"absent"}`, Action: "removed the file", Changes: []modules.Change{modtest.Change("ensure", present, absent)}},
 	}...)
 }
 

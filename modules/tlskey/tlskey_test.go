@@ -24,24 +24,20 @@ func made(t testing.TB, key pki.Key) string {
 	return string(text)
 }
 
-func change(property, have, want string) modules.Change {
-	return modules.Change{Property: property, Have: have, Want: want}
-}
-
 func properties(more string) string { return `{"name":"$ROOT/k"` + more + `}` }
 
 func TestConverges(t *testing.T) {
 	p256 := modtest.Node{Path: "k", Text: made(t, pki.Key{Algorithm: pki.ECDSA, Curve: "p256"}), Mode: 0o600}
 	old := modtest.Node{Path: "k", Text: made(t, pki.Key{Algorithm: pki.RSA, Bits: 2048, Format: pki.Traditional}), Mode: 0o644}
 	modtest.Converges(t, Type(),
-		modtest.Fixture{Name: "new", Properties: properties(``), Action: "made a key", Changes: []modules.Change{change("ensure", absent, present)}},
+		modtest.Fixture{Name: "new", Properties: properties(``), Action: "made a key", Changes: []modules.Change{modtest.Change("ensure", absent, present)}},
 		modtest.Fixture{Name: "as it shall be", Tree: []modtest.Node{p256}, Properties: properties(`,"algorithm":"ecdsa","curve":"p256","format":"pkcs8"`)},
 		modtest.Fixture{Name: "of whatever kind", Tree: []modtest.Node{old}, Properties: properties(`,"mode":"0644"`)},
-		modtest.Fixture{Name: "with another mode", Tree: []modtest.Node{old}, Properties: properties(``), Action: "updated attributes", Changes: []modules.Change{change("mode", "0644", "0600")}},
-		modtest.Fixture{Name: "of another algorithm", Tree: []modtest.Node{old}, Properties: properties(`,"algorithm":"ed25519"`), Action: "replaced the key", Changes: []modules.Change{change("algorithm", "rsa", "ed25519"), change("mode", "0644", "0600")}},
-		modtest.Fixture{Name: "of another curve", Tree: []modtest.Node{p256}, Properties: properties(`,"curve":"p384"`), Action: "replaced the key", Changes: []modules.Change{change("curve", "p256", "p384")}},
-		modtest.Fixture{Name: "too short", Tree: []modtest.Node{old}, Properties: properties(`,"bits":2049`), Action: "replaced the key", Changes: []modules.Change{change("bits", "2048", "2049"), change("mode", "0644", "0600")}},
-		modtest.Fixture{Name: "in another format", Tree: []modtest.Node{p256}, Properties: properties(`,"format":"traditional"`), Action: "wrote the key in another format", Changes: []modules.Change{change("format", "pkcs8", "traditional")}},
+		modtest.Fixture{Name: "with another mode", Tree: []modtest.Node{old}, Properties: properties(``), Action: "updated attributes", Changes: []modules.Change{modtest.Change("mode", "0644", "0600")}},
+		modtest.Fixture{Name: "of another algorithm", Tree: []modtest.Node{old}, Properties: properties(`,"algorithm":"ed25519"`), Action: "replaced the key", Changes: []modules.Change{modtest.Change("algorithm", "rsa", "ed25519"), modtest.Change("mode", "0644", "0600")}},
+		modtest.Fixture{Name: "of another curve", Tree: []modtest.Node{p256}, Properties: properties(`,"curve":"p384"`), Action: "replaced the key", Changes: []modules.Change{modtest.Change("curve", "p256", "p384")}},
+		modtest.Fixture{Name: "too short", Tree: []modtest.Node{old}, Properties: properties(`,"bits":2049`), Action: "replaced the key", Changes: []modules.Change{modtest.Change("bits", "2048", "2049"), modtest.Change("mode", "0644", "0600")}},
+		modtest.Fixture{Name: "in another format", Tree: []modtest.Node{p256}, Properties: properties(`,"format":"traditional"`), Action: "wrote the key in another format", Changes: []modules.Change{modtest.Change("format", "pkcs8", "traditional")}},
 		modtest.Fixture{Name: "not PEM", Tree: []modtest.Node{{Path: "k", Text: "s3cret"}}, Properties: properties(``), Err: "$ROOT/k holds no private key in PEM"},
 		modtest.Fixture{
 			Name: "with a passphrase", Properties: properties(``), Err: "$ROOT/k is a private key with a passphrase, which nobody enters here",
@@ -53,7 +49,7 @@ func TestConverges(t *testing.T) {
 			Name: "through a link", Tree: []modtest.Node{old, {Path: "l", Link: "k"}}, Properties: `{"name":"$ROOT/l","algorithm":"ed25519","mode":"0644"}`,
 			Err: "$ROOT/l is a symlink; refusing to write through it (write the path that it leads to)",
 		},
-		modtest.Fixture{Name: "absent", Tree: []modtest.Node{p256}, Properties: properties(`,"ensure":"absent"`), Action: "removed the file", Changes: []modules.Change{change("ensure", present, absent)}},
+		modtest.Fixture{Name: "absent", Tree: []modtest.Node{p256}, Properties: properties(`,"ensure":"absent"`), Action: "removed the file", Changes: []modules.Change{modtest.Change("ensure", present, absent)}},
 		modtest.Fixture{Name: "absent already", Properties: properties(`,"ensure":"absent"`)},
 	)
 }
