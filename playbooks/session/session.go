@@ -59,6 +59,9 @@ const (
 	endingTime = 2 * time.Second
 	// finishTime is how long a host program may take to end by itself.
 	finishTime = 30 * time.Second
+	// aheadOfInflating is how much is read ahead for what inflates messages, in bytes. It is little, since what
+	// it is read from and what is inflated are buffered too, and every host that is connected holds it.
+	aheadOfInflating = 512
 	// maxQueue is how much of what a host asks for may wait to be sent.
 	maxQueue = 16
 )
@@ -73,7 +76,7 @@ func New(ctx context.Context, p Program, now func() time.Time, idle time.Duratio
 	heard := wire.NewIdleReader(p.Stdout(), now, idle)
 	s := &Session{
 		program:  p,
-		conn:     wire.NewConn(bufio.NewReader(heard), p, wire.MaxFromHost),
+		conn:     wire.NewConn(bufio.NewReaderSize(heard, aheadOfInflating), p, wire.MaxFromHost),
 		incoming: make(chan []*wire.Message),
 		outgoing: make(chan func() error, maxQueue),
 		asked:    map[string]int{},
