@@ -41,7 +41,7 @@ const sshFailed = "255"
 
 // Deliver has the relay bring a build, which it has taken, to a host that is connected, and as the user who is
 // logged in there. The path is where it is on that host then, in the words of the relay. No more than 32
-// deliveries go on at once; the others wait.
+// deliveries go on at once, and fewer where the relay has little memory; the others wait.
 func (r *Relay) Deliver(ctx context.Context, cert *ssh.Certificate, b start.Build, to *transport.Client) (path string, err error) {
 	t, key := to.Target(), to.HostKey()
 	if t.Local || t.ProxyCommand != "" || t.KnownAt != "" || key == nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -25,7 +26,8 @@ type Relay struct {
 	key     ssh.PublicKey
 	sources []netip.Prefix
 	keeper  *transport.Command
-	free    chan struct{} // places for deliveries
+	places  int           // for deliveries
+	free    chan struct{} // has room for so many
 	limit   time.Duration // for one delivery
 	hearing sync.WaitGroup
 
@@ -42,6 +44,9 @@ type Relay struct {
 const (
 	// atOnce is how many deliveries are under way. Most of the time of each is a login, for which the relay waits.
 	atOnce = 32
+	// deliveryMemory is what each takes of the relay's memory, in KiB: five processes, of which one is ssh (measured:
+	// 45 MB for 32). All of them together take no more than one part in memoryShare of what is available.
+	deliveryMemory, memoryShare = 1536, 8
 	// deliverTime is how long one may take: with all of them under way, 5 Mbit/s do.
 	deliverTime = 2 * time.Minute
 	// silence is how long a relay may take for one step without anything moving.
@@ -56,7 +61,7 @@ const (
 // Open has a host make a key. The connection is taken over: it ends with [Relay.Close], and if there is
 // an error. nonce is of letters and digits, and must differ for every relay.
 func Open(ctx context.Context, c *transport.Client, nonce string) (*Relay, error) {
-	r := &Relay{client: c, nonce: nonce, free: make(chan struct{}, atOnce), limit: deliverTime, names: map[*ssh.Certificate]string{}, deliveries: map[string]*delivery{}}
+	r := &Relay{client: c, nonce: nonce, places: atOnce, limit: deliverTime, names: map[*ssh.Certificate]string{}, deliveries: map[string]*delivery{}}
 	err := r.guard(ctx, func(func()) error { return r.open() })
 	if err != nil {
 		r.Close()
@@ -77,6 +82,7 @@ func (r *Relay) open() error {
 	if err := r.read(said); err != nil {
 		return err
 	}
+	r.free = make(chan struct{}, r.places)
 	r.hearing.Go(func() { r.hear(said) }) // until Close
 	return nil
 }
@@ -93,6 +99,8 @@ func (r *Relay) read(out *bufio.Reader) error {
 		switch {
 		case strings.HasSuffix(noise, "addr"):
 			r.addSources(text)
+		case strings.HasSuffix(noise, "mem"):
+			r.bound(text)
 		case strings.HasSuffix(noise, "fail"):
 			return failure(text)
 		case strings.HasSuffix(noise, "key"):
@@ -116,6 +124,17 @@ func failure(word string) error {
 		return errors.New("there is no directory for it in the home of the login user")
 	}
 	return errors.New("ssh-keygen makes none")
+}
+
+// bound has no more deliveries at once than the relay has memory for, by a line of proc_meminfo(5).
+func (r *Relay) bound(line string) {
+	words := strings.Fields(line)
+	if len(words) != 3 || words[2] != "kB" {
+		return
+	}
+	if available, err := strconv.Atoi(words[1]); err == nil {
+		r.places = min(max(1, available/memoryShare/deliveryMemory), atOnce)
+	}
 }
 
 // addSources adds the addresses in a line of ip(8) or ifconfig(8) to those that the key can be used from. What a relay

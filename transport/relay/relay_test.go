@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -376,7 +377,7 @@ func TestSlowHost(t *testing.T) {
 func TestHostThatPrints(t *testing.T) {
 	for _, prints := range []string{"yes x", "head -c 65530 /dev/zero | tr '\\0' x; echo"} {
 		s := newSite(t)
-		s.relay = sshtest.Start(t, sshtest.Env("PATH="+s.command("ssh", prints)+":"+os.Getenv("PATH")))
+		s.relay = sshtest.Start(t, sshtest.Env("PATH="+s.command("ssh", "case $1 in -G) exit;; esac; "+prints)+":"+os.Getenv("PATH")))
 		r, cert := s.ready()
 		_, err := r.Deliver(t.Context(), cert, s.build, s.to)
 		require.EqualError(t, err, "delivering to web1: it does not say that it has the file")
@@ -430,6 +431,42 @@ func TestSources(t *testing.T) {
 		r.addSources("inet " + netip.AddrFrom4([4]byte{10, 0, byte(i / 256), byte(i)}).String())
 	}
 	require.Len(t, r.sources, maxSources)
+}
+
+func TestPlaces(t *testing.T) {
+	for line, places := range map[string]int{
+		"MemAvailable:    8000000 kB": atOnce, "MemAvailable:      393216 kB": atOnce, "MemAvailable:      131072 kB": 10,
+		"MemAvailable:       12000 kB": 1, "MemAvailable: 0 kB": 1, "MemAvailable: -5 kB": 1,
+		"MemAvailable: x kB": atOnce, "MemAvailable: 1 MB": atOnce, "": atOnce,
+	} {
+		r := &Relay{places: atOnce}
+		r.bound(line)
+		require.Equal(t, places, r.places, line)
+	}
+}
+
+// TestKeyExchange has the ssh of a relay take a key exchange that costs it little, if it knows that.
+func TestKeyExchange(t *testing.T) {
+	for _, known := range []string{"mlkem768x25519-sha256,curve25519-sha256", "curve25519-sha256", ""} {
+		s := newSite(t)
+		asked := filepath.Join(t.TempDir(), "asked")
+		s.relay = sshtest.Start(t, sshtest.Env("PATH="+s.command("ssh", fmt.Sprintf(`
+case $1 in
+-G) case "$*" in *"=^%s "*) exit 0;; *) exit 255;; esac;;
+-oKexAlgorithms=*) echo $1 >%[2]s;;
+*) echo none >%[2]s;;
+esac`, known, asked))+":"+os.Getenv("PATH")))
+		r, cert := s.ready()
+		_, err := r.Deliver(t.Context(), cert, s.build, s.to)
+		require.Error(t, err)
+		text, err := os.ReadFile(asked)
+		require.NoError(t, err)
+		want := "none\n"
+		if known != "" {
+			want = "-oKexAlgorithms=^" + known + "\n"
+		}
+		require.Equal(t, want, string(text))
+	}
 }
 
 func TestScriptsHaveNothingThatAShellWouldChange(t *testing.T) {
