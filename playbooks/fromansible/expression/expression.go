@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -224,7 +225,7 @@ func (w *Writer) Literal(v any) Term {
 	case int64:
 		return Term{strconv.FormatInt(v, 10), Whole, NumberKind}
 	case float64:
-		return Term{strconv.FormatFloat(v, 'f', -1, 64), Whole, NumberKind}
+		return Term{strconv.FormatFloat(v, 'f', -1, 64), Whole, kindOfFloat(v, "")}
 	}
 	if w.Jet {
 		return Term{strconv.Quote(v.(string)), Whole, TextKind}
@@ -462,6 +463,10 @@ func (w *Writer) Condition(e *j2.Expr) (Term, error) {
 		if e.Text == "and" || e.Text == "or" {
 			return w.junction(e)
 		}
+	case j2.Filter:
+		if e.Text == "regex_search" && len(e.Args) == 2 {
+			return matchTest(w, &j2.Expr{Op: j2.Test, Text: "search", Args: e.Args, Kw: e.Kw}, form{})
+		}
 	}
 	t, err := w.Write(e)
 	if err != nil {
@@ -472,7 +477,7 @@ func (w *Writer) Condition(e *j2.Expr) (Term, error) {
 		return Term{t.In(comparing+1) + " != " + w.quote(""), comparing, boolKind}, nil
 	case ListKind, MapKind:
 		return Term{"len(" + t.Text + ") > 0", comparing, boolKind}, nil
-	case NumberKind:
+	case NumberKind, floatKind, fractKind:
 		return Term{t.In(comparing+1) + " != 0", comparing, boolKind}, nil
 	}
 	return t, nil
@@ -519,9 +524,6 @@ func (w *Writer) not(x Term) Term {
 }
 
 func (w *Writer) binary(e *j2.Expr) (Term, error) {
-	if e.Text == "and" || e.Text == "or" {
-		return w.junction(e)
-	}
 	left, err := w.Write(e.Args[0])
 	if err != nil {
 		return left, err
@@ -531,8 +533,10 @@ func (w *Writer) binary(e *j2.Expr) (Term, error) {
 		return right, err
 	}
 	switch e.Text {
+	case "and", "or":
+		return w.operand(e, left, right)
 	case "~":
-		return w.joined(left, right), nil
+		return w.joined(left, right)
 	case "+":
 		if left.Kind == ListKind || right.Kind == ListKind {
 			if w.Jet {
@@ -541,24 +545,29 @@ func (w *Writer) binary(e *j2.Expr) (Term, error) {
 			return Term{"concat(" + left.Text + ", " + right.Text + ")", Whole, ListKind}, nil
 		}
 		k := left.Kind
-		if k == AnyKind {
+		switch {
+		case k == AnyKind:
 			k = right.Kind
+		case k == NumberKind, k == floatKind, k == fractKind:
+			k = numberOf(left, right)
 		}
 		return Term{left.In(adding) + " + " + right.In(adding+1), adding, k}, nil
 	case "-":
-		return Term{left.In(adding) + " - " + right.In(adding+1), adding, NumberKind}, nil
+		return Term{left.In(adding) + " - " + right.In(adding+1), adding, numberOf(left, right)}, nil
 	case "%":
 		if left.Kind == TextKind {
 			return Term{}, unknownError("a text with a percent sign behind it")
 		}
 		return Term{left.In(timesPrec) + " % " + right.In(timesPrec+1), timesPrec, NumberKind}, nil
-	case "*", "/":
-		return Term{left.In(timesPrec) + " " + e.Text + " " + right.In(timesPrec+1), timesPrec, NumberKind}, nil
+	case "*":
+		return Term{left.In(timesPrec) + " * " + right.In(timesPrec+1), timesPrec, numberOf(left, right)}, nil
+	case "/":
+		return Term{left.In(timesPrec) + " / " + right.In(timesPrec+1), timesPrec, floatKind}, nil
 	case "//":
 		if w.Jet {
 			return Term{}, Unknown("the operator // in a template")
 		}
-		return Term{"int(" + left.In(timesPrec) + " / " + right.In(timesPrec+1) + ")", Whole, NumberKind}, nil
+		return Term{"int(floor(" + left.In(timesPrec) + " / " + right.In(timesPrec+1) + "))", Whole, NumberKind}, nil
 	case "**":
 		if w.Jet {
 			return Term{}, Unknown("the operator ** in a template")
@@ -570,18 +579,55 @@ func (w *Writer) binary(e *j2.Expr) (Term, error) {
 	return Term{left.In(comparing+1) + " " + e.Text + " " + right.In(comparing+1), comparing, boolKind}, nil
 }
 
+// numberOf is the kind of what comes of two numbers.
+func numberOf(left, right Term) Kind {
+	switch {
+	case slices.Contains([]Kind{floatKind, fractKind}, left.Kind), slices.Contains([]Kind{floatKind, fractKind}, right.Kind):
+		return floatKind
+	case left.Kind == NumberKind && right.Kind == NumberKind:
+		return NumberKind
+	}
+	return AnyKind
+}
+
+// operand writes a value that is one of the two operands of and or or.
+func (w *Writer) operand(e *j2.Expr, left, right Term) (Term, error) {
+	if left.Kind == boolKind && right.Kind == boolKind {
+		return w.junction(e)
+	}
+	k := left.Kind
+	if k != right.Kind {
+		k = AnyKind
+	}
+	then, otherwise := right, left
+	if e.Text == "or" {
+		then, otherwise = left, right
+	}
+	if left.Kind == AnyKind && !w.Jet {
+		return Term{left.In(comparing+1) + falsy + " ? " + otherwise.In(CondPrec+1) + " : " + then.In(CondPrec+1), CondPrec, k}, nil
+	}
+	c, err := w.Condition(e.Args[0])
+	return Term{c.In(CondPrec+1) + " ? " + then.In(CondPrec+1) + " : " + otherwise.In(CondPrec+1), CondPrec, k}, err
+}
+
+// falsy compares with all that Python takes for false.
+const falsy = " in [nil, false, 0, '', [], {}]"
+
 // joined writes texts that are put together with ~.
-func (w *Writer) joined(left, right Term) Term {
+func (w *Writer) joined(left, right Term) (Term, error) {
+	var errs error
 	text := func(t Term) string {
-		if t.Kind == TextKind {
+		t, err := w.Printed(t)
+		errs = errors.Join(errs, err)
+		switch {
+		case t.Kind == TextKind:
 			return t.In(adding)
-		}
-		if w.Jet {
+		case w.Jet:
 			return `"" + ` + t.In(adding+1)
 		}
 		return "string(" + t.Text + ")"
 	}
-	return Term{text(left) + " + " + text(right), adding, TextKind}
+	return Term{text(left) + " + " + text(right), adding, TextKind}, errs
 }
 
 // contained writes x in y.

@@ -47,7 +47,7 @@ func init() {
 	}
 
 	filters = map[string]form{
-		"default":       {by: defaultFilter, most: 2, doc: "`x ?? y`; with true behind it `(x ?? \"\") in [\"\", false, 0] ? y : x`"},
+		"default":       {by: defaultFilter, most: 2, doc: "`x ?? y`; with true behind it `(x ?? nil) in [nil, false, 0, '', [], {}] ? y : x`"},
 		"d":             {by: defaultFilter, most: 2, doc: "as `default`"},
 		"bool":          {by: boolFilter, doc: "the value itself, if it is not a text"},
 		"lower":         {by: caseFilter, kind: TextKind, doc: "`lower(x)`"},
@@ -57,10 +57,10 @@ func init() {
 		"length":        {expr: "len({0})", jet: "len({0})", kind: NumberKind},
 		"count":         {expr: "len({0})", jet: "len({0})", kind: NumberKind},
 		"int":           {by: intFilter, kind: NumberKind, most: 1, doc: "`int(x)`"},
-		"float":         {expr: "float({0})", kind: NumberKind},
-		"string":        {expr: "string({0})", jet: "\"\" + {0}", kind: TextKind},
+		"float":         {expr: "float({0})", kind: floatKind},
+		"string":        {by: stringFilter, doc: "`string(x)`"},
 		"abs":           {expr: "abs({0})", kind: NumberKind},
-		"round":         {expr: "round({0})", kind: NumberKind},
+		"round":         {expr: "round({0})", kind: floatKind},
 		"list":          {by: listFilter, doc: "the value itself"},
 		"first":         {expr: "{0}[0]", jet: "{0}[0]"},
 		"last":          {expr: "{0}[-1]"},
@@ -74,8 +74,8 @@ func init() {
 		"join":          {expr: "join({0}, {1})", kind: TextKind, most: 1, by: joinFilter, doc: "`join(x, y)`"},
 		"split":         methods["split"],
 		"union":         {expr: "uniq(concat({0}, {1}))", kind: ListKind, least: 1, most: 1},
-		"intersect":     {expr: "filter({0}, # in {1})", kind: ListKind, least: 1, most: 1},
-		"difference":    {expr: "filter({0}, # not in {1})", kind: ListKind, least: 1, most: 1},
+		"intersect":     {expr: "uniq(filter({0}, # in {1}))", kind: ListKind, least: 1, most: 1},
+		"difference":    {expr: "uniq(filter({0}, # not in {1}))", kind: ListKind, least: 1, most: 1},
 		"combine":       {by: combineFilter, kind: MapKind, least: 1, most: 5, doc: "`fromPairs(concat(toPairs(x), toPairs(y)))`"},
 		"dict2items":    {expr: `map(toPairs({0}), ({'key': #[0], 'value': #[1]}))`, kind: ListKind},
 		"items2dict":    {expr: "fromPairs(map({0}, [#.key, #.value]))", kind: MapKind},
@@ -97,11 +97,10 @@ func init() {
 		"ternary":       {by: ternaryFilter, least: 2, most: 2, doc: "`x ? y : z`"},
 		"mandatory":     {expr: "{0}", jet: "{0}", most: 1},
 		"regex_replace": {by: regexReplace, kind: TextKind, least: 1, most: 2, doc: "`replace`, `trimPrefix` or `trimSuffix`, for a pattern that is a text with `^` or `$`"},
-		"regex_search":  {by: matchesFilter, kind: boolKind, least: 1, most: 1, doc: "`x matches y`, where only that is asked"},
-		"indent":        {by: indentFilter, kind: TextKind, most: 2, doc: "`replace(x, \"\\n\", \"\\n    \")`"},
+		"regex_search":  {by: searchFilter, least: 1, most: 1, doc: "`x matches y`, where only that is asked"},
+		"indent":        {by: indentFilter, kind: TextKind, most: 2, doc: "`trimPrefix(join(map(split(x, \"\\n\"), # == '' ? '' : '    ' + #), \"\\n\"), '    ')`"},
 		"comment":       {expr: `"#\n# " + replace({0}, "\n", "\n# ") + "\n#"`, jet: `"#\n# " + replace({0}, "\n", "\n# ", -1) + "\n#"`, kind: TextKind},
 		"escape":        {jet: "html({0})", kind: TextKind},
-		"urlencode":     {jet: "url({0})", kind: TextKind},
 		"capitalize":    {expr: "upper({0}[:1]) + lower({0}[1:])", kind: TextKind},
 		"items":         {expr: "toPairs({0})", kind: ListKind},
 	}
@@ -111,11 +110,11 @@ func init() {
 		"none":            {expr: "{0} == nil", kind: boolKind},
 		"string":          {expr: "type({0}) == 'string'", kind: boolKind},
 		"mapping":         {expr: "type({0}) == 'map'", kind: boolKind},
-		"sequence":        {expr: "type({0}) == 'array'", kind: boolKind},
-		"iterable":        {expr: "type({0}) == 'array'", kind: boolKind},
+		"sequence":        {expr: "type({0}) in ['array', 'map', 'string']", kind: boolKind},
+		"iterable":        {expr: "type({0}) in ['array', 'map', 'string']", kind: boolKind},
 		"boolean":         {expr: "type({0}) == 'bool'", kind: boolKind},
 		"integer":         {expr: "type({0}) == 'int'", kind: boolKind},
-		"number":          {expr: "type({0}) in ['int', 'float']", kind: boolKind},
+		"number":          {expr: "type({0}) in ['int', 'float', 'bool']", kind: boolKind},
 		"even":            {expr: "{0} % 2 == 0", jet: "{0} % 2 == 0", kind: boolKind},
 		"odd":             {expr: "{0} % 2 == 1", jet: "{0} % 2 == 1", kind: boolKind},
 		"divisibleby":     {expr: "{0} % {1} == 0", jet: "{0} % {1} == 0", kind: boolKind, least: 1, most: 1},
@@ -132,7 +131,7 @@ func init() {
 		"in":              {by: inTest, kind: boolKind, least: 1, most: 1, doc: "`x in y`"},
 		"contains":        {by: inTest, kind: boolKind, least: 1, most: 1, doc: "`y in x`"},
 		"subset":          {expr: "all({0}, # in {1})", kind: boolKind, least: 1, most: 1},
-		"superset":        {expr: "all({1}, # in {0})", kind: boolKind, least: 1, most: 1},
+		"superset":        {by: supersetTest, doc: "`all(y, # in x)`", kind: boolKind, least: 1, most: 1},
 		"match":           {by: matchTest, kind: boolKind, least: 1, most: 2, doc: "`x matches \"^…\"`"},
 		"search":          {by: matchTest, kind: boolKind, least: 1, most: 2, doc: "`x matches \"…\"`"},
 		"regex":           {by: matchTest, kind: boolKind, least: 1, most: 2, doc: "`x matches \"…\"`"},
@@ -381,7 +380,7 @@ func plainPath(text string) (string, bool) {
 // defaultFilter writes default(y) and default(y, true).
 func defaultFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	var y *j2.Expr = &j2.Expr{Op: j2.Literal, Lit: ""}
-	falsy := false
+	falsely := false
 	for i, arg := range e.Args[1:] {
 		switch {
 		case e.Kw[i+1] == "boolean" || e.Kw[i+1] == "" && i == 1:
@@ -389,7 +388,7 @@ func defaultFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 			if !isBool {
 				return Term{}, Unknown("default with a second argument that is computed")
 			}
-			falsy = b
+			falsely = b
 		default:
 			y = arg
 		}
@@ -405,12 +404,12 @@ func defaultFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	if err != nil {
 		return d, err
 	}
-	k := d.Kind
-	if x.Kind != AnyKind {
-		k = x.Kind
+	k := x.Kind
+	if k == AnyKind || k != d.Kind && falsely {
+		k = d.Kind
 	}
 	if w.Jet {
-		if falsy && y.Op != j2.List && y.Op != j2.Dict {
+		if falsely && (y.Op != j2.List && y.Op != j2.Dict || len(y.Args) > 0) {
 			return Term{}, Unknown("default(…, true) in a template")
 		}
 		if path, ok := plainPath(x.Text); ok {
@@ -421,14 +420,14 @@ func defaultFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		}
 		return Term{"isset(" + x.Text + ") ? " + x.Text + " : " + d.In(CondPrec), CondPrec, k}, nil
 	}
-	if !falsy || y.Op == j2.List || y.Op == j2.Dict {
+	empty := (y.Op == j2.List || y.Op == j2.Dict) && len(y.Args) == 0 || y.Lit == "" && x.Kind == TextKind
+	switch {
+	case !falsely, empty:
 		return Term{x.In(Whole) + " ?? " + d.In(Whole), CondPrec, k}, nil
+	case x.Kind == TextKind:
+		return Term{"(" + x.In(Whole) + " ?? '') == '' ? " + d.In(CondPrec+1) + " : " + x.In(CondPrec+1), CondPrec, k}, nil
 	}
-	none := "nil"
-	if s, isText := y.Lit.(string); isText && s == "" {
-		return Term{x.In(Whole) + " ?? ''", CondPrec, k}, nil
-	}
-	return Term{"(" + x.In(Whole) + " ?? " + none + ") in [nil, '', false, 0] ? " + d.In(CondPrec+1) + " : " + x.In(CondPrec+1), CondPrec, k}, nil
+	return Term{"(" + x.In(Whole) + " ?? nil)" + falsy + " ? " + d.In(CondPrec+1) + " : " + x.In(CondPrec+1), CondPrec, k}, nil
 }
 
 // errOmit is for default(omit): the property is left out if the value is not there.
@@ -441,7 +440,12 @@ func boolFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	if err != nil {
 		return x, err
 	}
-	if x.Kind == TextKind && !w.Jet {
+	switch {
+	case x.Kind == NumberKind:
+		return Term{x.In(comparing+1) + " == 1", comparing, boolKind}, nil
+	case x.Kind == TextKind && w.Jet:
+		return Term{}, Unknown("the filter bool of a text in a template")
+	case x.Kind == TextKind:
 		return Term{"lower(" + x.Text + ") in ['yes', 'on', '1', 'true']", comparing, boolKind}, nil
 	}
 	return Term{x.Text, x.prec, boolKind}, nil
@@ -456,13 +460,19 @@ func caseFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	if x.Kind == boolKind && e.Text == "lower" {
 		return Term{x.In(CondPrec+1) + " ? " + w.quote("true") + " : " + w.quote("false"), CondPrec, TextKind}, nil
 	}
-	return Term{e.Text + "(" + w.Printed(x).Text + ")", Whole, TextKind}, nil
+	x, err = w.Printed(x)
+	return Term{e.Text + "(" + x.Text + ")", Whole, TextKind}, err
 }
 
 func intFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	x, err := w.Write(e.Args[0])
 	if err != nil {
 		return x, err
+	}
+	for i, arg := range e.Args[1:] {
+		if e.Kw[i+1] == "base" && arg.Lit != int64(10) {
+			return Term{}, Unknown("the filter int with a base")
+		}
 	}
 	if x.Kind == NumberKind {
 		return x, nil
@@ -471,6 +481,22 @@ func intFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		return Term{}, Unknown("the filter int in a template")
 	}
 	return Term{"int(" + x.Text + ")", Whole, NumberKind}, nil
+}
+
+func stringFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
+	x, err := w.Write(e.Args[0])
+	if err == nil {
+		x, err = w.Printed(x)
+	}
+	switch {
+	case err != nil, x.Kind == TextKind:
+		return x, err
+	case !w.Jet:
+		return Term{"string(" + x.Text + ")", Whole, TextKind}, nil
+	case x.Kind == NumberKind:
+		return Term{`"" + ` + x.In(adding+1), adding, TextKind}, nil
+	}
+	return Term{}, Unknown("the filter string in a template")
 }
 
 func listFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
@@ -547,8 +573,8 @@ func (w *Writer) mapped(e *j2.Expr) (string, error) {
 		return text, nil
 	}
 	inner := w.Scope.Child()
-	inner.Names["·"] = Binding{Text: "#"}
-	element := &j2.Expr{Op: j2.Name, Text: "·"}
+	inner.Names[elementName] = Binding{Text: "#"}
+	element := &j2.Expr{Op: j2.Name, Text: elementName}
 	w2 := &Writer{Scope: inner}
 	if name == "extract" {
 		if len(e.Args) < 3 {
@@ -609,9 +635,9 @@ func selectFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		return list, err
 	}
 	inner := w.Scope.Child()
-	inner.Names["·"] = Binding{Text: "#"}
+	inner.Names[elementName] = Binding{Text: "#"}
 	w2 := &Writer{Scope: inner}
-	element := &j2.Expr{Op: j2.Name, Text: "·"}
+	element := &j2.Expr{Op: j2.Name, Text: elementName}
 	args := e.Args[1:]
 	if strings.HasSuffix(e.Text, "attr") {
 		path, isText := args[0].Lit.(string)
@@ -672,7 +698,7 @@ func regexReplace(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	anchored := m[1] + m[3]
 	switch {
 	case anchored == "" && w.Jet:
-		return Term{"replace(" + x.Text + ", " + QuoteText(text) + ", " + QuoteText(to) + ", -1)", Whole, TextKind}, nil
+		return Term{"replace(" + x.Text + ", " + w.quote(text) + ", " + w.quote(to) + ", -1)", Whole, TextKind}, nil
 	case anchored == "":
 		return Term{"replace(" + x.Text + ", " + QuoteText(text) + ", " + QuoteText(to) + ")", Whole, TextKind}, nil
 	case to != "" || w.Jet:
@@ -681,8 +707,9 @@ func regexReplace(w *Writer, e *j2.Expr, _ form) (Term, error) {
 	return Term{map[string]string{"^": "trimPrefix(", "$": "trimSuffix("}[anchored] + x.Text + ", " + QuoteText(text) + ")", Whole, TextKind}, nil
 }
 
-func matchesFilter(w *Writer, e *j2.Expr, f form) (Term, error) {
-	return matchTest(w, &j2.Expr{Op: j2.Test, Text: "search", Args: e.Args, Kw: e.Kw}, f)
+// searchFilter is regex_search where the text that is found is needed; [Writer.Condition] asks whether there is one.
+func searchFilter(*Writer, *j2.Expr, form) (Term, error) {
+	return Term{}, Unknown("the filter regex_search, where what it finds is needed")
 }
 
 func indentFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
@@ -694,9 +721,12 @@ func indentFilter(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		}
 		width = n
 	}
+	if w.Jet {
+		return Term{}, Unknown("the filter indent in a template")
+	}
 	x, err := w.Write(e.Args[0])
-	more := map[bool]string{true: ", -1)", false: ")"}[w.Jet]
-	return Term{"replace(" + x.Text + `, "\n", ` + strconv.Quote("\n"+strings.Repeat(" ", int(width))) + more, Whole, TextKind}, err
+	by := QuoteText(strings.Repeat(" ", int(width)))
+	return Term{"trimPrefix(join(map(split(" + x.Text + `, "\n"), # == '' ? '' : ` + by + ` + #), "\n"), ` + by + ")", Whole, TextKind}, err
 }
 
 // definedTest writes is defined and is undefined.
@@ -787,6 +817,31 @@ func matchTest(w *Writer, e *j2.Expr, _ form) (Term, error) {
 		t = w.not(t)
 	}
 	return t, nil
+}
+
+// supersetTest writes that all of a list is in another one.
+func supersetTest(w *Writer, e *j2.Expr, f form) (Term, error) {
+	if mentions(e.Args[0], elementName) {
+		return Term{}, Unknown("the test superset of an element") // # would be that of the inner list
+	}
+	f.expr, f.by = "all({1}, # in {0})", nil
+	t, err := w.formed(e, f, "the test superset")
+	if err == nil && e.Not {
+		t = w.not(t)
+	}
+	return t, err
+}
+
+// elementName is the name, which nothing else has, of the element that filters over lists look at.
+const elementName = "·"
+
+// mentions reports whether a name stands in an expression.
+func mentions(e *j2.Expr, name string) (found bool) {
+	e.Walk(func(x *j2.Expr) bool {
+		found = found || x.Op == j2.Name && x.Text == name
+		return true
+	})
+	return found
 }
 
 func anchored(pattern string) string {

@@ -1,6 +1,9 @@
 package expression
 
 import (
+	"strconv"
+	"strings"
+
 	"gopkg.in/yaml.v3"
 
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
@@ -21,8 +24,10 @@ func KindOfValue(v any) Kind {
 		return ListKind
 	case map[string]any:
 		return MapKind
-	case int, int64, float64:
+	case int, int64:
 		return NumberKind
+	case float64:
+		return kindOfFloat(v, "")
 	}
 	return AnyKind
 }
@@ -46,10 +51,24 @@ func KindOfNode(n *yaml.Node) Kind {
 	switch n.ShortTag() {
 	case "!!str", "!vault", "!unsafe":
 		return TextKind
-	case "!!int", "!!float":
+	case "!!int":
 		return NumberKind
+	case "!!float":
+		v, err := strconv.ParseFloat(n.Value, 64)
+		if err != nil {
+			return floatKind
+		}
+		return kindOfFloat(v, n.Value)
 	}
 	return AnyKind
+}
+
+// kindOfFloat is the type of a number, which is written so; "" if it is not known how.
+func kindOfFloat(v float64, written string) Kind {
+	if printed := strconv.FormatFloat(v, 'f', -1, 64); strings.Contains(printed, ".") && (written == "" || written == printed) {
+		return fractKind
+	}
+	return floatKind
 }
 
 // KindOfElements is the type of all elements of a list.

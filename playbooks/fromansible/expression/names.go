@@ -13,7 +13,9 @@ type Kind int
 const (
 	AnyKind Kind = iota
 	TextKind
-	NumberKind
+	NumberKind // a whole number
+	floatKind  // a number that Python prints with a fraction, if only .0
+	fractKind  // a number that is written with a fraction, and printed as it is written
 	boolKind
 	ListKind
 	MapKind

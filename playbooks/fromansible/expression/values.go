@@ -17,9 +17,12 @@ type part struct {
 	Term *Term
 }
 
+// inPlaybook is how texts of playbooks are read.
+var inPlaybook = j2.Options{KeepLineBreaks: true, AsIs: true}
+
 // Parts takes a text with Jinja apart.
 func (w *Writer) Parts(text string) ([]part, error) {
-	nodes, err := j2.ParseTemplate(text, j2.Options{KeepLineBreaks: true})
+	nodes, err := j2.ParseTemplate(text, inPlaybook)
 	if err != nil {
 		return nil, unknownError(err.Error())
 	}
@@ -84,7 +87,9 @@ func (w *Writer) textTerm(nodes []*j2.Node) (Term, error) {
 	for i, p := range parts {
 		one := Term{w.quote(p.Text), Whole, TextKind}
 		if p.Term != nil {
-			one = w.Printed(*p.Term)
+			if one, err = w.Printed(*p.Term); err != nil {
+				return Term{}, err
+			}
 			if one.Kind != TextKind {
 				one = Term{"string(" + one.Text + ")", Whole, TextKind}
 			}
@@ -113,7 +118,11 @@ func (w *Writer) Text(s string) (string, error) {
 		case p.Term == nil:
 			b.WriteString(Escape(p.Text))
 		case len(parts) > 1:
-			b.WriteString("{{ " + w.Printed(*p.Term).Text + " }}")
+			t, err := w.Printed(*p.Term)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString("{{ " + t.Text + " }}")
 		default:
 			b.WriteString("{{ " + p.Term.Text + " }}")
 		}
@@ -121,12 +130,15 @@ func (w *Writer) Text(s string) (string, error) {
 	return b.String(), nil
 }
 
-// Printed is a value as Python prints it in a text: booleans are True and False.
-func (w *Writer) Printed(t Term) Term {
-	if t.Kind != boolKind {
-		return t
+// Printed is a value as Python prints it in a text: booleans are True and False, and what has been divided has a fraction.
+func (w *Writer) Printed(t Term) (Term, error) {
+	switch t.Kind {
+	case floatKind:
+		return Term{}, Unknown("a number in a text that has a fraction in Python, if only .0: int makes a whole one of it")
+	case boolKind:
+		return Term{t.In(CondPrec+1) + " ? " + w.quote("True") + " : " + w.quote("False"), CondPrec, TextKind}, nil
 	}
-	return Term{t.In(CondPrec+1) + " ? " + w.quote("True") + " : " + w.quote("False"), CondPrec, TextKind}
+	return t, nil
 }
 
 // Escape writes a literal text so that nothing in it is an expression.
@@ -180,7 +192,7 @@ func SoleExpr(n *yaml.Node) *j2.Expr {
 	if n == nil || n.Kind != yaml.ScalarNode || !yamlnode.HasJinja(n) {
 		return nil
 	}
-	nodes, err := j2.ParseTemplate(strings.TrimSpace(n.Value), j2.Options{KeepLineBreaks: true})
+	nodes, err := j2.ParseTemplate(strings.TrimSpace(n.Value), inPlaybook)
 	if err != nil || len(nodes) != 1 || nodes[0].Kind != j2.Print {
 		return nil
 	}
@@ -236,7 +248,7 @@ func ExprOf(n *yaml.Node) (*j2.Expr, error) {
 	if !yamlnode.HasJinja(n) {
 		return &j2.Expr{Op: j2.Literal, Lit: n.Value}, nil
 	}
-	nodes, err := j2.ParseTemplate(n.Value, j2.Options{KeepLineBreaks: true})
+	nodes, err := j2.ParseTemplate(n.Value, inPlaybook)
 	if err != nil {
 		return nil, unknownError(err.Error())
 	}
@@ -304,7 +316,7 @@ func (w *Writer) Conditions(n *yaml.Node) ([]*yaml.Node, error) {
 			continue
 		}
 		text := one.Value
-		if nodes, err := j2.ParseTemplate(text, j2.Options{KeepLineBreaks: true}); err == nil && len(nodes) == 1 && nodes[0].Kind == j2.Print {
+		if nodes, err := j2.ParseTemplate(text, inPlaybook); err == nil && len(nodes) == 1 && nodes[0].Kind == j2.Print {
 			t, err := w.Condition(nodes[0].Expr)
 			if err != nil {
 				return nil, err

@@ -34,9 +34,12 @@ const (
 	Each       // a list, what is made of each element, which Text names, and a condition on it or nil; no text is read as this
 )
 
-// ParseExpr reads an expression.
-func ParseExpr(text string) (*Expr, error) {
-	tokens, err := lex(text)
+// ParseExpr reads an expression of a condition or a template, where a text in quotes has the escapes of Python.
+func ParseExpr(text string) (*Expr, error) { return parseExpr(text, false) }
+
+// parseExpr reads an expression; asIs says that a backslash in a text is one.
+func parseExpr(text string, asIs bool) (*Expr, error) {
+	tokens, err := lex(text, asIs)
 	if err != nil {
 		return nil, err
 	}
@@ -199,8 +202,17 @@ func (p *parser) takeAny(ops []string) string {
 }
 
 func (p *parser) unary() (*Expr, error) {
+	x, err := p.signed()
+	if err != nil {
+		return nil, err
+	}
+	return p.filters(x) // a filter is applied to the number with its sign
+}
+
+// signed reads an operand of a filter, with a sign and a power.
+func (p *parser) signed() (*Expr, error) {
 	if p.takeOperator("-") {
-		x, err := p.unary()
+		x, err := p.signed()
 		return &Expr{Op: Neg, Args: []*Expr{x}}, err
 	}
 	p.takeOperator("+")
@@ -215,7 +227,7 @@ func (p *parser) unary() (*Expr, error) {
 		power, err := p.unary()
 		return &Expr{Op: Binary, Text: "**", Args: []*Expr{x, power}}, err
 	}
-	return p.filters(x)
+	return x, nil
 }
 
 func (p *parser) primary() (*Expr, error) {

@@ -26,8 +26,8 @@ const (
 // operators, the longer ones first.
 var operators = []string{"**", "//", "==", "!=", "<=", ">=", "+", "-", "*", "/", "%", "~", "<", ">", "=", "(", ")", "[", "]", "{", "}", ",", ":", ".", "|"}
 
-// lex takes an expression apart.
-func lex(text string) ([]token, error) {
+// lex takes an expression apart; asIs says that a backslash in a text is one.
+func lex(text string, asIs bool) ([]token, error) {
 	var list []token
 	for at := 0; at < len(text); {
 		c := text[at]
@@ -35,7 +35,7 @@ func lex(text string) ([]token, error) {
 		case strings.IndexByte(" \t\r\n", c) >= 0:
 			at++
 		case c == '\'' || c == '"':
-			s, n, err := quoted(text[at:])
+			s, n, err := quoted(text[at:], asIs)
 			if err != nil {
 				return nil, err
 			}
@@ -96,8 +96,8 @@ func number(text string) (value any, n int, err error) {
 	return value, n, err
 }
 
-// quoted reads a text in quotes, with the escapes of Python.
-func quoted(text string) (s string, n int, err error) {
+// quoted reads a text in quotes, with the escapes of Python or as it is.
+func quoted(text string, asIs bool) (s string, n int, err error) {
 	var b strings.Builder
 	for n = 1; n < len(text); n++ {
 		switch c := text[n]; {
@@ -105,6 +105,12 @@ func quoted(text string) (s string, n int, err error) {
 			return b.String(), n + 1, nil
 		case c != '\\' || n+1 == len(text):
 			b.WriteByte(c)
+		case asIs:
+			n++
+			if text[n] == text[0] { // Ansible would take it for the end
+				return "", n, fmt.Errorf("a quote behind a backslash")
+			}
+			b.WriteString(text[n-1 : n+1])
 		default:
 			n++
 			switch e := text[n]; e {

@@ -51,6 +51,7 @@ const (
 type Options struct {
 	KeepLineBreaks bool // those behind tags: trim_blocks is off, as in texts of playbooks
 	StripIndent    bool // lstrip_blocks
+	AsIs           bool // a backslash in a text between {{ and }} is one, as in texts of playbooks
 }
 
 // ParseTemplate reads a template. What is not known in it is a node; the error is for what
@@ -60,7 +61,7 @@ func ParseTemplate(text string, o Options) ([]*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &templateParser{pieces: pieces}
+	t := &templateParser{pieces: pieces, asIs: o.AsIs}
 	nodes, end, err := t.nodes()
 	if err == nil && end != nil {
 		err = fmt.Errorf("line %d: {%% %s %%} closes nothing", end.line, end.inner)
@@ -178,7 +179,7 @@ func tagEnd(text string, kind byte) int {
 	for i := 2; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '\'' || c == '"':
-			_, n, err := quoted(text[i:])
+			_, n, err := quoted(text[i:], false)
 			if err != nil {
 				return -1
 			}
@@ -215,6 +216,7 @@ func rawBody(text string, line int) (body, after string, lines int, err error) {
 
 type templateParser struct {
 	pieces []piece
+	asIs   bool
 	at     int
 }
 
@@ -228,7 +230,7 @@ func (t *templateParser) nodes() (list []*Node, end *piece, err error) {
 			list = append(list, &Node{Kind: Text, Line: p.line, Text: p.inner})
 		case '{':
 			n := &Node{Kind: Print, Line: p.line, Raw: p.raw}
-			if n.Expr, err = ParseExpr(p.inner); err != nil {
+			if n.Expr, err = parseExpr(p.inner, t.asIs); err != nil {
 				n = unknown(p, err.Error())
 			}
 			list = append(list, n)
@@ -409,7 +411,7 @@ func (n *Node) forHead(text string) error {
 	for _, name := range strings.Split(strings.Trim(names, "() "), ",") {
 		n.Names = append(n.Names, strings.TrimSpace(name))
 	}
-	tokens, err := lex(rest)
+	tokens, err := lex(rest, false)
 	if err != nil {
 		return err
 	}
@@ -433,7 +435,7 @@ func (n *Node) forHead(text string) error {
 
 // macroHead reads name(a, b=1).
 func (n *Node) macroHead(text string) error {
-	tokens, err := lex(text)
+	tokens, err := lex(text, false)
 	if err != nil {
 		return err
 	}

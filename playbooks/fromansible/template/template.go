@@ -164,7 +164,9 @@ func (t *writer) value(e *j2.Expr) (string, error) {
 	t.w.Local = false
 	v, err := t.w.Write(e)
 	if err == nil {
-		return t.w.Printed(v).Text, nil
+		if v, err = t.w.Printed(v); err == nil {
+			return v.Text, nil
+		}
 	}
 	text, ok := t.asExpression(e, false)
 	if !ok {
@@ -192,8 +194,8 @@ func (t *writer) asExpression(e *j2.Expr, condition bool) (string, bool) {
 		write = w.Condition
 	}
 	v, err := write(e)
-	if !condition {
-		v = w.Printed(v)
+	if !condition && err == nil {
+		v, err = w.Printed(v)
 	}
 	if err != nil || strings.Contains(v.Text, "`") {
 		return "", false
