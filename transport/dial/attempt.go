@@ -98,6 +98,7 @@ func (d *Dialer) getIn(ctx context.Context, a *attempt, via *slot, served func()
 	if err != nil {
 		return nil, a.transient(ctx, err, a.fail(ctx, err))
 	}
+	conn, loggedIn := quickly(conn)
 	// x/crypto/ssh takes no context, and a connection through a jump host has
 	// no deadlines: closing it ends every wait.
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
@@ -108,6 +109,7 @@ func (d *Dialer) getIn(ctx context.Context, a *attempt, via *slot, served func()
 		return nil, a.transient(ctx, err, a.fail(ctx, err))
 	}
 	a.login.Done()
+	loggedIn()
 	interval := cmp.Or(t.Keepalive, d.Keepalive, defaultKeepalive)
 	count := cmp.Or(t.KeepaliveCount, d.KeepaliveCount, defaultKeepaliveCount)
 	return transport.NewClient(t, ssh.NewClient(c, chans, reqs), *a.proven.Load(), interval, time.Duration(count)*interval, served), nil
