@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -52,13 +53,17 @@ func (k *keyFiles) certificates(t transport.Target, files []keyFile, home string
 	return list, nil
 }
 
-// certificate reads a file once.
+// certificate reads a file once, and again when another one has come into its place: certificates are
+// renewed while a run goes on.
 func (k *keyFiles) certificate(path string) (userCert, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r, ok := k.certs[path]
+	if now, err := os.Stat(path); ok && err == nil && (r.file == nil || !os.SameFile(r.file, now) || !r.file.ModTime().Equal(now.ModTime())) {
+		ok = false
+	}
 	if !ok {
-		r.cert, r.err = readCertificate(path)
+		r.cert, r.file, r.err = readCertificate(path)
 		if k.certs == nil {
 			k.certs = make(map[string]certificateResult)
 		}
@@ -69,15 +74,17 @@ func (k *keyFiles) certificate(path string) (userCert, error) {
 
 type certificateResult struct {
 	cert userCert
+	file fs.FileInfo // as it was read; nil if it could not be
 	err  error
 }
 
-func readCertificate(path string) (userCert, error) {
-	text, _, err := readSmall(path)
+func readCertificate(path string) (userCert, fs.FileInfo, error) {
+	text, info, err := readSmall(path)
 	if err != nil {
-		return userCert{}, &transport.FileError{Setting: transport.SettingCertificate, Path: path, Err: err}
+		return userCert{}, info, &transport.FileError{Setting: transport.SettingCertificate, Path: path, Err: err}
 	}
-	return parseCertificate(path, text, time.Now())
+	cert, err := parseCertificate(path, text, time.Now())
+	return cert, info, err
 }
 
 // parseCertificate reads one line as ssh-keygen -s writes it. One that is not

@@ -114,6 +114,23 @@ func TestUserCertificates(t *testing.T) {
 	}
 }
 
+// TestRenewedCertificate has another certificate come into the place of one that was read.
+func TestRenewedCertificate(t *testing.T) {
+	dir := t.TempDir()
+	authority := newSigner(t, "ed25519")
+	key := publicOf(t, sshtest.WriteKey(t, filepath.Join(dir, "id"), ""))
+	srv := sshtest.Start(t, takesCertificates(authority.PublicKey()))
+	target := targetOf(srv)
+	target.PrivateKeys, target.IdentitiesOnly = []string{"~/id"}, true
+	d := &dial.Dialer{Home: dir}
+	require.Error(t, dialOnce(t, d, target), "there is none")
+	writeCertificate(t, filepath.Join(dir, "id-cert.pub"), certify(t, authority, key, func(c *ssh.Certificate) { c.ValidBefore = uint64(time.Now().Add(-time.Minute).Unix()) }))
+	require.Error(t, dialOnce(t, d, target), "it has ended")
+	writeCertificate(t, filepath.Join(dir, "new"), certify(t, authority, key, nil))
+	require.NoError(t, os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "id-cert.pub")))
+	require.NoError(t, dialOnce(t, d, target))
+}
+
 func TestUserCertificateFiles(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	authority, key := newSigner(t, "ed25519"), newSigner(t, "ed25519").PublicKey()
