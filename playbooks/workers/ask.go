@@ -30,6 +30,8 @@ type asked struct {
 	Offset int    `json:"offset,omitempty"`
 	More   bool   `json:"more,omitempty"` // other pieces follow
 	Text   []byte `json:"text"`           // a [playbooks.Question]
+	// Renew asks for another certificate, and about no host.
+	Renew bool `json:"renew,omitempty"`
 }
 
 // answered is the answer. Later says that it is not known yet, and Over that the shift has lost its hosts.
@@ -38,6 +40,9 @@ type answered struct {
 	Over   bool             `json:"over,omitempty"`
 	Answer playbooks.Answer `json:"answer"`
 	Object *object          `json:"object,omitempty"` // where an answer lies that is too long, sealed alike
+	// Certificate is the one that there is by now, and Renew after which another one is to be asked for.
+	Certificate []byte        `json:"certificate,omitempty"`
+	Renew       time.Duration `json:"renew,omitempty"`
 }
 
 const (
@@ -116,6 +121,37 @@ func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (pla
 	}
 }
 
+// keepCertified has the certificate renewed by which hosts of the shard are logged in to, until the end of ctx: files of a
+// name have it. Who is logged in already is not concerned.
+func (s *shift) keepCertified(ctx context.Context, name string, after time.Duration) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(after):
+		}
+		q := asked{Number: int(s.asked.Add(1)), Renew: true}
+		a, err := s.askOnce(ctx, q)
+		for err == nil && a.Later {
+			a, err = s.askOnce(ctx, q)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil && a.Over:
+			s.stop()
+			return
+		case err == nil:
+			_, err = s.job.write(name+certificateFile, a.Certificate)
+		}
+		if err != nil {
+			s.silent(err)
+			return
+		}
+		after = a.Renew
+	}
+}
+
 // takeLent keeps what it takes to log in to a host that is lent.
 func (s *shift) takeLent(lent *playbooks.Lent, number int) (err error) {
 	if lent != nil {
@@ -175,7 +211,7 @@ type pending struct {
 	text   []byte // as far as it has come
 	begun  bool
 	done   chan struct{}
-	answer playbooks.Answer
+	answer answered
 }
 
 // questions are those of a handout.
@@ -229,7 +265,7 @@ func (c *Coordinator) answerOne(ctx context.Context, h *handed, q asked) answere
 	t := h.shard.turns[q.Host]
 	lost := h.shard.current != h
 	c.mu.Unlock()
-	if t == nil || lost {
+	if t == nil && !q.Renew || lost {
 		return answered{Over: true}
 	}
 	p := h.asks.take(q)
@@ -243,36 +279,53 @@ func (c *Coordinator) answerOne(ctx context.Context, h *handed, q asked) answere
 	if begin {
 		c.answering.Go(func() {
 			defer close(p.done)
-			var question playbooks.Question
-			err := json.Unmarshal(p.text, &question)
+			if q.Renew {
+				p.answer = c.renew(context.WithoutCancel(ctx), h)
+				return
+			}
+			p.answer.Answer = c.answerTurn(context.WithoutCancel(ctx), h, t, p.text)
 			p.text = nil // parts of files come to much
-			if err != nil {
-				p.answer = playbooks.Answer{Error: err.Error()}
-				return
-			}
-			p.answer = t.answer(question)
-			if p.answer.Lend == "" {
-				return
-			}
-			lent, err := c.lend(context.WithoutCancel(ctx), h.sshKey, p.answer.Lend)
-			if err != nil {
-				t.answer(playbooks.Question{Return: &playbooks.Return{Borrow: *question.Borrow}})
-				p.answer = playbooks.Answer{Error: err.Error()}
-				return
-			}
-			p.answer.Lent = lent
 		})
 	}
 	timer := time.NewTimer(laterTime)
 	defer timer.Stop()
 	select {
 	case <-p.done:
-		return answered{Answer: p.answer}
+		return p.answer
 	case <-c.gone:
 		return answered{Over: true}
 	case <-timer.C:
 		return answered{Later: true}
 	}
+}
+
+// answerTurn answers what is asked about a host. It may wait for others.
+func (c *Coordinator) answerTurn(ctx context.Context, h *handed, t *turn, text []byte) playbooks.Answer {
+	var question playbooks.Question
+	if err := json.Unmarshal(text, &question); err != nil {
+		return playbooks.Answer{Error: err.Error()}
+	}
+	a := t.answer(question)
+	if a.Lend == "" {
+		return a
+	}
+	lent, err := c.lend(ctx, h.sshKey, a.Lend)
+	if err != nil {
+		t.answer(playbooks.Question{Return: &playbooks.Return{Borrow: *question.Borrow}})
+		return playbooks.Answer{Error: err.Error()}
+	}
+	a.Lent = lent
+	return a
+}
+
+// renew gives a worker the certificate for its hosts that there is by now. Without one the run stops.
+func (c *Coordinator) renew(ctx context.Context, h *handed) answered {
+	made, err := c.certificate(ctx, h.sshKey, h.certified)
+	if err != nil {
+		c.halt(err)
+		return answered{Over: true}
+	}
+	return answered{Certificate: made.text, Renew: time.Until(made.renew)}
 }
 
 // take takes a piece of a question. One that has come before is left out.

@@ -98,7 +98,8 @@ type handed struct {
 	reader *frameReader
 	worker string
 	sshKey []byte // of the worker, for this run
-	asks   questions
+	certified
+	asks questions
 }
 
 const (

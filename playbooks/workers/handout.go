@@ -23,7 +23,15 @@ import (
 // A certificate of a worker's key.
 type certificate struct {
 	text  []byte
-	until time.Time
+	valid time.Duration // from when it was made
+	// renew is when there is to be another one, and last when the run stops without it.
+	renew, last time.Time
+}
+
+// certified are the accounts that a certificate is for, and whether its holder goes through jump hosts.
+type certified struct {
+	accounts []string
+	jumps    bool
 }
 
 // answer answers a worker that has a ticket.
@@ -75,9 +83,10 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 		return nil
 	}
 	slices.SortFunc(turns, func(a, b playbooks.Turn) int { return strings.Compare(a.Host, b.Host) })
-	content, err := c.shardContent(ctx, q, turns)
+	content, of, err := c.shardContent(ctx, q, turns)
 	if errors.Is(err, errNotRenewed) {
-		c.halt(s, err)
+		c.leave(s)
+		c.halt(err)
 		a.Over = true
 		return nil
 	}
@@ -114,7 +123,7 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 			c.toldOf(t).again()
 		}
 	}
-	s.current = &handed{shard: s, reader: reader, worker: who, sshKey: q.SSHKey, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}}
+	s.current = &handed{shard: s, reader: reader, worker: who, sshKey: q.SSHKey, certified: of, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}}
 	c.handed[content.Handout] = s.current
 	stopped := c.stopped
 	c.mu.Unlock()
@@ -149,16 +158,17 @@ func (c *Coordinator) put(ctx context.Context, data []byte) (*object, error) {
 	return &object{name, sum[:]}, err
 }
 
-// shardContent is what a worker gets of hosts, and of no others.
-func (c *Coordinator) shardContent(ctx context.Context, q question, turns []playbooks.Turn) (*shardContent, error) {
-	content := &shardContent{Handout: newHandout(), Key: newFrameKey(), Turns: turns}
+// shardContent is what a worker gets of hosts, and of no others; of is what its certificate is for.
+func (c *Coordinator) shardContent(ctx context.Context, q question, turns []playbooks.Turn) (content *shardContent, of certified, err error) {
+	content = &shardContent{Handout: newHandout(), Key: newFrameKey(), Turns: turns}
 	var hosts []*inventory.Host
 	for _, t := range turns {
 		hosts = append(hosts, c.Runner.Inventory.Host(t.Host))
 	}
 	w, err := c.wayTo(ctx, q.SSHKey, hosts)
-	content.Inventory, content.Targets, content.KnownHosts, content.Certificate = w.inventory, w.targets, w.knownHosts, w.certificate
-	return content, err
+	content.Inventory, content.Targets, content.KnownHosts = w.inventory, w.targets, w.knownHosts
+	content.Certificate, content.Renew = w.certificate.text, time.Until(w.certificate.renew)
+	return content, w.certified, err
 }
 
 // A way is how a worker gets to hosts.
@@ -166,19 +176,20 @@ type way struct {
 	inventory   inventory.Part
 	targets     map[string]transport.Target
 	knownHosts  string
-	certificate []byte
+	certificate certificate
+	certified   certified
 }
 
 // wayTo gives the way to hosts for the holder of a key.
 func (c *Coordinator) wayTo(ctx context.Context, sshKey []byte, hosts []*inventory.Host) (w way, err error) {
 	w.targets = map[string]transport.Target{}
-	accounts, known, jumps := map[string]bool{}, map[string]bool{}, false
+	accounts, known := map[string]bool{}, map[string]bool{}
 	for _, h := range hosts {
 		target, err := c.Runner.Connect.Target(c.Runner.Inventory, h, h.Connection())
 		if err != nil {
 			return w, err
 		}
-		jumps = jumps || len(target.Jump) > 0
+		w.certified.jumps = w.certified.jumps || len(target.Jump) > 0
 		target.Jump = slices.Clone(target.Jump)
 		for _, one := range append([]*transport.Target{&target}, pointers(target.Jump)...) {
 			accounts[one.User] = true
@@ -195,7 +206,8 @@ func (c *Coordinator) wayTo(ctx context.Context, sshKey []byte, hosts []*invento
 		w.targets[h.Name] = target
 	}
 	w.inventory = c.Runner.Inventory.Part(hosts, func(h *inventory.Host) string { return w.targets[h.Name].User })
-	w.certificate, err = c.certificate(ctx, sshKey, slices.Sorted(maps.Keys(accounts)), jumps)
+	w.certified.accounts = slices.Sorted(maps.Keys(accounts))
+	w.certificate, err = c.certificate(ctx, sshKey, w.certified)
 	return w, err
 }
 
@@ -205,7 +217,7 @@ func (c *Coordinator) lend(ctx context.Context, sshKey []byte, name string) (*pl
 		return nil, err
 	}
 	w, err := c.wayTo(ctx, sshKey, []*inventory.Host{c.Runner.Inventory.Host(name)})
-	return &playbooks.Lent{Inventory: w.inventory, Target: w.targets[name], KnownHosts: w.knownHosts, Certificate: w.certificate}, err
+	return &playbooks.Lent{Inventory: w.inventory, Target: w.targets[name], KnownHosts: w.knownHosts, Certificate: w.certificate.text}, err
 }
 
 func pointers(list []transport.Target) (all []*transport.Target) {
@@ -223,17 +235,26 @@ func bare(t transport.Target) transport.Target {
 	return t
 }
 
-// certificate is one of a worker's key, which is good for at least half of its time.
-func (c *Coordinator) certificate(ctx context.Context, key []byte, accounts []string, jumps bool) ([]byte, error) {
+// certificate is one of a worker's key. It is renewed after half of its time; an authority that does not
+// answer then is asked again until most of it is over.
+func (c *Coordinator) certificate(ctx context.Context, key []byte, of certified) (certificate, error) {
 	c.making.Lock()
 	defer c.making.Unlock()
-	of := fmt.Sprintf("%s %q %v", key, accounts, jumps)
-	if known, ok := c.certs[of]; ok && time.Now().Before(known.until) {
-		return known.text, nil
+	name := fmt.Sprintf("%s %q %v", key, of.accounts, of.jumps)
+	known, began := c.certs[name], time.Now()
+	if began.Before(known.renew) {
+		return known, nil
 	}
-	text, valid, err := c.Certify(ctx, key, accounts, jumps)
-	if err != nil && len(c.certs) > 0 {
-		return nil, fmt.Errorf("%w: %w", errNotRenewed, err)
+	text, valid, err := c.Certify(ctx, key, of.accounts, of.jumps)
+	switch {
+	case err == nil:
+	case time.Now().Before(known.last):
+		known.renew = time.Now().Add(known.valid / 16)
+		c.certs[name] = known
+		c.Warn(fmt.Sprintf("%v: %v: it is asked again until %s, and then no more hosts are begun", errNotRenewed, err, known.last.Format(time.TimeOnly)))
+		return known, nil
+	case len(c.certs) > 0:
+		return known, fmt.Errorf("%w: %w", errNotRenewed, err)
 	}
 	var authority ssh.PublicKey
 	if err == nil {
@@ -246,25 +267,30 @@ func (c *Coordinator) certificate(ctx context.Context, key []byte, accounts []st
 	c.authority, c.uncertified = authority, err
 	c.mu.Unlock()
 	if err != nil {
-		return nil, err
+		return known, err
 	}
-	c.certs[of] = certificate{text, time.Now().Add(valid / 2)}
-	return text, nil
+	made := certificate{text, valid, began.Add(valid / 2), began.Add(valid - valid/8)}
+	c.certs[name] = made
+	return made, nil
 }
 
 // errNotRenewed is that an authority which has certified keys of the run does so no more. That is no
 // failure of hosts: they are as they were.
 var errNotRenewed = errors.New("the key of a worker is not certified any more")
 
-// halt has the run stop before the certificates end that there are, and hosts of a shard not be begun.
-func (c *Coordinator) halt(s *shard, why error) {
+// leave has hosts of a shard not be begun.
+func (c *Coordinator) leave(s *shard) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	for host, t := range s.turns {
 		t.ended <- playbooks.TurnEnd{Stopped: true}
 		delete(s.turns, host)
 	}
 	delete(c.shards, s.id)
-	c.mu.Unlock()
+}
+
+// halt has the run stop before the certificates end that there are.
+func (c *Coordinator) halt(why error) {
 	c.halting.Do(func() {
 		c.Warn(fmt.Sprintf("%v: no more hosts are begun; once the authority answers, resume goes on", why))
 		close(c.halted)

@@ -118,6 +118,7 @@ type shardContent struct {
 	Targets     map[string]transport.Target `json:"targets"` // without keys and passwords
 	KnownHosts  string                      `json:"known_hosts"`
 	Certificate []byte                      `json:"certificate"` // of the worker's key, for those hosts
+	Renew       time.Duration               `json:"renew"`       // after which it asks for another one
 }
 
 // A said is what a worker says of a shard: what has happened, and which hosts have ended.

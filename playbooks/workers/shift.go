@@ -86,6 +86,8 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	for _, turn := range content.Turns {
 		unended.hosts[turn.Host] = true
 	}
+	logins, loggedIn := context.WithCancel(ctx)
+	beside.Go(func() { s.keepCertified(logins, filesOf(&content), content.Renew) })
 	err = s.turns(ctx, stopped, &content, t, func(host string, end playbooks.TurnEnd) {
 		if (closed(stop) || held.Err() != nil) && (end.Stopped || end.Killed) { // they are left to others
 			return
@@ -94,6 +96,7 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 		t.ended(host, end)
 	})
 	close(done)
+	loggedIn()
 	beside.Wait()
 	failed := ""
 	if err != nil {
@@ -224,6 +227,12 @@ func (s *shift) turns(ctx context.Context, stop <-chan struct{}, content *shardC
 	return r.Turns(ctx, stop, content.Turns, ended)
 }
 
+// certificateFile is what the name of a file with a certificate ends in.
+const certificateFile = "-cert.pub"
+
+// filesOf is the name of the files that it takes to log in to hosts of a shard: other shards have files of their own.
+func filesOf(content *shardContent) string { return hex.EncodeToString(content.Handout[:]) }
+
 // withKeys gives what adds to ways to hosts what it takes to log in: files of a name, which are written once.
 func (s *shift) withKeys(name, knownHosts string, certificate []byte) func(transport.Target) (transport.Target, error) {
 	j := s.job
@@ -231,7 +240,7 @@ func (s *shift) withKeys(name, knownHosts string, certificate []byte) func(trans
 		for i, file := range []struct {
 			name string
 			data []byte
-		}{{name + ".known_hosts", []byte(knownHosts)}, {name, j.private}, {name + "-cert.pub", certificate}} {
+		}{{name + ".known_hosts", []byte(knownHosts)}, {name, j.private}, {name + certificateFile, certificate}} {
 			if paths[i], err = j.write(file.name, file.data); err != nil {
 				return paths, err
 			}
@@ -255,7 +264,7 @@ func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	equip := s.withKeys(hex.EncodeToString(content.Handout[:]), content.KnownHosts, content.Certificate) // other shards have files of their own
+	equip := s.withKeys(filesOf(content), content.KnownHosts, content.Certificate)
 	targets := map[string]transport.Target{}
 	for host, t := range content.Targets {
 		if targets[host], err = equip(t); err != nil {

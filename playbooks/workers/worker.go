@@ -352,8 +352,11 @@ func (j *job) fetch(ctx context.Context, o *object, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// write writes a file of the run that nobody else reads.
+// write writes a file of the run that nobody else reads, or puts another one in its place at once.
 func (j *job) write(name string, data []byte) (string, error) {
 	path := filepath.Join(j.folder, name)
-	return path, os.WriteFile(path, data, 0o600)
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+		return path, err
+	}
+	return path, os.Rename(path+".new", path)
 }

@@ -69,7 +69,8 @@ type site struct {
 	dir       string // with the manifest, and all else
 	authority ssh.Signer
 	hosts     map[string]*sshtest.Server
-	strangers map[string]bool // hosts that trust another authority
+	strangers map[string]bool              // hosts that trust another authority
+	admits    func(*ssh.Certificate) error // nil is all that the authority has certified
 	builds    []start.Build
 	buildID   string
 }
@@ -114,6 +115,11 @@ func (s *site) findBuilds() {
 
 // letsIn lets those in whom the authority has certified.
 func (s *site) letsIn(m ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+	if cert, is := key.(*ssh.Certificate); is && s.admits != nil {
+		if err := s.admits(cert); err != nil {
+			return nil, err
+		}
+	}
 	checker := &ssh.CertChecker{IsUserAuthority: func(key ssh.PublicKey) bool { return bytes.Equal(key.Marshal(), s.authority.PublicKey().Marshal()) }}
 	return checker.Authenticate(m, key)
 }
@@ -221,13 +227,13 @@ func workerIn(folder, key string, q queue.Queue) (*Worker, error) {
 }
 
 // work has a worker work until the test ends.
-func (s *site) work(q queue.Queue, key, at string, shards ...int) *warnings {
+func (s *site) work(q queue.Queue, key, at string, options ...func(*Worker)) *warnings {
 	w, err := workerIn(s.dir, key, q)
 	require.NoError(s.t, err)
 	said := &warnings{}
 	w.Builds, w.BuildID, w.Site, w.Say, w.Temp = s.builds, s.buildID, at, said.add, s.t.TempDir()
-	for _, n := range shards {
-		w.Shards = n
+	for _, set := range options {
+		set(w)
 	}
 	ctx, cancel := context.WithCancel(s.t.Context())
 	stop := make(chan struct{})
@@ -462,7 +468,7 @@ func TestShared(t *testing.T) {
 		inv := strings.Replace(s.inventory(map[string]string{"db1": "site: far,", "db2": "site: far,"}), "canary: everybody-knows", fmt.Sprintf("log: %q", log), 1)
 		q := open(s.dir)
 		for _, at := range []string{"", "far"} {
-			s.work(q, "worker", at, 1)
+			s.work(q, "worker", at, func(w *Worker) { w.Shards = 1 })
 		}
 		got := &recorded{}
 		r := s.runner(inv, got)

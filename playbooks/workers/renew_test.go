@@ -1,0 +1,186 @@
+package workers
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+// waiting has each host of a play wait for the file go, beside its own.
+const waiting = `
+ccm: {resources: [exec: ["touch {{ Data.dir }}/begun; n=0; while test ! -e {{ Data.dir }}/go && test $n -lt 1200; do sleep 0.1; n=$((n+1)); done": {provider: shell}]]}
+`
+
+// numbered has the authority number its certificates, which it says are valid for a time. It refuses those that
+// refuse has an error for.
+func (s *site) numbered(c *Coordinator, valid time.Duration, refuse func(serial uint64) error) {
+	var serial atomic.Uint64
+	c.Certify = func(_ context.Context, key []byte, accounts []string, _ bool) ([]byte, time.Duration, error) {
+		public, err := ssh.ParsePublicKey(key)
+		require.NoError(s.t, err)
+		cert := &ssh.Certificate{
+			Key: public, CertType: ssh.UserCert, KeyId: "worker", ValidPrincipals: accounts, Serial: serial.Add(1), ValidBefore: ssh.CertTimeInfinity,
+		}
+		if err := refuse(cert.Serial); err != nil {
+			return nil, 0, err
+		}
+		require.NoError(s.t, cert.SignCert(rand.Reader, s.authority))
+		return ssh.MarshalAuthorizedKey(cert), valid, nil
+	}
+}
+
+func (s *site) exists(name string) func() bool {
+	return func() bool {
+		_, err := os.Stat(filepath.Join(s.dir, name))
+		return err == nil
+	}
+}
+
+// newest is the number of the newest certificate that a worker has.
+func newest(t *testing.T, w *Worker) (serial uint64) {
+	files, err := filepath.Glob(filepath.Join(w.Temp, "*", "*"+certificateFile))
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		key, _, _, _, err := ssh.ParseAuthorizedKey(text)
+		require.NoError(t, err)
+		serial = max(serial, key.(*ssh.Certificate).Serial)
+	}
+	return serial
+}
+
+// TestRenewed has a shard take longer than the certificate is valid by which its hosts are logged in to: the
+// host that is worked on does not notice, and the next one is logged in to with another certificate.
+func TestRenewed(t *testing.T) {
+	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
+		s := newSite(t, waiting, "web1", "web2")
+		var oldest, refused atomic.Uint64
+		s.admits = func(c *ssh.Certificate) error {
+			if c.Serial < oldest.Load() {
+				refused.Add(1)
+				return errors.New("it has ended")
+			}
+			return nil
+		}
+		var worker *Worker
+		q := open(s.dir)
+		s.work(q, "worker", "", func(w *Worker) { w.Forks, worker = 1, w })
+		got := &recorded{}
+		c, warned := s.coordinator(q, s.runner(s.inventory(map[string]string{"web1": fmt.Sprintf("dir: %q,", s.dir), "web2": fmt.Sprintf("dir: %q,", s.dir)}), got))
+		s.numbered(c, 2*time.Second, func(uint64) error { return nil })
+		go func() {
+			require.Eventually(t, s.exists("begun"), wait, 10*time.Millisecond)
+			require.Eventually(t, func() bool { return newest(t, worker) > 1 }, wait, 10*time.Millisecond)
+			oldest.Store(2)
+			s.write("go", "")
+		}()
+		summary := s.run(c)
+		require.Equal(t, 2, summary.Totals.Hosts.OK, "%s", warned.all())
+		require.Zero(t, refused.Load(), "a certificate was used that has ended")
+		require.Len(t, got.lines(s), 2*2)
+		require.Empty(t, warned.all())
+	})
+}
+
+// An ordering queue tells when workers have been given an order.
+type ordering struct {
+	queue.Queue
+	ordered chan struct{}
+}
+
+type orderingRun struct {
+	queue.Run
+	ordered chan struct{}
+}
+
+func (q ordering) Open(ctx context.Context, name string) (queue.Run, error) {
+	run, err := q.Queue.Open(ctx, name)
+	return orderingRun{run, q.ordered}, err
+}
+
+func (r orderingRun) Order(ctx context.Context, data []byte) error {
+	defer func() { r.ordered <- struct{}{} }()
+	return r.Run.Order(ctx, data)
+}
+
+// TestNotRenewedAtWork has the authority end while a shard is worked on: the resource that is running ends, no
+// other host is begun, and none fails.
+func TestNotRenewedAtWork(t *testing.T) {
+	s := newSite(t, waiting, "web1", "web2")
+	q := ordering{queue.NewInProcess(0), make(chan struct{}, 10)}
+	s.work(q, "worker", "", func(w *Worker) { w.Forks = 1 })
+	c, warned := s.coordinator(q, s.runner(s.inventory(map[string]string{"web1": fmt.Sprintf("dir: %q,", s.dir), "web2": fmt.Sprintf("dir: %q,", s.dir)})))
+	s.numbered(c, time.Second, func(serial uint64) error {
+		if serial > 1 && s.exists("begun")() {
+			return errors.New("nobody has unlocked the agent")
+		}
+		return nil
+	})
+	require.NoError(t, c.Begin(t.Context()))
+	go func() {
+		<-q.ordered
+		s.write("go", "")
+	}()
+	summary, err := c.Runner.Run(t.Context(), c.Halted())
+	require.NoError(t, errors.Join(err, c.Close(t.Context())))
+	require.True(t, summary.Interrupted)
+	require.Equal(t, 1, summary.Totals.Hosts.OK, warned.all())
+	require.Equal(t, 1, summary.Totals.Hosts.NotStarted)
+	require.Equal(t, 1, strings.Count(warned.all(), "nobody has unlocked the agent: no more hosts are begun; once the authority answers, resume goes on"), warned.all())
+}
+
+// TestCertificates has an authority be asked for certificates, again and again.
+func TestCertificates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &site{t: t, authority: sshtest.NewKey(t, "")}
+		said := &warnings{}
+		c := &Coordinator{Warn: said.add, certs: map[string]certificate{}}
+		var down error
+		s.numbered(c, time.Hour, func(uint64) error { return down })
+		key := sshtest.NewKey(t, "").PublicKey().Marshal()
+		of := certified{accounts: []string{"deploy"}}
+		certificate := func(after time.Duration, of certified) (certificate, error) {
+			time.Sleep(after)
+			return c.certificate(t.Context(), key, of)
+		}
+		first, err := certificate(0, of)
+		require.NoError(t, err)
+		require.Equal(t, 30*time.Minute, time.Until(first.renew))
+		same, err := certificate(29*time.Minute, of)
+		require.NoError(t, err)
+		require.Equal(t, first, same)
+		second, err := certificate(time.Minute, of)
+		require.NoError(t, err)
+		require.NotEqual(t, first.text, second.text, "half of its time is over")
+
+		down = errors.New("it is down")
+		same, err = certificate(40*time.Minute, of)
+		require.NoError(t, err)
+		require.Equal(t, second.text, same.text, "it is good for a while")
+		require.Equal(t, time.Hour/16, time.Until(same.renew))
+		require.Contains(t, said.all(), "the key of a worker is not certified any more: it is down: it is asked again until ")
+		_, err = certificate(0, certified{accounts: []string{"other"}})
+		require.ErrorIs(t, err, errNotRenewed, "there is none for that account")
+		_, err = certificate(13*time.Minute, of)
+		require.ErrorIs(t, err, errNotRenewed)
+		down = nil
+		third, err := certificate(0, of)
+		require.NoError(t, err)
+		require.NotEqual(t, second.text, third.text)
+	})
+}
