@@ -15,6 +15,7 @@ import (
 // TestAccountTypes runs the conformance tests of the types that change accounts:
 // they need root, whom other tests do without.
 func TestAccountTypes(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		unable(t, "changing accounts needs root")
 	}

@@ -53,6 +53,7 @@ func (a account) lets(t *testing.T, config string) *server {
 }
 
 func TestPasswordsAtRealSSHD(t *testing.T) {
+	t.Parallel()
 	a := newAccount(t)
 	for _, test := range []struct {
 		name, config string
@@ -119,6 +120,7 @@ func TestPasswordIsInNoArgument(t *testing.T) {
 }
 
 func TestCertificatesAtRealSSHD(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	output(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, "ca"))
 	s := startSSHD(t, "TrustedUserCAKeys "+dir+"/ca.pub\nAuthorizedKeysFile none\n")
@@ -200,6 +202,7 @@ func pushWith(t *testing.T, cmd *exec.Cmd, env ...string) run {
 }
 
 func TestKeysOfTheAgentAtRealSSHD(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "MaxAuthTries 2\n")
 	a := startAgent(t)
 	for _, name := range []string{"k1", "k2", "k3", "k4", "id"} {
@@ -230,6 +233,7 @@ func TestKeysOfTheAgentAtRealSSHD(t *testing.T) {
 }
 
 func TestProxyCommandAtRealSSHD(t *testing.T) {
+	t.Parallel()
 	gate, s := startSSHD(t, ""), startSSHD(t, "")
 	for name, command := range map[string]string{
 		"ssh -W":   fmt.Sprintf("ssh -F none -i %s -o UserKnownHostsFile=%s -o BatchMode=yes -p %d -W %%h:%%p %s@127.0.0.1", gate.path("id"), gate.path("known_hosts"), gate.port, gate.user),
@@ -251,6 +255,7 @@ func TestProxyCommandAtRealSSHD(t *testing.T) {
 }
 
 func TestTwoJumpHostsOfRealSSHD(t *testing.T) {
+	t.Parallel()
 	outer, inner, s := startSSHD(t, ""), startSSHD(t, ""), startSSHD(t, "")
 	line := func(name string, s *server, more string) string {
 		return fmt.Sprintf("    %s: {connect: {address: 127.0.0.1, port: %d, user: %s, private_key: %s, known_hosts: %s%s}}\n", name, s.port, s.user, s.path("id"), s.path("known_hosts"), more)

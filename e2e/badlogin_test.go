@@ -22,6 +22,7 @@ var position = regexp.MustCompile(`hosts\.yaml:4:[0-9]+:`)
 // TestBadLogins has hosts that cannot be reached, and a login that is refused,
 // with OpenSSH at the other end.
 func TestBadLogins(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "DenyUsers nobody\n")
 	s.keygen(t, "unauthorized", "-t", "ed25519")
 	s.keygen(t, "locked", "-t", "ed25519")
@@ -65,6 +66,7 @@ func TestBadLogins(t *testing.T) {
 // TestTooManyLogins has an sshd that takes one login at a time, and says so to
 // the second before it hangs up.
 func TestTooManyLogins(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "MaxStartups 1:100:1\n")
 	s.inventory(t, s.port, "id", "known_hosts")
 	at := fmt.Sprintf("127.0.0.1:%d", s.port)
@@ -91,6 +93,7 @@ func TestTooManyLogins(t *testing.T) {
 // TestLoginsAtOnce has more hosts at one address than its sshd, which has the limits that it is
 // shipped with, lets log in at once: none of them is dropped for it.
 func TestLoginsAtOnce(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "MaxStartups 10:30:100\nMaxSessions 1\nLogLevel INFO\n")
 	s.inventory(t, s.port, "id", "known_hosts")
 	text, err := os.ReadFile(s.path("hosts.yaml"))

@@ -16,6 +16,7 @@ import (
 // TestResourceDeadline ends a command that would never end, with everything that it
 // has started.
 func TestResourceDeadline(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "")
 	s.inventory(t, s.port, "id", "known_hosts")
 	mark := fmt.Sprintf("9%d.25", s.port) // nobody else sleeps so long
@@ -51,6 +52,7 @@ func sleepers(t *testing.T, word string) []string {
 
 // TestHostDeadline ends a host in the middle of its play.
 func TestHostDeadline(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "")
 	s.inventory(t, s.port, "id", "known_hosts")
 	mark := fmt.Sprintf("8%d.25", s.port)
@@ -62,6 +64,7 @@ func TestHostDeadline(t *testing.T) {
 
 // TestStartDeadline has a login shell that never comes to the point.
 func TestStartDeadline(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "ForceCommand echo wait; exec sleep 1000\n")
 	s.inventory(t, s.port, "id", "known_hosts")
 	r := push(t, s.dir, "-i", "hosts.yaml", "--deadline", "start=1s", "web1", "exec", "true")

@@ -16,6 +16,7 @@ import (
 
 // TestHostCertificates has sshd show certificates of an authority that is known.
 func TestHostCertificates(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"ca", "other", "hostkey"} {
 		output(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", dir+"/"+name)
@@ -77,6 +78,7 @@ func TestHostCertificates(t *testing.T) {
 
 // TestTrustOfRealSSHD takes what ssh-keyscan would, and ssh takes what it writes.
 func TestTrustOfRealSSHD(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "")
 	s.inventory(t, s.port, "id", "new")
 	r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
@@ -120,6 +122,7 @@ func TestTrustOfRealSSHD(t *testing.T) {
 // TestTrustThroughJumpHost has a gate that must be trusted before what is behind it
 // can be asked.
 func TestTrustThroughJumpHost(t *testing.T) {
+	t.Parallel()
 	gate, web := startSSHD(t, ""), startSSHD(t, "")
 	write(t, gate.path("hosts.yaml"), fmt.Sprintf("all:\n  connect: {known_hosts: %s}\n  hosts:\n    web1: {connect: {address: 127.0.0.1, port: %d, user: %s, private_key: %s, jump: gate}}\n"+
 		"    gate: {connect: {address: 127.0.0.1, port: %d, user: %s, private_key: %s}}\n", gate.path("known"), web.port, web.user, web.path("id"), gate.port, gate.user, gate.path("id")))

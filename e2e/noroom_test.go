@@ -126,6 +126,7 @@ func TestFleetReadOnly(t *testing.T) {
 
 // TestNoRoomForTheRecord fills the disk of the controller: the run goes on.
 func TestNoRoomForTheRecord(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		unable(t, "a disk can be made by root alone")
 	}

@@ -101,6 +101,7 @@ func TestFleetRalService(t *testing.T) {
 // TestRalOverRealSSHD has a provider that speaks JSON, with a companion, in a graph
 // and in file order, on this machine.
 func TestRalOverRealSSHD(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		unable(t, "python3 is not installed")
 	}

@@ -14,6 +14,7 @@ import (
 // TestReverseOverRealSSHD drops resources from a manifest: what was there before is
 // back, in a check run that foretells it, in a run, and once only.
 func TestReverseOverRealSSHD(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "")
 	s.inventory(t, s.port, "id", "known_hosts")
 	require.NoError(t, os.Mkdir(s.path("root"), 0o755))

@@ -15,6 +15,7 @@ import (
 // TestSSHConfig gives ssh and ccm-push the same ssh_config and the same sshd: a host
 // that lets one in lets the other one in.
 func TestSSHConfig(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "")
 	s.know(t, "ecdsa_known_hosts", "ecdsa")
 	public, err := os.ReadFile(s.path("host_ed25519.pub"))

@@ -85,10 +85,11 @@ func (s *server) know(tb testing.TB, name, kind string) {
 	write(tb, s.path(name), fmt.Sprintf("[127.0.0.1]:%d %s", s.port, public))
 }
 
-// serve runs sshd until the test ends, and returns when it answers.
+// serve runs sshd until the test ends, and returns when it answers. Root's has a lock and a state of its own, so that
+// such tests go on at once, although the host of all of them is this machine.
 func (s *server) serve(tb testing.TB, program string) {
 	tb.Helper()
-	cmd := exec.Command(program, "-D", "-e", "-f", s.path("sshd_config"))
+	cmd := exec.Command("./apart", program, "-D", "-e", "-f", s.path("sshd_config"))
 	log, err := os.Create(s.path("sshd.log"))
 	require.NoError(tb, err)
 	cmd.Stderr = log
@@ -150,6 +151,7 @@ func (s *server) site(tb testing.TB, n int) {
 }
 
 func TestFullRunOverRealSSHD(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "")
 	s.inventory(t, s.port, "id", "known_hosts")
 	s.site(t, 20)
@@ -165,6 +167,7 @@ func TestFullRunOverRealSSHD(t *testing.T) {
 }
 
 func TestKeysOfRealSSHD(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "")
 	formats := map[string][]string{
 		"id_ed25519":   {"-t", "ed25519"},
@@ -212,6 +215,7 @@ func TestKeysOfRealSSHD(t *testing.T) {
 // TestLoginShells has sshd hand each command to another login shell, unchanged,
 // as it does if that stands in /etc/passwd.
 func TestLoginShells(t *testing.T) {
+	t.Parallel()
 	for _, shell := range []string{"sh", "bash", "dash", "csh", "tcsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
 			path, err := exec.LookPath(shell)
