@@ -32,8 +32,24 @@ const (
 	packageVersion = "0.0.0~git20261123192640.abcdef0123"
 )
 
-// releaseTree is a copy of this tree, with a release for this system in its bin/dist.
-var releaseTree = sync.OnceValues(func() (string, error) {
+// startRelease begins to make the release, once, which takes a minute: tests that need it say so before other tests
+// have their turn. What it gives waits until the release is there.
+var startRelease = sync.OnceValue(func() func() (string, error) {
+	made := make(chan struct{})
+	var tree string
+	var err error
+	go func() {
+		defer close(made)
+		tree, err = makeRelease()
+	}()
+	return func() (string, error) {
+		<-made
+		return tree, err
+	}
+})
+
+// makeRelease makes a copy of this tree, with a release for this system in its bin/dist.
+func makeRelease() (string, error) {
 	dir, err := programs()
 	if err != nil {
 		return "", err
@@ -42,13 +58,19 @@ var releaseTree = sync.OnceValues(func() (string, error) {
 	script := `mkdir "$0" && cd .. && tar -cf - --exclude ./.git --exclude ./bin --exclude './modules/builds/bin/*.gz' \
 		--exclude ./modules/builds/bin/index.json . | tar -xf - -C "$0" && cd "$0" && make -s dist "$@"`
 	system := "linux/" + runtime.GOARCH
-	out, err := exec.Command("sh", "-c", script, tree, "VERSION="+releaseVersion, "SOURCE_DATE_EPOCH="+releaseTime,
+	out, err := exec.Command("nice", "sh", "-c", script, tree, "VERSION="+releaseVersion, "SOURCE_DATE_EPOCH="+releaseTime,
 		"TARGETS="+system, "PLATFORMS="+system).CombinedOutput()
 	if err != nil {
 		err = errors.New(string(out))
 	}
 	return tree, err
-})
+}
+
+// needRelease is for tests that need no host beside the release.
+func needRelease(t *testing.T) {
+	startRelease()
+	t.Parallel()
+}
 
 // released is the path of the one file of the release that matches.
 func released(t *testing.T, pattern string) string {
@@ -56,7 +78,7 @@ func released(t *testing.T, pattern string) string {
 	if runtime.GOOS != "linux" {
 		unable(t, "a release is made on Linux")
 	}
-	tree, err := releaseTree()
+	tree, err := startRelease()()
 	require.NoError(t, err)
 	found, err := filepath.Glob(filepath.Join(tree, "bin/dist", pattern))
 	require.NoError(t, err)
@@ -67,8 +89,9 @@ func released(t *testing.T, pattern string) string {
 // TestFleetDistDeb has the package for Debian installed, used and removed, and the
 // archive beside it unpacked.
 func TestFleetDistDeb(t *testing.T) {
-	deb, archive := released(t, "ccm-push_*.deb"), released(t, "ccm-push_*.tar.gz")
+	startRelease()
 	f := startFleet(t)
+	deb, archive := released(t, "ccm-push_*.deb"), released(t, "ccm-push_*.tar.gz")
 	before := f.installed("h001")
 	f.send("h001", deb, "/tmp/e2e-ccm-push.deb")
 	f.sh("h001", "apt-get -qq install /tmp/e2e-ccm-push.deb")
@@ -92,8 +115,9 @@ func TestFleetDistDeb(t *testing.T) {
 }
 
 func TestFleetDistRPM(t *testing.T) {
-	rpm := released(t, "ccm-push-0*.rpm")
+	startRelease()
 	f := startOther(t, "rpm", "r001")
+	rpm := released(t, "ccm-push-0*.rpm")
 	before := f.installed("r001")
 	f.send("r001", rpm, "/tmp/e2e-ccm-push.rpm")
 	f.sh("r001", "rpm -i /tmp/e2e-ccm-push.rpm")
@@ -109,8 +133,9 @@ func TestFleetDistRPM(t *testing.T) {
 // TestFleetDistBroker has the package of the broker installed on a host, where it serves as a unit of
 // systemd under a user of its own, and lets in whom root has added.
 func TestFleetDistBroker(t *testing.T) {
-	deb, program := released(t, "ccm-push-broker_*.deb"), released(t, "ccm-push_*.deb")
+	startRelease()
 	f := startOther(t, "systemd", "s001")
+	deb, program := released(t, "ccm-push-broker_*.deb"), released(t, "ccm-push_*.deb")
 	f.send("s001", deb, "/tmp/e2e-broker.deb")
 	f.send("s001", program, "/tmp/e2e-ccm-push.deb")
 	before := f.installed("s001")
@@ -174,6 +199,7 @@ func (f *fleet) requireDrives(host, prefix, other string) {
 // TestDistAPK looks into the package for Alpine, of which there is no host here: what apk
 // verifies of it holds.
 func TestDistAPK(t *testing.T) {
+	needRelease(t)
 	text, err := os.ReadFile(released(t, "ccm-push_*.apk"))
 	require.NoError(t, err)
 	rest := bytes.NewReader(text)
@@ -222,6 +248,7 @@ func TestDistAPK(t *testing.T) {
 // TestDistVerifies has a release be verified as its users do, and holds its bill of
 // materials against the program in the archive.
 func TestDistVerifies(t *testing.T) {
+	needRelease(t)
 	bill := released(t, "*.cdx.json")
 	check := exec.Command("sha256sum", "--strict", "-c", "SHA256SUMS")
 	check.Dir = filepath.Dir(bill)
@@ -256,6 +283,7 @@ func TestDistVerifies(t *testing.T) {
 }
 
 func TestDistInstall(t *testing.T) {
+	needRelease(t)
 	tree := filepath.Dir(filepath.Dir(filepath.Dir(released(t, "SHA256SUMS"))))
 	dir := t.TempDir()
 	output(t, "make", "-s", "-C", tree, "install", "DESTDIR="+dir, "PREFIX=/opt")
