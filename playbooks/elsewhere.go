@@ -63,14 +63,16 @@ func (d *delegated) stage(c *catalog.Compiled) {
 			continue
 		}
 		// The names of one resource may differ from host to host.
-		at := fmt.Sprintf("%s %d", written.Pos(), count[written.Pos()])
-		count[written.Pos()]++
+		at := written.Pos() + " " + e.Type + "#" + written.Text
+		if count[at]++; count[at] > 1 {
+			at = fmt.Sprintf("%s %d", at, count[at])
+		}
 		if d.once == nil {
 			d.once = map[int]string{}
 		}
 		d.once[i], has[at] = at, !e.Excluded && !e.Hidden
 	}
-	d.fleet.once.Compiled(d.host, has)
+	d.fleet.hasOnce(d.of, d.host, has)
 }
 
 // run brings a resource about, and gives its result; nil if the run ends before that, or if it is left
@@ -129,7 +131,8 @@ func (d *delegated) bring(ctx, waiting context.Context, index int, refresh bool,
 }
 
 // told is what is told of an entry that has ended: of one that ran elsewhere what that host has
-// said, not what this one says of it.
+// said, not what this one says of it. What a host has kept of one that runs once holds for the others, though it
+// was asked by nobody who is there still: another worker, or the run that this one goes on with.
 func (d *delegated) told(r *wire.Result) *wire.Result {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -141,7 +144,7 @@ func (d *delegated) told(r *wire.Result) *wire.Result {
 		d.changed[r.Index] = true
 	}
 	one := d.begun[r.Index]
-	if resource := d.once[r.Index]; resource != "" && (told.Status == wire.Skipped || one != nil && one.first) {
+	if resource := d.once[r.Index]; resource != "" && (told.Status == wire.Skipped || r.Kept || one != nil && one.first) {
 		ended := *told
 		if ended.Status == wire.Rescued { // which each host is to do for itself
 			ended.Status = wire.Failed
@@ -184,6 +187,13 @@ func (d *delegated) on(index int) string {
 		return d.entries[index].On
 	}
 	return ""
+}
+
+// onceOf is what an entry that runs once is for all hosts of the batch; "" for any other.
+func (d *delegated) onceOf(index int) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.once[index]
 }
 
 // checks are the health checks of an entry, wherever it runs.

@@ -91,7 +91,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 				s.heard(state.host.Name, &compiled.Catalog, r)
 			}
 			notes.Before(r)
-			e.On, e.Repair = others.on(r.Index), s.repair != nil
+			e.On, e.Once, e.Repair = others.on(r.Index), others.onceOf(r.Index), s.repair != nil
 			if r.Fetched {
 				e.Fetched = e.Name // as it is called there
 				if f.asks == nil {

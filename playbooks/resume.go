@@ -1,9 +1,13 @@
 package playbooks
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
@@ -37,6 +41,28 @@ func (r *Runner) done() []map[string]bool {
 		done[i] = r.Options.Progress.Plays[i].Done
 	}
 	return done
+}
+
+// hasOnce says which resources a host has that run once. What came of one in the run to be resumed, for the same
+// batch, holds still, also where the host that ran it is done.
+func (f *fleet) hasOnce(s *selection, host string, has map[string]bool) {
+	if p := f.runner.Options.Progress; p != nil {
+		for at := range has {
+			if e, ran := p.Plays[s.number].RanOnce(host, at); ran {
+				f.once.Ended(cmp.Or(e.On, e.Host), at, ranOnce(e))
+			}
+		}
+	}
+	f.once.Compiled(host, has)
+}
+
+// ranOnce is a result of the record.
+func ranOnce(e events.Result) *wire.Result {
+	r := &wire.Result{Status: wire.Status(e.Status), Message: e.Message}
+	if c := e.Command; c != nil {
+		r.Exit = &modules.Exit{Code: c.ExitCode, Stdout: modules.Output{Text: c.Stdout, Dropped: c.StdoutDropped}, Stderr: modules.Output{Text: c.Stderr, Dropped: c.StderrDropped}}
+	}
+	return r
 }
 
 // remaining are the hosts of each play that are not done with it.

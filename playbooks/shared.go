@@ -319,7 +319,7 @@ func (a *answerer) answer(q Question) Answer {
 	case q.Once != nil && q.Once.Ended != "" && q.Once.Result != nil:
 		f.once.Ended(a.host, q.Once.Ended, q.Once.Result)
 	case q.Once != nil:
-		f.once.Compiled(a.host, q.Once.Has)
+		f.hasOnce(a.of, a.host, q.Once.Has)
 	case q.Borrow != nil:
 		return a.lend(q.Borrow)
 	case q.Return != nil:

@@ -2,6 +2,7 @@ package record
 
 import (
 	"cmp"
+	"slices"
 	"sync"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -24,8 +25,26 @@ type PlayProgress struct {
 	Rollout *rollout.Past
 	// Done are the hosts that are known to have come through the play well.
 	Done map[string]bool
+	// Once are the results of what runs once for all hosts of a batch, and was not left to do.
+	Once []OnceResult
 	// Told are the results that were told of others, by host, and how often.
 	Told map[string]map[ToldResult]int
+}
+
+// A OnceResult is one of a batch, counted from 0.
+type OnceResult struct {
+	Batch int
+	events.Result
+}
+
+// RanOnce gives the result of a resource that has run for the batch of a host. It is named as in results.
+func (p *PlayProgress) RanOnce(host, once string) (events.Result, bool) {
+	for _, r := range p.Once {
+		if r.Result.Once == once && slices.Contains(p.Batches[r.Batch], host) {
+			return r.Result, true
+		}
+	}
+	return events.Result{}, false
 }
 
 // A ToldResult is what was told of a resource.
@@ -60,6 +79,9 @@ func (s Store) Next(r *Run) (Origin, error) {
 func (p *Progress) Retold(play int, e events.Result) bool {
 	if p == nil || !e.Kept && (e.Status == events.Changed || e.Status.HasFailed()) {
 		return false
+	}
+	if p.Plays[play].Done[e.Host] { // it has told all, and is asked again for what others receive of it
+		return true
 	}
 	p.telling.Lock()
 	defer p.telling.Unlock()
@@ -116,13 +138,19 @@ func (p *Progress) takenBack(r *Run, s Store) error {
 				return err
 			}
 			if result, ok := e.(events.Result); ok && (result.Status == events.Changed || result.Changed) {
-				for _, play := range p.Plays {
-					delete(play.Done, result.Host)
+				for i := range p.Plays {
+					p.Plays[i].takenBack(result.Host)
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// takenBack notes that nothing of the play is on a host any more.
+func (p *PlayProgress) takenBack(host string) {
+	delete(p.Done, host)
+	p.Once = slices.DeleteFunc(p.Once, func(r OnceResult) bool { return cmp.Or(r.On, r.Host) == host })
 }
 
 // A tracker follows a run from event to event. It believes that a host came through a play
@@ -131,6 +159,7 @@ type tracker struct {
 	progress *Progress
 	play     int             // that has begun; -1 before the first
 	batch    []string        // the hosts of the batch that has begun
+	number   int             // of that batch, from 0
 	trouble  map[string]bool // hosts that did not come through the play that has begun
 
 	plays map[string][]int // of each host
@@ -203,7 +232,7 @@ func (t *tracker) begin(e events.PlayStart) {
 				*at = append(*at, host)
 			}
 		}
-		t.batch = e.Hosts
+		t.batch, t.number = e.Hosts, e.Batch-1
 	}
 }
 
@@ -235,11 +264,23 @@ func (t *tracker) told(e events.Result) {
 	if t.play < 0 || e.Check {
 		return
 	}
+	t.ranOnce(e)
 	of := t.progress.Plays[t.play].Told
 	if of[e.Host] == nil {
 		of[e.Host] = map[ToldResult]int{}
 	}
 	of[e.Host][toldOfResult(e)]++
+}
+
+// ranOnce notes what has run for all hosts of a batch. What failed is tried again.
+func (t *tracker) ranOnce(e events.Result) {
+	play := &t.progress.Plays[t.play]
+	if e.Once == "" || t.number >= len(play.Batches) || e.Status != events.Changed && e.Status != events.Stable {
+		return
+	}
+	if _, known := play.RanOnce(e.Host, e.Once); !known {
+		play.Once = append(play.Once, OnceResult{t.number, e})
+	}
 }
 
 // For gives the progress for plays that may have changed since: each has that of the play

@@ -199,6 +199,58 @@ func TestProgressOfARunTakenBack(t *testing.T) {
 	require.Equal(t, map[string]bool{"web2": true}, done())
 }
 
+// TestProgressOfWhatRunsOnce knows what has run for all hosts of a batch, until it is taken back.
+func TestProgressOfWhatRunsOnce(t *testing.T) {
+	s := newStore(t)
+	once := func(host, on, name string, status events.Status) events.Result {
+		r := result(host, status)
+		r.On, r.Name, r.Once = on, host+name, name
+		return r
+	}
+	run := s.record(t, Header{Run: NewID(began)},
+		events.RunStart{Hosts: 3, Plays: plays("web1", "web2", "web3")},
+		events.PlayStart{Play: "web tier", Number: 1, Batch: 1, Batches: 2, Hosts: []string{"web1", "web2"}},
+		once("web1", "", "migrate", events.Changed), result("web1", events.Changed), once("web1", "", "fails", events.Failed), once("web1", "", "excluded", events.Skipped),
+		events.PlayStart{Play: "web tier", Number: 1, Batch: 2, Batches: 2, Hosts: []string{"web3"}},
+	)
+	ran := func(host, name string) string {
+		progress, err := run.Progress(s)
+		require.NoError(t, err)
+		r, ran := progress.Plays[0].RanOnce(host, name)
+		if !ran {
+			return ""
+		}
+		return r.Host + " " + string(r.Status)
+	}
+	require.Equal(t, "web1 changed", ran("web1", "migrate"))
+	require.Equal(t, "web1 changed", ran("web2", "migrate"))
+	for _, of := range [][2]string{{"web3", "migrate"}, {"web2", "fails"}, {"web2", "excluded"}, {"web2", "/etc/motd"}} {
+		require.Empty(t, ran(of[0], of[1]), of)
+	}
+	s.record(t, Header{Run: NewID(began), Undoes: run.Run}, events.RunStart{Hosts: 1}, result("web1", events.Changed))
+	require.Empty(t, ran("web2", "migrate"))
+}
+
+// TestRetold leaves out what hosts have told that are done, and are asked again for what others receive.
+func TestRetold(t *testing.T) {
+	s := newStore(t)
+	run := s.record(t, Header{Run: NewID(began)},
+		events.RunStart{Hosts: 2, Plays: plays("web1", "web2")},
+		events.PlayStart{Play: "web tier", Number: 1, Batch: 1, Batches: 1, Hosts: []string{"web1", "web2"}},
+		result("web1", events.Changed), events.HostDone{Host: "web1", State: events.StateOK, PlaysNotRun: 1}, result("web2", events.Changed),
+	)
+	progress, err := run.Progress(s)
+	require.NoError(t, err)
+	for _, host := range []string{"web1", "web2"} {
+		kept := result(host, events.Changed)
+		require.False(t, progress.Retold(0, kept), "%s has changed it again", host)
+		kept.Kept = true
+		require.True(t, progress.Retold(0, kept), host)
+		require.Equal(t, host == "web1", progress.Retold(0, kept), "%s has told one such result", host)
+		require.False(t, progress.Retold(1, kept), "%s has told nothing of another play", host)
+	}
+}
+
 func TestDiff(t *testing.T) {
 	s := newStore(t)
 	start := events.RunStart{Hosts: 2, Plays: plays("web1", "web2")}
