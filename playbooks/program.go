@@ -44,7 +44,8 @@ func (f *fleet) programLike(ctx context.Context, play *manifest.Play, state *hos
 	if kept := state.programs[user]; kept != nil {
 		return kept, nil
 	}
-	if state.client == nil {
+	earlier := state.client != nil
+	if !earlier {
 		client, err := f.connect(ctx, state)
 		if err != nil {
 			return nil, err
@@ -68,7 +69,7 @@ func (f *fleet) programLike(ctx context.Context, play *manifest.Play, state *hos
 	} else {
 		err = start(ctx)
 	}
-	if errors.Is(err, transport.ErrNoSession) && len(state.programs) > 0 && !state.watched { // sshd's MaxSessions
+	if errors.Is(err, transport.ErrNoSession) && earlier && !state.watched { // sshd's MaxSessions
 		if err := state.finishPrograms(ctx); err != nil {
 			return nil, err
 		}

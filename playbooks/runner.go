@@ -70,6 +70,8 @@ type Runner struct {
 	AskShared func(ctx context.Context, host string, q Question) (Answer, error)
 	Waiting   func()
 	Targets   map[string]transport.Target
+	// Connections are those of hosts that this worker will be given again; nil keeps none.
+	Connections *Connections
 
 	// TakeBack, after Run, are hosts of which the changes of the run are to be taken back: a rollout
 	// has stopped, and says so.

@@ -155,6 +155,7 @@ func (f *fleet) expectTurn(t Turn, plays []*selection) error {
 	if t.Predicted {
 		state.predicted = []*hostProgram{{}}
 	}
+	state.client = f.runner.Connections.take(t.Host)
 	f.states[t.Host], f.followed[t.Host] = state, t.Follow
 	return nil
 }
@@ -165,7 +166,9 @@ func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 	s, start, before := state.plays[0], f.runner.Now(), len(state.predicted)
 	f.take(state)
 	found, err := f.carryOut(ctx, s, state, t)
-	state.close()
+	if err != nil || len(t.Later) == 0 || !f.keepFor(ctx, state) {
+		state.close()
+	}
 	end := TurnEnd{
 		Found: found,
 		Begun: state.begun, Failed: state.failed, Predicted: len(state.predicted) > before,
@@ -182,6 +185,18 @@ func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 		end.Refused = errors.Is(err, transport.ErrAuth)
 	}
 	return end
+}
+
+// keepFor keeps the connection of a host for its next turn, if there is a place.
+func (f *fleet) keepFor(ctx context.Context, state *hostState) bool {
+	if f.runner.Connections == nil || state.client == nil || state.failed || state.over != nil || state.finishPrograms(ctx) != nil || state.dead() {
+		return false
+	}
+	if !f.runner.Connections.keep(state.host.Name, state.client, f.runner.Dialer, f.runner.keep()) {
+		return false
+	}
+	state.client = nil
+	return true
 }
 
 // carryOut does what a turn is about.

@@ -221,7 +221,7 @@ func (s *shift) turns(ctx context.Context, stop <-chan struct{}, content *shardC
 	if err != nil {
 		return err
 	}
-	defer r.Dialer.Close()
+	defer s.job.connections.CloseDialer(r.Dialer)
 	r.Connect.Warn = t.warn
 	r.Events = events.NewStream(r.Options.Run, time.Now, t).WithMask(r.Options.Catalog.Mask)
 	return r.Turns(ctx, stop, content.Turns, ended)
@@ -298,6 +298,6 @@ func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 	return &playbooks.Runner{
 		Inventory: inv, Plays: j.plays, Dialer: &dial.Dialer{}, Builds: w.Builds, FullBuilds: w.FullBuilds, BuildID: w.BuildID,
 		Connect: connect, Options: options, Now: time.Now, NewNonce: rand.Text, Names: &run.Names, Targets: targets,
-		AskShared: s.ask, Waiting: s.waits,
+		AskShared: s.ask, Waiting: s.waits, Connections: &j.connections,
 	}, nil
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/templates"
@@ -62,6 +63,8 @@ type job struct {
 	public   []byte
 	folder   string // of its own
 	users    int    // shards of it that are worked on, with the lock of the worker
+
+	connections playbooks.Connections // of hosts of which another shard is to come
 
 	making  sync.Mutex       // what follows is made once
 	content *runContent      // nil until it is fetched
@@ -260,6 +263,7 @@ func (w *Worker) leaveLocked() {
 }
 
 func (w *Worker) remove(j *job) {
+	j.connections.Close()
 	if err := os.RemoveAll(j.folder); err != nil {
 		w.Say(err.Error())
 	}
