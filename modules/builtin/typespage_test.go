@@ -89,8 +89,8 @@ var explained = map[string]map[column]string{
 	},
 	"swap": {certain: "but for whether the kernel swaps to it", watched: "the file and fstab heard, whether it is active polled"},
 	"container": {
-		certain: "that it has nothing to do; registries and runtimes decide about the rest",
-		watched: "polled: podman and docker tell of it when they are asked",
+		certain: "that it has nothing to do, and the files of a quadlet; registries and runtimes decide about the rest",
+		watched: "a quadlet heard; podman and docker polled: they tell of it when they are asked",
 		onRPM:   "no: the hosts of the tests have no podman of rpm; it is started the same way",
 	},
 	"tls_cert": {watched: "files heard, how long it is valid polled"},

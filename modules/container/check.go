@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -33,6 +32,9 @@ func (c *Container) Check(ctx context.Context, h modules.Host) (modules.Plan, er
 		}
 		return modules.Plan{}, err
 	}
+	if c.Provider == quadlet {
+		return c.checkUnit(ctx, h, program)
+	}
 	is, err := c.now(ctx, h, program)
 	if err != nil {
 		return modules.Plan{}, err
@@ -46,12 +48,12 @@ func (c *Container) Check(ctx context.Context, h modules.Host) (modules.Plan, er
 		}
 		return c.plan("removed the container", []modules.Change{{Property: "ensure", Have: is.state(), Want: absent}}, live{}, steps{program: program, remove: true}), nil
 	}
-	image, err := c.imageID(ctx, h, program)
+	image, pull, newer, err := c.wanted(ctx, h, program)
 	if err != nil {
 		return modules.Plan{}, err
 	}
 	do, will := steps{program: program}, is
-	changes := c.differences(is, image)
+	changes := append(c.differences(is, image), newer...)
 	action := ""
 	switch {
 	case !is.exists:
@@ -60,32 +62,70 @@ func (c *Container) Check(ctx context.Context, h modules.Host) (modules.Plan, er
 		action, do.create, do.remove = "made the container anew", true, true
 	}
 	if do.create {
-		if do.pull = image == ""; do.pull && c.Pull == "never" {
-			return modules.Plan{}, modules.Refuse("the host does not have the image %s ('pull: never')", c.Image)
+		if do.pull = pull; do.pull && c.Pull == never {
+			return modules.Plan{}, c.missing()
 		}
 		will = live{exists: true, ours: true, made: c.of(), env: maps.Clone(c.Env), image: image}
 	}
-	switch {
-	case c.Ensure == running && !will.running, c.Ensure == present && do.create && is.running: // as it was
-		do.start, will.running = true, true
-	case c.Ensure == stopped && will.running:
-		do.stop, will.running = true, false
-	}
-	if is.exists && is.running != will.running {
-		changes = append(changes, modules.Change{Property: "ensure", Have: is.state(), Want: c.Ensure})
-		action = cmp.Or(action, map[bool]string{true: "started the container", false: "stopped the container"}[will.running])
-	}
+	do.start, do.stop = c.turn(is.running, will.running)
+	will.running = will.running && !do.stop || do.start
+	action, changes = c.turned(is, will, action, changes)
 	if action == "" {
 		return modules.Plan{}, nil
 	}
 	return c.plan(action, changes, will, do), nil
 }
 
+// turn says whether it has to be started or stopped so that it runs as it shall, by whether it did before.
+func (c *Container) turn(before, runs bool) (start, stop bool) {
+	start = !runs && (c.Ensure == running || c.Ensure == present && before)
+	return start, runs && c.Ensure == stopped
+}
+
+// turned adds that it runs otherwise than before.
+func (c *Container) turned(is, will live, action string, changes []modules.Change) (string, []modules.Change) {
+	if !is.exists || is.running == will.running {
+		return action, changes
+	}
+	word := "stopped the container"
+	if will.running {
+		word = "started the container"
+	}
+	return cmp.Or(action, word), append(changes, modules.Change{Property: "ensure", Have: is.state(), Want: c.Ensure})
+}
+
 func (c *Container) plan(action string, changes []modules.Change, will live, do steps) modules.Plan {
 	return modules.Plan{
 		Action: action, Changes: changes, Steps: do, MayFail: true, // registries and runtimes decide
-		Effects: []modules.Effect{{Kind: containerEffect, Key: c.Name, State: will}},
+		Effects: append(c.pulled(do.pull), modules.Effect{Kind: containerEffect, Key: c.Name, State: will}),
 	}
+}
+
+// pulled is the effect of a pull, if there is one.
+func (c *Container) pulled(due bool) []modules.Effect {
+	if !due {
+		return nil
+	}
+	return []modules.Effect{{Kind: imageEffect, Key: c.Image}}
+}
+
+func (c *Container) missing() error {
+	return modules.Refuse("the host does not have the image %s ('pull: never')", c.Image)
+}
+
+// wanted is the ID of the image, "" if it is not known yet, whether it has to be pulled for a new container, and the
+// change if the registry has another one by now.
+func (c *Container) wanted(ctx context.Context, h modules.Host, program string) (image string, pull bool, newer []modules.Change, err error) {
+	image, err = c.imageID(ctx, h, program)
+	if err != nil || image == "" || c.Pull != always {
+		_, pulled := h.Forecast.Lookup(imageEffect, c.Image)
+		return image, image == "" && !pulled, nil, err
+	}
+	have, newest, err := c.outdated(ctx, h, program)
+	if err != nil || newest == "" {
+		return image, false, nil, err
+	}
+	return "", true, []modules.Change{{Property: "image", Have: cmp.Or(have, "not from this registry"), Want: newest}}, nil
 }
 
 // state is how it is, in the words of ensure.
@@ -139,47 +179,44 @@ const (
 // Apply implements [modules.Resource]. A new container is made before the old one goes, so that what a program does
 // not take leaves the old one.
 func (c *Container) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	if do, ok := p.Steps.(unitSteps); ok {
+		return c.applyUnit(ctx, h, do)
+	}
 	do, ok := p.Steps.(steps)
 	if !ok {
-		return errors.New("the plan is not one of a container")
+		return errPlan
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	run := func(timeout time.Duration, stdin string, words ...string) error {
-		return modules.RunProgram(ctx, h, modules.Command{Argv: append([]string{do.program}, words...), Path: c.path(), Timeout: timeout, Stdin: stdin})
+	run := func(stdin string, words ...string) error {
+		return modules.RunProgram(ctx, h, modules.Command{Argv: append([]string{do.program}, words...), Path: c.path(), Timeout: runTimeout, Stdin: stdin})
 	}
 	fresh := c.Name
 	if do.remove && do.create {
-		fresh += "-ccm-push-new"
-		rest, err := (&Container{Name: fresh, root: c.root}).now(ctx, h, do.program) // of a run that was killed
-		if err != nil {
+		var err error
+		if fresh, err = c.fresh(ctx, h, do.program); err != nil {
 			return err
-		}
-		if rest.exists {
-			if err := run(runTimeout, "", "rm", "--force", fresh); err != nil {
-				return err
-			}
 		}
 	}
 	for _, step := range []struct {
 		due bool
 		do  func() error
 	}{
-		{do.pull, func() error { return run(pullTimeout, "", "pull", "--quiet", c.Image) }},
+		{do.pull, func() error { return c.pull(ctx, h, do.program) }},
 		{do.create, func() error {
 			argv, err := c.create(fresh)
 			if err != nil {
 				return err
 			}
-			err = run(runTimeout, c.variables(), argv...)
+			err = run(c.variables(), argv...)
 			ctx = context.WithoutCancel(ctx) // what has begun is short, and half of it would be no container
 			return err
 		}},
-		{do.remove, func() error { return run(runTimeout, "", "rm", "--force", c.Name) }},
-		{do.remove && do.create, func() error { return run(runTimeout, "", "rename", fresh, c.Name) }},
-		{do.stop, func() error { return run(runTimeout, "", "stop", c.Name) }},
-		{do.start, func() error { return run(runTimeout, "", "start", c.Name) }},
+		{do.remove, func() error { return run("", "rm", "--force", c.Name) }},
+		{do.remove && do.create, func() error { return run("", "rename", fresh, c.Name) }},
+		{do.stop, func() error { return run("", "stop", c.Name) }},
+		{do.start, func() error { return run("", "start", c.Name) }},
 	} {
 		if !step.due {
 			continue
@@ -189,6 +226,22 @@ func (c *Container) Apply(ctx context.Context, h modules.Host, p modules.Plan) e
 		}
 	}
 	return nil
+}
+
+// pull has the host get the image.
+func (c *Container) pull(ctx context.Context, h modules.Host, program string) error {
+	return modules.RunProgram(ctx, h, modules.Command{Argv: []string{program, "pull", "--quiet", c.Image}, Path: c.path(), Timeout: pullTimeout})
+}
+
+// fresh is the name of a new container until it takes the place of the one that is there. One that a run has left that
+// was killed is removed.
+func (c *Container) fresh(ctx context.Context, h modules.Host, program string) (string, error) {
+	name := c.Name + "-ccm-push-new"
+	rest, err := (&Container{Name: name, root: c.root}).now(ctx, h, program)
+	if err == nil && rest.exists {
+		err = modules.RunProgram(ctx, h, modules.Command{Argv: []string{program, "rm", "--force", name}, Path: c.path(), Timeout: runTimeout})
+	}
+	return name, err
 }
 
 // create are the words that make the container. Its variables are read from standard input.
@@ -214,15 +267,28 @@ func (c *Container) create(name string) ([]string, error) {
 	each("--publish", c.Ports)
 	each("--volume", c.Volumes)
 	one("--network", c.Network)
-	for _, label := range slices.Sorted(maps.Keys(c.Labels)) {
-		argv = append(argv, "--label="+label+"="+c.Labels[label])
-	}
+	each("--label", c.labels())
 	one("--restart", c.Restart)
-	one("--user", c.User)
-	one("--memory", c.Memory)
-	one("--cpus", c.CPUs)
-	argv = append(argv, c.Options...)
+	argv = append(append(argv, c.limits()...), c.Options...)
 	return append(append(argv, c.Image), c.Command...), nil
+}
+
+// labels are those that are given, in order.
+func (c *Container) labels() (all []string) {
+	for _, label := range slices.Sorted(maps.Keys(c.Labels)) {
+		all = append(all, label+"="+c.Labels[label])
+	}
+	return all
+}
+
+// limits are the options about what it may do.
+func (c *Container) limits() (all []string) {
+	for _, option := range [][2]string{{"--user=", c.User}, {"--memory=", c.Memory}, {"--cpus=", c.CPUs}} {
+		if option[1] != "" {
+			all = append(all, option[0]+option[1])
+		}
+	}
+	return all
 }
 
 // variables is the file with the environment.

@@ -17,16 +17,17 @@ import (
 type Container struct {
 	Name     string            `json:"name" required:"true" looks:"^[a-zA-Z0-9][a-zA-Z0-9_.-]*$" doc:"name of the container"`
 	Ensure   string            `json:"ensure,omitempty" enum:"running,stopped,present,absent" default:"running" doc:"running; stopped: it is there, and does not run; present: it is there, whether it runs or not; absent"`
-	Provider string            `json:"provider,omitempty" enum:"podman,docker" doc:"default: the first of these that the host has"`
+	Provider string            `json:"provider,omitempty" enum:"podman,docker,quadlet" doc:"quadlet: a service of systemd that has podman run it, made of a file in /etc/containers/systemd; default: podman or docker, the first of them that the host has"`
 	Image    string            `json:"image,omitempty" doc:"its image, with a tag or a digest: registry.example.net/shop@sha256:…; required but for absent. One that the host has under that name is not pulled again"`
-	Pull     string            `json:"pull,omitempty" enum:"missing,never" default:"missing" doc:"what to do about an image that the host does not have"`
+	Pull     string            `json:"pull,omitempty" enum:"missing,always,never" default:"missing" doc:"missing: an image that the host does not have is pulled; always: also one that the registry has another one of by now, which skopeo asks it; never"`
 	Command  []string          `json:"command,omitempty" doc:"what runs in it; default: what the image says"`
 	Env      map[string]string `json:"env,omitempty" secret:"true" doc:"variables of its environment, one line each; nobody is shown their values, and no argument has them"`
 	Ports    []string          `json:"ports,omitempty" doc:"ports of the host that lead to it: 8080:80, 127.0.0.1:8080:80/tcp"`
 	Volumes  []string          `json:"volumes,omitempty" doc:"what is mounted in it: /srv/shop:/data:ro, or the name of a volume before the colon"`
 	Network  string            `json:"network,omitempty" doc:"its network, such as host, none or the name of one; default: as the program has it"`
 	Labels   map[string]string `json:"labels,omitempty" doc:"labels that it has"`
-	Restart  string            `json:"restart,omitempty" enum:"no,on-failure,always,unless-stopped" doc:"when it is started again; default: no"`
+	Restart  string            `json:"restart,omitempty" enum:"no,on-failure,always,unless-stopped" doc:"when it is started again; default: no. For quadlet unless-stopped is always"`
+	Enable   *bool             `json:"enable,omitempty" doc:"quadlet: whether it is started at boot; default: unless it shall be stopped"`
 	User     string            `json:"user,omitempty" doc:"user that its command runs as; default: as the image says"`
 	Memory   string            `json:"memory,omitempty" looks:"^[0-9]+[bkmgBKMG]?$" doc:"memory that it may have, such as 512m"`
 	CPUs     string            `json:"cpus,omitempty" numbers:"refuse" looks:"^[0-9]+(\\.[0-9]+)?$" doc:"processors that it may use, such as \"1.5\""`
@@ -44,11 +45,20 @@ const (
 	absent  = "absent"
 )
 
+const (
+	podman  = "podman"
+	docker  = "docker"
+	quadlet = "quadlet"
+
+	always = "always"
+	never  = "never"
+)
+
 // Type is the entry of the registry.
 func Type() modules.Type {
 	return modules.Type{
 		Name: "container",
-		Doc: "Keeps a container of podman or docker. One that is made of something else than it shall be is made anew, " +
+		Doc: "Keeps a container of podman or docker, or one that systemd has podman run. One that is made of something else than it shall be is made anew, " +
 			"and what it has written outside of its volumes is lost; the result says what was different.",
 		New: func() modules.Resource { return new(Container) },
 	}
@@ -94,6 +104,12 @@ func (c *Container) Validate() error {
 		if option != "" && !strings.HasPrefix(option, "--") {
 			wrong(fmt.Sprintf("options[%d]", i), "%q does not begin with two dashes", option)
 		}
+	}
+	if c.Enable != nil && c.Provider != quadlet {
+		errs = append(errs, &modules.PropertyError{Path: "enable", Msg: "only a container of provider quadlet is started by systemd", Hint: "write provider: quadlet, or restart: always"})
+	}
+	if c.Provider == quadlet {
+		errs = append(errs, c.validateUnit())
 	}
 	return errors.Join(errs...)
 }

@@ -2,6 +2,8 @@ package container
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -34,18 +36,22 @@ func localType() modules.Type {
 	return t
 }
 
-// podman does what the type asks of the real one: a container is a file with its inspection, and one if it runs.
-const podman = `#!/bin/sh
+// podmanScript does what the type asks of the real one: a container is a file with its inspection, and one if it runs.
+const podmanScript = `#!/bin/sh
 d=${0%/*}/../state
 case "$1 $2" in
-"image inspect") cat "$d/image-$(echo "$5" | tr /: __)" 2>/dev/null || exit 125; exit ;;
+"image inspect")
+	case $4 in *RepoDigests*) echo "${5%:*}@sha256:$(sha256sum <"$d/image-$(echo "$5" | tr /: __)" | cut -c1-64)"; exit ;; esac
+	cat "$d/image-$(echo "$5" | tr /: __)" 2>/dev/null || exit 125; exit ;;
 "container inspect") running=false; [ -e "$d/$3.run" ] && running=true; sed "s/RUNNING/$running/" "$d/$3.made"; exit ;;
 esac
 verb=$1; shift
 for last; do :; done
 case $verb in
 ps) name=${3#name=^}; name=$(echo "${name%\$}" | tr -d '\\'); [ ! -e "$d/$name.made" ] || echo "$name" ;;
-pull) case $last in *refused*) echo 'Error: denied' >&2; exit 125 ;; esac; echo "id-of-$last" >"$d/image-$(echo "$last" | tr /: __)" ;;
+pull)
+	case $last in *refused*) echo 'Error: denied' >&2; exit 125 ;; esac
+	from=$d/registry-$(echo "$last" | tr /: __); [ -e "$from" ] || echo "id-of-$last" >"$from"; cat "$from" >"$d/image-${from##*/registry-}" ;;
 rm) rm -f "$d/$last.made" "$d/$last.run" ;;
 rename) mv "$d/$1.made" "$d/$last.made" ;;
 start) >"$d/$last.run" ;;
@@ -71,7 +77,7 @@ esac
 
 func tree(more ...modtest.Node) []modtest.Node {
 	return append([]modtest.Node{
-		{Path: "bin", Dir: true}, {Path: "state", Dir: true}, {Path: "bin/podman", Mode: 0o755, Text: podman},
+		{Path: "bin", Dir: true}, {Path: "state", Dir: true}, {Path: "bin/podman", Mode: 0o755, Text: podmanScript},
 		{Path: "state/image-app_1", Text: "id-of-app:1\n"},
 	}, more...)
 }
@@ -95,6 +101,13 @@ func moved(nodes []modtest.Node) []modtest.Node {
 	}
 	return nodes
 }
+
+// skopeo tells what the registry has.
+var skopeo = modtest.Node{Path: "bin/skopeo", Mode: 0o755, Text: `#!/bin/sh
+cat "${0%/bin/skopeo}/state/registry-$(echo "${3#docker://}" | tr /: __)" 2>/dev/null || { echo no answer >&2; exit 1; }
+`}
+
+func digestOf(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }
 
 const ofApp = `"io.ccm-push.made":"{\"image\":\"app:1\",\"env\":[\"A\"],\"ports\":[\"80:80\"]}"`
 
@@ -123,6 +136,17 @@ func TestConverges(t *testing.T) {
 			Changes: []modules.Change{modtest.Change("container", "made by something else", "made of these properties")},
 		},
 		{Name: "made by something else", Tree: there("", true), Properties: with(same), Err: "the container c was not made by this type; remove it, or set 'force: true' to have it replaced"},
+		{
+			Name: "the registry has another image", Tree: tree(skopeo, modtest.Node{Path: "state/registry-app_1", Text: "newer\n"}), Properties: with(`"image":"app:1","pull":"always"`), Action: "made the container",
+			Changes: []modules.Change{modtest.Change("ensure", absent, running), modtest.Change("image", digestOf("id-of-app:1\n"), digestOf("newer\n"))},
+		},
+		{
+			Name: "it runs, and the registry has another image", Tree: append(there(ofApp, true), skopeo, modtest.Node{Path: "state/registry-app_1", Text: "newer\n"}), Properties: with(same + `,"pull":"always"`), Action: "made the container anew",
+			Changes: []modules.Change{modtest.Change("image", digestOf("id-of-app:1\n"), digestOf("newer\n"))},
+		},
+		{Name: "the registry has the same image", Tree: append(there(ofApp, true), skopeo, modtest.Node{Path: "state/registry-app_1", Text: "id-of-app:1\n"}), Properties: with(same + `,"pull":"always"`)},
+		{Name: "the registry does not answer", Tree: append(there(ofApp, true), skopeo), Properties: with(same + `,"pull":"always"`), Err: "skopeo inspect: exit code 1: no answer"},
+		{Name: "nothing asks the registry", Tree: there(ofApp, true), Properties: with(same + `,"pull":"always"`), Err: "'pull: always' needs skopeo to ask the registry, which is not found in $ROOT/bin; install it first, or name the image by its digest"},
 		{Name: "no image", Tree: tree(), Properties: with(`"image":"none","pull":"never"`), Err: "the host does not have the image none ('pull: never')"},
 		{Name: "no program", Properties: with(same + `,"provider":"docker"`), Err: "docker is not found in $ROOT/bin; install it first"},
 		{Name: "absent, without a program", Properties: with(`"ensure":"absent"`)},
@@ -203,6 +227,10 @@ func TestValidate(t *testing.T) {
 		{Container{Name: "c", Image: "a", Env: map[string]string{"A": "1\n2"}}, "env.A: env.A must be one line, without NUL bytes"},
 		{Container{Name: "c", Image: "a", Env: map[string]string{"A=": "1"}}, `env: "A=" is no name of a variable`},
 		{Container{Name: "c", Image: "a", Labels: map[string]string{labelName: "x"}}, `labels: "io.ccm-push.made" is no label that can be given`},
+		{Container{Name: "c", Image: "a", Enable: new(bool)}, "enable: only a container of provider quadlet is started by systemd (write provider: quadlet, or restart: always)"},
+		{Container{Name: "c", Image: "a", Provider: quadlet, Enable: new(bool), Command: []string{"a", "%$;"}, Ports: []string{"80:80"}}, ""},
+		{Container{Name: "c", Image: "a", Provider: quadlet, Volumes: []string{"/a:/b", "/50%:/b"}}, `volumes[1]: with quadlet, volumes[1] can have none of the characters %$\"', and no space around it`},
+		{Container{Name: "c", Image: "a", Provider: quadlet, Command: []string{"find", ";"}}, "command[1]: with quadlet, no word of a command can be a semicolon: have sh -c run it"},
 		{Container{Name: "c", Image: "a", Options: []string{"-v"}}, `options[0]: "-v" does not begin with two dashes`},
 	} {
 		if err := test.c.Validate(); test.err == "" {

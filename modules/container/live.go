@@ -2,6 +2,7 @@ package container
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -29,6 +30,7 @@ type made struct {
 	Network string            `json:"network,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Restart string            `json:"restart,omitempty"`
+	Enable  bool              `json:"enable,omitempty"` // of quadlet
 	User    string            `json:"user,omitempty"`
 	Memory  string            `json:"memory,omitempty"`
 	CPUs    string            `json:"cpus,omitempty"`
@@ -39,7 +41,7 @@ type made struct {
 func (c *Container) of() made {
 	return made{
 		Image: c.Image, Command: c.Command, Env: slices.Sorted(maps.Keys(c.Env)), Ports: c.Ports, Volumes: c.Volumes, Network: c.Network,
-		Labels: c.Labels, Restart: c.Restart, User: c.User, Memory: c.Memory, CPUs: c.CPUs, Options: c.Options,
+		Labels: c.Labels, Restart: c.Restart, Enable: c.enabled(), User: c.User, Memory: c.Memory, CPUs: c.CPUs, Options: c.Options,
 	}
 }
 
@@ -59,9 +61,13 @@ func (m made) parts() [][2]string {
 	for _, name := range slices.Sorted(maps.Keys(m.Labels)) {
 		labels = append(labels, name+"="+m.Labels[name])
 	}
+	enable := ""
+	if m.Enable {
+		enable = "at boot"
+	}
 	return [][2]string{
 		{"image", m.Image}, {"command", list(m.Command)}, {"env", list(m.Env)}, {"ports", list(m.Ports)}, {"volumes", list(m.Volumes)}, {"network", m.Network},
-		{"labels", list(labels)}, {"restart", m.Restart}, {"user", m.User}, {"memory", m.Memory}, {"cpus", m.CPUs}, {"options", list(m.Options)},
+		{"labels", list(labels)}, {"restart", m.Restart}, {"enable", enable}, {"user", m.User}, {"memory", m.Memory}, {"cpus", m.CPUs}, {"options", list(m.Options)},
 	}
 }
 
@@ -77,20 +83,33 @@ type live struct {
 
 // provider is the program that looks after the container.
 func (c *Container) provider(h modules.Host) (string, error) {
-	places := modules.DefaultPath
-	if c.root != "" {
-		places = c.root + "/bin"
-	}
-	programs := []string{"podman", "docker"}
-	if c.Provider != "" {
-		programs = []string{c.Provider}
-	}
+	places := c.places()
+	programs := c.programs()
 	for _, program := range programs {
 		if modules.HasProgram(h.Files, places, program) {
 			return program, nil
 		}
 	}
 	return "", modules.Refuse("%s is not found in %s; install it first", strings.Join(programs, " or "), places)
+}
+
+// programs are those that may look after it.
+func (c *Container) programs() []string {
+	switch c.Provider {
+	case "":
+		return []string{podman, docker}
+	case quadlet:
+		return []string{podman}
+	}
+	return []string{c.Provider}
+}
+
+// places are those where the host has programs.
+func (c *Container) places() string {
+	if c.root != "" {
+		return c.root + "/bin"
+	}
+	return modules.DefaultPath
 }
 
 // path is where programs are looked for.
@@ -171,4 +190,39 @@ func (c *Container) imageID(ctx context.Context, h modules.Host, program string)
 		return "", err
 	}
 	return plainID(exit.Stdout.Text), nil
+}
+
+// imageEffect is the kind of effect whose key is the name of an image that is pulled; it has no state.
+const imageEffect modules.EffectKind = "container image"
+
+// outdated reports whether the registry has another image under the name than the host, and which: the digest of its
+// manifest, and that of the host's. A digest names one image for ever.
+func (c *Container) outdated(ctx context.Context, h modules.Host, program string) (have, newest string, err error) {
+	if _, pulled := h.Forecast.Lookup(imageEffect, c.Image); pulled || strings.Contains(c.Image, "@") {
+		return "", "", nil
+	}
+	if !modules.HasProgram(h.Files, c.places(), "skopeo") {
+		return "", "", modules.Refuse("'pull: always' needs skopeo to ask the registry, which is not found in %s; install it first, or name the image by its digest", c.places())
+	}
+	known, err := c.look(ctx, h, program, "image", "inspect", "--format", "{{range .RepoDigests}}{{println .}}{{end}}", c.Image)
+	if err != nil {
+		return "", "", err
+	}
+	exit, err := c.look(ctx, h, "skopeo", "inspect", "--raw", "docker://"+c.Image)
+	switch {
+	case err != nil:
+		return "", "", err
+	case exit.Code != 0:
+		return "", "", failed("skopeo", "inspect", exit)
+	}
+	newest = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(exit.Stdout.Text)))
+	for line := range strings.Lines(known.Stdout.Text) {
+		if _, digest, named := strings.Cut(strings.TrimSpace(line), "@"); named {
+			if digest == newest {
+				return "", "", nil
+			}
+			have = digest
+		}
+	}
+	return have, newest, nil
 }

@@ -19,12 +19,16 @@ func (c *Container) Reversal(ctx context.Context, h modules.Host, kept modules.R
 	if err != nil {
 		return nil, err
 	}
-	is, err := c.now(ctx, h, program)
+	is, by, err := c.is(ctx, h, program)
+	if err == nil && by == quadlet && !is.exists { // what would be replaced by it
+		is, err = c.now(ctx, h, program)
+		is.ours = false
+	}
 	switch {
 	case err != nil:
 		return nil, err
 	case !is.exists:
-		return map[string]any{"ensure": absent, "provider": program}, nil
+		return map[string]any{"ensure": absent, "provider": by}, nil
 	case !is.ours:
 		return nil, modules.Refuse("the container %s was made by something else, and could not be made again", c.Name)
 	}
@@ -32,7 +36,10 @@ func (c *Container) Reversal(ctx context.Context, h modules.Host, kept modules.R
 	for _, name := range is.made.Env {
 		env[name] = is.env[name]
 	}
-	back := map[string]any{"ensure": is.state(), "provider": program, "image": is.made.Image}
+	back := map[string]any{"ensure": is.state(), "provider": by, "image": is.made.Image}
+	if by == quadlet {
+		back["enable"] = is.made.Enable
+	}
 	for property, value := range map[string]any{
 		"command": is.made.Command, "env": env, "ports": is.made.Ports, "volumes": is.made.Volumes, "network": is.made.Network, "labels": is.made.Labels,
 		"restart": is.made.Restart, "user": is.made.User, "memory": is.made.Memory, "cpus": is.made.CPUs, "options": is.made.Options,
@@ -42,8 +49,24 @@ func (c *Container) Reversal(ctx context.Context, h modules.Host, kept modules.R
 	return back, nil
 }
 
+// is tells how the container is, and by which provider.
+func (c *Container) is(ctx context.Context, h modules.Host, program string) (live, string, error) {
+	if c.Provider == quadlet {
+		is, err := c.unitNow(ctx, h, program)
+		return is.live, quadlet, err
+	}
+	is, err := c.now(ctx, h, program)
+	return is, program, err
+}
+
 // Watch implements [modules.Watcher].
 func (c *Container) Watch(context.Context, modules.Host) (modules.Sources, error) {
+	if c.Provider == quadlet {
+		return modules.Sources{
+			Paths: []string{c.unitFile(), c.variablesFile()}, Units: []string{c.service()},
+			Polled: "which image its name stands for",
+		}, nil
+	}
 	return modules.Sources{Polled: "what podman and docker say of the container"}, nil
 }
 
@@ -61,11 +84,11 @@ func (c *Container) Describe(ctx context.Context, h modules.Host) (modules.Descr
 	if err != nil {
 		return d, err
 	}
-	is, err := c.now(ctx, h, program)
+	is, by, err := c.is(ctx, h, program)
 	if err != nil {
 		return d, err
 	}
-	d.Ensure, d.Provider = is.state(), program
+	d.Ensure, d.Provider = is.state(), by
 	s := state{Name: c.Name, Image: is.made.Image, ID: is.image}
 	if is.ours {
 		s.Made = &is.made

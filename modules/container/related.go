@@ -10,14 +10,19 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Related implements [modules.Related]: the package of its program comes first, and what is mounted in it.
+// Related implements [modules.Related]: the package of its program comes first, what is mounted in it, and
+// the folder of the files of a unit.
 func (c *Container) Related() (all []modules.Relation) {
-	programs := []string{"podman", "docker"}
-	if c.Provider != "" {
-		programs = []string{c.Provider}
-	}
-	for _, program := range programs {
+	for _, program := range c.programs() {
 		all = append(all, modules.NeedsCommand(program, "", program)...)
+	}
+	if c.Pull == always {
+		all = append(all, modules.NeedsCommand("skopeo", "", "skopeo")...)
+	}
+	if c.Provider == quadlet {
+		for _, file := range []string{c.unitFile(), c.variablesFile()} {
+			all = append(all, modules.Relation{Verb: modules.Edits, Thing: modules.PathOf(file)}, modules.NeedsParent(file))
+		}
 	}
 	for _, volume := range c.Volumes {
 		if at, _, _ := strings.Cut(volume, ":"); strings.HasPrefix(at, "/") {

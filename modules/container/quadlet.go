@@ -1,0 +1,331 @@
+package container
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+)
+
+// unitEffect is the kind of effect whose key is a name and whose state is a [unit].
+const unitEffect modules.EffectKind = "quadlet"
+
+// A unit is a container that systemd has podman run, as it is.
+type unit struct {
+	live             // it exists if its file does
+	text      string // of the file
+	variables string // of the one with the variables
+	private   bool   // none but root may read that one
+	known     bool   // systemd has the service
+	unread    bool   // and has it of another file than there is now
+}
+
+// unitSteps is what Apply has to do.
+type unitSteps struct {
+	program string
+	pull    bool
+	stop    bool
+	write   bool // the files, with these texts; "" is none
+	text    string
+	env     string
+	reread  bool
+	replace bool // the container that is there and of no unit
+	start   bool
+}
+
+// checkUnit is the Check of a container of quadlet.
+func (c *Container) checkUnit(ctx context.Context, h modules.Host, program string) (modules.Plan, error) {
+	is, err := c.unitNow(ctx, h, program)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	foreign := ""
+	switch {
+	case is.exists && !is.ours:
+		foreign = c.unitFile()
+	case is.variables != "" && !strings.HasPrefix(is.variables, variablesLine) && (is.exists || c.Ensure != absent):
+		foreign = c.variablesFile()
+	}
+	if foreign != "" && !c.Force {
+		return modules.Plan{}, modules.Refuse("%s was not made by this type; remove it, or set 'force: true' to have it replaced", foreign)
+	}
+	do, will := unitSteps{program: program, reread: is.unread}, is
+	if c.Ensure == absent {
+		if !is.exists && !is.known && !strings.HasPrefix(is.variables, variablesLine) {
+			return modules.Plan{}, nil
+		}
+		do.write, do.reread, do.stop = true, true, is.running
+		have := is.state()
+		if !is.exists {
+			have = "remains of it"
+		}
+		return c.unitPlan(h, "removed the container", []modules.Change{{Property: "ensure", Have: have, Want: absent}}, unit{private: true}, do)
+	}
+	if err := c.hasQuadlet(h); err != nil {
+		return modules.Plan{}, err
+	}
+	if !is.exists && !is.known {
+		if do.replace, err = c.taken(ctx, h, program); err != nil {
+			return modules.Plan{}, err
+		}
+	}
+	image, pull, newer, err := c.wanted(ctx, h, program)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if do.text, err = c.unitText(); err != nil {
+		return modules.Plan{}, err
+	}
+	if len(c.Env) > 0 {
+		do.env = variablesLine + c.variables()
+	}
+	changes := append(c.differences(is.live, image), newer...)
+	if edited := is.text != do.text || is.variables != do.env || !is.private; is.exists && edited && len(changes) == 0 {
+		changes = append(changes, modules.Change{Property: "unit", Have: "changed by something else", Want: "as these properties have it"})
+	}
+	action := ""
+	switch {
+	case !is.exists:
+		action, do.write = "made the container", true
+	case len(changes) > 0:
+		action, do.write = "made the container anew", true
+	case is.unread:
+		action = "had systemd read its unit"
+		changes = append(changes, modules.Change{Property: "unit", Have: "not read", Want: "read"})
+	}
+	if do.write {
+		do.pull, do.reread = pull, true
+		if do.pull && c.Pull == never {
+			return modules.Plan{}, c.missing()
+		}
+		will = unit{live: live{exists: true, ours: true, made: c.of(), env: variablesOf(do.env), image: image}, text: do.text, variables: do.env, private: true}
+	}
+	if do.reread {
+		do.stop, will.running, will.known, will.unread = is.running, false, true, false
+	}
+	start, stop := c.turn(is.running, will.running)
+	do.start, do.stop = start, do.stop || stop
+	will.running = will.running && !stop || start
+	action, changes = c.turned(is.live, will.live, action, changes)
+	if action == "" {
+		return modules.Plan{}, nil
+	}
+	return c.unitPlan(h, action, changes, will, do)
+}
+
+func (c *Container) unitPlan(h modules.Host, action string, changes []modules.Change, will unit, do unitSteps) (modules.Plan, error) {
+	if c.root == "" && os.Geteuid() != 0 {
+		return modules.Plan{}, modules.Refuse("only root may have systemd run containers here; use become")
+	}
+	plan := modules.Plan{
+		Action: action, Changes: changes, Steps: do,
+		MayFail: do.pull || do.start || do.replace, // registries and runtimes decide
+		Effects: append(c.pulled(do.pull), modules.Effect{Kind: unitEffect, Key: c.Name, State: will}),
+	}
+	if !do.write {
+		return plan, nil
+	}
+	if _, err := modules.Follow(h.Files, c.unitFolder()); modules.NotThere(err) && do.text != "" {
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: c.unitFolder(), State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Directory}, Partial: true, Stays: true}})
+	}
+	for _, file := range c.files(do) {
+		state := modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}, Stays: true}
+		if file.text != "" {
+			given := modules.NewAttributes(file.mode, false)
+			state.FileInfo = modules.FileInfo{Kind: modules.Regular, Size: int64(len(file.text)), Mode: given.Mode, UID: given.UID, GID: given.GID, Links: 1}
+			state.Content = modules.TextContent(file.text)
+		}
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: file.path, State: state})
+	}
+	plan.Texts = []modules.TextChange{{Path: c.unitFile()}}
+	if do.text != "" {
+		plan.Texts[0].Want = modules.TextContent(do.text)
+	}
+	return plan, nil
+}
+
+// A textFile is a file with what shall stand in it; "" is none.
+type textFile struct {
+	path, text string
+	mode       fs.FileMode
+}
+
+// files are those of the unit, in the order in which they are written; they are removed the other way round.
+func (c *Container) files(do unitSteps) []textFile {
+	return []textFile{{c.variablesFile(), do.env, 0o600}, {c.unitFile(), do.text, 0o644}}
+}
+
+// generators are where the programs are that make units for systemd (systemd.generator(7)).
+var generators = []string{"/usr/lib/systemd/system-generators", "/lib/systemd/system-generators", "/usr/local/lib/systemd/system-generators", "/etc/systemd/system-generators"}
+
+// hasQuadlet refuses a host whose podman has no quadlet.
+func (c *Container) hasQuadlet(h modules.Host) error {
+	for _, dir := range generators {
+		if modules.HasProgram(h.Files, path.Join("/", c.root, dir), "podman-system-generator") {
+			return nil
+		}
+	}
+	h.Forecast.Lookup(modules.AnyEffect, "") // a package may bring it
+	return modules.Refuse("podman of this host has no quadlet, which is there from podman 4.4 on; leave the provider out, or install another podman")
+}
+
+// taken reports whether there is a container of the name, which is of no unit.
+func (c *Container) taken(ctx context.Context, h modules.Host, program string) (bool, error) {
+	other, err := c.now(ctx, h, program)
+	if err == nil && other.exists && !c.Force {
+		err = modules.Refuse("there is a container %s that is no service; remove it, or set 'force: true' to have it replaced", c.Name)
+	}
+	return other.exists, err
+}
+
+// unitNow is how the unit is, in a check run how it will be.
+func (c *Container) unitNow(ctx context.Context, h modules.Host, program string) (unit, error) {
+	if state, predicted := h.Forecast.Lookup(unitEffect, c.Name); predicted {
+		return state.(unit), nil
+	}
+	text, at, err := (&edit.File{Path: c.unitFile()}).Read(h.Files)
+	if err != nil {
+		return unit{}, err
+	}
+	variables, secret, err := (&edit.File{Path: c.variablesFile()}).Read(h.Files)
+	if err != nil {
+		return unit{}, err
+	}
+	is := unit{text: text, variables: variables, private: secret.Kind == modules.Absent || secret.Mode.Perm()&0o077 == 0}
+	is.exists, is.env = at.Kind != modules.Absent, variablesOf(variables)
+	is.made, is.ours = madeOf(text)
+	if err := c.askSystemd(ctx, h, &is); err != nil || !is.running {
+		return is, err
+	}
+	exit, err := c.look(ctx, h, program, "container", "inspect", c.Name)
+	if err != nil || exit.Code != 0 {
+		return is, err
+	}
+	runs, err := inspected(exit.Stdout.Text)
+	is.image = runs.image
+	return is, err
+}
+
+// askSystemd asks systemd about the service.
+func (c *Container) askSystemd(ctx context.Context, h modules.Host, is *unit) error {
+	exit, err := c.look(ctx, h, "systemctl", "--no-pager", "show", "--property=LoadState,ActiveState,SourcePath,FragmentPath,NeedDaemonReload", "--", c.service())
+	switch {
+	case err != nil:
+		return err
+	case exit.Code != 0:
+		return failed("systemctl", "show", exit)
+	}
+	said := variablesOf(exit.Stdout.Text)
+	if said["LoadState"] == "not-found" {
+		is.unread = is.exists
+		return nil
+	}
+	if of := cmp.Or(said["SourcePath"], said["FragmentPath"]); said["LoadState"] == "masked" || of != c.unitFile() {
+		if c.Ensure == absent {
+			return nil // it is of somebody else
+		}
+		return modules.Refuse("there is a service %s of something else, %s; give the container another name", c.service(), cmp.Or(of, said["LoadState"]))
+	}
+	is.known, is.unread = true, !is.exists || said["NeedDaemonReload"] == "yes"
+	is.running = slices.Contains([]string{"active", "activating", "reloading"}, said["ActiveState"])
+	return nil
+}
+
+// Apply of a container of quadlet. It is tried out first, so that options that podman does not take leave the old one;
+// and stopped before its files are written, so that a run that is cut leaves none that runs as it was.
+func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps) error {
+	run := func(words ...string) error {
+		return modules.RunProgram(ctx, h, modules.Command{Argv: words, Path: c.path(), Timeout: runTimeout})
+	}
+	if do.pull {
+		if err := c.pull(ctx, h, do.program); err != nil {
+			return err
+		}
+	}
+	if do.write && do.text != "" {
+		if err := c.tryOut(ctx, h, do.program); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // what has begun is short, and half of it would be no container
+	for _, step := range []struct {
+		due bool
+		do  func() error
+	}{
+		{do.stop, func() error { return run("systemctl", "stop", "--", c.service()) }},
+		{do.stop || do.start, func() error { return c.forgive(ctx, h) }},
+		{do.write, func() error { return c.writeUnit(ctx, h, do) }},
+		{do.reread, func() error { return run("systemctl", "daemon-reload") }},
+		{do.replace, func() error { return run(do.program, "rm", "--force", c.Name) }},
+		{do.start, func() error { return run("systemctl", "start", "--", c.service()) }},
+	} {
+		if !step.due {
+			continue
+		}
+		if err := step.do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgive has systemd forget how the service ended: one that was killed to be stopped would be said to have failed, also
+// when it is gone, and one that has failed several times is not started again.
+func (c *Container) forgive(ctx context.Context, h modules.Host) error {
+	_, err := h.Commands.Run(ctx, modules.Command{Argv: []string{"systemctl", "reset-failed", "--", c.service()}, Path: c.path(), Timeout: runTimeout})
+	return err // it ends with 1 where systemd does not know the service
+}
+
+// tryOut has podman make a container like it, and removes that.
+func (c *Container) tryOut(ctx context.Context, h modules.Host, program string) error {
+	name, err := c.fresh(ctx, h, program)
+	if err != nil {
+		return err
+	}
+	argv, err := c.create(name)
+	if err != nil {
+		return err
+	}
+	err = modules.RunProgram(ctx, h, modules.Command{Argv: append([]string{program}, argv...), Path: c.path(), Timeout: runTimeout, Stdin: c.variables()})
+	if err != nil {
+		return err
+	}
+	_, err = c.fresh(context.WithoutCancel(ctx), h, program)
+	return err
+}
+
+// writeUnit has the files be as they shall, or removes them.
+func (c *Container) writeUnit(ctx context.Context, h modules.Host, do unitSteps) error {
+	files := c.files(do)
+	if do.text == "" {
+		slices.Reverse(files)
+	} else if _, err := modules.Follow(h.Files, c.unitFolder()); modules.NotThere(err) {
+		if err := h.Files.MakeDir(ctx, c.unitFolder(), modules.NewAttributes(0o755, false)); err != nil {
+			return err
+		}
+	}
+	for _, file := range files {
+		if file.text == "" {
+			if err := h.Files.Remove(ctx, file.path, false); err != nil && !modules.NotThere(err) {
+				return err
+			}
+			continue
+		}
+		if err := h.Files.Write(ctx, file.path, strings.NewReader(file.text), modules.NewAttributes(file.mode, false)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errPlan = errors.New("the plan is not one of a container")

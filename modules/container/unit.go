@@ -1,0 +1,164 @@
+package container
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// unitFolder is where quadlet looks for what an administrator has written (podman-systemd.unit(5)).
+const unitFolder = "/etc/containers/systemd"
+
+// unitFile is the file that quadlet makes a service of, and variablesFile the one with the variables, which root alone
+// may read: what stands in a unit, systemd shows to everybody.
+func (c *Container) unitFile() string      { return path.Join(c.unitFolder(), c.Name+".container") }
+func (c *Container) variablesFile() string { return path.Join(c.unitFolder(), c.Name+".env") }
+
+func (c *Container) unitFolder() string { return c.root + unitFolder }
+
+// service is the unit that quadlet makes.
+func (c *Container) service() string { return c.Name + ".service" }
+
+// enabled reports whether systemd starts it at boot.
+func (c *Container) enabled() bool {
+	if c.Provider != quadlet {
+		return false
+	}
+	if c.Enable != nil {
+		return *c.Enable
+	}
+	return c.Ensure != stopped
+}
+
+// special are the characters that quadlet or systemd would not take as they are in what is no list of words.
+const special = "%$\\\"'"
+
+// validateUnit reports what cannot be written into a unit.
+func (c *Container) validateUnit() error {
+	var errs []error
+	plain := func(property, text string) {
+		if strings.ContainsAny(text, special) || text != strings.TrimSpace(text) {
+			errs = append(errs, modules.Errorf(property, "with quadlet, %s can have none of the characters %s, and no space around it", property, special))
+		}
+	}
+	plain("image", c.Image)
+	plain("network", c.Network)
+	for i, port := range c.Ports {
+		plain(fmt.Sprintf("ports[%d]", i), port)
+	}
+	for i, volume := range c.Volumes {
+		plain(fmt.Sprintf("volumes[%d]", i), volume)
+	}
+	if i := slices.Index(c.Command, ";"); i >= 0 {
+		errs = append(errs, modules.Errorf(fmt.Sprintf("command[%d]", i), "with quadlet, no word of a command can be a semicolon: have sh -c run it"))
+	}
+	return errors.Join(errs...)
+}
+
+// firstLine is the first one of a unit of ours; the second one says what it was made of.
+const firstLine = "# Made by ccm-push of the following; what is changed here is put back."
+
+// variablesLine is the first one of a file with variables of ours.
+const variablesLine = "# Made by ccm-push; what is changed here is put back.\n"
+
+// unitText is the file that quadlet makes a service of. Its keys are those of podman 4.4, the first one with quadlet.
+func (c *Container) unitText() (string, error) {
+	of, err := json.Marshal(c.of())
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	line := func(key, value string) {
+		if value != "" {
+			b.WriteString(key + "=" + value + "\n")
+		}
+	}
+	b.WriteString(firstLine + "\n# " + string(of) + "\n\n[Unit]\nDescription=Container " + c.Name + "\nWants=network-online.target\nAfter=network-online.target\n")
+	b.WriteString("\n[Container]\nContainerName=" + c.Name + "\nImage=" + c.Image + "\n")
+	line("Exec", words(c.Command))
+	if len(c.Env) > 0 {
+		line("EnvironmentFile", path.Join(unitFolder, c.Name+".env"))
+	}
+	for _, port := range c.Ports {
+		line("PublishPort", port)
+	}
+	for _, volume := range c.Volumes {
+		line("Volume", volume)
+	}
+	line("Network", c.Network)
+	for _, label := range c.labels() {
+		line("Label", word(label))
+	}
+	for _, option := range append(c.limits(), c.Options...) {
+		line("PodmanArgs", words([]string{option}))
+	}
+	switch c.Restart {
+	case "":
+	case "unless-stopped": // a service that somebody has stopped is not started again
+		b.WriteString("\n[Service]\nRestart=always\n")
+	default:
+		b.WriteString("\n[Service]\nRestart=" + c.Restart + "\n")
+	}
+	if c.enabled() {
+		b.WriteString("\n[Install]\nWantedBy=multi-user.target\n")
+	}
+	return b.String(), nil
+}
+
+// madeOf reads what a unit of ours was made of.
+func madeOf(text string) (m made, ours bool) {
+	lines := strings.SplitN(text, "\n", 3)
+	if len(lines) < 3 || lines[0] != firstLine {
+		return made{}, false
+	}
+	return m, json.Unmarshal([]byte(strings.TrimPrefix(lines[1], "# ")), &m) == nil
+}
+
+// words are those of a command as units have them.
+func words(all []string) string {
+	quoted := make([]string, len(all))
+	for i, one := range all {
+		quoted[i] = word(one)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// word quotes a word, so that neither systemd nor quadlet before it finds anything special in it (systemd.syntax(7),
+// systemd.service(5)).
+func word(text string) string {
+	text = strings.NewReplacer("%", "%%", "$", "$$").Replace(text)
+	plain := text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("\"'\\", r) })
+	if plain {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '"', r == '\\':
+			b.WriteString(`\` + string(r))
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r < ' ', r == 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return `"` + b.String() + `"`
+}
+
+// variablesOf reads a file with variables.
+func variablesOf(text string) map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "="); ok {
+			all[name] = value
+		}
+	}
+	return all
+}
