@@ -20,6 +20,11 @@ var Carriers = map[string]func(t *task.Task){
 	// commands.go
 	"command": commandTask, "raw": commandTask, "shell": commandTask,
 	"script": scriptTask,
+	// containers.go
+	"docker_container": containerTask("docker"), "podman_container": containerTask("podman"),
+	"docker_image": storeTask("docker", "image"), "docker_image_pull": storeTask("docker", "image"), "podman_image": storeTask("podman", "image"),
+	"docker_network": storeTask("docker", "network"), "podman_network": storeTask("podman", "network"),
+	"docker_volume": storeTask("docker", "volume"), "podman_volume": storeTask("podman", "volume"),
 	// control.go
 	"assert":       assertTask,
 	"debug":        debugTask,

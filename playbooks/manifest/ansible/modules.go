@@ -98,7 +98,7 @@ const (
 // modules are those of Ansible that are common in playbooks and on command lines: one table for errors, for what
 // from-ansible carries over, and for docs/from-ansible.md.
 var modules = sync.OnceValue(func() map[string]Module {
-	return table(fileModules(), packageModules(), accountModules(), systemModules(), commandModules(), controlModules(), networkModules(), tlsModules())
+	return table(fileModules(), packageModules(), accountModules(), systemModules(), commandModules(), controlModules(), networkModules(), tlsModules(), containerModules())
 })
 
 func table(parts ...map[string]Module) map[string]Module {
