@@ -5,13 +5,11 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
 
-	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/weight"
 )
 
@@ -69,7 +67,7 @@ func (c *Conn) Send(messages ...*Message) error {
 		if err := m.validate(); err != nil {
 			return err
 		}
-		line, err := json.Marshal(m)
+		line, err := m.encode()
 		if err != nil {
 			return err
 		}
@@ -112,7 +110,7 @@ func (c *Conn) Receive() (*Message, error) {
 		m.Pong = &Empty{}
 		return m, nil
 	}
-	if err := modules.DecodeStrict(line, m); err != nil {
+	if err := m.decode(line); err != nil {
 		return nil, fmt.Errorf("reading a message: %w", err)
 	}
 	if err := m.validate(); err != nil {
@@ -158,15 +156,8 @@ func noEOF(err error) error {
 
 // ParseHello reads the hello line.
 func ParseHello(line []byte) (*Hello, error) {
-	// To decode nothing but a hello asks reflection for the fields of that alone, and not of all messages.
-	var alone struct {
-		Hello *Hello `json:"hello"`
-	}
-	if modules.DecodeStrict(line, &alone) == nil && alone.Hello != nil && (&Message{Hello: alone.Hello}).validate() == nil {
-		return alone.Hello, nil
-	}
 	var m Message
-	if err := modules.DecodeStrict(line, &m); err != nil {
+	if err := m.decode(line); err != nil {
 		return nil, fmt.Errorf("reading hello: %w", err)
 	}
 	if err := m.validate(); err != nil || m.Hello == nil {
@@ -177,7 +168,7 @@ func ParseHello(line []byte) (*Hello, error) {
 
 // WriteHello writes the hello line.
 func WriteHello(w io.Writer, h *Hello) error {
-	line, err := json.Marshal(&Message{Hello: h})
+	line, err := (&Message{Hello: h}).encode()
 	if err != nil {
 		return err
 	}

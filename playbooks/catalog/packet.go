@@ -106,13 +106,15 @@ func (c *Compiled) length() int {
 
 // head is the message up to its first entry.
 func (c *Compiled) head() ([]byte, error) {
-	empty := c.Catalog
-	empty.Entries = []wire.Entry{}
-	line, err := json.Marshal(&wire.Message{Catalog: &empty})
+	// In the place of the entries stands what reflection need not be asked about.
+	line, err := json.Marshal(&struct {
+		*wire.Catalog
+		Entries [0]struct{} `json:"entries"`
+	}{Catalog: &c.Catalog})
 	if err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(line, []byte(catalogEnd)), nil
+	return append([]byte(`{"catalog":`), bytes.TrimSuffix(line, []byte("]}"))...), nil
 }
 
 // appendEntry appends the JSON of an entry. Its properties are JSON already, and

@@ -82,6 +82,7 @@ func (r *receiver) gone() bool {
 }
 
 func (r *receiver) receive() {
+	wire.Rehearse() // meanwhile the controller compiles
 	for {
 		m, err := r.conn.Receive()
 		if err == nil {
