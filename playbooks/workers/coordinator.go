@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -56,6 +57,7 @@ type Coordinator struct {
 	shards   map[string]*shard     // that have not ended
 	handed   map[handout]*handed
 	told     map[toldOf]*told
+	asked    map[[sha256.Size]byte]*askedTicket // by the question
 	stopped  bool
 	reminded map[string]bool // sites of which it was said that hosts wait
 	err      error           // why nothing is heard any more
@@ -126,6 +128,7 @@ func (c *Coordinator) Begin(ctx context.Context) error {
 	_, _ = rand.Read(name[:]) // it never fails
 	c.name = hex.EncodeToString(name[:])
 	c.waiting, c.shards, c.handed = map[string]*gathering{}, map[string]*shard{}, map[handout]*handed{}
+	c.asked = map[[sha256.Size]byte]*askedTicket{}
 	c.runs, c.certs, c.told, c.gone, c.halted = map[string]*object{}, map[string]certificate{}, map[toldOf]*told{}, make(chan struct{}), make(chan struct{})
 	run, err := c.Queue.Open(ctx, c.name)
 	if err != nil {

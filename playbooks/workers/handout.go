@@ -34,11 +34,46 @@ type certified struct {
 	jumps    bool
 }
 
-// answer answers a worker that has a ticket.
+// An askedTicket is what a worker has asked of a ticket. The answer is there once done is closed.
+type askedTicket struct {
+	done   chan struct{}
+	answer []byte
+}
+
+// answer answers a worker. One that has a ticket, and has heard nothing since a connection was lost meanwhile, asks the same again: it is
+// handed out once.
 func (c *Coordinator) answer(ctx context.Context, text []byte) []byte {
 	if len(text) > 0 && text[0] == asks {
 		return c.answerShift(ctx, text)
 	}
+	of := sha256.Sum256(text)
+	c.mu.Lock()
+	one := c.asked[of]
+	if one == nil {
+		one = &askedTicket{done: make(chan struct{})}
+		c.asked[of] = one
+		c.answering.Go(func() {
+			defer close(one.done)
+			var given bool
+			if one.answer, given = c.answerTicket(context.WithoutCancel(ctx), text); !given {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				delete(c.asked, of) // it may be another answer the next time, and strangers ask what they like
+			}
+		})
+	}
+	c.mu.Unlock()
+	select {
+	case <-one.done:
+		return one.answer
+	case <-ctx.Done():
+	case <-c.gone:
+	}
+	return nil
+}
+
+// answerTicket answers a worker that has a ticket, and reports whether it was handed out.
+func (c *Coordinator) answerTicket(ctx context.Context, text []byte) (out []byte, given bool) {
 	var q question
 	who, err := verify(c.Workers, questionKind, text, &q)
 	a := answer{Nonce: q.Nonce}
@@ -55,11 +90,11 @@ func (c *Coordinator) answer(ctx context.Context, text []byte) []byte {
 			a.Refused = err.Error()
 		}
 	}
-	out, err := sign(c.Key, answerKind, a)
+	out, err = sign(c.Key, answerKind, a)
 	if err != nil {
 		c.Warn(err.Error())
 	}
-	return out
+	return out, a.Shard != nil
 }
 
 // handOut gives a worker the hosts of a shard that have not ended.

@@ -75,6 +75,9 @@ type job struct {
 // askTime is how long a coordinator may take to answer: its authority may ask a person.
 const askTime = 3 * time.Minute
 
+// askAgain is when the same is asked again: the answer is lost if one of the two has lost its connection meanwhile.
+const askAgain = 10 * time.Second
+
 // Run takes work until stop is closed: then it lets the resources end that are running. The end of ctx
 // kills those too. What the worker has not come to goes to others.
 func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) error {
@@ -320,7 +323,7 @@ func (w *Worker) ask(ctx context.Context, j *job, t ticket) (*answer, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	said, err := j.member.Ask(ctx, text)
+	said, err := askUntil(ctx, j.member, text)
 	if err != nil {
 		return nil, err
 	}
@@ -332,6 +335,19 @@ func (w *Worker) ask(ctx context.Context, j *job, t ticket) (*answer, error) {
 		return nil, errors.New("it has answered another question")
 	}
 	return &a, nil
+}
+
+// askUntil asks the same again and again until there is an answer.
+func askUntil(ctx context.Context, member queue.Member, text []byte) ([]byte, error) {
+	for {
+		once, end := context.WithTimeout(ctx, askAgain)
+		said, err := member.Ask(once, text)
+		late := once.Err() != nil && ctx.Err() == nil
+		end()
+		if err == nil && len(said) > 0 || !late {
+			return said, err
+		}
+	}
 }
 
 // fetch reads a sealed object of the run.

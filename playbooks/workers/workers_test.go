@@ -488,7 +488,7 @@ func TestShared(t *testing.T) {
 		}
 		lines := strings.Join(got.lines(s), "\n")
 		require.NotContains(t, lines, `"status":"failed"`)
-		require.Equal(t, len(s.hosts)-1, strings.Count(lines, `"alias":"first"`)-strings.Count(lines, `"name":"true","play"`), lines)
+		require.Equal(t, len(s.hosts)-1, strings.Count(lines, `"alias":"first"`)-strings.Count(lines, `"name":"true","once"`), lines)
 		text, err := os.ReadFile(log)
 		require.NoError(t, err)
 		done := strings.Split(strings.TrimSpace(string(text)), "\n")
@@ -802,6 +802,38 @@ ccm:
 	restarting.Wait()
 	require.Equal(t, 2, summary.Totals.Hosts.OK, "%s", warned.all())
 	require.Len(t, got.lines(s), 2*4)
+}
+
+// TestAskedTwice has a worker ask the same again, as it does when it has heard nothing: its hosts are handed out once.
+func TestAskedTwice(t *testing.T) {
+	s := newSite(t, plays(), "web1")
+	s.write("motd.jet", "x")
+	q := queue.NewInProcess(0)
+	c, warned := s.coordinator(q, s.runner(s.inventory(nil)))
+	require.NoError(t, c.Begin(t.Context()))
+	defer func() { require.NoError(t, c.Close(t.Context())) }()
+	c.gather(t.Context(), &turn{playbooks.Turn{Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)})
+	lease, err := q.Lease(t.Context(), "")
+	require.NoError(t, err)
+	w, err := workerIn(s.dir, "worker", q)
+	require.NoError(t, err)
+	w.BuildID = s.buildID
+	j, err := w.newJob(t.Context(), c.name)
+	require.NoError(t, err)
+	var of ticket
+	_, err = verify(w.Coordinators, ticketKind, lease.Ticket(), &of)
+	require.NoError(t, err)
+	text, err := sign(w.Key, questionKind, question{Ticket: of, Nonce: "n", Recipient: j.identity.Recipient().String(), SSHKey: j.public, Build: w.BuildID, Version: w.Version})
+	require.NoError(t, err)
+	answers := make(chan []byte, 2)
+	for range 2 {
+		go func() { answers <- c.answer(t.Context(), text) }()
+	}
+	require.Equal(t, <-answers, <-answers)
+	require.Empty(t, warned.all())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	require.Equal(t, 1, c.shards[of.Shard].taken)
 }
 
 // TestCutTwice has the time of hosts that come together be over twice: a timer that is set anew may have

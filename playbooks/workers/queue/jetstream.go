@@ -29,6 +29,9 @@ const (
 	// fetchTime is how long the server is asked to wait for a ticket at a time.
 	fetchTime = 20 * time.Second
 	flushTime = 10 * time.Second
+	// firstTry is how long the server may take to keep something, and lastTry when it was tried some times.
+	firstTry = 5 * time.Second
+	lastTry  = 5 * time.Minute
 )
 
 // What servers that bound what their users may do have to know.
@@ -113,7 +116,7 @@ func (q *JetStream) Open(ctx context.Context, name string) (Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &natsRun{queue: q, name: name, work: work}
+	r := &natsRun{queue: q, name: name, work: work, closed: make(chan struct{})}
 	if r.stream, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
 		Name: perRun + name, Subjects: []string{saidSubject + name}, MaxAge: maxAge, Description: "what workers say of a run of ccm-push",
 	}); err != nil {
@@ -224,6 +227,8 @@ type natsRun struct {
 	stream  jetstream.Stream
 	objects jetstream.ObjectStore
 	said    jetstream.MessagesContext
+	closing sync.Once
+	closed  chan struct{}
 
 	mu      sync.Mutex
 	asked   *nats.Subscription
@@ -232,8 +237,49 @@ type natsRun struct {
 
 // Submit implements [Desk].
 func (r *natsRun) Submit(ctx context.Context, site string, ticket []byte) error {
-	_, err := r.queue.js.Publish(ctx, workSubject+siteToken(site)+"."+r.name, ticket)
-	return failed("handing out work", err)
+	sum := sha256.Sum256(ticket)
+	id := jetstream.WithMsgID(hex.EncodeToString(sum[:])) // by which the server knows one that it had taken
+	return failed("handing out work", r.insist(ctx, func(ctx context.Context) error {
+		_, err := r.queue.js.Publish(ctx, workSubject+siteToken(site)+"."+r.name, ticket, id)
+		return err
+	}))
+}
+
+// insist tries something until the server has answered, or the run is over. What is sent over a slow link gets more
+// time each time.
+func (r *natsRun) insist(ctx context.Context, try func(context.Context) error) error {
+	limit, err := firstTry, error(nats.ErrDisconnected)
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		if r.queue.conn.IsConnected() { // else it would wait for an answer all its time
+			once, cancel := context.WithTimeout(ctx, limit)
+			err = try(once)
+			cancel()
+			limit = min(2*limit, lastTry)
+			if err == nil || refused(err) {
+				return err
+			}
+			once, cancel = context.WithTimeout(ctx, firstTry)
+			_, gone := r.queue.js.Stream(once, perRun+r.name)
+			cancel()
+			if errors.Is(gone, jetstream.ErrStreamNotFound) {
+				return err
+			}
+		}
+		select {
+		case <-time.After(wait):
+		case <-r.closed:
+			return err
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// refused reports whether an error is an answer of the server, which would be the same again.
+func refused(err error) bool {
+	answer, ok := errors.AsType[jetstream.JetStreamError](err)
+	const unavailable = 503 // for a while, such as after its start
+	return ok && answer.APIError() != nil && answer.APIError().Code != unavailable
 }
 
 // Withdraw implements [Desk].
@@ -255,8 +301,10 @@ func (r *natsRun) Answer(ctx context.Context, answer func(ctx context.Context, q
 // Put implements [Desk].
 func (r *natsRun) Put(ctx context.Context, data []byte) (string, error) {
 	name := rand.Text()
-	_, err := r.objects.PutBytes(ctx, name, data)
-	return name, failed("storing what a worker needs", err)
+	return name, failed("storing what a worker needs", r.insist(ctx, func(ctx context.Context) error {
+		_, err := r.objects.PutBytes(ctx, name, data)
+		return err
+	}))
 }
 
 // Said implements [Run].
@@ -281,6 +329,7 @@ func (r *natsRun) Order(ctx context.Context, data []byte) error {
 // Close implements [Run].
 func (r *natsRun) Close(ctx context.Context) error {
 	r.said.Stop()
+	r.closing.Do(func() { close(r.closed) })
 	r.mu.Lock()
 	asked := r.asked
 	r.mu.Unlock()
@@ -315,7 +364,10 @@ func (m *natsMember) Ask(ctx context.Context, question []byte) ([]byte, error) {
 	msg, err := m.queue.conn.RequestWithContext(ctx, askSubject+m.name, question)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return nil, ErrGone
+		if _, err := m.queue.js.Stream(ctx, perRun+m.name); errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil, ErrGone
+		}
+		return nil, ErrAway
 	case err != nil:
 		return nil, failed("asking the coordinator", err)
 	}

@@ -35,7 +35,7 @@ type Run interface {
 	Close(ctx context.Context) error
 }
 
-// A Desk is where a coordinator hands out work.
+// A Desk is where a coordinator hands out work. While the queue does not answer, Submit and Put wait, until the run is closed.
 type Desk interface {
 	// Submit has a ticket wait for a worker of a site.
 	Submit(ctx context.Context, site string, ticket []byte) error
@@ -49,7 +49,7 @@ type Desk interface {
 
 // A Member is a worker's end of a run.
 type Member interface {
-	// Ask asks the coordinator. The error wraps [ErrGone] if there is none any more.
+	// Ask asks the coordinator. The error wraps [ErrGone] if there is none any more, and [ErrAway] if that is not known.
 	Ask(ctx context.Context, question []byte) (answer []byte, err error)
 	// Get fetches an object.
 	Get(ctx context.Context, name string) ([]byte, error)
@@ -79,5 +79,8 @@ const (
 	MaxSaid = 512 << 10
 )
 
-// ErrGone is that a run is closed, or its coordinator does not answer.
+// ErrGone is that a run is closed.
 var ErrGone = errors.New("the coordinator of the run is gone")
+
+// ErrAway is that a run is there, and nobody answers for it: its coordinator may be out of reach for a while.
+var ErrAway = errors.New("the coordinator of the run does not answer")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"testing"
 	"time"
 
@@ -35,9 +36,11 @@ func forAll(t *testing.T, test func(t *testing.T, q Queue, end func(Lease))) {
 }
 
 // serve starts a server.
-func serve(t *testing.T) *server.Server {
+func serve(t *testing.T) *server.Server { return serveAt(t, -1, t.TempDir()) }
+
+func serveAt(t *testing.T, port int, dir string) *server.Server {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true})
 	require.NoError(t, err)
 	s.Start()
 	t.Cleanup(func() {
@@ -192,6 +195,75 @@ func TestClosedRun(t *testing.T) {
 		nothing(t, q, "s")
 		open(t, q, "run1")
 	})
+}
+
+// TestAwayCoordinator tells a coordinator that nobody hears of for a while from one that is gone.
+func TestAwayCoordinator(t *testing.T) {
+	q, err := NewJetStream(connect(t, serve(t)), 0)
+	require.NoError(t, err)
+	ctx := limited(t)
+	r := open(t, q, "run1")
+	m, err := q.Join(ctx, "run1")
+	require.NoError(t, err)
+	_, err = m.Ask(ctx, []byte("anybody?"))
+	require.ErrorIs(t, err, ErrAway)
+	require.NoError(t, r.Close(ctx))
+	_, err = m.Ask(ctx, []byte("anybody?"))
+	require.ErrorIs(t, err, ErrGone)
+}
+
+// TestRestartedServer has a ticket, and what a worker needs, wait for a server that is started again, and not for a
+// run that is closed.
+func TestRestartedServer(t *testing.T) {
+	dir := t.TempDir()
+	s := serveAt(t, -1, dir)
+	port := s.Addr().(*net.TCPAddr).Port
+	conn, err := nats.Connect(s.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	q, err := NewJetStream(conn, 0)
+	require.NoError(t, err)
+	ctx := limited(t)
+	r, err := q.Open(ctx, "run1")
+	require.NoError(t, err)
+	closed, err := q.Open(ctx, "run2")
+	require.NoError(t, err)
+	s.Shutdown()
+	s.WaitForShutdown()
+	require.Eventually(t, func() bool { return !conn.IsConnected() }, wait, time.Millisecond)
+	var name string
+	done := make(chan error, 3)
+	go func() { done <- r.Submit(ctx, "s", []byte("ticket")) }()
+	go func() {
+		var err error
+		name, err = r.Put(ctx, []byte("content"))
+		done <- err
+	}()
+	over := make(chan error)
+	go func() {
+		_, err := closed.Put(ctx, []byte("content"))
+		over <- err
+	}()
+	select {
+	case err := <-done:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	go func() {
+		short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		_ = closed.Close(short)
+	}()
+	require.Error(t, <-over)
+	serveAt(t, port, dir)
+	require.NoError(t, errors.Join(<-done, <-done))
+	require.Equal(t, "ticket", string(lease(t, q, "s").Ticket()))
+	nothing(t, q, "s")
+	m, err := q.Join(ctx, "run1")
+	require.NoError(t, err)
+	content, err := m.Get(ctx, name)
+	require.NoError(t, err)
+	require.Equal(t, "content", string(content))
 }
 
 // TestNothingStaysAtTheServer looks at what a closed run has left.
