@@ -112,6 +112,80 @@ func firewalldTask(t *task.Task) {
 	t.Write(e)
 }
 
+// iptablesTask carries over a rule of the chain INPUT that says who may reach which port. Others, and what sets up or
+// flushes chains, are parts of an order that only the whole of them has.
+func iptablesTask(t *task.Task) {
+	verdict := t.OneOf(t.Arg("jump"), map[string]string{"accept": "accept", "drop": "drop", "reject": "reject"})
+	table, chain := t.Arg("table"), t.Arg("chain")
+	switch {
+	case chain == nil || chain.Value != "INPUT" || table != nil && table.Value != "filter":
+		t.Problem("a rule of iptables that is not one of INPUT: packets that come in")
+		return
+	case verdict == "":
+		t.Problem("a rule of iptables without jump")
+		return
+	}
+	e := &layout.Entry{Type: "firewall"}
+	port, source, by := t.Arg("destination_port", "destination_ports"), t.Arg("source"), t.Arg("in_interface")
+	for _, n := range []*yaml.Node{port, source, by} {
+		for _, one := range yamlnode.Items(n) {
+			if strings.Contains(one.Value, "!") || strings.HasSuffix(one.Value, "+") {
+				t.Problem("a rule of iptables about all but %s", one.Value)
+				return
+			}
+		}
+	}
+	var ports []string
+	for _, one := range yamlnode.Items(port) {
+		if !yamlnode.HasJinja(one) && strings.Trim(one.Value, "0123456789,:") != "" {
+			t.Problem("a port of iptables that is a name: write service: %s", one.Value)
+			return
+		}
+		ports = append(ports, strings.ReplaceAll(t.Text(one), ":", "-"))
+	}
+	for _, n := range []*yaml.Node{t.Arg("comment"), source, by} {
+		if n != nil && e.Name == "" && n.Kind == yaml.ScalarNode {
+			e.Name = t.Text(n)
+		}
+	}
+	if t.Arg("comment") == nil && len(ports) > 0 {
+		e.Name = strings.Join(ports, ",")
+	}
+	if e.Name == "" {
+		t.Problem("iptables with a rule about everything")
+		return
+	}
+	e.SetText("provider", "nftables")
+	if verdict != "accept" {
+		e.SetText("action", verdict)
+	}
+	proto := t.OneOf(t.Arg("protocol"), map[string]string{"tcp": "tcp", "udp": "udp"})
+	switch {
+	case len(ports) == 0 && t.Arg("protocol") != nil:
+		t.Problem("iptables with a protocol and without a port")
+		return
+	case len(ports) > 0 && proto == "":
+		t.Problem("iptables with a port and without a protocol")
+		return
+	case len(ports) > 0:
+		e.SetText("port", strings.Join(ports, ","))
+		if proto != "tcp" {
+			e.SetText("protocol", proto)
+		}
+	}
+	if source != nil {
+		e.Set("source", yamlnode.Texts(t.Text(source)))
+	} else {
+		t.Note("a rule of iptables; it is about IPv4 and IPv6")
+	}
+	t.Put(e, "interface", by)
+	if state := t.OneOf(t.Arg("state"), presence); state != "" && state != "present" {
+		e.SetText("ensure", state)
+	}
+	t.Note("a rule of iptables; it stays after a boot, and stands in a table of nftables")
+	t.Write(e)
+}
+
 // cutLast cuts a text at the last separator.
 func cutLast(text, separator string) (before, after string, ok bool) {
 	i := strings.LastIndex(text, separator)

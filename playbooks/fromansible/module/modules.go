@@ -46,6 +46,7 @@ var Carriers = map[string]func(t *task.Task){
 	"unarchive": archiveTask,
 	// firewall.go
 	"firewalld": firewalldTask,
+	"iptables":  iptablesTask,
 	"ufw":       ufwTask,
 	// looks.go
 	"find":          findTask,

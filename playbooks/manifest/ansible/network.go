@@ -39,7 +39,22 @@ func networkModules() map[string]Module {
 			},
 			Gap: "ports and services of a zone; a rule is in force and kept, whatever `permanent` and `immediate` say",
 		},
-		"iptables": {Type: "firewall", Write: firewallWrite, Gap: "rules of iptables have an order of their own: say who may reach which port"},
+		"iptables": {
+			Type:  "firewall",
+			Write: firewallWrite,
+			AdHoc: firewallAdHoc,
+			Args: Arguments{
+				"jump": same("action"), "destination_port": same("port"), "destination_ports": same("port"), "protocol": same("protocol"), "source": same("source"), "in_interface": same("interface"), "state": same("ensure"), "comment": same("name"),
+				"chain": none("packets that come in"), "table": none("rules have a table of their own"), "action": none("the rule of the narrower source comes first"), "rule_num": none("the rule of the narrower source comes first"), "wait": none("nothing waits for a lock"),
+				"match": none("port and protocol say it"), "ip_version": none("sources say it; without one a rule is about both"),
+				"ctstate": no("a rule is about all packets of a connection"), "syn": no("a rule is about all packets of a connection"), "policy": no("a policy is the ruleset's own"), "flush": no("rules of others stay"), "chain_management": no("a rule has no chain"),
+				"destination": no("a rule is about all addresses of the host"), "source_port": no("a rule is about ports of the host"), "out_interface": no("packets that come in"), "reject_with": no("reject says it as the protocol does"), "limit": no("a rule counts nothing"), "limit_burst": no("a rule counts nothing"),
+				"src_range": no("write source, as networks"), "dst_range": no("a rule is about all addresses of the host"), "icmp_type": no("packets of ports"), "to_ports": no("packets that come in"), "to_destination": no("packets that come in"), "to_source": no("packets that come in"), "log_prefix": no("a rule logs nothing"),
+				"log_level": no("a rule logs nothing"), "uid_owner": no("packets that come in"), "gid_owner": no("packets that come in"), "goto": no("a rule has no chain"), "tcp_flags": no("packets of ports"), "fragment": no("packets of ports"), "match_set": no("write source"), "match_set_flags": no("write source"), "set_counters": no("a rule counts nothing"),
+				"set_dscp_mark": no("packets are not changed"), "set_dscp_mark_class": no("packets are not changed"), "gateway": no("packets are not copied"), "numeric": none("nothing is listed"),
+			},
+			Gap: "rules of INPUT that say who may reach which port; the others are parts of an order that only all of them have",
+		},
 	}
 }
 
