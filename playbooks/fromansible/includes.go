@@ -117,7 +117,11 @@ func (r reader) findTasks(name string) string {
 
 // apply writes an entry that applies a manifest, with variables of its own.
 func (r reader) apply(t *task.Task, m *manifestFile) *layout.Entry {
-	if m.read && !hasResources(m.entries) {
+	switch {
+	case !m.read: // it is being read
+		t.Problem("a file of tasks that includes itself")
+		return &layout.Entry{}
+	case !hasResources(m.entries):
 		t.Nothing(path.Base(m.path) + " has no resources")
 		return t.Entries[len(t.Entries)-1]
 	}
@@ -243,6 +247,9 @@ func (r reader) applyRole(t *task.Task) {
 		file = strings.TrimSuffix(strings.TrimSuffix(literal, ".yml"), ".yaml")
 	}
 	m := other.made[file]
+	if path := role.YAMLFile(filepath.Join(other.Dir, "tasks", file)); m == nil && path != "" {
+		m = other.tasksFile(path)
+	}
 	if m == nil {
 		t.Problem("the tasks %s of the role %s, which are not there", file, name)
 		return

@@ -203,8 +203,8 @@ func (u *unit) tasksFile(path string) *manifestFile {
 		m.entries = append(m.entries, layout.Todo(r.f.Position(1), err.Error(), nil))
 	case n != nil && n.Kind == yaml.SequenceNode:
 		m.entries = append(m.entries, r.tasks(n, r.f.Scope(), task.Around{})...)
-		m.read = true
 	}
+	m.read = true
 	return m
 }
 

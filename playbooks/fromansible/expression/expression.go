@@ -560,6 +560,9 @@ func (w *Writer) binary(e *j2.Expr) (Term, error) {
 		}
 		return Term{left.In(timesPrec) + " % " + right.In(timesPrec+1), timesPrec, NumberKind}, nil
 	case "*":
+		if slices.Contains([]Kind{ListKind, TextKind}, left.Kind) || slices.Contains([]Kind{ListKind, TextKind}, right.Kind) {
+			return Term{}, Unknown("a list or a text that is repeated with *")
+		}
 		return Term{left.In(timesPrec) + " * " + right.In(timesPrec+1), timesPrec, numberOf(left, right)}, nil
 	case "/":
 		return Term{left.In(timesPrec) + " / " + right.In(timesPrec+1), timesPrec, floatKind}, nil

@@ -73,6 +73,19 @@ func (e *Entry) Drop(key string) {
 	}
 }
 
+// Told reports whether a text, or anything of an entry that nothing of the host of a play may choose for another one, has
+// what a host has sent: all but conditions, and the content of a file.
+func (e *Entry) Told(text string) bool {
+	parts := []string{text, e.Name}
+	for _, p := range e.Props {
+		if p.Key != "control" && (e.Type != "file" || p.Key != "content") {
+			parts = append(parts, string(yamlnode.Encode(p.Value)))
+		}
+	}
+	all := strings.Join(parts, " ")
+	return strings.Contains(all, "Facts.") || strings.Contains(all, "Results.")
+}
+
 func (e *Entry) IsBlock() bool { return e.Block != nil }
 
 // Walk visits entries and all within them.

@@ -140,12 +140,13 @@ func creates(t *task.Task, e *layout.Entry) {
 			t.PutBool(e, "create", n)
 		}
 	}
-	if e.Get("create") == nil {
-		for _, key := range []string{"owner", "group", "mode"} {
-			if t.Arg(key) != nil {
-				t.Note("%s of a file that is there is not changed by a line", key)
-				delete(t.Args, key)
-			}
+	for _, key := range []string{"owner", "group", "mode"} {
+		if t.Arg(key) == nil {
+			continue
+		}
+		t.Note("%s of a file that is there is not changed by a line", key)
+		if e.Get("create") == nil {
+			delete(t.Args, key)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"fmt"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -48,9 +49,50 @@ func putMode(t *task.Task, e *layout.Entry, n *yaml.Node) {
 	case octal().MatchString(n.Value):
 		digits := strings.TrimLeft(strings.TrimPrefix(n.Value, "0o"), "0")
 		e.SetText("mode", "0"+strings.Repeat("0", max(0, 3-len(digits)))+digits)
+	case e.Type != "file": // it is that of a new file
+		mode, ok := modeOfNew(n.Value)
+		if !ok {
+			t.Problem("a mode in letters of a resource of type %s: write it in octal: %s", e.Type, n.Value)
+		}
+		e.SetText("mode", mode)
 	default:
 		e.SetText("mode", n.Value)
 	}
+}
+
+// modeOfNew is the mode of a new file, which has 0644, after changes that are written in letters; ok is false if they
+// name other bits than those of chmod go=r.
+func modeOfNew(changes string) (octal string, ok bool) {
+	mode := 0o644
+	for _, change := range strings.Split(changes, ",") {
+		at := strings.IndexAny(change, "+-=")
+		if at < 0 || strings.Trim(change[:at], "ugoa") != "" || strings.Trim(change[at+1:], "rwx") != "" {
+			return "", false
+		}
+		who := change[:at]
+		if who == "" || strings.Contains(who, "a") {
+			who = "ugo"
+		}
+		bits := 0
+		for i, letter := range "rwx" {
+			if strings.ContainsRune(change[at+1:], letter) {
+				bits |= 4 >> i
+			}
+		}
+		for i, letter := range "ugo" {
+			shift := 6 - 3*i
+			switch {
+			case !strings.ContainsRune(who, letter):
+			case change[at] == '+':
+				mode |= bits << shift
+			case change[at] == '-':
+				mode &^= bits << shift
+			default:
+				mode = mode&^(7<<shift) | bits<<shift
+			}
+		}
+	}
+	return fmt.Sprintf("%04o", mode), true
 }
 
 // into is the path of a file that is put somewhere: a directory if that ends in a slash.

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -41,12 +42,13 @@ func ufwTask(t *task.Task) {
 	if verdict != "accept" {
 		e.SetText("action", verdict)
 	}
-	if port != nil && !yamlnode.HasJinja(port) && strings.Trim(port.Value, "0123456789,:") != "" {
-		t.Problem("a port of ufw that is a name: write service: %s", port.Value)
-		return
-	}
 	if port != nil {
-		e.SetText("port", strings.ReplaceAll(t.Text(port), ":", "-"))
+		number, ok := portOf(t, port)
+		if !ok {
+			t.Problem("a port of ufw that is a name: write service: %s", port.Value)
+			return
+		}
+		e.SetText("port", number)
 		proto := t.OneOf(t.Arg("proto", "protocol"), map[string]string{"tcp": "tcp", "udp": "udp", "any": "both"})
 		if proto == "" {
 			proto = "both"
@@ -69,6 +71,27 @@ func ufwTask(t *task.Task) {
 		return
 	}
 	t.Write(e)
+}
+
+// portNames are ports by the names that services(5) has on any system, and that playbooks use.
+var portNames = map[string]string{
+	"ssh": "22", "smtp": "25", "domain": "53", "http": "80", "https": "443", "pop3": "110", "imap2": "143", "imap": "143", "imaps": "993", "pop3s": "995", "submission": "587", "mysql": "3306", "postgresql": "5432",
+}
+
+// portOf is a port, several or a range, as text; false if it is a name that is not known, or may be one.
+func portOf(t *task.Task, n *yaml.Node) (number string, ok bool) {
+	text := strings.ReplaceAll(t.Text(n), ":", "-")
+	if known := portNames[text]; known != "" {
+		return known, true
+	}
+	values := []*yaml.Node{{Value: text}}
+	if yamlnode.HasJinja(n) {
+		values = nil
+		if t.IsLoop() && strings.Contains(n.Value, t.LoopVar()) {
+			values = yamlnode.Items(t.Each())
+		}
+	}
+	return text, !slices.ContainsFunc(values, func(v *yaml.Node) bool { return v.Kind == yaml.ScalarNode && !yamlnode.HasJinja(v) && strings.Trim(v.Value, "0123456789,:-") != "" })
 }
 
 // firewalldTask carries over a port or a service of a zone.
@@ -137,11 +160,12 @@ func iptablesTask(t *task.Task) {
 	}
 	var ports []string
 	for _, one := range yamlnode.Items(port) {
-		if !yamlnode.HasJinja(one) && strings.Trim(one.Value, "0123456789,:") != "" {
+		number, ok := portOf(t, one)
+		if !ok {
 			t.Problem("a port of iptables that is a name: write service: %s", one.Value)
 			return
 		}
-		ports = append(ports, strings.ReplaceAll(t.Text(one), ":", "-"))
+		ports = append(ports, number)
 	}
 	for _, n := range []*yaml.Node{t.Arg("comment"), source, by} {
 		if n != nil && e.Name == "" && n.Kind == yaml.ScalarNode {

@@ -71,6 +71,10 @@ func delegate(t *Task, n *yaml.Node) {
 			t.Problem("delegate_to at tasks that are included: a block can have it")
 			return
 		}
+		if e.Told(name) {
+			t.Problem("delegate_to with a name or properties that a host has sent")
+			return
+		}
 		e.SetText("on", name)
 	}
 }

@@ -241,10 +241,16 @@ func registered(t *Task, e *layout.Entry) {
 	e.SetText("register", name)
 }
 
+// longestName is how long the name of a result is here, without a number behind it.
+const longestName = 60
+
 // unique is a name for what a task registers, with a number behind it if another one has it.
 func (c *Conversion) unique(name string) string {
 	if c.registered == nil {
 		c.registered = map[string]int{}
+	}
+	if len(name) > longestName {
+		name = name[:longestName]
 	}
 	c.registered[name]++
 	if count := c.registered[name]; count > 1 {
