@@ -13,7 +13,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/module"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
@@ -67,34 +66,13 @@ func (r reader) applyTasks(t *task.Task) {
 		t.Problem("the file %s, which is not there", name)
 		return
 	}
-	if literal, ok := literalText(t, name); ok {
+	if literal, ok := t.W.Fixed(name); ok {
 		if found := r.findTasks(literal); found != "" {
 			r.apply(t, r.u.tasksFile(found))
 			return
 		}
 	}
 	r.chosen(t, name)
-}
-
-// literalText is a text whose expressions are literals.
-func literalText(t *task.Task, text string) (string, bool) {
-	parts, err := t.W.Parts(text)
-	if err != nil {
-		return "", false
-	}
-	out := ""
-	for _, p := range parts {
-		if p.Term == nil {
-			out += p.Text
-			continue
-		}
-		s, ok := module.LiteralOf(p.Term.Text)
-		if !ok {
-			return "", false
-		}
-		out += s
-	}
-	return out, true
 }
 
 // common refuses keywords that a manifest that is applied cannot have.
@@ -226,7 +204,7 @@ func (r reader) applyRole(t *task.Task) {
 		t.Problem("%s without a name", t.Module)
 		return
 	}
-	name, ok := literalText(t, n.Value)
+	name, ok := t.W.Fixed(n.Value)
 	if !ok {
 		t.Problem("a role whose name is an expression: %s", expression.Shortened(n.Value))
 		return
@@ -239,7 +217,7 @@ func (r reader) applyRole(t *task.Task) {
 	other := r.u.c.readRole(found)
 	file := "main"
 	if from := t.Arg("tasks_from"); from != nil {
-		literal, ok := literalText(t, from.Value)
+		literal, ok := t.W.Fixed(from.Value)
 		if !ok {
 			t.Problem("tasks_from that is an expression: %s", expression.Shortened(from.Value))
 			return

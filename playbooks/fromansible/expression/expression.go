@@ -301,6 +301,8 @@ func (w *Writer) member(e *j2.Expr) (Term, error) {
 			switch {
 			case b.Result != nil:
 				return w.resultTerm(b.Result, e)
+			case b.Expr != nil && b.Expr.Op == j2.Dict && literalField(b.Expr, fieldOf(e)) != nil:
+				return w.inlined(literalField(b.Expr, fieldOf(e)), base.Text)
 			case b.Only != nil && !slices.Contains(b.Only, fieldOf(e)):
 				return Term{}, Unknown("%s of a file that find has found", fieldOf(e))
 			case b.Pair && e.Op == j2.Attr && (e.Text == "key" || e.Text == "value"):
@@ -358,6 +360,16 @@ func fieldOf(e *j2.Expr) string {
 	}
 	name, _ := e.Args[1].Lit.(string)
 	return name
+}
+
+// literalField is the value of a key of a map that is written out; nil if it is not there.
+func literalField(dict *j2.Expr, key string) *j2.Expr {
+	for i := 0; i+1 < len(dict.Args); i += 2 {
+		if dict.Args[i].Lit == key {
+			return dict.Args[i+1]
+		}
+	}
+	return nil
 }
 
 // twin writes the two elements of a loop in a loop.

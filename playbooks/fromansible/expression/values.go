@@ -103,6 +103,35 @@ func (w *Writer) textTerm(nodes []*j2.Node) (Term, error) {
 	return t, nil
 }
 
+// LiteralOf is the text of a literal of an expression.
+func LiteralOf(text string) (string, bool) {
+	if len(text) >= 2 && text[0] == '\'' && strings.IndexByte(text[1:], '\'') == len(text)-2 {
+		return text[1 : len(text)-1], true
+	}
+	s, err := strconv.Unquote(text)
+	return s, err == nil && text[0] == '"'
+}
+
+// Fixed is a text whose expressions are literals.
+func (w *Writer) Fixed(text string) (string, bool) {
+	parts, err := w.Parts(text)
+	if err != nil {
+		return "", false
+	}
+	out := ""
+	for _, p := range parts {
+		literal := p.Text
+		if p.Term != nil {
+			var ok bool
+			if literal, ok = LiteralOf(p.Term.Text); !ok {
+				return "", false
+			}
+		}
+		out += literal
+	}
+	return out, true
+}
+
 // Text writes a text of Ansible as one of a manifest.
 func (w *Writer) Text(s string) (string, error) {
 	if !j2.HasTags(s) {
@@ -114,9 +143,15 @@ func (w *Writer) Text(s string) (string, error) {
 	}
 	var b strings.Builder
 	for _, p := range parts {
+		literal, isText := "", false
+		if p.Term != nil {
+			literal, isText = LiteralOf(p.Term.Text)
+		}
 		switch {
 		case p.Term == nil:
 			b.WriteString(Escape(p.Text))
+		case isText && len(parts) > 1:
+			b.WriteString(Escape(literal))
 		case len(parts) > 1:
 			t, err := w.Printed(*p.Term)
 			if err != nil {

@@ -5,7 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 
@@ -282,41 +282,72 @@ func templateTask(t *task.Task) {
 		t.Problem("template without src")
 		return
 	}
-	name := src.Value
-	if yamlnode.HasJinja(src) {
-		text, err := t.W.Parts(src.Value)
-		t.Fail(err)
-		name = ""
-		for _, p := range text {
-			literal := p.Text
-			if p.Term != nil {
-				s, ok := LiteralOf(p.Term.Text)
-				if !ok {
-					t.Problem("a template whose name is an expression: %s", expression.Shortened(src.Value))
-					return
-				}
-				literal = s
-			}
-			name += literal
-		}
+	names, conditions := templatesOf(t, src)
+	if names == nil {
+		t.Problem("a template whose name is an expression: %s", expression.Shortened(src.Value))
+		return
+	}
+	name := names[0]
+	if dest := t.Arg("dest"); len(names) > 1 && dest != nil && strings.HasSuffix(dest.Value, "/") {
+		t.Problem("a folder for templates whose names are an expression")
 	}
 	e := &layout.Entry{Type: "file", Name: into(t, t.Arg("dest"), yamlnode.Text(name))}
 	strip, _ := yamlnode.BoolOf(t.Arg("lstrip_blocks"))
 	trim, given := yamlnode.BoolOf(t.Arg("trim_blocks"))
-	found, err := t.File.Template(name, t.Scope, j2.Options{StripIndent: strip, KeepLineBreaks: given && !trim})
-	t.Fail(err)
-	e.SetText("content", "{{ jet('"+found+"') }}")
+	content := ""
+	for i, name := range names {
+		found, err := t.File.Template(name, t.Scope, j2.Options{StripIndent: strip, KeepLineBreaks: given && !trim})
+		t.Fail(err)
+		if i < len(names)-1 {
+			content += conditions[i] + " ? "
+		}
+		content += "jet('" + found + "')"
+		if i < len(names)-1 {
+			content += " : "
+		}
+	}
+	e.SetText("content", "{{ "+content+" }}")
 	putAttributes(t, e)
 	t.Write(e)
 }
 
-// LiteralOf is the text of a literal of an expression.
-func LiteralOf(text string) (string, bool) {
-	if len(text) >= 2 && text[0] == '\'' && strings.IndexByte(text[1:], '\'') == len(text)-2 {
-		return text[1 : len(text)-1], true
+// templatesOf are the templates that a name may mean: one, or in a loop over a literal list those of its elements, with a
+// condition for each of them but the last. There are none if a name is computed otherwise.
+func templatesOf(t *task.Task, src *yaml.Node) (names, conditions []string) {
+	if name, ok := t.W.Fixed(src.Value); ok {
+		return []string{name}, nil
 	}
-	s, err := strconv.Unquote(text)
-	return s, err == nil
+	parts, err := t.W.Parts(src.Value)
+	t.Fail(err)
+	by := -1
+	for i, p := range parts {
+		if p.Term == nil {
+			continue
+		}
+		if _, fixed := expression.LiteralOf(p.Term.Text); !fixed && by < 0 {
+			by = i
+		} else if !fixed {
+			by = len(parts) // there are several
+		}
+	}
+	for _, w := range t.Elements() {
+		name, ok := w.Fixed(src.Value)
+		if !ok {
+			return nil, nil
+		}
+		if slices.Contains(names, name) {
+			continue
+		}
+		names = append(names, name)
+		if by < len(parts) {
+			of, _ := w.Parts(src.Value)
+			conditions = append(conditions, parts[by].Term.In(expression.Whole)+" == "+of[by].Term.Text)
+		}
+	}
+	if len(names) > 1 && len(conditions) == 0 {
+		return nil, nil
+	}
+	return names, conditions
 }
 
 func downloadTask(t *task.Task) {

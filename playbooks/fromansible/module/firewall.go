@@ -91,7 +91,9 @@ func portOf(t *task.Task, n *yaml.Node) (number string, ok bool) {
 			values = yamlnode.Items(t.Each())
 		}
 	}
-	return text, !slices.ContainsFunc(values, func(v *yaml.Node) bool { return v.Kind == yaml.ScalarNode && !yamlnode.HasJinja(v) && strings.Trim(v.Value, "0123456789,:-") != "" })
+	return text, !slices.ContainsFunc(values, func(v *yaml.Node) bool {
+		return v.Kind == yaml.ScalarNode && !yamlnode.HasJinja(v) && strings.Trim(v.Value, "0123456789,:-") != ""
+	})
 }
 
 // firewalldTask carries over a port or a service of a zone.

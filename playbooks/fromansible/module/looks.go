@@ -96,6 +96,7 @@ func findTask(t *task.Task) {
 		n := t.Arg(names...)
 		if n != nil && n.Kind == yaml.ScalarNode && expression.SoleExpr(n) != nil {
 			t.Problem("find with %s that are a variable", names[0])
+			return nil
 		}
 		return yamlnode.Names(n)
 	}
@@ -104,7 +105,9 @@ func findTask(t *task.Task) {
 		words = append(words, shellQuoteText(t.Place(yamlnode.Text(path))))
 	}
 	if len(words) == 1 {
-		t.Problem("find without paths")
+		if len(t.Problems) == 0 {
+			t.Problem("find without paths")
+		}
 		return
 	}
 	words = append(words, "-mindepth 1")

@@ -390,18 +390,32 @@ func (t *Task) Rounds() []*Task {
 		return nil
 	}
 	var list []*Task
+	for _, w := range t.Elements() {
+		round := *t
+		round.Scope, round.W = w.Scope, w
+		round.Keywords = maps.Clone(t.Keywords)
+		round.Plain, round.Problems = true, slices.Clone(t.Problems)
+		list = append(list, &round)
+	}
+	return list
+}
+
+// Elements are writers to which the element of a loop over a literal list is each of its elements. There are none of
+// other loops.
+func (t *Task) Elements() []*expression.Writer {
+	n := t.Keywords[t.LoopKey()]
+	if key := t.LoopKey(); key != "loop" && key != "with_items" || n.Kind != yaml.SequenceNode {
+		return nil
+	}
+	var list []*expression.Writer
 	for _, one := range n.Content {
 		e, err := expression.ExprOf(one)
 		if err != nil || expression.SoleExpr(one) != nil {
 			return nil
 		}
-		round := *t
-		round.Scope = t.Scope.Outer.Child()
-		round.Scope.Names[t.LoopVar()] = expression.Binding{Expr: e}
-		round.W = &expression.Writer{Scope: round.Scope}
-		round.Keywords = maps.Clone(t.Keywords)
-		round.Plain, round.Problems = true, slices.Clone(t.Problems)
-		list = append(list, &round)
+		s := t.Scope.Outer.Child()
+		s.Names[t.LoopVar()] = expression.Binding{Expr: e}
+		list = append(list, &expression.Writer{Scope: s})
 	}
 	return list
 }
