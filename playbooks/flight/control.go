@@ -30,10 +30,11 @@ func (c *Control) Exhausted() { c.meter.exhausted.Store(true) }
 
 // Run has all hosts of a queue worked on.
 func (c *Control) Run(q Queue) {
+	logins, hosts := c.window.Logins(), c.window.Hosts() // before it is steered
 	done := make(chan struct{})
 	var steering sync.WaitGroup
 	steering.Go(func() { c.steer(q, done) })
-	q.Run(c.window.Logins(), c.window.Hosts())
+	q.Run(logins, hosts)
 	close(done)
 	steering.Wait()
 }

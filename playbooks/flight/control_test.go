@@ -77,6 +77,23 @@ func TestControl(t *testing.T) {
 	}
 }
 
+// A resized queue is at work until it has been resized.
+type resized struct{ signal chan struct{} }
+
+func (r resized) Run(int, int) { <-r.signal }
+func (r resized) Load() Load   { return Load{Waiting: 1} }
+func (r resized) Resize(int, int) {
+	select {
+	case r.signal <- struct{}{}:
+	default:
+	}
+}
+
+// TestControlBeginsBeforeItSteers is for the race detector: what a queue begins with is not read while a sample changes it.
+func TestControlBeginsBeforeItSteers(t *testing.T) {
+	NewControl(Bounds{}).Run(resized{make(chan struct{})})
+}
+
 // TestMeter has more goroutines run than there are processors.
 func TestMeter(t *testing.T) {
 	m := NewMeter()
