@@ -314,7 +314,7 @@ pictures: all
 e2e:
 	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
 		echo "e2e: NOT RUN on hosts: that needs Linux and root; try: sudo make e2e" >&2; fi
-	$(GO) test $(SHORT) -tags e2e -vet=off -count 1 -parallel 4 -timeout 40m -v ./e2e/...
+	$(GO) test $(SHORT) -tags e2e -vet=off -count 1 -parallel 6 -timeout 40m -v ./e2e/...
 
 # alone: the test RUN of the package PACKAGE, or TestScripts/NAME, with nothing beside it
 .PHONY: alone

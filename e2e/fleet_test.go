@@ -31,10 +31,10 @@ type fleet struct {
 	number int // FLEET
 }
 
-// fleets are the numbers of those that no test uses, four or those of FLEET ("5 9"). So many tests of
-// hosts run at once, if -parallel lets them: they wait more than they work.
+// fleets are the numbers of those that no test uses, six or those of FLEET ("5 9"). So many tests of
+// hosts run at once, if -parallel lets them: they wait more than they work, a quarter of a processor each.
 var fleets = func() chan int {
-	own := strings.Fields(cmp.Or(os.Getenv("FLEET"), "0 1 2 3"))
+	own := strings.Fields(cmp.Or(os.Getenv("FLEET"), "0 1 2 3 4 5"))
 	numbers := make(chan int, len(own))
 	for _, text := range own {
 		n, err := strconv.Atoi(text)
