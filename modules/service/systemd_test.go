@@ -1,6 +1,8 @@
 package service_test
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -174,10 +176,24 @@ var situations = []situation{
 	{name: "the unit file has been mended", setup: bad + "systemctl start sv-x; " + unitFile(etc+"sv-x.service", sleeps, install), properties: `"name":"sv-x"`, action: "started", changes: list(startedIt)},
 }
 
+// part is which of the situations are taken here, such as "1/4": all if nothing says so.
+func part(t *testing.T) (which, of int) {
+	t.Helper()
+	text := cmp.Or(os.Getenv("SERVICE_TEST_PART"), "0/1")
+	_, err := fmt.Sscanf(text, "%d/%d", &which, &of)
+	require.NoError(t, err, "SERVICE_TEST_PART=%s", text)
+	require.Less(t, which, of)
+	return which, of
+}
+
 // TestOnSystemdConverges takes a real systemd through every situation.
 func TestOnSystemdConverges(t *testing.T) {
 	onSystemd(t)
-	for _, s := range situations {
+	which, of := part(t)
+	for i, s := range situations {
+		if i%of != which {
+			continue
+		}
 		t.Run(s.name, func(t *testing.T) {
 			sh(t, clean)
 			sh(t, s.setup)
