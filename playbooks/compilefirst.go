@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
@@ -15,13 +16,93 @@ import (
 // held until then, and as many connections as between plays.
 func (f *fleet) compileFirst(ctx context.Context, s *selection, hosts []*inventory.Host) bool {
 	f.each(ctx, hosts, false, func(state *hostState) { f.makeReady(ctx, s, state) })
-	failed := 0
+	return f.allReady(s.play, f.failures(hosts), len(hosts))
+}
+
+// failures is how many of some hosts have failed.
+func (f *fleet) failures(hosts []*inventory.Host) (failed int) {
 	for _, h := range hosts {
-		if f.states[h.Name].failed {
+		if f.failed(h) {
 			failed++
 		}
 	}
-	return f.allReady(s.play, failed, len(hosts))
+	return failed
+}
+
+// A barrier holds the hosts of a batch at workers until all of them have been made ready.
+type barrier struct {
+	mu      sync.Mutex
+	pending map[string]bool
+	missing bool          // a host has ended without that
+	open    chan struct{} // closed when none is pending
+}
+
+func newBarrier(hosts []*inventory.Host) *barrier {
+	return &barrier{pending: setOf(names(hosts)), open: make(chan struct{})}
+}
+
+// ready says that a host has been made ready, or that it never will be.
+func (b *barrier) ready(host string, missing bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.pending[host] {
+		return
+	}
+	delete(b.pending, host)
+	b.missing = b.missing || missing
+	if len(b.pending) == 0 {
+		close(b.open)
+	}
+}
+
+// await waits for all hosts. The error is [context.Canceled] if one is missing: then nothing is applied.
+func (b *barrier) await(ctx context.Context) error {
+	select {
+	case <-b.open:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.missing {
+		return context.Canceled
+	}
+	return nil
+}
+
+// workReady has workers make a batch ready, and apply it once all of it is. It returns false if that has failed for a host.
+func (f *fleet) workReady(ctx context.Context, s *selection, hosts []*inventory.Host, again bool) bool {
+	f.barrier = newBarrier(hosts)
+	f.each(ctx, hosts, again, func(state *hostState) {
+		f.work(ctx, s, state)
+		f.barrier.ready(state.host.Name, true)
+	})
+	if f.barrier.await(ctx) == nil {
+		return true
+	}
+	f.allReady(s.play, f.failures(hosts), len(hosts))
+	return false
+}
+
+// awaitOthers makes a host of this worker ready, and waits until all others of its batch are.
+func (f *fleet) awaitOthers(ctx context.Context, s *selection, state *hostState) error {
+	timed, done := f.runner.hostTime(ctx)
+	_, compiled, err := f.compiled(timed, s, state)
+	err = late(timed, err)
+	done()
+	if err != nil {
+		return err
+	}
+	state.compiled = compiled
+	f.leave(state)
+	began := f.runner.Now()
+	_, err = f.asks.wait(ctx, state.host.Name, Question{Ready: true})
+	state.idle += f.runner.Now().Sub(began)
+	f.take(state)
+	if errors.Is(err, context.Canceled) {
+		return &stoppedError{}
+	}
+	return err
 }
 
 // allReady reports whether no host has failed, or else warns that the run ends.

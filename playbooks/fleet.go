@@ -29,6 +29,7 @@ type fleet struct {
 	targets    targets
 	apart      bool            // other hosts of the run are worked on elsewhere
 	lent       map[string]bool // hosts whose sessions other hosts borrow, as far as that is known
+	barrier    *barrier        // of the batch that workers are at; nil unless all of it is made ready first
 	exchange   *share.Exchange // nil if no host receives anything from another one
 
 	fatal          atomic.Bool // a host of a play with any_errors_fatal has failed: no other begins
@@ -91,14 +92,26 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 		s.begun = true
 		f.exchange.BatchBegins(s.number, names(batch))
 		f.runner.Events.Report(events.PlayStart{Play: s.play.Name, Number: s.number + 1, Hosts: names(batch), Batch: i + 1, Batches: len(batches)})
-		if f.runner.Options.CompileFirst && !f.compileFirst(ctx, s, batch) {
+		if !f.playBatch(ctx, s, batch, i > 0 && f.runner.Step != nil) {
 			return false
 		}
-		f.each(ctx, share.ExportersFirst(s.play, batch), i > 0 && f.runner.Step != nil, func(state *hostState) { f.work(ctx, s, state) })
 		if (len(s.play.Serial) > 0 || f.remains()) && f.tooManyFailed(s.play, whole) {
 			return false
 		}
 	}
+	return true
+}
+
+// playBatch takes a batch through a play. It returns false if nothing of it was applied since not all of it could be made ready.
+func (f *fleet) playBatch(ctx context.Context, s *selection, batch []*inventory.Host, again bool) bool {
+	hosts, first := share.ExportersFirst(s.play, batch), f.runner.Options.CompileFirst
+	switch {
+	case first && f.runner.Workers != nil:
+		return f.workReady(ctx, s, hosts, again)
+	case first && !f.compileFirst(ctx, s, batch):
+		return false
+	}
+	f.each(ctx, hosts, again, func(state *hostState) { f.work(ctx, s, state) })
 	return true
 }
 
@@ -122,12 +135,7 @@ func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, again bool, w
 // tooManyFailed decides whether a batch was bad enough to end the run. Without a
 // limit of its own, a play ends when a whole batch of several hosts has failed, or the whole play.
 func (f *fleet) tooManyFailed(play *manifest.Play, batch []*inventory.Host) bool {
-	failed := 0
-	for _, h := range batch {
-		if f.failed(h) {
-			failed++
-		}
-	}
+	failed := f.failures(batch)
 	tooMany := failed == len(batch)
 	switch {
 	case play.AnyFatal:

@@ -32,6 +32,7 @@ type hostState struct {
 	again       bool // the worker was lost that had it before
 	elapsed     time.Duration
 	queued      time.Duration // of its last play, for which it waited for a worker
+	idle        time.Duration // that it has waited for others to be made ready, at a worker
 	limit       time.Duration // that a rollout gives it; 0 is none
 	phases      events.Phases
 	steps       []events.Step         // of which the phases are the sums

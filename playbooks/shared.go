@@ -31,6 +31,10 @@ type Question struct {
 	Here    *Here     `json:"here,omitempty"`
 	Lookup  *Lookup   `json:"lookup,omitempty"`
 	File    *FilePart `json:"file,omitempty"`
+	// Ready says that the catalog of a host is, and waits until those of all others of its batch are.
+	Ready bool `json:"ready,omitempty"`
+	// Step is what a person is asked, who is to say yes.
+	Step string `json:"step,omitempty"`
 	// OtherFacts asks for the facts of other hosts that the play reads.
 	OtherFacts bool `json:"other_facts,omitempty"`
 }
@@ -326,6 +330,10 @@ func (a *answerer) answer(q Question) Answer {
 		a.returned(q.Return)
 	case q.Here != nil:
 		return a.carryOut(q.Here)
+	case q.Ready:
+		return a.ready()
+	case q.Step != "":
+		return a.step(q.Step)
 	case q.OtherFacts:
 		return a.otherFacts()
 	case q.File != nil:
@@ -339,6 +347,18 @@ func (a *answerer) answer(q Question) Answer {
 		return waited(Answer{On: on, Result: result}, err)
 	}
 	return Answer{}
+}
+
+// ready waits until all of a batch is ready.
+func (a *answerer) ready() Answer {
+	b := a.fleet.barrier
+	if b == nil {
+		return Answer{}
+	}
+	b.ready(a.host, false)
+	ctx, end := a.fleet.untilStopped(a.ctx)
+	defer end()
+	return waited(Answer{}, b.await(ctx))
 }
 
 // waited is an answer, or why there is none.

@@ -21,6 +21,8 @@ type Stepper struct {
 	ask  func(ctx context.Context, question string) (answer string, err error)
 	quit chan struct{} // closed when the run is to end
 	end  func()        // closes it
+	// there asks where the run was begun, at a worker; nil: it was begun here.
+	there func(ctx context.Context, host, question string) bool
 
 	mu   sync.Mutex // one question at a time
 	free *selection // of whose first host no more is asked
@@ -110,8 +112,31 @@ func (s *Stepper) asks(of *selection, host, on string, c *wire.Catalog, mask *se
 		}
 		// The words of a host stay on one line: they could look like a question else.
 		would = printable.Line(mask.Text(would))
-		return s.resource(ctx, of, fmt.Sprintf("%s  %s  %s\n  do it? [y]es, [c]ontinue on this host without asking, [q]uit: ", printable.Line(events.Where(host, on)), printable.Line(named(e)), would))
+		question := fmt.Sprintf("%s  %s  %s\n  do it? [y]es, [c]ontinue on this host without asking, [q]uit: ", printable.Line(events.Where(host, on)), printable.Line(named(e)), would)
+		if s.there != nil {
+			return s.there(ctx, host, question)
+		}
+		return s.resource(ctx, of, question)
 	}
+}
+
+// stepper has the person asked who has begun the run.
+func (a *asking) stepper() *Stepper {
+	return &Stepper{there: func(ctx context.Context, host, question string) bool {
+		answer, err := a.wait(ctx, host, Question{Step: question})
+		return err == nil && answer.Error == ""
+	}}
+}
+
+// step asks a person for a worker.
+func (a *answerer) step(question string) Answer {
+	f := a.fleet
+	if f.runner.Step == nil || a.of.first != a.host {
+		return Answer{Error: "nobody is asked about this host"}
+	}
+	ctx, end := f.untilStopped(a.ctx)
+	defer end()
+	return Answer{Over: !f.runner.Step.resource(ctx, a.of, question)}
 }
 
 // named is an entry as results name it.

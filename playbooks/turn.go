@@ -25,6 +25,8 @@ type Turn struct {
 	Predicted bool `json:"predicted,omitempty"`
 	// Follow has what commands write told as they write it.
 	Follow bool `json:"follow,omitempty"`
+	// Step has a person be asked before each thing that the host does.
+	Step bool `json:"step,omitempty"`
 	// Again says that the worker was lost that had the turn before.
 	Again bool `json:"again,omitempty"`
 	// Unfinished says, where it is asked what would change, that a run before has left the host in the
@@ -135,6 +137,7 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 	defer f.asks.telling.Wait()
 	f.once = &askedOnce{asking: f.asks, ctx: ctx, may: len(turns) > 0 && mayRunOnce(r.Plays[turns[0].Play])}
 	f.sessions.Begin(hosts, q.StartNow)
+	r.Step = f.asks.stepper()
 	r.fly(q)
 	return nil
 }
@@ -156,6 +159,9 @@ func (f *fleet) expectTurn(t Turn, plays []*selection) error {
 		state.predicted = []*hostProgram{{}}
 	}
 	state.client = f.runner.Connections.take(t.Host)
+	if t.Step {
+		state.plays[0].first = t.Host
+	}
 	f.states[t.Host], f.followed[t.Host] = state, t.Follow
 	return nil
 }
@@ -172,7 +178,7 @@ func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 	end := TurnEnd{
 		Found: found,
 		Begun: state.begun, Failed: state.failed, Predicted: len(state.predicted) > before,
-		Took: f.runner.Now().Sub(start), Phases: state.phases, Steps: state.steps,
+		Took: f.runner.Now().Sub(start) - state.idle, Phases: state.phases, Steps: state.steps,
 	}
 	stopped, isStopped := errors.AsType[*stoppedError](err)
 	switch {
@@ -234,6 +240,11 @@ func (f *fleet) playAndPredict(ctx context.Context, s *selection, state *hostSta
 		one := *s
 		one.heard = func(_ string, c *wire.Catalog, r *wire.Result) { found.came(c, r) }
 		s = &one
+	}
+	if f.runner.Options.CompileFirst {
+		if err := f.awaitOthers(ctx, s, state); err != nil {
+			return found, err
+		}
 	}
 	err = f.playOn(ctx, s, state)
 	return found, err

@@ -136,14 +136,8 @@ func (r *Runner) forWorkers(compilers []*catalog.Compiler, parts []*parts, hosts
 			r.partForWorkers(part, hosts)
 		}
 	}
-	o := r.Options
-	switch {
-	case o.CompileFirst:
-		return errors.New("--compile-first cannot be used with --workers: each of them compiles for its own hosts")
-	case o.Watch != nil:
+	if r.Options.Watch != nil {
 		return errors.New("hosts are not watched by workers: watch without --workers")
-	case r.Step != nil:
-		return errors.New("--step cannot be used with --workers: nobody can be asked there")
 	}
 	return nil
 }
@@ -203,6 +197,7 @@ func (f *fleet) away(ctx context.Context, s *selection, state *hostState, t Turn
 	}
 	defer state.activity.Pin("at a worker")()
 	t.Host, t.Play, t.Predicted, t.Follow = state.host.Name, s.number, len(state.predicted) > 0, f.followed[state.host.Name]
+	t.Step = f.runner.Step != nil && s.first == t.Host
 	for i, later := range state.plays {
 		if i > 0 && state.plays[0].number == s.number { // else it is done with the play, or has none
 			t.Later = append(t.Later, later.number)

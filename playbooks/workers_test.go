@@ -352,7 +352,8 @@ func TestByWorkers(t *testing.T) {
 		"semaphores": TestSemaphoreOnHosts, "values": TestValuesOfOtherHosts, "predicted values": TestPredictedValues,
 		"secret values": TestSecretOfAnotherHost, "values that never come": TestValuesThatNeverCome, "an earlier play": TestExporterOfAnEarlierPlay,
 		"interrupted": TestInterruptedWhileWaiting,
-		"check":       TestRolloutCheckUnreachable, "host deadline": TestRolloutHostDeadline, "canary": TestRolloutWithoutCanary,
+		"ready first": TestCompileFirst, "ready, and well": TestCompileFirstOfHostsThatAreWell,
+		"check": TestRolloutCheckUnreachable, "host deadline": TestRolloutHostDeadline, "canary": TestRolloutWithoutCanary,
 	} {
 		t.Run(name, test)
 	}
@@ -408,12 +409,54 @@ func TestSecretsOfOtherHosts(t *testing.T) {
 	require.NotContains(t, strings.Join(w.run(t), "\n"), "failed")
 }
 
+// TestWorkersStep has a person be asked about what workers do: by the same questions, and with the same end.
+func TestWorkersStep(t *testing.T) {
+	const manifest = `
+- name: one
+  ccm:
+    resources:
+      - exec: [touch made: {cwd: "{{ Data.home }}", creates: "{{ Data.home }}/made", sema: ["door:1"]}, {"echo {{ Host.name }}": {on: web2}}, {"echo here": {on: controller}}]
+      - exec: [{"echo again": }, {"echo hidden": {sensitive: true}}]
+- name: two
+  ccm: {resources: [exec: [{"true": }]]}
+`
+	for _, answers := range [][]string{
+		{"y", "y", "y", "y", "y", "y", "y", "y"}, {"y", "c", "y", "c", "y"}, {"y", "y", "q"}, {"y", "y", "y", "y", "y", "q"}, {"q"}, nil,
+	} {
+		run := func(workers bool) (lines, asked []string) {
+			hosts := servers(t, "web1", "web2", "web3")
+			w := newWorld(t, hosts, manifest)
+			w.moreVariables(t, hosts, "")
+			var questions *[]string
+			w.Step, questions = answering(t, answers...)
+			if workers {
+				throughWorkers(t, w.Runner)
+			}
+			w.Options.Forks = 1
+			return w.run(t), *questions
+		}
+		want, wantAsked := run(false)
+		got, gotAsked := run(true)
+		require.Equal(t, want, got, "%v", answers)
+		require.Equal(t, wantAsked, gotAsked)
+		require.Len(t, gotAsked, max(len(answers), 1))
+	}
+}
+
+// TestWorkersStepOnTheFirstHost has a worker ask about a host that nobody is asked about.
+func TestWorkersStepOnTheFirstHost(t *testing.T) {
+	w := newWorld(t, servers(t, "web1"), "ccm: {resources: [exec: [{\"true\": }]]}\n")
+	throughWorkers(t, w.Runner).asks = func(answer func(Question) Answer) {
+		require.Equal(t, "nobody is asked about this host", answer(Question{Step: "do it?"}).Error)
+	}
+	w.run(t)
+}
+
 func TestWorkersRefuse(t *testing.T) {
 	for _, test := range []struct {
 		set func(*Options)
 		err string
 	}{
-		{func(o *Options) { o.CompileFirst = true }, "--compile-first cannot be used with --workers: each of them compiles for its own hosts"},
 		{func(o *Options) { o.Watch = &Watch{} }, "hosts are not watched by workers: watch without --workers"},
 	} {
 		w := newWorld(t, servers(t, "web1"), "ccm: {resources: [exec: [{\"true\": }]]}\n")
