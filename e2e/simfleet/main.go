@@ -4,7 +4,7 @@
 // cost can be told apart. Each host has an address of the loopback of its own, as real
 // ones have; what comes from anywhere else is hung up on.
 //
-//	simfleet -hosts N -dir DIR -modules DIR [-rtt 50ms] [-hold] [-drift] [-relays N] [-near 300ms] [-net 10.178]
+//	simfleet -hosts N -dir DIR -modules DIR [-rtt 50ms] [-hold] [-drift] [-relays N] [-near 300ms] [-each 25ms] [-net 10.178]
 //
 // DIR gets hosts.yaml, the keys it names, and a "ready" line is printed. The
 // fleet ends with its standard input. It says then what processor time it took and how many bytes went over its
@@ -12,7 +12,8 @@
 // With -rtt each answer of a host takes so long; connecting takes no time. With -hold no host reports its last resource before a line is read there.
 // With -drift the last resource of each watched play drifts at once, and again when it has been repaired.
 // With -relays so many more hosts are each the relay of as many others, and no host has the host program before it has got it. A relay has a
-// shell and a disk; the others take what comes and keep nothing of it, each after as long as -near says. With -net their addresses begin so, and may be reached from elsewhere: they have to be addresses of this machine.
+// shell and a disk, and is at each delivery, one after the other, for as long as -each says; the others keep nothing of what comes, and
+// let a relay in after as long as -near says. With -net their addresses begin so, and may be reached from elsewhere: they have to be addresses of this machine.
 package main
 
 import (
@@ -51,9 +52,10 @@ func main() {
 	drift := flag.Bool("drift", false, "have what is watched drift")
 	relays := flag.Int("relays", 0, "how many hosts are relays of the others")
 	near := flag.Duration("near", 0, "how long a host takes to let a relay in")
+	each := flag.Duration("each", 0, "how long each delivery takes a relay by itself")
 	network := flag.String("net", "127.1", "how `addresses` of hosts begin")
 	flag.Parse()
-	f := &fleet{dir: *dir, rtt: *rtt, drift: *drift, relays: *relays, near: *near, released: make(chan struct{})}
+	f := &fleet{dir: *dir, rtt: *rtt, drift: *drift, relays: *relays, near: *near, each: *each, released: make(chan struct{})}
 	if _, err := fmt.Sscanf(*network, "%d.%d", &f.network[0], &f.network[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "simfleet: -net:", err)
 		os.Exit(1)
@@ -140,6 +142,7 @@ type fleet struct {
 	drift    bool
 	relays   int
 	near     time.Duration
+	each     time.Duration
 	network  [2]int // how addresses begin
 	config   *ssh.ServerConfig
 	greeted  atomic.Int64

@@ -38,7 +38,9 @@ func (f *fleet) makeRelays() error {
 }
 
 // relay plays a relay, which has a shell of its own for what comes to no end. Its key and what it delivers are played, as
-// package relay has them in scripts: a thousand times ssh(1) would take a minute of processor time, which relays share in life.
+// package relay has them in scripts: a thousand times ssh(1) would take a minute of processor time, which relays share in
+// life. For the same reason a delivery logs in and has its command run, but the file stays where it is: the host is told
+// its hash when the relay would have carried it.
 func (f *fleet) relay(address, home string, channel ssh.Channel, command string) (code uint32) {
 	if words := arguments(command); len(words) == 1 {
 		if err := f.keep(address, home, words[0], channel); err != nil {
@@ -79,6 +81,7 @@ func (f *fleet) keep(address, home, nonce string, channel ssh.Channel) error {
 	fmt.Fprintln(channel, "addr", nonce, "inet", address)
 	fmt.Fprint(channel, "key ", nonce, " ", string(ssh.MarshalAuthorizedKey(key.PublicKey())))
 	certified := map[string]ssh.Signer{} // by the names of certificates
+	have := &files{home: home, each: f.each}
 	var deliveries sync.WaitGroup
 	defer deliveries.Wait()
 	for orders := bufio.NewScanner(channel); orders.Scan(); {
@@ -95,7 +98,7 @@ func (f *fleet) keep(address, home, nonce string, channel ssh.Channel) error {
 		case word == "to" && len(words) == 8:
 			signer := certified[words[5]]
 			deliveries.Go(func() {
-				said, err := deliver(address, home, signer, words)
+				said, err := deliver(address, have, signer, words)
 				if err != nil {
 					fmt.Fprintf(channel, "%s %v\n%[1]s ended 255\n", words[0], err)
 					return
@@ -110,17 +113,54 @@ func (f *fleet) keep(address, home, nonce string, channel ssh.Channel) error {
 	return nil
 }
 
-// deliver brings a file to a host: ID SHA256 USER ADDRESS PORT NAME TYPE KEY.
-func deliver(address, home string, signer ssh.Signer, words []string) (said string, err error) {
+// files are those that a relay has taken.
+type files struct {
+	home string
+	each time.Duration // how long the relay is at one delivery
+
+	mu    sync.Mutex
+	known map[string]bool // hashes of those that have been read
+	free  time.Time       // when it is done with those that it is at
+}
+
+// carry says the hash of a file when the relay would have carried it.
+func (f *files) carry(hash string) (line string, err error) {
+	f.mu.Lock()
+	if !f.known[hash] {
+		if err = f.read(hash); err == nil {
+			f.known = map[string]bool{hash: true}
+		}
+	}
+	if now := time.Now(); f.free.Before(now) {
+		f.free = now
+	}
+	f.free = f.free.Add(f.each)
+	wait := time.Until(f.free)
+	f.mu.Unlock()
+	time.Sleep(wait)
+	return hash + "\n", err
+}
+
+// read reads a file whose name is its hash.
+func (f *files) read(hash string) error {
+	file, err := os.Open(filepath.Join(f.home, ".cache/ccm-push", hash+".gz"))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	state, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	return content(file, state.Size(), hash)
+}
+
+// deliver brings the hash of a file to a host: ID SHA256 USER ADDRESS PORT NAME TYPE KEY.
+func deliver(address string, have *files, signer ssh.Signer, words []string) (said string, err error) {
 	hostKey, _, _, _, err := ssh.ParseAuthorizedKey([]byte(words[6] + " " + words[7]))
 	if err != nil {
 		return "", err
 	}
-	file, err := os.Open(filepath.Join(home, ".cache/ccm-push", words[1]+".gz"))
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
 	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	to := net.JoinHostPort(words[3], words[4])
 	conn, err := from.Dial("tcp", to)
@@ -138,7 +178,11 @@ func deliver(address, home string, signer ssh.Signer, words []string) (said stri
 	if err != nil {
 		return "", err
 	}
-	session.Stdin = file
+	line, err := have.carry(words[1])
+	if err != nil {
+		return "", err
+	}
+	session.Stdin = strings.NewReader(line)
 	out, err := session.Output("take")
 	return string(out), err
 }
@@ -150,14 +194,10 @@ func (f *fleet) take(address string, channel ssh.Channel, command string) {
 		return
 	}
 	nonce, hash := words[0], words[1]
-	size, err := strconv.ParseInt(words[2], 10, 64)
-	if err != nil {
-		return
-	}
 	time.Sleep(f.near)
 	if have, _ := f.taken.Load(address); have != hash {
 		fmt.Fprintln(channel, "want", nonce)
-		if err := content(channel, size, hash); err != nil {
+		if carried, err := bufio.NewReader(channel).ReadString('\n'); err != nil || strings.TrimSpace(carried) != hash {
 			fmt.Fprintln(channel, "fail", nonce, "hash")
 			return
 		}
