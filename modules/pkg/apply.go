@@ -25,7 +25,7 @@ func (p *Package) Apply(ctx context.Context, h modules.Host, plan modules.Plan) 
 // BatchKey implements [modules.Batcher].
 func (p *Package) BatchKey(plan modules.Plan) string {
 	s := plan.Steps.(*steps)
-	key := string(s.verb) + " " + p.Provider + " " + p.LockTimeout
+	key := string(s.verb) + " " + p.Provider + " " + p.LockTimeout + p.place()
 	if s.fetch {
 		key += " fetch " + p.CacheValid
 	}

@@ -19,6 +19,7 @@ type steps struct {
 	within  string // where nobody knows the version yet: the range that it will be in; "" is any
 	fetch   bool   // the lists first: what is available is not known yet
 	awaits  bool   // what it is installed from is not there yet: nothing can be tried out
+	makes   string // a virtualenv that is made first
 	file    string // that holds it; "" is a repository, or one that is yet to come
 	release bool   // it is taken off hold first
 	hold    bool   // it is put on hold at the end
@@ -30,6 +31,7 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	if err != nil {
 		return modules.Plan{}, err
 	}
+	place, _ := m.(placeMaker)
 	m = &recalling{m, h, p.group()}
 	have, err := p.have(ctx, h, m)
 	if err != nil {
@@ -39,6 +41,9 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	if err == nil {
 		s, err = p.withHold(have, s)
 	}
+	if s != nil && s.verb != remove && place != nil {
+		s.makes = place.makes()
+	}
 	p.offered = err != nil || s != nil && s.verb != "" || p.Ensure == latest
 	if err != nil || s == nil {
 		return modules.Plan{}, err
@@ -46,7 +51,7 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	if err := p.held(m, have, s); err != nil {
 		return modules.Plan{}, err
 	}
-	plan, err := modules.PlanIfPermitted(p.plan(have, s), h.Files.MayReplace(m.database()))
+	plan, err := modules.PlanIfPermitted(p.plan(have, s), permitted(h, m))
 	if err != nil || s.fetch || s.awaits || s.verb == "" {
 		plan.MayFail = s.awaits
 		return plan, err
@@ -54,24 +59,32 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	t := p.transaction(s)
 	done, err := m.rehearse(ctx, t)
 	switch {
-	case errors.Is(err, errHeld):
+	case errors.Is(err, errHeld), isUnforeseen(err):
 		plan.MayFail = true
 		return plan, nil
 	case err != nil:
 		return modules.Plan{}, err
 	}
-	return withConsequences(plan, t, done, h.Report), nil
+	return p.withConsequences(plan, t, done, h.Report), nil
+}
+
+// permitted says why packages may not be changed.
+func permitted(h modules.Host, m changer) error {
+	if m.database() == "" {
+		return nil
+	}
+	return h.Files.MayReplace(m.database())
 }
 
 // withConsequences adds to a plan what becomes of other packages, and says which
 // ones would go.
-func withConsequences(plan modules.Plan, t transaction, done []consequence, report modules.Reporter) modules.Plan {
+func (p *Package) withConsequences(plan modules.Plan, t transaction, done []consequence, report modules.Reporter) modules.Plan {
 	var gone []string
 	for _, c := range done {
 		if t.has(c.name) {
 			continue
 		}
-		plan.Effects = append(plan.Effects, modules.Effect{Kind: Effect, Key: c.name, State: State{Installed: c.version != "", Version: c.version}})
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: Effect, Key: p.keyOf(c.name), State: State{Installed: c.version != "", Version: c.version}})
 		if c.version == "" {
 			gone = append(gone, c.name)
 		}
@@ -86,7 +99,7 @@ func withConsequences(plan modules.Plan, t transaction, done []consequence, repo
 func (p *Package) have(ctx context.Context, h modules.Host, m manager) (State, error) {
 	var have State
 	var err error
-	if s, ok := h.Forecast.Lookup(Effect, p.Name); ok {
+	if s, ok := h.Forecast.Lookup(Effect, p.keyOf(p.Name)); ok {
 		have = s.(State)
 	} else if have, err = m.installed(ctx, p.Name); err != nil {
 		return State{}, err
@@ -133,6 +146,10 @@ func (p *Package) decide(ctx context.Context, h modules.Host, m manager, have St
 		return &steps{verb: install, fetch: true}, err
 	}
 	s, err := p.choose(ctx, m, have)
+	if isUnforeseen(err) && p.awaits(have) {
+		h.Report.Message(modules.LevelInfo, err.Error())
+		return &steps{verb: install, version: p.version(), within: p.within(), awaits: true}, nil
+	}
 	if isUnlisted(err) && p.CacheValid != "" {
 		if fresh, err := p.fresh(ctx, m, justNow); err != nil || !fresh {
 			return &steps{verb: install, fetch: true}, err
@@ -231,7 +248,9 @@ func (p *Package) Recurs(plan modules.Plan) bool {
 	return p.Ensure == latest && !slices.ContainsFunc(plan.Changes, installs)
 }
 
-func (p *Package) item(s *steps) item { return item{p.Name, s.version, p.pinned(), s.file} }
+func (p *Package) item(s *steps) item {
+	return item{p.Name, s.version, p.pinned(), s.file, s.within}
+}
 
 func (p *Package) transaction(s *steps) transaction {
 	return transaction{s.verb, []item{p.item(s)}, s.release}
@@ -251,7 +270,7 @@ func (p *Package) plan(have State, s *steps) modules.Plan {
 	if s.verb == "" {
 		after = have
 	}
-	plan.Effects = append(plan.Effects, modules.Effect{Kind: Effect, Key: p.Name, State: after})
+	plan.Effects = append(plan.Effects, modules.Effect{Kind: Effect, Key: p.keyOf(p.Name), State: after})
 	if s.verb != "" {
 		plan.Effects = append(plan.Effects, modules.Anything)
 	}
@@ -267,6 +286,9 @@ func action(have State, s *steps) string {
 		if part != "" {
 			parts = append(parts, part)
 		}
+	}
+	if s.makes != "" {
+		parts[0] = "made the virtualenv " + s.makes + " and " + parts[0]
 	}
 	return strings.Join(parts, ". ")
 }
@@ -300,6 +322,9 @@ func changes(have State, s *steps) []modules.Change {
 	var list []modules.Change
 	if s.fetch {
 		list = append(list, modules.Change{Property: "cache", Have: "outdated", Want: "valid"})
+	}
+	if s.makes != "" {
+		list = append(list, modules.Change{Property: "virtualenv", Have: absent, Want: present})
 	}
 	switch {
 	case s.verb == "":

@@ -26,7 +26,7 @@ func (p *Package) Describe(ctx context.Context, h modules.Host) (modules.Descrip
 	if err != nil {
 		return modules.Description{}, err
 	}
-	d := description{Name: p.Name, Version: absent}
+	d := description{Name: p.Name, Version: absent, Provider: p.Provider}
 	var a *access
 	var query []string
 	switch m := m.(type) {

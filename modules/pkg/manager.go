@@ -49,7 +49,7 @@ type judge interface {
 
 // changer changes what is installed.
 type changer interface {
-	// database is a path that whoever changes packages must be able to replace.
+	// database is a path that whoever changes packages must be able to replace; "" is not known.
 	database() string
 	// changes is what changes whenever packages do, and not when they are asked for.
 	changes() modules.Sources
@@ -100,6 +100,7 @@ type item struct {
 	name, version string
 	pinned        bool   // the version is one that was asked for
 	file          string // that holds it; "" is from a repository
+	within        string // the range that is asked for, where nobody knows the version yet; "" is any
 }
 
 // has reports whether a package is one of those that shall be changed.
@@ -152,6 +153,9 @@ func (p *Package) manager(h modules.Host) (manager, error) {
 	valid, err2 := parseDuration("cache_valid", p.CacheValid)
 	if err := errors.Join(err, err2); err != nil {
 		return nil, err
+	}
+	if p.ofLanguage() {
+		return p.languageManager(h)
 	}
 	t, err := toolOf(h, p.Provider)
 	if err != nil {

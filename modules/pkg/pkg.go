@@ -19,15 +19,23 @@ import (
 //     resource says whether it is to be held;
 //   - neighbours go through one transaction.
 type Package struct {
-	Name        string `json:"name" required:"true" looks:"^[A-Za-z0-9]([A-Za-z0-9._+:~-]*[A-Za-z0-9._+:~])?$" doc:"name of the package, with an architecture if it is not the host's own: libc6:i386 (apt), glibc.i686 (dnf, zypper); a virtual package is present when a package that provides it is"`
+	Name        string `json:"name" required:"true" looks:"^(@[A-Za-z0-9._~-]+/)?[A-Za-z0-9]([A-Za-z0-9._+:~-]*[A-Za-z0-9._+:~])?(\\[[A-Za-z0-9._, -]+\\])?$" doc:"name of the package, with an architecture if it is not the host's own: libc6:i386 (apt), glibc.i686 (dnf, zypper); a virtual package is present when a package that provides it is; with extras (pip): uvicorn[standard]; with a scope (npm): @babel/core"`
 	Ensure      string `json:"ensure,omitempty" default:"present" numbers:"refuse" looks:"^([A-Za-z0-9][A-Za-z0-9._+:~^-]*|[<>=!].*)$" doc:"present; absent; latest; a version as the package manager writes it, such as 1.22.1-9 or 1:5.8-1.el9 (dnf and zypper also take one without epoch or release, pacman one without release); or a range of them in the package manager's own order, such as \">= 1.2, < 2\": what is within stays as it is, else the package manager's choice is installed if it is within, or the highest that is"`
-	Provider    string `json:"provider,omitempty" enum:"apt,dnf,zypper,apk,pacman" doc:"package manager; default: the one that the host has, in this order"`
+	Provider    string `json:"provider,omitempty" enum:"apt,dnf,zypper,apk,pacman,pip,npm" doc:"package manager; default: the one that the host has, the first of these that there is; pip and npm only where they are written"`
 	Source      string `json:"source,omitempty" file:"play" doc:"file beside the manifest that holds the package, .deb or .rpm; or an https:// URL that the controller downloads it from, with a sha256 in checksum. It is installed if what is there is not what ensure says, so ensure names its version where an older one shall be replaced"`
 	Path        string `json:"path,omitempty" looks:"^/" doc:"absolute path of a file of the host that holds the package, in place of source"`
 	Checksum    string `json:"checksum,omitempty" looks:"^(sha256:)?[0-9a-fA-F]{64}$" doc:"of what is at the URL or the path: sha256:… as sha256sum prints it"`
 	Hold        *bool  `json:"hold,omitempty" doc:"true: it stays at its version, whoever upgrades (apt-mark hold, dnf versionlock, zypper addlock), and only this resource changes it; false: it is not held; left out, that stays as it is, and one that is held is not changed"`
 	CacheValid  string `json:"cache_valid,omitempty" looks:"^[0-9]+[smhd]$" doc:"how old the lists of available packages may be, such as 1h, in whole minutes; 0s means that they are always too old; before something is installed or latest is looked for, lists are fetched that are older, that are older than what names the repositories, or that lack what is wanted; default: apt, apk and pacman never fetch them, dnf and zypper as they are configured"`
 	LockTimeout string `json:"lock_timeout,omitempty" looks:"^[0-9]+[smhd]$" default:"2m" doc:"how long to wait while another process uses the package manager"`
+
+	Virtualenv          string   `json:"virtualenv,omitempty" looks:"^/" doc:"pip: absolute path of the virtualenv that it is installed into, which is made if there is none; default: the Python itself"`
+	Python              string   `json:"python,omitempty" looks:"^[A-Za-z0-9/]" doc:"pip: the Python that it is for, or that makes the virtualenv: the name of a program, or an absolute path; default: python3"`
+	BreakSystemPackages bool     `json:"break_system_packages,omitempty" doc:"pip: it may be installed into a Python whose packages are the operating system's (PEP 668)"`
+	Directory           string   `json:"directory,omitempty" looks:"^/" doc:"npm: absolute path of the project that it is installed for, in its node_modules; default: globally"`
+	User                string   `json:"user,omitempty" doc:"pip and npm: user (name or id) to work as; default: the user the play works as. What others can change root does not run"`
+	Index               string   `json:"index,omitempty" secret:"url" looks:"^https?://" doc:"pip: URL of the index in place of the host's own, which pip is told on its standard input; npm: URL of the registry"`
+	Options             []string `json:"options,omitempty" doc:"pip and npm: more options of its command install, such as --find-links=/srv/wheels or --ignore-scripts"`
 
 	// Content is the file, where it comes from the controller.
 	Content modules.Content `json:"content,omitzero" wire:"only"`
@@ -47,8 +55,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "package",
-		Doc: "Keeps a package installed, at a version or at the latest one, or away, by apt, dnf, zypper, apk or pacman. " +
-			"Configuration files that were changed are kept.",
+		Doc: "Keeps a package installed, at a version or at the latest one, or away, by apt, dnf, zypper, apk or pacman; or one of Python, " +
+			"by pip, or of Node.js, by npm. Configuration files that were changed are kept.",
 		New: func() modules.Resource { return new(Package) },
 	}
 }
@@ -70,13 +78,15 @@ const dangerous = ";&|$`()[]{}<>*?'\"\\!\n\r\t"
 func (p *Package) Validate() error {
 	_, badValid := parseDuration("cache_valid", p.CacheValid)
 	_, badTimeout := parseDuration("lock_timeout", p.LockTimeout)
-	return errors.Join(p.validateName(), p.validateEnsure(), p.validateHold(), p.validateSource(), badValid, badTimeout)
+	return errors.Join(p.validateName(), p.validateEnsure(), p.validateHold(), p.validateSource(), p.validateLanguage(), badValid, badTimeout)
 }
 
 func (p *Package) validateName() error {
 	switch {
 	case p.Name == "":
 		return nil // the tag says so
+	case p.ofLanguage():
+		return p.validateLanguageName()
 	case strings.ContainsAny(p.Name, dangerous):
 		return modules.Errorf("name", "package name contains dangerous characters: %q", p.Name)
 	case !nameCharacters().MatchString(p.Name):

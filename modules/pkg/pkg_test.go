@@ -39,7 +39,7 @@ func TestValidate(t *testing.T) {
 		{"two files", `{"name":"a","source":"a.deb","path":"/a.deb"}`, "path: 'source' and 'path' are mutually exclusive"},
 		{"no checksum", `{"name":"a","path":"/a.deb","checksum":"x"}`, "checksum: checksum is no SHA-256 (write checksum: \"sha256:…\", with 64 hexadecimal digits)"},
 		{"a checksum of nothing", `{"name":"a","checksum":"` + strings.Repeat("a", 64) + `"}`, "checksum: 'checksum' is about a package that is in a file (write source: https://… or path: /…)"},
-		{"no provider of ours", `{"name":"a","provider":"brew"}`, `provider: "brew" is not one of "apt", "dnf", "zypper", "apk", "pacman"`},
+		{"no provider of ours", `{"name":"a","provider":"brew"}`, `provider: "brew" is not one of "apt", "dnf", "zypper", "apk", "pacman", "pip", "npm"`},
 		{"no unit", `{"name":"a","cache_valid":"3600"}`, `cache_valid: invalid duration "3600" (write a number and a unit, such as 90s, 5m, 1h or 2d)`},
 		{"too long", `{"name":"a","lock_timeout":"9999999d"}`, `lock_timeout: invalid duration "9999999d" (write a number and a unit, such as 90s, 5m, 1h or 2d)`},
 	} {

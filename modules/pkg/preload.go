@@ -11,9 +11,11 @@ import (
 )
 
 // A group is what packages have in common that can be asked for together.
-type group struct{ provider, cacheValid, lockTimeout string }
+type group struct{ provider, cacheValid, lockTimeout, place string }
 
-func (p *Package) group() group { return group{p.Provider, p.CacheValid, p.LockTimeout} }
+func (p *Package) group() group {
+	return group{p.Provider, p.CacheValid, p.LockTimeout, p.place()}
+}
 
 // known is what a host has said of the packages of a group. A name that is
 // missing has not been asked for.

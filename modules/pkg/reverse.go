@@ -2,12 +2,13 @@ package pkg
 
 import (
 	"context"
+	"maps"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
 
 // Subject implements [modules.Reverser].
-func (p *Package) Subject() string { return "package " + p.Name }
+func (p *Package) Subject() string { return "package " + p.keyOf(p.Name) }
 
 // Lasts implements [modules.Lasting].
 func (p *Package) Lasts() string { return "packages are neither downgraded nor removed" }
@@ -26,9 +27,7 @@ func (p *Package) Reversal(ctx context.Context, h modules.Host, kept modules.Res
 	}
 	have, err := p.have(ctx, h, m)
 	properties := map[string]any{"ensure": absent, "lock_timeout": p.LockTimeout}
-	if p.Provider != "" {
-		properties["provider"] = p.Provider
-	}
+	maps.Copy(properties, p.where())
 	switch {
 	case err != nil:
 		return nil, err

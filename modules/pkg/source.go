@@ -23,10 +23,11 @@ func (p *Package) digest() string { return strings.ToLower(strings.TrimPrefix(p.
 
 // Requires implements [modules.Requirer].
 func (p *Package) Requires() modules.Requirements {
-	if p.Ensure == absent || !modules.IsURL(p.Source) {
-		return modules.Requirements{}
+	needs := modules.Requirements{FullProgram: p.ofLanguage()}
+	if p.Ensure != absent && modules.IsURL(p.Source) {
+		needs.Downloads = []string{"source", "checksum"}
 	}
-	return modules.Requirements{Downloads: []string{"source", "checksum"}}
+	return needs
 }
 
 // Prepare implements [modules.Preparer]: on the wire, a file that the host does not have is in Content.

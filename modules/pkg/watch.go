@@ -9,6 +9,9 @@ import (
 // Watch implements [modules.Watcher].
 func (p *Package) Watch(_ context.Context, h modules.Host) (from modules.Sources, err error) {
 	m, err := p.manager(h)
+	if err != nil && p.ofLanguage() {
+		return modules.Sources{Polled: p.Provider + " is not there"}, nil
+	}
 	if err != nil {
 		for _, t := range tools {
 			from.AddProgram(t.program)

@@ -1,0 +1,227 @@
+package pkg
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// The package managers of languages. They are for packages that name them, and a host may have any
+// number of places that each keeps packages in.
+const (
+	pipProvider = "pip"
+	npmProvider = "npm"
+)
+
+// ofLanguage reports whether the package is not one of the operating system.
+func (p *Package) ofLanguage() bool { return p.Provider == pipProvider || p.Provider == npmProvider }
+
+// where are the properties that say where a package is kept, and how it is got there.
+func (p *Package) where() map[string]any {
+	all := map[string]any{}
+	for key, value := range map[string]string{
+		"provider": p.Provider, "virtualenv": p.Virtualenv, "python": p.Python, "directory": p.Directory, "user": p.User, "index": p.Index,
+	} {
+		if value != "" {
+			all[key] = value
+		}
+	}
+	if p.BreakSystemPackages {
+		all["break_system_packages"] = true
+	}
+	if len(p.Options) > 0 {
+		all["options"] = p.Options
+	}
+	return all
+}
+
+// place is the same for packages that may be asked for and changed together.
+func (p *Package) place() string {
+	if !p.ofLanguage() {
+		return ""
+	}
+	parts := []string{"", p.Virtualenv, p.Python, p.Directory, p.User, p.Index}
+	if p.BreakSystemPackages {
+		parts = append(parts, "break")
+	}
+	return strings.Join(append(parts, p.Options...), "\x00")
+}
+
+// keyOf tells packages of one name apart that different managers keep, or one in different places.
+func (p *Package) keyOf(name string) string {
+	switch p.Provider {
+	case pipProvider:
+		return normalName(name) + " of " + p.pythonOf()
+	case npmProvider:
+		if p.Directory != "" {
+			return name + " of " + p.Directory
+		}
+		return name + " of npm"
+	}
+	return name
+}
+
+// pythonOf names the virtualenv, or the Python.
+func (p *Package) pythonOf() string {
+	switch {
+	case p.Virtualenv != "":
+		return p.Virtualenv
+	case p.Python != "":
+		return p.Python
+	}
+	return defaultPython
+}
+
+const defaultPython = "python3"
+
+// normalName is the name of a package of Python as its index has it: lower case, with dashes.
+func normalName(name string) string {
+	name = strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(name))
+	for strings.Contains(name, "--") {
+		name = strings.ReplaceAll(name, "--", "-")
+	}
+	return name
+}
+
+// splitExtras takes what stands in brackets off a name: uvicorn[standard].
+func splitExtras(name string) (base, extras string) {
+	base, extras, _ = strings.Cut(name, "[")
+	return base, strings.TrimSuffix(extras, "]")
+}
+
+var (
+	pipName  = lazily(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._-]+( *, *[A-Za-z0-9._-]+)*\])?$`)
+	npmName  = lazily(`^(@[A-Za-z0-9~-][A-Za-z0-9._~-]*/)?[A-Za-z0-9~-][A-Za-z0-9._~-]*$`)
+	userName = lazily(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+)
+
+func (p *Package) validateLanguageName() error {
+	switch {
+	case p.Provider == pipProvider && !pipName().MatchString(p.Name):
+		return &modules.PropertyError{
+			Path: "name", Msg: quote(p.Name) + " is no name of a package of Python",
+			Hint: `write it as its index does, such as flask or uvicorn[standard], and its version in ensure`,
+		}
+	case p.Provider == npmProvider && (!npmName().MatchString(p.Name) || strings.HasPrefix(p.Name, "-")):
+		return &modules.PropertyError{
+			Path: "name", Msg: quote(p.Name) + " is no name of a package of npm",
+			Hint: `write it as its registry does, such as pm2 or @babel/core, and its version in ensure`,
+		}
+	}
+	return nil
+}
+
+// validateLanguage refuses properties of other providers, and what has no place among the options.
+func (p *Package) validateLanguage() error {
+	var errs []error
+	only := func(set bool, property string, of ...string) {
+		if set && !slices.Contains(of, p.Provider) {
+			errs = append(errs, &modules.PropertyError{
+				Path: property, Msg: "'" + property + "' is about packages of " + strings.Join(of, " and "),
+				Hint: "write provider: " + strings.Join(of, " or provider: ") + ", or leave it out",
+			})
+		}
+	}
+	only(p.Virtualenv != "", "virtualenv", pipProvider)
+	only(p.Python != "", "python", pipProvider)
+	only(p.BreakSystemPackages, "break_system_packages", pipProvider)
+	only(p.Directory != "", "directory", npmProvider)
+	only(p.User != "", "user", pipProvider, npmProvider)
+	only(p.Index != "", "index", pipProvider, npmProvider)
+	only(len(p.Options) > 0, "options", pipProvider, npmProvider)
+	if !p.ofLanguage() {
+		return errors.Join(errs...)
+	}
+	for _, of := range []struct {
+		property string
+		set      bool
+	}{
+		{"hold", p.Hold != nil}, {"source", p.Source != ""}, {"path", p.Path != ""}, {"checksum", p.Checksum != ""}, {"cache_valid", p.CacheValid != ""},
+	} {
+		if of.set {
+			errs = append(errs, modules.Errorf(of.property, "'%s' is about packages of the operating system, and not about those of %s", of.property, p.Provider))
+		}
+	}
+	if p.BreakSystemPackages && p.Virtualenv != "" {
+		errs = append(errs, modules.Errorf("break_system_packages", "a virtualenv has packages of its own"))
+	}
+	if p.Provider == npmProvider && p.pinned() && !isRange(p.Ensure) && p.Ensure != "" && !isDigit(p.Ensure[0]) {
+		errs = append(errs, &modules.PropertyError{Path: "ensure", Msg: quote(p.Ensure) + " is no version of a package of npm", Hint: "write latest, or a version such as 5.3.0"})
+	}
+	if p.User != "" && !userName().MatchString(p.User) {
+		errs = append(errs, modules.Errorf("user", "%q is no name of a user", p.User))
+	}
+	errs = append(errs, modules.ValidatePath("virtualenv", p.Virtualenv), modules.ValidatePath("directory", p.Directory), p.validateIndex(), p.validateOptions())
+	if p.Python != "" && (strings.HasPrefix(p.Python, "-") || strings.ContainsAny(p.Python, dangerous+" ") || strings.Contains(p.Python, "/") && !strings.HasPrefix(p.Python, "/")) {
+		errs = append(errs, &modules.PropertyError{Path: "python", Msg: quote(p.Python) + " is no program", Hint: "write a name such as python3.11, or an absolute path"})
+	}
+	return errors.Join(errs...)
+}
+
+func (p *Package) validateIndex() error {
+	if p.Index == "" {
+		return nil
+	}
+	u, err := url.Parse(p.Index)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(p.Index, " \r\n\t"):
+		return &modules.PropertyError{Path: "index", Msg: "index is no valid URL", Hint: "write https://host/path"} // the text of err has all of it
+	case p.Provider == npmProvider && (u.User != nil || u.RawQuery != ""):
+		return &modules.PropertyError{
+			Path: "index", Msg: "a user, a password or a token in index would be seen in the arguments of npm",
+			Hint: "leave it out, and write //HOST/:_authToken=… into the user's ~/.npmrc with a file resource of mode 0600",
+		}
+	}
+	return nil
+}
+
+// placeOptions are options that say where something goes, or what is wanted, for which there are properties.
+var placeOptions = map[string]string{
+	"-i": "index", "--index-url": "index", "--registry": "index", "--user": "user", "--break-system-packages": "break_system_packages", "--prefix": "directory",
+	"-g": "directory", "--global": "directory", "-t": "virtualenv", "--target": "virtualenv", "--root": "virtualenv", "--python": "python",
+	"-r": "name", "--requirement": "name", "-e": "name", "--editable": "name", "-U": "ensure", "--upgrade": "ensure",
+}
+
+func (p *Package) validateOptions() error {
+	var errs []error
+	for i, option := range p.Options {
+		path := fmt.Sprintf("options[%d]", i)
+		name, value, _ := strings.Cut(option, "=")
+		switch property := placeOptions[name]; {
+		case !strings.HasPrefix(option, "-") || strings.ContainsAny(option, "\x00\r\n"):
+			errs = append(errs, &modules.PropertyError{Path: path, Msg: quote(option) + " is no option", Hint: "write an option with its value in one, such as --find-links=/srv/wheels"})
+		case property != "":
+			errs = append(errs, &modules.PropertyError{Path: path, Msg: "the option " + name + " has a property", Hint: "write " + property})
+		case strings.Contains(value, "://") && strings.Contains(value, "@"):
+			errs = append(errs, &modules.PropertyError{
+				Path: path, Msg: "a user or a password in the option " + name + " would be seen in the arguments of " + p.Provider,
+				Hint: "have the host know it: ~/.netrc, pip.conf or .npmrc of the user, of mode 0600",
+			})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// A placeMaker is a manager whose place for packages may have to be made first.
+type placeMaker interface {
+	// makes is what carryOut will make; "" if it is there.
+	makes() string
+}
+
+// An unforeseen error says that only installing shows what would be installed.
+type unforeseen struct{ error }
+
+func (u unforeseen) Unwrap() error { return u.error }
+
+// Redacted implements [modules.Redactor].
+func (u unforeseen) Redacted() string { return u.Error() }
+
+// isUnforeseen reports whether an error is no more than that.
+func isUnforeseen(err error) bool {
+	_, ok := errors.AsType[unforeseen](err)
+	return ok
+}

@@ -1,0 +1,107 @@
+//go:build full || !host
+
+package pkg
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A library is what the managers of languages have in common: nothing of theirs is held, virtual or in a file,
+// and they ask their index each time.
+type library struct {
+	*access
+	p *Package
+}
+
+func (library) provider(context.Context, string) (string, error) { return "", nil }
+func (library) release(string) string                            { return "" }
+func (library) held(string, State) (bool, error)                 { return false, nil }
+func (library) holds() []string                                  { return nil }
+func (library) setHold(context.Context, []string, bool) error    { return errors.ErrUnsupported }
+func (library) suffix() string                                   { return "" }
+func (library) inFile(context.Context, string) (string, string, error) {
+	return "", "", errors.ErrUnsupported
+}
+func (library) fresh(context.Context, time.Duration) (bool, error) { return true, nil }
+func (library) fetch(context.Context) error                        { return nil }
+
+// languageManager finds the package manager of a language.
+func (p *Package) languageManager(h modules.Host) (manager, error) {
+	a := library{&access{Commands: h.Commands, files: h.Files, forecast: h.Forecast, program: npmProvider}, p}
+	if p.Provider == npmProvider {
+		found, err := has(h.Files, npmProvider)
+		if err == nil && !found {
+			err = modules.Refuse("provider npm needs npm in %s", modules.DefaultPath)
+		}
+		if err == nil && p.Directory != "" {
+			err = p.trusts(h, p.Directory)
+		}
+		return &npm{library: a}, err
+	}
+	a.program = p.Python
+	if a.program == "" {
+		a.program = defaultPython
+	}
+	y := &pip{library: a, base: a.program}
+	if p.Virtualenv != "" {
+		y.program = path.Join(p.Virtualenv, "bin/python")
+		switch _, err := modules.Follow(h.Files, y.program); {
+		case err == nil:
+			return y, p.trusts(h, y.program)
+		case !modules.NotThere(err):
+			return nil, modules.PermissionRefusal(err)
+		}
+		y.missing = true
+	}
+	return y, p.finds(h, y.base)
+}
+
+// finds refuses a Python that the host does not have.
+func (p *Package) finds(h modules.Host, python string) error {
+	if !path.IsAbs(python) {
+		found, err := has(h.Files, python)
+		if err == nil && !found {
+			err = modules.Refuse("provider pip needs %s in %s", python, modules.DefaultPath)
+		}
+		return err
+	}
+	if _, err := modules.Follow(h.Files, python); modules.NotThere(err) {
+		return modules.Refuse("there is no %s on this host", python)
+	} else if err != nil {
+		return modules.PermissionRefusal(err)
+	}
+	return p.trusts(h, python)
+}
+
+// trusts refuses to run for this user what another one can change.
+func (p *Package) trusts(h modules.Host, name string) error {
+	if p.User != "" {
+		return nil
+	}
+	err := modules.OthersMayChange(h.Files, name, os.Geteuid())
+	if err == nil || modules.NotThere(err) {
+		return nil
+	}
+	return modules.Refuse("%w, so it is not for this user to run %s there; write user", err, p.Provider)
+}
+
+// marked are the lines of an output that are marked as errors, without the mark.
+func marked(text string, marks ...string) string {
+	var kept []string
+	for line := range strings.Lines(text) {
+		for _, mark := range marks {
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), mark); ok {
+				kept = append(kept, strings.TrimSpace(rest))
+				break
+			}
+		}
+	}
+	return strings.Join(kept, "\n")
+}

@@ -1,0 +1,242 @@
+//go:build full || !host
+
+package pkg
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// npm is the package manager of Node.js: global, or for one project.
+type npm struct{ library }
+
+// database implements [changer]. Where global packages are kept only npm knows.
+func (n *npm) database() string {
+	if n.p.User != "" || n.p.Directory == "" {
+		return ""
+	}
+	at := path.Join(n.p.Directory, "package.json")
+	for path.Dir(at) != at {
+		if _, err := n.files.Stat(path.Dir(at)); !modules.NotThere(err) {
+			break
+		}
+		at = path.Dir(at)
+	}
+	return at
+}
+
+// changes implements [changer].
+func (n *npm) changes() (from modules.Sources) {
+	from = n.told()
+	from.Polled = "npm tells nobody what it installs"
+	if n.p.Directory != "" {
+		from.Paths = append(from.Paths, path.Join(n.p.Directory, "package.json"), path.Join(n.p.Directory, "node_modules/.package-lock.json"))
+	}
+	return from
+}
+
+// npmEnvironment keeps npm from asking, and from telling of what nobody has asked for.
+var npmEnvironment = []string{"npm_config_yes=true", "npm_config_fund=false", "npm_config_audit=false", "npm_config_update_notifier=false", "npm_config_color=false", "npm_config_progress=false"}
+
+// command is one of npm, about the packages of the project or the global ones.
+func (n *npm) command(arguments ...string) modules.Command {
+	argv := []string{"npm", arguments[0]}
+	if n.p.Directory != "" {
+		argv = append(argv, "--prefix="+n.p.Directory)
+	} else {
+		argv = append(argv, "--global")
+	}
+	if n.p.Index != "" {
+		argv = append(argv, "--registry="+n.p.Index)
+	}
+	return modules.Command{Argv: append(argv, arguments[1:]...), Env: npmEnvironment, Timeout: queryTimeout, User: n.p.User}
+}
+
+// maxNPM bounds what npm says of packages, in bytes: one may have thousands of versions.
+const maxNPM = 4 << 20
+
+// ask has npm say something as JSON.
+func (n *npm) ask(ctx context.Context, reads modules.EffectKind, answer any, arguments ...string) (modules.Exit, error) {
+	c := n.command(append(arguments, "--json")...)
+	c.Reads, c.MaxOutput = reads, maxNPM
+	exit, err := n.Probe(ctx, c)
+	if err != nil {
+		return exit, fmt.Errorf("asking npm: %w", err)
+	}
+	if exit.Stdout.Dropped > 0 || json.Unmarshal([]byte(exit.Stdout.Text), answer) != nil && exit.Code == 0 && exit.Stdout.Text != "" {
+		err = modules.Refuse("npm %s says what nobody understands", arguments[0])
+	}
+	return exit, err
+}
+
+// npmTree is what npm ls says.
+type npmTree struct {
+	Dependencies map[string]struct {
+		Version string `json:"version"`
+	} `json:"dependencies"`
+}
+
+// installed implements [looker].
+func (n *npm) installed(ctx context.Context, name string) (State, error) {
+	states := map[string]State{}
+	err := n.survey(ctx, []string{name}, states)
+	return states[name], err
+}
+
+// survey implements [surveyor]. npm ls ends with 1 if something is missing that others ask for.
+func (n *npm) survey(ctx context.Context, names []string, states map[string]State) error {
+	var tree npmTree
+	exit, err := n.ask(ctx, Effect, &tree, "ls", "--depth=0")
+	switch {
+	case err != nil:
+		return err
+	case exit.Code > 1 || exit.Code == 1 && tree.Dependencies == nil:
+		return n.failure("npm ls", exit)
+	}
+	for _, name := range names {
+		version := tree.Dependencies[name].Version
+		states[name] = State{Installed: version != "", Version: version}
+	}
+	return nil
+}
+
+// offers implements [surveyor]: npm is asked about one package at a time.
+func (*npm) offers(context.Context, []string, map[string]string) error { return nil }
+
+// npmRefusal is how npm says in JSON that something went wrong.
+type npmRefusal struct {
+	Error struct{ Code, Summary string }
+}
+
+// view asks the registry about a package, whose answer is one text or several.
+func (n *npm) view(ctx context.Context, spec, field string) ([]string, error) {
+	var raw json.RawMessage
+	exit, err := n.ask(ctx, "", &raw, "view", spec, field)
+	if err != nil {
+		return nil, err
+	}
+	if exit.Code != 0 {
+		var said npmRefusal
+		_ = json.Unmarshal(raw, &said)
+		if said.Error.Code == "E404" {
+			return nil, modules.Refuse("the registry of npm has no package %q", spec)
+		}
+		return nil, modules.Refuse("%w", n.failure("npm view", exit))
+	}
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		return []string{one}, nil
+	}
+	var all []string
+	if len(raw) > 0 && json.Unmarshal(raw, &all) != nil {
+		return nil, modules.Refuse("npm view says what nobody understands")
+	}
+	return all, nil
+}
+
+// offer implements [looker].
+func (n *npm) offer(ctx context.Context, name, version string) (string, error) {
+	if version == "" {
+		found, err := n.view(ctx, name, "version")
+		if err == nil && len(found) != 1 {
+			err = modules.Refuse("the registry of npm does not say what is the latest version of %s", name)
+		}
+		if err != nil {
+			return "", err
+		}
+		return found[0], nil
+	}
+	all, err := n.view(ctx, name, "versions")
+	if err != nil {
+		return "", err
+	}
+	for _, v := range all {
+		if compareSemantic(v, version) == 0 {
+			return v, nil
+		}
+	}
+	return "", modules.Refuse("version %s of %q is not available; available: %s", version, name, words(some(newestFirst(all))))
+}
+
+// versions implements [looker]: releases. What came before one is installed if it is asked for by its version.
+func (n *npm) versions(ctx context.Context, name string) ([]string, error) {
+	all, err := n.view(ctx, name, "versions")
+	return slices.DeleteFunc(newestFirst(all), func(version string) bool {
+		_, pre := splitSemantic(version)
+		return pre != ""
+	}), err
+}
+
+func newestFirst(versions []string) []string {
+	slices.SortFunc(versions, func(a, b string) int { return compareSemantic(b, a) })
+	return versions
+}
+
+// order implements [judge].
+func (*npm) order(_ context.Context, one, other string) (int, error) {
+	return compareSemantic(one, other), nil
+}
+
+// against implements [judge].
+func (*npm) against(_ context.Context, have, wanted string) (int, error) {
+	return compareSemantic(have, wanted), nil
+}
+
+func (n *npm) arguments(t transaction) []string {
+	verb, options := "install", n.p.Options
+	if t.verb == remove {
+		verb, options = "uninstall", nil
+	}
+	arguments := append([]string{verb}, options...)
+	for _, i := range t.items {
+		if t.verb != remove && i.version != "" {
+			i.name += "@" + i.version
+		}
+		arguments = append(arguments, i.name)
+	}
+	return arguments
+}
+
+// rehearse implements [changer]. What becomes of other packages npm does not say by name.
+func (n *npm) rehearse(ctx context.Context, t transaction) ([]consequence, error) {
+	if t.verb == remove {
+		return nil, nil
+	}
+	exit, err := n.Probe(ctx, n.command(append(n.arguments(t), "--dry-run", "--ignore-scripts")...))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("asking npm: %w", err)
+	case exit.Code != 0:
+		return nil, modules.Refuse("%w", n.failure("npm install --dry-run", exit))
+	}
+	return nil, nil
+}
+
+// carryOut implements [changer].
+func (n *npm) carryOut(ctx context.Context, t transaction) error {
+	c := n.command(n.arguments(t)...)
+	c.Timeout, c.Follow = 0, true
+	exit, err := n.Run(ctx, c)
+	if err == nil && exit.Code != 0 {
+		err = n.failure("npm "+c.Argv[1], exit)
+	}
+	return err
+}
+
+// failure says what npm had to say, which stands behind its name.
+func (n *npm) failure(command string, exit modules.Exit) error {
+	said := marked(exit.Stderr.Text, "npm error", "npm ERR!")
+	if before, _, found := strings.Cut(said, "\nA complete log of this run"); found {
+		said = before
+	}
+	if said != "" {
+		exit.Stderr.Text = said
+	}
+	return failure(command, exit, nil)
+}
