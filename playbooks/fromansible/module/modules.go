@@ -58,11 +58,13 @@ var Carriers = map[string]func(t *task.Task){
 	"git":   gitTask,
 	"slurp": slurpTask,
 	"uri":   uriTask,
+	// languages.go
+	"npm": npmTask,
+	"pip": pipTask,
 	// packages.go
 	"apk": packageTask, "apt": packageTask, "dnf": packageTask, "package": packageTask, "pacman": packageTask, "zypper": packageTask,
 	"debconf":         debconfTask,
 	"dpkg_selections": holdTask("selection", map[string]string{"hold": "true", "install": "false"}),
-	"pip":             pipTask,
 	"yum_versionlock": holdTask("state", map[string]string{"present": "true", "absent": "false"}),
 	// repositories.go
 	"apt_repository": aptRepositoryTask, "deb822_repository": deb822Task, "yum_repository": yumRepositoryTask,

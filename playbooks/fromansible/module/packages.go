@@ -9,7 +9,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
@@ -263,82 +262,4 @@ func holdTask(argument string, words map[string]string) func(t *task.Task) {
 			}
 		}
 	}
-}
-
-func pipTask(t *task.Task) {
-	venv := t.Arg("virtualenv")
-	names := t.Arg("name")
-	if names == nil {
-		t.Problem("pip without a name")
-		return
-	}
-	state := "present"
-	if n := t.Arg("state"); n != nil {
-		state = n.Value
-	}
-	if state != "present" {
-		t.Problem("pip with the state %s", state)
-	}
-	program := "pip3"
-	if n := t.Arg("executable"); n != nil {
-		program = t.Text(n)
-	}
-	if venv != nil {
-		place := t.Place(venv)
-		program = place + "/bin/pip"
-		python := "python3"
-		if n := t.Arg("virtualenv_python"); n != nil {
-			python = t.Text(n)
-		}
-		make := &layout.Entry{Type: "exec", Name: python + " -m venv " + place}
-		make.SetText("creates", place+"/bin/pip")
-		if t.IsLoop() {
-			t.Problem("a loop of pip that makes a virtualenv")
-		}
-		t.Entries = append(t.Entries, make)
-	}
-	extra := ""
-	if n := t.Arg("extra_args"); n != nil {
-		extra = " " + t.Text(n)
-	}
-	list := yamlnode.Items(names)
-	if len(list) > 1 && t.IsLoop() || len(list) == 1 && expression.SoleExpr(list[0]) != nil && !t.IsLoop() && kindOfExpr(t, expression.SoleExpr(list[0])) != expression.TextKind {
-		t.Problem("pip with a list of names that is a variable")
-		return
-	}
-	for i, n := range list {
-		name := t.Text(n)
-		short, _, _ := strings.Cut(strings.NewReplacer(">", "=", "<", "=", "~", "=", "!", "=").Replace(name), "=")
-		short, _, _ = strings.Cut(short, "[")
-		want := name
-		version := t.Arg("version")
-		if version != nil {
-			want = name + "==" + t.Text(version)
-		}
-		e := &layout.Entry{Type: "exec", Name: program + " install" + extra + " '" + want + "'"}
-		pin := strings.Contains(want, "==")
-		check := program + " show -q " + short
-		if pin {
-			_, v, _ := strings.Cut(want, "==")
-			check = program + " show " + short + " | grep -qx 'Version: " + v + "'"
-			e.Set("unless", yamlnode.Text("sh -c \""+check+"\""))
-		} else if strings.ContainsAny(want, "<>~!") {
-			t.Problem("pip with a range of versions: %s", want)
-		} else {
-			e.SetText("unless", check)
-		}
-		if i == 0 {
-			t.Write(e)
-		} else {
-			t.Extra(e)
-		}
-	}
-}
-
-func kindOfExpr(t *task.Task, e *j2.Expr) expression.Kind {
-	v, err := t.W.Write(e)
-	if err != nil {
-		return expression.AnyKind
-	}
-	return v.Kind
 }

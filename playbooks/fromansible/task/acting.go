@@ -41,6 +41,12 @@ func become(t *Task, n *yaml.Node) {
 		text, err := t.W.Text(user)
 		t.Fail(err)
 		t.Main.SetText("user", text)
+	case t.Main.Type == "package" && t.Main.Get("provider") != nil: // of pip or npm
+		text, err := t.W.Text(user)
+		t.Fail(err)
+		for _, e := range t.Entries {
+			e.SetText("user", text)
+		}
 	case t.Main.Get("owner") != nil && t.Main.Get("group") != nil:
 	default:
 		t.Problem("become_user at a resource of type %s, which has no owner and group", t.Main.Type)

@@ -33,7 +33,7 @@ var Keywords = map[string]Keyword{
 	"listen":             {Here: "`subscribe` at each handler that listens"},
 	"tags":               {Here: "`tags`", by: tags},
 	"become":             {Here: "`become` of the play", Why: "escalation is for a play; in it, all is done as root", by: become},
-	"become_user":        {Here: "`user` of an `exec` or a `git`", Why: "other types have owners: only where owner and group are given", by: func(*Task, *yaml.Node) {}},
+	"become_user":        {Here: "`user` of an `exec`, a `git`, or a `package` of pip or npm", Why: "other types have owners: only where owner and group are given", by: func(*Task, *yaml.Node) {}},
 	"become_method":      {Here: "`become_method` of the play", by: func(t *Task, _ *yaml.Node) { t.Problem("become_method at a task") }},
 	"become_flags":       {Why: "`become`, `become_user` and `become_method` of the play say it all", by: func(t *Task, _ *yaml.Node) { t.Problem("become_flags") }},
 	"become_exe":         {Why: "`become`, `become_user` and `become_method` of the play say it all", by: func(t *Task, _ *yaml.Node) { t.Problem("become_exe") }},

@@ -34,11 +34,22 @@ func packageModules() map[string]Module {
 		"apt_key":           {Type: "repository", Write: write, Gap: key},
 		"rpm_key":           {Type: "repository", Write: writeYum, Gap: key},
 		"pip": {
-			Type:  "exec",
-			Write: `- exec: [/opt/app/bin/pip install flask: {creates: /opt/app/bin/flask}]`,
-			AdHoc: "exec /opt/app/bin/pip install flask",
+			Type:  "package",
+			Write: `- package: [flask: {provider: pip, virtualenv: /opt/app, ensure: 3.0.3}]`,
+			AdHoc: "package flask provider=pip virtualenv=/opt/app",
 			Args:  pipArguments(),
-			Gap:   "an `exec` of pip, for one that is in a virtualenv",
+		},
+		"npm": {
+			Type:  "package",
+			Write: "- package: [express: {provider: npm, directory: /opt/app, ensure: 4.19.2}]",
+			AdHoc: "package express provider=npm directory=/opt/app",
+			Args:  npmArguments(),
+			Gap:   "what a `package.json` lists: an `exec` of `npm ci`",
+		},
+		"pip_package_info": {
+			Write: "write a `package` with `provider: pip`, which says in a check run what is there and what differs",
+			AdHoc: "ccm-push status PATTERN package NAME says which version of a package is there",
+			Gap:   "what all Pythons of a host have is no fact; a `package` asks for what it is about",
 		},
 	}
 }
@@ -92,8 +103,16 @@ func yumRepositoryArguments() Arguments {
 
 func pipArguments() Arguments {
 	return Arguments{
-		"name": same("command"), "version": same("command"), "virtualenv": same("command"), "requirements": no("what it would change is not known beforehand"), "state": same("unless"), "executable": same("command"), "extra_args": same("command"),
-		"virtualenv_command": same("command"), "virtualenv_python": same("command"), "virtualenv_site_packages": no("a virtualenv is made with -m venv"), "chdir": no("names are absolute"), "editable": no("a package is installed"), "umask": no("it is installed as the host has it"),
-		"break_system_packages": no("a virtualenv has packages of its own"),
+		"name": same("name"), "version": same("ensure"), "virtualenv": same("virtualenv"), "requirements": no("what it lists are packages"), "state": same("ensure"), "executable": same("python"),
+		"extra_args": same("options"), "virtualenv_command": same("python"), "virtualenv_python": same("python"), "virtualenv_site_packages": no("a virtualenv has packages of its own"),
+		"chdir": none("names are absolute"), "editable": no("a package is installed"), "umask": no("it is installed as the host has it"), "break_system_packages": same("break_system_packages"),
+	}
+}
+
+func npmArguments() Arguments {
+	return Arguments{
+		"name": same("name"), "version": same("ensure"), "path": same("directory"), "global": none("it is global without `directory`"), "state": same("ensure"), "registry": same("index"),
+		"ignore_scripts": same("options"), "production": same("options"), "no_optional": same("options"), "no_bin_links": same("options"), "force": same("options"),
+		"executable": no("npm is where the host has it"), "unsafe_perm": none("scripts run as `user`"), "ci": no("single packages are named"),
 	}
 }
