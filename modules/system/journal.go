@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -58,7 +59,11 @@ func newJournal(userDir, name string, most int64) (*Journal, error) {
 
 // A Log is a journal that grows line by line: what entries of runs came to that no
 // controller has acknowledged yet.
-type Log struct{ Journal }
+type Log struct {
+	Journal
+	mu    sync.Mutex
+	named fs.FileInfo // the file whose name is on the disk for sure; nil is none
+}
 
 // NewLog gives the log of this user on this host, beside the journal.
 func NewLog(userDir string) (*Log, error) {
@@ -66,11 +71,13 @@ func NewLog(userDir string) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Log{*j}, nil
+	return &Log{Journal: *j}, nil
 }
 
 // Append adds a line. A durable one is there also after a crash of the host.
 func (l *Log) Append(line []byte, durable bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if err := l.makeDir(); err != nil {
 		return err
 	}
@@ -83,11 +90,29 @@ func (l *Log) Append(line []byte, durable bool) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(line)
-	if err == nil && durable {
-		err = errors.Join(f.Sync(), rooted.SyncDir(dir))
+	return errors.Join(l.add(dir, f, line, durable), f.Close())
+}
+
+// add appends a line to the file of the log. The directory is synced once for each such file.
+func (l *Log) add(dir *os.Root, f *os.File, line []byte, durable bool) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, f.Close())
+	if info.Size() == 0 || !os.SameFile(l.named, info) { // another one may have got the number of one that was removed
+		l.named = nil
+	}
+	if _, err := f.Write(line); err != nil || !durable {
+		return err
+	}
+	if err := f.Sync(); err != nil || l.named != nil {
+		return err
+	}
+	if err := rooted.SyncDir(dir); err != nil {
+		return err
+	}
+	l.named = info
+	return nil
 }
 
 // maxJournal bounds a journal, and maxLog a log, in bytes.

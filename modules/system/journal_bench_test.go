@@ -20,7 +20,7 @@ import (
 func BenchmarkResults(b *testing.B) {
 	for _, status := range []wire.Status{wire.Stable, wire.Changed} {
 		b.Run(string(status), func(b *testing.B) {
-			log := &Log{Journal{b.TempDir(), "results.jsonl", maxLog}}
+			log := &Log{Journal: Journal{b.TempDir(), "results.jsonl", maxLog}}
 			before := processorTime(b)
 			for n := 0; b.Loop(); n++ {
 				once := wire.Once{Run: fmt.Sprintf("01M843PF8V2YS87G1TEXT3%04d", n%10_000), Play: 1}
