@@ -104,11 +104,7 @@ func (d dnf) holds() []string {
 func (d dnf) held(name string, _ State) (held bool, err error) {
 	base, _ := splitArch(name)
 	if d.program == "dnf5" {
-		err = d.eachLine(dnf5Locks, func(line string) {
-			key, value, _ := strings.Cut(line, "=")
-			held = held || strings.TrimSpace(key) == "name" && strings.Trim(strings.TrimSpace(value), `"'`) == base
-		})
-		return held, err
+		return d.locked(base)
 	}
 	switch _, err := d.files.Stat(dnfLockSetup); {
 	case modules.NotThere(err):
@@ -118,6 +114,40 @@ func (d dnf) held(name string, _ State) (held bool, err error) {
 	}
 	err = d.eachLine(dnfLocks, func(line string) { held = held || dnfLockIsOf(line, base) })
 	return held, err
+}
+
+// locked reports whether dnf5 keeps a package at one version. Its file is as dnf5-versionlock(8) has it: of each entry
+// a pattern of names, and conditions that versions have to meet; what only excludes or bounds them is no hold.
+func (d dnf) locked(name string) (held bool, err error) {
+	var pattern, key, comparator string
+	err = d.eachLine(dnf5Locks, func(line string) {
+		field, value, _ := strings.Cut(line, "=")
+		switch strings.TrimSpace(field) {
+		case "[[packages]]":
+			pattern, key, comparator = "", "", ""
+		case "[[packages.conditions]]":
+			key, comparator = "", ""
+		case "name":
+			pattern = quotedText(value)
+		case "key":
+			key = quotedText(value)
+		case "comparator":
+			comparator = quotedText(value)
+		}
+		matches, _ := path.Match(pattern, name)
+		held = held || matches && key == "evr" && comparator == "="
+	})
+	return held, err
+}
+
+// quotedText is what stands between the quotes that a value of TOML begins with; a comment may follow.
+func quotedText(value string) string {
+	value = strings.TrimSpace(value)
+	if value == "" || value[0] != '"' && value[0] != '\'' {
+		return ""
+	}
+	text, _, _ := strings.Cut(value[1:], value[:1])
+	return text
 }
 
 // dnfLock is a line of dnf's list, name-epoch:version-release.arch; an exclamation mark excludes a version.

@@ -40,6 +40,11 @@ func TestHeld(t *testing.T) {
 	dnf4 := dnf{rpmdb{at(map[string]string{dnfLockSetup: "", dnfLocks: added})}}
 	dnf5 := dnf{rpmdb{at(map[string]string{dnf5Locks: "version = \"1.0\"\n\n[[packages]]\nname = \"foo\"\n[[packages.conditions]]\nkey = \"evr\"\ncomparator = \"=\"\nvalue = \"1.1-1\"\n"})}}
 	dnf5.program = "dnf5"
+	entry := func(name, comparator string) string {
+		return "[[packages]]\nname = " + name + "  # by hand\ncomment = \"name = 'x'\"\n[[packages.conditions]]\nkey = \"evr\"\ncomparator = '" + comparator + "'  # = is one\nvalue = \"0:1-1\"\n"
+	}
+	written := dnf{rpmdb{at(map[string]string{dnf5Locks: "version = \"1.0\"\n" + entry(`"excluded"`, "!=") + entry(`'lib*'`, "=") + entry(`"bound"`, "<")})}}
+	written.program = "dnf5"
 	locks := zypper{rpmdb{at(map[string]string{zypperHolds: "\ntype: package\nmatch_type: glob\ncase_sensitive: on\nsolvable_name: foo\n\ntype: package\nsolvable_name: plain*\n"})}}
 	for _, test := range []struct {
 		m    holding
@@ -48,6 +53,7 @@ func TestHeld(t *testing.T) {
 	}{
 		{dnf4, "foo foo-bar plain foo.noarch", "bar fo foo-bar-2 foo-0"},
 		{dnf5, "foo", "evr 1.1-1"},
+		{written, "libfoo libfoo.noarch", "excluded bound x"},
 		{locks, "foo plain plainer", "fo foo-bar"},
 		{zypper{rpmdb{at(nil)}}, "", "foo"},
 		{dnf{rpmdb{at(map[string]string{dnfLockSetup: ""})}}, "", "foo"},
