@@ -128,6 +128,17 @@ func (c *Container) wanted(ctx context.Context, h modules.Host, program string) 
 	return "", true, []modules.Change{{Property: "image", Have: cmp.Or(have, "not from this registry"), Want: newest}}, nil
 }
 
+// Recurs implements [modules.Recurrer]: a registry may have another image by now.
+func (c *Container) Recurs(p modules.Plan) bool {
+	switch do := p.Steps.(type) {
+	case steps:
+		return c.Pull == always && do.pull
+	case unitSteps:
+		return c.Pull == always && do.pull
+	}
+	return false
+}
+
 // state is how it is, in the words of ensure.
 func (l live) state() string {
 	switch {
@@ -217,6 +228,7 @@ func (c *Container) Apply(ctx context.Context, h modules.Host, p modules.Plan) e
 		{do.remove && do.create, func() error { return run("", "rename", fresh, c.Name) }},
 		{do.stop, func() error { return run("", "stop", c.Name) }},
 		{do.start, func() error { return run("", "start", c.Name) }},
+		{do.start, c.settles},
 	} {
 		if !step.due {
 			continue
@@ -224,6 +236,17 @@ func (c *Container) Apply(ctx context.Context, h modules.Host, p modules.Plan) e
 		if err := step.do(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// settle is how long a container has to stay alive to count as started.
+const settle = 500 * time.Millisecond
+
+// settles waits for one that dies at once, which the check behind it then finds. Those of tests' own programs do not.
+func (c *Container) settles() error {
+	if c.root == "" {
+		time.Sleep(settle)
 	}
 	return nil
 }

@@ -241,6 +241,23 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// TestRecurs has an image that a registry has got since be no drift, and one that the host does not have.
+func TestRecurs(t *testing.T) {
+	for _, provider := range []string{podman, quadlet} {
+		root := modtest.Root(t)
+		modtest.Build(t, root, withQuadlet(skopeo, modtest.Node{Path: "state/registry-app_1", Text: "newer\n"}))
+		for image, recurs := range map[string]bool{"app:1": true, "none": false} {
+			c := &Container{Name: "c", Ensure: running, Provider: provider, Image: image, root: root}
+			if recurs {
+				c.Pull = always
+			}
+			plan, err := c.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+			require.NoError(t, err)
+			require.Equal(t, recurs, c.Recurs(plan), image)
+		}
+	}
+}
+
 func TestDescribe(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, there(ofApp, true))

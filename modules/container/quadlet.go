@@ -25,6 +25,7 @@ type unit struct {
 	private   bool   // none but root may read that one
 	known     bool   // systemd has the service
 	unread    bool   // and has it of another file than there is now
+	begun     bool   // it runs, or is being started, again and again it may be
 }
 
 // unitSteps is what Apply has to do.
@@ -61,7 +62,7 @@ func (c *Container) checkUnit(ctx context.Context, h modules.Host, program strin
 		if !is.exists && !is.known && !strings.HasPrefix(is.variables, variablesLine) {
 			return modules.Plan{}, nil
 		}
-		do.write, do.reread, do.stop = true, true, is.running
+		do.write, do.reread, do.stop = true, true, is.begun
 		have := is.state()
 		if !is.exists {
 			have = "remains of it"
@@ -108,11 +109,12 @@ func (c *Container) checkUnit(ctx context.Context, h modules.Host, program strin
 		will = unit{live: live{exists: true, ours: true, made: c.of(), env: variablesOf(do.env), image: image}, text: do.text, variables: do.env, private: true}
 	}
 	if do.reread {
-		do.stop, will.running, will.known, will.unread = is.running, false, true, false
+		do.stop, will.running, will.begun, will.known, will.unread = is.begun, false, false, true, false
 	}
 	start, stop := c.turn(is.running, will.running)
 	do.start, do.stop = start, do.stop || stop
 	will.running = will.running && !stop || start
+	will.begun = will.running
 	action, changes = c.turned(is.live, will.live, action, changes)
 	if action == "" {
 		return modules.Plan{}, nil
@@ -234,7 +236,8 @@ func (c *Container) askSystemd(ctx context.Context, h modules.Host, is *unit) er
 		return modules.Refuse("there is a service %s of something else, %s; give the container another name", c.service(), cmp.Or(of, said["LoadState"]))
 	}
 	is.known, is.unread = true, !is.exists || said["NeedDaemonReload"] == "yes"
-	is.running = slices.Contains([]string{"active", "activating", "reloading"}, said["ActiveState"])
+	is.begun = !slices.Contains([]string{"inactive", "failed"}, said["ActiveState"])
+	is.running = is.begun && (said["ActiveState"] != "activating" || c.Ensure != running) // one that cannot be started is not stopped yet
 	return nil
 }
 
@@ -268,6 +271,7 @@ func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps)
 		{do.reread, func() error { return run("systemctl", "daemon-reload") }},
 		{do.replace, func() error { return run(do.program, "rm", "--force", c.Name) }},
 		{do.start, func() error { return run("systemctl", "start", "--", c.service()) }},
+		{do.start, c.settles},
 	} {
 		if !step.due {
 			continue

@@ -23,13 +23,13 @@ case $1 in
 	[ -e "$d/$name.unit" ] || { echo LoadState=not-found; exit; }
 	echo LoadState=loaded; echo "SourcePath=$file"
 	cmp -s "$file" "$d/$name.unit" && echo NeedDaemonReload=no || echo NeedDaemonReload=yes
-	[ -e "$d/$name.run" ] && echo ActiveState=active || echo ActiveState=inactive ;;
+	[ -e "$d/$name.run" ] && { [ -e "$d/$name.dying" ] && echo ActiveState=activating || echo ActiveState=active; } || echo ActiveState=inactive ;;
 daemon-reload)
 	rm -f "$d"/*.unit
 	for file in "$root"/etc/containers/systemd/*.container; do
 		[ ! -e "$file" ] || { name=${file##*/}; cat "$file" >"$d/${name%.container}.unit"; }
 	done ;;
-stop) rm "$d/$name.run" "$d/$name.made" ;;
+stop) rm -f "$d/$name.run" "$d/$name.made" "$d/$name.dying" ;;
 start)
 	[ -e "$d/$name.unit" ] || exit 5
 	image=$(sed -n 's/^Image=//p' "$file"); id=$(cat "$d/image-$(echo "$image" | tr /: __)")
@@ -100,6 +100,11 @@ func TestConvergesQuadlet(t *testing.T) {
 		{Name: "as it shall be", Tree: asUnit(t, true), Properties: with(asQuadlet)},
 		{Name: "stopped by somebody", Tree: asUnit(t, false), Properties: with(asQuadlet), Action: "started the container", Changes: []modules.Change{modtest.Change("ensure", stopped, running)}},
 		{Name: "runs and shall not", Tree: asUnit(t, true), Properties: with(asQuadlet + `,"enable":true,"ensure":"stopped"`), Action: "stopped the container", Changes: []modules.Change{modtest.Change("ensure", running, stopped)}},
+		{Name: "started again and again, and shall not run", Tree: asUnit(t, true, modtest.Node{Path: "state/c.dying"}), Properties: with(asQuadlet + `,"enable":true,"ensure":"stopped"`), Action: "stopped the container", Changes: []modules.Change{modtest.Change("ensure", running, stopped)}},
+		{
+			Name: "started again and again, made of something else", Tree: asUnit(t, true, modtest.Node{Path: "state/c.dying"}), Properties: with(asQuadlet + `,"memory":"1g"`), Action: "made the container anew",
+			Changes: []modules.Change{modtest.Change("memory", "none", "1g"), modtest.Change("ensure", stopped, running)},
+		},
 		{
 			Name: "made of something else", Tree: asUnit(t, true), Properties: with(`"provider":"quadlet","image":"app:1","env":{"A":"2","B":"3"},"command":["sh","-c","echo 100% of $HOME"],"restart":"always","enable":false`), Action: "made the container anew",
 			Changes: []modules.Change{
