@@ -37,10 +37,10 @@ func (f *fleet) program(ctx context.Context, play *manifest.Play, state *hostSta
 
 // programLike is program in the place of one that was lost, whose facts it has; nil is none.
 func (f *fleet) programLike(ctx context.Context, play *manifest.Play, state *hostState, lost *hostProgram) (*hostProgram, error) {
-	become, user := f.worker(play, state)
 	if state.dead() { // it had nothing to do when it died, so nothing is lost
 		state.close()
 	}
+	become, user := f.worker(play, state)
 	if kept := state.programs[user]; kept != nil {
 		return kept, nil
 	}

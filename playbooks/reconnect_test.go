@@ -314,6 +314,37 @@ func TestReconnectBehindAJumpHost(t *testing.T) {
 	require.Contains(t, w.text.String(), "2 hosts: 2 ok; 6 resources: 6 changed")
 }
 
+// TestDeadBetweenPlays cuts a host that waits for others between two plays: it is dialled again for the next one.
+func TestDeadBetweenPlays(t *testing.T) {
+	withOwnLock(t)
+	hosts := map[string]*sshtest.Server{"web1": sshtest.Start(t), "web2": sshtest.Start(t)}
+	home := t.TempDir()
+	w := newWorld(t, hosts, fmt.Sprintf(`
+- name: one
+  hosts: all
+  ccm: {resources: [exec: [{"until test -e go; do sleep 0.02; done": {provider: shell, cwd: %q, control: {if: "Host.name == 'web2'"}}}]]}
+- name: two
+  hosts: all
+  ccm: {resources: [exec: [{"true": }]]}
+`, home))
+	w.Options.NoLock, w.Options.Reconnect = false, time.Minute
+	var cutting sync.WaitGroup
+	w.recorded.watch = func(e events.Event) {
+		if r, ok := e.(events.Result); ok && r.Host == "web1" && r.Play == "one" {
+			cutting.Go(func() {
+				time.Sleep(200 * time.Millisecond) // until it waits; before, it is dialled again at once
+				hosts["web1"].Cut()
+				time.Sleep(100 * time.Millisecond)
+				_ = os.WriteFile(filepath.Join(home, "go"), nil, 0o600)
+			})
+		}
+	}
+	lines := strings.Join(w.run(t), "\n")
+	cutting.Wait()
+	require.Contains(t, w.text.String(), "2 hosts: 2 ok; 4 resources: 3 changed", lines)
+	require.EqualValues(t, 2, hosts["web1"].Stats().Connections)
+}
+
 // TestUntold loses a connection for good. What had been done by then is told by the next run,
 // a check run too, until one has acknowledged it; and it is no part of any totals. Where the
 // lost run is recorded, what it had told itself is not told again.
