@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -83,9 +82,6 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 	if err := p.fleet.workers.take(ctx, run); err != nil {
 		return err
 	}
-	if p.fleet.workers.shared.resumed != nil && !set.Changed("lock-timeout") { // workers of the run may still be at a resource
-		p.fleet.pace.lockTimeout = lastResource
-	}
 	var paths []string
 	for _, m := range run.Manifests {
 		paths = append(paths, m.Path)
@@ -116,9 +112,6 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 	p.fleet.app.say(fmt.Sprintf("resuming run %s of %s: %s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What)))
 	return p.run(ctx, r, out, h)
 }
-
-// lastResource is how long hosts are waited for that workers are still at which have been told to end.
-const lastResource = 5 * time.Minute
 
 // findResumable gives the run with a name, or the last one that applied manifests: whoever has
 // looked at a failed run with --check since then means that run.
