@@ -380,6 +380,14 @@ CUTHOSTS ?= 6
 cuts-workers:
 	CCM_CUTS=$(CUTS) CCM_CUTS_HOSTS=$(CUTHOSTS) $(GO) test -count 1 -parallel 8 -timeout 90m -run 'TestCuts$$' -v ./playbooks/workers
 
+# cuts-fleet: the same on real hosts, with ccm-push-broker and terminals: each cut at each FLEETCUTSth event of
+# CUTHOSTS hosts, as many such runs side by side as CUTFLEET hosts are enough for. Debian 12 as root, with the number of its fleet in FLEET.
+FLEETCUTS ?= 9
+CUTFLEET ?= 60
+.PHONY: cuts-fleet
+cuts-fleet:
+	CCM_CUTS=$(FLEETCUTS) CCM_CUTS_HOSTS=$(CUTHOSTS) CCM_CUTS_FLEET=$(CUTFLEET) $(GO) test -tags e2e -vet=off -count 1 -parallel 10 -timeout 5h -run 'TestFleetCuts$$' -v ./e2e
+
 # fuzz: the fuzz targets of the packages FUZZ, which may be patterns such as ./transport/...
 # A package's test program is made once for all of its targets. One that fails with nothing but its
 # own deadline has not failed: it met go.dev/issue/75804, which Go 1.27 mends.

@@ -42,7 +42,7 @@ func (t *text) String() string {
 func TestFleetHandover(t *testing.T) {
 	f := startFleet(t)
 	url := natstest.Start(t)
-	f.trustsAuthority()
+	f.trustsAuthority(hosts...)
 	write(t, f.path("site.yaml"), strings.ReplaceAll(gateSite, "- hosts: h001\n", "- hosts: all\n"))
 	there := filepath.Join(t.TempDir(), "clone")
 	require.NoError(t, os.CopyFS(there, os.DirFS(f.dir)))

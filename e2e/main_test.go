@@ -26,7 +26,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-o", dir+"/", "../cmd/ccm-push", "./lag", "./floor", "./bare", "./simfleet")
+	build := exec.Command("go", "build", "-o", dir+"/", "../cmd/ccm-push", "../cmd/ccm-push-broker", "./lag", "./floor", "./bare", "./simfleet")
 	if out, err := build.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("building the programs under test: %w\n%s", err, out)
 	}

@@ -45,8 +45,8 @@ func (f *fleet) worker(url string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, &out
 }
 
-// trustsAuthority makes an authority, which the hosts trust, and the keys of workers.
-func (f *fleet) trustsAuthority() {
+// trustsAuthority makes an authority, which hosts trust, and the keys of workers.
+func (f *fleet) trustsAuthority(hosts ...string) {
 	f.Helper()
 	outputOf(f, exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f.path("ca")))
 	f.workersKeys("ca")
@@ -63,7 +63,7 @@ func (f *fleet) trustsAuthority() {
 func TestFleetWorkers(t *testing.T) {
 	f := startFleet(t)
 	url := natstest.Start(t)
-	f.trustsAuthority()
+	f.trustsAuthority(hosts...)
 	write(t, f.path("site.yaml"), strings.ReplaceAll(gateSite, "- hosts: h001\n", "- hosts: all\n"))
 	workers := []string{"-i", "root.yaml", "--workers", url, "--workers-key", "coordinator", "--workers-list", "worker.pub", "--ca-command", "./ca.sh"}
 

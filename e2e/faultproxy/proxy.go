@@ -18,6 +18,7 @@ type Proxy struct {
 	work  sync.WaitGroup
 	mu    sync.Mutex
 	links []*link
+	away  time.Time // until when it takes no connections
 }
 
 // Listen passes connections on to a server, host:port. The first one gets the first fault,
@@ -46,6 +47,16 @@ func (p *Proxy) Close() error {
 	p.mu.Unlock()
 	p.work.Wait()
 	return err
+}
+
+// Away ends all connections, and has no other one be passed on for a while.
+func (p *Proxy) Away(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.away = time.Now().Add(d)
+	for _, l := range p.links {
+		l.close()
+	}
 }
 
 // Passed is what has passed in one direction of a connection.
@@ -84,6 +95,13 @@ func (p *Proxy) accept() {
 		client, err := p.listener.Accept()
 		if err != nil {
 			return
+		}
+		p.mu.Lock()
+		away := time.Now().Before(p.away)
+		p.mu.Unlock()
+		if away {
+			client.Close()
+			continue
 		}
 		server, err := net.Dial("tcp", p.server)
 		if err != nil {
