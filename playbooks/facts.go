@@ -29,7 +29,11 @@ type HostFacts struct {
 // at a time. paths are those that are wanted; none means all.
 func (r *Runner) Facts(ctx context.Context, hosts []*inventory.Host, paths []string, emit func(HostFacts)) {
 	wanted := facts.Collectors(paths, len(paths) == 0)
-	askAll(r, hosts, func(h *inventory.Host) HostFacts { return r.hostFacts(ctx, h, wanted) }, emit)
+	ask := func(h *inventory.Host) HostFacts { return r.hostFacts(ctx, h, wanted) }
+	if r.Workers != nil {
+		ask = func(h *inventory.Host) HostFacts { return r.factsAwayOf(ctx, h, paths) }
+	}
+	askAll(r, hosts, ask, emit)
 }
 
 func (r *Runner) hostFacts(ctx context.Context, h *inventory.Host, collectors []string) HostFacts {
@@ -94,7 +98,7 @@ func askAll[Answer any](r *Runner, hosts []*inventory.Host, ask func(*inventory.
 	}
 	q := share.NewQueue(names(hosts), func(host string, _ *share.WayIn) { answers <- ask(byName[host]) }, func() bool { return false })
 	go func() {
-		r.fly(q)
+		r.fan(q, len(hosts))
 		close(answers)
 	}()
 	for a := range answers {

@@ -22,7 +22,11 @@ type HostFootprint struct {
 // Footprints finds out what was ever left on hosts, and removes it if asked to. It
 // gives emit each answer as it comes, one at a time.
 func (r *Runner) Footprints(ctx context.Context, hosts []*inventory.Host, remove bool, emit func(HostFootprint)) {
-	askAll(r, hosts, func(h *inventory.Host) HostFootprint { return r.hostFootprint(ctx, h, remove) }, emit)
+	ask := func(h *inventory.Host) HostFootprint { return r.hostFootprint(ctx, h, remove) }
+	if r.Workers != nil {
+		ask = func(h *inventory.Host) HostFootprint { return r.footprintAway(ctx, h, remove) }
+	}
+	askAll(r, hosts, ask, emit)
 }
 
 // How often a session is opened behind another one, and how long is waited in between.

@@ -2,6 +2,7 @@ package playbooks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/transport"
@@ -36,12 +38,13 @@ type Turn struct {
 	// Facts are the paths of facts that are asked for, AllFacts asks for all.
 	Facts    []string `json:"facts,omitempty"`
 	AllFacts bool     `json:"all_facts,omitempty"`
+	Ask      *Ask     `json:"ask,omitempty"` // of an [AskTurn]
 }
 
 // A TurnKind is what is to be done in a turn.
 type TurnKind string
 
-// The kinds of turns; but for [PlayTurn], [LoginTurn] and [FactsTurn] they are there with a rollout alone.
+// The kinds of turns; but for [PlayTurn], [LoginTurn], [FactsTurn] and [AskTurn] they are there with a rollout alone.
 const (
 	PlayTurn    TurnKind = ""        // the host is taken through the play
 	PredictTurn TurnKind = "predict" // it tells what the play would change, and whether it is healthy
@@ -50,6 +53,7 @@ const (
 	GateTurn    TurnKind = "gate"    // it answers a gate
 	LoginTurn   TurnKind = "login"   // it is logged in to, and that is all
 	FactsTurn   TurnKind = "facts"   // it is asked for facts that other hosts read
+	AskTurn     TurnKind = "ask"     // it is asked something that no play is about
 )
 
 // Found is what a rollout has found out about a host.
@@ -62,6 +66,7 @@ type Found struct {
 	Open     string           `json:"open,omitempty"`     // why it is not known whether it was passed; "" if it is
 	Outcome  *rollout.Outcome `json:"outcome,omitempty"`  // of a [RollTurn]
 	Facts    yamlpos.Portable `json:"facts,omitzero"`     // of a [FactsTurn]
+	Asked    json.RawMessage  `json:"asked,omitempty"`    // of an [AskTurn]
 }
 
 // A TurnEnd is how a turn has ended. The zero value is a host that came through well.
@@ -119,7 +124,7 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 		}
 		hosts, byHost[t.Host] = append(hosts, t.Host), t
 	}
-	if len(turns) > 0 && turns[0].Kind != LoginTurn && turns[0].Kind != FactsTurn {
+	if len(turns) > 0 && turns[0].OfAPlay() {
 		if err := r.askOtherFacts(ctx, plays[turns[0].Play], turns[0].Host); err != nil {
 			return err
 		}
@@ -135,12 +140,15 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 		r.Waiting()
 	}}
 	defer f.asks.telling.Wait()
-	f.once = &askedOnce{asking: f.asks, ctx: ctx, may: len(turns) > 0 && mayRunOnce(r.Plays[turns[0].Play])}
+	f.once = &askedOnce{asking: f.asks, ctx: ctx, may: len(turns) > 0 && turns[0].OfAPlay() && mayRunOnce(r.Plays[turns[0].Play])}
 	f.sessions.Begin(hosts, q.StartNow)
 	r.Step = f.asks.stepper()
 	r.fly(q)
 	return nil
 }
+
+// OfAPlay reports whether a turn is about a play, and not about its host alone.
+func (t Turn) OfAPlay() bool { return t.Kind != LoginTurn && t.Kind != FactsTurn && t.Kind != AskTurn }
 
 // expectTurn notes the plays of a host, the one of its turn first.
 func (f *fleet) expectTurn(t Turn, plays []*selection) error {
@@ -149,6 +157,9 @@ func (f *fleet) expectTurn(t Turn, plays []*selection) error {
 		return fmt.Errorf("there is no host %q here", t.Host)
 	}
 	state := &hostState{host: host, activity: f.runner.Activity.Host(host.Name), again: t.Again}
+	if len(plays) == 0 && !t.OfAPlay() { // so does a command that has none
+		plays = []*selection{{play: &manifest.Play{}}}
+	}
 	for _, number := range append([]int{t.Play}, t.Later...) {
 		if number < 0 || number >= len(plays) {
 			return fmt.Errorf("the host %q has a play %d, of %d", t.Host, number+1, len(plays))
@@ -216,6 +227,8 @@ func (f *fleet) carryOut(ctx context.Context, s *selection, state *hostState, t 
 		defer done()
 		state.client, err = f.connect(timed, state)
 		return found, late(timed, err)
+	case t.Kind == AskTurn && t.Ask != nil:
+		return f.asked(ctx, state, *t.Ask)
 	case t.Kind == FactsTurn:
 		return f.factsOn(ctx, state, t)
 	case r.rollout == nil, t.Kind == GateTurn && (t.Gate < 0 || t.Gate >= len(r.rollout.Gates)):

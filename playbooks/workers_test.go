@@ -452,6 +452,46 @@ func TestWorkersStepOnTheFirstHost(t *testing.T) {
 	w.run(t)
 }
 
+// TestWorkersAsk has workers ask hosts what they are, and what was left there: as this machine would, also of one that is down.
+func TestWorkersAsk(t *testing.T) {
+	hosts := servers(t, "web1", "web2")
+	w := newWorld(t, hosts, "ccm: {resources: [exec: [{\"true\": }]]}\n")
+	w.moreVariables(t, hosts, "    down: {connect: {address: 127.0.0.1, port: 1}}\n")
+	w.run(t)
+	w.Plays = nil
+	ask := func() (found []HostFacts, left []HostFootprint) {
+		w.Facts(t.Context(), w.Inventory.Hosts(), []string{"host.info.platform", "network.fqdn"}, func(f HostFacts) { found = append(found, f) })
+		w.Footprints(t.Context(), w.Inventory.Hosts(), false, func(f HostFootprint) {
+			for i := range f.Users {
+				f.Users[i].Now = time.Time{}
+			}
+			left = append(left, f)
+		})
+		slices.SortFunc(found, func(a, b HostFacts) int { return strings.Compare(a.Host, b.Host) })
+		slices.SortFunc(left, func(a, b HostFootprint) int { return strings.Compare(a.Host, b.Host) })
+		return found, left
+	}
+	want, wantLeft := ask()
+	throughWorkers(t, w.Runner)
+	got, gotLeft := ask()
+	require.Len(t, got, 3)
+	for i := range got {
+		require.Equal(t, want[i].Err == nil, got[i].Err == nil)
+		require.Equal(t, slices.Sorted(maps.Keys(want[i].Facts)), slices.Sorted(maps.Keys(got[i].Facts)))
+		require.Equal(t, want[i].Facts["host"] != nil, got[i].Err == nil)
+		require.Equal(t, wantLeft[i].Err == nil, gotLeft[i].Err == nil)
+		require.Len(t, gotLeft[i].Users, len(wantLeft[i].Users))
+		for n, u := range gotLeft[i].Users {
+			require.Equal(t, len(wantLeft[i].Users[n].Traces), len(u.Traces))
+			for j, one := range u.Traces {
+				require.True(t, one.Modified.Equal(wantLeft[i].Users[n].Traces[j].Modified))
+				require.Equal(t, wantLeft[i].Users[n].Traces[j].Path, one.Path)
+			}
+		}
+	}
+	require.IsType(t, events.Unreachable{}, got[0].Err)
+}
+
 func TestWorkersRefuse(t *testing.T) {
 	for _, test := range []struct {
 		set func(*Options)

@@ -41,10 +41,12 @@ func printFacts(ctx context.Context, f *fleet, p *printer, pattern string, paths
 	if err := f.addBuilds(r); err != nil {
 		return err
 	}
-	if err := f.unlock(ctx, r, hosts); err != nil {
+	p.tellProblems(r)
+	done, err := f.reachHosts(ctx, r, hosts)
+	if err != nil {
 		return err
 	}
-	p.tellProblems(r)
+	defer done()
 	ctx, end := f.app.untilStop(ctx)
 	defer end()
 	var printErr error

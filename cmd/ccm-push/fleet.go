@@ -19,6 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/trust"
+	"github.com/ccm-push/ccm-push/playbooks/workers"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
@@ -110,15 +111,44 @@ func (f *fleet) trustCommand(hosts []string) string {
 
 // runnerFor is a runner for a command that is about the hosts of a pattern.
 func (f *fleet) runnerFor(ctx context.Context, pattern string, p purpose) (*playbooks.Runner, []*inventory.Host, error) {
-	if f.workers.url != "" {
-		return nil, nil, errFromHere
-	}
 	r, err := f.runner(ctx, p)
 	if err != nil {
 		return nil, nil, err
 	}
 	hosts, err := f.inventory.selectHosts(r.Inventory, pattern)
 	return r, hosts, err
+}
+
+// reachHosts gives a runner what it takes to ask hosts something, or workers who do. done has to be called behind it.
+func (f *fleet) reachHosts(ctx context.Context, r *playbooks.Runner, hosts []*inventory.Host) (done func(), err error) {
+	if f.workers.url == "" {
+		return func() {}, f.unlock(ctx, r, hosts)
+	}
+	if err := errors.Join(f.connection.addSecrets(ctx, &r.Connect), r.CheckReach(hosts)); err != nil {
+		return nil, err
+	}
+	folder, err := os.Getwd()
+	if err == nil && r.BuildID == "" { // by which workers know that both are the same ccm-push
+		err = f.addBuilds(r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.workers.recipe = &workers.Recipe{Folder: folder}
+	c, err := f.workers.coordinator(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	done = func() {
+		if err := c.Close(ctx); err != nil {
+			f.app.warn("what the call has left in NATS stays there, encrypted, for up to a week: " + err.Error())
+		}
+	}
+	if err := r.EnterAll(ctx, f.app.stop, hosts); err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
 }
 
 // addBuilds gives a runner the host programs it can send.

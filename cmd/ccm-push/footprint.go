@@ -36,10 +36,12 @@ func printFootprints(ctx context.Context, f *fleet, p *printer, args []string, r
 		return err
 	}
 	defer r.Dialer.Close()
-	if err := f.unlock(ctx, r, hosts); err != nil {
+	p.tellProblems(r)
+	done, err := f.reachHosts(ctx, r, hosts)
+	if err != nil {
 		return err
 	}
-	p.tellProblems(r)
+	defer done()
 	ctx, end := f.app.untilStop(ctx)
 	defer end()
 	report := &playbooks.FootprintReport{Clean: remove, Removes: remove && !f.mode.check}

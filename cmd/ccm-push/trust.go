@@ -68,6 +68,9 @@ func enrol(ctx context.Context, f *fleet, p *printer, pattern string, o trustOpt
 			return err
 		}
 	}
+	if f.workers.url != "" {
+		return errFromHere
+	}
 	r, hosts, err := f.runnerFor(ctx, pattern, purpose{newKnownHosts: true})
 	if err != nil {
 		return err

@@ -227,7 +227,7 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner) (*w
 			return f.certify(ctx, authority, r.Options.Run, sshKey, accounts, jumps)
 		},
 	}
-	if !f.fleet.record.none { // else there is nothing to follow, or to go on from
+	if !f.fleet.record.none && len(r.Plays) > 0 { // else there is nothing to follow, or to go on from
 		h, err := f.handover(ctx)
 		if err != nil {
 			return nil, err

@@ -334,7 +334,10 @@ func (c *Coordinator) remind(s *shard) {
 
 // failed is the end of a host that failed as a whole.
 func (c *Coordinator) failed(t playbooks.Turn, phase, why, hint string) playbooks.TurnEnd {
-	e := events.HostFailed{Play: c.Runner.Plays[t.Play].Name, Host: t.Host, Phase: phase, Error: why, Hint: hint}
+	e := events.HostFailed{Host: t.Host, Phase: phase, Error: why, Hint: hint}
+	if len(c.Runner.Plays) > 0 { // else it is asked something
+		e.Play = c.Runner.Plays[t.Play].Name
+	}
 	return playbooks.TurnEnd{Begun: true, Failure: &events.Carried{Event: e}}
 }
 

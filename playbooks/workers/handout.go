@@ -175,7 +175,7 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 func (c *Coordinator) mayHaveRun(turns []playbooks.Turn) bool {
 	r := c.Runner
 	return r.Options.NoLock && !r.Options.Check && slices.ContainsFunc(turns, func(t playbooks.Turn) bool {
-		return t.Kind != playbooks.LoginTurn && t.Kind != playbooks.FactsTurn && slices.ContainsFunc(r.Plays[t.Play].Resources, func(one *manifest.Resource) bool { return one.Query == "" })
+		return t.OfAPlay() && slices.ContainsFunc(r.Plays[t.Play].Resources, func(one *manifest.Resource) bool { return one.Query == "" })
 	})
 }
 

@@ -94,6 +94,8 @@ func (r *Recipe) plays(ctx context.Context, root string, registry modules.Regist
 			plays = append(plays, &manifest.Play{Name: u.Name, Folder: root, Become: u.Become, BecomeUser: u.BecomeUser, BecomeMethod: u.BecomeMethod, Undo: &u.Of})
 		}
 		return plays, nil
+	case len(r.Paths) == 0: // hosts are only asked something
+		return []*manifest.Play{}, nil
 	}
 	options := []load.Option{load.WithKeys(ring)}
 	if r.Parameters != "" {
