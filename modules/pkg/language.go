@@ -20,11 +20,16 @@ const (
 // ofLanguage reports whether the package is not one of the operating system.
 func (p *Package) ofLanguage() bool { return p.Provider == pipProvider || p.Provider == npmProvider }
 
-// where are the properties that say where a package is kept, and how it is got there.
+// where are the properties that say where a package is kept, and how it is got there. An index that may have a
+// secret in it is left out, since what brings a package back is kept, and shown.
 func (p *Package) where() map[string]any {
+	index := p.Index
+	if modules.ShownURL(index) != index {
+		index = ""
+	}
 	all := map[string]any{}
 	for key, value := range map[string]string{
-		"provider": p.Provider, "virtualenv": p.Virtualenv, "python": p.Python, "directory": p.Directory, "user": p.User, "index": p.Index,
+		"provider": p.Provider, "virtualenv": p.Virtualenv, "python": p.Python, "directory": p.Directory, "user": p.User, "index": index,
 	} {
 		if value != "" {
 			all[key] = value
