@@ -34,6 +34,8 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 empty        =
 space        = $(empty) $(empty)
 SHORT        = $(if $(LONG),,-short)
+# Tests of a package that may run at once, where there are fewer processors: they wait for deadlines and for programs.
+AT_ONCE     := -parallel $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); [ "$$n" -gt 6 ] && echo "$$n" || echo 6)
 # Packages that start goroutines, or whose tests do. The controller's own is tested plainly:
 # its scripts start a thousand programs, and each takes a quarter of a second longer when it is
 # watched for races. RACE_SCRIPTS are those of them that have it do things at once.
@@ -66,7 +68,7 @@ RELEASE = $(shell echo '$(VERSION)' | sed -E -e 's/^v//' -e 's/-([0-9]+)-(g[0-9a
 APK_RELEASE = $(shell echo '$(RELEASE)' | sed -E -e 's/\+([0-9]+).*/_p\1/' -e 's/\+.*//' -e 's/(~git[0-9]+).*/\1/' \
              -e 's/~([a-z]+)\.([0-9])/~\1\2/' -e 's/~/_/')
 # Tests that are watched for data races; the detector needs C. What vet says is said by lint.
-RACE = $(GO) test $(SHORT) -race -vet=off
+RACE = $(GO) test $(SHORT) $(AT_ONCE) -race -vet=off
 
 # all: bin/ccm-push with the host programs in it
 .PHONY: all
@@ -210,7 +212,7 @@ demo: all
 # test: all tests that an ordinary user can run; needs no `make` before it
 .PHONY: test
 test:
-	$(GO) test $(SHORT) $(SLOWEST) ./...
+	$(GO) test $(SHORT) $(AT_ONCE) $(SLOWEST) ./...
 
 # race: the same, but packages with goroutines are watched for data races; needs a C compiler
 .PHONY: race
@@ -221,7 +223,7 @@ race:
 	run $(RACE) $(filter $(SLOWEST),$(CONCURRENT)) $(CONCURRENT); \
 	run $(RACE) -run '$(RACE_SCRIPTS)' ./cmd/ccm-push; \
 	export CGO_ENABLED=0; \
-	run $(GO) test $(SHORT) -vet=off $(filter-out $(CONCURRENT),$(SLOWEST)) $(filter-out $(shell $(GO) list $(CONCURRENT)),$(shell $(GO) list ./...)); \
+	run $(GO) test $(SHORT) $(AT_ONCE) -vet=off $(filter-out $(CONCURRENT),$(SLOWEST)) $(filter-out $(shell $(GO) list $(CONCURRENT)),$(shell $(GO) list ./...)); \
 	test -z "$$failed"
 
 # race-all: all tests, and all of them watched for data races
@@ -300,7 +302,7 @@ reproducible:
 root:
 	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
 		echo "root: NOT RUN as root: that needs Linux and root; try: sudo make root" >&2; fi
-	$(GO) test $(SHORT) -vet=off -count 1 -exec "$(CURDIR)/e2e/apart" -run '^($(subst $(space),|,$(sort $(filter Test%,$(ROOT_TESTS)))))$$|$(ROOT_SCRIPTS)' $(sort $(filter ./%,$(ROOT_TESTS)))
+	$(GO) test $(SHORT) $(AT_ONCE) -vet=off -count 1 -exec "$(CURDIR)/e2e/apart" -run '^($(subst $(space),|,$(sort $(filter Test%,$(ROOT_TESTS)))))$$|$(ROOT_SCRIPTS)' $(sort $(filter ./%,$(ROOT_TESTS)))
 
 # pictures: those of docs/pictures, of runs on forty real hosts; needs root, Debian, and gets tmux, aha and chromium
 .PHONY: pictures
@@ -314,7 +316,7 @@ pictures: all
 e2e:
 	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
 		echo "e2e: NOT RUN on hosts: that needs Linux and root; try: sudo make e2e" >&2; fi
-	$(GO) test $(SHORT) -tags e2e -vet=off -count 1 -parallel 6 -timeout 40m -v ./e2e/...
+	$(GO) test $(SHORT) $(AT_ONCE) -tags e2e -vet=off -count 1 -timeout 40m -v ./e2e/...
 
 # alone: the test RUN of the package PACKAGE, or TestScripts/NAME, with nothing beside it
 .PHONY: alone
