@@ -42,6 +42,7 @@ tar -ch bin/sh bin/sleep lib64/ld-linux-x86-64.so.2 lib/x86_64-linux-gnu/libc.so
         - e2e-gone: {ensure: absent}
         - e2e-unit: {provider: quadlet, command: [/bin/sh, -c, 'test "$A" = "100%" && exec sleep 1000'], env: {A: "100%", B: "#2"}, volumes: ["/srv:/data:ro", "/dev:/dev"], labels: {of: an e2e}, restart: on-failure}
         - e2e-rest: {provider: quadlet, command: [/bin/sleep, "1"], ensure: stopped}
+    - service: [e2e-unit: {}]
 `,
 	state: `for c in $(podman ps -a --format '{{.Names}}' | sort); do podman inspect $c --format '{{.Name}} {{.State.Running}} {{.Config.Cmd}} {{len .HostConfig.Binds}} {{.HostConfig.RestartPolicy.Name}} {{.Config.Labels.of}}'
 podman inspect $c --format '{{range .Config.Env}}{{println .}}{{end}}' | grep '^[AB]=' | sort; done

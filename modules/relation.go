@@ -216,7 +216,8 @@ func ServiceRelations(unit string) []Relation {
 				Relation{Verb: Leaves, Thing: PathOf(folder + "/" + f), Why: "unit file"})
 		}
 	}
-	all = append(all, Relation{Verb: Needs, Thing: PathOf("/etc/init.d/" + base), Why: "init script"})
+	all = append(all, Relation{Verb: Needs, Thing: PathOf("/etc/init.d/" + base), Why: "init script"},
+		Relation{Verb: Needs, Thing: PathOf("/etc/containers/systemd/" + base + ".container"), Why: "quadlet of its unit"})
 	return append(all, softwareRelations(base)...)
 }
 

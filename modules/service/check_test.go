@@ -159,3 +159,37 @@ func TestOrder(t *testing.T) {
 	require.Equal(t, []verb{stop, disable, mask}, verbs)
 	require.Equal(t, "stopped, disabled and masked", action(verbs))
 }
+
+// oneFile is a file system with one file.
+type oneFile struct {
+	noFiles
+	path string
+}
+
+func (f oneFile) Stat(name string) (modules.FileInfo, error) {
+	if name != f.path {
+		return f.noFiles.Stat(name)
+	}
+	return modules.FileInfo{Kind: modules.Regular, Size: 1}, nil
+}
+
+// TestNewFile has a unit that systemd does not know yet be read, and enabled unless it is generated.
+func TestNewFile(t *testing.T) {
+	for path, want := range map[string][]verb{
+		"/etc/systemd/system/a.service":     {reread, enable, start},
+		quadlets + "/a.container":           {reread, start},
+		"/etc/systemd/system/other.service": nil,
+	} {
+		files := oneFile{path: path}
+		u, err := compareWithDisk(files, unit{id: "a.service", names: []string{"a.service"}, state: "inactive", missing: true})
+		require.NoError(t, err)
+		yes := true
+		verbs, err := (&Service{Name: "a", Ensure: running, Enable: &yes}).verbs(files, u)
+		if want == nil {
+			require.EqualError(t, err, "service a.service not found; install it first, or correct its name")
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, want, verbs, path)
+	}
+}

@@ -43,8 +43,8 @@ func (m systemd) look(ctx context.Context, h modules.Host, name string) (unit, e
 	if u, err = compareWithDisk(h.Files, u); err != nil || !missing || u.missing {
 		return u, err
 	}
-	// A new unit file that an earlier resource will write, systemd reads by itself.
-	if _, ok := h.Forecast.Lookup(modules.PathEffect, u.file); ok {
+	// A new unit file that an earlier resource will write, systemd reads by itself, but for one that is generated.
+	if _, ok := h.Forecast.Lookup(modules.PathEffect, u.file); ok && u.fileState != "generated" {
 		u.stale = false
 	}
 	return u, nil

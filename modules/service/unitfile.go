@@ -14,6 +14,9 @@ var unitDirs = []string{
 	"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system",
 }
 
+// quadlets is where the files are that podman makes units of when systemd reads its own (podman-systemd.unit(5)).
+const quadlets = "/etc/containers/systemd"
+
 // compareWithDisk finds what systemd has not noticed: NeedDaemonReload tells of
 // files that have changed since they were read, and not of new ones.
 func compareWithDisk(files modules.FileReader, u unit) (unit, error) {
@@ -40,6 +43,9 @@ func appeared(files modules.FileReader, u unit) (unit, error) {
 		}
 		if there {
 			u.missing, u.stale, u.fileState, u.file = false, true, "disabled", file
+			if path.Dir(file) == quadlets {
+				u.fileState = "generated"
+			}
 			return u, nil
 		}
 	}
@@ -104,7 +110,7 @@ func sources(id string) []string {
 		}
 	}
 	if base, suffix := splitSuffix(id); suffix == ".service" {
-		list = append(list, path.Join(initScripts, base))
+		list = append(list, path.Join(initScripts, base), path.Join(quadlets, base+".container"))
 	}
 	return list
 }

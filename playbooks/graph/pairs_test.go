@@ -58,6 +58,7 @@ var pairs = []struct{ firstType, first, secondType, second, why string }{
 	{"file", `{"name":"/etc/systemd/system/web.timer",` + owned + `}`, "service", `{"name":"web.timer"}`, "unit file"},
 	{"file", `{"name":"/etc/systemd/system/web.timer",` + owned + `}`, "service", `{"name":"web"}`, ""},
 	{"file", `{"name":"/etc/init.d/web",` + owned + `}`, "service", `{"name":"web"}`, "init script"},
+	{"container", `{"name":"web","image":"web:1","provider":"quadlet"}`, "service", `{"name":"web"}`, "quadlet of its unit"},
 	{"package", `{"name":"nginx"}`, "service", `{"name":"nginx"}`, "package"},
 	{"package", `{"name":"openssh-server"}`, "service", `{"name":"sshd"}`, "package"},
 	{"package", `{"name":"postgresql-server"}`, "service", `{"name":"postgresql"}`, "package"},
