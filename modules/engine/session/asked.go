@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
@@ -51,10 +52,16 @@ func (q *questions) ask(ctx context.Context, about question, m *wire.Message, st
 		defer q.mu.Unlock()
 		delete(q.asked, about)
 	}()
-	if err := q.conn.Send(m); err != nil {
-		return nil, err
+	var unsent <-chan time.Time
+	err := q.conn.Send(m)
+	if err != nil { // mostly since the session ends, which is no failure of what asks, and is about to be known
+		timer := time.NewTimer(wire.IdleTimeout)
+		defer timer.Stop()
+		unsent = timer.C
 	}
 	select {
+	case <-unsent:
+		return nil, err
 	case m := <-answer:
 		return m, nil
 	case <-stop:
