@@ -394,7 +394,7 @@ func (r *cutRun) take(cuts map[int]string) cutOutcome {
 		var watched []string
 		for _, e := range (run{stdout: r.watched.String()}).events(r.tb) {
 			if e.Event == "result" && e.Name != "fails" && !e.Check {
-				watched = append(watched, r.line(e.Host, e.Play, e.Name, e.Status))
+				watched = append(watched, r.line(e.Host, e.Play, e.Name, e.Status, e.Error))
 			}
 		}
 		slices.Sort(watched)
@@ -415,8 +415,8 @@ func (r *cutRun) resume() {
 }
 
 // line is a result, whatever its host is called.
-func (r *cutRun) line(host, play, name, status string) string {
-	return fmt.Sprintf("%02d %s %s %s", slices.Index(r.names, host), play, name, status)
+func (r *cutRun) line(host, play, name, status, why string) string {
+	return strings.TrimSpace(fmt.Sprintf("%02d %s %s %s %s", slices.Index(r.names, host), play, name, status, why))
 }
 
 // told are the results that are in records.
@@ -429,7 +429,7 @@ func (r *cutRun) told(folder string, said fmt.Stringer) (all []string) {
 			switch e := e.(type) {
 			case events.Result:
 				if e.Name != "fails" && !e.Check {
-					all = append(all, r.line(e.Host, e.Play, e.Name, string(e.Status)))
+					all = append(all, r.line(e.Host, e.Play, e.Name, string(e.Status), e.Error))
 				}
 			case events.Untold, events.HostFailed, events.Unreachable, events.Interrupted:
 				text, _ := json.Marshal(e)
