@@ -51,7 +51,15 @@ func (f *file) query(pair yamlpos.Pair) (q facts.Query, ok bool) {
 		f.report.Add(pair.Key.Errorf("", "%s asks for nothing", key))
 		return q, false
 	}
-	if n.Kind != yamlpos.Scalar || f.values.LiteralText(key, n) == nil {
+	if n.Kind != yamlpos.Scalar {
+		return q, false
+	}
+	if key == "command" && f.values.IsOpen(n) {
+		f.report.Add(n.Errorf("a variable of the shell is $NAME; what needs more stands in a script, or in an exec with readonly and register",
+			"a command that is asked for has no expressions: {{ … }} and ${ … }"))
+		return q, false
+	}
+	if f.values.LiteralText(key, n) == nil {
 		return q, false
 	}
 	words := strings.Fields(n.Text)

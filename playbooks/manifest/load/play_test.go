@@ -70,6 +70,8 @@ site.yaml:3:3: there is no ccm section
 	{"missing files", "vars_files: [a.yaml, testdata]\n" + some, "site.yaml:1:14: a.yaml: there is no such file\nsite.yaml:1:22: testdata: is a directory; give the file in it, such as testdata/site.yaml"},
 	{"include beside a manifest", "include: a.yaml\nhierarchy: {order: [a]}\n" + some,
 		"site.yaml:1:10: a.yaml: there is no such manifest\nsite.yaml:2:1: hierarchy cannot stand beside include" + includeHint + "\nsite.yaml:3:1: ccm cannot stand beside include" + includeHint},
+	{"a command that is asked for, computed", "facts: {x: {command: 'echo ${HOME}'}}\n" + some, "site.yaml:1:22: a command that is asked for has no expressions: {{ … }} and ${ … }\n" +
+		"  hint: a variable of the shell is $NAME; what needs more stands in a script, or in an exec with readonly and register"},
 	{"computed include", "include: '{{ Facts.x }}'\n", "site.yaml:1:10: include cannot be an expression" + chooseHint},
 	{"defaults of nothing", "defaults: [file]\n" + some, "site.yaml:1:11: defaults must be a map, not a list\n  hint: write defaults: {owner: root, exec: {timeout: 5m}}"},
 	{"defaults that are none", "defaults:\n  content: x\n  alias: y\n  fiel: {mode: \"0644\"}\n  exec: 5m\n  file: {contnt: x}\n  noop: perhaps\n  control: {if: x}\n  colour: red\n" + some,
