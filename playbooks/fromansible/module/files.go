@@ -180,14 +180,7 @@ func copyTask(t *task.Task) {
 			t.Problem("a content that is no text")
 			break
 		}
-		if x := expression.SoleExpr(content); x != nil {
-			v, err := t.W.Write(x)
-			t.Fail(err)
-			if v.Kind == expression.MapKind || v.Kind == expression.ListKind {
-				t.Problem("a content that is a list or a map")
-			}
-		}
-		e.Set("content", yamlnode.Text(t.Text(content)))
+		e.Set("content", yamlnode.Text(contentOf(t, content)))
 	case src == nil:
 		t.Problem("copy without src and content")
 		return
@@ -309,6 +302,29 @@ func templateTask(t *task.Task) {
 	e.SetText("content", "{{ "+content+" }}")
 	putAttributes(t, e)
 	t.Write(e)
+}
+
+// contentOf is the content of a file, as text. One that is a value as YAML, and nothing else, is that as JSON.
+func contentOf(t *task.Task, content *yaml.Node) string {
+	x := expression.SoleExpr(content)
+	if x == nil {
+		return t.Text(content)
+	}
+	if x.Op == j2.Filter && (x.Text == "to_nice_yaml" || x.Text == "to_yaml") {
+		v, err := t.W.Write(x.Args[0])
+		t.Fail(err)
+		t.Note("%s; the file has it as JSON, which is YAML", x.Text)
+		return "{{ toJSON(" + v.Text + ") }}\n"
+	}
+	v, err := t.W.Write(x)
+	if err == nil {
+		_, err = t.W.Printed(v)
+	}
+	t.Fail(err)
+	if v.Kind == expression.MapKind || v.Kind == expression.ListKind {
+		t.Problem("a content that is a list or a map")
+	}
+	return t.Text(content)
 }
 
 // templatesOf are the templates that a name may mean: one, or in a loop over a literal list those of its elements, with a
