@@ -52,7 +52,7 @@ func TestWatch(t *testing.T) {
 		cronOf  = "PATH/crontab /etc/passwd /etc/cron.allow /etc/cron.deny /var/spool/cron/ann /var/spool/cron/crontabs/ann"
 		nginx   = "/run/systemd/system " +
 			"/etc/systemd/system/nginx.service /run/systemd/system/nginx.service /usr/local/lib/systemd/system/nginx.service " +
-			"/usr/lib/systemd/system/nginx.service /lib/systemd/system/nginx.service /etc/init.d/nginx"
+			"/usr/lib/systemd/system/nginx.service /lib/systemd/system/nginx.service /etc/init.d/nginx /etc/containers/systemd/nginx.container"
 		dropIns = "/etc/systemd/system/nginx.service.d /run/systemd/system/nginx.service.d /usr/local/lib/systemd/system/nginx.service.d " +
 			"/usr/lib/systemd/system/nginx.service.d /lib/systemd/system/nginx.service.d"
 	)
