@@ -28,7 +28,7 @@ func (p *Participant) circle(index int, imp catalog.Import, target int) string {
 		}
 		been[at] = true
 		its := p.x.hosts[at.host].plays[p.play]
-		for _, i := range sortedUpTo(its.imports, at.index) {
+		for _, i := range its.awaitedUpTo(at.index) {
 			for _, next := range its.imports[i] {
 				to, ok := p.x.pending(p.play, next)
 				if !ok {
@@ -63,11 +63,11 @@ func (x *Exchange) pending(play int, imp catalog.Import) (place, bool) {
 	return place{}, false
 }
 
-// sortedUpTo gives the keys up to one, in order.
-func sortedUpTo(imports map[int][]catalog.Import, last int) []int {
+// awaitedUpTo gives the entries up to one that have yet to receive something, in order.
+func (p *hostPlay) awaitedUpTo(last int) []int {
 	var all []int
-	for i := range imports {
-		if i <= last {
+	for i := range p.imports {
+		if i <= last && !p.answered[i] {
 			all = append(all, i)
 		}
 	}

@@ -42,8 +42,9 @@ type hostPlay struct {
 	over       bool
 	exports    map[string][]int // type#name and type#alias → the entries with exports
 	entries    map[int]*export
-	imports    map[int][]catalog.Import // what has not been answered
-	sensitive  map[int]bool             // entries that have received what is sensitive
+	imports    map[int][]catalog.Import
+	answered   map[int]bool // entries that have what they import, or know that they get nothing
+	sensitive  map[int]bool // entries that have received what is sensitive
 }
 
 // An export is an entry whose values other hosts may import, and how it ended.

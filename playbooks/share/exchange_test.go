@@ -158,6 +158,7 @@ func TestImport(t *testing.T) {
 				}
 				waiting.Wait()
 				require.Equal(t, c.want, given)
+				require.Equal(t, c.want, web1.Import(t.Context(), 0), "it asks again, since its connection was lost")
 			})
 		})
 	}

@@ -29,7 +29,7 @@ func (x *Exchange) Join(play int, host string, c *catalog.Compiled) *Participant
 	defer x.mu.Unlock()
 	record := x.hosts[host]
 	p := record.plays[play]
-	p.compiled, p.exports, p.entries, p.sensitive = true, map[string][]int{}, map[int]*export{}, map[int]bool{}
+	p.compiled, p.exports, p.entries, p.sensitive, p.answered = true, map[string][]int{}, map[int]*export{}, map[int]bool{}, map[int]bool{}
 	p.imports = make(map[int][]catalog.Import, len(c.Imports))
 	for i, list := range c.Imports {
 		p.imports[i] = list
@@ -67,6 +67,7 @@ func (p *Participant) Stage(c *catalog.Compiled) {
 		}
 	}
 	maps.DeleteFunc(own.imports, func(i int, _ []catalog.Import) bool { return i >= from })
+	maps.DeleteFunc(own.answered, func(i int, _ bool) bool { return i >= from })
 	for i, list := range c.Imports {
 		if i >= from {
 			own.imports[i] = list
@@ -100,7 +101,7 @@ func (p *Participant) Export(r *wire.Result, c *wire.Catalog) {
 	p.x.mu.Lock()
 	defer p.x.mu.Unlock()
 	own := p.record()
-	delete(p.hostPlay().imports, r.Index)
+	p.hostPlay().answered[r.Index] = true
 	e := p.hostPlay().entries[r.Index]
 	if e == nil {
 		return
@@ -123,11 +124,13 @@ func (p *Participant) Export(r *wire.Result, c *wire.Catalog) {
 	own.wake()
 }
 
-// Import gives what an entry receives. It waits for other hosts, and until ctx ends.
+// Import gives what an entry receives. It waits for other hosts, and until ctx ends. A host whose connection was lost
+// with the answer asks again.
 func (p *Participant) Import(ctx context.Context, index int) *wire.Imported {
 	given := &wire.Imported{Index: index, Values: map[string]json.RawMessage{}}
 	p.x.mu.Lock()
 	imports := p.hostPlay().imports[index]
+	delete(p.hostPlay().answered, index)
 	p.x.mu.Unlock()
 	for _, imp := range imports {
 		got, err := p.receive(ctx, index, imp)
@@ -150,7 +153,7 @@ func (p *Participant) answered(index int, sensitive bool) {
 	p.x.mu.Lock()
 	defer p.x.mu.Unlock()
 	own := p.hostPlay()
-	delete(own.imports, index)
+	own.answered[index] = true
 	if sensitive {
 		own.sensitive[index] = true
 	}
