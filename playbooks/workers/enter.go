@@ -78,7 +78,7 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 		strings.Join(refused, ", "), ssh.FingerprintSHA256(authority), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(authority))))
 }
 
-// takeBackLogins takes back the logins that no worker has come to.
+// takeBackLogins takes back the logins that have not ended. One that a worker is at is not handed out again: nobody waits for it.
 func (c *Coordinator) takeBackLogins() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,11 +86,7 @@ func (c *Coordinator) takeBackLogins() {
 		g.timer.Stop()
 		delete(c.waiting, site)
 	}
-	for id, s := range c.shards {
-		if s.taken == 0 {
-			delete(c.shards, id)
-		}
-	}
+	clear(c.shards)
 }
 
 // signerOf is the authority that has signed a certificate.

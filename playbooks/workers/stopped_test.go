@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func TestStoppedWorker(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
 	}
-	for _, phase := range []string{"asks what a ticket is for", "logs in", "starts the host program", "commands run", "all is told"} {
+	for _, phase := range []string{asksToEnter, enters, "asks what a ticket is for", "logs in", "starts the host program", "commands run", "all is told"} {
 		for _, clock := range []bool{true, false} {
 			if clock && phase != "commands run" { // the lease is all that it looks at
 				continue
@@ -38,6 +39,38 @@ func TestStoppedWorker(t *testing.T) {
 			})
 		}
 	}
+}
+
+// asksToEnter is when a worker asks for the login that shows whether workers get into hosts, and enters is that login: the run begins
+// without it, since others get in.
+const (
+	asksToEnter = "asks to enter"
+	enters      = "enters"
+)
+
+// An asking queue tells of each ticket that a worker asks about.
+type asking struct {
+	queue.Queue
+	ticket func()
+}
+
+type askingRun struct {
+	queue.Run
+	ticket func()
+}
+
+func (q asking) Open(ctx context.Context, name string) (queue.Run, error) {
+	r, err := q.Queue.Open(ctx, name)
+	return askingRun{r, q.ticket}, err
+}
+
+func (r askingRun) Answer(ctx context.Context, answer func(context.Context, []byte) []byte) error {
+	return r.Run.Answer(ctx, func(ctx context.Context, question []byte) []byte {
+		if len(question) > 0 && question[0] != asks {
+			r.ticket()
+		}
+		return answer(ctx, question)
+	})
 }
 
 // stillVariable has a worker that is a process have a still queue.
@@ -94,11 +127,20 @@ func stopWorker(t *testing.T, phase string, clock bool) {
 			})
 		}
 	}
+	var mu sync.Mutex
+	let := map[string]bool{} // the worker in; it enters one of them, and keeps that connection
 	for _, name := range []string{"web1", "web2"} {
 		s.hosts[name].Close()
 		s.hosts[name] = sshtest.Start(t, sshtest.Outlive(), sshtest.Auth(func(c *ssh.ServerConfig) {
 			c.PublicKeyCallback = func(m ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
-				stop("logs in")
+				mu.Lock()
+				let[name] = true
+				all := len(let) == 2
+				mu.Unlock()
+				stop(enters)
+				if all {
+					stop("logs in")
+				}
 				return s.letsIn(m, key)
 			}
 		}), sshtest.Shell("/bin/sh", "-c", `touch started; exec /bin/sh -c "$0"`))
@@ -126,12 +168,15 @@ func stopWorker(t *testing.T, phase string, clock bool) {
 	}
 	r := s.runner(inv, got)
 	r.Options.NoLock = false // so that hosts keep what was done
-	c, warned := s.coordinator(connect(t, url), r)
-	certify := c.Certify
-	c.Certify = func(ctx context.Context, key []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
-		stop("asks what a ticket is for")
-		return certify(ctx, key, accounts, jumps)
-	}
+	tickets := atomic.Int32{}
+	c, warned := s.coordinator(asking{connect(t, url), func() {
+		switch tickets.Add(1) {
+		case 1:
+			stop(asksToEnter)
+		case 2:
+			stop("asks what a ticket is for")
+		}
+	}}, r)
 	still := ""
 	if !clock {
 		still = stillVariable + "=yes"
@@ -152,7 +197,9 @@ func stopWorker(t *testing.T, phase string, clock bool) {
 	<-stopped
 	s.work(connect(t, url), "worker", "far") // whose host holds the run up
 	second := s.process(url)
-	require.Eventually(t, func() bool { return strings.Contains(warned.all(), "goes on with them") || !c.works("") }, wait, 10*time.Millisecond)
+	if phase != asksToEnter && phase != enters {
+		require.Eventually(t, func() bool { return strings.Contains(warned.all(), "goes on with them") || !c.works("") }, wait, 10*time.Millisecond)
+	}
 	s.write("web", "")
 	require.Eventually(t, func() bool { return !c.works("") }, wait, 10*time.Millisecond, "the other worker ends")
 	require.NoError(t, second.Process.Kill())
