@@ -157,7 +157,7 @@ func (s *shift) ordered(data []byte) {
 }
 
 // root is where the files of the run are.
-func (s *shift) root() string { return filepath.Join(s.job.folder, "files") }
+func (s *shift) root() string { return filepath.Join(s.job.folder.path, "files") }
 
 // prepare fetches what is needed.
 func (s *shift) prepare(ctx context.Context, a *answer, content *shardContent) error {

@@ -61,8 +61,8 @@ type job struct {
 	identity *age.X25519Identity
 	private  []byte // to log in with, as a file has it
 	public   []byte
-	folder   string // of its own
-	users    int    // shards of it that are worked on, with the lock of the worker
+	folder   *folder // of its own
+	users    int     // shards of it that are worked on, with the lock of the worker
 
 	connections playbooks.Connections // of hosts of which another shard is to come
 
@@ -267,7 +267,7 @@ func (w *Worker) leaveLocked() {
 
 func (w *Worker) remove(j *job) {
 	j.connections.Close()
-	if err := os.RemoveAll(j.folder); err != nil {
+	if err := j.folder.remove(); err != nil {
 		w.Say(err.Error())
 	}
 }
@@ -298,7 +298,7 @@ func (w *Worker) newJob(ctx context.Context, name string) (*job, error) {
 		return nil, err
 	}
 	j.public, j.private = key.Marshal(), pem.EncodeToMemory(block)
-	if j.folder, err = os.MkdirTemp(w.Temp, "ccm-push-worker-"); err != nil { // which has mode 0700
+	if j.folder, err = newFolder(w.Temp); err != nil {
 		return nil, err
 	}
 	return j, nil
@@ -374,7 +374,7 @@ func (j *job) fetch(ctx context.Context, o *object, v any) error {
 
 // write writes a file of the run that nobody else reads, or puts another one in its place at once.
 func (j *job) write(name string, data []byte) (string, error) {
-	path := filepath.Join(j.folder, name)
+	path := filepath.Join(j.folder.path, name)
 	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
 		return path, err
 	}

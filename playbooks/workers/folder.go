@@ -1,0 +1,81 @@
+package workers
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// folderPrefix is how the names of folders begin in which workers have what belongs to a run: its files, opened, and keys.
+const folderPrefix = "ccm-push-worker-"
+
+// A folder is held by a lock for as long as its process lives, so that another worker knows what one that was killed has left.
+type folder struct {
+	path string
+	held *os.File
+}
+
+// newFolder makes one below parent, "" being the system's folder for such, and removes what workers of this user have
+// left there.
+func newFolder(parent string) (*folder, error) {
+	parent = cmp.Or(parent, os.TempDir())
+	removeLeft(parent)
+	for {
+		path, err := os.MkdirTemp(parent, folderPrefix) // which has mode 0700
+		if err != nil {
+			return nil, err
+		}
+		held, err := holdFolder(path)
+		if !errors.Is(err, os.ErrNotExist) { // else another worker took it for one that was left
+			return &folder{path, held}, err
+		}
+	}
+}
+
+// remove removes the folder with all that is in it.
+func (f *folder) remove() error {
+	defer f.held.Close()
+	return os.RemoveAll(f.path)
+}
+
+// removeLeft removes the folders of this user below parent that no process holds.
+func removeLeft(parent string) {
+	entries, _ := os.ReadDir(parent)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.IsDir() || !strings.HasPrefix(e.Name(), folderPrefix) || !isOwn(info) {
+			continue
+		}
+		if left, err := holdFolder(filepath.Join(parent, e.Name())); err == nil {
+			_ = (&folder{filepath.Join(parent, e.Name()), left}).remove() // or the next worker does
+		}
+	}
+}
+
+// holdFolder locks a folder that nobody else holds; [os.ErrNotExist] says that it was removed meanwhile.
+func holdFolder(path string) (*os.File, error) {
+	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		_, err = os.Lstat(path)
+	}
+	if err != nil {
+		dir.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) { // by a worker that removes it
+			err = os.ErrNotExist
+		}
+		return nil, err
+	}
+	return dir, nil
+}
+
+func isOwn(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
+}
