@@ -43,7 +43,7 @@ func (p *Package) languageManager(h modules.Host) (manager, error) {
 		if err == nil && p.Directory != "" {
 			err = p.trusts(h, p.Directory)
 		}
-		return &npm{library: a}, err
+		return &npm{a, h.Files}, err
 	}
 	a.program = p.Python
 	if a.program == "" {
@@ -90,6 +90,17 @@ func (p *Package) trusts(h modules.Host, name string) error {
 		return nil
 	}
 	return modules.Refuse("%w, so it is not for this user to run %s there; write user", err, p.Provider)
+}
+
+// first is what would be made first for a path to be there.
+func (l library) first(at string) string {
+	for path.Dir(at) != at {
+		if _, err := l.files.Stat(path.Dir(at)); !modules.NotThere(err) {
+			break
+		}
+		at = path.Dir(at)
+	}
+	return at
 }
 
 // marked are the lines of an output that are marked as errors, without the mark.

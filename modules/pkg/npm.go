@@ -14,21 +14,17 @@ import (
 )
 
 // npm is the package manager of Node.js: global, or for one project.
-type npm struct{ library }
+type npm struct {
+	library
+	rights modules.FileRights
+}
 
 // database implements [changer]. Where global packages are kept only npm knows.
 func (n *npm) database() string {
 	if n.p.User != "" || n.p.Directory == "" {
 		return ""
 	}
-	at := path.Join(n.p.Directory, "package.json")
-	for path.Dir(at) != at {
-		if _, err := n.files.Stat(path.Dir(at)); !modules.NotThere(err) {
-			break
-		}
-		at = path.Dir(at)
-	}
-	return at
+	return n.first(path.Join(n.p.Directory, "package.json"))
 }
 
 // changes implements [changer].
@@ -96,6 +92,7 @@ func (n *npm) survey(ctx context.Context, names []string, states map[string]Stat
 	switch {
 	case err != nil:
 		return err
+	case n.isMissing(exit): // nothing is there
 	case exit.Code > 1 || exit.Code == 1 && tree.Dependencies == nil:
 		return n.failure("npm ls", exit)
 	}
@@ -203,19 +200,46 @@ func (n *npm) arguments(t transaction) []string {
 	return arguments
 }
 
-// rehearse implements [changer]. What becomes of other packages npm does not say by name.
+// rehearse implements [changer]. What becomes of other packages npm 9 does not say by name, and what later ones name are
+// those that packages need, too.
 func (n *npm) rehearse(ctx context.Context, t transaction) ([]consequence, error) {
-	if t.verb == remove {
-		return nil, nil
+	if err := n.mayChange(ctx); err != nil || t.verb == remove {
+		return nil, err
 	}
 	exit, err := n.Probe(ctx, n.command(append(n.arguments(t), "--dry-run", "--ignore-scripts")...))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("asking npm: %w", err)
+	case n.isMissing(exit):
+		return nil, unforeseen{modules.Refuse("the directory is not there yet, so npm does not try out what it would install")}
 	case exit.Code != 0:
 		return nil, modules.Refuse("%w", n.failure("npm install --dry-run", exit))
 	}
 	return nil, nil
+}
+
+// isMissing reports whether npm has not found the directory of the project or of what is global, which it makes when it
+// installs something.
+func (n *npm) isMissing(exit modules.Exit) bool {
+	at := "/lib"
+	if n.p.Directory != "" {
+		at = " lstat '" + n.p.Directory
+	}
+	return exit.Code != 0 && strings.Contains(exit.Stderr.Text, "ENOENT: no such file or directory, lstat '") && strings.Contains(exit.Stderr.Text, at+"'")
+}
+
+// mayChange refuses to change global packages where this user may not: npm tries out what it is asked to for everybody.
+func (n *npm) mayChange(ctx context.Context) error {
+	if n.p.User != "" || n.p.Directory != "" {
+		return nil
+	}
+	exit, err := n.Probe(ctx, n.command("root"))
+	at := strings.TrimSpace(exit.Stdout.Text)
+	if err != nil || exit.Code != 0 || !path.IsAbs(at) {
+		return err
+	}
+	_, err = modules.PlanIfPermitted(modules.Plan{}, n.rights.MayReplace(n.first(path.Join(at, n.p.Name))))
+	return err
 }
 
 // carryOut implements [changer].
@@ -229,14 +253,20 @@ func (n *npm) carryOut(ctx context.Context, t transaction) error {
 	return err
 }
 
-// failure says what npm had to say, which stands behind its name.
+// failure says what npm had to say, which stands behind its name. Of an error of JavaScript that is its message: before it
+// stand parts of that, and behind it where in npm it was thrown.
 func (n *npm) failure(command string, exit modules.Exit) error {
 	said := marked(exit.Stderr.Text, "npm error", "npm ERR!")
 	if before, _, found := strings.Cut(said, "\nA complete log of this run"); found {
 		said = before
+	}
+	if thrown := javaScriptError().FindString(said); thrown != "" {
+		said = thrown
 	}
 	if said != "" {
 		exit.Stderr.Text = said
 	}
 	return failure(command, exit, nil)
 }
+
+var javaScriptError = lazily(`(?m)^[A-Za-z]*Error: .+`)

@@ -9,14 +9,18 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
@@ -62,62 +66,91 @@ func npmRegistry(t *testing.T) string {
 	return server.URL
 }
 
-// TestNPM has the real npm install for a project, from a registry of this test.
+// prefixed are commands for which npm keeps global packages below a directory of the test, and trusts no configuration.
+type prefixed struct {
+	modules.Commands
+	root string
+}
+
+func (p prefixed) command(c modules.Command) modules.Command {
+	c.Env = append(slices.Clone(c.Env), "npm_config_prefix="+p.root, "npm_config_cache="+p.root+"/cache", "npm_config_userconfig="+p.root+"/none")
+	return c
+}
+
+func (p prefixed) Probe(ctx context.Context, c modules.Command) (modules.Exit, error) {
+	return p.Commands.Probe(ctx, p.command(c))
+}
+
+func (p prefixed) Run(ctx context.Context, c modules.Command) (modules.Exit, error) {
+	return p.Commands.Run(ctx, p.command(c))
+}
+
+// TestNPM has the real npm install for a project, and for all of a host, from a registry of this test.
 func TestNPM(t *testing.T) {
 	if err := exec.Command("/usr/bin/npm", "--version").Run(); err != nil {
 		t.Skip("NOT TESTED: there is no npm")
 	}
 	registry, root := npmRegistry(t), t.TempDir()
 	h := modtest.Host()
-	of := func(properties string) *pkg.Package {
-		return modtest.Decode(t, modules.Registry{pkg.Type()}, "package",
-			`{"name":"@e2e/demo","provider":"npm","directory":"`+root+`/app","index":"`+registry+`","options":["--cache=`+root+`/cache"],`+properties+`}`, "").(*pkg.Package)
-	}
-	require.NoError(t, os.Mkdir(root+"/app", 0o755))
-	for _, step := range []struct {
-		properties, action string
-		changes            []modules.Change
-		back               string // ensure of what undoes it
-	}{
-		{`"ensure":">= 1.0.0, < 2"`, "installed version 1.1.0", change("ensure", "absent", "1.1.0"), "absent"},
-		{`"ensure":"1.1.0"`, "", nil, ""},
-		{`"ensure":"latest"`, "upgraded to 2.0.0", change("version", "1.1.0", "2.0.0"), "1.1.0"},
-		{`"ensure":"1.0.0"`, "downgraded to 1.0.0", change("version", "2.0.0", "1.0.0"), "2.0.0"},
-		{`"ensure":"absent"`, "uninstalled", change("ensure", "1.0.0", "absent"), "1.0.0"},
-	} {
-		p := of(step.properties)
-		plan, err := p.Check(t.Context(), modules.ReadOnly(h))
-		require.NoError(t, err, step.properties)
-		require.Equal(t, step.action, plan.Action)
-		require.Equal(t, step.changes, plan.Changes)
-		if step.action == "" {
-			continue
+	h.Commands = prefixed{h.Commands, root}
+	for _, where := range []string{`"directory":"` + root + `/app",`, ""} {
+		of := func(properties string) *pkg.Package {
+			return modtest.Decode(t, modules.Registry{pkg.Type()}, "package",
+				`{"name":"@e2e/demo","provider":"npm",`+where+`"index":"`+registry+`",`+properties+`}`, "").(*pkg.Package)
 		}
-		back, err := p.Reversal(t.Context(), modules.ReadOnly(h), nil)
-		require.NoError(t, err)
-		require.Equal(t, step.back, back["ensure"])
-		require.NoError(t, p.Apply(t.Context(), h, plan))
-		plan, err = p.Check(t.Context(), modules.ReadOnly(h))
-		require.NoError(t, err)
-		require.False(t, plan.Pending(), "%+v", plan)
+		steps := []struct {
+			properties, action string
+			changes            []modules.Change
+			back               string // ensure of what undoes it
+		}{
+			{`"ensure":">= 1.0.0, < 2"`, "installed version 1.1.0", change("ensure", "absent", "1.1.0"), "absent"},
+			{`"ensure":"1.1.0"`, "", nil, ""},
+			{`"ensure":"latest"`, "upgraded to 2.0.0", change("version", "1.1.0", "2.0.0"), "1.1.0"},
+			{`"ensure":"1.0.0"`, "downgraded to 1.0.0", change("version", "2.0.0", "1.0.0"), "2.0.0"},
+			{`"ensure":"absent"`, "uninstalled", change("ensure", "1.0.0", "absent"), "1.0.0"},
+		}
+		if where == "" { // npm takes its time
+			steps = append(steps[:1], steps[2])
+		}
+		for _, step := range steps {
+			p := of(step.properties)
+			plan, err := p.Check(t.Context(), modules.ReadOnly(h))
+			require.NoError(t, err, step.properties)
+			require.Equal(t, step.action, plan.Action)
+			require.Equal(t, step.changes, plan.Changes)
+			require.Equal(t, step.back == "absent", plan.MayFail, "only before the directory is there npm tries nothing out")
+			if step.action == "" {
+				continue
+			}
+			back, err := p.Reversal(t.Context(), modules.ReadOnly(h), nil)
+			require.NoError(t, err)
+			require.Equal(t, step.back, back["ensure"])
+			require.NoError(t, p.Apply(t.Context(), h, plan))
+			plan, err = p.Check(t.Context(), modules.ReadOnly(h))
+			require.NoError(t, err)
+			require.False(t, plan.Pending(), "%+v", plan)
+		}
+		_, err := of(`"ensure":"3.0.0"`).Check(t.Context(), modules.ReadOnly(h))
+		require.EqualError(t, err, `version 3.0.0 of "@e2e/demo" is not available; available: 2.1.0-rc.1, 2.0.0, 1.1.0, 1.0.0`)
+		p := of(`"ensure":"present"`)
+		p.Name = "e2e-none"
+		_, err = p.Check(t.Context(), modules.ReadOnly(h))
+		require.EqualError(t, err, `the registry of npm has no package "e2e-none"`)
 	}
-	_, err := of(`"ensure":"3.0.0"`).Check(t.Context(), modules.ReadOnly(h))
-	require.EqualError(t, err, `version 3.0.0 of "@e2e/demo" is not available; available: 2.1.0-rc.1, 2.0.0, 1.1.0, 1.0.0`)
-	p := of(`"ensure":"present"`)
-	p.Name = "e2e-none"
-	_, err = p.Check(t.Context(), modules.ReadOnly(h))
-	require.EqualError(t, err, `the registry of npm has no package "e2e-none"`)
 }
 
 // below are files of a host, kept below a directory of this one.
 type below struct {
 	modules.FileReader
+	modules.FileRights
 	root string
 }
 
 func (b below) Stat(path string) (modules.FileInfo, error) { return b.FileReader.Stat(b.root + path) }
 
-// recorded are commands that print what npm 9.2 and 11 have printed, by the words behind npm.
+func (b below) MayReplace(path string) error { return b.FileRights.MayReplace(b.root + path) }
+
+// recorded are commands that print what npm has printed, by the words behind npm.
 type recorded map[string]modules.Exit
 
 func (r recorded) Probe(_ context.Context, c modules.Command) (modules.Exit, error) {
@@ -132,31 +165,61 @@ func (r recorded) Run(ctx context.Context, c modules.Command) (modules.Exit, err
 	return r.Probe(ctx, c)
 }
 
+// npmSaid is what a version of npm has printed, by Node.js 20, about a prefix which had @e2e/demo 1.1.0, with a registry such as
+// [npmRegistry]. A second port has no registry, and who installs 2.0.0 may not. Files have the words behind npm for names.
+func npmSaid(t *testing.T, version string) recorded {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/npm-" + version + ".txtar")
+	require.NoError(t, err)
+	all := recorded{}
+	for _, file := range archive.Files {
+		words, stream, _ := strings.Cut(file.Name, " > ")
+		exit := all[words]
+		if code, failed := strings.CutPrefix(stream, "stderr, exit "); failed {
+			exit.Stderr.Text = string(file.Data)
+			exit.Code, err = strconv.Atoi(code)
+			require.NoError(t, err)
+		} else {
+			exit.Stdout.Text = string(file.Data)
+		}
+		all[words] = exit
+	}
+	return all
+}
+
 // TestNPMRecorded understands what npm prints, where there is none.
 func TestNPMRecorded(t *testing.T) {
-	root := modtest.Root(t)
-	modtest.Build(t, root, []modtest.Node{{Path: "usr", Dir: true}, {Path: "usr/bin", Dir: true}, {Path: "usr/bin/npm", Text: "#!\n"}})
-	says := func(code int, stdout, stderr string) modules.Exit {
-		return modules.Exit{Code: code, Stdout: modules.Output{Text: stdout}, Stderr: modules.Output{Text: stderr}}
+	for _, version := range []string{"11.19.1", "9.2.0"} {
+		root := modtest.Root(t)
+		modtest.Build(t, root, []modtest.Node{{Path: "usr", Dir: true}, {Path: "usr/bin", Dir: true}, {Path: "usr/bin/npm", Text: "#!\n"}})
+		h := modtest.Host()
+		files := below{h.Files.FileReader, h.Files.FileRights, root}
+		h.Files.FileReader, h.Files.FileRights = files, files
+		h.Commands = npmSaid(t, version)
+		of := func(name, ensure string) (modules.Plan, error) {
+			p := &pkg.Package{Name: name, Ensure: ensure, Provider: "npm", LockTimeout: "2m"}
+			return p.Check(t.Context(), h)
+		}
+		plan, err := of("@e2e/demo", ">= 1.0.0, < 2")
+		require.NoError(t, err)
+		require.False(t, plan.Pending())
+		plan, err = of("@e2e/demo", "1.0.0")
+		require.NoError(t, err)
+		require.Equal(t, "downgraded to 1.0.0", plan.Action)
+		_, err = of("gone", "present")
+		require.EqualError(t, err, `the registry of npm has no package "gone"`)
+		_, err = of("down", "present")
+		require.EqualError(t, err, "npm view ended with exit code 1: FetchError: request to http://127.0.0.1:1/down failed, reason: connect ECONNREFUSED 127.0.0.1:1")
+		p := &pkg.Package{Name: "@e2e/demo", Ensure: "latest", Provider: "npm", LockTimeout: "2m"}
+		plan, err = p.Check(t.Context(), h)
+		require.NoError(t, err)
+		require.Equal(t, "upgraded to 2.0.0", plan.Action)
+		require.Equal(t, change("version", "1.1.0", "2.0.0"), plan.Changes)
+		require.ErrorContains(t, p.Apply(t.Context(), h, plan), "npm install ended with exit code 243: Error: EACCES: permission denied, ")
+		if os.Getuid() != 0 {
+			require.NoError(t, os.Mkdir(root+"/tmp", 0o555))
+			_, err = p.Check(t.Context(), h)
+			require.ErrorIs(t, err, fs.ErrPermission, "npm tries out what this user may not do")
+		}
 	}
-	h := modtest.Host()
-	h.Files.FileReader = below{h.Files.FileReader, root}
-	h.Commands = recorded{
-		"ls --global --depth=0 --json":                            says(1, `{"name":"lib","problems":["missing: x@1"],"dependencies":{"npm":{"version":"11.19.1","overridden":false},"x":{"required":"1","missing":true}}}`, "npm error code ELSPROBLEMS\n"),
-		"view --global npm version --json":                        says(0, `"11.20.0"`, ""),
-		"view --global gone version --json":                       says(1, `{"error":{"code":"E404","summary":"Not Found - GET https://registry.npmjs.org/gone - Not found","detail":""}}`, "npm error code E404\n"),
-		"view --global down version --json":                       says(1, `{"error":{"code":"ECONNREFUSED","summary":"request failed","detail":""}}`, "npm ERR! code ECONNREFUSED\nnpm ERR! request failed\n\nnpm ERR! A complete log of this run can be found in: /root/.npm/_logs/x.log\n"),
-		"install --global npm@11.20.0 --dry-run --ignore-scripts": says(0, "\nchanged 1 package in 1s\n", ""),
-	}
-	of := func(name, ensure string) (modules.Plan, error) {
-		p := &pkg.Package{Name: name, Ensure: ensure, Provider: "npm", LockTimeout: "2m"}
-		return p.Check(t.Context(), h)
-	}
-	plan, err := of("npm", "latest")
-	require.NoError(t, err)
-	require.Equal(t, "upgraded to 11.20.0", plan.Action)
-	_, err = of("gone", "present")
-	require.EqualError(t, err, `the registry of npm has no package "gone"`)
-	_, err = of("down", "present")
-	require.EqualError(t, err, "npm view ended with exit code 1: code ECONNREFUSED; request failed")
 }

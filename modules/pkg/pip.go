@@ -37,14 +37,7 @@ func (y *pip) database() string {
 	case !y.missing:
 		return path.Join(y.p.Virtualenv, "pyvenv.cfg")
 	}
-	at := y.p.Virtualenv
-	for path.Dir(at) != at {
-		if _, err := y.files.Stat(path.Dir(at)); !modules.NotThere(err) {
-			break
-		}
-		at = path.Dir(at)
-	}
-	return at
+	return y.first(y.p.Virtualenv)
 }
 
 // changes implements [changer].
