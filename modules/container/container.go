@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -29,7 +30,7 @@ type Container struct {
 	Restart  string            `json:"restart,omitempty" enum:"no,on-failure,always,unless-stopped" doc:"when it is started again; default: no. For quadlet unless-stopped is always"`
 	Enable   *bool             `json:"enable,omitempty" doc:"quadlet: whether it is started at boot; default: unless it shall be stopped"`
 	User     string            `json:"user,omitempty" doc:"user that its command runs as; default: as the image says"`
-	Memory   string            `json:"memory,omitempty" looks:"^[0-9]+[bkmgBKMG]?$" doc:"memory that it may have, such as 512m"`
+	Memory   string            `json:"memory,omitempty" looks:"^[0-9]+(\\.[0-9]+)?[kmgtpKMGTP]?[iI]?[bB]?$" doc:"memory that it may have, such as 512m"`
 	CPUs     string            `json:"cpus,omitempty" numbers:"refuse" looks:"^[0-9]+(\\.[0-9]+)?$" doc:"processors that it may use, such as \"1.5\""`
 	Options  []string          `json:"options,omitempty" doc:"further options of podman create or docker create, with their values behind =: --read-only, --cap-drop=all"`
 	Force    bool              `json:"force,omitempty" doc:"replace or remove one of that name that something else has made"`
@@ -67,7 +68,23 @@ func Type() modules.Type {
 // Requires implements [modules.Requirer].
 func (c *Container) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
 
-var nameShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`) })
+// The shapes of a name, of a port that leads to one of the container (docker run --publish, podman-run(1)), and of numbers.
+var (
+	nameShape   = shape(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
+	portShape   = shape(`^(?i)(?:(?:(?:[0-9.]+|\[[0-9a-f:.]+\]):)?(?:[0-9]+(?:-[0-9]+)?)?:)?[0-9]+(?:-[0-9]+)?(?:/(?:tcp|udp|sctp))?$`)
+	memoryShape = shape(`^(?i)[0-9]+(?:\.[0-9]+)?[kmgtp]?i?b?$`)
+	cpusShape   = shape(`^[0-9]+(?:\.[0-9]+)?$`)
+)
+
+func shape(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+// propertyOptions are options for which there are properties. What stands in the argument of --env every account of the host can read.
+var propertyOptions = map[string]string{
+	"--name": "name", "--env": "env", "--publish": "ports", "--volume": "volumes", "--label": "labels", "--restart": "restart",
+	"--user": "user", "--memory": "memory", "--cpus": "cpus", "--pull": "pull",
+}
 
 // Validate implements [modules.Resource].
 func (c *Container) Validate() error {
@@ -86,7 +103,11 @@ func (c *Container) Validate() error {
 		if strings.HasPrefix(p.text, "-") {
 			wrong(p.property, "%s cannot begin with a dash", p.property)
 		}
+		if strings.ContainsAny(p.text, " \t") {
+			wrong(p.property, "%q has a space, which %s cannot have", p.text, p.property)
+		}
 	}
+	errs = append(errs, c.validateShapes())
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		if name == "" || strings.HasPrefix(name, "#") || strings.ContainsAny(name, "= \t\r\n\x00") {
 			wrong("env", "%q is no name of a variable", name)
@@ -101,8 +122,13 @@ func (c *Container) Validate() error {
 		}
 	}
 	for i, option := range c.Options {
+		at := fmt.Sprintf("options[%d]", i)
 		if option != "" && !strings.HasPrefix(option, "--") {
-			wrong(fmt.Sprintf("options[%d]", i), "%q does not begin with two dashes", option)
+			wrong(at, "%q does not begin with two dashes", option)
+		}
+		name, _, _ := strings.Cut(option, "=")
+		if property := propertyOptions[name]; property != "" {
+			errs = append(errs, &modules.PropertyError{Path: at, Msg: "the option " + name + " has a property", Hint: "write " + property})
 		}
 	}
 	if c.Enable != nil && c.Provider != quadlet {
@@ -112,4 +138,51 @@ func (c *Container) Validate() error {
 		errs = append(errs, c.validateUnit())
 	}
 	return errors.Join(errs...)
+}
+
+// validateShapes reports ports, volumes and numbers that no program takes.
+func (c *Container) validateShapes() error {
+	var errs []error
+	wrong := func(property, text, is, hint string) {
+		errs = append(errs, &modules.PropertyError{Path: property, Msg: fmt.Sprintf("%q is no %s", text, is), Hint: "write " + hint})
+	}
+	for i, port := range c.Ports {
+		if !isPort(port) {
+			wrong(fmt.Sprintf("ports[%d]", i), port, "port that leads to one of the container", "8080:80, 127.0.0.1:8080:80 or 8080:80/udp")
+		}
+	}
+	for i, volume := range c.Volumes {
+		source, inside, both := strings.Cut(volume, ":")
+		if !both {
+			inside = volume
+		}
+		relative := strings.Contains(source, "/") && !strings.HasPrefix(source, "/")
+		if source == "" || relative || !strings.HasPrefix(inside, "/") || strings.ContainsAny(volume, "\x00\r\n") {
+			wrong(fmt.Sprintf("volumes[%d]", i), volume, "volume", "/srv/shop:/data, or the name of a volume before the colon: both paths are absolute")
+		}
+	}
+	if c.Memory != "" && !memoryShape().MatchString(c.Memory) {
+		wrong("memory", c.Memory, "amount of memory", "one such as 512m or 2g")
+	}
+	if c.CPUs != "" && !cpusShape().MatchString(c.CPUs) {
+		wrong("cpus", c.CPUs, "number of processors", `one such as "1.5"`)
+	}
+	return errors.Join(errs...)
+}
+
+// isPort reports whether a program takes a port so; each number of it, other than of an address, is that of a port.
+func isPort(text string) bool {
+	if !portShape().MatchString(text) {
+		return false
+	}
+	text, _, _ = strings.Cut(text, "/")
+	if i := strings.LastIndexAny(text, ".]"); i >= 0 { // the address
+		_, text, _ = strings.Cut(text[i:], ":")
+	}
+	for _, number := range strings.FieldsFunc(text, func(r rune) bool { return r == ':' || r == '-' }) {
+		if n, err := strconv.Atoi(number); err != nil || n > 65535 {
+			return false
+		}
+	}
+	return true
 }

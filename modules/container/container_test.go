@@ -232,12 +232,33 @@ func TestValidate(t *testing.T) {
 		{Container{Name: "c", Image: "a", Provider: quadlet, Volumes: []string{"/a:/b", "/50%:/b"}}, `volumes[1]: with quadlet, volumes[1] can have none of the characters %$\"', and no space around it`},
 		{Container{Name: "c", Image: "a", Provider: quadlet, Command: []string{"find", ";"}}, "command[1]: with quadlet, no word of a command can be a semicolon: have sh -c run it"},
 		{Container{Name: "c", Image: "a", Options: []string{"-v"}}, `options[0]: "-v" does not begin with two dashes`},
+		{Container{Name: "c", Image: "a", Options: []string{"--env=TOKEN=secret"}}, "options[0]: the option --env has a property (write env)"},
+		{Container{Name: "c", Image: "a", Options: []string{"--env-file=/etc/app.env", "--memory-swap=1g", "--network=second"}}, ""},
+		{Container{Name: "c", Image: "a b"}, `image: "a b" has a space, which image cannot have`},
+		{Container{Name: "c", Image: "a", Memory: "lots"}, `memory: "lots" is no amount of memory (write one such as 512m or 2g)`},
+		{Container{Name: "c", Image: "a", CPUs: "many"}, `cpus: "many" is no number of processors (write one such as "1.5")`},
+		{Container{Name: "c", Image: "a", Memory: "1.5GiB", CPUs: "0.25"}, ""},
+		{Container{Name: "c", Image: "a", Ports: []string{
+			"80", "80/udp", "8080:80", "127.0.0.1:8080:80/tcp", "127.0.0.1::80", "[::1]:8080:80", "8000-8010:9000-9010/SCTP",
+		}}, ""},
+		{Container{Name: "c", Image: "a", Volumes: []string{"/data", "/srv:/data", "/srv:/data:ro,Z", "shop:/data"}}, ""},
 	} {
 		if err := test.c.Validate(); test.err == "" {
 			require.NoError(t, err)
 		} else {
 			require.EqualError(t, err, test.err)
 		}
+	}
+}
+
+func TestValidatePlaces(t *testing.T) {
+	for _, port := range []string{"", "99999:80", "80:99999", "http:80", "127.0.0.1:80", "80:80/icmp", "::1:80:80", "80:80\n[Service]"} {
+		err := (&Container{Name: "c", Image: "a", Provider: quadlet, Ports: []string{port}}).Validate()
+		require.ErrorContains(t, err, fmt.Sprintf("ports[0]: %q is no port that leads to one of the container (write 8080:80, 127.0.0.1:8080:80 or 8080:80/udp)", port))
+	}
+	for _, volume := range []string{"", "data", "srv:data", "./srv:/data", ":/data", "/srv:/data\nExec=/bin/sh"} {
+		err := (&Container{Name: "c", Image: "a", Provider: quadlet, Volumes: []string{volume}}).Validate()
+		require.ErrorContains(t, err, fmt.Sprintf("volumes[0]: %q is no volume (write /srv/shop:/data, or the name of a volume before the colon: both paths are absolute)", volume))
 	}
 }
 
