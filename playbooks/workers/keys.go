@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"filippo.io/age"
 	"filippo.io/age/agessh"
@@ -24,7 +26,10 @@ type Key struct {
 // ReadKey reads a private key as ssh-keygen makes it, without a passphrase.
 func ReadKey(path string) (Key, error) {
 	text, err := os.ReadFile(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Key{}, fmt.Errorf("%w\n  hint: make it: mkdir -p %s; ssh-keygen -t ed25519 -N '' -f %s", err, filepath.Dir(path), path)
+	case err != nil:
 		return Key{}, err
 	}
 	signer, err := ssh.ParsePrivateKey(text)
@@ -62,7 +67,10 @@ type Keyring map[string]string
 // ReadKeyring reads a list in the format of authorized_keys. Options are refused: nothing would keep them.
 func ReadKeyring(path string) (Keyring, error) {
 	text, err := os.ReadFile(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w\n  hint: write their public keys into it, a line each, as ssh-keygen leaves them in a file .pub", err)
+	case err != nil:
 		return nil, err
 	}
 	ring := Keyring{}
