@@ -103,12 +103,19 @@ func (r *Report) Summary() string {
 	}
 	fmt.Fprintf(&b, "%d of %d tasks carried over (%d%%)", r.Carried, r.Tasks, r.Percent())
 	if n := len(r.Left); n > 0 {
-		fmt.Fprintf(&b, "; %d places to write by hand", n)
+		fmt.Fprintf(&b, "; %s to write by hand", counted(n, "place"))
 	}
 	if n := len(r.Notes); n > 0 {
-		fmt.Fprintf(&b, "; %d differences", n)
+		fmt.Fprintf(&b, "; %s, which --report tells of", counted(n, "difference"))
 	}
 	return b.String() + "\n"
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Markdown is the report as a page.
