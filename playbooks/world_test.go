@@ -57,7 +57,12 @@ func servers(t *testing.T, names ...string) map[string]*sshtest.Server {
 func newWorld(t *testing.T, hosts map[string]*sshtest.Server, text string) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir(), recorded: &recorder{schema: schematest.Compile(t, events.Schema())}, text: &bytes.Buffer{}}
-	t.Cleanup(func() { require.NoError(t, w.recorded.undocumented()) })
+	t.Cleanup(func() {
+		require.NoError(t, w.recorded.undocumented())
+		if t.Failed() {
+			t.Log(w.text.String())
+		}
+	})
 	var list strings.Builder
 	list.WriteString("all:\n  hosts:\n")
 	for _, name := range slices.Sorted(maps.Keys(hosts)) {
