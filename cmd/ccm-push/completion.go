@@ -81,6 +81,7 @@ func completeRoot(root *cobra.Command, types modules.Registry, f *inventoryFlags
 		"output": completeOutput, "color": values("auto", "always", "never"), "fold": values("auto", "always", "never"),
 		"progress":      values(progressModes...),
 		"become-method": values("sudo", "su", "doas"), "host-key-checking": values("strict", "accept-new"),
+		destinationFlag: values(destinations...),
 	} {
 		_ = root.RegisterFlagCompletionFunc(flag, complete)
 	}

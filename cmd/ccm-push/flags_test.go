@@ -37,6 +37,7 @@ func TestWrongFlags(t *testing.T) {
 		{"--idle-timeout 2h x", `--idle-timeout 2h0m0s: 2s to 1h`},
 		{"--host-key-checking no x", `--host-key-checking no would accept any host; accept-new accepts hosts that are not known yet`},
 		{"--host-key-checking ask x", `--host-key-checking "ask": there are strict and accept-new`},
+		{"--registration-destination kafka x", `--registration-destination "kafka": there are jetstream and nats`},
 		{"-T soon x", `invalid argument "soon" for "-T, --timeout" flag: write a number of seconds, or a duration such as 1m30s; see ccm-push --help`},
 		{"-T -5s x", `invalid argument "-5s" for "-T, --timeout" flag: write a number of seconds, or a duration such as 1m30s; see ccm-push --help`},
 		{"--limit= x", `--limit is empty`},

@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -22,11 +24,21 @@ type natsFlags struct {
 	kept  *natsdata.Store
 
 	registration string // the stream with registrations; "" registers nothing
+	destination  string // of what is registered
 }
 
 const (
 	natsFlag         = "nats"
 	registrationFlag = "registration"
+	destinationFlag  = "registration-destination"
+)
+
+// destinations are where services are registered, in the words of CCM's agent.
+var destinations = []string{toStream, toListeners}
+
+const (
+	toStream    = "jetstream"
+	toListeners = "nats"
 )
 
 func (f *natsFlags) register(set *pflag.FlagSet) {
@@ -39,6 +51,14 @@ func (f *natsFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&g.Cert, "nats-cert", "", "PEM `file` with a client's certificate for NATS (default $NATS_CERT)")
 	set.StringVar(&g.Key, "nats-key", "", "PEM `file` with the key of that certificate (default $NATS_KEY)")
 	set.StringVar(&f.registration, registrationFlag, registry.Stream, "`stream` of NATS that has the registrations of services; with '' nothing is registered")
+	set.StringVar(&f.destination, destinationFlag, toStream, "where services are registered: jetstream (in that stream, acknowledged) or nats (told to who listens, and kept nowhere)")
+}
+
+func (f *natsFlags) validate() error {
+	if !slices.Contains(destinations, f.destination) {
+		return fmt.Errorf("--%s %q: there are %s", destinationFlag, f.destination, strings.Join(destinations, " and "))
+	}
+	return nil
 }
 
 // connection is the connection to NATS that a run shares. What flags say wins over the environment:
@@ -94,8 +114,11 @@ func (f *natsFlags) known() bool {
 
 // services are those that are registered; without a value nothing is.
 func (f *natsFlags) services() playbooks.Registry {
-	if f.registration == "" || !f.known() {
+	switch {
+	case f.registration == "" || !f.known():
 		return nil
+	case f.destination == toListeners:
+		return natsdata.Announcements{Link: f.connection()}
 	}
 	return natsdata.Registry{Store: f.store(), Stream: f.registration}
 }

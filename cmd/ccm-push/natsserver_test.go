@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -40,6 +42,7 @@ func natsserver(ts *testscript.TestScript, neg bool, args []string) {
 //	nats kv put BUCKET KEY [VALUE]       without a value that of standard input
 //	nats object add BUCKET
 //	nats object put BUCKET FILE
+//	nats sub --count=N SUBJECT           says a word to standard error once it listens
 func natsCommand() {
 	if err := natsCalled(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "nats:", err)
@@ -58,6 +61,9 @@ func natsCalled(ctx context.Context, args []string) error {
 	defer cancel()
 	if len(args) < 3 {
 		return fmt.Errorf("%q is not called in scripts", args)
+	}
+	if args[0] == "sub" {
+		return listened(ctx, link, args[1], args[2])
 	}
 	bucket := args[2]
 	switch call := args[0] + " " + args[1]; {
@@ -89,4 +95,32 @@ func natsCalled(ctx context.Context, args []string) error {
 		return fmt.Errorf("%q is not called in scripts", args)
 	}
 	return err
+}
+
+// listened prints so many messages, each with its subject.
+func listened(ctx context.Context, link *natsconn.Link, count, subject string) error {
+	n, err := strconv.Atoi(strings.TrimPrefix(count, "--count="))
+	if err != nil {
+		return err
+	}
+	conn, err := link.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	sub, err := conn.SubscribeSync(subject)
+	if err != nil {
+		return err
+	}
+	if err := conn.FlushWithContext(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "listening")
+	for range n {
+		msg, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s\n%s\n", msg.Subject, msg.Data)
+	}
+	return nil
 }

@@ -62,7 +62,7 @@ func (c *commandLine) register(set *pflag.FlagSet) {
 // validate checks what the types of the shared flags cannot say.
 func (c *commandLine) validate() error {
 	for _, check := range []func() error{
-		c.printer.validate, c.printer.reports.validate, c.fleet.pace.validate, c.fleet.validateStep, c.fleet.connection.validate, c.fleet.authority.validate, c.fleet.workers.validate, c.fleet.rollout.validate, c.fleet.inventory.validate, c.selection.validate,
+		c.printer.validate, c.printer.reports.validate, c.fleet.pace.validate, c.fleet.validateStep, c.fleet.connection.validate, c.fleet.authority.validate, c.fleet.workers.validate, c.fleet.nats.validate, c.fleet.rollout.validate, c.fleet.inventory.validate, c.selection.validate,
 	} {
 		if err := check(); err != nil {
 			return err

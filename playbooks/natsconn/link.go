@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -33,6 +34,9 @@ type dialled struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
 	end  context.CancelFunc
+	warn func(string) // says where it leads to
+
+	unacknowledged atomic.Bool // something was published by [Link.Publish]
 }
 
 // New makes a link that is not dialled yet.
@@ -67,18 +71,44 @@ func protected(conn *nats.Conn) bool {
 	return err == nil || isLoopback(hostOf(conn.ConnectedUrl()))
 }
 
-// Close ends the connection, if there is one. What was published is sent first.
+// Publish publishes a message that nobody acknowledges. While the connection is lost it waits for the next one.
+func (l *Link) Publish(ctx context.Context, msg *nats.Msg) error {
+	made, err := l.dialled(ctx)
+	if err != nil {
+		return err
+	}
+	made.unacknowledged.Store(true)
+	if err := made.conn.PublishMsg(msg); err != nil {
+		return trimmed(err)
+	}
+	return nil
+}
+
+// Close ends the connection, if there is one. What was published is sent first; there is a warning if that cannot be done.
 func (l *Link) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.made != nil && !l.closed {
-		if l.made.conn.IsConnected() {
-			_ = l.made.conn.FlushTimeout(dialTimeout) // what must arrive has been acknowledged before
-		}
+		l.made.flush()
 		l.made.conn.Close()
 		l.made.end()
 	}
 	l.closed = true
+}
+
+// flush returns when the server has got what was published.
+func (d *dialled) flush() {
+	needed := d.unacknowledged.Load() // all else that must arrive has been acknowledged before
+	if !needed && !d.conn.IsConnected() {
+		return
+	}
+	switch err := d.conn.FlushTimeout(dialTimeout); {
+	case !needed:
+	case err != nil:
+		d.warn(fmt.Sprintf("what was published last may not have arrived: %v", trimmed(err)))
+	case errors.Is(d.conn.LastError(), nats.ErrPermissionViolation):
+		d.warn(trimmed(d.conn.LastError()).Error())
+	}
 }
 
 func (l *Link) dialled(ctx context.Context) (*dialled, error) {
@@ -106,11 +136,12 @@ func dial(ctx context.Context, c Config) (*dialled, error) {
 	if err != nil {
 		return nil, err
 	}
-	warn := c.Warn
-	if warn == nil {
-		warn = func(string) {}
-	}
 	where := "NATS at " + display(servers)
+	warn := func(text string) {
+		if c.Warn != nil {
+			c.Warn(where + ": " + text)
+		}
+	}
 	// Connections that replace a lost one are dialled after the end of what the first was made for.
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	connected := context.AfterFunc(ctx, end)
@@ -126,11 +157,11 @@ func dial(ctx context.Context, c Config) (*dialled, error) {
 		nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), nats.NoCallbacksAfterClientClose(),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				warn(fmt.Sprintf("%s: the connection was lost, and is dialled again: %v", where, trimmed(err)))
+				warn(fmt.Sprintf("the connection was lost, and is dialled again: %v", trimmed(err)))
 			}
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			warn(fmt.Sprintf("%s: %v", where, trimmed(err)))
+			warn(trimmed(err).Error())
 		}),
 	)
 	conn, err := nats.Connect(strings.Join(servers, ","), opts...)
@@ -140,7 +171,7 @@ func dial(ctx context.Context, c Config) (*dialled, error) {
 	}
 	connected()
 	if !protected(conn) {
-		warn(fmt.Sprintf("%s: the connection is not encrypted, so others on the way could read and change what goes over it; write tls://", where))
+		warn("the connection is not encrypted, so others on the way could read and change what goes over it; write tls://")
 	}
 	js, err := saved.jetStream(conn)
 	if err != nil {
@@ -148,7 +179,7 @@ func dial(ctx context.Context, c Config) (*dialled, error) {
 		end()
 		return nil, fmt.Errorf("%s: %w", where, err)
 	}
-	return &dialled{conn, js, end}, nil
+	return &dialled{conn: conn, js: js, end: end, warn: warn}, nil
 }
 
 func (s *savedContext) jetStream(conn *nats.Conn) (jetstream.JetStream, error) {

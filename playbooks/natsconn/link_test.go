@@ -13,7 +13,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -72,6 +74,61 @@ func TestNoServerListens(t *testing.T) {
 	require.EqualError(t, err, "NATS at nats://"+address+": connecting: no servers available for connection; no server listens there")
 	_, again := l.JetStream(t.Context())
 	require.Same(t, err, again, "a run asks once")
+}
+
+// TestPublish publishes what nobody acknowledges: of what has not arrived there is a warning when the link is closed.
+func TestPublish(t *testing.T) {
+	send := func(t *testing.T, url string, before func(*nats.Conn)) []string {
+		var mu sync.Mutex
+		var warned []string
+		l := New(Config{Servers: url, Warn: func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			warned = append(warned, text)
+		}})
+		conn, err := l.Conn(t.Context())
+		require.NoError(t, err)
+		before(conn)
+		require.NoError(t, l.Publish(t.Context(), &nats.Msg{Subject: "told", Data: []byte("x")}))
+		l.Close()
+		require.True(t, conn.IsClosed())
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(warned)
+	}
+	t.Run("is heard", func(t *testing.T) {
+		url := natstest.Start(t)
+		listener, err := nats.Connect(url)
+		require.NoError(t, err)
+		defer listener.Close()
+		sub, err := listener.SubscribeSync("told")
+		require.NoError(t, err)
+		require.NoError(t, listener.Flush())
+		require.Empty(t, send(t, url, func(*nats.Conn) {}))
+		msg, err := sub.NextMsg(time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, "x", string(msg.Data))
+	})
+	t.Run("is refused", func(t *testing.T) {
+		url := natstest.Start(t, func(o *server.Options) {
+			o.Users = []*server.User{{Username: "ann", Password: "hunter2", Permissions: &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"told"}}}}}
+		})
+		warned := send(t, strings.Replace(url, "://", "://ann:hunter2@", 1), func(*nats.Conn) {})
+		require.Contains(t, warned, `NATS at `+url+`: permissions violation: Permissions Violation for Publish to "told"`)
+	})
+	t.Run("the server has gone", func(t *testing.T) {
+		srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true})
+		require.NoError(t, err)
+		srv.Start()
+		require.True(t, srv.ReadyForConnections(time.Minute))
+		url := srv.ClientURL()
+		warned := send(t, url, func(conn *nats.Conn) {
+			srv.Shutdown()
+			srv.WaitForShutdown()
+			require.Eventually(t, conn.IsReconnecting, time.Minute, time.Millisecond)
+		})
+		require.Contains(t, warned, "NATS at "+url+": what was published last may not have arrived: timeout")
+	})
 }
 
 // TestContextEndsDialling has a server that says nothing: who no longer waits is not waited with, and

@@ -3,6 +3,7 @@ package natsdata
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -172,4 +173,34 @@ func TestWatch(t *testing.T) {
 	next(Removed, changed)
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
+// TestAnnouncements has services told as CCM tells them by its destination nats: a message for each, without what a stream acts on.
+func TestAnnouncements(t *testing.T) {
+	s, _ := store(t)
+	conn, err := s.Link.Conn(t.Context())
+	require.NoError(t, err)
+	sub, err := conn.SubscribeSync(registry.Subjects)
+	require.NoError(t, err)
+	a := Announcements{s.Link}
+	require.NoError(t, a.Ready(t.Context()), "there is no stream")
+	first, second := at("192.0.2.3", 80), at("192.0.2.4", 0)
+	first.TTL, first.Annotations = registry.TTL(10*time.Minute), map[string]string{"version": "1.2.3"}
+	second.Port = nil
+	require.NoError(t, a.Register(t.Context(), []registry.Registration{first, second}))
+	for _, want := range []struct {
+		subject, text string
+	}{
+		{first.Subject(), `{"cluster":"eu","service":"web","protocol":"http","address":"192.0.2.3","port":80,"priority":10,"annotations":{"version":"1.2.3"},"ttl":"10m0s"}`},
+		{second.Subject(), `{"cluster":"eu","service":"web","protocol":"http","address":"192.0.2.4","port":null,"priority":10}`},
+	} {
+		msg, err := sub.NextMsg(time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, want.subject, msg.Subject)
+		require.JSONEq(t, want.text, string(msg.Data))
+		require.Empty(t, msg.Header)
+	}
+	long := at("192.0.2.5", 80)
+	long.Annotations = map[string]string{"too": strings.Repeat("x", 1<<20)}
+	require.EqualError(t, a.Register(t.Context(), []registry.Registration{long}), "announcing http web of eu at 192.0.2.5:80: maximum payload exceeded")
 }

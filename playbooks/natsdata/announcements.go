@@ -1,0 +1,36 @@
+package natsdata
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/ccm-push/ccm-push/playbooks/natsconn"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
+)
+
+// Announcements tell whoever listens of services, and are kept nowhere: what CCM calls the destination nats. A subject and
+// a text are those of a [Registry]; the headers are left out, which are for streams.
+type Announcements struct{ Link *natsconn.Link }
+
+// Ready reports why nothing can be announced, or nil.
+func (a Announcements) Ready(ctx context.Context) error {
+	_, err := a.Link.Conn(ctx)
+	return err
+}
+
+// Register announces services. Nobody says whether somebody has heard it.
+func (a Announcements) Register(ctx context.Context, list []registry.Registration) error {
+	for _, one := range list {
+		text, err := json.Marshal(one)
+		if err == nil {
+			err = a.Link.Publish(ctx, &nats.Msg{Subject: one.Subject(), Data: text})
+		}
+		if err != nil {
+			return fmt.Errorf("announcing %s: %w", one, err)
+		}
+	}
+	return nil
+}
