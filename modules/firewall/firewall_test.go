@@ -148,6 +148,15 @@ func TestConverges(t *testing.T) {
 			Err: `nobody could log in again the way this run has, from 192.0.2.1 to port 22: "them" would reject it; accept that from a narrower source first`,
 		},
 		{
+			Name: "the own login, behind a rule of an interface that drops it too", Tree: tree(t, open, loggedIn...), Prepare: settled(`"name":"from eth9","service":"ssh","interface":"eth9","action":"reject"`),
+			Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
+			Err:        `nobody could log in again the way this run has, from 192.0.2.1 to port 22: "ssh" would drop it; accept that from a narrower source first`,
+		},
+		{
+			Name: "all logins but by an interface", Tree: tree(t, open, loggedIn...), Prepare: settled(`"name":"from eth9","service":"ssh","interface":"eth9"`), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
+			Action: "added the rule", Changes: []modules.Change{modtest.Change("in force", absent, "tcp dport 22 drop"), modtest.Change("kept", absent, "tcp dport 22 drop")},
+		},
+		{
 			Name: "all logins but the own one", Tree: tree(t, open, loggedIn...), Prepare: settled(`"name":"us","service":"ssh","source":["192.0.2.0/30"]`), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
 			Action: "added the rule", Changes: []modules.Change{modtest.Change("in force", absent, "tcp dport 22 drop"), modtest.Change("kept", absent, "tcp dport 22 drop")},
 		},

@@ -76,14 +76,14 @@ func (r rule) meets(l login) (meets, sure bool) {
 }
 
 // locksOut says which rule would drop the next login of a run that logs in as this one has: the first one that
-// is about it. Where an interface decides, that is for the new login to find out that confirms the change.
+// is about it. One of an interface that accepts it may be the one that decides: that is for the new login to find out that
+// confirms the change. One of an interface that drops it changes nothing where those behind it drop it too.
 func locksOut(rules []rule, l login) (rule, bool) {
 	for _, r := range rules {
-		meets, sure := r.meets(l)
-		if meets && (r.verdict == accept || !sure) {
+		switch meets, sure := r.meets(l); {
+		case meets && r.verdict == accept:
 			return rule{}, false
-		}
-		if meets {
+		case meets && sure:
 			return r, true
 		}
 	}
