@@ -20,6 +20,7 @@ import (
 type certainty struct {
 	tasks   map[string]bool // tasks that look, by their places
 	gathers map[kind]bool   // what modules gather; all that are there have to be certain
+	told    map[string]bool // includes with variables, by their places, in plays whose data a host has a say in
 }
 
 // A kind is one of what modules gather.
@@ -45,7 +46,7 @@ func kindOf(q facts.Query) kind {
 }
 
 func (c certainty) any() bool {
-	return slices.Contains(slices.Collect(maps.Values(c.tasks)), true)
+	return len(c.told) > 0 || slices.Contains(slices.Collect(maps.Values(c.tasks)), true)
 }
 
 // asks reports whether plays may ask a query where a module has gathered what it is about.
@@ -53,7 +54,7 @@ func (c certainty) asks(q facts.Query) bool { return c.gathers[kindOf(q)] }
 
 // certainty goes through all that is written.
 func (c *converter) certainty() certainty {
-	p := prover{c: c, manifests: map[string]*manifestOf{}, certainty: certainty{map[string]bool{}, map[kind]bool{}}}
+	p := prover{c: c, manifests: map[string]*manifestOf{}, certainty: certainty{map[string]bool{}, map[kind]bool{}, map[string]bool{}}}
 	for _, u := range c.units {
 		p.manifestsOf(u)
 	}
@@ -62,8 +63,13 @@ func (c *converter) certainty() certainty {
 			p.manifestsOf(one.tasks)
 		}
 	}
-	for file := range c.written {
+	for file, plays := range c.written {
 		p.plays(file, &changes{}, nil)
+		for _, one := range plays {
+			if one.told {
+				p.over(one.tasks, one.entries, nil)
+			}
+		}
 	}
 	return p.certainty
 }
@@ -123,11 +129,7 @@ func (p *prover) entries(u *unit, list []*layout.Entry, before *changes, within 
 				p.entries(u, part, before, within)
 			}
 		case e.Type == "apply":
-			name := e.Name
-			if u != nil {
-				name = path.Join(u.Out, name)
-			}
-			m := p.manifests[name]
+			name, m := p.applied(u, e)
 			if m == nil || slices.Contains(within, name) {
 				before.anything = true
 				continue
@@ -137,6 +139,30 @@ func (p *prover) entries(u *unit, list []*layout.Entry, before *changes, within 
 			before.add(e)
 		}
 	}
+}
+
+// applied is the manifest that an entry of a unit applies; nil if it is not known.
+func (p *prover) applied(u *unit, e *layout.Entry) (name string, m *manifestOf) {
+	name = e.Name
+	if u != nil {
+		name = path.Join(u.Out, name)
+	}
+	return name, p.manifests[name]
+}
+
+// over notes the includes with variables of a manifest, and of those that it applies.
+func (p *prover) over(u *unit, list []*layout.Entry, within []string) {
+	layout.Walk(list, func(e *layout.Entry) {
+		if e.Type != "apply" {
+			return
+		}
+		if e.Over != "" {
+			p.told[e.Over] = true
+		}
+		if name, m := p.applied(u, e); m != nil && !slices.Contains(within, name) {
+			p.over(m.unit, m.entries, append(within, name))
+		}
+	})
 }
 
 // look decides about a task that looks, once more wherever it is carried out.

@@ -2,12 +2,14 @@ package fromansible
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/inventory/connection"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
@@ -52,7 +54,7 @@ func Convert(path string, o Options) (*output.Output, error) {
 			return nil, err
 		}
 	}
-	for _, name := range []string{"group_vars", "host_vars"} { // they are read as they are
+	for _, name := range besides {
 		c.out.Copy(filepath.Join(root, name), name)
 	}
 	return c.out, nil
@@ -71,12 +73,29 @@ type converter struct {
 	layout layout.Writer
 }
 
+// besides are the folders of variables beside playbooks, which are read as they are.
+var besides = []string{"group_vars", "host_vars"}
+
 // newConverter is one that has read nothing. certain says which tasks are facts.
 func newConverter(root string, o Options, certain certainty) *converter {
-	return &converter{
+	c := &converter{
 		o: o, out: output.New(root), units: map[string]*unit{}, plays: map[string]string{}, written: map[string][]*play{}, certain: certain,
 		tasks: &task.Conversion{Types: o.Types, Certain: certain.tasks},
 	}
+	for _, name := range besides {
+		filepath.WalkDir(filepath.Join(root, name), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				n, _ := c.out.ReadYAML(path) // what is no YAML, or encrypted, says nothing here
+				for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+					if name := n.Content[i].Value; !connection.IsSecretVariable(name) { // which are no data
+						c.out.Variables[name] = true
+					}
+				}
+			}
+			return nil
+		})
+	}
+	return c
 }
 
 // folder converts all playbooks and roles of a folder.

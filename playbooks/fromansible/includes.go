@@ -147,8 +147,13 @@ func appliedData(t *task.Task, e *layout.Entry) {
 	if t.IsLoop() {
 		all += string(yamlnode.Encode(t.Each()))
 	}
-	if strings.Contains(all, "Facts.") || strings.Contains(all, "Results.") {
+	e.Over = t.File.Position(t.Node.Line)
+	switch {
+	case strings.Contains(all, "Facts.") || strings.Contains(all, "Results."):
 		t.Problem("an include with variables that a host has sent")
+		return
+	case t.File.Told[e.Over]:
+		t.Problem("an include with variables, in a play whose data has what a host has sent: write data as a map of all that is read there")
 		return
 	}
 	e.SetText("data", "{{ fromPairs(concat(toPairs(Data), toPairs({"+strings.Join(pairs, ", ")+"}))) }}")

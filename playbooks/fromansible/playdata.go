@@ -10,9 +10,11 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ccm-push/ccm-push/facts"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
+	"github.com/ccm-push/ccm-push/templates"
 )
 
 // writePlays writes the manifest of a playbook.
@@ -41,6 +43,7 @@ func (c *converter) writePlays(file string, plays []*play) {
 			continue
 		}
 		data, files, asks := c.dataOfPlay(p, file, i)
+		p.told = c.told(data, files)
 		if len(files) > 0 {
 			add("vars_files", layout.Flowed(yamlnode.Texts(files...)))
 		}
@@ -113,6 +116,28 @@ func (c *converter) dataOfPlay(p *play, file string, index int) (data *yaml.Node
 		files = append(files, name)
 	}
 	return data, append(append(files, p.files...), late...), asked(p, from.Role)
+}
+
+// told reports whether a host has a say in any of the data of a play.
+func (c *converter) told(data *yaml.Node, files []string) bool {
+	texts := [][]byte{yamlnode.Encode(data)}
+	for _, name := range files {
+		texts = append(texts, c.out.Files[name].Content)
+	}
+	var sources []templates.Source
+	for _, text := range texts {
+		all, _ := yamlpos.Parse("", text) // what is encrypted, or could not be read, says nothing here
+		for _, doc := range all {
+			for _, pair := range doc.Pairs { // each for itself, since one that is a todo is no source
+				one := *doc
+				one.Pairs = []yamlpos.Pair{pair}
+				if source, err := templates.ParseSource(templates.Parts{Data: &one}); err == nil {
+					sources = append(sources, source)
+				}
+			}
+		}
+	}
+	return len(templates.KeysFromHost(nil, sources...)) > 0
 }
 
 // conflicts marks variables that two roles of a play have with different values: a role of

@@ -29,6 +29,7 @@ type play struct {
 	files   []string   // of its vars_files
 	entries []*layout.Entry
 	facts   []layout.Property // what its tasks set
+	told    bool              // a host has a say in its data
 }
 
 func (p *play) set(key string, n *yaml.Node) {
@@ -287,6 +288,7 @@ func (c *converter) playData(p *play, files *yaml.Node, problem func(int, string
 	if p.vars != nil {
 		for i := 0; i+1 < len(p.vars.Content); i += 2 {
 			r.Data[p.vars.Content[i].Value] = p.vars.Content[i+1]
+			c.out.Variables[p.vars.Content[i].Value] = true
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (c *converter) newUnit(name, dir, out string) *unit {
 }
 
 func (c *converter) newRole(name, dir, out string) *role.Role {
-	return role.New(name, dir, out, role.Around{To: c.out, Inventory: c.o.Variables, Certain: c.certain.asks})
+	return role.New(name, dir, out, role.Around{To: c.out, Inventory: c.o.Variables, Certain: c.certain.asks, Told: c.certain.told})
 }
 
 // reader reads a file of a unit.

@@ -81,6 +81,7 @@ type Surroundings interface {
 	ResultOf(name string) (*Result, bool)                                  // of a task that registers it
 	ValueOf(name string) (*j2.Expr, bool)                                  // that tasks set
 	KindOf(name string) Kind                                               // of data
+	Defines(name string) bool                                              // data has it
 	NodeOf(path *j2.Expr) *yaml.Node                                       // of data, where it is literal; else nil
 	Ask(name string, q facts.Query) error                                  // has Facts.NAME be what plays ask for
 	LocalFile(folder, name string) (path string, err error)                // of the role or the play, copied
@@ -182,7 +183,7 @@ func (w *Writer) name(name string) (Term, error) {
 		return Term{w.quote("Ansible managed"), Whole, TextKind}, nil
 	case name == "role_name":
 		return Term{w.quote(w.Scope.Files.RoleName()), Whole, TextKind}, nil
-	case strings.HasPrefix(name, "ansible_") && !notFact(name):
+	case strings.HasPrefix(name, "ansible_") && !notFact(name) && !w.Scope.Files.Defines(name):
 		return Term{}, Unknown("the fact %s", name)
 	case name == "role_path", name == "playbook_dir", name == "inventory_dir", name == "inventory_file", name == "environment", name == "ansible_loop", name == "loop":
 		return Term{}, Unknown("the variable %s", name)

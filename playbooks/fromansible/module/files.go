@@ -377,6 +377,9 @@ func downloadTask(t *task.Task) {
 		e.Name += "/" + path.Base(t.Text(url))
 	}
 	e.SetText("source", t.Text(url))
+	if source := e.Get("source").Value; strings.Contains(source, "Facts.") || strings.Contains(source, "Results.") {
+		t.Problem("a download from a URL that a host has sent: use data of the inventory")
+	}
 	sum := t.Arg("checksum", "sha256sum")
 	switch {
 	case sum == nil:

@@ -118,6 +118,9 @@ func firewalldTask(t *task.Task) {
 	case service != nil:
 		e.Name = t.Text(service)
 		t.Put(e, "service", service)
+		if !yamlnode.HasJinja(service) {
+			t.Refused("firewall", map[string]any{"service": service.Value})
+		}
 	default:
 		t.Problem("firewalld without a port and a service")
 		return

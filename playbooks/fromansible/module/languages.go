@@ -251,7 +251,7 @@ var (
 // languageName takes the versions off a name: flask>=2,<3.
 func languageName(text string) (name, ensure string, ok bool) {
 	m := requirement().FindStringSubmatch(strings.TrimSpace(text))
-	if m == nil {
+	if m == nil || strings.HasPrefix(m[1], ".") { // which is a folder
 		return "", "", false
 	}
 	name, rest := m[1], strings.TrimSpace(m[2])

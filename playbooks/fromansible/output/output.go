@@ -20,6 +20,8 @@ type Output struct {
 	Root   string          // the folder of the input, from which paths of reports are seen
 	Files  map[string]File // by path, below the folder that is written
 	Report Report
+
+	Variables map[string]bool // of plays, and of files beside them that are copied
 }
 
 // A File is one that is written.
@@ -30,7 +32,7 @@ type File struct {
 
 // New has nothing in it.
 func New(root string) *Output {
-	return &Output{Root: root, Files: map[string]File{}, Report: Report{Modules: map[string]*Share{}, Keyword: map[string]*Share{}}}
+	return &Output{Root: root, Files: map[string]File{}, Variables: map[string]bool{}, Report: Report{Modules: map[string]*Share{}, Keyword: map[string]*Share{}}}
 }
 
 // Shown is a path as reports have it.

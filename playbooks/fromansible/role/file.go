@@ -51,6 +51,13 @@ func (f File) KindOf(name string) expression.Kind {
 	return expression.KindOfNode(f.Data[name])
 }
 
+// Defines reports whether the data of the role, of the play around it, or of the inventory has a variable.
+func (f File) Defines(name string) bool {
+	_, given := f.Inventory[name]
+	_, own := f.Data[name]
+	return given || own || f.To.Variables[name]
+}
+
 // NodeOf is what a path such as x.y.z of data leads to; nil if it is not known here.
 func (f File) NodeOf(e *j2.Expr) *yaml.Node {
 	switch e.Op {

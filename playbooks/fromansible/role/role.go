@@ -46,6 +46,7 @@ type Around struct {
 	To        *output.Output
 	Inventory map[string]any         // variables that go over those of roles
 	Certain   func(facts.Query) bool // what a module gathers is the same before the run
+	Told      map[string]bool        // of includes with variables, by their places: a host has a say in data around them
 }
 
 // New is a role that is not read yet.

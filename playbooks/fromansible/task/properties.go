@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
@@ -30,6 +31,23 @@ func emptyOf(types modules.Registry, typ, property string) string {
 		return "false"
 	}
 	return ""
+}
+
+// Refused reports what a type says against properties that are written out.
+func (t *Task) Refused(typ string, properties map[string]any) {
+	of, ok := t.of.Types.Lookup(typ)
+	if !ok {
+		return
+	}
+	res := of.New()
+	err := yamlpos.Decode(yamlpos.From(&yamlpos.Node{}, properties), res)
+	if modules.SetName(res, "x"); err == nil {
+		modules.SetDefaults(res)
+		err = res.Validate()
+	}
+	if err != nil {
+		t.Problem("%s: %v", t.Module, err)
+	}
 }
 
 // fieldCalled finds the field of a property, also of those that structs are embedded for.
