@@ -41,11 +41,11 @@ func newBarrier(hosts []*inventory.Host) *barrier {
 	return &barrier{pending: setOf(names(hosts)), open: make(chan struct{})}
 }
 
-// ready says that a host has been made ready, or that it never will be.
+// ready says that a host has been made ready, or that it never will be: also of one that was ready at a worker that was lost.
 func (b *barrier) ready(host string, missing bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.pending[host] {
+	if len(b.pending) == 0 {
 		return
 	}
 	delete(b.pending, host)

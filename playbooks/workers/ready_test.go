@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -51,6 +53,69 @@ ccm: {resources: [exec: [{"touch made {{ Host.name == 'web3' ? Data.wanted : 'mo
 			})
 		}
 	})
+}
+
+// waitingFor is how many questions of hosts are not answered yet.
+func (c *Coordinator) waitingFor() (questions int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range c.handed {
+		h.asks.mu.Lock()
+		questions += len(h.asks.byNumber)
+		h.asks.mu.Unlock()
+	}
+	return questions
+}
+
+// TestKilledBeforeTheFirst kills a worker whose hosts are ready and wait for one of another site. They are made ready by
+// another worker, and applied once; or none is, where one of them has gone since then.
+func TestKilledBeforeTheFirst(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
+	}
+	for _, gone := range []bool{false, true} {
+		t.Run(fmt.Sprintf("one has gone: %v", gone), func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, `
+ccm: {resources: [exec: [{"echo made >> log": {provider: shell, cwd: "{{ Data.home }}"}}]]}
+`, "web1", "web2", "far1")
+			url := serve(t, s.dir).ClientURL()
+			first := s.process(url)
+			got := &recorded{}
+			r := s.runner(s.inventory(map[string]string{"far1": "site: far,"}), got)
+			r.Options.NoLock, r.Options.CompileFirst = false, true
+			c, warned := s.coordinator(connect(t, url), r)
+			r.Connect.Warn = warned.add
+			running := make(chan events.Summary, 1)
+			go func() { running <- s.run(c) }()
+			require.Eventually(t, func() bool { return c.waitingFor() == 2 }, wait, time.Millisecond, "both wait for far1")
+			require.NoError(t, first.Process.Kill())
+			if gone {
+				s.hosts["web1"].Close()
+			}
+			s.process(url)
+			require.Eventually(t, func() bool { return c.waitingFor() == map[bool]int{false: 4, true: 3}[gone] }, wait, time.Millisecond)
+			s.work(connect(t, url), "worker", "far")
+			summary := <-running
+			require.Contains(t, warned.all(), "was lost at work on 2 hosts")
+			for name, srv := range s.hosts {
+				log, err := os.ReadFile(filepath.Join(srv.Home, "log"))
+				if gone {
+					require.ErrorIs(t, err, os.ErrNotExist, name)
+					continue
+				}
+				require.NoError(t, err)
+				require.Equal(t, "made\n", string(log), name)
+			}
+			if gone {
+				require.Equal(t, 1, summary.Totals.Hosts.Unreachable)
+				require.ElementsMatch(t, []string{"far1", "web2"}, summary.NotStarted)
+				return
+			}
+			require.Equal(t, 3, summary.Totals.Hosts.OK)
+			require.Equal(t, 3, summary.Totals.Resources.Changed)
+		})
+	}
 }
 
 // TestStep has a person be asked about what the first host does at a worker, and no other host begin before the
