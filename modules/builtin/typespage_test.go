@@ -51,8 +51,9 @@ var explained = map[string]map[column]string{
 	"user":    {certain: "but for other ids, and what comes behind them", watched: "heard; polled where accounts come from elsewhere"},
 	"service": {certain: "but for a start or a stop, and what comes behind it", watched: "heard where systemd runs them, else polled"},
 	"package": {
-		certain: "that it has nothing to do; not what a package brings along",
-		watched: "heard; `latest` polled",
+		certain:   "that it has nothing to do; not what a package brings along",
+		watched:   "heard; `latest`, pip and npm polled",
+		documents: "[package](reference/type-package.md), 7; lean, but for pip and npm: full",
 	},
 	"upgrade": {
 		certain: "that it has nothing to do; not what packages bring along",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -148,7 +149,7 @@ func (a *attempt) reversedBy(ctx context.Context, c *notes.Change) (reversed boo
 		return false, err
 	}
 	if lasting, ok := j.resource.(modules.Lasting); ok {
-		c.Cannot = lasting.Lasts() + "; the ad-hoc call that would: " + call(j.entry.Type, j.entry.Name, properties)
+		c.Cannot = lasting.Lasts() + "; the ad-hoc call that would: " + call(j.entry.Type, j.entry.Name, properties, j.secret)
 		return true, nil
 	}
 	c.Reversal = text
@@ -165,9 +166,23 @@ func (a *attempt) place(subject string) string {
 	return before.Place(a.seen.Files, thing)
 }
 
-// call is an ad-hoc call for a resource.
-func call(typ, name string, properties map[string]any) string {
-	return fmt.Sprintf("%s %s ensure=%v", typ, name, properties["ensure"])
+// call is an ad-hoc call for a resource, as a shell takes it. Of a sensitive one it has no more than ensure.
+func call(typ, name string, properties map[string]any, sensitive bool) string {
+	words := []string{typ, name, fmt.Sprintf("ensure=%v", properties["ensure"])}
+	for _, property := range slices.Sorted(maps.Keys(properties)) {
+		if sensitive || property == "ensure" || property == "name" || property == "lock_timeout" { // which is no part of what was there
+			continue
+		}
+		value := fmt.Sprint(properties[property])
+		if list, ok := properties[property].([]string); ok {
+			value = strings.Join(list, ",")
+		}
+		if strings.ContainsAny(value, " \t\n\"'\\$&|;<>()[]{}*?!`#~") {
+			value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+		}
+		words = append(words, property+"="+value)
+	}
+	return strings.Join(words, " ")
 }
 
 // keeper is that of the attempt; nil if it has none.
