@@ -67,8 +67,9 @@ RELEASE = $(shell echo '$(VERSION)' | sed -E -e 's/^v//' -e 's/-([0-9]+)-(g[0-9a
              -e '/^[0-9]+\.[0-9]+\.[0-9]+/!s/^/0.0.0~git'$$(date -u -d @$(SOURCE_DATE_EPOCH) +%Y%m%d%H%M%S 2>/dev/null)'./')
 APK_RELEASE = $(shell echo '$(RELEASE)' | sed -E -e 's/\+([0-9]+).*/_p\1/' -e 's/\+.*//' -e 's/(~git[0-9]+).*/\1/' \
              -e 's/~([a-z]+)\.([0-9])/~\1\2/' -e 's/~/_/')
-# Tests that are watched for data races; the detector needs C. What vet says is said by lint.
-RACE = $(GO) test $(SHORT) $(AT_ONCE) -race -vet=off
+# Tests that are watched for data races; the detector needs C. What vet says is said by lint. The tests of a package that take
+# five minutes on two processors may take much longer beside others.
+RACE = $(GO) test $(SHORT) $(AT_ONCE) -race -vet=off -timeout 20m
 
 # all: bin/ccm-push with the host programs in it
 .PHONY: all
@@ -212,7 +213,7 @@ demo: all
 # test: all tests that an ordinary user can run; needs no `make` before it
 .PHONY: test
 test:
-	$(GO) test $(SHORT) $(AT_ONCE) $(SLOWEST) ./...
+	$(GO) test $(SHORT) $(AT_ONCE) -timeout 20m $(SLOWEST) ./...
 
 # race: the same, but packages with goroutines are watched for data races; needs a C compiler
 .PHONY: race
