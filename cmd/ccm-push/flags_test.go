@@ -77,6 +77,8 @@ func TestWrongFlags(t *testing.T) {
 		{"doc uri", `"uri" is a module of Ansible; there is http: write - http: [the application is healthy: {url: "https://example.net/health", values: {state: up}}]` + "\n  hint: ccm-push doc http"},
 		{"doc fiel", `there is no resource type "fiel"; did you mean file?`},
 		{"web debug", ansibleModule("debug") + `there is ccm-push inventory explain HOST [KEY]`},
+		{"exec id", "exec is a resource type, and no hosts stand before it\n  hint: ccm-push all exec …; --limit (-l) narrows that"},
+		{"-l web1 user deploy", "user is a resource type, and no hosts stand before it\n  hint: ccm-push all user …; --limit (-l) narrows that"},
 		{"web fiel x", `"fiel" is no resource type (there are ` + strings.Join(builtin.Types().Names(), ", ") + `) and "web" no manifest; did you mean file?`},
 		{"facts", `facts lacks an argument: ccm-push facts PATTERN [PATH]`},
 		{"render site.yaml", `render lacks an argument: ccm-push render MANIFEST... HOST`},

@@ -218,11 +218,14 @@ func commandMistake(root *cobra.Command, args []string) error {
 	return nil
 }
 
-// adHocMistake recognises a pattern and a word that is no resource type, which
-// would be told to be missing manifests.
+// adHocMistake recognises a pattern and a word that is no resource type, and a resource type without a
+// pattern, which would be told to be missing manifests.
 func adHocMistake(args, types []string) error {
 	if len(args) < 2 || isFile(args[0]) || isFile(args[1]) {
 		return nil
+	}
+	if slices.Contains(types, args[0]) {
+		return fmt.Errorf("%s is a resource type, and no hosts stand before it\n  hint: ccm-push all %[1]s …; --limit (-l) narrows that", args[0])
 	}
 	module, isModule := ansible.Find(args[1])
 	if !isModule && strings.ContainsAny(args[1], "./") {
