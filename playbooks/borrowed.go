@@ -119,7 +119,7 @@ func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catal
 	if f.interrupted(ctx) {
 		return nil, errStopped
 	}
-	result, err = f.runElsewhere(ctx, d.of, d.host, state, c, f.runner.Step.asks(d.of, d.host, on, &c.Catalog, f.runner.Options.Catalog.Mask))
+	result, err = f.playOn(d.of, state).runFor(ctx, d.host, c)
 	if err != nil {
 		state.close()
 	}
@@ -294,9 +294,7 @@ func (a *answerer) carryOut(h *Here) Answer {
 	if err != nil {
 		return Answer{Error: err.Error()}
 	}
-	c := catalog.Sent(h.Catalog, h.Contents, h.Full)
-	ask := f.runner.Step.asks(a.of, a.host, manifest.Controller, &c.Catalog, f.runner.Options.Catalog.Mask)
-	result, err := f.runElsewhere(a.ctx, a.of, a.host, state, c, ask)
+	result, err := f.playOn(a.of, state).runFor(a.ctx, a.host, catalog.Sent(h.Catalog, h.Contents, h.Full))
 	a.end(l, result)
 	switch {
 	case errors.Is(err, errStopped):

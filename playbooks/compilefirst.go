@@ -15,7 +15,7 @@ import (
 // if that has failed for a host: then nothing is applied on any. The catalogs are
 // held until then, and as many connections as between plays.
 func (f *fleet) compileFirst(ctx context.Context, s *selection, hosts []*inventory.Host) bool {
-	f.each(ctx, hosts, false, func(state *hostState) { f.makeReady(ctx, s, state) })
+	f.each(ctx, hosts, false, func(state *hostState) { f.playOn(s, state).makeReady(ctx) })
 	return f.allReady(s.play, f.failures(hosts), len(hosts))
 }
 
@@ -74,7 +74,7 @@ func (b *barrier) await(ctx context.Context) error {
 func (f *fleet) workReady(ctx context.Context, s *selection, hosts []*inventory.Host, again bool) bool {
 	f.barrier = newBarrier(hosts)
 	f.each(ctx, hosts, again, func(state *hostState) {
-		f.work(ctx, s, state)
+		f.playOn(s, state).work(ctx)
 		f.barrier.ready(state.host.Name, true)
 	})
 	if f.barrier.await(ctx) == nil {
@@ -84,21 +84,16 @@ func (f *fleet) workReady(ctx context.Context, s *selection, hosts []*inventory.
 	return false
 }
 
-// awaitOthers makes a host of this worker ready, and waits until all others of its batch are.
-func (f *fleet) awaitOthers(ctx context.Context, s *selection, state *hostState) error {
-	timed, done := f.runner.hostTime(ctx)
-	_, compiled, err := f.compiled(timed, s, state)
-	err = late(timed, err)
-	done()
-	if err != nil {
+// awaitOthers makes the host, of this worker, ready, and waits until all others of its batch are.
+func (p *hostPlay) awaitOthers(ctx context.Context) error {
+	if err := p.compileAhead(ctx); err != nil {
 		return err
 	}
-	state.compiled = compiled
-	f.leave(state)
-	began := f.runner.Now()
-	_, err = f.asks.wait(ctx, state.host.Name, Question{Ready: true})
-	state.idle += f.runner.Now().Sub(began)
-	f.take(state)
+	p.leave()
+	began := p.runner.Now()
+	_, err := p.asks.wait(ctx, p.state.host.Name, Question{Ready: true})
+	p.state.idle += p.runner.Now().Sub(began)
+	p.take()
 	if errors.Is(err, context.Canceled) {
 		return &stoppedError{}
 	}
@@ -113,39 +108,42 @@ func (f *fleet) allReady(play *manifest.Play, failed, hosts int) bool {
 	return failed == 0
 }
 
-// makeReady makes the catalog of one host, and leaves it in its state.
-func (f *fleet) makeReady(ctx context.Context, s *selection, state *hostState) {
-	start := f.runner.Now()
-	f.take(state)
-	timed, done := f.runner.hostTime(ctx)
-	_, compiled, err := f.compiled(timed, s, state)
-	err = late(timed, err)
-	done()
-	if err != nil {
-		f.ended(ctx, s, state, start, err)
+// makeReady makes the catalog of the host, and leaves it in its state.
+func (p *hostPlay) makeReady(ctx context.Context) {
+	start := p.runner.Now()
+	p.take()
+	if err := p.compileAhead(ctx); err != nil {
+		p.ended(ctx, start, err)
 		return
 	}
-	state.elapsed += f.runner.Now().Sub(start)
-	state.compiled = compiled
-	f.leave(state)
+	p.state.elapsed += p.runner.Now().Sub(start)
+	p.leave()
 }
 
-// compiled gives the host program for a play, and the catalog: the one that was made
+// compileAhead makes the catalog, for compiled to give it.
+func (p *hostPlay) compileAhead(ctx context.Context) (err error) {
+	timed, done := p.runner.hostTime(ctx)
+	defer done()
+	p.state.compiled, err = p.compiled(timed)
+	return late(timed, err)
+}
+
+// compiled has the host program at work, and gives the catalog: the one that was made
 // before, or a new one.
-func (f *fleet) compiled(ctx context.Context, s *selection, state *hostState) (*hostProgram, *catalog.Compiled, error) {
-	program, err := f.program(ctx, s.play, state)
-	if err != nil {
-		return nil, nil, err
+func (p *hostPlay) compiled(ctx context.Context) (*catalog.Compiled, error) {
+	if err := p.start(ctx); err != nil {
+		return nil, err
 	}
+	state := p.state
 	if made := state.compiled; made != nil {
 		state.compiled = nil
-		return program, made, nil
+		return made, nil
 	}
-	defer f.phase(state, "compile", &state.phases.Compile)()
+	defer p.phase("compile", &state.phases.Compile)()
 	state.activity.At("compiling")
-	made, err := compile(ctx, s.compiler, state.host, program.facts)
+	made, err := compile(ctx, p.of.compiler, state.host, p.program.facts)
 	if err != nil {
-		return nil, nil, errors.Join(ctx.Err(), &phaseError{phase: "compile", err: err})
+		return nil, errors.Join(ctx.Err(), &phaseError{phase: "compile", err: err})
 	}
-	return program, made, nil
+	return made, nil
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
-	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/session"
@@ -20,16 +19,13 @@ import (
 // first change that touches how it is reached, and takes everything from there on back by itself
 // unless the guard comes over a new connection when the play is through. nil guards nothing.
 type guard struct {
-	fleet    *fleet
-	of       *selection
-	state    *hostState
-	full     bool // the host program is the full one
-	nonce    string
-	within   time.Duration
-	was      *transport.Target // where the host is dialled; nil is as the inventory says
-	before   transport.Target  // the same
-	via      []manifest.Via
-	progress *catalogProgress
+	*stages
+	full   bool // the host program is the full one
+	nonce  string
+	within time.Duration
+	was    *transport.Target // where the host is dialled; nil is as the inventory says
+	before transport.Target  // the same
+	via    []manifest.Via
 
 	mu    sync.Mutex
 	first int       // the entry with the first such change
@@ -55,24 +51,15 @@ const (
 // errTakenBack is why a host is done with a play: it has said that it has taken its changes back.
 var errTakenBack = errors.New("the host has taken back what was not confirmed")
 
-// guard gives that of a play on a host, whose first catalog is compiled.
-func (f *fleet) guard(s *selection, state *hostState, program *hostProgram, c *catalog.Compiled) *guard {
-	state.guard = nil
-	if f.runner.lock(s) == nil || s.play.NoHistory || state.controller || state.conn.Local {
+// newGuard gives that of a play on a host, whose first catalog is compiled.
+func newGuard(g *stages) *guard {
+	play, state := g.of.play, g.state
+	if g.runner.lock(g.of) == nil || play.NoHistory || state.controller || state.conn.Local {
 		return nil
 	}
-	g := &guard{
-		fleet: f, of: s, state: state, full: program.full, nonce: f.runner.NewNonce(), was: state.over, before: state.client.Target(), via: c.Via,
-		within: cmp.Or(s.play.Confirm.Within, manifest.DefaultConfirmWithin),
-	}
-	state.guard = g
-	return g
-}
-
-// follow has the guard look at how far the host has got.
-func (g *guard) follow(p *catalogProgress) {
-	if g != nil {
-		g.progress = p
+	return &guard{
+		stages: g, full: g.program.full, nonce: g.runner.NewNonce(), was: state.over, before: state.client.Target(), via: g.compiled.Via,
+		within: cmp.Or(play.Confirm.Within, manifest.DefaultConfirmWithin),
 	}
 }
 
@@ -82,10 +69,10 @@ func (g *guard) asks(c *wire.Catalog) *wire.Confirm {
 		return nil
 	}
 	confirm := g.of.play.Confirm
-	become, user := g.fleet.worker(g.of.play, g.state)
+	become, user := g.runsAs()
 	asked := &wire.Confirm{
 		Mode: cmp.Or(confirm.Mode, wire.ConfirmAuto), Within: g.within, Boot: confirm.Boot, Nonce: g.nonce,
-		Login: g.fleet.runner.Connect.Login(*g.state.conn),
+		Login: g.runner.Connect.Login(*g.state.conn),
 	}
 	if become != nil {
 		asked.Become = user
@@ -114,7 +101,7 @@ func (g *guard) arm(ctx context.Context, index int, why string) error {
 	g.first, g.armed = index, true
 	g.mu.Unlock()
 	entry := &g.progress.catalog.Entries[index]
-	g.fleet.runner.Events.Report(events.Armed{
+	g.runner.Events.Report(events.Armed{
 		Play: g.of.play.Name, Host: g.state.host.Name, Type: entry.Type, Name: entry.Name, Alias: entry.Alias, Why: why, Within: g.within,
 	})
 	return nil
@@ -210,7 +197,7 @@ func (g *guard) lose(ctx context.Context, late time.Time, why string, was error)
 	for wait := time.Until(late); time.Now().Before(end); wait = time.Second {
 		select {
 		case <-time.After(wait):
-		case <-g.fleet.stop:
+		case <-g.stop:
 			return g.given("the run was interrupted: " + why)
 		case <-ctx.Done():
 			return g.given(interruption(ctx) + ": " + why)
@@ -238,7 +225,7 @@ func (g *guard) lose(ctx context.Context, late time.Time, why string, was error)
 // ask asks a host, by the way that it had before, what has become of its changes, and reports what it
 // has taken back.
 func (g *guard) ask(ctx context.Context, why string) (state wire.ConfirmState, err error) {
-	r, name := g.fleet.runner, g.state.host.Name
+	r, name := g.runner, g.state.host.Name
 	began := time.Now()
 	err = g.logIn(ctx, g.before, func(s *session.Session) error {
 		answer, err := s.Prove(ctx, g.nonce)

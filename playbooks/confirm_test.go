@@ -230,7 +230,7 @@ func TestUnfinished(t *testing.T) {
 		{"not managed", []wire.Entry{file, {Type: "service", Name: "sshd", Subscribe: []int{0}, Excluded: true}}, []wire.Result{{Status: wire.Changed}, {Index: 1, Status: wire.Skipped}}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := &guard{progress: newCatalogProgress(&wire.Catalog{Entries: test.entries})}
+			g := &guard{stages: &stages{progress: newCatalogProgress(&wire.Catalog{Entries: test.entries})}}
 			for i := range test.results {
 				g.progress.Note(&test.results[i])
 			}

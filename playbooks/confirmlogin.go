@@ -32,7 +32,7 @@ func (g *guard) confirm(ctx context.Context, ended time.Time) (verdict wire.Conf
 		cancel()
 		switch {
 		case err == nil && state == wire.StateConfirmed:
-			g.fleet.runner.Events.Report(events.Confirmed{Play: g.of.play.Name, Host: g.state.host.Name, Over: over, Duration: time.Since(ended)})
+			g.runner.Events.Report(events.Confirmed{Play: g.of.play.Name, Host: g.state.host.Name, Over: over, Duration: time.Since(ended)})
 			return state, "", nil
 		case err == nil:
 			return state, cmp.Or(why, "the login came too late"), nil
@@ -87,14 +87,14 @@ func (g *guard) prove(ctx context.Context) (state wire.ConfirmState, over []stri
 // logIn logs in to a host as the play does, and starts a host program, over connections that are
 // shared with nothing, not even those to jump hosts. then speaks with it; nil has nothing to say.
 func (g *guard) logIn(ctx context.Context, target transport.Target, then func(*session.Session) error) error {
-	r := g.fleet.runner
+	r := g.runner
 	dialer := r.Dialer.Apart()
 	defer dialer.Close()
 	client, err := dialer.Dial(ctx, target)
 	if err != nil {
 		return err
 	}
-	become, _ := g.fleet.worker(g.of.play, g.state)
+	become, _ := g.runsAs()
 	program, err := r.start(ctx, g.state.host.Name, client, become, nil, g.full, nil)
 	if err != nil {
 		client.Close()

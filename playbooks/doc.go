@@ -6,9 +6,10 @@
 //
 //	runner.go    the run: checks, compilers, one play after the other
 //	fleet.go     a play: batches of hosts, so many at once
-//	host.go      a host: its state between plays, and how a play ends on it
+//	host.go      a host: its state between plays
+//	hostplay.go  a play on a host: from the connection to how it has ended
 //	program.go   its connection, and the host program for a user
-//	hostplay.go  its catalog: compiled, applied, reported
+//	stage.go     its catalogs, one per stage: applied, reported
 //	reconnect.go the same catalog over another connection
 //	resume.go    what an earlier run, which is resumed, has done already
 //	confirm.go   a change to how a host is reached, confirmed over a new login

@@ -43,9 +43,9 @@ type delegation struct {
 	on     string       // where it ran
 }
 
-// delegates are those of a host, whose catalog is ready.
-func (f *fleet) delegates(s *selection, host string, c *catalog.Compiled) *delegated {
-	d := &delegated{fleet: f, of: s, host: host}
+// delegates are those of the host, whose catalog is ready.
+func (p *hostPlay) delegates(c *catalog.Compiled) *delegated {
+	d := &delegated{fleet: p.fleet, of: p.of, host: p.state.host.Name}
 	d.stage(c)
 	return d
 }
@@ -229,9 +229,6 @@ func (d *delegated) visit(ctx, waiting context.Context, index int, refresh bool)
 	if refresh {
 		refs = d.refreshedBy(index)
 	}
-	failed := func(err error) *wire.Result {
-		return &wire.Result{Status: wire.Failed, Error: entry.On + ": " + err.Error()}
-	}
 	waiting, stopped := f.untilStopped(waiting)
 	c := &alone.Catalog
 	c.Check, c.Monitor, c.Rehearsal = f.runner.mode(d.of)
@@ -243,7 +240,7 @@ func (d *delegated) visit(ctx, waiting context.Context, index int, refresh bool)
 	case errors.Is(err, errStopped):
 		return nil
 	case err != nil:
-		return failed(err)
+		return &wire.Result{Status: wire.Failed, Error: entry.On + ": " + err.Error()}
 	}
 	return result
 }
@@ -270,8 +267,7 @@ func (d *delegated) visitHost(ctx, waiting context.Context, index int, alone *ca
 	if err != nil {
 		return nil, err
 	}
-	ask := f.runner.Step.asks(d.of, d.host, on, &alone.Catalog, f.runner.Options.Catalog.Mask)
-	result, err := f.runElsewhere(ctx, d.of, d.host, state, alone, ask)
+	result, err := f.playOn(d.of, state).runFor(ctx, d.host, alone)
 	if err != nil && !errors.Is(err, errStopped) {
 		state.close()
 	}
@@ -297,17 +293,18 @@ func reasonOn(play, on string, err error) error {
 	return errors.New(text)
 }
 
-// runElsewhere brings a resource of a host about in the session of another one. It is not tried again when the
+// runFor brings a resource of another host about in the session of this one. It is not tried again when the
 // connection is lost: what it has done by then is not known.
-func (f *fleet) runElsewhere(ctx context.Context, s *selection, of string, state *hostState, alone *catalog.Compiled, ask func(context.Context, *wire.Entry, string) bool) (*wire.Result, error) {
+func (p *hostPlay) runFor(ctx context.Context, of string, alone *catalog.Compiled) (*wire.Result, error) {
+	state, options := p.state, &p.runner.Options
 	if state.refused != nil {
 		return nil, state.refused
 	}
-	timed, done := f.runner.hostTime(ctx)
+	timed, done := p.runner.hostTime(ctx)
 	defer done()
-	program, err := f.program(timed, s.play, state)
-	if err == nil && alone.NeedsFull && !program.full {
-		program, err = f.upgrade(timed, s.play, state, program)
+	err := p.start(timed)
+	if err == nil && alone.NeedsFull && !p.program.full {
+		err = p.upgrade(timed)
 	}
 	if err != nil {
 		if err = late(timed, err); transport.Unreachable(err) { // the next one would wait as long
@@ -315,20 +312,21 @@ func (f *fleet) runElsewhere(ctx context.Context, s *selection, of string, state
 		}
 		return nil, err
 	}
-	claim := func(_ int, claims []share.Claim) *share.Turn { return f.semaphores.Request(claims) } // with which a person is asked
-	alone.Catalog.Earlier = state.unpredicted(program, f.runner.Options.Check)
+	claim := func(_ int, claims []share.Claim) *share.Turn { return p.semaphores.Request(claims) } // with which a person is asked
+	alone.Catalog.Earlier = p.unpredicted()
 	var result *wire.Result
-	limit := f.runner.Options.Deadlines.host()
-	whole, err := program.session.Apply(ctx, f.stop, session.Task{
+	limit := options.Deadlines.host()
+	whole, err := p.program.session.Apply(ctx, p.stop, session.Task{
 		Compiled: alone, Claim: claim, Host: session.HostTime{Limit: limit, Remaining: limit},
-		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
-		Emit:     func(r *wire.Result) { result = r }, Flush: func() {}, Sync: f.runner.Events.Sync, Ask: ask,
-		Fetch: f.fetch(ctx, of, state.host.Name),
+		Resource: cmp.Or(options.Deadlines.Resource, defaultResourceTime),
+		Emit:     func(r *wire.Result) { result = r }, Flush: func() {}, Sync: p.runner.Events.Sync,
+		Ask:   p.runner.Step.asks(p.of, of, state.host.Name, &alone.Catalog, options.Catalog.Mask),
+		Fetch: p.fetch(ctx, of, state.host.Name),
 	})
 	switch {
 	case result != nil: // how the session ended after that is for the next one
-		if f.runner.Options.Check && result.Status == wire.Changed {
-			state.predicted = append(state.predicted, program)
+		if options.Check && result.Status == wire.Changed {
+			state.predicted = append(state.predicted, p.program)
 		}
 		return result, nil
 	case err != nil:

@@ -111,7 +111,7 @@ func (f *fleet) playBatch(ctx context.Context, s *selection, batch []*inventory.
 	case first && !f.compileFirst(ctx, s, batch):
 		return false
 	}
-	f.each(ctx, hosts, again, func(state *hostState) { f.work(ctx, s, state) })
+	f.each(ctx, hosts, again, func(state *hostState) { f.playOn(s, state).work(ctx) })
 	return true
 }
 

@@ -3,7 +3,6 @@ package playbooks
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -93,14 +92,15 @@ func (s *hostState) dead() bool {
 	return false
 }
 
-// unpredicted names, in a check run, what may have changed the host by then and is in no
-// forecast of program: an earlier play, whose changes another host program has predicted.
-// It is "" if there is none.
-func (s *hostState) unpredicted(program *hostProgram, check bool) string {
-	if check && slices.ContainsFunc(s.predicted, func(other *hostProgram) bool { return other != program }) {
-		return "an earlier play"
+// step notes a phase that is over, and gives its time. It is of no play where a host is only
+// asked for something.
+func (s *hostState) step(name string, began, ended time.Time) time.Duration {
+	one := events.Step{Phase: name, Began: began, Took: ended.Sub(began)}
+	if len(s.plays) > 0 {
+		one.Play = s.plays[0].number + 1
 	}
-	return ""
+	s.steps = append(s.steps, one)
+	return one.Took
 }
 
 // errStopped is why a host is not worked on any more: the run was interrupted.
@@ -114,84 +114,3 @@ type stoppedError struct {
 
 func (*stoppedError) Error() string { return errStopped.Error() }
 func (*stoppedError) Unwrap() error { return errStopped }
-
-// work takes one host through one play. One on which an interrupted run has not
-// begun counts as not started; one that was killed without an answer has failed,
-// because it is not known what it did.
-func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
-	defer f.sessions.End(state.host.Name)
-	start := f.runner.Now()
-	f.take(state)
-	err := f.playOn(ctx, s, state)
-	f.ended(ctx, s, state, start.Add(state.queued), err)
-}
-
-// take begins to work on a host, and gives back its place among the kept connections.
-func (f *fleet) take(state *hostState) {
-	state.activity.Work()
-	if state.held {
-		state.held = false
-		f.unhold()
-	}
-}
-
-// leave ends the work on a host that is not done, and keeps its connection, if there is a place.
-func (f *fleet) leave(state *hostState) {
-	state.activity.Rest()
-	if f.hold() {
-		state.held = true
-	} else {
-		state.close()
-	}
-}
-
-// ended reports how a host that was worked on since start has ended a play.
-func (f *fleet) ended(ctx context.Context, s *selection, state *hostState, start time.Time, err error) {
-	f.exchange.Over(s.number, state.host.Name)
-	f.once.Over(state.host.Name)
-	state.in, state.plays = nil, state.plays[1:]
-	state.elapsed += f.runner.Now().Sub(start)
-	untouched := !state.begun && (errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled))
-	stopped, isStopped := errors.AsType[*stoppedError](err)
-	switch {
-	case err == nil, untouched:
-	case isStopped:
-		state.interrupted = true
-		f.runner.Events.Report(events.Interrupted{Play: s.play.Name, Host: state.host.Name, Rest: stopped.rest, Phase: stopped.phase})
-	default:
-		state.failed, state.begun, state.lost = true, true, true
-		failed := failure(s.play.Name, state.host.Name, err)
-		_, state.unreachable = failed.(events.Unreachable)
-		state.activity.Lost(state.unreachable)
-		f.runner.Events.Report(failed)
-	}
-	if state.failed && s.play.AnyFatal {
-		f.fatal.Store(true)
-	}
-	last := !untouched && (state.failed || len(state.plays) == 0)
-	if !last {
-		f.leave(state)
-		return
-	}
-	if f.runner.Options.Watch == nil && (state.failed || !f.lent[state.host.Name]) {
-		state.close()
-	}
-	f.hostDone(state)
-}
-
-// phase begins a phase of the play that the host is at; what it returns ends it and adds its time to spent.
-func (f *fleet) phase(state *hostState, name string, spent *time.Duration) (ends func()) {
-	began := f.runner.Now()
-	return func() { *spent += state.step(name, began, f.runner.Now()) }
-}
-
-// step notes a phase that is over, and gives its time. It is of no play where a host is only
-// asked for something.
-func (s *hostState) step(name string, began, ended time.Time) time.Duration {
-	one := events.Step{Phase: name, Began: began, Took: ended.Sub(began)}
-	if len(s.plays) > 0 {
-		one.Play = s.plays[0].number + 1
-	}
-	s.steps = append(s.steps, one)
-	return one.Took
-}

@@ -1,9 +1,9 @@
 package playbooks
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -14,196 +14,172 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/session"
 )
 
-// playOn compiles and applies the play. An error means that the host failed as a
+// A hostPlay is one play on one host of a fleet, or a part of a rollout, from the connection to how it has ended.
+type hostPlay struct {
+	*fleet
+	of      *selection
+	state   *hostState   // of the host; it outlives the play
+	program *hostProgram // that is at work; nil until it has started
+}
+
+// playOn is a play on a host.
+func (f *fleet) playOn(s *selection, state *hostState) *hostPlay {
+	return &hostPlay{fleet: f, of: s, state: state}
+}
+
+// work takes the host through the play. One on which an interrupted run has not
+// begun counts as not started; one that was killed without an answer has failed,
+// because it is not known what it did.
+func (p *hostPlay) work(ctx context.Context) {
+	defer p.sessions.End(p.state.host.Name)
+	start := p.runner.Now()
+	p.take()
+	err := p.run(ctx)
+	p.ended(ctx, start.Add(p.state.queued), err)
+}
+
+// take begins to work on the host, and gives back its place among the kept connections.
+func (p *hostPlay) take() {
+	p.state.activity.Work()
+	if p.state.held {
+		p.state.held = false
+		p.unhold()
+	}
+}
+
+// leave ends the work on a host that is not done, and keeps its connection, if there is a place.
+func (p *hostPlay) leave() {
+	p.state.activity.Rest()
+	if p.state.held = p.hold(); !p.state.held {
+		p.state.close()
+	}
+}
+
+// ended reports how the host, which was worked on since start, has ended the play.
+func (p *hostPlay) ended(ctx context.Context, start time.Time, err error) {
+	state, play, host := p.state, p.of.play, p.state.host.Name
+	p.exchange.Over(p.of.number, host)
+	p.once.Over(host)
+	state.in, state.plays = nil, state.plays[1:]
+	state.elapsed += p.runner.Now().Sub(start)
+	untouched := !state.begun && (errors.Is(err, errStopped) || p.interrupted(ctx) && errors.Is(err, context.Canceled))
+	stopped, isStopped := errors.AsType[*stoppedError](err)
+	switch {
+	case err == nil, untouched:
+	case isStopped:
+		state.interrupted = true
+		p.runner.Events.Report(events.Interrupted{Play: play.Name, Host: host, Rest: stopped.rest, Phase: stopped.phase})
+	default:
+		state.failed, state.begun, state.lost = true, true, true
+		failed := failure(play.Name, host, err)
+		_, state.unreachable = failed.(events.Unreachable)
+		state.activity.Lost(state.unreachable)
+		p.runner.Events.Report(failed)
+	}
+	if state.failed && play.AnyFatal {
+		p.fatal.Store(true)
+	}
+	last := !untouched && (state.failed || len(state.plays) == 0)
+	if !last {
+		p.leave()
+		return
+	}
+	if p.runner.Options.Watch == nil && (state.failed || !p.lent[host]) {
+		state.close()
+	}
+	p.hostDone(state)
+}
+
+// phase begins a phase of the play; what it returns ends it and adds its time to spent.
+func (p *hostPlay) phase(name string, spent *time.Duration) (ends func()) {
+	began := p.runner.Now()
+	return func() { *spent += p.state.step(name, began, p.runner.Now()) }
+}
+
+// run compiles and applies the play. An error means that the host failed as a
 // whole; failed resources are only noted.
-func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) error {
-	if f.goesAway(state) {
-		found, err := f.away(ctx, s, state, Turn{})
-		if s.found != nil {
-			s.found(state.host.Name, found)
+func (p *hostPlay) run(ctx context.Context) error {
+	if p.goesAway() {
+		found, err := p.away(ctx, Turn{})
+		if p.of.found != nil {
+			p.of.found(p.state.host.Name, found)
 		}
 		return err
 	}
-	program, compiled, remaining, err := f.ready(ctx, s, state)
+	compiled, remaining, err := p.ready(ctx)
 	if err != nil {
 		return err
 	}
-	if s.look.watches() || s.repair != nil {
+	if p.of.look.watches() || p.of.repair != nil {
 		leaveOutOthers(compiled)
 	}
-	s.repair.hold(compiled)
-	participant := f.join(ctx, s, state.host.Name, compiled)
-	earlier := state.unpredicted(program, f.runner.Options.Check)
-	guard := f.guard(s, state, program, compiled)
-	equip := func(c *catalog.Compiled) func(context.Context, *wire.Entry, string) bool {
-		ask := f.equip(&c.Catalog, s, state, earlier)
-		c.Catalog.Confirm = guard.asks(&c.Catalog)
-		if s.look.watches() && c.Catalog.Until == 0 { // else another stage follows
-			*c = *c.Watching(s.number + 1)
-			s.look.sent(c)
-		}
-		return ask
-	}
-	ask := equip(compiled)
-	var pending []events.Event // of results that have come together
-	flush := func() {
-		if s.look == nil {
-			f.runner.Events.Report(pending...)
-		}
-		pending = nil
-	}
-	tell := func(kind events.MessageKind, text string) {
-		if s.repair == nil {
-			pending = append(pending, events.Message{Play: s.play.Name, Host: state.host.Name, Kind: kind, Text: text})
-		}
-	}
+	p.of.repair.hold(compiled)
+	g := &stages{hostPlay: p, compiled: compiled, participant: p.join(ctx, compiled), earlier: p.unpredicted()}
+	p.state.guard = newGuard(g)
+	g.equip(compiled)
 	if compiled.Pre != "" {
-		tell(events.Pre, compiled.Pre)
-		flush()
+		g.tell(events.Pre, compiled.Pre)
+		g.flush()
 	}
-	if f.interrupted(ctx) {
+	if p.interrupted(ctx) {
 		return &stoppedError{}
 	}
-	state.begun = state.begun || s.look == nil
-	notes := newNestedMessages(compiled.Notes, func(kind events.MessageKind, text string) {
-		if kind == events.Pre || f.runner.applies() {
-			tell(kind, text)
-		}
-	})
-	progress := newCatalogProgress(&compiled.Catalog)
-	progress.look = s.look != nil
-	state.at(progress)
-	guard.follow(progress)
-	defer f.phase(state, "apply", &state.phases.Apply)()
-	others := f.delegates(s, state.host.Name, compiled)
-	stages := &stages{compiled: compiled, progress: progress, notes: notes, participant: participant, others: others, equip: equip}
-	task := session.Task{
-		Compiled: compiled, Claim: f.claim(ctx, state.host.Name), Host: remaining,
-		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
-		Emit: func(r *wire.Result) {
-			r = others.told(r)
-			e := resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, others.checks(r.Index), r)
-			r = f.register(ctx, s, compiled, r, &e)
-			progress.Note(r)
-			stages.came(r)
-			told := f.runner.Options.Progress.Retold(s.number, e)
-			if s.heard != nil {
-				s.heard(state.host.Name, &compiled.Catalog, r)
-			}
-			notes.Before(r)
-			e.On, e.Once, e.Repair = others.on(r.Index), others.onceOf(r.Index), s.repair != nil
-			if r.Fetched {
-				e.Fetched = e.Name // as it is called there
-				if f.asks == nil {
-					e = f.runner.Kept(e)
-				}
-			}
-			if e.Status.HasFailed() {
-				e.Written = compiled.Written(r.Index)
-			}
-			if !told {
-				pending = append(pending, e)
-			}
-			notes.After(r)
-		},
-		Flush: func() {
-			flush()
-			state.at(progress)
-		},
-		Sync:  f.runner.Events.Sync,
-		Ask:   ask,
-		Fetch: f.fetch(ctx, state.host.Name, state.host.Name),
-		Elsewhere: func(waiting context.Context, index int, refresh bool) (result *wire.Result, here bool) {
-			return others.run(ctx, waiting, index, refresh)
-		},
-		Locked: func(waits bool) { progress.locked = waits },
-		Untold: func(u *wire.Untold) {
-			if e, remains := f.untold(s, state.host.Name, u, progress); remains {
-				pending = append(pending, e)
-			}
-		},
-	}
-	if participant != nil {
-		task.Exchange = participant
-	}
-	if s.look == nil { // else the play tells it
-		task.Reverted = func(r *wire.Reverted) {
-			pending = append(pending, revertedEvent(s.play.Name, state.host.Name, r, f.runner.Options.Run))
-		}
-	}
-	if s.look.watches() {
-		task.Watched = s.look.told
-	}
-	if guard != nil {
-		task.Arm, task.Armed = guard.arm, guard.awaits
-	}
-	if compiled.Catalog.Follow {
-		task.Output = func(o *wire.Output) {
-			pending = append(pending, outputEvent(s.play.Name, state.host.Name, &compiled.Catalog, o))
-		}
-	}
-	state.in.In()
-	program, whole, err := f.applyStages(ctx, s, state, program, task, stages)
-	if err = guard.settle(ctx, err); errors.Is(err, errTakenBack) {
-		state.failed = true
+	p.state.begun = p.state.begun || p.of.look == nil
+	defer p.phase("apply", &p.state.phases.Apply)()
+	task := g.begin(ctx, remaining)
+	p.state.in.In()
+	whole, err := g.applyAll(ctx, task)
+	if err = p.state.guard.settle(ctx, err); errors.Is(err, errTakenBack) {
+		p.state.failed = true
 		return nil
 	}
 	if err != nil {
-		return phased(err, progress.Rest())
+		return phased(err, g.progress.Rest())
 	}
-	if s.look == nil {
-		state.failed = state.failed || progress.Failed
+	if p.of.look == nil {
+		p.state.failed = p.state.failed || g.progress.Failed
 	}
-	if progress.Would && f.runner.Options.Check {
-		state.predicted = append(state.predicted, program)
+	if g.progress.Would && p.runner.Options.Check {
+		p.state.predicted = append(p.state.predicted, p.program)
 	}
 	if !whole {
-		return &stoppedError{rest: progress.Rest()}
+		return &stoppedError{rest: g.progress.Rest()}
 	}
-	if f.runner.applies() && !progress.Failed && compiled.Post != "" {
-		tell(events.Post, compiled.Post)
-		flush()
+	if p.runner.applies() && !g.progress.Failed && compiled.Post != "" {
+		g.tell(events.Post, compiled.Post)
+		g.flush()
 	}
 	return nil
 }
 
-// equip sets in a catalog what the run has to say of it, and gives what asks a person about its
-// entries. earlier is [wire.Catalog].Earlier.
-func (f *fleet) equip(c *wire.Catalog, s *selection, state *hostState, earlier string) (ask func(context.Context, *wire.Entry, string) bool) {
-	c.Check, c.Monitor, c.Rehearsal = f.runner.mode(s)
-	c.Diff = f.runner.Options.Diff && s.look == nil
-	c.Follow = f.followed[state.host.Name] && s.look == nil
-	if c.Lock = f.runner.lock(s); c.Lock != nil {
-		c.Lock.Again = c.Lock.Again || state.again
+// unpredicted names, in a check run, what may have changed the host by then and is in no
+// forecast of the program: an earlier play, whose changes another host program has predicted.
+// It is "" if there is none.
+func (p *hostPlay) unpredicted() string {
+	if p.runner.Options.Check && slices.ContainsFunc(p.state.predicted, func(other *hostProgram) bool { return other != p.program }) {
+		return "an earlier play"
 	}
-	c.Once = f.runner.once(s)
-	c.Earlier = earlier
-	addOthers(c, state.plays)
-	c.Undo = undoOn(s.play, state.host.Name)
-	if s.look.watches() {
-		c.Remember = nil
-	}
-	return f.runner.Step.asks(s, state.host.Name, "", c, f.runner.Options.Catalog.Mask)
+	return ""
 }
 
-// ready gives the host program that suffices for a play, the catalog, and what remains of
+// ready has the host program at work that suffices for the play, and gives the catalog, and what remains of
 // the host's time for the play.
-func (f *fleet) ready(ctx context.Context, s *selection, state *hostState) (*hostProgram, *catalog.Compiled, session.HostTime, error) {
-	timed, done := f.runner.hostTime(ctx)
+func (p *hostPlay) ready(ctx context.Context) (*catalog.Compiled, session.HostTime, error) {
+	timed, done := p.runner.hostTime(ctx)
 	defer done()
-	program, compiled, err := f.compiled(timed, s, state)
-	if err == nil && (compiled.NeedsFull || s.look.watches()) && !program.full {
-		program, err = f.upgrade(timed, s.play, state, program)
+	compiled, err := p.compiled(timed)
+	if err == nil && (compiled.NeedsFull || p.of.look.watches()) && !p.program.full {
+		err = p.upgrade(timed)
 	}
 	if err != nil {
-		return nil, nil, session.HostTime{}, late(timed, err)
+		return nil, session.HostTime{}, late(timed, err)
 	}
 	end, _ := timed.Deadline() // it has one
-	limit := f.runner.Options.Deadlines.host()
-	if state.limit > 0 {
-		limit = min(limit, state.limit)
+	limit := p.runner.Options.Deadlines.host()
+	if p.state.limit > 0 {
+		limit = min(limit, p.state.limit)
 	}
-	return program, compiled, session.HostTime{Limit: limit, Remaining: time.Until(end)}, nil
+	return compiled, session.HostTime{Limit: limit, Remaining: time.Until(end)}, nil
 }
 
 func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts map[string]any) (*catalog.Compiled, error) {

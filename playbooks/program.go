@@ -10,7 +10,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules/wire"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/session"
 	"github.com/ccm-push/ccm-push/transport"
@@ -28,57 +27,57 @@ type hostProgram struct {
 // host programs lacks it.
 var errNoFull = errors.New("a resource needs the full host program, and this ccm-push has only lean ones: build it with make, or give a complete folder with --module-dir")
 
-// program gives the host program for the user that the play runs as: the one
+// start has the host program for the user that the play runs as at work: the one
 // that is kept, or a new one.
-func (f *fleet) program(ctx context.Context, play *manifest.Play, state *hostState) (*hostProgram, error) {
-	program, err := f.programLike(ctx, play, state, nil)
-	return f.startedAgain(ctx, play, state, nil, program, err)
+func (p *hostPlay) start(ctx context.Context) error {
+	p.program = nil
+	return p.startedAgain(ctx, p.startLike(ctx))
 }
 
-// programLike is program in the place of one that was lost, whose facts it has; nil is none.
-func (f *fleet) programLike(ctx context.Context, play *manifest.Play, state *hostState, lost *hostProgram) (*hostProgram, error) {
+// startLike is start in the place of the program so far, which was lost, and whose facts the new one has; nil is none.
+func (p *hostPlay) startLike(ctx context.Context) error {
+	state, lost := p.state, p.program
 	if state.dead() { // it had nothing to do when it died, so nothing is lost
 		state.close()
 	}
-	become, user := f.worker(play, state)
+	become, user := p.runsAs()
 	if kept := state.programs[user]; kept != nil {
-		return kept, nil
+		p.program = kept
+		return nil
 	}
 	earlier := state.client != nil
 	if !earlier {
-		client, err := f.connect(ctx, state)
-		if err != nil {
-			return nil, err
+		if err := p.connect(ctx); err != nil {
+			return err
 		}
-		state.client = client
 	}
-	defer f.phase(state, "start", &state.phases.Start)()
+	defer p.phase("start", &state.phases.Start)()
 	state.activity.At(startingProgram)
-	facts, full := collectors(state.plays), f.needsFull(state, user)
+	facts, full := collectors(state.plays), p.needsFull(user)
 	if lost != nil {
 		facts, full = nil, lost.full
 	}
 	var started *hostProgram
 	start := func(ctx context.Context) (err error) {
-		started, err = f.runner.start(ctx, state.host.Name, state.client, become, facts, full, state)
+		started, err = p.runner.start(ctx, state.host.Name, state.client, become, facts, full, state)
 		return err
 	}
 	var err error
 	if len(state.programs) == 0 { // else ending it would end those on the same connection
-		err = f.unlessStopped(ctx, start)
+		err = p.unlessStopped(ctx, start)
 	} else {
 		err = start(ctx)
 	}
 	if errors.Is(err, transport.ErrNoSession) && earlier && !state.watched { // sshd's MaxSessions
 		if err := state.finishPrograms(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		// When sshd counts the session as ended is not known; a new connection has none.
 		state.close()
-		return f.programLike(ctx, play, state, lost)
+		return p.startLike(ctx)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if lost != nil {
 		started.facts = lost.facts
@@ -86,27 +85,28 @@ func (f *fleet) programLike(ctx context.Context, play *manifest.Play, state *hos
 	if state.programs == nil {
 		state.programs = map[string]*hostProgram{}
 	}
-	state.programs[user] = started
-	return started, nil
+	state.programs[user], p.program = started, started
+	return nil
 }
 
 // startingProgram is what a host is at, for those who look on.
 const startingProgram = "starting the host program"
 
-// worker gives the user that the host program runs as in a play, and how it becomes that.
-func (f *fleet) worker(play *manifest.Play, state *hostState) (become *start.Become, user string) {
+// runsAs gives the user that the host program runs as in the play, and how it becomes that.
+func (p *hostPlay) runsAs() (become *start.Become, user string) {
+	play, state := p.of.play, p.state
 	if state.conn == nil {
 		conn := state.host.Connection()
 		state.conn = &conn
 	}
 	if state.controller {
-		return nil, f.runner.Connect.LocalUser
+		return nil, p.runner.Connect.LocalUser
 	}
-	if become = f.runner.Connect.Escalate(reach.Escalation{Become: play.Become, User: play.BecomeUser, Method: play.BecomeMethod}, *state.conn); become != nil {
+	if become = p.runner.Connect.Escalate(reach.Escalation{Become: play.Become, User: play.BecomeUser, Method: play.BecomeMethod}, *state.conn); become != nil {
 		return become, become.User
 	}
 	if state.login == "" {
-		state.login = f.runner.Connect.Login(*state.conn)
+		state.login = p.runner.Connect.Login(*state.conn)
 	}
 	return nil, state.login
 }
@@ -114,12 +114,12 @@ func (f *fleet) worker(play *manifest.Play, state *hostState) (become *start.Bec
 // needsFull reports whether it is known that a play still to come, for which the
 // host program runs as that user, needs the full one. The others are found out
 // when they are compiled.
-func (f *fleet) needsFull(state *hostState, user string) bool {
-	return f.runner.Options.Watch != nil || slices.ContainsFunc(state.plays, func(s *selection) bool {
+func (p *hostPlay) needsFull(user string) bool {
+	return p.runner.Options.Watch != nil || slices.ContainsFunc(p.state.plays, func(s *selection) bool {
 		if !s.compiler.NeedsFull() {
 			return false
 		}
-		_, of := f.worker(s.play, state)
+		_, of := p.playOn(s, p.state).runsAs()
 		return of == user
 	})
 }
@@ -127,46 +127,48 @@ func (f *fleet) needsFull(state *hostState, user string) bool {
 // upgrade ends the lean host program, so that it holds no lock, and starts the
 // full one on the same connection. The facts stay those that the play was
 // compiled with.
-func (f *fleet) upgrade(ctx context.Context, play *manifest.Play, state *hostState, lean *hostProgram) (*hostProgram, error) {
-	defer f.phase(state, "start", &state.phases.Start)()
-	if err := lean.session.Finish(ctx); err != nil {
-		return nil, err
+func (p *hostPlay) upgrade(ctx context.Context) error {
+	state, facts := p.state, p.program.facts
+	defer p.phase("start", &state.phases.Start)()
+	if err := p.program.session.Finish(ctx); err != nil {
+		return err
 	}
-	become, user := f.worker(play, state)
+	become, user := p.runsAs()
 	delete(state.programs, user)
 	state.activity.At("starting the full host program")
-	full, err := f.runner.start(ctx, state.host.Name, state.client, become, nil, true, state)
+	full, err := p.runner.start(ctx, state.host.Name, state.client, become, nil, true, state)
 	if err != nil {
-		return f.startedAgain(ctx, play, state, &hostProgram{facts: lean.facts, full: true}, nil, err)
+		p.program = &hostProgram{facts: facts, full: true}
+		return p.startedAgain(ctx, err)
 	}
-	full.facts = lean.facts
-	state.programs[user] = full
-	return full, nil
+	full.facts = facts
+	state.programs[user], p.program = full, full
+	return nil
 }
 
-// connect dials a host.
-func (f *fleet) connect(ctx context.Context, state *hostState) (*transport.Client, error) {
-	defer f.phase(state, "connect", &state.phases.Connect)()
+// connect dials the host.
+func (p *hostPlay) connect(ctx context.Context) error {
+	state := p.state
+	defer p.phase("connect", &state.phases.Connect)()
 	state.activity.At("connecting")
 	var login atomic.Pointer[time.Time] // when it began; nil if it has not come to that
-	var client *transport.Client
-	err := f.unlessStopped(ctx, func(ctx context.Context) (err error) {
-		client, err = f.runner.dialOver(ctx, state.host, state.over, func(op string) {
+	err := p.unlessStopped(ctx, func(ctx context.Context) (err error) {
+		state.client, err = p.runner.dialOver(ctx, state.host, state.over, func(op string) {
 			state.activity.At(connecting(op))
 			if op == transport.OpHandshake {
 				state.in.Answered()
 			}
 			if op == transport.OpAuthenticate {
-				now := f.runner.Now()
+				now := p.runner.Now()
 				login.Store(&now)
 			}
 		})
 		return err
 	})
 	if began := login.Load(); began != nil {
-		state.step("login", *began, f.runner.Now())
+		state.step("login", *began, p.runner.Now())
 	}
-	return client, err
+	return err
 }
 
 // unlessStopped does what brings a host to where it can be asked for something. The first signal ends that, too,

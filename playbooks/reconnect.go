@@ -6,9 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/session"
 	"github.com/ccm-push/ccm-push/transport"
 )
@@ -23,71 +21,71 @@ const (
 	maxIdle = 3
 )
 
-// apply carries a catalog through the host program, and through others over new connections
-// when one is lost on the way. It gives the program that came last.
-func (f *fleet) apply(ctx context.Context, s *selection, state *hostState, program *hostProgram, t session.Task, progress *catalogProgress) (last *hostProgram, whole bool, err error) {
+// apply carries the catalog of a task through the host program, and through others over new connections
+// when one is lost on the way.
+func (g *stages) apply(ctx context.Context, t session.Task) (whole bool, err error) {
+	state, progress := g.state, g.progress
 	end := time.Now().Add(t.Host.Remaining)
 	told, idle := 0, 0
 	for {
-		state.activity.Waits(program.session.Waits)
-		whole, err = program.session.Apply(ctx, f.stop, t)
-		if err == nil || !f.mayReconnect(ctx, t.Compiled, err) {
-			return program, whole, err
+		state.activity.Waits(g.program.session.Waits)
+		whole, err = g.program.session.Apply(ctx, g.stop, t)
+		if err == nil || !g.mayReconnect(ctx, err) {
+			return whole, err
 		}
 		if idle++; progress.count() > told {
 			told, idle = progress.count(), 0
 		}
 		if idle == maxIdle {
-			return program, false, err
+			return false, err
 		}
-		began := f.runner.Now()
-		limit := state.guard.lost(err, f.runner.Options.Reconnect)
+		began := g.runner.Now()
+		limit := state.guard.lost(err, g.runner.Options.Reconnect)
 		if progress.next() != nil { // which may have the host start again
 			limit = max(limit, t.Compiled.Restarts(progress.reached))
 		}
-		fresh, stopped := f.redial(ctx, s.play, state, program, limit, math.MaxInt)
-		if fresh == nil {
-			if stopped {
-				return program, false, nil
-			}
-			return program, false, err
+		back, stopped := g.redial(ctx, limit, math.MaxInt)
+		if stopped {
+			return false, nil
 		}
-		program = fresh
+		if !back {
+			return false, err
+		}
 		t.Known, t.Compiled.Catalog.From = progress.again(), 0
 		state.at(progress)
 		if lock := t.Compiled.Catalog.Lock; lock != nil {
 			lock.Again = true
 		}
 		t.Host.Remaining = time.Until(end)
-		f.runner.Events.Report(events.Reconnect{
-			Play: s.play.Name, Host: state.host.Name, Error: err.Error(),
-			Reported: progress.count(), Remaining: len(t.Known) - progress.count(), Duration: f.runner.Now().Sub(began),
+		g.runner.Events.Report(events.Reconnect{
+			Play: g.of.play.Name, Host: state.host.Name, Error: err.Error(),
+			Reported: progress.count(), Remaining: len(t.Known) - progress.count(), Duration: g.runner.Now().Sub(began),
 		})
 	}
 }
 
-// mayReconnect reports whether a catalog ended because its connection, or its program, was
+// mayReconnect reports whether the catalog ended because its connection, or its program, was
 // lost, and can be gone on with: one that takes no lock is kept by no host, so that what it
 // does would be done again.
-func (f *fleet) mayReconnect(ctx context.Context, c *catalog.Compiled, err error) bool {
-	kept := c.Catalog.Lock != nil || c.Catalog.Check
-	return f.runner.Options.Reconnect > 0 && kept && c.Catalog.Watch == nil && phaseOf(err) == phaseLost && !f.interrupted(ctx)
+func (g *stages) mayReconnect(ctx context.Context, err error) bool {
+	c := &g.compiled.Catalog
+	kept := c.Lock != nil || c.Check
+	return g.runner.Options.Reconnect > 0 && kept && c.Watch == nil && phaseOf(err) == phaseLost && !g.interrupted(ctx)
 }
 
-// startedAgain is program and err, or, if err is that the connection was lost while a host
-// program was being started, another one over a new connection. Nothing had been asked of the
-// host by then. like is the program that it takes the place of, nil is none.
-func (f *fleet) startedAgain(ctx context.Context, play *manifest.Play, state *hostState, like, program *hostProgram, err error) (*hostProgram, error) {
-	if f.runner.Options.Reconnect == 0 || state.watched || !lostAtStart(err) || f.interrupted(ctx) {
-		return program, err
+// startedAgain is err, unless that is that the connection was lost while a host program was being
+// started, and another one could be started over a new connection. Nothing had been asked of the
+// host by then.
+func (p *hostPlay) startedAgain(ctx context.Context, err error) error {
+	if p.runner.Options.Reconnect == 0 || p.state.watched || !lostAtStart(err) || p.interrupted(ctx) {
+		return err
 	}
-	began := f.runner.Now()
-	fresh, _ := f.redial(ctx, play, state, like, f.runner.Options.Reconnect, maxIdle-1)
-	if fresh == nil {
-		return nil, err
+	began := p.runner.Now()
+	if back, _ := p.redial(ctx, p.runner.Options.Reconnect, maxIdle-1); !back {
+		return err
 	}
-	f.runner.Events.Report(events.Reconnect{Play: play.Name, Host: state.host.Name, Error: err.Error(), Duration: f.runner.Now().Sub(began)})
-	return fresh, nil
+	p.runner.Events.Report(events.Reconnect{Play: p.of.play.Name, Host: p.state.host.Name, Error: err.Error(), Duration: p.runner.Now().Sub(began)})
+	return nil
 }
 
 // lostAtStart reports whether a host was reached, and the connection then lost before its
@@ -97,36 +95,37 @@ func lostAtStart(err error) bool {
 }
 
 // redial starts a host program over a new connection, with the facts of the one before, if
-// there was one. It is nil when the time for that is over, or so many starts were lost as well,
-// or with stopped when the run ends.
-func (f *fleet) redial(ctx context.Context, play *manifest.Play, state *hostState, lost *hostProgram, limit time.Duration, starts int) (fresh *hostProgram, stopped bool) {
+// there was one. It is not back when the time for that is over, or so many starts were lost as well,
+// or, with stopped, when the run ends.
+func (p *hostPlay) redial(ctx context.Context, limit time.Duration, starts int) (back, stopped bool) {
+	state := p.state
 	state.close()
 	defer state.activity.Pin("reconnecting")()
 	end := time.Now().Add(limit)
 	for wait, n := firstRedial, 0; ; wait, n = min(2*wait, longestRedial), n+1 {
 		select {
 		case <-time.After(min(wait, time.Until(end))):
-		case <-f.stop:
-			return nil, true
+		case <-p.stop:
+			return false, true
 		case <-ctx.Done():
-			return nil, true
+			return false, true
 		}
 		if state.guard.isArmed() {
 			state.over = state.guard.way(n)
 		}
 		timed, cancel := context.WithDeadline(ctx, end)
-		fresh, err := f.programLike(timed, play, state, lost)
+		err := p.startLike(timed)
 		cancel()
 		if lostAtStart(err) {
 			starts--
 		}
 		switch {
 		case err == nil:
-			return fresh, false
-		case f.interrupted(ctx):
-			return nil, true
+			return true, false
+		case p.interrupted(ctx):
+			return false, true
 		case starts <= 0, !time.Now().Before(end), errors.Is(err, transport.ErrHostKeyChanged), errors.Is(err, transport.ErrHostKeyUnknown), errors.Is(err, transport.ErrHostKeyRevoked):
-			return nil, false
+			return false, false
 		}
 		state.close()
 	}

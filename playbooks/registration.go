@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
-	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/registry"
@@ -31,13 +30,13 @@ func (r *Runner) checkRegistry(ctx context.Context) error {
 
 // register has what a resource says registered, once it is as it should be. It gives the result, which
 // is a failure if that cannot be done; e is the event for it.
-func (f *fleet) register(ctx context.Context, s *selection, c *catalog.Compiled, r *wire.Result, e *events.Result) *wire.Result {
-	list := c.Registrations[r.Index]
-	if len(list) == 0 || s.look != nil || e.Status != events.Stable && e.Status != events.Changed {
+func (g *stages) register(ctx context.Context, r *wire.Result, e *events.Result) *wire.Result {
+	list := g.compiled.Registrations[r.Index]
+	if len(list) == 0 || g.of.look != nil || e.Status != events.Stable && e.Status != events.Changed {
 		return r
 	}
 	e.Registers = list
-	if f.apart || !f.runner.Register(ctx, e) {
+	if g.apart || !g.runner.Register(ctx, e) {
 		return r
 	}
 	failed := *r

@@ -88,9 +88,9 @@ func (r *rolling) allReady(hosts int) bool {
 // they were not healthy before.
 func (r *rolling) leaveOut(ctx context.Context) {
 	for _, name := range r.plan.LeftOut() {
-		state := r.fleet.states[name]
-		r.fleet.take(state)
-		r.fleet.ended(ctx, r.of, state, r.fleet.runner.Now(), &phaseError{phase: "soak", err: errLeftOut})
+		p := r.fleet.playOn(r.of, r.fleet.states[name])
+		p.take()
+		p.ended(ctx, r.fleet.runner.Now(), &phaseError{phase: "soak", err: errLeftOut})
 	}
 }
 
@@ -217,13 +217,13 @@ func (r *rolling) await(ctx context.Context) bool {
 func (r *rolling) work(ctx context.Context, state *hostState) rolled {
 	f := r.fleet
 	defer f.sessions.End(state.host.Name)
-	start := f.runner.Now()
-	f.take(state)
+	p, start := f.playOn(r.of, state), f.runner.Now()
+	p.take()
 	outcome, err := r.rollOn(ctx, state)
 	e := rolled{host: state.host.Name, outcome: outcome}
 	e.left = errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled)
 	untouched := e.left && !state.begun
-	f.ended(ctx, r.of, state, start.Add(state.queued), err)
+	p.ended(ctx, start.Add(state.queued), err)
 	if untouched {
 		state.plays = append([]*selection{r.of}, state.plays...)
 	}

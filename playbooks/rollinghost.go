@@ -23,8 +23,8 @@ type rollingHost struct {
 
 // rollOn takes a host through its part of the rollout, here or at a worker, and gives how it has ended.
 func (r *rolling) rollOn(ctx context.Context, state *hostState) (rollout.Outcome, error) {
-	if r.fleet.goesAway(state) {
-		found, err := r.fleet.away(ctx, r.of, state, Turn{Kind: RollTurn})
+	if p := r.fleet.playOn(r.of, state); p.goesAway() {
+		found, err := p.away(ctx, Turn{Kind: RollTurn})
 		if found.Outcome == nil {
 			return outcomeOf(err), err
 		}
@@ -63,13 +63,13 @@ func (w *rollingHost) roll(ctx context.Context) error {
 		w.state.activity.At("being drained")
 		part := w.of.partOf(parts.before, w.rollout.Before, beforePart)
 		part.heard = w.heard
-		if err := f.playOn(ctx, part, w.state); err != nil || w.state.failed {
+		if err := f.playOn(part, w.state).run(ctx); err != nil || w.state.failed {
 			return err
 		}
 	}
 	play := *w.of
 	play.heard = w.heard
-	if err := f.playOn(ctx, &play, w.state); err != nil || w.state.failed {
+	if err := f.playOn(&play, w.state).run(ctx); err != nil || w.state.failed {
 		return err
 	}
 	if err := w.soak(ctx); err != nil {
@@ -77,7 +77,7 @@ func (w *rollingHost) roll(ctx context.Context) error {
 	}
 	if parts != nil && parts.after != nil {
 		w.state.activity.At("being put back into service")
-		return f.playOn(ctx, w.of.partOf(parts.after, w.rollout.After, afterPart), w.state)
+		return f.playOn(w.of.partOf(parts.after, w.rollout.After, afterPart), w.state).run(ctx)
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (w *rollingHost) alive(ctx context.Context) error {
 	if w.state.dead() {
 		w.state.close()
 	}
-	if _, err := w.fleet.program(ctx, w.of.play, w.state); err != nil {
+	if err := w.fleet.playOn(w.of, w.state).start(ctx); err != nil {
 		return phased(err, events.Rest{})
 	}
 	return nil

@@ -115,8 +115,8 @@ func (r *rolling) leftUndone() map[string]bool {
 
 func (r *rolling) predictHost(ctx context.Context, state *hostState, host *rollout.Host) {
 	f := r.fleet
-	start := f.runner.Now()
-	f.take(state)
+	p, start := f.playOn(r.of, state), f.runner.Now()
+	p.take()
 	found, err := r.predictOn(ctx, state, host.Changes)
 	start = start.Add(state.queued)
 	switch {
@@ -124,18 +124,18 @@ func (r *rolling) predictHost(ctx context.Context, state *hostState, host *rollo
 	case err != nil:
 		host.Unreachable = unreachable(err)
 		host.Failed = !host.Unreachable
-		f.ended(ctx, r.of, state, start, err)
+		p.ended(ctx, start, err)
 		return
 	default:
 		host.Changes, host.Restarts, host.Broken = found.Changes, found.Restarts, found.Sick != ""
 	}
 	if err == nil && !host.Changes {
 		state.begun = true
-		f.ended(ctx, r.of, state, start, nil)
+		p.ended(ctx, start, nil)
 		return
 	}
 	state.elapsed += f.runner.Now().Sub(start)
-	f.leave(state)
+	p.leave()
 }
 
 // predictOn asks a host what would change, and whether it is healthy. unfinished says that a run
@@ -143,8 +143,8 @@ func (r *rolling) predictHost(ctx context.Context, state *hostState, host *rollo
 // results are those of the play.
 func (r *rolling) predictOn(ctx context.Context, state *hostState, unfinished bool) (Found, error) {
 	f := r.fleet
-	if f.goesAway(state) {
-		return f.away(ctx, r.of, state, Turn{Kind: PredictTurn, Unfinished: unfinished})
+	if p := f.playOn(r.of, state); p.goesAway() {
+		return p.away(ctx, Turn{Kind: PredictTurn, Unfinished: unfinished})
 	}
 	found := Found{Changes: unfinished}
 	var told []events.Event
@@ -158,7 +158,7 @@ func (r *rolling) predictOn(ctx context.Context, state *hostState, unfinished bo
 	})
 	timed, done := f.runner.hostTime(ctx)
 	defer done()
-	err := f.playOn(timed, look, state)
+	err := f.playOn(look, state).run(timed)
 	if err == nil && monitored(r.of.play) {
 		found.Sick, err = r.sick(timed, state)
 	}
@@ -178,8 +178,8 @@ func monitored(play *manifest.Play) bool {
 // sickOn asks a host the health checks of the play, here or at a worker, and gives the first that is not
 // passed; "" is none.
 func (r *rolling) sickOn(ctx context.Context, state *hostState) (wrong string, err error) {
-	if r.fleet.goesAway(state) {
-		found, err := r.fleet.away(ctx, r.of, state, Turn{Kind: HealthTurn})
+	if p := r.fleet.playOn(r.of, state); p.goesAway() {
+		found, err := p.away(ctx, Turn{Kind: HealthTurn})
 		return found.Sick, err
 	}
 	timed, done := r.fleet.runner.hostTime(ctx)
@@ -194,7 +194,7 @@ func (r *rolling) sick(ctx context.Context, state *hostState) (wrong string, err
 			wrong = c.Entries[result.Index].Ref() + ": " + result.Error
 		}
 	})
-	err = r.fleet.playOn(ctx, look, state)
+	err = r.fleet.playOn(look, state).run(ctx)
 	return wrong, err
 }
 
@@ -242,8 +242,8 @@ func (r *rolling) ask(ctx context.Context, gate int, state *hostState) (good boo
 
 // askOn does so here or at a worker.
 func (r *rolling) askOn(ctx context.Context, gate int, state *hostState) (found Found, err error) {
-	if r.fleet.goesAway(state) {
-		return r.fleet.away(ctx, r.of, state, Turn{Kind: GateTurn, Gate: gate})
+	if p := r.fleet.playOn(r.of, state); p.goesAway() {
+		return p.away(ctx, Turn{Kind: GateTurn, Gate: gate})
 	}
 	part := r.of.partOf(r.of.parts.gates[gate], r.rollout.Gates[gate].Check, gatePart)
 	var verdicts []wire.HealthVerdict
@@ -257,7 +257,7 @@ func (r *rolling) askOn(ctx context.Context, gate int, state *hostState) (found 
 	})
 	timed, done := r.fleet.runner.hostTime(ctx)
 	defer done()
-	if err := r.fleet.playOn(timed, look, state); err != nil {
+	if err := r.fleet.playOn(look, state).run(timed); err != nil {
 		return Found{}, late(timed, err)
 	}
 	found.Good = !failed

@@ -456,12 +456,11 @@ func TestKeptConnectionThatDiedIsDialledAgain(t *testing.T) {
 	f := &fleet{runner: w.Runner, states: map[string]*hostState{}}
 	state := &hostState{host: w.Inventory.Host("web1")}
 	defer state.close()
-	first, err := f.program(t.Context(), w.Plays[0], state)
-	require.NoError(t, err)
+	first, second := f.playOn(&selection{play: w.Plays[0]}, state), f.playOn(&selection{play: w.Plays[1]}, state)
+	require.NoError(t, first.start(t.Context()))
 	state.client.Close()
-	again, err := f.program(t.Context(), w.Plays[1], state)
-	require.NoError(t, err)
-	require.NotSame(t, first, again)
+	require.NoError(t, second.start(t.Context()))
+	require.NotSame(t, first.program, second.program)
 }
 
 // TestCheckSeesEarlierPlays has a play of a check run need what the one before it

@@ -101,26 +101,29 @@ type onces interface {
 	Await(ctx context.Context, host, resource string) (on string, result *wire.Result, err error)
 }
 
-// join begins a host's part in the values between hosts; nil if it has none.
-func (f *fleet) join(ctx context.Context, s *selection, host string, c *catalog.Compiled) exchange {
+// join begins the host's part in the values between hosts; nil if it has none.
+func (p *hostPlay) join(ctx context.Context, c *catalog.Compiled) exchange {
+	host := p.state.host.Name
 	switch {
-	case s.look != nil, s.part != 0:
-	case f.asks != nil && share.Any(f.runner.Plays):
-		e := &askedExchange{asking: f.asks, ctx: ctx, host: host, sensitive: map[int]bool{}}
+	case p.of.look != nil, p.of.part != 0:
+	case p.asks != nil && share.Any(p.runner.Plays):
+		e := &askedExchange{asking: p.asks, ctx: ctx, host: host, sensitive: map[int]bool{}}
 		e.join(c, false)
 		return e
-	case f.exchange != nil:
-		return f.exchange.Join(s.number, host, c)
+	case p.exchange != nil:
+		return p.exchange.Join(p.of.number, host, c)
 	}
 	return nil
 }
 
-// claim gives what claims the semaphores of a host's entries.
-func (f *fleet) claim(ctx context.Context, host string) func(index int, claims []share.Claim) *share.Turn {
-	if f.asks != nil {
-		return func(index int, claims []share.Claim) *share.Turn { return f.asks.claim(ctx, host, index, claims) }
+// claim gives what claims the semaphores of the host's entries.
+func (p *hostPlay) claim(ctx context.Context) func(index int, claims []share.Claim) *share.Turn {
+	if p.asks != nil {
+		return func(index int, claims []share.Claim) *share.Turn {
+			return p.asks.claim(ctx, p.state.host.Name, index, claims)
+		}
 	}
-	return func(_ int, claims []share.Claim) *share.Turn { return f.semaphores.Request(claims) }
+	return func(_ int, claims []share.Claim) *share.Turn { return p.semaphores.Request(claims) }
 }
 
 // asking is how a worker asks.
@@ -282,10 +285,10 @@ type answerer struct {
 	files       map[[2]string]*halfFile // of which parts have come, by host and name
 }
 
-// answering gives what answers questions about a host, until it is closed.
-func (f *fleet) answering(ctx context.Context, s *selection, host string) (a *answerer, closed func()) {
+// answering gives what answers questions about the host, until it is closed.
+func (p *hostPlay) answering(ctx context.Context) (a *answerer, closed func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	a = &answerer{fleet: f, of: s, host: host, ctx: ctx, claims: map[int]*share.Turn{}}
+	a = &answerer{fleet: p.fleet, of: p.of, host: p.state.host.Name, ctx: ctx, claims: map[int]*share.Turn{}}
 	return a, func() {
 		cancel()
 		a.mu.Lock()

@@ -1,26 +1,149 @@
 package playbooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/session"
 )
 
-// stages are a play on one host that uses the results of its resources: the catalogs of all its
-// stages, one after the other in one session. A play that uses none has one stage.
+// stages are the catalogs of a play on one host, one after the other in one session, while they are applied. A
+// play that uses the results of its resources has several, any other has one.
 type stages struct {
+	*hostPlay
 	compiled    *catalog.Compiled // the current one
 	progress    *catalogProgress
 	notes       *nestedMessages
 	participant exchange // nil if hosts exchange nothing
 	others      *delegated
-	equip       func(*catalog.Compiled) func(context.Context, *wire.Entry, string) bool
+	earlier     string         // [wire.Catalog].Earlier
+	pending     []events.Event // of results that have come together
+	results     []*wire.Result // by entry, of those that are registered
+	// ask asks a person about an entry; nil asks nobody.
+	ask func(ctx context.Context, e *wire.Entry, would string) bool
+}
 
-	results []*wire.Result // by entry, of those that are registered
+// equip sets in a catalog what the run has to say of it.
+func (g *stages) equip(compiled *catalog.Compiled) {
+	s, c := g.of, &compiled.Catalog
+	c.Check, c.Monitor, c.Rehearsal = g.runner.mode(s)
+	c.Diff = g.runner.Options.Diff && s.look == nil
+	c.Follow = g.followed[g.state.host.Name] && s.look == nil
+	if c.Lock = g.runner.lock(s); c.Lock != nil {
+		c.Lock.Again = c.Lock.Again || g.state.again
+	}
+	c.Once = g.runner.once(s)
+	c.Earlier = g.earlier
+	addOthers(c, g.state.plays)
+	c.Undo = undoOn(s.play, g.state.host.Name)
+	if s.look.watches() {
+		c.Remember = nil
+	}
+	g.ask = g.runner.Step.asks(s, g.state.host.Name, "", c, g.runner.Options.Catalog.Mask)
+	c.Confirm = g.state.guard.asks(c)
+	if s.look.watches() && c.Until == 0 { // else another stage follows
+		*compiled = *compiled.Watching(s.number + 1)
+		s.look.sent(compiled)
+	}
+}
+
+// begin makes ready for what comes from the host, and gives the first catalog as a session takes it. remaining is
+// the host's time.
+func (g *stages) begin(ctx context.Context, remaining session.HostTime) session.Task {
+	play, host := g.of.play.Name, g.state.host.Name
+	g.notes = newNestedMessages(g.compiled.Notes, func(kind events.MessageKind, text string) {
+		if kind == events.Pre || g.runner.applies() {
+			g.tell(kind, text)
+		}
+	})
+	g.progress = newCatalogProgress(&g.compiled.Catalog)
+	g.progress.look = g.of.look != nil
+	g.state.at(g.progress)
+	g.others = g.delegates(g.compiled)
+	task := session.Task{
+		Compiled: g.compiled, Claim: g.claim(ctx), Host: remaining,
+		Resource: cmp.Or(g.runner.Options.Deadlines.Resource, defaultResourceTime),
+		Emit:     func(r *wire.Result) { g.result(ctx, r) },
+		Flush: func() {
+			g.flush()
+			g.state.at(g.progress)
+		},
+		Sync:  g.runner.Events.Sync,
+		Ask:   g.ask,
+		Fetch: g.fetch(ctx, host, host),
+		Elsewhere: func(waiting context.Context, index int, refresh bool) (result *wire.Result, here bool) {
+			return g.others.run(ctx, waiting, index, refresh)
+		},
+		Locked: func(waits bool) { g.progress.locked = waits },
+		Untold: g.untold,
+	}
+	if g.participant != nil {
+		task.Exchange = g.participant
+	}
+	if g.of.look == nil { // else the play tells it
+		task.Reverted = func(r *wire.Reverted) {
+			g.pending = append(g.pending, revertedEvent(play, host, r, g.runner.Options.Run))
+		}
+	}
+	if g.of.look.watches() {
+		task.Watched = g.of.look.told
+	}
+	if guard := g.state.guard; guard != nil {
+		task.Arm, task.Armed = guard.arm, guard.awaits
+	}
+	if g.compiled.Catalog.Follow {
+		task.Output = func(o *wire.Output) { g.pending = append(g.pending, outputEvent(play, host, &g.compiled.Catalog, o)) }
+	}
+	return task
+}
+
+// tell has a message of the play told.
+func (g *stages) tell(kind events.MessageKind, text string) {
+	if g.of.repair == nil {
+		g.pending = append(g.pending, events.Message{Play: g.of.play.Name, Host: g.state.host.Name, Kind: kind, Text: text})
+	}
+}
+
+// flush tells what is pending.
+func (g *stages) flush() {
+	if g.of.look == nil {
+		g.runner.Events.Report(g.pending...)
+	}
+	g.pending = nil
+}
+
+// result takes in what has come of an entry, and has it told.
+func (g *stages) result(ctx context.Context, r *wire.Result) {
+	s, host, c := g.of, g.state.host.Name, &g.compiled.Catalog
+	r = g.others.told(r)
+	e := resultEvent(s.play.Name, host, c, g.others.checks(r.Index), r)
+	r = g.register(ctx, r, &e)
+	g.progress.Note(r)
+	g.came(r)
+	told := g.runner.Options.Progress.Retold(s.number, e)
+	if s.heard != nil {
+		s.heard(host, c, r)
+	}
+	g.notes.Before(r)
+	e.On, e.Once, e.Repair = g.others.on(r.Index), g.others.onceOf(r.Index), s.repair != nil
+	if r.Fetched {
+		e.Fetched = e.Name // as it is called there
+		if g.asks == nil {
+			e = g.runner.Kept(e)
+		}
+	}
+	if e.Status.HasFailed() {
+		e.Written = g.compiled.Written(r.Index)
+	}
+	if !told {
+		g.pending = append(g.pending, e)
+	}
+	g.notes.After(r)
 }
 
 // came takes the result of an entry that later stages may use.
@@ -55,49 +178,50 @@ func (g *stages) next(c *catalog.Compiled) {
 	g.others.stage(c)
 }
 
-// applyStages applies the catalog of a task, and of the stages that follow.
-func (f *fleet) applyStages(ctx context.Context, s *selection, state *hostState, program *hostProgram, t session.Task, g *stages) (last *hostProgram, whole bool, err error) {
+// applyAll applies the catalog of a task, and those of the stages that follow.
+func (g *stages) applyAll(ctx context.Context, t session.Task) (whole bool, err error) {
 	for {
-		began, waited := time.Now(), program.session.Waited()
-		fresh, whole, err := f.apply(ctx, s, state, program, t, g.progress)
-		if refused, is := errors.AsType[session.Refused](err); is && refused.Phase == "full" && !fresh.full { // what is taken back needs it
-			if program, err = f.upgrade(ctx, s.play, state, fresh); err != nil {
-				return fresh, false, err
+		began, before, waited := time.Now(), g.program, g.program.session.Waited()
+		whole, err := g.apply(ctx, t)
+		if refused, is := errors.AsType[session.Refused](err); is && refused.Phase == "full" && !g.program.full { // what is taken back needs it
+			if err = g.upgrade(ctx); err != nil {
+				return false, err
 			}
 			continue
 		}
 		if err != nil || !whole || !g.remain() {
-			return fresh, whole, err
+			return whole, err
 		}
-		if t.Host.Remaining -= time.Since(began); fresh == program {
-			t.Host.Remaining += program.session.Waited() - waited
+		if t.Host.Remaining -= time.Since(began); g.program == before {
+			t.Host.Remaining += g.program.session.Waited() - waited
 		}
-		if program = fresh; f.interrupted(ctx) {
-			return program, false, nil
+		if g.interrupted(ctx) {
+			return false, nil
 		}
-		c, err := f.nextStage(ctx, s, state, program, g)
+		c, err := g.compileNext(ctx)
 		if err != nil {
-			return program, false, err
+			return false, err
 		}
 		g.next(c)
-		if c.NeedsFull && !program.full {
-			if program, err = f.upgrade(ctx, s.play, state, program); err != nil {
-				return program, false, err
+		if c.NeedsFull && !g.program.full {
+			if err = g.upgrade(ctx); err != nil {
+				return false, err
 			}
 			g.compiled.Catalog.From, t.Known = 0, g.progress.again()
 		}
-		state.at(g.progress)
+		g.state.at(g.progress)
 	}
 }
 
-// nextStage compiles the next stage from the results so far, while the host waits.
-func (f *fleet) nextStage(ctx context.Context, s *selection, state *hostState, program *hostProgram, g *stages) (*catalog.Compiled, error) {
-	defer f.phase(state, "compile", &state.phases.Compile)()
-	state.activity.At("compiling")
-	host := hostOf(s.compiler, state.host, program.facts)
+// compileNext compiles the next stage from the results so far, while the host waits.
+func (g *stages) compileNext(ctx context.Context) (*catalog.Compiled, error) {
+	defer g.phase("compile", &g.state.phases.Compile)()
+	g.state.activity.At("compiling")
+	compiler := g.of.compiler
+	host := hostOf(compiler, g.state.host, g.program.facts)
 	host.Results = g.results
-	c, err := compileHost(ctx, host, state.host, func(ctx context.Context, h catalog.Host) (*catalog.Compiled, error) {
-		return s.compiler.Next(ctx, g.compiled, h)
+	c, err := compileHost(ctx, host, g.state.host, func(ctx context.Context, h catalog.Host) (*catalog.Compiled, error) {
+		return compiler.Next(ctx, g.compiled, h)
 	})
 	if err != nil {
 		return nil, errors.Join(ctx.Err(), &phaseError{phase: "compile", err: err})

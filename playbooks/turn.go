@@ -180,9 +180,9 @@ func (f *fleet) expectTurn(t Turn, plays []*selection) error {
 // turn does what is to be done with a host and the first of its plays.
 func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 	defer f.sessions.End(state.host.Name)
-	s, start, before := state.plays[0], f.runner.Now(), len(state.predicted)
-	f.take(state)
-	found, err := f.carryOut(ctx, s, state, t)
+	p, start, before := f.playOn(state.plays[0], state), f.runner.Now(), len(state.predicted)
+	p.take()
+	found, err := p.carryOut(ctx, t)
 	if err != nil || len(t.Later) == 0 || !f.keepFor(ctx, state) {
 		state.close()
 	}
@@ -198,7 +198,7 @@ func (f *fleet) turn(ctx context.Context, state *hostState, t Turn) TurnEnd {
 		end.Stopped, end.Rest, end.Phase = true, stopped.rest, stopped.phase
 	default:
 		end.Killed = f.interrupted(ctx) && errors.Is(err, context.Canceled)
-		end.Failure = &events.Carried{Event: failure(s.play.Name, state.host.Name, err)}
+		end.Failure = &events.Carried{Event: failure(p.of.play.Name, state.host.Name, err)}
 		end.Refused = errors.Is(err, transport.ErrAuth)
 	}
 	return end
@@ -217,22 +217,22 @@ func (f *fleet) keepFor(ctx context.Context, state *hostState) bool {
 }
 
 // carryOut does what a turn is about.
-func (f *fleet) carryOut(ctx context.Context, s *selection, state *hostState, t Turn) (found Found, err error) {
-	r := &rolling{fleet: f, of: s, rollout: s.play.Rollout, number: s.number + 1}
+func (p *hostPlay) carryOut(ctx context.Context, t Turn) (found Found, err error) {
+	play, state := p.of.play, p.state
+	r := &rolling{fleet: p.fleet, of: p.of, rollout: play.Rollout, number: p.of.number + 1}
 	switch {
 	case t.Kind == PlayTurn:
-		return f.playAndPredict(ctx, s, state)
+		return p.runAndPredict(ctx)
 	case t.Kind == LoginTurn:
-		timed, done := f.runner.hostTime(ctx)
+		timed, done := p.runner.hostTime(ctx)
 		defer done()
-		state.client, err = f.connect(timed, state)
-		return found, late(timed, err)
+		return found, late(timed, p.connect(timed))
 	case t.Kind == AskTurn && t.Ask != nil:
-		return f.asked(ctx, state, *t.Ask)
+		return p.asked(ctx, state, *t.Ask)
 	case t.Kind == FactsTurn:
-		return f.factsOn(ctx, state, t)
+		return p.factsOn(ctx, state, t)
 	case r.rollout == nil, t.Kind == GateTurn && (t.Gate < 0 || t.Gate >= len(r.rollout.Gates)):
-		return found, fmt.Errorf("play %q has no such rollout", s.play.Name)
+		return found, fmt.Errorf("play %q has no such rollout", play.Name)
 	case t.Kind == PredictTurn:
 		return r.predictOn(ctx, state, t.Unfinished)
 	case t.Kind == RollTurn:
@@ -247,18 +247,18 @@ func (f *fleet) carryOut(ctx context.Context, s *selection, state *hostState, t 
 	return found, fmt.Errorf("there is no turn %q", t.Kind)
 }
 
-// playAndPredict takes a host through a play. A check run is told what a rollout wants to know.
-func (f *fleet) playAndPredict(ctx context.Context, s *selection, state *hostState) (found Found, err error) {
-	if s.play.Rollout != nil && f.runner.Options.Check {
-		one := *s
+// runAndPredict takes the host through the play. A check run is told what a rollout wants to know.
+func (p *hostPlay) runAndPredict(ctx context.Context) (found Found, err error) {
+	if p.of.play.Rollout != nil && p.runner.Options.Check {
+		one := *p.of
 		one.heard = func(_ string, c *wire.Catalog, r *wire.Result) { found.came(c, r) }
-		s = &one
+		p = p.playOn(&one, p.state)
 	}
-	if f.runner.Options.CompileFirst {
-		if err := f.awaitOthers(ctx, s, state); err != nil {
+	if p.runner.Options.CompileFirst {
+		if err := p.awaitOthers(ctx); err != nil {
 			return found, err
 		}
 	}
-	err = f.playOn(ctx, s, state)
+	err = p.run(ctx)
 	return found, err
 }

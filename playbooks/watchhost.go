@@ -130,7 +130,7 @@ func (h *watchedHost) standAll(ctx context.Context) error {
 
 // user is the one whom the host program runs as in a play.
 func (h *watchedHost) user(p *watchedPlay) string {
-	_, user := h.of.fleet.worker(p.play, h.state)
+	_, user := h.of.fleet.playOn(p.selection, h.state).runsAs()
 	return user
 }
 
@@ -159,7 +159,7 @@ func (h *watchedHost) stand(ctx context.Context, p *watchedPlay) error {
 	})
 	s.look.sent = func(c *catalog.Compiled) { entries = h.of.entriesOf(c) }
 	s.look.told = func(m *wire.Watched) { h.of.say(ctx, func() { h.of.told(h, p, m) }) }
-	if err := h.of.fleet.playOn(ctx, s, h.state); err != nil {
+	if err := h.of.fleet.playOn(s, h.state).run(ctx); err != nil {
 		return err
 	}
 	h.state.steps = nil // they are of no run

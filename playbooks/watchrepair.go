@@ -208,7 +208,7 @@ func (h *watchedHost) repair(ctx context.Context, p *watchedPlay, held []string,
 			h.state.plays = append(h.state.plays, other.selection)
 		}
 	}
-	return h.of.fleet.playOn(ctx, &s, h.state)
+	return h.of.fleet.playOn(&s, h.state).run(ctx)
 }
 
 // unmended is why a resource is not as it shall be after its turn; "" if it is.

@@ -187,27 +187,28 @@ func (e TurnEnd) err() error {
 	return nil
 }
 
-// goesAway reports whether a host is worked on by workers: the controller itself is not.
-func (f *fleet) goesAway(state *hostState) bool { return f.runner.Workers != nil && !state.controller }
+// goesAway reports whether the host is worked on by workers: the controller itself is not.
+func (p *hostPlay) goesAway() bool { return p.runner.Workers != nil && !p.state.controller }
 
-// away has a worker do with a host what a turn says, and a play.
-func (f *fleet) away(ctx context.Context, s *selection, state *hostState, t Turn) (Found, error) {
-	if f.interrupted(ctx) {
+// away has a worker do with the host what a turn says, which is of this play.
+func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
+	if p.interrupted(ctx) {
 		return Found{}, &stoppedError{}
 	}
+	state, number := p.state, p.of.number
 	defer state.activity.Pin("at a worker")()
-	t.Host, t.Play, t.Predicted, t.Follow = state.host.Name, s.number, len(state.predicted) > 0, f.followed[state.host.Name]
-	t.Step = f.runner.Step != nil && s.first == t.Host
+	t.Host, t.Play, t.Predicted, t.Follow = state.host.Name, number, len(state.predicted) > 0, p.followed[state.host.Name]
+	t.Step = p.runner.Step != nil && p.of.first == t.Host
 	for i, later := range state.plays {
-		if i > 0 && state.plays[0].number == s.number { // else it is done with the play, or has none
+		if i > 0 && state.plays[0].number == number { // else it is done with the play, or has none
 			t.Later = append(t.Later, later.number)
 		}
 	}
-	began := f.runner.Now()
-	answers, closed := f.answering(ctx, s, state.host.Name)
-	end := f.runner.Workers.Take(ctx, f.stop, t, answers.answer)
+	began := p.runner.Now()
+	answers, closed := p.answering(ctx)
+	end := p.runner.Workers.Take(ctx, p.stop, t, answers.answer)
 	closed()
-	state.queued = max(0, f.runner.Now().Sub(began)-end.Took)
+	state.queued = max(0, p.runner.Now().Sub(began)-end.Took)
 	state.begun, state.failed = state.begun || end.Begun, state.failed || end.Failed
 	if end.Predicted {
 		state.predicted = append(state.predicted, &hostProgram{})
