@@ -274,6 +274,10 @@ func (a *answerer) carryOut(h *Here) Answer {
 			return Answer{Error: fmt.Sprintf("no %s of this play runs on the %s", e.Type, manifest.Controller)}
 		}
 	}
+	if !f.targets.use() {
+		return Answer{Over: true}
+	}
+	defer f.targets.users.Done()
 	l, first := a.begin(h.place, manifest.Controller)
 	if !first {
 		select {

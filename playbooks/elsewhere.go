@@ -342,6 +342,18 @@ func (p *hostPlay) runFor(ctx context.Context, of string, alone *catalog.Compile
 type targets struct {
 	mu     sync.Mutex
 	states map[string]*hostState
+	users  sync.WaitGroup // what is brought about for workers, whose turns do not wait for it
+	closed bool
+}
+
+// use reports whether a host may still be worked on for a worker, which then has to end it.
+func (t *targets) use() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.users.Add(1)
+	}
+	return !t.closed
 }
 
 // target gives the host where a resource runs. Its session is borrowed.
@@ -371,6 +383,10 @@ func (f *fleet) target(name string) (*hostState, error) {
 }
 
 func (t *targets) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.users.Wait()
 	for _, state := range t.states {
 		state.close()
 	}
