@@ -43,6 +43,11 @@ becomes of each module and keyword is told in docs/from-ansible.md.`,
 			if err != nil {
 				return err
 			}
+			if report != "" {
+				if _, err := os.Lstat(report); err == nil {
+					return fmt.Errorf("%s is there already: give another file with --report", report)
+				}
+			}
 			if err := writeConversion(out, done.Files); err != nil {
 				return err
 			}
