@@ -202,9 +202,11 @@ func TestPipOfTheSystem(t *testing.T) {
 	from := wheelFolder(t)
 	python(t)
 	h := modtest.Host()
-	_, err := pipPackage(t, from, `"name":"e2e-demo","python":"/usr/bin/python3"`).Check(t.Context(), modules.ReadOnly(h))
-	require.EqualError(t, err, "the packages of /usr/bin/python3 are the operating system's (PEP 668: /usr/lib/python3.11/EXTERNALLY-MANAGED); "+
-		"write virtualenv, or name the operating system's own package, or write break_system_packages: true")
+	for _, name := range []string{"e2e-demo", "e2e-source"} { // also one that pip would have to build first
+		_, err := pipPackage(t, from, `"name":"`+name+`","python":"/usr/bin/python3"`).Check(t.Context(), modules.ReadOnly(h))
+		require.EqualError(t, err, "the packages of /usr/bin/python3 are the operating system's (PEP 668: /usr/lib/python3.11/EXTERNALLY-MANAGED); "+
+			"write virtualenv, or name the operating system's own package, or write break_system_packages: true")
+	}
 	plan, err := pipPackage(t, from, `"name":"e2e-demo","python":"/usr/bin/python3","break_system_packages":true`).Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)
 	require.Equal(t, "installed version 2.0", plan.Action)
