@@ -152,7 +152,11 @@ func whatChanged(r Result) string {
 	if rest, predicted := strings.CutPrefix(action, would); predicted {
 		action = "would have " + rest
 	}
-	action = shorten(action, 200)
+	enough := 200
+	if r.Status == Skipped {
+		enough = 2000 // undo names a call in it, which is to be copied
+	}
+	action = shorten(action, enough)
 	if r.Status == Skipped && r.Because != "" && r.Certain {
 		return "" // the reason says it
 	}

@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -185,5 +186,15 @@ func TestResultLines(t *testing.T) {
 			events.NewText(&out, events.TextOptions{}).Report(test.e)
 			require.Equal(t, test.want, out.String())
 		})
+	}
+}
+
+// A call that undo names can be copied, however long it is; what a change says is cut.
+func TestNamedCallIsWhole(t *testing.T) {
+	call := "package x ensure=1.0 virtualenv=/" + strings.Repeat("long/", 60)
+	for status, want := range map[events.Status]string{events.Skipped: call + "\n", events.Changed: call[:200] + "…\n"} {
+		var out bytes.Buffer
+		events.NewText(&out, events.TextOptions{AdHoc: true}).Report(events.Result{Host: "web1", Type: "package", Name: "x", Status: status, Certain: true, Message: call})
+		require.Contains(t, out.String(), "package#x  "+want)
 	}
 }
