@@ -5,7 +5,7 @@ package e2e
 import "testing"
 
 // packagesBeside are what hosts have in addition that few tests need; all of these name the same, so that one image does.
-const packagesBeside = "FLEET_PACKAGES=python3,python3-apt,podman,crun"
+const packagesBeside = "FLEET_PACKAGES=python3,python3-apt,python3-pip,python3-venv,podman,crun"
 
 // podmanGenerator makes services of files of quadlet, which podman 4.3 has none of. It does no more than what the trip needs; what
 // it reads, and the words of it that it hands on, is what quadlet reads.
