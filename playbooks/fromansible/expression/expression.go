@@ -108,6 +108,10 @@ func (s *Scope) Find(name string) (Binding, bool) {
 }
 
 func (w *Writer) Write(e *j2.Expr) (Term, error) {
+	e, err := w.ofHosts(e)
+	if err != nil {
+		return Term{}, err
+	}
 	for _, by := range []func(*j2.Expr) (Term, bool, error){w.ofGathered, w.ofFact} {
 		if t, done, err := by(e); done || err != nil {
 			return t, err
@@ -179,6 +183,8 @@ func (w *Writer) name(name string) (Term, error) {
 	switch {
 	case name == "omit":
 		return Term{}, Unknown("omit outside of default()")
+	case name == "mandatory" && !w.Scope.Files.Defines(name):
+		return Term{}, Unknown("the variable mandatory, which is there so that the run fails without another value")
 	case name == "ansible_managed":
 		return Term{w.quote("Ansible managed"), Whole, TextKind}, nil
 	case name == "role_name":
@@ -322,7 +328,10 @@ func (w *Writer) member(e *j2.Expr) (Term, error) {
 			}
 		}
 		if base.Text == "ansible_facts" {
-			return Term{}, Unknown("the fact %s", e.Text)
+			if fieldOf(e) == "" {
+				return Term{}, Unknown("a fact whose name is an expression")
+			}
+			return Term{}, Unknown("the fact %s", fieldOf(e))
 		}
 	}
 	if r, rest := w.resultBelow(e); r != nil {
@@ -691,6 +700,9 @@ func (w *Writer) ofFact(e *j2.Expr) (t Term, done bool, err error) {
 		return t, false, nil
 	}
 	left, lower := withoutLower(e.Args[0])
+	if left, err = w.ofHosts(left); err != nil {
+		return t, false, err
+	}
 	f, ok := factOf(left)
 	if !ok || f.values == nil {
 		return t, false, nil
