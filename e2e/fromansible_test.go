@@ -18,8 +18,8 @@ import (
 // installed, who is there, what is enabled and what runs. Left out is what the tools themselves leave,
 // what differs between any two hosts, and times.
 const twinTree = `cd /
-find srv etc home var/lib/robot var/spool/cron usr/local -not -path 'etc/ssl/*' -not -path 'etc/ssh/ssh_host_*' \
-	-not -path 'etc/alternatives*' -not -path 'srv/e2e/*' -not -path '*/.ansible*' -printf '%y %m %u:%g %p %l\n' 2>/dev/null |
+find srv etc home var/lib/robot var/spool/cron usr/local opt -not -path 'etc/ssl/*' -not -path 'etc/ssh/ssh_host_*' \
+	-not -path 'etc/alternatives*' -not -path 'srv/e2e/*' -not -path '*/.ansible*' -not -name '*.pyc' -printf '%y %m %u:%g %p %l\n' 2>/dev/null |
 	grep -v -E ' etc/(hostname|hosts|machine-id|passwd-|group-|shadow-|gshadow-|subuid-?|subgid-?|\.pwd\.lock|ld\.so\.cache|resolv\.conf|mtab)( |$)' | sort -k4
 find srv etc home var/spool/cron -type f -not -path 'srv/e2e/*' -not -path 'etc/ssh/ssh_host_*' -not -path '*/.ansible/*' -not -path 'var/spool/cron/crontabs/*' |
 	grep -v -E '^etc/(hostname|hosts|machine-id|passwd-|group-|shadow-?|gshadow-?|subuid-?|subgid-?|ld\.so\.cache|resolv\.conf)$' | sort | xargs -d '\n' sha256sum
@@ -42,7 +42,7 @@ func TestFleetFromAnsible(t *testing.T) {
 	t.Cleanup(func() { f.tool("down", "s001", "s002") })
 	const theirs, ours = "s001", "s002"
 	for _, host := range []string{theirs, ours} {
-		f.sh(host, aptSetup+"\napt-get -qq install e2e-demo=1.0 >/dev/null 2>&1")
+		f.sh(host, aptSetup+"\napt-get -qq install e2e-demo=1.0 >/dev/null 2>&1\n"+pipWheels)
 		require.True(t, f.holds(host, "python3 -c 'import apt'"), "%s has no python3-apt", host)
 	}
 	require.Equal(t, f.sh(theirs, twinTree), f.sh(ours, twinTree), "the hosts differ before anything is done")
