@@ -2,10 +2,22 @@
 
 package e2e
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
-// packagesBeside are what hosts have in addition that few tests need; all of these name the same, so that one image does.
-const packagesBeside = "FLEET_PACKAGES=python3,python3-apt,python3-pip,python3-venv,podman,crun"
+// startBeside has s001 and those behind it, with what few tests need in addition: one image does for all of these.
+func startBeside(t *testing.T, hosts ...string) *fleet {
+	t.Helper()
+	f := leaseFleet(t)
+	up := f.command("up", fmt.Sprint(len(hosts)), "--systemd")
+	up.Env = append(up.Env, "FLEET_PACKAGES=python3,python3-apt,python3-pip,python3-venv,podman,crun")
+	outputOf(t, up)
+	t.Cleanup(func() { f.tool(append([]string{"down"}, hosts...)...) })
+	write(t, f.path("root.yaml"), f.tool("inventory"))
+	return f
+}
 
 // podmanGenerator makes services of files of quadlet, which podman 4.3 has none of. It does no more than what the trip needs; what
 // it reads, and the words of it that it hands on, is what quadlet reads.
@@ -56,12 +68,7 @@ systemctl is-active e2e-unit e2e-rest; ls /run/systemd/generator/multi-user.targ
 
 // TestFleetContainer plays the trip with the real podman.
 func TestFleetContainer(t *testing.T) {
-	f := leaseFleet(t)
-	up := f.command("up", "1", "--systemd")
-	up.Env = append(up.Env, packagesBeside)
-	outputOf(t, up)
-	t.Cleanup(func() { f.tool("down", "s001") })
-	write(t, f.path("root.yaml"), f.tool("inventory"))
+	f := startBeside(t, "s001")
 	trip := containerTrip
 	trip.host = "s001"
 	trip.on(t, f, "-i", "root.yaml")

@@ -35,12 +35,8 @@ func TestFleetFromAnsible(t *testing.T) {
 	if _, err := exec.LookPath("ansible-playbook"); err != nil {
 		unable(t, "there is no ansible-playbook")
 	}
-	f := leaseFleet(t)
-	up := f.command("up", "2", "--systemd")
-	up.Env = append(up.Env, packagesBeside)
-	outputOf(t, up)
-	t.Cleanup(func() { f.tool("down", "s001", "s002") })
 	const theirs, ours = "s001", "s002"
+	f := startBeside(t, theirs, ours)
 	for _, host := range []string{theirs, ours} {
 		f.sh(host, aptSetup+"\napt-get -qq install e2e-demo=1.0 >/dev/null 2>&1\n"+pipWheels)
 		require.True(t, f.holds(host, "python3 -c 'import apt'"), "%s has no python3-apt", host)
@@ -67,9 +63,8 @@ func TestFleetFromAnsible(t *testing.T) {
 	require.Equal(t, 0, converted.code, converted.stderr)
 	t.Logf("%s", converted.stdout)
 	require.Contains(t, converted.stdout, "(100%)")
-	write(t, f.path("hosts.yaml"), f.tool("inventory"))
-	args := []string{"-i", "hosts.yaml", "-l", ours, "manifests/site.yaml"}
-	valid := f.push("-i", "hosts.yaml", "validate", "manifests/site.yaml")
+	args := []string{"-i", "root.yaml", "-l", ours, "manifests/site.yaml"}
+	valid := f.push("-i", "root.yaml", "validate", "manifests/site.yaml")
 	require.Equal(t, 0, valid.code, valid.stderr)
 	first := f.push(args...)
 	require.Equal(t, 0, first.code, "%s\n%s", first.stdout, first.stderr)

@@ -42,12 +42,7 @@ const pipState = `find /home/app/env /usr/local/lib/python3.11 -name 'e2e*.dist-
 // TestFleetPip has the real pip of Debian install packages: for a user, into a virtualenv that is made, and for root into the
 // host's own Python, which is the operating system's.
 func TestFleetPip(t *testing.T) {
-	f := leaseFleet(t)
-	up := f.command("up", "1", "--systemd")
-	up.Env = append(up.Env, packagesBeside)
-	outputOf(t, up)
-	t.Cleanup(func() { f.tool("down", "s001") })
-	write(t, f.path("root.yaml"), f.tool("inventory"))
+	f := startBeside(t, "s001")
 	write(t, f.path("site.yaml"), pipSite)
 	f.sh("s001", pipWheels)
 	apply := func(ensure string, flags ...string) map[string]event {
