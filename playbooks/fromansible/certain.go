@@ -8,6 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
@@ -21,6 +22,9 @@ type certainty struct {
 	tasks   map[string]bool // tasks that look, by their places
 	gathers map[kind]bool   // what modules gather; all that are there have to be certain
 	told    map[string]bool // includes with variables, by their places, in plays whose data a host has a say in
+
+	apart     map[role.Ask]bool // results that are not there in all that a file of tasks is part of
+	unapplied map[string]bool   // files of tasks that nothing applies, though tasks of theirs notify handlers
 }
 
 // A kind is one of what modules gather.
@@ -46,7 +50,7 @@ func kindOf(q facts.Query) kind {
 }
 
 func (c certainty) any() bool {
-	return len(c.told) > 0 || slices.Contains(slices.Collect(maps.Values(c.tasks)), true)
+	return len(c.told) > 0 || len(c.apart) > 0 || len(c.unapplied) > 0 || slices.Contains(slices.Collect(maps.Values(c.tasks)), true)
 }
 
 // asks reports whether plays may ask a query where a module has gathered what it is about.
@@ -54,7 +58,9 @@ func (c certainty) asks(q facts.Query) bool { return c.gathers[kindOf(q)] }
 
 // certainty goes through all that is written.
 func (c *converter) certainty() certainty {
-	p := prover{c: c, manifests: map[string]*manifestOf{}, certainty: certainty{map[string]bool{}, map[kind]bool{}, map[string]bool{}}}
+	p := prover{c: c, manifests: map[string]*manifestOf{}, certainty: certainty{
+		tasks: map[string]bool{}, gathers: map[kind]bool{}, told: map[string]bool{}, apart: map[role.Ask]bool{}, unapplied: map[string]bool{},
+	}}
 	for _, u := range c.units {
 		p.manifestsOf(u)
 	}
@@ -71,13 +77,14 @@ func (c *converter) certainty() certainty {
 			}
 		}
 	}
+	p.together()
 	return p.certainty
 }
 
 // A manifestOf is one of a unit.
 type manifestOf struct {
-	unit    *unit
-	entries []*layout.Entry
+	unit *unit
+	*manifestFile
 }
 
 // A prover goes through what is written.
@@ -96,7 +103,7 @@ func (p *prover) manifestsOf(u *unit) {
 		if path.Base(name) == "manifest.yaml" {
 			name = path.Dir(name)
 		}
-		p.manifests[name] = &manifestOf{u, m.entries}
+		p.manifests[name] = &manifestOf{u, m}
 	}
 }
 

@@ -3,7 +3,9 @@
 // todo, which no manifest may have when it runs, and in the report, with its file and line.
 //
 // convert.go begins: it finds playbooks and roles. plays.go carries over a play, units.go a role, tasks.go the tasks of
-// a file, with what they include (includes.go) and notify (handlers.go). The rest is below:
+// a file, with what they include (includes.go) and notify (handlers.go). All is converted twice where what the first time
+// has written says what may be asked before the run (certain.go), and what is carried out without what (together.go). The
+// rest is below:
 //
 //	module      what becomes of a task, by its module: one function for each, and one line in a table
 //	task        what a task says, its loop and keywords, and what modules write with

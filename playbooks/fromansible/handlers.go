@@ -28,6 +28,7 @@ type handler struct {
 type notification struct {
 	handler *handler
 	from    []*layout.Entry
+	lost    []string // files of tasks that notify it, which nothing applies
 }
 
 func (u *unit) readHandlers(base string) {
@@ -101,17 +102,27 @@ func (r reader) notifies(t *task.Task) {
 			from = append(from, e)
 		}
 	}
-	if from == nil {
+	notified := yamlnode.Items(t.Keywords["notify"])
+	if from == nil || len(notified) == 0 {
 		return
 	}
-	for _, one := range yamlnode.Items(t.Keywords["notify"]) {
+	file := r.f.Path
+	for _, m := range r.u.made {
+		m.notifies = m.notifies || m.source == file
+	}
+	for _, one := range notified {
 		for _, h := range r.u.handlersOf(one.Value) {
 			i := slices.IndexFunc(r.u.pending, func(n *notification) bool { return n.handler == h })
 			if i < 0 {
 				r.u.pending = append(r.u.pending, &notification{handler: h})
 				i = len(r.u.pending) - 1
 			}
-			r.u.pending[i].from = append(r.u.pending[i].from, from...)
+			n := r.u.pending[i]
+			if r.u.c.certain.unapplied[file] {
+				n.lose(r.u.c.out.Shown(file))
+				continue
+			}
+			n.from = append(n.from, from...)
 		}
 	}
 }
@@ -139,6 +150,16 @@ func (u *unit) handled(n *notification, before []*layout.Entry) []*layout.Entry 
 	list := u.handlerTask(n.handler)
 	u.c.out.Report.Again = false
 	var out []*layout.Entry
+	if len(n.lost) > 0 {
+		f, line := u.File(n.handler.file), n.handler.node.Line
+		why := "a handler that is notified in " + strings.Join(n.lost, ", ") + ", which nothing that is carried over includes"
+		f.Leave(line, "notify", why)
+		if len(n.from) == 0 {
+			u.lose(list, n.lost)
+			return []*layout.Entry{layout.Todo(f.Position(line), why, n.handler.node)}
+		}
+		out = append(out, layout.Todo(f.Position(line), why, nil))
+	}
 	for _, e := range list {
 		layout.Walk([]*layout.Entry{e}, func(e *layout.Entry) {
 			switch e.Type {
@@ -162,6 +183,26 @@ func (u *unit) handled(n *notification, before []*layout.Entry) []*layout.Entry 
 		out = append(out, e)
 	}
 	return out
+}
+
+// lose notes a file of tasks that notifies it, which nothing applies.
+func (n *notification) lose(file string) {
+	if !slices.Contains(n.lost, file) {
+		n.lost = append(n.lost, file)
+	}
+}
+
+// lose has what a handler itself notifies be lost with it: these entries are not written.
+func (u *unit) lose(list []*layout.Entry, files []string) {
+	for _, n := range u.pending {
+		before := len(n.from)
+		n.from = slices.DeleteFunc(n.from, func(e *layout.Entry) bool { return slices.Contains(list, e) })
+		if len(n.from) < before {
+			for _, file := range files {
+				n.lose(file)
+			}
+		}
+	}
 }
 
 // joinsService has a service that stands behind all of from subscribe to it.

@@ -29,9 +29,12 @@ type unit struct {
 // A manifestFile is one that is made of a file of tasks.
 type manifestFile struct {
 	path    string // below the folder that is written
+	source  string // the file of tasks
 	entries []*layout.Entry
 	done    bool // it is begun
 	read    bool
+
+	notifies bool // a task of it notifies a handler
 }
 
 func (c *converter) newUnit(name, dir, out string) *unit {
@@ -39,7 +42,7 @@ func (c *converter) newUnit(name, dir, out string) *unit {
 }
 
 func (c *converter) newRole(name, dir, out string) *role.Role {
-	return role.New(name, dir, out, role.Around{To: c.out, Inventory: c.o.Variables, Certain: c.certain.asks, Told: c.certain.told})
+	return role.New(name, dir, out, role.Around{To: c.out, Inventory: c.o.Variables, Certain: c.certain.asks, Told: c.certain.told, Apart: c.certain.apart})
 }
 
 // reader reads a file of a unit.
@@ -191,6 +194,7 @@ func (u *unit) tasksFile(path string) *manifestFile {
 		m = &manifestFile{path: u.Below(name)}
 		u.made[key] = m
 	}
+	m.source = path
 	if m.done {
 		return m
 	}

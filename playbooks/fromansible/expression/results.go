@@ -16,6 +16,19 @@ type Result struct {
 	Fact   bool   // it is asked for before the run: Base is Facts.x
 	Asked  []string
 	Dead   string // why it is not there: the task was not carried over
+	File   string // of the task
+	Apart  string // the same, shown, where others are carried out without it
+}
+
+// there is an error for a result that is not.
+func (r *Result) there() error {
+	switch {
+	case r.Dead != "":
+		return Unknown("the result of a task that is not carried over (%s)", r.Dead)
+	case r.Apart != "":
+		return Unknown("the result of a task of %s, without which this file is carried out, too", r.Apart)
+	}
+	return nil
 }
 
 // fieldsOfExec are what is known of a command.
@@ -29,8 +42,8 @@ var fieldsOfExec = map[string]struct {
 
 // resultTerm writes a result, or the field of it that e names.
 func (w *Writer) resultTerm(r *Result, e *j2.Expr) (Term, error) {
-	if r.Dead != "" {
-		return Term{}, Unknown("the result of a task that is not carried over (%s)", r.Dead)
+	if err := r.there(); err != nil {
+		return Term{}, err
 	}
 	if r.Module == "" {
 		return Term{}, Unknown("a result that several tasks register")
@@ -176,8 +189,8 @@ var StatTests = map[string]string{
 
 // outcome writes whether a task has changed something, failed or was skipped.
 func (w *Writer) outcome(r *Result, what string, not bool) (Term, error) {
-	if r.Dead != "" {
-		return Term{}, Unknown("the result of a task that is not carried over (%s)", r.Dead)
+	if err := r.there(); err != nil {
+		return Term{}, err
 	}
 	var t Term
 	on := func(field string) Term { return Term{r.Base + "." + field, Whole, boolKind} }

@@ -21,6 +21,7 @@ type Entry struct {
 	Todo string // why a task is not carried over
 	Does *Entry // what it would be if it were; nil if that is not known
 	Look *Look  // of what only looks at the host; nil of all else
+	File string // of the task; "" of a block
 	Over string // the place of an include whose variables go over all data; "" of all else
 
 	alias     string   // that it may have if others refer to it

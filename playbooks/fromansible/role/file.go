@@ -108,6 +108,11 @@ func (f File) RoleName() string { return f.Name }
 // ResultOf is what a task registers.
 func (f File) ResultOf(name string) (*expression.Result, bool) {
 	r, ok := f.results[name]
+	if ok && r.File != f.Path && f.Apart[Ask{f.Path, name}] {
+		apart := *r
+		apart.Apart = f.To.Shown(r.File)
+		return &apart, true
+	}
 	return r, ok
 }
 

@@ -47,7 +47,11 @@ type Around struct {
 	Inventory map[string]any         // variables that go over those of roles
 	Certain   func(facts.Query) bool // what a module gathers is the same before the run
 	Told      map[string]bool        // of includes with variables, by their places: a host has a say in data around them
+	Apart     map[Ask]bool           // what files ask for that are carried out without the tasks that register it, too
 }
+
+// An Ask is a result that a file of tasks asks for.
+type Ask struct{ File, Result string }
 
 // New is a role that is not read yet.
 func New(name, dir, out string, around Around) *Role {

@@ -27,7 +27,8 @@ type Conversion struct {
 	Types   modules.Registry
 	Certain map[string]bool // of tasks that look, by their places: nothing before them may change what they look at
 
-	registered map[string]int // how often a name was
+	registered map[string]int    // how often a name was
+	results    map[string]string // what tasks call what they register, by what it is called here
 }
 
 // A Task is one that is being carried over.
@@ -66,6 +67,9 @@ type Around struct {
 	Conditional bool // they are not always carried out, or elsewhere
 	Delegated   bool
 }
+
+// ResultOf is what tasks call a result, which is called name in what is written.
+func (c *Conversion) ResultOf(name string) string { return c.results[name] }
 
 // New reads a task of a file; s is what names mean around it.
 func (c *Conversion) New(f role.File, n *yaml.Node, s *expression.Scope, around Around) *Task {
@@ -141,6 +145,7 @@ func (t *Task) Finish() []*layout.Entry {
 	for _, e := range t.Entries {
 		e.Look = t.look
 	}
+	layout.Walk(t.Entries, func(e *layout.Entry) { e.File = t.File.Path })
 	for _, note := range t.notes {
 		rep.Note(t.File.To.Shown(t.File.Path), t.Node.Line, note)
 	}
@@ -222,7 +227,7 @@ func registers(t *Task) {
 		t.Problem("register with this name")
 		return
 	}
-	t.Result = &expression.Result{Module: t.Module, Looped: t.IsLoop(), Asked: t.File.Asked(n.Value)}
+	t.Result = &expression.Result{Module: t.Module, File: t.File.Path, Looped: t.IsLoop(), Asked: t.File.Asked(n.Value)}
 	if t.Result.Looped {
 		t.Result.Asked = append(t.Result.Asked, t.File.Asked("item")...)
 	}
@@ -239,6 +244,10 @@ func registered(t *Task, e *layout.Entry) {
 	t.Result.Base = "Results." + name
 	t.File.Register(n.Value, t.Result)
 	e.SetText("register", name)
+	if t.of.results == nil {
+		t.of.results = map[string]string{}
+	}
+	t.of.results[name] = n.Value
 }
 
 // longestName is how long the name of a result is here, without a number behind it.
