@@ -53,6 +53,7 @@ type Coordinator struct {
 	certs  map[string]certificate
 
 	mu       sync.Mutex
+	gathers  time.Duration         // how long hosts that begin together take to come together; 0 is gatherTime
 	waiting  map[string]*gathering // by site
 	shards   map[string]*shard     // that have not ended
 	handed   map[handout]*handed
@@ -110,8 +111,7 @@ const (
 	minShard     = 32
 	maxShard     = 256
 	shardsWanted = 16
-	// gatherTime is how long hosts that begin together take to come together.
-	gatherTime = 20 * time.Millisecond
+	gatherTime   = 20 * time.Millisecond
 	// unheeded is when it is said that no worker has taken a shard.
 	unheeded = 15 * time.Second
 	// ticketTime is how long a ticket is good for.
@@ -227,9 +227,9 @@ func (c *Coordinator) gather(ctx context.Context, t *turn) {
 	if g == nil {
 		g = &gathering{}
 		c.waiting[site] = g
-		g.timer = time.AfterFunc(gatherTime, func() { c.cut(context.WithoutCancel(ctx), site) })
+		g.timer = time.AfterFunc(cmp.Or(c.gathers, gatherTime), func() { c.cut(context.WithoutCancel(ctx), site) })
 	} else {
-		g.timer.Reset(gatherTime)
+		g.timer.Reset(cmp.Or(c.gathers, gatherTime))
 	}
 	g.turns = append(g.turns, t)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks"
-	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -86,8 +85,8 @@ ccm: {resources: [exec: [{"echo made >> log": {provider: shell, cwd: "{{ Data.ho
 			r.Options.NoLock, r.Options.CompileFirst = false, true
 			c, warned := s.coordinator(connect(t, url), r)
 			r.Connect.Warn = warned.add
-			running := make(chan events.Summary, 1)
-			go func() { running <- s.run(c) }()
+			c.gathers = 2 * time.Second // both hosts are for one worker
+			ends, _ := s.begin(c)
 			require.Eventually(t, func() bool { return c.waitingFor() == 2 }, wait, time.Millisecond, "both wait for far1")
 			require.NoError(t, first.Process.Kill())
 			if gone {
@@ -96,7 +95,7 @@ ccm: {resources: [exec: [{"echo made >> log": {provider: shell, cwd: "{{ Data.ho
 			s.process(url)
 			require.Eventually(t, func() bool { return c.waitingFor() == map[bool]int{false: 4, true: 3}[gone] }, wait, time.Millisecond)
 			s.work(connect(t, url), "worker", "far")
-			summary := <-running
+			summary := ends()
 			require.Contains(t, warned.all(), "was lost at work on 2 hosts")
 			for name, srv := range s.hosts {
 				log, err := os.ReadFile(filepath.Join(srv.Home, "log"))

@@ -22,7 +22,7 @@ import (
 
 // waiting has each host of a play wait for the file go, beside its own.
 const waiting = `
-ccm: {resources: [exec: ["touch {{ Data.dir }}/begun; n=0; while test ! -e {{ Data.dir }}/go && test $n -lt 1200; do sleep 0.1; n=$((n+1)); done": {provider: shell}]]}
+ccm: {resources: [exec: ["touch {{ Data.dir }}/begun; n=0; while test ! -e {{ Data.dir }}/go && test $n -lt 6000; do sleep 0.1; n=$((n+1)); done": {provider: shell}]]}
 `
 
 // numbered has the authority number its certificates, which it says are valid for a time. It refuses those that

@@ -147,7 +147,7 @@ func stopWorker(t *testing.T, phase string, clock bool) {
 	}
 	file := func(name string) string { return filepath.Join(s.dir, name) }
 	until := func(name string) string {
-		return fmt.Sprintf("n=0; while test ! -e %s && test $n -lt 1200; do sleep 0.1; n=$((n+1)); done", file(name))
+		return fmt.Sprintf("n=0; while test ! -e %s && test $n -lt 6000; do sleep 0.1; n=$((n+1)); done", file(name))
 	}
 	inv := s.inventory(map[string]string{
 		"web1": fmt.Sprintf("wait: %q,", until("web")), "web2": fmt.Sprintf("wait: %q,", until("web")), "far1": fmt.Sprintf("site: far, wait: %q,", until("far")),
@@ -177,13 +177,13 @@ func stopWorker(t *testing.T, phase string, clock bool) {
 			stop("asks what a ticket is for")
 		}
 	}}, r)
+	c.gathers = 2 * time.Second // both hosts are for one worker
 	still := ""
 	if !clock {
 		still = stillVariable + "=yes"
 	}
 	worker = s.process(url, still)
-	running := make(chan events.Summary, 1)
-	go func() { running <- s.run(c) }()
+	ends, over := s.begin(c)
 	if phase == "starts the host program" {
 		require.Eventually(t, func() bool {
 			_, err := os.Stat(filepath.Join(s.hosts["web1"].Home, "started"))
@@ -194,7 +194,12 @@ func stopWorker(t *testing.T, phase string, clock bool) {
 	if phase == "all is told" {
 		s.write("web", "")
 	}
-	<-stopped
+	select {
+	case <-stopped:
+	case <-over:
+		ends()
+		require.Fail(t, "the run has ended, and the worker has not stood still", "%s\n%s", strings.Join(got.lines(s), "\n"), warned.all())
+	}
 	s.work(connect(t, url), "worker", "far") // whose host holds the run up
 	second := s.process(url)
 	if phase != asksToEnter && phase != enters {
@@ -205,7 +210,7 @@ func stopWorker(t *testing.T, phase string, clock bool) {
 	require.NoError(t, second.Process.Kill())
 	require.NoError(t, worker.Process.Signal(syscall.SIGCONT))
 	s.write("far", "") // the next play is for the worker that stood still
-	summary := <-running
+	summary := ends()
 	require.Equal(t, 3, summary.Totals.Hosts.OK, "%s", warned.all())
 	for name, srv := range s.hosts {
 		log, err := os.ReadFile(filepath.Join(srv.Home, "log"))
@@ -242,7 +247,7 @@ func (forgottenLease) Extend(context.Context) error { return nil }
 func TestTicketTwice(t *testing.T) {
 	s := newSite(t, `
 name: one
-ccm: {resources: [exec: ["echo ran >> log; n=0; while test ! -e {{ Data.go }} && test $n -lt 1200; do sleep 0.1; n=$((n+1)); done": {provider: shell, cwd: "{{ Data.home }}"}]]}
+ccm: {resources: [exec: ["echo ran >> log; n=0; while test ! -e {{ Data.go }} && test $n -lt 6000; do sleep 0.1; n=$((n+1)); done": {provider: shell, cwd: "{{ Data.home }}"}]]}
 `, "web1")
 	free := filepath.Join(s.dir, "go")
 	inv := strings.Replace(s.inventory(nil), "canary: everybody-knows", fmt.Sprintf("go: %q", free), 1)

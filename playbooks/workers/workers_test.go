@@ -40,7 +40,7 @@ import (
 )
 
 // wait is longer than anything here takes.
-const wait = 2 * time.Minute
+const wait = 5 * time.Minute
 
 // workerVariable has the test program be a worker: the folder where the test has put what it needs.
 const workerVariable = "CCM_PUSH_TEST_WORKER"
@@ -297,12 +297,33 @@ func (r *recorded) lines(s *site) []string {
 // run runs a coordinator's run.
 func (s *site) run(c *Coordinator) events.Summary {
 	s.t.Helper()
+	summary, _ := s.begin(c)
+	return summary()
+}
+
+// begin begins a coordinator's run, and gives what waits for how it has ended. Over is closed then.
+func (s *site) begin(c *Coordinator) (summary func() events.Summary, over <-chan struct{}) {
+	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), wait)
-	defer cancel()
-	require.NoError(s.t, c.Begin(ctx))
-	summary, err := c.Runner.Run(ctx, nil)
-	require.NoError(s.t, errors.Join(err, c.Close(ctx)))
-	return summary
+	if err := c.Begin(ctx); err != nil {
+		cancel()
+		require.NoError(s.t, err)
+	}
+	var result events.Summary
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer cancel()
+		result, err = c.Runner.Run(ctx, nil)
+		err = errors.Join(err, c.Close(ctx))
+	}()
+	return func() events.Summary {
+		s.t.Helper()
+		<-ended
+		require.NoError(s.t, err)
+		return result
+	}, ended
 }
 
 const twoPlays = `
