@@ -182,7 +182,7 @@ func (s *site) coordinator(q queue.Queue, r *playbooks.Runner) (*Coordinator, *w
 		Queue: q, Key: key, Workers: ring, Runner: r, Warn: w.add,
 		Recipe: Recipe{
 			Paths: []string{filepath.Join(s.dir, "site.yaml")}, Folder: s.dir,
-			Without: s.paths("hosts.yaml", "coordinator", "worker", "authority", "server", "here", "there"),
+			Without: s.paths("hosts.yaml", "coordinator", "worker", "authority", "server", "here", "there", buildFile, programFile),
 		},
 		Certify: func(ctx context.Context, key []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
 			public, err := ssh.ParsePublicKey(key)
@@ -620,7 +620,7 @@ func workIn(folder string) error {
 		return err
 	}
 	var its theirBuild
-	text, err := os.ReadFile(filepath.Join(folder, "build.json"))
+	text, err := os.ReadFile(filepath.Join(folder, buildFile))
 	if err := errors.Join(err, json.Unmarshal(text, &its)); err != nil {
 		return err
 	}
@@ -640,32 +640,42 @@ func workIn(folder string) error {
 		w.Queue = still{q}
 	}
 	w.Shards = 1 // what it was at has ended when it takes something else
-	w.BuildID, w.Builds = its.ID, []start.Build{its.build()}
+	w.BuildID, w.Builds = its.ID, []start.Build{its.build(folder)}
 	w.Say = func(text string) { fmt.Fprintln(os.Stderr, text) }
 	return w.Run(context.Background(), nil)
 }
+
+// What a worker that is a process of its own gets of the host program, beside the files of the run: what it is, and the
+// program itself, compressed.
+const (
+	buildFile   = "build.json"
+	programFile = "program.gz"
+)
 
 // A theirBuild is the host program for a worker that is a process of its own.
 type theirBuild struct {
 	ID               string
 	OS, Arch, SHA256 string
 	Size             int64
-	Compressed       []byte
+	CompressedSize   int64
 	CompressedSHA256 string
 }
 
-func theirs(t *testing.T, s *site) theirBuild {
-	t.Helper()
+// giveBuild writes the host program into the folder of workers.
+func (s *site) giveBuild() {
 	b := s.builds[0]
 	compressed, err := b.Compressed()
-	require.NoError(t, err)
-	return theirBuild{s.buildID, b.OS, b.Arch, b.SHA256, b.Size, compressed, b.CompressedSHA256}
+	require.NoError(s.t, err)
+	s.write(programFile, string(compressed))
+	text, err := json.Marshal(theirBuild{s.buildID, b.OS, b.Arch, b.SHA256, b.Size, b.CompressedSize, b.CompressedSHA256})
+	require.NoError(s.t, err)
+	s.write(buildFile, string(text))
 }
 
-func (b theirBuild) build() start.Build {
+func (b theirBuild) build(folder string) start.Build {
 	return start.Build{
-		OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, CompressedSize: int64(len(b.Compressed)), CompressedSHA256: b.CompressedSHA256,
-		Compressed: func() ([]byte, error) { return b.Compressed, nil },
+		OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
+		Compressed: func() ([]byte, error) { return os.ReadFile(filepath.Join(folder, programFile)) },
 	}
 }
 
@@ -675,11 +685,9 @@ const testLease = 3 * time.Second
 // process starts a worker that can be killed.
 func (s *site) process(url string, env ...string) *exec.Cmd {
 	t := s.t
-	if _, err := os.Stat(filepath.Join(s.dir, "build.json")); err != nil { // else another one may be reading it
+	if _, err := os.Stat(filepath.Join(s.dir, buildFile)); err != nil { // else another one may be reading it
 		s.write("url", url)
-		text, err := json.Marshal(theirs(t, s))
-		require.NoError(t, err)
-		s.write("build.json", string(text))
+		s.giveBuild()
 	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(os.Environ(), workerVariable+"="+s.dir), env...)
