@@ -56,6 +56,25 @@ func attribute(name string) asn1.ObjectIdentifier {
 	return nil
 }
 
+// mostCharacters is how long a part of a subject may be: the upper bounds of RFC 5280, appendix A.1.
+func mostCharacters(name string) int {
+	switch name {
+	case "C":
+		return 2
+	case "L", "ST":
+		return 128
+	case "emailAddress":
+		return 255
+	}
+	return 64
+}
+
+// isCountry reports whether a text may be a code of ISO 3166, which C has (RFC 5280, appendix A.1: X520countryName).
+func isCountry(text string) bool {
+	isLetter := func(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
+	return len(text) == 2 && isLetter(text[0]) && isLetter(text[1])
+}
+
 // attributes are the parts of a subject, in the order in which they are written.
 func attributes() []string {
 	return []string{"C", "ST", "L", "O", "OU", "CN", "emailAddress", "serialNumber"}

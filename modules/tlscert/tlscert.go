@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/file"
@@ -106,16 +107,35 @@ func (c *TLSCert) Validate() error {
 		errs = append(errs, modules.Errorf("csr", "names, subject and usage stand in the request"))
 	}
 	for i, name := range c.Names {
-		if _, err := parseName(name); err != nil {
+		parsed, err := parseName(name)
+		switch {
+		case err != nil:
 			errs = append(errs, &modules.PropertyError{Path: fmt.Sprintf("names[%d]", i), Msg: err.Error(), Hint: "write a DNS name, an IP address, a URI or an e-mail address"})
+		case i == 0 && len(c.Parts) == 0 && utf8.RuneCountInString(parsed.text) > mostCharacters("CN"):
+			errs = append(errs, &modules.PropertyError{
+				Path: "names[0]", Msg: fmt.Sprintf("it is the CN too, which has %d characters at most", mostCharacters("CN")), Hint: "write a subject with a shorter one",
+			})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Parts)) {
-		if attribute(key) == nil {
-			errs = append(errs, &modules.PropertyError{Path: "subject." + key, Msg: fmt.Sprintf("a subject has no %q here", key), Hint: "write CN, O, OU, C, ST, L, emailAddress or serialNumber"})
+		if err := validatePart(key, c.Parts[key]); err != nil {
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(append(errs, c.validateSigning()...)...)
+}
+
+// validatePart checks a part of the subject, which is left out if it is empty.
+func validatePart(key, value string) error {
+	switch length := utf8.RuneCountInString(value); {
+	case attribute(key) == nil:
+		return &modules.PropertyError{Path: "subject." + key, Msg: fmt.Sprintf("a subject has no %q here", key), Hint: "write CN, O, OU, C, ST, L, emailAddress or serialNumber"}
+	case key == "C" && value != "" && !isCountry(value):
+		return &modules.PropertyError{Path: "subject.C", Msg: fmt.Sprintf("%q is no country", value), Hint: "write the two letters that it has in ISO 3166, such as DE"}
+	case length > mostCharacters(key):
+		return modules.Errorf("subject."+key, "it has %d characters, and at most %d are allowed", length, mostCharacters(key))
+	}
+	return nil
 }
 
 func (c *TLSCert) validateSigning() (errs []error) {

@@ -263,6 +263,7 @@ func TestValidate(t *testing.T) {
 		change(c)
 		return c
 	}
+	long := strings.Repeat("a.", 32) + "example.net"
 	const hint = " (write a DNS name, an IP address, a URI or an e-mail address)"
 	for _, test := range []struct {
 		err    string
@@ -278,6 +279,17 @@ func TestValidate(t *testing.T) {
 		{`names[0]: "münchen.example" is no DNS name` + hint, func(c *TLSCert) { c.Names = []string{"münchen.example"} }},
 		{`names[0]: "300.0.0.1" is no IP address` + hint, func(c *TLSCert) { c.Names = []string{"IP:300.0.0.1"} }},
 		{`subject.cn: a subject has no "cn" here (write CN, O, OU, C, ST, L, emailAddress or serialNumber)`, func(c *TLSCert) { c.Parts = map[string]string{"cn": "x"} }},
+		{`subject.C: "Germany" is no country (write the two letters that it has in ISO 3166, such as DE)`, func(c *TLSCert) { c.Parts = map[string]string{"C": "Germany"} }},
+		{`subject.C: "ö" is no country (write the two letters that it has in ISO 3166, such as DE)`, func(c *TLSCert) { c.Parts = map[string]string{"C": "ö"} }},
+		{"subject.O: it has 65 characters, and at most 64 are allowed", func(c *TLSCert) { c.Parts = map[string]string{"O": strings.Repeat("ö", 65)} }},
+		{"subject.ST: it has 129 characters, and at most 128 are allowed", func(c *TLSCert) { c.Parts = map[string]string{"ST": strings.Repeat("x", 129)} }},
+		{"subject.emailAddress: it has 256 characters, and at most 255 are allowed", func(c *TLSCert) { c.Parts = map[string]string{"emailAddress": strings.Repeat("x", 256)} }},
+		{"", func(c *TLSCert) {
+			c.Parts = map[string]string{"C": "", "O": strings.Repeat("ö", 64), "L": strings.Repeat("x", 128)}
+		}},
+		{"names[0]: it is the CN too, which has 64 characters at most (write a subject with a shorter one)", func(c *TLSCert) { c.Names = []string{long} }},
+		{"", func(c *TLSCert) { c.Names, c.Parts = []string{long}, map[string]string{"CN": "a"} }},
+		{"", func(c *TLSCert) { c.Names = []string{"a.example.net", long} }},
 		{"days: days 40000 is outside 1-36500", func(c *TLSCert) { c.Days = 40000 }},
 		{"renew: renew 90 is not between 1 and 'days: 90' (it would be made anew in each run)", func(c *TLSCert) { c.Days, c.Renew = 90, 90 }},
 		{"", func(c *TLSCert) { *c = TLSCert{Name: "/c", Ensure: present, CSR: "/r", CACert: "/ca", CAKey: "/ck"} }},

@@ -45,10 +45,10 @@ func (t Taint) checkElsewhere() error {
 }
 
 // Delegates calls visit with each place of the play that says literally where a resource runs, or
-// where a gate is asked.
+// where a gate is asked. What is no single value, such as a list, is an error already.
 func (p *Play) Delegates(visit func(on *yamlpos.Node)) {
 	Walk(p.Resources, func(r *Resource, _ int) {
-		if r.On != nil && !r.Unselected && !r.On.Open(r.On.Node) {
+		if r.On != nil && !r.Unselected && r.On.Node.Kind == yamlpos.Scalar && !r.On.Open(r.On.Node) {
 			visit(r.On.Node)
 		}
 	})
