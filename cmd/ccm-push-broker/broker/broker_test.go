@@ -31,11 +31,13 @@ type running struct {
 	said []string
 }
 
-func start(t *testing.T, dir string) *running {
+func start(t *testing.T, dir string) *running { return startAt(t, dir, "127.0.0.1:0") }
+
+func startAt(t *testing.T, dir, address string) *running {
 	t.Helper()
 	r := &running{}
 	listening := make(chan string, 1)
-	r.Broker = &Broker{Dir: dir, Listen: "127.0.0.1:0", Listening: func(a string) { listening <- a }, Say: func(text string) {
+	r.Broker = &Broker{Dir: dir, Listen: address, Listening: func(a string) { listening <- a }, Say: func(text string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.said = append(r.said, text)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -24,8 +25,9 @@ import (
 
 // people are a connection for each role at one broker, and what it was refused.
 type people struct {
-	t     *testing.T
-	links map[Role]*natsconn.Link
+	t      *testing.T
+	broker *running
+	links  map[Role]*natsconn.Link
 
 	mu      sync.Mutex
 	refused map[Role]string
@@ -38,7 +40,7 @@ func admitAll(t *testing.T) *people {
 		require.NoError(t, (&Broker{Dir: dir}).AddUser(string(role), role, filepath.Join(seeds, string(role))))
 	}
 	r := start(t, dir)
-	p := &people{t: t, links: map[Role]*natsconn.Link{}, refused: map[Role]string{}}
+	p := &people{t: t, broker: r, links: map[Role]*natsconn.Link{}, refused: map[Role]string{}}
 	for _, role := range Roles {
 		p.links[role] = natsconn.New(natsconn.Config{Servers: "tls://" + r.address, CA: r.CA(), NKey: filepath.Join(seeds, string(role)), Warn: func(text string) {
 			p.mu.Lock()
@@ -178,6 +180,49 @@ func TestRolesSuffice(t *testing.T) {
 	for _, role := range Roles {
 		p.notRefused(role)
 	}
+}
+
+// TestAnsweredBehindARestart has the broker be started again while a question is answered: the answer, which the server
+// would refuse to take, is not sent, and the question is answered when it is asked again.
+func TestAnsweredBehindARestart(t *testing.T) {
+	p := admitAll(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	run, err := p.queue(Coordinator).Open(ctx, "run1")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, run.Close(t.Context())) }()
+	asked, answer := make(chan struct{}, 2), make(chan struct{})
+	var answered atomic.Int32
+	require.NoError(t, run.Answer(ctx, func(ctx context.Context, question []byte) []byte {
+		asked <- struct{}{}
+		<-answer
+		answered.Add(1)
+		return question
+	}))
+	member, err := p.queue(Worker).Join(ctx, "run1")
+	require.NoError(t, err)
+	lost, end := context.WithCancel(ctx)
+	first := make(chan error, 1)
+	go func() {
+		_, err := member.Ask(lost, []byte("first"))
+		first <- err
+	}()
+	<-asked
+	require.NoError(t, p.broker.end())
+	startAt(t, p.broker.Dir, p.broker.address)
+	for _, role := range []Role{Coordinator, Worker} {
+		require.Eventually(t, func() bool { return p.conn(role).Stats().Reconnects > 0 && p.conn(role).IsConnected() }, time.Minute, 10*time.Millisecond)
+	}
+	close(answer)
+	require.Eventually(t, func() bool { return answered.Load() == 1 }, time.Minute, 10*time.Millisecond)
+	text, err := member.Ask(ctx, []byte("second"))
+	require.NoError(t, err)
+	require.Equal(t, "second", string(text))
+	end()
+	require.ErrorIs(t, <-first, context.Canceled)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	require.NotContains(t, strings.ToLower(p.refused[Coordinator]), "permissions violation")
 }
 
 // TestRolesAreBounded has a worker, a reader and a coordinator try what they must not do.

@@ -290,7 +290,15 @@ func (r *natsRun) Withdraw(ctx context.Context) error {
 // Answer implements [Desk].
 func (r *natsRun) Answer(ctx context.Context, answer func(ctx context.Context, question []byte) []byte) error {
 	sub, err := r.queue.conn.Subscribe(askSubject+r.name, func(m *nats.Msg) {
-		r.answers.Go(func() { _ = m.Respond(answer(ctx, m.Data)) }) // who hears nothing asks again
+		connection := r.queue.conn.Stats().Reconnects
+		r.answers.Go(func() {
+			text := answer(ctx, m.Data)
+			// A server lets a coordinator answer over the connection alone that the question came by (allow_responses), and
+			// refuses what comes later. Who hears nothing asks again.
+			if r.queue.conn.IsConnected() && r.queue.conn.Stats().Reconnects == connection {
+				_ = m.Respond(text)
+			}
+		})
 	})
 	r.mu.Lock()
 	r.asked = sub
