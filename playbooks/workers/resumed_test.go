@@ -20,6 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // coordinatorVariable has the test program be the coordinator of a run: the number of the result at which it
@@ -128,7 +129,9 @@ func TestCoordinate(t *testing.T) {
 	s := &site{t: t, dir: dir}
 	s.authority, err = ssh.ParsePrivateKey(authority)
 	require.NoError(t, err)
-	s.findBuilds()
+	id, build, err := givenBuild(dir)
+	require.NoError(t, err)
+	s.buildID, s.builds = id, []start.Build{build}
 	url, err := os.ReadFile(filepath.Join(dir, "url"))
 	require.NoError(t, err)
 	inv, err := os.ReadFile(filepath.Join(dir, "hosts.yaml"))

@@ -619,9 +619,8 @@ func workIn(folder string) error {
 	if err != nil {
 		return err
 	}
-	var its theirBuild
-	text, err := os.ReadFile(filepath.Join(folder, buildFile))
-	if err := errors.Join(err, json.Unmarshal(text, &its)); err != nil {
+	buildID, build, err := givenBuild(folder)
+	if err != nil {
 		return err
 	}
 	conn, err := nats.Connect(string(url), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
@@ -640,19 +639,19 @@ func workIn(folder string) error {
 		w.Queue = still{q}
 	}
 	w.Shards = 1 // what it was at has ended when it takes something else
-	w.BuildID, w.Builds = its.ID, []start.Build{its.build(folder)}
+	w.BuildID, w.Builds = buildID, []start.Build{build}
 	w.Say = func(text string) { fmt.Fprintln(os.Stderr, text) }
 	return w.Run(context.Background(), nil)
 }
 
-// What a worker that is a process of its own gets of the host program, beside the files of the run: what it is, and the
+// What a process of its own gets of the host program, beside the files of the run: what it is, and the
 // program itself, compressed.
 const (
 	buildFile   = "build.json"
 	programFile = "program.gz"
 )
 
-// A theirBuild is the host program for a worker that is a process of its own.
+// A theirBuild is what the host program is.
 type theirBuild struct {
 	ID               string
 	OS, Arch, SHA256 string
@@ -661,7 +660,7 @@ type theirBuild struct {
 	CompressedSHA256 string
 }
 
-// giveBuild writes the host program into the folder of workers.
+// giveBuild writes the host program into the folder of the site.
 func (s *site) giveBuild() {
 	b := s.builds[0]
 	compressed, err := b.Compressed()
@@ -672,11 +671,17 @@ func (s *site) giveBuild() {
 	s.write(buildFile, string(text))
 }
 
-func (b theirBuild) build(folder string) start.Build {
-	return start.Build{
-		OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
-		Compressed: func() ([]byte, error) { return os.ReadFile(filepath.Join(folder, programFile)) },
+// givenBuild reads what giveBuild has written: the id of the host program, and the program.
+func givenBuild(folder string) (string, start.Build, error) {
+	var its theirBuild
+	text, err := os.ReadFile(filepath.Join(folder, buildFile))
+	if err := errors.Join(err, json.Unmarshal(text, &its)); err != nil {
+		return "", start.Build{}, err
 	}
+	return its.ID, start.Build{
+		OS: its.OS, Arch: its.Arch, SHA256: its.SHA256, Size: its.Size, CompressedSize: its.CompressedSize, CompressedSHA256: its.CompressedSHA256,
+		Compressed: func() ([]byte, error) { return os.ReadFile(filepath.Join(folder, programFile)) },
+	}, nil
 }
 
 // testLease is how long a lease of JetStream lasts here: a worker that is killed is missed after that.
