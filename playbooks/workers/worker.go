@@ -46,6 +46,7 @@ type Worker struct {
 	Shards int
 
 	working sync.WaitGroup
+	outages outages
 
 	mu      sync.Mutex
 	current *job                     // the run that it has worked for last; nil is none
@@ -115,12 +116,17 @@ func (w *Worker) takeAll(ctx context.Context, stop, enough <-chan struct{}) {
 			}
 			return
 		case err != nil:
-			w.Say(err.Error())
+			if w.outages.isNew(theQueue, err) {
+				w.Say(err.Error())
+			}
 			select {
 			case <-time.After(time.Second):
 			case <-waiting.Done():
 			}
 			continue
+		}
+		if w.outages.end(theQueue) {
+			w.Say("the queue answers again")
 		}
 		if err := w.take(ctx, stop, lease); err != nil {
 			w.Say(err.Error())
@@ -179,9 +185,17 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lea
 	a, err := w.ask(held, j, t)
 	switch {
 	case errors.Is(err, queue.ErrGone):
+		w.outages.end(t.Run)
 		return lease.Done(ctx)
+	case err != nil && !w.outages.isNew(t.Run, err):
+		return nil
 	case err != nil:
 		return fmt.Errorf("asking the coordinator %s: %w", who, err)
+	}
+	if w.outages.end(t.Run) {
+		w.Say(fmt.Sprintf("the coordinator %s answers again", who))
+	}
+	switch {
 	case a.Over:
 		return lease.Done(ctx)
 	case a.Refused != "":
