@@ -324,6 +324,44 @@ func TestRolesAreBounded(t *testing.T) {
 	require.Equal(t, 1, n, "that of the coordinator alone")
 }
 
+// TestAnotherRoleIsNeeded has users of the wrong roles begin a run, follow runs, and take hosts.
+func TestAnotherRoleIsNeeded(t *testing.T) {
+	p := admitAll(t)
+	for _, c := range []struct {
+		role    Role
+		do      func(q *queue.JetStream) error
+		doing   string
+		subject string
+		needed  Role
+	}{
+		{Worker, func(q *queue.JetStream) error {
+			_, err := q.Open(t.Context(), "run1")
+			return err
+		}, "making the stream of the run", "$JS.API.STREAM.CREATE.ccm-push-run1", Coordinator},
+		{Worker, func(q *queue.JetStream) error {
+			_, err := q.Records(t.Context())
+			return err
+		}, "asking who coordinates runs", "$JS.API.STREAM.CREATE.KV_ccm-push-runs", Coordinator},
+		{Worker, func(q *queue.JetStream) error {
+			_, err := p.queue(Coordinator).Records(t.Context()) // somebody has begun a run before
+			require.NoError(t, err)
+			records, err := q.Records(t.Context())
+			require.NoError(t, err)
+			_, _, err = records.Claims(t.Context())
+			return err
+		}, "listing runs", "$JS.API.CONSUMER.CREATE.KV_ccm-push-runs.", Coordinator},
+		{Reader, func(q *queue.JetStream) error {
+			_, err := q.Lease(t.Context(), "")
+			return err
+		}, "asking for work", "$JS.API.CONSUMER.CREATE.ccm-push-work.", Worker},
+	} {
+		err := c.do(p.queue(c.role))
+		require.ErrorIs(t, err, nats.ErrPermissionViolation)
+		require.ErrorContains(t, err, "NATS: "+c.doing+": the server does not let this user do that: nats: permissions violation: Permissions Violation for Publish to \""+c.subject)
+		require.ErrorContains(t, err, "\n  hint: it needs the role "+string(c.needed)+", which ccm-push-broker user add NAME --role "+string(c.needed)+" gives")
+	}
+}
+
 func TestParseRole(t *testing.T) {
 	role, err := ParseRole("worker")
 	require.NoError(t, err)

@@ -82,6 +82,16 @@ func failed(doing string, err error) error {
 	return fmt.Errorf("NATS: %s: %w", doing, err)
 }
 
+// needs is failed for what begins with a role of ccm-push-broker. A server that refuses a request does not answer it, and
+// tells the connection.
+func (q *JetStream) needs(role, doing string, err error) error {
+	last := q.conn.LastError()
+	if err == nil || !errors.Is(last, nats.ErrPermissionViolation) || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) {
+		return failed(doing, err)
+	}
+	return fmt.Errorf("NATS: %s: the server does not let this user do that: %w\n  hint: it needs the role %s, which ccm-push-broker user add NAME --role %[3]s gives, or another server's like permissions", doing, last, role)
+}
+
 // flush returns when the server has got what was published.
 func (q *JetStream) flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
@@ -120,7 +130,7 @@ func (q *JetStream) Open(ctx context.Context, name string) (Run, error) {
 	if r.stream, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
 		Name: perRun + name, Subjects: []string{saidSubject + name}, MaxAge: maxAge, Description: "what workers say of a run of ccm-push",
 	}); err != nil {
-		return nil, failed("making the stream of the run", err)
+		return nil, q.needs("coordinator", "making the stream of the run", err)
 	}
 	if r.objects, err = q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: perRun + name, TTL: maxAge}); err != nil {
 		return nil, errors.Join(failed("making the objects of the run", err), q.js.DeleteStream(ctx, perRun+name))
@@ -151,7 +161,7 @@ func (q *JetStream) site(ctx context.Context, site string) (jetstream.Consumer, 
 		Durable: "site-" + token, FilterSubject: workSubject + token + ".*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.lease, MaxDeliver: -1,
 	})
 	if err != nil {
-		return nil, failed("asking for work", err)
+		return nil, q.needs("worker", "asking for work", err)
 	}
 	q.sites[site] = c
 	return c, nil

@@ -53,7 +53,7 @@ func (q *JetStream) Records(ctx context.Context) (*Records, error) {
 		}
 	}
 	if err != nil {
-		return nil, failed("asking who coordinates runs", err)
+		return nil, q.needs("coordinator", "asking who coordinates runs", err)
 	}
 	bucket, err := q.js.Stream(ctx, "KV_"+claimBucket)
 	return &Records{q, kv, bucket}, failed("asking who coordinates runs", err)
@@ -94,7 +94,7 @@ func wrongLast(err error) bool {
 func (r *Records) Claims(ctx context.Context) (all []Claim, now time.Time, err error) {
 	keys, err := r.claims.ListKeys(ctx)
 	if err != nil {
-		return nil, now, failed("listing runs", err)
+		return nil, now, r.queue.needs("coordinator", "listing runs", err)
 	}
 	for key := range keys.Keys() {
 		e, err := r.claims.Get(ctx, key)
