@@ -30,6 +30,10 @@ type rolling struct {
 	told      *rollout.Stop  // that has been reported
 }
 
+func (f *fleet) rolling(s *selection) *rolling {
+	return &rolling{fleet: f, of: s, rollout: s.play.Rollout, number: s.number + 1, ended: make(chan rolled)}
+}
+
 // A rolled host has ended.
 type rolled struct {
 	host    string
@@ -39,7 +43,7 @@ type rolled struct {
 
 // rollOut takes a play over its hosts. It returns false when the run must end.
 func (f *fleet) rollOut(ctx context.Context, s *selection, alive []*inventory.Host) bool {
-	r := &rolling{fleet: f, of: s, rollout: s.play.Rollout, number: s.number + 1, ended: make(chan rolled)}
+	r := f.rolling(s)
 	r.at(rollout.Predicting)
 	defer r.tellUndo()
 	f.otherFacts(ctx, s)

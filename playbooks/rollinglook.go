@@ -73,7 +73,7 @@ func (f *fleet) predictBatches(ctx context.Context, s *selection, alive []*inven
 		seen[host] = &found
 	}
 	return func() {
-		r := &rolling{fleet: f, of: s, rollout: s.play.Rollout, number: s.number + 1}
+		r := f.rolling(s)
 		var hosts []rollout.Host
 		for _, h := range without(alive, s.done) {
 			group, _ := groupOf(h, r.rollout.By)

@@ -219,7 +219,7 @@ func (f *fleet) keepFor(ctx context.Context, state *hostState) bool {
 // carryOut does what a turn is about.
 func (p *hostPlay) carryOut(ctx context.Context, t Turn) (found Found, err error) {
 	play, state := p.of.play, p.state
-	r := &rolling{fleet: p.fleet, of: p.of, rollout: play.Rollout, number: p.of.number + 1}
+	r := p.fleet.rolling(p.of)
 	switch {
 	case t.Kind == PlayTurn:
 		return p.runAndPredict(ctx)
