@@ -44,6 +44,18 @@ type world struct {
 	warnings []string
 }
 
+var (
+	compileSchema  sync.Once
+	compiledSchema schematest.Checker
+)
+
+// eventSchema is the schema of events, compiled once for all worlds.
+func eventSchema(t *testing.T) schematest.Checker {
+	t.Helper()
+	compileSchema.Do(func() { compiledSchema = schematest.Compile(t, events.Schema()) })
+	return compiledSchema
+}
+
 // servers starts one well-behaved host per name.
 func servers(t *testing.T, names ...string) map[string]*sshtest.Server {
 	hosts := map[string]*sshtest.Server{}
@@ -56,7 +68,7 @@ func servers(t *testing.T, names ...string) map[string]*sshtest.Server {
 // newWorld makes a runner of a manifest with the real host program.
 func newWorld(t *testing.T, hosts map[string]*sshtest.Server, text string) *world {
 	t.Helper()
-	w := &world{dir: t.TempDir(), recorded: &recorder{schema: schematest.Compile(t, events.Schema())}, text: &bytes.Buffer{}}
+	w := &world{dir: t.TempDir(), recorded: &recorder{schema: eventSchema(t)}, text: &bytes.Buffer{}}
 	t.Cleanup(func() {
 		require.NoError(t, w.recorded.undocumented())
 		if t.Failed() {
