@@ -37,7 +37,8 @@ type fleet struct {
 	takeBack       []string    // see [Runner.TakeBack], and TakeBackAll
 	takeBackAll    bool
 
-	watching *watching // nil before hosts are watched
+	watching *watching     // nil before hosts are watched
+	places   chan struct{} // of hosts under watch that are dialled and checked
 
 	mu   sync.Mutex
 	kept int // connections that wait for a later play

@@ -50,6 +50,15 @@ func (f *fleet) otherFacts(ctx context.Context, s *selection) {
 	f.runner.askOthers(ctx, s, f.runner.hostFactsAt(ctx))
 }
 
+// allOtherFacts asks for those that plays want which are not carried out, and watched.
+func (f *fleet) allOtherFacts(ctx context.Context, plays []*selection) {
+	for _, s := range plays {
+		if !f.interrupted(ctx) {
+			f.otherFacts(ctx, s)
+		}
+	}
+}
+
 // hostFactsAt gives what asks a host for the facts at paths, or for all.
 func (r *Runner) hostFactsAt(ctx context.Context) func(h *inventory.Host, paths []string, all bool) HostFacts {
 	return func(h *inventory.Host, paths []string, all bool) HostFacts {
@@ -128,8 +137,13 @@ type OtherFacts struct {
 }
 
 // otherFacts are those that the play has asked for.
-func (a *answerer) otherFacts() Answer {
+func (a *answerer) otherFacts(play int) Answer {
 	v := a.of.values
+	if w := a.fleet.watching; w != nil {
+		if p := w.byName[a.host].play(play + 1); p != nil {
+			v = p.values
+		}
+	}
 	o := &OtherFacts{Facts: map[string]yamlpos.Portable{}, Unknown: v.unknown}
 	for host, found := range v.facts {
 		if _, unknown := v.unknown[host]; !unknown {
@@ -144,7 +158,7 @@ func (r *Runner) askOtherFacts(ctx context.Context, s *selection, host string) e
 	if s.play.HostFacts == nil {
 		return nil
 	}
-	answer, err := r.AskShared(ctx, host, Question{OtherFacts: true})
+	answer, err := r.AskShared(ctx, host, Question{OtherFacts: &s.number})
 	if err != nil || answer.OtherFacts == nil { // the run ends
 		return err
 	}

@@ -69,7 +69,9 @@ type Runner struct {
 	// shared. Waiting is told that a host of the worker waits for others.
 	AskShared func(ctx context.Context, host string, q Question) (Answer, error)
 	Waiting   func()
-	Targets   map[string]transport.Target
+	// Orders gives what a host that this worker watches is to have mended.
+	Orders  func(host string) <-chan WatchOrder
+	Targets map[string]transport.Target
 	// Connections are those of hosts that this worker will be given again; nil keeps none.
 	Connections *Connections
 
@@ -123,7 +125,7 @@ type Options struct {
 	Canary        string
 	Yes           bool
 	Hold          time.Duration
-	Watch         *Watch   `json:"-"` // hosts are watched behind the plays; nil are not
+	Watch         *Watch   // hosts are watched behind the plays; nil are not
 	Manifests     []string // as given, for the first event
 	Version       string
 }
@@ -282,9 +284,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 		err = r.checkVariables(compilers, hostLists)
 	}
 	if err == nil {
-		err = r.forWorkers(compilers, parts, namesOf(hostLists))
-	}
-	if err == nil {
+		r.forWorkers(compilers, parts, namesOf(hostLists))
 		err = errors.Join(r.checkRegistry(ctx), r.reachLookups(ctx, compilers))
 	}
 	if err := errors.Join(filesErr, err); err != nil {
@@ -295,7 +295,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	}
 	stop, stepped := r.Step.stopping(stop)
 	defer stepped()
-	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, followed: followed, lent: setOf(names(lent))}
+	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, places: make(chan struct{}, r.forks()), followed: followed, lent: setOf(names(lent))}
 	r.openRelays(hosts)
 	defer r.closeRelays()
 	f.sessions, f.once = share.NewSessions(&f.waits), share.NewOnce(&f.waits)
@@ -315,6 +315,9 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	r.Activity.Begin(len(f.states), r.Options.Check)
 	watch := r.Options.Watch
 	onlyWatches := watch != nil && (watch.Only || r.Options.Check)
+	if onlyWatches {
+		f.allOtherFacts(ctx, selections)
+	}
 	if onlyWatches || f.playAll(ctx, selections) && watch != nil {
 		f.watch(ctx, selections)
 	}

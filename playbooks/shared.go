@@ -35,8 +35,10 @@ type Question struct {
 	Ready bool `json:"ready,omitempty"`
 	// Step is what a person is asked, who is to say yes.
 	Step string `json:"step,omitempty"`
-	// OtherFacts asks for the facts of other hosts that the play reads.
-	OtherFacts bool `json:"other_facts,omitempty"`
+	// OtherFacts asks for the facts of other hosts that a play reads: by its number, from 0.
+	OtherFacts *int `json:"other_facts,omitempty"`
+	// Watched is what a host under watch says. Whoever is answered goes on.
+	Watched *WatchNews `json:"watched,omitempty"`
 }
 
 // Joins says that the catalog of a host is known, or its next stage.
@@ -337,8 +339,10 @@ func (a *answerer) answer(q Question) Answer {
 		return a.ready()
 	case q.Step != "":
 		return a.step(q.Step)
-	case q.OtherFacts:
-		return a.otherFacts()
+	case q.OtherFacts != nil:
+		return a.otherFacts(*q.OtherFacts)
+	case q.Watched != nil:
+		f.watching.tellOf(f.watching.byName[a.host])(a.ctx, *q.Watched)
 	case q.File != nil:
 		return a.filed(q.File)
 	case q.Lookup != nil:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -39,21 +40,24 @@ type Turn struct {
 	Facts    []string `json:"facts,omitempty"`
 	AllFacts bool     `json:"all_facts,omitempty"`
 	Ask      *Ask     `json:"ask,omitempty"` // of an [AskTurn]
+	// Orders are what the host is to have mended meanwhile, of a [WatchTurn]; the worker gets them by [Runner.Orders].
+	Orders <-chan WatchOrder `json:"-"`
 }
 
 // A TurnKind is what is to be done in a turn.
 type TurnKind string
 
-// The kinds of turns; but for [PlayTurn], [LoginTurn], [FactsTurn] and [AskTurn] they are there with a rollout alone.
+// The kinds of turns.
 const (
 	PlayTurn    TurnKind = ""        // the host is taken through the play
-	PredictTurn TurnKind = "predict" // it tells what the play would change, and whether it is healthy
+	PredictTurn TurnKind = "predict" // it tells a rollout what the play would change, and whether it is healthy
 	RollTurn    TurnKind = "roll"    // it goes through the play with all that its rollout says of one host
-	HealthTurn  TurnKind = "health"  // it tells whether it is healthy
-	GateTurn    TurnKind = "gate"    // it answers a gate
+	HealthTurn  TurnKind = "health"  // it tells, for a rollout, whether it is healthy
+	GateTurn    TurnKind = "gate"    // it answers a gate of a rollout
 	LoginTurn   TurnKind = "login"   // it is logged in to, and that is all
 	FactsTurn   TurnKind = "facts"   // it is asked for facts that other hosts read
 	AskTurn     TurnKind = "ask"     // it is asked something that no play is about
+	WatchTurn   TurnKind = "watch"   // it is watched, with all of its plays, until the run is stopped
 )
 
 // Found is what a rollout has found out about a host.
@@ -109,7 +113,7 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 	if err := errors.Join(err, partsErr); err != nil {
 		return err
 	}
-	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, followed: map[string]bool{}, apart: true}
+	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, places: make(chan struct{}, r.forks()), followed: map[string]bool{}, apart: true}
 	f.sessions = share.NewSessions(&f.waits)
 	defer f.close()
 	plays := make([]*selection, len(r.Plays))
@@ -124,10 +128,8 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 		}
 		hosts, byHost[t.Host] = append(hosts, t.Host), t
 	}
-	if len(turns) > 0 && turns[0].OfAPlay() {
-		if err := r.askOtherFacts(ctx, plays[turns[0].Play], turns[0].Host); err != nil {
-			return err
-		}
+	if err := f.askOtherFacts(ctx, turns); err != nil {
+		return err
 	}
 	begin := func(host string, in *share.WayIn) {
 		state := f.states[host]
@@ -143,7 +145,35 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 	f.once = &askedOnce{asking: f.asks, ctx: ctx, may: len(turns) > 0 && turns[0].OfAPlay() && mayRunOnce(r.Plays[turns[0].Play])}
 	f.sessions.Begin(hosts, q.StartNow)
 	r.Step = f.asks.stepper()
-	r.fly(q)
+	if slices.ContainsFunc(turns, func(t Turn) bool { return t.Kind == WatchTurn }) {
+		q.Run(len(turns), len(turns)) // most of them only listen
+	} else {
+		r.fly(q)
+	}
+	return nil
+}
+
+// askOtherFacts asks for what the plays of turns need of other hosts, once for each of the plays.
+func (f *fleet) askOtherFacts(ctx context.Context, turns []Turn) error {
+	asked := map[*selection]bool{}
+	for _, t := range turns {
+		if !t.OfAPlay() {
+			continue
+		}
+		plays := f.states[t.Host].plays[:1]
+		if t.Kind == WatchTurn {
+			plays = f.states[t.Host].plays
+		}
+		for _, s := range plays {
+			if asked[s] {
+				continue
+			}
+			asked[s] = true
+			if err := f.runner.askOtherFacts(ctx, s, t.Host); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -231,6 +261,8 @@ func (p *hostPlay) carryOut(ctx context.Context, t Turn) (found Found, err error
 		return p.asked(ctx, state, *t.Ask)
 	case t.Kind == FactsTurn:
 		return p.factsOn(ctx, state, t)
+	case t.Kind == WatchTurn:
+		return found, p.watchedHere(ctx)
 	case r.rollout == nil, t.Kind == GateTurn && (t.Gate < 0 || t.Gate >= len(r.rollout.Gates)):
 		return found, fmt.Errorf("play %q has no such rollout", play.Name)
 	case t.Kind == PredictTurn:

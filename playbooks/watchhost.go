@@ -10,44 +10,19 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
-	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/watch"
 )
 
-// A watchedHost is a host under watch. Its sessions are those of its goroutine, [watchedHost.run].
-type watchedHost struct {
-	of    *watching
-	state *hostState
-	plays []*watchedPlay
+// A watcher watches one host, of whose sessions nobody else knows. It tells what becomes of the host, and carries out
+// what is ordered.
+type watcher struct {
+	*fleet
+	state  *hostState
+	plays  []*selection
+	orders <-chan WatchOrder
+	// tell returns when what it is given was taken in, or nobody wants to know it any more.
+	tell func(ctx context.Context, n WatchNews)
 
-	orders  chan order // holds one
-	repairs int        // so many have begun
-
-	// Of the one that decides:
-	mending   bool      // an order is not carried out yet
-	announced bool      // it is told to be watched
-	lost      time.Time // since when it is told not to be; zero if it is not told
-	phase     string    // why, in a word
-	since     time.Time // it is not watched, if it is not announced
-}
-
-// A watchedPlay is a play on a host under watch. All but the selection is of the one that decides.
-type watchedPlay struct {
-	*selection
-	entries   []watchedEntry
-	unsettled []string // what never is as it shall be
-	polled    int      // so many entries are only checked every now and then
-	heard     bool     // that is known
-}
-
-// play is one of the host, by its number from 1.
-func (h *watchedHost) play(number int) *watchedPlay {
-	return h.plays[slices.IndexFunc(h.plays, func(p *watchedPlay) bool { return p.number == number-1 })]
-}
-
-// entry is a resource of the play.
-func (p *watchedPlay) entry(ref string) *watchedEntry {
-	return &p.entries[slices.IndexFunc(p.entries, func(e watchedEntry) bool { return e.ref == ref })]
+	repairs int // so many have begun
 }
 
 // Times between the attempts to watch a host again: any time up to firstWatch, then up to twice that, and
@@ -58,7 +33,7 @@ const (
 )
 
 // run watches the host until ctx ends, again and again.
-func (h *watchedHost) run(ctx context.Context) {
+func (h *watcher) run(ctx context.Context) {
 	defer h.state.close()
 	for longest := firstWatch; ctx.Err() == nil; longest = min(2*longest, longestWatch) {
 		stood, err := h.watch(ctx)
@@ -70,7 +45,7 @@ func (h *watchedHost) run(ctx context.Context) {
 			longest = firstWatch
 		}
 		wait := rand.N(longest)
-		h.of.say(ctx, func() { h.of.lose(h, err, wait) })
+		h.tell(ctx, h.lost(err, wait))
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -79,7 +54,7 @@ func (h *watchedHost) run(ctx context.Context) {
 }
 
 // watch has the host watched until that ends. stood says that it was.
-func (h *watchedHost) watch(ctx context.Context) (stood bool, err error) {
+func (h *watcher) watch(ctx context.Context) (stood bool, err error) {
 	if err := h.standAll(ctx); err != nil {
 		return false, err
 	}
@@ -95,9 +70,9 @@ func (h *watchedHost) watch(ctx context.Context) (stood bool, err error) {
 }
 
 // enter waits for a place to work at this host, and leave gives it back.
-func (h *watchedHost) enter(ctx context.Context) error {
+func (h *watcher) enter(ctx context.Context) error {
 	select {
-	case h.of.places <- struct{}{}:
+	case h.places <- struct{}{}:
 		h.state.activity.Work()
 		return nil
 	case <-ctx.Done():
@@ -105,21 +80,18 @@ func (h *watchedHost) enter(ctx context.Context) error {
 	}
 }
 
-func (h *watchedHost) leave() {
-	<-h.of.places
+func (h *watcher) leave() {
+	<-h.places
 	h.state.activity.Rest()
 }
 
 // standAll sends all plays to be watched, when there is a place for that.
-func (h *watchedHost) standAll(ctx context.Context) error {
+func (h *watcher) standAll(ctx context.Context) error {
 	if err := h.enter(ctx); err != nil {
 		return err
 	}
 	defer h.leave()
-	h.state.plays = nil
-	for _, p := range h.plays {
-		h.state.plays = append(h.state.plays, p.selection)
-	}
+	h.state.plays = slices.Clone(h.plays)
 	for _, p := range h.plays {
 		if err := h.beside(ctx, p, func() error { return h.stand(ctx, p) }); err != nil {
 			return err
@@ -129,13 +101,13 @@ func (h *watchedHost) standAll(ctx context.Context) error {
 }
 
 // user is the one whom the host program runs as in a play.
-func (h *watchedHost) user(p *watchedPlay) string {
-	_, user := h.of.fleet.playOn(p.selection, h.state).runsAs()
+func (h *watcher) user(p *selection) string {
+	_, user := h.playOn(p, h.state).runsAs()
 	return user
 }
 
 // end ends the host program that watches a play, so that it holds no lock and another one can begin.
-func (h *watchedHost) end(ctx context.Context, p *watchedPlay) error {
+func (h *watcher) end(ctx context.Context, p *selection) error {
 	user := h.user(p)
 	one := h.state.programs[user]
 	if one == nil {
@@ -149,29 +121,30 @@ func (h *watchedHost) end(ctx context.Context, p *watchedPlay) error {
 }
 
 // stand sends a play to be watched, in the place of what was sent of it before.
-func (h *watchedHost) stand(ctx context.Context, p *watchedPlay) error {
+func (h *watcher) stand(ctx context.Context, p *selection) error {
 	var entries []watchedEntry
-	results := map[int]*wire.Result{}
+	var results []*wire.Result
 	s := p.looking(false, func(_ string, _ *wire.Catalog, r *wire.Result) {
 		if r.Status != wire.Stable && r.Status != wire.Skipped {
-			results[r.Index] = r
+			results = append(results, r)
 		}
 	})
-	s.look.sent = func(c *catalog.Compiled) { entries = h.of.entriesOf(c) }
-	s.look.told = func(m *wire.Watched) { h.of.say(ctx, func() { h.of.told(h, p, m) }) }
-	if err := h.of.fleet.playOn(s, h.state).run(ctx); err != nil {
+	s.look.sent = func(c *catalog.Compiled) { entries = h.runner.watchedEntries(c) }
+	s.look.told = func(m *wire.Watched) { h.tell(ctx, WatchNews{Play: p.number + 1, Told: toldBy(m, entries)}) }
+	if err := h.playOn(s, h.state).run(ctx); err != nil {
 		return err
 	}
 	h.state.steps = nil // they are of no run
-	h.of.say(ctx, func() { h.of.stood(h, p, entries, results) })
+	h.tell(ctx, WatchNews{Play: p.number + 1, Stood: stoodWith(entries, results)})
 	return nil
 }
 
 // hear listens to all host programs until there is an order or ctx ends, or one of them does: its error.
-func (h *watchedHost) hear(ctx context.Context) (o order, err error) {
+func (h *watcher) hear(ctx context.Context) (o *WatchOrder, err error) {
 	ended, end := h.listen(ctx, nil)
 	select {
-	case o = <-h.orders:
+	case one := <-h.orders:
+		o = &one
 	case <-ended:
 	case <-ctx.Done():
 	}
@@ -180,7 +153,7 @@ func (h *watchedHost) hear(ctx context.Context) (o order, err error) {
 
 // beside does something about a play while the host programs of other users are heard; of no play, while
 // all are.
-func (h *watchedHost) beside(ctx context.Context, p *watchedPlay, do func() error) error {
+func (h *watcher) beside(ctx context.Context, p *selection, do func() error) error {
 	_, end := h.listen(ctx, p)
 	err := do()
 	return errors.Join(err, end())
@@ -188,7 +161,7 @@ func (h *watchedHost) beside(ctx context.Context, p *watchedPlay, do func() erro
 
 // listen hears all host programs but that of a play, nil is none, until end is called, which gives the
 // first error. ended is closed when one of them has ended.
-func (h *watchedHost) listen(ctx context.Context, but *watchedPlay) (ended <-chan struct{}, end func() error) {
+func (h *watcher) listen(ctx context.Context, but *selection) (ended <-chan struct{}, end func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var hearing sync.WaitGroup
 	var once sync.Once
@@ -214,6 +187,11 @@ func (h *watchedHost) listen(ctx context.Context, but *watchedPlay) (ended <-cha
 	}
 }
 
+// lost is that the host is not watched for now, and why.
+func (h *watcher) lost(err error, wait time.Duration) WatchNews {
+	return lostHost(failure(h.plays[0].play.Name, h.state.host.Name, err), wait)
+}
+
 // leaveOutOthers leaves out of a catalog what needs other hosts, since nobody brings them together while
 // they are watched.
 func leaveOutOthers(c *catalog.Compiled) {
@@ -232,48 +210,4 @@ func leaveOut(e *wire.Entry) {
 		Type: e.Type, Name: e.Name, Alias: e.Alias, Require: e.Require, Subscribe: e.Subscribe, After: e.After,
 		Sensitive: e.Sensitive, Scope: e.Scope, Excluded: true,
 	}
-}
-
-// lose tells that a host is not watched for now, and why. It is told once, and again when there is
-// another reason.
-func (w *watching) lose(h *watchedHost, err error, wait time.Duration) {
-	r := w.fleet.runner
-	now := r.Now()
-	w.last = now
-	if h.announced {
-		h.announced, h.since = false, now
-	}
-	w.judge.Lost(h.state.host.Name)
-	select {
-	case o := <-h.orders: // that it has not got to
-		failed := map[watch.Key]string{}
-		for _, one := range o {
-			for _, k := range one.keys {
-				failed[k] = reason(failure("", k.Host, err))
-			}
-		}
-		w.mended(h, o, failed)
-	default:
-	}
-	for _, p := range h.plays {
-		p.heard = false
-	}
-	play := h.plays[0].play.Name
-	failed := failure(play, h.state.host.Name, err)
-	if !h.state.done { // the run has not got to it, and does not
-		r.Events.Report(failed)
-		w.done(h)
-	}
-	phase, text, hint := "unreachable", reason(failed), ""
-	switch e := failed.(type) {
-	case events.Unreachable:
-		hint = e.Hint
-	case events.HostFailed:
-		phase, hint = e.Phase, e.Hint
-	}
-	if !h.lost.IsZero() && h.phase == phase {
-		return
-	}
-	h.lost, h.phase = h.since, phase
-	r.Events.Report(events.Unwatched{Host: h.state.host.Name, Since: h.since, Error: text, Hint: hint, Next: now.Add(wait)})
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/watch"
@@ -23,7 +22,7 @@ type Watch struct {
 	FailOn    []FailOn // what is a failure if it is so at the end
 	// Until ends watching when it is closed, and the repairs that are under way by then: the plays are
 	// followed by others. nil never does.
-	Until <-chan struct{}
+	Until <-chan struct{} `json:"-"`
 	// Only has the plays not carried out again: their hosts are watched, and mended, at once.
 	Only bool
 }
@@ -48,25 +47,63 @@ func (w *Watch) defaults() *watch.Rules {
 	return &rules
 }
 
-// A watching keeps the hosts of a run under watch. Each of them has a goroutine, which has its sessions;
-// what is told and done is decided by one, that of [fleet.watch], which alone asks the judge.
+// A watching keeps the hosts of a run under watch. Each of them has a [watcher], here or at a worker, which has its
+// sessions; what is told and done is decided by one goroutine, that of [fleet.watch], which alone asks the judge.
 type watching struct {
 	fleet  *fleet
 	judge  *watch.Judge
 	hosts  []*watchedHost
 	byName map[string]*watchedHost
-	says   chan func()   // what hosts have to say: the one that decides calls it
-	last   time.Time     // something has changed
-	busy   time.Time     // a play was sent to be watched; zero if memory was given back since
-	places chan struct{} // of hosts that are dialled and checked
-	over   bool          // it ends when nothing is being mended any more
+	news   chan hostNews // what hosts have to say
+	ctx    context.Context
+	last   time.Time // something has changed
+	busy   time.Time // a play was sent to be watched; zero if memory was given back since
+	orders int       // so many repairs were ordered
+	over   bool      // it ends when nothing is being mended any more
+}
+
+// A watchedHost is what is known of a host under watch.
+type watchedHost struct {
+	state *hostState
+	plays []*watchedPlay
+
+	orders    chan WatchOrder // holds one
+	mending   *WatchOrder     // that has not been carried out yet; nil is none
+	announced bool            // it is told to be watched
+	lost      time.Time       // since when it is told not to be; zero if it is not told
+	phase     string          // why, in a word
+	since     time.Time       // it is not watched, if it is not announced
+}
+
+// A watchedPlay is a play on a host under watch.
+type watchedPlay struct {
+	*selection
+	entries   []watchedEntry
+	unsettled []string // what never is as it shall be
+	polled    int      // so many entries are only checked every now and then
+	heard     bool     // that is known
+}
+
+// play is one of the host, by its number from 1; nil if it has no such play.
+func (h *watchedHost) play(number int) *watchedPlay {
+	i := slices.IndexFunc(h.plays, func(p *watchedPlay) bool { return p.number == number-1 })
+	if i < 0 {
+		return nil
+	}
+	return h.plays[i]
+}
+
+// entry is a resource of the play.
+func (p *watchedPlay) entry(ref string) *watchedEntry {
+	return &p.entries[slices.IndexFunc(p.entries, func(e watchedEntry) bool { return e.Ref == ref })]
 }
 
 // watch watches the hosts of plays until the run is stopped.
 func (f *fleet) watch(ctx context.Context, plays []*selection) {
+	whole := ctx
 	ctx, end := f.untilStopped(ctx)
 	defer end()
-	w := &watching{fleet: f, byName: map[string]*watchedHost{}, says: make(chan func()), places: make(chan struct{}, f.runner.forks())}
+	w := &watching{fleet: f, byName: map[string]*watchedHost{}, news: make(chan hostNews), ctx: ctx}
 	for _, h := range f.runner.Inventory.Hosts() {
 		if state := f.states[h.Name]; state != nil {
 			one := w.host(state, plays)
@@ -78,7 +115,13 @@ func (f *fleet) watch(ctx context.Context, plays []*selection) {
 	f.runner.Events.Report(events.WatchStart{Hosts: len(w.hosts)})
 	var working sync.WaitGroup
 	for _, h := range w.hosts {
-		working.Go(func() { h.run(ctx) })
+		p := f.playOn(h.plays[0].selection, h.state)
+		if p.goesAway() {
+			working.Go(func() { p.watchedAway(whole, ctx, h.orders, w.tellOf(h)) })
+			continue
+		}
+		one := &watcher{fleet: f, state: h.state, plays: h.selections(), orders: h.orders, tell: w.tellOf(h)}
+		working.Go(func() { one.run(ctx) })
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -90,7 +133,7 @@ func (f *fleet) watch(ctx context.Context, plays []*selection) {
 
 // host is a host that is to be watched.
 func (w *watching) host(state *hostState, plays []*selection) *watchedHost {
-	h := &watchedHost{of: w, state: state, orders: make(chan order, 1), since: w.fleet.runner.Now()}
+	h := &watchedHost{state: state, orders: make(chan WatchOrder, 1), since: w.fleet.runner.Now()}
 	state.watched, state.plays, state.steps = true, nil, nil
 	for _, s := range plays {
 		if slices.ContainsFunc(s.hosts, func(one *inventory.Host) bool { return one.Name == state.host.Name }) {
@@ -99,6 +142,15 @@ func (w *watching) host(state *hostState, plays []*selection) *watchedHost {
 		}
 	}
 	return h
+}
+
+// selections are the plays of the host.
+func (h *watchedHost) selections() []*selection {
+	all := make([]*selection, len(h.plays))
+	for i, p := range h.plays {
+		all[i] = p.selection
+	}
+	return all
 }
 
 // decide takes in what hosts say, and has them mended, until all of them have ended. end ends them.
@@ -130,9 +182,9 @@ func (w *watching) decide(ended <-chan struct{}, end func()) {
 			timer.Reset(max(0, next.Sub(now)))
 		}
 		select {
-		case say := <-w.says:
-			say()
-			w.sayAll()
+		case n := <-w.news:
+			w.hear(n)
+			w.hearAll()
 		case request := <-w.fleet.runner.Steer:
 			w.answer(request)
 		case <-until:
@@ -161,12 +213,12 @@ func (w *watching) giveBack(now time.Time) (at time.Time) {
 	return time.Time{}
 }
 
-// sayAll takes in what else hosts have to say by now, but not for ever.
-func (w *watching) sayAll() {
+// hearAll takes in what else hosts have to say by now, but not for ever.
+func (w *watching) hearAll() {
 	for range w.hosts {
 		select {
-		case say := <-w.says:
-			say()
+		case n := <-w.news:
+			w.hear(n)
 		default:
 			return
 		}
@@ -181,7 +233,7 @@ func (w *watching) converges() time.Time {
 	}
 	for _, h := range w.hosts {
 		known := h.announced || o.Once && !h.lost.IsZero()
-		if !known && !w.over || h.mending {
+		if !known && !w.over || h.mending != nil {
 			return time.Time{}
 		}
 	}
@@ -191,56 +243,70 @@ func (w *watching) converges() time.Time {
 	return w.last.Add(o.Converged)
 }
 
-// say has something done by the one that decides, unless ctx has ended.
-func (w *watching) say(ctx context.Context, what func()) {
-	select {
-	case w.says <- what:
-	case <-ctx.Done():
+// hear takes in what a host says.
+func (w *watching) hear(n hostNews) {
+	h, p := n.host, n.host.play(n.Play)
+	switch {
+	case n.Lost != nil:
+		w.lose(h, n.Lost)
+	case n.Mended != nil:
+		w.mended(h, n.Mended)
+	case p == nil: // of a play that the host does not have
+	case n.Stood != nil:
+		w.stood(h, p, n.Stood)
+	case n.Told != nil:
+		w.told(h, p, n.Told)
 	}
 }
 
 // stood takes in what all resources of a play came to when it was sent to be watched.
-func (w *watching) stood(h *watchedHost, p *watchedPlay, entries []watchedEntry, results map[int]*wire.Result) {
-	p.entries, p.polled, p.heard, p.unsettled = entries, 0, false, nil
+func (w *watching) stood(h *watchedHost, p *watchedPlay, s *WatchStood) {
+	p.entries, p.polled, p.heard, p.unsettled = s.Entries, 0, false, nil
 	w.busy = w.fleet.runner.Now()
-	refs := make(map[string]bool, len(entries))
-	for i := range entries {
-		refs[entries[i].ref] = true
+	refs := make(map[string]bool, len(p.entries))
+	for i := range p.entries {
+		refs[p.entries[i].Ref] = true
 	}
 	w.judge.Keep(h.state.host.Name, p.number+1, refs)
-	for i := range entries {
-		r := results[i]
-		if r == nil {
-			r = &wire.Result{Index: i}
+	said := make([]*WatchVerdict, len(p.entries))
+	for i, v := range s.Verdicts {
+		if v.Index >= 0 && v.Index < len(said) {
+			said[v.Index] = &s.Verdicts[i]
 		}
-		v := p.verdict(r, nil)
-		drifted := w.hear(h, p, &entries[i], v, true)
+	}
+	for i := range p.entries {
+		e, v := &p.entries[i], watch.Verdict{Status: watch.Stable}
+		if said[i] != nil {
+			v = p.judged(e, said[i])
+		}
+		drifted := w.judged(h, p, e, v, true)
 		if !drifted && v.Status == watch.Changed && v.Cause == watch.Wish {
-			p.unsettled = append(p.unsettled, entries[i].shown())
+			p.unsettled = append(p.unsettled, e.shown())
 		}
 	}
 }
 
 // told takes in what has become of resources.
-func (w *watching) told(h *watchedHost, p *watchedPlay, m *wire.Watched) {
-	for _, r := range m.Results {
-		var writer *wire.Writer
-		if i := slices.IndexFunc(m.Writers, func(one wire.Writer) bool { return one.Index == r.Index }); i >= 0 {
-			writer = &m.Writers[i]
+func (w *watching) told(h *watchedHost, p *watchedPlay, t *WatchTold) {
+	for i := range t.Verdicts {
+		v := &t.Verdicts[i]
+		if v.Index < 0 || v.Index >= len(p.entries) { // another worker has sent the play since
+			continue
 		}
-		w.hear(h, p, &p.entries[r.Index], p.verdict(r, writer), false)
+		e := &p.entries[v.Index]
+		w.judged(h, p, e, p.judged(e, v), false)
 	}
-	if m.Heard {
+	if t.Heard {
 		p.polled, p.heard = 0, true
 	}
-	p.polled += len(m.Polled)
+	p.polled += t.Polled
 	w.announce(h)
 }
 
-// hear has the judge hear of a resource, and reports whether it has drifted.
-func (w *watching) hear(h *watchedHost, p *watchedPlay, e *watchedEntry, v watch.Verdict, first bool) (drifted bool) {
-	key := watch.Key{Host: h.state.host.Name, Play: p.number + 1, Ref: e.ref}
-	for _, o := range w.judge.Told(w.fleet.runner.Now(), key, e.rules, v, first) {
+// judged has the judge hear of a resource, and reports whether it has drifted.
+func (w *watching) judged(h *watchedHost, p *watchedPlay, e *watchedEntry, v watch.Verdict, first bool) (drifted bool) {
+	key := watch.Key{Host: h.state.host.Name, Play: p.number + 1, Ref: e.Ref}
+	for _, o := range w.judge.Told(w.fleet.runner.Now(), key, e.Rules, v, first) {
 		drifted = drifted || o.Kind == watch.Drifted
 		w.tell(p, e, o)
 	}
@@ -258,7 +324,7 @@ func (w *watching) announce(h *watchedHost) {
 	e := events.Watched{Host: h.state.host.Name}
 	for _, p := range h.plays {
 		for i := range p.entries {
-			if p.entries[i].counts {
+			if p.entries[i].Counts {
 				e.Resources++
 			}
 		}
@@ -308,4 +374,43 @@ func (w *watching) totals() *events.WatchTotals {
 		}
 	}
 	return t
+}
+
+// lose takes in that a host is not watched for now. It is told once, and again when there is another reason.
+func (w *watching) lose(h *watchedHost, l *WatchLost) {
+	r := w.fleet.runner
+	now := r.Now()
+	w.last = now
+	if h.announced {
+		h.announced, h.since = false, now
+	}
+	host := h.state.host.Name
+	w.judge.Lost(host)
+	text := reason(l.Failure.Event)
+	if h.mending != nil {
+		select {
+		case <-h.orders: // that it has not got to
+		default:
+		}
+		w.mended(h, &WatchMended{Order: h.mending.Number, Failed: h.mending.failed(text)})
+	}
+	for _, p := range h.plays {
+		p.heard = false
+	}
+	if !h.state.done { // the run has not got to it, and does not
+		r.Events.Report(l.Failure.Event)
+		w.done(h)
+	}
+	phase, hint := "unreachable", ""
+	switch e := l.Failure.Event.(type) {
+	case events.Unreachable:
+		hint = e.Hint
+	case events.HostFailed:
+		phase, hint = e.Phase, e.Hint
+	}
+	if !h.lost.IsZero() && h.phase == phase {
+		return
+	}
+	h.lost, h.phase = h.since, phase
+	r.Events.Report(events.Unwatched{Host: host, Since: h.since, Error: text, Hint: hint, Next: now.Add(l.Wait)})
 }

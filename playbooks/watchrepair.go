@@ -40,15 +40,6 @@ func (r *repair) hold(c *catalog.Compiled) {
 	}
 }
 
-// An order has plays of a host repaired.
-type order map[*watchedPlay]*playOrder
-
-// A playOrder says for which resources a play is to be repaired, and which others it must leave alone.
-type playOrder struct {
-	keys []watch.Key
-	held []string
-}
-
 // order has hosts mended as the judge allows, and says when to ask again at the latest; zero is when
 // something has been said.
 func (w *watching) order() (next time.Time) {
@@ -58,42 +49,44 @@ func (w *watching) order() (next time.Time) {
 		p := w.byName[o.Key.Host].play(o.Key.Play)
 		w.tell(p, p.entry(o.Key.Ref), o)
 	}
-	orders := map[*watchedHost]order{}
+	orders := map[*watchedHost]*WatchOrder{}
 	for _, k := range due {
 		h := w.byName[k.Host]
-		if h.mending {
+		if h.mending != nil {
 			continue // it is asked for again when that has ended
 		}
 		if orders[h] == nil {
-			orders[h] = order{}
+			orders[h] = &WatchOrder{}
 		}
-		p := h.play(k.Play)
-		if orders[h][p] == nil {
-			orders[h][p] = &playOrder{}
-		}
-		orders[h][p].keys = append(orders[h][p].keys, k)
+		one := orders[h].play(k.Play)
+		one.Refs = append(one.Refs, k.Ref)
 	}
 	for h, o := range orders {
-		for _, one := range o {
-			w.judge.Begun(now, one.keys)
+		w.judge.Begun(now, o.keys(h.state.host.Name))
+		for i := range o.Plays {
+			o.Plays[i].Held = w.judge.Held(now, h.state.host.Name, o.Plays[i].Play)
 		}
-		for p, one := range o {
-			one.held = w.judge.Held(now, h.state.host.Name, p.number+1)
-		}
-		h.mending = true
-		h.orders <- o
+		w.orders++
+		o.Number = w.orders
+		h.mending = o
+		h.orders <- *o
 	}
 	return next
 }
 
-// mended takes in how the repair of a host has ended. failed says why resources are not mended.
-func (w *watching) mended(h *watchedHost, o order, failed map[watch.Key]string) {
-	h.mending = false
-	for _, one := range o {
-		for _, k := range one.keys {
-			w.judge.Ended(k, failed[k])
-		}
+// mended takes in how the repair of a host has ended.
+func (w *watching) mended(h *watchedHost, m *WatchMended) {
+	if h.mending == nil || h.mending.Number != m.Order { // its host was lost meanwhile
+		return
 	}
+	failed := map[watch.Key]string{}
+	for _, f := range m.Failed {
+		failed[watch.Key{Host: h.state.host.Name, Play: f.Play, Ref: f.Ref}] = f.Error
+	}
+	for _, k := range h.mending.keys(h.state.host.Name) {
+		w.judge.Ended(k, failed[k])
+	}
+	h.mending = nil
 }
 
 // answer does what a person says from elsewhere: that resources are to be mended again.
@@ -136,14 +129,14 @@ func (w *watching) release(c rollout.Command) error {
 
 // obey repairs plays, and has them watched again, which tells what has come of it. The error is that of a
 // host which is lost.
-func (h *watchedHost) obey(ctx context.Context, o order) error {
+func (h *watcher) obey(ctx context.Context, o *WatchOrder) error {
 	if err := h.beside(ctx, nil, func() error { return h.enter(ctx) }); err != nil {
 		return err
 	}
 	defer h.leave()
-	failed, again := map[watch.Key]string{}, map[string]bool{} // users whose plays are not watched any more
-	err := h.repairAll(ctx, o, failed, again)
-	h.of.say(ctx, func() { h.of.mended(h, o, failed) })
+	again := map[string]bool{} // users whose plays are not watched any more
+	failed, err := h.repairAll(ctx, o, again)
+	h.tell(ctx, WatchNews{Mended: &WatchMended{Order: o.Number, Failed: failed}})
 	for _, p := range h.plays {
 		if err == nil && again[h.user(p)] {
 			err = h.beside(ctx, p, func() error { return h.stand(ctx, p) })
@@ -153,9 +146,9 @@ func (h *watchedHost) obey(ctx context.Context, o order) error {
 }
 
 // repairAll repairs plays, and says why resources are not mended.
-func (h *watchedHost) repairAll(ctx context.Context, o order, failed map[watch.Key]string, again map[string]bool) error {
+func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, again map[string]bool) (failed []Unmended, lost error) {
 	for _, p := range h.plays {
-		one := o[p]
+		one := o.of(p.number + 1)
 		if one == nil {
 			continue
 		}
@@ -163,37 +156,39 @@ func (h *watchedHost) repairAll(ctx context.Context, o order, failed map[watch.K
 		results := map[string]string{}
 		var err error
 		lost := h.beside(ctx, p, func() error {
-			if err = h.repair(ctx, p, one.held, results); err != nil {
+			if err = h.repair(ctx, p, one.Held, results); err != nil {
 				return h.end(ctx, p)
 			}
 			return nil
 		})
-		for _, k := range one.keys {
-			text, told := results[k.Ref]
+		for _, ref := range one.Refs {
+			text, told := results[ref]
 			switch {
 			case told:
-				failed[k] = text
 			case err != nil:
-				failed[k] = reason(failure(p.play.Name, k.Host, err))
+				text = reason(failure(p.play.Name, h.state.host.Name, err))
 			default:
-				failed[k] = "nothing was told of it"
+				text = "nothing was told of it"
+			}
+			if text != "" {
+				failed = append(failed, Unmended{p.number + 1, ref, text})
 			}
 		}
 		if lost != nil {
-			return lost
+			return failed, lost
 		}
 	}
-	return nil
+	return failed, nil
 }
 
 // repair carries a play out once more, by a new host program, which gathers the facts anew. results gets
 // what each of its resources came to: "" if that is well.
-func (h *watchedHost) repair(ctx context.Context, p *watchedPlay, held []string, results map[string]string) error {
+func (h *watcher) repair(ctx context.Context, p *selection, held []string, results map[string]string) error {
 	if err := h.end(ctx, p); err != nil {
 		return err
 	}
 	h.repairs++
-	s := *p.selection
+	s := *p
 	s.part, s.repair = repairPart+h.repairs, &repair{held: held}
 	var refs []string
 	s.heard = func(_ string, c *wire.Catalog, r *wire.Result) {
@@ -205,10 +200,10 @@ func (h *watchedHost) repair(ctx context.Context, p *watchedPlay, held []string,
 	h.state.plays = []*selection{&s} // what the others look after is not undone
 	for _, other := range h.plays {
 		if other != p {
-			h.state.plays = append(h.state.plays, other.selection)
+			h.state.plays = append(h.state.plays, other)
 		}
 	}
-	return h.of.fleet.playOn(&s, h.state).run(ctx)
+	return h.playOn(&s, h.state).run(ctx)
 }
 
 // unmended is why a resource is not as it shall be after its turn; "" if it is.

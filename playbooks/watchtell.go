@@ -14,22 +14,25 @@ import (
 
 // A watchedEntry is what is kept of an entry of a catalog under watch.
 type watchedEntry struct {
-	kind, name, alias string
-	ref               string // among those of the play
-	rules             *watch.Rules
-	sensitive         bool
-	scope             bool // it stands for others, which are watched themselves
-	counts            bool // it is watched
+	Type  string       `json:"type"`
+	Name  string       `json:"name"`
+	Alias string       `json:"alias,omitempty"`
+	Ref   string       `json:"ref"` // among those of the play
+	Rules *watch.Rules `json:"-"`
+	// Sensitive has no values told, Scope stands for others, which are watched themselves, and Counts says that it is watched.
+	Sensitive bool `json:"sensitive,omitempty"`
+	Scope     bool `json:"scope,omitempty"`
+	Counts    bool `json:"counts,omitempty"`
 }
 
-// entriesOf are those of a catalog.
-func (w *watching) entriesOf(c *catalog.Compiled) []watchedEntry {
+// watchedEntries are those of a catalog.
+func (r *Runner) watchedEntries(c *catalog.Compiled) []watchedEntry {
 	entries := c.Catalog.Entries
 	list, refs := make([]watchedEntry, len(entries)), refsOf(&c.Catalog)
 	reporting := map[*watch.Rules]*watch.Rules{} // what is told, and not mended
 	for i := range entries {
 		e, rules := &entries[i], c.WatchRules(i)
-		if rules.Mode == watch.Repair && (e.Check || e.Monitor || w.fleet.runner.Options.Check) {
+		if rules.Mode == watch.Repair && (e.Check || e.Monitor || r.Options.Check) {
 			if reporting[rules] == nil {
 				one := *rules
 				one.Mode = watch.Report
@@ -38,8 +41,8 @@ func (w *watching) entriesOf(c *catalog.Compiled) []watchedEntry {
 			rules = reporting[rules]
 		}
 		list[i] = watchedEntry{
-			kind: e.Type, name: e.Name, alias: e.Alias, ref: refs[i], rules: rules, sensitive: e.Sensitive,
-			scope: e.Scope != nil, counts: e.Scope == nil && !e.Excluded && !e.Hidden && rules.Mode != watch.Off,
+			Type: e.Type, Name: e.Name, Alias: e.Alias, Ref: refs[i], Rules: rules, Sensitive: e.Sensitive,
+			Scope: e.Scope != nil, Counts: e.Scope == nil && !e.Excluded && !e.Hidden && rules.Mode != watch.Off,
 		}
 	}
 	return list
@@ -60,19 +63,20 @@ func refsOf(c *wire.Catalog) []string {
 }
 
 // shown is what messages about others call the entry, as [wire.Entry.Ref] has it.
-func (e *watchedEntry) shown() string { return e.kind + "#" + cmp.Or(e.alias, e.name) }
+func (e *watchedEntry) shown() string { return e.Type + "#" + cmp.Or(e.Alias, e.Name) }
 
-// verdict is a result in the words of the judge. writer is who has changed the resource; nil if that is
-// not known. It is certain enough what a repair would do if only its own outcome is not known, as that of a
-// command, or if a command would run before it that always would: a repair leaves that alone.
-func (p *watchedPlay) verdict(r *wire.Result, writer *wire.Writer) watch.Verdict {
-	e := &p.entries[r.Index]
+// verdictOf is a result in the words of the judge. writer is who has changed the resource; nil if that is not known.
+func (e *watchedEntry) verdictOf(r *wire.Result, writer *wire.Writer) WatchVerdict {
+	out := WatchVerdict{Index: r.Index, Verdict: watch.Verdict{Status: watch.Stable}}
 	healthy := !slices.ContainsFunc(r.Health, func(v wire.HealthVerdict) bool { return v.Status != wire.HealthOK })
-	if e.scope && healthy {
-		return watch.Verdict{Status: watch.Stable}
+	if e.Scope && healthy {
+		return out
 	}
-	uncertain := r.Uncertain && r.Because != e.shown() && !slices.Contains(p.unsettled, r.Because)
-	v := watch.Verdict{Status: watch.Stable, Uncertain: uncertain, Message: r.Message, Error: r.Error}
+	v := &out.Verdict
+	v.Message, v.Error = r.Message, r.Error
+	if r.Uncertain && r.Because != e.shown() {
+		v.Uncertain, out.Because = true, r.Because
+	}
 	switch {
 	case r.Status == wire.Changed && r.Cause == wire.Notified: // others have drifted, and it follows them
 	case r.Status == wire.Changed:
@@ -90,7 +94,7 @@ func (p *watchedPlay) verdict(r *wire.Result, writer *wire.Writer) watch.Verdict
 	}
 	for _, c := range r.Changes {
 		one := watch.Change{Property: c.Property, From: c.Have, To: c.Want}
-		if e.sensitive {
+		if e.Sensitive {
 			one.From, one.To = events.Withheld, events.Withheld
 		}
 		v.Changes = append(v.Changes, one)
@@ -98,6 +102,14 @@ func (p *watchedPlay) verdict(r *wire.Result, writer *wire.Writer) watch.Verdict
 	if writer != nil {
 		v.Writer = &watch.Writer{Run: writer.Run, Holder: writer.Holder, PID: writer.PID, Program: writer.Program, User: writer.User, Package: writer.Package}
 	}
+	return out
+}
+
+// judged is what the judge gets to hear of a resource. It is certain enough what a repair would do if only its own outcome is not
+// known, as that of a command, or if a command would run before it that always would: a repair leaves that alone.
+func (p *watchedPlay) judged(e *watchedEntry, said *WatchVerdict) watch.Verdict {
+	v := said.Verdict
+	v.Uncertain = v.Uncertain && !slices.Contains(p.unsettled, said.Because)
 	return v
 }
 
@@ -109,7 +121,7 @@ func (w *watching) tell(p *watchedPlay, e *watchedEntry, o watch.Outcome) {
 	case watch.Drifted, watch.Settled:
 		v := &o.Verdict
 		told := events.Drifted{
-			Play: play, Host: host, Type: e.kind, Name: e.name, Alias: e.alias, Settled: o.Kind == watch.Settled,
+			Play: play, Host: host, Type: e.Type, Name: e.Name, Alias: e.Alias, Settled: o.Kind == watch.Settled,
 			Status: events.Status(v.Status), Cause: causeOf(v.Cause), Certain: !v.Uncertain, Message: v.Message, Error: v.Error,
 			Since: o.Since, Writer: writerOf(v.Writer), Mode: string(o.Mode),
 		}
@@ -122,12 +134,12 @@ func (w *watching) tell(p *watchedPlay, e *watchedEntry, o watch.Outcome) {
 		w.fleet.runner.Events.Report(told)
 	case watch.Repaired, watch.Unmended:
 		w.fleet.runner.Events.Report(events.Repaired{
-			Play: play, Host: host, Type: e.kind, Name: e.name, Alias: e.alias, By: w.fleet.runner.Options.Run,
+			Play: play, Host: host, Type: e.Type, Name: e.Name, Alias: e.Alias, By: w.fleet.runner.Options.Run,
 			Since: o.Since, Error: o.Error, Next: timeOf(o.Next),
 		})
 	case watch.Fighting, watch.Exhausted:
 		told := events.Fighting{
-			Play: play, Host: host, Type: e.kind, Name: e.name, Alias: e.alias, Times: o.Times, WithinMS: o.Within.Milliseconds(),
+			Play: play, Host: host, Type: e.Type, Name: e.Name, Alias: e.Alias, Times: o.Times, WithinMS: o.Within.Milliseconds(),
 			Writer: writerOf(o.Verdict.Writer), Next: timeOf(o.Next),
 		}
 		if o.Kind == watch.Fighting {

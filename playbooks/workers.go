@@ -125,10 +125,10 @@ type Needs struct {
 	Environ bool // the environment of the controller
 }
 
-// forWorkers finds out what workers need, and refuses what they cannot do.
-func (r *Runner) forWorkers(compilers []*catalog.Compiler, parts []*parts, hosts [][]string) error {
+// forWorkers finds out what workers need.
+func (r *Runner) forWorkers(compilers []*catalog.Compiler, parts []*parts, hosts [][]string) {
 	if r.Workers == nil {
-		return nil
+		return
 	}
 	for i, c := range compilers {
 		r.partForWorkers(c, hosts)
@@ -136,10 +136,6 @@ func (r *Runner) forWorkers(compilers []*catalog.Compiler, parts []*parts, hosts
 			r.partForWorkers(part, hosts)
 		}
 	}
-	if r.Options.Watch != nil {
-		return errors.New("hosts are not watched by workers: watch without --workers")
-	}
-	return nil
 }
 
 // partForWorkers does so of a play, or a part of its rollout; nil is none.
@@ -205,9 +201,7 @@ func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
 		}
 	}
 	began := p.runner.Now()
-	answers, closed := p.answering(ctx)
-	end := p.runner.Workers.Take(ctx, p.stop, t, answers.answer)
-	closed()
+	end := p.handOver(ctx, p.stop, t)
 	state.queued = max(0, p.runner.Now().Sub(began)-end.Took)
 	state.begun, state.failed = state.begun || end.Begun, state.failed || end.Failed
 	if end.Predicted {
@@ -219,6 +213,13 @@ func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
 	state.phases.Apply += end.Phases.Apply
 	state.steps = append(state.steps, end.Steps...)
 	return end.Found, end.err()
+}
+
+// handOver gives a turn to a worker, and answers what that asks.
+func (p *hostPlay) handOver(ctx context.Context, stop <-chan struct{}, t Turn) TurnEnd {
+	answers, closed := p.answering(ctx)
+	defer closed()
+	return p.runner.Workers.Take(ctx, stop, t, answers.answer)
 }
 
 // fan has the hosts of a queue begin: workers bound how many they are at.

@@ -60,6 +60,7 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, an
 	host := of.Inventory.Host(turn.Host)
 	target, err := of.target(host)
 	require.NoError(c.t, err)
+	given := turn.Orders
 	turn, text := carry(c.t, turn)
 	part, said := carry(c.t, of.Inventory.Part([]*inventory.Host{host}, func(*inventory.Host) string { return target.User }))
 	target, _ = carry(c.t, target)
@@ -72,7 +73,8 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, an
 	c.mu.Unlock()
 	there, err := part.Inventory()
 	require.NoError(c.t, err)
-	options := of.Options
+	options, _ := carry(c.t, of.Options)
+	options.Catalog = of.Options.Catalog
 	options.Catalog.Mask, options.Catalog.Environ = &secret.Mask{}, map[string]any{}
 	if needs.Environ {
 		options.Catalog.Environ = of.Options.Catalog.Environ
@@ -105,6 +107,21 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, an
 	if c.asks != nil {
 		c.asks(answer)
 	}
+	orders := make(chan WatchOrder, 1)
+	worker.Orders = func(string) <-chan WatchOrder { return orders }
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		for {
+			select {
+			case o := <-given:
+				o, _ = carry(c.t, o)
+				orders <- o
+			case <-ended:
+				return
+			}
+		}
+	}()
 	defer worker.Dialer.Close()
 	var end TurnEnd
 	require.NoError(c.t, worker.Turns(ctx, stop, []Turn{turn}, func(name string, e TurnEnd) {
@@ -353,6 +370,10 @@ func TestByWorkers(t *testing.T) {
 		"secret values": TestSecretOfAnotherHost, "values that never come": TestValuesThatNeverCome, "an earlier play": TestExporterOfAnEarlierPlay,
 		"interrupted": TestInterruptedWhileWaiting,
 		"ready first": TestCompileFirst, "ready, and well": TestCompileFirstOfHostsThatAreWell,
+		"watch": TestWatchTellsDrift, "repairs": TestWatchRepairs, "repair fails": TestWatchRepairFails, "other runs": TestWatchLeavesOtherRunsAlone,
+		"two wishes": TestWatchTwoWishes, "few hosts": TestWatchMendsFewHosts, "watch once": TestWatchOnce, "nothing changes": TestWatchEndsWhenNothingChanges,
+		"what follows": TestWatchEndsForWhatFollows, "watch only": TestWatchOnly, "loses hosts": TestWatchLosesHosts, "waits for hosts": TestWatchWaitsForHosts,
+		"quiet times": TestWatchRepairsNothingInQuietTimes, "gives back": TestWatchGivesBackOnce,
 		"check": TestRolloutCheckUnreachable, "host deadline": TestRolloutHostDeadline, "canary": TestRolloutWithoutCanary,
 	} {
 		t.Run(name, test)
@@ -490,21 +511,6 @@ func TestWorkersAsk(t *testing.T) {
 		}
 	}
 	require.IsType(t, events.Unreachable{}, got[0].Err)
-}
-
-func TestWorkersRefuse(t *testing.T) {
-	for _, test := range []struct {
-		set func(*Options)
-		err string
-	}{
-		{func(o *Options) { o.Watch = &Watch{} }, "hosts are not watched by workers: watch without --workers"},
-	} {
-		w := newWorld(t, servers(t, "web1"), "ccm: {resources: [exec: [{\"true\": }]]}\n")
-		throughWorkers(t, w.Runner)
-		test.set(&w.Options)
-		_, err := w.Run(t.Context(), nil)
-		require.EqualError(t, err, test.err)
-	}
 }
 
 // TestWorkersStop interrupts a run: what the worker is at ends, and nothing else begins.

@@ -135,7 +135,7 @@ func (f *fleet) reachHosts(ctx context.Context, r *playbooks.Runner, hosts []*in
 		return nil, err
 	}
 	f.workers.recipe = &workers.Recipe{Folder: folder}
-	c, err := f.workers.coordinator(ctx, r)
+	c, err := f.workers.coordinator(ctx, r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 			return f.app.askLine(ctx, question)
 		}
 	}
-	summary, err := f.play(ctx, r)
+	summary, err := f.play(ctx, r, true)
 	steering.close()
 	shown := end(ctx)
 	closeErr := errors.Join(closeFiles(), closeTrace())
@@ -246,9 +246,9 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 	return p.status(summary)
 }
 
-// play takes the plays of a runner over hosts: this machine does, or workers do.
-func (f *fleet) play(ctx context.Context, r *playbooks.Runner) (events.Summary, error) {
-	coordinator, err := f.workers.coordinator(ctx, r)
+// play takes the plays of a runner over hosts: this machine does, or workers do. shared is as [workersFlags.coordinator] has it.
+func (f *fleet) play(ctx context.Context, r *playbooks.Runner, shared bool) (events.Summary, error) {
+	coordinator, err := f.workers.coordinator(ctx, r, shared)
 	if err != nil {
 		return events.Summary{}, err
 	}
@@ -262,7 +262,9 @@ func (f *fleet) play(ctx context.Context, r *playbooks.Runner) (events.Summary, 
 		if closeErr := coordinator.Close(ctx); closeErr != nil { // hosts have been worked on: that is no failure of theirs
 			f.app.warn("what the run has left in NATS stays there, encrypted, for up to a week: " + closeErr.Error())
 		}
-		f.workers.shared.end(ctx, f.app.warn)
+		if shared {
+			f.workers.shared.end(ctx, f.app.warn)
+		}
 	}
 	return summary, err
 }

@@ -122,7 +122,7 @@ func (w *watchCall) plan(ctx context.Context, r *playbooks.Runner) error {
 	r.Options.Check = true
 	r.Tally = &events.Tally{}
 	r.Events = events.NewStream(r.Options.Run, time.Now, r.Tally, w.printer.reporter(r, events.TextOptions{Trust: f.trustCommand})).WithMask(r.Options.Catalog.Mask)
-	_, err := r.Run(ctx, f.app.stop)
+	_, err := f.play(ctx, r, false)
 	return errors.Join(err, r.Events.Err())
 }
 

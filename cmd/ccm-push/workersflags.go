@@ -187,8 +187,9 @@ func (f *workersFlags) withoutFiles() ([]string, error) {
 	return files, nil
 }
 
-// coordinator gives the workers of a run; nil if this machine works on its hosts. It has to be closed.
-func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner) (*workers.Coordinator, error) {
+// coordinator gives the workers of a run; nil if this machine works on its hosts. It has to be closed. Others can follow a
+// run that is shared, and go on with it.
+func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, shared bool) (*workers.Coordinator, error) {
 	if f.url == "" {
 		return nil, nil
 	}
@@ -227,7 +228,7 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner) (*w
 			return f.certify(ctx, authority, r.Options.Run, sshKey, accounts, jumps)
 		},
 	}
-	if !f.fleet.record.none && len(r.Plays) > 0 { // else there is nothing to follow, or to go on from
+	if shared && !f.fleet.record.none { // else there is nothing to follow, or to go on from
 		h, err := f.handover(ctx)
 		if err != nil {
 			return nil, err

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,8 +32,11 @@ type asked struct {
 	Offset int    `json:"offset,omitempty"`
 	More   bool   `json:"more,omitempty"` // other pieces follow
 	Text   []byte `json:"text"`           // a [playbooks.Question]
-	// Renew asks for another certificate, and about no host.
-	Renew bool `json:"renew,omitempty"`
+	// Renew asks for another certificate, and Errands for what there is to do behind the one of a number: they are about no host.
+	Renew   bool `json:"renew,omitempty"`
+	Errands *int `json:"errands,omitempty"`
+	// Answered says that all questions before this number are.
+	Answered int `json:"answered,omitempty"`
 }
 
 // answered is the answer. Later says that it is not known yet, and Over that the shift has lost its hosts.
@@ -43,6 +48,7 @@ type answered struct {
 	// Certificate is the one that there is by now, and Renew after which another one is to be asked for.
 	Certificate []byte        `json:"certificate,omitempty"`
 	Renew       time.Duration `json:"renew,omitempty"`
+	Errands     []errand      `json:"errands,omitempty"`
 }
 
 const (
@@ -99,7 +105,8 @@ func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (pla
 		return playbooks.Answer{}, err
 	}
 	text = s.rename(text)
-	number := int(s.asked.Add(1))
+	number, done := s.asked.next()
+	defer done()
 	for offset := 0; ; {
 		piece := text[offset:min(len(text), offset+maxAsked)]
 		more := offset+len(piece) < len(text)
@@ -130,11 +137,13 @@ func (s *shift) keepCertified(ctx context.Context, name string, after time.Durat
 			return
 		case <-time.After(after):
 		}
-		q := asked{Number: int(s.asked.Add(1)), Renew: true}
+		number, done := s.asked.next()
+		q := asked{Number: number, Renew: true}
 		a, err := s.askOnce(ctx, q)
 		for err == nil && a.Later {
 			a, err = s.askOnce(ctx, q)
 		}
+		done()
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -162,6 +171,7 @@ func (s *shift) takeLent(lent *playbooks.Lent, number int) (err error) {
 
 // askOnce asks until there is some answer. A coordinator that is not there may come again while a lease lasts.
 func (s *shift) askOnce(ctx context.Context, q asked) (a answered, err error) {
+	q.Answered = s.asked.answered()
 	sealed, err := s.sealer.seal(toCoordinator, q)
 	if err != nil {
 		return a, err
@@ -204,6 +214,37 @@ func (s *shift) opened(ctx context.Context, data []byte) (a answered, err error)
 		return a, err
 	}
 	return a, json.Unmarshal(text, &a.Answer)
+}
+
+// numbers are those of the questions of a shift, from 1.
+type numbers struct {
+	mu   sync.Mutex
+	last int
+	open []int // in order, which are not answered
+}
+
+// next gives a number, until done.
+func (n *numbers) next() (number int, done func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.last++
+	number = n.last
+	n.open = append(n.open, number)
+	return number, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.open = slices.DeleteFunc(n.open, func(one int) bool { return one == number })
+	}
+}
+
+// answered is the number before which all questions are.
+func (n *numbers) answered() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.open) == 0 {
+		return n.last + 1
+	}
+	return n.open[0]
 }
 
 // A pending question has its answer once done is closed.
@@ -265,7 +306,10 @@ func (c *Coordinator) answerOne(ctx context.Context, h *handed, q asked) answere
 	t := h.shard.turns[q.Host]
 	lost := h.shard.current != h
 	c.mu.Unlock()
-	if t == nil && !q.Renew || lost {
+	switch {
+	case q.Errands != nil:
+		return c.answerErrands(h, *q.Errands)
+	case t == nil && !q.Renew || lost:
 		return answered{Over: true}
 	}
 	p := h.asks.take(q)
@@ -328,10 +372,11 @@ func (c *Coordinator) renew(ctx context.Context, h *handed) answered {
 	return answered{Certificate: made.text, Renew: time.Until(made.renew)}
 }
 
-// take takes a piece of a question. One that has come before is left out.
+// take takes a piece of a question. One that has come before is left out, and those are forgotten of which the answers have come.
 func (all *questions) take(q asked) *pending {
 	all.mu.Lock()
 	defer all.mu.Unlock()
+	maps.DeleteFunc(all.byNumber, func(number int, _ *pending) bool { return number < q.Answered })
 	p := all.byNumber[q.Number]
 	if p == nil {
 		p = &pending{done: make(chan struct{})}

@@ -54,6 +54,7 @@ type Coordinator struct {
 
 	mu       sync.Mutex
 	gathers  time.Duration         // how long hosts that begin together take to come together; 0 is gatherTime
+	unheard  time.Duration         // how long a worker that watches hosts may be silent; 0 is unheardTime
 	waiting  map[string]*gathering // by site
 	shards   map[string]*shard     // that have not ended
 	handed   map[handout]*handed
@@ -88,11 +89,14 @@ type turn struct {
 
 // A shard is hosts of one play and one site.
 type shard struct {
-	id      string
-	site    string
-	turns   map[string]*turn // that have not ended
-	taken   int              // how often it was handed out
-	current *handed          // who has it; nil is nobody
+	id    string
+	site  string
+	turns map[string]*turn // that have not ended
+	// submitted is when its ticket was; of whoever submits it.
+	submitted time.Time
+	taken     int     // how often it was handed out
+	current   *handed // who has it; nil is nobody
+	lost      bool    // since that one was lost
 }
 
 // handed is a shard at one worker.
@@ -102,7 +106,8 @@ type handed struct {
 	worker string
 	sshKey []byte // of the worker, for this run
 	certified
-	asks questions
+	asks    questions
+	errands *errands
 }
 
 const (
@@ -114,8 +119,8 @@ const (
 	gatherTime   = 20 * time.Millisecond
 	// unheeded is when it is said that no worker has taken a shard.
 	unheeded = 15 * time.Second
-	// ticketTime is how long a ticket is good for.
-	ticketTime = 48 * time.Hour
+	// ticketTime is how long a ticket is good for, unless the queue forgets it before.
+	ticketTime = queue.KeptTime
 	// killTime is how long workers have, after a kill, to say how hosts have ended.
 	killTime = 20 * time.Second
 	// closeTime is how long it may take to delete what there is of the run.
@@ -169,39 +174,52 @@ func (c *Coordinator) delete(ctx context.Context) error {
 func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbooks.Turn, answer func(playbooks.Question) playbooks.Answer) playbooks.TurnEnd {
 	one := &turn{t, answer, make(chan playbooks.TurnEnd, 1)}
 	c.gather(ctx, one)
-	select {
-	case end := <-one.ended:
-		return end
-	case <-c.gone:
-		return c.notHeard(t)
-	case <-c.lost:
-		return c.elsewhere(ctx)
-	case <-stop:
+	end := c.await(ctx, one, stop, nil)
+	if end == nil && ctx.Err() == nil {
 		c.stopping.Do(func() { c.stop(ctx) })
-	case <-ctx.Done():
+		var late <-chan time.Time
+		if watches(t) { // nothing of it is lost if nobody says how it has ended
+			late = time.After(killTime)
+		}
+		if end = c.await(ctx, one, nil, late); end == nil && ctx.Err() == nil {
+			return playbooks.TurnEnd{Stopped: true}
+		}
 	}
-	select {
-	case end := <-one.ended:
-		return end
-	case <-c.gone:
-		return c.notHeard(t)
-	case <-c.lost:
-		return c.elsewhere(ctx)
-	case <-ctx.Done():
+	if end == nil {
 		c.killing.Do(func() {
 			c.stopping.Do(func() { c.stop(ctx) })
 			c.order(ctx, order{Kill: true})
 		})
+		end = c.await(context.WithoutCancel(ctx), one, nil, time.After(killTime))
 	}
-	select {
-	case end := <-one.ended:
-		return end
-	case <-c.gone:
-	case <-c.lost:
-		return c.elsewhere(ctx)
-	case <-time.After(killTime):
+	if end == nil {
+		return c.notHeard(t)
 	}
-	return c.notHeard(t)
+	return *end
+}
+
+// await waits for the end of a turn. It is nil if something else ends the waiting: ctx, the first signal on stop, or that it is late.
+func (c *Coordinator) await(ctx context.Context, t *turn, stop <-chan struct{}, late <-chan time.Time) *playbooks.TurnEnd {
+	var end playbooks.TurnEnd
+	for {
+		select {
+		case end = <-t.ended:
+		case <-c.gone:
+			end = c.notHeard(t.Turn)
+		case <-c.lost:
+			end = c.elsewhere(ctx)
+		case o := <-t.Orders:
+			c.send(t.Host, o)
+			continue
+		case <-stop:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-late:
+			return nil
+		}
+		return &end
+	}
 }
 
 // elsewhere is the end of a host of which others tell from now on: the run is gone on with elsewhere.
@@ -299,16 +317,22 @@ func (c *Coordinator) cut(ctx context.Context, site string) {
 	}
 	c.mu.Unlock()
 	for _, s := range shards {
-		text, err := sign(c.Key, ticketKind, ticket{Run: c.name, Shard: s.id, Until: time.Now().Add(ticketTime)})
-		if err == nil {
-			err = c.run.Submit(ctx, site, text)
-		}
-		if err != nil {
+		if err := c.submit(ctx, s); err != nil {
 			c.fail(s, err.Error())
 			continue
 		}
 		time.AfterFunc(unheeded, func() { c.remind(s) })
 	}
+}
+
+// submit has a ticket for a shard wait.
+func (c *Coordinator) submit(ctx context.Context, s *shard) error {
+	s.submitted = time.Now()
+	text, err := sign(c.Key, ticketKind, ticket{Run: c.name, Shard: s.id, Until: s.submitted.Add(ticketTime)})
+	if err != nil {
+		return err
+	}
+	return c.run.Submit(ctx, s.site, text)
 }
 
 // remind says that no worker has taken a shard.
@@ -375,7 +399,7 @@ func (c *Coordinator) stop(ctx context.Context) {
 	c.mu.Lock()
 	c.stopped = true
 	for id, s := range c.shards {
-		if s.taken > 0 {
+		if s.taken > 0 && !s.lost {
 			continue
 		}
 		for _, t := range s.turns {
@@ -484,6 +508,10 @@ func (c *Coordinator) news(h *handed, list []events.Carried) (all []events.Event
 			if h.shard.current != h {
 				continue
 			}
+		}
+		if watches(t.Turn) { // what is mended again is told again
+			all = append(all, one.Event)
+			continue
 		}
 		if !c.toldOf(t.Turn).isNew(one.Event) {
 			continue

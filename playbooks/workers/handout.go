@@ -158,12 +158,18 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 			c.toldOf(t).again()
 		}
 	}
-	s.current = &handed{shard: s, reader: reader, worker: who, sshKey: q.SSHKey, certified: of, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}}
-	c.handed[content.Handout] = s.current
+	h := &handed{
+		shard: s, reader: reader, worker: who, sshKey: q.SSHKey, certified: of, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}, errands: newErrands(),
+	}
+	s.current, s.lost, c.handed[content.Handout] = h, false, h
 	stopped := c.stopped
 	c.mu.Unlock()
 	if before != nil {
 		c.Warn(fmt.Sprintf("the worker %s was lost at work on %s; %s goes on with them", before.worker, counted(left), who))
+		c.unwatched(before)
+	}
+	if slices.ContainsFunc(content.Turns, watches) {
+		c.answering.Go(func() { c.overlook(context.WithoutCancel(ctx), h) })
 	}
 	if stopped { // it has not heard of that
 		c.order(ctx, order{Stop: true})
@@ -361,7 +367,7 @@ func (c *Coordinator) makeRun() (*runContent, error) {
 	r := c.Runner
 	content := &runContent{Recipe: c.Recipe, Options: r.Options, Names: r.Needs.Names, Extra: layersOf(r.Options.Catalog.Extra)}
 	o := &content.Options
-	o.Catalog, o.Progress, o.Watch, o.Forks, o.Files, o.Limit, o.Follow = catalog.Options{}, nil, nil, 0, 0, "", ""
+	o.Catalog, o.Progress, o.Forks, o.Files, o.Limit, o.Follow = catalog.Options{}, nil, 0, 0, "", ""
 	if r.Needs.Environ {
 		content.Environ = r.Options.Catalog.Environ
 	}

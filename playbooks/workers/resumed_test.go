@@ -20,7 +20,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
-	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // coordinatorVariable has the test program be the coordinator of a run: the number of the result at which it
@@ -129,9 +128,9 @@ func TestCoordinate(t *testing.T) {
 	s := &site{t: t, dir: dir}
 	s.authority, err = ssh.ParsePrivateKey(authority)
 	require.NoError(t, err)
-	id, build, err := givenBuild(dir)
+	its, err := givenBuilds(dir)
 	require.NoError(t, err)
-	s.buildID, s.builds = id, []start.Build{build}
+	s.buildID, s.builds, s.full = its.id, its.lean, its.full
 	url, err := os.ReadFile(filepath.Join(dir, "url"))
 	require.NoError(t, err)
 	inv, err := os.ReadFile(filepath.Join(dir, "hosts.yaml"))

@@ -31,8 +31,10 @@ type shift struct {
 	rename     func([]byte) []byte // see [talker]
 	silent     func(error)         // is told that the coordinator does not answer
 	sealer     sealer
-	asked      atomic.Int64 // questions so far
-	waits      func()       // is told that hosts wait for others
+	asked      numbers
+	waits      func()      // is told that hosts wait for others
+	orders     orders      // about hosts that are watched
+	taken      atomic.Bool // these are watched by others
 }
 
 // work takes the hosts of a shard through their play. whole is false if some were left to others. At the end of
@@ -46,7 +48,8 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	defer close(enough)
 	outer := ctx
 	s.waits = sync.OnceFunc(func() { s.worker.beside(outer, stop, enough) })
-	if slices.ContainsFunc(content.Turns, func(t playbooks.Turn) bool { return t.Kind == playbooks.RollTurn }) {
+	watching := slices.ContainsFunc(content.Turns, watches)
+	if watching || slices.ContainsFunc(content.Turns, func(t playbooks.Turn) bool { return t.Kind == playbooks.RollTurn }) {
 		s.waits()
 	}
 	ctx, kill := context.WithCancel(ctx)
@@ -88,6 +91,9 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	}
 	logins, loggedIn := context.WithCancel(ctx)
 	beside.Go(func() { s.keepCertified(logins, filesOf(&content), content.Renew) })
+	if watching {
+		beside.Go(func() { s.runErrands(logins) })
+	}
 	err = s.turns(ctx, stopped, &content, t, func(host string, end playbooks.TurnEnd) {
 		if (closed(stop) || held.Err() != nil) && (end.Stopped || end.Killed) { // they are left to others
 			return
@@ -101,6 +107,9 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	failed := ""
 	if err != nil {
 		failed = err.Error()
+	}
+	if s.taken.Load() { // its ticket comes again, if nobody has taken it
+		return false, errTaken
 	}
 	if held.Err() == nil && failed == "" && unended.none() {
 		// The coordinator may be done with the run, and have closed it, once it has heard of the last host.
@@ -299,5 +308,6 @@ func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 		Inventory: inv, Plays: j.plays, Dialer: &dial.Dialer{}, Builds: w.Builds, FullBuilds: w.FullBuilds, BuildID: w.BuildID,
 		Connect: connect, Options: options, Now: time.Now, NewNonce: rand.Text, Names: &run.Names, Targets: targets,
 		AskShared: s.ask, Waiting: s.waits, Connections: &j.connections,
+		Orders: func(host string) <-chan playbooks.WatchOrder { return s.orders.of(host) },
 	}, nil
 }

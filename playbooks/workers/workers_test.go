@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +26,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules/builds"
 	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/playbooks"
@@ -72,6 +74,7 @@ type site struct {
 	strangers map[string]bool              // hosts that trust another authority
 	admits    func(*ssh.Certificate) error // nil is all that the authority has certified
 	builds    []start.Build
+	full      []start.Build // for hosts that are watched; nil until [site.withFull]
 	buildID   string
 }
 
@@ -107,9 +110,22 @@ func newSite(t *testing.T, manifest string, names ...string) *site {
 func (s *site) findBuilds() {
 	for _, b := range buildtest.Own(s.t) {
 		s.buildID = b.ID
-		s.builds = append(s.builds, start.Build{
-			OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed, CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
-		})
+		s.builds = append(s.builds, sent(b))
+	}
+}
+
+// withFull takes the full host program too.
+func (s *site) withFull() {
+	for _, b := range buildtest.Both(s.t) {
+		if b.Full {
+			s.full = append(s.full, sent(b))
+		}
+	}
+}
+
+func sent(b builds.Build) start.Build {
+	return start.Build{
+		OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed, CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
 	}
 }
 
@@ -152,7 +168,7 @@ func (s *site) runner(inv string, to ...events.Reporter) *playbooks.Runner {
 	require.NoError(t, err)
 	tally := &events.Tally{}
 	r := &playbooks.Runner{
-		Inventory: parsed, Plays: plays, Dialer: &dial.Dialer{}, Builds: s.builds, BuildID: s.buildID, Tally: tally,
+		Inventory: parsed, Plays: plays, Dialer: &dial.Dialer{}, Builds: s.builds, FullBuilds: s.full, BuildID: s.buildID, Tally: tally,
 		Options: playbooks.Options{Run: "01JDXYZ0000000000000000000", Holder: "tester@here (pid 1)", Reconnect: time.Minute, Version: "test", NoLock: true}, // for root, all hosts on one machine have one lock
 		Now:     time.Now, NewNonce: rand.Text,
 	}
@@ -182,7 +198,7 @@ func (s *site) coordinator(q queue.Queue, r *playbooks.Runner) (*Coordinator, *w
 		Queue: q, Key: key, Workers: ring, Runner: r, Warn: w.add,
 		Recipe: Recipe{
 			Paths: []string{filepath.Join(s.dir, "site.yaml")}, Folder: s.dir,
-			Without: s.paths("hosts.yaml", "coordinator", "worker", "authority", "server", "here", "there", buildFile, programFile),
+			Without: s.paths("hosts.yaml", "coordinator", "worker", "authority", "server", "here", "there", buildsFile, programFile+"0", programFile+"1"),
 		},
 		Certify: func(ctx context.Context, key []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
 			public, err := ssh.ParsePublicKey(key)
@@ -231,7 +247,7 @@ func (s *site) work(q queue.Queue, key, at string, options ...func(*Worker)) *wa
 	w, err := workerIn(s.dir, key, q)
 	require.NoError(s.t, err)
 	said := &warnings{}
-	w.Builds, w.BuildID, w.Site, w.Say, w.Temp = s.builds, s.buildID, at, said.add, s.t.TempDir()
+	w.Builds, w.FullBuilds, w.BuildID, w.Site, w.Say, w.Temp = s.builds, s.full, s.buildID, at, said.add, s.t.TempDir()
 	for _, set := range options {
 		set(w)
 	}
@@ -619,7 +635,7 @@ func workIn(folder string) error {
 	if err != nil {
 		return err
 	}
-	buildID, build, err := givenBuild(folder)
+	its, err := givenBuilds(folder)
 	if err != nil {
 		return err
 	}
@@ -639,49 +655,67 @@ func workIn(folder string) error {
 		w.Queue = still{q}
 	}
 	w.Shards = 1 // what it was at has ended when it takes something else
-	w.BuildID, w.Builds = buildID, []start.Build{build}
+	w.BuildID, w.Builds, w.FullBuilds = its.id, its.lean, its.full
 	w.Say = func(text string) { fmt.Fprintln(os.Stderr, text) }
 	return w.Run(context.Background(), nil)
 }
 
-// What a process of its own gets of the host program, beside the files of the run: what it is, and the
-// program itself, compressed.
+// What a process of its own gets of the host programs, beside the files of the run: what they are, and the
+// programs themselves, compressed.
 const (
-	buildFile   = "build.json"
-	programFile = "program.gz"
+	buildsFile  = "builds.json"
+	programFile = "program-" // and the number of the build
 )
 
-// A theirBuild is what the host program is.
+// A theirBuild is what a host program is.
 type theirBuild struct {
 	ID               string
+	Full             bool
 	OS, Arch, SHA256 string
 	Size             int64
 	CompressedSize   int64
 	CompressedSHA256 string
 }
 
-// giveBuild writes the host program into the folder of the site.
-func (s *site) giveBuild() {
-	b := s.builds[0]
-	compressed, err := b.Compressed()
+// giveBuilds writes the host programs into the folder of the site.
+func (s *site) giveBuilds() {
+	var list []theirBuild
+	for i, b := range slices.Concat(s.builds, s.full) {
+		compressed, err := b.Compressed()
+		require.NoError(s.t, err)
+		s.write(programFile+strconv.Itoa(i), string(compressed))
+		list = append(list, theirBuild{s.buildID, i >= len(s.builds), b.OS, b.Arch, b.SHA256, b.Size, b.CompressedSize, b.CompressedSHA256})
+	}
+	text, err := json.Marshal(list)
 	require.NoError(s.t, err)
-	s.write(programFile, string(compressed))
-	text, err := json.Marshal(theirBuild{s.buildID, b.OS, b.Arch, b.SHA256, b.Size, b.CompressedSize, b.CompressedSHA256})
-	require.NoError(s.t, err)
-	s.write(buildFile, string(text))
+	s.write(buildsFile, string(text))
 }
 
-// givenBuild reads what giveBuild has written: the id of the host program, and the program.
-func givenBuild(folder string) (string, start.Build, error) {
-	var its theirBuild
-	text, err := os.ReadFile(filepath.Join(folder, buildFile))
-	if err := errors.Join(err, json.Unmarshal(text, &its)); err != nil {
-		return "", start.Build{}, err
+// given are host programs that were written for a process of its own.
+type given struct {
+	id         string
+	lean, full []start.Build
+}
+
+// givenBuilds reads what giveBuilds has written.
+func givenBuilds(folder string) (all given, err error) {
+	var list []theirBuild
+	text, err := os.ReadFile(filepath.Join(folder, buildsFile))
+	if err := errors.Join(err, json.Unmarshal(text, &list)); err != nil {
+		return all, err
 	}
-	return its.ID, start.Build{
-		OS: its.OS, Arch: its.Arch, SHA256: its.SHA256, Size: its.Size, CompressedSize: its.CompressedSize, CompressedSHA256: its.CompressedSHA256,
-		Compressed: func() ([]byte, error) { return os.ReadFile(filepath.Join(folder, programFile)) },
-	}, nil
+	for i, its := range list {
+		b := start.Build{
+			OS: its.OS, Arch: its.Arch, SHA256: its.SHA256, Size: its.Size, CompressedSize: its.CompressedSize, CompressedSHA256: its.CompressedSHA256,
+			Compressed: func() ([]byte, error) { return os.ReadFile(filepath.Join(folder, programFile+strconv.Itoa(i))) },
+		}
+		if all.id = its.ID; its.Full {
+			all.full = append(all.full, b)
+		} else {
+			all.lean = append(all.lean, b)
+		}
+	}
+	return all, nil
 }
 
 // testLease is how long a lease of JetStream lasts here: a worker that is killed is missed after that.
@@ -690,9 +724,9 @@ const testLease = 3 * time.Second
 // process starts a worker that can be killed.
 func (s *site) process(url string, env ...string) *exec.Cmd {
 	t := s.t
-	if _, err := os.Stat(filepath.Join(s.dir, buildFile)); err != nil { // else another one may be reading it
+	if _, err := os.Stat(filepath.Join(s.dir, buildsFile)); err != nil { // else another one may be reading it
 		s.write("url", url)
-		s.giveBuild()
+		s.giveBuilds()
 	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(os.Environ(), workerVariable+"="+s.dir), env...)

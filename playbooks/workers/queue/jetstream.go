@@ -24,8 +24,6 @@ const (
 	askSubject  = subjects + "ask."  // RUN
 	order       = subjects + "order."
 	perRun      = "ccm-push-" // a stream and a bucket of objects
-	// maxAge is when the server forgets what a coordinator that died has left.
-	maxAge = 7 * 24 * time.Hour
 	// fetchTime is how long the server is asked to wait for a ticket at a time.
 	fetchTime = 20 * time.Second
 	flushTime = 10 * time.Second
@@ -104,7 +102,7 @@ func (q *JetStream) work(ctx context.Context) (jetstream.Stream, error) {
 	s, err := q.js.Stream(ctx, workStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		s, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
-			Name: workStream, Subjects: []string{workSubject + ">"}, Retention: jetstream.WorkQueuePolicy, MaxAge: maxAge,
+			Name: workStream, Subjects: []string{workSubject + ">"}, Retention: jetstream.WorkQueuePolicy, MaxAge: KeptTime,
 			Description: "shards of runs of ccm-push that wait for a worker",
 		})
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody was quicker
@@ -128,11 +126,11 @@ func (q *JetStream) Open(ctx context.Context, name string) (Run, error) {
 	}
 	r := &natsRun{queue: q, name: name, work: work, closed: make(chan struct{})}
 	if r.stream, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: perRun + name, Subjects: []string{saidSubject + name}, MaxAge: maxAge, Description: "what workers say of a run of ccm-push",
+		Name: perRun + name, Subjects: []string{saidSubject + name}, MaxAge: KeptTime, Description: "what workers say of a run of ccm-push",
 	}); err != nil {
 		return nil, q.needs("coordinator", "making the stream of the run", err)
 	}
-	if r.objects, err = q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: perRun + name, TTL: maxAge}); err != nil {
+	if r.objects, err = q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: perRun + name, TTL: KeptTime}); err != nil {
 		return nil, errors.Join(failed("making the objects of the run", err), q.js.DeleteStream(ctx, perRun+name))
 	}
 	said, err := r.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})

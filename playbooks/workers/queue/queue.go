@@ -75,6 +75,8 @@ const (
 	// LeaseTime is how long a ticket is leased, unless a queue says otherwise. A worker extends it well
 	// before that.
 	LeaseTime = 30 * time.Second
+	// KeptTime is when a server forgets a ticket, an object, and what was said.
+	KeptTime = 7 * 24 * time.Hour
 	// MaxSaid is how long what is said at once, asked or answered may be, in bytes.
 	MaxSaid = 512 << 10
 )

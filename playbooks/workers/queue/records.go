@@ -47,7 +47,7 @@ type Claim struct {
 func (q *JetStream) Records(ctx context.Context) (*Records, error) {
 	kv, err := q.js.KeyValue(ctx, claimBucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: claimBucket, TTL: maxAge, Description: "who coordinates runs of ccm-push"})
+		kv, err = q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: claimBucket, TTL: KeptTime, Description: "who coordinates runs of ccm-push"})
 		if errors.Is(err, jetstream.ErrBucketExists) { // somebody was quicker
 			kv, err = q.js.KeyValue(ctx, claimBucket)
 		}
@@ -122,7 +122,7 @@ func (c Claim) Since() time.Time { return c.said }
 // Make makes room for the record of a run.
 func (r *Records) Make(ctx context.Context, run string) error {
 	_, err := r.queue.js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: recordStream + hashed(run), Subjects: []string{recordSubject + hashed(run)}, MaxAge: maxAge, Description: "the record of a run of ccm-push",
+		Name: recordStream + hashed(run), Subjects: []string{recordSubject + hashed(run)}, MaxAge: KeptTime, Description: "the record of a run of ccm-push",
 	})
 	return failed("making room for the record of the run", err)
 }
@@ -302,7 +302,7 @@ func (q *JetStream) Sweep(ctx context.Context, now time.Time) error {
 		if info.State.LastTime.After(last) {
 			last = info.State.LastTime
 		}
-		if ours && now.Sub(last) > maxAge {
+		if ours && now.Sub(last) > KeptTime {
 			if err := q.js.DeleteStream(ctx, c.Name); !errors.Is(err, jetstream.ErrStreamNotFound) {
 				errs = append(errs, err)
 			}

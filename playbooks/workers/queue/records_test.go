@@ -112,8 +112,8 @@ func TestSweep(t *testing.T) {
 	}
 	want := streams()
 	require.Len(t, want, 5) // tickets, claims, the record, what workers say, objects
-	require.NoError(t, q.Sweep(ctx, time.Now().Add(maxAge-time.Hour)))
+	require.NoError(t, q.Sweep(ctx, time.Now().Add(KeptTime-time.Hour)))
 	require.ElementsMatch(t, want, streams())
-	require.NoError(t, q.Sweep(ctx, time.Now().Add(maxAge+time.Hour)))
+	require.NoError(t, q.Sweep(ctx, time.Now().Add(KeptTime+time.Hour)))
 	require.ElementsMatch(t, []string{workStream, "KV_" + claimBucket}, streams())
 }

@@ -1,0 +1,82 @@
+package playbooks
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks/secret"
+)
+
+// tellOf gives what takes in what a host says, as long as hosts are watched.
+func (w *watching) tellOf(h *watchedHost) func(context.Context, WatchNews) {
+	return func(ctx context.Context, n WatchNews) {
+		select {
+		case w.news <- hostNews{h, n}:
+		case <-ctx.Done():
+		case <-w.ctx.Done():
+		}
+	}
+}
+
+// watchedAway has workers watch a host until stop ends, again and again. The end of ctx does not wait for them.
+func (p *hostPlay) watchedAway(ctx, stop context.Context, orders <-chan WatchOrder, tell func(context.Context, WatchNews)) {
+	t := Turn{Kind: WatchTurn, Host: p.state.host.Name, Play: p.of.number, Orders: orders}
+	for _, later := range p.state.plays[1:] {
+		t.Later = append(t.Later, later.number)
+	}
+	for longest := firstWatch; stop.Err() == nil; longest = min(2*longest, longestWatch) {
+		err := p.handOver(ctx, stop.Done(), t).err()
+		if stop.Err() != nil {
+			return
+		}
+		if err == nil || errors.Is(err, errStopped) {
+			err = errors.New("its worker watches it no more")
+		}
+		wait := rand.N(longest)
+		tell(stop, lostHost(failure(p.of.play.Name, t.Host, err), wait))
+		select {
+		case <-time.After(wait):
+		case <-stop.Done():
+		}
+	}
+}
+
+// watchedHere watches a host of this worker until it is stopped.
+func (p *hostPlay) watchedHere(ctx context.Context) error {
+	watched, end := p.untilStopped(ctx)
+	defer end()
+	state, host := p.state, p.state.host.Name
+	state.watched = true
+	w := &watcher{fleet: p.fleet, state: state, plays: state.plays, orders: p.runner.Orders(host)}
+	w.tell = func(ctx context.Context, n WatchNews) {
+		n.mask(p.runner.Options.Catalog.Mask)
+		p.asks.tell(ctx, host, Question{Watched: &n})
+	}
+	w.run(watched)
+	return &stoppedError{}
+}
+
+// mask takes secrets out of what a host says.
+func (n *WatchNews) mask(m *secret.Mask) {
+	var verdicts []WatchVerdict
+	switch {
+	case n.Stood != nil:
+		verdicts = n.Stood.Verdicts
+	case n.Told != nil:
+		verdicts = n.Told.Verdicts
+	case n.Mended != nil:
+		for i := range n.Mended.Failed {
+			n.Mended.Failed[i].Error = m.Text(n.Mended.Failed[i].Error)
+		}
+	}
+	for i := range verdicts {
+		v := &verdicts[i].Verdict
+		v.Message, v.Error = m.Text(v.Message), m.Text(v.Error)
+		for i := range v.Changes {
+			c := &v.Changes[i]
+			c.From, c.To = m.Text(c.From), m.Text(c.To)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package workers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+// A shard of hosts that are watched does not end, and what is ordered about them comes to its worker as answers: it asks for
+// that all the time, so that one of which nothing is heard is known to be lost.
+
+// An errand is what one host is to have mended.
+type errand struct {
+	Number int                  `json:"number"` // in the handout, from 1
+	Host   string               `json:"host"`
+	Order  playbooks.WatchOrder `json:"order"`
+}
+
+// errands are those of a handout that its worker may not have got.
+type errands struct {
+	mu      sync.Mutex
+	given   int // so many
+	list    []errand
+	changed chan struct{} // closed, and made anew, when there is one more
+	asked   time.Time     // when the worker has asked last
+}
+
+func newErrands() *errands { return &errands{changed: make(chan struct{}), asked: time.Now()} }
+
+func (e *errands) give(host string, o playbooks.WatchOrder) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.given++
+	e.list = append(e.list, errand{e.given, host, o})
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+// behind gives those that are behind a number, which the worker has got, and what is closed when that changes.
+func (e *errands) behind(number int) ([]errand, <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.asked = time.Now()
+	e.list = slices.DeleteFunc(e.list, func(one errand) bool { return one.Number <= number })
+	return slices.Clone(e.list), e.changed
+}
+
+// silent is for how long the worker has not asked.
+func (e *errands) silent() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return time.Since(e.asked)
+}
+
+// watches reports whether hosts are watched in a turn.
+func watches(t playbooks.Turn) bool { return t.Kind == playbooks.WatchTurn }
+
+// send gives a worker what a host is to have mended. Where none has the host, whoever ordered it hears that it is lost.
+func (c *Coordinator) send(host string, o playbooks.WatchOrder) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.shards {
+		if t := s.turns[host]; t != nil && watches(t.Turn) && s.current != nil {
+			s.current.errands.give(host, o)
+			return
+		}
+	}
+}
+
+// answerErrands answers a worker that asks what there is to do behind the errand of a number.
+func (c *Coordinator) answerErrands(h *handed, number int) answered {
+	timer := time.NewTimer(laterTime)
+	defer timer.Stop()
+	for {
+		list, changed := h.errands.behind(number)
+		switch {
+		case !c.has(h):
+			return answered{Over: true}
+		case len(list) > 0:
+			return answered{Errands: list}
+		}
+		select {
+		case <-changed:
+		case <-c.gone:
+			return answered{Over: true}
+		case <-timer.C:
+			return answered{Later: true}
+		}
+	}
+}
+
+// unheardTime is after which time hosts are taken as watched by nobody: their worker has lost them well before that.
+const unheardTime = queue.LeaseTime + 10*time.Second
+
+// overlook waits until nothing is heard any more of a worker that watches hosts. Then they are lost until one
+// takes them.
+func (c *Coordinator) overlook(ctx context.Context, h *handed) {
+	ticks := time.NewTicker(laterTime)
+	defer ticks.Stop()
+	for c.has(h) && h.errands.silent() < cmp.Or(c.unheard, unheardTime) {
+		select {
+		case <-ticks.C:
+		case <-c.gone:
+			return
+		}
+	}
+	c.mu.Lock()
+	lost := h.shard.current == h && !c.stopped && len(h.shard.turns) > 0
+	if lost {
+		h.shard.current, h.shard.lost = nil, true
+	}
+	c.mu.Unlock()
+	if lost {
+		c.Warn(fmt.Sprintf("nothing is heard of the worker %s any more, which watches %s", h.worker, counted(len(h.shard.turns))))
+		c.unwatched(h)
+		if time.Since(h.shard.submitted) > queue.KeptTime/2 { // else its ticket comes again by itself
+			if err := c.submit(ctx, h.shard); err != nil {
+				c.Warn(err.Error())
+			}
+		}
+	}
+}
+
+// unwatched tells that the worker was lost that watches hosts.
+func (c *Coordinator) unwatched(h *handed) {
+	c.mu.Lock()
+	var turns []*turn
+	for _, t := range h.shard.turns {
+		if watches(t.Turn) {
+			turns = append(turns, t)
+		}
+	}
+	c.mu.Unlock()
+	for _, t := range turns {
+		failed := c.failed(t.Turn, "lost", "its worker was lost", "another worker of its site goes on, as soon as there is one")
+		t.answer(playbooks.Question{Watched: &playbooks.WatchNews{Lost: &playbooks.WatchLost{Failure: *failed.Failure}}})
+	}
+}
+
+// errTaken is that the coordinator has given the hosts of a shard away.
+var errTaken = errors.New("the hosts that this worker watches were given to others")
+
+// orders are what hosts of a shift are to have mended: each of them has one at a time.
+type orders struct {
+	mu     sync.Mutex
+	byHost map[string]chan playbooks.WatchOrder
+}
+
+func (o *orders) of(host string) chan playbooks.WatchOrder {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.byHost == nil {
+		o.byHost = map[string]chan playbooks.WatchOrder{}
+	}
+	if o.byHost[host] == nil {
+		o.byHost[host] = make(chan playbooks.WatchOrder, 1)
+	}
+	return o.byHost[host]
+}
+
+// give has a host know an order. One that it has not got to is of before it was lost.
+func (o *orders) give(host string, order playbooks.WatchOrder) {
+	to := o.of(host)
+	select {
+	case <-to:
+	default:
+	}
+	to <- order
+}
+
+// runErrands has hosts that are watched mended as it is ordered, until the end of ctx.
+func (s *shift) runErrands(ctx context.Context) {
+	for got := 0; ; {
+		a, err := s.askOnce(ctx, asked{Errands: &got})
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			s.silent(err)
+			return
+		case a.Over:
+			s.taken.Store(true)
+			s.stop()
+			return
+		}
+		for _, one := range a.Errands {
+			s.orders.give(one.Host, one.Order)
+			got = max(got, one.Number)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+// A vigil is hosts of a site that workers watch, and what is told of them.
+type vigil struct {
+	*site
+	told    chan events.Event
+	warned  *warnings
+	summary events.Summary
+	stop    func()
+}
+
+// watched are files of hosts: one of them names a secret.
+func watchedFiles() string {
+	return fmt.Sprintf(`
+name: site
+watch: {settle: 10ms, poll: 1s, repair: {backoff: [300ms], fleet: 100%%}}
+ccm:
+  resources:
+    - file: ["{{ Data.home }}/motd": {content: "hello\n", owner: "%[1]d", group: "%[1]d", mode: "0644"}]
+    - file: ["{{ Data.home }}/token": {content: "{{ Data.token }}\n", owner: "%[1]d", group: "%[1]d", mode: "0600"}]
+`, os.Getuid())
+}
+
+// vigil begins to watch hosts, until stop or the end of the test.
+func (s *site) vigil(q queue.Queue, watch playbooks.Watch, with func(*Coordinator)) *vigil {
+	t := s.t
+	v := &vigil{site: s, told: make(chan events.Event, 1000)}
+	tokens := map[string]string{}
+	for name := range s.hosts {
+		tokens[name] = fmt.Sprintf("token: !secret canary-of-%s,", name)
+	}
+	got := &recorded{hook: func(e events.Event) { v.told <- e }}
+	r := s.runner(s.inventory(tokens), got)
+	r.Options.Watch = &watch
+	c, warned := s.coordinator(q, r)
+	v.warned = warned
+	if with != nil {
+		with(c)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), wait)
+	require.NoError(t, c.Begin(ctx))
+	stop := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		defer close(v.told)
+		summary, err := r.Run(ctx, stop)
+		if err != nil {
+			t.Error(err)
+		}
+		v.summary = summary
+		if err := c.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	v.stop = sync.OnceFunc(func() {
+		close(stop)
+		running.Wait()
+		cancel()
+	})
+	t.Cleanup(v.stop)
+	return v
+}
+
+// next waits for the next event of a kind.
+func next[E events.Event](v *vigil) E {
+	v.t.Helper()
+	late := time.After(wait)
+	for {
+		select {
+		case e := <-v.told:
+			require.NotNil(v.t, e, v.warned.all())
+			if meant, ok := e.(E); ok {
+				return meant
+			}
+		case <-late:
+			v.stop()
+			var none E
+			require.Fail(v.t, "it is late", "there is no %T\n%s", none, v.warned.all())
+		}
+	}
+}
+
+// spoil has a file of a host be otherwise.
+func (v *vigil) spoil(host, name string) string {
+	path := filepath.Join(v.hosts[host].Home, name)
+	require.NoError(v.t, os.WriteFile(path+".new", []byte("bye\n"), 0o600))
+	require.NoError(v.t, os.Rename(path+".new", path))
+	return path
+}
+
+// TestWatch has hosts of two sites watched by workers: what drifts is told, without secrets, and mended.
+func TestWatch(t *testing.T) {
+	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
+		s := newSite(t, watchedFiles(), "web1", "web2", "db1")
+		s.withFull()
+		q := open(s.dir)
+		said := s.work(q, "worker", "")
+		v := s.vigil(q, playbooks.Watch{Repair: true}, nil)
+		for range s.hosts {
+			require.Equal(t, 2, next[events.Watched](v).Resources)
+		}
+		motd := v.spoil("web2", "motd")
+		require.Equal(t, motd, next[events.Drifted](v).Name)
+		repaired := next[events.Repaired](v)
+		require.Equal(t, motd, repaired.Name)
+		require.Empty(t, repaired.Error)
+		text, err := os.ReadFile(motd)
+		require.NoError(t, err)
+		require.Equal(t, "hello\n", string(text))
+		v.spoil("db1", "token")
+		drifted := next[events.Drifted](v)
+		require.Equal(t, "db1", drifted.Host)
+		require.NotContains(t, fmt.Sprint(drifted), "canary")
+		require.Empty(t, next[events.Repaired](v).Error)
+		v.stop()
+		require.Equal(t, &events.WatchTotals{Hosts: 3}, v.summary.Watch)
+		require.False(t, v.summary.Interrupted)
+		require.Equal(t, 3, v.summary.Totals.Hosts.OK)
+		require.Empty(t, v.warned.all())
+		require.Empty(t, said.all())
+	})
+}
+
+// TestWatchOfAKilledWorker kills a worker that watches hosts. They are lost, and then watched and mended by another one.
+func TestWatchOfAKilledWorker(t *testing.T) {
+	s := newSite(t, watchedFiles(), "web1", "web2")
+	s.withFull()
+	srv := serve(t, s.dir)
+	q := connect(t, srv.ClientURL())
+	first := s.process(srv.ClientURL())
+	v := s.vigil(q, playbooks.Watch{Repair: true}, func(c *Coordinator) { c.unheard = 2 * testLease })
+	for range s.hosts {
+		next[events.Watched](v)
+	}
+	require.NoError(t, first.Process.Kill())
+	for range s.hosts {
+		lost := next[events.Unwatched](v)
+		require.Equal(t, "its worker was lost", lost.Error)
+		require.Equal(t, "another worker of its site goes on, as soon as there is one", lost.Hint)
+	}
+	require.Contains(t, v.warned.all(), "nothing is heard of the worker")
+	s.process(srv.ClientURL())
+	for range s.hosts {
+		next[events.Watched](v)
+	}
+	motd := v.spoil("web1", "motd")
+	require.Empty(t, next[events.Repaired](v).Error)
+	text, err := os.ReadFile(motd)
+	require.NoError(t, err)
+	require.Equal(t, "hello\n", string(text))
+	v.stop()
+	require.Equal(t, &events.WatchTotals{Hosts: 2}, v.summary.Watch, v.warned.all())
+}
+
+// TestWatchWithoutWorkers has the only worker killed: watching ends all the same.
+func TestWatchWithoutWorkers(t *testing.T) {
+	s := newSite(t, watchedFiles(), "web1")
+	s.withFull()
+	srv := serve(t, s.dir)
+	q := connect(t, srv.ClientURL())
+	first := s.process(srv.ClientURL())
+	v := s.vigil(q, playbooks.Watch{FailOn: []playbooks.FailOn{playbooks.FailOnUnwatched}}, func(c *Coordinator) { c.unheard = testLease })
+	next[events.Watched](v)
+	require.NoError(t, first.Process.Kill())
+	next[events.Unwatched](v)
+	v.stop()
+	require.Equal(t, &events.WatchTotals{Hosts: 1, Unwatched: 1, Failed: events.ExitUnreachable}, v.summary.Watch)
+}
+
+// TestWatchWhileTheServerRestarts cuts all connections to NATS for a moment: watching goes on.
+func TestWatchWhileTheServerRestarts(t *testing.T) {
+	s := newSite(t, watchedFiles(), "web1")
+	s.withFull()
+	srv := serve(t, s.dir)
+	q := connect(t, srv.ClientURL())
+	s.work(connect(t, srv.ClientURL()), "worker", "")
+	v := s.vigil(q, playbooks.Watch{Repair: true}, func(c *Coordinator) { c.unheard = 4 * testLease })
+	next[events.Watched](v)
+	port := strings.TrimPrefix(srv.ClientURL(), "nats://127.0.0.1:")
+	srv.Shutdown()
+	srv.WaitForShutdown()
+	v.spoil("web1", "motd") // which the host tells its worker
+	var number int
+	_, err := fmt.Sscan(port, &number)
+	require.NoError(t, err)
+	serveAt(t, s.dir, number)
+	require.Empty(t, next[events.Repaired](v).Error, v.warned.all())
+	v.stop()
+	require.Equal(t, &events.WatchTotals{Hosts: 1}, v.summary.Watch)
+}
+
+// TestErrands has a worker hear of each errand until it says that it has got it.
+func TestErrands(t *testing.T) {
+	e := newErrands()
+	list, changed := e.behind(0)
+	require.Empty(t, list)
+	e.give("web1", playbooks.WatchOrder{Number: 1})
+	<-changed
+	e.give("web2", playbooks.WatchOrder{Number: 2})
+	for range 2 { // the answer may have been lost
+		list, _ = e.behind(0)
+		require.Len(t, list, 2)
+	}
+	list, _ = e.behind(1)
+	require.Equal(t, []errand{{2, "web2", playbooks.WatchOrder{Number: 2}}}, list)
+	list, _ = e.behind(2)
+	require.Empty(t, list)
+}
+
+// TestNumbers has questions be numbered, and tells which ones have their answers.
+func TestNumbers(t *testing.T) {
+	var n numbers
+	require.Equal(t, 1, n.answered())
+	one, first := n.next()
+	two, second := n.next()
+	require.Equal(t, []int{1, 2}, []int{one, two})
+	second()
+	require.Equal(t, 1, n.answered())
+	first()
+	require.Equal(t, 3, n.answered())
+}
