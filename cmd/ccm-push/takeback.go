@@ -59,14 +59,14 @@ func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) 
 	r := *of
 	r.Plays, r.TakeBack, r.Step, r.Steer = plays, nil, nil, nil
 	r.Options.Run, r.Options.Progress, r.Options.Origin, r.Options.Limit, r.Options.Canary = record.NewID(time.Now()), nil, record.Origin{}, "", ""
-	r.Options.Manifests = nil // so nobody is told to resume it
+	r.Options.Manifests, r.Options.Watch = nil, nil // so nobody is told to resume it, and what is taken back is not watched
 	h := record.Header{Command: "undo", What: "undo of " + run.What, Undoes: run.Run}
 	to := append([]events.Reporter{p.reporter(&r, events.TextOptions{Trust: f.trustCommand})}, f.recorder(&r, h)...)
 	r.Tally = &events.Tally{}
 	r.Events = events.NewStream(r.Options.Run, time.Now, append(to, r.Tally)...).WithMask(r.Options.Catalog.Mask)
 	r.Activity = &activity.Tracker{}
 	end := p.show(r.Activity, false, nil)
-	summary, err := f.play(ctx, &r)
+	summary, err := f.play(ctx, &r, true)
 	if err := errors.Join(err, end(ctx)); err != nil {
 		return unreported{err}
 	}
