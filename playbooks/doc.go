@@ -28,6 +28,8 @@
 //
 //	watching.go    its hosts: one goroutine decides, by asking [watch.Judge]
 //	watchhost.go   a host: its sessions, its plays as they are sent to be watched, lost and found
+//	watchnews.go   what hosts say to the one who decides, and what is ordered: values, since both may be on two machines
+//	watchaway.go   a host that a worker watches, on either side
 //	watchrepair.go what is mended: a play, carried out once more for what has drifted
 //	watchtell.go   what hosts say, in the words of the judge, and what the judge says, as events
 //

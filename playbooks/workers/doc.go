@@ -10,6 +10,8 @@
 // again: the coordinator hands out the hosts that have not ended, and the hosts tell the new worker what
 // the old one had them do. What was told before is not told again ([told]).
 //
+// Hosts that are watched are a shard that does not end (watch.go).
+//
 // How hosts are worked on, and in which order plays begin, does not belong here: that is package
 // playbooks.
 package workers
