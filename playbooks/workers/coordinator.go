@@ -89,14 +89,13 @@ type turn struct {
 
 // A shard is hosts of one play and one site.
 type shard struct {
-	id    string
-	site  string
-	turns map[string]*turn // that have not ended
-	// submitted is when its ticket was; of whoever submits it.
-	submitted time.Time
-	taken     int     // how often it was handed out
-	current   *handed // who has it; nil is nobody
-	lost      bool    // since that one was lost
+	id        string
+	site      string
+	turns     map[string]*turn // that have not ended
+	submitted time.Time        // its ticket
+	taken     int              // how often it was handed out
+	current   *handed          // who has it; nil is nobody
+	lost      bool             // since that one was lost
 }
 
 // handed is a shard at one worker.
@@ -327,8 +326,11 @@ func (c *Coordinator) cut(ctx context.Context, site string) {
 
 // submit has a ticket for a shard wait.
 func (c *Coordinator) submit(ctx context.Context, s *shard) error {
-	s.submitted = time.Now()
-	text, err := sign(c.Key, ticketKind, ticket{Run: c.name, Shard: s.id, Until: s.submitted.Add(ticketTime)})
+	now := time.Now()
+	c.mu.Lock()
+	s.submitted = now
+	c.mu.Unlock()
+	text, err := sign(c.Key, ticketKind, ticket{Run: c.name, Shard: s.id, Until: now.Add(ticketTime)})
 	if err != nil {
 		return err
 	}
@@ -478,6 +480,9 @@ func (c *Coordinator) heard(ctx context.Context, frame []byte) error {
 		c.fail(h.shard, fmt.Sprintf("the worker %s: %s", h.worker, s.Failed))
 	}
 	c.ends(h, s)
+	if s.Over {
+		c.left(h)
+	}
 	return nil
 }
 

@@ -166,7 +166,7 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 	c.mu.Unlock()
 	if before != nil {
 		c.Warn(fmt.Sprintf("the worker %s was lost at work on %s; %s goes on with them", before.worker, counted(left), who))
-		c.unwatched(before)
+		c.unwatched(before, "its worker was lost")
 	}
 	if slices.ContainsFunc(content.Turns, watches) {
 		c.answering.Go(func() { c.overlook(context.WithoutCancel(ctx), h) })

@@ -111,25 +111,53 @@ func (c *Coordinator) overlook(ctx context.Context, h *handed) {
 			return
 		}
 	}
-	c.mu.Lock()
-	lost := h.shard.current == h && !c.stopped && len(h.shard.turns) > 0
-	if lost {
-		h.shard.current, h.shard.lost = nil, true
-	}
-	c.mu.Unlock()
-	if lost {
-		c.Warn(fmt.Sprintf("nothing is heard of the worker %s any more, which watches %s", h.worker, counted(len(h.shard.turns))))
-		c.unwatched(h)
-		if time.Since(h.shard.submitted) > queue.KeptTime/2 { // else its ticket comes again by itself
-			if err := c.submit(ctx, h.shard); err != nil {
-				c.Warn(err.Error())
-			}
-		}
+	if hosts := c.giveUp(h); hosts > 0 {
+		c.Warn(fmt.Sprintf("nothing is heard of the worker %s any more, which watches %s", h.worker, counted(hosts)))
+		c.unwatched(h, "its worker was lost")
+		c.resubmit(ctx, h.shard)
 	}
 }
 
-// unwatched tells that the worker was lost that watches hosts.
-func (c *Coordinator) unwatched(h *handed) {
+// left takes in that a worker which watches hosts has ended before they have: others get them.
+func (c *Coordinator) left(h *handed) {
+	if c.giveUp(h) > 0 {
+		c.unwatched(h, "its worker has ended")
+	}
+}
+
+// giveUp has nobody have the hosts that a worker watches, and says how many these are.
+func (c *Coordinator) giveUp(h *handed) (hosts int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h.shard.current != h || c.stopped {
+		return 0
+	}
+	for _, t := range h.shard.turns {
+		if watches(t.Turn) {
+			hosts++
+		}
+	}
+	if hosts > 0 {
+		h.shard.current, h.shard.lost = nil, true
+	}
+	return hosts
+}
+
+// resubmit submits the ticket of a shard anew that the queue may have forgotten: else it comes again by itself.
+func (c *Coordinator) resubmit(ctx context.Context, s *shard) {
+	c.mu.Lock()
+	old := time.Since(s.submitted) > queue.KeptTime/2
+	c.mu.Unlock()
+	if !old {
+		return
+	}
+	if err := c.submit(ctx, s); err != nil {
+		c.Warn(err.Error())
+	}
+}
+
+// unwatched tells that nobody watches hosts of a worker any more.
+func (c *Coordinator) unwatched(h *handed, why string) {
 	c.mu.Lock()
 	var turns []*turn
 	for _, t := range h.shard.turns {
@@ -139,7 +167,7 @@ func (c *Coordinator) unwatched(h *handed) {
 	}
 	c.mu.Unlock()
 	for _, t := range turns {
-		failed := c.failed(t.Turn, "lost", "its worker was lost", "another worker of its site goes on, as soon as there is one")
+		failed := c.failed(t.Turn, "lost", why, "another worker of its site goes on, as soon as there is one")
 		t.answer(playbooks.Question{Watched: &playbooks.WatchNews{Lost: &playbooks.WatchLost{Failure: *failed.Failure}}})
 	}
 }

@@ -169,6 +169,29 @@ func TestWatchOfAKilledWorker(t *testing.T) {
 	require.Equal(t, &events.WatchTotals{Hosts: 2}, v.summary.Watch, v.warned.all())
 }
 
+// TestWatchOfAWorkerThatEnds stops a worker that watches a host. That is not watched at once, and then by the next worker.
+func TestWatchOfAWorkerThatEnds(t *testing.T) {
+	s := newSite(t, watchedFiles(), "web1")
+	s.withFull()
+	srv := serve(t, s.dir)
+	w, err := workerIn(s.dir, "worker", connect(t, srv.ClientURL()))
+	require.NoError(t, err)
+	w.Builds, w.FullBuilds, w.BuildID, w.Say, w.Temp = s.builds, s.full, s.buildID, func(string) {}, t.TempDir()
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	working.Go(func() { _ = w.Run(t.Context(), stop) })
+	v := s.vigil(connect(t, srv.ClientURL()), playbooks.Watch{}, nil)
+	next[events.Watched](v)
+	close(stop)
+	working.Wait()
+	require.Equal(t, "its worker has ended", next[events.Unwatched](v).Error)
+	s.work(connect(t, srv.ClientURL()), "worker", "")
+	next[events.Watched](v)
+	v.stop()
+	require.Equal(t, &events.WatchTotals{Hosts: 1}, v.summary.Watch)
+	require.Empty(t, v.warned.all())
+}
+
 // TestWatchWithoutWorkers has the only worker killed: watching ends all the same.
 func TestWatchWithoutWorkers(t *testing.T) {
 	s := newSite(t, watchedFiles(), "web1")
