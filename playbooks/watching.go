@@ -277,7 +277,7 @@ func (w *watching) stood(h *watchedHost, p *watchedPlay, s *WatchStood) {
 	for i := range p.entries {
 		e, v := &p.entries[i], watch.Verdict{Status: watch.Stable}
 		if said[i] != nil {
-			v = p.judged(e, said[i])
+			v = p.judged(said[i])
 		}
 		drifted := w.judged(h, p, e, v, true)
 		if !drifted && v.Status == watch.Changed && v.Cause == watch.Wish {
@@ -294,7 +294,7 @@ func (w *watching) told(h *watchedHost, p *watchedPlay, t *WatchTold) {
 			continue
 		}
 		e := &p.entries[v.Index]
-		w.judged(h, p, e, p.judged(e, v), false)
+		w.judged(h, p, e, p.judged(v), false)
 	}
 	if t.Heard {
 		p.polled, p.heard = 0, true
@@ -412,5 +412,9 @@ func (w *watching) lose(h *watchedHost, l *WatchLost) {
 		return
 	}
 	h.lost, h.phase = h.since, phase
-	r.Events.Report(events.Unwatched{Host: host, Since: h.since, Error: text, Hint: hint, Next: now.Add(l.Wait)})
+	e := events.Unwatched{Host: host, Since: h.since, Error: text, Hint: hint}
+	if l.Wait > 0 {
+		e.Next = timeOf(now.Add(l.Wait))
+	}
+	r.Events.Report(e)
 }

@@ -57,10 +57,10 @@ type Unmended struct {
 	Error string `json:"error"`
 }
 
-// WatchLost is why a host is not watched, and after which time it is tried again.
+// WatchLost is why a host is not watched, and after which time it is tried again; 0 is not known.
 type WatchLost struct {
 	Failure events.Carried `json:"failure"`
-	Wait    time.Duration  `json:"wait"`
+	Wait    time.Duration  `json:"wait,omitempty"`
 }
 
 // A WatchOrder has plays of a host repaired.

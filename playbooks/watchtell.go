@@ -107,7 +107,7 @@ func (e *watchedEntry) verdictOf(r *wire.Result, writer *wire.Writer) WatchVerdi
 
 // judged is what the judge gets to hear of a resource. It is certain enough what a repair would do if only its own outcome is not
 // known, as that of a command, or if a command would run before it that always would: a repair leaves that alone.
-func (p *watchedPlay) judged(e *watchedEntry, said *WatchVerdict) watch.Verdict {
+func (p *watchedPlay) judged(said *WatchVerdict) watch.Verdict {
 	v := said.Verdict
 	v.Uncertain = v.Uncertain && !slices.Contains(p.unsettled, said.Because)
 	return v

@@ -90,11 +90,11 @@ type Fighting struct {
 // Unwatched says that a host is not watched for now.
 type Unwatched struct {
 	Stamp
-	Host  string    `json:"host" doc:"which"`
-	Since time.Time `json:"since" doc:"when it was lost"`
-	Error string    `json:"error" doc:"why"`
-	Hint  string    `json:"hint" doc:"what to do next; may be empty"`
-	Next  time.Time `json:"next" doc:"when it is tried again"`
+	Host  string     `json:"host" doc:"which"`
+	Since time.Time  `json:"since" doc:"when it was lost"`
+	Error string     `json:"error" doc:"why"`
+	Hint  string     `json:"hint" doc:"what to do next; may be empty"`
+	Next  *time.Time `json:"next,omitempty" doc:"when it is tried again; none: when a worker has it"`
 }
 
 func (WatchStart) name() string { return "watch_start" }

@@ -161,7 +161,10 @@ func (t *Text) fighting(p *page, e Fighting) {
 func (t *Text) unwatched(p *page, e Unwatched) {
 	t.watchWho(p, e.Host, e.Time)
 	p.pad(red, "unwatched", watchColumn)
-	text := fmt.Sprintf("since %s: %s; tried again in %s", e.Since.Local().Format("15:04:05"), e.Error, short(max(0, e.Next.Sub(e.Time).Round(time.Second))))
+	text := fmt.Sprintf("since %s: %s", e.Since.Local().Format("15:04:05"), e.Error)
+	if e.Next != nil {
+		text += "; tried again in " + short(max(0, e.Next.Sub(e.Time).Round(time.Second)))
+	}
 	p.inline(plain, text)
 	if e.Hint != "" {
 		p.block(indent, "hint: "+e.Hint, always(cyan))

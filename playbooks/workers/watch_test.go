@@ -153,6 +153,7 @@ func TestWatchOfAKilledWorker(t *testing.T) {
 	for range s.hosts {
 		lost := next[events.Unwatched](v)
 		require.Equal(t, "its worker was lost", lost.Error)
+		require.Nil(t, lost.Next)
 		require.Equal(t, "another worker of its site goes on, as soon as there is one", lost.Hint)
 	}
 	require.Contains(t, v.warned.all(), "nothing is heard of the worker")
