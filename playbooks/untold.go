@@ -12,25 +12,40 @@ import (
 // know which of its results have arrived.
 func (g *stages) untold(u *wire.Untold) {
 	host := g.state.host.Name
+	e := events.Untold{Play: g.of.play.Name, Host: host, Earlier: u.Run, Number: u.Play, Holder: u.Holder, Since: u.Since, More: u.More}
+	for _, r := range u.Results {
+		e.Results = append(e.Results, events.UntoldResult{Type: r.Type, Name: r.Name, Status: events.Status(r.Status), Message: r.Message, Error: r.Error})
+	}
 	told := g.runner.Told.Of(u.Run, u.Play, host)
 	if u.Run == g.runner.Options.Run && u.Play == g.of.number+1 { // another run has applied since
 		told = g.progress.worth
 	}
+	if e, left := withoutTold(e, told); left {
+		g.pending = append(g.pending, e)
+	}
+}
+
+// Untold is what a worker has told that an earlier run could not tell, without what is known here to have been told. left is
+// false if that is all.
+func (r *Runner) Untold(e events.Untold) (rest events.Untold, left bool) {
+	return withoutTold(e, r.Told.Of(e.Earlier, e.Number, e.Host))
+}
+
+// withoutTold leaves results out that have been told, so often each.
+func withoutTold(e events.Untold, told map[events.UntoldResult]int) (rest events.Untold, left bool) {
 	told = maps.Clone(told)
-	e := events.Untold{Play: g.of.play.Name, Host: host, Earlier: u.Run, Holder: u.Holder, Since: u.Since, More: u.More}
-	for _, r := range u.Results {
-		one := events.UntoldResult{Type: r.Type, Name: r.Name, Status: events.Status(r.Status)}
+	all := e.Results
+	e.Results = nil
+	for _, r := range all {
+		one := events.UntoldResult{Type: r.Type, Name: r.Name, Status: r.Status}
 		if told[one] > 0 {
 			told[one]--
 			continue
 		}
-		one.Message, one.Error = r.Message, r.Error
-		e.Results = append(e.Results, one)
+		e.Results = append(e.Results, r)
 	}
 	for _, n := range told { // the host has no room for the names of the others
 		e.More = max(0, e.More-n)
 	}
-	if len(e.Results)+e.More > 0 {
-		g.pending = append(g.pending, e)
-	}
+	return e, len(e.Results)+e.More > 0
 }

@@ -136,8 +136,15 @@ type back struct{ *carrying }
 
 func (b back) Report(e events.Event) {
 	there, _ := carry(b.t, events.Carried{Event: e})
-	if r, is := there.Event.(events.Result); is {
-		there.Event = b.of.Kept(r)
+	switch e := there.Event.(type) {
+	case events.Result:
+		there.Event = b.of.Kept(e)
+	case events.Untold:
+		rest, left := b.of.Untold(e)
+		if !left {
+			return
+		}
+		there.Event = rest
 	}
 	b.of.Events.Report(there.Event)
 }
@@ -374,7 +381,8 @@ func TestByWorkers(t *testing.T) {
 		"two wishes": TestWatchTwoWishes, "few hosts": TestWatchMendsFewHosts, "watch once": TestWatchOnce, "nothing changes": TestWatchEndsWhenNothingChanges,
 		"what follows": TestWatchEndsForWhatFollows, "watch only": TestWatchOnly, "loses hosts": TestWatchLosesHosts, "waits for hosts": TestWatchWaitsForHosts,
 		"quiet times": TestWatchRepairsNothingInQuietTimes, "gives back": TestWatchGivesBackOnce,
-		"check": TestRolloutCheckUnreachable, "host deadline": TestRolloutHostDeadline, "canary": TestRolloutWithoutCanary,
+		"untold": TestUntold,
+		"check":  TestRolloutCheckUnreachable, "host deadline": TestRolloutHostDeadline, "canary": TestRolloutWithoutCanary,
 	} {
 		t.Run(name, test)
 	}

@@ -17,6 +17,7 @@ type Carried struct{ Event }
 type carried struct {
 	Line      json.RawMessage  `json:"e"`
 	Index     int              `json:"n,omitempty"`
+	Number    int              `json:"play,omitempty"`
 	Kept      bool             `json:"kept,omitempty"`
 	Sensitive bool             `json:"sensitive,omitempty"`
 	Written   *yamlpos.Error   `json:"written,omitempty"` // a place alone
@@ -36,6 +37,8 @@ func (c Carried) MarshalJSON() ([]byte, error) {
 		if at := e.Written; at != nil {
 			out.Written = &yamlpos.Error{File: at.File, Line: at.Line, Column: at.Column}
 		}
+	case Untold:
+		out.Number = e.Number
 	case HostFailed:
 		out.Cause = placesOf(e.Cause)
 	}
@@ -70,6 +73,9 @@ func (c *Carried) UnmarshalJSON(text []byte) error {
 		if at := in.Written; at != nil {
 			one.Written = &yamlpos.Node{File: at.File, Line: at.Line, Column: at.Column}
 		}
+		e = one
+	case Untold:
+		one.Number = in.Number
 		e = one
 	case HostFailed:
 		if len(in.Cause) > 0 {

@@ -282,6 +282,7 @@ type Untold struct {
 	Play    string         `json:"play" doc:"of this run"`
 	Host    string         `json:"host" doc:"where"`
 	Earlier string         `json:"earlier" doc:"the id of the run that could not tell it"`
+	Number  int            `json:"-"` // of the play in that run, from 1
 	Holder  string         `json:"holder" doc:"who ran that, and where"`
 	Since   time.Time      `json:"since" doc:"when that began"`
 	Results []UntoldResult `json:"results" doc:"how resources had ended"`

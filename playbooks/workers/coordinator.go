@@ -472,7 +472,7 @@ func (c *Coordinator) heard(ctx context.Context, frame []byte) error {
 	for _, w := range s.Warnings {
 		c.Warn(w)
 	}
-	if all := c.news(h, s.Events); len(all) > 0 {
+	if all := c.untold(c.news(h, s.Events)); len(all) > 0 {
 		c.register(ctx, h, all)
 		c.Runner.Events.Report(all...)
 	}
@@ -484,6 +484,20 @@ func (c *Coordinator) heard(ctx context.Context, frame []byte) error {
 		c.left(h)
 	}
 	return nil
+}
+
+// untold leaves out what hosts tell of earlier runs and is known here to have been told: workers do not know that.
+func (c *Coordinator) untold(list []events.Event) (all []events.Event) {
+	for _, e := range list {
+		left := true
+		if u, is := e.(events.Untold); is {
+			e, left = c.Runner.Untold(u)
+		}
+		if left {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // has reports whether a worker has its hosts still: no other one has been given them.
