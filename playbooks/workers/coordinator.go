@@ -1,15 +1,11 @@
 package workers
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -68,34 +64,11 @@ type Coordinator struct {
 	uncertified error
 }
 
-type toldOf struct {
-	host string
-	play int
-	kind playbooks.TurnKind
-}
-
-// A gathering is hosts that are put together in a shard.
-type gathering struct {
-	turns []*turn
-	timer *time.Timer
-}
-
 // A turn is a host that is waited for.
 type turn struct {
 	playbooks.Turn
 	answer func(playbooks.Question) playbooks.Answer
 	ended  chan playbooks.TurnEnd // gets one
-}
-
-// A shard is hosts of one play and one site.
-type shard struct {
-	id        string
-	site      string
-	turns     map[string]*turn // that have not ended
-	submitted time.Time        // its ticket
-	taken     int              // how often it was handed out
-	current   *handed          // who has it; nil is nobody
-	lost      bool             // since that one was lost
 }
 
 // handed is a shard at one worker.
@@ -110,16 +83,6 @@ type handed struct {
 }
 
 const (
-	// minShard and maxShard bound how many hosts a shard has, and shardsWanted is into how many the hosts
-	// of a run are cut.
-	minShard     = 32
-	maxShard     = 256
-	shardsWanted = 16
-	gatherTime   = 20 * time.Millisecond
-	// unheeded is when it is said that no worker has taken a shard.
-	unheeded = 15 * time.Second
-	// ticketTime is how long a ticket is good for, unless the queue forgets it before.
-	ticketTime = queue.KeptTime
 	// killTime is how long workers have, after a kill, to say how hosts have ended.
 	killTime = 20 * time.Second
 	// closeTime is how long it may take to delete what there is of the run.
@@ -227,137 +190,6 @@ func (c *Coordinator) elsewhere(ctx context.Context) playbooks.TurnEnd {
 	return playbooks.TurnEnd{Begun: true, Stopped: true}
 }
 
-// gather puts a host together with others of its site that begin at the same time.
-func (c *Coordinator) gather(ctx context.Context, t *turn) {
-	site, err := c.siteOf(t.Host)
-	if err != nil {
-		t.ended <- c.failed(t.Turn, "start", err.Error(), "")
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stopped {
-		t.ended <- playbooks.TurnEnd{Stopped: true}
-		return
-	}
-	g := c.waiting[site]
-	if g == nil {
-		g = &gathering{}
-		c.waiting[site] = g
-		g.timer = time.AfterFunc(cmp.Or(c.gathers, gatherTime), func() { c.cut(context.WithoutCancel(ctx), site) })
-	} else {
-		g.timer.Reset(cmp.Or(c.gathers, gatherTime))
-	}
-	g.turns = append(g.turns, t)
-}
-
-// siteVariable is the variable of the inventory that says of which site a host is.
-const siteVariable = "site"
-
-// siteOf gives the site of a host; "" is none. The error is why no worker can reach it.
-func (c *Coordinator) siteOf(name string) (string, error) {
-	h := c.Runner.Inventory.Host(name)
-	target, err := c.Runner.Connect.Target(c.Runner.Inventory, h, h.Connection())
-	if err != nil {
-		return "", err
-	}
-	for _, t := range append(slices.Clone(target.Jump), target) {
-		switch {
-		case t.Local:
-			return "", fmt.Errorf("%s is the controller itself, which no worker reaches", t.Host)
-		case t.ProxyCommand != "":
-			return "", fmt.Errorf("%s is reached by a program of this machine (ProxyCommand), which workers do not have", t.Host)
-		}
-	}
-	return c.site(name), nil
-}
-
-// site is what the inventory says of the site of a host.
-func (c *Coordinator) site(name string) string {
-	site, _ := c.Runner.Inventory.Host(name).Vars()[siteVariable].(string)
-	return site
-}
-
-// shardSize is how many hosts a shard of so many has.
-func (c *Coordinator) shardSize(hosts int) int {
-	return cmp.Or(c.Size, min(max((hosts+shardsWanted-1)/shardsWanted, minShard), maxShard))
-}
-
-// cut makes shards of the hosts of a site that have come together, and has tickets for them wait.
-func (c *Coordinator) cut(ctx context.Context, site string) {
-	c.mu.Lock()
-	g := c.waiting[site]
-	if g == nil { // the timer was set anew when it had just gone off
-		c.mu.Unlock()
-		return
-	}
-	turns := g.turns
-	delete(c.waiting, site)
-	if c.stopped {
-		for _, t := range turns {
-			t.ended <- playbooks.TurnEnd{Stopped: true}
-		}
-		turns = nil
-	}
-	byPlay := map[int][]*turn{}
-	for _, t := range turns {
-		byPlay[t.Play] = append(byPlay[t.Play], t)
-	}
-	var shards []*shard
-	for _, turns := range byPlay {
-		for some := range slices.Chunk(turns, c.shardSize(len(turns))) {
-			s := &shard{id: rand.Text(), site: site, turns: map[string]*turn{}}
-			for _, t := range some {
-				s.turns[t.Host] = t
-			}
-			shards = append(shards, s)
-			c.shards[s.id] = s
-		}
-	}
-	c.mu.Unlock()
-	for _, s := range shards {
-		if err := c.submit(ctx, s); err != nil {
-			c.fail(s, err.Error())
-			continue
-		}
-		time.AfterFunc(unheeded, func() { c.remind(s) })
-	}
-}
-
-// submit has a ticket for a shard wait.
-func (c *Coordinator) submit(ctx context.Context, s *shard) error {
-	now := time.Now()
-	c.mu.Lock()
-	s.submitted = now
-	c.mu.Unlock()
-	text, err := sign(c.Key, ticketKind, ticket{Run: c.name, Shard: s.id, Until: now.Add(ticketTime)})
-	if err != nil {
-		return err
-	}
-	return c.run.Submit(ctx, s.site, text)
-}
-
-// remind says that no worker has taken a shard.
-func (c *Coordinator) remind(s *shard) {
-	c.mu.Lock()
-	waits := c.shards[s.id] != nil && s.taken == 0 && !c.reminded[s.site]
-	if waits {
-		if c.reminded == nil {
-			c.reminded = map[string]bool{}
-		}
-		c.reminded[s.site] = true
-	}
-	c.mu.Unlock()
-	if !waits {
-		return
-	}
-	of, flag := "", ""
-	if s.site != "" {
-		of, flag = fmt.Sprintf(" of the site %q", s.site), " --site "+s.site
-	}
-	c.Warn(fmt.Sprintf("hosts%s wait, and no worker has taken them yet: ccm-push worker --workers URL%s takes them", of, flag))
-}
-
 // failed is the end of a host that failed as a whole.
 func (c *Coordinator) failed(t playbooks.Turn, phase, why, hint string) playbooks.TurnEnd {
 	e := events.HostFailed{Host: t.Host, Phase: phase, Error: why, Hint: hint}
@@ -429,179 +261,5 @@ func (c *Coordinator) order(ctx context.Context, o order) {
 	}
 	if err != nil {
 		c.Warn(err.Error())
-	}
-}
-
-// hear takes what workers say until the run is closed.
-func (c *Coordinator) hear(ctx context.Context) {
-	defer close(c.gone)
-	for {
-		frame, err := c.run.Said(ctx)
-		if err != nil {
-			c.mu.Lock()
-			c.err = err
-			c.mu.Unlock()
-			return
-		}
-		if err := c.heard(ctx, frame); err != nil {
-			c.Warn(err.Error())
-		}
-	}
-}
-
-// heard takes a frame. Those of nobody who was handed anything are left out.
-func (c *Coordinator) heard(ctx context.Context, frame []byte) error {
-	if c.lost != nil && closed(c.lost) { // others tell
-		return nil
-	}
-	of, ok := handoutOf(frame)
-	c.mu.Lock()
-	h := c.handed[of]
-	c.mu.Unlock()
-	if !ok || h == nil {
-		return nil
-	}
-	text, err := h.reader.read(frame)
-	if err != nil || text == nil {
-		return err
-	}
-	var s said
-	if err := json.Unmarshal(text, &s); err != nil {
-		return fmt.Errorf("the worker %s: %w", h.worker, err)
-	}
-	for _, w := range s.Warnings {
-		c.Warn(w)
-	}
-	if all := c.untold(c.news(h, s.Events)); len(all) > 0 {
-		c.register(ctx, h, all)
-		c.Runner.Events.Report(all...)
-	}
-	if s.Failed != "" && c.has(h) {
-		c.fail(h.shard, fmt.Sprintf("the worker %s: %s", h.worker, s.Failed))
-	}
-	c.ends(h, s)
-	if s.Over {
-		c.left(h)
-	}
-	return nil
-}
-
-// untold leaves out what hosts tell of earlier runs and is known here to have been told: workers do not know that.
-func (c *Coordinator) untold(list []events.Event) (all []events.Event) {
-	for _, e := range list {
-		left := true
-		if u, is := e.(events.Untold); is {
-			e, left = c.Runner.Untold(u)
-		}
-		if left {
-			all = append(all, e)
-		}
-	}
-	return all
-}
-
-// has reports whether a worker has its hosts still: no other one has been given them.
-func (c *Coordinator) has(h *handed) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return h.shard.current == h
-}
-
-// news are those of events that have not been told.
-func (c *Coordinator) news(h *handed, list []events.Carried) (all []events.Event) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, one := range list {
-		host := events.HostOf(one.Event)
-		t := h.shard.turns[host]
-		if t == nil { // it has ended, and told all
-			continue
-		}
-		switch e := one.Event.(type) {
-		case events.Untold:
-			if e.Earlier == c.Runner.Options.Run {
-				continue
-			}
-		case events.Result, events.Message:
-			// A worker that was taken for lost comes late with them: the next one tells them, since the host has kept them.
-			if h.shard.current != h {
-				continue
-			}
-		}
-		if watches(t.Turn) { // what is mended again is told again
-			all = append(all, one.Event)
-			continue
-		}
-		if !c.toldOf(t.Turn).isNew(one.Event) {
-			continue
-		}
-		if r, ok := one.Event.(events.Result); ok && c.Runner.Options.Progress.Retold(t.Play, r) { // since the run that this one goes on with
-			continue
-		}
-		all = append(all, one.Event)
-	}
-	return all
-}
-
-// register registers what resources ask for, and says where files are: workers reach neither.
-func (c *Coordinator) register(ctx context.Context, h *handed, list []events.Event) {
-	for i, e := range list {
-		r, ok := e.(events.Result)
-		if !ok {
-			continue
-		}
-		r = c.Runner.Kept(r)
-		list[i] = r
-		if len(r.Registers) == 0 {
-			continue
-		}
-		failed := c.Runner.Register(ctx, &r)
-		list[i] = r
-		c.mu.Lock()
-		if t := h.shard.turns[r.Host]; t != nil && failed {
-			c.toldOf(t.Turn).failed = true
-		}
-		c.mu.Unlock()
-	}
-}
-
-// toldOf is what has been told of a host in a play, with the lock held.
-func (c *Coordinator) toldOf(t playbooks.Turn) *told {
-	of := toldOf{t.Host, t.Play, t.Kind}
-	if c.told[of] == nil {
-		c.told[of] = &told{}
-	}
-	return c.told[of]
-}
-
-// ends gives those hosts their ends that have ended. A worker that another one has been given the
-// hosts after does not know how they end.
-func (c *Coordinator) ends(h *handed, s said) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if h.shard.current != h {
-		return
-	}
-	for host, end := range s.Ends {
-		if t := h.shard.turns[host]; t != nil {
-			if c.toldOf(t.Turn).failed {
-				end.Failed = true
-				if o := end.Found.Outcome; o != nil {
-					o.Failed = true
-				}
-			}
-			t.ended <- c.explained(end)
-			delete(h.shard.turns, host)
-			delete(c.told, toldOf{host, t.Play, t.Kind})
-		}
-	}
-	if s.Over && c.stopped { // the others were not begun
-		for host, t := range h.shard.turns {
-			t.ended <- playbooks.TurnEnd{Stopped: true}
-			delete(h.shard.turns, host)
-		}
-	}
-	if len(h.shard.turns) == 0 {
-		delete(c.shards, h.shard.id)
 	}
 }

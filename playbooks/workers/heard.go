@@ -1,0 +1,190 @@
+package workers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+type toldOf struct {
+	host string
+	play int
+	kind playbooks.TurnKind
+}
+
+// hear takes what workers say until the run is closed.
+func (c *Coordinator) hear(ctx context.Context) {
+	defer close(c.gone)
+	for {
+		frame, err := c.run.Said(ctx)
+		if err != nil {
+			c.mu.Lock()
+			c.err = err
+			c.mu.Unlock()
+			return
+		}
+		if err := c.heard(ctx, frame); err != nil {
+			c.Warn(err.Error())
+		}
+	}
+}
+
+// heard takes a frame. Those of nobody who was handed anything are left out.
+func (c *Coordinator) heard(ctx context.Context, frame []byte) error {
+	if c.lost != nil && closed(c.lost) { // others tell
+		return nil
+	}
+	of, ok := handoutOf(frame)
+	c.mu.Lock()
+	h := c.handed[of]
+	c.mu.Unlock()
+	if !ok || h == nil {
+		return nil
+	}
+	text, err := h.reader.read(frame)
+	if err != nil || text == nil {
+		return err
+	}
+	var s said
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Errorf("the worker %s: %w", h.worker, err)
+	}
+	for _, w := range s.Warnings {
+		c.Warn(w)
+	}
+	if all := c.untold(c.news(h, s.Events)); len(all) > 0 {
+		c.register(ctx, h, all)
+		c.Runner.Events.Report(all...)
+	}
+	if s.Failed != "" && c.has(h) {
+		c.fail(h.shard, fmt.Sprintf("the worker %s: %s", h.worker, s.Failed))
+	}
+	c.ends(h, s)
+	if s.Over {
+		c.left(h)
+	}
+	return nil
+}
+
+// untold leaves out what hosts tell of earlier runs and is known here to have been told: workers do not know that.
+func (c *Coordinator) untold(list []events.Event) (all []events.Event) {
+	for _, e := range list {
+		left := true
+		if u, is := e.(events.Untold); is {
+			e, left = c.Runner.Untold(u)
+		}
+		if left {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// has reports whether a worker has its hosts still: no other one has been given them.
+func (c *Coordinator) has(h *handed) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return h.shard.current == h
+}
+
+// news are those of events that have not been told.
+func (c *Coordinator) news(h *handed, list []events.Carried) (all []events.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range list {
+		host := events.HostOf(one.Event)
+		t := h.shard.turns[host]
+		if t == nil { // it has ended, and told all
+			continue
+		}
+		switch e := one.Event.(type) {
+		case events.Untold:
+			if e.Earlier == c.Runner.Options.Run {
+				continue
+			}
+		case events.Result, events.Message:
+			// A worker that was taken for lost comes late with them: the next one tells them, since the host has kept them.
+			if h.shard.current != h {
+				continue
+			}
+		}
+		if watches(t.Turn) { // what is mended again is told again
+			all = append(all, one.Event)
+			continue
+		}
+		if !c.toldOf(t.Turn).isNew(one.Event) {
+			continue
+		}
+		if r, ok := one.Event.(events.Result); ok && c.Runner.Options.Progress.Retold(t.Play, r) { // since the run that this one goes on with
+			continue
+		}
+		all = append(all, one.Event)
+	}
+	return all
+}
+
+// register registers what resources ask for, and says where files are: workers reach neither.
+func (c *Coordinator) register(ctx context.Context, h *handed, list []events.Event) {
+	for i, e := range list {
+		r, ok := e.(events.Result)
+		if !ok {
+			continue
+		}
+		r = c.Runner.Kept(r)
+		list[i] = r
+		if len(r.Registers) == 0 {
+			continue
+		}
+		failed := c.Runner.Register(ctx, &r)
+		list[i] = r
+		c.mu.Lock()
+		if t := h.shard.turns[r.Host]; t != nil && failed {
+			c.toldOf(t.Turn).failed = true
+		}
+		c.mu.Unlock()
+	}
+}
+
+// toldOf is what has been told of a host in a play, with the lock held.
+func (c *Coordinator) toldOf(t playbooks.Turn) *told {
+	of := toldOf{t.Host, t.Play, t.Kind}
+	if c.told[of] == nil {
+		c.told[of] = &told{}
+	}
+	return c.told[of]
+}
+
+// ends gives those hosts their ends that have ended. A worker that another one has been given the
+// hosts after does not know how they end.
+func (c *Coordinator) ends(h *handed, s said) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h.shard.current != h {
+		return
+	}
+	for host, end := range s.Ends {
+		if t := h.shard.turns[host]; t != nil {
+			if c.toldOf(t.Turn).failed {
+				end.Failed = true
+				if o := end.Found.Outcome; o != nil {
+					o.Failed = true
+				}
+			}
+			t.ended <- c.explained(end)
+			delete(h.shard.turns, host)
+			delete(c.told, toldOf{host, t.Play, t.Kind})
+		}
+	}
+	if s.Over && c.stopped { // the others were not begun
+		for host, t := range h.shard.turns {
+			t.ended <- playbooks.TurnEnd{Stopped: true}
+			delete(h.shard.turns, host)
+		}
+	}
+	if len(h.shard.turns) == 0 {
+		delete(c.shards, h.shard.id)
+	}
+}

@@ -1,0 +1,174 @@
+package workers
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+const (
+	// minShard and maxShard bound how many hosts a shard has, and shardsWanted is into how many the hosts
+	// of a run are cut.
+	minShard     = 32
+	maxShard     = 256
+	shardsWanted = 16
+	gatherTime   = 20 * time.Millisecond
+	// unheeded is when it is said that no worker has taken a shard.
+	unheeded = 15 * time.Second
+	// ticketTime is how long a ticket is good for, unless the queue forgets it before.
+	ticketTime = queue.KeptTime
+)
+
+// A gathering is hosts that are put together in a shard.
+type gathering struct {
+	turns []*turn
+	timer *time.Timer
+}
+
+// A shard is hosts of one play and one site.
+type shard struct {
+	id        string
+	site      string
+	turns     map[string]*turn // that have not ended
+	submitted time.Time        // its ticket
+	taken     int              // how often it was handed out
+	current   *handed          // who has it; nil is nobody
+	lost      bool             // since that one was lost
+}
+
+// gather puts a host together with others of its site that begin at the same time.
+func (c *Coordinator) gather(ctx context.Context, t *turn) {
+	site, err := c.siteOf(t.Host)
+	if err != nil {
+		t.ended <- c.failed(t.Turn, "start", err.Error(), "")
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		t.ended <- playbooks.TurnEnd{Stopped: true}
+		return
+	}
+	g := c.waiting[site]
+	if g == nil {
+		g = &gathering{}
+		c.waiting[site] = g
+		g.timer = time.AfterFunc(cmp.Or(c.gathers, gatherTime), func() { c.cut(context.WithoutCancel(ctx), site) })
+	} else {
+		g.timer.Reset(cmp.Or(c.gathers, gatherTime))
+	}
+	g.turns = append(g.turns, t)
+}
+
+// siteVariable is the variable of the inventory that says of which site a host is.
+const siteVariable = "site"
+
+// siteOf gives the site of a host; "" is none. The error is why no worker can reach it.
+func (c *Coordinator) siteOf(name string) (string, error) {
+	h := c.Runner.Inventory.Host(name)
+	target, err := c.Runner.Connect.Target(c.Runner.Inventory, h, h.Connection())
+	if err != nil {
+		return "", err
+	}
+	for _, t := range append(slices.Clone(target.Jump), target) {
+		switch {
+		case t.Local:
+			return "", fmt.Errorf("%s is the controller itself, which no worker reaches", t.Host)
+		case t.ProxyCommand != "":
+			return "", fmt.Errorf("%s is reached by a program of this machine (ProxyCommand), which workers do not have", t.Host)
+		}
+	}
+	return c.site(name), nil
+}
+
+// site is what the inventory says of the site of a host.
+func (c *Coordinator) site(name string) string {
+	site, _ := c.Runner.Inventory.Host(name).Vars()[siteVariable].(string)
+	return site
+}
+
+// shardSize is how many hosts a shard of so many has.
+func (c *Coordinator) shardSize(hosts int) int {
+	return cmp.Or(c.Size, min(max((hosts+shardsWanted-1)/shardsWanted, minShard), maxShard))
+}
+
+// cut makes shards of the hosts of a site that have come together, and has tickets for them wait.
+func (c *Coordinator) cut(ctx context.Context, site string) {
+	c.mu.Lock()
+	g := c.waiting[site]
+	if g == nil { // the timer was set anew when it had just gone off
+		c.mu.Unlock()
+		return
+	}
+	turns := g.turns
+	delete(c.waiting, site)
+	if c.stopped {
+		for _, t := range turns {
+			t.ended <- playbooks.TurnEnd{Stopped: true}
+		}
+		turns = nil
+	}
+	byPlay := map[int][]*turn{}
+	for _, t := range turns {
+		byPlay[t.Play] = append(byPlay[t.Play], t)
+	}
+	var shards []*shard
+	for _, turns := range byPlay {
+		for some := range slices.Chunk(turns, c.shardSize(len(turns))) {
+			s := &shard{id: rand.Text(), site: site, turns: map[string]*turn{}}
+			for _, t := range some {
+				s.turns[t.Host] = t
+			}
+			shards = append(shards, s)
+			c.shards[s.id] = s
+		}
+	}
+	c.mu.Unlock()
+	for _, s := range shards {
+		if err := c.submit(ctx, s); err != nil {
+			c.fail(s, err.Error())
+			continue
+		}
+		time.AfterFunc(unheeded, func() { c.remind(s) })
+	}
+}
+
+// submit has a ticket for a shard wait.
+func (c *Coordinator) submit(ctx context.Context, s *shard) error {
+	now := time.Now()
+	c.mu.Lock()
+	s.submitted = now
+	c.mu.Unlock()
+	text, err := sign(c.Key, ticketKind, ticket{Run: c.name, Shard: s.id, Until: now.Add(ticketTime)})
+	if err != nil {
+		return err
+	}
+	return c.run.Submit(ctx, s.site, text)
+}
+
+// remind says that no worker has taken a shard.
+func (c *Coordinator) remind(s *shard) {
+	c.mu.Lock()
+	waits := c.shards[s.id] != nil && s.taken == 0 && !c.reminded[s.site]
+	if waits {
+		if c.reminded == nil {
+			c.reminded = map[string]bool{}
+		}
+		c.reminded[s.site] = true
+	}
+	c.mu.Unlock()
+	if !waits {
+		return
+	}
+	of, flag := "", ""
+	if s.site != "" {
+		of, flag = fmt.Sprintf(" of the site %q", s.site), " --site "+s.site
+	}
+	c.Warn(fmt.Sprintf("hosts%s wait, and no worker has taken them yet: ccm-push worker --workers URL%s takes them", of, flag))
+}
