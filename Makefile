@@ -319,6 +319,11 @@ e2e:
 		echo "e2e: NOT RUN on hosts: that needs Linux and root; try: sudo make e2e" >&2; fi
 	$(GO) test $(SHORT) $(AT_ONCE) -tags e2e -vet=off -count 1 -timeout 40m -v ./e2e/...
 
+# e2e-firewalld: what is tested of firewall rules with ufw, with firewalld too, for which an image of rpm is made
+.PHONY: e2e-firewalld
+e2e-firewalld:
+	CCM_FIREWALLD=1 $(GO) test -tags e2e -vet=off -count 1 -timeout 20m -run 'TestFleetFirewallManagers$$' -v ./e2e
+
 # alone: the test RUN of the package PACKAGE, or TestScripts/NAME, with nothing beside it
 .PHONY: alone
 alone:

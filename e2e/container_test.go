@@ -12,7 +12,7 @@ func startBeside(t *testing.T, hosts ...string) *fleet {
 	t.Helper()
 	f := leaseFleet(t)
 	up := f.command("up", fmt.Sprint(len(hosts)), "--systemd")
-	up.Env = append(up.Env, "FLEET_PACKAGES=python3,python3-apt,python3-pip,python3-venv,podman,crun")
+	up.Env = append(up.Env, "FLEET_PACKAGES=python3,python3-apt,python3-pip,python3-venv,podman,crun,ufw")
 	outputOf(t, up)
 	t.Cleanup(func() { f.tool(append([]string{"down"}, hosts...)...) })
 	write(t, f.path("root.yaml"), f.tool("inventory"))

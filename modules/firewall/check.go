@@ -20,15 +20,15 @@ type steps struct {
 
 // Check implements [modules.Resource].
 func (f *Firewall) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	if f.Zone != "" && f.provider(h.Files) != firewalld { // else it would be for all that come in
+		return modules.Plan{}, modules.Refuse("zones are those of firewalld, which does not run on this host")
+	}
 	m := f.manager(h.Files)
 	if m != nil {
 		return f.checkManaged(ctx, h, m)
 	}
 	if by := f.incharge(h.Files); by != "" {
 		return modules.Plan{}, modules.Refuse("%s is in charge of the rules of this host, and would not know of this one: leave provider away", by)
-	}
-	if f.Zone != "" {
-		return modules.Plan{}, modules.Refuse("zones are those of firewalld, which does not run on this host")
 	}
 	is, err := f.look(ctx, h)
 	if err != nil {

@@ -197,6 +197,10 @@ func TestManagersConverge(t *testing.T) {
 			Err: "ufw knows a rule by what it says, and by no name: write port, service, source or interface of the one that is to be absent",
 		},
 		{
+			Name: "ufw, of a zone", Tree: ufwTree(t, "yes"), Properties: with1(`"name":"https","port":"443","zone":"internal"`),
+			Err: "zones are those of firewalld, which does not run on this host",
+		},
+		{
 			Name: "firewalld", Tree: firewalldTree(t, `["service ssh"]`, `["service ssh","port 443/tcp"]`), Properties: with1(`"name":"https","port":"443"`), Action: "added the rule",
 			Changes: []modules.Change{modtest.Change("in force", absent, "port 443/tcp")},
 		},
