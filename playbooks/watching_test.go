@@ -241,26 +241,27 @@ func TestWatchLeavesOtherRunsAlone(t *testing.T) {
 // drift, since its notes are elsewhere. The first that sees a fight ends it.
 func TestWatchTwoWishes(t *testing.T) {
 	home := t.TempDir()
-	begin := func(text string, with func(*world)) *watchedWorld {
+	begin := func(text, settle string, with func(*world)) *watchedWorld {
 		hosts := servers(t, "web1")
-		w := watchWorld(t, hosts, strings.ReplaceAll(wish(text), "{{ Data.home }}", home), func(w *world) {
+		manifest := strings.NewReplacer("{{ Data.home }}", home, "10ms", settle).Replace(wish(text))
+		return watchWorld(t, hosts, manifest, func(w *world) {
 			w.Options.Watch.Repair = true
 			with(w)
 		})
-		next[events.Watched](t, w)
-		return w
 	}
-	one := begin("one", func(*world) {})
-	two := begin("two", asSecond)
+	one := begin("one", "3s", func(*world) {}) // so that it mends nothing until the other one is watched
+	next[events.Watched](t, one)
+	two := begin("two", "10ms", asSecond)
+	require.Empty(t, next[events.Watched](t, two).Unsettled)
 	told := 0
-	for fights := false; !fights; {
+	for fights := false; !fights; told++ {
+		var e events.Event
 		select {
-		case e := <-one.told:
-			_, fights = e.(events.Fighting)
-		case e := <-two.told:
-			_, fights = e.(events.Fighting)
+		case e = <-one.told:
+		case e = <-two.told:
 		}
-		told++
+		require.NotNil(t, e, "it has ended before there was a fight\n%s\n%s", one.text, two.text)
+		_, fights = e.(events.Fighting)
 	}
 	one.stop()
 	two.stop()
