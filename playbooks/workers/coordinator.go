@@ -59,6 +59,9 @@ type Coordinator struct {
 	stopped  bool
 	reminded map[string]bool // sites of which it was said that hosts wait
 	err      error           // why nothing is heard any more
+	heardTo  uint64          // the number of what was heard last of what workers have said
+	// hearsMore is closed, and made anew, when that changes.
+	hearsMore chan struct{}
 	// authority has signed the certificates of workers; uncertified is why it did not sign the first one.
 	authority   ssh.PublicKey
 	uncertified error
@@ -95,7 +98,7 @@ func (c *Coordinator) Begin(ctx context.Context) error {
 	_, _ = rand.Read(name[:]) // it never fails
 	c.name = hex.EncodeToString(name[:])
 	c.waiting, c.shards, c.handed = map[string]*gathering{}, map[string]*shard{}, map[handout]*handed{}
-	c.asked = map[[sha256.Size]byte]*askedTicket{}
+	c.asked, c.hearsMore = map[[sha256.Size]byte]*askedTicket{}, make(chan struct{})
 	c.runs, c.certs, c.told, c.gone, c.halted = map[string]*object{}, map[string]certificate{}, map[toldOf]*told{}, make(chan struct{}), make(chan struct{})
 	run, err := c.Queue.Open(ctx, c.name)
 	if err != nil {

@@ -99,19 +99,17 @@ func (c *Coordinator) answerTicket(ctx context.Context, text []byte) (out []byte
 
 // handOut gives a worker the hosts of a shard that have not ended.
 func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *answer) error {
-	c.mu.Lock()
-	s := c.shards[q.Ticket.Shard]
-	if s == nil || q.Ticket.Run != c.name || c.stopped && s.taken == 0 {
-		c.mu.Unlock()
+	s, turns, again := c.remaining(q.Ticket)
+	if again { // its hosts may have ended
+		if err := c.catchUp(ctx); err != nil {
+			return err
+		}
+		s, turns, _ = c.remaining(q.Ticket)
+	}
+	if s == nil {
 		a.Over = true
 		return nil
 	}
-	var turns []playbooks.Turn
-	for _, t := range s.turns {
-		turns = append(turns, t.Turn)
-	}
-	again := s.taken > 0
-	c.mu.Unlock()
 	if again && c.mayHaveRun(turns) {
 		c.lose(s)
 		a.Over = true
@@ -175,6 +173,20 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 		c.order(ctx, order{Stop: true})
 	}
 	return nil
+}
+
+// remaining is the shard that a ticket is for, with the hosts that have not ended, and whether it was handed out before; nil if it has ended.
+func (c *Coordinator) remaining(t ticket) (s *shard, turns []playbooks.Turn, again bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s = c.shards[t.Shard]
+	if s == nil || t.Run != c.name || c.stopped && s.taken == 0 {
+		return nil, nil, false
+	}
+	for _, one := range s.turns {
+		turns = append(turns, one.Turn)
+	}
+	return s, turns, s.taken > 0
 }
 
 // mayHaveRun reports whether hosts keep nothing of what a worker had them do, so that it cannot be gone on with.

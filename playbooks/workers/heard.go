@@ -7,6 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
 type toldOf struct {
@@ -19,7 +20,7 @@ type toldOf struct {
 func (c *Coordinator) hear(ctx context.Context) {
 	defer close(c.gone)
 	for {
-		frame, err := c.run.Said(ctx)
+		frame, number, err := c.run.Said(ctx)
 		if err != nil {
 			c.mu.Lock()
 			c.err = err
@@ -28,6 +29,32 @@ func (c *Coordinator) hear(ctx context.Context) {
 		}
 		if err := c.heard(ctx, frame); err != nil {
 			c.Warn(err.Error())
+		}
+		c.mu.Lock()
+		c.heardTo = number
+		close(c.hearsMore)
+		c.hearsMore = make(chan struct{})
+		c.mu.Unlock()
+	}
+}
+
+// catchUp waits until all is heard that workers have said by now: questions come by another way, and overtake it.
+func (c *Coordinator) catchUp(ctx context.Context) error {
+	last, err := c.run.LastSaid(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		c.mu.Lock()
+		heard, more := c.heardTo, c.hearsMore
+		c.mu.Unlock()
+		if heard >= last {
+			return nil
+		}
+		select {
+		case <-more:
+		case <-c.gone:
+			return queue.ErrGone
 		}
 	}
 }

@@ -243,29 +243,70 @@ func (q forgetful) Lease(ctx context.Context, site string) (queue.Lease, error) 
 func (forgottenLease) Lasts() time.Duration         { return 24 * time.Hour }
 func (forgottenLease) Extend(context.Context) error { return nil }
 
-// TestTicketTwice has a worker lease a ticket again that it is at work on: it ends that first.
+// A deaf queue has a coordinator hear nothing of what workers say, until hears is closed.
+type deaf struct {
+	queue.Queue
+	hears <-chan struct{}
+}
+
+type deafRun struct {
+	queue.Run
+	hears <-chan struct{}
+}
+
+func (q deaf) Open(ctx context.Context, name string) (queue.Run, error) {
+	r, err := q.Queue.Open(ctx, name)
+	return deafRun{r, q.hears}, err
+}
+
+func (r deafRun) Said(ctx context.Context) ([]byte, uint64, error) {
+	select {
+	case <-r.hears:
+	case <-ctx.Done():
+	}
+	return r.Run.Said(ctx)
+}
+
+// TestTicketTwice has a worker lease a ticket again that it is at work on: it ends that first. When it asks about the ticket again, the
+// coordinator has heard how the host has ended, or has that still to hear.
 func TestTicketTwice(t *testing.T) {
-	s := newSite(t, `
+	for _, heard := range []bool{true, false} {
+		t.Run(fmt.Sprintf("heard %v", heard), func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, `
 name: one
 ccm: {resources: [exec: ["echo ran >> log; n=0; while test ! -e {{ Data.go }} && test $n -lt 6000; do sleep 0.1; n=$((n+1)); done": {provider: shell, cwd: "{{ Data.home }}"}]]}
 `, "web1")
-	free := filepath.Join(s.dir, "go")
-	inv := strings.Replace(s.inventory(nil), "canary: everybody-knows", fmt.Sprintf("go: %q", free), 1)
-	url := serve(t, s.dir).ClientURL()
-	q := forgetful{connect(t, url), make(chan struct{}, 1000)}
-	s.work(q, "worker", "")
-	go func() {
-		for range 3 {
-			<-q.leased
-		}
-		s.write("go", "")
-	}()
-	got := &recorded{}
-	c, warned := s.coordinator(connect(t, url), s.runner(inv, got))
-	summary := s.run(c)
-	require.Equal(t, 1, summary.Totals.Hosts.OK)
-	require.Empty(t, warned.all())
-	log, err := os.ReadFile(filepath.Join(s.hosts["web1"].Home, "log"))
-	require.NoError(t, err)
-	require.Equal(t, "ran\n", string(log))
+			inv := strings.Replace(s.inventory(nil), "canary: everybody-knows", fmt.Sprintf("go: %q", filepath.Join(s.dir, "go")), 1)
+			url := serve(t, s.dir).ClientURL()
+			q := forgetful{connect(t, url), make(chan struct{}, 1000)}
+			s.work(q, "worker", "")
+			log := filepath.Join(s.hosts["web1"].Home, "log")
+			go func() {
+				for begun := false; !begun; {
+					<-q.leased
+					_, err := os.Stat(log)
+					begun = err == nil // the command runs until the ticket has come again
+				}
+				s.write("go", "")
+			}()
+			hears, asked := make(chan struct{}), atomic.Int32{}
+			its := asking{connect(t, url), func() {
+				if asked.Add(1) == 2 && !heard {
+					close(hears)
+				}
+			}}
+			if heard {
+				close(hears)
+			}
+			c, warned := s.coordinator(deaf{its, hears}, s.runner(inv))
+			c.Runner.Workers = entered{c}
+			summary := s.run(c)
+			require.Empty(t, warned.all())
+			require.Equal(t, 1, summary.Totals.Hosts.OK)
+			ran, err := os.ReadFile(log)
+			require.NoError(t, err)
+			require.Equal(t, "ran\n", string(ran))
+		})
+	}
 }

@@ -122,7 +122,7 @@ func TestRolesSuffice(t *testing.T) {
 	require.NoError(t, run.Order(ctx, []byte("stop")))
 	require.Equal(t, "stop", <-orders)
 	require.NoError(t, member.Say(ctx, []byte("done")))
-	said, err := run.Said(ctx)
+	said, _, err := run.Said(ctx)
 	require.NoError(t, err)
 	require.Equal(t, "done", string(said))
 	require.NoError(t, lease.Done(ctx))

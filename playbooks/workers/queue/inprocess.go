@@ -202,11 +202,12 @@ func (r *localRun) Put(_ context.Context, data []byte) (string, error) {
 }
 
 // Said implements [Run].
-func (r *localRun) Said(ctx context.Context) (data []byte, err error) {
+func (r *localRun) Said(ctx context.Context) (data []byte, number uint64, err error) {
 	err = r.queue.await(ctx, func() bool {
 		if r.read < len(r.said) {
 			data, r.said[r.read] = r.said[r.read], nil
 			r.read++
+			number = uint64(r.read)
 			return true
 		}
 		return r.closed
@@ -214,7 +215,14 @@ func (r *localRun) Said(ctx context.Context) (data []byte, err error) {
 	if err == nil && data == nil {
 		err = ErrGone
 	}
-	return data, err
+	return data, number, err
+}
+
+// LastSaid implements [Run].
+func (r *localRun) LastSaid(context.Context) (number uint64, err error) {
+	r.queue.mu.Lock()
+	defer r.queue.mu.Unlock()
+	return uint64(len(r.said)), nil
 }
 
 // Order implements [Run].

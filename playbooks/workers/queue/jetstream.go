@@ -324,17 +324,34 @@ func (r *natsRun) Put(ctx context.Context, data []byte) (string, error) {
 }
 
 // Said implements [Run].
-func (r *natsRun) Said(ctx context.Context) ([]byte, error) {
+func (r *natsRun) Said(ctx context.Context) (data []byte, number uint64, err error) {
 	msg, err := r.said.Next(jetstream.NextContext(ctx))
 	switch {
 	case err == nil:
-		return msg.Data(), nil
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, 0, ctx.Err()
 	case errors.Is(err, jetstream.ErrMsgIteratorClosed):
-		return nil, ErrGone
+		return nil, 0, ErrGone
+	default:
+		return nil, 0, failed("hearing what workers say", err)
 	}
-	return nil, failed("hearing what workers say", err)
+	meta, err := msg.Metadata()
+	if err != nil {
+		return nil, 0, failed("hearing what workers say", err)
+	}
+	return msg.Data(), meta.Sequence.Stream, nil
+}
+
+// LastSaid implements [Run].
+func (r *natsRun) LastSaid(ctx context.Context) (number uint64, err error) {
+	err = r.insist(ctx, func(ctx context.Context) error {
+		info, err := r.stream.Info(ctx)
+		if err == nil {
+			number = info.State.LastSeq
+		}
+		return err
+	})
+	return number, failed("asking what workers have said", err)
 }
 
 // Order implements [Run].

@@ -27,8 +27,10 @@ type Queue interface {
 // A Run is a coordinator's end of a run.
 type Run interface {
 	Desk
-	// Said gives what workers have said next, and waits for it.
-	Said(ctx context.Context) ([]byte, error)
+	// Said gives what workers have said next, and waits for it. What is said is numbered, from 1.
+	Said(ctx context.Context) (data []byte, number uint64, err error)
+	// LastSaid is the number of what has been said last; 0 is nothing. While the queue does not answer it waits, until the run is closed.
+	LastSaid(ctx context.Context) (number uint64, err error)
 	// Order tells all workers of the run something; who is not there does not hear it.
 	Order(ctx context.Context, data []byte) error
 	// Close deletes all that there is of the run.

@@ -145,17 +145,24 @@ func TestWhatIsSaid(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "re: who?", string(answer))
 
+		last, err := r.LastSaid(ctx)
+		require.NoError(t, err)
+		require.Zero(t, last)
 		large := bytes.Repeat([]byte("x"), MaxSaid)
 		for i := range 100 {
 			require.NoError(t, m.Say(ctx, fmt.Appendf(nil, "%d", i)))
 		}
 		require.NoError(t, m.Say(ctx, large))
 		for i := range 100 {
-			said, err := r.Said(ctx)
+			said, number, err := r.Said(ctx)
 			require.NoError(t, err)
 			require.Equal(t, fmt.Sprint(i), string(said))
+			require.EqualValues(t, i+1, number)
 		}
-		said, err := r.Said(ctx)
+		last, err = r.LastSaid(ctx)
+		require.NoError(t, err)
+		require.EqualValues(t, 101, last, "also what has not been heard")
+		said, _, err := r.Said(ctx)
 		require.NoError(t, err)
 		require.Equal(t, large, said)
 
@@ -185,7 +192,7 @@ func TestClosedRun(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, r.Submit(ctx, "s", []byte("ticket")))
 		require.NoError(t, r.Close(ctx))
-		_, err = r.Said(ctx)
+		_, _, err = r.Said(ctx)
 		require.Error(t, err)
 		_, err = m.Ask(ctx, []byte("anybody?"))
 		require.ErrorIs(t, err, ErrGone)
