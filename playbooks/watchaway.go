@@ -3,8 +3,6 @@ package playbooks
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"time"
 
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 )
@@ -26,21 +24,13 @@ func (p *hostPlay) watchedAway(ctx, stop context.Context, orders <-chan WatchOrd
 	for _, later := range p.state.plays[1:] {
 		t.Later = append(t.Later, later.number)
 	}
-	for longest := firstWatch; stop.Err() == nil; longest = min(2*longest, longestWatch) {
-		err := p.handOver(ctx, stop.Done(), t).err()
-		if stop.Err() != nil {
-			return
-		}
+	watchAgain(stop, p.of, p.state, tell, func() (stood bool, err error) {
+		err = p.handOver(ctx, stop.Done(), t).err()
 		if err == nil || errors.Is(err, errStopped) {
 			err = errors.New("its worker watches it no more")
 		}
-		wait := rand.N(longest)
-		tell(stop, lostHost(failure(p.of.play.Name, t.Host, err), wait))
-		select {
-		case <-time.After(wait):
-		case <-stop.Done():
-		}
-	}
+		return false, err
+	})
 }
 
 // watchedHere watches a host of this worker until it is stopped.

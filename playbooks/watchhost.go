@@ -10,6 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
 // A watcher watches one host, of whose sessions nobody else knows. It tells what becomes of the host, and carries out
@@ -32,12 +33,11 @@ const (
 	longestWatch = time.Minute
 )
 
-// run watches the host until ctx ends, again and again.
-func (h *watcher) run(ctx context.Context) {
-	defer h.state.close()
+// watchAgain has a host watched until ctx ends: again after a wait, which may be longer each time until the host was watched. watch
+// returns once the host is not, and why; stood says that it was. tell hears of that before the wait.
+func watchAgain(ctx context.Context, of *selection, state *hostState, tell func(context.Context, WatchNews), watch func() (stood bool, err error)) {
 	for longest := firstWatch; ctx.Err() == nil; longest = min(2*longest, longestWatch) {
-		stood, err := h.watch(ctx)
-		h.state.close()
+		stood, err := watch()
 		if ctx.Err() != nil {
 			return
 		}
@@ -45,12 +45,21 @@ func (h *watcher) run(ctx context.Context) {
 			longest = firstWatch
 		}
 		wait := rand.N(longest)
-		h.tell(ctx, h.lost(err, wait))
+		tell(ctx, WatchNews{Lost: &WatchLost{events.Carried{Event: failure(of.play.Name, state.host.Name, err)}, wait}})
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
 		}
 	}
+}
+
+// run watches the host until ctx ends.
+func (h *watcher) run(ctx context.Context) {
+	defer h.state.close()
+	watchAgain(ctx, h.plays[0], h.state, h.tell, func() (stood bool, err error) {
+		defer h.state.close()
+		return h.watch(ctx)
+	})
 }
 
 // watch has the host watched until that ends. stood says that it was.
@@ -185,11 +194,6 @@ func (h *watcher) listen(ctx context.Context, but *selection) (ended <-chan stru
 		hearing.Wait()
 		return first
 	}
-}
-
-// lost is that the host is not watched for now, and why.
-func (h *watcher) lost(err error, wait time.Duration) WatchNews {
-	return lostHost(failure(h.plays[0].play.Name, h.state.host.Name, err), wait)
 }
 
 // leaveOutOthers leaves out of a catalog what needs other hosts, since nobody brings them together while

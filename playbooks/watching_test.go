@@ -2,17 +2,22 @@ package playbooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
@@ -424,6 +429,40 @@ func TestWatchLosesHosts(t *testing.T) {
 	require.Equal(t, 1, w.summary.Watch.Drifted)
 	require.Equal(t, 0, w.summary.Watch.Unwatched)
 	require.Zero(t, w.summary.ExitStatus(false))
+}
+
+// TestWatchAgain has a host that is lost fifty times wait for times up to a minute, and for a second at most once it was watched.
+func TestWatchAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var waits []time.Duration
+		tell := func(_ context.Context, n WatchNews) {
+			lost := n.Lost.Failure.Event.(events.HostFailed)
+			require.Equal(t, []string{"site", "web1", "gone"}, []string{lost.Play, lost.Host, lost.Error})
+			waits = append(waits, n.Lost.Wait)
+		}
+		of, state := &selection{play: &manifest.Play{Name: "site"}}, &hostState{host: &inventory.Host{Name: "web1"}}
+		times, ended, slept := 0, time.Now(), time.Duration(0)
+		watchAgain(ctx, of, state, tell, func() (stood bool, err error) {
+			slept += time.Since(ended)
+			defer func() { ended = time.Now() }()
+			time.Sleep(time.Hour)
+			if times++; times == 52 {
+				cancel()
+			}
+			return times == 51, errors.New("gone")
+		})
+		require.Len(t, waits, 51, "the end is told as a loss")
+		longest, whole := firstWatch, time.Duration(0)
+		for _, wait := range waits[:50] {
+			require.Less(t, wait, longest)
+			longest, whole = min(2*longest, longestWatch), whole+wait
+		}
+		require.Greater(t, slices.Max(waits[:50]), longestWatch/2)
+		require.Less(t, waits[50], firstWatch)
+		require.Equal(t, whole+waits[50], slept)
+	})
 }
 
 // TestWatchWaitsForHosts watches those that could not be reached when the plays were carried out.

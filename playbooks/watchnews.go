@@ -117,10 +117,6 @@ type hostNews struct {
 	WatchNews
 }
 
-func lostHost(failure events.Event, wait time.Duration) WatchNews {
-	return WatchNews{Lost: &WatchLost{events.Carried{Event: failure}, wait}}
-}
-
 // stoodWith are the entries of a play, and those results that say more than that all is well.
 func stoodWith(entries []watchedEntry, results []*wire.Result) *WatchStood {
 	s := &WatchStood{Entries: entries}
