@@ -17,6 +17,7 @@ import (
 type fleet struct {
 	runner *Runner
 	stop   <-chan struct{}
+	plays  []*selection // of the run, by their numbers
 	states map[string]*hostState
 	// followed are the hosts whose commands are told of as they write.
 	followed map[string]bool
@@ -59,8 +60,8 @@ func (f *fleet) expect(s *selection) {
 }
 
 // playAll runs plays one after the other. It returns false when the run must end.
-func (f *fleet) playAll(ctx context.Context, plays []*selection) bool {
-	for _, s := range plays {
+func (f *fleet) playAll(ctx context.Context) bool {
+	for _, s := range f.plays {
 		if !f.play(ctx, s) {
 			return false
 		}

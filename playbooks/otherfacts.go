@@ -50,9 +50,9 @@ func (f *fleet) otherFacts(ctx context.Context, s *selection) {
 	f.runner.askOthers(ctx, s, f.runner.hostFactsAt(ctx))
 }
 
-// allOtherFacts asks for those that plays want which are not carried out, and watched.
-func (f *fleet) allOtherFacts(ctx context.Context, plays []*selection) {
-	for _, s := range plays {
+// allOtherFacts asks for those that the plays want where they are not carried out, and watched.
+func (f *fleet) allOtherFacts(ctx context.Context) {
+	for _, s := range f.plays {
 		if !f.interrupted(ctx) {
 			f.otherFacts(ctx, s)
 		}
@@ -136,14 +136,14 @@ type OtherFacts struct {
 	Unknown map[string]string           `json:"unknown,omitempty"` // why, by the names of hosts
 }
 
-// otherFacts are those that the play has asked for.
+// otherFacts are those that a play has asked for: the one of the turn, or another one of the host, which is watched with all of its
+// plays. Of others a worker is told nothing.
 func (a *answerer) otherFacts(play int) Answer {
-	v := a.of.values
-	if w := a.fleet.watching; w != nil {
-		if p := w.byName[a.host].play(play + 1); p != nil {
-			v = p.values
-		}
+	plays := a.fleet.plays
+	if play < 0 || play >= len(plays) || play != a.of.number && !plays[play].has(a.host) {
+		return Answer{}
 	}
+	v := plays[play].values
 	o := &OtherFacts{Facts: map[string]yamlpos.Portable{}, Unknown: v.unknown}
 	for host, found := range v.facts {
 		if _, unknown := v.unknown[host]; !unknown {

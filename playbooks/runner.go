@@ -157,6 +157,11 @@ type selection struct {
 	parts    *parts                         // of its rollout; nil without one
 }
 
+// has reports whether a host is one of the play.
+func (s *selection) has(host string) bool {
+	return slices.ContainsFunc(s.hosts, func(h *inventory.Host) bool { return h.Name == host })
+}
+
 // Select gives the hosts of each play, without contacting any. A limit may leave
 // a play without hosts, but not all of them.
 func (r *Runner) Select() ([][]*inventory.Host, error) {
@@ -300,10 +305,9 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	defer r.closeRelays()
 	f.sessions, f.once = share.NewSessions(&f.waits), share.NewOnce(&f.waits)
 	defer f.close()
-	var selections []*selection
 	for i, play := range r.Plays {
 		s := &selection{number: i, play: play, compiler: compilers[i], values: values[i], hosts: hostLists[i], done: done[i], parts: parts[i], refs: sync.OnceValue(play.LiteralRefs)}
-		selections = append(selections, s)
+		f.plays = append(f.plays, s)
 		f.expect(s)
 	}
 	f.exchange = share.NewExchange(r.Plays, hostLists)
@@ -316,10 +320,10 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	watch := r.Options.Watch
 	onlyWatches := watch != nil && (watch.Only || r.Options.Check)
 	if onlyWatches {
-		f.allOtherFacts(ctx, selections)
+		f.allOtherFacts(ctx)
 	}
-	if onlyWatches || f.playAll(ctx, selections) && watch != nil {
-		f.watch(ctx, selections)
+	if onlyWatches || f.playAll(ctx) && watch != nil {
+		f.watch(ctx)
 	}
 	f.finish(ctx)
 	summary := r.Tally.Summary(f.interrupted(ctx) && !f.rolloutStopped && f.watching == nil)
@@ -327,7 +331,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	summary.RolloutStopped, r.TakeBack, r.TakeBackAll = f.rolloutStopped, f.takeBack, f.takeBackAll
 	summary.NotStarted = f.notStarted()
 	if !onlyWatches {
-		summary.PlaysNotRun = notRun(selections)
+		summary.PlaysNotRun = notRun(f.plays)
 	}
 	r.Events.Report(summary)
 	return summary, nil

@@ -116,14 +116,13 @@ func (r *Runner) Turns(ctx context.Context, stop <-chan struct{}, turns []Turn, 
 	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, places: make(chan struct{}, r.forks()), followed: map[string]bool{}, apart: true}
 	f.sessions = share.NewSessions(&f.waits)
 	defer f.close()
-	plays := make([]*selection, len(r.Plays))
 	for i, play := range r.Plays {
-		plays[i] = &selection{number: i, play: play, compiler: compilers[i], values: values[i], parts: parts[i], refs: play.LiteralRefs}
+		f.plays = append(f.plays, &selection{number: i, play: play, compiler: compilers[i], values: values[i], parts: parts[i], refs: play.LiteralRefs})
 	}
 	var hosts []string
 	byHost := map[string]Turn{}
 	for _, t := range turns {
-		if err := f.expectTurn(t, plays); err != nil {
+		if err := f.expectTurn(t); err != nil {
 			return err
 		}
 		hosts, byHost[t.Host] = append(hosts, t.Host), t
@@ -181,12 +180,13 @@ func (f *fleet) askOtherFacts(ctx context.Context, turns []Turn) error {
 func (t Turn) OfAPlay() bool { return t.Kind != LoginTurn && t.Kind != FactsTurn && t.Kind != AskTurn }
 
 // expectTurn notes the plays of a host, the one of its turn first.
-func (f *fleet) expectTurn(t Turn, plays []*selection) error {
+func (f *fleet) expectTurn(t Turn) error {
 	host := f.runner.Inventory.Host(t.Host)
 	if host == nil {
 		return fmt.Errorf("there is no host %q here", t.Host)
 	}
 	state := &hostState{host: host, activity: f.runner.Activity.Host(host.Name), again: t.Again}
+	plays := f.plays
 	if len(plays) == 0 && !t.OfAPlay() { // so does a command that has none
 		plays = []*selection{{play: &manifest.Play{}}}
 	}

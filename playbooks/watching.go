@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/watch"
@@ -98,15 +97,15 @@ func (p *watchedPlay) entry(ref string) *watchedEntry {
 	return &p.entries[slices.IndexFunc(p.entries, func(e watchedEntry) bool { return e.Ref == ref })]
 }
 
-// watch watches the hosts of plays until the run is stopped.
-func (f *fleet) watch(ctx context.Context, plays []*selection) {
+// watch watches the hosts of the plays until the run is stopped.
+func (f *fleet) watch(ctx context.Context) {
 	whole := ctx
 	ctx, end := f.untilStopped(ctx)
 	defer end()
 	w := &watching{fleet: f, byName: map[string]*watchedHost{}, news: make(chan hostNews), ctx: ctx}
 	for _, h := range f.runner.Inventory.Hosts() {
 		if state := f.states[h.Name]; state != nil {
-			one := w.host(state, plays)
+			one := w.host(state)
 			w.hosts, w.byName[h.Name] = append(w.hosts, one), one
 		}
 	}
@@ -132,11 +131,11 @@ func (f *fleet) watch(ctx context.Context, plays []*selection) {
 }
 
 // host is a host that is to be watched.
-func (w *watching) host(state *hostState, plays []*selection) *watchedHost {
+func (w *watching) host(state *hostState) *watchedHost {
 	h := &watchedHost{state: state, orders: make(chan WatchOrder, 1), since: w.fleet.runner.Now()}
 	state.watched, state.plays, state.steps = true, nil, nil
-	for _, s := range plays {
-		if slices.ContainsFunc(s.hosts, func(one *inventory.Host) bool { return one.Name == state.host.Name }) {
+	for _, s := range w.fleet.plays {
+		if s.has(state.host.Name) {
 			state.plays = append(state.plays, s)
 			h.plays = append(h.plays, &watchedPlay{selection: s})
 		}

@@ -1,0 +1,32 @@
+package playbooks
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory"
+)
+
+// TestOtherFactsForAWorker has a worker that has a host in a turn of the first play ask for the facts that plays have asked for. It
+// gets those of the turn, as a gate on a host beside the play needs them, and those of plays that the host is in.
+func TestOtherFactsForAWorker(t *testing.T) {
+	f := &fleet{}
+	for number, host := range []string{"web1", "web2", "web1"} {
+		values := &inventoryValues{facts: map[string]any{"db1": map[string]any{"play": int64(number)}}}
+		f.plays = append(f.plays, &selection{number: number, values: values, hosts: []*inventory.Host{{Name: host}}})
+	}
+	told := func(host string, play int) any {
+		a := &answerer{fleet: f, of: f.plays[0], host: host}
+		of := a.otherFacts(play).OtherFacts
+		if of == nil {
+			return nil
+		}
+		return of.Facts["db1"].Any()
+	}
+	for play, want := range map[int]any{0: map[string]any{"play": int64(0)}, 1: nil, 2: map[string]any{"play": int64(2)}, 3: nil, -1: nil} {
+		require.Equal(t, want, told("web1", play), "play %d", play)
+	}
+	require.Equal(t, map[string]any{"play": int64(0)}, told("gateway", 0))
+	require.Nil(t, told("gateway", 2))
+}
