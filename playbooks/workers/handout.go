@@ -160,13 +160,13 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 		shard: s, reader: reader, worker: who, sshKey: q.SSHKey, certified: of, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}, errands: newErrands(),
 	}
 	s.current, s.lost, c.handed[content.Handout] = h, false, h
-	stopped := c.stopped
+	watched, stopped := s.watched(), c.stopped
 	c.mu.Unlock()
 	if before != nil {
 		c.Warn(fmt.Sprintf("the worker %s was lost at work on %s; %s goes on with them", before.worker, counted(left), who))
-		c.unwatched(before, "its worker was lost")
+		c.unwatched(watched, "its worker was lost")
 	}
-	if slices.ContainsFunc(content.Turns, watches) {
+	if len(watched) > 0 {
 		c.answering.Go(func() { c.overlook(context.WithoutCancel(ctx), h) })
 	}
 	if stopped { // it has not heard of that

@@ -62,6 +62,16 @@ func (e *errands) silent() time.Duration {
 // watches reports whether hosts are watched in a turn.
 func watches(t playbooks.Turn) bool { return t.Kind == playbooks.WatchTurn }
 
+// watched are the turns of a shard whose hosts are watched, with the lock held.
+func (s *shard) watched() (all []*turn) {
+	for _, t := range s.turns {
+		if watches(t.Turn) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
 // send gives a worker what a host is to have mended. Where none has the host, whoever ordered it hears that it is lost.
 func (c *Coordinator) send(host string, o playbooks.WatchOrder) {
 	c.mu.Lock()
@@ -111,36 +121,28 @@ func (c *Coordinator) overlook(ctx context.Context, h *handed) {
 			return
 		}
 	}
-	if hosts := c.giveUp(h); hosts > 0 {
-		c.Warn(fmt.Sprintf("nothing is heard of the worker %s any more, which watches %s", h.worker, counted(hosts)))
-		c.unwatched(h, "its worker was lost")
+	if turns := c.giveUp(h); len(turns) > 0 {
+		c.Warn(fmt.Sprintf("nothing is heard of the worker %s any more, which watches %s", h.worker, counted(len(turns))))
+		c.unwatched(turns, "its worker was lost")
 		c.resubmit(ctx, h.shard)
 	}
 }
 
 // left takes in that a worker which watches hosts has ended before they have: others get them.
-func (c *Coordinator) left(h *handed) {
-	if c.giveUp(h) > 0 {
-		c.unwatched(h, "its worker has ended")
-	}
-}
+func (c *Coordinator) left(h *handed) { c.unwatched(c.giveUp(h), "its worker has ended") }
 
-// giveUp has nobody have the hosts that a worker watches, and says how many these are.
-func (c *Coordinator) giveUp(h *handed) (hosts int) {
+// giveUp has nobody have the hosts that a worker watches, and gives their turns.
+func (c *Coordinator) giveUp(h *handed) []*turn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h.shard.current != h || c.stopped {
-		return 0
+		return nil
 	}
-	for _, t := range h.shard.turns {
-		if watches(t.Turn) {
-			hosts++
-		}
-	}
-	if hosts > 0 {
+	turns := h.shard.watched()
+	if len(turns) > 0 {
 		h.shard.current, h.shard.lost = nil, true
 	}
-	return hosts
+	return turns
 }
 
 // resubmit submits the ticket of a shard anew that the queue may have forgotten: else it comes again by itself.
@@ -156,16 +158,8 @@ func (c *Coordinator) resubmit(ctx context.Context, s *shard) {
 	}
 }
 
-// unwatched tells that nobody watches hosts of a worker any more.
-func (c *Coordinator) unwatched(h *handed, why string) {
-	c.mu.Lock()
-	var turns []*turn
-	for _, t := range h.shard.turns {
-		if watches(t.Turn) {
-			turns = append(turns, t)
-		}
-	}
-	c.mu.Unlock()
+// unwatched tells that nobody watches the hosts of turns any more.
+func (c *Coordinator) unwatched(turns []*turn, why string) {
 	for _, t := range turns {
 		failed := c.failed(t.Turn, "lost", why, "another worker of its site goes on, as soon as there is one")
 		t.answer(playbooks.Question{Watched: &playbooks.WatchNews{Lost: &playbooks.WatchLost{Failure: *failed.Failure}}})
