@@ -20,10 +20,10 @@ type steps struct {
 
 // Check implements [modules.Resource].
 func (f *Firewall) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	if f.Zone != "" && f.provider(h.Files) != firewalld { // else it would be for all that come in
+	m := f.manager(h.Files)
+	if _, zones := m.(firewalldRules); f.Zone != "" && !zones { // else it would be for all that come in
 		return modules.Plan{}, modules.Refuse("zones are those of firewalld, which does not run on this host")
 	}
-	m := f.manager(h.Files)
 	if m != nil {
 		return f.checkManaged(ctx, h, m)
 	}
