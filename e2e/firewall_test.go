@@ -7,15 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// A firewallHost is a host with nftables, and where its service loads rules from.
-type firewallHost struct{ name, address, loads string }
+// A firewallHost is a host with a firewall: what begins it, what tells of all rules, takes away by hand what is in force, and
+// loads anew what is kept.
+type firewallHost struct{ name, address, begin, rules, byHand, again string }
 
 // closedRules let SSH in, and a port with a door; another door is closed.
 const closedRules = `flush ruleset
@@ -32,6 +35,17 @@ table inet filter {
 // doors are ports behind which something listens: 443 is closed by closedRules, 8023 is open.
 const doors = "systemctl -q is-active e2e-doors || systemd-run -q --unit e2e-doors /usr/sbin/sshd -D -p 443 -p 8023"
 
+// nftablesHost is one whose service loads rules from a file.
+func nftablesHost(name, address, loads string) firewallHost {
+	return firewallHost{
+		name: name, address: address,
+		begin:  "cat >" + loads + " <<'RULES'\n" + closedRules + "RULES\nsystemctl daemon-reload; systemctl -q enable nftables && systemctl restart nftables",
+		rules:  "nft --stateless list ruleset; tail -n +1 /etc/nftables* /etc/sysconfig/nftables* 2>/dev/null; :",
+		byHand: "nft flush chain inet ccm_push input",
+		again:  "systemctl restart nftables", // which flushes all that there is, as a boot does
+	}
+}
+
 // startFirewallHosts starts a host with apt and one with rpm. That one has the nft of the other one, and the service as
 // Fedora has it.
 func startFirewallHosts(t *testing.T) (*fleet, []firewallHost) {
@@ -40,10 +54,6 @@ func startFirewallHosts(t *testing.T) (*fleet, []firewallHost) {
 	f.tool("up", "1", "--systemd")
 	f.tool("up", "1", "--systemd", "--rpm")
 	t.Cleanup(func() { f.tool("down", "s001", "rs001") })
-	all := []firewallHost{{"s001", f.address("1.11"), "/etc/nftables.conf"}, {"rs001", f.address("3.11"), "/etc/sysconfig/nftables.conf"}}
-	for _, h := range all {
-		f.awaits(h.name, "systemctl is-active multi-user.target")
-	}
 	nft := f.command("exec", "s001", "sh", "-c", "tar -ch /usr/sbin/nft $(ldd /usr/sbin/nft | sed -n 's/.*=> \\([^ ]*\\) .*/\\1/p') 2>/dev/null")
 	text, err := nft.Output()
 	require.NoError(t, err)
@@ -51,14 +61,45 @@ func startFirewallHosts(t *testing.T) (*fleet, []firewallHost) {
 	unpack.Stdin = bytes.NewReader(text)
 	outputOf(f, unpack)
 	f.sh("rs001", `mkdir -p /etc/sysconfig && printf '[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/sbin/nft -f /etc/sysconfig/nftables.conf\nExecStop=/usr/sbin/nft flush ruleset\n[Install]\nWantedBy=multi-user.target\n' >/etc/systemd/system/nftables.service`)
-	for _, h := range all {
-		f.sh(h.name, "cat >"+h.loads+" <<'RULES'\n"+closedRules+"RULES\nsystemctl daemon-reload; systemctl -q enable nftables && systemctl restart nftables; "+doors)
-	}
-	write(t, f.path("hosts.yaml"), f.tool("inventory", "--user", "deploy"))
-	for _, h := range all {
-		require.Eventually(t, func() bool { return knocks(h.address, 8023) == "open" }, time.Minute, 50*time.Millisecond, h.name)
-	}
+	all := []firewallHost{nftablesHost("s001", f.address("1.11"), "/etc/nftables.conf"), nftablesHost("rs001", f.address("3.11"), "/etc/sysconfig/nftables.conf")}
+	f.beginFirewalls(all)
 	return f, all
+}
+
+// beginFirewalls has the firewalls of hosts begin, and something listen behind their doors.
+func (f *fleet) beginFirewalls(all []firewallHost) {
+	f.Helper()
+	for _, h := range all {
+		f.awaits(h.name, "systemctl is-active multi-user.target")
+		f.sh(h.name, h.begin)
+		f.sh(h.name, doors)
+	}
+	requireKnocks(f, all, 8023, "open")
+	write(f, f.path("hosts.yaml"), f.tool("inventory", "--user", "deploy"))
+}
+
+// firewallRules are all rules of each host.
+func (f *fleet) firewallRules(all []firewallHost) (texts []string) {
+	f.Helper()
+	for _, h := range all {
+		texts = append(texts, f.sh(h.name, h.rules))
+	}
+	return texts
+}
+
+// appliesAsForetold applies a manifest to hosts as a check run has predicted, which has changed nothing. Each of them confirms.
+func (f *fleet) appliesAsForetold(manifest string, all []firewallHost) run {
+	f.Helper()
+	before := f.firewallRules(all)
+	r := f.push("-i", "hosts.yaml", "-b", "--check", "--output", "json", manifest)
+	r.requireCode(f, 0)
+	predicted := outcomes(r.events(f))
+	require.Equal(f, before, f.firewallRules(all), "a check run has changed something")
+	r = f.push("-i", "hosts.yaml", "-b", "--output", "json", manifest)
+	r.requireCode(f, 0)
+	f.requireForetold(predicted, outcomes(r.events(f)))
+	require.Len(f, only(r.events(f), "confirmed"), len(all), r.stdout)
+	return r
 }
 
 // knocks says what becomes of a connection to a port: "open", "refused" or "dropped".
@@ -75,22 +116,33 @@ func knocks(address string, port int) string {
 	return "dropped"
 }
 
+// requireKnocks waits until a connection to a port of each host comes to what is wanted. All are tried at once: what is dropped
+// takes as long as it is waited for.
+func requireKnocks(tb testing.TB, all []firewallHost, port int, want string) {
+	tb.Helper()
+	var g sync.WaitGroup
+	for _, h := range all {
+		g.Go(func() {
+			assert.EventuallyWithT(tb, func(c *assert.CollectT) {
+				assert.Equal(c, want, knocks(h.address, port))
+			}, time.Minute, 50*time.Millisecond, "%s: port %d", h.name, port)
+		})
+	}
+	g.Wait()
+	if tb.Failed() {
+		tb.FailNow()
+	}
+}
+
 // TestFleetFirewall opens a door and closes another one, on hosts whose own rules drop the rest: for packets, now and
 // when the rules are loaded anew. Undo brings back what was there. Who would lock the run out is refused, or taken back.
 func TestFleetFirewall(t *testing.T) {
 	f, all := startFirewallHosts(t)
 	both := func(port int, want string) {
 		t.Helper()
-		for _, h := range all {
-			require.Eventually(t, func() bool { return knocks(h.address, port) == want }, time.Minute, 50*time.Millisecond, "%s: port %d is not %s but %s", h.name, port, want, knocks(h.address, port))
-		}
+		requireKnocks(t, all, port, want)
 	}
-	rules := func() (texts []string) {
-		for _, h := range all {
-			texts = append(texts, f.sh(h.name, "nft --stateless list ruleset; tail -n +1 /etc/nftables* /etc/sysconfig/nftables* 2>/dev/null; :"))
-		}
-		return texts
-	}
+	rules := func() []string { return f.firewallRules(all) }
 	us := f.routeTo(all[0].address)
 	site := func(name, keys, resources string) {
 		write(t, f.path(name), "- name: site\n  hosts: s001:rs001\n"+keys+"  ccm:\n    resources:\n"+resources)
@@ -106,14 +158,7 @@ func TestFleetFirewall(t *testing.T) {
         - told: {port: 8000-8022, action: reject, interface: eth0}
         - not here: {port: 25, ensure: absent}
 `, us))
-	r := f.push("-i", "hosts.yaml", "-b", "--check", "--output", "json", "doors.yaml")
-	r.requireCode(t, 0)
-	predicted := outcomes(r.events(t))
-	require.Equal(t, before, rules(), "a check run has changed something")
-	r = f.push("-i", "hosts.yaml", "-b", "--output", "json", "doors.yaml")
-	r.requireCode(t, 0)
-	f.requireForetold(predicted, outcomes(r.events(t)))
-	require.Len(t, only(r.events(t), "confirmed"), 2, r.stdout)
+	f.appliesAsForetold("doors.yaml", all)
 	opened := func() {
 		t.Helper()
 		both(443, "open")
@@ -122,15 +167,15 @@ func TestFleetFirewall(t *testing.T) {
 		both(22, "open")
 	}
 	opened()
-	r = f.push("-i", "hosts.yaml", "-b", "doors.yaml")
+	r := f.push("-i", "hosts.yaml", "-b", "doors.yaml")
 	r.requireCode(t, 0)
 	require.Contains(t, r.stdout, "s001: 0 changed, 4 stable")
 	require.NotContains(t, r.stdout, "warning")
 	for _, h := range all {
-		f.sh(h.name, "systemctl restart nftables") // which flushes all that there is, as a boot does
+		f.sh(h.name, h.again)
 	}
 	opened()
-	f.sh("s001", "nft flush chain inet ccm_push input") // by hand
+	f.sh("s001", all[0].byHand)
 	require.Equal(t, "open", knocks(all[0].address, 8023))
 	r = f.push("-i", "hosts.yaml", "-b", "doors.yaml")
 	r.requireCode(t, 0)
@@ -143,7 +188,7 @@ func TestFleetFirewall(t *testing.T) {
         - no door: {ensure: absent}
         - told: {ensure: absent}
 `)
-	f.push("-i", "hosts.yaml", "-b", "gone.yaml").requireCode(t, 0)
+	f.appliesAsForetold("gone.yaml", all)
 	require.Equal(t, before, rules())
 	f.push("-i", "hosts.yaml", "-b", "undo", "last", "--yes").requireCode(t, 0)
 	opened()

@@ -3,87 +3,64 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// A managedHost is a host whose rules a program keeps: what begins it, what tells of all rules, takes one away by hand that is in
-// force, and has the program load anew what it keeps.
-type managedHost struct{ name, address, begin, rules, byHand, again string }
-
 // firewalldVariable adds firewalld, whose image is made for this test alone: make e2e-firewalld.
 const firewalldVariable = "CCM_FIREWALLD"
 
-// startManagedHosts starts a host with apt and ufw, and one with rpm and firewalld, each with rules of its own: SSH and a door are open.
-func startManagedHosts(t *testing.T) (*fleet, []managedHost) {
-	t.Helper()
-	f := startBeside(t, "s001")
-	all := []managedHost{{
-		name: "s001", address: f.address("1.11"),
+// ufwHost has apt, and firewalldHost has rpm. Both have rules of their own: SSH and a door are open.
+var (
+	ufwHost = firewallHost{
+		name:   "s001",
 		begin:  "ufw allow 22/tcp && ufw allow 8023/tcp && ufw --force enable",
 		rules:  "grep -v '^$' /etc/ufw/user.rules /etc/ufw/user6.rules; iptables -S; ip6tables -S",
 		byHand: "iptables -D ufw-user-input -p tcp --dport 443 -j ACCEPT",
 		again:  "systemctl restart ufw",
-	}}
+	}
+	firewalldHost = firewallHost{
+		name:   "rs001",
+		begin:  "until firewall-cmd --state; do sleep 0.2; done; firewall-cmd --permanent --add-port=8023/tcp && firewall-cmd --reload",
+		rules:  "for zone in public internal; do firewall-cmd --zone=$zone --list-all | sort; firewall-cmd --permanent --zone=$zone --list-all | sort; done", // rules of one priority are in no order
+		byHand: "firewall-cmd --remove-service=https",
+		again:  "systemctl restart firewalld; until firewall-cmd --state; do sleep 0.2; done",
+	}
+)
+
+// startManagedHosts starts hosts on which a program keeps the rules. The one with rpm is left out unless its image is asked for.
+func startManagedHosts(t *testing.T, apt, rpm firewallHost) (*fleet, []firewallHost) {
+	t.Helper()
+	f := startBeside(t, apt.name)
+	apt.address, rpm.address = f.address("1.11"), f.address("3.11")
+	all := []firewallHost{apt}
 	if os.Getenv(firewalldVariable) == "" {
 		t.Log("NOT TESTED: firewalld, for which an image is made: make e2e-firewalld")
 	} else {
 		up := f.command("up", "1", "--systemd", "--rpm")
 		up.Env = append(up.Env, "FLEET_PACKAGES=firewalld,netbase")
 		outputOf(t, up)
-		t.Cleanup(func() { f.tool("down", "rs001") })
-		all = append(all, managedHost{
-			name: "rs001", address: f.address("3.11"),
-			begin:  "until firewall-cmd --state; do sleep 0.2; done; firewall-cmd --permanent --add-port=8023/tcp && firewall-cmd --reload",
-			rules:  "for zone in public internal; do firewall-cmd --zone=$zone --list-all | sort; firewall-cmd --permanent --zone=$zone --list-all | sort; done", // rules of one priority are in no order
-			byHand: "firewall-cmd --remove-service=https",
-			again:  "systemctl restart firewalld; until firewall-cmd --state; do sleep 0.2; done",
-		})
+		t.Cleanup(func() { f.tool("down", rpm.name) })
+		all = append(all, rpm)
 	}
-	for _, h := range all {
-		f.awaits(h.name, "systemctl is-active multi-user.target")
-	}
-	for _, h := range all {
-		f.sh(h.name, h.begin)
-		f.sh(h.name, doors)
-		require.Eventually(t, func() bool { return knocks(h.address, 8023) == "open" }, time.Minute, 50*time.Millisecond, h.name)
-	}
-	write(t, f.path("hosts.yaml"), f.tool("inventory", "--user", "deploy"))
+	f.beginFirewalls(all)
 	return f, all
 }
 
 // TestFleetFirewallManagers has the real ufw and the real firewalld keep rules: for packets of IPv4, now and when the program loads
 // anew what it keeps; of IPv6, as the programs tell. What is predicted comes true, what goes by hand is found, and undo brings back
-// what was there. Who locks the run out is let in again.
+// what was there, also of a rule that is made absent. Who locks the run out is let in again.
 func TestFleetFirewallManagers(t *testing.T) {
-	f, all := startManagedHosts(t)
+	f, all := startManagedHosts(t, ufwHost, firewalldHost)
 	both := func(port int, want string) {
 		t.Helper()
-		// All at once: what is dropped takes as long as it is waited for.
-		require.Eventually(t, func() bool {
-			got := make([]string, len(all))
-			var g sync.WaitGroup
-			for i, h := range all {
-				g.Go(func() { got[i] = knocks(h.address, port) })
-			}
-			g.Wait()
-			return !slices.ContainsFunc(got, func(one string) bool { return one != want })
-		}, time.Minute, 50*time.Millisecond, "port %d is not %s on all hosts", port, want)
+		requireKnocks(t, all, port, want)
 	}
-	rules := func() (texts []string) {
-		for _, h := range all {
-			texts = append(texts, f.sh(h.name, h.rules))
-		}
-		return texts
-	}
+	rules := func() []string { return f.firewallRules(all) }
 	us := f.routeTo(all[0].address)
 	before := rules()
 	both(443, "dropped")
@@ -104,19 +81,9 @@ func TestFleetFirewallManagers(t *testing.T) {
 		both(8023, "dropped")
 		both(22, "open")
 	}
-	r := f.push("-i", "hosts.yaml", "-b", "--check", "--output", "json", "doors.yaml")
-	r.requireCode(t, 0)
-	predicted := outcomes(r.events(t))
-	require.Equal(t, before, rules(), "a check run has changed something")
-	r = f.push("-i", "hosts.yaml", "-b", "--output", "json", "doors.yaml")
-	r.requireCode(t, 0)
-	f.requireForetold(predicted, outcomes(r.events(t)))
-	require.Len(t, only(r.events(t), "confirmed"), len(all), r.stdout)
-	var applied struct{ Run string }
-	first, _, _ := strings.Cut(r.stdout, "\n")
-	require.NoError(t, json.Unmarshal([]byte(first), &applied))
+	applied := runID.FindString(f.appliesAsForetold("doors.yaml", all).stdout)
 	opened()
-	r = f.push("-i", "hosts.yaml", "-b", "doors.yaml")
+	r := f.push("-i", "hosts.yaml", "-b", "doors.yaml")
 	r.requireCode(t, 0)
 	require.Equal(t, len(all), strings.Count(r.stdout, "s001: 0 changed, 3 stable"), r.stdout)
 
@@ -130,7 +97,29 @@ func TestFleetFirewallManagers(t *testing.T) {
 	}
 	opened()
 
-	f.push("-i", "hosts.yaml", "-b", "undo", applied.Run, "--yes").requireCode(t, 0)
+	f.push("-i", "hosts.yaml", "-b", "undo", applied, "--yes").requireCode(t, 0)
+	require.Equal(t, before, rules())
+
+	// A rule that is absent may be anybody's: it is known by what it says.
+	site("gone.yaml", "", `
+    - firewall:
+        - the door: {port: 8023, ensure: absent}
+        - not here: {port: 25, ensure: absent}
+`)
+	applied = runID.FindString(f.appliesAsForetold("gone.yaml", all).stdout)
+	both(8023, "dropped")
+	r = f.push("-i", "hosts.yaml", "-b", "gone.yaml")
+	r.requireCode(t, 0)
+	require.Equal(t, len(all), strings.Count(r.stdout, "s001: 0 changed, 2 stable"), r.stdout)
+	f.push("-i", "hosts.yaml", "-b", "undo", applied, "--yes").requireCode(t, 0)
+	both(8023, "open")
+	require.Equal(t, before, rules())
+
+	site("gopher.yaml", "", "\n    - firewall: [gopher: {service: gopher}]\n")
+	r = f.push("-i", "hosts.yaml", "-b", "gopher.yaml")
+	r.requireCode(t, 1)
+	require.Contains(t, r.stderr, `no ports are known of a service "gopher"`)
+	require.Contains(t, r.stderr, "write its port and protocol")
 	require.Equal(t, before, rules())
 
 	// No zone is left out in silence, or made.
