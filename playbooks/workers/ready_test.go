@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -80,7 +81,12 @@ ccm: {resources: [exec: [{"echo made >> log": {provider: shell, cwd: "{{ Data.ho
 `, "web1", "web2", "far1")
 			url := serve(t, s.dir).ClientURL()
 			first := s.process(url)
-			got := &recorded{}
+			missed := make(chan struct{})
+			got := &recorded{hook: func(e events.Event) {
+				if _, is := e.(events.Unreachable); is {
+					close(missed)
+				}
+			}}
 			r := s.runner(s.inventory(map[string]string{"far1": "site: far,"}), got)
 			r.Options.NoLock, r.Options.CompileFirst = false, true
 			c, warned := s.coordinator(connect(t, url), r)
@@ -94,6 +100,9 @@ ccm: {resources: [exec: [{"echo made >> log": {provider: shell, cwd: "{{ Data.ho
 			}
 			s.process(url)
 			require.Eventually(t, func() bool { return c.waitingFor() == map[bool]int{false: 4, true: 3}[gone] }, wait, time.Millisecond)
+			if gone {
+				<-missed
+			}
 			s.work(connect(t, url), "worker", "far")
 			summary := ends()
 			require.Contains(t, warned.all(), "was lost at work on 2 hosts")
