@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -255,12 +254,51 @@ type pending struct {
 	answer answered
 }
 
+// object is the name of where a long answer lies; "" is none.
+func (p *pending) object() string {
+	select {
+	case <-p.done:
+		if p.answer.Object != nil {
+			return p.answer.Object.Name
+		}
+	default:
+	}
+	return ""
+}
+
 // questions are those of a handout.
 type questions struct {
 	sealer sealer
 
 	mu       sync.Mutex
+	answered int // its worker has the answers to all before this number
 	byNumber map[int]*pending
+	spent    []string // objects with answers that the worker has
+}
+
+// spentObjects takes the objects that nobody needs any more; these are all when the handout is over.
+func (all *questions) spentObjects(over bool) []string {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if over {
+		all.drop(func(int) bool { return true })
+	}
+	spent := all.spent
+	all.spent = nil
+	return spent
+}
+
+// drop forgets questions, with the lock held.
+func (all *questions) drop(which func(number int) bool) {
+	for number, p := range all.byNumber {
+		if !which(number) {
+			continue
+		}
+		if name := p.object(); name != "" {
+			all.spent = append(all.spent, name)
+		}
+		delete(all.byNumber, number)
+	}
 }
 
 // answerShift answers a shift. What nobody can have asked has no answer.
@@ -270,28 +308,28 @@ func (c *Coordinator) answerShift(ctx context.Context, data []byte) []byte {
 		return nil
 	}
 	copy(of[:], data[1:])
+	sealer, err := newSealer(c.keyOf(of), of)
+	if err != nil {
+		c.Warn(err.Error())
+		return nil
+	}
 	c.mu.Lock()
 	h := c.handed[of]
 	c.mu.Unlock()
-	if h == nil {
+	text, err := sealer.open(toCoordinator, data[1+handoutSize:])
+	if err != nil {
+		if h != nil {
+			c.Warn(fmt.Sprintf("what the worker %s asks was changed on the way", h.worker))
+		}
 		return nil
 	}
 	var q asked
-	text, err := h.asks.sealer.open(toCoordinator, data[1+handoutSize:])
-	if err == nil {
-		err = json.Unmarshal(text, &q)
-	}
-	if err != nil {
-		c.Warn(fmt.Sprintf("what the worker %s asks was changed on the way", h.worker))
-		return nil
-	}
-	a := c.answerOne(ctx, h, q)
-	if text, err = json.Marshal(a.Answer); err == nil && len(text) > maxAsked {
-		a.Answer = playbooks.Answer{}
-		a.Object, err = c.put(ctx, h.asks.sealer.sealText(toWorker, text))
+	a := answered{Over: true} // what it was handed is over, and forgotten
+	if err = json.Unmarshal(text, &q); err == nil && h != nil {
+		a = c.answerOne(ctx, h, q)
 	}
 	if err == nil {
-		text, err = h.asks.sealer.seal(toWorker, a)
+		text, err = sealer.seal(toWorker, a)
 	}
 	if err != nil {
 		c.Warn(err.Error())
@@ -313,7 +351,7 @@ func (c *Coordinator) answerOne(ctx context.Context, h *handed, q asked) answere
 		return answered{Over: true}
 	}
 	p := h.asks.take(q)
-	if q.More {
+	if p == nil || q.More {
 		return answered{}
 	}
 	h.asks.mu.Lock()
@@ -327,7 +365,7 @@ func (c *Coordinator) answerOne(ctx context.Context, h *handed, q asked) answere
 				p.answer = c.renew(context.WithoutCancel(ctx), h)
 				return
 			}
-			p.answer.Answer = c.answerTurn(context.WithoutCancel(ctx), h, t, p.text)
+			p.answer = c.short(context.WithoutCancel(ctx), h, c.answerTurn(context.WithoutCancel(ctx), h, t, p.text))
 			p.text = nil // parts of files come to much
 		})
 	}
@@ -341,6 +379,22 @@ func (c *Coordinator) answerOne(ctx context.Context, h *handed, q asked) answere
 	case <-timer.C:
 		return answered{Later: true}
 	}
+}
+
+// short has an answer that is too long lie in the queue.
+func (c *Coordinator) short(ctx context.Context, h *handed, a playbooks.Answer) answered {
+	text, err := json.Marshal(a)
+	if err == nil && len(text) > maxAsked {
+		var o *object
+		if o, err = c.put(ctx, h.asks.sealer.sealText(toWorker, text)); err == nil {
+			return answered{Object: o}
+		}
+	}
+	if err != nil {
+		c.Warn(err.Error())
+		a = playbooks.Answer{Error: err.Error()}
+	}
+	return answered{Answer: a}
 }
 
 // answerTurn answers what is asked about a host. It may wait for others.
@@ -372,11 +426,16 @@ func (c *Coordinator) renew(ctx context.Context, h *handed) answered {
 	return answered{Certificate: made.text, Renew: time.Until(made.renew)}
 }
 
-// take takes a piece of a question. One that has come before is left out, and those are forgotten of which the answers have come.
+// take takes a piece of a question. One that has come before is left out, and those are forgotten of which the answers have come: it
+// is nil if this is one of them, which comes late.
 func (all *questions) take(q asked) *pending {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	maps.DeleteFunc(all.byNumber, func(number int, _ *pending) bool { return number < q.Answered })
+	all.answered = max(all.answered, q.Answered)
+	all.drop(func(number int) bool { return number < all.answered })
+	if q.Number < all.answered {
+		return nil
+	}
 	p := all.byNumber[q.Number]
 	if p == nil {
 		p = &pending{done: make(chan struct{})}

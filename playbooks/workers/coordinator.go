@@ -32,9 +32,11 @@ type Coordinator struct {
 	// when somebody has. nil is that nobody can.
 	Share func(ctx context.Context, name string) (lost <-chan struct{}, err error)
 
-	run  queue.Run
-	name string          // of the run in the queue
-	lost <-chan struct{} // closed when the run is gone on with elsewhere; nil never is
+	run    queue.Run
+	name   string // of the run in the queue
+	began  time.Time
+	secret []byte          // of which stamps, and keys of handouts, are made
+	lost   <-chan struct{} // closed when the run is gone on with elsewhere; nil never is
 
 	stopping, killing sync.Once
 	halting           sync.Once
@@ -45,7 +47,7 @@ type Coordinator struct {
 
 	making sync.Mutex // one content of the run, or certificate, at a time
 	whole  *runContent
-	runs   map[string]*object // run contents, by the key that they are sealed to
+	runs   map[string]*sealedRun // by the key that they are sealed to
 	certs  map[string]certificate
 
 	mu       sync.Mutex
@@ -56,6 +58,7 @@ type Coordinator struct {
 	handed   map[handout]*handed
 	told     map[toldOf]*told
 	asked    map[[sha256.Size]byte]*askedTicket // by the question
+	spent    []string                           // objects that nobody needs any more
 	stopped  bool
 	reminded map[string]bool // sites of which it was said that hosts wait
 	err      error           // why nothing is heard any more
@@ -76,13 +79,16 @@ type turn struct {
 
 // handed is a shard at one worker.
 type handed struct {
-	shard  *shard
-	reader *frameReader
-	worker string
-	sshKey []byte // of the worker, for this run
+	shard     *shard
+	reader    *frameReader
+	worker    string
+	sshKey    []byte // of the worker, for this run
+	recipient string // likewise
+	object    string // the name of what it was given
 	certified
 	asks    questions
 	errands *errands
+	over    time.Time // when the worker has lost the shard, or that has ended; zero is not yet
 }
 
 const (
@@ -96,10 +102,11 @@ const (
 func (c *Coordinator) Begin(ctx context.Context) error {
 	var name [16]byte
 	_, _ = rand.Read(name[:]) // it never fails
-	c.name = hex.EncodeToString(name[:])
+	c.name, c.began, c.secret = hex.EncodeToString(name[:]), time.Now(), make([]byte, sha256.Size)
+	_, _ = rand.Read(c.secret)
 	c.waiting, c.shards, c.handed = map[string]*gathering{}, map[string]*shard{}, map[handout]*handed{}
 	c.asked, c.hearsMore = map[[sha256.Size]byte]*askedTicket{}, make(chan struct{})
-	c.runs, c.certs, c.told, c.gone, c.halted = map[string]*object{}, map[string]certificate{}, map[toldOf]*told{}, make(chan struct{}), make(chan struct{})
+	c.runs, c.certs, c.told, c.gone, c.halted = map[string]*sealedRun{}, map[string]certificate{}, map[toldOf]*told{}, make(chan struct{}), make(chan struct{})
 	run, err := c.Queue.Open(ctx, c.name)
 	if err != nil {
 		return err
@@ -115,6 +122,7 @@ func (c *Coordinator) Begin(ctx context.Context) error {
 	}
 	// What hosts do is heard to the end, also when they are killed.
 	c.hearing.Go(func() { c.hear(context.WithoutCancel(ctx)) })
+	c.hearing.Go(func() { c.forgetAll(context.WithoutCancel(ctx)) })
 	return nil
 }
 
@@ -224,26 +232,41 @@ func (c *Coordinator) lose(s *shard) {
 func (c *Coordinator) failAll(s *shard, phase, why, hint string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for host, t := range s.turns {
-		t.ended <- c.failed(t.Turn, phase, why, hint)
-		delete(s.turns, host)
+	c.endAll(s, func(t playbooks.Turn) playbooks.TurnEnd { return c.failed(t, phase, why, hint) })
+}
+
+// stopped is the end of a host that was not begun, or not ended.
+func stopped(playbooks.Turn) playbooks.TurnEnd { return playbooks.TurnEnd{Stopped: true} }
+
+// end ends a host of a shard, and the shard with the last of them. The lock is held.
+func (c *Coordinator) end(s *shard, t *turn, how playbooks.TurnEnd) {
+	t.ended <- how
+	delete(s.turns, t.Host)
+	delete(c.told, toldOf{t.Host, t.Play, t.Kind})
+	if len(s.turns) > 0 {
+		return
 	}
 	delete(c.shards, s.id)
+	if s.current != nil {
+		s.current.over = time.Now()
+	}
+}
+
+// endAll ends all hosts of a shard that have not ended. The lock is held.
+func (c *Coordinator) endAll(s *shard, how func(playbooks.Turn) playbooks.TurnEnd) {
+	for _, t := range s.turns {
+		c.end(s, t, how(t.Turn))
+	}
 }
 
 // stop takes back what no worker has, and tells workers to stop after what is running.
 func (c *Coordinator) stop(ctx context.Context) {
 	c.mu.Lock()
 	c.stopped = true
-	for id, s := range c.shards {
-		if s.taken > 0 && !s.lost {
-			continue
+	for _, s := range c.shards {
+		if s.taken == 0 || s.lost {
+			c.endAll(s, stopped)
 		}
-		for _, t := range s.turns {
-			t.ended <- playbooks.TurnEnd{Stopped: true}
-		}
-		clear(s.turns)
-		delete(c.shards, id)
 	}
 	c.mu.Unlock()
 	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)

@@ -86,7 +86,9 @@ func (c *Coordinator) takeBackLogins() {
 		g.timer.Stop()
 		delete(c.waiting, site)
 	}
-	clear(c.shards)
+	for _, s := range c.shards {
+		c.endAll(s, stopped)
+	}
 }
 
 // signerOf is the authority that has signed a certificate.
@@ -100,6 +102,12 @@ func signerOf(certificate []byte) (ssh.PublicKey, error) {
 		return nil, errors.New("the authority has given a key that is no certificate")
 	}
 	return cert.SignatureKey, nil
+}
+
+// hasCertified reports whether the authority has ever certified a key.
+func (c *Coordinator) hasCertified() bool {
+	authority, _ := c.certifies()
+	return authority != nil
 }
 
 // certifies is the authority, or why it has certified nothing.

@@ -24,8 +24,8 @@ import (
 type certificate struct {
 	text  []byte
 	valid time.Duration // from when it was made
-	// renew is when there is to be another one, and last when the run stops without it.
-	renew, last time.Time
+	// renew is when there is to be another one, last when the run stops without it, and ends when it is good for nothing.
+	renew, last, ends time.Time
 }
 
 // certified are the accounts that a certificate is for, and whether its holder goes through jump hosts.
@@ -36,8 +36,15 @@ type certified struct {
 
 // An askedTicket is what a worker has asked of a ticket. The answer is there once done is closed.
 type askedTicket struct {
-	done   chan struct{}
-	answer []byte
+	done     chan struct{}
+	answer   []byte
+	answered time.Time // zero if it is not; the lock of the coordinator is held
+}
+
+// A sealedRun is what a worker gets of the run.
+type sealedRun struct {
+	*object
+	asked time.Time // when a worker was told of it last
 }
 
 // answer answers a worker. One that has a ticket, and has heard nothing since a connection was lost meanwhile, asks the same again: it is
@@ -55,9 +62,10 @@ func (c *Coordinator) answer(ctx context.Context, text []byte) []byte {
 		c.answering.Go(func() {
 			defer close(one.done)
 			var given bool
-			if one.answer, given = c.answerTicket(context.WithoutCancel(ctx), text); !given {
-				c.mu.Lock()
-				defer c.mu.Unlock()
+			one.answer, given = c.answerTicket(context.WithoutCancel(ctx), text)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if one.answered = time.Now(); !given {
 				delete(c.asked, of) // it may be another answer the next time, and strangers ask what they like
 			}
 		})
@@ -84,11 +92,16 @@ func (c *Coordinator) answerTicket(ctx context.Context, text []byte) (out []byte
 	case q.Build != c.Runner.BuildID || q.Version != c.Runner.Options.Version:
 		a.Refused = fmt.Sprintf("it is another ccm-push (%s) than the coordinator (%s)", q.Version, c.Runner.Options.Version)
 		c.Warn(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))
+	case !c.isFresh(q.Stamp) && !c.isFresh(q.Ticket.Stamp):
+		a.Stale = true
 	default:
 		if err := c.handOut(ctx, who, q, &a); err != nil {
 			c.Warn(fmt.Sprintf("the worker %s: %v", who, err))
 			a.Refused = err.Error()
 		}
+	}
+	if a.Refused == "" {
+		a.Stamp = c.stamp()
 	}
 	out, err = sign(c.Key, answerKind, a)
 	if err != nil {
@@ -127,9 +140,11 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 		c.fail(s, err.Error())
 		return err
 	}
-	if a.Run, err = c.runContent(ctx, q.Recipient); err != nil {
-		c.fail(s, err.Error())
-		return err
+	if !q.Prepared {
+		if a.Run, err = c.runContent(ctx, q.Recipient); err != nil {
+			c.fail(s, err.Error())
+			return err
+		}
 	}
 	c.mu.Lock()
 	s.taken++
@@ -151,13 +166,21 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 	}
 	c.mu.Lock()
 	before, left := s.current, len(s.turns)
+	if left == 0 { // they have ended meanwhile
+		c.spent = append(c.spent, a.Shard.Name)
+		c.mu.Unlock()
+		a.Run, a.Shard, a.Over = nil, nil, true
+		return nil
+	}
 	if before != nil { // what it says from now on comes late
-		for _, t := range content.Turns {
-			c.toldOf(t).again()
+		before.over = time.Now()
+		for host := range s.turns {
+			c.toldOf(s.turns[host].Turn).again()
 		}
 	}
 	h := &handed{
-		shard: s, reader: reader, worker: who, sshKey: q.SSHKey, certified: of, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}, errands: newErrands(),
+		shard: s, reader: reader, worker: who, sshKey: q.SSHKey, recipient: q.Recipient, object: a.Shard.Name, certified: of,
+		asks: questions{sealer: sealer, byNumber: map[int]*pending{}}, errands: newErrands(),
 	}
 	s.current, s.lost, c.handed[content.Handout] = h, false, h
 	watched, stopped := s.watched(), c.stopped
@@ -213,7 +236,8 @@ func (c *Coordinator) put(ctx context.Context, data []byte) (*object, error) {
 
 // shardContent is what a worker gets of hosts, and of no others; of is what its certificate is for.
 func (c *Coordinator) shardContent(ctx context.Context, q question, turns []playbooks.Turn) (content *shardContent, of certified, err error) {
-	content = &shardContent{Handout: newHandout(), Key: newFrameKey(), Turns: turns}
+	name := newHandout()
+	content = &shardContent{Handout: name, Key: c.keyOf(name), Turns: turns}
 	var hosts []*inventory.Host
 	for _, t := range turns {
 		hosts = append(hosts, c.Runner.Inventory.Host(t.Host))
@@ -306,7 +330,7 @@ func (c *Coordinator) certificate(ctx context.Context, key []byte, of certified)
 		c.certs[name] = known
 		c.Warn(fmt.Sprintf("%v: %v: it is asked again until %s, and then no more hosts are begun", errNotRenewed, err, known.last.Format(time.TimeOnly)))
 		return known, nil
-	case len(c.certs) > 0:
+	case c.hasCertified():
 		return known, fmt.Errorf("%w: %w", errNotRenewed, err)
 	}
 	var authority ssh.PublicKey
@@ -322,7 +346,7 @@ func (c *Coordinator) certificate(ctx context.Context, key []byte, of certified)
 	if err != nil {
 		return known, err
 	}
-	made := certificate{text, valid, began.Add(valid / 2), began.Add(valid - valid/8)}
+	made := certificate{text, valid, began.Add(valid / 2), began.Add(valid - valid/8), began.Add(valid)}
 	c.certs[name] = made
 	return made, nil
 }
@@ -335,11 +359,7 @@ var errNotRenewed = errors.New("the key of a worker is not certified any more")
 func (c *Coordinator) leave(s *shard) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for host, t := range s.turns {
-		t.ended <- playbooks.TurnEnd{Stopped: true}
-		delete(s.turns, host)
-	}
-	delete(c.shards, s.id)
+	c.endAll(s, stopped)
 }
 
 // halt has the run stop before the certificates end that there are.
@@ -355,7 +375,8 @@ func (c *Coordinator) runContent(ctx context.Context, recipient string) (*object
 	c.making.Lock()
 	defer c.making.Unlock()
 	if known := c.runs[recipient]; known != nil {
-		return known, nil
+		known.asked = time.Now()
+		return known.object, nil
 	}
 	if c.whole == nil {
 		made, err := c.makeRun()
@@ -370,7 +391,7 @@ func (c *Coordinator) runContent(ctx context.Context, recipient string) (*object
 	}
 	made, err := c.put(ctx, sealed)
 	if err == nil {
-		c.runs[recipient] = made
+		c.runs[recipient] = &sealedRun{made, time.Now()}
 	}
 	return made, err
 }

@@ -200,18 +200,10 @@ func (c *Coordinator) ends(h *handed, s said) {
 					o.Failed = true
 				}
 			}
-			t.ended <- c.explained(end)
-			delete(h.shard.turns, host)
-			delete(c.told, toldOf{host, t.Play, t.Kind})
+			c.end(h.shard, t, c.explained(end))
 		}
 	}
 	if s.Over && c.stopped { // the others were not begun
-		for host, t := range h.shard.turns {
-			t.ended <- playbooks.TurnEnd{Stopped: true}
-			delete(h.shard.turns, host)
-		}
-	}
-	if len(h.shard.turns) == 0 {
-		delete(c.shards, h.shard.id)
+		c.endAll(h.shard, stopped)
 	}
 }

@@ -17,6 +17,7 @@ type ticket struct {
 	Run   string    `json:"run"`   // what the queue calls it
 	Shard string    `json:"shard"` // unguessable
 	Until time.Time `json:"until"` // nobody asks about it later
+	Stamp []byte    `json:"stamp"` // of when it was made
 }
 
 // A question is what a worker asks about a ticket.
@@ -27,16 +28,21 @@ type question struct {
 	SSHKey    []byte `json:"ssh_key"`   // its key of this run, to log in to hosts with
 	Build     string `json:"build"`     // of the host programs: both have to be the same ccm-push
 	Version   string `json:"version"`
+	Stamp     []byte `json:"stamp,omitempty"`    // the last one that the coordinator has given
+	Prepared  bool   `json:"prepared,omitempty"` // it has what it needs of the run
 }
 
 // An answer is where what the worker needs lies, sealed to it.
 type answer struct {
 	Nonce string `json:"nonce"`
 	// Over says that the shard has ended, and Refused why the worker does not get it.
-	Over    bool    `json:"over,omitempty"`
-	Refused string  `json:"refused,omitempty"`
-	Run     *object `json:"run,omitempty"`   // a runContent
-	Shard   *object `json:"shard,omitempty"` // a shardContent
+	Over    bool   `json:"over,omitempty"`
+	Refused string `json:"refused,omitempty"`
+	// Stamp is a new one. Stale says that the question had none that is new enough, so that it may have come late.
+	Stamp []byte  `json:"stamp,omitempty"`
+	Stale bool    `json:"stale,omitempty"`
+	Run   *object `json:"run,omitempty"`   // a runContent
+	Shard *object `json:"shard,omitempty"` // a shardContent
 }
 
 // An object lies in the queue.

@@ -145,7 +145,7 @@ func (c *Coordinator) submit(ctx context.Context, s *shard) error {
 	c.mu.Lock()
 	s.submitted = now
 	c.mu.Unlock()
-	text, err := sign(c.Key, ticketKind, ticket{Run: c.name, Shard: s.id, Until: now.Add(ticketTime)})
+	text, err := sign(c.Key, ticketKind, ticket{Run: c.name, Shard: s.id, Until: now.Add(ticketTime), Stamp: c.stamp()})
 	if err != nil {
 		return err
 	}

@@ -191,6 +191,15 @@ func (j *job) prepare(ctx context.Context, a *answer) error {
 	return nil
 }
 
+// prepared reports whether that is done. Who prepares it now is not waited for.
+func (j *job) prepared() bool {
+	if !j.making.TryLock() {
+		return false
+	}
+	defer j.making.Unlock()
+	return j.content != nil
+}
+
 // plays reads the plays of the run, once.
 func (s *shift) plays(ctx context.Context) error {
 	j, r := s.job, s.job.content.Recipe

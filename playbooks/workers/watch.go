@@ -140,7 +140,7 @@ func (c *Coordinator) giveUp(h *handed) []*turn {
 	}
 	turns := h.shard.watched()
 	if len(turns) > 0 {
-		h.shard.current, h.shard.lost = nil, true
+		h.shard.current, h.shard.lost, h.over = nil, true, time.Now()
 	}
 	return turns
 }

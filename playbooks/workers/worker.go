@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"filippo.io/age"
@@ -66,6 +67,8 @@ type job struct {
 	users    int     // shards of it that are worked on, with the lock of the worker
 
 	connections playbooks.Connections // of hosts of which another shard is to come
+
+	stamp atomic.Pointer[[]byte] // the last one that the coordinator has given; nil is none
 
 	making  sync.Mutex       // what follows is made once
 	content *runContent      // nil until it is fetched
@@ -326,17 +329,30 @@ func (gone) Get(context.Context, string) ([]byte, error)     { return nil, queue
 func (gone) Say(context.Context, []byte) error               { return queue.ErrGone }
 func (gone) Orders(context.Context, func(data []byte)) error { return queue.ErrGone }
 
-// ask asks what a ticket is for.
+// ask asks what a ticket is for. Where that has waited for long, the coordinator gives a new stamp first.
 func (w *Worker) ask(ctx context.Context, j *job, t ticket) (*answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	for range 2 {
+		if a, err := w.askStamped(ctx, j, t); err != nil || !a.Stale {
+			return a, err
+		}
+	}
+	return nil, errors.New("it takes what is asked at once for late")
+}
+
+func (w *Worker) askStamped(ctx context.Context, j *job, t ticket) (*answer, error) {
 	q := question{
 		Ticket: t, Nonce: rand.Text(), Recipient: j.identity.Recipient().String(), SSHKey: j.public, Build: w.BuildID, Version: w.Version,
+		Prepared: j.prepared(),
+	}
+	if stamp := j.stamp.Load(); stamp != nil {
+		q.Stamp = *stamp
 	}
 	text, err := sign(w.Key, questionKind, q)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
 	said, err := askUntil(ctx, j.member, text)
 	if err != nil {
 		return nil, err
@@ -347,6 +363,9 @@ func (w *Worker) ask(ctx context.Context, j *job, t ticket) (*answer, error) {
 	}
 	if a.Nonce != q.Nonce {
 		return nil, errors.New("it has answered another question")
+	}
+	if a.Stamp != nil {
+		j.stamp.Store(&a.Stamp)
 	}
 	return &a, nil
 }

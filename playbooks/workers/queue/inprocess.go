@@ -201,6 +201,14 @@ func (r *localRun) Put(_ context.Context, data []byte) (string, error) {
 	return name, nil
 }
 
+// Delete implements [Desk].
+func (r *localRun) Delete(_ context.Context, name string) error {
+	r.queue.mu.Lock()
+	defer r.queue.mu.Unlock()
+	delete(r.objects, name)
+	return nil
+}
+
 // Said implements [Run].
 func (r *localRun) Said(ctx context.Context) (data []byte, number uint64, err error) {
 	err = r.queue.await(ctx, func() bool {

@@ -323,6 +323,15 @@ func (r *natsRun) Put(ctx context.Context, data []byte) (string, error) {
 	}))
 }
 
+// Delete implements [Desk].
+func (r *natsRun) Delete(ctx context.Context, name string) error {
+	err := r.objects.Delete(ctx, name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil
+	}
+	return failed("deleting what a worker needed", err)
+}
+
 // Said implements [Run].
 func (r *natsRun) Said(ctx context.Context) (data []byte, number uint64, err error) {
 	msg, err := r.said.Next(jetstream.NextContext(ctx))

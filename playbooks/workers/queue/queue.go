@@ -47,6 +47,8 @@ type Desk interface {
 	Answer(ctx context.Context, answer func(ctx context.Context, question []byte) []byte) error
 	// Put keeps an object for workers, under a name that tells nothing.
 	Put(ctx context.Context, data []byte) (name string, err error)
+	// Delete deletes an object, if there is one of this name.
+	Delete(ctx context.Context, name string) error
 }
 
 // A Member is a worker's end of a run.

@@ -172,6 +172,11 @@ func TestWhatIsSaid(t *testing.T) {
 		got, err := m.Get(ctx, name)
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(object, got))
+		for range 2 {
+			require.NoError(t, r.Delete(ctx, name))
+		}
+		_, err = m.Get(ctx, name)
+		require.Error(t, err)
 
 		heard := make(chan string, 1)
 		require.NoError(t, m.Orders(ctx, func(data []byte) { heard <- string(data) }))

@@ -1,0 +1,230 @@
+package workers
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+// A client is a worker of which a test says what it asks and says.
+type client struct {
+	*shift
+	t       *testing.T
+	c       *Coordinator
+	text    []byte // its question about the ticket
+	content shardContent
+	writer  *frameWriter
+}
+
+// client has a worker with a key of its own for the run ask about a ticket.
+func (s *site) client(q queue.Queue, c *Coordinator, of ticket) (*client, *answer) {
+	t := s.t
+	t.Helper()
+	w, err := workerIn(s.dir, "worker", q)
+	require.NoError(t, err)
+	w.BuildID = s.buildID
+	j, err := w.newJob(t.Context(), c.name)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, j.folder.remove()) })
+	k := &client{shift: &shift{worker: w, job: j, rename: func(text []byte) []byte { return text }}, t: t, c: c}
+	k.text, err = sign(w.Key, questionKind, question{
+		Ticket: of, Nonce: "n", Recipient: j.identity.Recipient().String(), SSHKey: j.public, Build: w.BuildID, Version: w.Version,
+	})
+	require.NoError(t, err)
+	a := k.askAgain()
+	if a.Shard != nil {
+		require.NoError(t, j.fetch(t.Context(), a.Shard, &k.content))
+		k.sealer, err = newSealer(k.content.Key, k.content.Handout)
+		require.NoError(t, err)
+		k.writer, err = newFrameWriter(k.content.Key, k.content.Handout)
+		require.NoError(t, err)
+	}
+	return k, a
+}
+
+// askAgain asks the same about the ticket.
+func (k *client) askAgain() *answer {
+	k.t.Helper()
+	var a answer
+	_, err := verify(k.worker.Coordinators, answerKind, k.c.answer(k.t.Context(), k.text), &a)
+	require.NoError(k.t, err)
+	return &a
+}
+
+// asks asks what a shift does.
+func (k *client) asks(q asked) answered {
+	k.t.Helper()
+	a, err := k.askOnce(k.t.Context(), q)
+	require.NoError(k.t, err)
+	return a
+}
+
+// says has the coordinator hear something.
+func (k *client) says(s said) {
+	k.t.Helper()
+	text, err := json.Marshal(s)
+	require.NoError(k.t, err)
+	for _, frame := range k.writer.frames(text) {
+		require.NoError(k.t, k.job.member.Say(k.t.Context(), frame))
+	}
+	require.NoError(k.t, k.c.catchUp(k.t.Context()))
+}
+
+// submitted has a host wait for a worker, and gives its ticket.
+func (s *site) submitted(q queue.Queue, c *Coordinator, answer func(playbooks.Question) playbooks.Answer) (*turn, ticket) {
+	t := s.t
+	t.Helper()
+	one := &turn{playbooks.Turn{Host: "web1"}, answer, make(chan playbooks.TurnEnd, 1)}
+	c.gather(t.Context(), one)
+	lease, err := q.Lease(t.Context(), "")
+	require.NoError(t, err)
+	var of ticket
+	_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): "it"}, ticketKind, lease.Ticket(), &of)
+	require.NoError(t, err)
+	return one, of
+}
+
+// TestForgets has a shard that does not end be handed out again and again, as one is whose hosts are watched. What there is of
+// workers that have lost it is forgotten, and what they ask and say after that is neither told nor done.
+func TestForgets(t *testing.T) {
+	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
+		s := newSite(t, plays(), "web1")
+		s.write("motd.jet", "x")
+		q, got := open(s.dir), &recorded{}
+		r := s.runner(s.inventory(nil), got)
+		r.Options.NoLock = false
+		c, warned := s.coordinator(q, r)
+		require.NoError(t, c.Begin(t.Context()))
+		defer func() { require.NoError(t, c.Close(t.Context())) }()
+		answers := 0
+		host, of := s.submitted(q, c, func(playbooks.Question) playbooks.Answer {
+			answers++
+			return playbooks.Answer{On: strings.Repeat("x", maxAsked)}
+		})
+		var clients []*client
+		var objects []string // of each of them
+		var heard func()     // by the last of them, what it has asked first
+		for range 3 {
+			k, a := s.client(q, c, of)
+			require.NotNil(t, a.Shard)
+			_, heard = k.asked.next()
+			long := k.asks(asked{Number: 1, Host: "web1", Text: []byte("{}")})
+			require.Equal(t, long.Object.Name, k.asks(asked{Number: 1, Host: "web1", Text: []byte("{}")}).Object.Name, "it lies there once")
+			require.Len(t, long.Answer.On, maxAsked)
+			clients, objects = append(clients, k), append(objects, a.Run.Name, a.Shard.Name, long.Object.Name)
+		}
+		first, last := clients[0], clients[2]
+		there := func() (all []string) {
+			for _, name := range objects {
+				if _, err := first.job.member.Get(t.Context(), name); err == nil {
+					all = append(all, name)
+				}
+			}
+			return all
+		}
+		require.Equal(t, 3, answers)
+		require.Equal(t, 2, strings.Count(warned.all(), "was lost at work on 1 host; "))
+		require.Equal(t, objects, there())
+		c.forget(t.Context(), time.Now())
+		require.Equal(t, objects, there(), "it has just been over")
+		require.Len(t, c.asked, 3)
+
+		c.began = c.began.Add(-2 * time.Hour)
+		later := time.Now().Add(2 * time.Hour)
+		last.asked.next()
+		heard()
+		objects = append(objects, last.asks(asked{Number: 2, Host: "web1", Text: []byte("{}")}).Object.Name)
+		c.forget(t.Context(), later)
+		require.Equal(t, append(objects[6:8:8], objects[9]), there(), "what the last worker needs")
+		require.Len(t, c.handed, 1)
+		require.Len(t, c.runs, 1)
+		require.Empty(t, c.asked)
+		require.Empty(t, c.certs)
+
+		// What comes late is known for that.
+		answers = 0
+		a := first.askAgain()
+		require.True(t, a.Stale)
+		require.Nil(t, a.Shard)
+		require.True(t, first.asks(asked{Number: 2, Host: "web1", Text: []byte("{}")}).Over)
+		first.says(said{Events: []events.Carried{{Event: events.Untold{Host: "web1", Earlier: "another"}}}, Ends: map[string]playbooks.TurnEnd{"web1": {}}})
+		last.asks(asked{Number: 1, Host: "web1", Text: []byte("{}")})
+		require.Zero(t, answers)
+		require.Empty(t, got.lines(s))
+		require.Empty(t, host.ended)
+		require.Equal(t, 3, c.shards[of.Shard].taken)
+
+		last.says(said{Ends: map[string]playbooks.TurnEnd{"web1": {Begun: true}}})
+		require.True(t, (<-host.ended).Begun)
+		c.forget(t.Context(), time.Now().Add(2*time.Hour))
+		require.Empty(t, there())
+		require.Empty(t, c.handed)
+		require.Empty(t, c.runs)
+		require.Empty(t, c.told)
+		require.Empty(t, c.shards)
+	})
+}
+
+// TestForgetsWhatWasTold has a host fail as a whole, and end since the run is stopped, when something of it has been told.
+func TestForgetsWhatWasTold(t *testing.T) {
+	for name, end := range map[string]func(c *Coordinator, k *client){
+		"failed":  func(_ *Coordinator, k *client) { k.says(said{Failed: "the disk is full"}) },
+		"lost":    func(c *Coordinator, k *client) { c.lose(c.handed[k.content.Handout].shard) },
+		"left":    func(c *Coordinator, k *client) { c.leave(c.handed[k.content.Handout].shard) },
+		"taken":   func(c *Coordinator, _ *client) { c.takeBackLogins() },
+		"stopped": func(c *Coordinator, k *client) { c.stop(k.t.Context()); k.says(said{Over: true}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, plays(), "web1")
+			s.write("motd.jet", "x")
+			q, got := queue.NewInProcess(0), &recorded{}
+			c, _ := s.coordinator(q, s.runner(s.inventory(nil), got))
+			require.NoError(t, c.Begin(t.Context()))
+			defer func() { require.NoError(t, c.Close(t.Context())) }()
+			host, of := s.submitted(q, c, nil)
+			k, _ := s.client(q, c, of)
+			k.says(said{Events: []events.Carried{{Event: events.Result{Host: "web1", Type: "exec", Name: "true", Status: events.Changed}}}})
+			require.Len(t, got.lines(s), 1)
+			require.Len(t, c.told, 1)
+			end(c, k)
+			require.Len(t, host.ended, 1)
+			require.Empty(t, c.told)
+			require.Empty(t, c.shards)
+			c.forget(t.Context(), time.Now().Add(2*time.Hour))
+			require.Empty(t, c.handed)
+		})
+	}
+}
+
+// TestStamps has a question be asked late: without a stamp that is new the coordinator gives one, and the worker asks again.
+func TestStamps(t *testing.T) {
+	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1")
+	q := queue.NewInProcess(0)
+	c, _ := s.coordinator(q, s.runner(s.inventory(nil)))
+	require.NoError(t, c.Begin(t.Context()))
+	defer func() { require.NoError(t, c.Close(t.Context())) }()
+	require.True(t, c.isFresh(c.stamp()))
+	old := c.stamp()
+	_, of := s.submitted(q, c, nil)
+	c.began = c.began.Add(-stampTime)
+	require.False(t, c.isFresh(old))
+	forged := c.stamp()
+	forged[0]++
+	for _, stamp := range [][]byte{nil, {1}, forged, append(c.stamp(), 1)} {
+		require.False(t, c.isFresh(stamp))
+	}
+	k, a := s.client(q, c, of)
+	require.True(t, a.Stale)
+	require.True(t, k.askAgain().Stale)
+	a, err := k.worker.ask(t.Context(), k.job, of)
+	require.NoError(t, err)
+	require.NotNil(t, a.Shard)
+	require.Equal(t, 1, c.shards[of.Shard].taken)
+}
