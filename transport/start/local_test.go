@@ -82,11 +82,13 @@ func TestLocalEnd(t *testing.T) {
 func TestLocalErrors(t *testing.T) {
 	bin := t.TempDir()
 	write := func(text string) {
-		require.NoError(t, os.WriteFile(filepath.Join(bin, "uname"), []byte("#!/bin/sh\n"+text), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(bin, "ls"), []byte("#!/bin/sh\n"+text), 0o755))
 	}
-	c, _ := local(t, "PATH="+bin+":"+os.Getenv("PATH"))
-	write("echo Linux sparc64\n")
-	_, err := Program(t.Context(), c, newStart(hello(t)))
+	c, home := local(t, "PATH="+bin+":"+os.Getenv("PATH"))
+	require.NoError(t, os.MkdirAll(filepath.Join(home, cacheDir), 0o700)) // which the script looks at
+	other := hello(t)
+	other.Arch = "sparc64"
+	_, err := Program(t.Context(), c, newStart(other))
 	require.ErrorIs(t, err, transport.ErrNoBuild)
 	write("kill -SEGV $PPID\n")
 	_, err = Program(t.Context(), c, newStart(hello(t)))

@@ -36,12 +36,12 @@ import (
 // [begun], on standard error. With again, what is cached does not count: it did not
 // start. With sent, the build has been put here without the script.
 //
-// When the build is cached, this starts two processes: uname and ls. Another
-// ten install it. After that all but the three builds that were last used are removed, and
+// When the build is cached, this starts one process: ls, and uname where no file of the kernel
+// says what that would say (Linux before 6.1, and other systems). Another ten install it. After that all but the three builds that were last used are removed, and
 // what earlier installations have left unfinished a day ago.
 const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + begins + `;; esac; ` +
 	// What this system is, in Go's words.
-	`sys() { o=${1:-unknown}; a=${2:-unknown}; }; sys $(uname -sm); ` +
+	`sys() { o=${1:-unknown}; a=${2:-unknown}; }; { read -r a </proc/sys/kernel/arch; } 2>/dev/null && o=Linux || sys $(uname -sm); ` +
 	`case $o in Linux) o=linux;; Darwin) o=darwin;; FreeBSD) o=freebsd;; esac; ` +
 	`case $a in x86_64|amd64) a=amd64;; aarch64|arm64) a=arm64;; armv[5-8]*) a=arm;; i[3-6]86) a=386;; esac; ` +
 	// Its build: hash s, size z.
