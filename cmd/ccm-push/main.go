@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -47,7 +46,7 @@ const (
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(flight.GCPercent)
+		flight.CollectLate()
 	}
 	noCores()
 	app := newApp(os.Stdin, newOutput(os.Stdout), newOutput(os.Stderr), os.Environ())

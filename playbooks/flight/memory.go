@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -40,17 +41,27 @@ func memory(read func(string) ([]byte, error), goLimit int64) int64 {
 	return least / 2
 }
 
-// GCPercent is for [debug.SetGCPercent] of a program with a [Control]: it lets the heap, which is small for a
-// few hosts, grow to four times what is live in it. Collections took a tenth of the processor time.
-const GCPercent = 300
+// Percentages of [debug.SetGCPercent]. The first one is until something has been collected: of the 4 MiB that a heap
+// is taken to have live at least, it makes 52, more than a run on a few hosts ever uses. Then the heap may grow to four
+// times what is live in it. Collections took a tenth of the processor time.
+const (
+	firstPercent = 1200
+	laterPercent = 300
+)
+
+// CollectLate has this process, if it has a [Control], collect garbage seldom.
+func CollectLate() {
+	debug.SetGCPercent(firstPercent)
+	runtime.AddCleanup(new([4]int), func(percent int) { debug.SetGCPercent(percent) }, laterPercent)
+}
 
 // muchLive is what is live when the heap has become so large that this would be a lot of memory, in bytes.
 const muchLive = 48 << 20
 
 // spare has the heap grow to twice what is live in it at most, once that is much. A program that
-// has another percentage than [GCPercent] keeps it.
+// has another percentage than that of [CollectLate] keeps it.
 func spare(live int64, percent uint64) {
-	if live > muchLive && percent == GCPercent {
+	if live > muchLive && percent == laterPercent {
 		debug.SetGCPercent(100)
 	}
 }

@@ -3,7 +3,11 @@ package flight
 import (
 	"io/fs"
 	"math"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -38,4 +42,19 @@ func TestMemory(t *testing.T) {
 			require.Equal(t, test.want, memory(read, test.goLimit))
 		})
 	}
+}
+
+// TestCollectLate looks at the percentage of this process.
+func TestCollectLate(t *testing.T) {
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	percent := func() uint64 {
+		s := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(s)
+		return s[0].Value.Uint64()
+	}
+	CollectLate()
+	require.EqualValues(t, firstPercent, percent())
+	runtime.GC()
+	require.Eventually(t, func() bool { return percent() == laterPercent }, time.Minute, time.Millisecond)
 }
