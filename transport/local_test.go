@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +22,7 @@ func TestWhatEndsReading(t *testing.T) {
 // TestLocalTerminalIsClosed has a process that ends when it loses its terminal, from which
 // somebody reads meanwhile.
 func TestLocalTerminalIsClosed(t *testing.T) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // it is not started as under nohup, whatever the test is
 	c := NewLocal(Target{Local: true}, nil)
 	defer c.Close()
 	command, err := c.Run("/bin/sh -c 'echo begun; exec sleep 1000'", true, io.Discard)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type alone struct {
 func pushAlone(t *testing.T, between, line string) *alone {
 	t.Helper()
 	t.Parallel()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // whoever is started is not as under nohup, whatever the tests are
 	a := &alone{t: t, dir: t.TempDir()}
 	require.NoError(t, os.Mkdir(filepath.Join(a.dir, "home"), 0o700))
 	for name, text := range map[string]string{
