@@ -20,6 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
+	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/transport/usercert"
@@ -169,22 +170,23 @@ func (f *workersFlags) recipeOf(plays []*manifest.Play) (workers.Recipe, error) 
 	return recipe, nil
 }
 
-// withoutFiles are the files that no worker gets, where they stand in the folder of a play.
-func (f *workersFlags) withoutFiles() ([]string, error) {
-	c := &f.fleet.connection
+// withoutFiles are the files and folders that no worker gets, where they stand in the folder of a play: inventories, of which it
+// gets what concerns its hosts, and what is the operator's own.
+func (f *workersFlags) withoutFiles(ctx context.Context) ([]string, error) {
+	a, c, s := f.fleet.app, &f.fleet.connection, &f.fleet.secrets
 	inventories, err := f.fleet.inventory.sources()
 	if err != nil {
 		return nil, err
 	}
-	all := append([]string{f.key, c.secrets.File, c.secrets.BecomeFile, c.secrets.PassphraseFile}, c.given.PrivateKeys...)
-	all = append(append(all, f.fleet.secrets.vault.Files...), inventories...)
-	var files []string
-	for _, path := range all {
-		if _, err := os.Lstat(path); path != "" && err == nil {
-			files = append(files, path)
-		}
+	nats := f.fleet.nats.config(f.fleet.nats.given, natsFlag)
+	own := []string{
+		f.key, c.secrets.File, c.secrets.BecomeFile, c.secrets.PassphraseFile, nats.Creds, nats.NKey, nats.Key,
+		filepath.Join(a.home(), ".ssh"), a.configuration(""),
 	}
-	return files, nil
+	if store, err := record.In(a.getenv); err == nil { // else there are no records
+		own = append(own, store.Folder)
+	}
+	return slices.Concat(inventories, own, c.given.PrivateKeys, s.vault.Named(), s.age.keys(ctx).Paths()), nil
 }
 
 // coordinator gives the workers of a run; nil if this machine works on its hosts. It has to be closed. Others can follow a
@@ -215,7 +217,7 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, sha
 	case r.Connect.Password != nil:
 		return nil, errors.New("--workers: workers log in with certificates, and are not told passwords to log in with: leave out -k or --password-file")
 	}
-	if recipe.Without, err = f.withoutFiles(); err != nil {
+	if recipe.Without, err = f.withoutFiles(ctx); err != nil {
 		return nil, err
 	}
 	q, err := f.fleet.queue(ctx, f.url)

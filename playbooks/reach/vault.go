@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/sealed/vault"
@@ -17,6 +18,19 @@ type VaultSources struct {
 	IDs   []string // [LABEL@]SOURCE: a file, a program that prints it, or prompt
 	Files []string // sources without a label
 	Ask   bool
+}
+
+// Named are the sources that are named, of which most are files.
+func (v VaultSources) Named() []string {
+	list := slices.Clone(v.Files)
+	for _, id := range v.IDs {
+		label, source, labelled := strings.Cut(id, "@")
+		if !labelled {
+			source = label
+		}
+		list = append(list, source)
+	}
+	return list
 }
 
 // prompts are the sources that are a person.

@@ -419,8 +419,33 @@ func (c *Coordinator) makeRun() (*runContent, error) {
 		files = c.Recipe.Files()
 	}
 	var err error
-	content.Files, err = pack(c.Recipe.folders(r.Plays), files, c.Recipe.Without, func(name string, data []byte) {
+	content.Files, err = pack(c.Recipe.folders(r.Plays), files, append(c.loginKeys(), c.Recipe.Without...), func(name string, data []byte) bool {
+		if c.isAuthority(data) {
+			return false
+		}
 		c.Recipe.Sealed.file(&content.Opened, name, data)
+		return true
 	})
 	return content, err
+}
+
+// loginKeys are the files with the private keys by which hosts are logged in to from here.
+func (c *Coordinator) loginKeys() (paths []string) {
+	r := c.Runner
+	known := map[string]bool{}
+	for _, h := range r.Inventory.Hosts() {
+		target, err := r.Connect.Target(r.Inventory, h, h.Connection())
+		if err != nil { // it fails for that
+			continue
+		}
+		for _, t := range append(target.Jump, target) {
+			for _, path := range t.PrivateKeys {
+				if path = transport.ExpandHome(path, r.Dialer.Home); !known[path] {
+					known[path] = true
+					paths = append(paths, path)
+				}
+			}
+		}
+	}
+	return paths
 }

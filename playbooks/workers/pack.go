@@ -22,15 +22,15 @@ const maxPacked = 512 << 20
 var notPlayed = []string{"group_vars", "host_vars", ".git", ".hg", ".svn", ".env"}
 
 // pack packs folders, and other files, under their absolute paths. without are files and folders that
-// are left out. see is shown each file.
-func pack(folders, files, without []string, see func(name string, data []byte)) ([]byte, error) {
+// are left out, whatever they are called there; none needs to exist. see is shown each file, and says whether it goes.
+func pack(folders, files, without []string, see func(name string, data []byte) (goes bool)) ([]byte, error) {
 	p := &packer{seen: map[string]bool{}, see: see}
 	for _, path := range without {
-		abs, err := filepath.Abs(path)
-		if err != nil {
-			return nil, err
+		for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
+			if info, err := look(path); err == nil {
+				p.without = append(p.without, info)
+			}
 		}
-		p.without = append(p.without, abs)
 	}
 	zip := gzip.NewWriter(&p.out)
 	p.tar = tar.NewWriter(zip)
@@ -52,9 +52,14 @@ type packer struct {
 	out     bytes.Buffer
 	tar     *tar.Writer
 	seen    map[string]bool
-	see     func(name string, data []byte)
-	without []string
+	see     func(name string, data []byte) bool
+	without []fs.FileInfo
 	size    int64
+}
+
+// leavesOut reports whether a file or folder is one of those that are left out.
+func (p *packer) leavesOut(info fs.FileInfo) bool {
+	return slices.ContainsFunc(p.without, func(one fs.FileInfo) bool { return os.SameFile(one, info) })
 }
 
 func (p *packer) folder(path string) error {
@@ -63,10 +68,14 @@ func (p *packer) folder(path string) error {
 		return err
 	}
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case path != root && (slices.Contains(notPlayed, d.Name()) || slices.Contains(p.without, path)):
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if path != root && (slices.Contains(notPlayed, d.Name()) || p.leavesOut(info)) {
 			if d.IsDir() {
 				return filepath.SkipDir
 			}
@@ -79,12 +88,12 @@ func (p *packer) folder(path string) error {
 // file packs one file, folder or link within its folder.
 func (p *packer) file(path string) error {
 	path, err := filepath.Abs(path)
-	if err != nil || p.seen[path] || slices.Contains(p.without, path) {
+	if err != nil || p.seen[path] {
 		return err
 	}
 	p.seen[path] = true
 	info, err := os.Lstat(path)
-	if err != nil {
+	if err != nil || !info.IsDir() && p.leavesOut(info) {
 		return err
 	}
 	link := ""
@@ -114,7 +123,9 @@ func (p *packer) file(path string) error {
 	if err != nil {
 		return err
 	}
-	p.see(path, data)
+	if !p.see(path, data) {
+		return nil
+	}
 	head.Size = int64(len(data))
 	if err := p.tar.WriteHeader(head); err != nil {
 		return err

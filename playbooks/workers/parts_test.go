@@ -1,16 +1,21 @@
 package workers
 
 import (
+	"context"
+	"encoding/pem"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/inventory/sealed"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -18,6 +23,7 @@ func TestPack(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	files := map[string]string{
 		"site.yaml": "s", "templates/a.jet": "a", "resources/run": "#!/bin/sh", "hosts.yaml": "inventory", "group_vars/all.yaml": "vars", ".git/config": "g", ".env": "e", "big": strings.Repeat("x", 1<<20),
+		"state/run": "r", "key": "k",
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
@@ -28,10 +34,15 @@ func TestPack(t *testing.T) {
 	require.NoError(t, os.Symlink("a.jet", filepath.Join(dir, "templates/b.jet")))
 	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "templates/out.jet")))
 	require.NoError(t, os.WriteFile(filepath.Join(other, "rollout.yaml"), []byte("r"), 0o644))
+	require.NoError(t, os.Symlink(dir, filepath.Join(other, "link")))
 	seen := 0
-	data, err := pack([]string{dir, dir}, []string{filepath.Join(other, "rollout.yaml"), filepath.Join(other, "none")}, []string{filepath.Join(dir, "hosts.yaml")}, func(string, []byte) { seen++ })
+	without := []string{filepath.Join(other, "link", "hosts.yaml"), filepath.Join(dir, "state"), filepath.Join(dir, "none"), ""}
+	data, err := pack([]string{dir, dir}, []string{filepath.Join(other, "rollout.yaml"), filepath.Join(other, "none")}, without, func(name string, _ []byte) bool {
+		seen++
+		return filepath.Base(name) != "key"
+	})
 	require.NoError(t, err)
-	require.Equal(t, 5, seen)
+	require.Equal(t, 6, seen)
 	root := t.TempDir()
 	require.NoError(t, unpack(data, root))
 	for _, name := range []string{"site.yaml", "templates/a.jet", "templates/b.jet", "resources/run", "big"} {
@@ -42,11 +53,41 @@ func TestPack(t *testing.T) {
 	info, err := os.Stat(filepath.Join(root, dir, "resources/run"))
 	require.NoError(t, err)
 	require.EqualValues(t, 0o755, info.Mode().Perm())
-	for _, name := range []string{"hosts.yaml", "group_vars", ".git", ".env", "templates/out.jet"} {
+	for _, name := range []string{"hosts.yaml", "group_vars", ".git", ".env", "templates/out.jet", "state", "key"} {
 		_, err := os.Lstat(filepath.Join(root, dir, name))
 		require.ErrorIs(t, err, os.ErrNotExist, name)
 	}
 	require.FileExists(t, filepath.Join(root, other, "rollout.yaml"))
+}
+
+// TestKeysOfTheOperatorStayHere has private keys lie in the folder of a play: those that let anybody into hosts are given to no
+// worker, those that the play may be about are.
+func TestKeysOfTheOperatorStayHere(t *testing.T) {
+	s := newSite(t, "hosts: all\nccm: {resources: [exec: [{\"true\": {}}]]}\n", "web1", "web2")
+	private := sshtest.WriteKey(t, filepath.Join(s.dir, "other-authority"), "")
+	authority, err := ssh.NewSignerFromKey(private)
+	require.NoError(t, err)
+	s.authority = authority
+	locked, err := ssh.MarshalPrivateKeyWithPassphrase(private, "", []byte("secret"))
+	require.NoError(t, err)
+	s.write("locked-authority", string(pem.EncodeToMemory(locked)))
+	for _, name := range []string{"login", "of-the-shop"} {
+		sshtest.WriteKey(t, filepath.Join(s.dir, name), "")
+	}
+	inv := strings.Replace(s.inventory(nil), "connect: {", fmt.Sprintf("connect: {private_key: %q, ", filepath.Join(s.dir, "login")), 1)
+	c, _ := s.coordinator(queue.NewInProcess(0), s.runner(inv))
+	require.NoError(t, c.Begin(t.Context()))
+	defer func() { require.NoError(t, c.Close(context.WithoutCancel(t.Context()))) }()
+	_, err = c.certificate(t.Context(), sshtest.NewKey(t, "").PublicKey().Marshal(), certified{accounts: []string{"deploy"}})
+	require.NoError(t, err)
+	content, err := c.makeRun()
+	require.NoError(t, err)
+	root := t.TempDir()
+	require.NoError(t, unpack(content.Files, root))
+	for name, goes := range map[string]bool{"site.yaml": true, "of-the-shop": true, "login": false, "other-authority": false, "locked-authority": false} {
+		_, err := os.Stat(filepath.Join(root, s.dir, name))
+		require.Equal(t, goes, err == nil, name)
+	}
 }
 
 func TestKeys(t *testing.T) {

@@ -28,7 +28,7 @@ type Recipe struct {
 
 	Sealed  *Sealed         `json:"-"` // what is encrypted in the files; nil is nothing
 	Files   func() []string `json:"-"` // that were read for it besides those of the plays' folders; nil is none
-	Without []string        `json:"-"` // files and folders that no worker gets: inventories
+	Without []string        `json:"-"` // files and folders that no worker gets: inventories, and what is the operator's own
 }
 
 // An AdHoc is a resource of the command line, or several that are asked a query.

@@ -59,6 +59,14 @@ func (k *Keys) Usual() []string {
 	return paths
 }
 
+// Paths are the files that are read, as far as they exist.
+func (k *Keys) Paths() []string {
+	if len(k.Files) > 0 {
+		return k.Files
+	}
+	return k.Usual()
+}
+
 // All gives the keys.
 func (k *Keys) All() ([]age.Identity, error) {
 	k.once.Do(k.read)
