@@ -1,13 +1,26 @@
 package workers
 
-import "sync"
+import (
+	"maps"
+	"sync"
+	"time"
+)
 
 // outages are the times in which the queue, or the coordinator of a run, fails a worker again and again: an error is told
 // once in each.
 type outages struct {
 	mu   sync.Mutex
-	told map[string]map[string]bool // what fails, and the errors so far
+	told map[string]*outage // by what fails
 }
+
+// An outage is one of these times.
+type outage struct {
+	errors map[string]bool
+	last   time.Time // when there was one
+}
+
+// outageTime is when an outage is over of which nothing was heard since: a run may end without its tickets coming again.
+const outageTime = time.Hour
 
 // theQueue is what stands for the queue; runs have names.
 const theQueue = ""
@@ -16,14 +29,17 @@ const theQueue = ""
 func (o *outages) isNew(what string, err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(o.told, func(_ string, one *outage) bool { return now.Sub(one.last) > outageTime })
 	if o.told == nil {
-		o.told = map[string]map[string]bool{}
+		o.told = map[string]*outage{}
 	}
 	if o.told[what] == nil {
-		o.told[what] = map[string]bool{}
+		o.told[what] = &outage{errors: map[string]bool{}}
 	}
-	known := o.told[what][err.Error()]
-	o.told[what][err.Error()] = true
+	one := o.told[what]
+	known := one.errors[err.Error()]
+	one.errors[err.Error()], one.last = true, now
 	return !known
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -88,4 +89,21 @@ func TestOutagesAreToldOnce(t *testing.T) {
 		"it has no storage", "the queue answers again", away, "the coordinator coordinator answers again",
 		"it has no storage", "the queue answers again", away,
 	}, said.list)
+}
+
+// TestOutagesEnd has runs be over whose coordinators were away: nothing is kept of them.
+func TestOutagesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o outages
+		away := errors.New("it is away")
+		for _, run := range []string{"one", "two"} {
+			require.True(t, o.isNew(run, away))
+		}
+		time.Sleep(outageTime)
+		require.False(t, o.isNew("two", away))
+		time.Sleep(time.Minute)
+		require.False(t, o.isNew("two", away))
+		require.Len(t, o.told, 1)
+		require.True(t, o.isNew("one", away))
+	})
 }
