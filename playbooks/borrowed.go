@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -48,6 +49,7 @@ type Lent struct {
 	Target      transport.Target `json:"target"`
 	KnownHosts  string           `json:"known_hosts,omitempty"`
 	Certificate []byte           `json:"certificate,omitempty"`
+	Renew       time.Duration    `json:"renew,omitempty"` // after which there is another one
 }
 
 // borrow asks for a host. done gives it back with what has come of the entry. result is there if that is known

@@ -31,9 +31,11 @@ type asked struct {
 	Offset int    `json:"offset,omitempty"`
 	More   bool   `json:"more,omitempty"` // other pieces follow
 	Text   []byte `json:"text"`           // a [playbooks.Question]
-	// Renew asks for another certificate, and Errands for what there is to do behind the one of a number: they are about no host.
-	Renew   bool `json:"renew,omitempty"`
-	Errands *int `json:"errands,omitempty"`
+	// Renew asks for another certificate, for the hosts of the shift or for the one that is lent which Lent names, and Errands for what
+	// there is to do behind the one of a number: they are about no host.
+	Renew   bool   `json:"renew,omitempty"`
+	Lent    string `json:"lent,omitempty"`
+	Errands *int   `json:"errands,omitempty"`
 	// Answered says that all questions before this number are.
 	Answered int `json:"answered,omitempty"`
 }
@@ -44,7 +46,8 @@ type answered struct {
 	Over   bool             `json:"over,omitempty"`
 	Answer playbooks.Answer `json:"answer"`
 	Object *object          `json:"object,omitempty"` // where an answer lies that is too long, sealed alike
-	// Certificate is the one that there is by now, and Renew after which another one is to be asked for.
+	// Certificate is the one that there is by now, and Renew after which another one is to be asked for. A host that is not lent any more
+	// has none.
 	Certificate []byte        `json:"certificate,omitempty"`
 	Renew       time.Duration `json:"renew,omitempty"`
 	Errands     []errand      `json:"errands,omitempty"`
@@ -104,6 +107,9 @@ func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (pla
 		return playbooks.Answer{}, err
 	}
 	text = s.rename(text)
+	if q.Return != nil { // the next one who borrows it may be of this shift, too
+		s.loans.end(q.Return.On)
+	}
 	number, done := s.asked.next()
 	defer done()
 	for offset := 0; ; {
@@ -122,14 +128,17 @@ func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (pla
 		case more:
 			offset += len(piece)
 		case !a.Later:
-			return a.Answer, s.takeLent(a.Answer.Lent, number)
+			if a.Answer.Lent != nil {
+				err = s.borrow(ctx, q.Borrow.On, a.Answer.Lent)
+			}
+			return a.Answer, err
 		}
 	}
 }
 
-// keepCertified has the certificate renewed by which hosts of the shard are logged in to, until the end of ctx: files of a
-// name have it. Who is logged in already is not concerned.
-func (s *shift) keepCertified(ctx context.Context, name string, after time.Duration) {
+// keepCertified has the certificate renewed by which hosts of the shard, or one that is lent, are logged in to, until the end of ctx:
+// files of a name have it. Who is logged in already is not concerned.
+func (s *shift) keepCertified(ctx context.Context, name, lent string, after time.Duration) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -137,7 +146,7 @@ func (s *shift) keepCertified(ctx context.Context, name string, after time.Durat
 		case <-time.After(after):
 		}
 		number, done := s.asked.next()
-		q := asked{Number: number, Renew: true}
+		q := asked{Number: number, Renew: true, Lent: lent}
 		a, err := s.askOnce(ctx, q)
 		for err == nil && a.Later {
 			a, err = s.askOnce(ctx, q)
@@ -149,6 +158,8 @@ func (s *shift) keepCertified(ctx context.Context, name string, after time.Durat
 		case err == nil && a.Over:
 			s.stop()
 			return
+		case err == nil && a.Certificate == nil:
+			return
 		case err == nil:
 			_, err = s.job.write(name+certificateFile, a.Certificate)
 		}
@@ -158,14 +169,6 @@ func (s *shift) keepCertified(ctx context.Context, name string, after time.Durat
 		}
 		after = a.Renew
 	}
-}
-
-// takeLent keeps what it takes to log in to a host that is lent.
-func (s *shift) takeLent(lent *playbooks.Lent, number int) (err error) {
-	if lent != nil {
-		lent.Target, err = s.withKeys(fmt.Sprintf("%x-%d", s.sealer.handout, number), lent.KnownHosts, lent.Certificate)(lent.Target)
-	}
-	return err
 }
 
 // askOnce asks until there is some answer. A coordinator that is not there may come again while a lease lasts.
@@ -362,7 +365,7 @@ func (c *Coordinator) answerOne(ctx context.Context, h *handed, q asked) answere
 		c.answering.Go(func() {
 			defer close(p.done)
 			if q.Renew {
-				p.answer = c.renew(context.WithoutCancel(ctx), h)
+				p.answer = c.renew(context.WithoutCancel(ctx), h, q.Lent)
 				return
 			}
 			p.answer = c.short(context.WithoutCancel(ctx), h, c.answerTurn(context.WithoutCancel(ctx), h, t, p.text))
@@ -403,11 +406,16 @@ func (c *Coordinator) answerTurn(ctx context.Context, h *handed, t *turn, text [
 	if err := json.Unmarshal(text, &question); err != nil {
 		return playbooks.Answer{Error: err.Error()}
 	}
+	if question.Return != nil { // the next one who borrows it may be of the same handout
+		c.mu.Lock()
+		delete(h.lent, question.Return.On)
+		c.mu.Unlock()
+	}
 	a := t.answer(question)
 	if a.Lend == "" {
 		return a
 	}
-	lent, err := c.lend(ctx, h.sshKey, a.Lend)
+	lent, err := c.lend(ctx, h, a.Lend)
 	if err != nil {
 		t.answer(playbooks.Question{Return: &playbooks.Return{Borrow: *question.Borrow}})
 		return playbooks.Answer{Error: err.Error()}
@@ -416,9 +424,19 @@ func (c *Coordinator) answerTurn(ctx context.Context, h *handed, t *turn, text [
 	return a
 }
 
-// renew gives a worker the certificate for its hosts that there is by now. Without one the run stops.
-func (c *Coordinator) renew(ctx context.Context, h *handed) answered {
-	made, err := c.certificate(ctx, h.sshKey, h.certified)
+// renew gives a worker the certificate that there is by now for its hosts, or for one that is lent. Without one the run stops.
+func (c *Coordinator) renew(ctx context.Context, h *handed, lent string) answered {
+	of := h.certified
+	if lent != "" {
+		c.mu.Lock()
+		its, still := h.lent[lent]
+		c.mu.Unlock()
+		if !still {
+			return answered{}
+		}
+		of = its
+	}
+	made, err := c.certificate(ctx, h.sshKey, of)
 	if err != nil {
 		c.halt(err)
 		return answered{Over: true}

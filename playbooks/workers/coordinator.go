@@ -86,6 +86,7 @@ type handed struct {
 	recipient string // likewise
 	object    string // the name of what it was given
 	certified
+	lent    map[string]certified // likewise for hosts that are lent to it
 	asks    questions
 	errands *errands
 	over    time.Time // when the worker has lost the shard, or that has ended; zero is not yet

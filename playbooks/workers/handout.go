@@ -180,7 +180,7 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 	}
 	h := &handed{
 		shard: s, reader: reader, worker: who, sshKey: q.SSHKey, recipient: q.Recipient, object: a.Shard.Name, certified: of,
-		asks: questions{sealer: sealer, byNumber: map[int]*pending{}}, errands: newErrands(),
+		lent: map[string]certified{}, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}, errands: newErrands(),
 	}
 	s.current, s.lost, c.handed[content.Handout] = h, false, h
 	watched, stopped := s.watched(), c.stopped
@@ -289,12 +289,20 @@ func (c *Coordinator) wayTo(ctx context.Context, sshKey []byte, hosts []*invento
 }
 
 // lend gives a worker the way to a host that one of its own has something done on.
-func (c *Coordinator) lend(ctx context.Context, sshKey []byte, name string) (*playbooks.Lent, error) {
+func (c *Coordinator) lend(ctx context.Context, h *handed, name string) (*playbooks.Lent, error) {
 	if _, err := c.siteOf(name); err != nil {
 		return nil, err
 	}
-	w, err := c.wayTo(ctx, sshKey, []*inventory.Host{c.Runner.Inventory.Host(name)})
-	return &playbooks.Lent{Inventory: w.inventory, Target: w.targets[name], KnownHosts: w.knownHosts, Certificate: w.certificate.text}, err
+	w, err := c.wayTo(ctx, h.sshKey, []*inventory.Host{c.Runner.Inventory.Host(name)})
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	h.lent[name] = w.certified
+	c.mu.Unlock()
+	return &playbooks.Lent{
+		Inventory: w.inventory, Target: w.targets[name], KnownHosts: w.knownHosts, Certificate: w.certificate.text, Renew: time.Until(w.certificate.renew),
+	}, nil
 }
 
 func pointers(list []transport.Target) (all []*transport.Target) {

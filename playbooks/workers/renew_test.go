@@ -51,18 +51,7 @@ func (s *site) exists(name string) func() bool {
 }
 
 // newest is the number of the newest certificate that a worker has.
-func newest(t *testing.T, w *Worker) (serial uint64) {
-	files, err := filepath.Glob(filepath.Join(w.Temp, "*", "*"+certificateFile))
-	require.NoError(t, err)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		key, _, _, _, err := ssh.ParseAuthorizedKey(text)
-		require.NoError(t, err)
-		serial = max(serial, key.(*ssh.Certificate).Serial)
-	}
-	return serial
-}
+func newest(t *testing.T, w *Worker) uint64 { return newestOf(t, w, "*"+certificateFile) }
 
 // TestRenewed has a shard take longer than the certificate is valid by which its hosts are logged in to: the
 // host that is worked on does not notice, and the next one is logged in to with another certificate.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,8 +34,9 @@ type shift struct {
 	silent     func(error)         // is told that the coordinator does not answer
 	sealer     sealer
 	asked      numbers
-	waits      func()      // is told that hosts wait for others
-	orders     orders      // about hosts that are watched
+	waits      func() // is told that hosts wait for others
+	orders     orders // about hosts that are watched
+	loans      loans
 	taken      atomic.Bool // these are watched by others
 }
 
@@ -90,7 +93,7 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 		unended.hosts[turn.Host] = true
 	}
 	logins, loggedIn := context.WithCancel(ctx)
-	beside.Go(func() { s.keepCertified(logins, filesOf(&content), content.Renew) })
+	beside.Go(func() { s.keepCertified(logins, filesOf(&content), "", content.Renew) })
 	if watching {
 		beside.Go(func() { s.runErrands(logins) })
 	}
@@ -104,6 +107,8 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	close(done)
 	loggedIn()
 	beside.Wait()
+	s.loans.endAll()
+	s.dropKeys(filesOf(&content))
 	failed := ""
 	if err != nil {
 		failed = err.Error()
@@ -245,11 +250,24 @@ func (s *shift) turns(ctx context.Context, stop <-chan struct{}, content *shardC
 	return r.Turns(ctx, stop, content.Turns, ended)
 }
 
-// certificateFile is what the name of a file with a certificate ends in.
-const certificateFile = "-cert.pub"
-
 // filesOf is the name of the files that it takes to log in to hosts of a shard: other shards have files of their own.
 func filesOf(content *shardContent) string { return hex.EncodeToString(content.Handout[:]) }
+
+// The files that it takes to log in have a name that is theirs, and these ends.
+const (
+	knownHostsFile  = ".known_hosts"
+	keyFile         = ""
+	certificateFile = "-cert.pub"
+)
+
+// dropKeys removes files of a name.
+func (s *shift) dropKeys(name string) {
+	for _, end := range []string{knownHostsFile, keyFile, certificateFile} {
+		if err := os.Remove(filepath.Join(s.job.folder.path, name+end)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			s.worker.Say(err.Error())
+		}
+	}
+}
 
 // withKeys gives what adds to ways to hosts what it takes to log in: files of a name, which are written once.
 func (s *shift) withKeys(name, knownHosts string, certificate []byte) func(transport.Target) (transport.Target, error) {
@@ -258,7 +276,7 @@ func (s *shift) withKeys(name, knownHosts string, certificate []byte) func(trans
 		for i, file := range []struct {
 			name string
 			data []byte
-		}{{name + ".known_hosts", []byte(knownHosts)}, {name, j.private}, {name + certificateFile, certificate}} {
+		}{{name + knownHostsFile, []byte(knownHosts)}, {name + keyFile, j.private}, {name + certificateFile, certificate}} {
 			if paths[i], err = j.write(file.name, file.data); err != nil {
 				return paths, err
 			}

@@ -1,0 +1,74 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+)
+
+// loans are the hosts that are lent to a shift. Whoever has begun the run lends a host to one other at a time. The zero loans has none.
+type loans struct {
+	mu     sync.Mutex
+	byHost map[string]*loan
+}
+
+// A loan goes on until its end is asked for.
+type loan struct {
+	end  func()
+	over chan struct{} // closed when nothing of it goes on
+}
+
+// begin has something go on as long as a host is lent.
+func (l *loans) begin(ctx context.Context, host string, keep func(ctx context.Context)) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	one := &loan{cancel, make(chan struct{})}
+	go func() {
+		defer close(one.over)
+		keep(ctx)
+	}()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byHost == nil {
+		l.byHost = map[string]*loan{}
+	}
+	l.byHost[host] = one
+}
+
+// end ends the loan of a host, if it is lent.
+func (l *loans) end(host string) {
+	l.mu.Lock()
+	one := l.byHost[host]
+	delete(l.byHost, host)
+	l.mu.Unlock()
+	if one != nil {
+		one.end()
+		<-one.over
+	}
+}
+
+// endAll ends those that nobody has ended.
+func (l *loans) endAll() {
+	l.mu.Lock()
+	var hosts []string
+	for host := range l.byHost {
+		hosts = append(hosts, host)
+	}
+	l.mu.Unlock()
+	for _, host := range hosts {
+		l.end(host)
+	}
+}
+
+// borrow keeps what it takes to log in to a host that is lent, until it is given back.
+func (s *shift) borrow(ctx context.Context, host string, lent *playbooks.Lent) (err error) {
+	name := fmt.Sprintf("%x-%s", s.sealer.handout, hashOf(host))
+	lent.Target, err = s.withKeys(name, lent.KnownHosts, lent.Certificate)(lent.Target)
+	s.loans.begin(ctx, host, func(ctx context.Context) {
+		s.keepCertified(ctx, name, host, lent.Renew)
+		<-ctx.Done()
+		s.dropKeys(name)
+	})
+	return err
+}
