@@ -71,6 +71,7 @@ func TestFleetFirewallManagers(t *testing.T) {
 	site("doors.yaml", "", fmt.Sprintf(`
     - firewall:
         - https: {service: https}
+        - mail: {service: submission} # which firewalld knows by another name
         - no door: {port: 8023, action: drop, source: [%s, "2001:db8::/32"]}
         - by the interface: {port: 9200, interface: eth0, control: {if: "Facts.host.info.hostname == 's001'"}}
         - of a zone: {port: 9200, zone: internal, control: {if: "Facts.host.info.hostname == 'rs001'"}}
@@ -85,7 +86,7 @@ func TestFleetFirewallManagers(t *testing.T) {
 	opened()
 	r := f.push("-i", "hosts.yaml", "-b", "doors.yaml")
 	r.requireCode(t, 0)
-	require.Equal(t, len(all), strings.Count(r.stdout, "s001: 0 changed, 3 stable"), r.stdout)
+	require.Equal(t, len(all), strings.Count(r.stdout, "s001: 0 changed, 4 stable"), r.stdout)
 
 	for _, h := range all {
 		f.sh(h.name, h.byHand)

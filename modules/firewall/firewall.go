@@ -202,7 +202,7 @@ func (f *Firewall) rules() []rule {
 	return ordered(all)
 }
 
-// services are those with well-known ports (the names are firewalld's).
+// services are those with well-known ports (most names are firewalld's).
 var services = map[string]map[string][]span{
 	"dhcpv6-client": {udp: {{546, 546}}},
 	"dns":           {tcp: {{53, 53}}, udp: {{53, 53}}},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -33,8 +34,9 @@ func (d firewalldRules) files() []string {
 
 // words are those of firewall-cmd(1). Of rich rules firewalld asks those first that have a lower priority, and of two
 // with the same one those that drop (firewalld.richlanguage(5)).
-func (d firewalldRules) words(_ modules.Host, rules []rule) ([]string, error) {
+func (d firewalldRules) words(h modules.Host, rules []rule) ([]string, error) {
 	var all []string
+	named := d.hasService(h.Files)
 	done := map[string]bool{}
 	for _, r := range rules {
 		if r.iface != "" {
@@ -47,7 +49,7 @@ func (d firewalldRules) words(_ modules.Host, rules []rule) ([]string, error) {
 		for _, port := range portTexts(r.ports) {
 			about = append(about, fmt.Sprintf(`port port="%s" protocol="%s" `, port, r.proto))
 		}
-		if d.f.Service != "" {
+		if named {
 			about = []string{`service name="` + d.f.Service + `" `}
 		}
 		for n, what := range about {
@@ -62,7 +64,7 @@ func (d firewalldRules) words(_ modules.Host, rules []rule) ([]string, error) {
 				word += fmt.Sprintf(`priority="-%d" family="%s" source address="%s" %s%s`, r.source.Bits(), family, source, what, r.verdict)
 			case r.verdict != accept || what == "":
 				word += what + r.verdict
-			case d.f.Service != "":
+			case named:
 				word = "service " + d.f.Service
 			default:
 				word = "port " + portTexts(r.ports)[n] + "/" + r.proto
@@ -74,6 +76,14 @@ func (d firewalldRules) words(_ modules.Host, rules []rule) ([]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// hasService reports whether firewalld knows the service by its name. Which names it knows differs between releases:
+// of others it is given the ports.
+func (d firewalldRules) hasService(files modules.FileReader) bool {
+	return d.f.Service != "" && slices.ContainsFunc([]string{"/etc", "/usr/lib"}, func(dir string) bool {
+		return d.f.read(files, dir+"/firewalld/services/"+d.f.Service+".xml") != ""
+	})
 }
 
 func (d firewalldRules) look(ctx context.Context, h modules.Host) (managed, error) {

@@ -165,7 +165,8 @@ func ufwTree(t *testing.T, enabled string) []modtest.Node {
 func firewalldTree(t *testing.T, inForce, kept string) []modtest.Node {
 	return append(withPrograms(t, []string{"firewall-cmd"}, running("firewalld.service")...),
 		modtest.Node{Path: "inforce", Text: inForce}, modtest.Node{Path: "etc", Dir: true}, modtest.Node{Path: "etc/firewalld", Dir: true}, modtest.Node{Path: "etc/firewalld/zones", Dir: true},
-		modtest.Node{Path: "etc/firewalld/zones/public.xml", Text: kept})
+		modtest.Node{Path: "etc/firewalld/zones/public.xml", Text: kept},
+		modtest.Node{Path: "etc/firewalld/services", Dir: true}, modtest.Node{Path: "etc/firewalld/services/ssh.xml", Text: "<service/>"})
 }
 
 func TestManagersConverge(t *testing.T) {
@@ -211,6 +212,10 @@ func TestManagersConverge(t *testing.T) {
 		{
 			Name: "firewalld, absent", Tree: firewalldTree(t, `["service ssh"]`, `["service ssh"]`), Properties: with1(`"name":"ssh","service":"ssh","ensure":"absent"`), Action: "removed the rule",
 			Changes: []modules.Change{modtest.Change("in force", "service ssh", absent), modtest.Change("kept", "service ssh", absent)},
+		},
+		{
+			Name: "firewalld, a service that it does not know by this name", Tree: firewalldTree(t, `["service ssh"]`, `["service ssh"]`), Properties: with1(`"name":"mail","service":"submission"`), Action: "added the rule",
+			Changes: []modules.Change{modtest.Change("in force", absent, "port 587/tcp"), modtest.Change("kept", absent, "port 587/tcp")},
 		},
 		{
 			Name: "firewalld, by an interface", Tree: firewalldTree(t, `[]`, `[]`), Properties: with1(`"name":"web","port":"80","interface":"eth0"`),
