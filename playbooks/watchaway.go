@@ -13,7 +13,7 @@ func (w *watching) tellOf(h *watchedHost) func(context.Context, WatchNews) {
 		select {
 		case w.news <- hostNews{h, n}:
 		case <-ctx.Done():
-		case <-w.ctx.Done():
+		case <-w.gone:
 		}
 	}
 }
@@ -44,7 +44,7 @@ func (p *hostPlay) watchedHere(ctx context.Context) error {
 		n.mask(p.runner.Options.Catalog.Mask)
 		p.asks.tell(ctx, host, Question{Watched: &n})
 	}
-	w.run(watched)
+	w.run(ctx, watched)
 	return &stoppedError{}
 }
 

@@ -53,26 +53,26 @@ func watchAgain(ctx context.Context, of *selection, state *hostState, tell func(
 	}
 }
 
-// run watches the host until ctx ends.
-func (h *watcher) run(ctx context.Context) {
+// run watches the host until the end of until. That of ctx, which is later, ends by force what is running then.
+func (h *watcher) run(ctx, until context.Context) {
 	defer h.state.close()
-	watchAgain(ctx, h.plays[0], h.state, h.tell, func() (stood bool, err error) {
+	watchAgain(until, h.plays[0], h.state, h.tell, func() (stood bool, err error) {
 		defer h.state.close()
-		return h.watch(ctx)
+		return h.watch(ctx, until)
 	})
 }
 
 // watch has the host watched until that ends. stood says that it was.
-func (h *watcher) watch(ctx context.Context) (stood bool, err error) {
-	if err := h.standAll(ctx); err != nil {
+func (h *watcher) watch(ctx, until context.Context) (stood bool, err error) {
+	if err := h.standAll(until); err != nil {
 		return false, err
 	}
 	for {
-		o, err := h.hear(ctx)
+		o, err := h.hear(until)
 		if err == nil && o != nil {
-			err = h.obey(ctx, o)
+			err = h.obey(ctx, until, o)
 		}
-		if err != nil || ctx.Err() != nil {
+		if err != nil || until.Err() != nil {
 			return true, err
 		}
 	}

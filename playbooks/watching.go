@@ -54,11 +54,11 @@ type watching struct {
 	hosts  []*watchedHost
 	byName map[string]*watchedHost
 	news   chan hostNews // what hosts have to say
-	ctx    context.Context
-	last   time.Time // something has changed
-	busy   time.Time // a play was sent to be watched; zero if memory was given back since
-	orders int       // so many repairs were ordered
-	over   bool      // it ends when nothing is being mended any more
+	gone   chan struct{} // closed when nobody takes it in any more
+	last   time.Time     // something has changed
+	busy   time.Time     // a play was sent to be watched; zero if memory was given back since
+	orders int           // so many repairs were ordered
+	over   bool          // it ends when nothing is being mended any more
 }
 
 // A watchedHost is what is known of a host under watch.
@@ -102,7 +102,7 @@ func (f *fleet) watch(ctx context.Context) {
 	whole := ctx
 	ctx, end := f.untilStopped(ctx)
 	defer end()
-	w := &watching{fleet: f, byName: map[string]*watchedHost{}, news: make(chan hostNews), ctx: ctx}
+	w := &watching{fleet: f, byName: map[string]*watchedHost{}, news: make(chan hostNews), gone: make(chan struct{})}
 	for _, h := range f.runner.Inventory.Hosts() {
 		if state := f.states[h.Name]; state != nil {
 			one := w.host(state)
@@ -120,14 +120,14 @@ func (f *fleet) watch(ctx context.Context) {
 			continue
 		}
 		one := &watcher{fleet: f, state: h.state, plays: h.selections(), orders: h.orders, tell: w.tellOf(h)}
-		working.Go(func() { one.run(ctx) })
+		working.Go(func() { one.run(whole, ctx) })
 	}
 	ended := make(chan struct{})
 	go func() {
 		working.Wait()
 		close(ended)
 	}()
-	w.decide(ended, end)
+	w.decide(ctx.Done(), ended, end)
 }
 
 // host is a host that is to be watched.
@@ -152,8 +152,10 @@ func (h *watchedHost) selections() []*selection {
 	return all
 }
 
-// decide takes in what hosts say, and has them mended, until all of them have ended. end ends them.
-func (w *watching) decide(ended <-chan struct{}, end func()) {
+// decide takes in what hosts say, and has them mended, until all of them have ended. end ends them, and closes stopped, as does whoever
+// stops the run: then repairs that are under way are waited for.
+func (w *watching) decide(stopped, ended <-chan struct{}, end func()) {
+	defer close(w.gone)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	w.last = w.fleet.runner.Now()
@@ -188,6 +190,8 @@ func (w *watching) decide(ended <-chan struct{}, end func()) {
 			w.answer(request)
 		case <-until:
 			until, w.over = nil, true
+		case <-stopped:
+			stopped, w.over = nil, true
 		case <-timer.C:
 		case <-ended:
 			return

@@ -179,6 +179,51 @@ ccm:
 	require.Equal(t, "bye\n", read("motd"))
 }
 
+// TestWatchStopsBehindARepair stops a run while it mends: the command that is running ends, and it is told what came of what was to
+// be mended.
+func TestWatchStopsBehindARepair(t *testing.T) {
+	hosts := servers(t, "web1")
+	home := hosts["web1"].Home
+	w := watchWorld(t, hosts, `
+name: site
+watch: {settle: 10ms, poll: 1s}
+ccm:
+  resources:
+    - file:
+        - "{{ Data.home }}/d": {ensure: directory}
+        - "{{ Data.home }}/d/first": {content: "hello\n", mode: "0644", alias: first}
+    - exec: [reload: {command: "sh -c 'if test -e slow; then touch begun; until test -e go; do sleep 0.05; done; fi; echo reloaded >>reloads'", cwd: "{{ Data.home }}", refreshonly: true, subscribe: ["file#first"]}]
+`, func(w *world) { w.Options.Watch.Repair = true })
+	next[events.Watched](t, w)
+	require.NoError(t, os.WriteFile(filepath.Join(home, "slow"), nil, 0o600))
+	require.NoError(t, os.Rename(filepath.Join(home, "d"), filepath.Join(home, "gone"))) // all of it at once
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(home, "begun")); return err == nil }, time.Minute, 10*time.Millisecond)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		w.stop()
+	}()
+	select {
+	case <-over:
+		require.Fail(t, "it does not wait for the command that is running")
+	case <-time.After(300 * time.Millisecond):
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(home, "go"), nil, 0o600))
+	<-over
+	reloads, err := os.ReadFile(filepath.Join(home, "reloads"))
+	require.NoError(t, err)
+	require.Equal(t, "reloaded\nreloaded\n", string(reloads))
+	outcomes := map[string]string{}
+	for e := range w.told {
+		if r, is := e.(events.Repaired); is {
+			require.Nil(t, r.Next)
+			outcomes[filepath.Base(r.Name)] = r.Error
+		}
+	}
+	require.Equal(t, map[string]string{"d": "", "first": ""}, outcomes)
+	require.Zero(t, w.summary.Watch.Drifted)
+}
+
 // TestWatchRepairFails has a command that fails until something else is there.
 func TestWatchRepairFails(t *testing.T) {
 	hosts := servers(t, "web1")

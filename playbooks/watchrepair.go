@@ -84,7 +84,14 @@ func (w *watching) mended(h *watchedHost, m *WatchMended) {
 		failed[watch.Key{Host: h.state.host.Name, Play: f.Play, Ref: f.Ref}] = f.Error
 	}
 	for _, k := range h.mending.keys(h.state.host.Name) {
-		w.judge.Ended(k, failed[k])
+		if !w.over {
+			w.judge.Ended(k, failed[k])
+			continue
+		}
+		for _, o := range w.judge.Over(w.fleet.runner.Now(), k, failed[k]) {
+			p := h.play(k.Play)
+			w.tell(p, p.entry(k.Ref), o)
+		}
 	}
 	h.mending = nil
 }
@@ -128,9 +135,9 @@ func (w *watching) release(c rollout.Command) error {
 }
 
 // obey repairs plays, and has them watched again, which tells what has come of it. The error is that of a
-// host which is lost.
-func (h *watcher) obey(ctx context.Context, o *WatchOrder) error {
-	if err := h.beside(ctx, nil, func() error { return h.enter(ctx) }); err != nil {
+// host which is lost. A repair that has begun is not ended by the end of until: as in any run, the resource ends that is running.
+func (h *watcher) obey(ctx, until context.Context, o *WatchOrder) error {
+	if err := h.beside(until, nil, func() error { return h.enter(until) }); err != nil {
 		return err
 	}
 	defer h.leave()
@@ -139,7 +146,7 @@ func (h *watcher) obey(ctx context.Context, o *WatchOrder) error {
 	h.tell(ctx, WatchNews{Mended: &WatchMended{Order: o.Number, Failed: failed}})
 	for _, p := range h.plays {
 		if err == nil && again[h.user(p)] {
-			err = h.beside(ctx, p, func() error { return h.stand(ctx, p) })
+			err = h.beside(until, p, func() error { return h.stand(until, p) })
 		}
 	}
 	return err

@@ -119,6 +119,26 @@ func TestARepairIsToldWhenTheHostHasSaidSo(t *testing.T) {
 	require.Equal(t, start, all[0].Since)
 }
 
+// TestARepairIsToldWhenTheWatchEnds has nobody say what came of a repair but the repair itself.
+func TestARepairIsToldWhenTheWatchEnds(t *testing.T) {
+	j, r := NewJudge(1), repairing()
+	passwd := Key{"web1", 1, "file#/etc/passwd"}
+	for _, k := range []Key{motd, passwd} {
+		j.Told(start, k, r, drift("x"), false)
+	}
+	require.Empty(t, j.Over(start, motd, ""), "it is not being mended")
+	due, _, _ := j.Due(start)
+	j.Begun(start, due)
+	require.Equal(t, []Kind{Repaired}, kinds(j.Over(start.Add(time.Second), motd, "")))
+	all := j.Over(start.Add(time.Second), passwd, "the run was interrupted")
+	require.Equal(t, []Kind{Unmended}, kinds(all))
+	require.Equal(t, "the run was interrupted", all[0].Error)
+	require.Zero(t, all[0].Next)
+	astray, _ := j.Astray()
+	require.Equal(t, []Key{passwd}, astray)
+	require.Empty(t, j.Told(start.Add(time.Minute), motd, r, good, true), "it was told")
+}
+
 // TestAFailedRepairEndsNothing waits longer each time, goes on for ever, and begins anew once it
 // has helped.
 func TestAFailedRepairEndsNothing(t *testing.T) {

@@ -99,6 +99,22 @@ func (j *Judge) Ended(k Key, err string) {
 	}
 }
 
+// Over is [Judge.Ended] for a host that does not say any more how it is: it gives what there is to tell.
+func (j *Judge) Over(now time.Time, k Key, err string) []Outcome {
+	i := j.items[k]
+	if i == nil || !i.busy {
+		return nil
+	}
+	j.Ended(k, err)
+	if err == "" {
+		return j.Told(now, k, i.rules, Verdict{Status: Stable}, false)
+	}
+	i.tried = false
+	o := j.outcome(Unmended, k, i, i.verdict)
+	o.Error = err
+	return []Outcome{o}
+}
+
 // Held are the resources of a play on a host that a repair must leave alone, of those that are not
 // as they shall be.
 func (j *Judge) Held(now time.Time, host string, play int) (refs []string) {

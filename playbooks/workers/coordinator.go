@@ -151,12 +151,14 @@ func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbook
 	end := c.await(ctx, one, stop, nil)
 	if end == nil && ctx.Err() == nil {
 		c.stopping.Do(func() { c.stop(ctx) })
-		var late <-chan time.Time
-		if watches(t) { // nothing of it is lost if nobody says how it has ended
-			late = time.After(killTime)
-		}
-		if end = c.await(ctx, one, nil, late); end == nil && ctx.Err() == nil {
-			return playbooks.TurnEnd{Stopped: true}
+		for end == nil && ctx.Err() == nil {
+			var late <-chan time.Time
+			if watches(t) { // nothing of it is lost if nobody says how it has ended
+				late = time.After(killTime)
+			}
+			if end = c.await(ctx, one, nil, late); end == nil && ctx.Err() == nil && !c.hears(t.Host) {
+				return playbooks.TurnEnd{Stopped: true}
+			}
 		}
 	}
 	if end == nil {

@@ -72,16 +72,29 @@ func (s *shard) watched() (all []*turn) {
 	return all
 }
 
-// send gives a worker what a host is to have mended. Where none has the host, whoever ordered it hears that it is lost.
-func (c *Coordinator) send(host string, o playbooks.WatchOrder) {
+// watcher is the worker that watches a host; nil if none does.
+func (c *Coordinator) watcher(host string) *handed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.shards {
-		if t := s.turns[host]; t != nil && watches(t.Turn) && s.current != nil {
-			s.current.errands.give(host, o)
-			return
+		if t := s.turns[host]; t != nil && watches(t.Turn) {
+			return s.current
 		}
 	}
+	return nil
+}
+
+// send gives a worker what a host is to have mended. Where none has the host, whoever ordered it hears that it is lost.
+func (c *Coordinator) send(host string, o playbooks.WatchOrder) {
+	if h := c.watcher(host); h != nil {
+		h.errands.give(host, o)
+	}
+}
+
+// hears reports whether something is heard of the worker that watches a host: when the run is stopped, it may be mending it.
+func (c *Coordinator) hears(host string) bool {
+	h := c.watcher(host)
+	return h != nil && h.errands.silent() < killTime
 }
 
 // answerErrands answers a worker that asks what there is to do behind the errand of a number.

@@ -138,6 +138,34 @@ func TestWatch(t *testing.T) {
 	})
 }
 
+// TestWatchStopsBehindARepair stops a run while a worker mends: the command that is running ends, and it is told what came of it.
+func TestWatchStopsBehindARepair(t *testing.T) {
+	s := newSite(t, `
+name: site
+watch: {settle: 10ms, repair: {fleet: 100%}}
+ccm:
+  resources:
+    - file: ["{{ Data.home }}/motd": {content: "hello\n", alias: motd}]
+    - exec: [reload: {command: "sh -c 'if test -e slow; then touch begun; until test -e go; do sleep 0.05; done; fi; echo reloaded >>reloads'", cwd: "{{ Data.home }}", refreshonly: true, subscribe: ["file#motd"]}]
+`, "web1")
+	s.withFull()
+	q := queue.NewInProcess(0)
+	s.work(q, "worker", "")
+	v := s.vigil(q, playbooks.Watch{Repair: true}, nil)
+	next[events.Watched](v)
+	home := s.hosts["web1"].Home
+	require.NoError(t, os.WriteFile(filepath.Join(home, "slow"), nil, 0o600))
+	v.spoil("web1", "motd")
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(home, "begun")); return err == nil }, wait, 10*time.Millisecond)
+	time.AfterFunc(300*time.Millisecond, func() { _ = os.WriteFile(filepath.Join(home, "go"), nil, 0o600) })
+	v.stop()
+	reloads, err := os.ReadFile(filepath.Join(home, "reloads"))
+	require.NoError(t, err)
+	require.Equal(t, "reloaded\nreloaded\n", string(reloads))
+	require.Empty(t, next[events.Repaired](v).Error)
+	require.Equal(t, &events.WatchTotals{Hosts: 1}, v.summary.Watch, v.warned.all())
+}
+
 // TestWatchOfAKilledWorker kills a worker that watches hosts. They are lost, and then watched and mended by another one.
 func TestWatchOfAKilledWorker(t *testing.T) {
 	s := newSite(t, watchedFiles(), "web1", "web2")
