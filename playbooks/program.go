@@ -13,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/session"
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
@@ -155,10 +156,12 @@ func (p *hostPlay) connect(ctx context.Context) error {
 	err := p.unlessStopped(ctx, func(ctx context.Context) (err error) {
 		state.client, err = p.runner.dialOver(ctx, state.host, state.over, func(op string) {
 			state.activity.At(connecting(op))
-			if op == transport.OpHandshake {
+			switch op {
+			case transport.OpHandshake:
+				state.in.Connected()
+			case dial.Greeted:
 				state.in.Answered()
-			}
-			if op == transport.OpAuthenticate {
+			case transport.OpAuthenticate:
 				now := p.runner.Now()
 				login.Store(&now)
 			}

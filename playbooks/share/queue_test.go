@@ -180,6 +180,8 @@ func TestWayIn(t *testing.T) {
 		{"is in", func(w *WayIn) { time.Sleep(100 * time.Millisecond); w.In(); w.In() }, 100 * time.Millisecond, 1},
 		{"does not answer", func(*WayIn) {}, unanswered, 0},
 		{"answers, and is slow then", func(w *WayIn) { time.Sleep(100 * time.Millisecond); w.Answered() }, 100*time.Millisecond + answered, 0},
+		{"is connected to, and says nothing", func(w *WayIn) { time.Sleep(100 * time.Millisecond); w.Connected() }, 100*time.Millisecond + unanswered, 0},
+		{"says something then", func(w *WayIn) { w.Connected(); time.Sleep(100 * time.Millisecond); w.Answered() }, 100*time.Millisecond + answered, 0},
 		{"answers too late", func(w *WayIn) { time.Sleep(time.Second); w.Answered() }, unanswered, 0},
 		{"is sent the host program", func(w *WayIn) { w.Answered(); w.Keep(); time.Sleep(time.Minute); w.In() }, time.Minute, 1},
 		{"waits for its relay", func(w *WayIn) {
@@ -213,6 +215,7 @@ func TestWayIn(t *testing.T) {
 		})
 	}
 	var nobody *WayIn
+	nobody.Connected()
 	nobody.Answered()
 	nobody.Keep()
 	nobody.Apart()()

@@ -15,8 +15,8 @@ type WayIn struct {
 }
 
 const (
-	unanswered = 250 * time.Millisecond // until a host that has not answered the first packet gives its place back
-	answered   = 3 * time.Second        // the same for one that has
+	unanswered = 250 * time.Millisecond // until a host gives its place back that has not answered the first packet, or said nothing on the connection
+	answered   = 3 * time.Second        // the same for one that has said something
 )
 
 // wayIn begins one.
@@ -28,10 +28,17 @@ func (q *Queue) wayIn() *WayIn {
 	return w
 }
 
-// Answered says that the host has answered the first packet.
-func (w *WayIn) Answered() {
+// Connected says that the host has answered the first packet. The kernel of a host does that whose sshd
+// stands still, so it is not yet Answered.
+func (w *WayIn) Connected() { w.goOn(unanswered) }
+
+// Answered says that the host has said its first word.
+func (w *WayIn) Answered() { w.goOn(answered) }
+
+// goOn has the host keep its place for so long from now on, if it has one.
+func (w *WayIn) goOn(limit time.Duration) {
 	if w != nil && w.limit.Stop() {
-		w.limit.Reset(answered)
+		w.limit.Reset(limit)
 	}
 }
 

@@ -103,6 +103,9 @@ func (d *Dialer) getIn(ctx context.Context, a *attempt, via *slot, served func()
 	// no deadlines: closing it ends every wait.
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	a.banner = &bannerConn{Conn: conn}
+	if a.told != nil {
+		a.banner.greeted = func() { a.told(Greeted) }
+	}
 	c, chans, reqs, err := ssh.NewClientConn(a.banner, t.Addr(), a.config(ctx))
 	if !stop() || err != nil {
 		conn.Close()

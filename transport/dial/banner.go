@@ -14,9 +14,10 @@ import (
 // why it closes the connection, and others show that they are no SSH server.
 type bannerConn struct {
 	net.Conn
-	ahead []byte // read from Conn and not given out yet
-	mu    sync.Mutex
-	said  []byte
+	greeted func()     // is called when the host has said the first word; nil is not
+	ahead   []byte     // read from Conn and not given out yet
+	mu      sync.Mutex // of what follows
+	said    []byte
 }
 
 // readAhead is more than a version and what usually follows it have, in bytes.
@@ -48,6 +49,9 @@ func (c *bannerConn) read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.said) == 0 && n > 0 && c.greeted != nil {
+		c.greeted()
+	}
 	if room := transport.MaxQuoted - len(c.said); room > 0 {
 		c.said = append(c.said, b[:min(n, room)]...)
 	}

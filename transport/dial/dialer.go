@@ -74,9 +74,12 @@ func (d *Dialer) Dial(ctx context.Context, t transport.Target) (*transport.Clien
 	return d.DialTold(ctx, t, func(string) {})
 }
 
+// Greeted is what is told within the handshake, when the host has said its first word.
+const Greeted = "greeted"
+
 // DialTold is [Dialer.Dial], and tells when a step begins: [transport.OpDial],
 // [transport.OpHandshake], [transport.OpAuthenticate], and the same once more when it is
-// repeated. told must be quick.
+// repeated; also [Greeted]. told must be quick.
 func (d *Dialer) DialTold(ctx context.Context, t transport.Target, told func(op string)) (*transport.Client, error) {
 	if t.Local {
 		return transport.NewLocal(t, d.LocalEnv), nil

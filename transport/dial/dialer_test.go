@@ -69,8 +69,8 @@ func TestDialTold(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
 	require.Equal(t, []string{
-		transport.OpDial, transport.OpHandshake, transport.OpAuthenticate,
-		transport.OpDial, transport.OpHandshake, transport.OpAuthenticate,
+		transport.OpDial, transport.OpHandshake, Greeted, transport.OpAuthenticate,
+		transport.OpDial, transport.OpHandshake, Greeted, transport.OpAuthenticate,
 	}, slices.Compact(told)) // a signature begins the last one anew
 }
 
