@@ -123,7 +123,7 @@ func (c *Coordinator) Begin(ctx context.Context) error {
 	}
 	// What hosts do is heard to the end, also when they are killed.
 	c.hearing.Go(func() { c.hear(context.WithoutCancel(ctx)) })
-	c.hearing.Go(func() { c.forgetAll(context.WithoutCancel(ctx)) })
+	c.hearing.Go(func() { c.maintain(context.WithoutCancel(ctx)) })
 	return nil
 }
 

@@ -13,8 +13,8 @@ import (
 // a ticket has a stamp that ends, and the key of a handout is made of its name.
 
 const (
-	// forgetTime is how often it is looked for what is over.
-	forgetTime = time.Minute
+	// maintainTime is how often it is looked for what is over.
+	maintainTime = time.Minute
 	// lateTime is for how long what a worker says is still taken in when it has lost its hosts, or these have ended.
 	lateTime = time.Hour
 	// stampTime is for how long a stamp is good, and a question with one is remembered. It is longer than a question is asked again and
@@ -50,14 +50,15 @@ func (c *Coordinator) isFresh(stamp []byte) bool {
 	return hmac.Equal(stamp[stampAge:], c.code("stamp", made)) && age < stampTime
 }
 
-// forgetAll forgets what is over, again and again, until nothing is heard any more.
-func (c *Coordinator) forgetAll(ctx context.Context) {
-	ticks := time.NewTicker(forgetTime)
+// maintain forgets what is over, and has shards get other tickets, until nothing is heard any more.
+func (c *Coordinator) maintain(ctx context.Context) {
+	ticks := time.NewTicker(maintainTime)
 	defer ticks.Stop()
 	for {
 		select {
 		case now := <-ticks.C:
 			c.forget(ctx, now)
+			c.resubmit(ctx, now)
 		case <-c.gone:
 			return
 		}

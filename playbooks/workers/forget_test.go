@@ -79,16 +79,19 @@ func (k *client) says(s said) {
 
 // submitted has a host wait for a worker, and gives its ticket.
 func (s *site) submitted(q queue.Queue, c *Coordinator, answer func(playbooks.Question) playbooks.Answer) (*turn, ticket) {
-	t := s.t
-	t.Helper()
 	one := &turn{playbooks.Turn{Host: "web1"}, answer, make(chan playbooks.TurnEnd, 1)}
-	c.gather(t.Context(), one)
-	lease, err := q.Lease(t.Context(), "")
-	require.NoError(t, err)
-	var of ticket
+	c.gather(s.t.Context(), one)
+	return one, s.leased(q, c)
+}
+
+// leased leases a ticket of a coordinator.
+func (s *site) leased(q queue.Queue, c *Coordinator) (of ticket) {
+	s.t.Helper()
+	lease, err := q.Lease(s.t.Context(), "")
+	require.NoError(s.t, err)
 	_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): "it"}, ticketKind, lease.Ticket(), &of)
-	require.NoError(t, err)
-	return one, of
+	require.NoError(s.t, err)
+	return of
 }
 
 // TestForgets has a shard that does not end be handed out again and again, as one is whose hosts are watched. What there is of
@@ -227,4 +230,47 @@ func TestStamps(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, a.Shard)
 	require.Equal(t, 1, c.shards[of.Shard].taken)
+}
+
+// TestTicketsEnd has a worker that watches hosts end when the queue has forgotten their ticket, and a shard wait for that long: each gets
+// another ticket, and the old one is for nobody.
+func TestTicketsEnd(t *testing.T) {
+	s := newSite(t, watchedFiles(), "web1")
+	q := queue.NewInProcess(0)
+	r := s.runner(s.inventory(map[string]string{"web1": "token: x,"}))
+	r.Options.NoLock = false
+	c, _ := s.coordinator(q, r)
+	require.NoError(t, c.Begin(t.Context()))
+	defer func() { require.NoError(t, c.Close(t.Context())) }()
+	var told []playbooks.Question
+	c.gather(t.Context(), &turn{
+		playbooks.Turn{Host: "web1", Kind: playbooks.WatchTurn},
+		func(q playbooks.Question) playbooks.Answer {
+			told = append(told, q)
+			return playbooks.Answer{}
+		},
+		make(chan playbooks.TurnEnd, 1),
+	})
+	first := s.leased(q, c)
+	k, a := s.client(q, c, first)
+	require.NotNil(t, a.Shard)
+	late := time.Now().Add(ticketTime)
+	c.resubmit(t.Context(), late)
+	require.True(t, c.shards[first.Shard].until.Equal(first.Until), "it is watched")
+	k.says(said{Over: true})
+	require.Len(t, told, 1)
+	require.NotNil(t, told[0].Watched.Lost)
+	c.resubmit(t.Context(), time.Now())
+	require.True(t, c.shards[first.Shard].until.Equal(first.Until), "the queue has its ticket still")
+	for range 2 {
+		c.resubmit(t.Context(), late)
+		second := s.leased(q, c)
+		require.Equal(t, first.Shard, second.Shard)
+		require.True(t, second.Until.After(first.Until))
+		_, a = s.client(q, c, first)
+		require.True(t, a.Over, "it is not handed out by two tickets")
+		first = second
+	}
+	_, a = s.client(q, c, first)
+	require.NotNil(t, a.Shard)
 }

@@ -190,7 +190,7 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 		c.unwatched(watched, "its worker was lost")
 	}
 	if len(watched) > 0 {
-		c.answering.Go(func() { c.overlook(context.WithoutCancel(ctx), h) })
+		c.answering.Go(func() { c.overlook(h) })
 	}
 	if stopped { // it has not heard of that
 		c.order(ctx, order{Stop: true})
@@ -198,12 +198,13 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 	return nil
 }
 
-// remaining is the shard that a ticket is for, with the hosts that have not ended, and whether it was handed out before; nil if it has ended.
+// remaining is the shard that a ticket is for, with the hosts that have not ended, and whether it was handed out before; nil if it has
+// ended, or if it has another ticket by now.
 func (c *Coordinator) remaining(t ticket) (s *shard, turns []playbooks.Turn, again bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s = c.shards[t.Shard]
-	if s == nil || t.Run != c.name || c.stopped && s.taken == 0 {
+	if s == nil || t.Run != c.name || !t.Until.Equal(s.until) || c.stopped && s.taken == 0 {
 		return nil, nil, false
 	}
 	for _, one := range s.turns {

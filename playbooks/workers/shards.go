@@ -33,13 +33,13 @@ type gathering struct {
 
 // A shard is hosts of one play and one site.
 type shard struct {
-	id        string
-	site      string
-	turns     map[string]*turn // that have not ended
-	submitted time.Time        // its ticket
-	taken     int              // how often it was handed out
-	current   *handed          // who has it; nil is nobody
-	lost      bool             // since that one was lost
+	id      string
+	site    string
+	turns   map[string]*turn // that have not ended
+	until   time.Time        // what its ticket says
+	taken   int              // how often it was handed out
+	current *handed          // who has it; nil is nobody
+	lost    bool             // since that one was lost
 }
 
 // gather puts a host together with others of its site that begin at the same time.
@@ -141,15 +141,32 @@ func (c *Coordinator) cut(ctx context.Context, site string) {
 
 // submit has a ticket for a shard wait.
 func (c *Coordinator) submit(ctx context.Context, s *shard) error {
-	now := time.Now()
+	until := time.Now().Add(ticketTime)
 	c.mu.Lock()
-	s.submitted = now
+	s.until = until
 	c.mu.Unlock()
-	text, err := sign(c.Key, ticketKind, ticket{Run: c.name, Shard: s.id, Until: now.Add(ticketTime), Stamp: c.stamp()})
+	text, err := sign(c.Key, ticketKind, ticket{Run: c.name, Shard: s.id, Until: until, Stamp: c.stamp()})
 	if err != nil {
 		return err
 	}
 	return c.run.Submit(ctx, s.site, text)
+}
+
+// resubmit has shards that nobody has get other tickets before the queue forgets theirs.
+func (c *Coordinator) resubmit(ctx context.Context, now time.Time) {
+	c.mu.Lock()
+	var old []*shard
+	for _, s := range c.shards {
+		if s.current == nil && !s.until.IsZero() && s.until.Sub(now) < ticketTime/2 && !c.stopped {
+			old = append(old, s)
+		}
+	}
+	c.mu.Unlock()
+	for _, s := range old {
+		if err := c.submit(ctx, s); err != nil {
+			c.Warn(err.Error())
+		}
+	}
 }
 
 // remind says that no worker has taken a shard.

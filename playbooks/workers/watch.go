@@ -124,7 +124,7 @@ const unheardTime = queue.LeaseTime + 10*time.Second
 
 // overlook waits until nothing is heard any more of a worker that watches hosts. Then they are lost until one
 // takes them.
-func (c *Coordinator) overlook(ctx context.Context, h *handed) {
+func (c *Coordinator) overlook(h *handed) {
 	ticks := time.NewTicker(laterTime)
 	defer ticks.Stop()
 	for c.has(h) && h.errands.silent() < cmp.Or(c.unheard, unheardTime) {
@@ -137,7 +137,6 @@ func (c *Coordinator) overlook(ctx context.Context, h *handed) {
 	if turns := c.giveUp(h); len(turns) > 0 {
 		c.Warn(fmt.Sprintf("nothing is heard of the worker %s any more, which watches %s", h.worker, counted(len(turns))))
 		c.unwatched(turns, "its worker was lost")
-		c.resubmit(ctx, h.shard)
 	}
 }
 
@@ -156,19 +155,6 @@ func (c *Coordinator) giveUp(h *handed) []*turn {
 		h.shard.current, h.shard.lost, h.over = nil, true, time.Now()
 	}
 	return turns
-}
-
-// resubmit submits the ticket of a shard anew that the queue may have forgotten: else it comes again by itself.
-func (c *Coordinator) resubmit(ctx context.Context, s *shard) {
-	c.mu.Lock()
-	old := time.Since(s.submitted) > queue.KeptTime/2
-	c.mu.Unlock()
-	if !old {
-		return
-	}
-	if err := c.submit(ctx, s); err != nil {
-		c.Warn(err.Error())
-	}
 }
 
 // unwatched tells that nobody watches the hosts of turns any more.
