@@ -95,7 +95,7 @@ func (g *guard) logIn(ctx context.Context, target transport.Target, then func(*s
 		return err
 	}
 	become, _ := g.runsAs()
-	program, err := r.start(ctx, g.state.host.Name, client, become, nil, g.full, nil)
+	program, err := r.start(ctx, client, programStart{host: g.state.host.Name, become: become, full: g.full})
 	if err != nil {
 		client.Close()
 		return err

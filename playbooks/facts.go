@@ -43,7 +43,7 @@ func (r *Runner) hostFacts(ctx context.Context, h *inventory.Host, collectors []
 	if err != nil {
 		return HostFacts{Host: h.Name, Err: failure("", h.Name, err)}
 	}
-	program, err := r.start(ctx, h.Name, client, r.Connect.Escalate(reach.Escalation{}, h.Connection()), collectors, false, nil)
+	program, err := r.start(ctx, client, programStart{host: h.Name, become: r.Connect.Escalate(reach.Escalation{}, h.Connection()), facts: collectors})
 	state := &hostState{host: h, client: client}
 	defer state.close()
 	if err != nil {

@@ -60,7 +60,7 @@ func (p *hostPlay) startLike(ctx context.Context) error {
 	}
 	var started *hostProgram
 	start := func(ctx context.Context) (err error) {
-		started, err = p.runner.start(ctx, state.host.Name, state.client, become, facts, full, state)
+		started, err = p.runner.start(ctx, state.client, programStart{host: state.host.Name, become: become, facts: facts, full: full, state: state})
 		return err
 	}
 	var err error
@@ -137,7 +137,7 @@ func (p *hostPlay) upgrade(ctx context.Context) error {
 	become, user := p.runsAs()
 	delete(state.programs, user)
 	state.activity.At("starting the full host program")
-	full, err := p.runner.start(ctx, state.host.Name, state.client, become, nil, true, state)
+	full, err := p.runner.start(ctx, state.client, programStart{host: state.host.Name, become: become, full: true, state: state})
 	if err != nil {
 		p.program = &hostProgram{facts: facts, full: true}
 		return p.startedAgain(ctx, err)
@@ -211,21 +211,29 @@ func (r *Runner) dialOver(ctx context.Context, h *inventory.Host, over *transpor
 	return r.Dialer.DialTold(ctx, target, told)
 }
 
-// start starts the lean or the full host program and takes its greeting apart. state, which
-// may be nil, is told how much of the program is on its way.
-func (r *Runner) start(ctx context.Context, host string, client *transport.Client, become *start.Become, collectors []string, full bool, state *hostState) (*hostProgram, error) {
+// A programStart is which host program is started, and how.
+type programStart struct {
+	host   string // for those who read what is said of it
+	become *start.Become
+	facts  []string // the collectors whose facts it reports; nil is none
+	full   bool
+	state  *hostState // is told how much of the program is on its way; may be nil
+}
+
+// start starts a host program and takes its greeting apart.
+func (r *Runner) start(ctx context.Context, client *transport.Client, s programStart) (*hostProgram, error) {
 	builds := r.Builds
-	if full {
+	if s.full {
 		if builds = r.FullBuilds; len(builds) == 0 {
 			return nil, &phaseError{phase: "install", err: errNoFull}
 		}
 	}
 	nonce := r.NewNonce()
-	wanted := r.Options.wanted(collectors)
-	near, judge := r.near(ctx, host, client, state)
+	wanted := r.Options.wanted(s.facts)
+	near, judge := r.near(ctx, s.host, client, s.state)
 	process, err := start.Program(ctx, client, start.Request{
-		Nonce: nonce, Greeting: wire.Greeting(nonce), Facts: wanted, Builds: builds, Become: r.Options.Deadlines.escalated(become),
-		Timeout: r.Options.Deadlines.start(), Sent: state.sent, Near: near,
+		Nonce: nonce, Greeting: wire.Greeting(nonce), Facts: wanted, Builds: builds, Become: r.Options.Deadlines.escalated(s.become),
+		Timeout: r.Options.Deadlines.start(), Sent: s.state.sent, Near: near,
 	})
 	if err != nil {
 		return nil, err
@@ -246,7 +254,7 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 		return nil, &phaseError{phase: "facts", err: err}
 	}
 	for _, p := range partial {
-		r.warn(fmt.Sprintf("%s: facts are incomplete: %.200q", host, p))
+		r.warn(fmt.Sprintf("%s: facts are incomplete: %.200q", s.host, p))
 	}
-	return &hostProgram{session.New(ctx, process, r.Now, r.Options.IdleTimeout), facts, full}, nil
+	return &hostProgram{session.New(ctx, process, r.Now, r.Options.IdleTimeout), facts, s.full}, nil
 }
