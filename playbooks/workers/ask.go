@@ -32,7 +32,7 @@ type asked struct {
 	More   bool   `json:"more,omitempty"` // other pieces follow
 	Text   []byte `json:"text"`           // a [playbooks.Question]
 	// Renew asks for another certificate, for the hosts of the shift or for the one that is lent which Lent names, and Errands for what
-	// there is to do behind the one of a number: they are about no host.
+	// there is to do behind the one of a number, which also says that the worker is there: they are about no host.
 	Renew   bool   `json:"renew,omitempty"`
 	Lent    string `json:"lent,omitempty"`
 	Errands *int   `json:"errands,omitempty"`

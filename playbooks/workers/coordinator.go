@@ -164,7 +164,7 @@ func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbook
 	if end == nil {
 		c.killing.Do(func() {
 			c.stopping.Do(func() { c.stop(ctx) })
-			c.order(ctx, order{Kill: true})
+			c.warnOf(c.order(ctx, order{Kill: true}))
 		})
 		end = c.await(context.WithoutCancel(ctx), one, nil, time.After(killTime))
 	}
@@ -259,36 +259,5 @@ func (c *Coordinator) end(s *shard, t *turn, how playbooks.TurnEnd) {
 func (c *Coordinator) endAll(s *shard, how func(playbooks.Turn) playbooks.TurnEnd) {
 	for _, t := range s.turns {
 		c.end(s, t, how(t.Turn))
-	}
-}
-
-// stop takes back what no worker has, and tells workers to stop after what is running.
-func (c *Coordinator) stop(ctx context.Context) {
-	c.mu.Lock()
-	c.stopped = true
-	for _, s := range c.shards {
-		if s.taken == 0 || s.lost {
-			c.endAll(s, stopped)
-		}
-	}
-	c.mu.Unlock()
-	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
-	defer cancel()
-	if err := c.run.Withdraw(timed); err != nil {
-		c.Warn(err.Error())
-	}
-	c.order(ctx, order{Stop: true})
-}
-
-func (c *Coordinator) order(ctx context.Context, o order) {
-	o.Run = c.name
-	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
-	defer cancel()
-	text, err := sign(c.Key, orderKind, o)
-	if err == nil {
-		err = c.run.Order(timed, text)
-	}
-	if err != nil {
-		c.Warn(err.Error())
 	}
 }

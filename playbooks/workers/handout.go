@@ -193,7 +193,7 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 		c.answering.Go(func() { c.overlook(h) })
 	}
 	if stopped { // it has not heard of that
-		c.order(ctx, order{Stop: true})
+		c.warnOf(c.order(ctx, order{Stop: true}))
 	}
 	return nil
 }

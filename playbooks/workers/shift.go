@@ -30,6 +30,7 @@ type shift struct {
 	job    *job
 
 	stop, kill func()
+	stopping   func()              // is told of each order to stop
 	rename     func([]byte) []byte // see [talker]
 	silent     func(error)         // is told that the coordinator does not answer
 	sealer     sealer
@@ -59,6 +60,8 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	defer kill()
 	stopped := make(chan struct{})
 	s.kill, s.stop = kill, sync.OnceFunc(func() { close(stopped) })
+	ordered := make(chan struct{})
+	s.stopping = sync.OnceFunc(func() { close(ordered) })
 	writer, err := newFrameWriter(content.Key, content.Handout)
 	if err != nil {
 		return false, err
@@ -94,9 +97,13 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	}
 	logins, loggedIn := context.WithCancel(ctx)
 	beside.Go(func() { s.keepCertified(logins, filesOf(&content), "", content.Renew) })
-	if watching {
-		beside.Go(func() { s.runErrands(logins) })
-	}
+	beside.Go(func() {
+		if watching {
+			s.runErrands(logins)
+		} else {
+			s.stayHeard(logins, ordered)
+		}
+	})
 	err = s.turns(ctx, stopped, &content, t, func(host string, end playbooks.TurnEnd) {
 		if (closed(stop) || held.Err() != nil) && (end.Stopped || end.Killed) { // they are left to others
 			return
@@ -163,6 +170,7 @@ func (s *shift) ordered(data []byte) {
 		return
 	}
 	if o.Stop || o.Kill {
+		s.stopping()
 		s.stop()
 	}
 	if o.Kill {

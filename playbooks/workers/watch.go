@@ -196,6 +196,18 @@ func (o *orders) give(host string, order playbooks.WatchOrder) {
 	to <- order
 }
 
+// stayHeard says that this worker is there, once it has been told to stop, until the end of ctx.
+func (s *shift) stayHeard(ctx context.Context, stopped <-chan struct{}) {
+	select {
+	case <-stopped:
+	case <-ctx.Done():
+	}
+	for over := false; !over && ctx.Err() == nil; {
+		a, err := s.askOnce(ctx, asked{Errands: new(int)})
+		over = err == nil && a.Over
+	}
+}
+
 // runErrands has hosts that are watched mended as it is ordered, until the end of ctx.
 func (s *shift) runErrands(ctx context.Context) {
 	for got := 0; ; {

@@ -1,0 +1,82 @@
+package workers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+)
+
+// stop takes back what no worker has, and tells workers to stop after what is running.
+func (c *Coordinator) stop(ctx context.Context) {
+	c.mu.Lock()
+	c.stopped = true
+	for _, s := range c.shards {
+		if s.taken == 0 || s.lost {
+			c.endAll(s, stopped)
+		}
+	}
+	c.mu.Unlock()
+	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	c.warnOf(c.run.Withdraw(timed))
+	c.warnOf(c.order(ctx, order{Stop: true}))
+	c.answering.Go(func() { c.awaitStopped(context.WithoutCancel(ctx)) })
+}
+
+// awaitStopped waits until all hosts have ended behind a stop. A worker that has heard of it says all the time that it is there; hosts
+// of one of which nothing is heard fail as lost. Hosts that are watched are not waited for.
+func (c *Coordinator) awaitStopped(ctx context.Context) {
+	began := time.Now()
+	ticks := time.NewTicker(laterTime)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+		case <-c.gone:
+			return
+		}
+		working := c.working()
+		if len(working) == 0 {
+			return
+		}
+		for _, h := range working {
+			if min(h.errands.silent(), time.Since(began)) < cmp.Or(c.unheard, unheardTime) {
+				continue
+			}
+			c.Warn(fmt.Sprintf("nothing is heard of the worker %s any more, which was to stop", h.worker))
+			c.failAll(h.shard, "lost", "its worker has not said how it ended", "the next run tells what was done there")
+		}
+		_ = c.order(ctx, order{Stop: true}) // who was out of reach has not heard of it
+	}
+}
+
+// working are the workers that have hosts, but for those that only watch them.
+func (c *Coordinator) working() (all []*handed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.shards {
+		if s.current != nil && len(s.watched()) == 0 {
+			all = append(all, s.current)
+		}
+	}
+	return all
+}
+
+// order tells all workers of the run something.
+func (c *Coordinator) order(ctx context.Context, o order) error {
+	o.Run = c.name
+	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	text, err := sign(c.Key, orderKind, o)
+	if err != nil {
+		return err
+	}
+	return c.run.Order(timed, text)
+}
+
+func (c *Coordinator) warnOf(err error) {
+	if err != nil {
+		c.Warn(err.Error())
+	}
+}

@@ -1,0 +1,53 @@
+package workers
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestStopped has a run be stopped whose worker was killed, or is at a resource for longer than a worker may be silent: the host of the one
+// that was killed fails as lost, and that of the other one is waited for.
+func TestStopped(t *testing.T) {
+	for _, killed := range []bool{true, false} {
+		t.Run(fmt.Sprintf("killed %v", killed), func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, waiting, "web1")
+			srv := serve(t, s.dir)
+			worker := s.process(srv.ClientURL())
+			got := &recorded{}
+			r := s.runner(s.inventory(map[string]string{"web1": fmt.Sprintf("dir: %q,", s.dir)}), got)
+			c, warned := s.coordinator(connect(t, srv.ClientURL()), r)
+			c.unheard = 3 * laterTime
+			stop := make(chan struct{})
+			require.NoError(t, c.Begin(t.Context()))
+			var waits sync.WaitGroup
+			waits.Go(func() {
+				require.Eventually(t, s.exists("begun"), wait, 10*time.Millisecond)
+				if killed {
+					require.NoError(t, worker.Process.Kill())
+				} else {
+					time.AfterFunc(2*c.unheard, func() { s.write("go", "") })
+				}
+				close(stop)
+			})
+			summary, err := r.Run(t.Context(), stop)
+			require.NoError(t, errors.Join(err, c.Close(t.Context())))
+			waits.Wait()
+			lines := strings.Join(got.lines(s), "\n")
+			if !killed {
+				require.Equal(t, 1, summary.Totals.Hosts.OK, "%s\n%s", lines, warned.all())
+				require.Empty(t, warned.all())
+				return
+			}
+			require.Equal(t, 1, summary.Totals.Hosts.Failed, "%s\n%s", lines, warned.all())
+			require.Equal(t, 1, strings.Count(lines, `"error":"its worker has not said how it ended","event":"host_failed","hint":"the next run tells what was done there"`), lines)
+			require.Equal(t, "nothing is heard of the worker worker any more, which was to stop", warned.all())
+		})
+	}
+}
