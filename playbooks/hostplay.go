@@ -110,10 +110,7 @@ func (p *hostPlay) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.of.look.watches() || p.of.repair != nil {
-		leaveOutOthers(compiled)
-	}
-	p.of.repair.hold(compiled)
+	p.narrow(compiled)
 	g := &stages{hostPlay: p, compiled: compiled, participant: p.join(ctx, compiled), earlier: p.unpredicted()}
 	p.state.guard = newGuard(g)
 	g.equip(compiled)
@@ -150,6 +147,14 @@ func (p *hostPlay) run(ctx context.Context) error {
 		g.flush()
 	}
 	return nil
+}
+
+// narrow leaves out of a catalog, or of a stage of it, what is not watched or not to be mended, where that is what it is for.
+func (p *hostPlay) narrow(c *catalog.Compiled) {
+	if p.of.look.watches() || p.of.repair != nil {
+		leaveOutOthers(c)
+	}
+	p.of.repair.hold(c)
 }
 
 // unpredicted names, in a check run, what may have changed the host by then and is in no

@@ -168,6 +168,7 @@ func (g *stages) remain() bool {
 
 // next puts the next stage in the place of the current one.
 func (g *stages) next(c *catalog.Compiled) {
+	g.narrow(c)
 	g.equip(c)
 	*g.compiled = *c
 	g.progress.stage()

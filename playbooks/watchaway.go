@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/ccm-push/ccm-push/playbooks/secret"
+	"github.com/ccm-push/ccm-push/playbooks/watch"
 )
 
 // tellOf gives what takes in what a host says, as long as hosts are watched.
@@ -60,13 +61,19 @@ func (n *WatchNews) mask(m *secret.Mask) {
 		for i := range n.Mended.Failed {
 			n.Mended.Failed[i].Error = m.Text(n.Mended.Failed[i].Error)
 		}
+		for i := range n.Mended.Found {
+			maskVerdict(&n.Mended.Found[i].Verdict, m)
+		}
 	}
 	for i := range verdicts {
-		v := &verdicts[i].Verdict
-		v.Message, v.Error = m.Text(v.Message), m.Text(v.Error)
-		for i := range v.Changes {
-			c := &v.Changes[i]
-			c.From, c.To = m.Text(c.From), m.Text(c.To)
-		}
+		maskVerdict(&verdicts[i].Verdict, m)
+	}
+}
+
+func maskVerdict(v *watch.Verdict, m *secret.Mask) {
+	v.Message, v.Error = m.Text(v.Message), m.Text(v.Error)
+	for i := range v.Changes {
+		c := &v.Changes[i]
+		c.From, c.To = m.Text(c.From), m.Text(c.To)
 	}
 }

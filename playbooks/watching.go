@@ -92,9 +92,13 @@ func (h *watchedHost) play(number int) *watchedPlay {
 	return h.plays[i]
 }
 
-// entry is a resource of the play.
+// entry is a resource of the play; nil if it has none of that name.
 func (p *watchedPlay) entry(ref string) *watchedEntry {
-	return &p.entries[slices.IndexFunc(p.entries, func(e watchedEntry) bool { return e.Ref == ref })]
+	i := slices.IndexFunc(p.entries, func(e watchedEntry) bool { return e.Ref == ref })
+	if i < 0 {
+		return nil
+	}
+	return &p.entries[i]
 }
 
 // watch watches the hosts of the plays until the run is stopped.

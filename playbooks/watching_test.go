@@ -179,6 +179,53 @@ ccm:
 	require.Equal(t, "bye\n", read("motd"))
 }
 
+// TestWatchRepairsWhatItHadNotHeardOf has files drift of which the host has not told when another one is mended. What shall be mended is, and
+// that it had drifted is told; what shall be reported alone is left as it is, also in a later stage of the play.
+func TestWatchRepairsWhatItHadNotHeardOf(t *testing.T) {
+	hosts := servers(t, "web1")
+	home := hosts["web1"].Home
+	w := watchWorld(t, hosts, `
+name: site
+watch: {settle: 10ms}
+ccm:
+  resources:
+    - exec: ["echo hello": {readonly: true, register: said}]
+    - file: ["{{ Data.home }}/seen": {content: "hello\n", mode: "0644"}]
+    - file: ["{{ Data.home }}/unseen": {content: "hello\n", mode: "0644", watch: {settle: 5m}}]
+    - file: ["{{ Data.home }}/reported": {content: "{{ Results.said.stdout }}", mode: "0644", watch: {mode: report, settle: 5m}}]
+`, func(w *world) {
+		w.Options.Watch.Repair, w.Options.NoLock = true, false // so that the host notes what it was left as
+	})
+	next[events.Watched](t, w)
+	for _, name := range []string{"reported", "unseen", "seen"} {
+		edit(t, filepath.Join(home, name), "bye\n")
+	}
+	var told []string
+	for len(told) < 5 {
+		select {
+		case e := <-w.told:
+			switch e := e.(type) {
+			case events.Drifted:
+				require.Equal(t, "content", e.Changes[0].Property)
+				told = append(told, "drift "+filepath.Base(e.Name)+" "+e.Mode)
+			case events.Repaired:
+				require.Empty(t, e.Error)
+				told = append(told, "repaired "+filepath.Base(e.Name))
+			}
+		case <-time.After(time.Minute):
+			require.Fail(t, "it is late", "%v\n%s", told, w.text)
+		}
+	}
+	require.ElementsMatch(t, []string{"drift seen repair", "drift unseen repair", "repaired seen", "repaired unseen", "drift reported report"}, told)
+	for name, text := range map[string]string{"seen": "hello\n", "unseen": "hello\n", "reported": "bye\n"} {
+		is, err := os.ReadFile(filepath.Join(home, name))
+		require.NoError(t, err)
+		require.Equal(t, text, string(is), name)
+	}
+	w.stop()
+	require.Equal(t, &events.WatchTotals{Hosts: 1, Drifted: 1}, w.summary.Watch)
+}
+
 // TestWatchStopsBehindARepair stops a run while it mends: the command that is running ends, and it is told what came of what was to
 // be mended.
 func TestWatchStopsBehindARepair(t *testing.T) {

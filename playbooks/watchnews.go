@@ -46,8 +46,16 @@ type WatchVerdict struct {
 
 // WatchMended is how an order was carried out.
 type WatchMended struct {
-	Order  int        `json:"order"`
-	Failed []Unmended `json:"failed,omitempty"`
+	Order  int          `json:"order"`
+	Failed []Unmended   `json:"failed,omitempty"`
+	Found  []WatchFound `json:"found,omitempty"`
+}
+
+// WatchFound is a resource that was mended besides those of the order, as it was before: it had drifted since the host was asked.
+type WatchFound struct {
+	Play    int           `json:"play"`
+	Ref     string        `json:"ref"`
+	Verdict watch.Verdict `json:"verdict"`
 }
 
 // Unmended is why a resource was not mended.

@@ -23,7 +23,8 @@ type repair struct {
 // has fewer.
 const repairPart = 1 << 10
 
-// hold leaves out of a catalog what is to be left as it is, and what is not watched.
+// hold leaves out of a catalog what is to be left as it is, and what is not watched. What is only reported may have drifted since the
+// host was asked, and is not mended either: but for what has to follow those that it subscribes to, it is only looked at.
 func (r *repair) hold(c *catalog.Compiled) {
 	if r == nil {
 		return
@@ -32,6 +33,9 @@ func (r *repair) hold(c *catalog.Compiled) {
 		off := c.WatchRules(i).Mode == watch.Off && c.Catalog.Entries[i].Scope == nil // what stands in it may say otherwise
 		if off || slices.Contains(r.held, ref) {
 			leaveOut(&c.Catalog.Entries[i])
+		}
+		if e := &c.Catalog.Entries[i]; c.WatchRules(i).Mode == watch.Report && e.Scope == nil && len(e.Subscribe) == 0 {
+			e.Check = true
 		}
 	}
 	c.Catalog.Quiet = c.WatchRules(len(c.Catalog.Entries)).Files // those of the play
@@ -84,16 +88,36 @@ func (w *watching) mended(h *watchedHost, m *WatchMended) {
 		failed[watch.Key{Host: h.state.host.Name, Play: f.Play, Ref: f.Ref}] = f.Error
 	}
 	for _, k := range h.mending.keys(h.state.host.Name) {
-		if !w.over {
-			w.judge.Ended(k, failed[k])
-			continue
-		}
-		for _, o := range w.judge.Over(w.fleet.runner.Now(), k, failed[k]) {
-			p := h.play(k.Play)
-			w.tell(p, p.entry(k.Ref), o)
-		}
+		w.repaired(h, k, failed[k])
 	}
 	h.mending = nil
+	for i := range m.Found {
+		w.found(h, &m.Found[i])
+	}
+}
+
+// found takes in that a repair has mended what was not known to have drifted.
+func (w *watching) found(h *watchedHost, f *WatchFound) {
+	p := h.play(f.Play)
+	if p == nil || p.entry(f.Ref) == nil {
+		return
+	}
+	w.judged(h, p, p.entry(f.Ref), f.Verdict, false)
+	key := watch.Key{Host: h.state.host.Name, Play: f.Play, Ref: f.Ref}
+	w.judge.Begun(w.fleet.runner.Now(), []watch.Key{key})
+	w.repaired(h, key, "")
+}
+
+// repaired takes in how the repair of a resource has ended. What came of it is told when its host has been checked, if that is still to be.
+func (w *watching) repaired(h *watchedHost, k watch.Key, failed string) {
+	if !w.over {
+		w.judge.Ended(k, failed)
+		return
+	}
+	for _, o := range w.judge.Over(w.fleet.runner.Now(), k, failed) {
+		p := h.play(k.Play)
+		w.tell(p, p.entry(k.Ref), o)
+	}
 }
 
 // answer does what a person says from elsewhere: that resources are to be mended again.
@@ -142,8 +166,9 @@ func (h *watcher) obey(ctx, until context.Context, o *WatchOrder) error {
 	}
 	defer h.leave()
 	again := map[string]bool{} // users whose plays are not watched any more
-	failed, err := h.repairAll(ctx, o, again)
-	h.tell(ctx, WatchNews{Mended: &WatchMended{Order: o.Number, Failed: failed}})
+	mended := WatchMended{Order: o.Number}
+	err := h.repairAll(ctx, o, &mended, again)
+	h.tell(ctx, WatchNews{Mended: &mended})
 	for _, p := range h.plays {
 		if err == nil && again[h.user(p)] {
 			err = h.beside(until, p, func() error { return h.stand(until, p) })
@@ -152,8 +177,8 @@ func (h *watcher) obey(ctx, until context.Context, o *WatchOrder) error {
 	return err
 }
 
-// repairAll repairs plays, and says why resources are not mended.
-func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, again map[string]bool) (failed []Unmended, lost error) {
+// repairAll repairs plays, and notes why resources are not mended, and which others are.
+func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, mended *WatchMended, again map[string]bool) (lost error) {
 	for _, p := range h.plays {
 		one := o.of(p.number + 1)
 		if one == nil {
@@ -162,8 +187,13 @@ func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, again map[string
 		again[h.user(p)] = true
 		results := map[string]string{}
 		var err error
+		found := func(ref string, v watch.Verdict) {
+			if !slices.Contains(one.Refs, ref) {
+				mended.Found = append(mended.Found, WatchFound{one.Play, ref, v})
+			}
+		}
 		lost := h.beside(ctx, p, func() error {
-			if err = h.repair(ctx, p, one.Held, results); err != nil {
+			if err = h.repair(ctx, p, one.Held, results, found); err != nil {
 				return h.end(ctx, p)
 			}
 			return nil
@@ -178,19 +208,19 @@ func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, again map[string
 				text = "nothing was told of it"
 			}
 			if text != "" {
-				failed = append(failed, Unmended{p.number + 1, ref, text})
+				mended.Failed = append(mended.Failed, Unmended{one.Play, ref, text})
 			}
 		}
 		if lost != nil {
-			return failed, lost
+			return lost
 		}
 	}
-	return failed, nil
+	return nil
 }
 
 // repair carries a play out once more, by a new host program, which gathers the facts anew. results gets
-// what each of its resources came to: "" if that is well.
-func (h *watcher) repair(ctx context.Context, p *selection, held []string, results map[string]string) error {
+// what each of its resources came to: "" if that is well. found is told of those that had drifted.
+func (h *watcher) repair(ctx context.Context, p *selection, held []string, results map[string]string, found func(ref string, v watch.Verdict)) error {
 	if err := h.end(ctx, p); err != nil {
 		return err
 	}
@@ -202,7 +232,12 @@ func (h *watcher) repair(ctx context.Context, p *selection, held []string, resul
 		if len(refs) != len(c.Entries) { // of the last stage
 			refs = refsOf(c)
 		}
-		results[refs[r.Index]] = unmended(r)
+		ref, e := refs[r.Index], &c.Entries[r.Index]
+		results[ref] = unmended(r)
+		if r.Status == wire.Changed && r.Cause == wire.Drift && !e.Check && e.Scope == nil {
+			one := watchedEntry{Type: e.Type, Name: e.Name, Alias: e.Alias, Sensitive: e.Sensitive}
+			found(ref, one.verdictOf(r, nil).Verdict)
+		}
 	}
 	h.state.plays = []*selection{&s} // what the others look after is not undone
 	for _, other := range h.plays {
