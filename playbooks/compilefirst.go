@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -29,55 +30,114 @@ func (f *fleet) failures(hosts []*inventory.Host) (failed int) {
 	return failed
 }
 
-// A barrier holds the hosts of a batch at workers until all of them have been made ready.
+// A barrier holds the hosts of a batch at workers until all of them have been made ready. Then they go on, as many at
+// once as --forks says.
 type barrier struct {
+	next func() // begins the next host, in the place of one that waits here
+	most int    // hosts that go on at once; 0 is no bound
+
 	mu      sync.Mutex
 	pending map[string]bool
-	missing bool          // a host has ended without that
-	open    chan struct{} // closed when none is pending
+	missing bool                     // a host has ended without that
+	over    bool                     // no other host is begun any more
+	line    []string                 // hosts that wait
+	may     map[string]chan struct{} // closed when the host does not wait any more
+	going   map[string]bool          // that go on
 }
 
-func newBarrier(hosts []*inventory.Host) *barrier {
-	return &barrier{pending: setOf(names(hosts)), open: make(chan struct{})}
+func newBarrier(hosts []*inventory.Host, most int) *barrier {
+	b := &barrier{most: most, pending: setOf(names(hosts)), line: names(hosts), may: map[string]chan struct{}{}, going: map[string]bool{}}
+	for _, name := range b.line {
+		b.may[name] = make(chan struct{})
+	}
+	return b
 }
 
-// ready says that a host has been made ready, or that it never will be: also of one that was ready at a worker that was lost.
-func (b *barrier) ready(host string, missing bool) {
+// ready says that a host has been made ready. The next one is, while it waits.
+func (b *barrier) ready(host string) {
+	b.mu.Lock()
+	first := b.pending[host]
+	delete(b.pending, host)
+	b.goOn()
+	b.mu.Unlock()
+	if first {
+		b.next()
+	}
+}
+
+// goOn has hosts go on as there are places, with the lock held. If they are not to, it has none of them wait.
+func (b *barrier) goOn() {
+	for len(b.line) > 0 && len(b.pending) == 0 && (b.missing || b.over || b.most == 0 || len(b.going) < b.most) {
+		b.release(b.line[0], !b.missing && !b.over)
+	}
+}
+
+// release has a host not wait any more, and go on or not, with the lock held.
+func (b *barrier) release(host string, goes bool) {
+	i := slices.Index(b.line, host)
+	if i < 0 {
+		return
+	}
+	b.line = slices.Delete(b.line, i, i+1)
+	if goes {
+		b.going[host] = true
+	}
+	close(b.may[host])
+}
+
+// ended says that a host has ended; over, that no other is begun any more.
+func (b *barrier) ended(host string, over bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.missing = b.missing || len(b.pending) > 0
+	b.release(host, false)
+	delete(b.pending, host)
+	delete(b.going, host)
+	if b.over = b.over || over; b.over {
+		clear(b.pending)
+	}
+	b.goOn()
+}
+
+// start has a host go on that others wait for, in the place of one of them.
+func (b *barrier) start(host string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.pending) == 0 {
-		return
-	}
-	delete(b.pending, host)
-	b.missing = b.missing || missing
-	if len(b.pending) == 0 {
-		close(b.open)
+		b.release(host, true)
 	}
 }
 
-// await waits for all hosts. The error is [context.Canceled] if one is missing: then nothing is applied.
-func (b *barrier) await(ctx context.Context) error {
+// await waits until a host may go on. The error is [context.Canceled] if it is not to.
+func (b *barrier) await(ctx context.Context, host string) error {
 	select {
-	case <-b.open:
+	case <-b.may[host]:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.missing {
+	if !b.going[host] {
 		return context.Canceled
 	}
 	return nil
 }
 
+// lacks reports whether a host has ended without having been made ready.
+func (b *barrier) lacks() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.missing
+}
+
 // workReady has workers make a batch ready, and apply it once all of it is. It returns false if that has failed for a host.
 func (f *fleet) workReady(ctx context.Context, s *selection, hosts []*inventory.Host, again bool) bool {
-	f.barrier = newBarrier(hosts)
+	f.barrier = newBarrier(hosts, f.runner.Options.Forks)
 	f.each(ctx, hosts, again, func(state *hostState) {
 		f.playOn(s, state).work(ctx)
-		f.barrier.ready(state.host.Name, true)
+		f.barrier.ended(state.host.Name, f.fatal.Load())
 	})
-	if f.barrier.await(ctx) == nil {
+	if !f.barrier.lacks() && ctx.Err() == nil {
 		return true
 	}
 	f.allReady(s.play, f.failures(hosts), len(hosts))

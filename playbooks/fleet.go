@@ -126,9 +126,17 @@ func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, again bool, w
 		work(state)
 	}
 	q := share.NewQueue(names(hosts), begin, func() bool { return f.interrupted(ctx) || f.fatal.Load() })
-	f.exchange.StartWith(q.StartNow)
-	f.sessions.Begin(names(hosts), q.StartNow)
-	f.once.Begin(names(hosts), again, q.StartNow)
+	start := q.StartNow
+	if f.barrier != nil {
+		f.barrier.next = q.StartNext
+		start = func(host string) {
+			q.StartNow(host)
+			f.barrier.start(host)
+		}
+	}
+	f.exchange.StartWith(start)
+	f.sessions.Begin(names(hosts), start)
+	f.once.Begin(names(hosts), again, start)
 	f.runner.fan(q, len(hosts))
 	f.sessions.End(names(hosts)...)
 	f.exchange.StartWith(nil)

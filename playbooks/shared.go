@@ -362,10 +362,10 @@ func (a *answerer) ready() Answer {
 	if b == nil {
 		return Answer{}
 	}
-	b.ready(a.host, false)
+	b.ready(a.host)
 	ctx, end := a.fleet.untilStopped(a.ctx)
 	defer end()
-	return waited(Answer{}, b.await(ctx))
+	return waited(Answer{}, b.await(ctx, a.host))
 }
 
 // waited is an answer, or why there is none.

@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -222,11 +223,11 @@ func (p *hostPlay) handOver(ctx context.Context, stop <-chan struct{}, t Turn) T
 	return p.runner.Workers.Take(ctx, stop, t, answers.answer)
 }
 
-// fan has the hosts of a queue begin: workers bound how many they are at.
+// fan has the hosts of a queue begin. Workers bound how many each is at, and --forks how many all of them are.
 func (r *Runner) fan(q *share.Queue, hosts int) {
 	if r.Workers == nil {
 		r.fly(q)
 		return
 	}
-	q.Run(hosts, hosts)
+	q.Run(hosts, cmp.Or(r.Options.Forks, hosts))
 }

@@ -376,6 +376,7 @@ func TestByWorkers(t *testing.T) {
 		"semaphores": TestSemaphoreOnHosts, "values": TestValuesOfOtherHosts, "predicted values": TestPredictedValues,
 		"secret values": TestSecretOfAnotherHost, "values that never come": TestValuesThatNeverCome, "an earlier play": TestExporterOfAnEarlierPlay,
 		"interrupted": TestInterruptedWhileWaiting,
+		"forks":       TestForks, "forks of hosts that wait": TestForksOfHostsThatWait, "forks and a fatal error": TestForksAndAFatalError,
 		"ready first": TestCompileFirst, "ready, and well": TestCompileFirstOfHostsThatAreWell,
 		"watch": TestWatchTellsDrift, "repairs": TestWatchRepairs, "repair fails": TestWatchRepairFails, "other runs": TestWatchLeavesOtherRunsAlone,
 		"two wishes": TestWatchTwoWishes, "few hosts": TestWatchMendsFewHosts, "watch once": TestWatchOnce, "nothing changes": TestWatchEndsWhenNothingChanges,
