@@ -87,8 +87,12 @@ func (c *Coordinator) answerTicket(ctx context.Context, text []byte) (out []byte
 	a := answer{Nonce: q.Nonce}
 	switch {
 	case err != nil:
-		c.Warn(fmt.Sprintf("a worker was refused: %v", err))
-		a.Refused = err.Error()
+		hint := ""
+		if a.Refused = err.Error(); isStranger(err) {
+			hint = "\n  hint: --workers-list says which keys may work, and a worker which one it has, when it starts"
+			a.Refused = "its key is not on the list of workers there (--workers-list)"
+		}
+		c.Warn(fmt.Sprintf("a worker was refused: %v%s", err, hint))
 	case q.Build != c.Runner.BuildID || q.Version != c.Runner.Options.Version:
 		a.Refused = fmt.Sprintf("it is another ccm-push (%s) than the coordinator (%s)", q.Version, c.Runner.Options.Version)
 		c.Warn(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))

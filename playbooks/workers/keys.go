@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/sha512"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -140,8 +142,18 @@ func sign(k Key, kind string, v any) ([]byte, error) {
 	return json.Marshal(signed{body, k.signer.PublicKey().Marshal(), sig})
 }
 
-// errStranger is that a message is signed by nobody who may act.
-var errStranger = errors.New("it is signed by a key that is not on the list")
+// A strangerError is that a message is signed by nobody who may act.
+type strangerError struct{ key []byte }
+
+func (e *strangerError) Error() string {
+	sum := sha256.Sum256(e.key)
+	return "it is signed by the key SHA256:" + base64.RawStdEncoding.EncodeToString(sum[:]) + ", which is not on the list"
+}
+
+func isStranger(err error) bool {
+	_, is := errors.AsType[*strangerError](err)
+	return is
+}
 
 // verify reads a message that somebody on a list has signed, and says who.
 func verify(ring Keyring, kind string, data []byte, v any) (who string, err error) {
@@ -151,7 +163,7 @@ func verify(ring Keyring, kind string, data []byte, v any) (who string, err erro
 	}
 	who, known := ring[string(m.Key)]
 	if !known {
-		return "", errStranger
+		return "", &strangerError{m.Key}
 	}
 	key, err := ssh.ParsePublicKey(m.Key)
 	if err != nil || m.Signature == nil {

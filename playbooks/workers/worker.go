@@ -167,6 +167,9 @@ func again(ctx context.Context, try func(context.Context) error) error {
 func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lease) error {
 	var t ticket
 	who, err := verify(w.Coordinators, ticketKind, lease.Ticket(), &t)
+	if isStranger(err) {
+		return fmt.Errorf("a ticket is left alone: %w\n  hint: --coordinators says which keys may begin runs", err)
+	}
 	if err != nil {
 		return fmt.Errorf("a ticket is left alone: %w", err)
 	}
@@ -361,7 +364,8 @@ func (w *Worker) askStamped(ctx context.Context, j *job, t ticket) (*answer, err
 	if _, err := verify(w.Coordinators, answerKind, said, &a); err != nil {
 		return nil, err
 	}
-	if a.Nonce != q.Nonce {
+	// A question of a key that is on no list is not read, so its answer has no nonce.
+	if a.Nonce != q.Nonce && (a.Refused == "" || a.Nonce != "") {
 		return nil, errors.New("it has answered another question")
 	}
 	if a.Stamp != nil {

@@ -560,9 +560,11 @@ func TestStranger(t *testing.T) {
 		summary, err := r.Run(t.Context(), stop)
 		require.NoError(t, errors.Join(err, c.Close(t.Context())))
 		require.Equal(t, []string{"web1"}, summary.NotStarted)
-		require.Equal(t, "a worker was refused: it is signed by a key that is not on the list", warned.all())
+		require.Regexp(t, "^a worker was refused: it is signed by the key SHA256:[^ ]{43}, which is not on the list\n  hint: --workers-list ", warned.all())
 		require.EqualValues(t, 0, s.hosts["web1"].Stats().Connections)
-		_ = said
+		require.Eventually(t, func() bool {
+			return strings.Contains(said.all(), "refuses this worker: its key is not on the list of workers there (--workers-list)")
+		}, wait, time.Millisecond)
 	})
 }
 
