@@ -11,6 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport"
 )
 
 // A watcher watches one host, of whose sessions nobody else knows. It tells what becomes of the host, and carries out
@@ -45,7 +46,8 @@ func watchAgain(ctx context.Context, of *selection, state *hostState, tell func(
 			longest = firstWatch
 		}
 		wait := rand.N(longest)
-		tell(ctx, WatchNews{Lost: &WatchLost{events.Carried{Event: failure(of.play.Name, state.host.Name, err)}, wait}})
+		lost := WatchLost{events.Carried{Event: failure(of.play.Name, state.host.Name, err)}, wait, errors.Is(err, transport.ErrAuth)}
+		tell(ctx, WatchNews{Lost: &lost})
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

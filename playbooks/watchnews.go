@@ -65,10 +65,12 @@ type Unmended struct {
 	Error string `json:"error"`
 }
 
-// WatchLost is why a host is not watched, and after which time it is tried again; 0 is not known.
+// WatchLost is why a host is not watched, and after which time it is tried again; 0 is not known. Refused says that it did not let the
+// worker in.
 type WatchLost struct {
 	Failure events.Carried `json:"failure"`
 	Wait    time.Duration  `json:"wait,omitempty"`
+	Refused bool           `json:"refused,omitempty"`
 }
 
 // A WatchOrder has plays of a host repaired.

@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"cmp"
 	"context"
 	"crypto/cipher"
 	"crypto/rand"
@@ -46,8 +47,8 @@ type answered struct {
 	Over   bool             `json:"over,omitempty"`
 	Answer playbooks.Answer `json:"answer"`
 	Object *object          `json:"object,omitempty"` // where an answer lies that is too long, sealed alike
-	// Certificate is the one that there is by now, and Renew after which another one is to be asked for. A host that is not lent any more
-	// has none.
+	// Certificate is the one that there is by now, nil if it is still the last one, and Renew after which another one is to be asked for. A
+	// host that is not lent any more has neither.
 	Certificate []byte        `json:"certificate,omitempty"`
 	Renew       time.Duration `json:"renew,omitempty"`
 	Errands     []errand      `json:"errands,omitempty"`
@@ -158,9 +159,9 @@ func (s *shift) keepCertified(ctx context.Context, name, lent string, after time
 		case err == nil && a.Over:
 			s.stop()
 			return
-		case err == nil && a.Certificate == nil:
+		case err == nil && a.Certificate == nil && a.Renew == 0:
 			return
-		case err == nil:
+		case err == nil && a.Certificate != nil:
 			_, err = s.job.write(name+certificateFile, a.Certificate)
 		}
 		if err != nil {
@@ -411,6 +412,10 @@ func (c *Coordinator) answerTurn(ctx context.Context, h *handed, t *turn, text [
 		delete(h.lent, question.Return.On)
 		c.mu.Unlock()
 	}
+	if w := question.Watched; w != nil && w.Lost != nil && w.Lost.Refused {
+		authority, _ := c.certifies()
+		w.Lost.Failure = *refused(&w.Lost.Failure, authority)
+	}
 	a := t.answer(question)
 	if a.Lend == "" {
 		return a
@@ -424,7 +429,8 @@ func (c *Coordinator) answerTurn(ctx context.Context, h *handed, t *turn, text [
 	return a
 }
 
-// renew gives a worker the certificate that there is by now for its hosts, or for one that is lent. Without one the run stops.
+// renew gives a worker the certificate that there is by now for its hosts, or for one that is lent. Without one the run stops, unless
+// hosts are only watched.
 func (c *Coordinator) renew(ctx context.Context, h *handed, lent string) answered {
 	of := h.certified
 	if lent != "" {
@@ -437,6 +443,9 @@ func (c *Coordinator) renew(ctx context.Context, h *handed, lent string) answere
 		of = its
 	}
 	made, err := c.certificate(ctx, h.sshKey, of)
+	if err != nil && c.isWatching() {
+		return answered{Renew: cmp.Or(made.valid/16, time.Minute)}
+	}
 	if err != nil {
 		c.halt(err)
 		return answered{Over: true}

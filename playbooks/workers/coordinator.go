@@ -49,6 +49,8 @@ type Coordinator struct {
 	whole  *runContent
 	runs   map[string]*sealedRun // by the key that they are sealed to
 	certs  map[string]certificate
+	// outages are those of the authority.
+	outages outages
 
 	mu       sync.Mutex
 	gathers  time.Duration         // how long hosts that begin together take to come together; 0 is gatherTime
@@ -60,6 +62,7 @@ type Coordinator struct {
 	asked    map[[sha256.Size]byte]*askedTicket // by the question
 	spent    []string                           // objects that nobody needs any more
 	stopped  bool
+	watching bool            // the plays are over, and hosts are watched
 	reminded map[string]bool // sites of which it was said that hosts wait
 	err      error           // why nothing is heard any more
 	heardTo  uint64          // the number of what was heard last of what workers have said
@@ -147,6 +150,11 @@ func (c *Coordinator) delete(ctx context.Context) error {
 // Take implements [playbooks.Workers].
 func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbooks.Turn, answer func(playbooks.Question) playbooks.Answer) playbooks.TurnEnd {
 	one := &turn{t, answer, make(chan playbooks.TurnEnd, 1)}
+	if watches(t) {
+		c.mu.Lock()
+		c.watching = true
+		c.mu.Unlock()
+	}
 	c.gather(ctx, one)
 	end := c.await(ctx, one, stop, nil)
 	if end == nil && ctx.Err() == nil {

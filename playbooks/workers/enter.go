@@ -135,16 +135,13 @@ func (c *Coordinator) certifies() (ssh.PublicKey, error) {
 	return c.authority, c.uncertified
 }
 
-// explained is the end of a host with what is to be done if it has refused the certificate of its worker, who
-// knows of nothing but that. The lock is held.
-func (c *Coordinator) explained(end playbooks.TurnEnd) playbooks.TurnEnd {
-	if !end.Refused || end.Failure == nil || c.authority == nil {
-		return end
-	}
-	if u, is := end.Failure.Event.(events.Unreachable); is {
+// refused is the failure of a host that has refused the certificate which an authority has given its worker, with what is to be done:
+// who was refused knows of nothing but that.
+func refused(failure *events.Carried, authority ssh.PublicKey) *events.Carried {
+	if u, is := failure.Event.(events.Unreachable); is && authority != nil {
 		u.Hint = fmt.Sprintf("it does not trust the authority %s, or not for this account, or the time of the certificate has ended (--cert-validity): see TrustedUserCAKeys in its sshd_config, and docs/scale.md, \"How workers get into hosts\"",
-			ssh.FingerprintSHA256(c.authority))
-		end.Failure = &events.Carried{Event: u}
+			ssh.FingerprintSHA256(authority))
+		return &events.Carried{Event: u}
 	}
-	return end
+	return failure
 }

@@ -135,8 +135,12 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 	slices.SortFunc(turns, func(a, b playbooks.Turn) int { return strings.Compare(a.Host, b.Host) })
 	content, of, err := c.shardContent(ctx, q, turns)
 	if errors.Is(err, errNotRenewed) {
-		c.leave(s)
-		c.halt(err)
+		if c.isWatching() { // its hosts are tried again
+			c.fail(s, err.Error())
+		} else {
+			c.leave(s)
+			c.halt(err)
+		}
 		a.Over = true
 		return nil
 	}
@@ -338,12 +342,18 @@ func (c *Coordinator) certificate(ctx context.Context, key []byte, of certified)
 	text, valid, err := c.Certify(ctx, key, of.accounts, of.jumps)
 	switch {
 	case err == nil:
+		if c.outages.end(theAuthority) {
+			c.Warn("the authority certifies keys of workers again")
+		}
 	case time.Now().Before(known.last):
 		known.renew = time.Now().Add(known.valid / 16)
 		c.certs[name] = known
-		c.Warn(fmt.Sprintf("%v: %v: it is asked again until %s, and then no more hosts are begun", errNotRenewed, err, known.last.Format(time.TimeOnly)))
+		c.warnOfAuthority(err, known.last)
 		return known, nil
 	case c.hasCertified():
+		if c.isWatching() {
+			c.warnOfAuthority(err, known.last)
+		}
 		return known, fmt.Errorf("%w: %w", errNotRenewed, err)
 	}
 	var authority ssh.PublicKey
@@ -364,6 +374,17 @@ func (c *Coordinator) certificate(ctx context.Context, key []byte, of certified)
 	return made, nil
 }
 
+// warnOfAuthority says once that the authority does not certify keys any more, and what happens after which time if it goes on like that.
+func (c *Coordinator) warnOfAuthority(err error, last time.Time) {
+	then := "until " + last.Format(time.TimeOnly) + ", and then no more hosts are begun"
+	if c.isWatching() {
+		then = "as long as hosts are watched; those that are logged in to stay watched, and others cannot be logged in to when certificates have ended"
+	}
+	if c.outages.isNew(theAuthority, err) {
+		c.Warn(fmt.Sprintf("%v: %v: it is asked again %s", errNotRenewed, err, then))
+	}
+}
+
 // errNotRenewed is that an authority which has certified keys of the run does so no more. That is no
 // failure of hosts: they are as they were.
 var errNotRenewed = errors.New("the key of a worker is not certified any more")
@@ -373,6 +394,13 @@ func (c *Coordinator) leave(s *shard) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.endAll(s, stopped)
+}
+
+// isWatching reports whether the plays are over, and hosts are watched: that goes on without an authority.
+func (c *Coordinator) isWatching() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.watching
 }
 
 // halt has the run stop before the certificates end that there are.

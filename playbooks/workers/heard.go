@@ -200,7 +200,10 @@ func (c *Coordinator) ends(h *handed, s said) {
 					o.Failed = true
 				}
 			}
-			c.end(h.shard, t, c.explained(end))
+			if end.Refused && end.Failure != nil {
+				end.Failure = refused(end.Failure, c.authority)
+			}
+			c.end(h.shard, t, end)
 		}
 	}
 	if s.Over && c.stopped { // the others were not begun

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// outages are the times in which the queue, or the coordinator of a run, fails a worker again and again: an error is told
-// once in each.
+// outages are the times in which the queue, or the coordinator of a run, fails a worker again and again, or the authority a coordinator: an
+// error is told once in each.
 type outages struct {
 	mu   sync.Mutex
 	told map[string]*outage // by what fails
@@ -22,8 +22,11 @@ type outage struct {
 // outageTime is when an outage is over of which nothing was heard since: a run may end without its tickets coming again.
 const outageTime = time.Hour
 
-// theQueue is what stands for the queue; runs have names.
-const theQueue = ""
+// theQueue and theAuthority are what stands for these; runs have names.
+const (
+	theQueue     = ""
+	theAuthority = "authority"
+)
 
 // isNew reports whether an error is to be told. The outage begins with the first.
 func (o *outages) isNew(what string, err error) bool {

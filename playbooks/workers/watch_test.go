@@ -2,11 +2,13 @@ package workers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -198,21 +200,67 @@ func TestWatchOfAKilledWorker(t *testing.T) {
 	require.Equal(t, &events.WatchTotals{Hosts: 2}, v.summary.Watch, v.warned.all())
 }
 
+// workUntil has a worker work until it is stopped.
+func (s *site) workUntil(q queue.Queue) (stop func()) {
+	w, err := workerIn(s.dir, "worker", q)
+	require.NoError(s.t, err)
+	w.Builds, w.FullBuilds, w.BuildID, w.Say, w.Temp = s.builds, s.full, s.buildID, func(string) {}, s.t.TempDir()
+	stopped := make(chan struct{})
+	var working sync.WaitGroup
+	working.Go(func() { _ = w.Run(s.t.Context(), stopped) })
+	return func() {
+		close(stopped)
+		working.Wait()
+	}
+}
+
+// TestWatchWithoutAnAuthority has the authority certify no keys for a while. Who is logged in to is watched, and mended, all the same;
+// a host whose worker ends is watched again when the authority certifies the key of the next one.
+func TestWatchWithoutAnAuthority(t *testing.T) {
+	s := newSite(t, watchedFiles(), "web1")
+	s.withFull()
+	srv := serve(t, s.dir)
+	stop := s.workUntil(connect(t, srv.ClientURL()))
+	var refused atomic.Int64
+	const valid = time.Second
+	v := s.vigil(connect(t, srv.ClientURL()), playbooks.Watch{Repair: true}, func(c *Coordinator) {
+		s.numbered(c, valid, func(uint64) error {
+			if s.exists("down")() {
+				refused.Add(1)
+				return errors.New("it is down")
+			}
+			return nil
+		})
+	})
+	next[events.Watched](v)
+	s.write("down", "")
+	began := time.Now()
+	require.Eventually(t, func() bool { return time.Since(began) > 2*valid && refused.Load() > 3 }, wait, 10*time.Millisecond)
+	v.spoil("web1", "motd")
+	require.Empty(t, next[events.Repaired](v).Error)
+	require.Equal(t, 1, strings.Count(v.warned.all(), "the key of a worker is not certified any more: it is down: it is asked again as long as hosts are watched"), v.warned.all())
+
+	s.work(connect(t, srv.ClientURL()), "worker", "")
+	stop()
+	require.Equal(t, "its worker has ended", next[events.Unwatched](v).Error)
+	require.Equal(t, "the key of a worker is not certified any more: it is down", next[events.Unwatched](v).Error)
+	require.NoError(t, os.Remove(filepath.Join(s.dir, "down")))
+	next[events.Watched](v)
+	require.Equal(t, "the authority certifies keys of workers again", v.warned.list[len(v.warned.list)-1])
+	v.stop()
+	require.Equal(t, &events.WatchTotals{Hosts: 1}, v.summary.Watch)
+	require.False(t, v.summary.Interrupted)
+}
+
 // TestWatchOfAWorkerThatEnds stops a worker that watches a host. That is not watched at once, and then by the next worker.
 func TestWatchOfAWorkerThatEnds(t *testing.T) {
 	s := newSite(t, watchedFiles(), "web1")
 	s.withFull()
 	srv := serve(t, s.dir)
-	w, err := workerIn(s.dir, "worker", connect(t, srv.ClientURL()))
-	require.NoError(t, err)
-	w.Builds, w.FullBuilds, w.BuildID, w.Say, w.Temp = s.builds, s.full, s.buildID, func(string) {}, t.TempDir()
-	stop := make(chan struct{})
-	var working sync.WaitGroup
-	working.Go(func() { _ = w.Run(t.Context(), stop) })
+	stop := s.workUntil(connect(t, srv.ClientURL()))
 	v := s.vigil(connect(t, srv.ClientURL()), playbooks.Watch{}, nil)
 	next[events.Watched](v)
-	close(stop)
-	working.Wait()
+	stop()
 	require.Equal(t, "its worker has ended", next[events.Unwatched](v).Error)
 	s.work(connect(t, srv.ClientURL()), "worker", "")
 	next[events.Watched](v)
