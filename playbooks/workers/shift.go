@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/crypto/ssh"
+
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/extravars"
@@ -301,6 +303,19 @@ func (s *shift) withKeys(name, knownHosts string, certificate []byte) func(trans
 	}
 }
 
+// trustHint says what to do about a host whose key is unknown, or a jump host: it is not known where the run was begun.
+func trustHint(targets map[string]transport.Target) func(transport.Target, ssh.PublicKey) string {
+	return func(t transport.Target, _ ssh.PublicKey) string {
+		name := t.Host
+		for host, behind := range targets { // the inventory may not have a jump host
+			if slices.ContainsFunc(behind.Jump, func(one transport.Target) bool { return one.Host == t.Host }) {
+				name = host
+			}
+		}
+		return "compare the fingerprint with what the host's console shows, then trust it where the run was begun: ccm-push trust " + name
+	}
+}
+
 // runner is what works on the hosts of a shard.
 func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 	w, j, run := s.worker, s.job, s.job.content
@@ -340,7 +355,7 @@ func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 		connect.BecomePassword = transport.NewSecret(run.Become.Password)
 	}
 	return &playbooks.Runner{
-		Inventory: inv, Plays: j.plays, Dialer: &dial.Dialer{}, Builds: w.Builds, FullBuilds: w.FullBuilds, BuildID: w.BuildID,
+		Inventory: inv, Plays: j.plays, Dialer: &dial.Dialer{TrustHint: trustHint(targets)}, Builds: w.Builds, FullBuilds: w.FullBuilds, BuildID: w.BuildID,
 		Connect: connect, Options: options, Now: time.Now, NewNonce: rand.Text, Names: &run.Names, Targets: targets,
 		AskShared: s.ask, Waiting: s.waits, Connections: &j.connections,
 		Orders: func(host string) <-chan playbooks.WatchOrder { return s.orders.of(host) },

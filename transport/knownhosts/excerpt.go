@@ -2,29 +2,38 @@ package knownhosts
 
 import (
 	"strings"
+	"unicode"
 
 	"golang.org/x/crypto/ssh"
 )
+
+// excerptOf begins the comment of a line that was taken from another file, and says which of its lines that is: it is
+// there that something can be done about it.
+const excerptOf = "excerpt of "
 
 // Excerpt is a known_hosts file that says of one host what the view says of it, and of no other. Keys
 // that are revoked are in it whatever host they were written down for.
 func (v *View) Excerpt(h Host) string {
 	known, authorities, revokedKeys := v.linesFor(h)
 	var text strings.Builder
-	line := func(marker, name string, key ssh.PublicKey) {
+	line := func(marker, name string, e *entry) {
 		if marker != "" {
 			text.WriteString("@" + marker + " ")
 		}
-		text.WriteString(name + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))) + "\n")
+		text.WriteString(name + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(e.key))))
+		if where := e.where(); strings.IndexFunc(where, unicode.IsControl) < 0 { // it would end the line
+			text.WriteString(" " + excerptOf + where)
+		}
+		text.WriteString("\n")
 	}
-	for _, e := range known {
-		line("", h.Name, e.key)
+	for i := range known {
+		line("", h.Name, &known[i])
 	}
-	for _, e := range authorities {
-		line(certAuthority, h.Name, e.key)
+	for i := range authorities {
+		line(certAuthority, h.Name, &authorities[i])
 	}
-	for _, e := range revokedKeys {
-		line(revoked, "*", e.key)
+	for i := range revokedKeys {
+		line(revoked, "*", &revokedKeys[i])
 	}
 	return text.String()
 }

@@ -16,6 +16,7 @@ import (
 type entry struct {
 	file     string
 	line     int
+	source   string // FILE:LINE, if it was taken from another file
 	marker   string // "", cert-authority or revoked
 	patterns []pattern
 	key      ssh.PublicKey
@@ -26,7 +27,12 @@ const (
 	revoked       = "revoked"
 )
 
-func (e *entry) where() string { return fmt.Sprintf("%s:%d", e.file, e.line) }
+func (e *entry) where() string {
+	if e.source != "" {
+		return e.source
+	}
+	return fmt.Sprintf("%s:%d", e.file, e.line)
+}
 
 func places(entries []entry) []string {
 	var where []string
@@ -42,11 +48,14 @@ func parse(file string, text []byte) []entry {
 	number := 0
 	for raw := range bytes.Lines(text) {
 		number++
-		marker, names, key, _, _, err := ssh.ParseKnownHosts(raw)
+		marker, names, key, comment, _, err := ssh.ParseKnownHosts(raw)
 		if err != nil || marker != "" && marker != certAuthority && marker != revoked {
 			continue
 		}
 		e := entry{file: file, line: number, marker: marker, key: key}
+		if source, is := strings.CutPrefix(comment, excerptOf); is {
+			e.source = source
+		}
 		for _, n := range names {
 			e.patterns = append(e.patterns, newPattern(n))
 		}
