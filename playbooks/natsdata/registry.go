@@ -66,7 +66,8 @@ func (r Registry) Prepare(ctx context.Context, replicas int, maxAge time.Duratio
 		_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 			Name: r.Stream, Description: "where services are found (CCM)", Subjects: []string{registry.Subjects},
 			MaxMsgsPerSubject: 1, AllowRollup: true, AllowMsgTTL: true, DenyDelete: true,
-			Replicas: replicas, MaxAge: maxAge, SubjectDeleteMarkerTTL: maxAge,
+			AllowDirect: true, // CCM looks up what is registered by that alone
+			Replicas:    replicas, MaxAge: maxAge, SubjectDeleteMarkerTTL: maxAge,
 		})
 		if err != nil {
 			return fmt.Errorf("making the stream %q of NATS: %w", r.Stream, trimmed(err))

@@ -34,6 +34,13 @@ func TestPrepare(t *testing.T) {
 	require.EqualError(t, r.Prepare(t.Context(), 1, 0), "registrations are kept for at least one second, not 0s")
 	require.NoError(t, r.Prepare(t.Context(), 1, time.Minute))
 	require.NoError(t, r.Ready(t.Context()))
+
+	// CCM asks the server for the last messages of many subjects at once (jetstreamext.GetLastMsgsFor).
+	require.NoError(t, r.Register(t.Context(), []registry.Registration{at("192.0.2.3", 80)}))
+	answer, err := js.Conn().RequestWithContext(t.Context(), "$JS.API.DIRECT.GET."+registry.Stream, []byte(`{"multi_last": ["`+registry.Subjects+`"]}`))
+	require.NoError(t, err)
+	require.Contains(t, string(answer.Data), `"address":"192.0.2.3"`)
+
 	require.NoError(t, r.Prepare(t.Context(), 1, time.Second))
 
 	// What has ended is not found, though the server keeps a mark of it.
