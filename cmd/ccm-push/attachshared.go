@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,17 +26,13 @@ func attachShared(cmd *cobra.Command, f *fleet, p *printer, name string, fromNow
 	}
 	ctx, end := f.app.untilLeft(cmd.Context(), run.Run)
 	defer end()
-	watched, lost := context.WithCancelCause(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() { watchCoordinator(watched, h, run, lost) })
-	defer watching.Wait()
-	defer lost(nil)
-	err = p.printShared(watched, cmd, h, run, fromNow)
-	switch cause := context.Cause(watched); {
+	err = p.printShared(ctx, cmd, h, run, fromNow)
+	lost, is := errors.AsType[*workers.LostError](err)
+	switch {
 	case ctx.Err() != nil:
 		return exitStatus(interruptedStatus)
-	case errors.Is(err, context.Canceled) && cause != nil:
-		return unreported{cause}
+	case is:
+		return unreported{lost}
 	case errors.Is(err, queue.ErrGone):
 		return unreported{fmt.Errorf("run %s has ended, and what it has told last was deleted before it was heard here; its record is with %s", run.Run, run.Holder)}
 	}
@@ -78,7 +72,7 @@ func (p *printer) printShared(ctx context.Context, cmd *cobra.Command, h *worker
 // headerOf waits until a run has begun.
 func headerOf(ctx context.Context, h *workers.Handover, run *workers.Shared) (header *record.Header, err error) {
 	found := errors.New("the header is found")
-	err = h.Read(ctx, run, true, func(part workers.Part) error {
+	err = h.Follow(ctx, run, func(part workers.Part) error {
 		header = part.Header
 		return found
 	})
@@ -92,7 +86,7 @@ func headerOf(ctx context.Context, h *workers.Handover, run *workers.Shared) (he
 func sharedLines(ctx context.Context, h *workers.Handover, run *workers.Shared) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		enough := errors.New("no more lines are wanted")
-		err := h.Read(ctx, run, true, func(part workers.Part) error {
+		err := h.Follow(ctx, run, func(part workers.Part) error {
 			for line := range bytes.Lines(part.Lines) {
 				if !yield(line, nil) {
 					return enough
@@ -102,33 +96,6 @@ func sharedLines(ctx context.Context, h *workers.Handover, run *workers.Shared) 
 		})
 		if err != nil && !errors.Is(err, enough) {
 			yield(nil, err)
-		}
-	}
-}
-
-// watchTime is how often who follows a run looks whether somebody still coordinates it.
-const watchTime = 5 * time.Second
-
-// watchCoordinator tells lost why nothing more will be heard of a run.
-func watchCoordinator(ctx context.Context, h *workers.Handover, run *workers.Shared, lost context.CancelCauseFunc) {
-	ticks := time.NewTicker(watchTime)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-		}
-		now, err := h.Find(ctx, run.Run)
-		switch {
-		case err != nil: // it has ended, or NATS is out of reach, which is told
-		case !now.Since.Equal(run.Since):
-			lost(fmt.Errorf("run %s is gone on with by %s since %s\n  hint: ccm-push attach follows that, with the same --workers", run.Run, now.Holder, now.Since.Local().Format("2006-01-02 15:04:05")))
-			return
-		case !now.Held && !now.Over:
-			lost(fmt.Errorf("nothing has been heard of %s, who coordinates run %s, since %s\n  hint: ccm-push resume %s goes on with it, with the same --workers and in a folder with the same files",
-				run.Holder, run.Run, now.Heard.Local().Format("2006-01-02 15:04:05"), run.Run))
-			return
 		}
 	}
 }

@@ -224,7 +224,9 @@ func (h *Handover) Share(ctx context.Context, run, what, queueName string, resum
 		return nil, errors.Join(err, h.Records.Forget(ctx, run))
 	}
 	c := &Copy{handover: h, own: own, resumes: resumes, writer: writer, more: make(chan struct{}, 1), done: make(chan struct{})}
-	c.working.Go(func() { c.send(context.WithoutCancel(ctx)) })
+	sending, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	c.giveUp = giveUp
+	c.working.Go(func() { c.send(sending) })
 	return c, nil
 }
 
@@ -264,7 +266,7 @@ func (h *Handover) Read(ctx context.Context, s *Shared, follow bool, take func(P
 	if err != nil {
 		return err
 	}
-	return h.Records.Read(ctx, s.Run, follow, func(frame []byte) (more bool, err error) {
+	err = h.Records.Read(ctx, s.Run, follow, func(frame []byte) (more bool, err error) {
 		if len(frame) < headSize {
 			return true, nil
 		}
@@ -286,6 +288,10 @@ func (h *Handover) Read(ctx context.Context, s *Shared, follow bool, take func(P
 		}
 		return err == nil && p.End == nil, err
 	})
+	if errors.Is(err, queue.ErrCut) {
+		return fmt.Errorf("run %s: %w\n  hint: where it was begun, which %s says, ccm-push attach %[1]s follows it", s.Run, err, s.Holder)
+	}
+	return err
 }
 
 // Fetch takes the record of a run, and those of the runs that it goes on with, into a store.

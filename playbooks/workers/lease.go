@@ -144,6 +144,7 @@ type Copy struct {
 	writer   *frameWriter
 	more     chan struct{} // has one if there is something to send
 	done     chan struct{} // closed when nothing more comes
+	giveUp   func()        // has what has not been sent by then stay where it is
 	working  sync.WaitGroup
 
 	mu      sync.Mutex
@@ -222,7 +223,7 @@ func (c *Copy) append(ctx context.Context, frame []byte) bool {
 			return false
 		}
 		select {
-		case <-c.done: // NATS may never answer again
+		case <-ctx.Done():
 			return false
 		case <-c.own.lost.closed:
 			return false
@@ -241,7 +242,10 @@ const lingers = 10 * time.Second
 // heard the end; another one can be gone on with by anybody.
 func (c *Copy) Close(ctx context.Context) error {
 	close(c.done)
+	late := time.AfterFunc(closeTime, c.giveUp) // NATS may never answer again
 	c.working.Wait()
+	late.Stop()
+	c.giveUp()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
 	c.mu.Lock()

@@ -35,6 +35,9 @@ const (
 // ErrTaken is that somebody else has made a claim since.
 var ErrTaken = errors.New("somebody else has taken it")
 
+// ErrCut is that a record has no beginning any more.
+var ErrCut = errors.New("the beginning of its record is older than a week, and NATS has deleted it")
+
 // A Claim is what somebody has said of a run last.
 type Claim struct {
 	Name     string // hashed
@@ -92,6 +95,8 @@ func wrongLast(err error) bool {
 
 // Claims gives all claims that there are, and the time at the server.
 func (r *Records) Claims(ctx context.Context) (all []Claim, now time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, flushTime) // a list whose connection is lost meanwhile has no end of its own
+	defer cancel()
 	keys, err := r.claims.ListKeys(ctx)
 	if err != nil {
 		return nil, now, r.queue.needs("coordinator", "listing runs", err)
@@ -156,7 +161,7 @@ func (r *Records) End(ctx context.Context, run string) error {
 }
 
 // Read gives what the record of a run has so far, and with follow what is still to come, until take
-// reports false. It is [ErrGone] if there is none, or no more.
+// reports false. It is [ErrGone] if there is none, or no more, and [ErrCut] if its beginning was deleted.
 func (r *Records) Read(ctx context.Context, run string, follow bool, take func(data []byte) (more bool, err error)) error {
 	s, err := r.queue.js.Stream(ctx, recordStream+hashed(run))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -166,7 +171,10 @@ func (r *Records) Read(ctx context.Context, run string, follow bool, take func(d
 		return failed("reading the record of the run", err)
 	}
 	state := s.CachedInfo().State
-	if !follow && state.Msgs == 0 {
+	switch {
+	case state.FirstSeq > 1:
+		return ErrCut
+	case !follow && state.Msgs == 0:
 		return nil
 	}
 	reading := &recordReader{stream: s, next: 1}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 )
 
@@ -77,6 +78,15 @@ func TestRecords(t *testing.T) {
 		require.NoError(t, r.Append(ctx, "01", fmt.Append(nil, i)))
 		require.Equal(t, fmt.Sprint(i), <-heard)
 	}
+	require.NoError(t, r.Make(ctx, "02"))
+	for range 2 {
+		require.NoError(t, r.Append(ctx, "02", nil))
+	}
+	of, err := r.queue.js.Stream(ctx, recordStream+hashed("02"))
+	require.NoError(t, err)
+	require.NoError(t, of.Purge(ctx, jetstream.WithPurgeKeep(1)))
+	require.ErrorIs(t, r.Read(ctx, "02", true, nil), ErrCut)
+	require.NoError(t, r.Forget(ctx, "02"))
 	n, err := r.Readers(ctx, "01")
 	require.NoError(t, err)
 	require.Equal(t, 1, n)

@@ -1,0 +1,101 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks/record"
+)
+
+// A LostError is why nothing more will be heard of a run that is followed.
+type LostError struct{ text string }
+
+func (e *LostError) Error() string { return e.text }
+
+// Follow gives the record of a run as [Handover.Read] does, up to its end, and what is still to come of it. The error is a [LostError] if
+// that is nothing: its coordinator is lost, NATS is, another one goes on with the run, or its end was not copied.
+func (h *Handover) Follow(ctx context.Context, s *Shared, take func(Part) error) error {
+	ctx, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	f := &following{}
+	f.taken.Store(time.Now().UnixNano())
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		if lost := h.awaitLoss(ctx, s, f); lost != nil {
+			lose(lost)
+		}
+	})
+	err := h.Read(ctx, s, true, func(p Part) error {
+		f.taking.Store(true)
+		defer func() {
+			f.taken.Store(time.Now().UnixNano())
+			f.taking.Store(false)
+		}()
+		return take(p)
+	})
+	lose(nil)
+	watching.Wait()
+	if lost, is := errors.AsType[*LostError](context.Cause(ctx)); is && errors.Is(err, context.Canceled) {
+		return lost
+	}
+	return err
+}
+
+// following is how far a run has been followed.
+type following struct {
+	taking atomic.Bool  // something is being taken
+	taken  atomic.Int64 // when something was last, in nanoseconds of the epoch
+}
+
+// rests reports whether nothing was taken for a while.
+func (f *following) rests(while time.Duration) bool {
+	return !f.taking.Load() && time.Since(time.Unix(0, f.taken.Load())) >= while
+}
+
+// awaitLoss waits until nothing more will be heard of a run; nil is the end of ctx. What there is of its record is read first.
+func (h *Handover) awaitLoss(ctx context.Context, s *Shared, f *following) *LostError {
+	often := h.lasts() / 6
+	ticks := time.NewTicker(often)
+	defer ticks.Stop()
+	heard, over := time.Now(), time.Time{}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticks.C:
+		}
+		limited, cancel := context.WithTimeout(ctx, often)
+		now, err := h.Find(limited, s.Run)
+		cancel()
+		switch {
+		case errors.Is(err, record.ErrNone): // it has ended well, and was deleted: who reads it finds that
+			heard = time.Now()
+		case err == nil && now.Held:
+			heard, over = time.Now(), time.Time{}
+		case err == nil && now.Over && over.IsZero():
+			over = time.Now()
+		}
+		if !f.rests(often) {
+			continue
+		}
+		at := func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && time.Since(heard) >= h.lasts():
+			return &LostError{fmt.Sprintf("nothing has been heard of %s, who coordinates run %s, since %s: NATS does not answer\n  hint: the run may go on all the same; once NATS answers, ccm-push attach %[2]s follows it, with the same --workers",
+				s.Holder, s.Run, at(heard))}
+		case err != nil:
+		case !now.Since.Equal(s.Since):
+			return &LostError{fmt.Sprintf("run %s is gone on with by %s since %s\n  hint: ccm-push attach follows that, with the same --workers", s.Run, now.Holder, at(now.Since))}
+		case now.Over && time.Since(over) >= 2*often:
+			return &LostError{fmt.Sprintf("run %s was given back by %s, and its record has no end\n  hint: ccm-push resume %[1]s goes on with it, with the same --workers and in a folder with the same files", s.Run, now.Holder)}
+		case !now.Held && !now.Over:
+			return &LostError{fmt.Sprintf("nothing has been heard of %s, who coordinates run %s, since %s\n  hint: ccm-push resume %[2]s goes on with it, with the same --workers and in a folder with the same files", s.Holder, s.Run, at(now.Heard))}
+		}
+	}
+}
