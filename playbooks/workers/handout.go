@@ -92,10 +92,10 @@ func (c *Coordinator) answerTicket(ctx context.Context, text []byte) (out []byte
 			hint = "\n  hint: --workers-list says which keys may work, and a worker which one it has, when it starts"
 			a.Refused = "its key is not on the list of workers there (--workers-list)"
 		}
-		c.Warn(fmt.Sprintf("a worker was refused: %v%s", err, hint))
+		c.warnOfRefused(fmt.Sprintf("a worker was refused: %v%s", err, hint))
 	case q.Build != c.Runner.BuildID || q.Version != c.Runner.Options.Version:
 		a.Refused = fmt.Sprintf("it is another ccm-push (%s) than the coordinator (%s)", q.Version, c.Runner.Options.Version)
-		c.Warn(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))
+		c.warnOfRefused(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))
 	case !c.isFresh(q.Stamp) && !c.isFresh(q.Ticket.Stamp):
 		a.Stale = true
 	default:
@@ -112,6 +112,13 @@ func (c *Coordinator) answerTicket(ctx context.Context, text []byte) (out []byte
 		c.Warn(err.Error())
 	}
 	return out, a.Shard != nil
+}
+
+// warnOfRefused says once that a worker was refused, which goes on asking.
+func (c *Coordinator) warnOfRefused(text string) {
+	if c.outages.isNew(refusals, errors.New(text)) {
+		c.Warn(text)
+	}
 }
 
 // handOut gives a worker the hosts of a shard that have not ended.

@@ -22,10 +22,11 @@ type outage struct {
 // outageTime is when an outage is over of which nothing was heard since: a run may end without its tickets coming again.
 const outageTime = time.Hour
 
-// theQueue and theAuthority are what stands for these; runs have names.
+// What stands for the queue, the authority, and workers or coordinators who refuse each other; runs have names.
 const (
 	theQueue     = ""
 	theAuthority = "authority"
+	refusals     = "refusals"
 )
 
 // isNew reports whether an error is to be told. The outage begins with the first.

@@ -187,5 +187,5 @@ func (c *Coordinator) remind(s *shard) {
 	if s.site != "" {
 		of, flag = fmt.Sprintf(" of the site %q", s.site), " --site "+s.site
 	}
-	c.Warn(fmt.Sprintf("hosts%s wait, and no worker has taken them yet: ccm-push worker --workers URL%s takes them", of, flag))
+	c.Warn(fmt.Sprintf("hosts%s wait, and no worker has taken them yet: ccm-push worker --workers URL%s takes them; one that is there and does not says why", of, flag))
 }

@@ -131,11 +131,31 @@ func (w *Worker) takeAll(ctx context.Context, stop, enough <-chan struct{}) {
 		if w.outages.end(theQueue) {
 			w.Say("the queue answers again")
 		}
-		if err := w.take(ctx, stop, lease); err != nil {
+		err = w.take(ctx, stop, lease)
+		refused, is := errors.AsType[*refusedError](err)
+		if !is && err != nil || is && w.outages.isNew(refusals, refused) {
 			w.Say(err.Error())
+		}
+		if !is {
+			continue
+		}
+		if err := lease.Return(ctx); err != nil {
+			w.Say(err.Error())
+		}
+		select {
+		case <-time.After(refusedTime):
+		case <-waiting.Done():
 		}
 	}
 }
+
+// refusedTime is how long no other ticket is taken in the place of one that this worker may not work on: so another one gets it.
+const refusedTime = 5 * time.Second
+
+// A refusedError is why this worker does not work on a ticket, which others may.
+type refusedError struct{ text string }
+
+func (e *refusedError) Error() string { return e.text }
 
 // beside has one more shard worked on at a time while the hosts of another one wait: so none waits for a host
 // that waits for a worker.
@@ -163,15 +183,16 @@ func again(ctx context.Context, try func(context.Context) error) error {
 }
 
 // take works on what a ticket is for. A ticket that is not worked on comes again, to this worker or
-// another one, when its lease ends.
+// another one, when its lease ends; with a [refusedError] it is to be returned.
 func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lease) error {
 	var t ticket
 	who, err := verify(w.Coordinators, ticketKind, lease.Ticket(), &t)
-	if isStranger(err) {
-		return fmt.Errorf("a ticket is left alone: %w\n  hint: --coordinators says which keys may begin runs", err)
-	}
 	if err != nil {
-		return fmt.Errorf("a ticket is left alone: %w", err)
+		hint := ""
+		if isStranger(err) {
+			hint = "\n  hint: --coordinators says which keys may begin runs"
+		}
+		return &refusedError{fmt.Sprintf("a ticket is left alone: %v%s", err, hint)}
 	}
 	if time.Now().After(t.Until) {
 		return lease.Done(ctx)
@@ -205,8 +226,9 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lea
 	case a.Over:
 		return lease.Done(ctx)
 	case a.Refused != "":
-		return fmt.Errorf("the coordinator %s refuses this worker: %s", who, a.Refused)
+		return &refusedError{fmt.Sprintf("the coordinator %s refuses this worker: %s", who, a.Refused)}
 	}
+	w.outages.end(refusals)
 	s := &shift{worker: w, job: j}
 	whole, err := s.work(ctx, held, stop, a)
 	if err != nil {

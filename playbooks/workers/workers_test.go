@@ -540,21 +540,16 @@ func TestStranger(t *testing.T) {
 		s := newSite(t, plays(), "web1")
 		s.write("motd.jet", "x")
 		q := open(s.dir)
-		asked := make(chan struct{})
 		got := &recorded{}
 		r := s.runner(s.inventory(nil), got)
 		c, warned := s.coordinator(q, r)
-		c.Warn = func(text string) {
-			warned.add(text)
-			if strings.Contains(text, "refused") {
-				close(asked)
-			}
-		}
 		said := s.work(q, "stranger", "")
 		stop := make(chan struct{})
 		go func() {
-			<-asked
-			close(stop)
+			defer close(stop)
+			require.Eventually(t, func() bool {
+				return strings.Contains(said.all(), "refuses this worker: its key is not on the list of workers there (--workers-list)")
+			}, wait, time.Millisecond)
 		}()
 		require.NoError(t, c.Begin(t.Context()))
 		summary, err := r.Run(t.Context(), stop)
@@ -562,9 +557,26 @@ func TestStranger(t *testing.T) {
 		require.Equal(t, []string{"web1"}, summary.NotStarted)
 		require.Regexp(t, "^a worker was refused: it is signed by the key SHA256:[^ ]{43}, which is not on the list\n  hint: --workers-list ", warned.all())
 		require.EqualValues(t, 0, s.hosts["web1"].Stats().Connections)
-		require.Eventually(t, func() bool {
-			return strings.Contains(said.all(), "refuses this worker: its key is not on the list of workers there (--workers-list)")
-		}, wait, time.Millisecond)
+	})
+}
+
+// TestStrangerBesideAWorker has workers be there that may not work for a run: the one that may gets all hosts, and soon.
+func TestStrangerBesideAWorker(t *testing.T) {
+	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
+		s := newSite(t, "ccm: {resources: [exec: [{'true': }]]}\n", "web1", "web2", "web3")
+		q := open(s.dir)
+		said := s.work(q, "stranger", "")
+		c, warned := s.coordinator(q, s.runner(s.inventory(nil)))
+		c.Size = 1
+		began := time.Now()
+		summary, over := s.begin(c)
+		require.Eventually(t, func() bool { return strings.Contains(warned.all(), "a worker was refused") }, wait, time.Millisecond)
+		s.work(q, "worker", "")
+		<-over
+		require.Equal(t, 3, summary().Totals.Hosts.OK, warned.all())
+		require.Less(t, time.Since(began), queue.LeaseTime/2)
+		require.Equal(t, 1, strings.Count(warned.all(), "a worker was refused"), warned.all())
+		require.Equal(t, 1, strings.Count(said.all(), "refuses this worker"), said.all())
 	})
 }
 
