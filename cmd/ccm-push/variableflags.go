@@ -23,7 +23,8 @@ type variableFlags struct {
 	extra, fact  []string
 	facts, hiera string // files, of hiera also a URL
 	noReadEnv    bool
-	parameters   string // file for a configuration document
+	parameters   string              // file for a configuration document
+	document     *extravars.Document // that hiera names, once it is read
 
 	input bytes.Buffer // what has been read of standard input
 }
@@ -79,5 +80,9 @@ func (f *variableFlags) readHiera(ctx context.Context, a *app) (*templates.Sourc
 	if from := cmp.Or(f.hiera, a.getenv(extravars.HieraVariable)); from != "" && !strings.Contains(from, "://") {
 		a.files.Note(from)
 	}
-	return extravars.ReadHiera(ctx, f.hiera, a.getenv(extravars.HieraVariable), keys, f.nats.store(), a.warn)
+	f.document, err = extravars.ReadHiera(ctx, f.hiera, a.getenv(extravars.HieraVariable), f.nats.store(), a.warn)
+	if err != nil {
+		return nil, err
+	}
+	return f.document.Source(keys, a.warn)
 }

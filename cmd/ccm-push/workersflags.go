@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/playbooks"
-	"github.com/ccm-push/ccm-push/playbooks/extravars"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
@@ -118,23 +116,21 @@ func (f *workersFlags) plan(p *plays, paths []string) error {
 	if f.url == "" {
 		return nil
 	}
-	for _, path := range paths {
-		if source.IsURL(path) || source.IsArchive(path) {
-			return fmt.Errorf("%s: workers are sent the folder of a manifest, and this is none: unpack it, and name the manifest in it", source.ShownName(path))
-		}
-	}
-	v := &f.fleet.variables
-	hiera := cmp.Or(v.hiera, f.fleet.app.getenv(extravars.HieraVariable))
-	if strings.Contains(hiera, "://") {
-		return errors.New("--hiera: workers are sent a file, and this is a URL: save it, and name the file")
+	archives, err := p.archives.Unpacked()
+	if err != nil {
+		return fmt.Errorf("--workers: %w", err)
 	}
 	folder, err := os.Getwd()
 	if err != nil {
 		return err
 	}
+	v := &f.fleet.variables
 	f.recipe = &workers.Recipe{
-		Paths: paths, Folder: folder, Parameters: v.parameters, Rollout: f.fleet.rollout.file, Hiera: hiera, Selection: p.selection.selection,
-		Sealed: &f.fleet.secrets.sealed,
+		Folder: folder, Parameters: v.parameters, Rollout: f.fleet.rollout.file, Hiera: v.document, Selection: p.selection.selection,
+		Archives: archives, Sealed: &f.fleet.secrets.sealed,
+	}
+	for _, path := range paths {
+		f.recipe.Paths = append(f.recipe.Paths, source.Plain(path))
 	}
 	return nil
 }

@@ -121,7 +121,7 @@ func TestExtraShowsNoSecrets(t *testing.T) {
 		require.Contains(t, err.Error(), "-e:1:")
 	}
 	for _, from := range []string{"https:/u:s3cret@h/x", "u:s3cret@h/x"} {
-		_, err := ReadHiera(t.Context(), from, "", nil, nil, nil)
+		_, err := ReadHiera(t.Context(), from, "", nil, nil)
 		require.EqualError(t, err, "--hiera: it is not a file, and a URL begins with https:// (it is not shown, as it may hold a password)")
 	}
 }

@@ -24,10 +24,17 @@ type Buckets interface {
 	Value(ctx context.Context, bucket, key string) ([]byte, error)
 }
 
-// ReadHiera reads a document with data, hierarchy and overrides of its own, in a file, on
-// the web or in a bucket of NATS: the one of --hiera, or else that of [HieraVariable]. Without either there is
-// none. keys opens what is encrypted in it, and may be nil; so may buckets, which then has none.
-func ReadHiera(ctx context.Context, flag, variable string, keys *sealed.Ring, buckets Buckets, warn func(string)) (*templates.Source, error) {
+// A Document is a document with data, hierarchy and overrides of its own, which has been read.
+type Document struct {
+	Name string `json:"name"` // what positions call it
+	Data []byte `json:"data"`
+	// Foreign says that it is no file of the operator's: what it says is not run.
+	Foreign bool `json:"foreign,omitempty"`
+}
+
+// ReadHiera reads the document of --hiera, which is in a file, on the web or in a bucket of NATS, or else that of
+// [HieraVariable]. Without either there is none. buckets may be nil, and has none then.
+func ReadHiera(ctx context.Context, flag, variable string, buckets Buckets, warn func(string)) (*Document, error) {
 	from := cmp.Or(flag, variable)
 	if from == "" {
 		return nil, nil
@@ -39,10 +46,18 @@ func ReadHiera(ctx context.Context, flag, variable string, keys *sealed.Ring, bu
 	case err != nil:
 		return nil, fmt.Errorf("--hiera: %w", err)
 	}
-	if strings.Contains(from, "://") {
+	return &Document{Name: name, Data: data, Foreign: strings.Contains(from, "://")}, nil
+}
+
+// Source is what the document says; nil is nothing, as of no document. keys opens what is encrypted in it, and may be nil.
+func (d *Document) Source(keys *sealed.Ring, warn func(string)) (*templates.Source, error) {
+	if d == nil {
+		return nil, nil
+	}
+	if d.Foreign {
 		keys = keys.Foreign("this is no file of yours")
 	}
-	src, err := parseHiera(name, data, keys.Opener())
+	src, err := parseHiera(d.Name, d.Data, keys.Opener())
 	if src != nil {
 		for _, w := range src.Warnings() {
 			warn(w)

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/templates"
 )
 
 func TestReadHiera(t *testing.T) {
@@ -63,7 +65,12 @@ func TestReadHiera(t *testing.T) {
 			dir + "/unknown.yaml:2:1: unknown key \"datum\"\n  hint: it has data, hierarchy and overrides"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			source, err := ReadHiera(t.Context(), c.flag, c.variable, nil, values{"B/a/k": "data: {a: kv}\n", "B/bad": "data: [1]\n", "B/empty": ""}, func(text string) { require.Fail(t, text) })
+			unwarned := func(text string) { require.Fail(t, text) }
+			document, err := ReadHiera(t.Context(), c.flag, c.variable, values{"B/a/k": "data: {a: kv}\n", "B/bad": "data: [1]\n", "B/empty": ""}, unwarned)
+			var source *templates.Source
+			if err == nil {
+				source, err = document.Source(nil, unwarned)
+			}
 			if c.err != "" {
 				require.EqualError(t, err, c.err)
 				require.Nil(t, source)
@@ -96,14 +103,17 @@ func TestReadHieraWarnsOfAnnotations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hiera.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("data:\n  a: 1 # @requires\n"), 0o644))
 	var warnings []string
-	_, err := ReadHiera(t.Context(), path, "", nil, nil, func(text string) { warnings = append(warnings, text) })
+	warn := func(text string) { warnings = append(warnings, text) }
+	document, err := ReadHiera(t.Context(), path, "", nil, warn)
+	require.NoError(t, err)
+	_, err = document.Source(nil, warn)
 	require.NoError(t, err)
 	require.Equal(t, []string{path + ":2:3: \"@requires\" is no annotation (did you mean \"@require\"?)"}, warnings)
 }
 
 func TestReadHieraWarnsOfAPasswordInTheClear(t *testing.T) {
 	var warnings []string
-	_, err := ReadHiera(t.Context(), "http://ann:hunter2@0.0.0.0:1/x", "", nil, nil, func(text string) { warnings = append(warnings, text) })
+	_, err := ReadHiera(t.Context(), "http://ann:hunter2@0.0.0.0:1/x", "", nil, func(text string) { warnings = append(warnings, text) })
 	require.ErrorContains(t, err, "--hiera: reading http://0.0.0.0:1/x: ")
 	require.NotContains(t, err.Error(), "hunter2")
 	require.Equal(t, []string{"http://0.0.0.0:1/x: the password goes there unencrypted; use https://"}, warnings)

@@ -466,6 +466,9 @@ func (c *Coordinator) makeRun() (*runContent, error) {
 	if c.Recipe.Files != nil {
 		files = c.Recipe.Files()
 	}
+	if d := c.Recipe.Hiera; d != nil {
+		c.Recipe.Sealed.file(&content.Opened, d.Name, d.Data)
+	}
 	var err error
 	content.Files, err = pack(c.Recipe.folders(r.Plays), files, append(c.loginKeys(), c.Recipe.Without...), func(name string, data []byte) bool {
 		if c.isAuthority(data) {

@@ -90,6 +90,23 @@ func TestKeysOfTheOperatorStayHere(t *testing.T) {
 	}
 }
 
+// TestPlaysThatCannotBeRead has a file of the plays not go to workers, as it is the operator's own: each shard is told why, and not that
+// another one was before it.
+func TestPlaysThatCannotBeRead(t *testing.T) {
+	s := newSite(t, "vars_files: [own.yaml]\nccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "web2")
+	s.write("own.yaml", "a: 1\n")
+	q := queue.NewInProcess(0)
+	s.work(q, "worker", "")
+	got := &recorded{}
+	c, _ := s.coordinator(q, s.runner(s.inventory(nil), got))
+	c.Size = 1
+	c.Recipe.Without = append(c.Recipe.Without, s.paths("own.yaml")...)
+	summary := s.run(c)
+	require.Equal(t, 2, summary.Totals.Hosts.Failed)
+	lines := strings.Join(got.lines(s), "\n")
+	require.Equal(t, 2, strings.Count(lines, "own.yaml: there is no such file"), lines)
+}
+
 func TestKeys(t *testing.T) {
 	dir := t.TempDir()
 	sshtest.WriteKey(t, filepath.Join(dir, "a"), "")

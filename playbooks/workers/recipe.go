@@ -9,22 +9,25 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/sealed"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/extravars"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 )
 
 // A Recipe is what the plays of a run are made of: manifests, words of the command line, or what was
 // recorded of an earlier run.
 type Recipe struct {
-	Paths      []string           `json:"paths,omitempty"` // of manifests, as given
-	Folder     string             `json:"folder"`
-	Parameters string             `json:"parameters,omitempty"`
-	Rollout    string             `json:"rollout,omitempty"`
-	Hiera      string             `json:"hiera,omitempty"` // a file
-	Selection  manifest.Selection `json:"selection"`
-	EnvFile    bool               `json:"env_file,omitempty"`
-	AdHoc      *AdHoc             `json:"ad_hoc,omitempty"`
-	Undo       []Undo             `json:"undo,omitempty"`
+	Paths      []string            `json:"paths,omitempty"` // of manifests, as given, or their URLs without secrets
+	Folder     string              `json:"folder"`
+	Parameters string              `json:"parameters,omitempty"`
+	Rollout    string              `json:"rollout,omitempty"`
+	Hiera      *extravars.Document `json:"hiera,omitempty"`
+	Selection  manifest.Selection  `json:"selection"`
+	EnvFile    bool                `json:"env_file,omitempty"`
+	AdHoc      *AdHoc              `json:"ad_hoc,omitempty"`
+	Undo       []Undo              `json:"undo,omitempty"`
+	Archives   []source.Unpacked   `json:"archives,omitempty"` // in which manifests stand, also behind URLs
 
 	Sealed  *Sealed         `json:"-"` // what is encrypted in the files; nil is nothing
 	Files   func() []string `json:"-"` // that were read for it besides those of the plays' folders; nil is none
@@ -79,12 +82,27 @@ func (r *Recipe) folders(plays []*manifest.Play) (list []string) {
 		for _, p := range plays {
 			list = append(list, p.Folder)
 		}
+		for _, a := range r.Archives {
+			list = append(list, a.Folder)
+		}
 	}
 	return list
 }
 
+// unpacker unpacks archives that are named by an expression, and so were not when the run was begun, into folders below temp.
+func (r *Recipe) unpacker(root, temp string) *source.Unpacker {
+	u := &source.Unpacker{Temp: temp}
+	for _, a := range r.Archives {
+		if a.Folder = r.at(root, a.Folder); !source.IsURL(a.Name) {
+			a.Name = r.at(root, a.Name)
+		}
+		u.Before = append(u.Before, a)
+	}
+	return u
+}
+
 // plays makes the plays anew of what was unpacked below a folder.
-func (r *Recipe) plays(ctx context.Context, root string, registry modules.Registry, ring *sealed.Ring) ([]*manifest.Play, error) {
+func (r *Recipe) plays(ctx context.Context, root string, registry modules.Registry, archives *source.Unpacker, ring *sealed.Ring) ([]*manifest.Play, error) {
 	switch {
 	case r.AdHoc != nil:
 		return r.AdHoc.plays(r, root, registry)
@@ -97,7 +115,7 @@ func (r *Recipe) plays(ctx context.Context, root string, registry modules.Regist
 	case len(r.Paths) == 0: // hosts are only asked something
 		return []*manifest.Play{}, nil
 	}
-	options := []load.Option{load.WithKeys(ring)}
+	options := []load.Option{load.WithKeys(ring), load.WithArchives(archives)}
 	if r.Parameters != "" {
 		options = append(options, load.WithParameters(r.at(root, r.Parameters)))
 	}
@@ -106,7 +124,10 @@ func (r *Recipe) plays(ctx context.Context, root string, registry modules.Regist
 	}
 	var paths []string
 	for _, path := range r.Paths {
-		paths = append(paths, r.at(root, path))
+		if !source.IsURL(path) {
+			path = r.at(root, path)
+		}
+		paths = append(paths, path)
 	}
 	plays, err := load.Files(ctx, paths, registry, options...)
 	if err != nil {
@@ -152,6 +173,9 @@ func (r *Recipe) absolute(path string) string {
 // names are what paths below a folder are called where the recipe was made, most precise first.
 func (r *Recipe) names(root string) (pairs [][2]string) {
 	for _, path := range r.Paths {
+		if source.IsURL(path) {
+			continue
+		}
 		given, _ := filepath.Split(path)
 		pairs = append(pairs, [2]string{filepath.Dir(r.at(root, path)) + "/", given})
 	}

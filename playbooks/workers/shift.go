@@ -19,7 +19,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/extravars"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/transport"
@@ -227,21 +226,23 @@ func (s *shift) plays(ctx context.Context) error {
 	if err := os.Mkdir(root, 0o700); err != nil {
 		return err
 	}
+	defer func() {
+		if j.plays == nil { // the next shard tries again, and is told the same
+			_ = os.RemoveAll(root)
+		}
+	}()
 	if err := unpack(j.content.Files, root); err != nil {
 		return fmt.Errorf("unpacking the plays: %w", err)
 	}
-	j.content.Files = nil
 	ring := j.content.Opened.ring()
-	plays, err := r.plays(ctx, root, s.worker.Registry, ring)
+	plays, err := r.plays(ctx, root, s.worker.Registry, r.unpacker(root, j.folder.path), ring)
 	if err != nil {
 		return err
 	}
-	if r.Hiera != "" {
-		if j.hiera, err = extravars.ReadHiera(ctx, r.at(root, r.Hiera), "", ring, nil, func(string) {}); err != nil {
-			return err
-		}
+	if j.hiera, err = r.Hiera.Source(ring, func(string) {}); err != nil {
+		return err
 	}
-	j.plays = plays
+	j.plays, j.content.Files = plays, nil
 	return nil
 }
 

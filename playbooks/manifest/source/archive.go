@@ -30,9 +30,41 @@ type Unpacker struct {
 	Temp        string            // where the folders are made; "" is the system's place
 	Objects     Objects           // archives in buckets of NATS; nil has none
 	MaxDownload int64             // bytes of an archive that is downloaded; 0 is 64 MiB
+	Before      []Unpacked        // elsewhere, by another one
 
 	mu      sync.Mutex
 	folders []string
+	done    []doneArchive
+}
+
+// An Unpacked is an archive that was unpacked, and compared with its checksum.
+type Unpacked struct {
+	Name     string `json:"name"` // an absolute path, or a URL without secrets
+	Checksum string `json:"checksum,omitempty"`
+	Folder   string `json:"folder"`
+}
+
+type doneArchive struct {
+	Unpacked
+	archive Archive
+}
+
+// Unpacked are the archives that were unpacked. The error is that two of them are called the same.
+func (u *Unpacker) Unpacked() (list []Unpacked, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	known := map[[2]string]Archive{}
+	for _, one := range u.done {
+		key := [2]string{one.Name, one.Checksum}
+		switch before, met := known[key]; {
+		case !met:
+			known[key] = one.archive
+			list = append(list, one.Unpacked)
+		case !before.same(one.archive):
+			return nil, fmt.Errorf("%s is the name of two archives, with different queries or users: give them names of their own", one.Name)
+		}
+	}
+	return list, nil
 }
 
 // Close removes what was unpacked.
@@ -76,6 +108,22 @@ func (s Archive) name() string {
 	return s.Path
 }
 
+// full is its name as an absolute path, or the URL.
+func (s Archive) full() (string, error) {
+	if s.Page != nil || s.Object != nil {
+		return s.name(), nil
+	}
+	return filepath.Abs(s.Path)
+}
+
+// same reports whether two archives of the same name are the same one.
+func (s Archive) same(other Archive) bool {
+	if s.Page == nil || other.Page == nil {
+		return true
+	}
+	return s.Page.url.String() == other.Page.url.String() && s.Page.user.String() == other.Page.user.String()
+}
+
 // A ChecksumError is the error of an archive that has another checksum than required.
 type ChecksumError struct{ Name, Got, Want string }
 
@@ -87,6 +135,15 @@ func (e *ChecksumError) Error() string {
 // top. The end of ctx ends a download. The error is a [*ChecksumError] if the
 // archive is another one.
 func (u *Unpacker) Unpack(ctx context.Context, s Archive) (folder string, err error) {
+	name, err := s.full()
+	if err != nil {
+		return "", err
+	}
+	for _, one := range u.Before {
+		if one.Name == name && one.Checksum == s.Checksum {
+			return one.Folder, nil
+		}
+	}
 	if folder, err = u.folder(); err != nil {
 		return "", err
 	}
@@ -98,7 +155,13 @@ func (u *Unpacker) Unpack(ctx context.Context, s Archive) (folder string, err er
 	if err := s.verify(packed); err != nil {
 		return "", err
 	}
-	return folder, unpackAll(packed, s.name(), folder)
+	if err := unpackAll(packed, s.name(), folder); err != nil {
+		return "", err
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.done = append(u.done, doneArchive{Unpacked{name, s.Checksum, folder}, s})
+	return folder, nil
 }
 
 // open gives the archive. One that is downloaded is a file without a name.
@@ -198,6 +261,18 @@ func ShownName(name string) string {
 		return "URL"
 	}
 	return archive.name()
+}
+
+// Plain is what a manifest is named by where its archive has been unpacked before: a URL is without user, password and query.
+func Plain(name string) string {
+	if !IsURL(name) {
+		return name
+	}
+	_, sum, pinned := strings.Cut(name, pin)
+	if name = ShownName(name); pinned {
+		name += pin + sum
+	}
+	return name
 }
 
 // pin begins the checksum at the end of a URL.

@@ -69,3 +69,17 @@ func TestShownName(t *testing.T) {
 		require.Equal(t, want, ShownName(name), name)
 	}
 }
+
+func TestPlain(t *testing.T) {
+	pinned := "#sha256=" + strings.Repeat("0", 64)
+	for name, want := range map[string]string{
+		"dir/site.tgz": "dir/site.tgz",
+		"https://ann:hunter2@example.org/web.tgz?token=hunter2":         "https://example.org/web.tgz?…",
+		"http://ann:hunter2@example.org/web.tgz?token=hunter2" + pinned: "http://example.org/web.tgz?…" + pinned,
+		"obj://SITES/web" + pinned:                                      "obj://SITES/web" + pinned,
+	} {
+		require.Equal(t, want, Plain(name))
+		_, err := FindManifest(want)
+		require.NoError(t, err)
+	}
+}

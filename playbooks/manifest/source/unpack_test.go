@@ -5,15 +5,18 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// unpacked writes an archive of entries and unpacks it.
-func unpacked(t *testing.T, entries ...tar.Header) (string, error) {
+// packed is an archive of entries.
+func packed(t *testing.T, entries ...tar.Header) []byte {
 	var packed bytes.Buffer
 	zipped := gzip.NewWriter(&packed)
 	w := tar.NewWriter(zipped)
@@ -30,8 +33,13 @@ func unpacked(t *testing.T, entries ...tar.Header) (string, error) {
 	}
 	require.NoError(t, w.Close())
 	require.NoError(t, zipped.Close())
+	return packed.Bytes()
+}
+
+// unpacked writes an archive of entries and unpacks it.
+func unpacked(t *testing.T, entries ...tar.Header) (string, error) {
 	archive := filepath.Join(t.TempDir(), "site.tar.gz")
-	require.NoError(t, os.WriteFile(archive, packed.Bytes(), 0o600))
+	require.NoError(t, os.WriteFile(archive, packed(t, entries...), 0o600))
 	folder, err := (&Unpacker{Temp: t.TempDir()}).Unpack(t.Context(), Archive{Path: archive})
 	path := filepath.Join(folder, ManifestFile)
 	if err != nil {
@@ -110,4 +118,45 @@ func FuzzUnpack(f *testing.F) {
 			return nil
 		}))
 	})
+}
+
+// TestUnpackedBefore has archives that one has unpacked not be unpacked again by another, who is told no secret.
+func TestUnpackedBefore(t *testing.T) {
+	served := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		served++
+		_, _ = w.Write(packed(t, site))
+	}))
+	defer s.Close()
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("local.tgz", packed(t, site), 0o600))
+	url := strings.Replace(s.URL, "//", "//ann:hunter2@", 1) + "/site.tgz?token=hunter2"
+	first := &Unpacker{Temp: t.TempDir()}
+	read := func(u *Unpacker, path string) string {
+		origin, err := FindManifest(path)
+		require.NoError(t, err)
+		f, _, err := origin.Read(t.Context(), u)
+		require.NoError(t, err)
+		return f.Folder()
+	}
+	folders := map[string]string{}
+	for _, path := range []string{url, "local.tgz", url} {
+		folders[path] = read(first, path)
+	}
+	require.Equal(t, 2, served)
+	list, err := first.Unpacked()
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	require.NotContains(t, fmt.Sprint(list), "hunter2")
+
+	second := &Unpacker{Before: list}
+	require.NotContains(t, Plain(url), "hunter2")
+	require.Equal(t, list[0].Folder, read(second, Plain(url)))
+	require.Equal(t, folders["local.tgz"], read(second, Plain("local.tgz")))
+	require.Equal(t, 2, served)
+
+	read(first, strings.Replace(url, "token=hunter2", "token=hunter3", 1))
+	_, err = first.Unpacked()
+	require.EqualError(t, err, s.URL+"/site.tgz?… is the name of two archives, with different queries or users: give them names of their own")
+	require.NoError(t, first.Close())
 }
