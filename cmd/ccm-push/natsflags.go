@@ -18,10 +18,11 @@ import (
 
 // natsFlags say how NATS is reached. Nothing is dialled unless something is read from there.
 type natsFlags struct {
-	app   *app
-	given natsconn.Config
-	link  *natsconn.Link // nil until something asks for it
-	kept  *natsdata.Store
+	app     *app
+	workers *workersFlags
+	given   natsconn.Config
+	link    *natsconn.Link // nil until something asks for it
+	kept    *natsdata.Store
 
 	registration string // the stream with registrations; "" registers nothing
 	destination  string // of what is registered
@@ -62,14 +63,23 @@ func (f *natsFlags) validate() error {
 }
 
 // connection is the connection to NATS that a run shares. What flags say wins over the environment:
-// that may be about another server, so a URL or a context that is given leaves out both of its.
+// that may be about another server, so a URL or a context that is given leaves out both of its. Where
+// nothing says where NATS is, it is where workers take hosts from.
 func (f *natsFlags) connection() *natsconn.Link {
 	if f.link != nil {
 		return f.link
 	}
-	f.link = natsconn.New(f.config(f.given, natsFlag))
+	c := f.config(f.given, natsFlag)
+	if !saysWhere(c) && f.workers.url != "" {
+		f.link = f.workers.connection()
+	} else {
+		f.link = natsconn.New(c)
+	}
 	return f.link
 }
+
+// saysWhere reports whether it is said where NATS is.
+func saysWhere(c natsconn.Config) bool { return c.Servers != "" || c.Context != "" }
 
 // config completes what flags say with what the environment says; flag names the one with the URL.
 func (f *natsFlags) config(c natsconn.Config, flag string) natsconn.Config {
@@ -106,10 +116,9 @@ func (f *natsFlags) store() *natsdata.Store {
 	return f.kept
 }
 
-// known reports whether it is said where NATS is.
+// known reports whether there is a NATS to read from.
 func (f *natsFlags) known() bool {
-	c := f.config(f.given, natsFlag)
-	return c.Servers != "" || c.Context != ""
+	return saysWhere(f.config(f.given, natsFlag)) || f.workers.url != ""
 }
 
 // services are those that are registered; without a value nothing is.

@@ -33,7 +33,7 @@ func newCommandLine(a *app) *commandLine {
 	c.fleet.authority.app, c.fleet.detach.app, c.fleet.workers.fleet, c.fleet.secrets.workers = a, a, &c.fleet, &c.fleet.workers
 	c.fleet.secrets.app, c.fleet.secrets.age.app, c.fleet.secrets.age.connection = a, a, &c.fleet.connection
 	c.fleet.inventory.secrets, c.fleet.variables.secrets = &c.fleet.secrets, &c.fleet.secrets
-	c.fleet.nats.app, c.fleet.variables.nats = a, &c.fleet.nats
+	c.fleet.nats.app, c.fleet.nats.workers, c.fleet.variables.nats = a, &c.fleet.workers, &c.fleet.nats
 	c.printer.diff = &c.fleet.mode.diff
 	c.plays = plays{fleet: &c.fleet, selection: &c.selection, archives: &source.Unpacker{}}
 	return c

@@ -37,7 +37,7 @@ func (f *workersFlags) handover(ctx context.Context) (*workers.Handover, error) 
 	if err != nil {
 		return nil, fmt.Errorf("finding out who runs this: %w", err)
 	}
-	q, err := f.fleet.queue(ctx, f.url)
+	q, err := f.queue(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ the hosts that remain go to other workers.`,
 				return err
 			}
 			w.Builds, w.FullBuilds, w.BuildID = builds.Builds, builds.FullBuilds, builds.BuildID
-			if w.Queue, err = f.queue(cmd.Context(), f.workers.url); err != nil {
+			if w.Queue, err = f.workers.queue(cmd.Context()); err != nil {
 				return err
 			}
 			a.say("taking hosts" + ofSite(site) + "; this worker is " + own.Public())

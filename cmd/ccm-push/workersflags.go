@@ -216,7 +216,7 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, sha
 	if recipe.Without, err = f.withoutFiles(ctx); err != nil {
 		return nil, err
 	}
-	q, err := f.fleet.queue(ctx, f.url)
+	q, err := f.queue(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -259,14 +259,19 @@ func (f *workersFlags) certify(ctx context.Context, by *usercert.Authority, run 
 	return ssh.MarshalAuthorizedKey(cert), f.validity, nil
 }
 
-// queue is where coordinators and workers meet. It is dialled once.
-func (f *fleet) queue(ctx context.Context, url string) (*queue.JetStream, error) {
-	if f.workers.link == nil {
-		given := f.nats.given // but for where: data may be in another NATS
-		given.Servers, given.Context = url, ""
-		f.workers.link = natsconn.New(f.nats.config(given, workersFlag))
+// connection is that to where coordinators and workers meet. It is dialled once.
+func (f *workersFlags) connection() *natsconn.Link {
+	if f.link == nil {
+		given := f.fleet.nats.given // but for where: data may be in another NATS
+		given.Servers, given.Context = f.url, ""
+		f.link = natsconn.New(f.fleet.nats.config(given, workersFlag))
 	}
-	conn, err := f.workers.link.Conn(ctx)
+	return f.link
+}
+
+// queue is where coordinators and workers meet.
+func (f *workersFlags) queue(ctx context.Context) (*queue.JetStream, error) {
+	conn, err := f.connection().Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
