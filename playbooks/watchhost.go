@@ -46,7 +46,7 @@ func watchAgain(ctx context.Context, of *selection, state *hostState, tell func(
 			longest = firstWatch
 		}
 		wait := rand.N(longest)
-		lost := WatchLost{events.Carried{Event: failure(of.play.Name, state.host.Name, err)}, wait, errors.Is(err, transport.ErrAuth)}
+		lost := WatchLost{Failure: events.Carried{Event: failure(of.play.Name, state.host.Name, err)}, Wait: wait, Refused: errors.Is(err, transport.ErrAuth)}
 		tell(ctx, WatchNews{Lost: &lost})
 		select {
 		case <-time.After(wait):

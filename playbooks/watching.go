@@ -390,6 +390,9 @@ func (w *watching) lose(h *watchedHost, l *WatchLost) {
 	w.last = now
 	if h.announced {
 		h.announced, h.since = false, now
+		if !l.Since.IsZero() && l.Since.Before(now) {
+			h.since = l.Since
+		}
 	}
 	host := h.state.host.Name
 	w.judge.Lost(host)

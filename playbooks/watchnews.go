@@ -66,11 +66,12 @@ type Unmended struct {
 }
 
 // WatchLost is why a host is not watched, and after which time it is tried again; 0 is not known. Refused says that it did not let the
-// worker in.
+// worker in, and Since when it was last heard of, if that is known.
 type WatchLost struct {
 	Failure events.Carried `json:"failure"`
 	Wait    time.Duration  `json:"wait,omitempty"`
 	Refused bool           `json:"refused,omitempty"`
+	Since   time.Time      `json:"since,omitzero"`
 }
 
 // A WatchOrder has plays of a host repaired.

@@ -264,7 +264,9 @@ func (f *workersFlags) connection() *natsconn.Link {
 	if f.link == nil {
 		given := f.fleet.nats.given // but for where: data may be in another NATS
 		given.Servers, given.Context = f.url, ""
-		f.link = natsconn.New(f.fleet.nats.config(given, workersFlag))
+		config := f.fleet.nats.config(given, workersFlag)
+		config.Outage = f.fleet.app.warn // each time: runs that watch go on for weeks
+		f.link = natsconn.New(config)
 	}
 	return f.link
 }

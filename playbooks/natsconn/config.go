@@ -26,6 +26,8 @@ type Config struct {
 	Name     string       // what the server lists the connection as
 	Contexts string       // the folder that contexts are files of
 	Warn     func(string) // takes what is no error; nil drops it
+	// Outage takes, each time, that the connection was lost and that it is there again; nil gives that to Warn.
+	Outage func(string)
 }
 
 // options are those that nats.go connects with. All that can be wrong with files is found here, so

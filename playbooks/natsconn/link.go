@@ -137,10 +137,16 @@ func dial(ctx context.Context, c Config) (*dialled, error) {
 		return nil, err
 	}
 	where := "NATS at " + display(servers)
-	warn := func(text string) {
-		if c.Warn != nil {
-			c.Warn(where + ": " + text)
+	telling := func(to func(string)) func(string) {
+		return func(text string) {
+			if to != nil {
+				to(where + ": " + text)
+			}
 		}
+	}
+	warn, outage := telling(c.Warn), telling(c.Outage)
+	if c.Outage == nil {
+		outage = warn
 	}
 	// Connections that replace a lost one are dialled after the end of what the first was made for.
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -157,9 +163,10 @@ func dial(ctx context.Context, c Config) (*dialled, error) {
 		nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), nats.NoCallbacksAfterClientClose(),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				warn(fmt.Sprintf("the connection was lost, and is dialled again: %v", trimmed(err)))
+				outage(fmt.Sprintf("the connection was lost, and is dialled again: %v", trimmed(err)))
 			}
 		}),
+		nats.ReconnectHandler(func(*nats.Conn) { outage("it is connected again") }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			warn(trimmed(err).Error())
 		}),

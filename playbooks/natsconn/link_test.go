@@ -131,6 +131,35 @@ func TestPublish(t *testing.T) {
 	})
 }
 
+// TestConnectedAgain has a server be away for a while: it is told when it has gone, and when it is back.
+func TestConnectedAgain(t *testing.T) {
+	warned := make(chan string, 10)
+	begin := func(port int) *server.Server {
+		srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, NoLog: true, NoSigs: true})
+		require.NoError(t, err)
+		srv.Start()
+		require.True(t, srv.ReadyForConnections(time.Minute))
+		return srv
+	}
+	end := func(srv *server.Server) {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	}
+	srv := begin(server.RANDOM_PORT)
+	port := srv.Addr().(*net.TCPAddr).Port
+	l := New(Config{Servers: srv.ClientURL(), Outage: func(text string) { warned <- text }})
+	defer l.Close()
+	_, err := l.Conn(t.Context())
+	require.NoError(t, err)
+	for range 2 {
+		end(srv)
+		require.Contains(t, <-warned, "NATS at "+srv.ClientURL()+": the connection was lost, and is dialled again: ")
+		srv = begin(port)
+		require.Equal(t, "NATS at "+srv.ClientURL()+": it is connected again", <-warned)
+	}
+	end(srv)
+}
+
 // TestContextEndsDialling has a server that says nothing: who no longer waits is not waited with, and
 // who asks next dials anew.
 func TestContextEndsDialling(t *testing.T) {

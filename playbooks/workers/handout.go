@@ -202,7 +202,7 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 	c.mu.Unlock()
 	if before != nil {
 		c.Warn(fmt.Sprintf("the worker %s was lost at work on %s; %s goes on with them", before.worker, counted(left), who))
-		c.unwatched(watched, "its worker was lost")
+		c.unwatched(watched, "its worker was lost", "", before.errands.heard())
 	}
 	if len(watched) > 0 {
 		c.answering.Go(func() { c.overlook(h) })

@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -52,12 +53,15 @@ func (e *errands) behind(number int) ([]errand, <-chan struct{}) {
 	return slices.Clone(e.list), e.changed
 }
 
-// silent is for how long the worker has not asked.
-func (e *errands) silent() time.Duration {
+// heard is when the worker has asked last.
+func (e *errands) heard() time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return time.Since(e.asked)
+	return e.asked
 }
+
+// silent is for how long the worker has not asked.
+func (e *errands) silent() time.Duration { return time.Since(e.heard()) }
 
 // watches reports whether hosts are watched in a turn.
 func watches(t playbooks.Turn) bool { return t.Kind == playbooks.WatchTurn }
@@ -134,14 +138,40 @@ func (c *Coordinator) overlook(h *handed) {
 			return
 		}
 	}
-	if turns := c.giveUp(h); len(turns) > 0 {
-		c.Warn(fmt.Sprintf("nothing is heard of the worker %s any more, which watches %s", h.worker, counted(len(turns))))
-		c.unwatched(turns, "its worker was lost")
+	var turns []*turn
+	for _, one := range c.ofWorker(h) {
+		turns = append(turns, c.giveUp(one)...)
 	}
+	if len(turns) == 0 {
+		return
+	}
+	if !c.Queue.Connected() { // which was told
+		c.unwatched(turns, "nothing is heard of its worker, since NATS is out of reach", "it is watched again once NATS is there", h.errands.heard())
+		return
+	}
+	c.Warn(fmt.Sprintf("nothing is heard of the worker %s any more, which watches %s", h.worker, counted(len(turns))))
+	c.unwatched(turns, "its worker was lost", othersGoOn, h.errands.heard())
 }
 
+// ofWorker are the handouts of the same worker that it has, and are about to be taken for lost with this one.
+func (c *Coordinator) ofWorker(h *handed) (all []*handed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.shards {
+		if one := s.current; one != nil && bytes.Equal(one.sshKey, h.sshKey) && one.errands.silent() > h.errands.silent()-2*laterTime {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// othersGoOn is what becomes of hosts that a worker has left.
+const othersGoOn = "another worker of its site goes on, as soon as there is one"
+
 // left takes in that a worker which watches hosts has ended before they have: others get them.
-func (c *Coordinator) left(h *handed) { c.unwatched(c.giveUp(h), "its worker has ended") }
+func (c *Coordinator) left(h *handed) {
+	c.unwatched(c.giveUp(h), "its worker has ended", othersGoOn, time.Now())
+}
 
 // giveUp has nobody have the hosts that a worker watches, and gives their turns.
 func (c *Coordinator) giveUp(h *handed) []*turn {
@@ -157,11 +187,11 @@ func (c *Coordinator) giveUp(h *handed) []*turn {
 	return turns
 }
 
-// unwatched tells that nobody watches the hosts of turns any more.
-func (c *Coordinator) unwatched(turns []*turn, why string) {
+// unwatched tells that nobody watches the hosts of turns any more, and when they were last heard of.
+func (c *Coordinator) unwatched(turns []*turn, why, hint string, since time.Time) {
 	for _, t := range turns {
-		failed := c.failed(t.Turn, "lost", why, "another worker of its site goes on, as soon as there is one")
-		t.answer(playbooks.Question{Watched: &playbooks.WatchNews{Lost: &playbooks.WatchLost{Failure: *failed.Failure}}})
+		failed := c.failed(t.Turn, "lost", why, hint)
+		t.answer(playbooks.Question{Watched: &playbooks.WatchNews{Lost: &playbooks.WatchLost{Failure: *failed.Failure, Since: since}}})
 	}
 }
 

@@ -175,18 +175,20 @@ func TestWatchOfAKilledWorker(t *testing.T) {
 	srv := serve(t, s.dir)
 	q := connect(t, srv.ClientURL())
 	first := s.process(srv.ClientURL())
-	v := s.vigil(q, playbooks.Watch{Repair: true}, func(c *Coordinator) { c.unheard = 2 * testLease })
+	v := s.vigil(q, playbooks.Watch{Repair: true}, func(c *Coordinator) { c.unheard, c.Size = 2*testLease, 1 })
 	for range s.hosts {
 		next[events.Watched](v)
 	}
+	killed := time.Now()
 	require.NoError(t, first.Process.Kill())
 	for range s.hosts {
 		lost := next[events.Unwatched](v)
+		require.True(t, lost.Since.Before(killed), "it was last heard of before it was killed")
 		require.Equal(t, "its worker was lost", lost.Error)
 		require.Nil(t, lost.Next)
 		require.Equal(t, "another worker of its site goes on, as soon as there is one", lost.Hint)
 	}
-	require.Contains(t, v.warned.all(), "nothing is heard of the worker")
+	require.Equal(t, "nothing is heard of the worker worker any more, which watches 2 hosts", v.warned.all(), "once for both shards")
 	s.process(srv.ClientURL())
 	for range s.hosts {
 		next[events.Watched](v)
@@ -302,6 +304,30 @@ func TestWatchWhileTheServerRestarts(t *testing.T) {
 	require.NoError(t, err)
 	serveAt(t, s.dir, number)
 	require.Empty(t, next[events.Repaired](v).Error, v.warned.all())
+	v.stop()
+	require.Equal(t, &events.WatchTotals{Hosts: 1}, v.summary.Watch)
+}
+
+// TestWatchWithoutNATS has the server be away until hosts are taken as watched by nobody. That is not laid to their worker, and they are
+// watched again when it is back.
+func TestWatchWithoutNATS(t *testing.T) {
+	s := newSite(t, watchedFiles(), "web1")
+	s.withFull()
+	srv := serve(t, s.dir)
+	s.work(connect(t, srv.ClientURL()), "worker", "")
+	v := s.vigil(connect(t, srv.ClientURL()), playbooks.Watch{Repair: true}, func(c *Coordinator) { c.unheard = testLease })
+	next[events.Watched](v)
+	var port int
+	_, err := fmt.Sscanf(srv.ClientURL(), "nats://127.0.0.1:%d", &port)
+	require.NoError(t, err)
+	srv.Shutdown()
+	srv.WaitForShutdown()
+	lost := next[events.Unwatched](v)
+	require.Equal(t, "nothing is heard of its worker, since NATS is out of reach", lost.Error)
+	require.Equal(t, "it is watched again once NATS is there", lost.Hint)
+	require.Empty(t, v.warned.all())
+	serveAt(t, s.dir, port)
+	next[events.Watched](v)
 	v.stop()
 	require.Equal(t, &events.WatchTotals{Hosts: 1}, v.summary.Watch)
 }

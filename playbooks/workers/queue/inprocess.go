@@ -81,6 +81,9 @@ func (q *InProcess) await(ctx context.Context, ready func() bool) error {
 	}
 }
 
+// Connected implements [Queue].
+func (q *InProcess) Connected() bool { return true }
+
 // Open implements [Queue].
 func (q *InProcess) Open(_ context.Context, name string) (Run, error) {
 	q.mu.Lock()

@@ -118,6 +118,9 @@ func (q *JetStream) Prepare(ctx context.Context) error {
 	return err
 }
 
+// Connected implements [Queue].
+func (q *JetStream) Connected() bool { return q.conn.IsConnected() }
+
 // Open implements [Queue].
 func (q *JetStream) Open(ctx context.Context, name string) (Run, error) {
 	work, err := q.work(ctx)

@@ -22,6 +22,8 @@ type Queue interface {
 	Lease(ctx context.Context, site string) (Lease, error)
 	// Join gives a worker its end of a run.
 	Join(ctx context.Context, name string) (Member, error)
+	// Connected reports whether the server of the queue is reached, as far as is known.
+	Connected() bool
 }
 
 // A Run is a coordinator's end of a run.
