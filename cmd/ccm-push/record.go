@@ -78,6 +78,9 @@ func (f *fleet) given() []record.Flag {
 	if name := f.app.getenv(extravars.HieraVariable); name != "" && f.variables.hiera == "" {
 		flags = append(flags, recordedFlag("hiera", []string{name}))
 	}
+	if f.workers.url != "" && !f.workers.set.Changed(workersFlag) {
+		flags = append(flags, recordedFlag(workersFlag, []string{f.workers.url}))
+	}
 	return flags
 }
 

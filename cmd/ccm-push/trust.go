@@ -68,7 +68,7 @@ func enrol(ctx context.Context, f *fleet, p *printer, pattern string, o trustOpt
 			return err
 		}
 	}
-	if f.workers.url != "" {
+	if f.workers.url != "" && f.workers.set.Changed(workersFlag) {
 		return errFromHere
 	}
 	r, hosts, err := f.runnerFor(ctx, pattern, purpose{newKnownHosts: true})

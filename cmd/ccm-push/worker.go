@@ -34,7 +34,7 @@ the hosts that remain go to other workers.`,
 				return fmt.Errorf("--shards %d: at least 1", shards)
 			}
 			if f.workers.url == "" {
-				return errors.New("--workers is missing: the URL of NATS where runs are begun")
+				return errors.New("--workers is missing, and CCM_PUSH_WORKERS not set: the URL of NATS where runs are begun")
 			}
 			own, err := workers.ReadKey(cmp.Or(key, a.configuration(workerKey)))
 			if err != nil {

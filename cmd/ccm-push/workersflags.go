@@ -44,7 +44,11 @@ type workersFlags struct {
 	files []string // that were read for it
 }
 
-const workersFlag = "workers"
+const (
+	workersFlag = "workers"
+	// workersVariable stands for it where it is not given.
+	workersVariable = "CCM_PUSH_WORKERS"
+)
 
 const (
 	defaultValidity  = time.Hour
@@ -62,7 +66,7 @@ const (
 
 func (f *workersFlags) register(set *pflag.FlagSet) {
 	f.set = set
-	set.StringVar(&f.url, workersFlag, "", "`URL` of NATS, tls:// or nats://, where workers take hosts from; without it this machine works on them")
+	set.StringVar(&f.url, workersFlag, "", "`URL` of NATS, tls:// or nats://, where workers take hosts from (default $CCM_PUSH_WORKERS); without it, or with '', this machine works on them")
 	set.StringVar(&f.key, "workers-key", "", "private key `file` by which workers know this machine (default coordinator.key in the folder of the configuration)")
 	set.StringVar(&f.list, "workers-list", "", "`file` with the public keys of workers that may get hosts (default workers.keys in the folder of the configuration)")
 	set.StringVar(&f.operators, "workers-operators", "", "`file` with the public keys of those who may follow runs and go on with them, besides this machine (default operators.keys in the folder of the configuration, if it is there)")
@@ -72,6 +76,9 @@ func (f *workersFlags) register(set *pflag.FlagSet) {
 }
 
 func (f *workersFlags) validate() error {
+	if !f.set.Changed(workersFlag) {
+		f.url = f.fleet.app.getenv(workersVariable)
+	}
 	switch {
 	case f.validity < shortestValidity:
 		return fmt.Errorf("--cert-validity %v: at least %v", f.validity, shortestValidity)
@@ -84,7 +91,7 @@ func (f *workersFlags) validate() error {
 			}
 		}
 	}
-	return refuseEmpty(f.set, workersFlag)
+	return nil
 }
 
 // close ends the connection to the queue, if there is one.
@@ -150,7 +157,7 @@ func (f *workersFlags) read() []string {
 }
 
 // errFromHere is that workers cannot do something.
-var errFromHere = errors.New("--workers: this is done from here, and by no worker: leave --workers out")
+var errFromHere = errors.New("--workers: this is done from here, and by no worker: leave --workers out, or say --workers ''")
 
 // recipeOf is what plays are made of.
 func (f *workersFlags) recipeOf(plays []*manifest.Play) (workers.Recipe, error) {
