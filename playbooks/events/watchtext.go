@@ -48,7 +48,7 @@ func (t *Text) end(p *page, e Summary) {
 		text string
 		c    color
 	}{
-		{w.Unwatched, count(w.Unwatched, "host") + " unwatched", red}, {w.Drifted, count(w.Drifted, "resource") + " drifted", yellow},
+		{w.Unwatched, fmt.Sprintf("%d of them unwatched in the end", w.Unwatched), red}, {w.Drifted, count(w.Drifted, "resource") + " drifted", yellow},
 		{w.Fighting, fmt.Sprintf("%d of them fighting", w.Fighting), red},
 	} {
 		if one.n > 0 {
@@ -136,7 +136,11 @@ func nextTry(next *time.Time, now time.Time) string {
 	if next == nil {
 		return "not tried again"
 	}
-	return "tried again in " + short(max(0, next.Sub(now).Round(time.Second)))
+	wait := next.Sub(now).Round(time.Second)
+	if wait <= 0 {
+		return "tried again at once"
+	}
+	return "tried again in " + short(wait)
 }
 
 func (t *Text) fighting(p *page, e Fighting) {
@@ -156,6 +160,7 @@ func (t *Text) fighting(p *page, e Fighting) {
 		}
 		p.block(indent, []string{"one: ", "other: "}[min(i, 1)]+shorten(text, 200), always(yellow))
 	}
+	p.block(indent, "hint: when its cause has been looked after: ccm-push watch release "+e.Run+" "+shorten(e.Host, 100), always(cyan))
 }
 
 func (t *Text) unwatched(p *page, e Unwatched) {
@@ -163,7 +168,7 @@ func (t *Text) unwatched(p *page, e Unwatched) {
 	p.pad(red, "unwatched", watchColumn)
 	text := fmt.Sprintf("since %s: %s", e.Since.Local().Format("15:04:05"), e.Error)
 	if e.Next != nil {
-		text += "; tried again in " + short(max(0, e.Next.Sub(e.Time).Round(time.Second)))
+		text += "; " + nextTry(e.Next, e.Time)
 	}
 	p.inline(plain, text)
 	if e.Hint != "" {
