@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestForks counts on how many hosts something runs at once.
+// TestForks counts on how many hosts something runs at once: each waits until so many have begun.
 func TestForks(t *testing.T) {
 	t.Parallel()
 	for _, forks := range []int{1, 2} {
@@ -21,8 +21,8 @@ func TestForks(t *testing.T) {
 				t.Parallel()
 				log := filepath.Join(t.TempDir(), "log")
 				w := newWorld(t, servers(t, "web1", "web2", "web3", "web4", "web5"), fmt.Sprintf(`
-ccm: {resources: [exec: [{"echo + >>%[1]s; sleep 0.2; echo - >>%[1]s": {provider: shell}}]]}
-`, log))
+ccm: {resources: [exec: [{"echo + >>%[1]s; until test $(grep -c + %[1]s) -ge %[2]d; do sleep 0.02; done; sleep 0.2; echo - >>%[1]s": {provider: shell}}]]}
+`, log, forks))
 				w.Options.Forks, w.Options.CompileFirst = forks, ready
 				w.run(t)
 				text, err := os.ReadFile(log)
