@@ -269,3 +269,9 @@ func (c *Coordinator) endAll(s *shard, how func(playbooks.Turn) playbooks.TurnEn
 		c.end(s, t, how(t.Turn))
 	}
 }
+
+func (c *Coordinator) warnOf(err error) {
+	if err != nil {
+		c.Warn(err.Error())
+	}
+}

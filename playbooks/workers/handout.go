@@ -108,9 +108,7 @@ func (c *Coordinator) answerTicket(ctx context.Context, text []byte) (out []byte
 		a.Stamp = c.stamp()
 	}
 	out, err = sign(c.Key, answerKind, a)
-	if err != nil {
-		c.Warn(err.Error())
-	}
+	c.warnOf(err)
 	return out, a.Shard != nil
 }
 

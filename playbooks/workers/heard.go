@@ -27,9 +27,7 @@ func (c *Coordinator) hear(ctx context.Context) {
 			c.mu.Unlock()
 			return
 		}
-		if err := c.heard(ctx, frame); err != nil {
-			c.Warn(err.Error())
-		}
+		c.warnOf(c.heard(ctx, frame))
 		c.mu.Lock()
 		c.heardTo = number
 		close(c.hearsMore)

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/sha512"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +15,8 @@ import (
 	"filippo.io/age"
 	"filippo.io/age/agessh"
 	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/modules/publickey"
 )
 
 // A Key is the own key of a coordinator or a worker, by which others know it.
@@ -146,8 +146,8 @@ func sign(k Key, kind string, v any) ([]byte, error) {
 type strangerError struct{ key []byte }
 
 func (e *strangerError) Error() string {
-	sum := sha256.Sum256(e.key)
-	return "it is signed by the key SHA256:" + base64.RawStdEncoding.EncodeToString(sum[:]) + ", which is not on the list"
+	key := publickey.Key{Blob: string(e.key)}
+	return "it is signed by the key " + key.Fingerprint() + ", which is not on the list"
 }
 
 func isStranger(err error) bool {

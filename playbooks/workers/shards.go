@@ -163,9 +163,7 @@ func (c *Coordinator) resubmit(ctx context.Context, now time.Time) {
 	}
 	c.mu.Unlock()
 	for _, s := range old {
-		if err := c.submit(ctx, s); err != nil {
-			c.Warn(err.Error())
-		}
+		c.warnOf(c.submit(ctx, s))
 	}
 }
 

@@ -74,9 +74,3 @@ func (c *Coordinator) order(ctx context.Context, o order) error {
 	}
 	return c.run.Order(timed, text)
 }
-
-func (c *Coordinator) warnOf(err error) {
-	if err != nil {
-		c.Warn(err.Error())
-	}
-}
