@@ -2,6 +2,7 @@ package playbooks
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
@@ -47,6 +48,7 @@ func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, 
 		ErrorKind:   string(r.ErrorKind),
 		Tries:       r.Tries,
 		Killed:      r.Killed,
+		Unknown:     r.Unknown,
 		Left:        entry.Reversal && c.Undo == nil,
 		Index:       r.Index,
 		Kept:        r.Kept,
@@ -74,6 +76,12 @@ func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, 
 		}
 	}
 	return e
+}
+
+// unknownHint is the hint at a result whose outcome is unknown.
+func unknownHint(e *events.Result) string {
+	return fmt.Sprintf("check on %s what %s#%s has done; ccm-push resume does not run it again unless the resource has rerun: true",
+		cmp.Or(e.On, e.Host), e.Type, cmp.Or(e.Alias, e.Name))
 }
 
 // Bounds of what is told of how a resource is.

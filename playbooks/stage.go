@@ -131,6 +131,9 @@ func (g *stages) result(ctx context.Context, r *wire.Result) {
 	}
 	g.notes.Before(r)
 	e.On, e.Once, e.Repair = g.others.on(r.Index), g.others.onceOf(r.Index), s.repair != nil
+	if e.Unknown {
+		e.Hint = unknownHint(&e)
+	}
 	if r.Fetched {
 		e.Fetched = e.Name // as it is called there
 		if g.asks == nil {

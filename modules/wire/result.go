@@ -65,6 +65,8 @@ type Result struct {
 	Tries     int                        `json:"tries,omitempty"`      // if it took more than one
 	Kept      bool                       `json:"kept,omitempty"`       // from an earlier session of this run, whose connection was lost
 	Killed    bool                       `json:"killed,omitempty"`     // failed when it was told to kill what runs
+	// Unknown is set on a failed result if a command of the entry began and its end was not seen.
+	Unknown bool `json:"unknown,omitempty"`
 	// Fetched says that a file has been handed over, or in a check run would be: see [Entry.Fetch].
 	Fetched bool `json:"fetched,omitempty"`
 	// Registered is what is withheld from the result of a sensitive entry that has

@@ -123,6 +123,8 @@ type Result struct {
 
 	Duration time.Duration `json:"-"`
 	Killed   bool          `json:"killed,omitempty" doc:"it failed because the run was interrupted"`
+	Unknown  bool          `json:"unknown,omitempty" doc:"it failed, and its outcome is unknown: a command began, and its end was not seen"`
+	Hint     string        `json:"hint,omitempty" doc:"of a failed one: what to do next"`
 	Command  *Command      `json:"-"` // of a resource that is a command: exec
 	// Sensitive makes a [Stream] withhold the diff, the output and both values of
 	// every change. Message, Messages and Error are left to the reporting side,
@@ -328,6 +330,7 @@ type Counts struct {
 	FailedChanged int `json:"failed_changed" doc:"those of failed and rescued that had changed the host before"`
 	NotReached    int `json:"not_reached" doc:"resources without a result"`
 	Drift         int `json:"drift,omitempty" doc:"those of changed whose cause is drift"`
+	Unknown       int `json:"unknown,omitempty" doc:"those of failed and rescued whose outcome is unknown"`
 	Rescued       int `json:"rescued,omitempty" doc:"resources that failed in a block whose rescue then ran"`
 }
 

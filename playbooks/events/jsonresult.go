@@ -9,7 +9,7 @@ import (
 // onlyTexts reports whether a result has nothing in it but texts and flags.
 func (r *Result) onlyTexts() bool {
 	return len(r.Messages) == 0 && len(r.Changes) == 0 && len(r.HealthChecks) == 0 && r.Command == nil &&
-		r.State == nil && len(r.Restart) == 0 && r.ErrorKind == "" && r.Tries == 0 && len(r.RefreshedBy) == 0 && !r.Left && !r.Killed && r.Once == "" && !r.Repair && r.Fetched == ""
+		r.State == nil && len(r.Restart) == 0 && r.ErrorKind == "" && r.Tries == 0 && len(r.RefreshedBy) == 0 && !r.Left && !r.Killed && !r.Unknown && r.Hint == "" && r.Once == "" && !r.Repair && r.Fetched == ""
 }
 
 // appendResult appends the line of a result with nothing in it but texts and
@@ -95,9 +95,9 @@ func appendHostDone(b []byte, e *HostDone, at *clockText) []byte {
 		n   int
 	}{
 		{"stable", e.Stable}, {"changed", e.Changed}, {"skipped", e.Skipped}, {"failed", e.Failed}, {"would_change", e.WouldChange},
-		{"failed_changed", e.FailedChanged}, {"not_reached", e.NotReached}, {"drift", e.Drift}, {"rescued", e.Rescued}, {"uncertain", e.Uncertain}, {"plays_not_run", e.PlaysNotRun},
+		{"failed_changed", e.FailedChanged}, {"not_reached", e.NotReached}, {"drift", e.Drift}, {"unknown", e.Unknown}, {"rescued", e.Rescued}, {"uncertain", e.Uncertain}, {"plays_not_run", e.PlaysNotRun},
 	} {
-		if count.n != 0 || !slices.Contains([]string{"plays_not_run", "drift", "rescued"}, count.key) {
+		if count.n != 0 || !slices.Contains([]string{"plays_not_run", "drift", "unknown", "rescued"}, count.key) {
 			b = strconv.AppendInt(appendKey(b, count.key), int64(count.n), 10)
 		}
 	}

@@ -21,6 +21,7 @@ type recap struct {
 	restarts     restarts
 	fetched      fetchedFiles
 	refreshed    refreshed
+	unknown      unknownOutcomes
 	slow         []HostDone // the slowest hosts
 }
 
@@ -73,6 +74,7 @@ func (r *recap) summary(p *page, s Summary) {
 		p.print(yellow, "not run: ", count(len(s.PlaysNotRun), "play"), ": ", quoted(s.PlaysNotRun))
 		p.newline()
 	}
+	r.unknown.tell(p, r.options.Width)
 	r.restart(p)
 	r.fetched.tell(p)
 	r.trust(p)

@@ -57,6 +57,9 @@ func (r *recap) countsText(c Counts) string {
 	if c.FailedChanged > 0 {
 		text += fmt.Sprintf(" (%d after a change)", c.FailedChanged)
 	}
+	if c.Unknown > 0 {
+		text += fmt.Sprintf(" (%d with unknown outcome)", c.Unknown)
+	}
 	return text + also(counted{c.Skipped, "skipped"}, counted{c.NotReached, "not reached"})
 }
 

@@ -102,6 +102,9 @@ func (h *hostTally) add(r Result, check bool) {
 			h.FailedChanged++
 		}
 	}
+	if r.Unknown {
+		h.Unknown++
+	}
 	if !r.Certain {
 		h.uncertain++
 	}
@@ -163,6 +166,7 @@ func (t *Totals) add(h *hostTally) {
 	t.Resources.Failed += h.Failed
 	t.Resources.WouldChange += h.WouldChange
 	t.Resources.FailedChanged += h.FailedChanged
+	t.Resources.Unknown += h.Unknown
 	t.Resources.Rescued += h.Rescued
 	t.Resources.Drift += h.Drift
 	t.Resources.NotReached += h.NotReached

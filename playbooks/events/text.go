@@ -257,6 +257,7 @@ func (t *Text) result(p *page, r Result) {
 	t.recap.meet(r.Host)
 	t.recap.restarts.add(r)
 	t.recap.fetched.add(r)
+	t.recap.unknown.add(r)
 	t.recap.refreshed.add(r, cmp.Or(t.addresses[r.Host], r.Host))
 	if r.Status == Failed {
 		t.recap.blame(r.Host, reference(r))

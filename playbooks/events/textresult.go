@@ -126,6 +126,9 @@ func detail(r Result) string {
 	if r.Tries > 1 {
 		parts = append(parts, fmt.Sprintf("%d tries", r.Tries))
 	}
+	if r.Unknown {
+		parts = append(parts, "outcome unknown")
+	}
 	if r.Status.HasFailed() && r.Changed {
 		parts = append(parts, "but then it failed:")
 	}
@@ -309,6 +312,7 @@ func (l resultLines) failure(p *page, r Result) {
 		}
 		p.block(indent, text, always(red))
 	}
+	l.hint(p, r)
 	if at := r.Written; r.Status.HasFailed() && at != nil && at.Line > 0 && l.options.Source != nil {
 		p.block(indent, l.options.Source(&yamlpos.Error{File: at.File, Line: at.Line, Column: at.Column, Msg: "written here"}), always(plain))
 	}
@@ -330,6 +334,13 @@ func (l resultLines) failure(p *page, r Result) {
 		default:
 			p.block(indent, "(-v shows more of the output)", always(plain))
 		}
+	}
+}
+
+// hint shows what to do about a failure.
+func (l resultLines) hint(p *page, r Result) {
+	if r.Hint != "" {
+		p.block(indent, "hint: "+r.Hint, always(plain))
 	}
 }
 
@@ -395,4 +406,5 @@ func (l resultLines) output(p *page, r Result) {
 	}
 	l.notes(p, r)
 	p.block(indent, withoutEvidence(r), always(red))
+	l.hint(p, r)
 }
