@@ -18,6 +18,7 @@ type Host struct {
 	Files    Files
 	Accounts Accounts
 	Commands Commands
+	Mounts   Mounts // nil on systems without them, and in Check
 	Contents Contents
 	Report   Reporter
 	Forecast Forecast

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // ValidatePath holds the value of a property against what [Files] takes: absolute
@@ -30,6 +31,18 @@ func ValidatePath(property, value string) error {
 func ValidateLine(property, value string) error {
 	if strings.ContainsAny(value, "\x00\r\n") {
 		return Errorf(property, "%s must be one line, without NUL bytes", property)
+	}
+	return nil
+}
+
+// ValidateArgument holds the value of a property against what can be a word of a command line and of
+// a file: one line of printable text that no program takes for an option. The error is a [PropertyError].
+func ValidateArgument(property, value string) error {
+	switch {
+	case strings.HasPrefix(value, "-"):
+		return Errorf(property, "%q begins with a dash, so a program would take it for an option", value)
+	case strings.ContainsFunc(value, unicode.IsControl):
+		return Errorf(property, "%q has a control character", value)
 	}
 	return nil
 }

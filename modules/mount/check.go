@@ -3,8 +3,10 @@ package mount
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,10 +19,21 @@ const timeout = 2 * time.Minute
 // steps is what Apply has to do.
 type steps struct {
 	write   bool
-	file    any      // the steps of the edit
-	makeDir bool     // the path is not there
-	argv    []string // of mount or umount; nil is nothing
+	file    any  // the steps of the edit
+	makeDir bool // the path is not there
+	do      deed
+	options string // of mount(8)
 }
+
+// A deed is what is done to the path.
+type deed int
+
+const (
+	nothing deed = iota
+	mountIt
+	remountIt
+	unmountIt
+)
 
 // dirMode is that of a directory that is made to mount at.
 const dirMode fs.FileMode = 0o755
@@ -40,6 +53,9 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 		actions = append(actions, "edited fstab")
 	}
 	is, err := m.now(h)
+	if err == nil {
+		err = m.plain(h.Files)
+	}
 	if err != nil {
 		return modules.Plan{}, err
 	}
@@ -63,7 +79,7 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 				FileInfo: modules.FileInfo{Kind: modules.Directory, Mode: dirMode}, Partial: true,
 			}})
 		}
-		do.argv = []string{"mount", "-t", m.Fstype, "-o", m.given(), m.Device, m.Name}
+		do.do, do.options = mountIt, m.given()
 		actions = append(actions, "mounted it")
 		change("mounted", unmounted, m.Device)
 		will(live{true, m.Device, m.Fstype, m.Options})
@@ -71,13 +87,13 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 	case m.Ensure == mounted && m.other(h.Files, is):
 		return modules.Plan{}, modules.Refuse("%s of type %s is mounted at %s; unmount it first (ensure: unmounted)", is.device, is.fstype, m.Name)
 	case m.Ensure == mounted && len(lacks) > 0:
-		do.argv = []string{"mount", "-o", "remount," + m.given(), m.Name}
+		do.do, do.options = remountIt, "remount,"+m.given()
 		actions = append(actions, "remounted it")
 		change("options", strings.Join(is.options, ","), "with "+strings.Join(lacks, ","))
 		will(live{true, is.device, is.fstype, append(m.Options, is.options...)})
 		plan.MayFail = true
 	case (m.Ensure == unmounted || m.Ensure == absent) && is.there:
-		do.argv = []string{"umount", m.Name}
+		do.do = unmountIt
 		actions = append(actions, "unmounted it")
 		change("mounted", is.device, unmounted)
 		will(live{})
@@ -86,11 +102,35 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 	if len(actions) == 0 {
 		return modules.Plan{}, nil
 	}
-	if do.argv != nil && os.Geteuid() != 0 {
+	if do.do != nothing && os.Geteuid() != 0 {
 		return modules.Plan{}, modules.Refuse("only root may mount and unmount; use become")
 	}
 	plan.Action, plan.Steps = strings.Join(actions, " and "), do
 	return plan, nil
+}
+
+// plain refuses a path with a symbolic link on it: the kernel lists a mount by the path without
+// links, and another user may have made the link. A line of fstab may be there all the same.
+func (m *Mount) plain(files modules.FileReader) error {
+	if m.Ensure == present || m.Ensure == absent {
+		return nil
+	}
+	at, passed, err := modules.Resolve(files, m.Name)
+	switch {
+	case err == nil && at != m.Name:
+		return modules.Refuse("%s leads through the symbolic link %s to %s; nothing is mounted or unmounted through a link: write the path that is meant", m.Name, passed[0], at)
+	case len(passed) > 0:
+		return modules.Refuse("%s leads through the symbolic link %s; nothing is mounted through a link: write the path that is meant", m.Name, passed[0])
+	}
+	return nil // what is missing is for others to report
+}
+
+// device refuses a device that another user's link leads to.
+func (m *Mount) device(files modules.FileReader) error {
+	if !strings.HasPrefix(m.Device, "/") {
+		return nil
+	}
+	return modules.MayFollow(files.Stat, m.Device, os.Geteuid())
 }
 
 // empty reports whether nothing is below the path before and after: a new file system in memory.
@@ -113,26 +153,50 @@ func (m *Mount) missing(h modules.Host) (bool, error) {
 	return false, nil
 }
 
-// Apply implements [modules.Resource]. A file system that goes is unmounted before its line does, so
-// that what fails leaves all as it was.
+// Apply implements [modules.Resource]. The line of fstab comes last, so a boot never meets a mount that
+// has been refused. What was mounted is unmounted again if fstab cannot be written.
 func (m *Mount) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {
 		return errors.New("the plan is not one of a mount")
 	}
-	first := len(do.argv) > 0 && do.argv[0] == "umount"
-	if first {
-		if err := m.run(ctx, h, do.argv); err != nil {
-			return err
-		}
+	if do.do != nothing && h.Mounts == nil {
+		return modules.Refuse("mounting is not supported on this system")
 	}
-	if do.write {
-		p.Steps = do.file
-		if err := m.edited().Apply(ctx, h, p); err != nil {
-			return err
-		}
+	if err := m.change(ctx, h, do); err != nil || !do.write {
+		return err
 	}
-	if first || do.argv == nil {
+	p.Steps = do.file
+	err := m.edited().Apply(ctx, h, p)
+	switch {
+	case err == nil || do.do == nothing:
+		return err
+	case do.do == mountIt:
+		back := context.WithoutCancel(ctx)
+		if left := errors.Join(h.Mounts.Unmount(back, m.Name), m.removeDir(back, h, do)); left != nil {
+			return fmt.Errorf("fstab: %w; %s is still mounted: %w", err, m.Name, left)
+		}
+		return err
+	case do.do == unmountIt:
+		return fmt.Errorf("fstab: %w; %s has been unmounted, and is mounted again at the next boot", err, m.Name)
+	}
+	return fmt.Errorf("fstab: %w; %s has its new options until the next boot", err, m.Name)
+}
+
+// change mounts, remounts or unmounts.
+func (m *Mount) change(ctx context.Context, h modules.Host, do steps) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	run := func(argv ...string) error {
+		return modules.RunProgram(ctx, h, modules.Command{Argv: argv, Timeout: timeout})
+	}
+	switch do.do {
+	case remountIt:
+		return h.Mounts.Remount(ctx, m.Name, func(stage string) error { return run("mount", "-o", do.options, "--", stage) })
+	case unmountIt:
+		return h.Mounts.Unmount(ctx, m.Name)
+	case nothing:
 		return nil
 	}
 	if do.makeDir {
@@ -140,10 +204,35 @@ func (m *Mount) Apply(ctx context.Context, h modules.Host, p modules.Plan) error
 			return err
 		}
 	}
-	return m.run(ctx, h, do.argv)
+	var err error
+	switch {
+	case m.bind() && strings.HasPrefix(m.Device, "/"):
+		err = h.Mounts.Bind(ctx, m.Device, m.Name, slices.Contains(m.Options, "rbind"), func(stage string) error {
+			if do.options == "bind" || do.options == "rbind" {
+				return nil
+			}
+			return run("mount", "-o", "remount,bind,"+do.options, "--", stage)
+		})
+	default:
+		// mount(8) opens the device by its name, so this leaves a moment in which another user can
+		// exchange a link of their own.
+		if err = m.device(h.Files); err != nil {
+			break
+		}
+		err = h.Mounts.Mount(ctx, m.Name, func(stage string) error {
+			return run("mount", "-t", m.Fstype, "-o", do.options, "--", m.Device, stage)
+		})
+	}
+	if err != nil {
+		return errors.Join(err, m.removeDir(context.WithoutCancel(ctx), h, do))
+	}
+	return nil
 }
 
-// run starts mount or umount.
-func (m *Mount) run(ctx context.Context, h modules.Host, argv []string) error {
-	return modules.RunProgram(ctx, h, modules.Command{Argv: argv, Timeout: timeout})
+// removeDir removes the directory that was made to mount at.
+func (m *Mount) removeDir(ctx context.Context, h modules.Host, do steps) error {
+	if !do.makeDir {
+		return nil
+	}
+	return h.Files.Remove(ctx, m.Name, false)
 }

@@ -3,8 +3,10 @@ package mount
 import (
 	"cmp"
 	"errors"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/edit"
@@ -50,13 +52,19 @@ func Type() modules.Type {
 // Requires implements [modules.Requirer].
 func (m *Mount) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
 
+// fstypeShape is what a type looks like: mount(8) makes the name of a helper of it.
+var fstypeShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.,+-]*$`) })
+
 // Validate implements [modules.Resource].
 func (m *Mount) Validate() error {
 	errs := []error{modules.ValidatePath("name", m.Name), modules.ValidatePath("fstab", m.Fstab)}
 	if m.Name == "/" && (m.Ensure == unmounted || m.Ensure == absent) {
 		errs = append(errs, modules.Errorf("name", "the root directory cannot be unmounted"))
 	}
-	errs = append(errs, modules.ValidateLine("name", m.Name), modules.ValidateLine("device", m.Device), modules.ValidateLine("fstype", m.Fstype))
+	errs = append(errs, modules.ValidateLine("name", m.Name), modules.ValidateArgument("device", m.Device))
+	if m.Fstype != "" && !fstypeShape().MatchString(m.Fstype) {
+		errs = append(errs, modules.Errorf("fstype", "%q is not the name of a file system, such as ext4", m.Fstype))
+	}
 	if m.Ensure != unmounted && m.Ensure != absent && m.Restore == nil {
 		for _, of := range []struct{ property, value string }{{"device", m.Device}, {"fstype", m.Fstype}} {
 			if of.value == "" {
@@ -65,7 +73,7 @@ func (m *Mount) Validate() error {
 		}
 	}
 	for n, option := range m.Options {
-		if option == "" || strings.ContainsAny(option, ", \t\n\x00") {
+		if option == "" || strings.ContainsFunc(option, func(r rune) bool { return r <= ' ' || r == ',' || r == 0x7f }) {
 			errs = append(errs, modules.Errorf("options["+strconv.Itoa(n)+"]", "%q is not one option", option))
 		}
 	}

@@ -2,6 +2,7 @@ package rooted
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -30,6 +31,7 @@ type walk struct {
 	rest  []element
 	links int
 	below bool // it does not leave the first directory
+	plain bool // it follows no link at all
 }
 
 type level struct {
@@ -101,6 +103,70 @@ func Judge(name string) error {
 		return err
 	}
 	return nil
+}
+
+// PlainParent opens the directory that holds an absolute path, and refuses every symbolic link on
+// the way: for programs and calls that are about one path and no other.
+func PlainParent(name string) (*Place, error) {
+	w, err := from("/", name)
+	if err != nil {
+		return nil, err
+	}
+	w.plain = true
+	return w.parent(name)
+}
+
+// PlainPath opens whatever is at an absolute path, and refuses every symbolic link on the way, the
+// last element included. The file can be used as a path only, by [ProcPath].
+func PlainPath(name string) (*os.File, error) {
+	place, err := PlainParent(name)
+	if err != nil {
+		return nil, err
+	}
+	defer place.Close()
+	file, is, err := place.open()
+	if err == nil && is.Kind == modules.Symlink {
+		file.Close()
+		err = place.dir.refuse(name)
+	}
+	return file, err
+}
+
+// Path opens whatever is at an absolute path, through links that [modules.PassedLink] lets it
+// follow. The file can be used as a path only, by [ProcPath].
+func Path(name string) (*os.File, error) {
+	w, err := from("/", name)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	w.push(name)
+	for len(w.rest) > 0 {
+		e := w.next()
+		if e.ends != nil || e.name == ".." || !w.last() {
+			if err := w.step(e); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		file, is, err := (&Place{e.name, w}).open()
+		if err != nil {
+			return nil, err
+		}
+		if is.Kind != modules.Symlink {
+			if err := w.ownedBy(int(file.Fd())); err != nil {
+				file.Close()
+				return nil, err
+			}
+			return file, nil
+		}
+		file.Close()
+		if err := w.follow(e.name); err != nil {
+			return nil, err
+		}
+	}
+	file, _, err := (&Place{".", w}).open()
+	return file, err
 }
 
 // Open opens a file for reading, links followed. It does not wait for the other end of
@@ -246,6 +312,9 @@ func (w *walk) follow(name string) error {
 	if err != nil {
 		return w.failed("open", full, err)
 	}
+	if w.plain {
+		return w.refuse(full)
+	}
 	var dir unix.Stat_t
 	if err := unix.Fstat(w.at().fd, &dir); err != nil {
 		return w.failed("stat", w.at().path, err)
@@ -355,6 +424,11 @@ func (w *walk) root() (*os.Root, error) {
 	return root, nil
 }
 
+// refuse reports a link on a path that has to be plain.
+func (w *walk) refuse(link string) error {
+	return fmt.Errorf("%w: %s is a symbolic link, and %q must have none", modules.ErrPlanted, link, w.given)
+}
+
 func (w *walk) failed(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
@@ -365,6 +439,21 @@ func (p *Place) Root() (*os.Root, error) { return p.dir.root() }
 // FD is the descriptor of the directory, which may be good for nothing but calls that
 // are relative to it.
 func (p *Place) FD() int { return p.dir.at().fd }
+
+// open opens what is at the place, a link itself included, as a path, and describes it.
+func (p *Place) open() (*os.File, modules.FileInfo, error) {
+	name := path.Join(p.dir.at().path, p.Name)
+	fd, err := unix.Openat(p.FD(), p.Name, openPath, 0)
+	if err != nil {
+		return nil, modules.FileInfo{}, p.dir.failed("open", name, err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd)
+		return nil, modules.FileInfo{}, p.dir.failed("stat", name, err)
+	}
+	return os.NewFile(uintptr(fd), name), Describe(&st), nil
+}
 
 // Dir describes the directory.
 func (p *Place) Dir() (modules.FileInfo, error) {

@@ -11,6 +11,9 @@ import (
 // openDir opens a directory to go on from, which needs no right to read it.
 const openDir = unix.O_SEARCH | unix.O_DIRECTORY | unix.O_CLOEXEC
 
+// openPath opens what is there; nothing on these systems needs more.
+const openPath = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
 // readLink reads a link that is the same before and after.
 func readLink(dir int, name string) (target string, st unix.Stat_t, err error) {
 	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {

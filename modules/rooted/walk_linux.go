@@ -9,6 +9,9 @@ import (
 // openDir opens a directory to go on from, which needs no right to read it.
 const openDir = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 
+// openPath opens what can be used as a path only, a link itself included.
+const openPath = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
 // readLink reads a link that it has opened, so that owner and target are those of one.
 func readLink(dir int, name string) (target string, st unix.Stat_t, err error) {
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

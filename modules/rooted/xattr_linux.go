@@ -35,7 +35,7 @@ func handed(name string) bool {
 // of an access list is 0 in it. nil means that there can be none: the file system has no such thing,
 // or there is no /proc.
 func Xattrs(fd int) ([]string, error) {
-	path := procPath(fd)
+	path := ProcPath(fd)
 	n, errno := xattr(syscall.SYS_LISTXATTR, path, "", nil)
 	if ignored(errno) {
 		return nil, nil
@@ -83,7 +83,7 @@ func SetXattrs(fd int, want []string, mode fs.FileMode) error {
 			}
 		}
 		modeInto(name, value, mode)
-		if _, errno := xattr(call, procPath(fd), name, value); errno != 0 && (!ignored(errno) || strings.HasPrefix(name, "system.")) {
+		if _, errno := xattr(call, ProcPath(fd), name, value); errno != 0 && (!ignored(errno) || strings.HasPrefix(name, "system.")) {
 			return fmt.Errorf("extended attribute %s: %w", name, errno)
 		}
 	}
@@ -110,8 +110,9 @@ func modeInto(name string, value []byte, mode fs.FileMode) {
 	}
 }
 
-// procPath leads to what a descriptor is open on: the calls for descriptors refuse those of O_PATH.
-func procPath(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
+// ProcPath leads to what a descriptor of this process is open on, wherever that has been moved to
+// since. The kernel does not read it as a name, so no link can be planted on it.
+func ProcPath(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
 // xattr is one of the calls of xattr(7), which take path, name, value, size and flags, in this
 // order; without a name it is the one that takes none.

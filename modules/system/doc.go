@@ -22,6 +22,7 @@ func newHost(f *commandLog) modules.Host {
 		Files:    modules.Files{FileReader: onDisk, FileRights: rights{}, FileWriter: onDisk, DirectoryOpener: onDisk, Xattrs: xattrs},
 		Accounts: a,
 		Commands: c,
+		Mounts:   newMounts(),
 		Private:  privateDir(),
 	}
 }
