@@ -44,7 +44,7 @@ func (d *draft) create(ctx context.Context) (err error) {
 	}
 	d.Effects = append(d.Effects, d.tables.UserEffects(d.after)...)
 	if d.newHome {
-		d.predictHome(d.tools == accounts.ShadowUtils)
+		d.predictHome()
 	}
 	return d.keys(ctx)
 }
@@ -132,12 +132,8 @@ func (d *draft) useradd(group primary, groups []string) {
 		argv = option(argv, "-e", d.Expires)
 	}
 	argv = d.commonOptions(argv, "-r", "-c", "-d")
-	if d.newHome {
-		argv = append(argv, "-m")
-	} else {
-		argv = append(argv, "-M")
-	}
-	d.run(append(argv, "--", d.Name)...)
+	d.run(append(argv, "-M", "--", d.Name)...)
+	d.makeHome()
 	if d.PasswordHash != "" {
 		d.setHash(d.after.Shadow.Hash)
 	}
@@ -155,10 +151,8 @@ func (d *draft) adduser(group primary, groups []string) error {
 		argv = append(argv, "-s", d.after.Shell)
 	}
 	argv = d.commonOptions(argv, "-S", "-g", "-h")
-	if !d.newHome {
-		argv = append(argv, "-H")
-	}
-	d.run(append(argv, "--", d.Name)...)
+	d.run(append(argv, "-H", "--", d.Name)...)
+	d.makeHome()
 	for _, name := range groups {
 		d.run("addgroup", d.Name, name)
 	}

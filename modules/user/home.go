@@ -1,9 +1,9 @@
 package user
 
 import (
-	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
 
@@ -22,7 +22,13 @@ func (d *draft) homeOfNew() error {
 	}
 	if info.Kind == modules.Absent {
 		d.newHome = true
-		return d.homeless()
+		if err := d.homeless(); err != nil {
+			return err
+		}
+		if err := modules.MayFollow(d.h.Files.Stat, d.after.Home, os.Geteuid()); err != nil {
+			return modules.Refuse("home: %w", err)
+		}
+		return nil
 	}
 	if info.UID != d.after.UID {
 		d.h.Report.Message("warning", "home: "+d.after.Home+" is there already; its owner and what is in it are left as they are")
@@ -53,8 +59,8 @@ func (d *draft) homeOfOld() error {
 	}
 	d.newHome = true
 	d.differs("create_home", absent, present)
-	d.predictHome(false)
-	d.steps = append(d.steps, d.makeHome)
+	d.predictHome()
+	d.makeHome()
 	return nil
 }
 
@@ -88,27 +94,6 @@ func (d *draft) homeless() error {
 	return err
 }
 
-// makeHome makes a home as useradd does: what it begins with is copied as the
-// user, who could already lead root astray.
-func (d *draft) makeHome(ctx context.Context, h modules.Host) error {
-	uid, err := h.Accounts.UserID(ctx, d.Name)
-	if err != nil {
-		return err
-	}
-	gid, err := h.Accounts.GroupID(ctx, d.after.Primary)
-	if err != nil {
-		return err
-	}
-	a := modules.Attributes{Mode: d.defaults.HomeMode, UID: uid, GID: gid}
-	if err := h.Files.MakeDir(ctx, d.after.Home, a); err != nil {
-		return err
-	}
-	if _, err := h.Files.Stat(d.defaults.Skel); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return accounts.Run(ctx, h, modules.Command{Argv: []string{"cp", "-R", "--", d.defaults.Skel + "/.", d.after.Home}, User: d.Name})
-}
-
 // Bounds of what is predicted of a new home: how many files, how deep, and bytes
 // of one. A home that begins with more is left unpredicted.
 const (
@@ -117,13 +102,13 @@ const (
 	maxSkelSize  = 64 << 10
 )
 
-// predictHome adds the effects of making the home, which are complete or say only
-// what will be there.
-func (d *draft) predictHome(complete bool) {
+// predictHome adds the effects of making the home. Of a user without an id yet they say only what
+// will be there.
+func (d *draft) predictHome() {
 	s := &skel{
 		files:   d.h.Files,
 		root:    d.defaults.Skel,
-		partial: !complete || d.after.UID == accounts.Unknown || d.after.GID == accounts.Unknown,
+		partial: d.after.UID == accounts.Unknown || d.after.GID == accounts.Unknown,
 		owner:   modules.FileInfo{UID: d.after.UID, GID: d.after.GID},
 	}
 	s.add(d.after.Home, modules.FileInfo{Kind: modules.Directory, Mode: d.defaults.HomeMode}, modules.Content{})
@@ -183,7 +168,7 @@ func (s *skel) copy(from, to string, depth int) bool {
 		return ok
 	case modules.Symlink:
 		s.links(to, info.Target)
-		return !strings.HasPrefix(info.Target, s.root) // useradd leads such links into the home
+		return !strings.HasPrefix(info.Target, s.root) // which is led into the home
 	}
 	return false
 }

@@ -1,0 +1,294 @@
+package user
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/accounts"
+	"github.com/ccm-push/ccm-push/modules/rooted"
+	"github.com/ccm-push/ccm-push/modules/semanage"
+)
+
+// makeHome plans to make the home, if it is a new one. useradd would follow a link that another user
+// has planted on the way to it. If that fails for a new user, the account is removed again: with it
+// the next run would find the user there, and make no home.
+func (d *draft) makeHome() {
+	if !d.newHome {
+		return
+	}
+	d.steps = append(d.steps, func(ctx context.Context, h modules.Host) error {
+		err := d.newHomeFor(ctx, h)
+		if err == nil || !d.isNew {
+			return err
+		}
+		argv := []string{"userdel", "--", d.Name}
+		if d.tools == accounts.Busybox {
+			argv = []string{"deluser", d.Name}
+		}
+		if left := accounts.Run(context.WithoutCancel(ctx), h, modules.Command{Argv: argv}); left != nil {
+			return fmt.Errorf("home: %w; the user was made without it, and is left: %w", err, left)
+		}
+		return fmt.Errorf("home: %w; the user is not there either", err)
+	})
+}
+
+// newHomeFor makes the home under the name that it will have, as root's, fills it, and then gives it
+// to the user: until then nobody else can enter it.
+func (d *draft) newHomeFor(ctx context.Context, h modules.Host) (err error) {
+	uid, err := h.Accounts.UserID(ctx, d.Name)
+	if err != nil {
+		return err
+	}
+	gid, err := h.Accounts.GroupID(ctx, d.after.Primary)
+	if err != nil {
+		return err
+	}
+	const private = 0o700
+	if err := h.Files.MakeDir(ctx, d.after.Home, modules.Attributes{Mode: private, UID: -1, GID: -1}); err != nil {
+		return err
+	}
+	at, err := h.Files.OpenDirectory(d.after.Home)
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	self, err := at.Open(".")
+	if err != nil {
+		return err
+	}
+	defer self.Close()
+	if err := justMade(d.after.Home, self); err != nil {
+		return err
+	}
+	w := &homeWriter{ctx: ctx, h: h, skel: d.defaults.Skel, home: d.after.Home, uid: uid, gid: gid}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.undo(at))
+		}
+	}()
+	if err := w.fill(at); err != nil {
+		return err
+	}
+	w.label(at, self)
+	if err := self.Chown(uid, gid); err != nil {
+		return err
+	}
+	if err := self.Chmod(d.defaults.HomeMode); err != nil {
+		return err
+	}
+	return h.Files.Sync(at)
+}
+
+// justMade refuses a directory that another user has put in the place of the one that was made.
+func justMade(name string, opened *os.File) error {
+	info, err := opened.Stat()
+	if err != nil {
+		return err
+	}
+	names, err := opened.Readdirnames(1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if len(names) > 0 || info.Mode().Perm()&0o077 != 0 || !ok || int(st.Uid) != os.Geteuid() {
+		return modules.Refuse("%s has just been exchanged by another user; run again", name)
+	}
+	return nil
+}
+
+// A homeWriter copies what a new home begins with, as useradd(8) does.
+type homeWriter struct {
+	ctx        context.Context
+	h          modules.Host
+	skel, home string
+	uid, gid   int
+	made       []string // relative paths, each after the directory that it is in
+}
+
+// maxSkel is how many paths are copied at most.
+const maxSkel = 10_000
+
+func (w *homeWriter) fill(at *os.Root) error {
+	info, err := modules.Follow(w.h.Files, w.skel)
+	if modules.NotThere(err) {
+		return nil
+	}
+	if err != nil || info.Kind != modules.Directory {
+		return err
+	}
+	return w.copyDir(at, ".")
+}
+
+func (w *homeWriter) copyDir(at *os.Root, dir string) error {
+	names, err := w.h.Files.List(path.Join(w.skel, dir))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		if len(w.made) >= maxSkel {
+			return modules.Refuse("%s has more than %d files", w.skel, maxSkel)
+		}
+		if err := w.copy(at, path.Join(dir, name)); err != nil {
+			return fmt.Errorf("copying %s: %w", path.Join(w.skel, dir, name), err)
+		}
+	}
+	return nil
+}
+
+func (w *homeWriter) copy(at *os.Root, name string) error {
+	from := path.Join(w.skel, name)
+	info, err := w.h.Files.Stat(from)
+	if err != nil {
+		return err
+	}
+	switch info.Kind {
+	case modules.Symlink:
+		target := info.Target
+		if rest, within := strings.CutPrefix(target, w.skel); within { // useradd(8) does the same
+			target = w.home + rest
+		}
+		if err := at.Symlink(target, name); err != nil {
+			return err
+		}
+		w.made = append(w.made, name)
+		return at.Lchown(name, w.uid, w.gid)
+	case modules.Directory:
+		if err := at.Mkdir(name, 0o700); err != nil {
+			return err
+		}
+		w.made = append(w.made, name)
+		if err := w.copyDir(at, name); err != nil {
+			return err
+		}
+		made, err := at.Open(name)
+		if err != nil {
+			return err
+		}
+		defer made.Close()
+		return w.dress(made, from, info)
+	case modules.Regular:
+		return w.copyFile(at, name, info)
+	}
+	return nil // a device or a pipe is nothing to begin with
+}
+
+func (w *homeWriter) copyFile(at *os.Root, name string, info modules.FileInfo) error {
+	in, err := modules.OpenSeen(w.h.Files, path.Join(w.skel, name), info)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := at.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	w.made = append(w.made, name)
+	if _, err := io.Copy(out, rooted.UntilDone{Ctx: w.ctx, In: in}); err != nil {
+		return err
+	}
+	return w.dress(out, path.Join(w.skel, name), info)
+}
+
+// dress gives what was copied its owner, its access list and attributes, and its mode.
+func (w *homeWriter) dress(made *os.File, from string, info modules.FileInfo) error {
+	if err := made.Chown(w.uid, w.gid); err != nil {
+		return err
+	}
+	if w.h.Files.Xattrs != nil {
+		xattrs, err := w.h.Files.Xattrs(from, info)
+		if err != nil {
+			return err
+		}
+		// The label of the copy depends on where it is, and is set at the end.
+		xattrs = slices.DeleteFunc(rooted.Written(xattrs), func(one string) bool { return strings.HasPrefix(one, selinuxLabel) })
+		if len(xattrs) > 0 {
+			if err := rooted.SetXattrs(int(made.Fd()), xattrs, info.Mode.Perm()); err != nil {
+				return err
+			}
+		}
+	}
+	return made.Chmod(info.Mode)
+}
+
+const selinuxLabel = "security.selinux"
+
+// label gives the home and what is in it the SELinux labels that the policy has for these paths,
+// where SELinux runs. matchpathcon(8) only looks them up; nothing is changed by name.
+func (w *homeWriter) label(at *os.Root, self *os.File) {
+	system, err := semanage.Find(w.h.Files, "")
+	if err != nil || !system.Running {
+		return
+	}
+	paths := []string{w.home}
+	for _, name := range w.made {
+		paths = append(paths, path.Join(w.home, name))
+	}
+	const atOnce = 500
+	for first := 0; first < len(paths); first += atOnce {
+		some := paths[first:min(first+atOnce, len(paths))]
+		exit, err := w.h.Commands.Run(w.ctx, modules.Command{Argv: append([]string{"matchpathcon", "-n", "--"}, some...), Timeout: time.Minute})
+		lines := strings.Split(strings.TrimSpace(exit.Stdout.Text), "\n")
+		if err != nil || exit.Code != 0 || len(lines) != len(some) {
+			w.h.Report.Message(modules.LevelWarning, "home: its SELinux labels are not set, since matchpathcon does not tell them; run restorecon -RF "+w.home)
+			return
+		}
+		for i, line := range lines {
+			if !strings.Contains(line, ":") { // <<none>>
+				continue
+			}
+			to := self
+			if n := first + i; n > 0 {
+				opened, err := at.Open(w.made[n-1])
+				if err != nil { // a link, whose label nobody reads
+					continue
+				}
+				to = opened
+			}
+			value := selinuxLabel + "=" + hex.EncodeToString(append([]byte(strings.TrimSpace(line)), 0))
+			have, err := rooted.Xattrs(int(to.Fd()))
+			if err == nil {
+				have = slices.DeleteFunc(have, func(one string) bool { return strings.HasPrefix(one, selinuxLabel) })
+				err = rooted.SetXattrs(int(to.Fd()), append(have, value), modeOf(to))
+			}
+			if err != nil {
+				w.h.Report.Message(modules.LevelWarning, fmt.Sprintf("home: the SELinux label of %s is not set: %v", some[i], err))
+			}
+			if to != self {
+				to.Close()
+			}
+		}
+	}
+}
+
+func modeOf(file *os.File) fs.FileMode {
+	info, err := file.Stat()
+	if err != nil {
+		return 0o600
+	}
+	return info.Mode().Perm()
+}
+
+// undo removes what was made.
+func (w *homeWriter) undo(at *os.Root) error {
+	for _, name := range slices.Backward(w.made) {
+		if err := at.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is left: %w", w.home, err)
+		}
+	}
+	return w.h.Files.Remove(context.WithoutCancel(w.ctx), w.home, false)
+}
