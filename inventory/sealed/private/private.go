@@ -3,6 +3,7 @@
 package private
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"syscall"
 	"time"
@@ -42,15 +44,42 @@ func EditorOf(getenv func(string) string) (*Editor, error) {
 	return &Editor{argv: []string{"vi"}}, nil
 }
 
-// withoutTraces are arguments that have vim keep no copies of what it edits.
-var withoutTraces = []string{"-n", "-i", "NONE", "-c", "set nobackup nowritebackup noundofile"}
+// withoutTraces are arguments that keep vim from storing what it edits anywhere else. A small vim does
+// not know all of the settings.
+var withoutTraces = []string{"-n", "-i", "NONE", "-c", "silent! set nobackup", "-c", "silent! set nowritebackup", "-c", "silent! set noundofile"}
 
-func (e *Editor) command(path string) []string {
+func (e *Editor) command(ctx context.Context, path string) []string {
 	argv := slices.Clone(e.argv)
-	if slices.Contains([]string{"vim", "nvim"}, filepath.Base(argv[0])) {
+	if isVim(ctx, argv[0]) {
 		argv = append(argv, withoutTraces...)
 	}
 	return append(argv, path)
+}
+
+// viNames match what vi and its successors are called, such as vi, vim.tiny, nvim, gview and rvim.
+var viNames = regexp.MustCompile(`^(n|g|r|e|rg)?(vi|vim|view|ex|vimdiff|vimx)([.-].*)?$`)
+
+// isVim reports whether a program is vim or neovim, whatever it is called: on many systems vi and
+// editor are. Only a program that is called like one of them, or is a link to one, is run to find out.
+func isVim(ctx context.Context, program string) bool {
+	found, err := exec.LookPath(program)
+	if err != nil {
+		return false
+	}
+	names := []string{filepath.Base(found)}
+	if real, err := filepath.EvalSymlinks(found); err == nil {
+		names = append(names, filepath.Base(real))
+	}
+	if !slices.ContainsFunc(names, viNames.MatchString) {
+		return false
+	}
+	const patience = 3 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, found, "--version") // which other vis refuse
+	cmd.WaitDelay = time.Second
+	said, _ := cmd.Output()
+	return bytes.HasPrefix(said, []byte("VIM ")) || bytes.HasPrefix(said, []byte("NVIM "))
 }
 
 // A File is a text that is edited. It must be closed.
@@ -76,9 +105,10 @@ func Write(name string, text []byte) (*File, error) {
 
 // Edit has a person edit the file, and gives what it is then. The end of ctx ends the program.
 func (f *File) Edit(ctx context.Context, e *Editor) ([]byte, error) {
-	argv := e.command(f.path)
+	argv := e.command(ctx, f.path)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.Stdin, e.Stdout, e.Stderr
+	cmd.Env = append(os.Environ(), "TMPDIR="+f.folder)                       // temporary files of the editor are wiped with it
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it may have to put the terminal in order
 	cmd.WaitDelay = 2 * time.Second
 	if err := cmd.Run(); err != nil {

@@ -1,11 +1,16 @@
 package private
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -34,6 +39,66 @@ func TestEdit(t *testing.T) {
 	require.NoDirExists(t, f.folder, "with what the editor has put there")
 }
 
+// TestEditorsKeepNothing edits with the real vi and vim of this machine, under each of their names.
+func TestEditorsKeepNothing(t *testing.T) {
+	const canary = "CANARY-991"
+	ran := false
+	quick := []string{"./odd name", "ex", "nvi"}
+	for _, name := range []string{"vi", "vim.tiny", "nvim", "editor", "ex", "rvim", "./odd name", "nvi"} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			if testing.Short() && !slices.Contains(quick, name) {
+				t.Skip("vim waits for two seconds each time")
+			}
+			program := name
+			if at, local := strings.CutPrefix(name, "./"); local { // a name of one's own
+				real, err := exec.LookPath("vim")
+				if err != nil {
+					t.Skip("no vim here")
+				}
+				program = filepath.Join(t.TempDir(), at)
+				require.NoError(t, os.Symlink(real, program))
+			} else if _, err := exec.LookPath(program); err != nil {
+				t.Skipf("no %s here", program)
+			}
+			ran = true
+			t.Setenv("HOME", home)
+			t.Setenv("TERM", "vt100")
+			f, err := Write("vars.yaml", []byte("password: "+canary+"\n"))
+			require.NoError(t, err)
+			keys := filepath.Join(t.TempDir(), "keys")
+			script := "/CANARY\ryyddu:s/991/992/\r:wq\r"
+			argv := []string{program}
+			if name == "nvi" { // which wants a terminal otherwise
+				argv = append(argv, "-e", "-s")
+			}
+			if name == "ex" || name == "nvi" {
+				script = "/CANARY/\nyank\ns/991/992/\nwq\n"
+			}
+			require.NoError(t, os.WriteFile(keys, []byte(script), 0o600))
+			in, err := os.Open(keys)
+			require.NoError(t, err)
+			defer in.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			text, err := f.Edit(ctx, &Editor{argv: argv, Stdin: in})
+			require.NoError(t, errors.Join(err, f.Close()))
+			require.Equal(t, "password: CANARY-992\n", string(text))
+			require.NoError(t, filepath.WalkDir(home, func(path string, d os.DirEntry, err error) error {
+				if err != nil || !d.Type().IsRegular() {
+					return err
+				}
+				kept, err := os.ReadFile(path)
+				require.False(t, bytes.Contains(kept, []byte("CANARY")), path)
+				return err
+			}))
+		})
+	}
+	if !ran && os.Getenv("CI") != "" {
+		t.Fatal("no editor is installed here")
+	}
+}
+
 func TestEditorFails(t *testing.T) {
 	f, err := Write("x", nil)
 	require.NoError(t, err)
@@ -59,13 +124,16 @@ func TestWipe(t *testing.T) {
 
 func TestEditorOf(t *testing.T) {
 	for _, c := range []struct{ visual, editor, want string }{
-		{"", "", "vi|/f"}, {"", "code --wait", "code|--wait|/f"}, {"emacs", "nano", "emacs|/f"},
-		{"", "/usr/bin/vim", "/usr/bin/vim|" + strings.Join(withoutTraces, "|") + "|/f"},
+		{"", "code --wait", "code|--wait|/f"}, {"emacs", "nano", "emacs|/f"},
+		{"", "/nowhere/vim", "/nowhere/vim|/f"},
 	} {
 		e, err := EditorOf(func(name string) string { return map[string]string{"VISUAL": c.visual, "EDITOR": c.editor}[name] })
 		require.NoError(t, err)
-		require.Equal(t, c.want, strings.Join(e.command("/f"), "|"))
+		require.Equal(t, c.want, strings.Join(e.command(t.Context(), "/f"), "|"))
 	}
-	_, err := EditorOf(func(string) string { return "'" })
+	e, err := EditorOf(func(string) string { return "" })
+	require.NoError(t, err)
+	require.Equal(t, []string{"vi"}, e.argv)
+	_, err = EditorOf(func(string) string { return "'" })
 	require.ErrorContains(t, err, "$VISUAL is no command")
 }
