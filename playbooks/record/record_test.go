@@ -351,6 +351,66 @@ func TestForeignState(t *testing.T) {
 	require.Empty(t, entries)
 }
 
+// TestPlantedState plants a link, or a folder, at each place on the way to the record: nothing is made
+// or changed where it leads.
+func TestPlantedState(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOT TESTED: only root can give a folder away")
+	}
+	const mallory = 12345
+	for name, plant := range map[string]func(t *testing.T, state, victim string){
+		"a link in the home of another user": func(t *testing.T, state, victim string) {
+			require.NoError(t, os.Mkdir(filepath.Join(state, "ccm-push"), 0o755))
+			require.NoError(t, os.Symlink(victim, filepath.Join(state, "ccm-push", "runs")))
+			require.NoError(t, os.Lchown(filepath.Join(state, "ccm-push", "runs"), mallory, mallory))
+			require.NoError(t, os.Chown(filepath.Join(state, "ccm-push"), mallory, mallory))
+			require.NoError(t, os.Chown(state, mallory, mallory))
+		},
+		"a folder of root in the home of another user": func(t *testing.T, state, victim string) {
+			require.NoError(t, os.MkdirAll(filepath.Join(state, "ccm-push", "runs"), 0o755))
+			require.NoError(t, os.Chown(state, mallory, mallory))
+		},
+		"a link in a shared folder": func(t *testing.T, state, victim string) {
+			require.NoError(t, os.Chmod(state, os.ModeSticky|0o777))
+			require.NoError(t, os.Mkdir(filepath.Join(state, "ccm-push"), 0o755))
+			require.NoError(t, os.Symlink(victim, filepath.Join(state, "ccm-push", "runs")))
+			require.NoError(t, os.Lchown(filepath.Join(state, "ccm-push", "runs"), mallory, mallory))
+			require.NoError(t, os.Chown(filepath.Join(state, "ccm-push"), mallory, mallory))
+		},
+		"a link to a folder, in a shared folder": func(t *testing.T, state, victim string) {
+			require.NoError(t, os.Chmod(state, os.ModeSticky|0o777))
+			require.NoError(t, os.Symlink(victim, filepath.Join(state, "ccm-push")))
+			require.NoError(t, os.Lchown(filepath.Join(state, "ccm-push"), mallory, mallory))
+		},
+		"a shared folder that is not sticky": func(t *testing.T, state, victim string) {
+			require.NoError(t, os.Chmod(state, 0o777))
+		},
+		"a folder of the other user's own, by a link": func(t *testing.T, state, victim string) {
+			require.NoError(t, os.Chown(victim, mallory, mallory))
+			require.NoError(t, os.Chmod(state, os.ModeSticky|0o777))
+			require.NoError(t, os.Symlink(victim, filepath.Join(state, "ccm-push")))
+			require.NoError(t, os.Lchown(filepath.Join(state, "ccm-push"), mallory, mallory))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state, victim := t.TempDir(), t.TempDir()
+			require.NoError(t, os.Chmod(victim, 0o755))
+			plant(t, state, victim)
+			s, err := In(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] })
+			require.NoError(t, err)
+			var told string
+			s.Recorder(Header{Run: NewID(began)}, func(text string) { told = text }).Report(events.RunStart{})
+			require.NotEmpty(t, told)
+			info, err := os.Stat(victim)
+			require.NoError(t, err)
+			require.Equal(t, os.FileMode(0o755), info.Mode().Perm())
+			entries, err := os.ReadDir(victim)
+			require.NoError(t, err)
+			require.Empty(t, entries)
+		})
+	}
+}
+
 // TestFullDisk ends the record with one warning, and nothing else.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {

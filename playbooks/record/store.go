@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
 // A Store is the folder of the runs of one user.
@@ -33,30 +34,9 @@ func In(getenv func(string) string) (Store, error) {
 // FolderOf is the folder of a run with an id.
 func (s Store) FolderOf(id string) string { return filepath.Join(s.Folder, id) }
 
-// make makes the folder, if what it stands in belongs to this user: another one, such as
-// the one whose $HOME sudo has kept, could have put links there.
-func (s Store) make() error {
-	above := s.Folder
-	var info fs.FileInfo
-	for {
-		var err error
-		if info, err = os.Stat(above); err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		above = filepath.Dir(above)
-	}
-	owner := info.Sys().(*syscall.Stat_t).Uid
-	if me := os.Geteuid(); int(owner) != me && owner != 0 {
-		return fmt.Errorf("%s belongs to the user with the id %d, and this is %d", above, owner, me)
-	}
-	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
-		return err
-	}
-	return os.Chmod(s.Folder, 0o700)
-}
+// make makes the folder. What another user could have put there, such as the one whose $HOME sudo has
+// kept, is neither followed nor changed.
+func (s Store) make() error { return rooted.MakePrivate(s.Folder) }
 
 // List gives the runs, the newest first. A folder that is no run, or not yet, is left out;
 // one that cannot be read comes with an error beside the others.
