@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A block is a scope of three parts. The first failure in a part ends that part. The rescue
-// runs if main has failed, and always in any case.
+// A block is a scope of three parts. The first job that goes wrong in a part ends that part. The
+// rescue runs if main has ended so, and always in any case.
 type block struct {
 	main, rescue, always *scope
 	sizes                wire.Block
@@ -118,14 +118,14 @@ func (r *run) leaveRescue(j *job) {
 
 // verdict is why the block has failed; nil if it has not.
 func (b *block) verdict() error {
-	main, rescue, always := b.main.endedBy, b.rescue.endedBy, b.always.endedBy
+	main, rescue, always := b.main.endedHow, b.rescue.endedHow, b.always.endedHow
 	switch {
 	case rescue != "":
-		return modules.Refuse("%s has failed, and then %s of its rescue", main, rescue)
+		return modules.Refuse("%s; then, in its rescue, %s", main, rescue)
 	case main != "" && !b.main.rescued:
-		return modules.Refuse("%s has failed", main)
+		return modules.Refuse("%s", main)
 	case always != "":
-		return modules.Refuse("%s has failed, of what is done always", always)
+		return modules.Refuse("in always, %s", always)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (h *hindsight) endsAtAnyTime(j *job) string {
 			continue
 		}
 		for _, other := range s.members {
-			fails := other.status == wire.Failed || other.unmet
+			fails := other.wentWrong()
 			if other == j || !fails && other.doubt == "" {
 				continue
 			}

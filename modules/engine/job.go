@@ -39,7 +39,7 @@ type job struct {
 	status     wire.Status          // once it has its result
 	intent     bool                 // it is changed since the manifest has changed, or would be
 	changed    bool                 // or would change, whatever became of it later
-	unmet      bool                 // skipped for a requirement
+	leftOut    bool                 // skipped since its scope has ended
 	doubt      string               // what its prediction depends on
 	restarting bool                 // the host goes down for it
 	exports    exports
@@ -105,12 +105,26 @@ func (j *job) exported(key string) (json.RawMessage, error) {
 // jobs are those of a run, by the index of their entries.
 type jobs []*job
 
+// wentWrong is [wire.Result.WentWrong] of a job that has had its turn.
+func (j *job) wentWrong() bool { return j.result != nil && j.result.told().WentWrong() }
+
+// wrong describes what went wrong with the job.
+func (j *job) wrong() string {
+	if j.result.Unmet {
+		return j.entry.Ref() + " was " + unmetRequirement + " " + j.result.Because
+	}
+	return j.entry.Ref() + " has failed"
+}
+
+// unmetRequirement is CCM's text for a job that is skipped because of its requirements.
+const unmetRequirement = "skipped due to unmet requirement"
+
 // requirements finds the required entries that rule a job out, and what makes it
 // uncertain that they do not.
 func (all jobs) requirements(j *job) (unmet []string, doubt string) {
 	for i := range schedule.Requirements(j.entry) {
 		other := all[i]
-		if ref := other.entry.Ref(); (other.status == wire.Failed || other.unmet) && !slices.Contains(unmet, ref) {
+		if ref := other.entry.Ref(); other.wentWrong() && !slices.Contains(unmet, ref) {
 			unmet = append(unmet, ref)
 		}
 		if other.doubt != "" && doubt == "" {
@@ -146,14 +160,15 @@ type scope struct {
 	rescued     bool   // a rescue waits for its failure
 	failOnError bool   // a failure ends it
 	members     []*job // without those of scopes in it
-	endedBy     string // the entry whose failure has ended it
+	endedBy     string // the entry that has ended it
+	endedHow    string // what went wrong with that entry
 	doubtful    string // its first uncertain entry, which may end it
 }
 
-// endWith is told that an entry has failed, which ends the scope, if that is to end.
-func (s *scope) endWith(ref string) {
-	if s.failOnError {
-		s.endedBy = cmp.Or(s.endedBy, ref)
+// endWith ends the scope because of a job that went wrong, if a failure ends the scope.
+func (s *scope) endWith(j *job) {
+	if s.failOnError && s.endedBy == "" {
+		s.endedBy, s.endedHow = j.entry.Ref(), j.wrong()
 	}
 }
 

@@ -162,15 +162,23 @@ func (r *run) step(ctx context.Context, j *job) (began bool, err error) {
 	if err := r.emit(result.told()); err != nil {
 		return true, err
 	}
-	r.endScope(j)
+	r.wentWrong(j)
 	return true, nil
 }
 
-// endScope has the failure of a job end its scope. That of a health check of one which is not
-// carried out ends no manifest, but a part of a block.
-func (r *run) endScope(j *job) {
-	if j.status == wire.Failed && (!j.monitors || !r.cat.Monitor && j.scope.isPart()) {
-		j.scope.endWith(j.entry.Ref())
+// wentWrong ends the scope of a job that went wrong, and keeps back the refreshes that wait for it. Two
+// things end a part of a block and no manifest: a failed health check of a job that is not carried out,
+// and, as in CCM, a skip because of a requirement.
+func (r *run) wentWrong(j *job) {
+	if !j.wentWrong() {
+		return
+	}
+	r.refreshes.Fails(j.index)
+	part := j.scope.isPart()
+	switch {
+	case j.monitors && (r.cat.Monitor || !part):
+	case j.status == wire.Failed, part:
+		j.scope.endWith(j)
 	}
 }
 
@@ -181,7 +189,7 @@ func (r *run) keep(j *job) {
 	}
 	err := r.engine.Keep(&notes.Finished{
 		Result: j.result.kept(), Type: j.entry.Type, Name: j.entry.Name, Sensitive: j.secret,
-		Changed: j.changed && !j.predicts(), Unmet: j.unmet, Register: j.entry.Register, Sent: j.exports.sent,
+		Changed: j.changed && !j.predicts(), Unmet: j.result.Unmet, Register: j.entry.Register, Sent: j.exports.sent,
 	})
 	if err != nil {
 		note := modules.Note{Level: "warning", Text: excerpt.Of("its result could not be kept on the host, where a lost connection would lose it: "+err.Error(), maxText)}
@@ -199,10 +207,11 @@ func (r *run) recall(j *job) {
 	if j.replay != nil {
 		j.replay()
 	}
-	j.status, j.changed, j.unmet, j.exports.sent = cmp.Or(f.Result.Status, wire.Stable), f.Changed, f.Unmet, f.Sent
+	j.status, j.changed, j.result.Unmet, j.exports.sent = cmp.Or(f.Result.Status, wire.Stable), f.Changed, f.Unmet, f.Sent
 	if j.status == wire.Rescued {
 		j.status = wire.Failed
 	}
+	j.leftOut = f.Unmet && j.scope.ended() != ""
 	r.recallCause(j)
 	if j.changed && !j.predicts() {
 		r.refreshes.Recall(j.index)
@@ -210,10 +219,7 @@ func (r *run) recall(j *job) {
 	if j.doubt != "" {
 		j.scope.doubtful = cmp.Or(j.scope.doubtful, j.blamed())
 	}
-	if j.status == wire.Failed {
-		r.refreshes.Fails(j.index)
-		r.endScope(j)
-	}
+	r.wentWrong(j)
 }
 
 // finishedBefore finds the entries that have had their turn in an earlier run of the catalog.

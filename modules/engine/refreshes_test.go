@@ -538,3 +538,26 @@ func TestDueInNestedManifests(t *testing.T) {
 	require.Equal(t, "stable stable stable changed*", brief(results))
 	require.Empty(t, j.text)
 }
+
+// TestFailureThatIsSkipped: a refresh that is due because of a failure waits until the resource that failed
+// has succeeded. To be skipped because of a requirement is no success.
+func TestFailureThatIsSkipped(t *testing.T) {
+	for _, parallel := range []int{0, 1} {
+		dir := t.TempDir()
+		j := &mortalJournal{}
+		run := func(line string) string {
+			results, _ := runEntries(t, dir, wire.Catalog{Entries: []wire.Entry{command(line, "")}})
+			require.Equal(t, "changed", brief(results))
+			results, _ = runMortal(t, &mortal{}, j, enginetest.In(dir, wire.Catalog{Parallel: parallel, Entries: []wire.Entry{
+				command("test -e $/open", ""),
+				with(command("touch $/half; test -e $/ok", ""), func(e *wire.Entry) { e.Require = []int{0} }),
+				with(command("echo", `"refreshonly":true`), func(e *wire.Entry) { e.Subscribe = []int{1} }),
+			}}))
+			return brief(results)
+		}
+		require.Equal(t, "changed failed stable", run("touch $/open"))
+		require.Equal(t, "failed skipped stable", run("rm $/open"))
+		require.Equal(t, "changed changed changed*", run("touch $/open $/ok"))
+		require.Empty(t, j.text)
+	}
+}

@@ -39,12 +39,13 @@ func (r *run) findScopes() error {
 	return nil
 }
 
-// sumUp is the result of a job that stands for a nested manifest or a block: failed if a
-// resource of that has failed and is not rescued, changed if one has changed. What a noop resource
-// would have done counts for a noop entry only. The cause is that of the first change.
+// sumUp is the result of a job that represents a nested manifest or a block: failed if one of its jobs went
+// wrong and is not rescued, changed if one has changed. What a noop resource would have done counts for a
+// noop entry only. The cause is that of the first change.
 func (t *turn) sumUp() error {
 	j := t.job
-	failed, changed := 0, 0
+	failed, changed, skipped := 0, 0, ""
+	mayBeSkipped := j.prediction.Because
 	doubt := func(member *job) {
 		if member.doubt != "" {
 			j.prediction.Because = cmp.Or(j.prediction.Because, member.blamed())
@@ -52,14 +53,14 @@ func (t *turn) sumUp() error {
 	}
 	members := j.nested.all()
 	for _, member := range members {
-		if !j.sees(member) && member.status != wire.Failed {
-			doubt(member) // it may turn out to have failed
-			continue
-		}
-		switch member.status {
-		case wire.Failed:
+		switch {
+		case member.leftOut: // what ended the scope counts
+		case member.wentWrong():
 			failed++
-		case wire.Changed:
+			if member.result.Unmet && skipped == "" {
+				skipped = ": " + member.wrong()
+			}
+		case member.status == wire.Changed && j.sees(member):
 			changed++
 			j.result.Cause = cmp.Or(j.result.Cause, member.result.Cause)
 		}
@@ -69,10 +70,10 @@ func (t *turn) sumUp() error {
 	if b := j.nested.block; b != nil {
 		err = b.verdict()
 	} else if failed > 0 {
-		err = modules.Refuse("child manifest had %d failed resources", failed)
+		err = modules.Refuse("child manifest had %d failed resources%s", failed, skipped)
 	}
 	if err != nil {
-		j.prediction.Because = "" // whatever becomes of the others
+		j.prediction.Because = mayBeSkipped // whatever becomes of the others
 		return err
 	}
 	if changed > 0 {

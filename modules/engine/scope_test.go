@@ -22,6 +22,7 @@ func nested(entries int, change ...func(*wire.Entry)) wire.Entry {
 
 func TestScopes(t *testing.T) {
 	content := func(path string) wire.Entry { return file("$/"+path, `"mode":"0644","content":"x"`) }
+	never := content("missing/a") // which fails in check runs, too
 	fails := func() wire.Entry { return command("false", "") }
 	ends := func(e *wire.Entry) { e.Scope.FailOnError = true }
 	noop := func(e *wire.Entry) { e.Check = true }
@@ -59,6 +60,22 @@ func TestScopes(t *testing.T) {
 			"changed? changed? changed? changed? changed?", "failed skipped skipped skipped skipped", "failed skipped skipped skipped skipped"},
 		{"what did not begin is not met", wire.Catalog{Entries: []wire.Entry{fails(), content("a"), nested(2, ends), with(content("b"), after(1))}},
 			"changed? changed? changed? changed?", "failed skipped failed skipped", "failed skipped failed skipped"},
+		{"a requirement outside of the scope", wire.Catalog{Entries: []wire.Entry{never, with(content("a"), after(0)), nested(1), with(content("b"), after(2)), refreshed(2)}},
+			"failed skipped failed skipped stable", "failed skipped failed skipped stable", "failed skipped failed skipped stable"},
+		{"a requirement outside that may not be met", wire.Catalog{Entries: []wire.Entry{fails(), with(content("a"), after(0)), nested(1), with(content("b"), after(2)), refreshed(2)}},
+			"changed? changed? changed? changed? changed*?", "failed skipped failed skipped stable", "failed skipped failed skipped stable"},
+		{"a requirement outside, beside a change", wire.Catalog{Entries: []wire.Entry{never, with(content("a"), after(0)), content("c"), nested(2), refreshed(3)}},
+			"failed skipped changed failed stable", "failed skipped changed failed stable", "failed skipped stable failed stable"},
+		{"a requirement outside, two levels down", wire.Catalog{Entries: []wire.Entry{never, with(content("a"), after(0)), nested(1), nested(2), with(content("b"), after(3)), nested(1), refreshed(3)}},
+			"failed skipped failed failed skipped failed stable", "failed skipped failed failed skipped failed stable", "failed skipped failed failed skipped failed stable"},
+		{"a skip for a requirement does not end a manifest, as in CCM", wire.Catalog{Entries: []wire.Entry{never, with(content("a"), after(0)), content("c"), nested(2, ends)}},
+			"failed skipped changed failed", "failed skipped changed failed", "failed skipped stable failed"},
+		{"a noop resource with a requirement outside", wire.Catalog{Entries: []wire.Entry{never, with(with(content("a"), noop), after(0)), nested(1), with(content("b"), after(2))}},
+			"failed skipped failed skipped", "failed skipped failed skipped", "failed skipped failed skipped"},
+		{"a requirement that control excludes", wire.Catalog{Entries: []wire.Entry{with(never, func(e *wire.Entry) { e.Excluded = true }), with(content("a"), after(0)), nested(1)}},
+			"skipped changed changed", "skipped changed changed", "skipped stable stable"},
+		{"a requirement outside, and one of the scope that may not be met", wire.Catalog{Entries: []wire.Entry{never, fails(), with(content("a"), after(0, 1)), nested(1, after(1))}},
+			"failed changed? skipped changed?", "failed failed skipped skipped", "failed failed skipped skipped"},
 		{"subscribed", wire.Catalog{Entries: []wire.Entry{content("a"), nested(1), refreshed(1), refreshed(0)}},
 			"changed changed changed*? changed*?", "changed changed changed* changed*", "stable stable stable stable"},
 		{"excluded", wire.Catalog{Entries: []wire.Entry{with(content("a"), func(e *wire.Entry) { e.Excluded = true }), nested(1)}},
@@ -71,16 +88,21 @@ func TestScopes(t *testing.T) {
 			"changed? changed? stable? changed? changed?", "changed changed changed changed changed", "stable stable changed changed stable"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			run := func(check bool) string {
-				cat := c.cat
-				cat.Check, cat.Entries = check, append([]wire.Entry(nil), c.cat.Entries...)
-				results, _ := runEntries(t, dir, cat)
-				return brief(results)
+			for _, parallel := range []int{0, 1} {
+				dir := t.TempDir()
+				journal := &mortalJournal{m: &mortal{}} // what one run leaves for the next
+				run := func(check bool) string {
+					cat := clone(c.cat)
+					cat.Check, cat.Parallel = check, parallel
+					results := play(t, dir, cat, func(e *engine.Engine) { e.Refreshes = journal })
+					return brief(results)
+				}
+				if parallel == 0 { // in a graph, less is uncertain
+					require.Equal(t, c.check, run(true), "check")
+				}
+				require.Equal(t, c.first, run(false), "first")
+				require.Equal(t, c.again, run(false), "again")
 			}
-			require.Equal(t, c.check, run(true), "check")
-			require.Equal(t, c.first, run(false), "first")
-			require.Equal(t, c.again, run(false), "again")
 		})
 	}
 }
@@ -101,6 +123,15 @@ func TestScopesTell(t *testing.T) {
 	require.Equal(t, "exec#false", results[4].Because)
 	require.Equal(t, "skipped because its manifest has fail_on_error", results[4].Message)
 	require.Equal(t, "child manifest had 1 failed resources", results[5].Error)
+
+	after := func(target int) func(*wire.Entry) { return func(e *wire.Entry) { e.Require = []int{target} } }
+	results, _ = runEntries(t, dir, wire.Catalog{Entries: []wire.Entry{
+		command("false", ""), with(file("$/d", `"mode":"0644"`), after(0)), nested(1),
+		with(file("$/e", `"mode":"0644"`), after(0)), command("exit 2", ""), nested(2), with(nested(0), after(2)),
+	}})
+	require.Equal(t, "child manifest had 1 failed resources: file#$/d was skipped due to unmet requirement exec#false", results[2].Error)
+	require.Equal(t, "child manifest had 2 failed resources: file#$/e was skipped due to unmet requirement exec#false", results[5].Error)
+	require.Equal(t, "apply#n.yaml", results[6].Because)
 }
 
 func TestWrongScopes(t *testing.T) {

@@ -37,7 +37,7 @@ func (r *run) goOn() error {
 
 // endsAs gives a job what it came to in another run of the session.
 func (j *job) endsAs(old *job) {
-	j.finished = &notes.Finished{Result: old.result.told(), Changed: old.changed, Unmet: old.unmet, Sent: old.exports.sent}
+	j.finished = &notes.Finished{Result: old.result.told(), Changed: old.changed, Unmet: old.result.Unmet, Sent: old.exports.sent}
 	j.exports.unknown, j.exports.unsent = old.exports.unknown, old.exports.unsent
 	j.doubt, j.secret = old.doubt, old.secret
 }

@@ -27,8 +27,8 @@ func (r *run) work(ctx context.Context, j *job) bool {
 	case j.scope.idle():
 		r.leaveRescue(j)
 	case len(unmet) > 0:
-		j.unmet = true
-		j.result.skip("skipped due to unmet requirement", strings.Join(unmet, ", "))
+		j.result.Unmet = true
+		j.result.skip(unmetRequirement, strings.Join(unmet, ", "))
 	default:
 		j.scope.begin()
 		j.prediction = &forecast.Prediction{Because: doubt}
@@ -61,7 +61,7 @@ func (r *run) work(ctx context.Context, j *job) bool {
 
 // leaveOut is the result of a job whose manifest or block a failure has ended.
 func (j *job) leaveOut() {
-	j.unmet = true
+	j.result.Unmet, j.leftOut = true, true
 	ended := j.scope.ending()
 	why := "skipped because its manifest has fail_on_error"
 	if ended.isPart() {

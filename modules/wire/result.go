@@ -67,12 +67,18 @@ type Result struct {
 	Killed    bool                       `json:"killed,omitempty"`     // failed when it was told to kill what runs
 	// Unknown is set on a failed result if a command of the entry began and its end was not seen.
 	Unknown bool `json:"unknown,omitempty"`
+	Unmet   bool `json:"unmet,omitempty"` // skipped because something else went wrong
 	// Fetched says that a file has been handed over, or in a check run would be: see [Entry.Fetch].
 	Fetched bool `json:"fetched,omitempty"`
 	// Registered is what is withheld from the result of a sensitive entry that has
 	// [Entry.Register]. No host keeps it.
 	Registered *Registered `json:"registered,omitempty"`
 }
+
+// WentWrong reports whether the resource failed, rescued or not, or was skipped because something else did.
+// CCM calls both failed. Requirements, the results of manifests and blocks, rescues, what refreshes are due
+// and predictions all use this function.
+func (r *Result) WentWrong() bool { return r.Status.HasFailed() || r.Unmet }
 
 // Registered is for the controller alone.
 type Registered struct {

@@ -17,13 +17,13 @@ func (x *expansion) block(ctx context.Context, r *manifest.Resource, in *scope, 
 	inner.env, inner.require, inner.watch = env, e.Require, o.watch
 	inner.check, inner.sensitive, inner.monitor = e.Check, e.Sensitive, e.Monitor
 	main, rescue, always := r.Block.Parts(r.Child.Resources)
-	inner.part = partOf(true)
+	inner.part = &part{block: true}
 	x.list(ctx, main, &inner)
 	rescueFrom := len(x.draft.entries)
-	inner.part = partOf(true)
+	inner.part = &part{block: true}
 	x.list(ctx, rescue, &inner)
 	alwaysFrom := len(x.draft.entries)
-	inner.part = partOf(true)
+	inner.part = &part{block: true}
 	x.list(ctx, always, &inner)
 	x.results.part = in.part
 	own := len(x.draft.entries)

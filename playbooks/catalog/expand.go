@@ -107,7 +107,7 @@ func (c *Compiler) expand(ctx context.Context, top *scope, h Host, show bool) (*
 	if c.registers {
 		x.results = results{had: h.Results, shown: top.env.Inventory}
 	}
-	top.part = partOf(c.play.FailOnError)
+	top.part = manifestPart(c.play.FailOnError)
 	x.manifest(ctx, top)
 	if d.until = x.results.until; d.until > 0 {
 		x.notWhole() // what has left the manifest is known at the end

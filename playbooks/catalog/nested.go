@@ -45,7 +45,7 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 	first, note := len(x.draft.entries), len(x.draft.notes)
 	pre, post := inner.messages(ctx, &x.errs)
 	x.draft.notes = append(x.draft.notes, Note{First: first, Pre: pre, Post: post})
-	inner.part, inner.awaits, inner.pending = partOf(inner.manifest.play.FailOnError), in.awaits, in.pending
+	inner.part, inner.awaits, inner.pending = manifestPart(inner.manifest.play.FailOnError), in.awaits, in.pending
 	x.manifest(ctx, inner)
 	x.results.part = in.part
 	x.errs.Add(context.Cause(ctx))

@@ -30,14 +30,21 @@ type results struct {
 
 // A part is resources of which the first failure ends the rest: of a manifest that says so, or of
 // a block.
-type part struct{ _ byte }
+type part struct {
+	block bool // else it is a manifest, which a skip because of a requirement does not end
+}
 
-// partOf is a new part, if there is one; else nil.
-func partOf(is bool) *part {
-	if !is {
+// manifestPart returns a new part if a failure ends the manifest; else nil.
+func manifestPart(failOnError bool) *part {
+	if !failOnError {
 		return nil
 	}
 	return new(part)
+}
+
+// endedBy reports whether a result ends the part.
+func (p *part) endedBy(r *wire.Result) bool {
+	return p != nil && (r.Status.HasFailed() || p.block && r.WentWrong())
 }
 
 // A registered is what stands under one name: the result of one entry, or of those of an each.
@@ -50,7 +57,7 @@ type registered struct {
 	pending, unknown, silent []int
 
 	secret bool  // one of them is sensitive
-	failed *part // in which one of them has failed; nil if none has, or the rest goes on
+	failed *part // the part that one of them has ended; nil if none has
 }
 
 // register registers the result of entry number i under the name that its resource has.
@@ -80,7 +87,7 @@ func (x *expansion) register(r *manifest.Resource, e *wire.Entry, i int, env *te
 		one.pending = append(one.pending, i)
 	default:
 		result := x.results.had[i]
-		if result.Status == wire.Failed || result.Status == wire.Rescued {
+		if x.results.part.endedBy(result) {
 			one.failed = x.results.part
 		}
 		switch {
@@ -149,7 +156,7 @@ var (
 func came(value map[string]any, t modules.Type, r *wire.Result, sensitive bool) {
 	status := cmp.Or(r.Status, wire.Stable)
 	value["status"] = string(status)
-	value["changed"], value["failed"], value["skipped"] = status == wire.Changed, status == wire.Failed || status == wire.Rescued, status == wire.Skipped
+	value["changed"], value["failed"], value["skipped"] = status == wire.Changed, status.HasFailed(), status == wire.Skipped
 	value["message"], value["error"] = r.Message, r.Error
 	exit, state := r.Exit, r.State
 	lost := sensitive && exit != nil && r.Registered == nil

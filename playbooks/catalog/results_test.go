@@ -99,6 +99,12 @@ func TestStages(t *testing.T) {
 			"exec#a\nexec#b awaits exec#a\nexec#c\nblock#m",
 		},
 		{
+			"of a skip because of a requirement", play("- {name: m, block: [{exec: [{a: {register: x}}, {b: {command: \"echo {{ Results.x.stdout }}\"}}]}], rescue: [{exec: [{c: {command: \"echo {{ Results.x.skipped }}\"}}]}]}"),
+			"exec#a\n| exec#b awaits exec#a\nexec#c awaits exec#a\nblock#m",
+			[]*wire.Result{{Status: wire.Skipped, Unmet: true}},
+			"exec#a\nexec#b awaits exec#a\nexec#c\nblock#m",
+		},
+		{
 			"templates are looked into", play("- exec: [{a: {register: x}}]", "- file: [{/f: {content: \"{{ jet('outer.jet') }}\", "+root+"}}, {/g: {content: \"{{ template('g.gotmpl') }}\", "+root+"}}]"),
 			"exec#a\n| file#/f awaits exec#a\nfile#/g awaits exec#a",
 			[]*wire.Result{said("v1")},

@@ -275,6 +275,9 @@ func checkResult(r *wire.Result, health int, query bool) error {
 	default:
 		return breach("the host reports the status %.64q", r.Status)
 	}
+	if r.Unmet && r.Status != wire.Skipped {
+		return breach("the host reports an unmet requirement of a resource that is %s", r.Status)
+	}
 	return checkCause(r)
 }
 

@@ -217,10 +217,16 @@ func (r *Refreshes) Begins(i int) { delete(r.failed, i) }
 // Fails notes that an entry has failed.
 func (r *Refreshes) Fails(i int) { r.failed[i] = true }
 
-// failsAgain reports whether what a note of a failure is about has failed again.
+// failsAgain reports whether the note waits for a success: the resource that it names failed and has failed
+// again, or it belongs to a manifest or block, to which the entry j subscribes and which has failed.
 func (r *Refreshes) failsAgain(n *note, j int) bool {
-	for i := 0; n.Failed && i < j; i++ {
-		if r.failed[i] && r.ref(i) == n.Changed {
+	for i := range j {
+		if r.ref(i) != n.Changed {
+			continue
+		}
+		if n.Failed && r.failed[i] || slices.ContainsFunc(r.waiting[i], func(w waiter) bool {
+			return w.entry == j && w.target != i && r.failed[w.target]
+		}) {
 			return true
 		}
 	}
@@ -387,7 +393,9 @@ func (r *Refreshes) Predict(j int) {
 		return
 	}
 	for _, n := range r.owed[j] {
-		r.earlier.predicted[n.subscriber()] = true
+		if !r.failsAgain(n, j) {
+			r.earlier.predicted[n.subscriber()] = true
+		}
 	}
 }
 
