@@ -99,7 +99,7 @@ func (a *app) untilLeft(ctx context.Context, run string) (context.Context, func(
 
 // findAttachable gives the run with a name, or the newest one that is under way.
 func findAttachable(a *app, name string) (*record.Run, error) {
-	store, err := record.In(a.getenv)
+	store, err := a.records()
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +169,7 @@ type gate struct {
 	out   io.Writer
 	first int // so many events are not printed
 	seen  int
+	warn  func(string)
 }
 
 // Write implements io.Writer.
@@ -184,7 +185,7 @@ func (p *printer) follower(cmd *cobra.Command, h record.Header, first int) (even
 	if err := applyFlags(cmd.Flags(), h.Flags, "verbose", "timing", "diff"); err != nil {
 		return nil, nil, err
 	}
-	g := &gate{out: p.app.out, first: first}
+	g := &gate{out: p.app.out, first: first, warn: p.app.warn}
 	options := events.TextOptions{AdHoc: h.AdHoc, Recorded: true, Again: withheld(h.Flags), Diff: cmd.Flag("diff").Value.String() != "false"}
 	return p.replayer(g, options), g, nil
 }
@@ -193,10 +194,14 @@ func (p *printer) follower(cmd *cobra.Command, h record.Header, first int) (even
 func (g *gate) follow(all iter.Seq2[events.Event, error], to events.Reporter) (*events.Summary, error) {
 	var end *events.Summary
 	for e, err := range all {
+		g.seen++
+		if line, ok := errors.AsType[*record.LineError](err); ok {
+			g.warn(fmt.Sprintf("an unreadable line is left out: %v", line))
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		g.seen++
 		to.Report(e)
 		if s, ok := e.(events.Summary); ok {
 			end = &s

@@ -168,7 +168,7 @@ func (l *leaver) Report(e events.Event) {
 // leave puts this process into a session of its own, which has no terminal. What it says on standard
 // error from now on is kept beside the record.
 func (l *leaver) leave() error {
-	store, err := record.In(l.flags.app.getenv)
+	store, err := l.flags.app.records()
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func printExplained(ctx context.Context, p *plays, out *printer, paths []string,
 	if err != nil {
 		return err
 	}
-	store, storeErr := record.In(p.fleet.app.getenv)
+	store, storeErr := p.fleet.app.records()
 	for _, e := range all {
 		if storeErr == nil {
 			p.addPast(store, e)

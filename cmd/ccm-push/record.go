@@ -84,13 +84,20 @@ func (f *fleet) given() []record.Flag {
 	return flags
 }
 
+// records is the store of recorded runs. Records that cannot be read are warned of, each once.
+func (a *app) records() (record.Store, error) {
+	store, err := record.In(a.getenv)
+	store.Warn = a.warnOnce
+	return store, err
+}
+
 // recorder is the reporter that records a run; none with --no-record, or where there is no
 // place for it.
 func (f *fleet) recorder(r *playbooks.Runner, h record.Header) []events.Reporter {
 	if f.record.none {
 		return nil
 	}
-	store, err := record.In(f.app.getenv)
+	store, err := f.app.records()
 	if err != nil {
 		f.app.warn("this run is not recorded: " + err.Error())
 		return nil
@@ -118,7 +125,7 @@ func ofRunner(r *playbooks.Runner, h record.Header) record.Header {
 
 // took gives what says how long the last run like this one took on so many hosts.
 func (f *fleet) took(r *playbooks.Runner, h record.Header) func(hosts int) time.Duration {
-	store, err := record.In(f.app.getenv)
+	store, err := f.app.records()
 	if err != nil || h.Command == "" {
 		return nil
 	}
@@ -129,7 +136,7 @@ func (f *fleet) took(r *playbooks.Runner, h record.Header) func(hosts int) time.
 
 // told is what earlier runs have told, as far as it is recorded here.
 func (f *fleet) told() *record.Told {
-	store, err := record.In(f.app.getenv)
+	store, err := f.app.records()
 	if err != nil {
 		return nil
 	}
@@ -191,7 +198,7 @@ func (a *app) recordedHosts(run, state string) ([]string, error) {
 
 // recordedRun gives the run with a name, see [record.Store.Find].
 func (a *app) recordedRun(name string) (*record.Run, error) {
-	store, err := record.In(a.getenv)
+	store, err := a.records()
 	if err != nil {
 		return nil, err
 	}

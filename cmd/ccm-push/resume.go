@@ -51,7 +51,7 @@ count over those of that time. If a manifest has changed since, resume says so a
 
 // resume goes on with a run.
 func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, name string, replan bool) error {
-	store, err := record.In(p.fleet.app.getenv)
+	store, err := p.fleet.app.records()
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ type steer struct {
 // say says something to a rollout and prints what it is at then. Without anybody who runs it,
 // something else is done.
 func (s *steer) say(cmd *cobra.Command, name string, c rollout.Command, withoutAnybody func(*cobra.Command, *record.Run) error) error {
-	store, err := record.In(s.plays.fleet.app.getenv)
+	store, err := s.plays.fleet.app.records()
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ type runLine struct {
 const runsOnScreen = 20
 
 func printRuns(a *app, p *printer, newest int) error {
-	store, err := record.In(a.getenv)
+	store, err := a.records()
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,9 @@ func printRuns(a *app, p *printer, newest int) error {
 			line.Ended = &r.End.Ended
 		}
 		var totalsErr error
-		line.Totals, totalsErr = r.Totals()
-		err = errors.Join(err, totalsErr)
+		if line.Totals, totalsErr = r.Totals(); totalsErr != nil {
+			a.warnOnce(fmt.Sprintf("run %s is listed without its totals: %v", r.Run, totalsErr))
+		}
 		lines = append(lines, line)
 	}
 	if p.json() {
@@ -225,7 +226,7 @@ func runsDiffCommand(a *app, p *printer) *cobra.Command {
 }
 
 func diffRuns(a *app, p *printer, nameA, nameB string) error {
-	store, err := record.In(a.getenv)
+	store, err := a.records()
 	if err != nil {
 		return err
 	}
@@ -289,20 +290,20 @@ func runsPruneCommand(a *app, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prune",
 		Short: "remove recorded runs that are old, or more than there is room for",
-		Long: `prune removes the oldest runs beyond --days and --mib, but none that is under way.
---check only says what it would remove. The limits that are the default are kept by the
-runs themselves, once a day.`,
+		Long: `prune removes the oldest runs beyond --days and --mib, and damaged records. It never
+removes a run in progress. --check only prints what it would remove. Runs apply the default
+limits themselves, once a day.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 0 || megabytes < 0 {
 				return errors.New("--days and --mib: at least 0, which is no limit")
 			}
-			store, err := record.In(a.getenv)
+			store, err := a.records()
 			if err != nil {
 				return err
 			}
 			dry := cmd.Flag("check").Value.String() == "true"
-			limits := record.Limits{Age: time.Duration(days) * 24 * time.Hour, Bytes: megabytes << 20}
+			limits := record.Limits{Age: time.Duration(days) * 24 * time.Hour, Bytes: megabytes << 20, Damaged: true}
 			gone, err := store.Prune(limits, time.Now(), dry)
 			return errors.Join(printPruned(p, gone, dry), err)
 		},
@@ -323,7 +324,11 @@ func printPruned(p *printer, gone []record.Pruned, dry bool) error {
 	var b strings.Builder
 	var bytes int64
 	for _, r := range gone {
-		fmt.Fprintf(&b, "%s %s  %s\n", word, r.Header.Run, events.Line(r.What))
+		what := events.Line(r.What)
+		if what == "" {
+			what = "(a damaged record)"
+		}
+		fmt.Fprintf(&b, "%s %s  %s\n", word, r.Run, what)
 		bytes += r.Bytes
 	}
 	fmt.Fprintf(&b, "%s: %d runs, %d KiB\n", word, len(gone), (bytes+1023)>>10)

@@ -8,7 +8,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
-	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 	"github.com/ccm-push/ccm-push/playbooks/rollout/control"
 )
@@ -28,7 +27,7 @@ func (f *fleet) steering(r *playbooks.Runner) *steering {
 	if f.record.none || r.Options.Check || r.Options.Monitor || r.Options.Watch == nil && !slices.ContainsFunc(r.Plays, hasRollout) {
 		return nil
 	}
-	store, err := record.In(f.app.getenv)
+	store, err := f.app.records()
 	if err != nil { // which is told where it is recorded
 		return nil
 	}

@@ -32,7 +32,7 @@ func (f *fleet) takesBack(plays []*manifest.Play) error {
 // takeBack undoes what a run has changed on hosts, since its rollout has stopped and says so. It is
 // a run of its own, which keeps to how many hosts may be out, and to nothing else of the rollout.
 func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) error {
-	store, err := record.In(f.app.getenv)
+	store, err := f.app.records()
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name s
 			return fmt.Errorf("%q names no resource: write TYPE#NAME, such as file#/etc/motd", ref)
 		}
 	}
-	store, err := record.In(f.app.getenv)
+	store, err := f.app.records()
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ after. RUN is as with ccm-push runs.`,
 		},
 		ValidArgsFunction: completeRelease(w.plays.fleet.app),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := record.In(w.plays.fleet.app.getenv)
+			store, err := w.plays.fleet.app.records()
 			if err != nil {
 				return err
 			}

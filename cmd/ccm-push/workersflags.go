@@ -18,7 +18,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
-	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/transport/usercert"
@@ -186,7 +185,7 @@ func (f *workersFlags) withoutFiles(ctx context.Context) ([]string, error) {
 		f.key, c.secrets.File, c.secrets.BecomeFile, c.secrets.PassphraseFile, nats.Creds, nats.NKey, nats.Key,
 		filepath.Join(a.home(), ".ssh"), a.configuration(""),
 	}
-	if store, err := record.In(a.getenv); err == nil { // else there are no records
+	if store, err := a.records(); err == nil { // else there are no records
 		own = append(own, store.Folder)
 	}
 	return slices.Concat(inventories, own, c.given.PrivateKeys, s.vault.Named(), s.age.keys(ctx).Paths()), nil

@@ -18,7 +18,7 @@ import (
 //	cpu-ms/run   processor time, of the user and of the kernel
 func BenchmarkRun(b *testing.B) {
 	const hosts, resources, times = 50, 30, 3
-	s := Store{filepath.Join(b.TempDir(), "runs")}
+	s := Store{Folder: filepath.Join(b.TempDir(), "runs")}
 	var names []string
 	for i := range hosts {
 		names = append(names, fmt.Sprintf("web%05d", i))

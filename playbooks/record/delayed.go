@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -24,6 +25,11 @@ type delayed struct {
 	timer   *time.Timer // runs while something is pending; nil before the first time
 	err     error       // the first of the file; nothing was written after it
 	copied  Copy        // gets what is in the file; nil is nobody
+	written int64       // bytes in the file
+
+	settling sync.Mutex // taken before mu
+	settled  int64      // bytes that the disk has
+	closed   bool       // the disk has all that it will get
 }
 
 // Write takes whole lines.
@@ -52,13 +58,45 @@ func (d *delayed) Sync() error {
 	return d.err
 }
 
+// Settle returns once the disk has what was written. Calls at the same time share one sync, so its
+// cost does not grow with the number of hosts.
+func (d *delayed) Settle() error {
+	d.mu.Lock()
+	d.flush()
+	want, err := d.written, d.err
+	d.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	d.settling.Lock()
+	defer d.settling.Unlock()
+	switch {
+	case d.settled >= want:
+		return nil
+	case d.closed:
+		return os.ErrClosed
+	}
+	d.mu.Lock()
+	d.flush()
+	all := d.written
+	d.mu.Unlock()
+	if err := d.file.Sync(); err != nil {
+		return err
+	}
+	d.settled = all
+	return nil
+}
+
 func (d *delayed) flush() {
 	if len(d.pending) == 0 {
 		return
 	}
 	d.timer.Stop()
 	if d.err == nil {
-		if _, d.err = d.file.Write(d.pending); d.err == nil && d.copied != nil {
+		n := 0
+		n, d.err = d.file.Write(d.pending)
+		d.written += int64(n)
+		if d.err == nil && d.copied != nil {
 			d.copied.Lines(bytes.Clone(d.pending))
 		}
 	}
@@ -68,6 +106,8 @@ func (d *delayed) flush() {
 // Close writes what is pending, and closes the file.
 func (d *delayed) Close() error {
 	err := d.Sync()
-	d.file.Close() // it is not synced, so there is nothing that this could tell
-	return err
+	d.settling.Lock()
+	defer d.settling.Unlock()
+	d.closed = true
+	return errors.Join(err, d.file.Close())
 }

@@ -52,7 +52,7 @@ func ends(r *Run) (map[ended]string, error) {
 		}
 		tally.Report(e)
 		if result, ok := e.(events.Result); ok {
-			all[ended{result.Host, result.Type + "#" + result.Name}] = endOf(result)
+			all[ended{result.Host, result.Type + "#" + result.Name}] = resourceEnd(result)
 		}
 	}
 	for host, h := range tally.Summary(false).Hosts {
@@ -61,7 +61,7 @@ func ends(r *Run) (map[ended]string, error) {
 	return all, nil
 }
 
-func endOf(r events.Result) string {
+func resourceEnd(r events.Result) string {
 	switch {
 	case r.Status == events.Changed && r.Check && r.Cause == events.Drift:
 		return "would change (drift)"

@@ -5,12 +5,15 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 )
 
-// crockford is the alphabet of ULIDs (https://github.com/ulid/spec): no I, L, O and U.
-var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
+// alphabet is that of ULIDs (https://github.com/ulid/spec): no I, L, O and U.
+const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+var crockford = base32.NewEncoding(alphabet).WithPadding(base32.NoPadding)
 
 var ulid = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`) })
 
@@ -24,6 +27,15 @@ func NewID(now time.Time) string {
 	binary.BigEndian.PutUint64(number[2:10], uint64(now.UnixMilli()))
 	rand.Read(number[10:]) // it never fails
 	return crockford.EncodeToString(number[:])[6:]
+}
+
+// timeOfID returns the time that an id begins with, to the millisecond.
+func timeOfID(id string) time.Time {
+	var ms int64
+	for _, c := range id[:10] {
+		ms = ms<<5 | int64(strings.IndexRune(alphabet, c))
+	}
+	return time.UnixMilli(ms)
 }
 
 // IsID reports whether a text has the form of a run's id.

@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -26,6 +25,9 @@ const maxPast = 200
 // last changed; nil if no run that is recorded has done that. Check runs have done nothing.
 func (s Store) Past(host, typeName, name string) (last, change *PastResult, err error) {
 	runs, err := s.List()
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, r := range runs[:min(len(runs), maxPast)] {
 		if r.Check || !r.Selected(host) {
 			continue
@@ -58,7 +60,8 @@ func (r *Run) past(host, typeName, name string) (last, change *PastResult, err e
 		}
 		e, err := events.Decode(line)
 		if err != nil {
-			return last, change, fmt.Errorf("%s:%d: %w", filepath.Join(r.folder, eventsFile), number, err)
+			r.warnOf("an unreadable line of a record is ignored: %v", &LineError{filepath.Join(r.folder, eventsFile), number, err})
+			continue
 		}
 		result, ok := e.(events.Result)
 		if !ok || result.Check || result.Host != host || result.Type != typeName || result.Name != name {

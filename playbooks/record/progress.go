@@ -114,7 +114,7 @@ func (r *Run) Progress(s Store) (*Progress, error) {
 		}
 	}
 	tracker := newTracker(p)
-	for e, err := range r.Events() {
+	for e, err := range r.readable(tracker.gap) {
 		if err != nil {
 			return nil, err
 		}
@@ -163,6 +163,8 @@ type tracker struct {
 	trouble  map[string]bool // hosts that did not come through the play that has begun
 
 	plays map[string][]int // of each host
+
+	gaps bool // events are missing
 }
 
 func newTracker(p *Progress) *tracker {
@@ -173,6 +175,12 @@ func newTracker(p *Progress) *tracker {
 		}
 	}
 	return t
+}
+
+// gap is called where an event is missing, which may have been anything: only what hosts report of
+// themselves shows from then on that they came through their plays.
+func (t *tracker) gap() {
+	t.gaps = true
 }
 
 func (t *tracker) event(e events.Event) {
@@ -238,6 +246,9 @@ func (t *tracker) begin(e events.PlayStart) {
 
 // batchEnded is called when something has begun that awaits the end of the batch before.
 func (t *tracker) batchEnded() {
+	if t.gaps {
+		return
+	}
 	for _, host := range t.batch {
 		if !t.trouble[host] {
 			t.progress.Plays[t.play].isDone(host)
@@ -261,7 +272,7 @@ func (p *PlayProgress) isDone(host string) {
 
 // told notes what was told of a host that may not be done.
 func (t *tracker) told(e events.Result) {
-	if t.play < 0 || e.Check {
+	if t.play < 0 || e.Check || t.gaps && e.Play != t.progress.Plays[t.play].Name { // the start of its play is missing
 		return
 	}
 	t.ranOnce(e)

@@ -12,6 +12,9 @@ import (
 type Limits struct {
 	Age   time.Duration // of a run, since it began; 0 is any
 	Bytes int64         // of all runs together; 0 is any
+	// Damaged removes records that cannot be read, whatever their age. Without it they are removed
+	// when they are too old.
+	Damaged bool
 }
 
 // DefaultLimits are those of the command line.
@@ -19,17 +22,41 @@ var DefaultLimits = Limits{Age: 90 * 24 * time.Hour, Bytes: 1 << 30}
 
 // A Pruned run is one that has been removed, or would be.
 type Pruned struct {
-	*Run
-	Bytes int64
+	Run, What string // What is empty if the record is damaged
+	Bytes     int64
 }
 
-// Prune removes what is beyond the limits, the oldest first, but no run under way. A dry
-// one only says what it would remove.
+// Prune removes what is beyond the limits, except runs that are in progress and records of a newer
+// ccm-push. With dry it only returns what it would remove.
 func (s Store) Prune(limits Limits, now time.Time, dry bool) ([]Pruned, error) {
-	runs, listErr := s.List()
-	errs := []error{listErr}
+	runs, unreadable, err := s.list()
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
 	var gone []Pruned
 	var kept int64
+	remove := func(r *Run, what string, size int64) {
+		if !dry {
+			if err := os.RemoveAll(r.folder); err != nil {
+				errs = append(errs, err)
+				return
+			}
+		}
+		gone = append(gone, Pruned{filepath.Base(r.folder), what, size})
+	}
+	for _, u := range unreadable {
+		r := &Run{folder: s.FolderOf(u.Run)}
+		age := now.Sub(timeOfID(u.Run))
+		// A run without a header may begin just now.
+		damaged := limits.Damaged && (!errors.Is(u.Err, fs.ErrNotExist) || age > time.Hour)
+		if errors.Is(u.Err, ErrNewer) || r.running() || !damaged && (limits.Age == 0 || age <= limits.Age) {
+			continue
+		}
+		size, err := sizeOf(r.folder)
+		errs = append(errs, err)
+		remove(r, "", size)
+	}
 	for _, r := range runs { // from the newest
 		size, err := sizeOf(r.folder)
 		errs = append(errs, err)
@@ -41,13 +68,7 @@ func (s Store) Prune(limits Limits, now time.Time, dry bool) ([]Pruned, error) {
 			continue
 		}
 		kept -= size
-		if !dry {
-			if err := os.RemoveAll(r.folder); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-		}
-		gone = append(gone, Pruned{r, size})
+		remove(r, r.What, size)
 	}
 	return gone, errors.Join(errs...)
 }

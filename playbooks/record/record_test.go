@@ -17,7 +17,7 @@ import (
 
 var began = time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
 
-func newStore(t *testing.T) Store { return Store{filepath.Join(t.TempDir(), "state", "runs")} }
+func newStore(t *testing.T) Store { return Store{Folder: filepath.Join(t.TempDir(), "state", "runs")} }
 
 // fleet is a play of some hosts, in batches.
 func plays(hosts ...string) []events.SelectedPlay {
@@ -154,8 +154,15 @@ func TestNewerFormat(t *testing.T) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"format": 1`, `"format": 2`, 1)), 0o600))
+	var warned []string
+	s.Warn = func(text string) { warned = append(warned, text) }
 	runs, err := s.List()
-	require.EqualError(t, err, newer.folder+" was written by ccm-push 9.0 in format 2, of which this one knows nothing: use that")
+	require.NoError(t, err)
+	require.Equal(t, []string{"run " + newer.Header.Run + " is left out: written by a newer ccm-push: " + newer.folder + " has format 2, which only ccm-push 9.0 reads"}, warned)
+	gone, err := s.Prune(Limits{Damaged: true, Age: 1}, began, false)
+	require.NoError(t, err)
+	require.Empty(t, gone)
+	require.DirExists(t, newer.folder)
 	require.Len(t, runs, 1)
 	require.Equal(t, old.Header.Run, runs[0].Header.Run)
 }

@@ -2,10 +2,12 @@ package record
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -27,8 +29,11 @@ type Recorder struct {
 	copied Copy         // nil is nobody
 
 	folder string
-	file   *delayed // locked as long as the run goes on; nil before and after
 	lines  *events.JSON
+
+	mu     sync.Mutex // held by whatever uses the fields below: Settle is called while others report
+	file   *delayed   // locked as long as the run goes on; nil before and after
+	broken error      // why the record ended early
 }
 
 // Recorder makes the recorder of a run.
@@ -55,6 +60,8 @@ func (r *Recorder) Report(e events.Event) { r.ReportAll([]events.Event{e}) }
 // ReportAll records events, which are in the file a moment later. What commands write while
 // they run is left out: their results have it.
 func (r *Recorder) ReportAll(all []events.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if slices.ContainsFunc(all, isOutput) {
 		all = slices.DeleteFunc(slices.Clone(all), isOutput)
 	}
@@ -80,17 +87,42 @@ func isOutput(e events.Event) bool {
 	return is
 }
 
-// Sync writes what has been reported.
+// Sync writes what has been reported to the file.
 func (r *Recorder) Sync() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.file != nil {
 		r.attempt(r.file.Sync())
 	}
+}
+
+// Settle returns once the disk has what was reported. An error means that the record ended early, so
+// the record cannot replace the results that hosts have kept.
+func (r *Recorder) Settle() error {
+	r.mu.Lock()
+	file, broken := r.file, r.broken
+	r.mu.Unlock()
+	if file == nil || broken != nil {
+		return broken
+	}
+	err := file.Settle() // others report in the meantime
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.file == file {
+			r.attempt(err)
+		}
+	}
+	return err
 }
 
 // attempt gives the record up at the first error. The run goes on.
 func (r *Recorder) attempt(err error) {
 	if err == nil {
 		return
+	}
+	if r.file != nil { // else there is no record at all, as with --no-record
+		r.broken = err
 	}
 	r.warn(fmt.Sprintf("the record of this run ends here: %v", err))
 	r.close()
@@ -126,34 +158,67 @@ func (r *Recorder) begin(e events.RunStart) error {
 	if r.copied != nil {
 		r.copied.Begin(h)
 	}
-	return writeJSON(r.folder, headerFile, h)
+	if err := writeJSON(r.folder, headerFile, h); err != nil {
+		return err
+	}
+	return syncFolder(r.store.Folder)
 }
 
 func (r *Recorder) end(e events.Summary) error {
 	defer r.close()
 	// The end comes last: a run that has one has all of its events.
-	if err := r.file.Sync(); err != nil {
+	if err := r.file.Settle(); err != nil {
 		return err
 	}
-	end := End{Ended: e.Time, Interrupted: e.Interrupted, Totals: e.Totals}
+	end := endOf(e)
 	if err := writeJSON(r.folder, endFile, end); err != nil {
 		return err
 	}
 	if r.copied != nil {
-		r.copied.End(end)
+		r.copied.End(*end)
 	}
 	return r.store.pruneDaily(e.Time)
 }
 
-// writeJSON writes a file that readers see whole or not at all.
+func endOf(e events.Summary) *End {
+	return &End{Ended: e.Time, Interrupted: e.Interrupted, Totals: e.Totals}
+}
+
+// writeJSON writes a file that readers see whole or not at all, also after a loss of power: it is on
+// the disk, with its name, when writeJSON returns.
 func writeJSON(folder, name string, v any) error {
 	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(folder, name)
-	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
+	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
 		return err
 	}
-	return os.Rename(path+".new", path)
+	_, err = file.Write(append(text, '\n'))
+	if err == nil {
+		err = file.Sync()
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return err
+	}
+	return syncFolder(folder)
+}
+
+// syncFolder writes the names of a folder to the disk. Some file systems cannot: then it is as on
+// disk as it gets.
+func syncFolder(name string) error {
+	folder, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	err = folder.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, folder.Close())
 }

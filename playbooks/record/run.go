@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,26 +24,51 @@ type Run struct {
 	End *End // nil if it has not ended, or was killed
 
 	folder string
+	warn   func(string) // nil drops warnings
 }
 
-// open reads what a run was and how it ended. The error wraps [fs.ErrNotExist] if there is
-// none, or only its beginning.
+// ErrNewer is wrapped by the error of a record that a newer ccm-push has written.
+var ErrNewer = errors.New("written by a newer ccm-push")
+
+// open reads the header and the end of a run. The error wraps [fs.ErrNotExist] if the run has no
+// header (yet), and [ErrNewer] if this program does not know its format.
 func (s Store) open(id string) (*Run, error) {
-	r := &Run{folder: filepath.Join(s.Folder, id)}
+	r := &Run{folder: filepath.Join(s.Folder, id), warn: s.Warn}
 	if err := readJSON(r.folder, headerFile, &r.Header); err != nil {
 		return nil, err
 	}
 	if r.Format > format {
-		return nil, fmt.Errorf("%s was written by ccm-push %s in format %d, of which this one knows nothing: use that", r.folder, r.Version, r.Format)
+		return nil, fmt.Errorf("%w: %s has format %d, which only ccm-push %s reads", ErrNewer, r.folder, r.Format, r.Version)
+	}
+	if r.Header.Run != id { // {} and null are JSON, too
+		return nil, fmt.Errorf("reading %s: it names run %q", filepath.Join(r.folder, headerFile), r.Header.Run)
 	}
 	var end End
 	switch err := readJSON(r.folder, endFile, &end); {
 	case err == nil:
 		r.End = &end
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, err
+		r.warnOf("%v; reading the end of the run from its events", err)
+		r.End = r.endOfEvents()
 	}
 	return r, nil
+}
+
+func (r *Run) warnOf(text string, args ...any) {
+	if r.warn != nil {
+		r.warn(fmt.Sprintf(text, args...))
+	}
+}
+
+// endOfEvents returns the end as the events have it; nil if they have none.
+func (r *Run) endOfEvents() *End {
+	var end *End
+	for e, err := range r.Events() {
+		if s, ok := e.(events.Summary); ok && err == nil {
+			end = endOf(s)
+		}
+	}
+	return end
 }
 
 func readJSON(folder, name string, to any) error {
@@ -115,11 +141,34 @@ func (r *Run) lines(more func() bool) iter.Seq2[[]byte, error] {
 	}
 }
 
-// Events gives the events of the run, as far as it got. An error is the last.
-func (r *Run) Events() iter.Seq2[events.Event, error] { return r.decoded(r.Lines()) }
+// Events returns the events of the run, as far as it got. Lines that cannot be read are left out with
+// a warning. An error is the last.
+func (r *Run) Events() iter.Seq2[events.Event, error] { return r.decoded(r.Lines(), nil) }
 
-func (r *Run) decoded(lines iter.Seq2[[]byte, error]) iter.Seq2[events.Event, error] {
-	return r.Decode(filepath.Join(r.folder, eventsFile), lines)
+// readable returns the events of the run like [Run.Events], and calls gap where a line is left out.
+func (r *Run) readable(gap func()) iter.Seq2[events.Event, error] { return r.decoded(r.Lines(), gap) }
+
+func (r *Run) decoded(lines iter.Seq2[[]byte, error], gap func()) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		var first error
+		bad := 0
+		for e, err := range r.Decode(filepath.Join(r.folder, eventsFile), lines) {
+			if line, ok := errors.AsType[*LineError](err); ok {
+				first = cmp.Or(first, error(line))
+				bad++
+				if gap != nil {
+					gap()
+				}
+				continue
+			}
+			if !yield(e, err) {
+				break
+			}
+		}
+		if bad > 0 {
+			r.warnOf("run %s: %d unreadable line(s) in its record are ignored, the first is %v", r.Header.Run, bad, first)
+		}
+	}
 }
 
 // followTime is how often a run that is followed is asked for more.
@@ -141,7 +190,7 @@ func (r *Run) Follow(ctx context.Context) iter.Seq2[events.Event, error] {
 			over = r.over() // then all that there will be is in the file, and is read once more
 			return true
 		}
-		for e, err := range r.decoded(r.lines(more)) {
+		for e, err := range r.decoded(r.lines(more), nil) {
 			if !yield(e, err) {
 				return
 			}
@@ -162,19 +211,34 @@ func (r *Run) over() bool {
 	return killed || r.End != nil
 }
 
-// Decode gives the events that stand in lines of the run, which are from somewhere. An error is the last.
+// A LineError is a line of events that cannot be read.
+type LineError struct {
+	From   string // the file, or what else the line is from
+	Number int    // from 1
+	Err    error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.From, e.Number, e.Err) }
+
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Decode decodes lines of events of the run; from names where they are from. A line that cannot be
+// decoded is a [LineError], and the next ones follow. Any other error is the last.
 func (h Header) Decode(from string, lines iter.Seq2[[]byte, error]) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		number := 0
 		for line, err := range lines {
 			number++
-			var e events.Event
-			if err == nil {
-				e, err = events.Decode(line)
-			}
 			if err != nil {
 				yield(nil, fmt.Errorf("%s:%d: %w", from, number, err))
 				return
+			}
+			e, err := events.Decode(line)
+			if err != nil {
+				if !yield(nil, &LineError{from, number, err}) {
+					return
+				}
+				continue
 			}
 			if start, ok := e.(events.RunStart); ok {
 				start.Plays = h.Plays

@@ -15,6 +15,9 @@ import (
 // A Store is the folder of the runs of one user.
 type Store struct {
 	Folder string // an absolute path
+	// Warn is called for records, and lines of them, that cannot be read and are left out; nil drops
+	// the warnings. It may be called again for the same one.
+	Warn func(string)
 }
 
 // In gives the store of an environment: $XDG_STATE_HOME/ccm-push/runs, by default below
@@ -28,7 +31,7 @@ func In(getenv func(string) string) (Store, error) {
 		}
 		state = filepath.Join(home, ".local", "state")
 	}
-	return Store{filepath.Join(state, "ccm-push", "runs")}, nil
+	return Store{Folder: filepath.Join(state, "ccm-push", "runs")}, nil
 }
 
 // FolderOf is the folder of a run with an id.
@@ -38,31 +41,47 @@ func (s Store) FolderOf(id string) string { return filepath.Join(s.Folder, id) }
 // kept, is neither followed nor changed.
 func (s Store) make() error { return rooted.MakePrivate(s.Folder) }
 
-// List gives the runs, the newest first. A folder that is no run, or not yet, is left out;
-// one that cannot be read comes with an error beside the others.
+// An Unreadable record is one of which the header cannot be read.
+type Unreadable struct {
+	Run string
+	Err error // wraps [fs.ErrNotExist] if the run has no header (yet)
+}
+
+// List returns the runs, the newest first. A folder that is no run, or not yet, is left out. A record
+// that cannot be read is left out with a warning.
 func (s Store) List() ([]*Run, error) {
+	runs, unreadable, err := s.list()
+	for _, u := range unreadable {
+		switch {
+		case s.Warn == nil, errors.Is(u.Err, fs.ErrNotExist):
+		case errors.Is(u.Err, ErrNewer):
+			s.Warn(fmt.Sprintf("run %s is left out: %v", u.Run, u.Err))
+		default:
+			s.Warn(fmt.Sprintf("run %s is left out, since its record is damaged: %v\n  hint: ccm-push runs prune removes damaged records", u.Run, u.Err))
+		}
+	}
+	return runs, err
+}
+
+func (s Store) list() (runs []*Run, unreadable []Unreadable, err error) {
 	entries, err := os.ReadDir(s.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var runs []*Run
-	var errs []error
 	for _, e := range slices.Backward(entries) { // ids sort by time
 		if !IsID(e.Name()) {
 			continue
 		}
-		r, err := s.open(e.Name())
-		switch {
-		case err == nil:
+		if r, err := s.open(e.Name()); err == nil {
 			runs = append(runs, r)
-		case !errors.Is(err, fs.ErrNotExist):
-			errs = append(errs, err)
+		} else {
+			unreadable = append(unreadable, Unreadable{e.Name(), err})
 		}
 	}
-	return runs, errors.Join(errs...)
+	return runs, unreadable, nil
 }
 
 // ErrNone is wrapped by the error of a name that no run has.

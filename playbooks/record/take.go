@@ -46,7 +46,7 @@ func (i *Incoming) End(e End) { i.end = &e }
 
 // Keep makes a run of what has come in. If there is one by now, that stays.
 func (i *Incoming) Keep() error {
-	err := i.events.Close()
+	err := errors.Join(i.events.Sync(), i.events.Close())
 	if err == nil && i.end != nil {
 		err = writeJSON(i.folder, endFile, i.end)
 	}
@@ -55,6 +55,9 @@ func (i *Incoming) Keep() error {
 	}
 	if err == nil {
 		err = os.Rename(i.folder, i.store.FolderOf(i.header.Run))
+	}
+	if err == nil {
+		return syncFolder(i.store.Folder)
 	}
 	if err != nil {
 		removeErr := os.RemoveAll(i.folder)

@@ -109,7 +109,13 @@ type changes struct {
 func (r *Run) changes(only []string) (*changes, error) {
 	c := &changes{changed: map[string]bool{}, unsure: map[string]bool{}, own: map[string]bool{}, elsewhere: map[string]map[string]bool{}}
 	seen, cut := map[string]bool{}, map[string]bool{}
-	for e, err := range r.Events() {
+	// What is missing in the record the hosts know.
+	gap := func() {
+		for _, h := range r.selected() {
+			cut[h] = true
+		}
+	}
+	for e, err := range r.readable(gap) {
 		if err != nil {
 			return nil, err
 		}
