@@ -25,6 +25,8 @@ type app struct {
 	registry modules.Registry
 	files    *inputs.Files // that a run is made of, where they are watched; else nil
 
+	endAtOnce atomic.Bool // the first Ctrl-C, or TERM, ends the program: nothing runs anywhere
+
 	onStop atomic.Pointer[string] // what is said when stop is closed, "" is nothing; nil: that the run stops
 
 	warning sync.Mutex

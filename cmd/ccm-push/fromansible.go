@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -39,7 +40,9 @@ becomes of each module and keyword is told in docs/from-ansible.md.`,
 			if err != nil {
 				return err
 			}
-			done, err := fromansible.Convert(args[0], fromansible.Options{Types: types, Variables: known})
+			f.app.endAtOnce.Store(true) // nothing is written yet
+			done, err := fromansible.Convert(cmd.Context(), args[0], fromansible.Options{Types: types, Variables: known})
+			f.app.endAtOnce.Store(false)
 			if err != nil {
 				return err
 			}
@@ -52,7 +55,7 @@ becomes of each module and keyword is told in docs/from-ansible.md.`,
 				return err
 			}
 			if report != "" {
-				if err := writeNew(report, fromansible.File{Content: []byte(done.Report.Markdown(filepath.Base(args[0]) + ", carried over")), Mode: 0o644}); err != nil {
+				if err := writeReport(report, fromansible.File{Content: []byte(done.Report.Markdown(filepath.Base(args[0]) + ", carried over")), Mode: 0o644 & done.From.Mode()}); err != nil {
 					return err
 				}
 			}
@@ -83,23 +86,49 @@ func inventoryVariables(ctx context.Context, f *inventoryFlags) (map[string]any,
 
 // writeConversion writes files into a folder, unless one of them is there.
 func writeConversion(folder string, files map[string]fromansible.File) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	for name := range files {
-		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
+		if _, err := root.Lstat(name); err == nil {
 			return fmt.Errorf("%s is there already: give another folder with --out", filepath.Join(folder, name))
 		}
 	}
 	var errs error
 	for name, f := range files {
-		errs = errors.Join(errs, writeNew(filepath.Join(folder, name), f))
+		errs = errors.Join(errs, writeNew(root, name, f))
 	}
 	return errs
 }
 
-func writeNew(path string, f fromansible.File) error {
+// writeReport writes the report where no file is.
+func writeReport(path string, f fromansible.File) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.Mode)
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return writeNew(root, filepath.Base(path), f)
+}
+
+// writeNew writes a file that is not there below an opened folder, with no more permissions than it has.
+func writeNew(root *os.Root, name string, f fromansible.File) error {
+	dir := fs.FileMode(0o755)
+	if f.Mode&0o044 == 0 {
+		dir = 0o700
+	}
+	if err := root.MkdirAll(filepath.Dir(name), dir); err != nil {
+		return err
+	}
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.Mode)
 	if err != nil {
 		return err
 	}

@@ -127,6 +127,9 @@ func supervise(ctx context.Context, a *app, argv []string, signals <-chan os.Sig
 			}
 			heard++
 		}
+		if a.endAtOnce.Load() {
+			return exitStatus(interruptedStatus)
+		}
 		switch heard {
 		case 1:
 			a.sayStop()

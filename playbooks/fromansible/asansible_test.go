@@ -56,7 +56,7 @@ func TestExpressionsAsAnsible(t *testing.T) {
 	book, err := yaml.Marshal([]any{map[string]any{"hosts": "all", "vars": variables, "tasks": tasks}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "site.yml"), book, 0o644))
-	done, err := fromansible.Convert(filepath.Join(folder, "site.yml"), fromansible.Options{Types: builtin.Types()})
+	done, err := fromansible.Convert(t.Context(), filepath.Join(folder, "site.yml"), fromansible.Options{Types: builtin.Types()})
 	require.NoError(t, err)
 	contents := contentsOf(t, done.Files["site.yaml"].Content)
 	out := t.TempDir()

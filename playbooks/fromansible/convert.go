@@ -1,11 +1,12 @@
 package fromansible
 
 import (
+	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/repository"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
@@ -28,7 +30,35 @@ type Options struct {
 type File = output.File
 
 // Convert carries over a playbook, a role, or a folder with playbooks and roles.
-func Convert(path string, o Options) (*output.Output, error) {
+//
+// The end of ctx ends it at once, whatever it is reading.
+func Convert(ctx context.Context, path string, o Options) (*output.Output, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooLong)
+	defer cancel()
+	type result struct {
+		out *output.Output
+		err error
+	}
+	ended := make(chan result, 1)
+	// Not all that is done with what was read looks at ctx. What goes on then writes nothing.
+	go func() {
+		out, err := convertAll(ctx, path, o)
+		ended <- result{out, err}
+	}()
+	select {
+	case r := <-ended:
+		return r.out, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// maxTime is how long a conversion may take. Repositories of hundreds of roles take seconds.
+const maxTime = 10 * time.Minute
+
+var errTooLong = fmt.Errorf("the conversion takes longer than %v: convert the roles one by one to find out which one it is", maxTime)
+
+func convertAll(ctx context.Context, path string, o Options) (*output.Output, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -37,19 +67,33 @@ func Convert(path string, o Options) (*output.Output, error) {
 	switch {
 	case !info.IsDir():
 		root, convert = filepath.Dir(path), (*converter).playbook
-		if role.IsFolder(filepath.Join(root, "..", "roles")) && !role.IsFolder(filepath.Join(root, "roles")) {
+		if isFolder(filepath.Join(root, "..", "roles")) && !isFolder(filepath.Join(root, "roles")) {
 			root = filepath.Join(root, "..")
 		}
-	case role.Is(path):
-		root, convert = filepath.Dir(filepath.Clean(path)), (*converter).roleAlone
+	default:
+		folder, err := repository.Open(ctx, path, func(string, string) {})
+		if err != nil {
+			return nil, err
+		}
+		defer folder.Close()
+		if role.Is(folder, path) {
+			root, convert = filepath.Dir(filepath.Clean(path)), (*converter).roleAlone
+		}
 	}
-	first := newConverter(root, o, certainty{})
+	first, err := newConverter(ctx, root, o, certainty{})
+	if err != nil {
+		return nil, err
+	}
+	defer first.out.From.Close()
 	if err := convert(first, path); err != nil {
 		return nil, err
 	}
 	c := first
 	if certain := first.certainty(); certain.any() {
-		c = newConverter(root, o, certain)
+		if c, err = newConverter(ctx, root, o, certain); err != nil {
+			return nil, err
+		}
+		defer c.out.From.Close()
 		if err := convert(c, path); err != nil {
 			return nil, err
 		}
@@ -57,7 +101,16 @@ func Convert(path string, o Options) (*output.Output, error) {
 	for _, name := range besides {
 		c.out.Copy(filepath.Join(root, name), name)
 	}
+	if ctx.Err() != nil { // then what could not be read is missing
+		return nil, context.Cause(ctx)
+	}
+	c.out.Close()
 	return c.out, nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // A converter goes through playbooks and roles.
@@ -77,34 +130,32 @@ type converter struct {
 var besides = []string{"group_vars", "host_vars"}
 
 // newConverter is one that has read nothing. certain says which tasks are facts.
-func newConverter(root string, o Options, certain certainty) *converter {
+func newConverter(ctx context.Context, root string, o Options, certain certainty) (*converter, error) {
+	out, err := output.New(ctx, root)
+	if err != nil {
+		return nil, err
+	}
 	c := &converter{
-		o: o, out: output.New(root), units: map[string]*unit{}, plays: map[string]string{}, written: map[string][]*play{}, certain: certain,
+		o: o, out: out, units: map[string]*unit{}, plays: map[string]string{}, written: map[string][]*play{}, certain: certain,
 		tasks: &task.Conversion{Types: o.Types, Certain: certain.tasks},
 	}
 	for _, name := range besides {
-		filepath.WalkDir(filepath.Join(root, name), func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
-				n, _ := c.out.ReadYAML(path) // what is no YAML, or encrypted, says nothing here
-				for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-					if name := n.Content[i].Value; !connection.IsSecretVariable(name) { // which are no data
-						c.out.Variables[name] = true
-					}
+		for _, path := range c.out.From.Files(filepath.Join(root, name)) {
+			n, _ := c.out.ReadYAML(path) // what is no YAML, or encrypted, says nothing here
+			for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+				if name := n.Content[i].Value; !connection.IsSecretVariable(name) { // which are no data
+					c.out.Variables[name] = true
 				}
 			}
-			return nil
-		})
+		}
 	}
-	return c
+	return c, nil
 }
 
 // folder converts all playbooks and roles of a folder.
 func (c *converter) folder(path string) error {
-	books, err := filepath.Glob(filepath.Join(path, "*.y*ml"))
-	if err != nil {
-		return err
-	}
-	more, _ := filepath.Glob(filepath.Join(path, "playbooks", "*.y*ml"))
+	books := c.out.From.Glob(filepath.Join(path, "*.y*ml"))
+	more := c.out.From.Glob(filepath.Join(path, "playbooks", "*.y*ml"))
 	found := false
 	for _, book := range append(books, more...) {
 		if n, err := c.out.ReadYAML(book); err == nil && isPlaybook(n) {
@@ -114,9 +165,9 @@ func (c *converter) folder(path string) error {
 			}
 		}
 	}
-	roles, _ := filepath.Glob(filepath.Join(path, "roles", "*"))
+	roles := c.out.From.Glob(filepath.Join(path, "roles", "*"))
 	for _, dir := range roles {
-		if role.Is(dir) {
+		if role.Is(c.out.From, dir) {
 			found = true
 			c.readRole(dir)
 		}

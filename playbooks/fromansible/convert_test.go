@@ -32,7 +32,7 @@ func TestConvert(t *testing.T) {
 			require.NoError(t, err)
 			folder := t.TempDir()
 			source := unpack(t, in, "in/", folder)
-			done, err := fromansible.Convert(source, fromansible.Options{Types: builtin.Types()})
+			done, err := fromansible.Convert(t.Context(), source, fromansible.Options{Types: builtin.Types()})
 			require.NoError(t, err)
 			got := &txtar.Archive{Comment: in.Comment}
 			for _, f := range in.Files {
@@ -103,7 +103,7 @@ func TestPage(t *testing.T) {
     - command: "echo {{ [1, 2] | random }}"
     - file: {path: /srv/app, state: directory, owner: root}
 `), 0o644))
-	done, err := fromansible.Convert(path, fromansible.Options{Types: builtin.Types()})
+	done, err := fromansible.Convert(t.Context(), path, fromansible.Options{Types: builtin.Types()})
 	require.NoError(t, err)
 	require.Contains(t, string(page), "$ ccm-push from-ansible left.yml --out left\n"+done.Report.Summary()+"$ cat left/left.yaml\n"+string(done.Files["left.yaml"].Content)+"```\n")
 }

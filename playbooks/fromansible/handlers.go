@@ -9,7 +9,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
@@ -32,7 +31,7 @@ type notification struct {
 }
 
 func (u *unit) readHandlers(base string) {
-	path := role.YAMLFile(base)
+	path := u.c.out.From.YAMLFile(base)
 	if path == "" {
 		return
 	}
@@ -44,7 +43,15 @@ func (u *unit) readHandlers(base string) {
 	u.addHandlers(n, path)
 }
 
-func (u *unit) addHandlers(n *yaml.Node, path string) {
+func (u *unit) addHandlers(n *yaml.Node, path string) { u.addHandlersOf(n, path, nil) }
+
+// addHandlersOf adds the handlers of a file, and of those that it includes; in are the files around it.
+func (u *unit) addHandlersOf(n *yaml.Node, path string, in []string) {
+	if slices.Contains(in, path) {
+		u.File(path).Leave(1, "file", "a file of handlers that includes itself")
+		return
+	}
+	in = append(slices.Clip(in), path)
 	for _, one := range yamlnode.Items(n) {
 		if one.Kind != yaml.MappingNode {
 			continue
@@ -53,7 +60,7 @@ func (u *unit) addHandlers(n *yaml.Node, path string) {
 			if file := yamlnode.Get(one, key); file != nil && file.Kind == yaml.ScalarNode && !j2.HasTags(file.Value) {
 				if found := u.reader(path).findTasks(file.Value); found != "" {
 					if more, err := u.c.out.ReadYAML(found); err == nil {
-						u.addHandlers(more, found)
+						u.addHandlersOf(more, found, in)
 					}
 				}
 			}

@@ -13,7 +13,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
@@ -86,7 +85,7 @@ func common(t *task.Task) {
 // findTasks finds a file of tasks by what an include calls it.
 func (r reader) findTasks(name string) string {
 	for _, base := range []string{filepath.Dir(r.f.Path), filepath.Join(r.u.Dir, "tasks"), r.u.Dir} {
-		if path := role.YAMLFile(filepath.Join(base, name)); path != "" {
+		if path := r.u.c.out.From.YAMLFile(filepath.Join(base, name)); path != "" {
 			return filepath.Clean(path)
 		}
 	}
@@ -180,8 +179,7 @@ func (r reader) chosen(t *task.Task, name string) {
 	}
 	found := false
 	for _, base := range []string{filepath.Dir(r.f.Path), filepath.Join(r.u.Dir, "tasks")} {
-		files, _ := filepath.Glob(filepath.Join(base, before+"*"+after))
-		for _, file := range files {
+		for _, file := range r.u.c.out.From.Glob(filepath.Join(base, before+"*"+after)) {
 			word := strings.TrimSuffix(strings.TrimPrefix(file, base+"/"+before), after)
 			if file == r.f.Path || word == "main" {
 				continue
@@ -230,7 +228,7 @@ func (r reader) applyRole(t *task.Task) {
 		file = strings.TrimSuffix(strings.TrimSuffix(literal, ".yml"), ".yaml")
 	}
 	m := other.made[file]
-	if path := role.YAMLFile(filepath.Join(other.Dir, "tasks", file)); m == nil && path != "" {
+	if path := r.u.c.out.From.YAMLFile(filepath.Join(other.Dir, "tasks", file)); m == nil && path != "" {
 		m = other.tasksFile(path)
 	}
 	if m == nil {
@@ -256,7 +254,7 @@ func (r reader) includeVars(t *task.Task) {
 		return
 	}
 	for _, base := range []string{filepath.Join(r.u.Dir, "vars"), r.u.Dir, filepath.Dir(r.f.Path)} {
-		if path := role.YAMLFile(filepath.Join(base, name)); path != "" {
+		if path := r.u.c.out.From.YAMLFile(filepath.Join(base, name)); path != "" {
 			to := r.u.Below("vars-" + strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) + ".yaml")
 			if _, there := r.u.c.out.Files[to]; !there {
 				r.u.ReadDataFile(path, to)

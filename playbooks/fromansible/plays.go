@@ -11,7 +11,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
@@ -207,7 +206,7 @@ func (c *converter) imported(p *play, n, other *yaml.Node, r reader) {
 		r.f.Leave(n.Line, "import_playbook", why)
 		p.hosts = yamlnode.Text("all")
 	}
-	if j2.HasTags(other.Value) || !role.IsFile(file) {
+	if j2.HasTags(other.Value) || !c.out.From.IsFile(file) {
 		leave("import_playbook " + other.Value + ", which is not there")
 		return
 	}
@@ -270,7 +269,7 @@ func (c *converter) playData(p *play, files *yaml.Node, problem func(int, string
 	}
 	for _, one := range yamlnode.Items(files) {
 		path := filepath.Join(r.Dir, one.Value)
-		if one.Kind != yaml.ScalarNode || yamlnode.HasJinja(one) || !role.IsFile(path) {
+		if one.Kind != yaml.ScalarNode || yamlnode.HasJinja(one) || !c.out.From.IsFile(path) {
 			problem(one.Line, "the file of variables %s, which is not there or known only to a host", expression.Shortened(one.Value))
 			continue
 		}

@@ -51,9 +51,7 @@ func (u *unit) reader(path string) reader { return reader{u, u.File(path)} }
 // readRole converts a role, once.
 func (c *converter) readRole(dir string) *unit {
 	dir = filepath.Clean(dir)
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
+	dir = c.out.From.Real(dir)
 	if u, ok := c.units[dir]; ok {
 		return u
 	}
@@ -64,7 +62,7 @@ func (c *converter) readRole(dir string) *unit {
 	u.ReadData()
 	u.readHandlers(filepath.Join(dir, "handlers", "main"))
 	tasks := filepath.Join(dir, "tasks")
-	for _, path := range append([]string{role.YAMLFile(filepath.Join(tasks, "main"))}, role.TaskFiles(tasks)...) {
+	for _, path := range append([]string{u.c.out.From.YAMLFile(filepath.Join(tasks, "main"))}, role.TaskFiles(c.out.From, tasks)...) {
 		if path != "" { // those that nothing includes by a name that is known, too: others may
 			u.tasksFile(path)
 		}
@@ -75,7 +73,7 @@ func (c *converter) readRole(dir string) *unit {
 
 // dependencies notes the roles that a role's meta depends on.
 func (u *unit) dependencies() {
-	path := role.YAMLFile(filepath.Join(u.Dir, "meta", "main"))
+	path := u.c.out.From.YAMLFile(filepath.Join(u.Dir, "meta", "main"))
 	if path == "" {
 		return
 	}
@@ -130,16 +128,22 @@ func (u *unit) main() *manifestFile {
 // needed are a role and those it depends on, these first.
 func (c *converter) needed(r *unit) []*unit {
 	var list []*unit
-	for _, dir := range r.needs {
-		if dep := c.readRole(dir); dep != nil && dep != r {
-			for _, one := range c.needed(dep) {
-				if !slices.Contains(list, one) {
-					list = append(list, one)
-				}
+	seen := map[*unit]bool{}
+	var add func(r *unit)
+	add = func(r *unit) {
+		if seen[r] { // also of roles that depend on one another
+			return
+		}
+		seen[r] = true
+		for _, dir := range r.needs {
+			if dep := c.readRole(dir); dep != nil {
+				add(dep)
 			}
 		}
+		list = append(list, r)
 	}
-	return append(list, r)
+	add(r)
+	return list
 }
 
 // applies are the entries that apply roles.
@@ -155,7 +159,7 @@ func applies(roles []*unit) []*layout.Entry {
 
 // findRole finds the folder of a role by its name, which a file in a folder of another one says; "" if there is none.
 func (c *converter) findRole(name, from string, by *unit) string {
-	if strings.Contains(name, "/") && role.Is(filepath.Join(from, name)) {
+	if strings.Contains(name, "/") && role.Is(c.out.From, filepath.Join(from, name)) {
 		return filepath.Join(from, name)
 	}
 	short := name
@@ -168,7 +172,7 @@ func (c *converter) findRole(name, from string, by *unit) string {
 	}
 	for _, place := range places {
 		for _, n := range []string{name, short} {
-			if role.Is(filepath.Join(place, n)) {
+			if role.Is(c.out.From, filepath.Join(place, n)) {
 				return filepath.Clean(filepath.Join(place, n))
 			}
 		}

@@ -51,7 +51,7 @@ func parseExpr(text string, asIs bool) (*Expr, error) {
 	return e, err
 }
 
-// maxDepth bounds how deeply expressions nest.
+// maxDepth bounds how deeply expressions, and tags of templates, nest.
 const maxDepth = 200
 
 type parser struct {

@@ -156,14 +156,18 @@ func split(text string, o Options) ([]piece, error) {
 	}
 }
 
+// tagAt returns where the next tag begins; -1 if there is none. It reads no further than that: a text
+// may have many tags.
 func tagAt(text string) int {
-	best := -1
-	for _, open := range []string{"{{", "{%", "{#"} {
-		if i := strings.Index(text, open); i >= 0 && (best < 0 || i < best) {
-			best = i
+	for at := 0; ; at++ {
+		next := strings.IndexByte(text[at:], '{')
+		if next < 0 || at+next+1 >= len(text) {
+			return -1
+		}
+		if at += next; strings.IndexByte("{%#", text[at+1]) >= 0 {
+			return at
 		}
 	}
-	return best
 }
 
 // tagEnd gives the length of a tag; quotes are respected, and so are braces of maps.
@@ -218,10 +222,15 @@ type templateParser struct {
 	pieces []piece
 	asIs   bool
 	at     int
+	depth  int
 }
 
 // nodes reads up to the end, or a tag that ends or goes on with what is around.
 func (t *templateParser) nodes() (list []*Node, end *piece, err error) {
+	if t.depth++; t.depth > maxDepth {
+		return nil, nil, fmt.Errorf("line %d: tags are within one another more than %d deep", t.pieces[max(t.at-1, 0)].line, maxDepth)
+	}
+	defer func() { t.depth-- }()
 	for t.at < len(t.pieces) {
 		p := &t.pieces[t.at]
 		t.at++

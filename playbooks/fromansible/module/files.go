@@ -14,7 +14,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/layout"
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/role"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/task"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
@@ -225,7 +224,7 @@ func source(t *task.Task, e *layout.Entry, src *yaml.Node) bool {
 		e.SetText("source", sourceText(t, src, text))
 		return len(t.Problems) == 0
 	}
-	if dir := filepath.Join(t.File.Dir, "files", src.Value); role.IsFolder(dir) {
+	if dir := filepath.Join(t.File.Dir, "files", src.Value); t.File.To.From.IsFolder(dir) {
 		return tree(t, e, src.Value)
 	}
 	found, err := t.File.LocalFile("files", src.Value)

@@ -3,21 +3,23 @@
 package output
 
 import (
+	"context"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/ccm-push/ccm-push/playbooks/fromansible/repository"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
 // An Output is what has come out so far.
 type Output struct {
-	Root   string          // the folder of the input, from which paths of reports are seen
+	Root   string // the folder of the input, from which paths of reports are seen
+	From   *repository.Folder
 	Files  map[string]File // by path, below the folder that is written
 	Report Report
 
@@ -30,9 +32,12 @@ type File struct {
 	Mode    fs.FileMode
 }
 
-// New has nothing in it.
-func New(root string) *Output {
-	return &Output{Root: root, Files: map[string]File{}, Variables: map[string]bool{}, Report: Report{Modules: map[string]*Share{}, Keyword: map[string]*Share{}}}
+// New has nothing in it. It is to be closed.
+func New(ctx context.Context, root string) (*Output, error) {
+	o := &Output{Root: root, Files: map[string]File{}, Variables: map[string]bool{}, Report: Report{Modules: map[string]*Share{}, Keyword: map[string]*Share{}}}
+	var err error
+	o.From, err = repository.Open(ctx, root, func(path, why string) { o.Report.Note(o.Shown(path), 0, why) })
+	return o, err
 }
 
 // Shown is a path as reports have it.
@@ -47,38 +52,47 @@ func (o *Output) Shown(path string) string {
 func (o *Output) Names() []string { return slices.Sorted(maps.Keys(o.Files)) }
 
 // Save writes a text.
-func (o *Output) Save(path, text string) { o.Files[path] = File{[]byte(text), 0o644} }
+func (o *Output) Save(path, text string) { o.Files[path] = File{[]byte(text), made} }
 
 // SaveYAML writes a document.
-func (o *Output) SaveYAML(path string, n *yaml.Node) { o.Files[path] = File{yamlnode.Encode(n), 0o644} }
-
-// MaxFile bounds files that are copied: 16 MiB. Larger ones are named in the report.
-const MaxFile = 16 << 20
+func (o *Output) SaveYAML(path string, n *yaml.Node) { o.Files[path] = File{yamlnode.Encode(n), made} }
 
 // Copy copies a file, or a folder with all that is in it, if it is there.
 func (o *Output) Copy(from, to string) {
-	filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return nil // what is not there, or cannot be read, fails where it is used
-		}
+	paths := []string{from}
+	if o.From.IsFolder(from) {
+		paths = o.From.Files(from)
+	}
+	for _, path := range paths {
 		rel, err := filepath.Rel(from, path)
-		info, statErr := os.Stat(path)
-		if err != nil || statErr != nil || !info.Mode().IsRegular() {
-			return nil
+		if err != nil || !o.From.IsFile(path) {
+			continue // what is not there, or cannot be read, fails where it is used
 		}
-		if info.Size() > MaxFile {
-			o.Report.Note(o.Shown(path), 0, "is larger than 16 MiB and was not copied")
-			return nil
+		if text, mode, err := o.From.Copy(path); err == nil {
+			o.Files[filepath.ToSlash(filepath.Join(to, rel))] = File{text, mode}
 		}
-		text, err := os.ReadFile(path)
-		if err == nil {
-			o.Files[filepath.ToSlash(filepath.Join(to, rel))] = File{text, info.Mode().Perm()}
-		}
-		return nil
-	})
+	}
 }
 
 // ReadYAML reads the one document of a file; nil if that is empty.
 func (o *Output) ReadYAML(path string) (*yaml.Node, error) {
-	return yamlnode.ReadFile(path, o.Shown(path))
+	text, err := o.From.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return yamlnode.Parse(text, o.Shown(path))
 }
+
+// Close sets the modes of all that was made: it is no more readable than the least readable file that
+// was read, since any of them may be in it.
+func (o *Output) Close() {
+	for name, file := range o.Files {
+		if file.Mode == made {
+			file.Mode = 0o644 & o.From.Mode()
+			o.Files[name] = file
+		}
+	}
+}
+
+// made is the mode of what is made, until [Output.Close].
+const made fs.FileMode = 0

@@ -17,10 +17,10 @@ import (
 func (r *Role) ReadData() {
 	for _, part := range []string{"defaults", "vars"} {
 		base := filepath.Join(r.Dir, part, "main")
-		path := YAMLFile(base)
+		path := r.To.From.YAMLFile(base)
 		paths := []string{path}
 		if path == "" {
-			paths, _ = filepath.Glob(filepath.Join(base, "*.y*ml"))
+			paths = r.To.From.Glob(filepath.Join(base, "*.y*ml"))
 		}
 		for i, path := range paths {
 			if path == "" {

@@ -1,8 +1,6 @@
 package role
 
 import (
-	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -80,7 +78,7 @@ func (f File) NodeOf(e *j2.Expr) *yaml.Node {
 func (f File) OnlyHere(name string) bool {
 	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
 	for _, path := range f.texts() {
-		text, err := os.ReadFile(path)
+		text, err := f.To.From.ReadFile(path)
 		if err != nil || path != f.Path && word.Match(text) {
 			return false
 		}
@@ -93,12 +91,11 @@ func (f File) texts() (list []string) {
 	if f.Name == "" {
 		return []string{f.Path}
 	}
-	filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && slices.Contains([]string{".yml", ".yaml", ".j2"}, filepath.Ext(path)) {
+	for _, path := range f.To.From.Files(f.Dir) {
+		if f.To.From.IsFile(path) && slices.Contains([]string{".yml", ".yaml", ".j2"}, filepath.Ext(path)) {
 			list = append(list, path)
 		}
-		return nil
-	})
+	}
 	return list
 }
 
@@ -138,7 +135,7 @@ func (f File) Ask(name string, q facts.Query) error {
 func (f File) LocalFile(kind, name string) (string, error) {
 	for _, base := range []string{filepath.Join(f.Dir, kind), f.Dir, filepath.Dir(f.Path)} {
 		path := filepath.Join(base, name)
-		if !IsFile(path) {
+		if !f.To.From.IsFile(path) {
 			continue
 		}
 		rel, err := filepath.Rel(f.Dir, path)
@@ -154,7 +151,7 @@ func (f File) LocalFile(kind, name string) (string, error) {
 // Tree copies a folder of files/, or all of these for "", and gives its path from the role's manifests.
 func (f File) Tree(name string) (path string, there bool) {
 	dir := filepath.Join(f.Dir, "files", name)
-	if !IsFolder(dir) {
+	if !f.To.From.IsFolder(dir) {
 		return "", false
 	}
 	rel, _ := filepath.Rel(f.Dir, dir)
@@ -168,9 +165,9 @@ func (f File) Tree(name string) (path string, there bool) {
 // Glob copies the files that a pattern of with_fileglob names, and gives their paths from the role's manifests.
 func (f File) Glob(pattern string) (list []string) {
 	for _, base := range []string{filepath.Join(f.Dir, "files"), f.Dir} {
-		found, _ := filepath.Glob(filepath.Join(base, pattern))
+		found := f.To.From.Glob(filepath.Join(base, pattern))
 		for _, path := range found {
-			if rel, err := filepath.Rel(base, path); err == nil && IsFile(path) {
+			if rel, err := filepath.Rel(base, path); err == nil && f.To.From.IsFile(path) {
 				if _, err := f.LocalFile("files", rel); err == nil {
 					below, _ := filepath.Rel(f.Dir, path)
 					list = append(list, filepath.ToSlash(below))
@@ -184,11 +181,14 @@ func (f File) Glob(pattern string) (list []string) {
 	return list
 }
 
+// maxIncluded is how many templates may be within one another.
+const maxIncluded = 50
+
 // Template converts a template of the role, and gives the path of what is written.
 func (f File) Template(name string, s *expression.Scope, o j2.Options) (string, error) {
 	source := ""
 	for _, base := range []string{filepath.Join(f.Dir, "templates"), f.Dir, filepath.Dir(f.Path)} {
-		if p := filepath.Join(base, name); IsFile(p) {
+		if p := filepath.Join(base, name); f.To.From.IsFile(p) {
 			source = p
 			break
 		}
@@ -196,7 +196,7 @@ func (f File) Template(name string, s *expression.Scope, o j2.Options) (string, 
 	if source == "" {
 		return "", expression.Unknown("the template %s, which is not there", name)
 	}
-	text, err := os.ReadFile(source)
+	text, err := f.To.From.ReadFile(source)
 	if err != nil {
 		return "", expression.Unknown("the template %s: %v", name, err)
 	}
@@ -205,6 +205,14 @@ func (f File) Template(name string, s *expression.Scope, o j2.Options) (string, 
 		return "", expression.Unknown("the template %s, which is outside of the role", name)
 	}
 	rel = filepath.ToSlash(rel)
+	switch {
+	case slices.Contains(f.including, source):
+		return "", expression.Unknown("the template %s, which includes itself", name)
+	case len(f.including) >= maxIncluded:
+		return "", expression.Unknown("the template %s, which is included more than %d deep", name, maxIncluded)
+	}
+	f.including = append(f.including, source)
+	defer func() { f.including = f.including[:len(f.including)-1] }()
 	nodes, err := j2.ParseTemplate(string(text), o)
 	if err != nil {
 		return "", expression.Unknown("%s: %v", f.To.Shown(source), err)

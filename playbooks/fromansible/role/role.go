@@ -6,7 +6,6 @@
 package role
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -39,6 +38,7 @@ type Role struct {
 	variables []variable
 	copied    bool // all of files/ is
 	text      string
+	including []string // the templates that are being converted, each included by the one before
 }
 
 // Around is what roles share.
@@ -85,11 +85,11 @@ func (f File) Mentions(text string) bool {
 	if r.text == "" {
 		var b strings.Builder
 		if r.Name == "" {
-			all, _ := os.ReadFile(f.Path)
+			all, _ := f.To.From.ReadFile(f.Path)
 			b.Write(all)
 		} else {
-			for _, path := range TaskFiles(r.Dir) {
-				all, _ := os.ReadFile(path)
+			for _, path := range TaskFiles(f.To.From, r.Dir) {
+				all, _ := f.To.From.ReadFile(path)
 				b.Write(all)
 			}
 		}

@@ -1,9 +1,7 @@
 package role
 
 import (
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/expression"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/j2"
-	"github.com/ccm-push/ccm-push/playbooks/fromansible/output"
 	"github.com/ccm-push/ccm-push/playbooks/fromansible/yamlnode"
 )
 
@@ -48,27 +45,23 @@ var statAsked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // what is asked of results.
 func (r *Role) survey() {
 	registers, looped := map[string]bool{}, map[string]bool{}
-	filepath.WalkDir(r.Dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return nil
-		}
+	for _, path := range r.To.From.Files(r.Dir) {
 		ending := filepath.Ext(path)
 		if ending != ".yml" && ending != ".yaml" && ending != ".j2" {
-			return nil
+			continue
 		}
-		text, err := os.ReadFile(path)
-		if err != nil || len(text) > output.MaxFile {
-			return nil
+		text, err := r.To.From.ReadFile(path)
+		if err != nil {
+			continue
 		}
 		r.asks(string(text))
 		if ending == ".j2" || !strings.Contains(path, "tasks") && !strings.Contains(path, "handlers") && r.Name != "" {
-			return nil
+			continue
 		}
 		if n, err := r.To.ReadYAML(path); err == nil && n != nil {
 			r.surveyTasks(n, nil, survey{path, registers, looped, &strings.Builder{}}, false)
 		}
-		return nil
-	})
+	}
 	r.settleAll(registers, looped)
 }
 
