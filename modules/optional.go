@@ -84,6 +84,12 @@ type Restarter interface {
 	Restarts() time.Duration
 }
 
+// A Limited type limits the time of its commands by a property of its own.
+type Limited interface {
+	// Longest is how long its resource may be in progress on the host at most; 0 means no limit.
+	Longest() time.Duration
+}
+
 // ErrRestarting is the error of the Apply of a [Restarter] that has been ended since the host is going
 // down. The host program ends then without a result of it, as if the connection had been lost.
 var ErrRestarting = errors.New("the host is going down")

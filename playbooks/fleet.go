@@ -299,4 +299,5 @@ func (f *fleet) close() {
 		state.close()
 	}
 	f.targets.close()
+	f.semaphores.Close()
 }

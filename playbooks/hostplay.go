@@ -59,7 +59,8 @@ func (p *hostPlay) leave() {
 func (p *hostPlay) ended(ctx context.Context, start time.Time, err error) {
 	state, play, host := p.state, p.of.play, p.state.host.Name
 	p.exchange.Over(p.of.number, host)
-	p.once.Over(host)
+	_, interrupted := errors.AsType[*stoppedError](err)
+	p.once.Over(host, err != nil && !interrupted)
 	state.in, state.plays = nil, state.plays[1:]
 	state.elapsed += p.runner.Now().Sub(start)
 	untouched := !state.begun && (errors.Is(err, errStopped) || p.interrupted(ctx) && errors.Is(err, context.Canceled))
@@ -126,6 +127,11 @@ func (p *hostPlay) run(ctx context.Context) error {
 	task := g.begin(ctx, remaining)
 	p.state.in.In()
 	whole, err := g.applyAll(ctx, task)
+	if err != nil {
+		g.abandon()
+	} else {
+		g.turns.Release()
+	}
 	if err = p.state.guard.settle(ctx, err); errors.Is(err, errTakenBack) {
 		p.state.failed = true
 		return nil

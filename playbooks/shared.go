@@ -1,15 +1,18 @@
 package playbooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
@@ -60,6 +63,11 @@ type Exports struct {
 type Claims struct {
 	Index      int      `json:"index"`
 	Semaphores []string `json:"semaphores"`
+	Type       string   `json:"type"` // of the entry, and its name
+	Name       string   `json:"name"`
+	Alias      string   `json:"alias,omitempty"`
+	// Within is how long the entry may be in progress on a host that is lost; 0 is without a deadline.
+	Within time.Duration `json:"within,omitempty"`
 }
 
 // OnceNews says which resources a host has that run once, or what has come of one.
@@ -84,6 +92,8 @@ type Answer struct {
 	Looked    *Looked `json:"looked,omitempty"`
 
 	OtherFacts *OtherFacts `json:"other_facts,omitempty"`
+	// MayHold says that semaphores are never granted, since a lost host may hold one.
+	MayHold *share.MayHoldError `json:"may_hold,omitempty"`
 }
 
 // An exchange is a host's part in the values between hosts.
@@ -98,7 +108,8 @@ type exchange interface {
 type onces interface {
 	Begin(hosts []string, again bool, start func(host string))
 	Compiled(host string, has map[string]bool)
-	Over(host string)
+	Over(host string, lost bool)
+	Began(host, resource string)
 	Ended(host, resource string, result *wire.Result)
 	Await(ctx context.Context, host, resource string) (on string, result *wire.Result, err error)
 }
@@ -116,16 +127,6 @@ func (p *hostPlay) join(ctx context.Context, c *catalog.Compiled) exchange {
 		return p.exchange.Join(p.of.number, host, c)
 	}
 	return nil
-}
-
-// claim gives what claims the semaphores of the host's entries.
-func (p *hostPlay) claim(ctx context.Context) func(index int, claims []share.Claim) *share.Turn {
-	if p.asks != nil {
-		return func(index int, claims []share.Claim) *share.Turn {
-			return p.asks.claim(ctx, p.state.host.Name, index, claims)
-		}
-	}
-	return func(_ int, claims []share.Claim) *share.Turn { return p.semaphores.Request(claims) }
 }
 
 // asking is how a worker asks.
@@ -152,19 +153,27 @@ func (a *asking) tell(ctx context.Context, host string, q Question) {
 	_, _ = a.ask(context.WithoutCancel(ctx), host, q)
 }
 
-func (a *asking) claim(ctx context.Context, host string, index int, claims []share.Claim) *share.Turn {
+// claim asks for the semaphores of an entry. If the host is given up while it may hold them, that is told by the end
+// of its turn.
+func (a *asking) claim(ctx context.Context, host string, claims *Claims) *share.Turn {
 	released, end := context.WithCancel(ctx)
-	turn, grant := share.NewTurn(end)
-	q := Question{Claims: &Claims{Index: index}}
-	for _, c := range claims {
-		q.Claims.Semaphores = append(q.Claims.Semaphores, c.String())
-	}
+	abandoned := false
+	turn, decide := share.NewTurn(func(lost bool) {
+		abandoned = lost
+		end()
+	})
 	a.telling.Go(func() {
-		if _, err := a.wait(released, host, q); err == nil {
-			grant()
+		if answer, err := a.wait(released, host, Question{Claims: claims}); err == nil {
+			if answer.MayHold != nil {
+				decide(answer.MayHold)
+			} else {
+				decide(nil)
+			}
 		}
-		<-turn.Released()
-		a.tell(ctx, host, Question{Release: &index})
+		<-released.Done()
+		if !abandoned {
+			a.tell(ctx, host, Question{Release: &claims.Index})
+		}
 	})
 	return turn
 }
@@ -239,7 +248,8 @@ type askedOnce struct {
 }
 
 func (o *askedOnce) Begin([]string, bool, func(string)) {}
-func (o *askedOnce) Over(string)                        {}
+func (o *askedOnce) Over(string, bool)                  {}
+func (o *askedOnce) Began(string, string)               {}
 
 // Compiled implements onces.
 func (o *askedOnce) Compiled(host string, has map[string]bool) {
@@ -281,22 +291,34 @@ type answerer struct {
 
 	mu          sync.Mutex
 	participant *share.Participant
-	catalog     wire.Catalog        // of the host, as others need to know it
-	claims      map[int]*share.Turn // by the number of the entry
+	catalog     wire.Catalog     // of the host, as others need to know it
+	claims      map[int]*claimed // by the number of the entry
 	loans       map[place]*loan
 	files       map[[2]string]*halfFile // of which parts have come, by host and name
 }
 
-// answering gives what answers questions about the host, until it is closed.
-func (p *hostPlay) answering(ctx context.Context) (a *answerer, closed func()) {
+// claimed is what a worker has claimed for an entry.
+type claimed struct {
+	*Claims
+	turn *share.Turn
+}
+
+// answering gives what answers questions about the host, until it is closed. lost says that the host was given up.
+func (p *hostPlay) answering(ctx context.Context) (a *answerer, closed func(lost bool)) {
 	ctx, cancel := context.WithCancel(ctx)
-	a = &answerer{fleet: p.fleet, of: p.of, host: p.state.host.Name, ctx: ctx, claims: map[int]*share.Turn{}}
-	return a, func() {
+	a = &answerer{fleet: p.fleet, of: p.of, host: p.state.host.Name, ctx: ctx, claims: map[int]*claimed{}}
+	return a, func(lost bool) {
 		cancel()
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		for _, t := range a.claims {
-			t.Release()
+		for _, c := range a.claims {
+			if lost && c.turn.IsHeld() {
+				what := c.Type + "#" + cmp.Or(c.Alias, c.Name)
+				p.abandoned(a.host, what, c.Semaphores, c.Within)
+				c.turn.Abandon(a.host, what, c.Within)
+			} else {
+				c.turn.Release()
+			}
 		}
 		a.claims = nil
 		for at := range a.files {
@@ -351,6 +373,9 @@ func (a *answerer) answer(q Question) Answer {
 		ctx, end := f.untilStopped(a.ctx)
 		defer end()
 		on, result, err := f.once.Await(ctx, a.host, q.Awaits)
+		if err == nil && result == nil {
+			f.begins(a.of, a.host, q.Awaits)
+		}
 		return waited(Answer{On: on, Result: result}, err)
 	}
 	return Answer{}
@@ -428,16 +453,22 @@ func (a *answerer) claim(c *Claims) Answer {
 		a.mu.Unlock()
 		return Answer{Over: true}
 	}
-	t := a.claims[c.Index] // of a worker that was lost
-	if t == nil {
-		t = a.fleet.semaphores.Request(claims)
-		a.claims[c.Index] = t
+	one := a.claims[c.Index] // of a worker that was lost
+	if one == nil {
+		one = &claimed{c, a.fleet.semaphores.Request(claims)}
+		a.claims[c.Index] = one
 	}
 	a.mu.Unlock()
 	select {
-	case <-t.Granted():
+	case <-one.turn.Granted():
+		if may, ok := errors.AsType[*share.MayHoldError](one.turn.Err()); ok {
+			return Answer{MayHold: may}
+		}
+		a.fleet.started(events.ResourceStart{
+			Play: a.of.play.Name, Host: a.host, Type: c.Type, Name: c.Name, Alias: c.Alias, Semaphores: c.Semaphores, Within: c.Within,
+		})
 		return Answer{}
-	case <-t.Released():
+	case <-one.turn.Released():
 	case <-a.ctx.Done():
 	}
 	return Answer{Over: true}
@@ -446,8 +477,8 @@ func (a *answerer) claim(c *Claims) Answer {
 func (a *answerer) release(index int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if t := a.claims[index]; t != nil {
+	if c := a.claims[index]; c != nil {
 		delete(a.claims, index)
-		t.Release()
+		c.turn.Release()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/session"
+	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
 // stages are the catalogs of a play on one host, one after the other in one session, while they are applied. A
@@ -21,6 +22,7 @@ type stages struct {
 	notes       *nestedMessages
 	participant exchange // nil if hosts exchange nothing
 	others      *delegated
+	turns       *share.Turns   // of its entries
 	earlier     string         // [wire.Catalog].Earlier
 	pending     []events.Event // of results that have come together
 	results     []*wire.Result // by entry, of those that are registered
@@ -65,8 +67,9 @@ func (g *stages) begin(ctx context.Context, remaining session.HostTime) session.
 	g.progress.look = g.of.look != nil
 	g.state.at(g.progress)
 	g.others = g.delegates(g.compiled)
+	g.turns = g.claiming(ctx, g.compiled)
 	task := session.Task{
-		Compiled: g.compiled, Claim: g.claim(ctx), Host: remaining,
+		Compiled: g.compiled, Claim: g.turns.Claim, Granted: g.granted, Host: remaining,
 		Resource: cmp.Or(g.runner.Options.Deadlines.Resource, defaultResourceTime),
 		Emit:     func(r *wire.Result) { g.result(ctx, r) },
 		Flush: func() {
@@ -120,6 +123,7 @@ func (g *stages) flush() {
 // result takes in what has come of an entry, and has it told.
 func (g *stages) result(ctx context.Context, r *wire.Result) {
 	s, host, c := g.of, g.state.host.Name, &g.compiled.Catalog
+	g.turns.Reported(r.Index)
 	r = g.others.told(r)
 	e := resultEvent(s.play.Name, host, c, g.others.checks(r.Index), r)
 	r = g.register(ctx, r, &e)

@@ -219,8 +219,9 @@ func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
 // handOver gives a turn to a worker, and answers what that asks.
 func (p *hostPlay) handOver(ctx context.Context, stop <-chan struct{}, t Turn) TurnEnd {
 	answers, closed := p.answering(ctx)
-	defer closed()
-	return p.runner.Workers.Take(ctx, stop, t, answers.answer)
+	end := p.runner.Workers.Take(ctx, stop, t, answers.answer)
+	closed(end.Failure != nil || end.Killed)
+	return end
 }
 
 // fan has the hosts of a queue begin. Workers bound how many each is at, and --forks how many all of them are.

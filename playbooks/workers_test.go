@@ -382,6 +382,8 @@ func TestByWorkers(t *testing.T) {
 		"two wishes": TestWatchTwoWishes, "few hosts": TestWatchMendsFewHosts, "watch once": TestWatchOnce, "nothing changes": TestWatchEndsWhenNothingChanges,
 		"what follows": TestWatchEndsForWhatFollows, "watch only": TestWatchOnly, "loses hosts": TestWatchLosesHosts, "waits for hosts": TestWatchWaitsForHosts,
 		"quiet times": TestWatchRepairsNothingInQuietTimes, "gives back": TestWatchGivesBackOnce,
+		"a semaphore and a cut": TestSemaphoreOutlivesTheConnection, "a semaphore and a kill": TestSemaphoreOutlivesTheHostProgram,
+		"a semaphore of a lost host": TestSemaphoreOfALostHost, "a semaphore with a timeout": TestSemaphoreOfALostHostWithATimeout, "once, and lost": TestOnceOfALostHost,
 		"untold": TestUntold,
 		"check":  TestRolloutCheckUnreachable, "host deadline": TestRolloutHostDeadline, "canary": TestRolloutWithoutCanary,
 	} {

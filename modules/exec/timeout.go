@@ -44,6 +44,18 @@ func unitOf(name string) (time.Duration, bool) {
 	return 0, false
 }
 
+// Longest implements [modules.Limited]: the command and each guard may take the timeout.
+func (e *Exec) Longest() time.Duration {
+	timeout, _ := parseTimeout(e.Timeout) // Validate reports the error
+	commands := 1
+	for _, guard := range []string{e.OnlyIf, e.Unless} {
+		if guard != "" {
+			commands++
+		}
+	}
+	return time.Duration(commands) * timeout
+}
+
 // parseTimeout reads a duration such as 90s, 1h30m, 1.5d or 0; "" is 0, which
 // means no limit.
 func parseTimeout(text string) (time.Duration, error) {

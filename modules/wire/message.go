@@ -164,9 +164,10 @@ type Elsewhere struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// Granted says that an entry holds its semaphores.
+// Granted says that an entry holds its semaphores, or why it never will.
 type Granted struct {
-	Index int `json:"i"`
+	Index int    `json:"i"`
+	Error string `json:"error,omitempty"`
 }
 
 // ErrLocked says that another run holds the lock of this host and user.

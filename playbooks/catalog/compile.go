@@ -45,6 +45,7 @@ type Compiled struct {
 	common    []bool          // by entry: another host had the same properties
 	written   []*yamlpos.Node // by entry
 	restarts  []time.Duration // by entry: how long the host may be away for it
+	longest   []time.Duration // by entry: [modules.Limited]
 	watch     *watch.Rules    // of the play
 	watches   []*watch.Rules  // by entry; nil is that of the play
 	parts     *parts          // of the compiler
@@ -56,6 +57,22 @@ func (c *Compiled) Restarts(entry int) time.Duration {
 		return 0
 	}
 	return c.restarts[entry]
+}
+
+// Deadline returns how long one try of an entry may take on the host; 0 means that it has no deadline.
+func (c *Compiled) Deadline(entry int) time.Duration {
+	e := &c.Catalog.Entries[entry]
+	limit := e.Timeout
+	if entry < len(c.longest) && c.longest[entry] > 0 {
+		limit = c.longest[entry]
+	}
+	if limit == 0 {
+		return 0
+	}
+	for _, h := range e.Health {
+		limit += time.Duration(h.Tries) * (h.Timeout + h.TrySleep)
+	}
+	return limit
 }
 
 // Written is where the resource of an entry is written; nil if it is in no manifest.
@@ -148,7 +165,7 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 		Catalog: wire.Catalog{Entries: d.entries, FailOnError: c.play.FailOnError, Remember: d.remember, Until: d.until, Fixed: d.until},
 		Notes:   d.notes, Contents: d.contents, NeedsFull: d.needsFull, parts: &c.parts,
 		common: make([]bool, len(d.entries)), written: make([]*yamlpos.Node, len(d.entries)), watches: make([]*watch.Rules, len(d.entries)),
-		restarts: make([]time.Duration, len(d.entries)),
+		restarts: make([]time.Duration, len(d.entries)), longest: make([]time.Duration, len(d.entries)),
 	}
 	if c.play.Graph() {
 		out.Catalog.Parallel = c.play.Parallel
@@ -160,6 +177,7 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 		o := &d.origins[i]
 		d.entries[i].NoHistory = d.entries[i].NoHistory || c.play.NoHistory
 		out.common[i], out.written[i], out.watches[i], out.restarts[i] = o.shared, o.resource.Name.Node, o.watch, o.restarts
+		out.longest[i] = o.longest
 		if o.elsewhere != nil {
 			if out.Elsewhere == nil {
 				out.Elsewhere = map[int]*Compiled{}

@@ -34,7 +34,7 @@ func (x *expansion) elsewhere(e wire.Entry, o origin, p resolved, shown Rendered
 	there.Fetch = p.made.fetch
 	there.Register = o.resource.Register != nil
 	guest := expansion{compiler: x.compiler, draft: &draft{
-		entries: []wire.Entry{there}, origins: []origin{{resource: o.resource, shared: p.shared}},
+		entries: []wire.Entry{there}, origins: []origin{{resource: o.resource, shared: p.shared, longest: p.made.longest}},
 	}}
 	guest.take(p.made)
 	x.size += guest.size + int64(len(there.Properties))

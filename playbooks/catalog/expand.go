@@ -43,6 +43,7 @@ type origin struct {
 	batch     string      // see [graph.Vertex]
 	relations []modules.Relation
 	restarts  time.Duration // how long the host may be away for it
+	longest   time.Duration // [modules.Limited]
 	watch     *watch.Rules  // nil is that of the play
 	registers []registry.Registration
 	elsewhere *Compiled         // what the host where it runs gets; nil if that is the one that it is for
@@ -238,7 +239,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 		return x.elsewhere(e, o, p, shown)
 	}
 	x.take(p.made)
-	e.Properties, e.Fetch, o.shared, o.restarts = p.made.properties, p.made.fetch, p.shared, p.made.restarts
+	e.Properties, e.Fetch, o.shared, o.restarts, o.longest = p.made.properties, p.made.fetch, p.shared, p.made.restarts, p.made.longest
 	if p.made.batches && own.AutoGroup {
 		o.batch = r.Type.Name
 	}

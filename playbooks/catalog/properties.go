@@ -37,6 +37,7 @@ type prepared struct {
 	needsFull  bool
 	fetch      int64         // how many bytes the controller gets of it
 	restarts   time.Duration // how long the host may be away for it
+	longest    time.Duration // [modules.Limited]
 	sensitive  bool          // a file of it is encrypted where it stands
 	unfit      bool          // for other hosts: there is more to it than this
 }
@@ -135,6 +136,9 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 			return nil, r.Name.Node.Errorf("write it in a play of its own, behind this one", "nothing else may be at work when a host starts again, and in a play with strategy graph something may")
 		}
 		m.restarts = restarter.Restarts()
+	}
+	if limited, ok := res.(modules.Limited); ok {
+		m.longest = limited.Longest()
 	}
 	if fetcher, ok := res.(modules.Fetcher); ok {
 		m.fetch = fetcher.MostFetched()

@@ -51,6 +51,10 @@ func decodeFields(name string, line []byte) (Event, error) {
 		f, err := decode[reconnectFields](line)
 		f.Reconnect.Duration = time.Duration(f.DurationMS)
 		return f.Reconnect, err
+	case "resource_start":
+		f, err := decode[resourceStartFields](line)
+		f.ResourceStart.Within = time.Duration(f.WithinMS)
+		return f.ResourceStart, err
 	case "untold":
 		return decode[Untold](line)
 	case "armed":

@@ -470,6 +470,8 @@ func HostOf(e Event) string {
 		return e.Host
 	case Reconnect:
 		return e.Host
+	case ResourceStart:
+		return e.Host
 	case Untold:
 		return e.Host
 	case HostDone:

@@ -184,6 +184,8 @@ func fields(e Event) any {
 		return all
 	case Reconnect:
 		return reconnectFields{e, milliseconds(e.Duration)}
+	case ResourceStart:
+		return resourceStartFields{e, milliseconds(e.Within)}
 	case Untold:
 		e.Results = list(e.Results)
 		return e

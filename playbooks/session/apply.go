@@ -14,10 +14,14 @@ import (
 // A Task is a catalog for a host, and what it may take.
 type Task struct {
 	Compiled *catalog.Compiled
-	Claim    func(index int, claims []share.Claim) *share.Turn // claims the semaphores of an entry
-	Exchange Exchange                                          // in which the host exports and imports; nil if there is none
-	Resource time.Duration                                     // how long a resource may take; 0 is any time
-	Host     HostTime                                          // the host's time for the play
+	// Claim claims the semaphores of an entry. If the connection is lost while the host holds them, the
+	// turn is not released: the host may go on without the connection. Granted is called before the host is told that
+	// it holds them; nil is not.
+	Claim    func(index int, claims []share.Claim) *share.Turn
+	Granted  func(index int)
+	Exchange Exchange      // in which the host exports and imports; nil if there is none
+	Resource time.Duration // how long a resource may take; 0 is any time
+	Host     HostTime      // the host's time for the play
 	Emit     func(*wire.Result)
 	Flush    func()
 	Sync     func() bool        // returns when what came is recorded: if it is, the host is told next that it may forget it
@@ -80,8 +84,7 @@ func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 	if err := s.queue(func() error { return s.conn.SendPacket(packet) }); err != nil {
 		return false, err
 	}
-	defer close(c.ended)
-	defer c.releaseAll()
+	defer c.endTurns()
 	defer c.dropFetches()
 	incoming := s.incoming
 	if early := s.early; len(early) > 0 {

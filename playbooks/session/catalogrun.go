@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -30,7 +31,9 @@ type catalogRun struct {
 	waits    int                 // how often the host has said that it waits for its lock, or does not
 	overdue  *Late               // the deadline that has passed; nil if none has
 	ended    chan struct{}       // closed at the end of the catalog
+	over     bool                // the host has said that it has ended it
 	turns    map[int]*share.Turn // by the number of the entry that has asked for it
+	turning  sync.WaitGroup      // of turns
 	armed    map[int]bool        // by the number of the entry that has asked for a second login
 	reverts  int                 // how often the host has told what it has taken back
 	fetches  map[int]*fetch      // by the number of the entry whose file the host hands over
@@ -116,6 +119,7 @@ func (c *catalogRun) handle(ctx context.Context, m *wire.Message) (done bool, er
 	case m.Watched != nil:
 		return false, c.session.watched(m.Watched)
 	case m.Done != nil:
+		c.over = true
 		return true, c.done(m.Done)
 	}
 	return false, breach("the host sent a message that only the controller sends")

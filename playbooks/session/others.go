@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -24,9 +25,10 @@ func (c *catalogRun) turn(ctx context.Context, m *wire.Semaphore) error {
 		return nil
 	case c.reported[m.Index]:
 		return breach("the host asks for semaphores of resource %d, which it has reported", m.Index)
-	case c.turns[m.Index] != nil:
+	case c.turns[m.Index] != nil && !hasFailed(c.turns[m.Index]):
 		return breach("the host asks for the semaphores of resource %d twice", m.Index)
 	}
+	c.release(m.Index) // it is another try
 	claims, err := share.ParseSemaphores(entries[m.Index].Sema)
 	if err != nil {
 		return err
@@ -35,24 +37,76 @@ func (c *catalogRun) turn(ctx context.Context, m *wire.Semaphore) error {
 	c.turns[m.Index] = t
 	c.session.waits.note(1, 0)
 	ask := c.asking(ctx, t, m)
-	c.session.work.Go(func() {
-		select {
-		case <-t.Granted():
-		case <-t.Released():
-			c.session.waits.note(-1, 0)
+	c.turning.Go(func() {
+		if c.await(t, m.Index, ask) {
+			c.session.waits.note(-1, 1)
+			c.until(t)
+			c.session.waits.note(0, -1)
 			return
 		}
-		if !ask() {
-			<-t.Released()
-			c.session.waits.note(-1, 0)
-			return
-		}
-		c.session.waits.note(-1, 1)
-		c.session.answer(&wire.Message{Granted: &wire.Granted{Index: m.Index}}, t.Released())
-		<-t.Released()
-		c.session.waits.note(0, -1)
+		c.session.waits.note(-1, 0)
 	})
 	return nil
+}
+
+// await waits until an entry has its turn, and answers the host. It reports whether the host may know by then that it
+// holds the semaphores. A turn that the host does not know of is released with the catalog.
+func (c *catalogRun) await(t *share.Turn, index int, ask func() bool) bool {
+	select {
+	case <-t.Granted():
+	case <-t.Released():
+		return false
+	case <-c.ended:
+		t.Release()
+		return false
+	}
+	granted := &wire.Granted{Index: index}
+	if err := t.Err(); err != nil {
+		granted.Error = withHint(err)
+	} else {
+		if !ask() {
+			c.until(t)
+			t.Release()
+			return false
+		}
+		if c.task.Granted != nil {
+			c.task.Granted(index)
+		}
+	}
+	select {
+	case c.session.outgoing <- func() error { return c.session.conn.Send(&wire.Message{Granted: granted}) }:
+		return granted.Error == ""
+	case <-t.Released():
+	case <-c.ended:
+		t.Release()
+	}
+	return false
+}
+
+// until waits until a turn is released, or the catalog has ended.
+func (c *catalogRun) until(t *share.Turn) {
+	select {
+	case <-t.Released():
+	case <-c.ended:
+	}
+}
+
+// hasFailed reports whether a turn will never be granted.
+func hasFailed(t *share.Turn) bool {
+	select {
+	case <-t.Granted():
+		return t.Err() != nil
+	default:
+		return false
+	}
+}
+
+// withHint is the text of an error, and its hint on the next line.
+func withHint(err error) string {
+	if may, ok := errors.AsType[*share.MayHoldError](err); ok {
+		return may.Error() + "\n  hint: " + may.Hint()
+	}
+	return err.Error()
 }
 
 // asking gives what asks a person about an entry, once it has its turn. What has come from
@@ -69,6 +123,8 @@ func (c *catalogRun) asking(ctx context.Context, t *share.Turn, m *wire.Semaphor
 		c.session.work.Go(func() {
 			select {
 			case <-t.Released():
+				cancel()
+			case <-c.ended:
 				cancel()
 			case <-ctx.Done():
 			}
@@ -97,11 +153,16 @@ func (c *catalogRun) release(index int) {
 	}
 }
 
-// releaseAll ends the remaining turns when a host is done with a catalog, however it is.
-func (c *catalogRun) releaseAll() {
-	for _, t := range c.turns {
-		t.Release()
+// endTurns ends the turns of a catalog. If the host has ended it, all are released. Else the host may still be at its
+// entries: the turns that it knows of are left to who has claimed them.
+func (c *catalogRun) endTurns() {
+	if c.over {
+		for _, t := range c.turns {
+			t.Release()
+		}
 	}
+	close(c.ended)
+	c.turning.Wait()
 }
 
 // need finds what an entry receives from other hosts. The answer comes when they

@@ -38,7 +38,9 @@ func (s *stage) acts(ctx context.Context, name string, c *catalog.Compiled, act 
 		sess := New(ctx, p, time.Now, 0)
 		does := task(c)
 		does.Resource, does.Host = s.resource, s.host
-		does.Claim = func(_ int, claims []share.Claim) *share.Turn { return s.semaphores.Request(claims) }
+		turns := share.NewTurns(func(_ int, claims []share.Claim) *share.Turn { return s.semaphores.Request(claims) })
+		defer turns.Release()
+		does.Claim = turns.Claim
 		does.Ask, does.Elsewhere = s.ask, s.elsewhere
 		var host sync.WaitGroup
 		host.Go(func() { act(p); p.cut() })

@@ -24,6 +24,7 @@ type Once struct {
 // A onceHost is what is known of a host of the batch.
 type onceHost struct {
 	compiled, over bool
+	lost           bool            // its end is not known: what it had begun may still run
 	has            map[string]bool // resources that it has, and that are not excluded
 }
 
@@ -31,6 +32,7 @@ type onceHost struct {
 type onceRun struct {
 	passed map[string]bool // hosts that have skipped it
 	host   string          // that it is left to, or that has run it; "" is not known yet
+	began  bool            // host was told to run it, or may have been
 	result *wire.Result
 }
 
@@ -42,6 +44,11 @@ func NewOnce(waits *Waits) *Once { return &Once{waits: waits, changed: make(chan
 func (o *Once) Begin(hosts []string, again bool, start func(host string)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	for _, run := range o.runs {
+		if run.result == nil && !o.isLost(run) { // its host has ended without beginning it
+			run.host, run.began = "", false
+		}
+	}
 	o.hosts, o.start, o.here = hosts, start, map[string]*onceHost{}
 	if !again {
 		o.runs = map[string]*onceRun{}
@@ -60,11 +67,22 @@ func (o *Once) Compiled(host string, has map[string]bool) {
 	})
 }
 
-// Over says that a host is done with the play, or will never begin it.
-func (o *Once) Over(host string) {
+// Over says that a host is done with the play, or will never begin it. If it was lost, what it had begun may
+// still run there: its outcome is unknown, for all hosts.
+func (o *Once) Over(host string, lost bool) {
 	o.tell(func() {
 		if h := o.here[host]; h != nil {
-			h.over = true
+			h.over, h.lost = true, lost
+		}
+	})
+}
+
+// Began says that a resource began on a host in the run that this one resumes, which does not know its outcome. No
+// other host runs it.
+func (o *Once) Began(host, resource string) {
+	o.tell(func() {
+		if run := o.run(resource); run.result == nil {
+			run.host, run.began = host, true
 		}
 	})
 }
@@ -105,8 +123,11 @@ func (o *Once) Await(ctx context.Context, host, resource string) (on string, res
 		o.mu.Lock()
 		run, changed, start := o.run(resource), o.changed, o.start
 		first := o.first(run, resource)
+		if run.result == nil && o.isLost(run) {
+			run.result = &wire.Result{Status: wire.Failed, Unknown: true, Error: run.host + " was lost after it had begun this, and has not reported the outcome"}
+		}
 		if first == host && run.result == nil {
-			run.host = host
+			run.host, run.began = host, true
 		}
 		on, result = run.host, run.result
 		o.mu.Unlock()
@@ -129,6 +150,15 @@ func (o *Once) Await(ctx context.Context, host, resource string) (on string, res
 			return "", nil, ctx.Err()
 		}
 	}
+}
+
+// isLost reports whether the host that had begun a resource will not report its outcome.
+func (o *Once) isLost(run *onceRun) bool {
+	if !run.began || run.passed[run.host] {
+		return false
+	}
+	h := o.here[run.host]
+	return h == nil || h.over && h.lost
 }
 
 // first is the host that a resource is left to, as far as that is known. It stays so, though

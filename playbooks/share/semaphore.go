@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Semaphores are those of a run, by name: all its hosts and plays have the same.
@@ -22,6 +23,22 @@ type semaphore struct {
 	queue   []*Turn
 }
 
+// An MayHoldError is the failure of a turn: a host that ccm-push has lost may still hold the semaphore.
+type MayHoldError struct {
+	Semaphore, Host string
+	What            string // the resource, as type#name
+}
+
+// Error implements error.
+func (e *MayHoldError) Error() string {
+	return fmt.Sprintf("semaphore %s: %s may still hold it", e.Semaphore, e.Host)
+}
+
+// Hint says what to check, and what to run then.
+func (e *MayHoldError) Hint() string {
+	return fmt.Sprintf("check on %s whether %s still runs; if it has ended, start a new run, or bring the host back and use ccm-push resume", e.Host, e.What)
+}
+
 // A Turn is the claim of one resource on all its semaphores. They are taken one
 // after the other in the order of their names, which is the same for all, so that no
 // two turns ever wait for each other.
@@ -29,10 +46,13 @@ type Turn struct {
 	set      *Semaphores
 	claims   []Claim
 	held     int           // how many of the claims, from the first one on, it holds
-	granted  chan struct{} // closed once it holds all
+	granted  chan struct{} // closed once it holds all, or has failed
 	released chan struct{} // closed once it is released
 	over     bool
-	end      func() // of a turn without a set
+	err      error         // the failure of the turn; nil if it has not failed
+	lost     *MayHoldError // set once its host was given up and may still hold the semaphores
+	timer    *time.Timer   // frees the semaphores of a lost host; nil if nothing does
+	end      func()        // of a turn without a set
 }
 
 // A Claim is one semaphore of a turn: NAME:N in a manifest.
@@ -47,14 +67,21 @@ const maxHolders = 1_000_000
 // String is the claim as it stands in a manifest.
 func (c Claim) String() string { return c.name + ":" + strconv.Itoa(c.most) }
 
-// NewTurn is a claim that is decided about elsewhere: grant grants it, and end is called once it is released.
-func NewTurn(end func()) (t *Turn, grant func()) {
+// NewTurn returns a claim that is decided elsewhere. decide grants it, or fails it with an error. end is
+// called once it is released; abandoned says that its host was given up and may still hold the semaphores.
+func NewTurn(end func(abandoned bool)) (t *Turn, decide func(error)) {
 	t = &Turn{granted: make(chan struct{}), released: make(chan struct{})}
 	t.end = sync.OnceFunc(func() {
 		close(t.released)
-		end()
+		end(t.lost != nil)
 	})
-	return t, sync.OnceFunc(func() { close(t.granted) })
+	var once sync.Once
+	return t, func(err error) {
+		once.Do(func() {
+			t.err = err
+			close(t.granted)
+		})
+	}
 }
 
 // ParseSemaphores reads claims as they stand in a manifest, and sorts them by name. A name that
@@ -94,17 +121,67 @@ func (s *Semaphores) Request(claims []Claim) *Turn {
 	return t
 }
 
-// advance takes what is free, up to the first semaphore that is not, and queues for that.
+// Reserve returns a turn that holds semaphores already, also more than they admit: an earlier run has granted
+// them to a host that may still hold them.
+func (s *Semaphores) Reserve(claims []Claim) *Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := &Turn{set: s, claims: claims, held: len(claims), granted: make(chan struct{}), released: make(chan struct{})}
+	for _, c := range claims {
+		s.named(c.name).holders[t] = c.most
+	}
+	close(t.granted)
+	return t
+}
+
+// advance takes what is free, up to the first semaphore that is not, and queues for that. It fails the turn if
+// a lost host may hold that one for ever.
 func (t *Turn) advance() {
 	for t.held < len(t.claims) {
 		c := t.claims[t.held]
 		one := t.set.named(c.name)
 		if len(one.queue) > 0 || !one.admits(c.most) {
+			if by := one.lostHolder(c.most); by != nil {
+				t.fail(c.name, by)
+				return
+			}
 			one.queue = append(one.queue, t)
 			return
 		}
 		one.holders[t] = c.most
 		t.held++
+	}
+	close(t.granted)
+}
+
+// lostHolder returns a lost holder without a deadline if a turn with a claim of most can never be granted
+// for such holders; nil if it can.
+func (s *semaphore) lostHolder(most int) (by *Turn) {
+	lost := 0
+	for other, limit := range s.holders {
+		if other.lost == nil || other.timer != nil {
+			continue
+		}
+		lost, most = lost+1, min(most, limit)
+		if by == nil || other.lost.Host < by.lost.Host {
+			by = other
+		}
+	}
+	if lost < most {
+		return nil
+	}
+	return by
+}
+
+// fail ends a turn that waits for a semaphore which the host of by may hold for ever. It is in no queue.
+func (t *Turn) fail(semaphore string, by *Turn) {
+	t.err = &MayHoldError{semaphore, by.lost.Host, by.lost.What}
+	held := t.claims[:t.held]
+	t.claims, t.held = nil, 0
+	for _, c := range held {
+		one := t.set.byName[c.name]
+		delete(one.holders, t)
+		t.set.serve(c.name, one)
 	}
 	close(t.granted)
 }
@@ -130,8 +207,49 @@ func (s *semaphore) admits(most int) bool {
 	return len(s.holders) < most
 }
 
-// Granted is closed once the turn holds all its semaphores.
+// Granted is closed once the turn holds all its semaphores, or has failed: see [Turn.Err].
 func (t *Turn) Granted() <-chan struct{} { return t.granted }
+
+// Err returns the failure of a turn, once Granted is closed; nil if it holds its semaphores.
+func (t *Turn) Err() error { return t.err }
+
+// Abandon says that the host of a granted turn was given up in a resource (what, as type#name). The
+// semaphores are free again after the time within, which ends the resource on the host. Without one (0) they stay
+// taken, and turns that can never be granted for that fail.
+func (t *Turn) Abandon(host, what string, within time.Duration) {
+	lost := &MayHoldError{Host: host, What: what}
+	if t.set == nil {
+		t.lost = lost
+		t.end()
+		return
+	}
+	t.set.mu.Lock()
+	defer t.set.mu.Unlock()
+	if t.over || t.lost != nil {
+		return
+	}
+	t.lost = lost
+	if within > 0 {
+		t.timer = time.AfterFunc(within, t.Release)
+		return
+	}
+	for _, c := range t.claims[:t.held] {
+		t.set.serve(c.name, t.set.byName[c.name])
+	}
+}
+
+// Close stops the timers of lost hosts. Nothing is requested after it.
+func (s *Semaphores) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.byName {
+		for t := range one.holders {
+			if t.timer != nil {
+				t.timer.Stop()
+			}
+		}
+	}
+}
 
 // Released is closed once the turn is released.
 func (t *Turn) Released() <-chan struct{} { return t.released }
@@ -165,11 +283,18 @@ func (t *Turn) Release() {
 func (s *Semaphores) serve(name string, one *semaphore) {
 	for len(one.queue) > 0 {
 		first := one.queue[0]
-		if !one.admits(first.claims[first.held].most) {
-			return
+		most := first.claims[first.held].most
+		if !one.admits(most) {
+			by := one.lostHolder(most)
+			if by == nil {
+				return
+			}
+			one.queue = one.queue[1:]
+			first.fail(name, by)
+			continue
 		}
 		one.queue = one.queue[1:]
-		one.holders[first] = first.claims[first.held].most
+		one.holders[first] = most
 		first.held++
 		first.advance()
 	}

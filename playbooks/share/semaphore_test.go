@@ -111,6 +111,61 @@ func TestSizesOfSemaphores(t *testing.T) {
 	require.Equal(t, []bool{true}, holds(last))
 }
 
+// TestLostHolder gives up a host that holds a semaphore without a deadline: a turn that needs its place fails, and
+// one that does not goes on.
+func TestLostHolder(t *testing.T) {
+	var s Semaphores
+	lost := s.Request(claims(t, "db:2"))
+	other, waits := s.Request(claims(t, "a", "db:2")), s.Request(claims(t, "a", "db"))
+	next := s.Request(claims(t, "a"))
+	require.Equal(t, []bool{true, true, false, false}, holds(lost, other, waits, next))
+	lost.Abandon("h001", "exec#crit", 0)
+	require.Equal(t, []bool{true, false}, holds(other, waits), "the other place may come free")
+	other.Release()
+	require.Equal(t, []bool{true, true}, holds(waits, next), "a turn that fails gives back what it holds")
+	require.EqualError(t, waits.Err(), "semaphore db: h001 may still hold it")
+	require.NoError(t, next.Err())
+	at := s.Request(claims(t, "db"))
+	require.EqualError(t, at.Err(), "semaphore db: h001 may still hold it")
+	more := s.Request(claims(t, "db:2"))
+	require.Equal(t, []bool{true}, holds(more))
+	for _, one := range []*Turn{waits, next, at, more} {
+		one.Release()
+		<-one.Released()
+	}
+	lost.Release() // the host is back, and has reported
+	require.Empty(t, s.byName)
+}
+
+// TestLostHolderWithADeadline keeps the places of a host that was given up until its deadline has passed.
+func TestLostHolderWithADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Semaphores
+		defer s.Close()
+		lost, waits := s.Request(claims(t, "db")), s.Request(claims(t, "db"))
+		lost.Abandon("h001", "exec#crit", time.Minute)
+		time.Sleep(59 * time.Second)
+		require.Equal(t, []bool{false}, holds(waits))
+		time.Sleep(2 * time.Second)
+		require.Equal(t, []bool{true}, holds(waits))
+		require.NoError(t, waits.Err())
+		waits.Release()
+		require.Empty(t, s.byName)
+	})
+}
+
+// TestReserved holds more places than a semaphore has: nobody else gets one before all of them are given back.
+func TestReserved(t *testing.T) {
+	var s Semaphores
+	one, two := s.Reserve(claims(t, "db")), s.Reserve(claims(t, "db"))
+	waits := s.Request(claims(t, "db"))
+	require.Equal(t, []bool{true, true, false}, holds(one, two, waits))
+	one.Release()
+	require.Equal(t, []bool{false}, holds(waits))
+	two.Release()
+	require.Equal(t, []bool{true}, holds(waits))
+}
+
 // TestManySemaphores is a law: whoever asks for whatever, never do more hold a
 // semaphore than it lets in, and all come to their end.
 func TestManySemaphores(t *testing.T) {

@@ -133,11 +133,52 @@ func TestOnce(t *testing.T) {
 		o.Begin([]string{"d", "e"}, false, func(string) {})
 		go ask("e")
 		synctest.Wait()
-		o.Over("d") // it has failed before
+		o.Over("d", true) // it has failed before it began it
 		synctest.Wait()
 		require.Equal(t, "e runs it", <-asked)
 		require.Empty(t, o.waits.count)
 	})
+}
+
+// TestOnceOnALostHost loses the host that has begun a resource: no other host runs it, and its outcome is unknown.
+func TestOnceOnALostHost(t *testing.T) {
+	o := NewOnce(&Waits{})
+	began := func(host string) {
+		_, result, err := o.Await(t.Context(), host, "r")
+		require.NoError(t, err)
+		require.Nil(t, result)
+	}
+	unknown := func(host, on string) {
+		where, result, err := o.Await(t.Context(), host, "r")
+		require.NoError(t, err)
+		require.Equal(t, on, where)
+		require.Equal(t, &wire.Result{Status: wire.Failed, Unknown: true, Error: on + " was lost after it had begun this, and has not reported the outcome"}, result)
+	}
+	o.Begin([]string{"a", "b", "c"}, false, func(string) {})
+	began("a")
+	o.Over("a", true)
+	unknown("b", "a")
+	unknown("c", "a")
+
+	o.Begin([]string{"a", "b"}, false, func(string) {})
+	began("a")
+	o.Over("a", false) // it has ended, and has not begun it
+	began("b")
+
+	o.Begin([]string{"a", "b"}, false, func(string) {})
+	o.Began("b", "r") // in the run that is resumed
+	begun := make(chan string, 1)
+	o.Begin([]string{"a", "b"}, true, func(host string) { begun <- host })
+	o.Began("b", "r")
+	go func() {
+		<-begun
+		o.Over("b", true)
+	}()
+	unknown("a", "b")
+
+	o.Begin([]string{"a", "b"}, false, func(string) {})
+	o.Began("gone", "r") // it is not in this run
+	unknown("a", "gone")
 }
 
 // TestOnceInACircle has a host wait for one that waits for it.

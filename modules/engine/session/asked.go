@@ -107,9 +107,13 @@ func (q *questions) semaphores(ctx context.Context, index int, would string) (re
 		// Who cannot be told any more has lost the session, and knows by that.
 		_ = q.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: index, Release: true}})
 	}
-	if _, err := q.ask(ctx, question{waiting, index}, &wire.Message{Semaphore: &wire.Semaphore{Index: index, Would: would}}, q.stopping); err != nil {
+	m, err := q.ask(ctx, question{waiting, index}, &wire.Message{Semaphore: &wire.Semaphore{Index: index, Would: would}}, q.stopping)
+	switch {
+	case err != nil:
 		release() // it may be granted at this moment
 		return nil, err
+	case m.Granted.Error != "":
+		return nil, errors.New(m.Granted.Error)
 	}
 	return release, nil
 }

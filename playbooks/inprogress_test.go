@@ -1,0 +1,206 @@
+package playbooks
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+// An inside is a run of hosts that enter a critical section: each logs B NAME and E NAME in one file, and stays inside
+// until a test lets it out.
+type inside struct {
+	*world
+	t     *testing.T
+	hosts map[string]*sshtest.Server
+	dir   string
+	ended chan struct{} // closed at the end of the run
+}
+
+// critical returns the command of an exec that enters and leaves the critical section.
+func critical(dir string) string {
+	return fmt.Sprintf("provider: shell, cwd: %q, command: \"echo B {{ Host.name }} >>log; until test -e go-{{ Host.name }}; do sleep 0.02; done; echo E {{ Host.name }} >>log\"", dir)
+}
+
+// newInside makes a run of two hosts, with more as properties of the critical section. Their programs outlive the connection.
+func newInside(t *testing.T, more string) *inside {
+	withOwnLock(t)
+	i := &inside{t: t, dir: t.TempDir(), hosts: map[string]*sshtest.Server{}, ended: make(chan struct{})}
+	require.NoError(t, os.Chmod(i.dir, 0o777))
+	for _, name := range []string{"web1", "web2"} {
+		i.hosts[name] = sshtest.Start(t, sshtest.Outlive())
+	}
+	i.world = newWorld(t, i.hosts, fmt.Sprintf(`
+max_fail_percentage: 100
+ccm:
+  resources:
+    - exec:
+        - crit: {%s, %s}
+`, more, critical(i.dir)))
+	i.Options.NoLock, i.Options.LockTimeout, i.Options.Reconnect = false, time.Minute, time.Minute
+	return i
+}
+
+// begin begins the run, and returns the host that is inside first.
+func (i *inside) begin() (first, second string) {
+	go func() {
+		defer close(i.ended)
+		_, err := i.Run(i.t.Context(), nil)
+		if err != nil {
+			i.t.Error(err)
+		}
+	}()
+	i.t.Cleanup(func() {
+		i.out("web1")
+		i.out("web2")
+		<-i.ended
+		require.Eventually(i.t, func() bool {
+			return len(processesOf(i.hosts["web1"].Home, true))+len(processesOf(i.hosts["web2"].Home, true)) == 0
+		}, time.Minute, 20*time.Millisecond)
+	})
+	require.Eventually(i.t, func() bool { return len(i.log()) > 0 }, time.Minute, 5*time.Millisecond)
+	first = strings.Fields(i.log()[0])[1]
+	return first, map[string]string{"web1": "web2", "web2": "web1"}[first]
+}
+
+// out lets a host out.
+func (i *inside) out(host string) {
+	require.NoError(i.t, os.WriteFile(filepath.Join(i.dir, "go-"+host), nil, 0o600))
+}
+
+func (i *inside) log() []string {
+	text, err := os.ReadFile(filepath.Join(i.dir, "log"))
+	if err != nil {
+		require.ErrorIs(i.t, err, os.ErrNotExist)
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")[:bytes.Count(text, []byte("\n"))]
+}
+
+// onlyInside requires that nothing happens in the critical section for a while.
+func (i *inside) stays(want ...string) {
+	time.Sleep(time.Second)
+	require.Equal(i.t, want, i.log(), i.text.String())
+}
+
+// result returns the result of the critical section on a host.
+func (i *inside) result(host string) events.Result {
+	for _, e := range i.recorded.list {
+		if r, ok := e.(events.Result); ok && r.Host == host {
+			return r
+		}
+	}
+	require.Fail(i.t, "no result of "+host, i.text.String())
+	return events.Result{}
+}
+
+// killProgram kills the host program of a host, and leaves its commands.
+func (i *inside) killProgram(host string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(b, []byte("HOME="+i.hosts[host].Home+"\x00")) {
+			continue
+		}
+		argv, err := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+		if err != nil || !bytes.Contains(argv, []byte("\x00serve\x00")) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		require.NoError(i.t, err)
+		require.NoError(i.t, syscall.Kill(pid, syscall.SIGKILL))
+		return
+	}
+	require.Fail(i.t, "no host program of "+host)
+}
+
+// TestSemaphoreOutlivesTheConnection loses the connection to a host inside: it keeps its semaphore until it has reported.
+func TestSemaphoreOutlivesTheConnection(t *testing.T) {
+	i := newInside(t, "sema: [db]")
+	first, second := i.begin()
+	i.hosts[first].Cut()
+	i.stays("B " + first)
+	i.out(second)
+	i.out(first)
+	<-i.ended
+	require.Equal(t, []string{"B " + first, "E " + first, "B " + second, "E " + second}, i.log())
+	require.Equal(t, events.Changed, i.result(first).Status)
+	require.Equal(t, events.Changed, i.result(second).Status)
+	require.Contains(t, i.text.String(), "reconnected")
+}
+
+// TestSemaphoreOutlivesTheHostProgram kills the host program of a host inside, whose command goes on.
+func TestSemaphoreOutlivesTheHostProgram(t *testing.T) {
+	i := newInside(t, "sema: [db]")
+	first, second := i.begin()
+	i.killProgram(first)
+	i.stays("B " + first)
+	i.out(second)
+	i.out(first)
+	<-i.ended
+	log := i.log()
+	require.Equal(t, []string{"B " + first, "E " + first}, log[:2])
+	require.Equal(t, []string{"B " + second, "E " + second}, log[len(log)-2:])
+	require.Equal(t, events.Changed, i.result(second).Status)
+}
+
+// TestSemaphoreOfALostHost gives up a host that is inside: who waits for its semaphore fails.
+func TestSemaphoreOfALostHost(t *testing.T) {
+	i := newInside(t, "sema: [db]")
+	i.Options.Reconnect = 0
+	first, second := i.begin()
+	i.hosts[first].Cut()
+	<-i.ended
+	require.Equal(t, []string{"B " + first}, i.log())
+	r := i.result(second)
+	require.Equal(t, events.Failed, r.Status)
+	require.False(t, r.Unknown)
+	require.Equal(t, fmt.Sprintf("semaphore db: %s may still hold it\n  hint: check on %[1]s whether exec#crit still runs; if it has ended, start a new run, or bring the host back and use ccm-push resume", first), r.Error)
+	require.Contains(t, i.warnings, first+" was lost in exec#crit: it may hold the semaphore db until it is back; a timeout of the resource would free it")
+}
+
+// TestSemaphoreOfALostHostWithATimeout gives up a host that is inside: its semaphore is free when its command was ended.
+func TestSemaphoreOfALostHostWithATimeout(t *testing.T) {
+	i := newInside(t, "sema: [db], timeout: 2s")
+	i.Options.Reconnect, i.Options.IdleTimeout = 0, 2*time.Second
+	first, second := i.begin()
+	began := time.Now()
+	i.hosts[first].Cut()
+	i.stays("B " + first)
+	i.out(second)
+	<-i.ended
+	require.Equal(t, []string{"B " + first, "B " + second, "E " + second}, i.log())
+	require.Greater(t, time.Since(began), 4*time.Second)
+	require.Equal(t, events.Changed, i.result(second).Status)
+	require.Contains(t, i.warnings, first+" was lost in exec#crit: it may hold the semaphore db, which is free again in 9s (timeout)")
+}
+
+// TestOnceOfALostHost loses the host that runs what runs once: it runs on no other host, and its outcome is unknown for all.
+func TestOnceOfALostHost(t *testing.T) {
+	i := newInside(t, "once: true")
+	i.Options.Reconnect = 0
+	first, second := i.begin()
+	i.out(second)
+	i.hosts[first].Cut()
+	<-i.ended
+	require.Equal(t, []string{"B " + first}, i.log())
+	r := i.result(second)
+	require.Equal(t, events.Failed, r.Status)
+	require.True(t, r.Unknown)
+	require.Equal(t, first, r.On)
+	require.Equal(t, first+" was lost after it had begun this, and has not reported the outcome", r.Error)
+	require.True(t, slices.ContainsFunc(i.recorded.list, func(e events.Event) bool {
+		s, ok := e.(events.ResourceStart)
+		return ok && s.Host == first && s.Once != "" && s.Once == r.Once
+	}))
+}
