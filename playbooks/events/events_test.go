@@ -126,6 +126,7 @@ func scenes() []scene {
 			file("web1", "/etc/motd", events.Changed, "content"),
 			events.Reconnect{Play: "web tier", Host: "web1", Error: "the connection was lost", Reported: 1, Remaining: 2, Duration: 1250 * time.Millisecond},
 			file("web1", "/etc/issue", events.Stable),
+			events.ResourceStart{Play: "web tier", Host: "web2", On: "lb1", Type: "exec", Name: "lbctl drain web2", Alias: "drain", Once: "site.yaml:3:5 exec#drain", Semaphores: []string{"db:2"}, Within: 90 * time.Second},
 			events.Untold{Play: "web tier", Host: "web2", Earlier: "r0", Holder: "ann@ctl (pid 7)", Since: newClock().now, More: 2, Results: []events.UntoldResult{
 				{Type: "file", Name: "/etc/motd", Status: events.Changed, Message: "updated the file"},
 				{Type: "exec", Name: "reload\nall", Status: events.Failed, Error: "exit code 1"},
