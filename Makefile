@@ -380,6 +380,16 @@ race-links:
 faults:
 	CCM_FAULTS=all $(GO) test -count 1 -parallel 12 -timeout 90m -run 'TestFaults$$' -v ./playbooks
 
+# outcomes: random plays under random faults: what was reported is compared with what happened; Linux, as root
+# 200 seeds take three minutes on two cores. It can be stopped: bin/outcomes keeps, for each state of the tree, which seeds
+# passed. `make e2e` runs 20 seeds that the commit chooses. OUTCOMES=TestFleetOutcomes takes hosts of e2e/fleet.
+SEEDS    ?= 1-200
+OUTCOMES ?= TestOutcomes
+.PHONY: outcomes
+outcomes:
+	CCM_OUTCOMES=$(SEEDS) CCM_OUTCOMES_STATE=$(CURDIR)/bin/outcomes/$$(git rev-parse --short=12 HEAD)-$$(git diff HEAD | git hash-object --stdin | cut -c1-12) \
+		$(GO) test -tags e2e -vet=off -count 1 -parallel 8 -timeout 5h -run '^$(OUTCOMES)$$' ./e2e
+
 # cuts-workers: workers, their coordinator, server and links are cut at each CUTSth event of CUTHOSTS hosts; Linux,
 # as an ordinary user. Other tests cut each at one event, which CCM_SEED chooses.
 CUTS ?= 2

@@ -50,10 +50,10 @@ func (s seconds) Set(text string) error {
 	return nil
 }
 
-// String implements [pflag.Value]. Nothing is the default.
+// String implements [pflag.Value]. [seconds.Set] takes it: records keep it for resume. Help omits a default of 0.
 func (s seconds) String() string {
 	if s.Duration == nil || *s.Duration == 0 {
-		return ""
+		return "0"
 	}
 	return s.Duration.String()
 }

@@ -59,6 +59,13 @@ func (p *Proxy) Away(d time.Duration) {
 	}
 }
 
+// Next sets the faults of the connections that come after this call, in their order.
+func (p *Proxy) Next(faults ...Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = append(make([]Fault, len(p.links)), faults...)
+}
+
 // Passed is what has passed in one direction of a connection.
 type Passed struct {
 	Packets int

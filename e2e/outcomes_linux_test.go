@@ -1,0 +1,203 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	cases "github.com/ccm-push/ccm-push/e2e/outcomes"
+)
+
+const (
+	outcomeLanes   = 8                // cases at once: they mostly wait
+	outcomeCI      = 20               // seeds of a commit
+	outcomeTime    = 90 * time.Second // after which no further seed of a commit begins
+	shrinkAttempts = 40               // for each seed that failed
+)
+
+// TestOutcomes runs random plays under random faults on cheap hosts, and compares what all runs reported with what
+// happened. CCM_OUTCOMES=FROM-TO chooses the seeds; without it they are 20 that the commit chooses, and the cases of
+// testdata/outcomes. CCM_OUTCOMES_STATE is a folder that remembers which seeds passed.
+func TestOutcomes(t *testing.T) {
+	if runtime.GOOS != "linux" || os.Getuid() != 0 {
+		unable(t, "hosts need Linux and root")
+	}
+	moduleDir(t) // built before time counts
+	dir, err := os.MkdirTemp("", "outcomes-")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	lanes := make(chan *cases.Drive, outcomeLanes)
+	for n := range outcomeLanes {
+		folder := filepath.Join(dir, fmt.Sprint(n))
+		require.NoError(t, os.Mkdir(folder, 0o700))
+		cells, err := cases.NewCells(folder, 4)
+		require.NoError(t, err)
+		t.Cleanup(cells.Close)
+		lanes <- &cases.Drive{Hosts: cells.Hosts, Controller: cells.Controller, Inventory: cells.Inventory, Push: func(dir string, args ...string) *exec.Cmd {
+			push := pushCommand(t, dir, args...)
+			cmd := cells.Enter(dir, push.Path, push.Args[1:]...)
+			cmd.Env = push.Env
+			return cmd
+		}}
+	}
+	newOutcomes(t).run(t, lanes)
+}
+
+// Outcomes are seeds to run, and those that passed.
+type outcomeSeeds struct {
+	seeds  []uint64
+	listed map[string]*cases.Case // of testdata/outcomes, by name
+	until  time.Time              // after which no further seed begins; zero means no limit
+	shrink bool
+
+	mu     sync.Mutex
+	passed *os.File // nil remembers nothing
+}
+
+func newOutcomes(t *testing.T) *outcomeSeeds {
+	s := &outcomeSeeds{listed: map[string]*cases.Case{}}
+	files, err := filepath.Glob("testdata/outcomes/*.json")
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		c := &cases.Case{}
+		require.NoError(t, json.Unmarshal(text, c), file)
+		s.listed[strings.TrimSuffix(filepath.Base(file), ".json")] = c
+	}
+	text := os.Getenv("CCM_OUTCOMES")
+	if text == "" {
+		s.seeds, s.until = seedsOfCommit(t, outcomeCI), time.Now().Add(outcomeTime)
+		return s
+	}
+	s.shrink = true
+	for _, part := range strings.Split(text, ",") {
+		first, last, is := strings.Cut(part, "-")
+		if !is {
+			last = first
+		}
+		from, err := strconv.ParseUint(first, 10, 64)
+		require.NoError(t, err)
+		to, err := strconv.ParseUint(last, 10, 64)
+		require.NoError(t, err)
+		for seed := from; seed <= to; seed++ {
+			s.seeds = append(s.seeds, seed)
+		}
+	}
+	if folder := os.Getenv("CCM_OUTCOMES_STATE"); folder != "" {
+		s.remember(t, folder)
+	}
+	return s
+}
+
+// seedsOfCommit returns seeds that the hash of the commit chooses.
+func seedsOfCommit(t *testing.T, count int) (seeds []uint64) {
+	commit, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Logf("git does not say which commit this is: %v", err)
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(commit)
+	random := rand.New(rand.NewPCG(h.Sum64(), 0))
+	for range count {
+		seeds = append(seeds, random.Uint64N(1_000_000))
+	}
+	t.Logf("CCM_OUTCOMES=%s", strings.ReplaceAll(strings.Trim(fmt.Sprint(seeds), "[]"), " ", ","))
+	return seeds
+}
+
+// remember leaves out the seeds that passed, and keeps those that will.
+func (s *outcomeSeeds) remember(t *testing.T, folder string) {
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	path := filepath.Join(folder, "passed")
+	text, err := os.ReadFile(path)
+	if !os.IsNotExist(err) {
+		require.NoError(t, err)
+	}
+	passed := map[string]bool{}
+	for _, seed := range strings.Fields(string(text)) {
+		passed[seed] = true
+	}
+	all := s.seeds
+	s.seeds = nil
+	for _, seed := range all {
+		if !passed[fmt.Sprint(seed)] {
+			s.seeds = append(s.seeds, seed)
+		}
+	}
+	t.Logf("%d of %d seeds passed before: %s", len(all)-len(s.seeds), len(all), path)
+	s.passed, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	require.NoError(t, err)
+	t.Cleanup(func() { s.passed.Close() })
+}
+
+// run runs all cases, as many at once as there are lanes.
+func (s *outcomeSeeds) run(t *testing.T, lanes chan *cases.Drive) {
+	one := func(name string, c *cases.Case, done func()) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := <-lanes
+			defer func() { lanes <- d }()
+			if !s.until.IsZero() && time.Now().After(s.until) {
+				t.Skipf("NOT TESTED: %s are over", outcomeTime)
+			}
+			s.one(t, d, c, done)
+		})
+	}
+	for name, c := range s.listed {
+		one(name, c, nil)
+	}
+	for _, seed := range s.seeds {
+		one(fmt.Sprint(seed), cases.Generate(seed), func() {
+			if s.passed != nil {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				fmt.Fprintln(s.passed, seed)
+			}
+		})
+	}
+}
+
+// one runs a case. One that breaks a rule is made smaller and printed; of one that does not, lies must be noticed.
+func (s *outcomeSeeds) one(t *testing.T, d *cases.Drive, c *cases.Case, passed func()) {
+	attempts := shrinkAttempts
+	try := func(c *cases.Case) (*cases.Outcome, []cases.Violation) {
+		attempts--
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		require.NoError(t, err)
+		o, err := d.Run(context.WithoutCancel(t.Context()), c, dir)
+		require.NoError(t, err, cases.Describe(o, nil))
+		return o, cases.Check(o)
+	}
+	o, found := try(c)
+	if len(found) == 0 {
+		missed, _ := cases.Unnoticed(o)
+		require.Empty(t, missed, "the rules do not notice these lies\n%s", cases.Describe(o, nil))
+		if passed != nil {
+			passed()
+		}
+		return
+	}
+	first := found
+	if s.shrink {
+		o, found = cases.Shrink(o, found, func() bool { return attempts > 0 }, try)
+	}
+	text, err := json.Marshal(o.Case)
+	require.NoError(t, err)
+	t.Errorf("seed %d breaks %d rules, the first is\n%s\n\nas small as it got, to be kept as testdata/outcomes/NAME.json:\n%s\n\n%s", c.Seed, len(first), first[0], text, cases.Describe(o, found))
+}
