@@ -1,6 +1,8 @@
 package edit
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -15,6 +17,10 @@ type Restore struct {
 	Patches []Patch `json:"patches"`
 	// Gone says that there was no file: it is removed if nothing else is in it.
 	Gone bool `json:"gone,omitempty"`
+	// Whole is the SHA-256 of the text that the patches lead to, if nothing else is changed in it.
+	Whole string `json:"whole,omitempty"`
+
+	made string // SHA-256 of the text that the last Check has planned
 }
 
 // A Patch is what there was in several places of a text.
@@ -29,6 +35,9 @@ type Hunk struct {
 	Below string `json:"below,omitempty"`
 	Top   bool   `json:"top,omitempty"` // nothing is above those above
 	End   bool   `json:"end,omitempty"`
+	// Common are the words of Is that the text contained before. Where one of its other words is
+	// found, a part of Is may still be there.
+	Common []string `json:"common,omitempty"`
 }
 
 // edit puts back what was there.
@@ -37,12 +46,20 @@ func (r *Restore) edit(file string, t *Text) (Done, error) {
 	if err != nil || changes == nil {
 		return Done{}, err
 	}
+	r.made = modules.TextContent(want).SHA256()
 	*t = *Parse(want)
-	return Done{Action: "put back what was there before", Changes: changes, Remove: r.Gone && want == ""}, nil
+	done := Done{Action: "put back what was there before", Changes: changes, Remove: r.Gone && want == ""}
+	if line, n := r.remains(want); line != "" {
+		done.Warning = fmt.Sprintf("%s:%d: this line has words of what was removed, and stays: %q", file, n, Shown(line))
+	}
+	return done, nil
 }
 
-// on gives a text with what was there before; no changes if it has that already.
+// on returns a text with what was there before; no changes if it has that already.
 func (r *Restore) on(file, text string) (was string, changes []modules.Change, err error) {
+	if sum := modules.TextContent(text).SHA256(); sum == r.Whole || sum == r.made {
+		return text, nil, nil
+	}
 	back := false
 	for _, p := range r.Patches {
 		if was, fits := p.apply(text); fits {
@@ -51,7 +68,7 @@ func (r *Restore) on(file, text string) (was string, changes []modules.Change, e
 			}
 			return was, changes, nil
 		}
-		back = back || p.applied(text)
+		back = back || r.Whole != "" && p.applied(text) // without it, Common was not noted
 	}
 	if !back {
 		return "", nil, modules.Refuse("%s is left as it is: what was changed in it has been changed since by somebody else", file)
@@ -76,14 +93,54 @@ func (p Patch) apply(text string) (string, bool) {
 	return was.String() + text[done:], true
 }
 
-// applied reports whether a text has what the patch puts there.
+// applied reports whether a text has what the patch puts there, and nothing of what it takes away.
 func (p Patch) applied(text string) bool {
 	for _, h := range p {
-		if len(h.find(text, h.Was)) == 0 {
+		if h.Was != "" && len(h.find(text, h.Was)) == 0 || h.Is != "" && !h.gone(text) {
 			return false
 		}
 	}
 	return true
+}
+
+// gone reports whether certainly nothing of Is is in a text.
+func (h *Hunk) gone(text string) bool {
+	words := h.words()
+	return len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
+}
+
+// words are the words of Is that the text did not contain before.
+func (h *Hunk) words() []string {
+	return slices.DeleteFunc(strings.Fields(h.Is), func(word string) bool { return slices.Contains(h.Common, word) })
+}
+
+// commonWords are the words that two texts contain, each once.
+func commonWords(text, other string) (words []string) {
+	for word := range strings.FieldsSeq(text) {
+		if strings.Contains(other, word) && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// tellingWord is how many bytes a word has at least by which a line is recognized.
+const tellingWord = 4
+
+// remains finds a line that has a word of what was removed.
+func (r *Restore) remains(text string) (line string, number int) {
+	var words []string
+	for _, p := range r.Patches {
+		for _, h := range p {
+			words = append(words, slices.DeleteFunc(h.words(), func(word string) bool { return len(word) < tellingWord })...)
+		}
+	}
+	for one := range strings.Lines(text) {
+		if number++; slices.ContainsFunc(words, func(word string) bool { return strings.Contains(one, word) }) {
+			return strings.TrimSpace(one), number
+		}
+	}
+	return "", 0
 }
 
 // find gives where the hunk begins, with middle between what is above and below.

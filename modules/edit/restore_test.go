@@ -1,11 +1,13 @@
 package edit
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,4 +174,112 @@ func TestRestoreAtRandom(t *testing.T) {
 	}
 	require.Greater(t, made, int(seeds)/2)
 	require.Greater(t, mended, int(seeds))
+}
+
+// TestRestoreAfterForeignEdits has others change a text at random that was edited at random. What is
+// put back, or reported to be as it was, has nothing of the edit left; or that is reported.
+func TestRestoreAfterForeignEdits(t *testing.T) {
+	seeds, fits, stable, refused, warned := uint64(20000), 0, 0, 0, 0
+	if testing.Short() {
+		seeds /= 5
+	}
+	for seed := range seeds {
+		g := rand.New(rand.NewPCG(seed, 1))
+		line := func(who string) string {
+			words := make([]string, 1+g.IntN(3))
+			for i := range words {
+				words[i] = fmt.Sprintf("%s%d", who, g.IntN(4))
+			}
+			if g.IntN(3) == 0 {
+				words[0] = "same" // a word that all lines may have
+			}
+			return strings.Join(words, " ") + "\n"
+		}
+		text := func(lines []string) string { return strings.Join(lines, "") }
+		var before []string
+		for range g.IntN(5) {
+			before = append(before, line("base"))
+		}
+		after := slices.Clone(before)
+		for range 1 + g.IntN(2) {
+			at := g.IntN(len(after) + 1)
+			end := min(len(after), at+g.IntN(2))
+			var put []string
+			for range g.IntN(4) {
+				put = append(put, line("ours"))
+			}
+			after = slices.Replace(after, at, end, put...)
+		}
+		r, err := reversalOf(t, text(before), text(after), nil)
+		if err != nil {
+			continue
+		}
+		now := slices.Clone(after)
+		for range g.IntN(5) {
+			at, other := g.IntN(len(now)+1), g.IntN(len(now)+1)
+			switch what := g.IntN(7); {
+			case what == 0:
+				now = slices.Insert(now, at, line("his"))
+			case at == len(now) || other == len(now):
+			case what == 1:
+				now = slices.Delete(now, at, at+1)
+			case what == 2:
+				now[at] = strings.TrimSuffix(now[at], "\n") + "x his\n"
+			case what == 3:
+				now[at] = "#" + now[at]
+			case what == 4:
+				now[at], now[other] = now[other], now[at]
+			case what == 5:
+				now = slices.Insert(now, at, now[other])
+			case what == 6:
+				now[at] = strings.Replace(now[at], " ", " his ", 1)
+			}
+		}
+		noted, err := json.Marshal(r)
+		require.NoError(t, err)
+		r = &Restore{}
+		require.NoError(t, json.Unmarshal(noted, r))
+		left := Parse(text(now))
+		done, err := r.edit("/f", left)
+		switch {
+		case err != nil:
+			refused++
+			continue
+		case done.Warning != "":
+			warned++
+			continue
+		case done.Action == "":
+			stable++
+		default:
+			fits++
+		}
+		require.NotContains(t, left.String(), "ours", "seed %d: %q -> %q -> %q", seed, text(before), text(after), text(now))
+	}
+	t.Logf("%d put back, %d as before, %d refused, %d with a warning", fits, stable, refused, warned)
+	require.Greater(t, fits, int(seeds)/10)
+	require.Greater(t, stable, 10)
+	require.Greater(t, refused, int(seeds)/10)
+}
+
+// TestRestoreOfInsertions is about what others have changed in the lines that were inserted.
+func TestRestoreOfInsertions(t *testing.T) {
+	changed := "/f is left as it is: what was changed in it has been changed since by somebody else"
+	for _, test := range []struct{ name, before, after, now, want string }{
+		{"a block", "base\n", "base\n# BEGIN h\nx\ny\n# END h\n", "base\n# BEGIN h\nx\ny hand\n# END h\n", changed},
+		{"a second line that is the same", "base\n", "base\nadded\n", "added\nbase\nadded\n", changed},
+		{"a comment", "", "ssh-ed25519 AAAA bob\n", "ssh-ed25519 AAAA bob@home\n", changed},
+		{"a value", "", "[A]\nk = v\n", "[A]\nk = w\n", changed},
+		{"removed by hand", "base\n", "base\nadded\n", "base\n", "base\n"},
+		{"removed by hand, and another change", "base\n", "base\nadded\n", "his\nbase\n", "his\nbase\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := reversalOf(t, test.before, test.after, nil)
+			require.NoError(t, err)
+			got, _, err := r.on("/f", test.now)
+			if err != nil {
+				got = err.Error()
+			}
+			require.Equal(t, test.want, got)
+		})
+	}
 }

@@ -34,9 +34,9 @@ func (f *File) reversal(h modules.Host, kept *Restore) (*Restore, error) {
 		return nil, err
 	}
 	want, will := have, t.String()
-	r := &Restore{Gone: at.Kind == modules.Absent}
+	r := &Restore{Gone: at.Kind == modules.Absent, Whole: modules.TextContent(want).SHA256()}
 	if kept != nil {
-		r.Gone = kept.Gone
+		r.Gone, r.Whole = kept.Gone, kept.Whole
 		if want, _, err = kept.on(f.Path, have); err != nil {
 			return nil, err
 		}
@@ -50,11 +50,21 @@ func (f *File) reversal(h modules.Host, kept *Restore) (*Restore, error) {
 		if kept != nil { // nobody but a run that ends before the edit needs this, so that nothing has been changed since
 			r.Patches = append(r.Patches, patch(have, want, [2]int{5, 5}))
 		}
+		r.findCommon(want)
 		if r.leads(f.Path, want, will, have, want) {
 			return r, r.fits(f.Path)
 		}
 	}
 	return nil, modules.Refuse("%s has too many equal lines to tell where what stands there would have to come back", f.Path)
+}
+
+// findCommon notes the words that the hunks share with the text before.
+func (r *Restore) findCommon(before string) {
+	for _, p := range r.Patches {
+		for i := range p {
+			p[i].Common = commonWords(p[i].Is, before)
+		}
+	}
 }
 
 // leads reports whether all texts are brought back to one.
@@ -72,7 +82,7 @@ func (r *Restore) fits(file string) error {
 	size := 0
 	for _, p := range r.Patches {
 		for _, h := range p {
-			text := h.Above + h.Is + h.Was + h.Below
+			text := h.Above + h.Is + h.Was + h.Below + strings.Join(h.Common, "")
 			if size += len(text); !utf8.ValidString(text) {
 				return modules.Refuse("what is changed in %s is no UTF-8, and could not be kept", file)
 			}

@@ -126,10 +126,9 @@ func (d *draft) useradd(group primary, groups []string) {
 		argv = append(argv, "-N")
 	}
 	argv = option(argv, "-G", strings.Join(groups, ","))
-	if d.Expires == never {
-		argv = append(argv, "-e", "")
-	} else {
-		argv = option(argv, "-e", d.Expires)
+	if d.Expires != "" { // in days: usermod and useradd read a date in the time zone of the host
+		days, _ := parseExpiry(d.Expires)
+		argv = append(argv, "-e", days)
 	}
 	argv = d.commonOptions(argv, "-r", "-c", "-d")
 	d.run(append(argv, "-M", "--", d.Name)...)

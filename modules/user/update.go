@@ -161,7 +161,7 @@ func (d *draft) updateAccess(user accounts.User) (mods []string, hash string, er
 	}
 	if days, _ := parseExpiry(d.Expires); d.Expires != "" && describeExpiry(days) != describeExpiry(have.Expires) {
 		d.differs("expires", describeExpiry(have.Expires), d.Expires)
-		mods = append(mods, "-e", strings.TrimSuffix(d.Expires, never))
+		mods = append(mods, "-e", days)
 		have.Expires = days
 		d.after.Shadow = &have
 	}
