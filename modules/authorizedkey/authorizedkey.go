@@ -24,6 +24,8 @@ type AuthorizedKey struct {
 	Path      string   `json:"path,omitempty" looks:"^/" doc:"absolute path of the file; default: .ssh/authorized_keys in the home of the user"`
 	// Restore is set where the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
+	// MadeDir says, with Restore, that the directory of the file was made: it is removed if it is empty.
+	MadeDir bool `json:"made_dir,omitempty" wire:"only"`
 }
 
 const (

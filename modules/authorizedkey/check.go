@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -24,6 +25,8 @@ type steps struct {
 	dir  string // to be made first, with attributes; "" if it is there
 	as   modules.Attributes
 	file any // the steps of the edit
+	// empties is a directory that is removed once the file is; "" if it stays.
+	empties string
 }
 
 // Check implements [modules.Resource].
@@ -39,7 +42,12 @@ func (k *AuthorizedKey) Check(ctx context.Context, h modules.Host) (modules.Plan
 	dir := path.Dir(f.Path)
 	if _, err := modules.Follow(h.Files, dir); k.Path != "" || !modules.NotThere(err) || k.Ensure == absent || k.Restore != nil {
 		plan, err := f.Check(ctx, h)
-		plan.Steps = steps{file: plan.Steps}
+		s := steps{file: plan.Steps}
+		if err == nil && plan.Pending() && k.MadeDir && alone(h.Files, f.Path) && removes(plan) {
+			s.empties = dir
+			plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: dir, State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}}})
+		}
+		plan.Steps = s
 		return settled(plan), err
 	}
 	as := modules.Attributes{Mode: dirMode, UID: user.UID, GID: user.GID}
@@ -55,8 +63,22 @@ func (k *AuthorizedKey) Check(ctx context.Context, h modules.Host) (modules.Plan
 	}
 	made := modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Directory, Mode: dirMode, UID: user.UID, GID: user.GID}}
 	plan.Effects = append([]modules.Effect{{Kind: modules.PathEffect, Key: dir, State: made}}, plan.Effects...)
-	plan.Steps = steps{dir, as, plan.Steps}
+	plan.Steps = steps{dir: dir, as: as, file: plan.Steps}
 	return plan, nil
+}
+
+// removes reports whether a plan removes the file that it edits.
+func removes(plan modules.Plan) bool {
+	return slices.ContainsFunc(plan.Effects, func(e modules.Effect) bool {
+		is, ok := e.State.(modules.PathState)
+		return ok && is.Kind == modules.Absent
+	})
+}
+
+// alone reports whether nothing but the file is in its directory.
+func alone(files modules.FileReader, file string) bool {
+	names, err := files.List(path.Dir(file))
+	return err == nil && len(names) == 1 && names[0] == path.Base(file)
 }
 
 // settled is a plan without steps if there is nothing to do.
@@ -86,6 +108,11 @@ func (k *AuthorizedKey) Apply(ctx context.Context, h modules.Host, p modules.Pla
 	err = k.edited(user).Apply(ctx, h, p)
 	if err != nil && s.dir != "" {
 		return errors.Join(err, h.Files.Remove(context.WithoutCancel(ctx), s.dir, false))
+	}
+	if err == nil && s.empties != "" {
+		if names, wrong := h.Files.List(s.empties); wrong == nil && len(names) == 0 { // else somebody has just put something there
+			err = h.Files.Remove(ctx, s.empties, false)
+		}
 	}
 	return err
 }

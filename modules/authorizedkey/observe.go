@@ -2,6 +2,7 @@ package authorizedkey
 
 import (
 	"context"
+	"path"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -18,19 +19,24 @@ func (k *AuthorizedKey) Subject() string {
 	return "authorized_keys " + k.User + "\n" + key.Fingerprint()
 }
 
-// Reversal implements [modules.Reverser]. A directory that was made stays.
+// Reversal implements [modules.Reverser].
 func (k *AuthorizedKey) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	var earlier *edit.Restore
+	made := false
 	if before, ok := kept.(*AuthorizedKey); ok {
-		earlier = before.Restore
+		earlier, made = before.Restore, before.MadeDir
 	}
 	user, err := k.user(h)
 	if err != nil {
 		return nil, err
 	}
-	back, err := k.edited(user).Reversal(h, earlier)
+	f := k.edited(user)
+	back, err := f.Reversal(h, earlier)
 	if back != nil {
 		back["user"], back["key"] = k.User, k.Key
+		if _, err := h.Files.Stat(path.Dir(f.Path)); made || k.Path == "" && modules.NotThere(err) {
+			back["made_dir"] = true
+		}
 	}
 	return back, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -34,6 +35,9 @@ func (c *Cron) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		plan.Action, plan.Changes = removal(e)
 	} else {
 		plan.Action, plan.Changes = update(e, *want)
+	}
+	if plan.Action == "" && want == nil && c.Made != "" && strings.Contains(have, c.Made) {
+		return modules.Plan{}, modules.Refuse("%s is left as it is: the command of the entry is still in it, but not below the comment %q", t, markerPrefix+c.Name)
 	}
 	if plan.Action == "" {
 		return modules.Plan{}, nil

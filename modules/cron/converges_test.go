@@ -283,3 +283,26 @@ func TestPredicts(t *testing.T) {
 		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, types, s) })
 	}
 }
+
+// TestUndoOfAnEntryWithoutItsComment has somebody remove the comment above an entry: what removes
+// the entry does not find it then, and says that it is still there.
+func TestUndoOfAnEntryWithoutItsComment(t *testing.T) {
+	root, typ := t.TempDir(), localType(t)
+	properties := func(more string) string { return `{"name":"n","store":"` + root + `",` + more + `}` }
+	res := modtest.Decode(t, modules.Registry{typ}, "cron", properties(`"command":"backup --all"`), root)
+	h := modtest.Host()
+	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+	require.NoError(t, err)
+	back, err := res.(*local).Cron.Reversal(t.Context(), modules.ReadOnly(res.(*local).on(h)), nil)
+	require.NoError(t, err)
+	require.NoError(t, res.Apply(t.Context(), h, plan))
+	made, _ := back["made"].(string)
+	undo := modtest.Decode(t, modules.Registry{typ}, "cron", properties(`"ensure":"absent","made":"`+made+`"`), root)
+	require.NoError(t, os.WriteFile(filepath.Join(root, "own"), []byte("* * * * * backup --all\n"), 0o600))
+	_, err = undo.Check(t.Context(), modules.ReadOnly(h))
+	require.ErrorContains(t, err, `is left as it is: the command of the entry is still in it, but not below the comment "#ccm-push: n"`)
+	require.NoError(t, os.WriteFile(filepath.Join(root, "own"), nil, 0o600))
+	plan, err = undo.Check(t.Context(), modules.ReadOnly(h))
+	require.NoError(t, err)
+	require.False(t, plan.Pending())
+}

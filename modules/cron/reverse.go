@@ -26,6 +26,9 @@ func (c *Cron) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 		return nil, c.stillBack(k, t, before, e.text)
 	}
 	back, properties := e.was, map[string]any{"ensure": absent}
+	if c.Ensure != absent && !strings.Contains(before, c.job().command) {
+		properties["made"] = c.job().command
+	}
 	if e.found > 0 && back != nil {
 		properties = back.properties()
 	}
