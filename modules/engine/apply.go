@@ -61,11 +61,17 @@ func (t *turn) apply(ctx context.Context, plan modules.Plan, keeper *before.Keep
 		if err = res.Apply(ctx, host, plan); err != nil {
 			return
 		}
-		if err = verify(ctx, res, host, readOnly, plan); err != nil {
+		if err = verify(ctx, res, host, readOnly, plan); err != nil && !isIncomplete(err) {
 			err = fmt.Errorf("failed to reach desired state: %w", err)
 		}
 	})
 	return err
+}
+
+// isIncomplete reports whether an error is that of a change that was taken back in part.
+func isIncomplete(err error) bool {
+	_, is := errors.AsType[before.IncompleteError](err)
+	return is
 }
 
 // verify checks that Apply has done what it set out to do.

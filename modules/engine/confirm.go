@@ -162,7 +162,7 @@ func (a *attempt) cannotBeTakenBack(ctx context.Context) (err error) {
 		return nil
 	case j.entry.NoHistory:
 		return modules.Refuse("nothing is kept of it (history: false)")
-	case ofAccounts(a.plan):
+	case len(accountsOf(a.plan)) > 0:
 		return nil
 	}
 	reverser, ok := j.resource.(modules.Reverser)
@@ -182,11 +182,12 @@ func (a *attempt) cannotBeTakenBack(ctx context.Context) (err error) {
 	return err
 }
 
-// accountFiles are kept of a change to an account by which the host is reached: a user who was there
-// cannot be brought back otherwise.
-var accountFiles = []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow"}
-
-// ofAccounts reports whether a plan changes users or groups.
-func ofAccounts(p modules.Plan) bool {
-	return slices.ContainsFunc(p.Effects, func(e modules.Effect) bool { return e.Kind == modules.UserEffect || e.Kind == modules.GroupEffect })
+// accountsOf returns the names of the users and groups that a plan changes.
+func accountsOf(p modules.Plan) (names []string) {
+	for _, e := range p.Effects {
+		if (e.Kind == modules.UserEffect || e.Kind == modules.GroupEffect) && !slices.Contains(names, e.Key) {
+			names = append(names, e.Key)
+		}
+	}
+	return names
 }

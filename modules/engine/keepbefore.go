@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -92,10 +93,10 @@ func (a *attempt) keepIn(ctx context.Context, past *notes.Past) (*keep, error) {
 		Note: func(nodes []before.Node) error { return past.Paths(noted, nodes) },
 	}
 	k.keeper.Known(noted.Before)
-	if j.reaches != "" && ofAccounts(a.plan) {
-		a.turn.outside(func() { k.keeper.Keep(ctx, accountFiles...) })
+	if names := accountsOf(a.plan); len(names) > 0 {
+		a.turn.outside(func() { k.keeper.KeepAccounts(names...) })
 	}
-	if !slices.ContainsFunc(a.plan.Effects, func(e modules.Effect) bool { return e.Kind == modules.AnyEffect }) {
+	if len(accountsOf(a.plan)) > 0 || !slices.ContainsFunc(a.plan.Effects, func(e modules.Effect) bool { return e.Kind == modules.AnyEffect }) {
 		// At once, which is cheaper than one after the other.
 		a.turn.outside(func() { k.keeper.Keep(ctx, paths(a.plan)...) })
 	}
@@ -127,6 +128,11 @@ func (a *attempt) reversedBy(ctx context.Context, c *notes.Change) (reversed boo
 		return true, nil
 	case j.entry.NoHistory:
 		c.Cannot = "nothing is kept of it (history: false)"
+		return false, nil
+	case len(accountsOf(a.plan)) > 0: // each part that the files of accounts have comes back by itself
+		if ok {
+			c.Subject = reverser.Subject()
+		}
 		return false, nil
 	case !ok:
 		c.Cannot = "type " + j.entry.Type + " does not tell what it changes"
@@ -185,6 +191,25 @@ func call(typ, name string, properties map[string]any, sensitive bool) string {
 	return strings.Join(words, " ")
 }
 
+// onlyPaths reports whether what is put back path by path is all that the plan changes, as far as
+// types say it: one that could bring back the rest as well has said why it cannot.
+func (a *attempt) onlyPaths() bool {
+	_, rest := a.turn.job.resource.(modules.Reverser)
+	return !rest || !slices.ContainsFunc(a.plan.Effects, func(e modules.Effect) bool {
+		return e.Kind != modules.PathEffect && e.Kind != modules.BelowEffect
+	})
+}
+
+// warnOfLost names the paths that the plan has changed and that cannot be put back.
+func (a *attempt) warnOfLost(left []before.Node) {
+	for _, text := range before.Lost(a.kept.change.Before, left) {
+		a.turn.said.Message(modules.LevelWarning, "it cannot be undone later: "+text)
+	}
+	if why := a.kept.change.Cannot; why != "" && a.keeper().Err() == nil {
+		a.turn.said.Message(modules.LevelWarning, "it cannot be undone later, or in part only: "+why)
+	}
+}
+
 // keeper is that of the attempt; nil if it has none.
 func (a *attempt) keeper() *before.Keeper {
 	if a.kept == nil {
@@ -214,19 +239,24 @@ func (a *attempt) left(ctx context.Context, failed bool) (err error) {
 	}
 	switch {
 	case k.keeper != nil:
-		if err := k.keeper.Err(); err != nil {
-			return cmp.Or(k.past.Cannot(k.change, "not all that was there before could be kept: "+err.Error()), err)
+		if err = k.keeper.Err(); err != nil {
+			err = cmp.Or(k.past.Cannot(k.change, "not all that was there before could be kept: "+err.Error()), err)
 		}
-		if len(k.change.Before) > 0 {
-			if left.Paths, err = before.Look(k.keeper.Files, k.change.Before); err != nil {
-				return cmp.Or(k.past.Cannot(k.change, "it could not be seen how the run left it: "+err.Error()), err)
+		if len(k.change.Before) == 0 {
+			if err != nil {
+				return err
 			}
-			if k.change.Cannot != "" {
-				if err := k.past.Cannot(k.change, ""); err != nil {
-					return err
-				}
-			}
+			break
 		}
+		var wrong error
+		if left.Paths, wrong = before.Look(k.keeper.Files, k.change.Before); wrong != nil {
+			return cmp.Or(k.past.Cannot(k.change, "it could not be seen how the run left it: "+wrong.Error()), wrong)
+		}
+		if err == nil && k.change.Cannot != "" && a.onlyPaths() {
+			err = k.past.Cannot(k.change, "")
+		}
+		a.warnOfLost(left.Paths)
+		return errors.Join(err, k.past.Leaves(k.change, left))
 	case failed && k.change.Reversal != nil:
 		plan, err := a.turn.job.resource.Check(ctx, a.turn.run.real.present(modules.Discard{}))
 		if err != nil {

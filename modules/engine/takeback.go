@@ -81,7 +81,7 @@ type takingBack struct {
 // meant reports whether a change is to be taken back.
 func (b *takingBack) meant(c *notes.Change) bool {
 	only, u := b.cat.Undo.Only, b.unconfirmed
-	if u != nil && len(c.Before) > 0 {
+	if u != nil && len(c.Before) > 0 && c.Left == nil {
 		c.Cannot = "" // it may say so until the change was complete
 	}
 	if u != nil && u.Starting && c.Type == "service" {
@@ -174,13 +174,13 @@ func (r *run) decodeUndone(j *job, u *undone) {
 	switch c := u.change; {
 	case u.refresh:
 		r.decode(j, j.entry)
-	case c.Cannot != "", c.UndoneBy != "":
+	case c.Cannot != "" && len(c.Before) == 0, c.UndoneBy != "":
 	case c.Left == nil && !u.force:
 		j.invalid = modules.Refuse("left as it is: it is not known how the run left it, since its host program was killed (ccm-push resume goes on with that run)")
 	case c.Reversal != nil:
 		r.decode(j, j.entry)
 	default:
-		restore := &before.Restore{Before: c.Before, Force: u.force}
+		restore := &before.Restore{Before: c.Before, Force: u.force, Rest: c.Cannot}
 		if c.Left != nil {
 			restore.Left = c.Left.Paths
 		}
@@ -193,7 +193,7 @@ func (u *undone) cannot() string {
 	switch {
 	case u == nil || u.refresh:
 		return ""
-	case u.change.Cannot != "":
+	case u.change.Cannot != "" && len(u.change.Before) == 0:
 		return "left as it is: " + u.change.Cannot
 	case u.change.UndoneBy != "":
 		return "run " + u.change.UndoneBy + " has taken it back already"
@@ -249,7 +249,9 @@ func (a *attempt) asLeft(ctx context.Context) error {
 		return err
 	}
 	var plan modules.Plan
-	a.turn.outside(func() { plan, err = resource.Check(ctx, a.seen) })
+	seen := a.seen
+	seen.Report = modules.Discard{} // which has been told what is to be said
+	a.turn.outside(func() { plan, err = resource.Check(ctx, seen) })
 	if err != nil {
 		return fmt.Errorf("left as it is: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/before"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
@@ -138,6 +139,9 @@ func (a *attempt) predict(ctx context.Context) error {
 		j.prediction.Doubt(j.entry.Ref()) // whether it succeeds is known only when it has run
 	}
 	r.forecasts.record(j, j.entry.Ref(), a.plan)
+	if s, ok := j.resource.(*before.Restore); ok {
+		return s.Incomplete()
+	}
 	return nil
 }
 

@@ -124,7 +124,7 @@ func (t *turn) settle(ctx context.Context, err error) {
 		j.result.openEnd(err)
 		j.changed, j.exports.unknown = true, true
 	default:
-		j.result.fail(err, context.Cause(ctx) == ErrKilled || errors.Is(err, ErrCut), j.changed && !j.predicts())
+		j.result.fail(err, context.Cause(ctx) == ErrKilled || errors.Is(err, ErrCut), (j.changed || isIncomplete(err)) && !j.predicts())
 	}
 	j.result.State = r.history.states.report(j.entry, t.said)
 	r.history.states.predict(j.entry.Ref(), t.stateOpen())

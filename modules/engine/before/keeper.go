@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -75,7 +76,7 @@ func (k *Keeper) withParents(name string, bare bool) error {
 
 // one keeps a path; bare is without what a file holds.
 func (k *Keeper) one(name string, bare bool) error {
-	if k.known[name] {
+	if k.known[name] || k.ofAccounts(name) {
 		return nil
 	}
 	if len(k.nodes) == maxNodes {
@@ -175,6 +176,14 @@ func (k *Keeper) Known(nodes []Node) {
 func Look(files modules.Files, nodes []Node) ([]Node, error) {
 	left := make([]Node, len(nodes))
 	for i := range nodes {
+		if nodes[i].Account != nil {
+			record, err := readRecord(files, strings.TrimPrefix(nodes[i].Path, accountPath("")))
+			if err != nil {
+				return nil, err
+			}
+			left[i] = Node{Path: nodes[i].Path, Kind: account, Account: record}
+			continue
+		}
 		n, err := lookInto(files, nodes[i].Path, nodes[i].Written != 0)
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/accounts"
 )
 
 // A Node is what is at a path, or was.
@@ -32,6 +33,8 @@ type Node struct {
 	Xattrs []string `json:"xattrs,omitzero"`
 	// Lost says why it cannot be put back.
 	Lost string `json:"lost,omitempty"`
+	// Account is what the files of accounts say of a name, in place of all but Path and Kind.
+	Account *accounts.Record `json:"account,omitempty"`
 }
 
 // MarshalJSON implements [json.Marshaler]. Names that are no UTF-8 keep their bytes.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/accounts"
 )
 
 // A Restore is the resource that puts back what was at paths before another resource changed
@@ -20,6 +21,25 @@ type Restore struct {
 	Partly       bool   // the last Check has found something that has to be left as it is
 	// Force puts back all that differs, whoever has changed it. Left is not needed then.
 	Force bool
+	// Rest says why there is more that is not put back; "" is nothing more.
+	Rest string
+
+	incomplete []string // what the last Check has found to be left as it is, if Partly
+}
+
+// An IncompleteError names what was left as it is while the rest was put back.
+type IncompleteError []string
+
+func (e IncompleteError) Error() string {
+	return "put back in part; left as it is: " + strings.Join(e, "; ")
+}
+
+// Incomplete returns an [IncompleteError] if the last Check has found something that is left as it is.
+func (s *Restore) Incomplete() error {
+	if !s.Partly {
+		return nil
+	}
+	return IncompleteError(s.incomplete)
 }
 
 // Validate implements [modules.Resource].
@@ -79,15 +99,30 @@ type restoring struct {
 	steps []step
 	left  []string // what is left as it is, and why
 	gone  map[string]bool
+
+	account   accounts.Restored
+	inhabited []string // homes of users whom the run has made, and who stay
+}
+
+// work is what Apply has to do.
+type work struct {
+	accounts bool
+	steps    []step
 }
 
 // Check implements [modules.Resource]. It refuses if there is nothing to be put back but what
 // has to be left as it is.
 func (s *Restore) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	c := &restoring{Restore: s, h: h, gone: map[string]bool{}}
+	if err := c.accounts(); err != nil {
+		return modules.Plan{}, modules.PermissionRefusal(err)
+	}
 	for _, i := range s.fromBottom() {
 		if err := ctx.Err(); err != nil {
 			return modules.Plan{}, err
+		}
+		if s.Before[i].Account != nil || c.isInhabited(s.Before[i].Path) {
+			continue
 		}
 		left, err := c.asLeft(i)
 		if err != nil {
@@ -101,13 +136,18 @@ func (s *Restore) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 			c.left = append(c.left, s.Before[i].Path+": "+why)
 		}
 	}
-	if s.Partly = len(c.left) > 0; s.Partly && len(c.steps) == 0 {
-		return modules.Plan{}, modules.Refuse("left as it is: %s", strings.Join(c.shown(), "; "))
+	if err := c.homes(); err != nil {
+		return modules.Plan{}, modules.PermissionRefusal(err)
 	}
-	for _, text := range c.shown() {
-		h.Report.Message(modules.LevelWarning, "left as it is: "+text)
+	if s.Rest != "" {
+		c.left = append(c.left, s.Rest)
 	}
-	return c.plan(ctx), nil
+	s.incomplete = c.shown()
+	if s.Partly = len(c.left) > 0; s.Partly && len(c.steps)+len(c.account.Texts) == 0 {
+		return modules.Plan{}, modules.Refuse("left as it is: %s", strings.Join(s.incomplete, "; "))
+	}
+	plan := c.plan(ctx)
+	return plan, c.addAccounts(&plan)
 }
 
 // asLeft is how the run left a path.
@@ -182,6 +222,17 @@ func (c *restoring) node(was, left *Node) (why string, err error) {
 	c.gone[was.Path] = was.Kind == modules.Absent
 	c.steps = append(c.steps, c.step(*was, now, differs))
 	return "", nil
+}
+
+// Lost names the paths of nodes that were changed and cannot be put back, and why.
+func Lost(was, left []Node) []string {
+	c := &restoring{}
+	for i := range was {
+		if changed := was[i].differs(&left[i]); was[i].Lost != "" && changed&(kind|content) != 0 && (!was[i].bare() || changed&kind != 0) {
+			c.left = append(c.left, was[i].Path+": "+was[i].Lost)
+		}
+	}
+	return c.shown()
 }
 
 // exchanged reports whether a file may be one from elsewhere, which others have given this name:
@@ -265,7 +316,7 @@ func different(left, now *Node) string {
 }
 
 func (c *restoring) plan(ctx context.Context) modules.Plan {
-	p := modules.Plan{Steps: c.steps}
+	p := modules.Plan{Steps: work{len(c.account.Texts) > 0, c.steps}}
 	removed := 0
 	for i := range c.steps {
 		s := &c.steps[i]
@@ -285,6 +336,8 @@ func (c *restoring) plan(ctx context.Context) modules.Plan {
 		}
 	}
 	switch n := len(c.steps); {
+	case len(c.account.Texts) > 0:
+		p.Action = "put back what was there before the run"
 	case n == 0:
 	case removed == n:
 		p.Action = "removed what the run had made"
@@ -357,10 +410,16 @@ func hashText(sum string) string {
 // Apply implements [modules.Resource]: first what is in the way is removed, from the bottom up,
 // then all is put back, from the top down. Files and links replace each other in one step.
 func (s *Restore) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
-	steps, ok := p.Steps.([]step)
+	do, ok := p.Steps.(work)
 	if !ok {
 		return errors.New("the plan is not one that restores")
 	}
+	if do.accounts {
+		if err := s.applyAccounts(ctx, h); err != nil {
+			return err
+		}
+	}
+	steps := do.steps
 	for i := range steps {
 		s := &steps[i]
 		if s.want.Kind == modules.Absent || s.now.Kind == modules.Directory && s.differs&kind != 0 || s.want.Kind == modules.Directory && s.now.Kind != modules.Directory {
@@ -396,17 +455,23 @@ func (s *step) restore(ctx context.Context, h modules.Host) error {
 	return h.Files.SetAttributes(ctx, s.want.Path, s.attributes)
 }
 
-// Verify implements [modules.Verifier]: what is left as it is need not be as it was.
+// Verify implements [modules.Verifier]. What is left as it is is an [IncompleteError].
 func (s *Restore) Verify(ctx context.Context, h modules.Host, p modules.Plan) error {
-	steps, _ := p.Steps.([]step)
-	for i := range steps {
-		now, err := lookInto(h.Files, steps[i].want.Path, steps[i].want.Written != 0)
+	do, _ := p.Steps.(work)
+	if do.accounts {
+		if err := s.verifyAccounts(h.Files); err != nil {
+			return err
+		}
+	}
+	for i := range do.steps {
+		want := &do.steps[i].want
+		now, err := lookInto(h.Files, want.Path, want.Written != 0)
 		if err != nil {
 			return err
 		}
-		if steps[i].want.differs(&now)&steps[i].differs != 0 {
-			return fmt.Errorf("%s is not as it was: %s", now.Path, different(&steps[i].want, &now))
+		if want.differs(&now)&do.steps[i].differs != 0 {
+			return fmt.Errorf("%s is not as it was: %s", now.Path, different(want, &now))
 		}
 	}
-	return nil
+	return s.Incomplete()
 }
