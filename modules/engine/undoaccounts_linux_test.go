@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -39,21 +40,17 @@ func groupEntry(name, rest string) wire.Entry {
 	return wire.Entry{Type: "group", Name: name, Properties: []byte(`{"name":"` + name + `",` + rest + `}`)}
 }
 
-// accountState is all that a host has of accounts, but for what its tools keep for themselves.
+// accountFiles are those of a host that tell of accounts.
+var accountFiles = []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/subuid", "/etc/subgid"}
+
+// accountState is all that a host has of accounts.
 func accountState(t *testing.T) map[string]modtest.Seen {
 	all := map[string]modtest.Seen{}
-	for _, dir := range []string{"/etc", "/home"} {
-		for name, seen := range modtest.State(t, dir) {
-			all[dir+"/"+name] = seen
+	for _, name := range append(accountFiles, "/home") {
+		for below, seen := range modtest.State(t, name) {
+			all[path.Join(name, below)] = seen
 		}
 	}
-	maps.DeleteFunc(all, func(name string, _ modtest.Seen) bool {
-		switch name {
-		case "/etc/passwd-", "/etc/shadow-", "/etc/group-", "/etc/gshadow-", "/etc/subuid-", "/etc/subgid-", "/etc/.pwd.lock":
-			return true
-		}
-		return false
-	})
 	return all
 }
 
@@ -165,7 +162,7 @@ func revertOfAccounts(t *testing.T) {
 	cat := wire.Catalog{Lock: &wire.Lock{Run: "unconfirmed1"}, Undo: &wire.Undo{Run: "1", Maybe: true}}
 	require.NoError(t, e.TakeBack(&cat))
 	_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
-		require.Equal(t, wire.Changed, r.Status, r.Error)
+		require.Equal(t, wire.Changed, r.Status, r.Error+r.Message)
 		return nil
 	})
 	require.NoError(t, err)
@@ -239,7 +236,7 @@ func undoOfAccountsAtRandom(t *testing.T) {
 		if !touched {
 			exact++
 			is := accountState(t)
-			for _, name := range []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/subuid", "/etc/subgid"} { // one that is removed and made again comes last
+			for _, name := range accountFiles { // one that is removed and made again comes last
 				a, b := was[name], is[name]
 				a.Text, b.Text = sorted(a.Text), sorted(b.Text)
 				require.Equal(t, a, b, "seed %d: %s: %s", seed, name, entryTexts(entries))
