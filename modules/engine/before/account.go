@@ -257,6 +257,17 @@ func state(there bool, id int) modules.AccountState {
 	return modules.AccountState{Exists: true, ID: &id}
 }
 
+// stillRestores is restoreAccounts after a Check, which has named all that does not come back.
+func (s *Restore) stillRestores(files modules.FileReader) (accounts.Restored, error) {
+	all, err := s.restoreAccounts(files)
+	for _, why := range all.Left {
+		if err == nil && !slices.Contains(s.incomplete, why) {
+			err = modules.Refuse("left as it is: %s", why)
+		}
+	}
+	return all, err
+}
+
 // applyAccounts brings the accounts back, groups first: users may have them. The files are read anew
 // each time: others may have just changed them, and so do the programs.
 func (s *Restore) applyAccounts(ctx context.Context, h modules.Host) error {
@@ -267,7 +278,7 @@ func (s *Restore) applyAccounts(ctx context.Context, h modules.Host) error {
 		{"groupmod", accounts.RecordFiles()[:2]},
 		{"usermod", accounts.RecordFiles()},
 	} {
-		plan, err := s.restoreAccounts(h.Files)
+		plan, err := s.stillRestores(h.Files)
 		if err != nil {
 			return err
 		}
@@ -279,7 +290,7 @@ func (s *Restore) applyAccounts(ctx context.Context, h modules.Host) error {
 				return err
 			}
 		}
-		if plan, err = s.restoreAccounts(h.Files); err != nil {
+		if plan, err = s.stillRestores(h.Files); err != nil {
 			return err
 		}
 		for _, file := range step.files {
@@ -303,7 +314,7 @@ func rewrite(ctx context.Context, files modules.Files, file, text string) error 
 
 // verifyAccounts makes sure that what was to come back is there.
 func (s *Restore) verifyAccounts(files modules.FileReader) error {
-	still, err := s.restoreAccounts(files)
+	still, err := s.stillRestores(files)
 	if err == nil && len(still.Texts) > 0 {
 		err = errors.New("accounts are not as they were")
 	}

@@ -142,9 +142,9 @@ func (s *Restore) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	if s.Rest != "" {
 		c.left = append(c.left, s.Rest)
 	}
-	s.incomplete = c.shown()
+	s.incomplete = c.left
 	if s.Partly = len(c.left) > 0; s.Partly && len(c.steps)+len(c.account.Texts) == 0 {
-		return modules.Plan{}, modules.Refuse("left as it is: %s", strings.Join(s.incomplete, "; "))
+		return modules.Plan{}, modules.Refuse("left as it is: %s", strings.Join(c.shown(), "; "))
 	}
 	plan := c.plan(ctx)
 	return plan, c.addAccounts(&plan)
