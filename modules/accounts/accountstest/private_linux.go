@@ -17,7 +17,8 @@ import (
 const inside = "CCM_PUSH_PRIVATE_ACCOUNTS"
 
 // Private runs a test function as root with a private /etc, /home, /var/log and
-// /var/mail, in a second process that runs this test only. It must be all that
+// /var/mail, in a second process that runs this test only, and sees no other
+// processes: those of other tests may have the same users. It must be all that
 // the test does. Whoever is not root skips it.
 func Private(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
@@ -38,7 +39,7 @@ func Private(t *testing.T, test func(t *testing.T)) {
 	}
 	cmd := exec.CommandContext(t.Context(), self, args...)
 	cmd.Env = append(os.Environ(), inside+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.CombinedOutput()
 	if testing.Verbose() {
 		t.Logf("%s", out)
@@ -53,6 +54,7 @@ func mount(t *testing.T) {
 	out, err := exec.Command("cp", "-a", "/etc", etc).CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.NoError(t, syscall.Mount(etc, "/etc", "", syscall.MS_BIND, ""))
+	require.NoError(t, syscall.Mount("proc", "/proc", "proc", 0, ""))
 	for _, dir := range []string{"/home", "/var/log", "/var/mail"} {
 		require.NoError(t, syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=755"))
 	}
