@@ -145,7 +145,7 @@ func (g *stages) result(ctx context.Context, r *wire.Result) {
 		}
 	}
 	if e.Status.HasFailed() {
-		e.Written = g.compiled.Written(r.Index)
+		e.Written = events.PlaceOf(g.compiled.Written(r.Index))
 	}
 	if !told {
 		g.pending = append(g.pending, e)

@@ -108,9 +108,8 @@ func ParseMarked(m *Marked, s string, pos Position, quoted bool) (*Text, error) 
 // HasExpr reports whether s holds an expression.
 func HasExpr(s string) bool { return expression.HasExpr(s) }
 
-// Unclosed reports whether s holds a {{ that does not begin an expression: it is text, and
-// seldom meant to be.
-func Unclosed(s string) bool { return expression.Unclosed(s) }
+// Unclosed returns the first {{ or ${ of s that begins no expression, or "" if there is none.
+func Unclosed(s string) string { return expression.Unclosed(s) }
 
 // LeftoverStatement says that there are statements of Jinja in s, outside its expressions;
 // "" if there are none.

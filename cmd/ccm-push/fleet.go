@@ -205,6 +205,7 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 		return err
 	}
 	r.Authority = authority
+	r.Options.Diff = r.Options.Diff || p.reports.haveDiffs()
 	files, closeFiles, err := p.reports.reporters()
 	if err != nil {
 		return err

@@ -112,7 +112,7 @@ func printJSON[T any](p *printer, values ...T) error {
 // it is; the flags and the terminal say the rest.
 func (p *printer) reporter(r *playbooks.Runner, options events.TextOptions) events.Reporter {
 	if p.format != "dsc-json" {
-		options.Diff = r.Options.Diff
+		options.Diff = *p.diff != ""
 		return p.replayer(p.app.out, options)
 	}
 	documents := events.NewDSC(p.app.out)

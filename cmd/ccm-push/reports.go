@@ -95,6 +95,9 @@ func (f *reportFlags) files() *report.Files {
 	return &files
 }
 
+// haveDiffs reports whether a file shows changes of text, which hosts must send for it.
+func (f *reportFlags) haveDiffs() bool { return f.junit != "" || len(f.reports) > 0 }
+
 // reporters are what writes the files. The error says which could not be written. They are
 // closed when the run has ended.
 func (f *reportFlags) reporters() (to []events.Reporter, closeAll func() error, err error) {
@@ -198,6 +201,9 @@ func reportRun(a *app, p *printer, name, format string) error {
 	for e, err := range r.Events() {
 		if err != nil {
 			return errors.Join(err, closeAll())
+		}
+		if start, ok := e.(events.RunStart); ok && !start.Diff && (format != "" || p.reports.haveDiffs()) {
+			a.warn(fmt.Sprintf("run %s recorded no diffs; give --diff, --report or --junit to a run to have them", r.Run))
 		}
 		stream.Report(e)
 	}

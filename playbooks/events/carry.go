@@ -20,7 +20,6 @@ type carried struct {
 	Number    int              `json:"play,omitempty"`
 	Kept      bool             `json:"kept,omitempty"`
 	Sensitive bool             `json:"sensitive,omitempty"`
-	Written   *yamlpos.Error   `json:"written,omitempty"` // a place alone
 	Cause     []*yamlpos.Error `json:"cause,omitempty"`
 
 	Registers []registry.Registration `json:"registers,omitempty"`
@@ -34,9 +33,6 @@ func (c Carried) MarshalJSON() ([]byte, error) {
 	switch e := c.Event.(type) {
 	case Result:
 		out.Index, out.Kept, out.Sensitive, out.Registers = e.Index, e.Kept, e.Sensitive, e.Registers
-		if at := e.Written; at != nil {
-			out.Written = &yamlpos.Error{File: at.File, Line: at.Line, Column: at.Column}
-		}
 	case Untold:
 		out.Number = e.Number
 	case HostFailed:
@@ -70,9 +66,6 @@ func (c *Carried) UnmarshalJSON(text []byte) error {
 	switch one := e.(type) {
 	case Result:
 		one.Index, one.Kept, one.Sensitive, one.Registers = in.Index, in.Kept, in.Sensitive, in.Registers
-		if at := in.Written; at != nil {
-			one.Written = &yamlpos.Node{File: at.File, Line: at.Line, Column: at.Column}
-		}
 		e = one
 	case Untold:
 		one.Number = in.Number

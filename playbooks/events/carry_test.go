@@ -17,7 +17,7 @@ func TestCarried(t *testing.T) {
 	for _, e := range []Event{
 		Result{
 			Play: "p", Host: "h", Type: "exec", Name: "n", Status: Failed, Error: "it failed", Index: 7, Kept: true, Sensitive: true, Killed: true,
-			Duration: 1500 * time.Microsecond, Messages: []Note{}, Changes: []Change{}, Command: &Command{Stdout: "out", ExitCode: 3}, Registers: []registry.Registration{{Cluster: "eu", Service: "web", Protocol: "http", Address: "192.0.2.3", Priority: 1, TTL: registry.Never}}, Written: &yamlpos.Node{File: "site.yaml", Line: 2, Column: 5},
+			Duration: 1500 * time.Microsecond, Messages: []Note{}, Changes: []Change{}, Command: &Command{Stdout: "out", ExitCode: 3}, Registers: []registry.Registration{{Cluster: "eu", Service: "web", Protocol: "http", Address: "192.0.2.3", Priority: 1, TTL: registry.Never}}, Written: &Place{File: "site.yaml", Line: 2, Column: 5},
 		},
 		Message{Play: "p", Host: "h", Kind: Pre, Text: "<&> \x1b"},
 		HostFailed{Play: "p", Host: "h", Phase: "compile", Error: cause.Error(), Cause: cause, Rest: Rest{NotReached: 2, Next: "exec#x"}},

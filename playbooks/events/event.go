@@ -109,7 +109,7 @@ type Result struct {
 	Error        string            `json:"error" doc:"set when failed or rescued"`
 	Changed      bool              `json:"changed" doc:"the host was changed, also by one that failed afterwards, on a health check; not there in check results"`
 	Changes      []Change          `json:"changes" doc:"properties that differed"`
-	Diff         string            `json:"diff" doc:"unified, only with --diff"`
+	Diff         string            `json:"diff" doc:"unified, only with --diff, --report or --junit"`
 	HealthChecks []HealthCheck     `json:"health_checks,omitempty" doc:"those that were asked, in the order of the manifest"`
 	State        *ResourceState    `json:"state,omitempty" doc:"how the resource was found and left, if its type tells"`
 	Restart      []json.RawMessage `json:"restart,omitempty" doc:"what has to be restarted before the resource counts"`
@@ -132,12 +132,32 @@ type Result struct {
 	Sensitive bool `json:"-"`
 	// Registers is what is to be registered of the resource by who tells it.
 	Registers []registry.Registration `json:"-"`
-	// Written is where the resource is written, of one that failed; nil if that is not known.
-	Written *yamlpos.Node `json:"-"`
+	// Written is nil unless the resource failed and is written in a file.
+	Written *Place `json:"written,omitempty" doc:"the place of a failed resource in its manifest"`
 	// Index is the number of the resource in the play, on its host. Kept says that the host had kept
 	// the result: it came about before the connection that has told it.
 	Index int  `json:"-"`
 	Kept  bool `json:"-"`
+}
+
+// A Place is a position in a file of the controller.
+type Place struct {
+	File   string `json:"file" doc:"as it is named in errors"`
+	Line   int    `json:"line" doc:"from 1"`
+	Column int    `json:"column" doc:"from 1, in characters"`
+}
+
+// PlaceOf returns the place of a node, or nil if it is in no file.
+func PlaceOf(n *yamlpos.Node) *Place {
+	if n == nil || n.Line < 1 {
+		return nil
+	}
+	return &Place{File: n.File, Line: n.Line, Column: n.Column}
+}
+
+// String is file:line:column.
+func (p *Place) String() string {
+	return (&yamlpos.Error{File: p.File, Line: p.Line, Column: p.Column}).Pos()
 }
 
 // Output is what a command of a resource has written, while it runs: whole lines. The result,

@@ -335,7 +335,11 @@ func (b *block) again(text string) string {
 	case b.failed && b.causes:
 		text, _ = firstLines(text, 2)
 	case b.failed:
-		text, _ = firstLines(text, 1)
+		first, rest, _ := strings.Cut(text, "\n")
+		if rest != "" && !strings.HasPrefix(rest, indent+"hint: ") { // else the first line has the error
+			first += "  (error shown above)"
+		}
+		text = first + "\n"
 	}
 	return text
 }

@@ -112,7 +112,7 @@ web0002  failed   file#/a
     no space left on device
     at all
 web[0001-0004] (4)
-  failed   file#/a
+  failed   file#/a  (error shown above)
 
 4 hosts: 0 changed, 0 stable, 1 failed (failed: file#/a, up to 3ms)
     web[0001-0004]
@@ -209,7 +209,7 @@ web0406  failed   exec#migrate
     exit code 3
     (what it has written differs from those above: ccm-push runs show r1 -v)
 web[0001-0500] (500)
-  failed   exec#migrate
+  failed   exec#migrate  (error shown above)
 
 500 hosts: 0 changed, 0 stable, 1 failed (failed: exec#migrate, up to 499ms)
     web[0001-0500]

@@ -313,8 +313,13 @@ func (l resultLines) failure(p *page, r Result) {
 		p.block(indent, text, always(red))
 	}
 	l.hint(p, r)
-	if at := r.Written; r.Status.HasFailed() && at != nil && at.Line > 0 && l.options.Source != nil {
-		p.block(indent, l.options.Source(&yamlpos.Error{File: at.File, Line: at.Line, Column: at.Column, Msg: "written here"}), always(plain))
+	if at := r.Written; r.Status.HasFailed() && at != nil {
+		err := &yamlpos.Error{File: at.File, Line: at.Line, Column: at.Column, Msg: "written here"}
+		text := err.Error()
+		if l.options.Source != nil {
+			text = l.options.Source(err)
+		}
+		p.block(indent, text, always(plain))
 	}
 	c := r.Command
 	switch {

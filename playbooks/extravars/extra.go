@@ -245,9 +245,38 @@ func factsFile(path string) (map[string]any, error) {
 		err = errors.Join(err, errs.Err())
 	}
 	facts := plainMap(doc)
-	// One line of ccm-push facts --output json is {"host": …, "facts": …}.
-	if inner, ok := facts["facts"].(map[string]any); ok && len(facts) == 2 && facts["host"] != nil {
-		return inner, err
+	if err != nil {
+		return nil, err
 	}
-	return facts, err
+	return printedFacts(path, facts)
+}
+
+// printedFacts returns the facts within what ccm-push facts prints: {"host": …, "facts": {…}}
+// with --output json, else HOST: {…}. Facts that somebody wrote are returned as they are. What
+// was printed for several hosts is an error.
+func printedFacts(path string, facts map[string]any) (map[string]any, error) {
+	if inner, ok := facts["facts"].(map[string]any); ok && len(facts) == 2 && facts["host"] != nil {
+		return inner, nil
+	}
+	var hosts []string
+	for name, value := range facts {
+		if inner, ok := value.(map[string]any); ok && name != "host" && isGathered(inner) {
+			hosts = append(hosts, name)
+		}
+	}
+	switch {
+	case len(hosts) == 0 || len(hosts) < len(facts):
+		return facts, nil
+	case len(hosts) > 1:
+		slices.Sort(hosts)
+		return nil, fmt.Errorf("%s has the facts of %d hosts: %s\n  hint: --facts takes those of one host: ccm-push facts %s > %s", path, len(hosts), strings.Join(hosts, ", "), hosts[0], path)
+	}
+	return facts[hosts[0]].(map[string]any), nil
+}
+
+// isGathered reports whether facts are those of a host: each has host.info.
+func isGathered(facts map[string]any) bool {
+	host, ok := facts["host"].(map[string]any)
+	_, ok2 := host["info"].(map[string]any)
+	return ok && ok2
 }

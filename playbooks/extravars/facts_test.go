@@ -72,6 +72,14 @@ func FuzzJSON(f *testing.F) {
 func TestReadFacts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "facts.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("role: db\nport: 80\nsite: {dc: fra}\n"), 0o600))
+	printed := func(name, text string) string {
+		path := filepath.Join(filepath.Dir(file), name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	const web1 = "web1: {\n  \"host\": {\n    \"info\": {\"os\": \"linux\"}\n  }\n}\n"
+	ofWeb1 := map[string]any{"host": map[string]any{"info": map[string]any{"os": "linux"}}}
+	two := printed("two", web1+strings.ReplaceAll(web1, "web1", "db1"))
 	for _, test := range []struct {
 		name, file string
 		pairs      []string
@@ -82,6 +90,10 @@ func TestReadFacts(t *testing.T) {
 		{"texts", "", []string{"port=80", "a=b=c", "empty="}, map[string]any{"port": "80", "a": "b=c", "empty": ""}, ""},
 		{"dots mean nothing", "", []string{"site.dc=ber"}, map[string]any{"site.dc": "ber"}, ""},
 		{"over the file", file, []string{"role=web", "site=x"}, map[string]any{"role": "web", "port": int64(80), "site": "x"}, ""},
+		{"as ccm-push facts prints them", printed("text", web1), nil, ofWeb1, ""},
+		{"as it prints them in JSON", printed("json", `{"host":"web1","facts":{"host":{"info":{"os":"linux"}}}}`), nil, ofWeb1, ""},
+		{"facts with one key", printed("own", "site: {host: {name: x}}"), nil, map[string]any{"site": map[string]any{"host": map[string]any{"name": "x"}}}, ""},
+		{"of several hosts", two, nil, nil, two + " has the facts of 2 hosts: db1, web1\n  hint: --facts takes those of one host: ccm-push facts db1 > " + two},
 		{"the last one wins", "", []string{"a=1", "a=2"}, map[string]any{"a": "2"}, ""},
 		{"no text, no key", "", []string{"role", "=x"}, nil,
 			"--fact \"role\": write KEY=VALUE; --facts FILE takes facts with types and levels\n" +

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
@@ -51,8 +52,22 @@ func (r *Report) HasErrorAt(n *yamlpos.Node) bool {
 	})
 }
 
-// Err is nil without errors, else all of them as [Distinct] gives them.
-func (r *Report) Err() error { return Distinct(r.Errors) }
+// Err returns the errors as [Distinct] does. A warning at the place of an error is part of it:
+// warnings of files with errors are not printed by themselves.
+func (r *Report) Err() error {
+	errs := slices.Clone(r.Errors)
+	for i, e := range errs {
+		for _, warning := range r.Warnings {
+			text, here := strings.CutPrefix(warning, e.Pos()+": ")
+			if here && !strings.Contains(e.Hint, text) {
+				with := *e
+				with.Hint = strings.TrimPrefix(e.Hint+"; "+text, "; ")
+				errs[i], e = &with, &with
+			}
+		}
+	}
+	return Distinct(errs)
+}
 
 // Distinct gives the errors sorted, each once: a mistake in defaults is found
 // again in every resource that they are laid under, and several may stand at one

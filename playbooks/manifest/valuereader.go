@@ -71,8 +71,8 @@ func (vr *ValueReader) compile(n *yamlpos.Node, texts map[*yamlpos.Node]*templat
 	if n.Kind != yamlpos.Scalar || texts[n] != nil {
 		return
 	}
-	if templates.Unclosed(n.Text) {
-		vr.report.Warn(n, "this {{ is not closed, so that it is text")
+	if open := templates.Unclosed(n.Text); open != "" {
+		vr.report.Warn(n, fmt.Sprintf(`this %s is not closed, so it stays text; close the expression, or write {{ "%[1]s" }}`, open))
 	}
 	if leftover := templates.LeftoverStatement(n.Text); leftover != "" {
 		vr.report.Warn(n, leftover+`, or {{ "{%" }} for what is meant so`)

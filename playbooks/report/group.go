@@ -99,11 +99,15 @@ func (o *outcome) shown() string {
 
 // cause says of a failure what failed, in a few words.
 func (g *group) cause() string {
+	what := g.what
+	if g.written != nil {
+		what += " (" + g.written.String() + ")"
+	}
 	switch g.kind {
 	case failed:
-		return g.what + " failed"
+		return what + " failed"
 	case rescued:
-		return g.what + " failed and was rescued"
+		return what + " failed and was rescued"
 	case hostFailed:
 		return "failed in phase " + g.what
 	}

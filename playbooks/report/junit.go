@@ -80,6 +80,8 @@ type testCase struct {
 	Class   string   `xml:"classname,attr"`
 	Name    string   `xml:"name,attr"`
 	Time    string   `xml:"time,attr"`
+	File    string   `xml:"file,attr,omitempty"` // of the manifest, if the resource failed
+	Line    int      `xml:"line,attr,omitempty"`
 	Skipped *problem `xml:"skipped"`
 	Error   *problem `xml:"error"`
 	Failure *problem `xml:"failure"`
@@ -137,6 +139,10 @@ func (r *Run) testCase(h *host, one happening) testCase {
 	c := testCase{Class: printable.Line(asRecorded(h.name)), Name: o.what, Time: seconds(one.took)}
 	text := printable.Block(strings.TrimSuffix(o.text, "\n"))
 	message := printable.Line(firstLine(o.text))
+	if at := o.written; at != nil {
+		c.File, c.Line = printable.Line(asRecorded(at.File)), at.Line
+		text += "\n" + printable.Line(asRecorded(at.String())) + ": written here"
+	}
 	long := text
 	if o.hint != "" {
 		long += "\nhint: " + printable.Block(o.hint)

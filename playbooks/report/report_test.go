@@ -88,6 +88,7 @@ func mixed() []events.Event {
 		result("web2", "file", "/etc/motd", events.Changed, diff(fmt.Sprintf(motd, "web2"))),
 		result("web1", "file", "/etc/odd", events.Stable),
 		result("web2", "exec", "make", events.Failed, fault("exit code 2\nexpected 0, says 10.0.0.2"), func(r *events.Result) {
+			r.Written = &events.Place{File: "site.yaml", Line: 7, Column: 11}
 			r.Command = &events.Command{Stdout: "]]> <&>\n", Stderr: "make: *** no rule\n", ExitCode: 2}
 		}),
 		result("web2", "file", "/srv/x", events.Skipped, func(r *events.Result) { r.Because = "exec#make" }),

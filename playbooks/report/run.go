@@ -71,6 +71,8 @@ type outcome struct {
 	diff   string
 	output string // of a command
 
+	written *events.Place // the resource in its manifest, if it failed
+
 	of    *host // the first
 	named bool  // the texts name the host, or its address
 }
@@ -179,6 +181,9 @@ func (r *Run) result(e events.Result) {
 	o := outcome{kind: kind(e.Status), play: e.Play, what: events.Reference(e), detail: events.Detail(e), text: e.Error, notes: notes.String(), diff: e.Diff}
 	if e.Status == events.Changed && e.Check {
 		o.kind = wouldChange
+	}
+	if e.Status.HasFailed() {
+		o.written = e.Written
 	}
 	if c := e.Command; c != nil && (e.Status.HasFailed() || r.adHoc()) {
 		o.output = output(c)

@@ -82,15 +82,17 @@ func exprEnd(s string, from int, closing string) int {
 	return -1
 }
 
-// Unclosed reports whether s holds a {{ that does not begin an expression: it is text, and
-// seldom meant to be.
-func Unclosed(s string) bool {
+// Unclosed returns the first {{ or ${ of s that begins no expression, or "" if there is none.
+// It is text, which is seldom meant.
+func Unclosed(s string) string {
 	for _, sp := range scan(s) {
-		if !sp.expr && strings.Contains(sp.text, "{{") {
-			return true
+		for i := 0; !sp.expr && i < len(sp.text); i++ {
+			if width, _ := opener(sp.text[i:]); width > 0 {
+				return sp.text[i : i+width]
+			}
 		}
 	}
-	return false
+	return ""
 }
 
 // WithoutExpressions gives s with other in place of each expression.

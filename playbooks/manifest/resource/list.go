@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
@@ -206,7 +207,11 @@ func (rd *Reader) list(ctx context.Context, t modules.Type, key, body *yamlpos.N
 // given, so that all else that is wrong with them is reported too.
 func (rd *Reader) entries(t modules.Type, item *yamlpos.Node) []yamlpos.Pair {
 	if item.Kind != yamlpos.Map {
-		rd.Report.Add(item.Errorf("write - NAME: {...}", "%s is not a map with a name and properties", item.Describe()))
+		hint := "write - NAME: {...}"
+		if item.Kind == yamlpos.Scalar && item.Text != "" && !strings.ContainsAny(item.Text, "\n\"{:#") {
+			hint = "write - " + item.Text + ": {}"
+		}
+		rd.Report.Add(item.Errorf(hint, "%s is not a map with a name and properties", item.Describe()))
 		return nil
 	}
 	if len(item.Pairs) == 0 {

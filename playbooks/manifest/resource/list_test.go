@@ -118,7 +118,12 @@ site.yaml:5:7: this is a task of Ansible: file
 	{"null", list("- file:"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
 	{"empty list", list("- file: []"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
 	{"only defaults", list("- file: [defaults: {owner: root}]"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
-	{"names without properties", list("- exec: [ls, {a: }]"), "site.yaml:3:14: the text \"ls\" is not a map with a name and properties\n  hint: write - NAME: {...}"},
+	{"names without properties", list("- exec: [ls, {a: }]"), "site.yaml:3:14: the text \"ls\" is not a map with a name and properties\n  hint: write - ls: {}"},
+	{"an expression that is not closed, in a name", list("- file: ['{{ Data.dir }/a': {"+root+"}, '${x': {"+root+"}]"),
+		`site.yaml:3:14: name: file path must be absolute
+  hint: this {{ is not closed, so it stays text; close the expression, or write {{ "{{" }}
+site.yaml:3:75: name: file path must be absolute
+  hint: this ${ is not closed, so it stays text; close the expression, or write {{ "${" }}`},
 	{"two names in one entry", list("- exec: [{a: , b: }]"), "site.yaml:3:14: multiple resource names found in exec resource\n  hint: start each resource with its own dash, and indent its properties below its name"},
 	{"two defaults", list("- exec: [{defaults: {}}, {a: }, {defaults: {}}]"), "site.yaml:3:37: multiple defaults found in exec resource"},
 	{"defaults that are no map", list("- exec: [{defaults: x}, {a: }]"), "site.yaml:3:25: defaults must be a map, not the text \"x\"\n  hint: write properties: - defaults: {owner: root}"},
