@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -69,7 +71,8 @@ func completeRoot(root *cobra.Command, types modules.Registry, f *inventoryFlags
 			return completeArgument(types, args, word)
 		}
 		names, _ := f.completeTerm(cmd, args, word)
-		return names, cobra.ShellCompDirectiveDefault
+		files, directive := completeManifest(word)
+		return append(names, files...), directive
 	}
 	values := func(names ...string) completer {
 		return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
@@ -98,17 +101,52 @@ func completeOutput(cmd *cobra.Command, _ []string, word string) ([]string, cobr
 // completeArgument completes what follows the first word: manifests, or behind a pattern
 // a resource type and its properties.
 func completeArgument(types modules.Registry, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 1 {
-		return completions("", word, types.Names()), cobra.ShellCompDirectiveDefault
+	switch {
+	case isManifestName(args[0]):
+		return completeManifest(word)
+	case len(args) == 1:
+		return completions("", word, types.Names()), cobra.ShellCompDirectiveNoFileComp
 	}
 	t, ok := types.Lookup(args[1])
-	if !ok || len(args) == 2 { // more manifests, or the name
+	if !ok || len(args) == 2 { // the name
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	if t.CommandLine != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return completeProperty(t, word)
+}
+
+// isManifestName reports whether a file may be a manifest, or an archive with one.
+func isManifestName(name string) bool {
+	return source.IsArchive(name) || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+}
+
+// completeManifest completes the path of a manifest: other files and hidden ones are not offered.
+func completeManifest(word string) ([]string, cobra.ShellCompDirective) {
+	folder, begun := filepath.Split(word)
+	entries, _ := os.ReadDir(cmp.Or(folder, ".")) // a folder that cannot be read has no words
+	var files, folders []string
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case strings.HasPrefix(name, ".") && !strings.HasPrefix(begun, "."):
+		case isFolder(filepath.Join(folder, name)):
+			folders = append(folders, name+"/")
+		case isManifestName(name):
+			files = append(files, name)
+		}
+	}
+	files, folders = completions(folder, begun, files), completions(folder, begun, folders)
+	directive := cobra.ShellCompDirectiveNoFileComp
+	if len(files) == 0 && len(folders) > 0 {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
+	return append(files, folders...), directive
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // completeProperty completes property=value of a resource on the command line.

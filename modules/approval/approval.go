@@ -84,7 +84,7 @@ func Ask(ctx context.Context, h modules.Host, command, temp, name string) error 
 	for _, out := range []string{exit.Stdout.Text, exit.Stderr.Text} {
 		// Programs that look at files say first what is wrong, and last that something is.
 		if first, _, _ := strings.Cut(strings.TrimSpace(out), "\n"); first != "" {
-			text = safe + ": " + first
+			text = safe + ": " + strings.TrimSpace(first)
 		}
 	}
 	return &refusal{text, safe, nil}

@@ -109,20 +109,31 @@ func (s *Sudoers) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	case err != nil:
 		return modules.Plan{}, err
 	case exit.Code != 0:
-		return modules.Plan{}, &refused{said(exit)}
+		return modules.Plan{}, &refused{s.inRules(said(exit))}
 	}
 	return plan, nil
 }
 
-// refused is what visudo says of the rules.
-type refused struct{ said string }
+// refused is the first mistake that visudo finds in the rules.
+type refused struct{ mistake string }
 
-func (r *refused) Error() string { return r.Redacted() + ": " + r.said }
+func (r *refused) Error() string { return r.Redacted() + ": " + r.mistake }
 
 // Redacted implements [modules.Redactor].
-func (r *refused) Redacted() string { return "visudo does not take the rules" }
+func (r *refused) Redacted() string { return "visudo refuses the rules" }
 
-// said is the place of the first mistake, and what it is.
+// inRules replaces the line in a mistake LINE:COLUMN: TEXT by the number and text of the rule:
+// the text that visudo reads is in no file.
+func (s *Sudoers) inRules(mistake string) string {
+	var line, column int
+	if n, _ := fmt.Sscanf(mistake, "%d:%d:", &line, &column); n < 2 || line < 1 || line > len(s.Rules) {
+		return mistake
+	}
+	text := mistake[strings.Index(mistake, ": ")+2:]
+	return fmt.Sprintf("rule %d, column %d: %s\n    %s", line, column, text, s.Rules[line-1])
+}
+
+// said returns the first line that visudo prints, without its decoration.
 func said(exit modules.Exit) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(strings.TrimSpace(exit.Stderr.Text), exit.Stdout.Text)), "\n")
 	return strings.TrimPrefix(strings.TrimPrefix(line, ">>> "), "stdin:")

@@ -52,7 +52,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "a mistake", Tree: []modtest.Node{old}, Properties: with(`"rules":["` + rule + `","deploy ALL=(ALL NOPASSWD"]`),
-			Err: "visudo does not take the rules: 2:17: syntax error",
+			Err: "visudo refuses the rules: rule 2, column 17: syntax error\n    deploy ALL=(ALL NOPASSWD",
 		},
 	}...)
 }

@@ -159,7 +159,7 @@ func checkJournal(path string, info fs.FileInfo, most int64) error {
 	case f.UID != os.Geteuid():
 		return fmt.Errorf("%s belongs to user %d, not to %d", path, f.UID, os.Geteuid())
 	case f.Mode&0o022 != 0:
-		return fmt.Errorf("%s has mode %04o: others can write to it", path, f.Mode.Perm())
+		return fmt.Errorf("%s has mode %04o: others can write to it; run on the host: chmod go-w %[1]s", path, f.Mode.Perm())
 	case f.Size > most:
 		return fmt.Errorf("%s is larger than %d bytes", path, most)
 	}

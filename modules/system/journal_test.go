@@ -54,7 +54,7 @@ func TestJournalIsNotTrusted(t *testing.T) {
 		{"writable by others", func(t *testing.T, path string) {
 			require.NoError(t, os.WriteFile(path, nil, 0o600))
 			require.NoError(t, os.Chmod(path, 0o602))
-		}, "PATH has mode 0602: others can write to it"},
+		}, "PATH has mode 0602: others can write to it; run on the host: chmod go-w PATH"},
 		{"too large", func(t *testing.T, path string) {
 			require.NoError(t, os.WriteFile(path, make([]byte, maxJournal+1), 0o600))
 		}, "PATH is larger than 1048576 bytes"},
@@ -81,7 +81,7 @@ func TestJournalInAFolderOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o770))
 	j := &Journal{dir, "refreshes.json", maxJournal}
-	want := dir + " has mode 0770: others can write to it"
+	want := dir + " has mode 0770: others can write to it; run on the host: chmod go-w " + dir
 	_, err := j.Read()
 	require.EqualError(t, err, want)
 	require.EqualError(t, j.MayWrite(), want)

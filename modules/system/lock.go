@@ -223,7 +223,7 @@ func checkPrivate(dir string) error {
 	case d.UID != os.Geteuid():
 		return fmt.Errorf("%s belongs to user %d, not to %d", dir, d.UID, os.Geteuid())
 	case d.Mode&0o022 != 0:
-		return fmt.Errorf("%s has mode %04o: others can write to it", dir, d.Mode.Perm())
+		return fmt.Errorf("%s has mode %04o: others can write to it; run on the host: chmod go-w %[1]s", dir, d.Mode.Perm())
 	}
 	return nil
 }

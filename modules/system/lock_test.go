@@ -181,7 +181,7 @@ func TestLockDirectory(t *testing.T) {
 	link := filepath.Join(base, "link")
 	require.NoError(t, os.Symlink(t.TempDir(), link))
 	_, err := lock(t.Context(), wire.Lock{}, open, "l", nil)
-	require.EqualError(t, err, "opening the lock: "+open+" has mode 0777: others can write to it")
+	require.EqualError(t, err, "opening the lock: "+open+" has mode 0777: others can write to it; run on the host: chmod go-w "+open)
 	_, err = lock(t.Context(), wire.Lock{}, link, "l", nil)
 	require.EqualError(t, err, "opening the lock: check "+link+": not a directory")
 	private := filepath.Join(base, "private")

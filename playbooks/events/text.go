@@ -113,10 +113,16 @@ func (t *Text) tell(p *page, e Event) {
 	case PlayStart:
 		t.playStart(p, e)
 	case Result:
+		if e.Command != nil {
+			c := *e.Command
+			c.Stdout, c.Stderr = unixLines(c.Stdout), unixLines(c.Stderr)
+			e.Command = &c
+		}
 		t.result(p, e)
 	case Message:
 		t.message(p, e)
 	case Output:
+		e.Text = unixLines(e.Text)
 		t.written(p, e)
 	case Unreachable:
 		t.unreachable(p, e)
@@ -171,6 +177,10 @@ func (t *Text) tell(p *page, e Event) {
 		t.end(p, e)
 	}
 }
+
+// unixLines returns the output of a command without the carriage returns that end lines, as sshd
+// writes them.
+func unixLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
 func (t *Text) runStart(p *page, e RunStart) {
 	t.run = e

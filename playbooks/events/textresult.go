@@ -298,7 +298,7 @@ func (l resultLines) notes(p *page, r Result) {
 		case n.loud():
 			c = yellow
 		}
-		p.block(indent, n.Level+": "+n.Text, always(c))
+		p.block(indent, n.Level+": "+PlainError(n.Text), always(c))
 	}
 }
 
@@ -353,14 +353,25 @@ func (l resultLines) hint(p *page, r Result) {
 // which it may end: that is shown beside it.
 func withoutEvidence(r Result) string {
 	if r.Command == nil {
-		return r.Error
+		return PlainError(r.Error)
 	}
 	written := strings.TrimSpace(r.Command.Stderr)
 	last := strings.TrimSpace(written[strings.LastIndexByte(written, '\n')+1:])
 	if last == "" {
-		return r.Error
+		return PlainError(r.Error)
 	}
-	return strings.TrimSuffix(r.Error, ": "+last)
+	return PlainError(strings.TrimSuffix(r.Error, ": "+last))
+}
+
+// allowedReturns matches how CCM reports the exit status of a command.
+var allowedReturns = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`exit code (-?\d+) not in allowed returns \[([-\d, ]*)\]`)
+})
+
+// PlainError returns the error of a resource in words for people. Events keep those of CCM.
+func PlainError(text string) string {
+	text = strings.ReplaceAll(text, "failed to reach desired state: ", "")
+	return allowedReturns().ReplaceAllString(text, "exited with status $1, expected $2")
 }
 
 // The part of a failed command's output that is shown unasked.

@@ -26,6 +26,7 @@ func TestEvidenceIsShownOnce(t *testing.T) {
 			"web1  failed   exec#x\n    exit code 3\n    stderr | one\n    stderr | bad\n"},
 		{"ad hoc", failed("exit code 3: bad", "one\nbad \n\n"), true,
 			"== web1: exit 3\nstderr | one\nstderr | bad \nstderr | \n    exit code 3\n"},
+		{"lines that end as those of sshd", failed("exit code 3", "one\r\ntwo\r\n"), false, "web1  failed   exec#x\n    exit code 3\n    stderr | one\n    stderr | two\n"},
 		{"nothing written", failed("exit code 3", "\n"), true, "== web1: exit 3\n    exit code 3\n"},
 		{"another end", failed("exit code 3: worse", "bad\n"), true, "== web1: exit 3\nstderr | bad\n    exit code 3: worse\n"},
 		{"nothing but the evidence", failed("bad", "bad\n"), true, "== web1: exit 3\nstderr | bad\n    bad\n"},

@@ -178,7 +178,7 @@ func (r *Run) result(e events.Result) {
 		r.host(e.Host).seen = true
 		return
 	}
-	o := outcome{kind: kind(e.Status), play: e.Play, what: events.Reference(e), detail: events.Detail(e), text: e.Error, notes: notes.String(), diff: e.Diff}
+	o := outcome{kind: kind(e.Status), play: e.Play, what: events.Reference(e), detail: events.Detail(e), text: events.PlainError(e.Error), notes: events.PlainError(notes.String()), diff: e.Diff}
 	if e.Status == events.Changed && e.Check {
 		o.kind = wouldChange
 	}
