@@ -185,7 +185,7 @@ func TestWriteFails(t *testing.T) {
 		is   error
 	}{
 		{"the content breaks off", t.Context(), path, failing{errors.New("connection lost")}, "write " + path + ": connection lost", nil},
-		{"the disk is full", t.Context(), path, failing{syscall.ENOSPC}, "write " + path + ": no space left on device", syscall.ENOSPC},
+		{"the disk is full", t.Context(), path, failing{syscall.ENOSPC}, "write " + path + ": no space left on device after 4 bytes", syscall.ENOSPC},
 		{"cancelled", cancelled, path, failing{nil}, "write " + path + ": context canceled", context.Canceled},
 		{"a directory", t.Context(), filepath.Join(dir, "d"), failing{nil}, "write " + filepath.Join(dir, "d") + ": is a directory", syscall.EISDIR},
 		{"no parent", t.Context(), filepath.Join(dir, "no/f"), failing{nil}, "open " + filepath.Join(dir, "no") + ": no such file or directory", fs.ErrNotExist},

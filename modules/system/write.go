@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -172,7 +173,7 @@ func forFile(dir *os.Root, name string, a modules.Attributes) (modules.Attribute
 
 // fill gives a temporary file its bytes and attributes, and syncs it.
 func fill(ctx context.Context, temp *os.File, r io.Reader, a modules.Attributes) error {
-	_, err := io.Copy(temp, rooted.UntilDone{Ctx: ctx, In: r})
+	written, err := io.Copy(temp, rooted.UntilDone{Ctx: ctx, In: r})
 	if err == nil {
 		err = dress(temp, a.Mode, a)
 	}
@@ -182,7 +183,11 @@ func fill(ctx context.Context, temp *os.File, r io.Reader, a modules.Attributes)
 	if err == nil {
 		err = ctx.Err()
 	}
-	return rooted.Cause(err)
+	err = rooted.Cause(err)
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("%w after %s", err, modules.FormatSize(written))
+	}
+	return err
 }
 
 // dress gives what this process has just made its owner and its mode.
