@@ -166,7 +166,7 @@ func TestFleetServiceFails(t *testing.T) {
 	f.sh("s001", `printf '[Service]\nExecStart=/bin/sh -c "echo the port is taken; exit 3"\n' >/etc/systemd/system/e2e-dies.service`)
 	r := f.push("-i", "root.yaml", "s001", "service", "e2e-dies")
 	r.requireCode(t, 2)
-	require.Contains(t, r.stdout, "failed to reach desired state: service is failed, expected running: it ended with exit status 3; its log ends with:")
+	require.Contains(t, r.stdout, "service is failed, expected running: it ended with exit status 3; its log ends with:")
 	require.Contains(t, r.stdout, "the port is taken")
 
 	r = f.push("-i", "root.yaml", "s001", "service", "cron", "ensure=stopped", "masked=true")

@@ -19,7 +19,7 @@ func TestSourceOnATerminal(t *testing.T) {
     - exec:
         - wrong: {command: "false"}
 `, `web1  failed   exec#wrong
-    failed to reach desired state: exit code 1 not in allowed returns [0]
+    exited with status 1, expected 0
     sub/site.yaml:4:11: written here
                 - wrong: {command: "false"}
                   ^
