@@ -119,7 +119,7 @@ site.yaml:5:7: this is a task of Ansible: file
 	{"empty list", list("- file: []"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
 	{"only defaults", list("- file: [defaults: {owner: root}]"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
 	{"names without properties", list("- exec: [ls, {a: }]"), "site.yaml:3:14: the text \"ls\" is not a map with a name and properties\n  hint: write - ls: {}"},
-	{"an expression that is not closed, in a name", list("- file: ['{{ Data.dir }/a': {"+root+"}, '${x': {"+root+"}]"),
+	{"an expression that is not closed, in a name", list("- file: ['{{ Data.dir }/a': {" + root + "}, '${x': {" + root + "}]"),
 		`site.yaml:3:14: name: file path must be absolute
   hint: this {{ is not closed, so it stays text; close the expression, or write {{ "{{" }}
 site.yaml:3:75: name: file path must be absolute
