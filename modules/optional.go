@@ -29,6 +29,12 @@ type Recurrer interface {
 	Recurs(p Plan) bool
 }
 
+// Commander is a type whose properties say what [Plan].Command will be. A controller that has lost a host reports by
+// it which outcomes are unknown.
+type Commander interface {
+	Repeat() Repeat
+}
+
 // Preloader is a type that can find out with one question to the host what the
 // Checks of many resources would ask for one by one.
 type Preloader interface {

@@ -46,12 +46,23 @@ type Plan struct {
 	// MayFail says that only Apply finds out whether the plan can be carried out, so that
 	// a prediction of it is uncertain.
 	MayFail bool
+	// Command says whether Apply starts a command, and whether that may start again when its end was not seen.
+	Command Repeat
 	// Refreshed is set by [Refresher] when the plan acts on a subscription.
 	Refreshed bool
 	// Steps is the type's own note from Check to Apply. It never leaves the
 	// process.
 	Steps any
 }
+
+// Repeat says whether Apply starts a command of the manifest.
+type Repeat int
+
+const (
+	NoCommand  Repeat = iota // what Apply does is safe to repeat: Check finds what is left to do
+	Repeatable               // a command, and something makes it safe to repeat: a guard, or that it waits for refreshes
+	RunsOnce                 // a command that nothing makes safe to repeat
+)
 
 // Predicted is what a check run says of the plan. An action of several parts has
 // each of them begin behind a full stop and a space.

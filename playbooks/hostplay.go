@@ -137,7 +137,7 @@ func (p *hostPlay) run(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return phased(err, g.progress.Rest())
+		return g.lost(ctx, phased(err, g.progress.Rest()))
 	}
 	if p.of.look == nil {
 		p.state.failed = p.state.failed || g.progress.Failed

@@ -462,19 +462,27 @@ func TestKilledProgram(t *testing.T) {
     resources:
       - exec:
           - "echo one >> ran": {provider: shell, cwd: HOME}
-          - "echo killed >> ran; test $(grep -c killed ran) -gt TIMES || kill -9 $PPID": {provider: shell, cwd: HOME}
+          - "echo killed >> ran; test $(grep -c killed ran) -gt TIMES || kill -9 $PPID": {provider: shell, cwd: HOMEGUARD}
           - "echo three >> ran": {provider: shell, cwd: HOME}
 `
-	for times, want := range map[int]string{
-		1:   "^one\n(killed\n){2}three\n$",
-		100: "^one\n(killed\n){3,8}$", // it begins to count anew when the host tells something
+	for i, tt := range []struct {
+		times       int
+		guard       string
+		want, lines string
+	}{
+		{1, "", "^one\nkilled\nthree\n$", "kill -9 $PPID failed"},
+		{1, `, rerun: true`, "^one\n(killed\n){2}three\n$", "kill -9 $PPID changed"},
+		{1, `, unless: "false"`, "^one\n(killed\n){2}three\n$", "kill -9 $PPID changed"},
+		{100, `, unless: "false"`, "^one\n(killed\n){3,8}$", ""}, // it begins to count anew when the host tells something
 	} {
 		require.NoError(t, os.RemoveAll(filepath.Join(home, "ran")))
-		w := newWorld(t, map[string]*sshtest.Server{"web1": srv}, strings.NewReplacer("HOME", home, "TIMES", strconv.Itoa(times)).Replace(text))
+		w := newWorld(t, map[string]*sshtest.Server{"web1": srv}, strings.NewReplacer("GUARD", tt.guard, "HOME", home, "TIMES", strconv.Itoa(tt.times)).Replace(text))
 		w.Options.NoLock, w.Options.LockTimeout, w.Options.Reconnect = false, time.Minute, time.Minute
+		w.Options.Run = fmt.Sprint("killed", i)
 		lines := strings.Join(w.run(t), "\n")
 		ran, err := os.ReadFile(filepath.Join(home, "ran"))
 		require.NoError(t, err)
-		require.Regexp(t, want, string(ran), lines)
+		require.Regexp(t, tt.want, string(ran), lines)
+		require.Contains(t, lines, tt.lines)
 	}
 }

@@ -80,8 +80,7 @@ func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, 
 
 // unknownHint is the hint at a result whose outcome is unknown.
 func unknownHint(e *events.Result) string {
-	return fmt.Sprintf("check on %s what %s#%s has done; ccm-push resume does not run it again unless the resource has rerun: true",
-		cmp.Or(e.On, e.Host), e.Type, cmp.Or(e.Alias, e.Name))
+	return fmt.Sprintf("check on %s what it has done; ccm-push resume does not run it again unless the resource has rerun: true", cmp.Or(e.On, e.Host))
 }
 
 // Bounds of what is told of how a resource is.

@@ -14,7 +14,7 @@ func (g *stages) untold(u *wire.Untold) {
 	host := g.state.host.Name
 	e := events.Untold{Play: g.of.play.Name, Host: host, Earlier: u.Run, Number: u.Play, Holder: u.Holder, Since: u.Since, More: u.More}
 	for _, r := range u.Results {
-		e.Results = append(e.Results, events.UntoldResult{Type: r.Type, Name: r.Name, Status: events.Status(r.Status), Message: r.Message, Error: r.Error})
+		e.Results = append(e.Results, events.UntoldResult{Type: r.Type, Name: r.Name, Status: events.Status(r.Status), Message: r.Message, Error: r.Error, Unknown: r.Unknown})
 	}
 	told := g.runner.Told.Of(u.Run, u.Play, host)
 	if u.Run == g.runner.Options.Run && u.Play == g.of.number+1 { // another run has applied since

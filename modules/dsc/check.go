@@ -196,6 +196,9 @@ func (in *instance) plan(ctx context.Context, v verdict) (modules.Plan, error) {
 		Effects: []modules.Effect{modules.Anything, {Kind: Effect, Key: strings.ToLower(in.resource.run.Type)}},
 		Steps:   in,
 	}
+	if v.untestable { // such as RunCommandOnSet: nothing tells whether it has been done
+		plan.Command = modules.RunsOnce
+	}
 	if in.how == actDelete {
 		plan.Action = "deleted " + in.resource.as.Type
 	}
@@ -239,4 +242,12 @@ func (in *instance) notSettable(v verdict) error {
 	err.Text += "; and it has no set"
 	err.Safe += "; and it has no set"
 	return err
+}
+
+// Repeat implements [modules.Commander], as far as the type tells it.
+func (d *DSC) Repeat() modules.Repeat {
+	if own := builtinResourceOf(d.TypeName); own != nil && own.get == nil && own.set != nil {
+		return modules.RunsOnce
+	}
+	return modules.NoCommand
 }

@@ -21,6 +21,7 @@ func (a *attempt) alone(ctx context.Context) error {
 		return errors.Join(err, t.run.refreshes.Unannounce(j.index))
 	}
 	before := a.trace()
+	t.begin(a.plan.Command)
 	err := t.apply(ctx, a.plan, a.keeper())
 	a.keepLeft(ctx, err != nil)
 	if err != nil {

@@ -43,6 +43,11 @@ type Engine struct {
 	// Keep is given what each entry came to, before that is told; nil keeps nothing. An
 	// error is a warning of the entry.
 	Keep func(*notes.Finished) error
+	// Begins notes that a command of an entry begins, or that a try of it has ended; nil notes nothing. An error
+	// is a warning of the entry.
+	Begins func(*notes.Attempt) error
+	// Cut are the commands that began in an earlier session and have no result: by index.
+	Cut map[int]*notes.Attempt
 	// Undoes is told once which resources have left the manifest and are undone, before
 	// their results; nil tells no one.
 	Undoes func(*wire.Reversals) error

@@ -212,6 +212,9 @@ func (r *run) recall(j *job) {
 		j.status = wire.Failed
 	}
 	j.leftOut = f.Unmet && j.scope.ended() != ""
+	if state := f.Result.State; state != nil {
+		r.history.states.keep(j.entry.Ref(), *state)
+	}
 	r.recallCause(j)
 	if j.changed && !j.predicts() {
 		r.refreshes.Recall(j.index)
@@ -226,5 +229,8 @@ func (r *run) recall(j *job) {
 func (r *run) finishedBefore() {
 	for i, f := range r.engine.Finished {
 		r.jobs[i].finished = f
+	}
+	for i, a := range r.engine.Cut {
+		r.jobs[i].cut = a
 	}
 }

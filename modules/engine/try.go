@@ -22,7 +22,7 @@ var errTimeUp = errors.New("the time of the try is up")
 func (t *turn) tries(ctx context.Context) error {
 	r, j := t.run, t.job
 	var acted *result // the first try that may have changed the host and failed
-	for try := 1; ; try++ {
+	for try := t.resume(); ; try++ {
 		began := r.engine.Now()
 		r.refreshes.Begins(j.index)
 		err := t.try(ctx)
@@ -31,6 +31,9 @@ func (t *turn) tries(ctx context.Context) error {
 		}
 		if acted != nil && j.result.Status == "" { // what is left of it counts
 			j.result.changeAs(acted)
+		}
+		if err == nil {
+			t.tellDone()
 		}
 		if try > 1 {
 			j.result.Tries = try
@@ -42,6 +45,7 @@ func (t *turn) tries(ctx context.Context) error {
 			before := *j.result
 			acted = &before
 		}
+		t.endTry(try)
 		goOn := false
 		r.real.scheduler.Aside(j.index, func() { goOn = r.pause(ctx, max(j.entry.Delay, spacing(j.entry)-r.engine.Now().Sub(began))) })
 		if !goOn || t.begins() != nil {

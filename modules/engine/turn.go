@@ -15,6 +15,8 @@ type turn struct {
 	said       *said
 	properties json.RawMessage // with what it has received; nil if it receives nothing
 	free       func()          // gives its semaphores back; nil if it holds none
+	began      modules.Repeat  // the command that the turn has started, if any
+	ended      int             // tries of it that have ended, those of earlier sessions included
 }
 
 func (r *run) newTurn(j *job) *turn { return &turn{run: r, job: j, said: &said{}} }

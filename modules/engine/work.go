@@ -124,7 +124,9 @@ func (t *turn) settle(ctx context.Context, err error) {
 		j.result.openEnd(err)
 		j.changed, j.exports.unknown = true, true
 	default:
-		j.result.fail(err, context.Cause(ctx) == ErrKilled || errors.Is(err, ErrCut), (j.changed || isIncomplete(err)) && !j.predicts())
+		killed := context.Cause(ctx) == ErrKilled || errors.Is(err, ErrCut)
+		j.result.fail(err, killed, (j.changed || isIncomplete(err)) && !j.predicts())
+		j.result.Unknown = killed && t.began == modules.RunsOnce
 	}
 	j.result.State = r.history.states.report(j.entry, t.said)
 	r.history.states.predict(j.entry.Ref(), t.stateOpen())

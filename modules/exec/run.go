@@ -106,7 +106,18 @@ func (e *Exec) plan(action string) modules.Plan {
 			State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Regular}, Partial: true},
 		})
 	}
-	return modules.Plan{Action: action, Effects: effects, Steps: new(outcome)}
+	return modules.Plan{Action: action, Effects: effects, Steps: new(outcome), Command: e.Repeat()}
+}
+
+// Repeat implements [modules.Commander].
+func (e *Exec) Repeat() modules.Repeat {
+	if e.ReadOnly {
+		return modules.NoCommand
+	}
+	if e.Creates == "" && e.OnlyIf == "" && e.Unless == "" && !e.RefreshOnly {
+		return modules.RunsOnce
+	}
+	return modules.Repeatable
 }
 
 // idle reports whether there is nothing to do. Every guard is asked, so that

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -58,7 +60,7 @@ func (r *HTTP) done(ctx context.Context, h modules.Host) (bool, error) {
 func (r *HTTP) guard() string { return fmt.Sprint(r.Socket, r.Unless, r.UnlessStatus, r.UnlessValues) }
 
 func (r *HTTP) plan(action string) modules.Plan {
-	plan := modules.Plan{Action: action, MayFail: true, Steps: new(outcome)} // the server decides
+	plan := modules.Plan{Action: action, MayFail: true, Steps: new(outcome), Command: r.Repeat()} // the server decides
 	if r.here() {
 		plan.Effects = append(plan.Effects, modules.Anything)
 	}
@@ -66,6 +68,17 @@ func (r *HTTP) plan(action string) modules.Plan {
 		plan.Effects = append(plan.Effects, modules.Effect{Kind: doneEffect, Key: r.guard(), State: true})
 	}
 	return plan
+}
+
+// Repeat implements [modules.Commander]. PUT and DELETE are idempotent (RFC 9110, 9.2.2).
+func (r *HTTP) Repeat() modules.Repeat {
+	if r.readOnly() {
+		return modules.NoCommand
+	}
+	if r.Unless != "" || r.RefreshOnly || slices.Contains([]string{http.MethodPut, http.MethodDelete}, r.method()) {
+		return modules.Repeatable
+	}
+	return modules.RunsOnce
 }
 
 // here reports whether the server is on the host itself, whatever it may do there.

@@ -132,8 +132,10 @@ type Entry struct {
 	// Export are the values of a [modules.Sender] that the result hands to the controller.
 	Export []string `json:"export,omitempty"`
 	// Sema are the semaphores that are held while the entry is applied, sorted.
-	Sema    []string      `json:"sema,omitempty"`
-	Retry   int           `json:"retry,omitempty"`   // how often it is tried again after a failure
+	Sema  []string `json:"sema,omitempty"`
+	Retry int      `json:"retry,omitempty"` // how often it is tried again after a failure
+	// Rerun lets a command start again although its end was not seen.
+	Rerun   bool          `json:"rerun,omitempty"`
 	Delay   time.Duration `json:"delay,omitempty"`   // before each of those
 	Timeout time.Duration `json:"timeout,omitempty"` // of one try; 0 is any time
 	Limit   float64       `json:"limit,omitempty"`   // tries per second at most; 0 is any number

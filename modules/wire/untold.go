@@ -23,6 +23,7 @@ type UntoldResult struct {
 	Status  Status `json:"status"`
 	Message string `json:"message,omitempty"`
 	Error   string `json:"error,omitempty"`
+	Unknown bool   `json:"unknown,omitempty"` // as [Result].Unknown
 }
 
 // An Ack says that the controller has what the host has told of a catalog, or of the
@@ -54,6 +55,9 @@ func (u *Untold) validate() error {
 		}
 		if r.Status != Changed && !r.Status.HasFailed() {
 			return fmt.Errorf("what an earlier run could not tell has the status %.64q", r.Status)
+		}
+		if r.Unknown && !r.Status.HasFailed() {
+			return fmt.Errorf("an earlier run has an unknown outcome with the status %.64q", r.Status)
 		}
 	}
 	return nil

@@ -46,6 +46,7 @@ type Compiled struct {
 	written   []*yamlpos.Node // by entry
 	restarts  []time.Duration // by entry: how long the host may be away for it
 	longest   []time.Duration // by entry: [modules.Limited]
+	runsOnce  map[int]bool    // entries whose command is not safe to repeat
 	watch     *watch.Rules    // of the play
 	watches   []*watch.Rules  // by entry; nil is that of the play
 	parts     *parts          // of the compiler
@@ -74,6 +75,9 @@ func (c *Compiled) Deadline(entry int) time.Duration {
 	}
 	return limit
 }
+
+// RunsOnce reports whether an entry starts a command that nothing makes safe to repeat.
+func (c *Compiled) RunsOnce(entry int) bool { return c.runsOnce[entry] }
 
 // Written is where the resource of an entry is written; nil if it is in no manifest.
 func (c *Compiled) Written(entry int) *yamlpos.Node {
@@ -178,6 +182,12 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 		d.entries[i].NoHistory = d.entries[i].NoHistory || c.play.NoHistory
 		out.common[i], out.written[i], out.watches[i], out.restarts[i] = o.shared, o.resource.Name.Node, o.watch, o.restarts
 		out.longest[i] = o.longest
+		if o.runsOnce {
+			if out.runsOnce == nil {
+				out.runsOnce = map[int]bool{}
+			}
+			out.runsOnce[i] = true
+		}
 		if o.elsewhere != nil {
 			if out.Elsewhere == nil {
 				out.Elsewhere = map[int]*Compiled{}

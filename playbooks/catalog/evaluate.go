@@ -26,7 +26,7 @@ func evaluate(ctx context.Context, r *manifest.Resource, env *templates.Env) (wi
 	own, err := meta(ctx, r, env)
 	errs.Add(err)
 	e.Retry, e.Delay, e.Timeout, e.Limit, e.Sema = own.Retry, own.Delay, own.Timeout, own.Limit, own.Sema
-	e.Hidden, e.Reverse, e.NoHistory, e.Confirm = own.Hidden, own.Reverse, own.NoHistory, own.Confirm
+	e.Hidden, e.Reverse, e.NoHistory, e.Confirm, e.Rerun = own.Hidden, own.Reverse, own.NoHistory, own.Confirm, own.Rerun
 	for _, one := range r.Imports {
 		e.Receive = append(e.Receive, wire.Receive{Property: one.Property, From: -1, Key: one.Key, Sender: one.Ref + " of " + one.Host.Text})
 	}

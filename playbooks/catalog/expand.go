@@ -44,6 +44,7 @@ type origin struct {
 	relations []modules.Relation
 	restarts  time.Duration // how long the host may be away for it
 	longest   time.Duration // [modules.Limited]
+	runsOnce  bool          // its command is not safe to repeat
 	watch     *watch.Rules  // nil is that of the play
 	registers []registry.Registration
 	elsewhere *Compiled         // what the host where it runs gets; nil if that is the one that it is for
@@ -239,7 +240,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 		return x.elsewhere(e, o, p, shown)
 	}
 	x.take(p.made)
-	e.Properties, e.Fetch, o.shared, o.restarts, o.longest = p.made.properties, p.made.fetch, p.shared, p.made.restarts, p.made.longest
+	e.Properties, e.Fetch, o.shared, o.restarts, o.longest, o.runsOnce = p.made.properties, p.made.fetch, p.shared, p.made.restarts, p.made.longest, p.made.runsOnce
 	if p.made.batches && own.AutoGroup {
 		o.batch = r.Type.Name
 	}

@@ -38,6 +38,7 @@ type prepared struct {
 	fetch      int64         // how many bytes the controller gets of it
 	restarts   time.Duration // how long the host may be away for it
 	longest    time.Duration // [modules.Limited]
+	runsOnce   bool          // a command that nothing makes safe to repeat
 	sensitive  bool          // a file of it is encrypted where it stands
 	unfit      bool          // for other hosts: there is more to it than this
 }
@@ -139,6 +140,9 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 	}
 	if limited, ok := res.(modules.Limited); ok {
 		m.longest = limited.Longest()
+	}
+	if commander, ok := res.(modules.Commander); ok {
+		m.runsOnce = commander.Repeat() == modules.RunsOnce
 	}
 	if fetcher, ok := res.(modules.Fetcher); ok {
 		m.fetch = fetcher.MostFetched()

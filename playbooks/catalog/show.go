@@ -262,6 +262,7 @@ func (w *writer) engine(body *yaml.Node, all []RenderedResource, r RenderedResou
 		{"once", e.Once, true},
 		{"export", len(e.Export) > 0, e.Export},
 		{"retry", e.Retry > 0, e.Retry},
+		{"rerun", e.Rerun, true},
 		{"delay", e.Delay > 0, e.Delay.String()},
 		{"timeout", e.Timeout > 0, e.Timeout.String()},
 		{"limit", e.Limit > 0, e.Limit},

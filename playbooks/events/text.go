@@ -391,6 +391,9 @@ func (t *Text) untold(p *page, e Untold) {
 		if r.Message != "" {
 			text += "  " + shorten(r.Message, 200)
 		}
+		if r.Unknown {
+			text += "  outcome unknown"
+		}
 		if r.Error != "" {
 			of = red
 			text += "  " + shorten(r.Error, 200)

@@ -19,6 +19,7 @@ import (
 // A Meta is how the engine treats a resource, whatever its type.
 type Meta struct {
 	Retry     int
+	Rerun     bool
 	Delay     time.Duration
 	Timeout   time.Duration // of one try; 0 is any time
 	Limit     float64       // tries per second; 0 is any number
@@ -44,7 +45,7 @@ func DecodeMeta(n *yamlpos.Node) (Meta, error) {
 	errs.Add(yamlpos.Decode(n, &k))
 	errs.Add(keys.CheckMeta(n, func(*yamlpos.Node) bool { return false }))
 	m.Retry, m.Delay, m.Timeout, m.Limit = k.Retry, time.Duration(k.Delay), time.Duration(k.Timeout), k.Limit
-	m.Hidden, m.Reverse = k.Hidden, k.Reverse
+	m.Hidden, m.Reverse, m.Rerun = k.Hidden, k.Reverse, k.Rerun
 	m.Confirm = wire.ConfirmMode(k.Confirm)
 	m.Watch = keys.Given(n.Get("watch"))
 	m.NoHistory = k.History != nil && !*k.History

@@ -36,14 +36,16 @@ type Results struct {
 	current  *keptCatalog   // whose results are being added; nil if there is none
 	size     int            // of the log, in bytes
 	pending  []byte         // lines that are not in the log yet
-	full     bool           // nothing more is added
-	failed   error          // why, until [Results.Finish] has said so
+	full     bool           // only what is known of commands is added
+	broken   error          // nothing more is added, for this error; nil if the log can be written
+	failed   error          // broken, until [Results.Finish] has said so
 }
 
 // A keptCatalog is the results of one catalog.
 type keptCatalog struct {
 	header   resultsHeader
 	finished []*Finished
+	attempts []*Attempt // of entries without a result
 	ended    bool
 }
 
@@ -54,6 +56,7 @@ const resultsFormat = 1
 type resultsLine struct {
 	Begin    *resultsHeader `json:"begin,omitempty"` // with the header of one that is there, that one goes on
 	Finished *Finished      `json:"finished,omitempty"`
+	Attempt  *Attempt       `json:"attempt,omitempty"`
 	Dropped  []int          `json:"dropped,omitempty"` // entries that another run which goes on here tries again
 	End      bool           `json:"end,omitempty"`
 	Told     *wire.Ack      `json:"told,omitempty"` // what has been finished of a catalog so far
@@ -79,10 +82,12 @@ type Finished struct {
 	Type      string                     `json:"type"`
 	Name      string                     `json:"name"`
 	Sensitive bool                       `json:"sensitive,omitempty"`
-	Changed   bool                       `json:"changed,omitempty"`  // whatever became of it later
-	Unmet     bool                       `json:"unmet,omitempty"`    // it was skipped for a requirement
-	Register  bool                       `json:"register,omitempty"` // the controller uses the result, also to go on
-	Sent      map[string]json.RawMessage `json:"sent,omitempty"`     // what it has for entries behind it
+	Changed   bool                       `json:"changed,omitempty"`   // whatever became of it later
+	Unmet     bool                       `json:"unmet,omitempty"`     // it was skipped for a requirement
+	Command   string                     `json:"command,omitempty"`   // [Attempt].Command of the command that was started; "" if none was
+	RunsOnce  bool                       `json:"runs_once,omitempty"` // and it must not start again
+	Register  bool                       `json:"register,omitempty"`  // the controller uses the result, also to go on
+	Sent      map[string]json.RawMessage `json:"sent,omitempty"`      // what it has for entries behind it
 
 	told bool // a controller has acknowledged it
 }
@@ -114,7 +119,7 @@ func (r *Results) Open(log Log) error {
 
 // read takes what stands in a log.
 func (r *Results) read(text []byte) error {
-	r.catalogs, r.current, r.size, r.pending, r.full = nil, nil, len(text), nil, false
+	r.catalogs, r.current, r.size, r.pending, r.full, r.broken = nil, nil, len(text), nil, false, nil
 	for line := range bytes.Lines(text) {
 		if line[len(line)-1] != '\n' {
 			break // the program was killed as it wrote this
@@ -151,6 +156,8 @@ func (r *Results) add(l *resultsLine) error {
 		return errors.New("what earlier runs have left there has no beginning")
 	case l.Finished != nil && l.Finished.Result != nil:
 		r.catalogs[n-1].add(l.Finished)
+	case l.Attempt != nil:
+		r.catalogs[n-1].attempt(l.Attempt)
 	case len(l.Dropped) > 0:
 		r.catalogs[n-1].drop(l.Dropped)
 	case l.End:
@@ -203,41 +210,68 @@ func (r *Results) of(ack wire.Ack) (all []*keptCatalog) {
 
 // told reports whether a catalog is one of which all has been acknowledged.
 func (c *keptCatalog) told() bool {
-	return !slices.ContainsFunc(c.finished, func(f *Finished) bool { return !f.told })
+	return !slices.ContainsFunc(c.finished, func(f *Finished) bool { return !f.told }) && !slices.ContainsFunc(c.attempts, (*Attempt).untold)
 }
 
 // changed reports whether something was changed.
 func (c *keptCatalog) changed() bool {
-	return slices.ContainsFunc(c.finished, func(f *Finished) bool { return f.Changed })
+	return len(c.attempts) > 0 || slices.ContainsFunc(c.finished, func(f *Finished) bool { return f.Changed || f.Command != "" })
 }
 
 // tell notes that all of it has been acknowledged. Of a catalog that has ended only what is needed to do nothing again is
 // kept from then on, and what is registered: what commands have printed and what files have held may be a secret that only the
 // controller knows to be one. shorter reports whether something goes.
 func (c *keptCatalog) tell() (shorter bool) {
+	for _, a := range c.attempts {
+		a.told = true
+	}
 	for _, f := range c.finished {
 		f.told = true
-		if r := f.Result; c.ended && !f.Register && (r.Error != "" || r.Diff != "" || r.Exit != nil || r.State != nil || len(r.Messages)+len(r.Changes)+len(r.Health) > 0) {
-			short := *r
-			short.Error, short.Diff, short.Exit, short.State, short.Messages, short.Changes, short.Health = "", "", nil, nil, nil, nil, nil
-			f.Result, shorter = &short, true
+		if c.ended && !f.Register && f.shorten() {
+			shorter = true
 		}
 	}
 	return shorter
+}
+
+// shorten removes the texts of the result, and reports whether there were any.
+func (f *Finished) shorten() bool {
+	r := f.Result
+	if r.Error == "" && r.Diff == "" && r.Exit == nil && r.State == nil && len(r.Messages)+len(r.Changes)+len(r.Health) == 0 {
+		return false
+	}
+	short := *r
+	short.Diff, short.Exit, short.State, short.Messages, short.Changes, short.Health = "", nil, nil, nil, nil, nil
+	if !r.Unknown { // each run that continues reports it again
+		short.Error = ""
+	}
+	f.Result = &short
+	return short.Error != r.Error || !short.Unknown
+}
+
+// onlyCommands forgets all but what is known of commands, and the texts of that.
+func (c *keptCatalog) onlyCommands() {
+	c.finished = slices.DeleteFunc(c.finished, func(f *Finished) bool {
+		f.shorten()
+		return f.Command == ""
+	})
+	c.ended = false
 }
 
 // add adds what an entry came to; one that had its turn again counts by that.
 func (c *keptCatalog) add(f *Finished) {
 	same := func(other *Finished) bool { return other.Result.Index == f.Result.Index }
 	c.finished = append(slices.DeleteFunc(c.finished, same), f)
+	c.over(f.Result.Index)
 }
 
 // A Begun catalog is what has come of it before.
 type Begun struct {
 	Finished []*Finished
-	Ended    bool   // that is all
-	By       string // the run that had begun it, if it is not this one that goes on; "" is none
-	New      bool   // it begins now
+	Attempts []*Attempt // commands that had begun, of entries without a result
+	Ended    bool       // that is all
+	By       string     // the run that had begun it, if it is not this one that goes on; "" is none
+	New      bool       // it begins now
 	// Changed says that a run which this one goes on with had begun the play with other entries.
 	Changed bool
 }
@@ -265,7 +299,7 @@ func (r *Results) Begin(once wire.Once, lock wire.Lock, hash string, now time.Ti
 		if r.current = c; by != "" || c != before[len(before)-1] {
 			err = r.write(&resultsLine{Begin: &c.header}, false)
 		}
-		return Begun{Finished: slices.Clone(c.finished), Ended: c.ended, By: by}, err
+		return Begun{Finished: slices.Clone(c.finished), Attempts: slices.Clone(c.attempts), Ended: c.ended, By: by}, err
 	}
 	b.New, b.Changed = true, changed
 	if err := r.forget(func(c *keptCatalog) bool {
@@ -297,9 +331,10 @@ func (r *Results) Finish(f *Finished) error {
 	if r.current == nil {
 		return nil
 	}
+	r.current.ends(f)
 	r.current.add(f)
 	// What is rescued is not tried again once its rescue has begun.
-	err := r.write(&resultsLine{Finished: f}, f.Changed || f.Result.Status == wire.Rescued)
+	err := r.write(&resultsLine{Finished: f}, f.Changed || f.Command != "" || f.Result.Status == wire.Rescued)
 	err, r.failed = cmp.Or(err, r.failed), nil
 	return err
 }
@@ -323,17 +358,21 @@ func (r *Results) End(whole bool) error {
 
 // write adds a line to those that [Results.Flush] writes; durable ones do not wait for that.
 func (r *Results) write(l *resultsLine, durable bool) error {
-	if r.log == nil || r.full {
+	if r.log == nil || r.broken != nil {
 		return nil
 	}
 	line, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
-	if r.size += len(line) + 1; r.size > maxResults {
-		r.full = true
-		return nil
+	r.full = r.full || r.size+len(line) >= maxResults
+	if r.full && l.ofCommand() {
+		line, err = json.Marshal(l.short())
 	}
+	if r.full && !l.ofCommand() || err != nil {
+		return err
+	}
+	r.size += len(line) + 1
 	r.pending = append(append(r.pending, line...), '\n')
 	if !durable {
 		return nil
@@ -355,7 +394,7 @@ func (r *Results) flush(durable bool) error {
 	err := r.log.Append(r.pending, durable)
 	r.pending = nil
 	if err != nil {
-		r.full, r.failed = true, err // a gap would be taken for what has not been done
+		r.broken, r.failed = err, err // a gap would be taken for what has not been done
 	}
 	return err
 }
@@ -382,6 +421,15 @@ func (r *Results) Untold() []*wire.Untold {
 				u.Results = append(u.Results, one)
 			}
 		}
+		for _, a := range c.attempts {
+			switch {
+			case !a.untold():
+			case len(u.Results) == wire.MaxUntold:
+				u.More++
+			default:
+				u.Results = append(u.Results, wire.UntoldResult{Type: clipText(a.Type), Name: clipText(a.Name), Status: wire.Failed, Error: a.Lost(), Unknown: true})
+			}
+		}
 		all = append(all, u)
 	}
 	return all
@@ -390,7 +438,7 @@ func (r *Results) Untold() []*wire.Untold {
 // untold is what is told of an entry, if that is worth it.
 func untold(f *Finished) (one wire.UntoldResult, worth bool) {
 	r := f.Result
-	one = wire.UntoldResult{Type: clipText(f.Type), Name: clipText(f.Name), Status: r.Status}
+	one = wire.UntoldResult{Type: clipText(f.Type), Name: clipText(f.Name), Status: r.Status, Unknown: r.Unknown}
 	if !f.Sensitive {
 		one.Message, one.Error = clipText(r.Message), clipText(r.Error)
 	}
@@ -408,15 +456,18 @@ func (r *Results) Acknowledge(ack wire.Ack) error {
 	if r.log == nil || len(of) == 0 {
 		return nil
 	}
-	if r.full || !slices.ContainsFunc(r.catalogs, (*keptCatalog).changed) {
+	if r.broken != nil || !slices.ContainsFunc(r.catalogs, (*keptCatalog).changed) {
 		return r.forget(func(c *keptCatalog) bool { return slices.Contains(of, c) })
 	}
 	if !slices.ContainsFunc(of, func(c *keptCatalog) bool { return !c.told() }) {
 		return nil
 	}
-	shorter := false
+	shorter := r.full
 	for _, c := range of {
 		shorter = c.tell() || shorter
+		if r.full {
+			c.onlyCommands()
+		}
 	}
 	if shorter {
 		return r.rewrite()
@@ -456,6 +507,7 @@ func (r *Results) rewrite() error {
 		}
 	}
 	r.size = text.Len()
+	r.full = r.size >= maxResults
 	return r.log.Replace(text.Bytes())
 }
 
@@ -463,6 +515,12 @@ func (r *Results) rewrite() error {
 func (c *keptCatalog) lines() []*resultsLine {
 	lines := []*resultsLine{{Begin: &c.header}}
 	told := false
+	for _, a := range c.attempts {
+		if a.told {
+			told = true
+			lines = append(lines, &resultsLine{Attempt: a})
+		}
+	}
 	for _, f := range c.finished {
 		if told && !f.told { // what was told comes first
 			lines = append(lines, c.toldLine())
@@ -472,6 +530,11 @@ func (c *keptCatalog) lines() []*resultsLine {
 	}
 	if told {
 		lines = append(lines, c.toldLine())
+	}
+	for _, a := range c.attempts {
+		if !a.told {
+			lines = append(lines, &resultsLine{Attempt: a})
+		}
 	}
 	if c.ended {
 		lines = append(lines, &resultsLine{End: true})

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,7 +17,7 @@ import (
 // its connection was lost, or by the run that this one goes on with. ended says that this is all of it. The
 // error is [notes.ErrResumed] if another run has gone on with this one.
 func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (ended bool, err error) {
-	s.engine.Finished, s.engine.Keep, s.anew = nil, nil, ""
+	s.engine.Finished, s.engine.Cut, s.engine.Keep, s.engine.Begins, s.anew = nil, nil, nil, nil, ""
 	if cat.From > 0 && s.Results != nil && cat.Once != nil && cat.Lock == nil {
 		return false, nil
 	}
@@ -49,6 +50,7 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 		}
 		return s.results.Finish(f)
 	}
+	s.engine.Begins = s.results.Attempt
 	if cat.From == 0 {
 		if err := s.tellUntold(out); err != nil {
 			return false, err
@@ -57,6 +59,7 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 			s.anew = "the play is not as it was when the run that is gone on with had this host in it, so it begins anew here"
 		}
 	}
+	err = cmp.Or(err, s.cut(cat))
 	kept, dropped := staying(s.begun, cat)
 	if len(dropped) > 0 { // later stages may be made of what comes of it now
 		for _, f := range s.begun.Finished {
@@ -82,6 +85,28 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 	return one && begun.Ended && len(kept) == len(begun.Finished), nil
 }
 
+// cut finds the entries whose command was cut. Those that must not start again have failed, and their outcome is
+// unknown.
+func (s *serving) cut(cat *wire.Catalog) (err error) {
+	s.engine.Cut = map[int]*notes.Attempt{}
+	for _, a := range s.begun.Attempts {
+		if a.Index >= len(cat.Entries) { // of a stage to come
+			continue
+		}
+		e := &cat.Entries[a.Index]
+		switch {
+		case a.Type != e.Type || a.Name != e.Name:
+		case a.Running && !a.Repeatable && !e.Rerun:
+			f := a.Unknown()
+			err = cmp.Or(err, s.results.Finish(f))
+			s.begun.Finished = append(s.begun.Finished, f)
+		default:
+			s.engine.Cut[a.Index] = a
+		}
+	}
+	return err
+}
+
 // staying are the entries of a stage that still count by what they came to when the catalog is gone on with; those
 // that do not are dropped. What was only predicted is predicted again, for those behind it; so is what others may ask
 // the state of, and what was killed. What was undone is no entry of the catalog, and the host
@@ -100,12 +125,29 @@ func staying(begun notes.Begun, cat *wire.Catalog) (kept []*notes.Finished, drop
 		}
 		e := &cat.Entries[r.Index]
 		other := e.Type != f.Type || e.Name != f.Name
-		again[r.Index] = other || r.Check || r.Killed || r.State != nil || begun.By != "" && r.Status == wire.Failed
+		failed := begun.By != "" && r.Status == wire.Failed
+		switch {
+		case other:
+			again[r.Index] = true
+		case r.Unknown:
+			again[r.Index] = failed && e.Rerun
+		default:
+			again[r.Index] = r.Check || r.Killed || r.State != nil && !f.RunsOnce || failed
+		}
 		unmet[r.Index] = f.Unmet
 		stage = append(stage, f)
 	}
 	if begun.By != "" {
 		follow(again, unmet, cat)
+	}
+	came := map[int]wire.Status{}
+	for _, f := range stage {
+		came[f.Result.Index] = cmp.Or(f.Result.Status, wire.Stable)
+	}
+	for _, f := range stage { // its command has run, and nothing has to refresh it
+		if e := &cat.Entries[f.Result.Index]; f.RunsOnce && f.Result.Status == wire.Changed && e.Type == f.Type && e.Name == f.Name && !mayRefresh(e, came, again) {
+			again[f.Result.Index] = false
+		}
 	}
 	for _, f := range stage {
 		if again[f.Result.Index] {
@@ -115,6 +157,15 @@ func staying(begun notes.Begun, cat *wire.Catalog) (kept []*notes.Finished, drop
 		}
 	}
 	return kept, dropped
+}
+
+// mayRefresh reports whether an entry subscribes to one that has its turn now and may change. came is how entries
+// ended; those that came through are as they should be.
+func mayRefresh(e *wire.Entry, came map[int]wire.Status, again []bool) bool {
+	return slices.ContainsFunc(e.Subscribe, func(on int) bool {
+		status, known := came[on]
+		return !known || again[on] && (status.HasFailed() || status == wire.Skipped)
+	})
 }
 
 // follow adds to the entries that have their turn again those that depend on one of them, the manifests and
@@ -152,6 +203,10 @@ func hashOf(cat *wire.Catalog) (string, error) {
 	entries := cat.Entries
 	if cat.Fixed > 0 {
 		entries = entries[:min(cat.Fixed, len(entries))]
+	}
+	entries = slices.Clone(entries)
+	for i := range entries {
+		entries[i].Rerun = false // it may be set to continue the run
 	}
 	text, err := json.Marshal(entries)
 	sum := sha256.Sum256(text)

@@ -26,6 +26,7 @@ const (
 // are a part of [Resource].
 type Meta struct {
 	Retry     int      `json:"retry" doc:"how often it is tried again after a failure, 0-1000"`
+	Rerun     bool     `json:"rerun" doc:"a command of it may start again after it was cut, so that its outcome is unknown: the host program was killed, or the host restarted"`
 	Delay     Seconds  `json:"delay" doc:"how long to wait before it is tried again, such as 5s; a bare number is seconds"`
 	Timeout   Seconds  `json:"timeout" doc:"how long one try may take, such as 5m; a bare number is seconds; default: no limit. A type with a timeout of its own keeps that"`
 	Limit     float64  `json:"limit" doc:"how many tries there may be per second"`

@@ -69,7 +69,7 @@ var NotBesideInclude = []string{"ccm", "defaults", "hierarchy", "history", "over
 
 // Defaults are the keys that defaults of a play may have for all types: what every type
 // has, and what says whose files are.
-var Defaults = []string{"control", "noop", "sensitive", "retry", "delay", "timeout", "limit", "sema", "history", "confirm", "watch", "autoedge", "autogroup", "owner", "group", "mode"}
+var Defaults = []string{"control", "noop", "sensitive", "retry", "rerun", "delay", "timeout", "limit", "sema", "history", "confirm", "watch", "autoedge", "autogroup", "owner", "group", "mode"}
 
 // OfEveryDefault reports whether a key is one of [Defaults].
 func OfEveryDefault(key string) bool { return slices.Contains(Defaults, key) }

@@ -1,0 +1,104 @@
+package notes
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// An Attempt is a command of an entry that has begun. It is noted before the command starts, so that a run that
+// continues the catalog knows of it if the host program ends before the command does.
+type Attempt struct {
+	Index int    `json:"i"`
+	Type  string `json:"type"`
+	Name  string `json:"name"`
+	// Command tells commands apart: a hash of type, name and properties.
+	Command string `json:"command"`
+	// Repeatable says that the command may start again although its end was not seen.
+	Repeatable bool `json:"repeatable,omitempty"`
+	Tries      int  `json:"tries,omitempty"` // that have ended
+	Running    bool `json:"running,omitempty"`
+
+	told bool // a controller has acknowledged it
+}
+
+// CommandOf is [Attempt].Command.
+func CommandOf(typ, name string, properties json.RawMessage) string {
+	sum := sha256.New()
+	for _, part := range [][]byte{[]byte(typ), []byte(name), properties} {
+		sum.Write(append(part, 0))
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// untold reports whether no controller knows that the command began.
+func (a *Attempt) untold() bool { return a.Running && !a.told }
+
+// Lost is the error of a result for a command whose end was not seen.
+func (a *Attempt) Lost() string {
+	return "the command had begun when the host program was killed or the host was restarted"
+}
+
+// Unknown is the result of an entry whose command must not start again.
+func (a *Attempt) Unknown() *Finished {
+	return &Finished{
+		Result: &wire.Result{Index: a.Index, Status: wire.Failed, Unknown: true, Error: a.Lost()},
+		Type:   a.Type, Name: a.Name,
+	}
+}
+
+// Attempt notes that a command begins, or that a try has ended and another one follows. When it returns nil for
+// one that begins, the note survives a crash of the host.
+func (r *Results) Attempt(a *Attempt) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.current == nil || r.log == nil {
+		return nil
+	}
+	r.current.attempt(a)
+	if r.broken != nil {
+		return r.broken
+	}
+	err := r.write(&resultsLine{Attempt: a}, a.Running)
+	return cmp.Or(err, r.flush(false)) // the end of a try survives the host program
+}
+
+// ofCommand reports whether the line is about a command. Such lines are written even if the log is full: a run
+// that continues must not start the command again.
+func (l *resultsLine) ofCommand() bool {
+	return l.Attempt != nil || l.Finished != nil && l.Finished.Command != ""
+}
+
+// short is the line without the texts of a result.
+func (l *resultsLine) short() *resultsLine {
+	if l.Finished == nil {
+		return l
+	}
+	f := *l.Finished
+	f.shorten()
+	return &resultsLine{Finished: &f}
+}
+
+// ends adds to a result what is noted of the command of its entry.
+func (c *keptCatalog) ends(f *Finished) {
+	for _, a := range c.attempts {
+		if a.Index == f.Result.Index {
+			f.Command, f.RunsOnce = a.Command, !a.Repeatable
+		}
+	}
+}
+
+// attempt replaces what is noted of the entry.
+func (c *keptCatalog) attempt(a *Attempt) {
+	c.over(a.Index)
+	c.attempts = append(c.attempts, a)
+}
+
+// over forgets the attempt of an entry, which has a result.
+func (c *keptCatalog) over(index int) {
+	c.attempts = slices.DeleteFunc(c.attempts, func(a *Attempt) bool { return a.Index == index })
+}

@@ -1,0 +1,229 @@
+package session_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine/session"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// serveKeeping is a session that keeps results below dir.
+func serveKeeping(t *testing.T, dir string) *controller {
+	t.Helper()
+	return serveSession(t, builtin.Types(), func(s *session.Session) { s.Results = fileLog(filepath.Join(dir, "results.jsonl")) })
+}
+
+// A fileLog is a log in a file of the test. That of [system.NewLog] is the host's own when root runs the test.
+type fileLog string
+
+func (l fileLog) Read() ([]byte, error) {
+	text, err := os.ReadFile(string(l))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return text, err
+}
+
+func (l fileLog) Append(line []byte, _ bool) error {
+	f, err := os.OpenFile(string(l), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(line)
+	return errors.Join(err, f.Close())
+}
+
+func (l fileLog) Replace(text []byte) error { return os.WriteFile(string(l), text, 0o600) }
+
+// lock is that of the first run, and of one that resumes it.
+var firstRun, secondRun = wire.Lock{Run: "r1", Holder: "ann"}, wire.Lock{Run: "r2", Holder: "ann", First: "r1", Epoch: 1, Again: true}
+
+// apply has a session apply entries, and returns the results up to the end of the catalog.
+func (c *controller) apply(lock wire.Lock, entries ...wire.Entry) (results []*wire.Result, untold []*wire.Untold) {
+	c.t.Helper()
+	c.send(&wire.Message{Catalog: &wire.Catalog{Lock: &lock, Once: &wire.Once{Run: lock.Run, Play: 1}, Entries: entries}})
+	for m := c.said(); m.Done == nil; m = c.said() {
+		switch {
+		case m.Result != nil:
+			results = append(results, m.Result)
+		case m.Untold != nil:
+			untold = append(untold, m.Untold)
+		default:
+			require.Fail(c.t, "unexpected message", "%+v", m)
+		}
+	}
+	return results, untold
+}
+
+// copyOf copies the files of a folder, as a crash at this moment would leave them.
+func copyOf(t *testing.T, dir string) string {
+	t.Helper()
+	to := t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(to, "x"), os.DirFS(dir)))
+	return filepath.Join(to, "x")
+}
+
+// cutAt applies entries until a file appears, and returns what the host has kept at that moment. The entries end when
+// the file is removed.
+func cutAt(t *testing.T, marker string, entries ...wire.Entry) (kept string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "x")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	first := serveKeeping(t, dir)
+	first.send(&wire.Message{Catalog: &wire.Catalog{Lock: &firstRun, Once: &wire.Once{Run: "r1", Play: 1}, Entries: entries}})
+	require.Eventually(t, func() bool { _, err := os.Stat(marker); return err == nil }, time.Minute, time.Millisecond)
+	kept = copyOf(t, dir)
+	require.NoError(t, os.Remove(marker))
+	for m := first.said(); m.Done == nil; m = first.said() {
+	}
+	return kept
+}
+
+// TestCutCommand ends the host program while a command runs, and continues the catalog with what the host has noted.
+func TestCutCommand(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		rest    string // properties of the command
+		rerun   bool
+		status  wire.Status
+		unknown bool
+		says    string // a message, or the error
+		ran     int    // times, also before the cut
+	}{
+		{"nothing makes it safe", ``, false, wire.Failed, true, "the command had begun when the host program was killed or the host was restarted", 1},
+		{"rerun", ``, true, wire.Changed, false, "the command was cut, and runs again: the command had begun", 2},
+		{"a guard", `"unless":"test -e $/never"`, false, wire.Changed, false, "the command was cut, and runs again: the command had begun", 2},
+		{"creates, which is there", `"creates":"$/log"`, false, wire.Changed, false, "the command was cut, and its guard finds nothing left to do: the command had begun", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			log, marker := filepath.Join(dir, "log"), filepath.Join(dir, "runs")
+			c := command("echo x >> "+log+"; if test -e "+dir+"/again; then exit; fi; touch "+marker+"; while test -e "+marker+"; do sleep 0.01; done", strings.ReplaceAll(tt.rest, "$", dir))
+			c.Rerun = tt.rerun
+			entries := []wire.Entry{command("true", ""), c, with(command("touch "+dir+"/dependent", ""), func(e *wire.Entry) { e.Require = []int{1} })}
+			kept := cutAt(t, marker, entries...)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "again"), nil, 0o600))
+			require.NoError(t, os.Remove(dir+"/dependent"))
+			crashed := copyOf(t, kept)
+
+			results, _ := serveKeeping(t, kept).apply(firstRun, entries...)
+			require.Len(t, results, 3)
+			r := results[1]
+			require.Equal(t, tt.status, r.Status, r.Error)
+			require.Equal(t, tt.unknown, r.Unknown)
+			said := r.Error
+			for _, n := range r.Messages {
+				said += n.Text
+			}
+			require.Contains(t, said, tt.says)
+			require.Equal(t, strings.Repeat("x\n", tt.ran), read(t, log))
+			dependent := wire.Changed
+			if tt.unknown {
+				dependent = wire.Skipped
+			}
+			require.Equal(t, dependent, results[2].Status)
+
+			// Another run that resumes this one leaves it so, as does one after that.
+			for _, lock := range []wire.Lock{secondRun, {Run: "r3", Holder: "ann", First: "r1", Epoch: 2}} {
+				results, _ = serveKeeping(t, kept).apply(lock, entries...)
+				require.Equal(t, tt.status, results[1].Status)
+				require.Equal(t, tt.unknown, results[1].Unknown)
+				require.Equal(t, strings.Repeat("x\n", tt.ran), read(t, log))
+			}
+
+			// A run that resumes one whose host never came back finds the same.
+			require.NoError(t, os.WriteFile(log, []byte("x\n"), 0o600))
+			results, untold := serveKeeping(t, copyOf(t, crashed)).apply(secondRun, entries...)
+			require.Empty(t, untold)
+			require.Equal(t, tt.status, results[1].Status, results[1].Error)
+			require.Equal(t, tt.unknown, results[1].Unknown)
+			require.Equal(t, strings.Repeat("x\n", tt.ran), read(t, log))
+
+			// Any other run reports it, and does what its own manifest asks for.
+			_, untold = serveKeeping(t, crashed).apply(wire.Lock{Run: "r9", Holder: "bob"}, command("true", ""))
+			require.Len(t, untold, 1)
+			require.Equal(t, wire.UntoldResult{Type: "exec", Name: c.Name, Status: wire.Failed, Unknown: true, Error: "the command had begun when the host program was killed or the host was restarted"}, untold[0].Results[1])
+		})
+	}
+}
+
+// TestCutRerunLater sets rerun after the cut: the resumed run starts the command again, and the other results stay.
+func TestCutRerunLater(t *testing.T) {
+	dir := t.TempDir()
+	log, marker := filepath.Join(dir, "log"), filepath.Join(dir, "runs")
+	other := command("echo other >> "+log, "")
+	c := command("echo x >> "+log+"; if test -e "+dir+"/again; then exit; fi; touch "+marker+"; while test -e "+marker+"; do sleep 0.01; done", "")
+	kept := cutAt(t, marker, other, c)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "again"), nil, 0o600))
+	results, _ := serveKeeping(t, kept).apply(firstRun, other, c)
+	require.True(t, results[1].Unknown)
+	c.Rerun = true
+	results, _ = serveKeeping(t, kept).apply(secondRun, other, c)
+	require.Equal(t, wire.Changed, results[1].Status, results[1].Error)
+	require.Equal(t, "other\nx\nx\n", read(t, log))
+}
+
+// TestCutBetweenTries ends the host program after a try has failed: that try counts, and its end is known.
+func TestCutBetweenTries(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	c := command("echo x >> "+log+"; exit 1", "")
+	c.Retry, c.Delay = 2, time.Second
+	at := filepath.Join(t.TempDir(), "x")
+	require.NoError(t, os.Mkdir(at, 0o700))
+	first := serveKeeping(t, at)
+	first.send(&wire.Message{Catalog: &wire.Catalog{Lock: &firstRun, Once: &wire.Once{Run: "r1", Play: 1}, Entries: []wire.Entry{c}}})
+	var kept string
+	require.Eventually(t, func() bool {
+		kept = copyOf(t, at)
+		text, _ := os.ReadFile(filepath.Join(kept, "results.jsonl"))
+		return strings.HasSuffix(string(text), `"tries":1}}`+"\n")
+	}, time.Minute, 10*time.Millisecond)
+	first.send(&wire.Message{Kill: &wire.Empty{}})
+	r := first.said().Result
+	require.True(t, r.Killed)
+	require.False(t, r.Unknown, "the command had ended")
+
+	results, _ := serveKeeping(t, kept).apply(firstRun, c)
+	require.Equal(t, wire.Failed, results[0].Status)
+	require.False(t, results[0].Unknown)
+	require.Equal(t, 3, results[0].Tries)
+	require.Equal(t, "x\nx\nx\n", read(t, log))
+}
+
+// TestKilledCommand kills a command together with its run, as the second Ctrl-C does: a resumed run does not start it
+// again.
+func TestKilledCommand(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	c := command("echo x >> "+log+"; sleep 1000", "")
+	at := filepath.Join(t.TempDir(), "x")
+	require.NoError(t, os.Mkdir(at, 0o700))
+	first := serveKeeping(t, at)
+	first.send(&wire.Message{Catalog: &wire.Catalog{Lock: &firstRun, Once: &wire.Once{Run: "r1", Play: 1}, Entries: []wire.Entry{c}}})
+	require.Eventually(t, func() bool { text, _ := os.ReadFile(log); return len(text) > 0 }, time.Minute, time.Millisecond)
+	first.send(&wire.Message{Kill: &wire.Empty{}})
+	r := first.said().Result
+	require.True(t, r.Killed)
+	require.True(t, r.Unknown)
+	results, _ := serveKeeping(t, at).apply(secondRun, c)
+	require.Equal(t, wire.Failed, results[0].Status)
+	require.True(t, results[0].Unknown)
+	require.Equal(t, "x\n", read(t, log))
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(text)
+}

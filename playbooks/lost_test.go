@@ -1,0 +1,87 @@
+package playbooks
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+// TestLostCommandIsUnknown loses a host while a command runs, for good.
+func TestLostCommandIsUnknown(t *testing.T) {
+	for name, tt := range map[string]struct {
+		play, rest string
+		unknown    bool
+		notReached int
+		failed     string
+	}{
+		"in order":  {"", "", true, 1, "nothing is known of exec#long and what follows it: 2 resources"},
+		"a graph":   {"  strategy: graph\n", "", true, 1, "nothing is known of exec#long and what follows it: 2 resources"},
+		"a guard":   {"", `, unless: "false"`, false, 2, "nothing is known of exec#long and what follows it: 2 resources"},
+		"refreshes": {"", `, refreshonly: true, subscribe: ["exec#first"]`, false, 2, "nothing is known of exec#long and what follows it: 2 resources"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := sshtest.Start(t)
+			home := t.TempDir()
+			w := newWorld(t, map[string]*sshtest.Server{"web1": srv}, fmt.Sprintf(`
+- name: site
+%s  ccm:
+    resources:
+      - exec:
+          - first: {command: "true"}
+          - long: {provider: shell, cwd: %q, command: "touch cut; until test -e go; do sleep 0.02; done", require: ["exec#first"]%s}
+          - after: {command: "true", require: ["exec#long"]}
+`, tt.play, home, tt.rest))
+			w.Options.Reconnect = 0
+			var results []events.Result
+			var failed events.HostFailed
+			first := make(chan struct{}, 3)
+			w.recorded.watch = func(e events.Event) {
+				switch e := e.(type) {
+				case events.Result:
+					results = append(results, e)
+					first <- struct{}{}
+				case events.HostFailed:
+					failed = e
+				}
+			}
+			cut := make(chan struct{})
+			go func() {
+				defer close(cut)
+				<-first // results of changes travel together
+				for {
+					if _, err := os.Stat(filepath.Join(home, "cut")); err == nil {
+						break
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+				w.Dialer.Close()
+				srv.Cut()
+				os.WriteFile(filepath.Join(home, "go"), nil, 0o600)
+			}()
+			w.run(t)
+			<-cut
+			require.Contains(t, failed.Error, tt.failed)
+			require.Equal(t, tt.notReached, failed.NotReached)
+			if !tt.unknown {
+				require.Len(t, results, 1)
+				return
+			}
+			require.Len(t, results, 2)
+			r := results[1]
+			require.Equal(t, "long", r.Name)
+			require.Equal(t, events.Failed, r.Status)
+			require.True(t, r.Unknown)
+			require.Equal(t, "the host was lost, and the command may have been running", r.Error)
+			require.Equal(t, "check on web1 what it has done; ccm-push resume does not run it again unless the resource has rerun: true", r.Hint)
+			require.Equal(t, "exec#after", failed.Next)
+			require.Equal(t, 1, w.Tally.Summary(false).Totals.Resources.Unknown)
+		})
+	}
+}
