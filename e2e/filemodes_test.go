@@ -79,7 +79,7 @@ echo keep >/srv/e2e/other/keep; chmod 604 /srv/e2e/other/keep; ln -s /srv/e2e/ot
 	require.Equal(t, "d 2750 deploy deploy\nf 640 deploy deploy\nl 777 root root", strings.TrimSpace(f.sh("s001", "find /srv/e2e/tree -printf '%y %m %u %g\\n' | sort -u")))
 	require.Equal(t, kept, f.sh("s001", outside))
 
-	f.push("undo").requireCode(t, 0)
+	f.push("undo", "--yes").requireCode(t, 0)
 	require.Equal(t, before, f.sh("s001", inside))
 	require.Equal(t, kept, f.sh("s001", outside))
 	run()

@@ -51,7 +51,7 @@ func (r roundTrip) on(t *testing.T, f *fleet, as ...string) {
 	require.Equal(t, r.want, f.sh(r.host, r.state))
 	require.Equal(t, len(first), statuses(apply(), "stable"), "a second run has found something")
 
-	undo := f.push("undo", "--output", "json")
+	undo := f.push("undo", "--yes", "--output", "json")
 	undo.requireCode(t, 0)
 	require.Equal(t, before, f.sh(r.host, r.state), undo.stdout)
 

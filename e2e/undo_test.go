@@ -78,7 +78,7 @@ systemctl daemon-reload; systemctl enable --now e2e-old`)
 			foretold := f.push("undo", "--check", "--output", "json")
 			foretold.requireCode(t, 0)
 			require.Equal(t, after, f.sh("s001", undoState), "a check run has changed something")
-			r := f.push("undo", "--output", "json")
+			r := f.push("undo", "--yes", "--output", "json")
 			r.requireCode(t, 0)
 			require.Equal(t, before, f.sh("s001", undoState), r.stdout)
 			require.Equal(t, attributes, f.attributes("s001", marked...), r.stdout)
@@ -87,7 +87,7 @@ systemctl daemon-reload; systemctl enable --now e2e-old`)
 			require.Equal(t, "", f.sh("s001", "cat /srv/e2e-command"), "what a command has made stays")
 			require.Contains(t, r.stdout, "left as it is: type exec does not tell what it changes")
 
-			r = f.push("undo", "last") // and forth again, but for the accounts: who had them is not known any more
+			r = f.push("undo", runID.FindString(r.stdout)) // and forth again, but for the accounts: who had them is not known any more
 			r.requireCode(t, 0)
 			require.Contains(t, r.stdout, `left as it is: user "e2eu" is there already, and only a new one can be undone`)
 			require.Equal(t, withoutAccounts(after), withoutAccounts(f.sh("s001", undoState)))
@@ -113,7 +113,7 @@ func TestFleetUndoNamesPackages(t *testing.T) {
 	f.sh("h001", f.install+" e2e-demo=1.0")
 	write(t, f.path("site.yaml"), "{hosts: h001, ccm: {resources: [package: [e2e-demo: {ensure: latest}, e2e-left: ]]}}")
 	f.push("-i", "root.yaml", "site.yaml").requireCode(t, 0)
-	r := f.push("undo")
+	r := f.push("undo", "--yes")
 	r.requireCode(t, 0)
 	for _, call := range []string{"package e2e-left ensure=absent", "package e2e-demo ensure=1.0"} {
 		require.Contains(t, r.stdout, "left as it is: packages are neither downgraded nor removed; the ad-hoc call that would: "+call)

@@ -56,6 +56,18 @@ func (f *fleet) hasOnce(s *selection, host string, has map[string]bool) {
 	f.once.Compiled(host, has)
 }
 
+// markRan marks the entries of a catalog that the run to be resumed has run and an undo has left as they are.
+func (r *Runner) markRan(s *selection, host string, c *wire.Catalog) {
+	p := r.Options.Progress
+	if p == nil || s.number >= len(p.Plays) {
+		return
+	}
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		e.Ran = p.Plays[s.number].LeftBy(host, e.Type, e.Name)
+	}
+}
+
 // ranOnce is a result of the record.
 func ranOnce(e events.Result) *wire.Result {
 	r := &wire.Result{Status: wire.Status(e.Status), Message: e.Message}

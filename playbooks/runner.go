@@ -353,7 +353,7 @@ func addresses(hosts []*inventory.Host) []string {
 
 // undoes is the run that the plays take back; "" is none.
 func (r *Runner) undoes() string {
-	for _, p := range r.Plays {
+	for _, p := range slices.Backward(r.Plays) { // the runs that resumed another one come before it
 		if p.Undo != nil {
 			return p.Undo.Run
 		}

@@ -44,8 +44,9 @@ func completeNth(cmd *cobra.Command, n int, args []string, word string, names co
 	return names(cmd, args, word)
 }
 
-// completeRun completes the id of a recorded run, as one of the first words of a command.
-func completeRun(a *app, words int) completer {
+// completeRun completes the id of a recorded run that is meant, as one of the first words of a command. No
+// meant means all runs.
+func completeRun(a *app, words int, meant ...func(*record.Run) bool) completer {
 	return func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		const newest = 30 // that a person would choose from
 		store, err := record.In(a.getenv)
@@ -54,9 +55,12 @@ func completeRun(a *app, words int) completer {
 		}
 		runs, _ := store.List() // what cannot be read is no word
 		names := completions("", word, []string{"last"})
+		for _, of := range meant {
+			runs = slices.DeleteFunc(runs, func(r *record.Run) bool { return !of(r) })
+		}
 		for _, r := range runs[:min(newest, len(runs))] {
 			if strings.HasPrefix(r.Run, strings.ToUpper(word)) {
-				about := r.Started.Local().Format("2006-01-02 15:04") + " " + shortWhat(r.What) + ", " + string(r.Outcome())
+				about := r.Started.Local().Format("2006-01-02 15:04") + " " + whatOf(r.Header) + ", " + string(r.Outcome())
 				names = append(names, cobra.CompletionWithDesc(r.Run, about))
 			}
 		}

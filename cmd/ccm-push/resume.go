@@ -23,17 +23,19 @@ func resumeCommand(pl *plays, p *printer) *cobra.Command {
 		Long: `resume runs the manifests of a recorded run again, with the options and in the folder of
 that time, on those of its hosts that are not done: hosts that came through well are not
 touched. Batches (serial) go on where they were, and hosts that had failed count in theirs
-until they succeed. Without RUN it is the last run that applied manifests: check runs and
-health checks since then are not gone on with, unless RUN says so.
+until they succeed. Without RUN, or with last, it is the last run that applied manifests:
+check runs and health checks since then are not resumed, unless you name their id. A run
+that was undone since is resumed only if you name its id; it then starts over on the hosts
+that were undone, and commands that the undo left as they are do not run again.
 
 Values of -e are not recorded: they have to be given again. Options that are given
 count over those of that time. If a manifest has changed since, resume says so and ends;
 --replan goes on with it as it is now.`,
 		Example: `  ccm-push resume
-  ccm-push resume last --replan
+  ccm-push resume --replan
   ccm-push resume 7k2m -e version=1.2.3`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: completeRun(pl.fleet.app, 1),
+		ValidArgsFunction: completeRun(pl.fleet.app, 1, func(r *record.Run) bool { return len(r.Manifests) > 0 }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if pl.fleet.mode.step {
 				return errors.New("--step is for whole runs: a run that is resumed goes on without asking")
@@ -117,19 +119,30 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 // looked at a failed run with --check since then means that run.
 func findResumable(store record.Store, name string) (*record.Run, error) {
 	ofManifests := func(r *record.Run) bool { return len(r.Manifests) > 0 }
-	if name == "" {
+	if name == "" || name == "last" {
 		run, err := store.Last(func(r *record.Run) bool { return ofManifests(r) && !r.Check && r.Command != "check-health" })
 		if err != nil {
 			return nil, err
 		}
-		return run, ended(run)
+		if err := ended(run); err != nil {
+			return nil, err
+		}
+		undo, err := store.UndoneBy(run)
+		if undo == nil || err != nil {
+			return run, err
+		}
+		hint := "ccm-push resume " + run.Run + " applies it again"
+		if undo.Outcome() != record.OK {
+			hint = "ccm-push undo " + run.Run + " continues the undo, which ended as " + string(undo.Outcome()) + "; " + hint
+		}
+		return nil, fmt.Errorf("run %s (%s) was undone since, by run %s; resume without RUN does not apply it again\n  hint: %s", run.Run, run.What, undo.Run, hint)
 	}
 	run, err := store.Find(name)
 	switch {
 	case err != nil:
 		return nil, err
 	case run.Undoes != "":
-		return nil, fmt.Errorf("run %s has undone another one, which is not resumed: what is undone stays so, ccm-push undo %s goes on", run.Run, run.Undoes)
+		return nil, fmt.Errorf("run %s is an undo, which resume does not continue\n  hint: ccm-push undo %s", run.Run, run.Undoes)
 	case !ofManifests(run):
 		return nil, fmt.Errorf("run %s was an ad-hoc call, which is not resumed: call it again with --limit @%s:failed", run.Run, run.Run)
 	}

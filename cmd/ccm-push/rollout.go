@@ -153,13 +153,29 @@ func findRollout(store record.Store, name string) (*record.Run, error) {
 	if name != "" {
 		return store.Find(name)
 	}
-	run, err := store.Last(func(r *record.Run) bool {
+	listens := func(r *record.Run) bool {
 		return control.Listens(store.FolderOf(r.Run)) && r.Outcome() == record.Running
-	})
-	if errors.Is(err, record.ErrNone) {
-		return store.Last(func(r *record.Run) bool { return len(r.Manifests) > 0 && !r.Check && r.Undoes == "" })
 	}
-	return run, err
+	run, err := store.Last(listens)
+	if errors.Is(err, record.ErrNone) {
+		run, err = store.Last(func(r *record.Run) bool { return len(r.Manifests) > 0 && !r.Check && r.Undoes == "" })
+		if err != nil {
+			return nil, err
+		}
+		undo, err := store.UndoneBy(run)
+		if undo != nil {
+			err = fmt.Errorf("run %s was undone since, by run %s\n  hint: name the RUN, as ccm-push runs lists it", run.Run, undo.Run)
+		}
+		return run, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	other, otherErr := store.Last(func(r *record.Run) bool { return r.Run != run.Run && listens(r) })
+	if otherErr == nil {
+		return nil, fmt.Errorf("more than one rollout is in progress: %s (%s) and %s (%s)\n  hint: name the RUN", run.Run, run.What, other.Run, other.What)
+	}
+	return run, nil
 }
 
 // whoSays is who says something: USER@MACHINE.

@@ -26,7 +26,7 @@ func (f *rolloutFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.canary, "canary", "", "begin each rollout with this `host` alone, and ask before the others")
 	set.BoolVar(&f.includeBroken, "include-broken", false, "have a rollout work on hosts, too, that were not healthy before")
 	set.Var(seconds{&f.hold}, "hold", "where nobody can be asked, how long a rollout that is held waits for ccm-push rollout go")
-	set.BoolVar(&f.yes, "yes", false, "do not ask between the batches of a rollout")
+	set.BoolVar(&f.yes, "yes", false, "do not ask for confirmation, neither between the batches of a rollout nor before an undo")
 }
 
 func (f *rolloutFlags) validate() error { return refuseEmpty(f.set, "rollout", "canary") }

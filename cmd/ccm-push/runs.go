@@ -103,25 +103,28 @@ func printRunTable(p *printer, lines []runLine) error {
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RUN\tWHEN\tWHO\tWHAT\tOUTCOME")
 	for _, l := range lines {
-		what := shortWhat(l.What)
-		switch {
-		case l.Resumes != "":
-			what += " (resumes " + l.Resumes + ")"
-		case l.Undoes != "":
-			what += " (" + l.Undoes + ")"
-			if l.Check {
-				what += " (check)"
-			}
-		case l.Check:
-			what += " (check)"
-		case l.Command == "check-health":
-			what += " (health checks)"
-		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", l.Run, l.Started.Local().Format("2006-01-02 15:04:05"),
-			events.Line(l.User+"@"+l.Header.Host), events.Line(what), outcomeText(l))
+			events.Line(l.User+"@"+l.Header.Host), events.Line(whatOf(l.Header)), outcomeText(l))
 	}
 	table.Flush()
 	return p.print(b.String())
+}
+
+// whatOf is what a run was about, and which kind of run it was.
+func whatOf(h record.Header) string {
+	what := shortWhat(h.What)
+	switch {
+	case h.Resumes != "":
+		what += " (resumes " + h.Resumes + ")"
+	case h.Undoes != "":
+		what += " (" + h.Undoes + ")"
+	case h.Command == "check-health":
+		what += " (health checks)"
+	}
+	if h.Check {
+		what += " (check)"
+	}
+	return what
 }
 
 // shortWhat is what a run was about in a list, one line for each: the command of an ad-hoc call can

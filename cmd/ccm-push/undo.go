@@ -12,20 +12,26 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/trust"
 )
 
 func undoCommand(f *fleet, chosen *selectionFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "undo [RUN] [TYPE#NAME...]",
-		Short: "take back what a run has changed, as far as nobody has changed it since",
-		Long: `undo puts back what was there before a recorded run: files, links, directories, their
+		Short: "restore what a run has changed, as far as it has not been changed since",
+		Long: `undo restores what was there before a recorded run: files, links, directories, their
 owners and modes, lines, cron entries, services, archives and scaffolds; users and groups
 that the run has made are removed. Each host has kept that before its first change. It goes
-backwards, and refreshes again what the run had refreshed. Without RUN it is the last run
-that has changed something; with TYPE#NAME it is about those resources alone, and with
---limit about some of the hosts.
+backwards, and refreshes again what the run had refreshed. A run and the runs that resumed
+it are undone together.
+
+Without RUN, or with last, undo takes the last run that has changed something, never a
+check run. If that was an undo that failed or was cut off, undo continues it. On a terminal
+it prints what it will do and asks for confirmation, which --yes skips. Without a terminal
+name the RUN. With TYPE#NAME only those resources are undone, with --limit only those hosts.
 
 What is not as the run left it is left as it is, and named; its host has failed then.
 Packages are neither downgraded nor removed, and commands are not undone: they are named.
@@ -34,10 +40,11 @@ Inventory and connection are those of that run; options that are given count ove
 
 An undo is a run, too: it can be taken back by its own id.`,
 		Example: `  ccm-push undo --check --diff
-  ccm-push undo last
+  ccm-push undo
+  ccm-push undo last --yes
   ccm-push undo 7k2m --limit 'web*'
   ccm-push undo 7k2m file#/etc/motd`,
-		ValidArgsFunction: completeRun(f.app, 1),
+		ValidArgsFunction: completeRun(f.app, 1, func(r *record.Run) bool { return !r.Check && !r.AdHoc }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := errors.Join(chosen.refuse("undo"), f.rollout.refuse("undo")); err != nil {
 				return err
@@ -66,14 +73,20 @@ func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name s
 	if err != nil {
 		return err
 	}
-	run, err := findUndoable(store, name)
+	run, err := f.findUndoable(store, name)
 	if err != nil {
 		return err
 	}
-	list, err := run.Undo(only)
+	list, runs, err := store.Undo(run, only)
 	if err != nil {
 		return err
 	}
+	for _, one := range runs {
+		if err := ended(one); err != nil {
+			return err
+		}
+	}
+	run = runs[0]
 	if err := f.returnTo(run, set); err != nil {
 		return err
 	}
@@ -97,8 +110,23 @@ func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name s
 	}
 	r.Plays = list
 	h := record.Header{Command: "undo", What: "undo of " + run.What, Undoes: run.Run}
-	f.app.say(fmt.Sprintf("undoing run %s of %s: %s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What)))
-	to := []events.Reporter{p.reporter(r, events.TextOptions{Trust: f.trustCommand})}
+	for _, one := range runs[1:] {
+		h.UndoesToo = append(h.UndoesToo, one.Run)
+	}
+	words := slices.Clone(only) // of the command that continues this
+	if f.inventory.limit != "" {
+		words = append(words, "--limit", f.inventory.limit)
+	}
+	for i := range words {
+		words[i] = trust.ShellWord(words[i])
+	}
+	f.app.say(fmt.Sprintf("undoing run %s of %s: %s%s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What), resumedBy(runs[1:])))
+	if !f.mode.check && !f.inventory.listHosts {
+		if err := f.confirmUndo(ctx, runs, name, only, words); err != nil {
+			return err
+		}
+	}
+	to := []events.Reporter{p.reporter(r, events.TextOptions{Trust: f.trustCommand, Recorded: !f.record.none, Resume: words})}
 	return f.run(ctx, r, p, h, append(to, f.recorder(r, h)...)...)
 }
 
@@ -128,26 +156,125 @@ func (f *fleet) lookFor(inv *inventory.Inventory, run *record.Run, hosts []strin
 	return nil
 }
 
-// findUndoable gives the run with a name, or the last one that has changed something.
-func findUndoable(store record.Store, name string) (*record.Run, error) {
-	if name != "" {
+// resumedBy is ", resumed by run X".
+func resumedBy(runs []*record.Run) string {
+	if len(runs) == 0 {
+		return ""
+	}
+	var ids []string
+	for _, r := range runs {
+		ids = append(ids, r.Run)
+	}
+	return ", resumed by " + strings.Join(ids, ", ")
+}
+
+// previewed is how many resources are listed before an undo.
+const previewed = 20
+
+// confirmUndo prints on a terminal what an undo will do, and asks whether it shall. Without a terminal the
+// run has to be named. words are further words of the command.
+func (f *fleet) confirmUndo(ctx context.Context, runs []*record.Run, name string, only, words []string) error {
+	switch {
+	case f.rollout.yes:
+		return nil
+	case !f.app.canAsk() && name != "":
+		return nil
+	case !f.app.canAsk():
+		return fmt.Errorf("undo without RUN asks for confirmation, and standard input is not a terminal\n  hint: ccm-push %s",
+			strings.Join(append([]string{"undo", runs[0].Run}, words...), " "))
+	}
+	hosts := map[string][]string{}
+	var refs []string
+	for _, run := range slices.Backward(runs) {
+		err := run.Changed(only, func(ref, host string) {
+			if hosts[ref] == nil {
+				refs = append(refs, ref)
+			}
+			if !slices.Contains(hosts[ref], host) {
+				hosts[ref] = append(hosts[ref], host)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var b strings.Builder
+	for i, ref := range refs {
+		if i == previewed {
+			fmt.Fprintf(&b, "  … %d more (all: ccm-push runs show %s)\n", len(refs)-i, runs[0].Run)
+			break
+		}
+		names, more := events.Fold(hosts[ref], 60)
+		if more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		stays := ""
+		if !f.restorable(ref) {
+			stays = "  (cannot be undone, stays)"
+		}
+		fmt.Fprintf(&b, "  %s  %s%s\n", events.Line(names), shortWhat(ref), stays)
+	}
+	if f.inventory.limit != "" {
+		fmt.Fprintf(&b, "  only on hosts of --limit %s\n", events.Line(f.inventory.limit))
+	}
+	answer, err := f.app.askLine(ctx, "this restores what was there before these changes:\n"+b.String()+"undo them? (yes/no) ")
+	if err != nil {
+		return err
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was undone: the answer was not yes")
+	}
+	return nil
+}
+
+// restorable reports whether changes of a resource can be undone, as far as its type says.
+func (f *fleet) restorable(ref string) bool {
+	name, _, _ := strings.Cut(ref, "#")
+	typ, known := f.app.registry.Lookup(name)
+	if !known {
+		return false
+	}
+	of := typ.New()
+	_, reverses := of.(modules.Reverser)
+	_, lasts := of.(modules.Lasting)
+	return reverses && !lasts
+}
+
+// findUndoable returns the run with a name. Without one, and for last, it is the last run that changed
+// something; if that was an undo which did not come through, it is the run that this was undoing.
+func (f *fleet) findUndoable(store record.Store, name string) (*record.Run, error) {
+	if name != "" && name != "last" {
 		run, err := store.Find(name)
 		if err != nil {
 			return nil, err
 		}
 		return run, ended(run)
 	}
+	whole := map[string]bool{} // runs with an undo, later than those looked at, that came through
 	run, err := store.Last(func(r *record.Run) bool {
+		if r.Check {
+			return false
+		}
 		_, err := r.Undo(nil)
+		limited := slices.ContainsFunc(r.Flags, func(f record.Flag) bool { return f.Name == "limit" })
+		whole[r.Undoes] = whole[r.Undoes] || r.Outcome() == record.OK && !limited
 		return err == nil
 	})
 	switch {
 	case errors.Is(err, record.ErrNone):
 		return nil, fmt.Errorf("there is nothing to undo: no recorded run has changed anything")
-	case err == nil && run.Undoes != "":
-		return nil, fmt.Errorf("the last run that has changed something has undone run %s; to take that back: ccm-push undo %s\n  hint: ccm-push runs lists all, for another one", run.Undoes, run.Run)
+	case err != nil:
+		return nil, err
+	case run.Undoes == "":
+		return run, ended(run)
+	case whole[run.Undoes]:
+		return nil, fmt.Errorf("the last run that changed something has undone run %s\n  hint: ccm-push undo %s takes back that undo; ccm-push runs lists all runs", run.Undoes, run.Run)
 	}
-	return run, err
+	if err := ended(run); err != nil {
+		return nil, err
+	}
+	f.app.say(fmt.Sprintf("continuing undo %s (%s)", run.Run, run.Outcome()))
+	return store.Find(run.Undoes)
 }
 
 // notForUndo are flags of a run that say nothing of how its hosts are reached.

@@ -30,7 +30,14 @@ func (a *attempt) check(ctx context.Context) (err error) {
 		return err
 	}
 	a.own = a.plan.Pending()
-	return a.refresh(ctx)
+	if err := a.refresh(ctx); err != nil {
+		return err
+	}
+	if ran := j.entry.Ran; ran != "" && a.plan.Pending() && !a.plan.Refreshed && recurs(j.resource, a.plan) {
+		t.said.Message("warning", "run "+ran+" ran it, and the undo left that as it is; rerun it by hand if it has to run once more")
+		return modules.SkipError("not run again after an undo")
+	}
+	return nil
 }
 
 // refresh lets a type react to what an earlier run has left to do, or to the changed

@@ -58,7 +58,7 @@ func (e *Engine) TakeBack(cat *wire.Catalog) error {
 			b.add(c)
 		}
 	}
-	if len(cat.Entries) == 0 && !cat.Undo.Maybe {
+	if len(cat.Entries) == 0 && len(cat.Undo.Only) > 0 && !cat.Undo.Maybe { // else it has only refreshed something
 		return fmt.Errorf("the run has changed nothing here of %s", strings.Join(cat.Undo.Only, ", "))
 	}
 	for _, c := range changes {

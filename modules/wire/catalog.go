@@ -163,6 +163,10 @@ type Entry struct {
 	// Register says that the controller uses the result: also of a sensitive entry it gets the
 	// output, see [Registered].
 	Register bool `json:"register,omitempty"`
+	// Ran is the run that this one resumes and that has run the entry, which an undo then left as it is;
+	// empty means none. What changes something each time is not run again then, except by a refresh.
+	Ran string `json:"ran,omitempty"`
+
 	// Awaits are earlier entries by whose results the entry is made, and which are not known:
 	// not yet, or not at all since they are only predicted. It has no properties then.
 	Awaits []int `json:"awaits,omitempty"`

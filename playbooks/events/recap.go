@@ -89,14 +89,18 @@ func (r *recap) summary(p *page, s Summary) {
 // next says how to go on with a run that is recorded and did not come through.
 func (r *recap) next(p *page, s Summary) {
 	h := s.Totals.Hosts
-	if !r.options.Recorded || s.Check || len(r.run.Manifests) == 0 || r.run.Monitor || h.Failed+h.Unreachable+h.Interrupted+h.NotStarted == 0 {
+	if !r.options.Recorded || s.Check || len(r.run.Manifests) == 0 && r.run.Undoes == "" || r.run.Monitor || h.Failed+h.Unreachable+h.Interrupted+h.NotStarted == 0 {
 		return
 	}
 	again := ""
 	if len(r.options.Again) > 0 {
 		again = ", with " + strings.Join(r.options.Again, ", ") + " as before"
 	}
-	p.print(plain, "to go on", again, ": ccm-push resume ", s.Run)
+	command, run := "resume", s.Run
+	if r.run.Undoes != "" {
+		command, run = "undo", r.run.Undoes
+	}
+	p.print(plain, "to go on", again, ": ccm-push ", strings.Join(append([]string{command, run}, r.options.Resume...), " "))
 	p.newline()
 }
 

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -35,8 +36,15 @@ type Header struct {
 	Origin  Origin `json:"origin,omitzero"`
 	// Undoes is the run that this one takes back.
 	Undoes string `json:"undoes,omitempty"`
+	// UndoesToo are the runs that resumed Undoes, which are taken back with it.
+	UndoesToo []string `json:"undoes_too,omitempty"`
 	// Plays are filled in by the recorder.
 	Plays []events.SelectedPlay `json:"plays"`
+}
+
+// TakesBack reports whether the run takes back the run with an id.
+func (h Header) TakesBack(id string) bool {
+	return h.Undoes == id || slices.Contains(h.UndoesToo, id)
 }
 
 // A Flag is an option that was given.

@@ -29,6 +29,9 @@ type PlayProgress struct {
 	Once []OnceResult
 	// Told are the results that were told of others, by host, and how often.
 	Told map[string]map[ToldResult]int
+
+	// left are resources that an undo of the run left as they are, by the run that changed them.
+	left map[resourceOf]string
 }
 
 // A OnceResult is one of a batch, counted from 0.
@@ -123,28 +126,57 @@ func (r *Run) Progress(s Store) (*Progress, error) {
 	return p, p.takenBack(r, s)
 }
 
-// takenBack has hosts that the run was taken back on count as not done: nothing of it is there.
+// takenBack makes hosts that the run was taken back on not done: nothing of it is there, except the
+// resources that the undo left as they are.
 func (p *Progress) takenBack(r *Run, s Store) error {
-	runs, err := s.List()
-	if err != nil {
+	undos, err := s.undos(r.Run)
+	if err != nil || len(undos) == 0 {
 		return err
 	}
-	for _, other := range runs {
-		if other.Undoes != r.Run || other.Check {
-			continue
-		}
-		for e, err := range other.Events() {
+	left := map[resourceOf]bool{}
+	for _, undo := range undos {
+		for e, err := range undo.Events() {
 			if err != nil {
 				return err
 			}
-			if result, ok := e.(events.Result); ok && (result.Status == events.Changed || result.Changed) {
+			result, ok := e.(events.Result)
+			switch {
+			case !ok:
+			case result.Status == events.Skipped:
+				left[resourceOf{result.Host, result.Type, result.Name}] = true
+			case result.Status == events.Changed || result.Changed:
 				for i := range p.Plays {
 					p.Plays[i].takenBack(result.Host)
 				}
 			}
 		}
 	}
+	play := -1
+	for e, err := range r.Events() {
+		if err != nil {
+			return err
+		}
+		switch e := e.(type) {
+		case events.PlayStart:
+			play = e.Number - 1
+		case events.Result:
+			if of := (resourceOf{e.Host, e.Type, e.Name}); e.Changed && e.On == "" && left[of] && play >= 0 && play < len(p.Plays) {
+				if p.Plays[play].left == nil {
+					p.Plays[play].left = map[resourceOf]string{}
+				}
+				p.Plays[play].left[of] = r.Run
+			}
+		}
+	}
 	return nil
+}
+
+type resourceOf struct{ host, typeName, name string }
+
+// LeftBy returns the run that has run a resource on a host which an undo then left as it is; "" means
+// none.
+func (p *PlayProgress) LeftBy(host, typeName, name string) string {
+	return p.left[resourceOf{host, typeName, name}]
 }
 
 // takenBack notes that nothing of the play is on a host any more.

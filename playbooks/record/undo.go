@@ -1,6 +1,8 @@
 package record
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,23 +14,123 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
-// Undo gives the plays that take the run back, or of it what is named as type#name: one for
-// each user that the host program ran as.
-func (r *Run) Undo(only []string) ([]*manifest.Play, error) {
-	if r.Check {
-		return nil, fmt.Errorf("run %s was a check run, which has changed nothing", r.Header.Run)
+// Chain returns the run that r belongs to and all runs that resumed it, the oldest first. An undo, and
+// a check run, is alone.
+func (s Store) Chain(r *Run) ([]*Run, error) {
+	if r.Check || r.Undoes != "" || len(r.Manifests) == 0 {
+		return []*Run{r}, nil
 	}
-	if r.AdHoc {
-		return nil, fmt.Errorf("run %s was a command, and nobody knows what that has changed", r.Header.Run)
-	}
-	c, err := r.changes(only)
+	all, err := s.List()
 	if err != nil {
 		return nil, err
 	}
-	if len(c.missing) > 0 {
-		return nil, fmt.Errorf("run %s has not changed %s; ccm-push runs show %s tells what it has", r.Header.Run, strings.Join(c.missing, ", "), r.Header.Run)
+	first := cmp.Or(r.Origin.First, r.Run)
+	var chain []*Run
+	for _, other := range slices.Backward(all) {
+		if !other.Check && other.Undoes == "" && (other.Run == first || other.Origin.First == first) {
+			chain = append(chain, other)
+		}
 	}
-	var plays []*manifest.Play
+	return chain, nil
+}
+
+// Undo returns the plays that take a run back together with the runs of its [Store.Chain], the newest
+// first, and the runs that these plays are about, the oldest first. only names resources as type#name;
+// empty means all.
+func (s Store) Undo(r *Run, only []string) (plays []*manifest.Play, runs []*Run, err error) {
+	chain, err := s.Chain(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	missing := slices.Clone(only)
+	var first error
+	for _, one := range slices.Backward(chain) {
+		its, notHere, err := one.undo(only)
+		if first = cmp.Or(first, err); err != nil && !errors.Is(err, errUnchanged) {
+			return nil, nil, err
+		}
+		missing = slices.DeleteFunc(missing, func(ref string) bool { return !slices.Contains(notHere, ref) })
+		if len(its) > 0 {
+			plays, runs = append(plays, its...), append(runs, one)
+		}
+	}
+	slices.Reverse(runs)
+	switch {
+	case len(missing) > 0:
+		return nil, nil, errMissing(r, missing)
+	case len(plays) == 0:
+		return nil, nil, first
+	}
+	return plays, runs, nil
+}
+
+// UndoneBy returns the newest undo of a run that is still in effect; nil if there is none. An undo that
+// changed no host, and one that was itself taken back, is not in effect.
+func (s Store) UndoneBy(r *Run) (*Run, error) {
+	undos, err := s.undos(r.Header.Run)
+	if len(undos) == 0 {
+		return nil, err
+	}
+	return undos[0], err
+}
+
+// undos returns the undos of a run that are in effect, the newest first.
+func (s Store) undos(id string) ([]*Run, error) {
+	all, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	var undos []*Run
+	for _, u := range all {
+		if u.Check || !u.TakesBack(id) {
+			continue
+		}
+		c, err := u.changes(nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(c.changed)+len(c.unsure) == 0 {
+			continue
+		}
+		again := slices.ContainsFunc(all, func(other *Run) bool { return !other.Check && other.TakesBack(u.Run) && other.Outcome() == OK })
+		if !again {
+			undos = append(undos, u)
+		}
+	}
+	return undos, nil
+}
+
+// errUnchanged is wrapped by the error of a run that has changed nothing.
+var errUnchanged = errors.New("it changed nothing")
+
+func errMissing(r *Run, missing []string) error {
+	return fmt.Errorf("run %s has not changed %s; ccm-push runs show %s tells what it has", r.Header.Run, strings.Join(missing, ", "), r.Header.Run)
+}
+
+// Undo returns the plays that take the run back, without the runs that resumed it. only names resources
+// as type#name; empty means all.
+func (r *Run) Undo(only []string) ([]*manifest.Play, error) {
+	plays, missing, err := r.undo(only)
+	if err == nil && len(missing) > 0 {
+		return nil, errMissing(r, missing)
+	}
+	return plays, err
+}
+
+// undo returns a play for each user that the host program ran as, and the names in only that the run
+// has not changed.
+func (r *Run) undo(only []string) (plays []*manifest.Play, missing []string, err error) {
+	if r.Check {
+		return nil, only, fmt.Errorf("run %s was a check run: %w", r.Header.Run, errUnchanged)
+	}
+	if r.AdHoc {
+		return nil, only, fmt.Errorf("run %s was a command: %w that ccm-push knows of", r.Header.Run, errUnchanged)
+	}
+	c, err := r.changes(only)
+	if err != nil {
+		return nil, only, err
+	}
+	missing = c.missing
 	for _, p := range slices.Backward(r.Plays) {
 		hosts := slices.DeleteFunc(slices.Concat(p.Hosts, slices.Sorted(maps.Keys(c.elsewhere[p.Name]))), func(h string) bool { return !c.changed[h] && !c.unsure[h] })
 		if len(hosts) == 0 {
@@ -51,19 +153,19 @@ func (r *Run) Undo(only []string) ([]*manifest.Play, error) {
 		}
 	}
 	if len(plays) == 0 {
-		return nil, fmt.Errorf("run %s has changed nothing", r.Header.Run)
+		return nil, missing, fmt.Errorf("there is nothing to undo of run %s: %w", r.Header.Run, errUnchanged)
 	}
 	if len(plays) == 1 { // else it is not known which user has changed it
 		plays[0].Undo.Changed = c.changed
 	}
 	if c.rollout != nil {
-		return c.apart(plays), nil
+		return c.apart(plays), missing, nil
 	}
 	all := 100.0
 	for _, p := range plays { // what one user cannot take back keeps no other from it
 		p.MaxFail = &all
 	}
-	return plays, nil
+	return plays, missing, nil
 }
 
 // apart puts hosts behind the others, in plays of their own, that only resources of others were run on:
@@ -91,6 +193,25 @@ func (c *changes) apart(plays []*manifest.Play) (list []*manifest.Play) {
 func sameUser(p *manifest.Play, other *events.SelectedPlay) bool {
 	same := p.Become == other.Become || p.Become != nil && other.Become != nil && *p.Become == *other.Become
 	return same && p.BecomeUser == other.BecomeUser && p.BecomeMethod == other.BecomeMethod
+}
+
+// Changed calls yield with each resource that the run has changed, as type#name, and the host that was
+// changed.
+func (r *Run) Changed(only []string, yield func(ref, host string)) error {
+	for e, err := range r.Events() {
+		if err != nil {
+			return err
+		}
+		result, ok := e.(events.Result)
+		if !ok || !result.Changed {
+			continue
+		}
+		ref := result.Type + "#" + result.Name
+		if len(only) == 0 || slices.Contains(only, ref) || slices.Contains(only, result.Type+"#"+result.Alias) {
+			yield(ref, cmp.Or(result.On, result.Host))
+		}
+	}
+	return nil
 }
 
 // changes are what hosts of a run have told.
@@ -138,14 +259,15 @@ func (r *Run) changes(only []string) (*changes, error) {
 		case events.Interrupted:
 			cut[e.Host] = true
 		case events.Result:
+			did := e.Changed || e.Status == events.Changed && !e.Check
 			refs := []string{e.Type + "#" + e.Name, e.Type + "#" + e.Alias}
 			named := len(only) == 0
 			for _, ref := range only {
 				if slices.Contains(refs, ref) {
-					named, seen[ref] = true, seen[ref] || e.Changed
+					named, seen[ref] = true, seen[ref] || did
 				}
 			}
-			if e.Changed && named {
+			if did && named {
 				c.on(&e)
 			}
 		}

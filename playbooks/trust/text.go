@@ -160,16 +160,16 @@ func plural(n int, what string) string {
 func CommandLine(inventories, knownHosts, hosts []string) string {
 	words := []string{"ccm-push"}
 	for _, path := range inventories {
-		words = append(words, "-i", shellWord(path))
+		words = append(words, "-i", ShellWord(path))
 	}
 	for _, path := range knownHosts {
-		words = append(words, "--known-hosts", shellWord(path))
+		words = append(words, "--known-hosts", ShellWord(path))
 	}
-	return strings.Join(append(words, "trust", shellWord(pattern.Fold(hosts))), " ")
+	return strings.Join(append(words, "trust", ShellWord(pattern.Fold(hosts))), " ")
 }
 
-// shellWord quotes text for a shell if it needs that.
-func shellWord(text string) string {
+// ShellWord quotes text for a shell if it needs that.
+func ShellWord(text string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:@%+,", r)
 	}

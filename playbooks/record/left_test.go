@@ -1,0 +1,86 @@
+package record
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// TestLeftBy holds which resources have run in a run that was undone, and were left as they are by the undo.
+func TestLeftBy(t *testing.T) {
+	s := newStore(t)
+	of := func(play, host, typ, name string, status events.Status) events.Result {
+		return events.Result{Play: play, Host: host, Type: typ, Name: name, Status: status, Changed: status == events.Changed}
+	}
+	hosts := []string{"web1", "web2"}
+	r := s.record(t, Header{Run: NewID(began), Manifests: []Manifest{{Path: "site.yaml"}}},
+		events.RunStart{Hosts: 2, Plays: plays(hosts...)},
+		events.PlayStart{Play: "web tier", Number: 1, Batch: 1, Batches: 1, Hosts: hosts},
+		of("web tier", "web1", "exec", "migrate", events.Changed), of("web tier", "web1", "file", "/a", events.Changed),
+		of("web tier", "web2", "exec", "migrate", events.Failed),
+		events.PlayStart{Play: "second", Number: 2, Batch: 1, Batches: 1, Hosts: hosts},
+		of("second", "web1", "exec", "once more", events.Changed),
+		events.Summary{},
+	)
+	u := s.record(t, Header{Run: NewID(began.Add(1e9)), Undoes: r.Header.Run},
+		events.RunStart{Hosts: 2, Plays: plays(hosts...)},
+		events.PlayStart{Play: "undo", Number: 1, Batch: 1, Batches: 1, Hosts: hosts},
+		of("undo", "web1", "exec", "once more", events.Skipped), of("undo", "web1", "file", "/a", events.Changed),
+		of("undo", "web1", "exec", "migrate", events.Skipped), of("undo", "web2", "exec", "migrate", events.Skipped),
+		events.Summary{},
+	)
+	p, err := r.Progress(s)
+	require.NoError(t, err)
+	p = p.For([]string{"web tier", "second"})
+	require.Equal(t, r.Header.Run, p.Plays[0].LeftBy("web1", "exec", "migrate"))
+	require.Equal(t, r.Header.Run, p.Plays[1].LeftBy("web1", "exec", "once more"))
+	require.Empty(t, p.Plays[1].LeftBy("web1", "exec", "migrate"), "which has run in another play")
+	require.Empty(t, p.Plays[0].LeftBy("web1", "file", "/a"), "which was undone")
+	require.Empty(t, p.Plays[0].LeftBy("web2", "exec", "migrate"), "which had changed nothing")
+
+	undone, err := s.UndoneBy(r)
+	require.NoError(t, err)
+	require.Equal(t, u.Header.Run, undone.Header.Run)
+	s.record(t, Header{Run: NewID(began.Add(2e9)), Undoes: u.Header.Run},
+		events.RunStart{Hosts: 2, Plays: plays(hosts...)},
+		events.PlayStart{Play: "undo", Number: 1, Batch: 1, Batches: 1, Hosts: hosts},
+		of("undo", "web1", "file", "/a", events.Changed),
+		events.Summary{Totals: events.Totals{Hosts: events.HostTotals{OK: 2}}},
+	)
+	undone, err = s.UndoneBy(r)
+	require.NoError(t, err)
+	require.Nil(t, undone, "the undo was undone")
+}
+
+// TestChain holds that a run is undone with those that resumed it, the newest first.
+func TestChain(t *testing.T) {
+	s := newStore(t)
+	result := events.Result{Play: "web tier", Host: "web1", Type: "file", Name: "/a", Status: events.Changed, Changed: true}
+	var runs []*Run
+	for i, h := range []Header{{}, {Check: true}, {}, {Undoes: "x"}, {}} {
+		h.Run, h.Manifests = timeID(i), []Manifest{{Path: "site.yaml"}}
+		if i == 2 || i == 4 {
+			h.Origin, h.Resumes = Origin{First: timeID(0), Epoch: i}, timeID(0)
+		}
+		all := []events.Event{events.RunStart{Plays: plays("web1", "web2")}, events.PlayStart{Play: "web tier", Number: 1, Batch: 1, Hosts: []string{"web1"}}}
+		if i != 4 {
+			all = append(all, result)
+		}
+		runs = append(runs, s.record(t, h, append(all, events.HostDone{Host: "web1"}, events.Summary{})...))
+	}
+	for _, named := range []int{0, 2, 4} {
+		list, of, err := s.Undo(runs[named], nil)
+		require.NoError(t, err)
+		require.Len(t, list, 2, "the last one has changed nothing")
+		require.Equal(t, []string{timeID(2), timeID(0)}, []string{list[0].Undo.Run, list[1].Undo.Run})
+		require.Equal(t, timeID(0), of[0].Header.Run)
+	}
+	_, _, err := s.Undo(runs[0], []string{"file#/nowhere"})
+	require.EqualError(t, err, "run "+timeID(0)+" has not changed file#/nowhere; ccm-push runs show "+timeID(0)+" tells what it has")
+	_, _, err = s.Undo(runs[1], nil)
+	require.EqualError(t, err, "run "+timeID(1)+" was a check run: it changed nothing")
+}
+
+func timeID(n int) string { return "01M843PF72P61R1TBNZ2E5J0Z" + string(rune('0'+n)) }
