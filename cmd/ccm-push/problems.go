@@ -37,7 +37,7 @@ var problemFormats = map[string]func(*printer, []problem) error{
 func problemsOf(warnings []string, err error) []problem {
 	var all []problem
 	add := func(severity string, e *yamlpos.Error) {
-		one := problem{severity, e.File, e.Line, e.Column, e.Msg, e.Hint}
+		one := problem{severity, e.Path(), e.Line, e.Column, e.Msg, e.Hint}
 		if msg, hint, cut := strings.Cut(e.Msg, "\n  hint: "); cut && e.Hint == "" { // of an error that another one wraps
 			one.Message, one.Hint = msg, hint
 		}

@@ -3,6 +3,7 @@ package yamlpos
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -14,7 +15,8 @@ type Error struct {
 	Line, Column int
 	Msg          string // what was found
 	Hint         string // what to write instead; may be empty
-	Folder       string // that File stands in; "" is the one in which the program runs
+	Folder       string // the folder of File, to read it; empty means the working directory
+	Within       string // what messages put before File: a folder or an archive; may be empty
 }
 
 // Error is "file:line:column: msg", with the hint on a line of its own.
@@ -30,7 +32,15 @@ func (e *Error) Error() string {
 }
 
 // Pos is "file:line:column", as far as they are known.
-func (e *Error) Pos() string { return position(e.File, e.Line, e.Column) }
+func (e *Error) Pos() string { return position(e.Path(), e.Line, e.Column) }
+
+// Path returns the name of the file as messages show it.
+func (e *Error) Path() string {
+	if e.Within == "" || e.File == "" {
+		return e.File
+	}
+	return path.Join(e.Within, e.File)
+}
 
 func position(file string, line, column int) string {
 	place := file

@@ -51,7 +51,24 @@ func (m *loadedManifest) check() error {
 			}
 		}
 	}
+	m.place(errs)
 	return manifest.Distinct(errs)
+}
+
+// place adds the folder of the manifest to errors in files that it names: their names are
+// relative to it, and several roles may have a file of one name.
+func (m *loadedManifest) place(errs yamlpos.Errors) {
+	folder := filepath.Dir(m.play.File)
+	if folder == "." {
+		return
+	}
+	for i, e := range errs {
+		if e.Folder == "" && m.files.HasRead(e.File) {
+			placed := *e
+			placed.Folder, placed.Within = m.play.Folder, folder
+			errs[i] = &placed
+		}
+	}
 }
 
 // remembered is [modules.Source].Memo: what make gives for a key, made once.

@@ -14,9 +14,10 @@ import (
 // maxWhence is how many values an error says of where they are from.
 const maxWhence = 3
 
-// whence adds to errors of a resource from where the data is that they can be about, and in
-// which folder the template stands that they are in.
+// whence adds to errors of a resource where the data is from that they can be about, and the
+// folder of the template that they are in.
 func (in *scope) whence(r *manifest.Resource, env *templates.Env, errs yamlpos.Errors) {
+	defer in.manifest.place(errs)
 	for i, e := range errs {
 		reads, inTemplate, known := r.InputsAt(e.File, e.Line, e.Column, env.Files)
 		if !known {
@@ -25,7 +26,6 @@ func (in *scope) whence(r *manifest.Resource, env *templates.Env, errs yamlpos.E
 		more := *e
 		paths, _ := reads.Data()
 		if inTemplate {
-			more.Folder = in.manifest.play.Folder
 			paths = mentioned(paths, env.Files, e)
 		}
 		if slices.ContainsFunc(paths, func(path string) bool { return len(templates.Origins(in.layers, strings.Split(path, "."))) == 0 }) {

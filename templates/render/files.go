@@ -82,6 +82,9 @@ func (f *Files) Read(name string) ([]byte, error) {
 	return f.contents.get(name, func() ([]byte, error) { return f.ReadOnce(name) })
 }
 
+// HasRead reports whether a file has been read, or was looked for.
+func (f *Files) HasRead(name string) bool { return f != nil && f.contents.has(path.Clean(name)) }
+
 // HostFileHint says how a property gets the content of a file of the host, which no
 // template can read.
 func HostFileHint(name string) string {
@@ -192,6 +195,12 @@ type cacheEntry[V any] struct {
 	once  sync.Once
 	value V
 	err   error
+}
+
+func (c *cache[V]) has(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.entries[key] != nil
 }
 
 func (c *cache[V]) get(key string, makeIt func() (V, error)) (V, error) {
