@@ -38,7 +38,7 @@ ccm:
   resources:
     - exec:
         - wrong: {command: "{{ template('a.templ') }}"}
-`, `web1  failed   compile: a.templ:2:13: missing key "Data.nope"
+`, `web1  failed   compile: sub/a.templ:2:13: missing key "Data.nope"
         two {{ Data.nope }}
                     ^
 `},

@@ -344,7 +344,7 @@ func TestMissingFilesAreFoundBeforeAnyHost(t *testing.T) {
 	require.Equal(t, strings.TrimSpace(`
 DIR/site.yaml:5:24: source: there is no file nope in DIR
 DIR/site.yaml:6:34: no file "nope.jet" in DIR
-broken.templ:1:7: unexpected end in the expression "1 +"`), strings.ReplaceAll(err.Error(), dir, "DIR"))
+DIR/broken.templ:1:7: unexpected end in the expression "1 +"`), strings.ReplaceAll(err.Error(), dir, "DIR"))
 }
 
 func TestBounds(t *testing.T) {
