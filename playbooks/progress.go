@@ -134,8 +134,10 @@ func (p *catalogProgress) Rest() events.Rest {
 			continue
 		}
 		entry := &p.catalog.Entries[i]
-		if rest.NotReached++; rest.NotReached == 1 {
-			rest.Next = entry.Ref()
+		if entry.Unselected == "" {
+			if rest.NotReached++; rest.NotReached == 1 {
+				rest.Next = entry.Ref()
+			}
 		}
 		if !entry.Check && slices.ContainsFunc(entry.Subscribe, p.hasChanged) {
 			rest.RefreshDue = append(rest.RefreshDue, entry.Ref())

@@ -129,6 +129,9 @@ func (g *stages) result(ctx context.Context, r *wire.Result) {
 	e := resultEvent(s.play.Name, host, c, g.others.checks(r.Index), r)
 	r = g.register(ctx, r, &e)
 	g.progress.Note(r)
+	if c.Entries[r.Index].Unselected != "" && r.Status == wire.Skipped && r.Message == "" {
+		return // the run does not select it, and nothing refreshed it
+	}
 	g.came(r)
 	told := g.runner.Options.Progress.Retold(s.number, e)
 	if s.heard != nil {
@@ -145,6 +148,7 @@ func (g *stages) result(ctx context.Context, r *wire.Result) {
 			e = g.runner.Kept(e)
 		}
 	}
+	e.Due = c.Entries[r.Index].Unselected != "" && r.Status == wire.Skipped && r.Because != "" && !r.Unmet
 	if e.Status.HasFailed() {
 		e.Written = events.PlaceOf(g.compiled.Written(r.Index))
 	}

@@ -80,7 +80,7 @@ func (e *Engine) newRun(cat *wire.Catalog, emit func(*wire.Result) error, known 
 	}
 	r.jobs.findExports()
 	for _, j := range r.jobs {
-		if entry := j.entry; j.resource == nil && j.undone == nil && len(entry.Awaits) == 0 && !entry.Excluded && !entry.Hidden && entry.Scope == nil && entry.On == "" && len(entry.Receive) == 0 {
+		if entry := j.entry; j.resource == nil && j.undone == nil && len(entry.Awaits) == 0 && !entry.Excluded && entry.Unselected != wire.RefreshLater && !entry.Hidden && entry.Scope == nil && entry.On == "" && len(entry.Receive) == 0 {
 			r.decode(j, entry)
 		}
 	}
@@ -93,7 +93,7 @@ func (r *run) openNotes() {
 	refreshes := func(i int) bool {
 		j := r.jobs[i]
 		_, ok := j.resource.(modules.Refresher)
-		return ok || j.invalid != nil || j.entry.On != "" || len(j.entry.Receive)+len(j.entry.Awaits) > 0 // else it has an error of its own
+		return ok || j.entry.Unselected != "" || j.invalid != nil || j.entry.On != "" || len(j.entry.Receive)+len(j.entry.Awaits) > 0 // else it has an error of its own
 	}
 	e := r.engine
 	r.refreshes, r.warning = notes.OpenRefreshes(e.Refreshes, r.cat, &r.history.refreshes, e.Now, refreshes)

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -51,7 +52,7 @@ func (t *turn) sumUp() error {
 			j.prediction.Because = cmp.Or(j.prediction.Because, member.blamed())
 		}
 	}
-	members := j.nested.all()
+	members := slices.DeleteFunc(slices.Clone(j.nested.all()), func(member *job) bool { return member.left() })
 	for _, member := range members {
 		switch {
 		case member.leftOut: // what ended the scope counts

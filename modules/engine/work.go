@@ -16,6 +16,8 @@ import (
 func (r *run) work(ctx context.Context, j *job) bool {
 	j.result = &result{Index: j.index}
 	switch unmet, doubt := r.jobs.requirements(j); {
+	case j.entry.Unselected != "" && !r.refreshesNow(j):
+		r.leaveUnselected(j)
 	case j.entry.Excluded:
 		j.result.skip("excluded by control", "")
 	case j.undone.cannot() != "":

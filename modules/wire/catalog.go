@@ -57,6 +57,7 @@ type Catalog struct {
 	Until   int     `json:"until,omitempty"`
 	From    int     `json:"from,omitempty"`
 	Fixed   int     `json:"fixed,omitempty"`
+	Whole   bool    `json:"whole,omitempty"` // the entries are all that a manifest has for the host
 	Entries []Entry `json:"entries"`
 }
 
@@ -124,6 +125,10 @@ type Entry struct {
 	Once bool `json:"once,omitempty"`
 	// Refresh are resources elsewhere that the entry subscribes to and that have changed.
 	Refresh []string `json:"refresh,omitempty"`
+
+	// Unselected says that the run does not select the entry, and what happens if it is to be refreshed;
+	// "" if the run selects it. An entry that is not to be refreshed is skipped without a message.
+	Unselected Unselected `json:"unselected,omitempty"`
 
 	// Query asks a [modules.Querier] instead of checking and applying.
 	Query string `json:"query,omitempty"`
@@ -209,6 +214,14 @@ type Block struct {
 	Rescue int `json:"rescue,omitempty"` // so many entries before those of Always
 	Always int `json:"always,omitempty"` // the last entries
 }
+
+// Unselected says what happens if an entry that the run does not select is to be refreshed.
+type Unselected string
+
+const (
+	RefreshNow   Unselected = "now"   // it is refreshed in this run
+	RefreshLater Unselected = "later" // the refresh stays due until a run selects the entry; the entry has no properties
+)
 
 // Ref is how the entry is called: type#alias, or type#name without an alias.
 func (e *Entry) Ref() string {

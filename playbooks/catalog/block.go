@@ -31,7 +31,7 @@ func (x *expansion) block(ctx context.Context, r *manifest.Resource, in *scope, 
 		x.draft.names.unknown(e.Type, e.Name, e.Alias)
 		return -1
 	}
-	if own == first && r.OnlyWithin {
+	if own == first && (r.OnlyWithin || r.Unselected) {
 		x.leaveOut(r)
 		return -1
 	}

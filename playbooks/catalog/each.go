@@ -11,7 +11,7 @@ import (
 
 // each makes one entry per element of a list.
 func (x *expansion) each(ctx context.Context, r *manifest.Resource, in *scope) {
-	if r.Register != nil {
+	if r.Register != nil && !r.Unselected {
 		x.results.begin(r.Register.Text, true)
 	}
 	if x.listAwaits(r, in) {

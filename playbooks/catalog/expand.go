@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -169,13 +170,58 @@ func (x *expansion) full() bool {
 // resource expands one resource into its entries: one, or with each one per element.
 func (x *expansion) resource(ctx context.Context, r *manifest.Resource, in *scope) {
 	switch {
-	case r.Unselected:
+	case r.LeftOut(), r.Unselected && x.show: // people see what is selected
 		x.leaveOut(r)
+	case r.Unselected:
+		x.unselected(ctx, r, in)
 	case r.Each == nil:
 		x.entry(ctx, r, in, in.env)
 	default:
 		x.each(ctx, r, in)
 	}
+}
+
+// unselected expands a resource that is not selected and that others may refresh. It may need what only the
+// whole play has: then the host gets no more than its name and whom it subscribes to, so that a refresh
+// stays due.
+func (x *expansion) unselected(ctx context.Context, r *manifest.Resource, in *scope) {
+	before := len(x.errs)
+	switch {
+	case r.Each != nil:
+		x.each(ctx, r, in)
+	case r.Refresh == wire.RefreshNow || r.Child != nil:
+		x.entry(ctx, r, in, in.env)
+	default:
+		x.refreshLater(ctx, r, in.env)
+	}
+	if len(x.errs) == before {
+		return
+	}
+	if x.errs = x.errs[:before]; r.Each == nil && r.Child == nil {
+		x.refreshLater(ctx, r, in.env)
+	} else {
+		x.leaveOut(r)
+	}
+}
+
+// refreshLater adds the entry of a resource whose refresh would stay due.
+func (x *expansion) refreshLater(ctx context.Context, r *manifest.Resource, env *templates.Env) {
+	var errs yamlpos.Errors
+	e := wire.Entry{Type: r.Type.Name, Name: text(ctx, &r.Name, env, &errs), Unselected: wire.RefreshLater}
+	if r.Alias != nil {
+		e.Alias = text(ctx, r.Alias, env, &errs)
+	}
+	refs, err := x.refer(ctx, r, env, &e)
+	if errs.Add(err); len(errs) > 0 || x.refreshesNever(r, &e) {
+		x.leaveOut(r)
+		return
+	}
+	x.add(e, origin{resource: r, refs: refs}, RenderedResource{Env: env})
+}
+
+// refreshesNever reports whether nothing in the catalog refreshes an unselected resource.
+func (x *expansion) refreshesNever(r *manifest.Resource, e *wire.Entry) bool {
+	return r.Unselected && r.Child == nil && !x.inGraph && !x.compiler.play.Notifies() && len(e.Subscribe) == 0
 }
 
 // entry makes the entry of a resource, or of one element of its each, and returns the
@@ -185,7 +231,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	defer func() {
 		in.hideShort(x.errs[before:])
 		in.whence(r, env, x.errs[before:])
-		if len(x.errs) > before && r.Register != nil && r.Each == nil { // what reads it would only repeat that
+		if len(x.errs) > before && r.Register != nil && r.Each == nil && !r.Unselected { // what reads it would only repeat that
 			x.results.begin(r.Register.Text, false).pending = []int{0}
 		}
 	}()
@@ -212,6 +258,14 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	o := origin{resource: r, watch: in.watched(own.Watch, &x.errs)}
 	o.refs, err = x.refer(ctx, r, env, &e)
 	x.errs.Add(err)
+	if r.Refresh == wire.RefreshLater && r.Child == nil { // of an each
+		e.Unselected = r.Refresh
+	}
+	if x.refreshesNever(r, &e) {
+		x.errs = x.errs[:before]
+		x.leaveOut(r)
+		return -1
+	}
 	e.On, err = x.on(ctx, r, env)
 	x.errs.Add(err)
 	in.inherit(&e)
@@ -289,7 +343,11 @@ func (x *expansion) exclude(ctx context.Context, r *manifest.Resource, in *scope
 // people.
 func (x *expansion) add(e wire.Entry, o origin, shown RenderedResource) int {
 	i := len(x.draft.entries)
-	x.register(o.resource, &e, i, shown.Env)
+	if o.resource.Unselected {
+		e.Unselected = cmp.Or(e.Unselected, o.resource.Refresh)
+	} else {
+		x.register(o.resource, &e, i, shown.Env)
+	}
 	if x.show {
 		whole := shown // which is on the heap only where somebody looks
 		whole.Resource, whole.Entry = o.resource, e

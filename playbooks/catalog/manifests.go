@@ -168,7 +168,7 @@ func (all *loadedManifests) nestedSources(child *manifest.Play, r *manifest.Reso
 // they are known before any host is.
 func (all *loadedManifests) each(parent *loadedManifest, visit func(*loadedManifest)) error {
 	for _, r := range parent.play.Resources {
-		if r.Child == nil || r.Unselected {
+		if r.Child == nil || r.LeftOut() {
 			continue
 		}
 		m, err := all.applied(parent, r, r.Child)

@@ -54,7 +54,7 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 		return -1
 	}
 	own := len(x.draft.entries)
-	if own == first && r.OnlyWithin {
+	if own == first && (r.OnlyWithin || r.Unselected) {
 		x.draft.notes = x.draft.notes[:note]
 		x.leaveOut(r)
 		return -1

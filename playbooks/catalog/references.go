@@ -223,7 +223,7 @@ func (r *resolver) receive(i int, one receiving) []graph.Edge {
 	name := *one.at
 	name.Text = ref
 	targets, err := r.find(&name)
-	targets = slices.DeleteFunc(slices.Clone(targets), func(k int) bool { return r.entries[k].Excluded })
+	targets = slices.DeleteFunc(slices.Clone(targets), func(k int) bool { return r.entries[k].Excluded || r.entries[k].Unselected != "" })
 	if !r.play.Graph() { // the last one called so, as for require
 		targets = slices.DeleteFunc(targets, func(k int) bool { return k >= i })
 		targets = targets[max(0, len(targets)-1):]

@@ -115,6 +115,7 @@ type Result struct {
 	Restart      []json.RawMessage `json:"restart,omitempty" doc:"what has to be restarted before the resource counts"`
 	ErrorKind    string            `json:"error_kind,omitempty" doc:"what sort of failure error is, if that is known" enum:"unknown,forbidden,failed"`
 	Tries        int               `json:"tries,omitempty" doc:"if it took more than one"`
+	Due          bool              `json:"due,omitempty" doc:"the run does not select the resource: a refresh of it stays due, or in a check run would stay due"`
 	Once         string            `json:"once,omitempty" doc:"if it runs for one host of a batch, and its result holds for all: what it is for all of them, as it is written"`
 	Repair       bool              `json:"repair,omitempty" doc:"of a watched host: the play was carried out again for what had drifted"`
 	Left         bool              `json:"left,omitempty" doc:"the resource has left the manifest and is undone"`

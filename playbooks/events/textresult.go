@@ -160,7 +160,7 @@ func whatChanged(r Result) string {
 		enough = 2000 // undo names a call in it, which is to be copied
 	}
 	action = shorten(action, enough)
-	if r.Status == Skipped && r.Because != "" && r.Certain {
+	if r.Status == Skipped && r.Because != "" && r.Certain && !r.Due {
 		return "" // the reason says it
 	}
 	var properties []string

@@ -77,7 +77,7 @@ func (p *Play) Inputs(files *templates.Files) (all templates.Inputs) {
 	}
 	values := append([]*Value{p.Pre, p.Post}, p.Watch...)
 	for _, r := range p.Resources {
-		if r.Unselected {
+		if r.LeftOut() {
 			continue
 		}
 		if r.Applies() && r.Child == nil { // what that reads is not known yet

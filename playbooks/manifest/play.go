@@ -143,6 +143,9 @@ func (p *Play) HostPattern() string {
 // Whole reports whether the run is about the whole play.
 func (p *Play) Whole() bool { return p.selection.all() }
 
+// Notifies reports whether anything in the plays of the run has notify.
+func (p *Play) Notifies() bool { return p.selection != nil && p.selection.notifies }
+
 // LiteralRefs names the resources of the play, as type#name, as far as they are known
 // before any host is.
 func (p *Play) LiteralRefs() []string {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -36,8 +37,10 @@ type Resource struct {
 	Exports    []*yamlpos.Node // the keys of what it gives to other hosts: literal texts
 	Strict     bool            // properties with defaults that depend on the host must be given
 	Unselected bool            // the run is not about it: see [Selection]
-	Properties Value           // a map of the type's own properties, without the name
-	Defaults   *yamlpos.Node   // of its list and play, some of which are among its properties; nil if there are none
+	// Refresh says what happens to an unselected resource that is to be refreshed; "" if nothing can refresh it.
+	Refresh    wire.Unselected
+	Properties Value         // a map of the type's own properties, without the name
+	Defaults   *yamlpos.Node // of its list and play, some of which are among its properties; nil if there are none
 	// Child is the manifest that the resource applies; nil if it applies none, or one
 	// that is known only per host. See [Play.Nested].
 	Child *Play
@@ -58,6 +61,23 @@ type Resource struct {
 
 // Ref is how the manifest calls the resource.
 func (r *Resource) Ref() string { return r.Type.Name + "#" + r.Name.Node.Text }
+
+// LeftOut reports whether the run has nothing to do with the resource: it is not selected, and cannot be
+// refreshed.
+func (r *Resource) LeftOut() bool { return r.Unselected && r.Refresh == "" }
+
+// mayRefresh reports whether another resource may refresh this one, or one of the manifest that it applies.
+// If anything in the plays has notify, every resource with a refresh may be meant.
+func (r *Resource) mayRefresh(notifies bool) bool {
+	if r.Child != nil {
+		return slices.ContainsFunc(r.Child.Resources, func(one *Resource) bool { return one.Refresh != "" })
+	}
+	if r.Subscribe == nil && !notifies || r.Applies() || r.hidden() {
+		return false
+	}
+	_, ok := r.Type.New().(modules.Refresher)
+	return ok
+}
 
 // DependsOnHost reports whether the resource's names are known only per host.
 func (r *Resource) DependsOnHost() bool {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A Selection is the part of the plays that a run is about. The zero Selection
@@ -15,6 +16,8 @@ type Selection struct {
 	Tags    []string // only resources with one of these, or tagged always
 	Skip    []string // and with none of these
 	StartAt string   // and only from this one on, type#name or type#alias
+
+	notifies bool // some resource has notify
 }
 
 // Tags that mean something by themselves, with the meaning that Ansible gives
@@ -43,11 +46,17 @@ func (s Selection) Select(plays []*Play) ([]*Play, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, p := range plays {
+		Walk(p.Resources, func(r *Resource, _ int) { s.notifies = s.notifies || r.Notify != nil })
+	}
 	var selected []*Play
 	for i, p := range plays[start:] {
 		if i == 0 {
 			for _, r := range before {
 				r.Unselected = true
+				if r.mayRefresh(s.notifies) {
+					r.Refresh = wire.RefreshLater
+				}
 			}
 		}
 		p.selection = &s
@@ -76,7 +85,8 @@ func (s *Selection) mark(p *Play, resources []*Resource) (some bool) {
 		if r.Unselected { // it stands before the start, and so does what it applies
 			continue
 		}
-		if !s.has(append(slices.Clone(p.Tags), r.Tags...)) {
+		tags := append(slices.Clone(p.Tags), r.Tags...)
+		if !s.has(tags) {
 			r.Unselected = true
 		}
 		if r.Child != nil {
@@ -84,6 +94,9 @@ func (s *Selection) mark(p *Play, resources []*Resource) (some bool) {
 		}
 		if r.Unselected && r.selectedWithin(s) {
 			r.Unselected, r.OnlyWithin = false, true
+		}
+		if r.Unselected && r.mayRefresh(s.notifies) {
+			r.Refresh = s.refresh(tags)
 		}
 		some = some || !r.Unselected
 	}
@@ -97,6 +110,19 @@ func (r *Resource) selectedWithin(s *Selection) bool {
 		return s != nil && len(s.Tags) > 0
 	}
 	return r.Child != nil && slices.ContainsFunc(r.Child.Resources, func(one *Resource) bool { return !one.Unselected })
+}
+
+// refresh returns what happens if a resource with these tags, which is not selected, is to be refreshed. As
+// with handlers of Ansible, --tags does not keep it from running, and --skip-tags does. A resource that is
+// tagged never belongs to no run that does not ask for it.
+func (s *Selection) refresh(tags []string) wire.Unselected {
+	switch {
+	case slices.Contains(tags, tagNever) && !slices.ContainsFunc(s.Skip, func(tag string) bool { return slices.Contains(tags, tag) }):
+		return ""
+	case (&Selection{Skip: s.Skip}).has(tags):
+		return wire.RefreshNow
+	}
+	return wire.RefreshLater
 }
 
 // has reports whether a resource with these tags is selected, those of its play among them.

@@ -60,7 +60,7 @@ func OpenRefreshes(store Store, cat *wire.Catalog, earlier *Earlier, now func() 
 		store: store, cat: cat, now: now, earlier: earlier,
 		names: map[int]subscriber{}, waiting: map[int][]waiter{}, failed: map[int]bool{}, owed: map[int][]*note{},
 	}
-	if store == nil || cat.Monitor || !r.findSubscribers(refreshes) && cat.From == 0 {
+	if store == nil || cat.Monitor || !r.findSubscribers(refreshes) && cat.From == 0 && !cat.Whole {
 		return r, ""
 	}
 	var text refreshText
@@ -75,6 +75,9 @@ func OpenRefreshes(store Store, cat *wire.Catalog, earlier *Earlier, now func() 
 		earlier.distrust = true // what the store said of the catalogs to come is not known either
 	}
 	r.assign()
+	if left := r.dropLeft(); left != "" && warning == "" {
+		warning = left
+	}
 	if cat.From > 0 && !cat.Check && r.err == nil && r.dropExcluded() {
 		r.err = r.save()
 	}
@@ -159,6 +162,42 @@ func (r *Refreshes) assign() {
 			r.owed[j] = append(r.owed[j], n)
 		}
 	}
+}
+
+// dropLeft drops the refreshes of resources that have left the manifest: the catalog is the whole play and has
+// the resource that changed, but no subscriber of that name. A check run reports them, too.
+func (r *Refreshes) dropLeft() (warning string) {
+	if r.err != nil || !r.cat.Whole || r.cat.Until > 0 || len(r.notes) == 0 {
+		return ""
+	}
+	remains, changes := map[string]bool{}, map[string]bool{}
+	for i := range r.cat.Entries {
+		e := &r.cat.Entries[i]
+		changes[r.ref(i)] = true
+		if len(e.Subscribe)+len(e.Awaits) > 0 || e.Excluded || e.Hidden {
+			remains[resourceName(e)] = true
+		}
+	}
+	var left []string
+	kept := slices.DeleteFunc(slices.Clone(r.notes), func(n *note) bool {
+		gone := n.earlier && changes[n.Changed] && !remains[n.Resource]
+		if gone {
+			left = append(left, fmt.Sprintf("%s (%s)", n.Resource, n.Why()))
+		}
+		return gone
+	})
+	if len(left) == 0 {
+		return ""
+	}
+	warning = "a refresh was due, but the manifest no longer has its resource, or that no longer subscribes: " + Clip(strings.Join(left, ", "), 8*maxName)
+	if r.cat.Check {
+		return warning
+	}
+	r.notes = kept
+	if err := r.save(); err != nil {
+		warning += "; it is reported again by the next run, since that could not be noted: " + err.Error()
+	}
+	return warning
 }
 
 // run is that of the catalog, as notes have it.
