@@ -198,3 +198,59 @@ func TestFleetStuckFacts(t *testing.T) {
 	require.Equal(t, "unknown linux", f.sh("h001", "cat /tmp/e2e-facts"))
 	f.awaits("h001", "! pgrep -f 'serv[e] '")
 }
+
+// TestFleetCutCommand ends the host program, and then the host, while a command runs that nothing makes safe to repeat.
+func TestFleetCutCommand(t *testing.T) {
+	f := startFleet(t)
+	site := func(rest string) {
+		write(t, f.path("site.yaml"), `hosts: h001
+ccm:
+  resources:
+    - exec:
+        - first: {provider: shell, command: "echo first >>/srv/e2e-log"}
+        - long: {provider: shell, command: "echo begin >>/srv/e2e-log; sleep 3; echo end >>/srv/e2e-log"`+rest+`}
+        - needs: {provider: shell, command: "echo needs >>/srv/e2e-log", require: [exec#long]}
+        - last: {provider: shell, command: "echo last >>/srv/e2e-log"}
+`)
+	}
+	log := func() string { return strings.TrimSpace(f.sh("h001", "cat /srv/e2e-log")) }
+	for _, tt := range []struct {
+		name, rest string
+		cut        func()
+		code       int
+		said, want string
+		resumed    string // after ccm-push resume
+	}{
+		{"host program killed", "", func() { f.sh("h001", "pkill -KILL -f 'serv[e] '") }, 2, "failed   exec#long  outcome unknown", "first\nbegin\nend\nlast", "first\nbegin\nend\nlast"},
+		{"host program killed, a guard", `, unless: "false"`, func() { f.sh("h001", "pkill -KILL -f 'serv[e] '") }, 0, "the command was cut, and runs again", "first\nbegin\nend\nbegin\nend\nneeds\nlast", ""},
+		{"host restarted", "", func() { require.NoError(t, f.command("restart", "h001").Run()) }, 2, "failed   exec#long  outcome unknown", "first\nbegin\nlast", "first\nbegin\nlast"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f.sh("h001", "rm -f /srv/e2e-log")
+			site(tt.rest)
+			run := pushCommand(t, f.dir, "-i", "root.yaml", "site.yaml")
+			var out strings.Builder
+			run.Stdout = &out
+			require.NoError(t, run.Start())
+			f.awaits("h001", "grep -qx begin /srv/e2e-log")
+			tt.cut()
+			_ = run.Wait()
+			require.Equal(t, tt.code, run.ProcessState.ExitCode(), out.String())
+			require.Contains(t, out.String(), tt.said)
+			require.Equal(t, tt.want, log(), out.String())
+			if tt.resumed == "" {
+				return
+			}
+			require.Contains(t, out.String(), "hint: check on h001 what it has done")
+			require.Contains(t, out.String(), "outcome unknown: exec#long on h001")
+			r := f.push("resume")
+			r.requireCode(t, 2)
+			require.Contains(t, r.stdout, "failed   exec#long  outcome unknown")
+			require.Equal(t, tt.resumed, log(), r.stdout)
+			site(", rerun: true")
+			r = f.push("resume", "--replan")
+			r.requireCode(t, 0)
+			require.Equal(t, tt.resumed+"\nbegin\nend\nneeds", log(), r.stdout)
+		})
+	}
+}

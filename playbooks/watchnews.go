@@ -63,6 +63,8 @@ type Unmended struct {
 	Play  int    `json:"play"`
 	Ref   string `json:"ref"`
 	Error string `json:"error"`
+	// Unknown says that a command of it began, and its end was not seen.
+	Unknown bool `json:"unknown,omitempty"`
 }
 
 // WatchLost is why a host is not watched, and after which time it is tried again; 0 is not known. Refused says that it did not let the
@@ -117,7 +119,7 @@ func (o *WatchOrder) keys(host string) (keys []watch.Key) {
 // failed is that nothing of the order was carried out.
 func (o *WatchOrder) failed(why string) (all []Unmended) {
 	for _, k := range o.keys("") {
-		all = append(all, Unmended{k.Play, k.Ref, why})
+		all = append(all, Unmended{Play: k.Play, Ref: k.Ref, Error: why})
 	}
 	return all
 }

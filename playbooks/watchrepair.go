@@ -85,7 +85,11 @@ func (w *watching) mended(h *watchedHost, m *WatchMended) {
 	}
 	failed := map[watch.Key]string{}
 	for _, f := range m.Failed {
-		failed[watch.Key{Host: h.state.host.Name, Play: f.Play, Ref: f.Ref}] = f.Error
+		k := watch.Key{Host: h.state.host.Name, Play: f.Play, Ref: f.Ref}
+		if failed[k] = f.Error; f.Unknown {
+			w.judge.Unknown(k)
+			failed[k] += "; its outcome is unknown, so it is left alone until ccm-push watch release"
+		}
 	}
 	for _, k := range h.mending.keys(h.state.host.Name) {
 		w.repaired(h, k, failed[k])
@@ -185,7 +189,7 @@ func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, mended *WatchMen
 			continue
 		}
 		again[h.user(p)] = true
-		results := map[string]string{}
+		results := map[string]Unmended{}
 		var err error
 		found := func(ref string, v watch.Verdict) {
 			if !slices.Contains(one.Refs, ref) {
@@ -199,16 +203,17 @@ func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, mended *WatchMen
 			return nil
 		})
 		for _, ref := range one.Refs {
-			text, told := results[ref]
+			ended, told := results[ref]
 			switch {
 			case told:
 			case err != nil:
-				text = reason(failure(p.play.Name, h.state.host.Name, err))
+				ended.Error = reason(failure(p.play.Name, h.state.host.Name, err))
 			default:
-				text = "nothing was told of it"
+				ended.Error = "nothing was told of it"
 			}
-			if text != "" {
-				mended.Failed = append(mended.Failed, Unmended{one.Play, ref, text})
+			if ended.Error != "" {
+				ended.Play, ended.Ref = one.Play, ref
+				mended.Failed = append(mended.Failed, ended)
 			}
 		}
 		if lost != nil {
@@ -219,8 +224,8 @@ func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, mended *WatchMen
 }
 
 // repair carries a play out once more, by a new host program, which gathers the facts anew. results gets
-// what each of its resources came to: "" if that is well. found is told of those that had drifted.
-func (h *watcher) repair(ctx context.Context, p *selection, held []string, results map[string]string, found func(ref string, v watch.Verdict)) error {
+// what each of its resources came to: without an error if that is well. found is told of those that had drifted.
+func (h *watcher) repair(ctx context.Context, p *selection, held []string, results map[string]Unmended, found func(ref string, v watch.Verdict)) error {
 	if err := h.end(ctx, p); err != nil {
 		return err
 	}
@@ -233,7 +238,7 @@ func (h *watcher) repair(ctx context.Context, p *selection, held []string, resul
 			refs = refsOf(c)
 		}
 		ref, e := refs[r.Index], &c.Entries[r.Index]
-		results[ref] = unmended(r)
+		results[ref] = Unmended{Error: unmended(r), Unknown: r.Unknown}
 		if r.Status == wire.Changed && r.Cause == wire.Drift && !e.Check && e.Scope == nil {
 			one := watchedEntry{Type: e.Type, Name: e.Name, Alias: e.Alias, Sensitive: e.Sensitive}
 			found(ref, one.verdictOf(r, nil).Verdict)

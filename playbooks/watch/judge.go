@@ -130,6 +130,7 @@ type item struct {
 	tried   bool      // a repair has ended, and no host has said since what came of it
 	error   string    // of that repair
 	fights  bool
+	unknown bool // a repair has ended, and what its command has done is not known
 	spent   bool // it was told that its budget is
 	loose   bool // it is never as it shall be: no drift
 }
@@ -170,7 +171,7 @@ func (j *Judge) Told(now time.Time, k Key, r *Rules, v Verdict, first bool) []Ou
 			all = append(all, j.outcome(Settled, k, i, before))
 		}
 		i.see(now, "")
-		i.failed, i.next, i.spent = 0, time.Time{}, false
+		i.failed, i.next, i.spent, i.unknown = 0, time.Time{}, false, false
 		if i.forgettable(now) {
 			delete(j.items, k)
 		}
@@ -210,7 +211,9 @@ func (j *Judge) unmended(now time.Time, k Key, i *item, err string) []Outcome {
 	i.failed++
 	i.next = now.Add(i.rules.wait(i.failed))
 	o := j.outcome(Unmended, k, i, i.verdict)
-	o.Error, o.Next = err, i.next
+	if o.Error = err; !i.unknown {
+		o.Next = i.next
+	}
 	return []Outcome{o}
 }
 
@@ -235,9 +238,10 @@ func (j *Judge) Keep(host string, play int, refs map[string]bool) {
 	}
 }
 
-// Release has a resource that is fought over be mended again: a person says so.
+// Release has a resource that is fought over, or whose last repair has an unknown outcome, be mended again: a person says so.
 func (j *Judge) Release(k Key) {
 	if i := j.items[k]; i != nil {
+		i.unknown = false
 		i.fights, i.seen, i.repairs, i.failed, i.next, i.spent = false, nil, nil, 0, time.Time{}, false
 	}
 }

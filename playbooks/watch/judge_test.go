@@ -372,3 +372,25 @@ func TestLostHostsAreLeftAlone(t *testing.T) {
 	astray, _ := j.Astray()
 	require.Empty(t, astray)
 }
+
+// TestUnknownIsNotRepairedAgain has the command of a repair be cut.
+func TestUnknownIsNotRepairedAgain(t *testing.T) {
+	j, r := NewJudge(1), repairing()
+	j.Told(start, motd, r, good, true)
+	j.Told(start, motd, r, drift("x"), false)
+	repairs, _, _ := j.Due(start)
+	require.Equal(t, []Key{motd}, repairs)
+	j.Begun(start, repairs)
+	j.Unknown(motd)
+	j.Ended(motd, "it was cut")
+	all := j.Told(start.Add(time.Second), motd, r, drift("x"), false)
+	require.Equal(t, []Kind{Unmended}, kinds(all))
+	require.Zero(t, all[0].Next)
+	repairs, next, _ := j.Due(start.Add(24 * time.Hour))
+	require.Empty(t, repairs)
+	require.Zero(t, next)
+	require.Equal(t, []string{motd.Ref}, j.Held(start, motd.Host, motd.Play), "a repair of another resource leaves it alone, too")
+	j.Release(motd)
+	repairs, _, _ = j.Due(start.Add(24 * time.Hour))
+	require.Equal(t, []Key{motd}, repairs)
+}

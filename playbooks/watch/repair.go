@@ -16,7 +16,7 @@ func (i *item) recent(now time.Time) []time.Time {
 
 // mendable reports whether a resource is one to be mended, sooner or later.
 func (i *item) mendable() bool {
-	return i.rules.Mode == Repair && i.verdict.Status == Changed && !i.loose && !i.fights && !i.busy && !i.tried &&
+	return i.rules.Mode == Repair && i.verdict.Status == Changed && !i.loose && !i.fights && !i.unknown && !i.busy && !i.tried &&
 		i.verdict.Cause != Run && (!i.verdict.Uncertain || !i.rules.OnlyCertain)
 }
 
@@ -96,6 +96,13 @@ func (j *Judge) Begun(now time.Time, keys []Key) {
 func (j *Judge) Ended(k Key, err string) {
 	if i := j.items[k]; i != nil && i.busy {
 		i.busy, i.tried, i.error = false, true, err
+	}
+}
+
+// Unknown says that the outcome of a repair is unknown: the resource is not mended again before [Judge.Release].
+func (j *Judge) Unknown(k Key) {
+	if i := j.items[k]; i != nil {
+		i.unknown = true
 	}
 }
 
