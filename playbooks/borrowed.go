@@ -110,10 +110,15 @@ func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catal
 		return result, err
 	}
 	defer func() { done(result) }()
+	state.lost = true // a worker that was lost may have left its program there
 	if f.runner.Options.Check {
 		state = f.targets.keep(state)
 	} else {
 		defer func() { // with the lock that its host program holds
+			if o := f.runner.onceFor(d.of, d.host, index); result != nil && o != nil { // the session ends before it is reported
+				f.reported.Store(*o, true)
+				f.acknowledge(state)
+			}
 			_ = state.finishPrograms(ctx) // what has come of the entry is known
 			state.close()
 		}()
@@ -121,7 +126,7 @@ func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catal
 	if f.interrupted(ctx) {
 		return nil, errStopped
 	}
-	result, err = f.playOn(d.of, state).runFor(ctx, d.host, c)
+	result, err = f.playOn(d.of, state).runFor(ctx, d.host, index, c)
 	if err != nil {
 		state.close()
 	}
@@ -203,9 +208,12 @@ func (a *answerer) lend(b *Borrow) Answer {
 		return Answer{Error: fmt.Sprintf("nothing of this play runs on %s for others", b.On)}
 	}
 	l, first := a.begin(b.place, b.On)
-	if !first {
-		a.end(l, nil)
-		return a.before(l, b.On)
+	if !first { // a worker had it before, and was lost: the host keeps the result
+		if a.end(l, nil); l.result != nil {
+			return Answer{Result: l.result}
+		}
+		a.forget(b.place)
+		l, _ = a.begin(b.place, b.On)
 	}
 	ctx, end := f.untilStopped(a.ctx)
 	defer end()
@@ -300,7 +308,7 @@ func (a *answerer) carryOut(h *Here) Answer {
 	if err != nil {
 		return Answer{Error: err.Error()}
 	}
-	result, err := f.playOn(a.of, state).runFor(a.ctx, a.host, catalog.Sent(h.Catalog, h.Contents, h.Full))
+	result, err := f.playOn(a.of, state).runFor(a.ctx, a.host, h.Index, catalog.Sent(h.Catalog, h.Contents, h.Full))
 	a.end(l, result)
 	switch {
 	case errors.Is(err, errStopped):

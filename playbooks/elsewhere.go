@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -131,6 +134,9 @@ func (d *delegated) bring(ctx, waiting context.Context, index int, refresh bool,
 		return
 	}
 	one.result = d.visit(ctx, waiting, index, refresh)
+	if resource := d.once[index]; resource != "" && one.result != nil { // whatever becomes of this host
+		d.fleet.once.Ended(d.host, resource, one.result)
+	}
 }
 
 // told is what is told of an entry that has ended: of one that ran elsewhere what that host has
@@ -167,6 +173,9 @@ func (d *delegated) instead(r *wire.Result) *wire.Result {
 	case <-one.ended:
 	default: // this host was killed while it waited
 		return r
+	}
+	if o := d.fleet.runner.onceFor(d.of, d.host, r.Index); o != nil {
+		d.fleet.reported.Store(*o, true)
 	}
 	told := *one.result
 	told.Index, told.Duration, told.Kept = r.Index, r.Duration, r.Kept
@@ -270,7 +279,7 @@ func (d *delegated) visitHost(ctx, waiting context.Context, index int, alone *ca
 	if err != nil {
 		return nil, err
 	}
-	result, err := f.playOn(d.of, state).runFor(ctx, d.host, alone)
+	result, err := f.playOn(d.of, state).runFor(ctx, d.host, index, alone)
 	if err != nil && !errors.Is(err, errStopped) {
 		state.close()
 	}
@@ -296,10 +305,10 @@ func reasonOn(play, on string, err error) error {
 	return errors.New(text)
 }
 
-// runFor brings a resource of another host about in the session of this one. It is not tried again when the
-// connection is lost: what it has done by then is not known.
-func (p *hostPlay) runFor(ctx context.Context, of string, alone *catalog.Compiled) (*wire.Result, error) {
-	state, options := p.state, &p.runner.Options
+// runFor brings a resource of another host about in the session of this one: entry is its number in the play of that
+// host. If the connection is lost, this host is dialled again for its result, which it keeps: the resource does not run twice.
+func (p *hostPlay) runFor(ctx context.Context, of string, entry int, alone *catalog.Compiled) (*wire.Result, error) {
+	state, options, c := p.state, &p.runner.Options, &alone.Catalog
 	if state.refused != nil {
 		return nil, state.refused
 	}
@@ -315,29 +324,105 @@ func (p *hostPlay) runFor(ctx context.Context, of string, alone *catalog.Compile
 		}
 		return nil, err
 	}
-	claim := func(_ int, claims []share.Claim) *share.Turn { return p.semaphores.Request(claims) } // with which a person is asked
-	alone.Catalog.Earlier = p.unpredicted()
+	if c.Lock != nil {
+		c.Once = p.runner.onceFor(p.of, of, entry)
+		c.Lock.Again = c.Lock.Again || state.lost
+	}
+	turns := share.NewTurns(func(_ int, claims []share.Claim) *share.Turn { return p.semaphores.Request(claims) })
+	c.Earlier = p.unpredicted()
 	var result *wire.Result
 	limit := options.Deadlines.host()
-	whole, err := p.program.session.Apply(ctx, p.stop, session.Task{
-		Compiled: alone, Claim: claim, Host: session.HostTime{Limit: limit, Remaining: limit},
+	task := session.Task{
+		Compiled: alone, Claim: turns.Claim, Host: session.HostTime{Limit: limit, Remaining: limit},
+		Granted: func(int) {
+			e := &c.Entries[0]
+			p.started(events.ResourceStart{
+				Play: p.of.play.Name, Host: of, On: state.host.Name, Type: e.Type, Name: e.Name, Alias: e.Alias, Semaphores: e.Sema, Within: p.runner.within(alone, 0),
+			})
+		},
 		Resource: cmp.Or(options.Deadlines.Resource, defaultResourceTime),
 		Emit:     func(r *wire.Result) { result = r }, Flush: func() {}, Sync: p.runner.Events.Sync,
-		Ask:   p.runner.Step.asks(p.of, of, state.host.Name, &alone.Catalog, options.Catalog.Mask),
-		Fetch: p.fetch(ctx, of, state.host.Name),
-	})
+		Ask:   p.runner.Step.asks(p.of, of, state.host.Name, c, options.Catalog.Mask),
+		Fetch: p.fetch(ctx, of, state.host.Name), Untold: p.untoldElsewhere,
+	}
+	whole, stopped := false, false
+	for tries := 0; ; tries++ {
+		whole, err = p.program.session.Apply(ctx, p.stop, task)
+		if err == nil || result != nil || phaseOf(err) != phaseLost {
+			break
+		}
+		state.lost = true
+		if tries == maxIdle || options.Reconnect == 0 || c.Once == nil && !c.Check || p.interrupted(ctx) {
+			break
+		}
+		var back bool
+		if back, stopped = p.redial(ctx, options.Reconnect, math.MaxInt); !back {
+			break
+		}
+		if c.Lock != nil {
+			c.Lock.Again = true
+		}
+		p.runner.warn(fmt.Sprintf("%s is reached again, for the result of %s", state.host.Name, c.Entries[0].Ref()))
+	}
+	if result != nil || err == nil {
+		turns.Release()
+	} else {
+		turns.Abandon(state.host.Name, func(int) (string, time.Duration) { return p.givenUp(state.host.Name, alone, 0) })
+	}
 	switch {
 	case result != nil: // how the session ended after that is for the next one
 		if options.Check && result.Status == wire.Changed {
 			state.predicted = append(state.predicted, p.program)
 		}
+		state.keeps(c.Once)
 		return result, nil
+	case stopped:
+		return nil, errStopped
+	case err != nil && phaseOf(err) == phaseLost && p.runner.applies():
+		lost := reasonOn(p.of.play.Name, state.host.Name, phased(err, events.Rest{NotReached: 1, Next: c.Entries[0].Ref()}))
+		return &wire.Result{Status: wire.Failed, Unknown: true, Error: state.host.Name + ": " + lost.Error()}, nil
 	case err != nil:
-		return nil, phased(err, events.Rest{NotReached: 1, Next: alone.Catalog.Entries[0].Ref()})
+		return nil, phased(err, events.Rest{NotReached: 1, Next: c.Entries[0].Ref()})
 	case !whole:
 		return nil, errStopped
 	}
 	return nil, errors.New("it has told no result")
+}
+
+// untoldElsewhere reports what the host could not tell an earlier run.
+func (p *hostPlay) untoldElsewhere(u *wire.Untold) {
+	if e, left := p.runner.Untold(untoldEvent(p.of.play.Name, p.state.host.Name, u)); left {
+		p.runner.Events.Report(e)
+	}
+}
+
+// keeps notes that the host keeps the result of a resource that has run there for another host: it is acknowledged
+// once that result is in the record. nil is not kept.
+func (s *hostState) keeps(o *wire.Once) {
+	if o != nil {
+		s.kept = append(s.kept, o)
+	}
+}
+
+// onceFor is once for a resource that runs on another host than the one that it is for.
+func (r *Runner) onceFor(s *selection, of string, entry int) *wire.Once {
+	o := r.once(s)
+	if o != nil {
+		o.For = fmt.Sprintf("%s %d", of, entry)
+	}
+	return o
+}
+
+// acknowledge tells a host which of its results for other hosts are in the record.
+func (f *fleet) acknowledge(s *hostState) {
+	known := slices.DeleteFunc(s.kept, func(o *wire.Once) bool { _, reported := f.reported.Load(*o); return !reported })
+	if s.kept = nil; len(known) == 0 || s.client == nil || s.dead() || !f.runner.Events.Sync() {
+		return
+	}
+	for _, one := range s.programs {
+		one.session.Acknowledge(known...)
+		return
+	}
 }
 
 // targets are hosts outside of a run on which resources of its hosts run. They are reached whatever
@@ -385,12 +470,13 @@ func (f *fleet) target(name string) (*hostState, error) {
 	return state, nil
 }
 
-func (t *targets) close() {
+func (t *targets) close(acknowledge func(*hostState)) {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()
 	t.users.Wait()
 	for _, state := range t.states {
+		acknowledge(state)
 		state.close()
 	}
 }

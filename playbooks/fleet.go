@@ -41,6 +41,8 @@ type fleet struct {
 	watching *watching     // nil before hosts are watched
 	places   chan struct{} // of hosts under watch that are dialled and checked
 
+	reported sync.Map // by [wire.Once]: results of resources that ran on a host for another one
+
 	mu   sync.Mutex
 	kept int // connections that wait for a later play
 	// predicted are, in a check run, the hosts for which workers would have changed another one, by that.
@@ -296,8 +298,9 @@ func (f *fleet) hostDone(state *hostState) {
 // close closes what is still open.
 func (f *fleet) close() {
 	for _, state := range f.states {
+		f.acknowledge(state)
 		state.close()
 	}
-	f.targets.close()
+	f.targets.close(f.acknowledge)
 	f.semaphores.Close()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -47,6 +48,7 @@ type hostState struct {
 	guard       *guard                  // of the play that it is at; nil if nothing of it is to be confirmed
 	over        *transport.Target       // where it is dialled since its way in has changed; nil is as the inventory says
 	refused     error                   // why it could not be reached for a resource of another host
+	kept        []*wire.Once            // results for other hosts that it has not been told to forget
 }
 
 // close gives the host up. The connection goes first: only that ends a write to

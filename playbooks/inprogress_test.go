@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -54,8 +56,17 @@ ccm:
 
 // begin begins the run, and returns the host that is inside first.
 func (i *inside) begin() (first, second string) {
+	i.begins()
+	require.Eventually(i.t, func() bool { return len(i.log()) > 0 }, time.Minute, 5*time.Millisecond)
+	first = strings.Fields(i.log()[0])[1]
+	return first, map[string]string{"web1": "web2", "web2": "web1"}[first]
+}
+
+// begins begins the run. At the end of the test nothing of it runs any more.
+func (i *inside) begins() {
+	ended := i.ended
 	go func() {
-		defer close(i.ended)
+		defer close(ended)
 		_, err := i.Run(i.t.Context(), nil)
 		if err != nil {
 			i.t.Error(err)
@@ -64,14 +75,11 @@ func (i *inside) begin() (first, second string) {
 	i.t.Cleanup(func() {
 		i.out("web1")
 		i.out("web2")
-		<-i.ended
+		<-ended
 		require.Eventually(i.t, func() bool {
 			return len(processesOf(i.hosts["web1"].Home, true))+len(processesOf(i.hosts["web2"].Home, true)) == 0
 		}, time.Minute, 20*time.Millisecond)
 	})
-	require.Eventually(i.t, func() bool { return len(i.log()) > 0 }, time.Minute, 5*time.Millisecond)
-	first = strings.Fields(i.log()[0])[1]
-	return first, map[string]string{"web1": "web2", "web2": "web1"}[first]
 }
 
 // out lets a host out.
@@ -183,6 +191,59 @@ func TestSemaphoreOfALostHostWithATimeout(t *testing.T) {
 	require.Greater(t, time.Since(began), 4*time.Second)
 	require.Equal(t, events.Changed, i.result(second).Status)
 	require.Contains(t, i.warnings, first+" was lost in exec#crit: it may hold the semaphore db, which is free again in 9s (timeout)")
+}
+
+// again goes on with a run as ccm-push resume does, with all hosts in reach.
+func (i *inside) again() {
+	i.Options.Run, i.Options.Origin, i.Options.Reconnect = "run2", record.Origin{First: "run1", Epoch: 1}, time.Minute
+	i.Tally, i.Dialer, i.ended = &events.Tally{}, &dial.Dialer{}, make(chan struct{})
+	i.t.Cleanup(func() { i.Dialer.Close() })
+	i.recorded.reset()
+	i.Events = events.NewStream("run2", time.Now, i.Tally, i.recorded, events.NewText(i.text, events.TextOptions{}))
+	_, err := i.Run(i.t.Context(), nil)
+	require.NoError(i.t, err)
+}
+
+// TestElsewhereIsDialledAgain loses the host on which a resource of another one runs: its result is fetched.
+func TestElsewhereIsDialledAgain(t *testing.T) {
+	i := newInside(t, "on: web2")
+	i.out("web2")
+	require.NoError(t, os.WriteFile(filepath.Join(i.dir, "log"), nil, 0o666))
+	i.begins()
+	require.Eventually(t, func() bool { return slices.Contains(i.log(), "B web1") }, time.Minute, 5*time.Millisecond)
+	i.hosts["web2"].Cut()
+	time.Sleep(300 * time.Millisecond)
+	i.out("web1")
+	<-i.ended
+	require.Equal(t, []string{"B web2", "E web2", "B web1", "E web1"}, i.log())
+	require.Equal(t, events.Changed, i.result("web1").Status, i.text.String())
+	require.Equal(t, "web2", i.result("web1").On)
+}
+
+// TestElsewhereIsFetchedByResume loses that host for good, and goes on with the run: the host has kept the result.
+func TestElsewhereIsFetchedByResume(t *testing.T) {
+	i := newInside(t, "on: web2")
+	i.Options.Reconnect = 0
+	i.out("web2")
+	require.NoError(t, os.WriteFile(filepath.Join(i.dir, "log"), nil, 0o666))
+	i.begins()
+	require.Eventually(t, func() bool { return slices.Contains(i.log(), "B web1") }, time.Minute, 5*time.Millisecond)
+	i.hosts["web2"].Cut()
+	<-i.ended
+	r := i.result("web1")
+	require.Equal(t, events.Failed, r.Status)
+	require.True(t, r.Unknown)
+	require.Contains(t, r.Error, "web2: the connection was lost; nothing is known of exec#crit")
+	i.out("web1")
+	i.again()
+	require.Equal(t, []string{"B web2", "E web2", "B web1", "E web1"}, i.log())
+	require.Equal(t, events.Changed, i.result("web1").Status, i.text.String())
+	i.Options.Run, i.Options.Origin = "run3", record.Origin{}
+	i.Options.Check = true
+	i.recorded.reset()
+	_, err := i.Run(t.Context(), nil)
+	require.NoError(t, err)
+	require.NotContains(t, i.text.String(), "could not tell", "the result was acknowledged")
 }
 
 // TestOnceOfALostHost loses the host that runs what runs once: it runs on no other host, and its outcome is unknown for all.

@@ -12,10 +12,7 @@ import (
 // know which of its results have arrived.
 func (g *stages) untold(u *wire.Untold) {
 	host := g.state.host.Name
-	e := events.Untold{Play: g.of.play.Name, Host: host, Earlier: u.Run, Number: u.Play, Holder: u.Holder, Since: u.Since, More: u.More}
-	for _, r := range u.Results {
-		e.Results = append(e.Results, events.UntoldResult{Type: r.Type, Name: r.Name, Status: events.Status(r.Status), Message: r.Message, Error: r.Error, Unknown: r.Unknown})
-	}
+	e := untoldEvent(g.of.play.Name, host, u)
 	told := g.runner.Told.Of(u.Run, u.Play, host)
 	if u.Run == g.runner.Options.Run && u.Play == g.of.number+1 { // another run has applied since
 		told = g.progress.worth
@@ -23,6 +20,15 @@ func (g *stages) untold(u *wire.Untold) {
 	if e, left := withoutTold(e, told); left {
 		g.pending = append(g.pending, e)
 	}
+}
+
+// untoldEvent makes the event of what a host could not tell.
+func untoldEvent(play, host string, u *wire.Untold) events.Untold {
+	e := events.Untold{Play: play, Host: host, Earlier: u.Run, Number: u.Play, Holder: u.Holder, Since: u.Since, More: u.More}
+	for _, r := range u.Results {
+		e.Results = append(e.Results, events.UntoldResult{Type: r.Type, Name: r.Name, Status: events.Status(r.Status), Message: r.Message, Error: r.Error, Unknown: r.Unknown})
+	}
+	return e
 }
 
 // Untold is what a worker has told that an earlier run could not tell, without what is known here to have been told. left is

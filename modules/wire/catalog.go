@@ -66,6 +66,8 @@ type Catalog struct {
 type Once struct {
 	Run  string `json:"run"`
 	Play int    `json:"play"` // from 1
+	// For is set if it is one resource of another host's play, which runs here: it names that host and the resource.
+	For string `json:"for,omitempty"`
 }
 
 // Undo says what is to be taken back of a run.

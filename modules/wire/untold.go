@@ -10,8 +10,9 @@ import (
 type Untold struct {
 	Run     string         `json:"run"`
 	Play    int            `json:"play"`
-	Holder  string         `json:"holder"` // who ran it, and where
-	Since   time.Time      `json:"since"`  // when it began
+	For     string         `json:"for,omitempty"` // as [Once].For
+	Holder  string         `json:"holder"`        // who ran it, and where
+	Since   time.Time      `json:"since"`         // when it began
 	Results []UntoldResult `json:"results"`
 	More    int            `json:"more,omitempty"` // results that are not among those
 }
@@ -31,6 +32,7 @@ type UntoldResult struct {
 type Ack struct {
 	Run  string `json:"run"`
 	Play int    `json:"play"`
+	For  string `json:"for,omitempty"` // as [Once].For
 	// Reverted says that it is about the [Reverted] of that catalog, and not about its results.
 	Reverted bool `json:"reverted,omitempty"`
 }
@@ -46,7 +48,7 @@ func (u *Untold) validate() error {
 	if u == nil {
 		return nil
 	}
-	if len(u.Results) > MaxUntold || u.More < 0 || len(u.Run) > MaxUntoldText || len(u.Holder) > MaxUntoldText {
+	if len(u.Results) > MaxUntold || u.More < 0 || len(u.Run) > MaxUntoldText || len(u.For) > MaxUntoldText || len(u.Holder) > MaxUntoldText {
 		return fmt.Errorf("what an earlier run could not tell is out of bounds")
 	}
 	for _, r := range u.Results {

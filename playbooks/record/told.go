@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -64,7 +65,7 @@ func (s Store) told(id string) toldRun {
 		if !ok || r.Check || r.Status != events.Changed && !r.Status.HasFailed() {
 			continue
 		}
-		of := toldOf{r.Play, r.Host}
+		of := toldOf{r.Play, cmp.Or(r.On, r.Host)} // the host that keeps it
 		if told.results[of] == nil {
 			told.results[of] = map[events.UntoldResult]int{}
 		}

@@ -228,7 +228,7 @@ func (c *catalogRun) untold(u *wire.Untold) error {
 	if len(c.acks) == wire.MaxUntoldCatalogs {
 		return breach("the host tells of more than %d catalogs of earlier runs", wire.MaxUntoldCatalogs)
 	}
-	c.acks = append(c.acks, &wire.Message{Ack: &wire.Ack{Run: u.Run, Play: u.Play}})
+	c.acks = append(c.acks, &wire.Message{Ack: &wire.Ack{Run: u.Run, Play: u.Play, For: u.For}})
 	c.worth = true
 	c.task.Untold(u)
 	return nil
@@ -237,7 +237,7 @@ func (c *catalogRun) untold(u *wire.Untold) error {
 // acknowledge tells the host what of its results is known here. It waits until that is on its
 // way, since the connection may be closed next.
 func (c *catalogRun) acknowledge() {
-	if o := c.catalog.Once; o != nil && c.catalog.Lock != nil && c.end() == len(c.reported) { // else it is gone on with
+	if o := c.catalog.Once; o != nil && o.For == "" && c.catalog.Lock != nil && c.end() == len(c.reported) { // else it is gone on with
 		c.acks = append(c.acks, &wire.Message{Ack: &wire.Ack{Run: o.Run, Play: o.Play}})
 	}
 	if len(c.acks) == 0 {
@@ -247,6 +247,15 @@ func (c *catalogRun) acknowledge() {
 		return
 	}
 	c.session.tell(c.acks...)
+}
+
+// Acknowledge tells the host that the controller has the results of catalogs.
+func (s *Session) Acknowledge(of ...*wire.Once) {
+	var acks []*wire.Message
+	for _, o := range of {
+		acks = append(acks, &wire.Message{Ack: &wire.Ack{Run: o.Run, Play: o.Play, For: o.For}})
+	}
+	s.tell(acks...)
 }
 
 // tell sends what the host need not tell again.

@@ -66,11 +66,17 @@ type resultsHeader struct {
 	Format int       `json:"format"`
 	Run    string    `json:"run"`
 	Play   int       `json:"play"`
-	Hash   string    `json:"hash"` // of the catalog's entries
+	For    string    `json:"for,omitempty"` // [wire.Once].For
+	Hash   string    `json:"hash"`          // of the catalog's entries
 	Holder string    `json:"holder"`
 	Since  time.Time `json:"since"`
 	First  string    `json:"first,omitempty"` // and Epoch: see [wire.Lock]
 	Epoch  int       `json:"epoch,omitempty"`
+}
+
+// same reports whether two catalogs are of one play, or one resource that runs here for another host.
+func (h *resultsHeader) same(other *resultsHeader) bool {
+	return h.Play == other.Play && h.For == other.For
 }
 
 // origin is [wire.Lock.Origin].
@@ -179,7 +185,7 @@ func (r *Results) goOn(h *resultsHeader) (c *keptCatalog, by string, changed boo
 		switch was := c.header; {
 		case was.origin() != h.origin():
 			return nil, "", changed
-		case was.Play == h.Play && was.Hash == h.Hash:
+		case was.same(h) && was.Hash == h.Hash:
 			r.catalogs = append(slices.Delete(r.catalogs, i, i+1), c)
 			if was.Run != h.Run {
 				by = was.Run
@@ -187,7 +193,7 @@ func (r *Results) goOn(h *resultsHeader) (c *keptCatalog, by string, changed boo
 			c.header.Run, c.header.Holder, c.header.First, c.header.Epoch = h.Run, h.Holder, h.First, h.Epoch
 			return c, by, false
 		}
-		changed = changed || c.header.Play == h.Play && c.header.Run != h.Run
+		changed = changed || c.header.same(h) && c.header.Run != h.Run
 	}
 	return nil, "", changed
 }
@@ -201,7 +207,7 @@ func (c *keptCatalog) drop(entries []int) {
 // of are the catalogs that an acknowledgement is about.
 func (r *Results) of(ack wire.Ack) (all []*keptCatalog) {
 	for _, c := range r.catalogs {
-		if c != r.current && c.header.Run == ack.Run && c.header.Play == ack.Play {
+		if c != r.current && c.header.Run == ack.Run && c.header.same(&resultsHeader{Play: ack.Play, For: ack.For}) {
 			all = append(all, c)
 		}
 	}
@@ -287,7 +293,7 @@ func (r *Results) Begin(once wire.Once, lock wire.Lock, hash string, now time.Ti
 	if r.log == nil {
 		return b, nil
 	}
-	h := resultsHeader{resultsFormat, once.Run, once.Play, hash, lock.Holder, now, lock.First, lock.Epoch}
+	h := resultsHeader{resultsFormat, once.Run, once.Play, once.For, hash, lock.Holder, now, lock.First, lock.Epoch}
 	before := slices.Clone(r.catalogs)
 	if n := len(before); n > 0 {
 		if last := &before[n-1].header; last.origin() == h.origin() && last.Epoch > h.Epoch {
@@ -407,10 +413,10 @@ func (r *Results) Untold() []*wire.Untold {
 	var all []*wire.Untold
 	for _, c := range r.catalogs {
 		h := c.header
-		if c == r.current || c.told() {
-			continue
+		if c == r.current || c.told() || h.For != "" && r.current != nil && h.origin() == r.current.header.origin() {
+			continue // what runs here for another host is asked for when that host continues
 		}
-		u := &wire.Untold{Run: clipText(h.Run), Play: h.Play, Holder: clipText(h.Holder), Since: h.Since}
+		u := &wire.Untold{Run: clipText(h.Run), Play: h.Play, For: h.For, Holder: clipText(h.Holder), Since: h.Since}
 		for _, f := range c.finished {
 			one, worth := untold(f)
 			switch {
@@ -543,5 +549,5 @@ func (c *keptCatalog) lines() []*resultsLine {
 }
 
 func (c *keptCatalog) toldLine() *resultsLine {
-	return &resultsLine{Told: &wire.Ack{Run: c.header.Run, Play: c.header.Play}}
+	return &resultsLine{Told: &wire.Ack{Run: c.header.Run, Play: c.header.Play, For: c.header.For}}
 }

@@ -40,7 +40,7 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 	if openErr != nil {
 		err = openErr
 	}
-	if begun.New && cat.Lock.Epoch > 0 { // the run that it goes on with had not begun it
+	if begun.New { // no program had begun it before
 		cat.Lock.Again = false
 	}
 	s.engine.Keep = func(f *notes.Finished) error {
@@ -218,7 +218,7 @@ func (s *serving) tellUntold(out *outbox) error {
 	told := 0
 	for _, u := range s.results.Untold() {
 		if len(u.Results) == 0 {
-			_ = s.results.Acknowledge(wire.Ack{Run: u.Run, Play: u.Play}) // or the next run does
+			_ = s.results.Acknowledge(wire.Ack{Run: u.Run, Play: u.Play, For: u.For}) // or the next run does
 			continue
 		}
 		if told++; told > wire.MaxUntoldCatalogs {
