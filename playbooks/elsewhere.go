@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -328,18 +327,13 @@ func (p *hostPlay) runFor(ctx context.Context, of string, entry int, alone *cata
 		c.Once = p.runner.onceFor(p.of, of, entry)
 		c.Lock.Again = c.Lock.Again || state.lost
 	}
+	// The only semaphore of it is that with which a person is asked.
 	turns := share.NewTurns(func(_ int, claims []share.Claim) *share.Turn { return p.semaphores.Request(claims) })
 	c.Earlier = p.unpredicted()
 	var result *wire.Result
 	limit := options.Deadlines.host()
 	task := session.Task{
 		Compiled: alone, Claim: turns.Claim, Host: session.HostTime{Limit: limit, Remaining: limit},
-		Granted: func(int) {
-			e := &c.Entries[0]
-			p.started(events.ResourceStart{
-				Play: p.of.play.Name, Host: of, On: state.host.Name, Type: e.Type, Name: e.Name, Alias: e.Alias, Semaphores: e.Sema, Within: p.runner.within(alone, 0),
-			})
-		},
 		Resource: cmp.Or(options.Deadlines.Resource, defaultResourceTime),
 		Emit:     func(r *wire.Result) { result = r }, Flush: func() {}, Sync: p.runner.Events.Sync,
 		Ask:   p.runner.Step.asks(p.of, of, state.host.Name, c, options.Catalog.Mask),
@@ -364,11 +358,7 @@ func (p *hostPlay) runFor(ctx context.Context, of string, entry int, alone *cata
 		}
 		p.runner.warn(fmt.Sprintf("%s is reached again, for the result of %s", state.host.Name, c.Entries[0].Ref()))
 	}
-	if result != nil || err == nil {
-		turns.Release()
-	} else {
-		turns.Abandon(state.host.Name, func(int) (string, time.Duration) { return p.givenUp(state.host.Name, alone, 0) })
-	}
+	turns.Release()
 	switch {
 	case result != nil: // how the session ended after that is for the next one
 		if options.Check && result.Status == wire.Changed {

@@ -7,9 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/session"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
@@ -42,12 +45,15 @@ func (g *stages) granted(index int) {
 
 // started records that a resource may begin on a host from now on. It returns once that is in the record.
 func (f *fleet) started(e events.ResourceStart) {
-	if len(e.Semaphores) == 1 && e.Semaphores[0] == stepSemaphore {
+	if isStep(e.Semaphores) {
 		return
 	}
 	f.runner.Events.Report(e)
 	f.runner.Events.Sync()
 }
+
+// isStep reports whether semaphores are the one with which a person is asked: it keeps no other host out.
+func isStep(semaphores []string) bool { return len(semaphores) == 1 && semaphores[0] == stepSemaphore }
 
 // begins records that a resource which runs once may begin for a host.
 func (f *fleet) begins(s *selection, host, resource string) {
@@ -62,18 +68,16 @@ func (f *fleet) begins(s *selection, host, resource string) {
 // abandon gives the host up, with what is in progress there.
 func (g *stages) abandon() {
 	g.turns.Abandon(g.state.host.Name, func(index int) (what string, within time.Duration) {
-		return g.givenUp(g.state.host.Name, g.compiled, index)
+		e := &g.compiled.Catalog.Entries[index]
+		if isStep(e.Sema) {
+			return "", 0
+		}
+		what, within = e.Ref(), g.runner.within(g.compiled, index)
+		if g.asks == nil {
+			g.abandoned(g.state.host.Name, what, e.Sema, within)
+		}
+		return what, within
 	})
-}
-
-// givenUp returns the resource of an entry on a host that was given up, and its deadline.
-func (f *fleet) givenUp(host string, c *catalog.Compiled, entry int) (what string, within time.Duration) {
-	e := &c.Catalog.Entries[entry]
-	what, within = e.Ref(), f.runner.within(c, entry)
-	if f.asks == nil {
-		f.abandoned(host, what, e.Sema, within)
-	}
-	return what, within
 }
 
 // abandoned warns that semaphores stay taken.
@@ -99,3 +103,96 @@ func (r *Runner) within(c *catalog.Compiled, entry int) time.Duration {
 
 // killTime is what a host may need to end a command whose time is over.
 const killTime = 5 * time.Second
+
+// settle waits, in a run that resumes another one, for resources with semaphores that may still be in progress: until
+// their hosts have nothing of the earlier run in progress any more. It keeps the semaphores of hosts that cannot be asked.
+// It returns false if the run is to end.
+func (f *fleet) settle(ctx context.Context) bool {
+	if f.runner.Options.Progress == nil || !f.runner.applies() {
+		return true
+	}
+	asked := map[string][]events.ResourceStart{}
+	of := map[string]*selection{}
+	for i, s := range f.plays {
+		for _, e := range f.runner.Options.Progress.Plays[i].Started {
+			if len(e.Semaphores) > 0 && f.remainingOf(e) >= 0 {
+				asked[e.Where()], of[e.Where()] = append(asked[e.Where()], e), s
+			}
+		}
+	}
+	var hosts errgroup.Group
+	hosts.SetLimit(f.runner.forks())
+	for host, all := range asked {
+		hosts.Go(func() error {
+			if !f.settled(ctx, of[host], host) {
+				f.keep(host, all)
+			}
+			return nil
+		})
+	}
+	_ = hosts.Wait()
+	return !f.interrupted(ctx)
+}
+
+// remainingOf returns how long a resource that an earlier run had begun may still be in progress; 0 is without a
+// deadline, and less than that is over.
+func (f *fleet) remainingOf(e events.ResourceStart) time.Duration {
+	if e.Within == 0 {
+		return 0
+	}
+	if left := e.Within - f.runner.Now().Sub(e.Time); left > 0 {
+		return left
+	}
+	return -1
+}
+
+// settled takes the lock of a host, which waits for what an earlier run has in progress there, and reports whether it
+// has it.
+func (f *fleet) settled(ctx context.Context, s *selection, host string) bool {
+	state := f.states[host]
+	if state == nil { // it is none of this run
+		return false
+	}
+	p := f.playOn(s, state)
+	if p.goesAway() {
+		_, err := p.away(ctx, Turn{Kind: SettleTurn})
+		return err == nil
+	}
+	defer state.activity.Pin("waiting for the run before")()
+	return p.takeLock(ctx) == nil
+}
+
+// takeLock starts the host program, and has it take the lock of the host.
+func (p *hostPlay) takeLock(ctx context.Context) error {
+	timed, done := p.runner.hostTime(ctx)
+	defer done()
+	if err := p.start(timed); err != nil {
+		p.state.close()
+		return err
+	}
+	_, err := p.program.session.Apply(ctx, p.stop, session.Task{
+		Compiled: &catalog.Compiled{Catalog: wire.Catalog{Lock: p.runner.lock(p.of)}},
+		Emit:     func(*wire.Result) {}, Flush: func() {}, Sync: p.runner.Events.Sync,
+	})
+	if err != nil {
+		p.state.close()
+	}
+	return err
+}
+
+// keep keeps the semaphores of resources that an earlier run had begun on a host which cannot be asked.
+func (f *fleet) keep(host string, all []events.ResourceStart) {
+	for _, e := range all {
+		claims, err := share.ParseSemaphores(e.Semaphores)
+		if err != nil {
+			continue // it is not of this ccm-push
+		}
+		what := e.Type + "#" + cmp.Or(e.Alias, e.Name)
+		within := f.remainingOf(e)
+		if within < 0 {
+			continue
+		}
+		f.abandoned(host, what, e.Semaphores, within)
+		f.semaphores.Reserve(claims).Abandon(host, what, within)
+	}
+}

@@ -193,15 +193,74 @@ func TestSemaphoreOfALostHostWithATimeout(t *testing.T) {
 	require.Contains(t, i.warnings, first+" was lost in exec#crit: it may hold the semaphore db, which is free again in 9s (timeout)")
 }
 
-// again goes on with a run as ccm-push resume does, with all hosts in reach.
+// again goes on with a run as ccm-push resume does, from the events of that run.
 func (i *inside) again() {
+	i.resumes()
+	_, err := i.Run(i.t.Context(), nil)
+	require.NoError(i.t, err)
+}
+
+// resumes makes the run one that resumes the one before.
+func (i *inside) resumes() {
+	store := record.Store{Folder: filepath.Join(i.t.TempDir(), "runs")}
+	recorder := store.Recorder(record.Header{Run: "01M843PEQ8WH6MPC87S4Q736YN", Started: time.Now()}, func(text string) { i.t.Error(text) })
+	for _, e := range i.recorded.list {
+		if _, ends := e.(events.Summary); !ends { // it was killed
+			recorder.Report(e)
+		}
+	}
+	recorder.Sync()
+	was, err := store.Find("01M843PEQ8WH6MPC87S4Q736YN")
+	require.NoError(i.t, err)
+	i.Options.Progress, err = was.Progress(store)
+	require.NoError(i.t, err)
 	i.Options.Run, i.Options.Origin, i.Options.Reconnect = "run2", record.Origin{First: "run1", Epoch: 1}, time.Minute
 	i.Tally, i.Dialer, i.ended = &events.Tally{}, &dial.Dialer{}, make(chan struct{})
 	i.t.Cleanup(func() { i.Dialer.Close() })
 	i.recorded.reset()
 	i.Events = events.NewStream("run2", time.Now, i.Tally, i.recorded, events.NewText(i.text, events.TextOptions{}))
-	_, err := i.Run(i.t.Context(), nil)
-	require.NoError(i.t, err)
+}
+
+// TestResumeSettlesSemaphores goes on with a run that was killed while a host was inside: no other host enters before it has
+// left.
+func TestResumeSettlesSemaphores(t *testing.T) {
+	i := newInside(t, "sema: [db]")
+	i.Options.Reconnect = 0
+	first, second := i.begin()
+	i.hosts[first].Cut()
+	<-i.ended
+	i.resumes()
+	i.begins()
+	i.out(second)
+	i.stays("B " + first)
+	i.out(first)
+	<-i.ended
+	require.Equal(t, []string{"B " + first, "E " + first, "B " + second, "E " + second}, i.log())
+	require.Equal(t, events.Changed, i.result(first).Status)
+	require.Equal(t, events.Changed, i.result(second).Status)
+}
+
+// TestResumeWithoutTheHostInside is the same while that host cannot be reached.
+func TestResumeWithoutTheHostInside(t *testing.T) {
+	for _, more := range []string{"sema: [db]", "once: true"} {
+		t.Run(more, func(t *testing.T) {
+			i := newInside(t, more)
+			i.Options.Reconnect = 0
+			first, second := i.begin()
+			i.hosts[first].Cut()
+			<-i.ended
+			i.resumes()
+			i.Options.Reconnect, i.Options.Limit = 0, second
+			i.begins()
+			i.out(second)
+			<-i.ended
+			require.Equal(t, []string{"B " + first}, i.log())
+			r := i.result(second)
+			require.Equal(t, events.Failed, r.Status)
+			require.Equal(t, more == "once: true", r.Unknown)
+			require.Contains(t, r.Error, map[bool]string{true: first + " was lost after it had begun this", false: "semaphore db: " + first + " may still hold it"}[r.Unknown])
+		})
+	}
 }
 
 // TestElsewhereIsDialledAgain loses the host on which a resource of another one runs: its result is fetched.

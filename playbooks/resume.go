@@ -50,6 +50,8 @@ func (f *fleet) hasOnce(s *selection, host string, has map[string]bool) {
 		for at := range has {
 			if e, ran := p.Plays[s.number].RanOnce(host, at); ran {
 				f.once.Ended(cmp.Or(e.On, e.Host), at, ranOnce(e))
+			} else if began := p.Plays[s.number].BeganOnce(host, at); began != "" {
+				f.once.Began(began, at)
 			}
 		}
 	}

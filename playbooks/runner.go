@@ -322,7 +322,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	if onlyWatches {
 		f.allOtherFacts(ctx)
 	}
-	if onlyWatches || f.playAll(ctx) && watch != nil {
+	if onlyWatches || f.settle(ctx) && f.playAll(ctx) && watch != nil {
 		f.watch(ctx)
 	}
 	f.finish(ctx)

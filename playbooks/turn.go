@@ -56,6 +56,7 @@ const (
 	GateTurn    TurnKind = "gate"    // it answers a gate of a rollout
 	LoginTurn   TurnKind = "login"   // it is logged in to, and that is all
 	FactsTurn   TurnKind = "facts"   // it is asked for facts that other hosts read
+	SettleTurn  TurnKind = "settle"  // its lock is taken, once nothing of an earlier run is in progress
 	AskTurn     TurnKind = "ask"     // it is asked something that no play is about
 	WatchTurn   TurnKind = "watch"   // it is watched, with all of its plays, until the run is stopped
 )
@@ -257,6 +258,8 @@ func (p *hostPlay) carryOut(ctx context.Context, t Turn) (found Found, err error
 		timed, done := p.runner.hostTime(ctx)
 		defer done()
 		return found, late(timed, p.connect(timed))
+	case t.Kind == SettleTurn:
+		return found, p.takeLock(ctx)
 	case t.Kind == AskTurn && t.Ask != nil:
 		return p.asked(ctx, state, *t.Ask)
 	case t.Kind == FactsTurn:

@@ -384,6 +384,7 @@ func TestByWorkers(t *testing.T) {
 		"quiet times": TestWatchRepairsNothingInQuietTimes, "gives back": TestWatchGivesBackOnce,
 		"a semaphore and a cut": TestSemaphoreOutlivesTheConnection, "a semaphore and a kill": TestSemaphoreOutlivesTheHostProgram,
 		"a semaphore of a lost host": TestSemaphoreOfALostHost, "a semaphore with a timeout": TestSemaphoreOfALostHostWithATimeout, "once, and lost": TestOnceOfALostHost,
+		"semaphores, and resumed": TestResumeSettlesSemaphores, "without a host": TestResumeWithoutTheHostInside,
 		"elsewhere, and cut": TestElsewhereIsDialledAgain, "elsewhere, and resumed": TestElsewhereIsFetchedByResume,
 		"untold": TestUntold,
 		"check":  TestRolloutCheckUnreachable, "host deadline": TestRolloutHostDeadline, "canary": TestRolloutWithoutCanary,

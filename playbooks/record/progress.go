@@ -27,6 +27,8 @@ type PlayProgress struct {
 	Done map[string]bool
 	// Once are the results of what runs once for all hosts of a batch, and was not left to do.
 	Once []OnceResult
+	// Started are resources that had begun and have no result, or one with an unknown outcome.
+	Started []events.ResourceStart
 	// Told are the results that were told of others, by host, and how often.
 	Told map[string]map[ToldResult]int
 
@@ -48,6 +50,17 @@ func (p *PlayProgress) RanOnce(host, once string) (events.Result, bool) {
 		}
 	}
 	return events.Result{}, false
+}
+
+// BeganOnce returns the host on which a resource began that runs once for the batch of a host, and of which the outcome
+// is not known; "" if it did not.
+func (p *PlayProgress) BeganOnce(host, once string) string {
+	for _, e := range p.Started {
+		if e.Once == once && slices.ContainsFunc(p.Batches, func(b []string) bool { return slices.Contains(b, host) && slices.Contains(b, e.Host) }) {
+			return e.Host
+		}
+	}
+	return ""
 }
 
 // A ToldResult is what was told of a resource.
@@ -229,7 +242,13 @@ func (t *tracker) event(e events.Event) {
 		if e.Status == events.Failed {
 			t.trouble[e.Host] = true
 		}
+		t.reported(e)
 		t.told(e)
+	case events.ResourceStart:
+		if t.play >= 0 {
+			play := &t.progress.Plays[t.play]
+			play.Started = append(play.Started, e)
+		}
 	case events.Unreachable:
 		t.trouble[e.Host] = true
 	case events.HostFailed:
@@ -245,6 +264,20 @@ func (t *tracker) event(e events.Event) {
 			t.done(e.Host, e.PlaysNotRun)
 		}
 	}
+}
+
+// reported removes resources that had begun and have a result now.
+func (t *tracker) reported(e events.Result) {
+	if t.play < 0 || e.Check || e.Unknown {
+		return
+	}
+	play := &t.progress.Plays[t.play]
+	play.Started = slices.DeleteFunc(play.Started, func(s events.ResourceStart) bool {
+		if s.Once != "" {
+			return s.Once == e.Once && s.Host == e.Host
+		}
+		return s.Host == e.Host && s.Type == e.Type && s.Name == e.Name && s.Alias == e.Alias
+	})
 }
 
 func (t *tracker) begin(e events.PlayStart) {

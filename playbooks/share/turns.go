@@ -51,7 +51,8 @@ func (t *Turns) Release() {
 	clear(t.byIndex)
 }
 
-// Abandon gives the host up: see [Turn.Abandon]. entry returns the resource of an entry, as type#name, and its deadline.
+// Abandon gives the host up: see [Turn.Abandon]. entry returns the resource of an entry, as type#name, and its deadline;
+// the turn of one without a resource is released.
 func (t *Turns) Abandon(host string, entry func(index int) (what string, within time.Duration)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,8 +61,11 @@ func (t *Turns) Abandon(host string, entry func(index int) (what string, within 
 			turn.Release()
 			continue
 		}
-		what, within := entry(index)
-		turn.Abandon(host, what, within)
+		if what, within := entry(index); what == "" {
+			turn.Release()
+		} else {
+			turn.Abandon(host, what, within)
+		}
 	}
 	clear(t.byIndex)
 }
