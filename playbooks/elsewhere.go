@@ -157,6 +157,9 @@ func (d *delegated) told(r *wire.Result) *wire.Result {
 		if ended.Status == wire.Rescued { // which each host is to do for itself
 			ended.Status = wire.Failed
 		}
+		if ended.Unknown {
+			ended.Error = d.host + ": " + ended.Error
+		}
 		d.fleet.once.Ended(d.host, resource, &ended)
 	}
 	return told
@@ -198,6 +201,22 @@ func (d *delegated) on(index int) string {
 		return d.entries[index].On
 	}
 	return ""
+}
+
+// isHere reports whether an entry was left to this host.
+func (d *delegated) isHere(index int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one := d.begun[index]
+	if one == nil {
+		return false
+	}
+	select {
+	case <-one.ended:
+		return one.here
+	default:
+		return false
+	}
 }
 
 // onceOf is what an entry that runs once is for all hosts of the batch; "" for any other.

@@ -67,17 +67,28 @@ func (f *fleet) begins(s *selection, host, resource string) {
 
 // abandon gives the host up, with what is in progress there.
 func (g *stages) abandon() {
+	g.inside = map[int]bool{}
 	g.turns.Abandon(g.state.host.Name, func(index int) (what string, within time.Duration) {
 		e := &g.compiled.Catalog.Entries[index]
 		if isStep(e.Sema) {
 			return "", 0
 		}
+		g.inside[index] = true
 		what, within = e.Ref(), g.runner.within(g.compiled, index)
 		if g.asks == nil {
 			g.abandoned(g.state.host.Name, what, e.Sema, within)
 		}
 		return what, within
 	})
+}
+
+// began reports whether an entry may have begun on a host that was given up: one that waited for other hosts had not.
+func (g *stages) began(index int) bool {
+	e := &g.compiled.Catalog.Entries[index]
+	if len(e.Sema) > 0 && !isStep(e.Sema) && !g.inside[index] {
+		return false
+	}
+	return e.On == "" && (!e.Once || g.others.isHere(index))
 }
 
 // abandoned warns that semaphores stay taken.

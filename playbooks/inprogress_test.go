@@ -173,6 +173,7 @@ func TestSemaphoreOfALostHost(t *testing.T) {
 	r := i.result(second)
 	require.Equal(t, events.Failed, r.Status)
 	require.False(t, r.Unknown)
+	require.True(t, i.result(first).Unknown)
 	require.Equal(t, fmt.Sprintf("semaphore db: %s may still hold it\n  hint: check on %[1]s whether exec#crit still runs; if it has ended, start a new run, or bring the host back and use ccm-push resume", first), r.Error)
 	require.Contains(t, i.warnings, first+" was lost in exec#crit: it may hold the semaphore db until it is back; a timeout of the resource would free it")
 }
@@ -318,7 +319,7 @@ func TestOnceOfALostHost(t *testing.T) {
 	require.Equal(t, events.Failed, r.Status)
 	require.True(t, r.Unknown)
 	require.Equal(t, first, r.On)
-	require.Equal(t, first+" was lost after it had begun this, and has not reported the outcome", r.Error)
+	require.Equal(t, first+": the host was lost, and the command may have been running", r.Error)
 	require.True(t, slices.ContainsFunc(i.recorded.list, func(e events.Event) bool {
 		s, ok := e.(events.ResourceStart)
 		return ok && s.Host == first && s.Once != "" && s.Once == r.Once

@@ -22,7 +22,7 @@ func (g *stages) lost(ctx context.Context, failed error) error {
 	}
 	for _, i := range g.progress.underWay() {
 		e := &g.compiled.Catalog.Entries[i]
-		if g.compiled.RunsOnce(i) && !e.Check && !e.Monitor && !e.Excluded && !e.Hidden {
+		if g.compiled.RunsOnce(i) && g.began(i) && !e.Check && !e.Monitor && !e.Excluded && !e.Hidden {
 			g.result(ctx, &wire.Result{Index: i, Status: wire.Failed, Unknown: true, Error: why})
 		}
 	}

@@ -23,6 +23,7 @@ type stages struct {
 	participant exchange // nil if hosts exchange nothing
 	others      *delegated
 	turns       *share.Turns   // of its entries
+	inside      map[int]bool   // entries that held semaphores when the host was given up
 	earlier     string         // [wire.Catalog].Earlier
 	pending     []events.Event // of results that have come together
 	results     []*wire.Result // by entry, of those that are registered
