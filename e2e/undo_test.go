@@ -121,3 +121,77 @@ func TestFleetUndoNamesPackages(t *testing.T) {
 	}
 	require.Equal(t, "demo 1.0\n", strings.ReplaceAll(f.sh("h001", f.state), " installed", ""))
 }
+
+// undoneServices are services whose files a run changes: d1 reads a file that it subscribes to, d2 has its unit
+// file changed, d3 reads a drop-in that it does not subscribe to.
+const undoneServices = `
+- hosts: s001
+  confirm: %s
+  confirm_within: 12s
+  data: {conf: T=infinity, start: /bin/sleep infinity}
+  ccm:
+    resources:
+      - file:
+          - defaults: {owner: root, group: root, mode: "0644"}
+          - /etc/systemd/system/e2e-d1.service: {content: "[Service]\nExecStart=/bin/sh -c '. /etc/e2e-d1.conf; exec sleep $T'\n"}
+          - /etc/systemd/system/e2e-d3.service: {content: "[Service]\nExecStart=/bin/sleep infinity\n"}
+          - /etc/e2e-d1.conf: {alias: conf, content: "{{ Data.conf }}\n"}
+          - /etc/systemd/system/e2e-d2.service: {alias: unit, content: "[Service]\nExecStart={{ Data.start }}\n"}
+          - /etc/systemd/system/e2e-d3.service.d: {ensure: directory, mode: "0755"}
+          - /etc/systemd/system/e2e-d3.service.d/x.conf: {alias: dropin, content: "[Service]\nExecStart=\nExecStart={{ Data.start }}\n"}
+      - exec: [{"systemctl daemon-reload; systemctl try-restart e2e-d3": {provider: shell, refresh_only: true, returns: [0, 1], subscribe: [file#dropin]}}]
+      - service:
+          - e2e-d1: {subscribe: [file#conf]}
+          - e2e-d2: {subscribe: [file#unit]}
+          - e2e-d3:
+`
+
+const dropUndoneServices = `systemctl stop e2e-d1 e2e-d2 e2e-d3; systemctl reset-failed; rm -rf /etc/systemd/system/e2e-d* /etc/e2e-d1.conf /var/lib/ccm-push; systemctl daemon-reload; :`
+
+// TestFleetUndoStartsServices holds that a service which ran before a run runs after its undo, with the files
+// of then, though the run has left it failed.
+func TestFleetUndoStartsServices(t *testing.T) {
+	f := startServiceHost(t)
+	states := func() string {
+		return f.sh("s001", `for u in e2e-d1 e2e-d2 e2e-d3; do systemctl is-active $u; systemctl show -p NeedDaemonReload --value $u; done; :`)
+	}
+	const allRun = "active\nno\nactive\nno\nactive\nno\n"
+	f.sh("s001", dropUndoneServices)
+	write(t, f.path("site.yaml"), fmt.Sprintf(undoneServices, "never"))
+	f.push("-i", "root.yaml", "site.yaml").requireCode(t, 0)
+	require.Equal(t, allRun, states())
+
+	f.push("-i", "root.yaml", "-e", `conf="exit 1"`, "-e", `start="/bin/false"`, "site.yaml").requireCode(t, 2)
+	require.NotEqual(t, allRun, states())
+	r := f.push("undo", "--yes")
+	r.requireCode(t, 0)
+	require.Equal(t, allRun, states(), r.stdout)
+	require.Equal(t, "T=infinity\n", f.sh("s001", "cat /etc/e2e-d1.conf"))
+	require.Contains(t, f.sh("s001", "systemctl show -p ExecStart e2e-d3"), "sleep")
+	r = f.push("-i", "root.yaml", "--check", "site.yaml")
+	r.requireCode(t, 0)
+	require.Regexp(t, `0 would change, [0-9]+ stable`, r.stdout)
+
+	// What was stopped since stays stopped, and is named.
+	f.push("-i", "root.yaml", "-e", `conf="T=1000"`, "-e", `start="/bin/sleep 1000"`, "site.yaml").requireCode(t, 0)
+	f.sh("s001", "systemctl stop e2e-d1 e2e-d2")
+	r = f.push("undo", "--yes")
+	r.requireCode(t, 0)
+	require.Equal(t, "inactive\nno\ninactive\nno\nactive\nno\n", states(), r.stdout)
+	for _, name := range []string{"e2e-d1", "e2e-d2"} {
+		require.Contains(t, r.stdout, "service#"+name+"  not refreshed: its state has changed since the run (ensure: stopped)")
+	}
+
+	// A host that takes a change back by itself does the same.
+	f.push("-i", "root.yaml", "site.yaml").requireCode(t, 0)
+	require.Equal(t, allRun, states())
+	locked := strings.Replace(fmt.Sprintf(undoneServices, "always"), "          - /etc/e2e-d1.conf",
+		"          - /etc/ssh/sshd_config.d/e2e.conf: {alias: locked, content: \"DenyUsers *\\n\"}\n          - /etc/e2e-d1.conf", 1)
+	write(t, f.path("locked.yaml"), locked+"          - ssh: {subscribe: [file#locked]}\n")
+	r = f.push("-i", "root.yaml", "-e", `conf="exit 1"`, "-e", `start="/bin/false"`, "locked.yaml")
+	r.requireCode(t, 16+2)
+	require.Contains(t, r.stdout, "taken back  service#e2e-d2  started")
+	require.Equal(t, allRun, states(), r.stdout)
+	require.Equal(t, "T=infinity\n", f.sh("s001", "cat /etc/e2e-d1.conf"))
+	f.sh("s001", dropUndoneServices)
+}

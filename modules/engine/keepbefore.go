@@ -77,6 +77,12 @@ func (a *attempt) keepIn(ctx context.Context, past *notes.Past) (*keep, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !j.entry.NoHistory && j.undone == nil {
+		if err := a.serviceBefore(ctx, past, &c); err != nil {
+			return nil, err
+		}
+		c.Units = a.unitsBefore(ctx, past)
+	}
 	noted, again, err := past.Begin(c, reversed)
 	if err != nil {
 		return nil, err
@@ -257,12 +263,16 @@ func (a *attempt) left(ctx context.Context, failed bool) (err error) {
 		}
 		a.warnOfLost(left.Paths)
 		return errors.Join(err, k.past.Leaves(k.change, left))
-	case failed && k.change.Reversal != nil:
+	case failed && (k.change.Reversal != nil || k.change.Was != ""):
 		plan, err := a.turn.job.resource.Check(ctx, a.turn.run.real.present(modules.Discard{}))
-		if err != nil {
+		switch {
+		case err == nil:
+			left.Changes = plan.Changes
+		case ranBefore(k.change): // its unit file cannot be used as it is now
+			left.Changes = []modules.Change{{Property: "ensure", Have: "failed", Want: "running"}}
+		default:
 			return nil // it is not known how it is left
 		}
-		left.Changes = plan.Changes
 	}
 	return k.past.Leaves(k.change, left)
 }

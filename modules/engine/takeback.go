@@ -50,13 +50,21 @@ func (e *Engine) TakeBack(cat *wire.Catalog) error {
 	if u := e.Unconfirmed; u != nil {
 		changes = changes[min(max(0, u.First-1), len(changes)):]
 	}
+	var services []*notes.Change // to be started, after their files
 	for _, c := range slices.Backward(changes) {
 		if cat.Lock != nil && c.UndoneBy == cat.Lock.Run { // it may not have told that
 			c.UndoneBy = ""
 		}
-		if b.meant(c) {
+		switch {
+		case !b.meant(c):
+		case c.Reversal != nil && ranBefore(c):
+			services = append(services, c)
+		default:
 			b.add(c)
 		}
+	}
+	for _, c := range services {
+		b.add(c)
 	}
 	if len(cat.Entries) == 0 && len(cat.Undo.Only) > 0 && !cat.Undo.Maybe { // else it has only refreshed something
 		return fmt.Errorf("the run has changed nothing here of %s", strings.Join(cat.Undo.Only, ", "))
@@ -228,10 +236,16 @@ func (a *attempt) asLeft(ctx context.Context) error {
 			j.result.Message = "it is as it was before the run"
 		}
 		return nil
-	case u.refresh && u.force:
+	case u.refresh && (u.force || diedInRun(u.change)):
+		return nil
+	case u.refresh && u.change.Type == serviceType && len(unitChanges(u.change, a.plan.Changes)) == 0:
 		return nil
 	case u.refresh:
-		return modules.SkipError("is not refreshed again, since it is not as the run left it")
+		what := "its state has changed since the run"
+		if changes := a.plan.Changes; len(changes) > 0 && !j.secret {
+			what += fmt.Sprintf(" (%s: %s)", changes[0].Property, changes[0].Have)
+		}
+		return modules.SkipError("not refreshed: " + what)
 	case u.change.Reversal == nil: // it looks at that itself
 		return nil
 	}
@@ -239,7 +253,7 @@ func (a *attempt) asLeft(ctx context.Context) error {
 	if now := a.place(c.Subject); now != c.Place {
 		return modules.Refuse("left as it is: it was %s when it was changed, and leads to %s now", c.Place, now)
 	}
-	if j.undone.force {
+	if j.undone.force || diedInRun(c) {
 		return nil
 	}
 	entry := *j.entry
@@ -255,12 +269,13 @@ func (a *attempt) asLeft(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("left as it is: %w", err)
 	}
-	if slices.Equal(plan.Changes, c.Left.Changes) && plan.Pending() == (len(c.Left.Changes) > 0) {
+	now, left := unitChanges(c, plan.Changes), unitChanges(c, c.Left.Changes)
+	if slices.Equal(now, left) && (c.Type == serviceType || plan.Pending() == (len(left) > 0)) {
 		return nil
 	}
 	what := "it is not as the run left it"
-	for _, change := range plan.Changes {
-		if !j.secret && !slices.Contains(c.Left.Changes, change) {
+	for _, change := range now {
+		if !j.secret && !slices.Contains(left, change) {
 			what += fmt.Sprintf(": %s is %s, and was %s", change.Property, change.Have, change.Want)
 			break
 		}

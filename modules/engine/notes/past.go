@@ -57,6 +57,10 @@ type Change struct {
 	Before []before.Node `json:"-"`
 	// Refreshes are the resources that it is being refreshed by, until it is known how that ended.
 	Refreshes []string `json:"refreshes,omitempty"`
+	// Was is the state of a service before the run, as ensure has it, if it was only refreshed.
+	Was string `json:"was,omitempty"`
+	// Units are the states of services, by name, that read the files of this change or subscribe to it.
+	Units map[string]string `json:"units,omitempty"`
 	// Undoes is the change of another run that this one takes back; nil if it does not.
 	Undoes *Undoes `json:"undoes,omitempty"`
 	// UndoneBy is the run that has taken it back; "" if none has, or that one was taken back too.
@@ -247,6 +251,18 @@ func (p *Past) Begin(c Change, durable bool) (noted *Change, again bool, err err
 	}
 	p.changes = append(p.changes, &c)
 	return &c, false, nil
+}
+
+// Unit returns the state of a service that was noted first in the run.
+func (p *Past) Unit(name string) (state string, noted bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.changes {
+		if state, noted = c.Units[name]; noted {
+			return state, true
+		}
+	}
+	return "", false
 }
 
 // Next is the number that the next change will have.
