@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/faultproxy"
 	cases "github.com/ccm-push/ccm-push/e2e/outcomes"
 )
 
@@ -27,12 +29,13 @@ const (
 	outcomeLanes   = 8                // cases at once: they mostly wait
 	outcomeCI      = 20               // seeds of a commit
 	outcomeTime    = 90 * time.Second // after which no further seed of a commit begins
-	shrinkAttempts = 40               // for each seed that failed
+	shrinkAttempts = 25               // for each seed that failed
 )
 
 // TestOutcomes runs random plays under random faults on cheap hosts, and compares what all runs reported with what
 // happened. CCM_OUTCOMES=FROM-TO chooses the seeds; without it they are 20 that the commit chooses, and the cases of
-// testdata/outcomes. CCM_OUTCOMES_STATE is a folder that remembers which seeds passed.
+// testdata/outcomes. CCM_OUTCOMES_STATE is a folder that keeps which seeds passed, and what was printed of others.
+// CCM_OUTCOMES_SHRINK=no does not make failing cases smaller.
 func TestOutcomes(t *testing.T) {
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		unable(t, "hosts need Linux and root")
@@ -66,7 +69,8 @@ type outcomeSeeds struct {
 	shrink bool
 
 	mu     sync.Mutex
-	passed *os.File // nil remembers nothing
+	folder string   // CCM_OUTCOMES_STATE; empty keeps nothing
+	passed *os.File // nil without folder
 }
 
 func newOutcomes(t *testing.T) *outcomeSeeds {
@@ -85,7 +89,7 @@ func newOutcomes(t *testing.T) *outcomeSeeds {
 		s.seeds, s.until = seedsOfCommit(t, outcomeCI), time.Now().Add(outcomeTime)
 		return s
 	}
-	s.shrink = true
+	s.shrink = os.Getenv("CCM_OUTCOMES_SHRINK") != "no"
 	for _, part := range strings.Split(text, ",") {
 		first, last, is := strings.Cut(part, "-")
 		if !is {
@@ -124,6 +128,7 @@ func seedsOfCommit(t *testing.T, count int) (seeds []uint64) {
 // remember leaves out the seeds that passed, and keeps those that will.
 func (s *outcomeSeeds) remember(t *testing.T, folder string) {
 	require.NoError(t, os.MkdirAll(folder, 0o755))
+	s.folder = folder
 	path := filepath.Join(folder, "passed")
 	text, err := os.ReadFile(path)
 	if !os.IsNotExist(err) {
@@ -199,5 +204,92 @@ func (s *outcomeSeeds) one(t *testing.T, d *cases.Drive, c *cases.Case, passed f
 	}
 	text, err := json.Marshal(o.Case)
 	require.NoError(t, err)
-	t.Errorf("seed %d breaks %d rules, the first is\n%s\n\nas small as it got, to be kept as testdata/outcomes/NAME.json:\n%s\n\n%s", c.Seed, len(first), first[0], text, cases.Describe(o, found))
+	report := fmt.Sprintf("seed %d breaks %d rules, the first is\n%s\n\nas small as it got, to be kept as testdata/outcomes/NAME.json:\n%s\n\n%s", c.Seed, len(first), first[0], text, cases.Describe(o, found))
+	if s.folder != "" {
+		write(t, filepath.Join(s.folder, fmt.Sprintf("failed-%d", c.Seed)), report)
+	}
+	t.Error(report)
+}
+
+// TestFleetOutcomes is the same on hosts of the fleet, with seeds of its own.
+func TestFleetOutcomes(t *testing.T) {
+	f := leaseFleet(t)
+	const hosts = 4
+	if strings.Count(f.tool("status"), "\tlight\tup\n") < hosts {
+		f.tool("up", fmt.Sprint(hosts))
+		t.Cleanup(func() { f.tool("down") })
+	}
+	moduleDir(t)
+	dir, err := os.MkdirTemp("", "outcomes-")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	controller, err := cases.NewCells(dir, 0)
+	require.NoError(t, err)
+	t.Cleanup(controller.Close)
+	key := regexp.MustCompile(`private_key: ([^,]*)`).FindStringSubmatch(f.tool("inventory"))[1]
+	d := &cases.Drive{Controller: controller.Controller, Push: func(dir string, args ...string) *exec.Cmd {
+		push := pushCommand(t, dir, args...)
+		cmd := controller.Enter(dir, push.Path, push.Args[1:]...)
+		cmd.Env = push.Env
+		return cmd
+	}}
+	for n := range hosts {
+		b := f.box(n + 1)
+		t.Cleanup(func() { b.Link.Close() })
+		d.Hosts = append(d.Hosts, b)
+		public := strings.Fields(f.sh(fmt.Sprintf("h%03d", n+1), "cat /etc/ssh/ssh_host_ed25519_key.pub"))
+		write(t, filepath.Join(dir, b.Name), fmt.Sprintf("[127.0.0.1]:%d %s %s\n", b.Link.Port(), public[0], public[1]))
+	}
+	d.Inventory = func(hosts int) string {
+		text := "all:\n  hosts:\n"
+		for _, b := range d.Hosts[:hosts] {
+			text += fmt.Sprintf("    %s: {connect: {address: 127.0.0.1, port: %d, user: root, private_key: %s, known_hosts: %s}}\n", b.Name, b.Link.Port(), key, filepath.Join(dir, b.Name))
+		}
+		return text
+	}
+	lanes := make(chan *cases.Drive, 1)
+	lanes <- d
+	s := newOutcomes(t)
+	if s.listed = nil; os.Getenv("CCM_OUTCOMES") == "" {
+		s.seeds = s.seeds[:2] // TestOutcomes takes all of them, on hosts that are cheaper
+	}
+	s.run(t, lanes)
+}
+
+// box is a host of the fleet as cases see it.
+func (f *fleet) box(n int) *cases.Box {
+	name := fmt.Sprintf("h%03d", n)
+	link, err := faultproxy.Listen(f.address(fmt.Sprintf("0.%d:22", 10+n)))
+	require.NoError(f, err)
+	b := &cases.Box{Name: fmt.Sprintf("h%d", n), Link: link}
+	var mu sync.Mutex
+	first := func() int { // the process on this machine that is PID 1 of the host
+		number, err := strconv.Atoi(f.outsidePID(name, "1"))
+		require.NoError(f, err)
+		return number
+	}
+	pid := first()
+	current := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return pid
+	}
+	b.Root = func() string { return fmt.Sprintf("/proc/%d/root", current()) }
+	b.Processes = func() []int { return cases.Descendants(current()) }
+	b.Restart = func(time.Duration) error {
+		if out, err := f.command("restart", name).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		for range 600 {
+			if answers(link.Port()) {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		pid = first()
+		return nil
+	}
+	return b
 }

@@ -167,8 +167,8 @@ func (b *Box) fill(folder string, full bool) error {
 	return nil
 }
 
-// descendants lists a process and all that come from it.
-func descendants(pid int) []int {
+// Descendants lists a process and all that come from it.
+func Descendants(pid int) []int {
 	all := []int{pid}
 	for i := 0; i < len(all); i++ {
 		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", all[i]))

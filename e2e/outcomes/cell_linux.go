@@ -221,7 +221,7 @@ func (c *cell) halt() {
 	if boot == nil {
 		return
 	}
-	if all := descendants(boot.Process.Pid); len(all) > 1 {
+	if all := Descendants(boot.Process.Pid); len(all) > 1 {
 		_ = syscall.Kill(all[1], syscall.SIGKILL) // PID 1: the kernel kills the others
 	}
 	_ = boot.Process.Kill()
@@ -235,7 +235,7 @@ func (c *cell) processes() []int {
 	if c.boot == nil {
 		return nil
 	}
-	return descendants(c.boot.Process.Pid)
+	return Descendants(c.boot.Process.Pid)
 }
 
 // inside lists the processes in the mounts of the cell.
