@@ -194,15 +194,32 @@ func resultLines(all []Event) (lines []string) {
 	return lines
 }
 
-// began returns the executions of an element of a command; host is whom they are for, empty means all.
+// began returns the executions of an element of a command; host is whom they are for, empty means all. What an undo
+// refreshed is not among them.
 func (k *checker) began(element, host string) (all []Began) {
 	for _, b := range k.Truth.Began {
+		if k.inUndo(b) {
+			continue
+		}
 		if b.Name == element && (host == "" || b.For == host) {
 			all = append(all, b)
 		}
 	}
 	return all
 }
+
+// inUndo reports whether an undo started a command.
+func (k *checker) inUndo(b Began) bool {
+	return b.Call < len(k.Called) && k.Called[b.Call].Do == "undo" && !k.leftOver(b)
+}
+
+// leftOver reports whether a host started a command before it noticed that the call before had ended.
+func (k *checker) leftOver(b Began) bool {
+	return b.Call > 0 && k.Called[b.Call-1].Status < 0 && b.Begin.Sub(k.Called[b.Call].Begin) < noticed
+}
+
+// noticed is how long a host may take to notice that ccm-push was killed.
+const noticed = 500 * time.Millisecond
 
 // reported returns the reports of an element; host is whom they are for, empty means all.
 func (k *checker) reported(element, host string) (all []report) {
@@ -263,7 +280,7 @@ func (k *checker) once(r placed, element string) {
 			own = append(own, e)
 		} else if e.Status == "changed" && !slices.ContainsFunc(began, func(b Began) bool { return b.At == e.On && b.Status == 0 && !b.cut() }) {
 			k.wrong("reported", "%s, and it never ended well there:%s", e, list(began))
-		} else if e.Unknown && !slices.ContainsFunc(own, func(o report) bool { return o.call == e.call && o.Host == e.On }) {
+		} else if bool(e.Unknown) && !slices.ContainsFunc(own, func(o report) bool { return o.call == e.call && o.Host == e.On }) {
 			own = append(own, e) // of a host that was lost
 		}
 	}
@@ -280,7 +297,7 @@ func (k *checker) once(r placed, element string) {
 
 // executions compares the executions of one command for one host with its reports.
 func (k *checker) executions(r placed, element, host string, began []Began, reports []report) {
-	var ok, bad, cut, changed, unknown, killed, failed, exits int
+	var ok, bad, cut, changed, unknown, killed, failed, exits, warned int
 	for _, b := range began {
 		switch {
 		case b.cut():
@@ -292,10 +309,16 @@ func (k *checker) executions(r placed, element, host string, began []Began, repo
 		}
 	}
 	for _, e := range reports {
+		if slices.ContainsFunc(e.Messages, func(m Message) bool { return strings.Contains(m.Text, "failed in the run that this one resumes: ") }) {
+			failed++ // an earlier try
+		}
+		if r.guarded() && slices.ContainsFunc(e.Messages, func(m Message) bool { return m.Level == "warning" }) {
+			warned++ // it may start again after it was cut, and says so
+		}
 		switch {
 		case e.Status == "changed":
 			changed++
-		case e.failed() && e.Unknown:
+		case e.failed() && bool(e.Unknown):
 			unknown++
 		case e.failed() && e.Killed:
 			killed++
@@ -320,10 +343,10 @@ func (k *checker) executions(r placed, element, host string, began []Began, repo
 	if exits > bad {
 		k.wrong("true", "%s for %s was reported %d times to have ended with status 1, and did so %d times:%s", element, host, exits, bad, evidence())
 	}
-	if cut > unknown+killed && !forgetful {
+	if cut > unknown+killed+warned && !forgetful {
 		k.wrong("unknown", "%s for %s was cut %d times, and was reported as unknown or killed %d times:%s", element, host, cut, unknown+killed, evidence())
 	}
-	if !r.guarded() {
+	if !r.guarded() && !forgetful {
 		for i := 1; i < len(began); i++ {
 			if before := began[i-1]; before.cut() || before.Status == 0 || began[i].Begin.Before(before.End) {
 				k.wrong("at most once", "%s for %s ran again after it succeeded or was cut:%s", element, host, evidence())
@@ -568,11 +591,14 @@ func (k *checker) batches() {
 			continue
 		}
 		for call := range k.Called {
+			if k.Called[call].Do == "undo" {
+				continue
+			}
 			type span struct{ first, last time.Time }
 			spans := map[string]span{}
 			for _, b := range k.Truth.Began {
 				r := k.byName[b.Name]
-				if b.Call != call || r.play != p || r.Once || r.On != "" {
+				if b.Call != call || r.play != p || r.Once || r.On != "" || k.leftOver(b) {
 					continue
 				}
 				s, is := spans[b.For]
@@ -671,6 +697,9 @@ func (k *checker) undo() {
 		return
 	}
 	for _, b := range k.Truth.Began {
+		if k.inUndo(b) && !k.byName[b.Name].RefreshOnly {
+			k.wrong("undone", "%s: an undo started it", b)
+		}
 		if b.Call > k.undoneIn && k.Called[b.Call].Do == "resume" {
 			k.wrong("undone", "%s, after the run was undone in call %d", b, k.undoneIn+1)
 		}

@@ -126,6 +126,7 @@ func (g *generator) exec(c *Case, p Play, earlier []Resource, inBlock bool) Reso
 	r := Resource{Kind: Exec, Millis: g.millis()}
 	switch n := g.IntN(100); {
 	case n < 34:
+		r.Rerun = g.resources%6 == 5
 	case n < 42:
 		r.Fails = true
 	case n < 52:

@@ -16,12 +16,13 @@ import (
 type Event struct {
 	Event, Run, Play, Host, On, Type, Name, Status, Error, Phase, Message, Because, Earlier string
 	Time                                                                                    time.Time
-	Check, Unknown, Killed                                                                  bool
+	Check, Killed                                                                           bool
+	Unknown                                                                                 Flag
 	Once                                                                                    string
 	Undoes                                                                                  string
 	Tries                                                                                   int
 	RolloutStopped                                                                          bool `json:"rollout_stopped"`
-	Messages                                                                                []struct{ Level, Text string }
+	Messages                                                                                []Message
 	Results                                                                                 []Event
 	Totals                                                                                  struct {
 		Resources struct{ Stable, Changed, Skipped, Failed, Rescued int }
@@ -34,7 +35,7 @@ func (e Event) String() string {
 		name, text string
 		set        bool
 	}{
-		{"on", e.On, e.On != ""}, {"unknown", "", e.Unknown}, {"killed", "", e.Killed}, {"check", "", e.Check},
+		{"on", e.On, e.On != ""}, {"unknown", "", bool(e.Unknown)}, {"killed", "", e.Killed}, {"check", "", e.Check},
 		{"phase", e.Phase, e.Phase != ""}, {"earlier", e.Earlier, e.Earlier != ""}, {"because", e.Because, e.Because != ""}, {"error", e.Error, e.Error != ""},
 	} {
 		if more.set {
@@ -46,6 +47,18 @@ func (e Event) String() string {
 	}
 	return text
 }
+
+// A Flag is true where an event has the key with the value true; totals have a number there.
+type Flag bool
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (f *Flag) UnmarshalJSON(text []byte) error {
+	*f = string(text) == "true"
+	return nil
+}
+
+// A Message is what a resource has to say besides its status.
+type Message struct{ Level, Text string }
 
 // failed reports whether a result is a failure, rescued or not.
 func (e Event) failed() bool { return e.Status == "failed" || e.Status == "rescued" }

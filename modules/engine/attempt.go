@@ -17,6 +17,9 @@ func (t *turn) begin(command modules.Repeat) {
 	if j := t.job; j.wasCut() && t.ended == j.cut.Tries {
 		t.said.Message("warning", "the command was cut, and runs again: "+j.cut.Lost())
 	}
+	if why, failed := t.run.engine.Failed[t.job.index]; failed && t.ended == 0 {
+		t.said.Message("info", "the command failed in the run that this one resumes: "+why)
+	}
 	t.noteAttempt(true)
 }
 

@@ -48,6 +48,9 @@ type Engine struct {
 	Begins func(*notes.Attempt) error
 	// Cut are the commands that began in an earlier session and have no result: by index.
 	Cut map[int]*notes.Attempt
+	// Failed are the errors of entries that failed in the run that this one resumes, and are tried again: by index. That
+	// run may have ended before it could report them.
+	Failed map[int]string
 	// Undoes is told once which resources have left the manifest and are undone, before
 	// their results; nil tells no one.
 	Undoes func(*wire.Reversals) error

@@ -227,3 +227,18 @@ func read(t *testing.T, file string) string {
 	require.NoError(t, err)
 	return string(text)
 }
+
+// TestFailedBefore resumes a run that ended before it could report a command that failed: the result of the next try
+// reports that failure, too.
+func TestFailedBefore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "x")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	fails := command("exit 3", "")
+	results, _ := serveKeeping(t, dir).apply(firstRun, fails)
+	require.Empty(t, results[0].Messages)
+	results, _ = serveKeeping(t, copyOf(t, dir)).apply(secondRun, fails)
+	require.Equal(t, wire.Failed, results[0].Status)
+	require.Len(t, results[0].Messages, 1)
+	require.Contains(t, results[0].Messages[0].Text, "the command failed in the run that this one resumes: failed to reach desired state: ")
+	require.Contains(t, results[0].Messages[0].Text, "3")
+}

@@ -61,10 +61,16 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 	}
 	err = cmp.Or(err, s.cut(cat))
 	kept, dropped := staying(s.begun, cat)
+	if cat.From == 0 {
+		s.engine.Failed = map[int]string{}
+	}
 	if len(dropped) > 0 { // later stages may be made of what comes of it now
 		for _, f := range s.begun.Finished {
 			if cat.Until > 0 && f.Result.Index >= cat.Until {
 				dropped = append(dropped, f.Result.Index)
+			}
+			if r := f.Result; r.Status == wire.Failed && slices.Contains(dropped, r.Index) {
+				s.engine.Failed[r.Index] = r.Error
 			}
 		}
 		s.begun.Finished = nil
