@@ -69,6 +69,7 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 		}
 	}
 	lacks := m.lacks(is)
+	extra, off := m.extra(h.Files, is)
 	switch {
 	case m.Ensure == mounted && !is.there:
 		if do.makeDir, err = m.missing(h); err != nil {
@@ -86,12 +87,25 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 		plan.MayFail = m.Fstype != "tmpfs" // which needs no device
 	case m.Ensure == mounted && m.other(h.Files, is):
 		return modules.Plan{}, modules.Refuse("%s of type %s is mounted at %s; unmount it first (ensure: unmounted)", is.device, is.fstype, m.Name)
-	case m.Ensure == mounted && len(lacks) > 0:
-		do.do, do.options = remountIt, "remount,"+m.given()
+	case m.Ensure == mounted && len(lacks)+len(extra) > 0:
+		do.do, do.options = remountIt, m.remount(lacks, off)
 		actions = append(actions, "remounted it")
-		change("options", strings.Join(is.options, ","), "with "+strings.Join(lacks, ","))
-		will(live{true, is.device, is.fstype, append(m.Options, is.options...)})
+		var want []string
+		if len(lacks) > 0 {
+			want = append(want, "with "+strings.Join(lacks, ","))
+		}
+		if len(extra) > 0 {
+			want = append(want, "without "+strings.Join(extra, ","))
+		}
+		change("options", strings.Join(is.options, ","), strings.Join(want, ", "))
+		stay := slices.DeleteFunc(slices.Clone(is.options), func(option string) bool {
+			_, resized := value(lacks, "size")
+			return slices.Contains(extra, option) || resized && strings.HasPrefix(option, "size=")
+		})
+		will(live{true, is.device, is.fstype, append(slices.Clone(m.Options), stay...)})
 		plan.MayFail = true
+	case m.Ensure == mounted && do.write && m.Restore == nil && len(m.unseen(is)) > 0:
+		h.Report.Message(modules.LevelWarning, fmt.Sprintf("%s is mounted already, and it is not known whether with %s: fstab has it from the next mount on", m.Name, strings.Join(m.unseen(is), ",")))
 	case (m.Ensure == unmounted || m.Ensure == absent) && is.there:
 		do.do = unmountIt
 		actions = append(actions, "unmounted it")
@@ -107,6 +121,18 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 	}
 	plan.Action, plan.Steps = strings.Join(actions, " and "), do
 	return plan, nil
+}
+
+// remount returns the options of a remount: what was there before is brought back by what differs.
+func (m *Mount) remount(lacks, off []string) string {
+	options := []string{"remount"}
+	switch given := m.given(); {
+	case m.Restore != nil:
+		options = append(options, lacks...)
+	case given != "defaults":
+		options = append(options, given)
+	}
+	return strings.Join(append(options, off...), ",")
 }
 
 // plain refuses a path with a symbolic link on it: the kernel lists a mount by the path without

@@ -3,6 +3,7 @@ package mount
 import (
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -47,11 +48,118 @@ func (m *Mount) now(h modules.Host) (live, error) {
 // flags are the options that the kernel tells as they are written.
 var flags = []string{"ro", "rw", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "relatime", "sync", "dirsync"}
 
-// lacks are the options that are not as they shall be.
+// opposites are the options that turn off those that restrict a mount.
+var opposites = map[string]string{
+	"nosuid": "suid", "nodev": "dev", "noexec": "exec", "noatime": "atime,relatime", "nodiratime": "diratime", "sync": "async",
+}
+
+// lacks returns the options that the mount does not have.
 func (m *Mount) lacks(is live) []string {
 	var all []string
 	for _, option := range m.Options {
-		if slices.Contains(flags, option) && !slices.Contains(is.options, option) {
+		if slices.Contains(flags, option) && !slices.Contains(is.options, option) || m.otherSize(option, is) {
+			all = append(all, option)
+		}
+	}
+	return all
+}
+
+// extra returns the options that the mount has and is not to have, and those that turn them off. A bind
+// has those of its source, and FUSE its own.
+func (m *Mount) extra(files modules.FileReader, is live) (has, off []string) {
+	if m.Restore == nil && (m.bind() || m.Fstype == "auto" || m.Fstype == "none" || strings.HasPrefix(is.fstype, "fuse")) {
+		return nil, nil
+	}
+	wanted := slices.Clone(m.Options)
+	for _, option := range m.Options { // mount(8): these imply others
+		switch option {
+		case "user", "users":
+			wanted = append(wanted, "nosuid", "nodev", "noexec")
+		case "owner", "group":
+			wanted = append(wanted, "nosuid", "nodev")
+		}
+	}
+	for _, option := range is.options {
+		if opposite := opposites[option]; opposite != "" && !slices.Contains(wanted, option) && !slices.Contains(has, option) {
+			has, off = append(has, option), append(off, opposite)
+		}
+	}
+	if size, _ := value(is.options, "size"); m.Restore != nil && is.fstype == "tmpfs" && size != "" {
+		if _, wants := value(m.Options, "size"); !wants && !isDefaultSize(files, size) {
+			has, off = append(has, "size="+size), append(off, defaultSize)
+		}
+	}
+	return has, off
+}
+
+// defaultSize is the size of a tmpfs(5) that is given none.
+const defaultSize = "size=50%"
+
+// isDefaultSize reports whether a size is half of the memory, or that is not known.
+func isDefaultSize(files modules.FileReader, size string) bool {
+	file, err := files.Open("/proc/meminfo")
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	text, _ := io.ReadAll(io.LimitReader(file, 4<<10))
+	_, rest, _ := strings.Cut(string(text), "MemTotal:")
+	all := strings.Fields(rest)
+	if len(all) == 0 {
+		return true
+	}
+	total, _ := bytes(all[0] + "k")
+	n, _ := bytes(size)
+	const near = 1 << 20
+	return n+near > total/2 && n < total/2+near
+}
+
+// value returns the last value of an option.
+func value(options []string, name string) (text string, there bool) {
+	for _, option := range options {
+		if v, ok := strings.CutPrefix(option, name+"="); ok {
+			text, there = v, true
+		}
+	}
+	return text, there
+}
+
+// otherSize reports whether an option is the size of a file system in memory that has another one.
+// What is no number of bytes, such as a part of the memory, is not compared.
+func (m *Mount) otherSize(option string, is live) bool {
+	want, sized := strings.CutPrefix(option, "size=")
+	if !sized || is.fstype != "tmpfs" {
+		return false
+	}
+	have, _ := value(is.options, "size")
+	wanted, known := bytes(want)
+	is0, _ := bytes(have)
+	return known && wanted > 0 && wanted != is0
+}
+
+// pageSize is what the kernel rounds sizes up to. Larger pages are multiples of it.
+const pageSize = 4096
+
+// bytes reads a size as tmpfs(5) has it.
+func bytes(text string) (n uint64, ok bool) {
+	shift := 0
+	if text != "" {
+		if i := strings.IndexByte("kmgt", text[len(text)-1]|0x20); i >= 0 {
+			text, shift = text[:len(text)-1], 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	n <<= shift
+	return (n + pageSize - 1) / pageSize * pageSize, err == nil
+}
+
+// unseen returns the options of which the kernel does not say whether they are in force.
+func (m *Mount) unseen(is live) []string {
+	var all []string
+	for option := range strings.SplitSeq(m.given(), ",") {
+		sized := is.fstype == "tmpfs" && strings.HasPrefix(option, "size=")
+		known := slices.Contains([]string{"defaults", "bind", "rbind", "suid", "dev", "exec", "async", "atime"}, option)
+		if !sized && !known && !slices.Contains(flags, option) && !slices.Contains(is.options, option) {
 			all = append(all, option)
 		}
 	}

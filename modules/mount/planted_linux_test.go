@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -116,6 +117,36 @@ func TestRealMounts(t *testing.T) {
 	left, err := filepath.Glob("/run/ccm-push-mount-*")
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// TestUndoOfOptions changes the options of a mount, and undoes that: it has those that it had.
+func TestUndoOfOptions(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	for name, options := range map[string][]string{
+		"size and nosuid": {"size=8m", "nosuid"}, "noexec": {"size=4m", "noexec"}, "ro": {"size=4m", "ro", "nodev", "noatime"}, "size": {"size=8m"}, "atime": {"size=6m", "noatime"},
+	} {
+		for _, first := range [][]string{{"size=4m"}, {"rw"}, {"nosuid", "nodev", "noatime"}} {
+			dir := t.TempDir()
+			h, fstab := modtest.Host(), dir+"/fstab"
+			was := &Mount{Name: dir + "/m", Ensure: mounted, Device: "tmpfs", Fstype: "tmpfs", Options: first, Fstab: fstab}
+			require.NoError(t, apply(t, h, was))
+			before, err := was.now(h)
+			require.NoError(t, err)
+			m := &Mount{Name: dir + "/m", Ensure: mounted, Device: "tmpfs", Fstype: "tmpfs", Options: options, Fstab: fstab}
+			modtest.Undone(t, dir, func(modules.Resource) {}, m)
+			after, err := was.now(h)
+			require.NoError(t, err)
+			slices.Sort(before.options)
+			slices.Sort(after.options)
+			normal := func(all []string) []string { // the kernel shows a default that was given
+				return slices.DeleteFunc(slices.Compact(all), func(o string) bool { return first[0] != "size=4m" && strings.HasPrefix(o, "size=") })
+			}
+			require.Equal(t, normal(before.options), normal(after.options), "%s after %v", name, first)
+			require.NoError(t, h.Mounts.Unmount(t.Context(), dir+"/m"))
+		}
+	}
 }
 
 // TestRefusedMounts has mount refused after each step: no line of fstab is left, and nothing is mounted.
