@@ -227,7 +227,7 @@ func undoOn(play *manifest.Play, host string) *wire.Undo {
 	if u == nil {
 		return nil
 	}
-	return &wire.Undo{Run: u.Run, Only: u.Only, Maybe: !u.Changed[host]}
+	return &wire.Undo{Run: u.Run, Only: u.Only, Maybe: !u.Changed[host], Changed: u.Resources[host]}
 }
 
 // addOthers adds to a catalog which resources later plays have for the host: what they

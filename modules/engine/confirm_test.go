@@ -262,11 +262,12 @@ func (u *undoer) forgetLeft() {
 	require.NoError(u.t, err)
 	var kept []byte
 	for line := range bytes.Lines(all) {
-		if !bytes.HasPrefix(line, []byte(`{"left"`)) {
-			kept = append(kept, line...)
+		if !bytes.HasPrefix(line, []byte(`{"left"`)) { // in the format without checksums
+			end := bytes.LastIndexByte(line, ' ')
+			kept = append(append(kept, bytes.Replace(line[:end], []byte(`"format":2`), []byte(`"format":1`), 1)...), '\n')
 		}
 	}
-	require.NotEqual(u.t, len(all), len(kept))
+	require.Contains(u.t, string(all), `{"left"`)
 	require.NoError(u.t, os.WriteFile(logs[0], kept, 0o600))
 }
 

@@ -152,7 +152,7 @@ func (a *attempt) reversedBy(ctx context.Context, c *notes.Change) (reversed boo
 	var properties map[string]any
 	a.turn.outside(func() { properties, err = reverser.Reversal(ctx, a.seen, nil) })
 	if err != nil {
-		c.Cannot = err.Error()
+		c.Cannot, a.unkept = err.Error(), err.Error()
 		return false, nil
 	}
 	properties["name"] = j.entry.Name
@@ -211,9 +211,6 @@ func (a *attempt) warnOfLost(left []before.Node) {
 	for _, text := range before.Lost(a.kept.change.Before, left) {
 		a.turn.said.Message(modules.LevelWarning, "it cannot be undone later: "+text)
 	}
-	if why := a.kept.change.Cannot; why != "" && a.keeper().Err() == nil {
-		a.turn.said.Message(modules.LevelWarning, "it cannot be undone later, or in part only: "+why)
-	}
 }
 
 // keeper is that of the attempt; nil if it has none.
@@ -233,8 +230,11 @@ func (a *attempt) keepLeft(ctx context.Context, failed bool) {
 	}
 	var err error
 	a.turn.outside(func() { err = a.left(context.WithoutCancel(ctx), failed) })
+	if err == nil && a.unkept != "" {
+		err = errors.New(a.unkept)
+	}
 	if err != nil {
-		a.turn.said.Message("warning", fmt.Sprintf("it cannot be undone later: %v", err))
+		a.turn.said.Message(modules.LevelWarning, fmt.Sprintf("it cannot be undone later: %v", err))
 	}
 }
 
@@ -259,7 +259,7 @@ func (a *attempt) left(ctx context.Context, failed bool) (err error) {
 			return cmp.Or(k.past.Cannot(k.change, "it could not be seen how the run left it: "+wrong.Error()), wrong)
 		}
 		if err == nil && k.change.Cannot != "" && a.onlyPaths() {
-			err = k.past.Cannot(k.change, "")
+			a.unkept, err = "", k.past.Cannot(k.change, "")
 		}
 		a.warnOfLost(left.Paths)
 		return errors.Join(err, k.past.Leaves(k.change, left))

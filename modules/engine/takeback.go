@@ -21,8 +21,9 @@ import (
 // An undone is what an entry of a catalog that undoes a run is about.
 type undone struct {
 	change  *notes.Change
-	refresh bool // it is refreshed again, and nothing else
-	force   bool // also if it is not as the run left it
+	refresh bool   // it is refreshed again, and nothing else
+	force   bool   // also if it is not as the run left it
+	lost    string // why it cannot be taken back: it is not in what is kept
 }
 
 // TakeBack makes the entries of a catalog that undoes a run (see [wire.Undo]): the last change
@@ -36,17 +37,18 @@ func (e *Engine) TakeBack(cat *wire.Catalog) error {
 	if e.Past == nil {
 		return errNothingKept
 	}
-	changes, err := notes.ReadPast(e.Past, cat.Undo.Run)
+	changes, damage, err := notes.ReadPast(e.Past, cat.Undo.Run)
 	switch {
 	case err != nil:
 		return err
-	case len(changes) == 0 && cat.Undo.Maybe:
+	case len(changes) == 0 && damage == "" && cat.Undo.Maybe && len(cat.Undo.Changed) == 0:
 		return nil
-	case len(changes) == 0:
+	case len(changes) == 0 && damage == "":
 		return errNothingKept
 	}
 	b := &takingBack{cat: cat, unconfirmed: e.Unconfirmed}
 	cat.Entries = nil
+	b.lost(changes, damage)
 	if u := e.Unconfirmed; u != nil {
 		changes = changes[min(max(0, u.First-1), len(changes)):]
 	}
@@ -95,10 +97,30 @@ func (b *takingBack) meant(c *notes.Change) bool {
 	if u != nil && u.Starting && c.Type == "service" {
 		return false
 	}
-	if c.Cannot == "" && c.Reversal == nil && len(c.Before) == 0 { // only refreshed
+	if c.Cannot == "" && c.Reversal == nil && len(c.Before) == 0 && (c.Left != nil || len(c.Refreshes) > 0) { // only refreshed
 		return false
 	}
 	return len(only) == 0 || slices.ContainsFunc(only, c.Is)
+}
+
+// lost adds an entry for each resource that the controller knows the run to have changed here, and that
+// is not among the changes; and one for what is wrong with the rest.
+func (b *takingBack) lost(changes []*notes.Change, damage string) {
+	add := func(c *notes.Change, why string) {
+		b.cat.Entries, b.all = append(b.cat.Entries, b.entry(c)), append(b.all, undone{change: c, lost: why})
+	}
+	if damage != "" {
+		add(&notes.Change{Type: "history", Name: b.cat.Undo.Run}, damage)
+	}
+	for _, ref := range b.cat.Undo.Changed {
+		typ, name, _ := strings.Cut(ref, "#")
+		c := &notes.Change{Type: typ, Name: name}
+		is := func(other *notes.Change) bool { return other.Is(ref) }
+		if slices.ContainsFunc(changes, is) || len(b.cat.Undo.Only) > 0 && !slices.Contains(b.cat.Undo.Only, ref) {
+			continue
+		}
+		add(c, "left as it is: the run has changed it, and what is kept here of that run does not have it")
+	}
 }
 
 // add adds an entry that takes a change back.
@@ -141,7 +163,7 @@ func (b *takingBack) refresh(c *notes.Change) {
 		}
 	}
 	if len(e.Subscribe) > 0 {
-		b.cat.Entries, b.all = append(b.cat.Entries, e), append(b.all, undone{c, true, u != nil})
+		b.cat.Entries, b.all = append(b.cat.Entries, e), append(b.all, undone{change: c, refresh: true, force: u != nil})
 	}
 }
 
@@ -180,6 +202,8 @@ func (w *whole) Read(p []byte) (int, error) {
 func (r *run) decodeUndone(j *job, u *undone) {
 	j.undone = u
 	switch c := u.change; {
+	case u.lost != "":
+		j.invalid = modules.Refuse("%s", u.lost)
 	case u.refresh:
 		r.decode(j, j.entry)
 	case c.Cannot != "" && len(c.Before) == 0, c.UndoneBy != "":
@@ -199,7 +223,7 @@ func (r *run) decodeUndone(j *job, u *undone) {
 // cannot says why a change is not taken back; "" if it is.
 func (u *undone) cannot() string {
 	switch {
-	case u == nil || u.refresh:
+	case u == nil || u.refresh || u.lost != "":
 		return ""
 	case u.change.Cannot != "" && len(u.change.Before) == 0:
 		return "left as it is: " + u.change.Cannot

@@ -510,3 +510,26 @@ func TestCauseOfAnUndo(t *testing.T) {
 	require.Equal(t, []wire.Cause{wire.Undone}, run(wire.Catalog{Lock: &wire.Lock{Run: "2"}, Undo: &wire.Undo{Run: "1"}}))
 	require.Equal(t, []wire.Cause{wire.Intent}, run(apply))
 }
+
+// TestWarningsOfWhatIsNotKept has a run change what cannot be undone: that is a warning of the run.
+func TestWarningsOfWhatIsNotKept(t *testing.T) {
+	u := newUndoer(t)
+	u.write("f", "")
+	require.NoError(t, os.Truncate(u.at("f"), 17<<20))
+	require.NoError(t, os.Mkdir(u.at("d"), 0o755))
+	require.NoError(t, syscall.Mkfifo(u.at("d/p"), 0o600))
+	u.write("d/x", "x")
+	u.write("l", "a\n")
+	require.NoError(t, os.Chmod(u.at("l"), 0o644|os.ModeSetgid))
+	u.apply("1", text("$/f", "new"), removed("$/d", `,"force":true`), lineOf("$/l", "b", ""), text("$/g", "new"))
+	require.Equal(t, []string{
+		"warning: it cannot be undone later: $/f: it had more than the 16 MiB that are kept of a file",
+		"warning: it cannot be undone later: $/d/p: it was a device, socket or pipe",
+	}, u.warn)
+	require.Equal(t, []string{
+		"changed file#$/g: removed what the run had made",
+		"changed line#$/l: put back what was there before the run",
+		"failed file#$/d: put back what was there before the run: put back in part; left as it is: $/d/p: it was a device, socket or pipe",
+		"failed file#$/f: left as it is: $/f: it had more than the 16 MiB that are kept of a file",
+	}, u.undo("1", false))
+}

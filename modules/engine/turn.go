@@ -74,4 +74,5 @@ type attempt struct {
 	triggers []string     // the entries that the resource was refreshed by
 	claimed  []string     // what the plan is about, while it is carried out
 	kept     *keep        // what was there before; nil if nothing is kept
+	unkept   string       // why its type cannot bring back what was there; "" if it can
 }

@@ -77,6 +77,9 @@ type Undo struct {
 	// Maybe says that it is not known whether the run has changed anything here: if it has
 	// not, that is no error.
 	Maybe bool `json:"maybe,omitempty"`
+	// Changed are the resources, as type#name, that the run has reported to have changed here. Those
+	// that the host does not have in what it keeps fail.
+	Changed []string `json:"changed,omitempty"`
 }
 
 // A Lock says who wants to be alone on the host.

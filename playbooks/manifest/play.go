@@ -77,6 +77,8 @@ type Undo struct {
 	// changed them: on the others there may be nothing to take back.
 	Hosts   []string
 	Changed map[string]bool
+	// Resources are those that each host has reported to have changed, as type#name.
+	Resources map[string][]string
 }
 
 // A PerHost reads what of a play is known only for one host. Several hosts may ask at

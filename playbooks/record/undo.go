@@ -142,13 +142,16 @@ func (r *Run) undo(only []string) (plays []*manifest.Play, missing []string, err
 			plays = append(plays, &manifest.Play{
 				Name: "undo " + r.Header.Run, Folder: ".", Hosts: &yamlpos.Node{Kind: yamlpos.Scalar, Text: "all", Value: "all"},
 				Become: p.Become, BecomeUser: p.BecomeUser, BecomeMethod: p.BecomeMethod,
-				Undo: &manifest.Undo{Run: r.Header.Run, Only: only, Changed: map[string]bool{}}, Rollout: c.rollout,
+				Undo: &manifest.Undo{Run: r.Header.Run, Only: only, Changed: map[string]bool{}, Resources: map[string][]string{}}, Rollout: c.rollout,
 			})
 		}
 		u := plays[i].Undo
 		for _, h := range hosts {
 			if !slices.Contains(u.Hosts, h) {
 				u.Hosts = append(u.Hosts, h)
+			}
+			if r.Resumes == "" { // else some of them may have been changed by the run before
+				u.Resources[h] = append(u.Resources[h], c.resources[p.Name][h]...)
 			}
 		}
 	}
@@ -222,13 +225,15 @@ type changes struct {
 	// elsewhere are, by play, hosts that resources of others were run on. The controller keeps nothing
 	// that could be found again.
 	elsewhere map[string]map[string]bool
+	// resources are, by play and host, those that the host keeps something of, as type#name.
+	resources map[string]map[string][]string
 	// rollout is how many hosts may be out at once, as in the run; nil is all.
 	rollout *manifest.Rollout
 	missing []string // resources that are named, and that no host has changed
 }
 
 func (r *Run) changes(only []string) (*changes, error) {
-	c := &changes{changed: map[string]bool{}, unsure: map[string]bool{}, own: map[string]bool{}, elsewhere: map[string]map[string]bool{}}
+	c := &changes{changed: map[string]bool{}, unsure: map[string]bool{}, own: map[string]bool{}, elsewhere: map[string]map[string]bool{}, resources: map[string]map[string][]string{}}
 	seen, cut := map[string]bool{}, map[string]bool{}
 	// What is missing in the record the hosts know.
 	gap := func() {
@@ -281,11 +286,23 @@ func (r *Run) changes(only []string) (*changes, error) {
 	return c, nil
 }
 
+// keeps reports whether a host keeps something of a resource that it has changed: not of what stands
+// for others, changes nothing, or was done by itself.
+func keeps(e *events.Result) bool {
+	return !slices.Contains([]string{"apply", "block", "fetch"}, e.Type) && !e.Left && !e.Repair && e.Once == "" && e.Fetched == "" && !strings.Contains(e.Name, events.Withheld)
+}
+
 // on notes the host that a result has changed.
 func (c *changes) on(e *events.Result) {
 	switch e.On {
 	case "":
 		c.changed[e.Host] = true
+		if keeps(e) {
+			if c.resources[e.Play] == nil {
+				c.resources[e.Play] = map[string][]string{}
+			}
+			c.resources[e.Play][e.Host] = append(c.resources[e.Play][e.Host], e.Type+"#"+e.Name)
+		}
 	case manifest.Controller:
 	default:
 		c.changed[e.On] = true

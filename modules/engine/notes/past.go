@@ -2,6 +2,8 @@ package notes
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,7 +37,21 @@ type Past struct {
 	begun   bool
 	first   int // the change from which on an earlier try is gone on with
 	size    int // of the log, in bytes
+	last    lineSum
+	damage  string // what is wrong with the log behind changes; "" if nothing is
+	cut     bool   // that is no more than a line without an end
 }
+
+// A lineSum is the checksum of a line and all before it.
+type lineSum [sha256.Size]byte
+
+// next is that of a line that follows.
+func (s lineSum) next(line []byte) lineSum { return sha256.Sum256(append(s[:], line...)) }
+
+// sumDigits is how many hexadecimal digits of a checksum a line ends with, behind a blank.
+const sumDigits = 16
+
+func (s lineSum) text() string { return hex.EncodeToString(s[:])[:sumDigits] }
 
 // A Change is a resource that a run has changed, or refreshed.
 type Change struct {
@@ -89,8 +105,9 @@ func (c *Change) Ref() string {
 // Is reports whether the resource is called so.
 func (c *Change) Is(ref string) bool { return ref == c.Ref() || ref == c.Type+"#"+c.Name }
 
-// pastFormat is that of the lines. What a newer host program has written is left alone.
-const pastFormat = 1
+// pastFormat is that of the lines. What a newer host program has written is left alone. Lines of the
+// format 1 have no checksums.
+const pastFormat = 2
 
 // A pastLine is one line of the log, with one field set.
 type pastLine struct {
@@ -147,16 +164,20 @@ func OpenPast(store PastStore, lock *wire.Lock, now time.Time) (*Past, error) {
 	if err == nil {
 		err = p.read()
 	}
+	if err == nil && p.damage != "" && !p.cut { // a line without an end is replaced by the next one
+		err = errors.New(p.damage)
+	}
 	return p, err
 }
 
-// ReadPast gives the changes of a run, in their order. There is nothing to undo without any.
-func ReadPast(store PastStore, run string) ([]*Change, error) {
+// ReadPast returns the changes of a run, in their order. There is nothing to undo without any. damage
+// says what is wrong with what is kept of the changes after them; "" if nothing is.
+func ReadPast(store PastStore, run string) (changes []*Change, damage string, err error) {
 	p, err := readPast(store, run)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return p.changes, nil
+	return p.changes, p.damage, nil
 }
 
 func readPast(store PastStore, run string) (*Past, error) {
@@ -175,20 +196,52 @@ func (p *Past) read() error {
 	}
 	p.begun, p.size = len(text) > 0, len(text)
 	known := map[pathOf]bool{}
+	number, format := 0, 0
 	for line := range bytes.Lines(text) {
-		if line[len(line)-1] != '\n' {
-			break // the program was killed as it wrote this
+		if number++; line[len(line)-1] != '\n' { // the host has crashed as it was written, or somebody has cut it off
+			p.cut = true
+			p.damaged(number, errors.New("it has no end"))
+			break
 		}
-		var l pastLine
-		err := json.Unmarshal(line, &l)
+		l, err := p.parse(line[:len(line)-1], format)
+		if err == nil && number == 1 && l.Begin != nil {
+			if format = l.Begin.Format; format > pastFormat {
+				return fmt.Errorf("what is kept of run %s cannot be read: a newer ccm-push has written it, in format %d", p.header.Run, format)
+			}
+			p.header.Format = format
+		}
 		if err == nil {
-			err = p.add(&l, known)
+			err = p.add(l, known)
 		}
 		if err != nil {
-			return fmt.Errorf("what is kept of run %s cannot be read: %w", p.header.Run, err)
+			p.damaged(number, err)
+			break
 		}
 	}
 	return nil
+}
+
+// damaged notes that the log cannot be read from a line on.
+func (p *Past) damaged(number int, err error) {
+	p.damage = fmt.Sprintf("what is kept of run %s is cut off or damaged from line %d on (%v), so what it changed after that is not known", p.header.Run, number, err)
+}
+
+// parse reads a line of the log without its end, and its checksum. The first line says in which
+// format all are; its own is 0.
+func (p *Past) parse(line []byte, format int) (*pastLine, error) {
+	at := len(line) - sumDigits - 1
+	if format != 1 && at > 0 && line[at] == ' ' {
+		sum := p.last.next(line[:at])
+		if string(line[at+1:]) != sum.text() {
+			return nil, errors.New("its checksum is another one")
+		}
+		line, p.last = line[:at], sum
+	} else if format > 1 {
+		return nil, errors.New("it has no checksum")
+	}
+	var l pastLine
+	err := json.Unmarshal(line, &l)
+	return &l, err
 }
 
 // A pathOf is a path that a change has noted: the first that was noted of one counts.
@@ -206,8 +259,6 @@ func (p *Past) add(l *pastLine, known map[pathOf]bool) error {
 		return nil
 	}
 	switch {
-	case l.Begin != nil && l.Begin.Format > pastFormat:
-		return fmt.Errorf("a newer ccm-push has written it, in format %d", l.Begin.Format)
 	case l.Change != nil:
 		if l.Change.Number != len(p.changes)+1 || len(p.changes) == maxChanges {
 			return fmt.Errorf("change %d follows change %d", l.Change.Number, len(p.changes))
@@ -328,12 +379,18 @@ func (p *Past) write(l *pastLine, durable bool) error {
 		lines = []*pastLine{{Begin: &p.header}, l}
 	}
 	var text []byte
+	last := p.last
 	for _, l := range lines {
 		line, err := json.Marshal(l)
 		if err != nil {
 			return err
 		}
-		text = append(append(text, line...), '\n')
+		text = append(text, line...)
+		if p.header.Format > 1 {
+			last = last.next(line)
+			text = append(append(text, ' '), last.text()...)
+		}
+		text = append(text, '\n')
 	}
 	if p.size+len(text) > maxPast {
 		return errPastFull
@@ -341,6 +398,6 @@ func (p *Past) write(l *pastLine, durable bool) error {
 	if err := p.store.Append(p.header.Run, text, durable); err != nil {
 		return err
 	}
-	p.begun, p.size = true, p.size+len(text)
+	p.begun, p.size, p.last = true, p.size+len(text), last
 	return nil
 }

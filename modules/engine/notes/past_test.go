@@ -44,8 +44,9 @@ func TestPast(t *testing.T) {
 	require.False(t, again)
 	require.NoError(t, p.Cannot(c, "no"))
 	store["01A"] += `{"change":{"n":3` // the program was killed as it wrote this
-	all, err := ReadPast(store, "01A")
+	all, damage, err := ReadPast(store, "01A")
 	require.NoError(t, err)
+	require.Equal(t, "what is kept of run 01A is cut off or damaged from line 8 on (it has no end), so what it changed after that is not known", damage)
 	require.Equal(t, []*Change{
 		{Number: 1, Play: 1, Type: "file", Name: "/f", Before: []before.Node{{Path: "/f", Kind: modules.Absent}, {Path: "/g", Kind: modules.Absent}}, Left: &Left{RefreshedBy: []string{"file#/x"}}},
 		{Number: 2, Play: 1, Type: "file", Name: "/h", Cannot: "no"},
@@ -54,9 +55,9 @@ func TestPast(t *testing.T) {
 }
 
 func TestPastOfANewerProgram(t *testing.T) {
-	store := pastShelf{"1": `{"begin":{"format":2,"run":"1"}}` + "\n"}
-	_, err := ReadPast(store, "1")
-	require.EqualError(t, err, "what is kept of run 1 cannot be read: a newer ccm-push has written it, in format 2")
+	store := pastShelf{"1": `{"begin":{"format":3,"run":"1"}}` + "\n"}
+	_, _, err := ReadPast(store, "1")
+	require.EqualError(t, err, "what is kept of run 1 cannot be read: a newer ccm-push has written it, in format 3")
 	_, err = OpenPast(store, &wire.Lock{Run: "1"}, time.Now())
 	require.Error(t, err)
 }
@@ -66,7 +67,7 @@ func FuzzPast(f *testing.F) {
 	f.Add(`{"begin":{"format":1,"run":"1"}}` + "\n" + `{"change":{"n":1,"type":"file","name":"/f"}}` + "\n" + `{"paths":{"n":1,"nodes":[{"path":"/f","kind":"absent"}]}}` + "\n" + `{"left":{"n":1}}` + "\n")
 	f.Add(`{"paths":{"n":7}}` + "\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		all, err := ReadPast(pastShelf{"1": text}, "1")
+		all, _, err := ReadPast(pastShelf{"1": text}, "1")
 		if err != nil {
 			return
 		}

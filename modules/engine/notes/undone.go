@@ -28,7 +28,7 @@ func (u *Undoing) Undone(c Undoes) error {
 	by := u.By
 	for range maxUndoing {
 		p, err := u.log(c.Run)
-		if err != nil || c.Number > len(p.changes) { // it is kept no more
+		if err != nil || c.Number > len(p.changes) || p.damage != "" { // it is kept no more, or nothing can be added
 			return err
 		}
 		change := p.changes[c.Number-1]

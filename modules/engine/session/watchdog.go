@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -124,11 +125,15 @@ func (s *Session) takeBack(ctx context.Context, state *confirm.State, starting b
 		switch {
 		case result.Status == "" || result.Status == wire.Stable:
 			return nil
+		case !entry.Sensitive:
+			one.Message, one.Error = clip(result.Message), clip(result.Error)
+		}
+		switch {
+		case slices.Contains(r.Results, one): // it was reported when the host was starting
+			return nil
 		case len(r.Results) == wire.MaxUntold:
 			r.More++
 			return nil
-		case !entry.Sensitive:
-			one.Message, one.Error = clip(result.Message), clip(result.Error)
 		}
 		r.Results = append(r.Results, one)
 		return nil
