@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -267,11 +268,6 @@ func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps)
 	}{
 		{do.stop, func() error { return run("systemctl", "stop", "--", c.service()) }},
 		{do.stop || do.start, func() error { return c.forgive(ctx, h) }},
-		{do.write, func() error { return c.writeUnit(ctx, h, do) }},
-		{do.reread, func() error { return run("systemctl", "daemon-reload") }},
-		{do.replace, func() error { return run(do.program, "rm", "--force", c.Name) }},
-		{do.start, func() error { return run("systemctl", "start", "--", c.service()) }},
-		{do.start, c.settles},
 	} {
 		if !step.due {
 			continue
@@ -280,7 +276,46 @@ func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps)
 			return err
 		}
 	}
-	return nil
+	var paths []string
+	if do.write {
+		for _, file := range c.files(do) {
+			paths = append(paths, file.path)
+		}
+	}
+	refused := false // the files
+	err := modules.OrPutBack(ctx, h, paths, func() error {
+		for _, step := range []struct {
+			due bool
+			do  func() error
+		}{
+			{do.write, func() error { return c.writeUnit(ctx, h, do) }},
+			{do.reread, func() error { return run("systemctl", "daemon-reload") }},
+			{do.replace, func() error { return run(do.program, "rm", "--force", c.Name) }},
+			{do.start, func() error { return run("systemctl", "start", "--", c.service()) }},
+			{do.start, c.settles},
+		} {
+			if !step.due {
+				continue
+			}
+			if err := step.do(); err != nil {
+				refused = do.write
+				return err
+			}
+		}
+		return nil
+	})
+	if !refused {
+		return err
+	}
+	// What was there before the files were changed runs again.
+	back := run("systemctl", "daemon-reload")
+	if back == nil && do.stop {
+		back = run("systemctl", "start", "--", c.service())
+	}
+	if back != nil {
+		return fmt.Errorf("%w; the files of before are back, but %s is not: %w", err, c.service(), back)
+	}
+	return fmt.Errorf("%w; what was there before is back", err)
 }
 
 // forgive has systemd forget how the service ended: one that was killed to be stopped would be said to have failed, also

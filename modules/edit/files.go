@@ -44,21 +44,38 @@ func (all Files) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 	return plan, nil
 }
 
-// Apply carries out the Steps of a plan of Check.
+// Apply carries out the Steps of a plan of Check: all of them, or none.
 func (all Files) Apply(ctx context.Context, h modules.Host, steps any) error {
+	return all.ApplyThen(ctx, h, steps, func() error { return nil })
+}
+
+// ApplyThen carries out the Steps of a plan of Check, and then what has to accept the files. If that
+// fails, the files are put back. Without steps it does the latter alone.
+func (all Files) ApplyThen(ctx context.Context, h modules.Host, steps any, then func() error) error {
+	if steps == nil {
+		return then()
+	}
 	parts, ok := steps.([]modules.Plan)
 	if !ok || len(parts) != len(all) {
 		return errors.New("the plan is not one of files that are edited")
 	}
+	var paths []string
 	for i, f := range all {
-		if !parts[i].Pending() {
-			continue
-		}
-		if err := f.Apply(ctx, h, parts[i]); err != nil {
-			return err
+		if parts[i].Pending() {
+			paths = append(paths, f.Path)
 		}
 	}
-	return nil
+	return modules.OrPutBack(ctx, h, paths, func() error {
+		for i, f := range all {
+			if !parts[i].Pending() {
+				continue
+			}
+			if err := f.Apply(ctx, h, parts[i]); err != nil {
+				return err
+			}
+		}
+		return then()
+	})
 }
 
 // Reversal gives what puts back what is in the files, by their paths: the property "restore" of a

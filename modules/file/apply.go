@@ -15,11 +15,13 @@ func (f *File) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 	case remove, removeTree:
 		return h.Files.Remove(ctx, f.Name, s.do == removeTree)
 	case replaceLink:
-		if err := h.Files.Remove(ctx, f.Name, false); err != nil {
-			return err
-		}
-		// Once the link is gone, a run that ends leaves the directory.
-		return h.Files.MakeDir(context.WithoutCancel(ctx), f.Name, s.want)
+		return modules.OrPutBack(ctx, h, []string{f.Name}, func() error {
+			if err := h.Files.Remove(ctx, f.Name, false); err != nil {
+				return err
+			}
+			// Once the link is gone, a run that ends leaves the directory.
+			return h.Files.MakeDir(context.WithoutCancel(ctx), f.Name, s.want)
+		})
 	case makeDirectory:
 		return h.Files.MakeDir(ctx, f.Name, s.want)
 	case setBelow:

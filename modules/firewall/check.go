@@ -208,7 +208,8 @@ func (f *Firewall) may() error {
 	return nil
 }
 
-// Apply implements [modules.Resource]. The files come first: what cannot be kept is not done.
+// Apply implements [modules.Resource]. The files come first, since what cannot be kept is not done,
+// and are put back if nft refuses the rules.
 func (f *Firewall) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -220,6 +221,12 @@ func (f *Firewall) Apply(ctx context.Context, h modules.Host, p modules.Plan) er
 	if !ok {
 		return errors.New("the plan is not one of a firewall")
 	}
+	load := func() error {
+		if do.script == "" {
+			return nil
+		}
+		return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"nft", "--file", "-"}, Path: f.programs(), Stdin: do.script, Timeout: timeout})
+	}
 	if do.files != nil {
 		_, kept, err := f.wanted()
 		if err != nil {
@@ -229,12 +236,7 @@ func (f *Firewall) Apply(ctx context.Context, h modules.Host, p modules.Plan) er
 		if err != nil {
 			return err
 		}
-		if err := files.Apply(ctx, h, do.files); err != nil {
-			return err
-		}
+		return files.ApplyThen(ctx, h, do.files, load)
 	}
-	if do.script == "" {
-		return nil
-	}
-	return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"nft", "--file", "-"}, Path: f.programs(), Stdin: do.script, Timeout: timeout})
+	return load()
 }

@@ -133,11 +133,12 @@ func (d firewalldRules) calls(rule string, have, want presence) (all [][]string)
 		}
 		return verb + kind + "=" + value
 	}
-	if o := option(have.kept, want.kept); o != "" {
-		all = append(all, []string{"firewall-cmd", "--permanent", "--zone=" + d.zone, o})
-	}
+	// What is kept comes last: the next boot is not to meet what is refused now.
 	if o := option(have.inForce, want.inForce); o != "" {
 		all = append(all, []string{"firewall-cmd", "--zone=" + d.zone, o})
+	}
+	if o := option(have.kept, want.kept); o != "" {
+		all = append(all, []string{"firewall-cmd", "--permanent", "--zone=" + d.zone, o})
 	}
 	return all
 }

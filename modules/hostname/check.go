@@ -82,13 +82,10 @@ func (n *Hostname) Apply(ctx context.Context, h modules.Host, p modules.Plan) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if do.files != nil {
-		if err := n.files().Apply(ctx, h, do.files); err != nil {
-			return err
+	return n.files().ApplyThen(ctx, h, do.files, func() error {
+		if !do.set {
+			return nil
 		}
-	}
-	if !do.set {
-		return nil
-	}
-	return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"hostname", n.static()}, Path: n.programs()})
+		return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"hostname", n.static()}, Path: n.programs()})
+	})
 }

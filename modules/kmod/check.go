@@ -143,7 +143,8 @@ func (k *Kmod) read(h modules.Host, name string) (string, error) {
 	return string(text), err
 }
 
-// Apply implements [modules.Resource]. The files come first: modprobe reads the parameters there.
+// Apply implements [modules.Resource]. The files come first, since modprobe reads the parameters
+// there, and are put back if it fails.
 func (k *Kmod) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {
@@ -152,17 +153,14 @@ func (k *Kmod) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if do.files != nil {
-		if err := k.files().Apply(ctx, h, do.files); err != nil {
-			return err
+	return k.files().ApplyThen(ctx, h, do.files, func() error {
+		if !do.modprobe {
+			return nil
 		}
-	}
-	if !do.modprobe {
-		return nil
-	}
-	argv := []string{"modprobe", k.Name}
-	if k.Ensure == absent {
-		argv = []string{"modprobe", "-r", k.Name}
-	}
-	return modules.RunProgram(ctx, h, modules.Command{Argv: argv, Path: k.programs(), Timeout: timeout})
+		argv := []string{"modprobe", "--", k.Name}
+		if k.Ensure == absent {
+			argv = []string{"modprobe", "-r", "--", k.Name}
+		}
+		return modules.RunProgram(ctx, h, modules.Command{Argv: argv, Path: k.programs(), Timeout: timeout})
+	})
 }

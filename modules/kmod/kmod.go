@@ -48,8 +48,10 @@ func Type() modules.Type {
 func (k *Kmod) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
 
 var (
-	nameShape  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
-	paramShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]+(=[^\s#"']*)?$`) })
+	nameShape  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`) })
+	paramShape = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(=[^\s\x00-\x1f\x7f#"']*)?$`)
+	})
 )
 
 // Validate implements [modules.Resource].

@@ -30,7 +30,7 @@ func localType() modules.Type {
 
 const modprobe = `#!/bin/sh
 at=${0%/*}/../sys/module
-set -- $(echo "$@" | sed 's/\(.\)-/\1_/g')
+set -- $(echo "$@" | sed 's/-- //' | sed 's/\(.\)-/\1_/g')
 case $1 in
 -r) rm -r "$at/$2" ;;
 broken) echo "modprobe: FATAL: Module broken not found." >&2; exit 1 ;;

@@ -159,23 +159,24 @@ func (l *Locale) Apply(ctx context.Context, h modules.Host, p modules.Plan) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if do.files != nil {
-		by, err := l.how(h)
-		if err != nil {
-			return err
+	generate := func() error {
+		if !do.generate {
+			return nil
 		}
-		files, err := l.files(h.Files, by)
-		if err != nil {
-			return err
-		}
-		if err := files.Apply(ctx, h, do.files); err != nil {
-			return err
-		}
+		return l.generate(ctx, h)
 	}
-	if !do.generate {
-		return nil
+	if do.files == nil {
+		return generate()
 	}
-	return l.generate(ctx, h)
+	by, err := l.how(h)
+	if err != nil {
+		return err
+	}
+	files, err := l.files(h.Files, by)
+	if err != nil {
+		return err
+	}
+	return files.ApplyThen(ctx, h, do.files, generate)
 }
 
 // generate makes or removes the one locale with localedef(1), as locale-gen does for all that are listed. It warns with

@@ -27,7 +27,10 @@ type Fixture struct {
 	// another thing each time, and only the type knows what it means. Check leaves it alone all the same.
 	Opaque string
 	Stays  string // pattern, see [path.Match], of paths below the root that stay when the rest is brought back: copies that were asked for
-	Past   bool   // no property asks for what was there before: a failure, a file that nobody has read yet
+	// Passing is a pattern, see [path.Match], of paths below the root that are gone after a boot, besides those
+	// below proc, sys, dev, run, bin and tmp.
+	Passing string
+	Past    bool // no property asks for what was there before: a failure, a file that nobody has read yet
 }
 
 // Change is the difference that a property makes.
@@ -43,6 +46,8 @@ func Change(property, have, want string) modules.Change {
 //     content, leaves the old state or the new one and nothing besides;
 //   - in a check run in which the resource stands twice, what is certain comes true: the
 //     second one is predicted as the first one leaves the host;
+//   - whatever step of Apply is refused, nothing that was refused is left for the next boot, and the
+//     error names what is left;
 //   - what it tells of its state, and sends to others, is JSON;
 //   - what a [modules.Reverser] gives before Apply brings back what was there before;
 //   - where a [modules.Watcher] listens, it is heard whatever gives another verdict.
@@ -55,6 +60,7 @@ func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
 			if f.Action == "" {
 				return
 			}
+			t.Run("refused", func(t *testing.T) { f.refused(t, typ, before, after) })
 			t.Run("reversed", func(t *testing.T) { f.reversed(t, typ) })
 			t.Run("cancelled before", func(t *testing.T) { f.cancelled(t, typ, before, after, cancelAtOnce) })
 			if opened {

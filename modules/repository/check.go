@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"path"
 	"strings"
 
@@ -120,7 +121,15 @@ func (r *Repository) Apply(ctx context.Context, h modules.Host, p modules.Plan) 
 		return errors.Join(err, back(context.WithoutCancel(ctx)))
 	}
 	if do.key != nil && do.key.remove { // once nothing names it
-		_, err = r.put(ctx, h, do.key, nil)
+		if _, err = r.put(ctx, h, do.key, nil); err != nil {
+			var gone []string
+			for i, f := range r.files(do.provider) {
+				if do.files[i] != nil {
+					gone = append(gone, f.Path)
+				}
+			}
+			return fmt.Errorf("%w; what names the key has been removed already (%s)", err, strings.Join(gone, ", "))
+		}
 	}
 	return err
 }
@@ -130,17 +139,26 @@ func (r *Repository) change(ctx context.Context, h modules.Host, p modules.Plan,
 	if err := r.read(ctx, h, do); err != nil {
 		return err
 	}
-	for i, f := range r.files(do.provider) {
-		if do.files[i] == nil {
-			continue
-		}
-		part := p
-		part.Steps, part.Needs = do.files[i], do.needs[i]
-		if err := f.Apply(ctx, h, part); err != nil {
-			return err
+	files := r.files(do.provider)
+	var paths []string
+	for i, f := range files {
+		if do.files[i] != nil {
+			paths = append(paths, f.Path)
 		}
 	}
-	return nil
+	return modules.OrPutBack(ctx, h, paths, func() error {
+		for i, f := range files {
+			if do.files[i] == nil {
+				continue
+			}
+			part := p
+			part.Steps, part.Needs = do.files[i], do.needs[i]
+			if err := f.Apply(ctx, h, part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // read has the package manager fetch what the repository offers, from a definition that only that call

@@ -95,17 +95,14 @@ func (s *Selinux) Apply(ctx context.Context, h modules.Host, p modules.Plan) err
 	if !ok {
 		return errors.New("the plan is not one of SELinux")
 	}
-	if do.files != nil {
-		if err := s.files().Apply(ctx, h, do.files); err != nil {
-			return err
+	return s.files().ApplyThen(ctx, h, do.files, func() error {
+		if !do.set {
+			return nil
 		}
-	}
-	if !do.set {
-		return nil
-	}
-	mode := "0"
-	if s.live() == enforcing {
-		mode = "1"
-	}
-	return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"setenforce", mode}, Path: semanage.At(s.root).Programs(), Timeout: semanage.Timeout})
+		mode := "0"
+		if s.live() == enforcing {
+			mode = "1"
+		}
+		return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"setenforce", mode}, Path: semanage.At(s.root).Programs(), Timeout: semanage.Timeout})
+	})
 }

@@ -20,7 +20,7 @@ func (s *Service) Apply(ctx context.Context, h modules.Host, p modules.Plan) err
 	t.begun = time.Now()
 	for i := 0; i < len(t.verbs); i++ {
 		if err := s.do(ctx, h, t, t.verbs[i]); err != nil {
-			return err
+			return takeBack(context.WithoutCancel(ctx), h, t, t.verbs[:i], err)
 		}
 		if t.verbs[i] != reread {
 			continue
@@ -32,6 +32,35 @@ func (s *Service) Apply(ctx context.Context, h modules.Host, p modules.Plan) err
 		t.verbs = append(t.verbs, more...)
 	}
 	return nil
+}
+
+// takeBack disables and masks again what was enabled and unmasked before a verb failed: the next boot
+// is not to start what does not start now.
+func takeBack(ctx context.Context, h modules.Host, t *task, done []verb, err error) error {
+	for _, v := range slices.Backward(done) {
+		back, is := map[verb]verb{enable: disable, unmask: mask}[v]
+		if !is {
+			continue
+		}
+		u := t.unit
+		if back == disable && u.levels == nil {
+			u.levels = []string{"default"} // of OpenRC
+		}
+		what := fmt.Sprintf("; %s %s again", back, u.id)
+		exit, failed := h.Commands.Run(ctx, modules.Command{Argv: t.manager.command(u, back), Timeout: queryTimeout})
+		switch {
+		case failed != nil:
+			what = fmt.Sprintf("; %s stays in force for the next boot, since %s failed: %v", v, back, failed)
+		case exit.Code != 0:
+			what = fmt.Sprintf("; %s stays in force for the next boot, since %s failed: %s", v, back, complaint(exit))
+		}
+		if f, ok := errors.AsType[*failure](err); ok {
+			f.text, f.safe = f.text+what, f.safe+what
+		} else {
+			err = fmt.Errorf("%w%s", err, what)
+		}
+	}
+	return err
 }
 
 // reconsider finds what is to be done besides the plan, now that the manager

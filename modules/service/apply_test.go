@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,5 +76,48 @@ func TestRereadAsksForMore(t *testing.T) {
 			require.Equal(t, tc.ran, m.ran)
 			require.Equal(t, tc.said, report.lines)
 		})
+	}
+}
+
+// refusingManager is a systemd of which some verbs are refused; it notes all of them.
+type refusingManager struct {
+	modules.Commands
+	refuses []string
+	ran     *[]string
+}
+
+func (r refusingManager) Run(_ context.Context, c modules.Command) (modules.Exit, error) {
+	verb := c.Argv[4]
+	*r.ran = append(*r.ran, verb)
+	if slices.Contains(r.refuses, verb) {
+		return modules.Exit{Code: 1, Stderr: modules.Output{Text: "refused by the test"}}, nil
+	}
+	return modules.Exit{}, nil
+}
+
+func (refusingManager) Probe(context.Context, modules.Command) (modules.Exit, error) {
+	return modules.Exit{}, nil
+}
+
+// TestRefusedStart enables nothing for the next boot that could not be started.
+func TestRefusedStart(t *testing.T) {
+	for _, test := range []struct {
+		verbs   []verb
+		refuses []string
+		ran     []string
+		says    string
+	}{
+		{[]verb{enable, start}, []string{"start"}, []string{"enable", "start", "disable"}, "; disable a.service again"},
+		{[]verb{unmask, enable, start}, []string{"start"}, []string{"unmask", "enable", "start", "disable", "mask"}, "; mask a.service again"},
+		{[]verb{enable, start}, []string{"enable"}, []string{"enable"}, "refused by the test"},
+		{[]verb{enable, start}, []string{"start", "disable"}, []string{"enable", "start", "disable"}, "enable stays in force for the next boot"},
+	} {
+		var ran []string
+		h := modtest.Host()
+		h.Commands = refusingManager{h.Commands, test.refuses, &ran}
+		s := &Service{Name: "a", Timeout: "90s"}
+		err := s.Apply(t.Context(), h, modules.Plan{Steps: &task{manager: systemd{}, unit: unit{id: "a.service"}, verbs: test.verbs}})
+		require.ErrorContains(t, err, test.says)
+		require.Equal(t, test.ran, ran)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// steps is what Apply has to do, in this order.
+// steps is what Apply has to do.
 type steps struct {
 	off    bool
 	files  any // the steps of the edit
@@ -19,6 +19,7 @@ type steps struct {
 	mode   bool  // others may not read it any more
 	mkswap bool
 	on     bool
+	was    live // before
 }
 
 // fileMode is that of a swap file: who could read it would read the memory of others.
@@ -34,7 +35,7 @@ func (s *Swap) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	will, do := is, steps{files: plan.Steps}
+	will, do := is, steps{files: plan.Steps, was: is}
 	var changes []modules.Change
 	if s.Ensure == absent {
 		err = s.away(h, &will, &do, &changes)
@@ -165,7 +166,8 @@ func (s *Swap) away(h modules.Host, will *live, do *steps, changes *[]modules.Ch
 	return nil
 }
 
-// Apply implements [modules.Resource].
+// Apply implements [modules.Resource]. The line of fstab is written last, so that the next boot meets
+// nothing that the kernel has refused, and removed before what it is about.
 func (s *Swap) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {
@@ -174,25 +176,92 @@ func (s *Swap) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	given := modules.Attributes{Mode: fileMode, UID: -1, GID: -1}
-	for _, step := range []struct {
-		due bool
-		do  func() error
-	}{
-		{do.off, func() error { return s.run(ctx, h, "swapoff", s.path()) }},
-		{do.files != nil, func() error { return s.files().Apply(ctx, h, do.files) }},
-		{do.remove, func() error { return h.Files.Remove(ctx, s.path(), false) }},
-		{do.create > 0, func() error { return h.Files.Write(ctx, s.path(), io.LimitReader(zeros{}, do.create), given) }},
-		{do.mode, func() error { return h.Files.SetAttributes(ctx, s.path(), given) }},
-		{do.mkswap, func() error { return s.run(ctx, h, "mkswap", s.path()) }},
-		{do.on, func() error { return s.run(ctx, h, "swapon", "-o", strings.Join(s.options(), ","), s.path()) }},
-	} {
-		if !step.due {
-			continue
-		}
-		if err := step.do(); err != nil {
+	if do.off {
+		if err := s.run(ctx, h, "swapoff", s.path()); err != nil {
 			return err
 		}
 	}
+	if do.remove {
+		err := s.files().ApplyThen(ctx, h, do.files, func() error { return h.Files.Remove(ctx, s.path(), false) })
+		return s.takeBack(context.WithoutCancel(ctx), h, do, err)
+	}
+	err := s.set(ctx, h, do)
+	if err == nil && do.files != nil {
+		if err = s.files().Apply(ctx, h, do.files); err != nil && do.on {
+			if more := s.run(context.WithoutCancel(ctx), h, "swapoff", s.path()); more != nil {
+				return fmt.Errorf("%w; %s is active until the next boot: %w", err, s.path(), more)
+			}
+		}
+	}
+	return s.takeBack(context.WithoutCancel(ctx), h, do, err)
+}
+
+// set makes the area, and activates it.
+func (s *Swap) set(ctx context.Context, h modules.Host, do steps) error {
+	given := modules.Attributes{Mode: fileMode, UID: -1, GID: -1}
+	if do.create > 0 {
+		if err := h.Files.Write(ctx, s.path(), io.LimitReader(zeros{}, do.create), given); err != nil {
+			return err
+		}
+	}
+	if do.mode {
+		if err := h.Files.SetAttributes(ctx, s.path(), given); err != nil {
+			return err
+		}
+	}
+	if do.mkswap {
+		if err := s.run(ctx, h, "mkswap", s.path()); err != nil {
+			return err
+		}
+	}
+	if do.on {
+		return s.activate(ctx, h, s.options())
+	}
 	return nil
+}
+
+func (s *Swap) activate(ctx context.Context, h modules.Host, options []string) error {
+	return s.run(ctx, h, "swapon", "-o", strings.Join(options, ","), s.path())
+}
+
+// takeBack undoes what a failed Apply has done. The contents of a swap area mean nothing, so an area
+// of the size that it had is as good as the one that it replaced. The mode stays: a file that was
+// readable by others is not made so again.
+func (s *Swap) takeBack(ctx context.Context, h modules.Host, do steps, err error) error {
+	if err == nil {
+		return nil
+	}
+	left := func(what string, more error) {
+		if more != nil {
+			err = fmt.Errorf("%w; %s: %w", err, what, more)
+		}
+	}
+	now, more := h.Files.Stat(s.path())
+	left("whether "+s.path()+" is left is not known", ignoreMissing(more))
+	there := more == nil
+	switch {
+	case do.create > 0 && !do.was.exists && there:
+		left(s.path()+" is left", h.Files.Remove(ctx, s.path(), false))
+	case do.create > 0 && do.was.exists && now.Size != do.was.size:
+		old := do
+		old.create, old.mkswap, old.on = do.was.size, do.was.holds == swapArea, false
+		left(s.path()+" has another size than before", s.set(ctx, h, old))
+	}
+	if do.off && do.was.active {
+		var options []string
+		if do.was.priority >= 0 {
+			options = append(options, fmt.Sprintf("pri=%d", do.was.priority))
+		} else {
+			options = append(options, "defaults")
+		}
+		left(s.path()+" is not active any more", s.activate(ctx, h, options))
+	}
+	return err
+}
+
+func ignoreMissing(err error) error {
+	if modules.NotThere(err) {
+		return nil
+	}
+	return err
 }

@@ -127,7 +127,7 @@ func alike(have, want string) bool {
 }
 
 // Apply implements [modules.Resource]. The file comes first: a value that holds now and not after a
-// boot is found out later.
+// boot is found out later. It is put back if the kernel does not take the value.
 func (s *Sysctl) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {
@@ -136,15 +136,27 @@ func (s *Sysctl) Apply(ctx context.Context, h modules.Host, p modules.Plan) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if do.write {
-		p.Steps = do.file
-		if err := s.edited().Apply(ctx, h, p); err != nil {
+	set := func() error {
+		if !do.set {
+			return nil
+		}
+		return s.set(h)
+	}
+	if !do.write {
+		return set()
+	}
+	edited := s.edited()
+	p.Steps = do.file
+	return modules.OrPutBack(ctx, h, []string{edited.Path}, func() error {
+		if err := edited.Apply(ctx, h, p); err != nil {
 			return err
 		}
-	}
-	if !do.set {
-		return nil
-	}
+		return set()
+	})
+}
+
+// set has the kernel take the value.
+func (s *Sysctl) set(h modules.Host) error {
 	dir, err := h.Files.OpenDirectory(path.Dir(s.at()))
 	if err != nil {
 		return err

@@ -183,13 +183,10 @@ func (z *Timezone) Apply(ctx context.Context, h modules.Host, p modules.Plan) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if do.named != nil {
-		if err := z.named().Apply(ctx, h, do.named); err != nil {
-			return err
+	return z.named().ApplyThen(ctx, h, do.named, func() error {
+		if do.link == nil {
+			return nil
 		}
-	}
-	if do.link == nil {
-		return nil
-	}
-	return z.localtime().Apply(ctx, h, *do.link)
+		return z.localtime().Apply(ctx, h, *do.link)
+	})
 }

@@ -1,0 +1,178 @@
+package modtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// refused has each step of Apply refused once: each command that it runs, each change of a file,
+// and each directory that it opens to change what is in it, such as /proc/sys.
+// What is refused is not done, and all other steps are. Then nothing may be left for the next boot
+// that was refused:
+//   - each path that the type has written itself is as it was before;
+//   - if one is not, the step was no command, so nothing has refused what is there, and the error names
+//     the path.
+//
+// What commands have written, they have accepted.
+func (f *Fixture) refused(t *testing.T, typ modules.Type, before, after map[string]Seen) {
+	for n := 1; ; n++ {
+		root, res := f.build(t, typ)
+		h := Host()
+		plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+		require.NoError(t, err)
+		steps := &refusing{at: n, written: map[string]bool{}}
+		err = res.Apply(t.Context(), steps.host(h), plan)
+		if steps.refused == "" {
+			return // there are no more
+		}
+		if err == nil {
+			continue // a step that may fail
+		}
+		step := fmt.Sprintf("step %d, %s, was refused, and Apply failed: %v", n, strings.ReplaceAll(steps.refused, root, ""), err)
+		state := f.state(t, root)
+		for name := range union(before, state) {
+			if !f.lasts(name) || state[name].Mode.IsDir() || state[name] == before[name] || !steps.written[path.Join(root, name)] {
+				continue
+			}
+			if !steps.command {
+				require.True(t, after[name] == state[name], "%s: %s is neither as before nor as it shall be", step, name)
+			} else {
+				require.Fail(t, "something refused is left", "%s: %s is %.200q, and was %.200q", step, name, state[name].Text, before[name].Text)
+			}
+			require.Contains(t, err.Error(), name, "%s: the error does not name what is left", step)
+		}
+	}
+}
+
+func union(all ...map[string]Seen) map[string]bool {
+	names := map[string]bool{}
+	for _, one := range all {
+		for name := range one {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// lasts reports whether a path below the root is there after a boot. Directories are of no consequence.
+func (f *Fixture) lasts(name string) bool {
+	top, _, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
+	for _, live := range []string{"proc", "sys", "dev", "run", "bin", "tmp"} {
+		if top == live {
+			return false
+		}
+	}
+	if f.Passing == "" {
+		return true
+	}
+	passing, _ := path.Match(f.Passing, strings.TrimPrefix(name, "/"))
+	return !passing
+}
+
+// refusing counts steps, and refuses one of them.
+type refusing struct {
+	at, step int
+	refused  string
+	command  bool
+	written  map[string]bool // by the type itself; not what it has given owner and mode only
+}
+
+const attributes = "set attributes of"
+
+var errRefused = errors.New("refused by the test")
+
+// next counts a step, and reports whether it is refused.
+func (r *refusing) next(what string, command bool) bool {
+	r.step++
+	if r.step == r.at {
+		r.refused, r.command = what, command
+		return true
+	}
+	return false
+}
+
+func (r *refusing) host(h modules.Host) modules.Host {
+	h.Files.FileWriter = refusingWriter{h.Files.FileWriter, r}
+	h.Files.DirectoryOpener = refusingOpener{h.Files.DirectoryOpener, r}
+	h.Commands = refusingCommands{h.Commands, r}
+	return h
+}
+
+type refusingCommands struct {
+	modules.Commands
+	r *refusing
+}
+
+func (c refusingCommands) Run(ctx context.Context, command modules.Command) (modules.Exit, error) {
+	if c.r.next(strings.Join(command.Argv, " "), true) {
+		return modules.Exit{Code: 1, Stderr: modules.Output{Text: errRefused.Error()}}, nil
+	}
+	return c.Commands.Run(ctx, command)
+}
+
+type refusingOpener struct {
+	modules.DirectoryOpener
+	r *refusing
+}
+
+func (o refusingOpener) OpenDirectory(path string) (*os.Root, error) {
+	if o.r.next("open "+path, true) {
+		return nil, fmt.Errorf("open %s: %w", path, errRefused)
+	}
+	return o.DirectoryOpener.OpenDirectory(path)
+}
+
+func (o refusingOpener) Within(dir string) modules.FileWriter {
+	return refusingWriter{o.DirectoryOpener.Within(dir), o.r}
+}
+
+type refusingWriter struct {
+	modules.FileWriter
+	r *refusing
+}
+
+func (w refusingWriter) do(what, path string, do func() error) error {
+	if w.r.next(what+" "+path, false) {
+		return fmt.Errorf("%s %s: %w", what, path, errRefused)
+	}
+	w.r.written[path] = w.r.written[path] || what != attributes
+	return do()
+}
+
+func (w refusingWriter) Write(ctx context.Context, path string, r io.Reader, a modules.Attributes) error {
+	return w.do("write", path, func() error { return w.FileWriter.Write(ctx, path, r, a) })
+}
+
+func (w refusingWriter) WriteIf(ctx context.Context, path string, r io.Reader, a modules.Attributes, approve func(temp string) error) error {
+	return w.do("write", path, func() error { return w.FileWriter.WriteIf(ctx, path, r, a, approve) })
+}
+
+func (w refusingWriter) Copy(ctx context.Context, path, to string) error {
+	return w.do("copy", path, func() error { return w.FileWriter.Copy(ctx, path, to) })
+}
+
+func (w refusingWriter) MakeDir(ctx context.Context, path string, a modules.Attributes) error {
+	return w.do("mkdir", path, func() error { return w.FileWriter.MakeDir(ctx, path, a) })
+}
+
+func (w refusingWriter) Symlink(ctx context.Context, path, target string) error {
+	return w.do("link", path, func() error { return w.FileWriter.Symlink(ctx, path, target) })
+}
+
+func (w refusingWriter) SetAttributes(ctx context.Context, path string, a modules.Attributes) error {
+	return w.do(attributes, path, func() error { return w.FileWriter.SetAttributes(ctx, path, a) })
+}
+
+func (w refusingWriter) Remove(ctx context.Context, path string, tree bool) error {
+	return w.do("remove", path, func() error { return w.FileWriter.Remove(ctx, path, tree) })
+}
