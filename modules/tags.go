@@ -8,6 +8,7 @@ import (
 	"io"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ type Field struct {
 	PlayTree bool   // file tag: the name of a folder of the play
 	Secret   bool   // secret tag "true": never shown
 	URL      bool   // secret tag "url": shown as [ShownURL] has it
+	Argument bool   // text tag "argument": a word for programs and files, see [ValidateArgument]
 	AdHoc    string // adhoc tag: why no manifest may have it; "" may
 	Type     reflect.Type
 	index    []int
@@ -63,6 +65,7 @@ func Fields(res any) []Field {
 			PlayTree: f.Tag.Get("file") == "tree",
 			Secret:   f.Tag.Get("secret") == "true",
 			URL:      f.Tag.Get("secret") == "url",
+			Argument: f.Tag.Get("text") == "argument" || slices.Contains(accountNames, name),
 			AdHoc:    f.Tag.Get("adhoc"),
 			Type:     f.Type,
 			index:    f.Index,
@@ -96,8 +99,14 @@ func (f Field) CheckText(path, text string) error {
 	if f.Pattern != nil && !f.Pattern.MatchString(text) {
 		return &PropertyError{Path: path, Msg: fmt.Sprintf("%q does not match %s", text, f.Pattern)}
 	}
+	if f.Argument {
+		return ValidateArgument(path, text)
+	}
 	return nil
 }
+
+// accountNames are properties that name an account, which programs are asked about.
+var accountNames = []string{"owner", "group", "user"}
 
 func quoteList(list []string) string {
 	quoted := make([]string, len(list))

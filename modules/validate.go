@@ -35,6 +35,15 @@ func ValidateLine(property, value string) error {
 	return nil
 }
 
+// ValidateText refuses what can be neither an argument of a program nor in a path: a NUL byte. The error
+// is a [PropertyError].
+func ValidateText(property, value string) error {
+	if strings.ContainsRune(value, 0) {
+		return Errorf(property, "%s must not contain a NUL byte", property)
+	}
+	return nil
+}
+
 // ValidateArgument holds the value of a property against what can be a word of a command line and of
 // a file: one line of printable text that no program takes for an option. The error is a [PropertyError].
 func ValidateArgument(property, value string) error {

@@ -13,8 +13,8 @@ import (
 type Alternatives struct {
 	Name     string `json:"name" required:"true" looks:"^[A-Za-z0-9][A-Za-z0-9_.+-]*$" doc:"the name that has alternatives, such as editor or java"`
 	Ensure   string `json:"ensure,omitempty" enum:"selected,present,auto,absent" default:"selected" doc:"selected: path is the alternative, chosen by hand, so that no package changes it; present: it is one of them, whichever is chosen; auto: the one of the highest priority is chosen; absent: path is none of them"`
-	Path     string `json:"path,omitempty" looks:"^/" doc:"absolute path of the program; auto may be without"`
-	Link     string `json:"link,omitempty" looks:"^/" doc:"absolute path of the link that programs are started by, such as /usr/bin/editor; an alternative that is not known yet needs it"`
+	Path     string `json:"path,omitempty" text:"argument" looks:"^/" doc:"absolute path of the program; auto may be without"`
+	Link     string `json:"link,omitempty" text:"argument" looks:"^/" doc:"absolute path of the link that programs are started by, such as /usr/bin/editor; an alternative that is not known yet needs it"`
 	Priority *int   `json:"priority,omitempty" doc:"of the alternative, where one is chosen by itself: the highest wins; default for one that is not known yet: 50"`
 	// Restore is set where the resource undoes another one.
 	Restore *Restore `json:"restore,omitempty" wire:"only"`

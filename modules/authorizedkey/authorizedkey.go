@@ -15,7 +15,7 @@ import (
 //   - it makes no directory but ~/.ssh, which gets mode 0700 and its file 0600 when they are made;
 //   - keys are not downloaded.
 type AuthorizedKey struct {
-	Name      string   `json:"name" required:"true" doc:"any text; it is the comment of a key that has none"`
+	Name      string   `json:"name" text:"argument" required:"true" doc:"any text; it is the comment of a key that has none"`
 	Ensure    string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the key is there"`
 	User      string   `json:"user" required:"true" doc:"name of the user who logs in with it"`
 	Key       string   `json:"key" required:"true" doc:"the line of a .pub file: type, key in base64 and, if any, a comment"`

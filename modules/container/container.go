@@ -117,11 +117,16 @@ func (c *Container) Validate() error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Labels)) {
+		errs = append(errs, modules.ValidateText("labels."+name, name+c.Labels[name]))
 		if name == "" || strings.Contains(name, "=") || name == labelName {
 			wrong("labels", "%q is no label that can be given", name)
 		}
 	}
+	for i, word := range c.Command {
+		errs = append(errs, modules.ValidateText(fmt.Sprintf("command[%d]", i), word))
+	}
 	for i, option := range c.Options {
+		errs = append(errs, modules.ValidateLine(fmt.Sprintf("options[%d]", i), option))
 		at := fmt.Sprintf("options[%d]", i)
 		if option != "" && !strings.HasPrefix(option, "--") {
 			wrong(at, "%q does not begin with two dashes", option)

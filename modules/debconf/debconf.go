@@ -14,7 +14,7 @@ import (
 // A Debconf is the answer to one question of a package. What is there is read from debconf's files, so that
 // looking starts no program and takes no lock.
 type Debconf struct {
-	Name        string `json:"name" required:"true" looks:"^[^ ]+$" doc:"the question, such as postfix/main_mailer_type"`
+	Name        string `json:"name" text:"argument" required:"true" looks:"^[^ ]+$" doc:"the question, such as postfix/main_mailer_type"`
 	Package     string `json:"package" required:"true" looks:"^[a-z0-9][a-z0-9.+-]*$" doc:"the package that asks it"`
 	Ensure      string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the package has no such question: what was answered is forgotten"`
 	Type        string `json:"type,omitempty" enum:"string,boolean,select,multiselect,note,text,title" doc:"of the question, as the templates of the package have it"`

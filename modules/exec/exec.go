@@ -128,7 +128,7 @@ func absolute(property, value string) error {
 	if value != "" && !path.IsAbs(value) {
 		return modules.Errorf(property, "%q is not an absolute path", value)
 	}
-	return nil
+	return modules.ValidateText(property, value)
 }
 
 func validatePath(list string) error {

@@ -14,13 +14,13 @@ import (
 
 // A Fcontext is the label of files whose paths match, which is kept on the host besides those of the policy.
 type Fcontext struct {
-	Name       string   `json:"name" required:"true" looks:"^[^\\s'\"]+$" doc:"a regular expression of whole paths, such as /srv/web(/.*)?; something else if target has it"`
+	Name       string   `json:"name" text:"argument" required:"true" looks:"^[^\\s'\"]+$" doc:"a regular expression of whole paths, such as /srv/web(/.*)?; something else if target has it"`
 	Ensure     string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: files have no label but that of the policy"`
 	Target     string   `json:"target,omitempty" looks:"^/[^\\s'\"]*$" doc:"the regular expression, where the resource is called otherwise; default: name"`
 	Ftype      string   `json:"ftype,omitempty" enum:"a,f,d,c,b,s,p,l" default:"a" doc:"of which files: all of them, regular files, directories, character or block devices, sockets, pipes, or symbolic links"`
-	Type       string   `json:"type,omitempty" doc:"their type, such as httpd_sys_content_t; <<none>> leaves them as they are; required unless absent"`
-	User       string   `json:"user,omitempty" looks:"^[A-Za-z0-9_.-]+$" doc:"their SELinux user; default: as it is, system_u for a new one"`
-	Range      string   `json:"range,omitempty" looks:"^[A-Za-z0-9:.,-]+$" doc:"their levels; default: as it is, s0 for a new one"`
+	Type       string   `json:"type,omitempty" text:"argument" doc:"their type, such as httpd_sys_content_t; <<none>> leaves them as they are; required unless absent"`
+	User       string   `json:"user,omitempty" text:"argument" looks:"^[A-Za-z0-9_.-]+$" doc:"their SELinux user; default: as it is, system_u for a new one"`
+	Range      string   `json:"range,omitempty" text:"argument" looks:"^[A-Za-z0-9:.,-]+$" doc:"their levels; default: as it is, s0 for a new one"`
 	Restorecon []string `json:"restorecon,omitempty" doc:"absolute paths of what gets its labels at once, with all that is below it, where SELinux runs: files keep the label that they have otherwise"`
 
 	root string // of a test: in place of /

@@ -16,15 +16,15 @@ import (
 // A Firewall is one rule about packets that come in. It is in force, and kept for the next boot; a change of
 // either is put right.
 type Firewall struct {
-	Name      string   `json:"name" required:"true" doc:"what the rule is called, such as https or \"no telnet\"; by it nftables knows the rule again"`
+	Name      string   `json:"name" text:"argument" required:"true" doc:"what the rule is called, such as https or \"no telnet\"; by it nftables knows the rule again"`
 	Ensure    string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: there is no such rule"`
 	Action    string   `json:"action,omitempty" enum:"accept,drop,reject" default:"accept" doc:"accept: packets come in; drop: they are lost; reject: they are lost, and who sent them is told"`
 	Service   string   `json:"service,omitempty" doc:"a service with well-known ports, such as ssh, http or postgresql, in place of port"`
 	Port      string   `json:"port,omitempty" looks:"^[0-9, -]+$" doc:"one port, several (80,443), or a range (8000-8100); without port and service the rule is about all packets of its source"`
 	Protocol  string   `json:"protocol,omitempty" enum:"tcp,udp,both" doc:"of port; default: tcp"`
 	Source    []string `json:"source,omitempty" doc:"addresses and networks, of IPv4 and IPv6, from which packets come; default: anywhere"`
-	Interface string   `json:"interface,omitempty" doc:"the interface by which they come; default: any"`
-	Zone      string   `json:"zone,omitempty" doc:"of firewalld; default: its default zone"`
+	Interface string   `json:"interface,omitempty" text:"argument" doc:"the interface by which they come; default: any"`
+	Zone      string   `json:"zone,omitempty" text:"argument" doc:"of firewalld; default: its default zone"`
 	Provider  string   `json:"provider,omitempty" enum:"nftables,firewalld,ufw" doc:"which firewall of the host keeps the rule; default: firewalld or ufw where they are active, else nftables"`
 	// Restore is set where the resource undoes another one.
 	Restore *Restore `json:"restore,omitempty" wire:"only"`

@@ -15,7 +15,7 @@ type Git struct {
 	Name       string `json:"name" required:"true" looks:"^/" doc:"absolute path of the checkout"`
 	Ensure     string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: it is removed, unless it has something that is nowhere else"`
 	Source     string `json:"source,omitempty" doc:"the repository: https, http, ssh, git or file as URL, user@host:path, or an absolute path on the host; required for present"`
-	Revision   string `json:"revision,omitempty" doc:"a commit in full, which needs no network while it is checked out; or a tag or a branch, which the source is asked for; default: the branch that the source has as its HEAD"`
+	Revision   string `json:"revision,omitempty" text:"argument" doc:"a commit in full, which needs no network while it is checked out; or a tag or a branch, which the source is asked for; default: the branch that the source has as its HEAD"`
 	Update     *bool  `json:"update,omitempty" doc:"false: a checkout that is there stays at its commit; default: true"`
 	Depth      int    `json:"depth,omitempty" doc:"how many commits of the history to fetch; default: all"`
 	Submodules bool   `json:"submodules,omitempty" doc:"check out the submodules too, as the commit has them"`

@@ -19,7 +19,7 @@ import (
 // A KnownHost is a host in a known_hosts file, with all the keys that it has: keys of it that are not
 // given are removed, since an old key is what somebody in the middle would show.
 type KnownHost struct {
-	Name   string   `json:"name" required:"true" doc:"the host as clients call it: git.example.net, 192.0.2.11, [git.example.net]:2222"`
+	Name   string   `json:"name" text:"argument" required:"true" doc:"the host as clients call it: git.example.net, 192.0.2.11, [git.example.net]:2222"`
 	Ensure string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the host is known"`
 	Keys   []string `json:"keys,omitempty" doc:"all its keys, as ssh-keyscan prints them behind the name: type and key in base64; required for present"`
 	Path   string   `json:"path,omitempty" looks:"^/" doc:"absolute path of the file; default: /etc/ssh/ssh_known_hosts"`

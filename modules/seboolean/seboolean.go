@@ -10,7 +10,7 @@ import (
 
 // A Seboolean is a switch of the policy: its value now, where SELinux runs, and the one that it keeps.
 type Seboolean struct {
-	Name       string `json:"name" required:"true" looks:"^[A-Za-z0-9_.-]+$" doc:"the boolean, such as httpd_can_network_connect; getsebool -a lists them"`
+	Name       string `json:"name" text:"argument" required:"true" looks:"^[A-Za-z0-9_.-]+$" doc:"the boolean, such as httpd_can_network_connect; getsebool -a lists them"`
 	Ensure     string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: nothing is kept of it on this host, so that the policy says what it is at boot"`
 	Value      *bool  `json:"value,omitempty" doc:"whether it is on; required unless absent"`
 	Persistent *bool  `json:"persistent,omitempty" doc:"false: only the running SELinux has the value, until the next boot; default: true"`

@@ -18,7 +18,7 @@ import (
 type Selinux struct {
 	Name   string `json:"name" required:"true" doc:"enforcing, permissive or disabled; something else if mode has it"`
 	Mode   string `json:"mode,omitempty" enum:"enforcing,permissive,disabled" doc:"the mode, where the resource is called otherwise; default: name. enforcing: what the policy does not allow is refused; permissive: it is only told of; disabled: from the next boot there is no SELinux, and until then it is permissive"`
-	Policy string `json:"policy,omitempty" looks:"^[A-Za-z0-9_-]+$" doc:"the policy from the next boot on, such as targeted, or default on Debian; default: it stays as it is"`
+	Policy string `json:"policy,omitempty" text:"argument" looks:"^[A-Za-z0-9_-]+$" doc:"the policy from the next boot on, such as targeted, or default on Debian; default: it stays as it is"`
 	// Restore is set where the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
 	// Live is, of such a one, the mode that the kernel had; "" where there was none.

@@ -15,8 +15,8 @@ import (
 type Seport struct {
 	Name   string `json:"name" required:"true" looks:"^[0-9]+(-[0-9]+)?(/(tcp|udp|dccp|sctp))?$" doc:"the port or the range, and its protocol: 8080/tcp or 10000-10100/udp; without one it is that of tcp"`
 	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the port has no type but that of the policy"`
-	Type   string `json:"type,omitempty" looks:"^[A-Za-z0-9_.-]+$" doc:"its type, such as http_port_t; required unless absent"`
-	Range  string `json:"range,omitempty" looks:"^[A-Za-z0-9:.,-]+$" doc:"levels of MLS; default: as it is, s0 for a new one"`
+	Type   string `json:"type,omitempty" text:"argument" looks:"^[A-Za-z0-9_.-]+$" doc:"its type, such as http_port_t; required unless absent"`
+	Range  string `json:"range,omitempty" text:"argument" looks:"^[A-Za-z0-9:.,-]+$" doc:"levels of MLS; default: as it is, s0 for a new one"`
 
 	root string // of a test: in place of /
 }

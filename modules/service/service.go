@@ -20,7 +20,7 @@ import (
 //
 // `reload`, `masked`, `timeout` and `action` are ours.
 type Service struct {
-	Name     string `json:"name" required:"true" looks:"^([a-zA-Z0-9._+:~@-]|\\\\x[0-9a-f]{2})+$" doc:"the unit; without a suffix such as .timer it is a .service"`
+	Name     string `json:"name" text:"argument" required:"true" looks:"^([a-zA-Z0-9._+:~@-]|\\\\x[0-9a-f]{2})+$" doc:"the unit; without a suffix such as .timer it is a .service"`
 	Ensure   string `json:"ensure,omitempty" enum:"running,stopped" default:"running" doc:"whether it runs"`
 	Enable   *bool  `json:"enable,omitempty" doc:"whether it is started at boot; left out, that stays as it is"`
 	Masked   *bool  `json:"masked,omitempty" doc:"whether systemd is kept from starting it, whoever asks; left out, that stays as it is"`

@@ -17,7 +17,7 @@ import (
 // A Sudoers is a file in /etc/sudoers.d. visudo reads its text before a run writes it, in check runs
 // too, so a mistake changes nothing and a prediction is certain.
 type Sudoers struct {
-	Name   string   `json:"name" required:"true" looks:"^[^./~]+$" doc:"the name of the file in /etc/sudoers.d; sudo reads none with a dot in it, or a ~ at its end"`
+	Name   string   `json:"name" text:"argument" required:"true" looks:"^[^./~]+$" doc:"the name of the file in /etc/sudoers.d; sudo reads none with a dot in it, or a ~ at its end"`
 	Ensure string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the rules are there"`
 	Rules  []string `json:"rules,omitempty" doc:"the lines, such as deploy ALL=(root) NOPASSWD: /usr/bin/systemctl reload nginx; required for present"`
 	Path   string   `json:"path,omitempty" looks:"^/" doc:"absolute path of the folder; default: /etc/sudoers.d"`

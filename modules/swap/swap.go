@@ -20,7 +20,7 @@ type Swap struct {
 	Ensure   string   `json:"ensure,omitempty" enum:"active,present,absent" default:"active" doc:"active: it is swapped to, now and at boot; present: it is made, and in fstab, whether it is active or not; absent: neither, and the file is removed"`
 	Size     string   `json:"size,omitempty" looks:"^[0-9]+[KMGT]?$" doc:"how large the file is: 512M, 2G (units of 1024), or bytes; required for a file"`
 	Priority *int     `json:"priority,omitempty" doc:"which one is swapped to first: 0 to 32767; default: as the kernel chooses"`
-	Options  []string `json:"options,omitempty" doc:"further options of swapon(8), such as nofail or discard"`
+	Options  []string `json:"options,omitempty" text:"argument" doc:"further options of swapon(8), such as nofail or discard"`
 	Fstab    string   `json:"fstab,omitempty" looks:"^/" doc:"absolute path of the file; default: /etc/fstab"`
 	// Restore is set where the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`

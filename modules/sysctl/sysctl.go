@@ -12,7 +12,7 @@ import (
 // A Sysctl is a setting of the kernel. It is written to a file that is read at boot, and to
 // /proc/sys; no program is started for either.
 type Sysctl struct {
-	Name    string `json:"name" required:"true" doc:"the setting, such as net.ipv4.ip_forward; with slashes where a part has a dot: net/ipv4/conf/eth0.1/forwarding"`
+	Name    string `json:"name" text:"argument" required:"true" doc:"the setting, such as net.ipv4.ip_forward; with slashes where a part has a dot: net/ipv4/conf/eth0.1/forwarding"`
 	Ensure  string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: it does not stand in the file; the value that holds now stays"`
 	Value   string `json:"value,omitempty" doc:"its value; required for present; several numbers with a blank between them"`
 	Runtime *bool  `json:"runtime,omitempty" doc:"false: the value that holds now stays; default: true"`

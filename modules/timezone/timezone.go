@@ -18,7 +18,7 @@ import (
 // /etc/timezone, as on Debian, it is named there too. No program is started for either.
 type Timezone struct {
 	Name string `json:"name" required:"true" doc:"the zone, such as Europe/Vienna or UTC; something else if zone has it"`
-	Zone string `json:"zone,omitempty" doc:"the zone, where the resource is called otherwise; default: name"`
+	Zone string `json:"zone,omitempty" text:"argument" doc:"the zone, where the resource is called otherwise; default: name"`
 	// Restore is set where the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
 	// Target is, of such a one, where the link led; "" has it removed.

@@ -22,7 +22,7 @@ type Wait struct {
 	Name     string `json:"name" required:"true" doc:"what is waited for, in words"`
 	Ensure   string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: until the port is closed, the path gone, no line like that in it, no such answer given, or the command fails"`
 	Port     int    `json:"port,omitempty" doc:"a TCP port that takes connections"`
-	Host     string `json:"host,omitempty" with:"port" default:"127.0.0.1" doc:"name or address whose port it is, as the managed host sees it"`
+	Host     string `json:"host,omitempty" text:"argument" with:"port" default:"127.0.0.1" doc:"name or address whose port it is, as the managed host sees it"`
 	Path     string `json:"path,omitempty" looks:"^/" doc:"absolute path of what is there, links followed"`
 	Line     string `json:"line,omitempty" with:"path" doc:"regular expression that a line of the file at path matches"`
 	URL      string `json:"url,omitempty" secret:"url" looks:"^https?://" doc:"a URL that answers"`
