@@ -222,10 +222,15 @@ func (f *fleet) interrupted(ctx context.Context) bool {
 
 // untilStopped is a context that the first signal ends, too. cancel ends it.
 func (f *fleet) untilStopped(ctx context.Context) (ended context.Context, cancel func()) {
+	return stoppable(ctx, f.stop)
+}
+
+// stoppable returns a context that a signal on stop ends, too. cancel ends it.
+func stoppable(ctx context.Context, stop <-chan struct{}) (ended context.Context, cancel func()) {
 	ctx, cancel = context.WithCancel(ctx)
 	go func() {
 		select {
-		case <-f.stop:
+		case <-stop:
 			cancel()
 		case <-ctx.Done():
 		}

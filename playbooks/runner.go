@@ -244,69 +244,39 @@ func SelectHosts(inv *inventory.Inventory, pattern, limit string, warn func(stri
 // is about the run as a whole; what happens to hosts and resources is told in
 // events and counted by Tally.
 func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary, error) {
-	hostLists, err := r.Select()
+	downloads := catalog.NewDownloads()
+	defer downloads.Close()
+	plays, err := r.check(ctx, stop, nil, r.compiling(downloads), false, func(*manifest.Play) {})
+	defer plays.close()
 	if err != nil {
 		return events.Summary{}, err
 	}
+	hostLists, done, hosts, compilers, parts := plays.hosts, plays.done, plays.remaining(), plays.compilers, plays.parts
 	followed, err := r.followed(hostLists)
-	if err != nil {
+	if err := errors.Join(err, r.checkAsking(), r.checkFetches(), r.checkRegistry(ctx)); err != nil {
 		return events.Summary{}, err
 	}
-	done := r.done()
-	values, err := r.inventoryValues(hostLists)
-	if err != nil {
-		return events.Summary{}, err
-	}
-	hosts := slices.Concat(remaining(hostLists, done)...)
-	for _, of := range values {
-		hosts = append(hosts, of.others...)
-	}
-	delegates, err := r.Delegates()
-	if err != nil {
-		return events.Summary{}, err
-	}
-	lent := slices.DeleteFunc(slices.Concat(delegates...), func(h *inventory.Host) bool { return h == nil })
-	hosts = append(hosts, lent...)
-	reachErr := r.CheckReach(hosts)
-	if reachErr == nil && r.Workers == nil { // otherwise no passphrase is asked for
+	if r.Workers == nil { // otherwise no passphrase is asked for, and workers log in with keys of their own
 		if err := r.Unlock(ctx, hosts); err != nil {
 			return events.Summary{}, err
 		}
+		if err := r.CheckFiles(hosts); err != nil {
+			return events.Summary{}, err
+		}
 	}
-	filesErr := errors.Join(reachErr, r.checkImports(hostLists))
-	if r.Workers == nil { // who log in with keys of their own
-		filesErr = errors.Join(filesErr, r.CheckFiles(hosts))
-	}
-	downloads := catalog.NewDownloads()
-	defer downloads.Close()
-	compiling := r.compiling(downloads)
-	compilers, err := r.compilers(ctx, compiling, values)
-	defer closeCompilers(compilers)
-	parts, others, partsErr := r.rolloutParts(ctx, compiling, values)
-	defer closeCompilers(others)
-	err = errors.Join(err, partsErr, r.checkRollouts(hostLists), r.checkAsking(), r.checkFetches())
-	if err == nil {
-		err = r.checkVariables(compilers, hostLists)
-	}
-	if err == nil {
-		r.forWorkers(compilers, parts, namesOf(hostLists))
-		err = errors.Join(r.checkRegistry(ctx), r.reachLookups(ctx, compilers))
-	}
-	if err := errors.Join(filesErr, err); err != nil {
-		return events.Summary{}, err
-	}
+	r.forWorkers(compilers, parts, namesOf(hostLists))
 	if err := r.enter(ctx, stop, remaining(hostLists, done)); err != nil {
 		return events.Summary{}, err
 	}
 	stop, stepped := r.Step.stopping(stop)
 	defer stepped()
-	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, places: make(chan struct{}, r.forks()), followed: followed, lent: setOf(names(lent))}
+	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, places: make(chan struct{}, r.forks()), followed: followed, lent: setOf(names(plays.lent))}
 	r.openRelays(hosts)
 	defer r.closeRelays()
 	f.sessions, f.once = share.NewSessions(&f.waits), share.NewOnce(&f.waits)
 	defer f.close()
 	for i, play := range r.Plays {
-		s := &selection{number: i, play: play, compiler: compilers[i], values: values[i], hosts: hostLists[i], done: done[i], parts: parts[i], refs: sync.OnceValue(play.LiteralRefs)}
+		s := &selection{number: i, play: play, compiler: compilers[i], values: plays.values[i], hosts: hostLists[i], done: done[i], parts: parts[i], refs: sync.OnceValue(play.LiteralRefs)}
 		f.plays = append(f.plays, s)
 		f.expect(s)
 	}

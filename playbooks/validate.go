@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -14,57 +18,118 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// Validate reports all that can be wrong with the plays without contacting a
-// host. broken is what is known to be wrong with them already: then nothing is
-// compiled. Otherwise a play is also made ready for each of its hosts, as
-// far as that needs no facts, or with those of Options.Catalog if facts is set;
-// without an inventory that is one host without variables. Connect.Warn is told
-// of plays that were not made ready.
+// Validate reports every error of the plays that can be found without a host. broken
+// holds the errors that are known already: if there are any, nothing is compiled.
+// Otherwise each play is also compiled for each of its hosts, unless it reads facts and
+// facts is not set: facts says that Options.Catalog has those of all hosts. Without an
+// inventory that is one host without variables. Connect.Warn receives a warning for each
+// play that was not compiled.
 func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
-	var hosts [][]*inventory.Host
-	var err error
-	if r.Inventory != nil {
-		hosts, err = r.Select()
-		_, unknown := r.Delegates()
-		err = errors.Join(err, r.CheckReach(slices.Concat(hosts...)), unknown)
+	checked, err := r.check(ctx, nil, broken, r.compiling(nil), facts, func(p *manifest.Play) {
+		r.warn(fmt.Sprintf("play %q reads facts, so it was not made ready for hosts; give some with --facts FILE", p.Name))
+	})
+	checked.close()
+	if err == nil {
+		err = ctx.Err()
 	}
-	values, valuesErr := r.inventoryValues(hosts)
-	compiling := r.compiling(nil)
-	compilers, compilersErr := r.compilers(ctx, compiling, values)
-	defer closeCompilers(compilers)
-	parts, others, partsErr := r.rolloutParts(ctx, compiling, values)
-	defer closeCompilers(others)
+	return err
+}
+
+// checkedPlays holds what [Runner.check] has made of the plays of a run.
+type checkedPlays struct {
+	hosts     [][]*inventory.Host // of each play; nil without an inventory
+	done      []map[string]bool   // hosts that an earlier run, which is resumed, has finished
+	others    []*inventory.Host   // hosts that run resources or give facts for others
+	lent      []*inventory.Host   // those of them that run resources
+	values    []*inventoryValues  // of each play
+	compilers []*catalog.Compiler // of each play
+	parts     []*parts            // of each play
+	opened    []*catalog.Compiler // all that close closes
+}
+
+func (c *checkedPlays) close() { closeCompilers(c.opened) }
+
+// remaining returns every host that the run has work for, also those that only help
+// others. A host may be in it several times.
+func (c *checkedPlays) remaining() []*inventory.Host {
+	return slices.Concat(slices.Concat(remaining(c.hosts, c.done)...), c.others)
+}
+
+// check opens the plays and reports every error that can be found without a host, for
+// [Runner.Validate] and [Runner.Run] alike. broken and facts are those of Validate;
+// readsFacts is called for each play that was not compiled. A signal on stop and the end of
+// ctx end the compiling without an error. The result is never nil.
+func (r *Runner) check(ctx context.Context, stop <-chan struct{}, broken error, compiling catalog.Options, facts bool, readsFacts func(*manifest.Play)) (*checkedPlays, error) {
+	c := &checkedPlays{done: r.done()}
+	var err, reachErr error
+	if r.Inventory != nil {
+		c.hosts, err = r.Select()
+	}
+	var valuesErr, compilersErr error
+	c.values, valuesErr = r.inventoryValues(c.hosts)
+	if r.Inventory != nil {
+		delegates, unknown := r.Delegates()
+		c.lent = slices.DeleteFunc(slices.Concat(delegates...), func(h *inventory.Host) bool { return h == nil })
+		for _, of := range c.values {
+			c.others = append(c.others, of.others...)
+		}
+		c.others = append(c.others, c.lent...)
+		reachErr = errors.Join(r.CheckReach(c.remaining()), unknown)
+	}
+	c.compilers, compilersErr = r.compilers(ctx, compiling, c.values)
+	parts, others, partsErr := r.rolloutParts(ctx, compiling, c.values)
+	c.parts, c.opened = parts, slices.Concat(c.compilers, others)
+	err = errors.Join(err, reachErr)
 	if r.Inventory != nil && err == nil {
-		err = r.checkRollouts(hosts)
+		err = r.checkRollouts(c.hosts)
 	}
 	compilersErr = errors.Join(compilersErr, partsErr)
 	if err == nil && compilersErr == nil {
-		err = r.checkVariables(compilers, hosts)
+		err = r.checkVariables(c.compilers, c.hosts)
 	}
-	if err := together(broken, err, valuesErr, compilersErr, r.checkImports(hosts)); err != nil || !facts && r.Inventory == nil {
-		return err
+	if err := together(broken, err, valuesErr, compilersErr, r.checkImports(c.hosts)); err != nil || !facts && r.Inventory == nil {
+		return c, err
 	}
+	if err := r.reachLookups(ctx, c.compilers); err != nil {
+		return c, err
+	}
+	checking, end := stoppable(ctx, stop)
+	defer end()
+	err = r.checkHosts(checking, c, facts, readsFacts)
+	if checking.Err() != nil {
+		err = nil
+	}
+	return c, err
+}
+
+// checkHosts compiles the plays for the hosts that they have work for, and keeps nothing of
+// that but what hosts have in common.
+func (r *Runner) checkHosts(ctx context.Context, c *checkedPlays, facts bool, readsFacts func(*manifest.Play)) error {
+	needsFacts := func(one *catalog.Compiler) bool {
+		paths, all := one.Facts()
+		return !facts && (all || len(paths) > 0)
+	}
+	hosts := remaining(c.hosts, c.done)
 	var errs []error
-	for i, c := range compilers {
-		r.askOthers(ctx, &selection{play: r.Plays[i], compiler: c, values: values[i]}, nil)
-		paths, all := c.Facts()
-		if !facts && (all || len(paths) > 0 || len(values[i].others) > 0) {
-			r.warn(fmt.Sprintf("play %q reads facts, so it was not made ready for hosts; give some with --facts FILE", r.Plays[i].Name))
+	for i, one := range c.compilers {
+		r.askOthers(ctx, &selection{play: r.Plays[i], compiler: one, values: c.values[i]}, nil)
+		switch {
+		case needsFacts(one) || !facts && len(c.values[i].others) > 0:
+			readsFacts(r.Plays[i])
 			continue
-		}
-		if hosts == nil {
-			_, err := c.Compile(ctx, catalog.Host{})
+		case hosts == nil:
+			_, err := one.Check(ctx, catalog.Host{})
 			errs = append(errs, err)
 			continue
 		}
-		errs = append(errs, compileAll(ctx, c, hosts[i]))
-		for _, part := range parts[i].compilers() {
-			if paths, all := part.Facts(); facts || !all && len(paths) == 0 {
-				errs = append(errs, compileAll(ctx, part, hosts[i]))
+		errs = append(errs, checkAll(ctx, one, hosts[i]))
+		for _, part := range c.parts[i].compilers() {
+			if !needsFacts(part) {
+				errs = append(errs, checkAll(ctx, part, hosts[i]))
 			}
 		}
 	}
-	return errors.Join(append(errs, ctx.Err())...)
+	return errors.Join(errs...)
 }
 
 // together sorts errors by where they stand.
@@ -76,14 +141,28 @@ func together(all ...error) error {
 	return manifest.Distinct(errs)
 }
 
-// compileAll compiles a play for hosts and gives each error once, with the
-// hosts that it is about unless that is all of them.
-func compileAll(ctx context.Context, c *catalog.Compiler, hosts []*inventory.Host) error {
+// checkAll compiles a play for hosts. It returns each error once, with the hosts that
+// have it unless all do.
+func checkAll(ctx context.Context, c *catalog.Compiler, hosts []*inventory.Host) error {
+	var mu sync.Mutex
 	var found byHosts
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, h := range hosts {
-		_, err := compile(ctx, c, h, nil)
-		found.add(h, err)
+		if ctx.Err() != nil {
+			break
+		}
+		g.Go(func() error {
+			// Hosts without any facts and those whose facts are not read are equal to the compiler.
+			if _, err := compileHost(ctx, hostOf(c, h, map[string]any{}), h, c.Check); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				found.add(h, err)
+			}
+			return nil
+		})
 	}
+	_ = g.Wait() // no function returns an error
 	return found.err(len(hosts))
 }
 

@@ -48,30 +48,34 @@ type purpose struct {
 	manifests     []string // beside which variables of hosts may stand
 	adHoc         bool     // there is no manifest that .env could stand beside
 	newKnownHosts bool     // known_hosts files may be missing
+	validate      bool     // no host is contacted, and there may be no inventory
 }
 
 // runner gathers everything a run needs but the plays, the host programs, the passwords
-// and the reporters. Its dialer must be closed.
+// and the reporters. Its dialer must be closed. With an error it returns what there is,
+// if anything, for [playbooks.Runner.Validate] to find more errors.
 func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error) {
 	if _, err := f.secrets.keys(ctx); err != nil {
 		return nil, err
 	}
-	inv, invErr := f.inventory.load(ctx, p.manifests...)
-	data, dataErr := f.variables.options(ctx, f.app.environ, !p.adHoc)
-	if err := errors.Join(invErr, dataErr); err != nil {
-		return nil, err
+	loadInventory := f.inventory.load
+	if p.validate {
+		loadInventory = f.inventory.loadIfAny
 	}
+	inv, invErr := loadInventory(ctx, p.manifests...)
+	data, dataErr := f.variables.options(ctx, f.app.environ, !p.adHoc)
 	account, err := user.Current()
 	if err != nil {
-		return nil, fmt.Errorf("finding out who runs this: %w", err)
+		return nil, errors.Join(invErr, dataErr, fmt.Errorf("finding out who runs this: %w", err))
 	}
 	connect, err := f.reach(account, p.newKnownHosts)
-	config, configErr := f.connection.readSSHConfig(ctx, account)
-	if err := errors.Join(err, configErr); err != nil {
-		return nil, err
+	err = errors.Join(invErr, dataErr, err)
+	var files, keep int
+	if !p.validate {
+		config, configErr := f.connection.readSSHConfig(ctx, account)
+		connect.SSH, err = config, errors.Join(err, configErr)
+		files, keep = f.pace.affordable(f.app.warn)
 	}
-	connect.SSH = config
-	files, keep := f.pace.affordable(f.app.warn)
 	r := &playbooks.Runner{
 		Inventory: inv,
 		Dialer:    f.connection.dialer(account),
@@ -90,6 +94,9 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 		NewNonce: rand.Text,
 	}
 	f.rollout.into(&r.Options)
+	if err != nil {
+		return r, err
+	}
 	r.Dialer.TrustHint = func(t transport.Target, _ ssh.PublicKey) string {
 		hosts := trust.Fleet{Inventory: r.Inventory, Connect: r.Connect}
 		return "compare the fingerprint with what the host's console shows, then trust it: " + f.trustCommand([]string{hosts.Selectable(t)})

@@ -77,7 +77,7 @@ func (f *inventoryFlags) load(ctx context.Context, manifests ...string) (*invent
 }
 
 // loadIfAny reads the inventory, which need not exist unless it is named.
-func (f *inventoryFlags) loadIfAny(ctx context.Context, manifests []string) (*inventory.Inventory, error) {
+func (f *inventoryFlags) loadIfAny(ctx context.Context, manifests ...string) (*inventory.Inventory, error) {
 	if _, err := f.sources(); errors.Is(err, inventory.ErrNone) {
 		return nil, nil
 	}

@@ -52,14 +52,15 @@ func (p *plays) note(path string) {
 	p.fleet.workers.note(path)
 }
 
-// load reads plays, and leaves in them what the run is about.
+// load reads plays, and leaves in them what the run is about. With an error it returns
+// the plays that could be read.
 func (p *plays) load(ctx context.Context, paths []string) ([]*manifest.Play, error) {
 	list, err := p.read(ctx, paths)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = p.tellWarnings(list)
 	}
-	if err := p.tellWarnings(list); err != nil {
-		return nil, err
+	if err != nil {
+		return list, err
 	}
 	return p.selection.selection.Select(list)
 }
@@ -83,33 +84,47 @@ func (p *plays) tellWarnings(list []*manifest.Play) error {
 	return errs.Err()
 }
 
-// runner is the runner of the plays in files. What is wrong with any file, or with the
-// inventory, is reported together.
+// runner returns the runner of the plays in files. If anything is wrong with them or with the
+// inventory, the error is all that validate would report.
 func (p *plays) runner(ctx context.Context, paths []string) (*playbooks.Runner, error) {
 	a := p.fleet.app
-	if _, err := p.fleet.secrets.keys(ctx); err != nil {
-		return nil, err
-	}
-	waiting, end := a.untilStop(ctx)
-	list, playErr := p.load(waiting, paths)
-	hiera, hieraErr := p.fleet.variables.readHiera(waiting, a)
-	end()
-	if a.stopped() {
+	r, err := p.readAll(ctx, p.load, purpose{manifests: paths})
+	switch {
+	case a.stopped():
 		return nil, exitStatus(interruptedStatus)
-	}
-	r, err := p.fleet.runner(ctx, purpose{manifests: paths})
-	if err := errors.Join(playErr, hieraErr, err); err != nil {
+	case err != nil && r != nil:
+		p.fleet.connection.mentionPasswords(&r.Connect)
+		return nil, r.Validate(ctx, err, false)
+	case err != nil:
 		return nil, err
 	}
-	r.Plays = list
 	if err := p.fleet.workers.plan(p, paths); err != nil {
 		return nil, err
 	}
 	for _, path := range paths {
 		r.Options.Manifests = append(r.Options.Manifests, source.ShownName(path))
 	}
-	r.Options.Catalog.Hiera = hiera
 	return r, nil
+}
+
+// readAll reads the plays of files and all that runs them. With an error it returns what
+// there is, if anything.
+func (p *plays) readAll(ctx context.Context, load func(context.Context, []string) ([]*manifest.Play, error), wanted purpose) (*playbooks.Runner, error) {
+	if _, err := p.fleet.secrets.keys(ctx); err != nil {
+		return nil, err
+	}
+	waiting, end := p.fleet.app.untilStop(ctx)
+	list, playErr := load(waiting, wanted.manifests)
+	hiera, hieraErr := p.fleet.variables.readHiera(waiting, p.fleet.app)
+	end()
+	if p.fleet.app.stopped() {
+		return nil, exitStatus(interruptedStatus)
+	}
+	r, err := p.fleet.runner(ctx, wanted)
+	if r != nil {
+		r.Plays, r.Options.Catalog.Hiera = list, hiera
+	}
+	return r, errors.Join(playErr, hieraErr, err)
 }
 
 // apply runs manifest files, or lists their resources or hosts.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/user"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
@@ -60,34 +58,12 @@ func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
 	ctx, end := a.untilStop(ctx)
 	defer end()
 	f.secrets.closed = true
-	if _, err := f.secrets.keys(ctx); err != nil {
-		return err
+	r, broken := p.readAll(ctx, p.readStrictly, purpose{manifests: paths, validate: true})
+	if r == nil {
+		return broken
 	}
-	list, playErr := p.read(ctx, paths)
-	inv, invErr := f.inventory.loadIfAny(ctx, paths)
-	options, optionsErr := f.variables.options(ctx, a.environ, true)
-	hiera, hieraErr := f.variables.readHiera(ctx, a)
-	account, accountErr := user.Current()
-	if accountErr != nil {
-		return fmt.Errorf("finding out who runs this: %w", accountErr)
-	}
-	connect, connectErr := f.reach(account, false)
-	f.connection.mentionPasswords(&connect)
-	connect.Warn = a.warn
-	var strictErr error
-	if f.mode.strict {
-		strictErr = p.tellWarnings(list)
-	}
-	broken := errors.Join(playErr, strictErr, invErr, optionsErr, hieraErr, connectErr)
-	options.Hiera = hiera
-	r := &playbooks.Runner{
-		Lookups:   f.nats.lookups(),
-		Inventory: inv,
-		Plays:     list,
-		Connect:   connect,
-		Options:   playbooks.Options{Limit: f.inventory.limit, Catalog: options, Strict: f.mode.strict, Holder: holder(account)},
-	}
-	f.rollout.into(&r.Options)
+	f.connection.mentionPasswords(&r.Connect)
+	r.Connect.Warn = a.warn
 	err := r.Validate(ctx, broken, f.variables.facts != "")
 	if a.stopped() {
 		return exitStatus(interruptedStatus)
@@ -95,13 +71,22 @@ func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.tellWarnings(list); err != nil {
+	if err := p.tellWarnings(r.Plays); err != nil {
 		return err
 	}
 	if out.format != "text" {
 		return nil
 	}
-	return out.print(summary(list) + "\n")
+	return out.print(summary(r.Plays) + "\n")
+}
+
+// readStrictly reads plays. With --strict their warnings are errors.
+func (p *plays) readStrictly(ctx context.Context, paths []string) ([]*manifest.Play, error) {
+	list, err := p.read(ctx, paths)
+	if p.fleet.mode.strict {
+		err = errors.Join(err, p.tellWarnings(list))
+	}
+	return list, err
 }
 
 // summary says what was found to be valid.

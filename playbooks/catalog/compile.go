@@ -22,6 +22,8 @@ type Host struct {
 	Layers  []templates.Layer // the same before merging, where values shall be explained; else nil
 	// Results are those of the stages before, by entry; see [Compiler.Next].
 	Results []*wire.Result
+
+	checked bool // see [Compiler.Check]
 }
 
 // Compiled is a play made ready for one host.
@@ -108,6 +110,13 @@ type Note struct {
 func (c *Compiler) Compile(ctx context.Context, h Host) (*Compiled, error) {
 	compiled, _, err := c.compile(ctx, h, false)
 	return compiled, err
+}
+
+// Check reports the errors that Compile would. It downloads nothing, and what it returns is
+// for no host.
+func (c *Compiler) Check(ctx context.Context, h Host) (*Compiled, error) {
+	h.checked = true
+	return c.Compile(ctx, h)
 }
 
 // Render is Compile for people to look at.

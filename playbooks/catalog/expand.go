@@ -86,14 +86,15 @@ type scope struct {
 // An expansion makes the entries of one host of a play's resources, in the order written:
 // those of a nested manifest right before that of the resource that applies it.
 type expansion struct {
-	compiler *Compiler
-	draft    *draft
-	host     string // its name
-	inGraph  bool   // the play's strategy, which nested manifests share
-	show     bool   // a person wants to see what comes of it
-	results  results
-	size     int64
-	errs     yamlpos.Errors
+	compiler  *Compiler
+	draft     *draft
+	host      string     // its name
+	inGraph   bool       // the play's strategy, which nested manifests share
+	downloads *Downloads // nil where nothing is applied
+	show      bool       // a person wants to see what comes of it
+	results   results
+	size      int64
+	errs      yamlpos.Errors
 }
 
 // expand makes the entries of all resources that are selected for a host.
@@ -107,6 +108,9 @@ func (c *Compiler) expand(ctx context.Context, top *scope, h Host, show bool) (*
 		d.remember = &wire.Remember{As: p.RememberedAs.Text, Whole: p.Whole()}
 	}
 	x := &expansion{compiler: c, draft: d, host: h.Name, inGraph: c.play.Graph(), show: show}
+	if !h.checked {
+		x.downloads = c.opts.Downloads
+	}
 	if c.registers {
 		x.results = results{had: h.Results, shown: top.env.Inventory}
 	}
@@ -375,7 +379,7 @@ func (x *expansion) add(e wire.Entry, o origin, shown RenderedResource) int {
 func (x *expansion) take(made *prepared) {
 	c := &x.draft.contents
 	c.texts, c.files, c.downloads = merged(c.texts, made.texts), merged(c.files, made.files), merged(c.downloads, made.downloads)
-	c.from = x.compiler.opts.Downloads
+	c.from = x.downloads
 	x.size += made.size
 	x.draft.bundles = withBundle(x.draft.bundles, made.bundle)
 	x.draft.needsFull = x.draft.needsFull || made.needsFull

@@ -64,7 +64,7 @@ func (x *expansion) properties(ctx context.Context, r *manifest.Resource, in *sc
 	}
 	p := preparation{
 		resource: r, manifest: in.manifest, env: env, inGraph: x.inGraph,
-		downloads: x.compiler.opts.Downloads, room: max(0, maxSize-x.size),
+		downloads: x.downloads, room: max(0, maxSize-x.size),
 	}
 	made, err := p.prepare(ctx, e.Name, node)
 	switch {
