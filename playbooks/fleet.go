@@ -295,8 +295,11 @@ func notRun(plays []*selection) []string {
 func (f *fleet) hostDone(state *hostState) {
 	state.done = true
 	state.activity.Done()
-	done := f.runner.Tally.HostDone(state.host.Name, state.elapsed, state.phases)
-	done.PlaysNotRun, done.Steps = len(state.plays), state.steps
+	for _, s := range state.plays {
+		state.ends = append(state.ends, events.PlayEnd{Number: s.number + 1, State: events.StateNotStarted})
+	}
+	done := f.runner.Tally.HostDone(state.host.Name, state.ends, state.elapsed, state.phases)
+	done.Steps = state.steps
 	f.runner.Events.Report(done)
 }
 

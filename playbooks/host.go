@@ -18,7 +18,8 @@ import (
 // and one host program per user that the program runs as.
 type hostState struct {
 	host   *inventory.Host
-	plays  []*selection // still to come, the current one first
+	plays  []*selection     // still to come, the current one first
+	ends   []events.PlayEnd // of the plays before those
 	begun  bool
 	done   bool
 	failed bool // it enters no further play

@@ -65,17 +65,27 @@ func (p *hostPlay) ended(ctx context.Context, start time.Time, err error) {
 	state.elapsed += p.runner.Now().Sub(start)
 	untouched := !state.begun && (errors.Is(err, errStopped) || p.interrupted(ctx) && errors.Is(err, context.Canceled))
 	stopped, isStopped := errors.AsType[*stoppedError](err)
+	how := events.StateOK
 	switch {
-	case err == nil, untouched:
+	case untouched:
+	case err == nil && state.failed:
+		how = events.StateFailed
+	case err == nil:
 	case isStopped:
-		state.interrupted = true
+		state.interrupted, how = true, events.StateInterrupted
 		p.runner.Events.Report(events.Interrupted{Play: play.Name, Host: host, Rest: stopped.rest, Phase: stopped.phase})
 	default:
 		state.failed, state.begun, state.lost = true, true, true
 		failed := failure(play.Name, host, err)
-		_, state.unreachable = failed.(events.Unreachable)
+		how = events.StateFailed
+		if _, state.unreachable = failed.(events.Unreachable); state.unreachable {
+			how = events.StateUnreachable
+		}
 		state.activity.Lost(state.unreachable)
 		p.runner.Events.Report(failed)
+	}
+	if !untouched {
+		state.ends = append(state.ends, events.PlayEnd{Number: p.of.number + 1, State: how})
 	}
 	if state.failed && play.AnyFatal {
 		p.fatal.Store(true)

@@ -284,7 +284,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	f.exchange.WaitIn(&f.waits)
 	r.Events.Report(events.RunStart{
 		Check: r.Options.Check, Diff: r.Options.Diff, Manifests: r.Options.Manifests,
-		Version: r.Options.Version, Hosts: len(f.states), Monitor: r.Options.Monitor, Plays: selected(r.Plays, hostLists), Undoes: r.undoes(),
+		Version: r.Options.Version, Hosts: len(f.states), Monitor: r.Options.Monitor, Plays: selected(r.Plays, hostLists, done), Undoes: r.undoes(),
 	})
 	r.Activity.Begin(len(f.states), r.Options.Check)
 	watch := r.Options.Watch
@@ -331,12 +331,13 @@ func (r *Runner) undoes() string {
 	return ""
 }
 
-// selected are the plays with the names of their hosts.
-func selected(plays []*manifest.Play, hosts [][]*inventory.Host) []events.SelectedPlay {
+// selected are the plays with the names of their hosts, and of those that are done with them.
+func selected(plays []*manifest.Play, hosts [][]*inventory.Host, done []map[string]bool) []events.SelectedPlay {
 	list := make([]events.SelectedPlay, len(plays))
 	for i, play := range plays {
 		list[i] = events.SelectedPlay{
 			Name: play.Name, Hosts: names(hosts[i]), Addresses: addresses(hosts[i]), Become: play.Become, BecomeUser: play.BecomeUser, BecomeMethod: play.BecomeMethod,
+			Done: names(among(hosts[i], done[i])),
 		}
 	}
 	return list

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/templates"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
@@ -193,7 +192,7 @@ func TestHostsThatCannotBeReached(t *testing.T) {
 }
 
 func TestCompileErrorIsTheHostsOwn(t *testing.T) {
-	w := newWorld(t, servers(t, "web1", "web2"), `ccm: {resources: [exec: [{"echo {{ Data.home contains Data.only ? 'x' : Data.nope }}": }]]}`)
+	w := newWorld(t, servers(t, "web1", "web2"), `ccm: {resources: [exec: [{"echo {{ Data.home contains Data.only ? 'x' : Facts.host.nope }}": }]]}`)
 	w.Options.Catalog.Extra = []templates.Layer{{Values: map[string]any{"only": filepath.Dir(varOf(w, "web1", "home"))}}}
 	require.Equal(t, []string{
 		"play site 1/1: web1 web2", "web1 exec#echo x changed", "web1 done: ok", "web2 failed in compile", "web2 done: failed",
@@ -444,7 +443,7 @@ func TestLimitMayLeaveAPlayWithoutHosts(t *testing.T) {
 
 	w.Options.Limit = "nosuch"
 	_, err := w.Run(t.Context(), nil)
-	require.ErrorIs(t, err, inventory.ErrNothing)
+	require.ErrorContains(t, err, "selects no host")
 }
 
 func TestKeptConnectionThatDiedIsDialledAgain(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -145,7 +146,7 @@ func outcomeText(l runLine) string {
 	for _, count := range []struct {
 		n    int
 		what string
-	}{{h.Failed, "failed"}, {h.Unreachable, "unreachable"}, {h.Interrupted, "interrupted"}, {h.NotStarted, "not started"}} {
+	}{{h.Failed, "failed"}, {h.Unreachable, "unreachable"}, {h.Interrupted, "interrupted"}, {h.Incomplete, "incomplete"}, {h.NotStarted, "not started"}} {
 		if count.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
 		}
@@ -171,7 +172,8 @@ func runsShowCommand(a *app, p *printer) *cobra.Command {
 		ValidArgsFunction: completeRun(a, 1),
 		Short:             "print a recorded run again, as it was printed when it ran",
 		Long: `show prints what a run printed on standard output: with -v, --diff and --timing as they
-were given then, or as they are given now. With --output json it prints the events. A run
+were given then, or as they are given now. Of a run with several plays it also prints a table:
+how each host ended each play. With --output json it prints the events. A run
 under way is shown as far as it has got.`,
 		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -204,13 +206,70 @@ func showRun(a *app, p *printer, cmd *cobra.Command, name, host string) error {
 	if err != nil {
 		return err
 	}
+	table := record.NewPlayTable(r.Plays)
 	for e, err := range r.EventsOf(host) {
 		if err != nil {
 			return err
 		}
+		table.Report(e)
 		reporter.Report(e)
 	}
-	return nil
+	if len(r.Plays) < 2 || p.format != "text" || p.quiet {
+		return nil
+	}
+	if host != "" {
+		table.Hosts = []string{host}
+	}
+	return p.print("\n" + playTableText(table))
+}
+
+// playTableText is a line for all hosts that ended the same plays in the same way. Hosts that had
+// nothing to do are left out.
+func playTableText(t *record.PlayTable) string {
+	const columns, most = 60, 30 // of host names; lines
+	words := map[events.State]string{record.NotMeant: "-", record.Begun: "begun", events.StateNotStarted: "not started"}
+	cells := func(host string) string {
+		var b strings.Builder
+		for _, end := range t.Ends[host] {
+			b.WriteString("\t" + cmp.Or(words[end], string(end)))
+		}
+		return b.String()
+	}
+	hosts := map[string][]string{}
+	var order []string
+	for _, host := range t.Hosts {
+		if !slices.ContainsFunc(t.Ends[host], func(end events.State) bool { return end != record.NotMeant }) {
+			continue
+		}
+		row := cells(host)
+		if hosts[row] == nil {
+			order = append(order, row)
+		}
+		hosts[row] = append(hosts[row], host)
+	}
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(table, "HOSTS")
+	for _, play := range t.Plays {
+		fmt.Fprint(table, "\t", shortWhat(play.Name))
+	}
+	fmt.Fprintln(table)
+	for i, row := range order {
+		if i == most {
+			fmt.Fprintf(table, "and %d more lines; --host HOST prints the one of a host\n", len(order)-most)
+			break
+		}
+		names, rest := events.Fold(hosts[row], columns)
+		if names = events.Line(names); rest > 0 {
+			names += fmt.Sprintf(" and %d more", rest)
+		}
+		if n := len(hosts[row]); n > 1 {
+			names += fmt.Sprintf(" (%d)", n)
+		}
+		fmt.Fprintln(table, names+row)
+	}
+	table.Flush()
+	return b.String()
 }
 
 func runsDiffCommand(a *app, p *printer) *cobra.Command {

@@ -131,6 +131,9 @@ func (d *DSC) Report(e Event) {
 	case Interrupted:
 		d.problem(e.Host, "", "", "the run was interrupted")
 	case HostDone:
+		if e.State == StateIncomplete {
+			d.problem(e.Host, "", "", "the run ended before this host had all of its plays")
+		}
 		d.line(e.Host)
 	case Summary:
 		for _, host := range e.NotStarted {

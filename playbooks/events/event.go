@@ -45,6 +45,8 @@ type SelectedPlay struct {
 	Hosts []string `json:"hosts"`
 	// Addresses are where the hosts are reached, in their order; "" is what the name says.
 	Addresses []string `json:"addresses,omitempty"`
+	// Done are hosts that an earlier run, which this one resumes, has finished the play on.
+	Done []string `json:"done,omitempty"`
 	// Whether and whom the host program becomes in it, where the play says that itself.
 	Become       *bool  `json:"become,omitempty"`
 	BecomeUser   string `json:"become_user,omitempty"`
@@ -340,7 +342,15 @@ const (
 	StateFailed      State = "failed" // the host, or one of its resources
 	StateUnreachable State = "unreachable"
 	StateInterrupted State = "interrupted" // before it was done with its plays
+	StateIncomplete  State = "incomplete"  // well, but the run ended before all of its plays
+	StateNotStarted  State = "not_started" // of a play alone: the host did not enter it
 )
+
+// A PlayEnd is how a host ended a play that was meant for it.
+type PlayEnd struct {
+	Number int   `json:"number" doc:"of the play in the run, from 1"`
+	State  State `json:"state" doc:"how the host ended it" enum:"ok,failed,unreachable,interrupted,not_started"`
+}
 
 // Counts are numbers of resources by status.
 type Counts struct {
@@ -366,10 +376,11 @@ func (c Counts) Sum() int {
 type HostDone struct {
 	Stamp
 	Host  string `json:"host" doc:"which"`
-	State State  `json:"state" doc:"how it ended" enum:"ok,failed,unreachable,interrupted"`
+	State State  `json:"state" doc:"how it ended; incomplete: nothing failed, but the run ended before the host had all of its plays" enum:"ok,failed,unreachable,interrupted,incomplete"`
 	Counts
 	Uncertain   int           `json:"uncertain" doc:"results that may turn out wrong"`
 	PlaysNotRun int           `json:"plays_not_run,omitempty" doc:"how many of its plays, the last ones, it did not enter"`
+	Plays       []PlayEnd     `json:"plays,omitempty" doc:"how it ended each of its plays, in their order; plays that are not for this host are left out"`
 	Duration    time.Duration `json:"-"`
 	Phases      Phases        `json:"-"`
 	Steps       []Step        `json:"-"` // the phases as they went, for traces; records have none
@@ -410,7 +421,7 @@ type Summary struct {
 
 // A HostSummary is how one host ended.
 type HostSummary struct {
-	State State `json:"state" doc:"how it ended" enum:"ok,failed,unreachable,interrupted"`
+	State State `json:"state" doc:"how it ended" enum:"ok,failed,unreachable,interrupted,incomplete"`
 	Counts
 	Duration time.Duration `json:"-"`
 }
@@ -429,12 +440,13 @@ type HostTotals struct {
 	Failed      int `json:"failed" doc:"hosts that failed, or one of their resources did"`
 	Unreachable int `json:"unreachable" doc:"hosts that no session could be opened with"`
 	Interrupted int `json:"interrupted" doc:"hosts that were not done"`
+	Incomplete  int `json:"incomplete,omitempty" doc:"hosts on which nothing failed, but the run ended before they had all of their plays"`
 	NotStarted  int `json:"not_started" doc:"hosts that the run ended before"`
 	Reverted    int `json:"reverted,omitempty" doc:"those of failed that have taken back what was not confirmed"`
 }
 
 // Sum is the number of hosts that were worked on.
-func (t HostTotals) Sum() int { return t.OK + t.Failed + t.Unreachable + t.Interrupted }
+func (t HostTotals) Sum() int { return t.OK + t.Failed + t.Unreachable + t.Interrupted + t.Incomplete }
 
 // ResourceTotals are numbers of resources over all hosts.
 type ResourceTotals struct {

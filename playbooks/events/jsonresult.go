@@ -101,6 +101,14 @@ func appendHostDone(b []byte, e *HostDone, at *clockText) []byte {
 			b = strconv.AppendInt(appendKey(b, count.key), int64(count.n), 10)
 		}
 	}
+	for i, play := range e.Plays {
+		b = append(b, [...]string{`,"plays":[`, `,`}[min(i, 1)]...)
+		b = strconv.AppendInt(append(b, `{"number":`...), int64(play.Number), 10)
+		b = append(appendText(b, "state", string(play.State)), '}')
+	}
+	if len(e.Plays) > 0 {
+		b = append(b, ']')
+	}
 	b = appendMilliseconds(appendKey(b, "duration_ms"), e.Duration)
 	b = append(b, `,"phases_ms":{"connect":`...)
 	b = appendMilliseconds(b, e.Phases.Connect)

@@ -29,6 +29,27 @@ func newRecap(s *setting) recap {
 	return recap{setting: s, seen: make(map[string]bool), cause: make(map[string]string)}
 }
 
+// notRun remembers which plays a host that is incomplete did not get.
+func (r *recap) notRun(e HostDone) {
+	if e.State != StateIncomplete {
+		return
+	}
+	var missing []string
+	for _, play := range e.Plays {
+		if play.State == StateNotStarted && play.Number <= len(r.run.Plays) {
+			missing = append(missing, r.run.Plays[play.Number-1].Name)
+		}
+	}
+	switch {
+	case len(missing) == 0:
+		r.blame(e.Host, count(e.PlaysNotRun, "play")+" not run")
+	case len(missing) == 1:
+		r.blame(e.Host, "play "+quoted(missing)+" not run")
+	default:
+		r.blame(e.Host, count(len(missing), "play")+" not run, from "+quoted(missing[:1]))
+	}
+}
+
 // meet remembers the order in which hosts appear.
 func (r *recap) meet(host string) {
 	if !r.seen[host] {
@@ -89,7 +110,7 @@ func (r *recap) summary(p *page, s Summary) {
 // next says how to go on with a run that is recorded and did not come through.
 func (r *recap) next(p *page, s Summary) {
 	h := s.Totals.Hosts
-	if !r.options.Recorded || s.Check || len(r.run.Manifests) == 0 && r.run.Undoes == "" || r.run.Monitor || h.Failed+h.Unreachable+h.Interrupted+h.NotStarted == 0 {
+	if !r.options.Recorded || s.Check || len(r.run.Manifests) == 0 && r.run.Undoes == "" || r.run.Monitor || h.Failed+h.Unreachable+h.Interrupted+h.Incomplete+h.NotStarted == 0 {
 		return
 	}
 	again := ""
@@ -196,7 +217,7 @@ func (r *recap) totals(p *page, s Summary) {
 
 func hostTotalsText(h HostTotals) string {
 	return fmt.Sprintf("%s: %d ok", count(h.Sum(), "host"), h.OK) +
-		also(counted{h.Failed, "failed"}, counted{h.Unreachable, "unreachable"}, counted{h.Interrupted, "interrupted"})
+		also(counted{h.Failed, "failed"}, counted{h.Unreachable, "unreachable"}, counted{h.Interrupted, "interrupted"}, counted{h.Incomplete, "incomplete"})
 }
 
 // A counted is how many there are of something.

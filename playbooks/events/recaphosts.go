@@ -38,9 +38,9 @@ func (r *recap) stateText(name string, h HostSummary) string {
 
 func hostColor(h HostSummary) color {
 	switch {
-	case h.State != StateOK:
+	case h.State != StateOK && h.State != StateIncomplete:
 		return red
-	case h.Changed+h.Rescued > 0:
+	case h.State == StateIncomplete || h.Changed+h.Rescued > 0:
 		return yellow
 	}
 	return green
@@ -132,9 +132,9 @@ func (r *recap) groups(s Summary, hosts []string) []*group {
 }
 
 // severity orders states: a failed host may be half changed, an unreachable one
-// is as it was.
+// is as it was. On one that is incomplete nothing went wrong.
 func severity(s State) int {
-	return slices.Index([]State{StateOK, StateUnreachable, StateInterrupted, StateFailed}, s)
+	return slices.Index([]State{StateOK, StateIncomplete, StateUnreachable, StateInterrupted, StateFailed}, s)
 }
 
 func (r *recap) group(p *page, g *group) {

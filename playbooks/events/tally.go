@@ -20,6 +20,7 @@ type hostTally struct {
 	HostSummary
 	uncertain int
 	reverted  bool
+	done      bool // its HostDone has come
 }
 
 // Report counts e. The numbers come from the results alone; a [HostDone] gives
@@ -55,7 +56,7 @@ func (t *Tally) Report(e Event) {
 	case HostDone:
 		h := t.host(e.Host)
 		h.worsen(e.State)
-		h.Duration = e.Duration
+		h.Duration, h.done = e.Duration, true
 	}
 }
 
@@ -117,23 +118,43 @@ func (h *hostTally) worsen(s State) {
 	}
 }
 
-// HostDone is the event for a host that has finished after d.
-func (t *Tally) HostDone(host string, d time.Duration, phases Phases) HostDone {
+// HostDone returns the event for a host that has finished after d. plays are how it ended
+// the plays that were meant for it.
+func (t *Tally) HostDone(host string, plays []PlayEnd, d time.Duration, phases Phases) HostDone {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := t.host(host)
-	return HostDone{Host: host, State: h.State, Counts: h.Counts, Uncertain: h.uncertain, Duration: d, Phases: phases}
+	e := HostDone{Host: host, State: h.State, Counts: h.Counts, Uncertain: h.uncertain, Plays: plays, Duration: d, Phases: phases}
+	for i := range plays {
+		switch play := &plays[i]; {
+		case play.State == StateNotStarted:
+			e.PlaysNotRun++
+		case play.State == StateFailed && h.State == StateInterrupted: // its resource was killed
+			play.State = StateInterrupted
+		}
+	}
+	if e.State == StateOK && e.PlaysNotRun > 0 {
+		e.State = StateIncomplete
+	}
+	return e
 }
 
 // Summary is what has been counted so far. It has every host that had an event
 // of its own.
-func (t *Tally) Summary(interrupted bool) Summary {
+func (t *Tally) Summary(interrupted bool) Summary { return t.summary(interrupted, StateOK) }
+
+// summary is what has been counted; unfinished is the state of a host without its HostDone.
+func (t *Tally) summary(interrupted bool, unfinished State) Summary {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := Summary{Check: t.check, Interrupted: interrupted, Hosts: make(map[string]HostSummary, len(t.hosts))}
 	for name, h := range t.hosts {
-		s.Hosts[name] = h.HostSummary
-		s.Totals.add(h)
+		own := *h
+		if !h.done {
+			own.worsen(unfinished)
+		}
+		s.Hosts[name] = own.HostSummary
+		s.Totals.add(&own)
 	}
 	if health := t.health; health.Sum() > 0 {
 		s.Totals.Resources.HealthChecks = &health
@@ -144,6 +165,12 @@ func (t *Tally) Summary(interrupted bool) Summary {
 		s.Totals.CertainShare = &share
 	}
 	return s
+}
+
+// SoFar is the summary of a run that has not ended, or was killed: a host without its HostDone
+// is incomplete, unless something failed there.
+func (t *Tally) SoFar() Summary {
+	return t.summary(false, StateIncomplete)
 }
 
 func (t *Totals) add(h *hostTally) {
@@ -159,6 +186,8 @@ func (t *Totals) add(h *hostTally) {
 		t.Hosts.Unreachable++
 	case StateInterrupted:
 		t.Hosts.Interrupted++
+	case StateIncomplete:
+		t.Hosts.Incomplete++
 	}
 	t.Resources.Stable += h.Stable
 	t.Resources.Changed += h.Changed
@@ -182,7 +211,8 @@ const (
 	exitStopped     = 32
 )
 
-// ExitStatus is the sum of what went wrong: 2 if a resource or host failed, 4 if
+// ExitStatus is the sum of what went wrong: 2 if a resource or host failed, or if hosts did
+// not get all of their plays and nothing else says why, 4 if
 // a host was unreachable, with detailed 8 if something changed, also if it failed after that, or in
 // a check run would change, 16 if a host has taken changes back that were not confirmed, and 32 if a rollout has stopped. An interrupted run has a status of its own, which is the caller's.
 func (s Summary) ExitStatus(detailed bool) int {
@@ -201,6 +231,9 @@ func (s Summary) ExitStatus(detailed bool) int {
 	}
 	if s.RolloutStopped {
 		status += exitStopped
+	}
+	if h := s.Totals.Hosts; h.Incomplete+h.NotStarted > 0 && status&^ExitChanged == 0 {
+		status += ExitFailed
 	}
 	if s.Watch != nil {
 		status |= s.Watch.Failed

@@ -248,6 +248,7 @@ func (t *Text) unfold(p *page) {
 func (t *Text) hostDone(p *page, e HostDone) {
 	t.recap.meet(e.Host)
 	t.recap.note(e)
+	t.recap.notRun(e)
 	if !t.options.Timing || t.options.Quiet {
 		return
 	}

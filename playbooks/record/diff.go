@@ -55,7 +55,7 @@ func ends(r *Run) (map[ended]string, error) {
 			all[ended{result.Host, result.Type + "#" + result.Name}] = resourceEnd(result)
 		}
 	}
-	for host, h := range tally.Summary(false).Hosts {
+	for host, h := range tally.SoFar().Hosts {
 		all[ended{host, ""}] = string(h.State)
 	}
 	return all, nil

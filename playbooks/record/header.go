@@ -80,7 +80,7 @@ const (
 	Failed      Outcome = "failed"
 	Unreachable Outcome = "unreachable" // hosts, and none failed
 	Interrupted Outcome = "interrupted" // by Ctrl-C or a signal
-	Incomplete  Outcome = "incomplete"  // hosts were not begun with, since too many had failed
+	Incomplete  Outcome = "incomplete"  // hosts did not get all of their plays, and none failed
 	Running     Outcome = "running"
 	Killed      Outcome = "killed" // the program ended before the run did
 )
@@ -94,7 +94,7 @@ func (e End) Outcome() Outcome {
 		return Failed
 	case h.Unreachable > 0:
 		return Unreachable
-	case h.NotStarted > 0:
+	case h.NotStarted+h.Incomplete > 0:
 		return Incomplete
 	}
 	return OK

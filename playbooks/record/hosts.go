@@ -10,31 +10,39 @@ import (
 )
 
 // States are those that hosts of a run can be asked for by, see [Run.Hosts].
-var States = []string{"ok", "failed", "unreachable", "interrupted", "changed", "notstarted"}
+var States = []string{"ok", "failed", "unreachable", "interrupted", "incomplete", "changed", "notstarted"}
 
 // Hosts gives the hosts of the run that ended in one of [States], in the order of the
-// inventory. changed are those that were changed, or in a check run would be, however they
+// inventory. A host is ok only if it says so at its end: of a run that was killed, hosts that
+// may have begun and did not end are incomplete. changed are those that were changed, or in a check run would be, however they
 // ended.
 func (r *Run) Hosts(state string) ([]string, error) {
 	if !slices.Contains(States, state) {
 		return nil, fmt.Errorf("%q is no state of a host; there are %s", state, strings.Join(States, ", "))
 	}
-	tally, err := r.Tally()
-	if err != nil {
-		return nil, err
+	tally, table := new(events.Tally), NewPlayTable(r.Plays)
+	for e, err := range r.readable(table.Gap) {
+		if err != nil {
+			return nil, err
+		}
+		tally.Report(e)
+		table.Report(e)
 	}
-	summary := tally.Summary(false)
+	summary := tally.SoFar()
 	var hosts []string
-	for _, host := range r.selected() {
-		h, begun := summary.Hosts[host]
+	for _, host := range table.Hosts {
+		h, seen := summary.Hosts[host]
+		if !seen {
+			h.State = table.missing(host)
+		}
 		var meant bool
 		switch state {
 		case "notstarted":
-			meant = !begun
+			meant = h.State == events.StateNotStarted
 		case "changed":
 			meant = h.Changed+h.FailedChanged > 0
 		default:
-			meant = begun && h.State == events.State(state)
+			meant = h.State == events.State(state)
 		}
 		if meant {
 			hosts = append(hosts, host)

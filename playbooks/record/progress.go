@@ -129,13 +129,14 @@ func (r *Run) Progress(s Store) (*Progress, error) {
 			p.Plays[i].SelectedPlay = play
 		}
 	}
-	tracker := newTracker(p)
-	for e, err := range r.readable(tracker.gap) {
+	tracker := newTracker(p, r.Plays)
+	for e, err := range r.readable(tracker.table.Gap) {
 		if err != nil {
 			return nil, err
 		}
 		tracker.event(e)
 	}
+	tracker.end()
 	return p, p.takenBack(r, s)
 }
 
@@ -198,70 +199,46 @@ func (p *PlayProgress) takenBack(host string) {
 	p.Once = slices.DeleteFunc(p.Once, func(r OnceResult) bool { return cmp.Or(r.On, r.Host) == host })
 }
 
-// A tracker follows a run from event to event. It believes that a host came through a play
-// only when something begins for which that was awaited, or when the host says so itself.
+// A tracker follows a run from event to event. A host is done with a play if the table of
+// plays says that it ended it well.
 type tracker struct {
 	progress *Progress
-	play     int             // that has begun; -1 before the first
-	batch    []string        // the hosts of the batch that has begun
-	number   int             // of that batch, from 0
-	trouble  map[string]bool // hosts that did not come through the play that has begun
-
-	plays map[string][]int // of each host
-
-	gaps bool // events are missing
+	table    *PlayTable
+	play     int // that has begun; -1 before the first
+	number   int // of the batch that has begun, from 0
 }
 
-func newTracker(p *Progress) *tracker {
-	t := &tracker{progress: p, play: -1, trouble: map[string]bool{}, plays: map[string][]int{}}
-	for i, play := range p.Plays {
-		for _, host := range play.Hosts {
-			t.plays[host] = append(t.plays[host], i)
-		}
-	}
-	return t
-}
-
-// gap is called where an event is missing, which may have been anything: only what hosts report of
-// themselves shows from then on that they came through their plays.
-func (t *tracker) gap() {
-	t.gaps = true
+func newTracker(p *Progress, plays []events.SelectedPlay) *tracker {
+	return &tracker{progress: p, table: NewPlayTable(plays), play: -1}
 }
 
 func (t *tracker) event(e events.Event) {
+	t.table.Report(e)
 	switch e := e.(type) {
 	case events.PlayStart:
-		t.batchEnded()
 		t.begin(e)
 	case events.RolloutPlan, events.Gate, events.HostRolling, events.HostRolled:
 		t.rollout(e)
 	case events.Result:
-		if e.Repair {
-			return
+		if !e.Repair {
+			t.reported(e)
+			t.told(e)
 		}
-		if e.Status == events.Failed {
-			t.trouble[e.Host] = true
-		}
-		t.reported(e)
-		t.told(e)
 	case events.ResourceStart:
 		if t.play >= 0 {
 			play := &t.progress.Plays[t.play]
 			play.Started = append(play.Started, e)
 		}
-	case events.Unreachable:
-		t.trouble[e.Host] = true
-	case events.HostFailed:
-		t.trouble[e.Host] = true
-	case events.Interrupted:
-		t.trouble[e.Host] = true
-	case events.Reverted:
-		if e.OfThisRun() {
-			t.trouble[e.Host] = true
-		}
-	case events.HostDone:
-		if e.State == events.StateOK {
-			t.done(e.Host, e.PlaysNotRun)
+	}
+}
+
+// end notes which hosts are done with which plays.
+func (t *tracker) end() {
+	for host, ends := range t.table.Ends {
+		for i, end := range ends {
+			if end == events.StateOK {
+				t.progress.Plays[i].isDone(host)
+			}
 		}
 	}
 }
@@ -282,11 +259,9 @@ func (t *tracker) reported(e events.Result) {
 
 func (t *tracker) begin(e events.PlayStart) {
 	if number := e.Number - 1; number >= 0 && number < len(t.progress.Plays) {
-		if number != t.play {
-			t.play, t.trouble = number, map[string]bool{}
-		}
+		t.play = number
 		play := &t.progress.Plays[number]
-		if t.batch = nil; e.Batch == 0 { // hosts are only asked what will change
+		if e.Batch == 0 { // hosts are only asked what will change
 			return
 		}
 		if r := play.Rollout; r != nil {
@@ -305,28 +280,7 @@ func (t *tracker) begin(e events.PlayStart) {
 				*at = append(*at, host)
 			}
 		}
-		t.batch, t.number = e.Hosts, e.Batch-1
-	}
-}
-
-// batchEnded is called when something has begun that awaits the end of the batch before.
-func (t *tracker) batchEnded() {
-	if t.gaps {
-		return
-	}
-	for _, host := range t.batch {
-		if !t.trouble[host] {
-			t.progress.Plays[t.play].isDone(host)
-		}
-	}
-}
-
-// done notes that a host is through with its plays but for the last ones, which it did not
-// enter.
-func (t *tracker) done(host string, notRun int) {
-	its := t.plays[host]
-	for _, i := range its[:max(0, len(its)-notRun)] {
-		t.progress.Plays[i].isDone(host)
+		t.number = e.Batch - 1
 	}
 }
 
@@ -337,7 +291,7 @@ func (p *PlayProgress) isDone(host string) {
 
 // told notes what was told of a host that may not be done.
 func (t *tracker) told(e events.Result) {
-	if t.play < 0 || e.Check || t.gaps && e.Play != t.progress.Plays[t.play].Name { // the start of its play is missing
+	if t.play < 0 || e.Check || t.table.gaps && e.Play != t.progress.Plays[t.play].Name { // the start of its play is missing
 		return
 	}
 	t.ranOnce(e)

@@ -171,18 +171,18 @@ func TestHosts(t *testing.T) {
 	failed := result("web2", events.Failed)
 	failed.Changed = true
 	r := newStore(t).record(t, Header{},
-		events.RunStart{Hosts: 4, Plays: plays("web1", "web2", "web3", "web4")},
-		result("web1", events.Changed), failed, events.Unreachable{Host: "web3"},
+		events.RunStart{Hosts: 4, Plays: plays("web1", "web2", "web3", "web4", "web5")},
+		result("web1", events.Changed), failed, events.Unreachable{Host: "web3"}, events.HostDone{Host: "web1", State: events.StateOK}, result("web5", events.Changed),
 	)
 	for state, want := range map[string][]string{
-		"ok": {"web1"}, "failed": {"web2"}, "unreachable": {"web3"}, "notstarted": {"web4"}, "changed": {"web1", "web2"}, "interrupted": nil,
+		"ok": {"web1"}, "failed": {"web2"}, "unreachable": {"web3"}, "incomplete": {"web5"}, "notstarted": {"web4"}, "changed": {"web1", "web2", "web5"}, "interrupted": nil,
 	} {
 		hosts, err := r.Hosts(state)
 		require.NoError(t, err)
 		require.Equal(t, want, hosts, state)
 	}
 	_, err := r.Hosts("odd")
-	require.EqualError(t, err, `"odd" is no state of a host; there are ok, failed, unreachable, interrupted, changed, notstarted`)
+	require.EqualError(t, err, `"odd" is no state of a host; there are ok, failed, unreachable, interrupted, incomplete, changed, notstarted`)
 }
 
 // TestProgressOfARunTakenBack has one of two hosts that are done taken back, and both in a check run.
@@ -263,8 +263,9 @@ func TestDiff(t *testing.T) {
 	start := events.RunStart{Hosts: 2, Plays: plays("web1", "web2")}
 	bad := result("web1", events.Failed)
 	bad.Error = "disk full"
-	a := s.record(t, Header{}, start, bad, result("web2", events.Stable))
-	b := s.record(t, Header{}, start, result("web1", events.Changed), result("web2", events.Stable), result("web3", events.Stable))
+	a := s.record(t, Header{}, start, bad, result("web2", events.Stable), events.HostDone{Host: "web2", State: events.StateOK})
+	b := s.record(t, Header{}, start, result("web1", events.Changed), result("web2", events.Stable), result("web3", events.Stable),
+		events.HostDone{Host: "web1", State: events.StateOK}, events.HostDone{Host: "web2", State: events.StateOK}, events.HostDone{Host: "web3", State: events.StateOK})
 	all, err := Diff(a, b)
 	require.NoError(t, err)
 	require.Equal(t, []Difference{

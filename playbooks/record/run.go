@@ -272,5 +272,5 @@ func (r *Run) Totals() (events.Totals, error) {
 	if err != nil {
 		return events.Totals{}, err
 	}
-	return tally.Summary(false).Totals, nil
+	return tally.SoFar().Totals, nil
 }

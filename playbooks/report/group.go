@@ -153,7 +153,7 @@ func numbers(all ...number) []number {
 func (r *Run) hostNumbers() []number {
 	h := r.summary().Totals.Hosts
 	return numbers(number{h.OK, "ok"}, number{h.Failed, "failed"}, number{h.Unreachable, "unreachable"},
-		number{h.Interrupted, "interrupted"}, number{h.NotStarted, "not started"})
+		number{h.Interrupted, "interrupted"}, number{h.Incomplete, "incomplete"}, number{h.NotStarted, "not started"})
 }
 
 // resourceNumbers are how many resources ended in each way.
@@ -188,7 +188,7 @@ func (r *Run) outcomeText() string {
 		return "failed"
 	case h.Unreachable > 0:
 		return "unreachable hosts"
-	case h.NotStarted > 0 || len(s.PlaysNotRun) > 0:
+	case h.NotStarted+h.Incomplete > 0 || len(s.PlaysNotRun) > 0:
 		return "incomplete"
 	}
 	return "ok"

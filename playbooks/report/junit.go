@@ -114,7 +114,19 @@ func (r *Run) countsOf(h *host) suiteCounts {
 	if !h.seen {
 		c.Tests, c.Skipped = 1, 1
 	}
+	missed := len(r.missed(h))
+	c.Tests, c.Skipped = c.Tests+missed, c.Skipped+missed
 	return c
+}
+
+// missed names the plays that a host did not enter, and that another one of its plays came before.
+func (r *Run) missed(h *host) (names []string) {
+	for _, play := range h.done.Plays {
+		if play.State == events.StateNotStarted && play.Number <= len(r.start.Plays) {
+			names = append(names, r.start.Plays[play.Number-1].Name)
+		}
+	}
+	return names
 }
 
 func (r *Run) suite(h *host) testSuite {
@@ -130,6 +142,11 @@ func (r *Run) suite(h *host) testSuite {
 	}
 	if !h.seen {
 		s.Cases = []testCase{{Class: name, Name: "not started", Time: seconds(0), Skipped: &problem{Message: "the run ended before it came to this host"}}}
+	}
+	for _, play := range r.missed(h) {
+		s.Cases = append(s.Cases, testCase{
+			Class: name, Name: printable.Line(asRecorded(play)) + ": not started", Time: seconds(0), Skipped: &problem{Message: "the run ended for this host before this play"},
+		})
 	}
 	return s
 }

@@ -96,7 +96,7 @@ func (m *metrics) run(r *Run) {
 	m.success(lastRunSuccess, "End of the last run that was a success and no check run.", r, []sample{{value: truth(ok)}})
 	m.family("ccm_push_run_hosts", "Hosts of the last run, by how they ended.",
 		sample{"state", "ok", float64(h.OK)}, sample{"state", "failed", float64(h.Failed)}, sample{"state", "unreachable", float64(h.Unreachable)},
-		sample{"state", "interrupted", float64(h.Interrupted)}, sample{"state", "not_started", float64(h.NotStarted)})
+		sample{"state", "interrupted", float64(h.Interrupted)}, sample{"state", "incomplete", float64(h.Incomplete)}, sample{"state", "not_started", float64(h.NotStarted)})
 	m.family("ccm_push_run_resources", "Resources of the last run, by how they ended.",
 		sample{"status", "stable", float64(c.Stable)}, sample{"status", "changed", float64(c.Changed)}, sample{"status", "skipped", float64(c.Skipped)},
 		sample{"status", "failed", float64(c.Failed)}, sample{"status", "rescued", float64(c.Rescued)}, sample{"status", "would_change", float64(c.WouldChange)}, sample{"status", "not_reached", float64(c.NotReached)})

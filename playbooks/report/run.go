@@ -278,7 +278,7 @@ func (r *Run) summary() events.Summary {
 	if r.end != nil {
 		return *r.end
 	}
-	return r.tally.Summary(false)
+	return r.tally.SoFar()
 }
 
 // title names the run in a line.

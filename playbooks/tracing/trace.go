@@ -230,7 +230,7 @@ func (t *Trace) end(e events.Summary) {
 	s.Attributes = []attribute{
 		text("ccm_push.run.id", t.run), truth("ccm_push.check", t.start.Check), texts("ccm_push.manifests", t.start.Manifests),
 		number("ccm_push.hosts.ok", h.OK), number("ccm_push.hosts.failed", h.Failed), number("ccm_push.hosts.unreachable", h.Unreachable),
-		number("ccm_push.hosts.interrupted", h.Interrupted), number("ccm_push.hosts.not_started", h.NotStarted),
+		number("ccm_push.hosts.interrupted", h.Interrupted), number("ccm_push.hosts.incomplete", h.Incomplete), number("ccm_push.hosts.not_started", h.NotStarted),
 		number("ccm_push.resources.changed", e.Totals.Resources.Changed),
 	}
 	switch {
