@@ -145,7 +145,10 @@ func (a *answerer) looked(l *Lookup) Answer {
 // asksNATS reports whether a play, or a part of its rollout, calls a function that asks NATS.
 func (s *selection) asksNATS(function string) bool {
 	all := append([]*catalog.Compiler{s.compiler}, s.parts.all()...)
-	return slices.ContainsFunc(all, func(c *catalog.Compiler) bool {
-		return c != nil && slices.ContainsFunc(c.NATSCalls(), func(call templates.NATSCall) bool { return call.Function == function })
-	})
+	return slices.ContainsFunc(all, func(c *catalog.Compiler) bool { return c != nil && asksNATS(c, function) })
+}
+
+// asksNATS reports whether a play calls a function that asks NATS.
+func asksNATS(c *catalog.Compiler, function string) bool {
+	return slices.ContainsFunc(c.NATSCalls(), func(call templates.NATSCall) bool { return call.Function == function })
 }

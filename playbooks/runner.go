@@ -246,7 +246,7 @@ func SelectHosts(inv *inventory.Inventory, pattern, limit string, warn func(stri
 func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary, error) {
 	downloads := catalog.NewDownloads()
 	defer downloads.Close()
-	plays, err := r.check(ctx, stop, nil, r.compiling(downloads), false, func(*manifest.Play) {})
+	plays, err := r.check(ctx, stop, nil, r.compiling(downloads), false, func(*manifest.Play, string) {})
 	defer plays.close()
 	if err != nil {
 		return events.Summary{}, err

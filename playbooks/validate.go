@@ -16,6 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
 )
 
 // Validate reports every error of the plays that can be found without a host. broken
@@ -25,8 +26,8 @@ import (
 // inventory that is one host without variables. Connect.Warn receives a warning for each
 // play that was not compiled.
 func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
-	checked, err := r.check(ctx, nil, broken, r.compiling(nil), facts, func(p *manifest.Play) {
-		r.warn(fmt.Sprintf("play %q reads facts, so it was not made ready for hosts; give some with --facts FILE", p.Name))
+	checked, err := r.check(ctx, nil, broken, r.compiling(nil), facts, func(p *manifest.Play, why string) {
+		r.warn(fmt.Sprintf("play %q reads %s", p.Name, why))
 	})
 	checked.close()
 	if err == nil {
@@ -57,9 +58,9 @@ func (c *checkedPlays) remaining() []*inventory.Host {
 
 // check opens the plays and reports every error that can be found without a host, for
 // [Runner.Validate] and [Runner.Run] alike. broken and facts are those of Validate;
-// readsFacts is called for each play that was not compiled. A signal on stop and the end of
+// skipped is called for each play that was not compiled, with what it reads. A signal on stop and the end of
 // ctx end the compiling without an error. The result is never nil.
-func (r *Runner) check(ctx context.Context, stop <-chan struct{}, broken error, compiling catalog.Options, facts bool, readsFacts func(*manifest.Play)) (*checkedPlays, error) {
+func (r *Runner) check(ctx context.Context, stop <-chan struct{}, broken error, compiling catalog.Options, facts bool, skipped func(p *manifest.Play, reads string)) (*checkedPlays, error) {
 	c := &checkedPlays{done: r.done()}
 	var err, reachErr error
 	if r.Inventory != nil {
@@ -95,7 +96,7 @@ func (r *Runner) check(ctx context.Context, stop <-chan struct{}, broken error, 
 	}
 	checking, end := stoppable(ctx, stop)
 	defer end()
-	err = r.checkHosts(checking, c, facts, readsFacts)
+	err = r.checkHosts(checking, c, facts, skipped)
 	if checking.Err() != nil {
 		err = nil
 	}
@@ -104,7 +105,7 @@ func (r *Runner) check(ctx context.Context, stop <-chan struct{}, broken error, 
 
 // checkHosts compiles the plays for the hosts that they have work for, and keeps nothing of
 // that but what hosts have in common.
-func (r *Runner) checkHosts(ctx context.Context, c *checkedPlays, facts bool, readsFacts func(*manifest.Play)) error {
+func (r *Runner) checkHosts(ctx context.Context, c *checkedPlays, facts bool, skipped func(p *manifest.Play, reads string)) error {
 	needsFacts := func(one *catalog.Compiler) bool {
 		paths, all := one.Facts()
 		return !facts && (all || len(paths) > 0)
@@ -115,7 +116,10 @@ func (r *Runner) checkHosts(ctx context.Context, c *checkedPlays, facts bool, re
 		r.askOthers(ctx, &selection{play: r.Plays[i], compiler: one, values: c.values[i]}, nil)
 		switch {
 		case needsFacts(one) || !facts && len(c.values[i].others) > 0:
-			readsFacts(r.Plays[i])
+			skipped(r.Plays[i], "facts, so it was not made ready for hosts; give some with --facts FILE")
+			continue
+		case len(manifest.Registering(r.Plays[:i])) > 0 && asksNATS(one, templates.RegistrationsFunction):
+			skipped(r.Plays[i], "what earlier plays register, so it was not made ready for hosts")
 			continue
 		case hosts == nil:
 			_, err := one.Check(ctx, catalog.Host{})
@@ -132,12 +136,14 @@ func (r *Runner) checkHosts(ctx context.Context, c *checkedPlays, facts bool, re
 	return errors.Join(errs...)
 }
 
-// together sorts errors by where they stand.
+// together sorts errors by where they stand. Errors that have no place, all of them, stay as they are.
 func together(all ...error) error {
-	var errs yamlpos.Errors
-	for _, err := range all {
-		errs.Add(err)
+	joined := errors.Join(all...)
+	if _, placed := errors.AsType[*yamlpos.Error](joined); !placed {
+		return joined
 	}
+	var errs yamlpos.Errors
+	errs.Add(joined)
 	return manifest.Distinct(errs)
 }
 
@@ -148,22 +154,61 @@ func checkAll(ctx context.Context, c *catalog.Compiler, hosts []*inventory.Host)
 	var found byHosts
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for _, h := range hosts {
+	for _, class := range classes(c, hosts) {
 		if ctx.Err() != nil {
 			break
 		}
 		g.Go(func() error {
+			h := class[0]
 			// Hosts without any facts and those whose facts are not read are equal to the compiler.
 			if _, err := compileHost(ctx, hostOf(c, h, map[string]any{}), h, c.Check); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
-				found.add(h, err)
+				for _, h := range class {
+					found.add(h, err)
+				}
 			}
 			return nil
 		})
 	}
 	_ = g.Wait() // no function returns an error
 	return found.err(len(hosts))
+}
+
+// classes puts hosts together that a play which reads no facts cannot tell apart: the variables
+// that it reads are from the same places.
+func classes(c *catalog.Compiler, hosts []*inventory.Host) (all [][]*inventory.Host) {
+	own := c.ReadsHost()
+	reads, known := map[string]bool{}, map[string]int{}
+	var key []byte
+	for _, h := range hosts {
+		if own {
+			all = append(all, []*inventory.Host{h})
+			continue
+		}
+		key = key[:0]
+		for _, l := range h.Layers() {
+			for _, p := range l.Node.Pairs {
+				name := p.Key.Text
+				read, met := reads[name]
+				if !met {
+					read = c.ReadsVariable(name)
+					reads[name] = read
+				}
+				if read {
+					key = fmt.Appendf(key, "%p ", p.Value)
+				}
+			}
+		}
+		i, met := known[string(key)]
+		if !met {
+			i = len(all)
+			known[string(key)] = i
+			all = append(all, nil)
+		}
+		all[i] = append(all[i], h)
+	}
+	return all
 }
 
 // byHosts are errors with the hosts that each is about. The zero byHosts has none.

@@ -156,6 +156,16 @@ func (c *Compiler) OtherFacts() (paths []string, all bool) { return c.inputs.Oth
 // of the data, above it or below it.
 func (c *Compiler) ReadsData(path string) bool { return c.inputs.ReadsData(path) }
 
+// ReadsVariable reports whether the variable of that name can change what Compile makes for a host
+// or which errors it finds.
+func (c *Compiler) ReadsVariable(name string) bool { return c.demandsData(name) }
+
+// ReadsHost reports whether hosts with equal variables and facts may get different catalogs.
+func (c *Compiler) ReadsHost() bool {
+	paths, all := c.inputs.Host()
+	return all || len(paths) > 0 || c.inputs.Volatile
+}
+
 // Reads reports whether the play, or what it applies, may read a root that is the same for all of its
 // hosts: see [templates.Inputs].
 func (c *Compiler) Reads(root string) bool { return c.inputs.Reads(root) }

@@ -396,7 +396,9 @@ func (x *expansion) awaitOf(ctx context.Context, r *manifest.Resource, in *scope
 	}
 	shown := RenderedResource{Env: env, Layers: in.layers, Secrets: in.secrets, Item: in.itemSecrets(r, env)}
 	for _, k := range entries {
-		shown.Awaits = append(shown.Awaits, x.draft.entries[k].Ref())
+		if k < len(x.draft.entries) { // else the resource that registers it has an error, and no entry
+			shown.Awaits = append(shown.Awaits, x.draft.entries[k].Ref())
+		}
 	}
 	return x.add(e, o, shown), true
 }
