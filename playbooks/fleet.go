@@ -298,7 +298,7 @@ func (f *fleet) hostDone(state *hostState) {
 	for _, s := range state.plays {
 		state.ends = append(state.ends, events.PlayEnd{Number: s.number + 1, State: events.StateNotStarted})
 	}
-	done := f.runner.Tally.HostDone(state.host.Name, state.ends, state.elapsed, state.phases)
+	done := f.runner.Tally.HostDone(state.host.Name, state.elapsed, state.phases, state.ends...)
 	done.Steps = state.steps
 	f.runner.Events.Report(done)
 }

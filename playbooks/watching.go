@@ -347,7 +347,7 @@ func (w *watching) done(h *watchedHost) {
 		return
 	}
 	h.state.begun, h.state.done = true, true
-	w.fleet.runner.Events.Report(w.fleet.runner.Tally.HostDone(h.state.host.Name, h.state.ends, 0, events.Phases{}))
+	w.fleet.runner.Events.Report(w.fleet.runner.Tally.HostDone(h.state.host.Name, 0, events.Phases{}, h.state.ends...))
 }
 
 // show shows those who look on what hosts are at.

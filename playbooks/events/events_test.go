@@ -55,7 +55,7 @@ func (s scene) play(reporters ...events.Reporter) events.Summary {
 	stream := events.NewStream("r1", newClock().Now, append(reporters, tally)...)
 	for _, e := range s.events {
 		if d, ok := e.(events.HostDone); ok {
-			e = tally.HostDone(d.Host, d.Plays, d.Duration, d.Phases)
+			e = tally.HostDone(d.Host, d.Duration, d.Phases, d.Plays...)
 		}
 		stream.Report(e)
 	}

@@ -16,7 +16,7 @@ func Example() {
 		Host: "web1", Type: "file", Name: "/etc/motd", Status: events.Changed, Certain: true,
 		Changes: []events.Change{{Property: "content", Have: "sha256:…", Want: "sha256:…"}},
 	})
-	stream.Report(tally.HostDone("web1", []events.PlayEnd{{Number: 1, State: events.StateOK}}, 300*time.Millisecond, events.Phases{Connect: 250 * time.Millisecond, Apply: 50 * time.Millisecond}))
+	stream.Report(tally.HostDone("web1", 300*time.Millisecond, events.Phases{Connect: 250 * time.Millisecond, Apply: 50 * time.Millisecond}, events.PlayEnd{Number: 1, State: events.StateOK}))
 	stream.Report(tally.Summary(false))
 	// Output:
 	// == web tier: 1 host

@@ -120,7 +120,7 @@ func (h *hostTally) worsen(s State) {
 
 // HostDone returns the event for a host that has finished after d. plays are how it ended
 // the plays that were meant for it.
-func (t *Tally) HostDone(host string, plays []PlayEnd, d time.Duration, phases Phases) HostDone {
+func (t *Tally) HostDone(host string, d time.Duration, phases Phases, plays ...PlayEnd) HostDone {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := t.host(host)

@@ -90,7 +90,7 @@ func summaryOf(all []events.Event) events.Summary {
 	var tally events.Tally
 	for i, e := range all {
 		if d, ok := e.(events.HostDone); ok {
-			e = tally.HostDone(d.Host, d.Plays, d.Duration, d.Phases)
+			e = tally.HostDone(d.Host, d.Duration, d.Phases, d.Plays...)
 			all[i] = e
 		}
 		tally.Report(e)

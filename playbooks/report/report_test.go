@@ -38,7 +38,7 @@ func collect(all ...events.Event) *report.Run {
 	stream := events.NewStream("r1", clock, tally, run)
 	for _, e := range all {
 		if d, ok := e.(events.HostDone); ok {
-			e = tally.HostDone(d.Host, d.Plays, d.Duration, d.Phases)
+			e = tally.HostDone(d.Host, d.Duration, d.Phases, d.Plays...)
 		}
 		if _, end := e.(events.Summary); end {
 			e = tally.Summary(false)
