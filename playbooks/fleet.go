@@ -281,11 +281,11 @@ func (f *fleet) notStarted() []string {
 	return list
 }
 
-// notRun gives the plays that have not begun although they have hosts.
+// notRun gives the plays that have not begun although they have hosts which are not done with them.
 func notRun(plays []*selection) []string {
 	var list []string
 	for _, s := range plays {
-		if !s.begun && len(s.hosts) > 0 {
+		if !s.begun && len(without(s.hosts, s.done)) > 0 {
 			list = append(list, s.play.Name)
 		}
 	}

@@ -71,6 +71,7 @@ func TestHostsThatMissAPlay(t *testing.T) {
 	w.Options.Progress = progress.For([]string{"first", "second"})
 	resumed, summary, _ := w.recordedRun(t, store, nil)
 	require.Equal(t, events.HostTotals{OK: 3}, summary.Totals.Hosts)
+	require.Empty(t, summary.PlaysNotRun, "an earlier run has finished the first play")
 	for state, want := range map[string][]string{"ok": {"web1", "web2", "web3"}, "incomplete": nil, "notstarted": nil} {
 		got, err := resumed.Hosts(state)
 		require.NoError(t, err)

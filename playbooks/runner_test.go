@@ -150,11 +150,11 @@ func TestSerial(t *testing.T) {
 			"play two 1/1: web1 web2 web3 web4", "web1 exec#true changed", "web1 done: ok", "web2 exec#true changed", "web2 done: ok", "web3 exec#true changed", "web3 done: ok", "web4 exec#true changed", "web4 done: ok",
 		}, nil, ""},
 		{"a whole batch fails", "serial: 1", []string{"web2"}, []string{
-			"play one 1/4: web1", "web1 exec#test ! -e bad changed", "play one 2/4: web2", "web1 done: ok", "web2 exec#test ! -e bad failed", "web2 done: failed",
+			"play one 1/4: web1", "web1 exec#test ! -e bad changed", "play one 2/4: web2", "web1 done: incomplete", "web2 exec#test ! -e bad failed", "web2 done: failed",
 		}, []string{`play "one": 1 of 1 hosts of a batch have failed; the run ends here`},
 			"not started: 2 hosts\n    web[3-4]\nnot run: 1 play: \"two\"\n"},
 		{"too many fail", "serial: 2\n  max_fail_percentage: 49", []string{"web2"}, []string{
-			"play one 1/2: web1 web2", "web1 exec#test ! -e bad changed", "web1 done: ok", "web2 exec#test ! -e bad failed", "web2 done: failed",
+			"play one 1/2: web1 web2", "web1 exec#test ! -e bad changed", "web1 done: incomplete", "web2 exec#test ! -e bad failed", "web2 done: failed",
 		}, []string{`play "one": 1 of 2 hosts of a batch have failed; the run ends here`},
 			"not started: 2 hosts\n    web[3-4]\nnot run: 1 play: \"two\"\n"},
 		{"as many as may", "max_fail_percentage: 25", []string{"web2"}, []string{

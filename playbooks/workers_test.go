@@ -177,7 +177,7 @@ func TestWorkersDoTheSame(t *testing.T) {
 `},
 		{"a host alone does not compile", `
 - name: one
-  ccm: {resources: [exec: [{"echo {{ Host.name == 'web1' ? Data.missing : '' }}": }]]}
+  ccm: {resources: [exec: [{"echo {{ Host.name == 'web1' ? Facts.missing : '' }}": }]]}
 `},
 		{"what is registered", `
 - name: one
@@ -189,7 +189,7 @@ func TestWorkersDoTheSame(t *testing.T) {
     resources:
       - exec: ["echo {{ kvGet('CFG', 'motd') }} {{ Host.name }} {{ registrations('eu', 'http', '*', '*')[0].Port + 1 }} {{ registrations('none', '*', '*', '*').PrometheusFileSD() }}": {}]
 - name: two
-  ccm: {resources: [exec: [{"echo {{ Host.name == 'web1' ? kvGet('CFG', 'none') : '' }}": }]]}
+  ccm: {resources: [exec: [{"echo {{ Host.name == 'web1' ? kvGet('CFG', Facts.host.info.os == '' ? '' : 'none') : '' }}": }]]}
 `},
 		{"variables and facts of other hosts", `
 - name: one

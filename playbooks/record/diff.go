@@ -40,11 +40,15 @@ func Diff(a, b *Run) ([]Difference, error) {
 	return all, nil
 }
 
-type ended struct{ host, resource string }
+// An ended is the nth result of a resource on a host, from 0: several plays may have the resource.
+type ended struct {
+	host, resource string
+	n              int
+}
 
-// ends gives the last end of each host and resource.
+// ends gives the end of each host and resource.
 func ends(r *Run) (map[ended]string, error) {
-	all := map[ended]string{}
+	all, results := map[ended]string{}, map[ended]int{}
 	tally := new(events.Tally)
 	for e, err := range r.Events() {
 		if err != nil {
@@ -52,11 +56,15 @@ func ends(r *Run) (map[ended]string, error) {
 		}
 		tally.Report(e)
 		if result, ok := e.(events.Result); ok {
-			all[ended{result.Host, result.Type + "#" + result.Name}] = resourceEnd(result)
+			of := ended{host: result.Host, resource: result.Type + "#" + result.Name}
+			n := results[of]
+			results[of]++
+			of.n = n
+			all[of] = resourceEnd(result)
 		}
 	}
 	for host, h := range tally.SoFar().Hosts {
-		all[ended{host, ""}] = string(h.State)
+		all[ended{host: host}] = string(h.State)
 	}
 	return all, nil
 }

@@ -258,6 +258,18 @@ func TestRetold(t *testing.T) {
 	}
 }
 
+// TestDiffOfPlays has a resource that two plays have: both of its results count.
+func TestDiffOfPlays(t *testing.T) {
+	s := newStore(t)
+	start := events.RunStart{Hosts: 1, Plays: plays("web1")}
+	end := events.HostDone{Host: "web1", State: events.StateOK}
+	a := s.record(t, Header{}, start, result("web1", events.Changed), result("web1", events.Stable), end)
+	b := s.record(t, Header{}, start, result("web1", events.Stable), result("web1", events.Stable), end)
+	all, err := Diff(a, b)
+	require.NoError(t, err)
+	require.Equal(t, []Difference{{"web1", "file#/etc/motd", "changed", "stable"}}, all)
+}
+
 func TestDiff(t *testing.T) {
 	s := newStore(t)
 	start := events.RunStart{Hosts: 2, Plays: plays("web1", "web2")}
