@@ -24,6 +24,7 @@ type app struct {
 	stop     <-chan struct{} // closed by the first Ctrl-C
 	registry modules.Registry
 	files    *inputs.Files // that a run is made of, where they are watched; else nil
+	read     inputs.Files  // manifests, data and templates that plays are made of
 
 	endAtOnce atomic.Bool // the first Ctrl-C, or TERM, ends the program: nothing runs anywhere
 
@@ -51,6 +52,12 @@ func (a *app) execute(ctx context.Context, argv []string) error {
 	defer c.fleet.nats.close()
 	defer c.fleet.workers.close(ctx)
 	return c.execute(ctx, argv)
+}
+
+// note takes a file that plays are made of.
+func (a *app) note(path string) {
+	a.files.Note(path)
+	a.read.Note(path)
 }
 
 func (a *app) getenv(key string) string { return a.environ[key] }

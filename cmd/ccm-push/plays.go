@@ -48,7 +48,7 @@ func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, err
 
 // note takes a file that plays are read from.
 func (p *plays) note(path string) {
-	p.fleet.app.files.Note(path)
+	p.fleet.app.note(path)
 	p.fleet.workers.note(path)
 }
 

@@ -109,6 +109,9 @@ func (f *fleet) recorder(r *playbooks.Runner, h record.Header) []events.Reporter
 	h.Flags = f.given()
 	r.Fetched = store.Fetched(h.Run)
 	recorder := store.Recorder(h, f.app.warn)
+	if len(h.Manifests) > 0 {
+		recorder.WithInputs(f.app.read.Hashes)
+	}
 	if f.workers.url != "" {
 		f.workers.shared.what = h.What
 		recorder.CopyTo(&f.workers.shared)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/inputs"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
@@ -29,8 +32,8 @@ that was undone since is resumed only if you name its id; it then starts over on
 that were undone, and commands that the undo left as they are do not run again.
 
 Values of -e are not recorded: they have to be given again. Options that are given
-count over those of that time. If a manifest has changed since, resume says so and ends;
---replan goes on with it as it is now.`,
+count over those of that time. If a manifest, or a file that it has read, has changed since,
+resume names it and ends; --replan uses it as it is now.`,
 		Example: `  ccm-push resume
   ccm-push resume --replan
   ccm-push resume 7k2m -e version=1.2.3`,
@@ -77,7 +80,11 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 	if err := p.returnTo(run, set); err != nil {
 		return err
 	}
-	if changed := changedManifests(run); len(changed) > 0 && !replan {
+	changed, err := changedManifests(run)
+	if err != nil {
+		return err
+	}
+	if len(changed) > 0 && !replan {
 		return fmt.Errorf("since run %s there has changed %s\n  hint: look at it, then go on with it as it is now: ccm-push resume %s --replan",
 			run.Run, strings.Join(changed, ", "), run.Run)
 	}
@@ -217,13 +224,27 @@ func applyFlags(set *pflag.FlagSet, recorded []record.Flag, names ...string) err
 	return errors.Join(errs...)
 }
 
-// changedManifests names the files that are not as they were.
-func changedManifests(run *record.Run) []string {
+// changedManifests returns the files that the run has read and that have changed since: manifests, and what
+// these have read.
+func changedManifests(run *record.Run) ([]string, error) {
 	var changed []string
+	named := map[string]bool{}
 	for _, m := range slices.Concat(run.Manifests, run.Files) {
 		if m.SHA256 != "" && hashOf(m.Path) != m.SHA256 {
 			changed = append(changed, strconv.Quote(m.Path))
 		}
+		if path, err := filepath.Abs(m.Path); err == nil {
+			named[path] = true
+		}
 	}
-	return changed
+	read, err := run.Inputs()
+	for _, path := range slices.Sorted(maps.Keys(read)) {
+		if !named[path] && inputs.Hash(path) != read[path] {
+			if short, err := filepath.Rel(run.Directory, path); err == nil && filepath.IsLocal(short) {
+				path = short
+			}
+			changed = append(changed, strconv.Quote(path))
+		}
+	}
+	return changed, err
 }

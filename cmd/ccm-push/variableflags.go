@@ -44,8 +44,7 @@ func (f *variableFlags) options(ctx context.Context, environ map[string]string, 
 	if err != nil {
 		return catalog.Options{}, err
 	}
-	note := f.secrets.app.files.Note
-	f.noteNamed(note)
+	f.noteNamed(f.secrets.app.files.Note)
 	again := bytes.NewReader(f.input.Bytes()) // where one run follows another
 	extra, extraErr := extravars.Read(f.extra, io.MultiReader(again, io.TeeReader(f.secrets.app.in, &f.input)), keys)
 	if names := extravars.InTheClear(f.extra, extra); extraErr == nil && len(names) > 0 {
@@ -56,7 +55,7 @@ func (f *variableFlags) options(ctx context.Context, environ map[string]string, 
 	for name, value := range environ {
 		variables[name] = value
 	}
-	return catalog.Options{Environ: variables, EnvFile: readEnv && !f.noReadEnv, Extra: extra, Facts: facts, Mask: &f.secrets.mask, Opener: keys.Opener(), Note: note}, errors.Join(extraErr, factsErr)
+	return catalog.Options{Environ: variables, EnvFile: readEnv && !f.noReadEnv, Extra: extra, Facts: facts, Mask: &f.secrets.mask, Opener: keys.Opener(), Note: f.secrets.app.note}, errors.Join(extraErr, factsErr)
 }
 
 // noteNamed calls note for the files of data and facts that the command line names.

@@ -6,6 +6,9 @@ package inputs
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -19,8 +22,9 @@ import (
 // Files are those that were read, and folders that were listed. The zero value has none. It may be
 // used by many goroutines at once; nil notes nothing.
 type Files struct {
-	mu    sync.Mutex
-	known map[string]state // by absolute path
+	mu     sync.Mutex
+	known  map[string]state  // by absolute path
+	hashes map[string]string // of those known, as far as [Files.Hashes] has been called
 }
 
 // A state is what a file looks like from outside, or a folder.
@@ -83,6 +87,54 @@ func (f *Files) Note(path string) {
 	if _, noted := f.known[path]; !noted {
 		f.known[path] = now
 	}
+}
+
+// Hashes returns the SHA-256 of each file that was noted, in hex, by absolute path; of a folder that of the
+// names in it. A path that does not exist has the hash "", and one that has changed since it was noted the
+// text "changed". Each is read once. The result is nil if there are no more than have.
+func (f *Files) Hashes(have int) map[string]string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.known) <= have {
+		return nil
+	}
+	for path, was := range f.known {
+		if _, done := f.hashes[path]; done {
+			continue
+		}
+		if f.hashes == nil {
+			f.hashes = map[string]string{}
+		}
+		if f.hashes[path] = hashOf(path, was); !was.same(look(path)) {
+			f.hashes[path] = "changed"
+		}
+	}
+	return maps.Clone(f.hashes)
+}
+
+// Hash returns the hash that [Files.Hashes] would return for a path.
+func Hash(path string) string { return hashOf(path, look(path)) }
+
+func hashOf(path string, s state) string {
+	sum := sha256.New()
+	switch {
+	case s.info == nil:
+		return ""
+	case s.info.IsDir():
+		_, _ = io.WriteString(sum, s.names)
+	case !s.info.Mode().IsRegular():
+		return ""
+	default:
+		file, err := os.Open(path)
+		if err != nil {
+			return ""
+		}
+		defer file.Close()
+		if _, err := io.Copy(sum, file); err != nil {
+			return ""
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // changed gives the paths that are otherwise than they were noted, as they are now.

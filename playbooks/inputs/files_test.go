@@ -111,3 +111,38 @@ func BenchmarkChanged(b *testing.B) {
 		}
 	}
 }
+
+// TestHashes holds that files and folders that were noted have the hash of when they were noted.
+func TestHashes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(path, text string) {
+		t.Helper()
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	write("role/a.templ", "one")
+	var f Files
+	require.Nil(t, f.Hashes(0))
+	for _, path := range []string{"role", "role/a.templ", "none"} {
+		f.Note(path)
+	}
+	all := f.Hashes(0)
+	require.Len(t, all, 3)
+	require.Nil(t, f.Hashes(3), "there are no more")
+	for path, hash := range all {
+		require.Equal(t, hash, Hash(path), path)
+	}
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	write("role/a.templ", "two")
+	require.NotEqual(t, all[filepath.Join(here, "role/a.templ")], Hash("role/a.templ"))
+	write("role/b", "")
+	require.NotEqual(t, all[filepath.Join(here, "role")], Hash("role"))
+	write("none", "")
+	require.NotEqual(t, all[filepath.Join(here, "none")], Hash("none"))
+
+	write("late", "one")
+	f.Note("late")
+	write("late", "other")
+	require.NotEqual(t, f.Hashes(3)[filepath.Join(here, "late")], Hash("late"), "it was written between the note and the hash")
+}

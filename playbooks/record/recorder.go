@@ -18,6 +18,7 @@ const (
 	headerFile = "run.json"
 	eventsFile = "events.jsonl"
 	endFile    = "end.json"
+	inputsFile = "inputs.json"
 )
 
 // A Recorder is a reporter that writes the record of one run. It begins with the
@@ -27,6 +28,10 @@ type Recorder struct {
 	header Header
 	warn   func(string) // told once what cannot be written
 	copied Copy         // nil is nobody
+	// inputs returns the hashes of the files that the run has read, or nil if there are no more than have;
+	// a nil function records none.
+	inputs func(have int) map[string]string
+	read   int // files whose hashes are recorded
 
 	folder string
 	lines  *events.JSON
@@ -52,6 +57,25 @@ type Copy interface {
 func (r *Recorder) CopyTo(c Copy) *Recorder {
 	r.copied = c
 	return r
+}
+
+// WithInputs records the files that the run reads while it goes on: templates, data and nested manifests are
+// read for each host. They are recorded before a host may delete its results, and at the end.
+func (r *Recorder) WithInputs(inputs func(have int) map[string]string) *Recorder {
+	r.inputs = inputs
+	return r
+}
+
+func (r *Recorder) writeInputs() error {
+	if r.inputs == nil {
+		return nil
+	}
+	hashes := r.inputs(r.read)
+	if hashes == nil {
+		return nil
+	}
+	r.read = len(hashes)
+	return writeJSON(r.folder, inputsFile, hashes)
 }
 
 // Report records e.
@@ -92,7 +116,7 @@ func (r *Recorder) Sync() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.file != nil {
-		r.attempt(r.file.Sync())
+		r.attempt(errors.Join(r.file.Sync(), r.writeInputs()))
 	}
 }
 
@@ -167,7 +191,7 @@ func (r *Recorder) begin(e events.RunStart) error {
 func (r *Recorder) end(e events.Summary) error {
 	defer r.close()
 	// The end comes last: a run that has one has all of its events.
-	if err := r.file.Settle(); err != nil {
+	if err := errors.Join(r.file.Settle(), r.writeInputs()); err != nil {
 		return err
 	}
 	end := endOf(e)

@@ -83,6 +83,17 @@ func readJSON(folder, name string, to any) error {
 	return nil
 }
 
+// Inputs returns the hashes of the files that the run has read, by absolute path. A run of an older ccm-push
+// has none.
+func (r *Run) Inputs() (map[string]string, error) {
+	var hashes map[string]string
+	err := readJSON(r.folder, inputsFile, &hashes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return hashes, err
+}
+
 // Outcome is how the run ended.
 func (r *Run) Outcome() Outcome {
 	switch {
