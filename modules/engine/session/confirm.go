@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,6 +50,7 @@ type confirming struct {
 	id      string        // of its nonce, or of that of the last one
 	first   int           // see [confirm.State]
 	working bool          // progress moves the deadline
+	notice  string        // a warning for the next result; "" if there is none
 }
 
 // How often a session looks what has become of its changes, and moves the deadline.
@@ -225,11 +227,17 @@ func (c *confirming) guard(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
+	var revived time.Time
 	for {
 		c.mu.Lock()
 		id, working := c.id, c.working && c.cat != nil
 		c.mu.Unlock()
-		switch p, err := c.Confirms.Files.Phase(id); {
+		p, err := c.Confirms.Files.Phase(id)
+		if err == nil && p == confirm.Armed && time.Since(revived) > reviveEvery && !c.Confirms.Files.Watched() {
+			revived = time.Now()
+			c.revive()
+		}
+		switch {
 		case err != nil: // it is not known
 		case p == confirm.Armed && working && c.hears():
 			c.push()
@@ -245,6 +253,80 @@ func (c *confirming) guard(ctx context.Context) {
 		}
 	}
 }
+
+// reviveEvery is the shortest time between two starts of a watchdog.
+const reviveEvery = 5 * time.Second
+
+// revive starts another watchdog after the first one died. Without one, nothing would take the change back at
+// its deadline. The next result reports it.
+func (c *confirming) revive() {
+	notice := "the watchdog, which takes back changes that are not confirmed, had ended and was started again"
+	if err := c.Confirms.Start(); err != nil {
+		notice = "the watchdog, which takes back changes that are not confirmed, has ended and cannot be started again; without confirmation, the next run that applies takes them back: " + oneLine(err)
+	}
+	c.mu.Lock()
+	c.notice = notice
+	c.mu.Unlock()
+}
+
+// takeNotice returns the warning for the next result, once.
+func (c *confirming) takeNotice() (text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text, c.notice = c.notice, ""
+	return text
+}
+
+// foretell describes a change that is armed and not confirmed, for a check run; "" if there is none. If the
+// next run that applies takes it back first, the check run predicts the host as it is after that.
+func (c *confirming) foretell(ctx context.Context) (string, error) {
+	files := c.Confirms.Files
+	s, p, err := files.Pending()
+	if s == nil || err != nil {
+		return "", err
+	}
+	what := fmt.Sprintf("changes of run %s (%s) are armed and not confirmed", s.Run, s.Holder)
+	left, watched := files.Left(s, c.Confirms.Clock), files.Watched()
+	switch left = left.Round(time.Second); {
+	case watched && p == confirm.Reverting:
+		return fmt.Sprintf("changes of run %s (%s) were not confirmed, and are being taken back now", s.Run, s.Holder), nil
+	case watched && left > 0:
+		return fmt.Sprintf("%s: the host takes them back unless that run confirms them within %v", what, left), nil
+	case left > 0 && p == confirm.Armed:
+		what += fmt.Sprintf(", and no watchdog runs: unless that run confirms them within %v, the next run that applies takes them back first", left)
+	default:
+		what += ": the next run that applies takes them back first"
+	}
+	return c.foretellRevert(ctx, s, what)
+}
+
+// foretellRevert predicts that the changes of a state are taken back, for the catalogs of the session.
+func (c *confirming) foretellRevert(ctx context.Context, s *confirm.State, what string) (string, error) {
+	const unknown = "; what that changes cannot be predicted: "
+	cat := &wire.Catalog{Check: true, Undo: &wire.Undo{Run: s.Run, Maybe: true}}
+	c.engine.Unconfirmed = &engine.Unconfirmed{First: s.First}
+	defer func() { c.engine.Unconfirmed = nil }()
+	if err := c.engine.TakeBack(cat); err != nil {
+		return what + unknown + oneLine(err), nil
+	}
+	if lacks := c.lacks(cat); lacks != "" {
+		return what + unknown + "type " + lacks + " needs the full host program", nil
+	}
+	var refs []string
+	_, err := c.engine.Run(ctx, cat, func(r *wire.Result) error {
+		if e := &cat.Entries[r.Index]; r.Status == wire.Changed && !e.Sensitive && len(refs) < maxForetold {
+			refs = append(refs, clip(e.Ref()))
+		}
+		return nil
+	})
+	if len(refs) > 0 {
+		what += " (" + strings.Join(refs, ", ") + "), and the predictions are made for the host after that"
+	}
+	return what, err
+}
+
+// maxForetold is how many resources a warning of [confirming.foretell] names.
+const maxForetold = 20
 
 // hears reports whether the controller is heard: without it there is no progress, also while a
 // resource is at work. One that has hung up is not waited for, so it is not silent either.

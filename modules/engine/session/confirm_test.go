@@ -284,3 +284,57 @@ func TestSessionCannotArm(t *testing.T) {
 		})
 	}
 }
+
+// TestSessionRevivesItsWatchdog: while the session lasts, it notices that the watchdog was killed, and starts
+// another one.
+func TestSessionRevivesItsWatchdog(t *testing.T) {
+	g := newGuarded(t)
+	c := g.serve()
+	c.run(catalogOf(c, "r1", oneNonce, "new"))
+	require.Equal(t, int64(1), g.starts.Load())
+	g.ends[0]() // it is killed
+	require.Eventually(t, func() bool { return g.starts.Load() == 2 && g.files.Watched() }, 30*time.Second, 10*time.Millisecond)
+	require.Equal(t, wire.StateConfirmed, g.serve().prove(oneNonce).State)
+}
+
+// TestCheckForetellsRevert: a check run reports an armed change, and predicts the host after its revert.
+func TestCheckForetellsRevert(t *testing.T) {
+	g := newGuarded(t)
+	c := g.serve()
+	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "a"), []byte("old"), 0o644))
+	c.run(catalogOf(c, "r1", oneNonce, "new"))
+	check := func() (*wire.Result, string) {
+		t.Helper()
+		other := g.serve()
+		other.dir = c.dir
+		cat := catalogOf(other, "r2", anotherNonce, "new")
+		cat.Check, cat.Lock, cat.Confirm = true, nil, nil
+		said, _ := other.run(cat)
+		for _, m := range said {
+			if m.Result != nil {
+				require.NotEmpty(t, m.Result.Messages)
+				return m.Result, m.Result.Messages[0].Text
+			}
+		}
+		t.Fatal("no result")
+		return nil, ""
+	}
+	r, text := check()
+	require.Equal(t, "changes of run r1 (ann@laptop) are armed and not confirmed: the host takes them back unless that run confirms them within 1m0s", text)
+	require.Empty(t, r.Status)
+
+	// The session and the watchdog are killed.
+	require.NoError(t, c.input.Close())
+	<-c.ended
+	g.end()
+	r, text = check()
+	require.Contains(t, text, "and no watchdog runs: unless that run confirms them within 1m0s, the next run that applies takes them back first (file#"+filepath.Join(c.dir, "a")+")")
+	require.Equal(t, wire.Changed, r.Status)
+	g.now.Add(int64(2 * time.Minute))
+	r, text = check()
+	require.Equal(t, "changes of run r1 (ann@laptop) are armed and not confirmed: the next run that applies takes them back first (file#"+filepath.Join(c.dir, "a")+"), and the predictions are made for the host after that", text)
+	require.Equal(t, wire.Changed, r.Status)
+	text2, err := os.ReadFile(filepath.Join(c.dir, "a"))
+	require.NoError(t, err)
+	require.Equal(t, "new", string(text2))
+}

@@ -143,6 +143,7 @@ type serving struct {
 	results  notes.Results
 	opened   sync.Once   // the results
 	begun    notes.Begun // of the catalog, all of its stages
+	foretold bool        // a check run has been told of armed changes
 	anew     string      // what is to be said of a catalog that is not gone on with; "" is nothing
 
 	confirming *confirming
@@ -201,6 +202,15 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	s.engine.Host = host
 	out := &outbox{conn: s.conn, ended: s.receiver.ended, keep: s.results.Flush}
 	s.confirming.flush = out.flush
+	armed := ""
+	if s.Confirms != nil && cat.Check && !cat.Rehearsal && cat.Lock == nil && cat.Watch == nil && !s.foretold {
+		s.foretold = true
+		text, err := s.confirming.foretell(ctx)
+		if err != nil {
+			text = "whether changes are armed and not confirmed cannot be read: " + oneLine(err)
+		}
+		armed = text
+	}
 	if err := s.engine.TakeBack(cat); err != nil {
 		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "undo", Error: err.Error()}})
 	}
@@ -262,10 +272,12 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	}
 	emit := func(result *wire.Result) error {
 		follow.flush()
-		if s.anew != "" {
-			result.Messages = append([]modules.Note{{Level: "warning", Text: s.anew}}, result.Messages...)
-			s.anew = ""
+		for _, text := range []string{s.anew, armed, s.confirming.takeNotice()} {
+			if text != "" {
+				result.Messages = append([]modules.Note{{Level: "warning", Text: text}}, result.Messages...)
+			}
 		}
+		s.anew, armed = "", ""
 		return out.put(&wire.Message{Result: result})
 	}
 	var stopped bool
