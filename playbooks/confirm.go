@@ -100,11 +100,15 @@ func (g *guard) arm(ctx context.Context, index int, why string) error {
 	g.mu.Lock()
 	g.first, g.armed = index, true
 	g.mu.Unlock()
+	return nil
+}
+
+// reportArmed reports that the host has armed itself.
+func (g *guard) reportArmed(index int, why string) {
 	entry := &g.progress.catalog.Entries[index]
 	g.runner.Events.Report(events.Armed{
 		Play: g.of.play.Name, Host: g.state.host.Name, Type: entry.Type, Name: entry.Name, Alias: entry.Alias, Why: why, Within: g.within,
 	})
-	return nil
 }
 
 // awaits is told how long the host waits, from the end of a catalog on; 0 if nothing awaits that it is

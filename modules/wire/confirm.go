@@ -56,6 +56,8 @@ const (
 type Arm struct {
 	Index int    `json:"i"`
 	Why   string `json:"why"` // what the entry touches: "the SSH server's configuration (/etc/ssh/sshd_config)"
+	// Set reports, after an [Armed] without an error, that the host has armed itself. It has no answer.
+	Set bool `json:"set,omitempty"`
 }
 
 // Armed answers an [Arm]. With an error the entry is not applied, and fails with it.

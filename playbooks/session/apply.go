@@ -39,6 +39,7 @@ type Task struct {
 	// on, for that to be confirmed; 0 if it does not. Reverted is given what it has taken back since nobody did, in
 	// this run or in earlier ones; nil leaves that to be told again.
 	Arm      func(ctx context.Context, index int, why string) error
+	ArmSet   func(index int, why string) // reports that the host has armed itself after Arm
 	Armed    func(within time.Duration)
 	Reverted func(*wire.Reverted)
 	// Watched is given what becomes of a catalog with a Watch, from its end on until another one of the

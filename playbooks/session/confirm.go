@@ -18,6 +18,13 @@ func (c *catalogRun) arm(ctx context.Context, m *wire.Arm) error {
 		return breach("the host asks for a second login for resource %d of %d", m.Index, len(c.reported))
 	case c.reported[m.Index]:
 		return breach("the host asks for a second login for resource %d, which it has reported", m.Index)
+	case m.Set && !c.armed[m.Index]:
+		return breach("the host is armed for resource %d without a second login", m.Index)
+	case m.Set:
+		if c.task.ArmSet != nil {
+			c.task.ArmSet(m.Index, m.Why)
+		}
+		return nil
 	case c.armed[m.Index]:
 		return breach("the host asks for a second login for resource %d twice", m.Index)
 	}

@@ -158,7 +158,7 @@ func (c *confirming) Arm(ctx context.Context, a engine.Arming) error {
 		return fmt.Errorf("not done, since %s, and nothing would take it back if nobody confirmed it: %w", a.Why, err)
 	}
 	c.armed(a.First)
-	return nil
+	return c.conn.Send(&wire.Message{Arm: &wire.Arm{Index: a.Index, Why: a.Why, Set: true}})
 }
 
 // start arms a state, and waits until the watchdog is at work.

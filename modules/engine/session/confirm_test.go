@@ -97,6 +97,8 @@ func (c *controller) run(cat *wire.Catalog) (said []*wire.Message, asked int) {
 	for {
 		m := c.said()
 		switch {
+		case m.Arm != nil && m.Arm.Set:
+			continue
 		case m.Arm != nil:
 			asked++
 			c.send(&wire.Message{Armed: &wire.Armed{Index: m.Arm.Index}})

@@ -40,6 +40,8 @@ func guarded(answers string, m *wire.Message, conn *wire.Conn) {
 		first := &wire.Result{Status: wire.Changed}
 		if m.Armed.Error != "" {
 			first, within = &wire.Result{Status: wire.Failed, Error: m.Armed.Error}, 0
+		} else {
+			conn.Send(&wire.Message{Arm: &wire.Arm{Why: "it may touch the firewall", Set: true}})
 		}
 		conn.Send(&wire.Message{Result: first})
 		if moved {
