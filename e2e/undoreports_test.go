@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	bobKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIED7nlnqWY7VFewQlPSkKNqF2RB0Z+15k3zEaojud33"
+	bobKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEEOGX6xGnshsMq9mlK8nWv1NyVHqIXcMQupHjJtBaJA"
 	oldKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMfpQb4L8YB70ZH90xHu4goo3u+EhiCsuSuGqVGvaqFq old"
 )
 
@@ -65,7 +65,7 @@ useradd -m rmu; echo precious >~rmu/data; groupadd rmg`)
 	f.sh("h001", dropReports)
 
 	// Lines that were added, and that somebody has edited since.
-	f.sh("h001", "mkdir /srv/l; for f in h a; do echo base >/srv/l/$f; done; cp ~deploy/.ssh/authorized_keys /srv/l/keys")
+	f.sh("h001", "mkdir /srv/l; for f in h a; do echo base >/srv/l/$f; done; install -d -m 700 -o deploy ~deploy/.ssh; echo '# base' >~deploy/.ssh/authorized_keys")
 	site(`
       - line:
           - h: {path: /srv/l/h, block: "x\ny\n"}
@@ -77,7 +77,7 @@ useradd -m rmu; echo precious >~rmu/data; groupadd rmg`)
 	out = undo(2)
 	require.Equal(t, 4, strings.Count(out, "is left as it is: what was changed in it has been changed since by somebody else"), out)
 	require.NotContains(t, out, "as it was before the run")
-	f.sh("h001", "cat /srv/l/keys >~deploy/.ssh/authorized_keys")
+	f.sh("h001", "rm -r ~deploy/.ssh")
 
 	// What is not kept.
 	f.sh("h001", "head -c 17000000 /dev/urandom >/srv/big; mkdir /srv/d; mkfifo /srv/d/p")
