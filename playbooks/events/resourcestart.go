@@ -3,7 +3,7 @@ package events
 import "time"
 
 // ResourceStart says that a resource may begin on a host from now on. It is reported for resources that concern
-// several hosts (once, on, sema), before the host is told to begin: a run that resumes this one knows by it where they
+// several hosts (once, sema), before the host is told to begin: a run that resumes this one knows by it where they
 // may be in progress.
 type ResourceStart struct {
 	Stamp
