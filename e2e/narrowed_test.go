@@ -1,0 +1,98 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFleetChainsAndRefreshes: a chain of requirements holds through apply, and a run of a part of a manifest
+// loses no refresh.
+func TestFleetChainsAndRefreshes(t *testing.T) {
+	f := startFleet(t)
+	if !strings.Contains(f.tool("status"), "s001\t") {
+		f.tool("up", "1", "--systemd")
+		t.Cleanup(func() { f.tool("down", "s001") })
+	}
+	write(t, f.path("root.yaml"), f.tool("inventory"))
+	write(t, f.path("child.yaml"), `ccm: {resources: [{exec: [{install: {command: touch /srv/installed, require: [exec#setup]}}]}]}`)
+	write(t, f.path("chain.yaml"), `
+- hosts: s001
+  ccm:
+    resources:
+      - exec: [{setup: {command: /bin/false}}]
+      - apply: [{child.yaml: {}}]
+      - exec: [{start: {command: touch /srv/started, require: ["apply#child.yaml"]}}]
+`)
+	for _, flags := range [][]string{nil, {"--check"}} {
+		f.push(append(flags, "-i", "root.yaml", "chain.yaml")...)
+		require.Empty(t, strings.TrimSpace(f.sh("s001", "ls /srv | grep -x -e installed -e started || true")))
+	}
+	r := f.push("-i", "root.yaml", "chain.yaml")
+	r.requireCode(t, 2)
+	require.Contains(t, r.stdout, "exec#install was skipped due to unmet requirement exec#setup")
+
+	write(t, f.path("tag.yaml"), `
+- hosts: s001
+  data: {v: "1"}
+  ccm:
+    resources:
+      - file: [{/srv/tag.conf: {alias: conf, content: "{{ Data.v }}\n", owner: root, group: root, mode: "0644", tags: [config]}}]
+      - exec: [{restart: {provider: shell, command: "echo restarted >> /srv/restarts", refreshonly: true, subscribe: [file#conf]}}]
+`)
+	t.Cleanup(func() { f.sh("s001", "rm -f /srv/tag.conf /srv/restarts") })
+	restarts := func(want int, flags ...string) {
+		t.Helper()
+		f.push(append(flags, "-i", "root.yaml", "tag.yaml")...).requireCode(t, 0)
+		require.Equal(t, want, strings.Count(f.sh("s001", "cat /srv/restarts"), "restarted"))
+	}
+	restarts(1)
+	restarts(2, "-t", "config", "-e", "v=2")
+	restarts(2, "--skip-tags", "untagged", "-e", "v=3")
+	restarts(3, "-e", "v=3")
+	restarts(3, "-e", "v=3")
+}
+
+// TestFleetArmedStaysVisible: a change that is armed when the controller is killed and the host restarts is
+// reported by a check run, which predicts the host after the revert. A watchdog that is killed is replaced.
+func TestFleetArmedStaysVisible(t *testing.T) {
+	f := startFleet(t)
+	if !strings.Contains(f.tool("status"), "s001\t") {
+		f.tool("up", "1", "--systemd")
+		t.Cleanup(func() { f.tool("down", "s001") })
+	}
+	f.awaits("s001", "systemctl is-active multi-user.target")
+	write(t, f.path("root.yaml"), f.tool("inventory"))
+	write(t, f.path("armed.yaml"), `
+- hosts: s001
+  confirm_within: 20s
+  ccm:
+    resources:
+      - file:
+          - /etc/ssh/sshd_config.d/zz.conf: {content: "MaxAuthTries 7\n", owner: root, group: root, mode: "0644"}
+          - /srv/armed: {content: "v1\n", owner: root, group: root, mode: "0644"}
+      - exec: [{"sleep 25": {}}]
+`)
+	t.Cleanup(func() { f.sh("s001", "rm -f /etc/ssh/sshd_config.d/zz.conf /srv/armed") })
+	cmd := pushCommand(t, f.dir, "-i", "root.yaml", "armed.yaml")
+	require.NoError(t, cmd.Start())
+	f.awaits("s001", "test -e /srv/armed && pgrep -f ' watchdog$'")
+	first := strings.Fields(f.sh("s001", "pgrep -f ' watchdog$'"))[0]
+	f.sh("s001", "kill -9 "+first)
+	f.awaits("s001", "pgrep -f ' watchdog$' | grep -v -x "+first)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	f.tool("restart", "s001")
+	time.Sleep(time.Second)
+	f.awaits("s001", "systemctl is-active multi-user.target")
+
+	r := f.push("-i", "root.yaml", "--check", "armed.yaml")
+	require.Contains(t, r.stdout, "are armed and not confirmed: the next run that applies takes them back first (file#/srv/armed, file#/etc/ssh/sshd_config.d/zz.conf)")
+	require.Contains(t, r.stdout, "would change  file#/srv/armed")
+	r = f.push("-i", "root.yaml", "-t", "all", "armed.yaml")
+	require.Contains(t, r.stdout, "taken back  file#/srv/armed")
+}
