@@ -48,6 +48,7 @@ type Text struct {
 	addresses map[string]string // of hosts, where names do not say them
 	jumps     map[string]bool   // errors of jump hosts that have been told
 	tally     Tally
+	applies   Tally // of the results of apply alone
 	watching  bool // the plays are over, and told of
 }
 
@@ -87,6 +88,9 @@ func (t *Text) Err() error { return t.out.err }
 func (t *Text) Report(e Event) {
 	p := &page{colors: t.options.Color}
 	t.tally.Report(e)
+	if r, ok := e.(Result); !ok || r.Type == "apply" {
+		t.applies.Report(e)
+	}
 	t.tell(p, e)
 	if host := HostOf(e); t.folding != nil && host != "" && !p.direct {
 		if r, ok := e.(Result); ok && r.Status == Failed && r.Command != nil {

@@ -371,6 +371,7 @@ var allowedReturns = sync.OnceValue(func() *regexp.Regexp {
 // PlainError returns the error of a resource in words for people. Events keep those of CCM.
 func PlainError(text string) string {
 	text = strings.ReplaceAll(text, "failed to reach desired state: ", "")
+	text = strings.ReplaceAll(text, "child manifest had 1 failed resources", "child manifest had 1 failed resource")
 	return allowedReturns().ReplaceAllString(text, "exited with status $1, expected $2")
 }
 

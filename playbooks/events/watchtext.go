@@ -38,7 +38,7 @@ func (t *Text) watchStart(p *page, e WatchStart) {
 // end tells the end of a run; of one that has watched, whose plays have been told of, how that ended.
 func (t *Text) end(p *page, e Summary) {
 	if !t.watching || e.Watch == nil {
-		t.recap.summary(p, e)
+		t.recap.summary(p, e.without(t.applies.SoFar()))
 		return
 	}
 	w := e.Watch

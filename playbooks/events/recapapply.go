@@ -1,0 +1,36 @@
+package events
+
+import "maps"
+
+// without returns the summary without the results of apply, which repeat those of the child
+// manifest: one failure would count as two. An apply that failed by itself, as its host has no
+// other failure, is kept.
+func (s Summary) without(applies Summary) Summary {
+	s.Hosts = maps.Clone(s.Hosts)
+	for name, h := range s.Hosts {
+		a := applies.Hosts[name].Counts
+		if a.Failed > 0 && a.Failed == h.Failed {
+			a.Failed--
+			a.FailedChanged = min(a.FailedChanged, a.Failed)
+		}
+		a.NotReached = 0
+		h.Counts = h.Counts.minus(a)
+		s.Hosts[name] = h
+		s.Totals.Resources.Counts = s.Totals.Resources.Counts.minus(a)
+	}
+	return s
+}
+
+func (c Counts) minus(other Counts) Counts {
+	c.Stable -= other.Stable
+	c.Changed -= other.Changed
+	c.Skipped -= other.Skipped
+	c.Failed -= other.Failed
+	c.WouldChange -= other.WouldChange
+	c.FailedChanged -= other.FailedChanged
+	c.NotReached -= other.NotReached
+	c.Drift -= other.Drift
+	c.Unknown -= other.Unknown
+	c.Rescued -= other.Rescued
+	return c
+}
