@@ -7,12 +7,16 @@ import "maps"
 // other failure, is kept.
 func (s Summary) without(applies Summary) Summary {
 	s.Hosts = maps.Clone(s.Hosts)
+	s.Totals.Resources.Uncertain -= applies.Totals.Resources.Uncertain
 	for name, h := range s.Hosts {
 		a := applies.Hosts[name].Counts
 		if a.Failed > 0 && a.Failed == h.Failed {
 			a.Failed--
-			a.FailedChanged = min(a.FailedChanged, a.Failed)
 		}
+		if a.Rescued > 0 && a.Rescued == h.Rescued {
+			a.Rescued--
+		}
+		a.FailedChanged = min(a.FailedChanged, a.Failed+a.Rescued)
 		a.NotReached = 0
 		h.Counts = h.Counts.minus(a)
 		s.Hosts[name] = h
