@@ -49,7 +49,7 @@ type Text struct {
 	jumps     map[string]bool   // errors of jump hosts that have been told
 	tally     Tally
 	applies   Tally // of the results of apply alone
-	watching  bool // the plays are over, and told of
+	watching  bool  // the plays are over, and told of
 }
 
 // A setting is what lines depend on besides the event that they tell of.
