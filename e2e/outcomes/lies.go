@@ -68,7 +68,7 @@ var Lies = []Lie{
 		return false
 	}},
 	{"a command ran on another host", func(o *Outcome) bool {
-		if len(o.Truth.Began) == 0 {
+		if len(o.Truth.Began) == 0 || len(o.Case.Hosts) == 1 {
 			return false
 		}
 		b := &o.Truth.Began[0]
