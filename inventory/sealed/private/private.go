@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -57,7 +58,9 @@ func (e *Editor) command(ctx context.Context, path string) []string {
 }
 
 // viNames match what vi and its successors are called, such as vi, vim.tiny, nvim, gview and rvim.
-var viNames = regexp.MustCompile(`^(n|g|r|e|rg)?(vi|vim|view|ex|vimdiff|vimx)([.-].*)?$`)
+var viNames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(n|g|r|e|rg)?(vi|vim|view|ex|vimdiff|vimx)([.-].*)?$`)
+})
 
 // isVim reports whether a program is vim or neovim, whatever it is called: on many systems vi and
 // editor are. Only a program that is called like one of them, or is a link to one, is run to find out.
@@ -70,7 +73,7 @@ func isVim(ctx context.Context, program string) bool {
 	if real, err := filepath.EvalSymlinks(found); err == nil {
 		names = append(names, filepath.Base(real))
 	}
-	if !slices.ContainsFunc(names, viNames.MatchString) {
+	if !slices.ContainsFunc(names, viNames().MatchString) {
 		return false
 	}
 	const patience = 3 * time.Second
