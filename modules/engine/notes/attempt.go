@@ -47,8 +47,33 @@ func (a *Attempt) Lost() string {
 func (a *Attempt) Unknown() *Finished {
 	return &Finished{
 		Result: &wire.Result{Index: a.Index, Status: wire.Failed, Unknown: true, Error: a.Lost()},
-		Type:   a.Type, Name: a.Name,
+		Type:   a.Type, Name: a.Name, Command: a.Command, RunsOnce: true,
 	}
+}
+
+// MustStay reports whether the result belongs to a command that has run, or may have, and must not start again.
+func (f *Finished) MustStay() bool {
+	return f.RunsOnce && (f.Result.Status == wire.Changed || f.Result.Unknown)
+}
+
+// ran returns the commands of the play of h that must not start again.
+func ran(catalogs []*keptCatalog, h *resultsHeader) (all []*Finished) {
+	for _, c := range catalogs {
+		if c.header.origin() != h.origin() || c.header.Play != h.Play {
+			continue
+		}
+		for _, f := range c.finished {
+			if f.MustStay() {
+				all = append(all, f)
+			}
+		}
+		for _, a := range c.attempts {
+			if a.Running && !a.Repeatable {
+				all = append(all, a.Unknown())
+			}
+		}
+	}
+	return all
 }
 
 // Attempt notes that a command begins, or that a try has ended and another one follows. When it returns nil for

@@ -275,9 +275,12 @@ func (c *keptCatalog) add(f *Finished) {
 type Begun struct {
 	Finished []*Finished
 	Attempts []*Attempt // commands that had begun, of entries without a result
-	Ended    bool       // that is all
-	By       string     // the run that had begun it, if it is not this one that goes on; "" is none
-	New      bool       // it begins now
+	// Ran are commands that other catalogs of the play have run, in this run or one that it continues. They must not start
+	// again.
+	Ran   []*Finished
+	Ended bool   // that is all
+	By    string // the run that had begun it, if it is not this one that goes on; "" is none
+	New   bool   // it begins now
 	// Changed says that a run which this one goes on with had begun the play with other entries.
 	Changed bool
 }
@@ -307,7 +310,7 @@ func (r *Results) Begin(once wire.Once, lock wire.Lock, hash string, now time.Ti
 		}
 		return Begun{Finished: slices.Clone(c.finished), Attempts: slices.Clone(c.attempts), Ended: c.ended, By: by}, err
 	}
-	b.New, b.Changed = true, changed
+	b.New, b.Changed, b.Ran = true, changed, ran(before, &h)
 	if err := r.forget(func(c *keptCatalog) bool {
 		return c.told() && (c.header.origin() != h.origin() || r.size > maxResults/2)
 	}); err != nil {

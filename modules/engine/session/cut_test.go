@@ -156,6 +156,40 @@ func TestCutCommand(t *testing.T) {
 	}
 }
 
+// TestCommandsOfAnotherCatalog resumes a run with a play that has changed: commands that have run stay, also if another
+// run was at work on the host in between.
+func TestCommandsOfAnotherCatalog(t *testing.T) {
+	dir := t.TempDir()
+	log, marker := filepath.Join(dir, "log"), filepath.Join(dir, "runs")
+	ran := command("echo ran >> "+log, "")
+	cut := command("echo cut >> "+log+"; touch "+marker+"; while test -e "+marker+"; do sleep 0.01; done", "")
+	kept := cutAt(t, marker, ran, cut)
+	between := copyOf(t, kept)
+	changed := []wire.Entry{command("echo new >> "+log, ""), ran, cut, with(ran, func(e *wire.Entry) {
+		e.Properties = command("echo ran >> "+log, `"cwd":"/tmp"`).Properties
+	})}
+	want := []wire.Status{wire.Changed, wire.Changed, wire.Failed, wire.Changed}
+	for _, other := range []bool{false, true} {
+		if other {
+			kept = between
+			_, untold := serveKeeping(t, kept).apply(wire.Lock{Run: "r9", Holder: "bob"}, command("true", ""))
+			require.Len(t, untold, 1)
+		}
+		require.NoError(t, os.WriteFile(log, []byte("ran\ncut\n"), 0o600))
+		results, _ := serveKeeping(t, kept).apply(secondRun, changed...)
+		byIndex := make([]wire.Status, len(changed))
+		for _, r := range results {
+			byIndex[r.Index] = r.Status
+			require.Equal(t, r.Index == 2, r.Unknown)
+		}
+		require.Equal(t, want, byIndex)
+		require.Equal(t, "ran\ncut\nnew\nran\n", read(t, log), "the command with another working directory is another one")
+		results, _ = serveKeeping(t, kept).apply(wire.Lock{Run: "r3", Holder: "ann", First: "r1", Epoch: 2}, changed...)
+		require.Len(t, results, 4)
+		require.Equal(t, "ran\ncut\nnew\nran\n", read(t, log))
+	}
+}
+
 // TestCutRerunLater sets rerun after the cut: the resumed run starts the command again, and the other results stay.
 func TestCutRerunLater(t *testing.T) {
 	dir := t.TempDir()

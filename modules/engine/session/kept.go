@@ -68,6 +68,9 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 		for _, f := range s.begun.Finished {
 			if cat.Until > 0 && f.Result.Index >= cat.Until {
 				dropped = append(dropped, f.Result.Index)
+				if f.MustStay() {
+					s.begun.Ran = append(s.begun.Ran, f)
+				}
 			}
 			if r := f.Result; r.Status == wire.Failed && slices.Contains(dropped, r.Index) {
 				s.engine.Failed[r.Index] = r.Error
@@ -79,7 +82,11 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 		err = s.results.Drop(dropped)
 	}
 	s.engine.Finished = map[int]*notes.Finished{}
-	for _, f := range kept {
+	stay := s.ran(cat, kept)
+	for _, f := range stay {
+		err = cmp.Or(err, s.results.Finish(f))
+	}
+	for _, f := range slices.Concat(kept, stay) {
 		s.engine.Finished[f.Result.Index] = f
 		told := *f.Result
 		told.Kept = true
@@ -111,6 +118,40 @@ func (s *serving) cut(cat *wire.Catalog) (err error) {
 		}
 	}
 	return err
+}
+
+// ran returns the results of entries whose command has run in another catalog of the play, such as before the manifest or
+// the facts of the host changed.
+func (s *serving) ran(cat *wire.Catalog, kept []*notes.Finished) (list []*notes.Finished) {
+	if len(s.begun.Ran) == 0 {
+		return nil
+	}
+	has := map[int]bool{}
+	for _, f := range kept {
+		has[f.Result.Index] = true
+	}
+	end := len(cat.Entries)
+	if cat.Until > 0 {
+		end = min(end, cat.Until)
+	}
+	for i := cat.From; i < end; i++ {
+		e := &cat.Entries[i]
+		if has[i] || e.Excluded || e.Hidden || e.Check || e.Monitor || e.On != "" || len(e.Subscribe)+len(e.Receive)+len(e.Awaits) > 0 {
+			continue
+		}
+		command := notes.CommandOf(e.Type, e.Name, e.Properties)
+		at := slices.IndexFunc(s.begun.Ran, func(f *notes.Finished) bool {
+			return f.Command == command && !(f.Result.Unknown && e.Rerun)
+		})
+		if at < 0 {
+			continue
+		}
+		f, result := *s.begun.Ran[at], *s.begun.Ran[at].Result
+		result.Index, f.Result = i, &result
+		s.begun.Ran = slices.Delete(s.begun.Ran, at, at+1)
+		list = append(list, &f)
+	}
+	return list
 }
 
 // staying are the entries of a stage that still count by what they came to when the catalog is gone on with; those
