@@ -56,7 +56,7 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 			return false, err
 		}
 		if s.begun = begun; begun.Changed {
-			s.anew = "the play is not as it was when the run that is gone on with had this host in it, so it begins anew here"
+			s.anew = "the manifest or the facts have changed since the run that this one resumes; starting this play over"
 		}
 	}
 	err = cmp.Or(err, s.cut(cat))
