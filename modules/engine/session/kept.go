@@ -60,23 +60,29 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 		}
 	}
 	err = cmp.Or(err, s.cut(cat))
-	kept, dropped := staying(s.begun, cat)
 	if cat.From == 0 {
-		s.engine.Failed = map[int]string{}
+		s.engine.Failed, s.again = map[int]string{}, map[int]bool{}
 	}
-	if len(dropped) > 0 { // later stages may be made of what comes of it now
+	kept, dropped := staying(s.begun, s.again, cat)
+	if len(dropped) > 0 {
 		for _, f := range s.begun.Finished {
-			if cat.Until > 0 && f.Result.Index >= cat.Until {
-				dropped = append(dropped, f.Result.Index)
-				if f.MustStay() {
-					s.begun.Ran = append(s.begun.Ran, f)
-				}
+			r := f.Result
+			if cat.Until > 0 && r.Index >= cat.Until && !s.again[r.Index] && !outlivesStage(f) {
+				dropped = append(dropped, r.Index)
 			}
-			if r := f.Result; r.Status == wire.Failed && slices.Contains(dropped, r.Index) {
+			if !slices.Contains(dropped, r.Index) {
+				continue
+			}
+			if f.MustStay() { // it may have another index now
+				s.begun.Ran = append(s.begun.Ran, f)
+			}
+			if r.Status == wire.Failed {
 				s.engine.Failed[r.Index] = r.Error
 			}
 		}
-		s.begun.Finished = nil
+		for _, index := range dropped {
+			s.again[index] = true
+		}
 	}
 	if s.begun.By != "" && err == nil {
 		err = s.results.Drop(dropped)
@@ -103,7 +109,7 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 func (s *serving) cut(cat *wire.Catalog) (err error) {
 	s.engine.Cut = map[int]*notes.Attempt{}
 	for _, a := range s.begun.Attempts {
-		if a.Index >= len(cat.Entries) { // of a stage to come
+		if a.Index < cat.From || a.Index >= len(cat.Entries) { // in another stage
 			continue
 		}
 		e := &cat.Entries[a.Index]
@@ -154,12 +160,19 @@ func (s *serving) ran(cat *wire.Catalog, kept []*notes.Finished) (list []*notes.
 	return list
 }
 
+// outlivesStage reports whether a result counts although an entry of an earlier stage runs again. The results of that
+// stage may change later entries, so most of them run again. A command that must not start again does not, and a failure
+// that was rescued is not tried again.
+func outlivesStage(f *notes.Finished) bool { return f.MustStay() || f.Result.Status == wire.Rescued }
+
 // staying are the entries of a stage that still count by what they came to when the catalog is gone on with; those
 // that do not are dropped. What was only predicted is predicted again, for those behind it; so is what others may ask
 // the state of, and what was killed. What was undone is no entry of the catalog, and the host
-// has forgotten it. Another run tries again what has failed, too, and what that had a part in.
-func staying(begun notes.Begun, cat *wire.Catalog) (kept []*notes.Finished, dropped []int) {
+// has forgotten it. Another run tries again what has failed, too, and what that had a part in. before contains the
+// entries that were dropped with earlier stages.
+func staying(begun notes.Begun, before map[int]bool, cat *wire.Catalog) (kept []*notes.Finished, dropped []int) {
 	again, unmet := make([]bool, len(cat.Entries)), make([]bool, len(cat.Entries))
+	came := map[int]wire.Status{}
 	end := len(cat.Entries)
 	if cat.Until > 0 {
 		end = min(end, cat.Until)
@@ -167,7 +180,15 @@ func staying(begun notes.Begun, cat *wire.Catalog) (kept []*notes.Finished, drop
 	var stage []*notes.Finished
 	for _, f := range begun.Finished {
 		r := f.Result
-		if r.Index < cat.From || r.Index >= end {
+		if r.Index >= end {
+			continue
+		}
+		came[r.Index] = cmp.Or(r.Status, wire.Stable)
+		if before[r.Index] {
+			again[r.Index] = true
+			continue
+		}
+		if r.Index < cat.From {
 			continue
 		}
 		e := &cat.Entries[r.Index]
@@ -187,12 +208,12 @@ func staying(begun notes.Begun, cat *wire.Catalog) (kept []*notes.Finished, drop
 	if begun.By != "" {
 		follow(again, unmet, cat)
 	}
-	came := map[int]wire.Status{}
 	for _, f := range stage {
-		came[f.Result.Index] = cmp.Or(f.Result.Status, wire.Stable)
-	}
-	for _, f := range stage { // its command has run, and nothing has to refresh it
-		if e := &cat.Entries[f.Result.Index]; f.RunsOnce && f.Result.Status == wire.Changed && e.Type == f.Type && e.Name == f.Name && !mayRefresh(e, came, again) {
+		e := &cat.Entries[f.Result.Index]
+		switch same := e.Type == f.Type && e.Name == f.Name; {
+		case same && f.Result.Unknown:
+			again[f.Result.Index] = again[f.Result.Index] && e.Rerun
+		case same && f.RunsOnce && f.Result.Status == wire.Changed && !mayRefresh(e, came, again): // its command has run
 			again[f.Result.Index] = false
 		}
 	}

@@ -18,6 +18,10 @@ func TestStaying(t *testing.T) {
 		return with(entry("scope"), func(e *wire.Entry) { e.Scope = &s })
 	}
 	const ok, changed, failed, rescued, skipped, unmet = wire.Stable, wire.Changed, wire.Failed, wire.Rescued, wire.Skipped, wire.Status("unmet")
+	const ran, unknown = wire.Status("ran"), wire.Status("unknown") // a command without a guard succeeded, or was cut
+	after := func(name string, on ...int) wire.Entry {
+		return with(entry(name), func(e *wire.Entry) { e.Require = on })
+	}
 	for _, tt := range []struct {
 		name    string
 		cat     wire.Catalog
@@ -45,6 +49,13 @@ func TestStaying(t *testing.T) {
 			came: []wire.Status{failed, unmet, failed, changed, changed},
 		},
 		{
+			name: "commands run once, whatever they depend on", dropped: []int{0, 1, 4},
+			cat: wire.Catalog{Entries: []wire.Entry{
+				entry("a"), with(entry("b"), func(e *wire.Entry) { e.Subscribe = []int{0} }), after("c", 1), after("d", 1), with(after("e", 1), func(e *wire.Entry) { e.Rerun = true }),
+			}},
+			came: []wire.Status{failed, ok, ran, unknown, unknown},
+		},
+		{
 			name: "what was rescued is not tried again",
 			cat:  wire.Catalog{Entries: []wire.Entry{entry("a"), entry("b"), entry("c"), scope(wire.Scope{Entries: 3, Block: &wire.Block{Rescue: 1}})}},
 			came: []wire.Status{rescued, unmet, changed, changed},
@@ -57,13 +68,19 @@ func TestStaying(t *testing.T) {
 				if status == unmet {
 					f.Unmet, f.Result.Status = true, wire.Skipped
 				}
+				if status == ran {
+					f.RunsOnce, f.Result.Status = true, wire.Changed
+				}
+				if status == unknown {
+					f.RunsOnce, f.Result.Unknown, f.Result.Status = true, true, wire.Failed
+				}
 				begun.Finished = append(begun.Finished, f)
 			}
-			kept, dropped := staying(begun, &tt.cat)
+			kept, dropped := staying(begun, nil, &tt.cat)
 			require.Len(t, kept, len(tt.came), "the run that had begun it goes on")
 			require.Empty(t, dropped)
 			begun.By = "r1"
-			kept, dropped = staying(begun, &tt.cat)
+			kept, dropped = staying(begun, nil, &tt.cat)
 			require.Equal(t, tt.dropped, dropped)
 			require.Len(t, kept, len(tt.came)-len(dropped))
 		})

@@ -141,10 +141,11 @@ type serving struct {
 	held     atomic.Bool // the lock
 	engine   *engine.Engine
 	results  notes.Results
-	opened   sync.Once   // the results
-	begun    notes.Begun // of the catalog, all of its stages
-	foretold bool        // a check run has been told of armed changes
-	anew     string      // what is to be said of a catalog that is not gone on with; "" is nothing
+	opened   sync.Once    // the results
+	begun    notes.Begun  // of the catalog, all of its stages
+	again    map[int]bool // entries of the catalog whose earlier results do not count
+	foretold bool         // a check run has been told of armed changes
+	anew     string       // what is to be said of a catalog that is not gone on with; "" is nothing
 
 	confirming *confirming
 	watch      Watching // nil where nothing is watched
