@@ -20,6 +20,7 @@ type catalogProgress struct {
 	brought []bool // by entry: it is as it is to be
 	reached int    // entry: all before it have results
 	locked  bool   // the host waits for its lock
+	killed  bool   // the host was told to kill what runs, and has done it: it starts nothing else
 	// worth are the results that changed the host or failed, without texts, and how often
 	// each has been told.
 	worth map[events.UntoldResult]int
@@ -36,6 +37,7 @@ func (p *catalogProgress) Note(r *wire.Result) {
 	p.told[r.Index], p.changed[r.Index] = true, changedHost(p.catalog, r)
 	p.brought[r.Index] = r.Status == wire.Stable || r.Status == wire.Changed
 	p.Failed = p.Failed || r.Status == wire.Failed
+	p.killed = p.killed || r.Killed || r.Overdue
 	p.Would = p.Would || r.Status == wire.Changed
 	if entry := &p.catalog.Entries[r.Index]; !p.catalog.Check && !entry.Check && (r.Status == wire.Changed || r.Status.HasFailed()) {
 		if p.worth == nil {

@@ -68,6 +68,8 @@ type Result struct {
 	// Unknown is set on a failed result if a command of the entry began and its end was not seen.
 	Unknown bool `json:"unknown,omitempty"`
 	Unmet   bool `json:"unmet,omitempty"` // skipped because something else went wrong
+	// Overdue is set by the controller if the host was told to kill the entry for its deadline.
+	Overdue bool `json:"-"`
 	// Fetched says that a file has been handed over, or in a check run would be: see [Entry.Fetch].
 	Fetched bool `json:"fetched,omitempty"`
 	// Registered is what is withheld from the result of a sensitive entry that has

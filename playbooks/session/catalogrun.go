@@ -202,7 +202,7 @@ func (c *catalogRun) result(r *wire.Result) error {
 	c.fetched(r)
 	if c.overdue != nil && r.Status == wire.Failed {
 		// The host only knows that it was told to kill, not that it was for the time.
-		r.Killed = false
+		r.Killed, r.Overdue = false, true
 		r.Error = c.overdue.Error() + strings.TrimSuffix(": "+r.Error, ": "+wire.RunInterrupted)
 	}
 	c.task.Emit(r)
