@@ -84,3 +84,39 @@ func TestChain(t *testing.T) {
 }
 
 func timeID(n int) string { return "01M843PF72P61R1TBNZ2E5J0Z" + string(rune('0'+n)) }
+
+// TestUndoneTogether undoes a run that another one resumed without changing anything: both are undone. A run that
+// resumes them after that is not.
+func TestUndoneTogether(t *testing.T) {
+	s := newStore(t)
+	run := func(n int, h Header, status events.Status) *Run {
+		h.Run, h.Manifests = timeID(n), []Manifest{{Path: "site.yaml"}}
+		result := events.Result{Play: "web tier", Host: "web1", Type: "file", Name: "/a", Status: status, Changed: status == events.Changed}
+		return s.record(t, h, events.RunStart{Plays: plays("web1")}, events.PlayStart{Play: "web tier", Number: 1, Batch: 1, Hosts: []string{"web1"}}, result, events.HostDone{Host: "web1"},
+			events.PlayStart{Play: "second", Number: 2, Batch: 1, Hosts: []string{"web1"}}, events.HostDone{Host: "web1"}, events.Summary{})
+	}
+	first := run(0, Header{}, events.Changed)
+	second := run(1, Header{Resumes: timeID(0), Origin: Origin{First: timeID(0), Epoch: 1}}, events.Stable)
+	p, err := second.Progress(s)
+	require.NoError(t, err)
+	require.True(t, p.Plays[0].Done["web1"])
+
+	undo := run(2, Header{Undoes: timeID(0)}, events.Changed)
+	for _, r := range []*Run{first, second} {
+		by, err := s.UndoneBy(r)
+		require.NoError(t, err)
+		require.NotNil(t, by)
+		require.Equal(t, undo.Run, by.Run)
+		p, err = r.Progress(s)
+		require.NoError(t, err)
+		require.False(t, p.Plays[0].Done["web1"])
+	}
+
+	third := run(3, Header{Resumes: timeID(1), Origin: Origin{First: timeID(0), Epoch: 2}}, events.Changed)
+	by, err := s.UndoneBy(third)
+	require.NoError(t, err)
+	require.Nil(t, by)
+	p, err = third.Progress(s)
+	require.NoError(t, err)
+	require.True(t, p.Plays[0].Done["web1"])
+}

@@ -143,7 +143,7 @@ func (r *Run) Progress(s Store) (*Progress, error) {
 // takenBack makes hosts that the run was taken back on not done: nothing of it is there, except the
 // resources that the undo left as they are.
 func (p *Progress) takenBack(r *Run, s Store) error {
-	undos, err := s.undos(r.Run)
+	undos, err := s.undos(r)
 	if err != nil || len(undos) == 0 {
 		return err
 	}

@@ -64,25 +64,32 @@ func (s Store) Undo(r *Run, only []string) (plays []*manifest.Play, runs []*Run,
 	return plays, runs, nil
 }
 
-// UndoneBy returns the newest undo of a run that is still in effect; nil if there is none. An undo that
-// changed no host, and one that was itself taken back, is not in effect.
+// UndoneBy returns the newest undo of a run that is still in effect; nil if there is none. A run and the runs
+// that resume it are undone together. An undo that changed no host, and one that was itself taken back, is not in effect.
 func (s Store) UndoneBy(r *Run) (*Run, error) {
-	undos, err := s.undos(r.Header.Run)
+	undos, err := s.undos(r)
 	if len(undos) == 0 {
 		return nil, err
 	}
 	return undos[0], err
 }
 
-// undos returns the undos of a run that are in effect, the newest first.
-func (s Store) undos(id string) ([]*Run, error) {
+// undos returns the undos of a run that are in effect, the newest first: those of its [Store.Chain] that began after it.
+func (s Store) undos(r *Run) ([]*Run, error) {
+	chain, err := s.Chain(r)
+	if err != nil {
+		return nil, err
+	}
 	all, err := s.List()
 	if err != nil {
 		return nil, err
 	}
 	var undos []*Run
 	for _, u := range all {
-		if u.Check || !u.TakesBack(id) {
+		if u.Run == r.Run {
+			break
+		}
+		if u.Check || !slices.ContainsFunc(chain, func(one *Run) bool { return u.TakesBack(one.Run) }) {
 			continue
 		}
 		c, err := u.changes(nil)
