@@ -479,12 +479,8 @@ func (r *Runner) lock(s *selection) *wire.Lock {
 	return l
 }
 
-// maxPlays is more than a run has: the parts of a rollout are told from plays by it. maxParts is more than a
-// rollout has, which a run that goes on with it begins anew.
-const (
-	maxPlays = 1 << 16
-	maxParts = 8
-)
+// maxParts is more than a rollout has, which a run that goes on with it begins anew.
+const maxParts = 8
 
 // once is how a host recognises the catalog of a play if it comes again. What only asks, or
 // takes no lock to change something, is not kept.
@@ -496,5 +492,5 @@ func (r *Runner) once(s *selection) *wire.Once {
 	if part > 0 && part < repairPart { // who was out of a pool may be in it by now
 		part += maxParts * (r.Options.Origin.Epoch % (repairPart / maxParts))
 	}
-	return &wire.Once{Run: r.Options.Run, Play: s.number + 1 + part*maxPlays}
+	return &wire.Once{Run: r.Options.Run, Play: s.number + 1 + part*wire.MaxPlays}
 }

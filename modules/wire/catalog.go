@@ -61,11 +61,14 @@ type Catalog struct {
 	Entries []Entry `json:"entries"`
 }
 
+// MaxPlays is more than a run has.
+const MaxPlays = 1 << 16
+
 // Once says which catalog of which run this is. A host that has finished it, or a part of
 // it, answers with the results that it has kept, and does not do that part again.
 type Once struct {
 	Run  string `json:"run"`
-	Play int    `json:"play"` // from 1
+	Play int    `json:"play"` // from 1; a part of a rollout adds a multiple of [MaxPlays]
 	// For is set if it is one resource of another host's play, which runs here: it names that host and the resource.
 	For string `json:"for,omitempty"`
 }

@@ -79,6 +79,13 @@ func (h *resultsHeader) same(other *resultsHeader) bool {
 	return h.Play == other.Play && h.For == other.For
 }
 
+// continues reports whether the run that works on current continues this catalog later: it belongs to the same chain of
+// runs and to a later play, or is a resource that runs here for another host.
+func (h *resultsHeader) continues(current *resultsHeader) bool {
+	later := h.Play < wire.MaxPlays && h.Play > current.Play%wire.MaxPlays
+	return h.origin() == current.origin() && (h.For != "" || later)
+}
+
 // origin is [wire.Lock.Origin].
 func (h *resultsHeader) origin() string { return cmp.Or(h.First, h.Run) }
 
@@ -409,15 +416,16 @@ func (r *Results) flush(durable bool) error {
 }
 
 // Untold gives what runs have changed, or failed at, that no controller has acknowledged:
-// of all catalogs but the current one. One without results need not be told.
+// of all catalogs but the current one and those that the same run continues later, which reports their results as its
+// own. One without results need not be told.
 func (r *Results) Untold() []*wire.Untold {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []*wire.Untold
 	for _, c := range r.catalogs {
 		h := c.header
-		if c == r.current || c.told() || h.For != "" && r.current != nil && h.origin() == r.current.header.origin() {
-			continue // what runs here for another host is asked for when that host continues
+		if c == r.current || c.told() || r.current != nil && h.continues(&r.current.header) {
+			continue
 		}
 		u := &wire.Untold{Run: clipText(h.Run), Play: h.Play, For: h.For, Holder: clipText(h.Holder), Since: h.Since}
 		for _, f := range c.finished {

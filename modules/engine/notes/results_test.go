@@ -126,7 +126,7 @@ func TestResultsThatAreKept(t *testing.T) {
 	r, finished, ended, untold := kept(t, l, one)
 	require.Len(t, finished, 2)
 	require.True(t, ended)
-	require.Len(t, untold, 1, "the second play is told by nobody yet")
+	require.Empty(t, untold, "the second play reports its own results")
 	require.NoError(t, r.End(false))
 	require.NoError(t, r.Acknowledge(wire.Ack{Run: "r1", Play: 2}))
 
@@ -280,6 +280,33 @@ func TestResultsThatCannotBeKept(t *testing.T) {
 	require.NoError(t, r.Finish(big))
 	require.NoError(t, r.Flush())
 	require.Less(t, len(l.text), 1000)
+}
+
+// TestUntoldOfLaterPlays resumes a run that was in its second play on this host: the results of that play are not
+// reported as untold with the first play, since the run reports them as its own. Any other run reports them.
+func TestUntoldOfLaterPlays(t *testing.T) {
+	l := &memoryLog{}
+	for play := 1; play <= 2; play++ {
+		r, _, _, _ := kept(t, l, wire.Once{Run: "r1", Play: play})
+		require.NoError(t, r.Finish(finish(0, wire.Changed)))
+		require.NoError(t, r.End(true))
+	}
+	untold := func(text []byte, play int, lock wire.Lock, hash string) (plays []int) {
+		r := &Results{}
+		require.NoError(t, r.Open(&memoryLog{text: bytes.Clone(text)}))
+		_, err := r.Begin(wire.Once{Run: lock.Run, Play: play}, lock, hash, since)
+		require.NoError(t, err)
+		for _, u := range r.Untold() {
+			plays = append(plays, u.Play)
+		}
+		return plays
+	}
+	resumed := wire.Lock{Run: "r2", First: "r1", Epoch: 1}
+	require.Empty(t, untold(l.text, 1, resumed, "hash"))
+	require.Empty(t, untold(l.text, 1+8*wire.MaxPlays, wire.Lock{Run: "r2", First: "r1", Epoch: 1}, "hash")[1:], "a part of a rollout")
+	require.Equal(t, []int{1}, untold(l.text, 2, resumed, "hash"), "the first play is not continued")
+	require.Equal(t, []int{1, 2}, untold(l.text, 2, resumed, "other"), "the play has changed")
+	require.Equal(t, []int{1, 2}, untold(l.text, 1, wire.Lock{Run: "r9"}, "hash"), "another run")
 }
 
 // FuzzResults opens whatever stands there: what can be opened can be gone on with.
