@@ -84,13 +84,45 @@ func TestFleetArmedStaysVisible(t *testing.T) {
 	first := strings.Fields(f.sh("s001", "pgrep -f ' watchdog$'"))[0]
 	f.sh("s001", "kill -9 "+first)
 	f.awaits("s001", "pgrep -f ' watchdog$' | grep -v -x "+first)
+
+	// While the watchdog counts down.
+	const armed = "are armed and not confirmed: "
+	resources := "file#/etc/ssh/sshd_config.d/zz.conf, file#/srv/armed"
+	r := f.push("-i", "root.yaml", "footprint", "s001")
+	require.Regexp(t, armed+`the host takes them back unless that run confirms them within \d+s\n`, r.stdout)
+	require.Contains(t, r.stdout, "    resources: "+resources)
+	require.NotContains(t, r.stdout, "hint: ")
+	r = f.push("-i", "root.yaml", "status", "s001", "file", "/srv/armed")
+	require.Contains(t, r.stdout, "size: 3")
+	require.Regexp(t, armed+`the host takes them back unless`, strings.Join(strings.Fields(r.stderr), " "))
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
+
+	// The controller, the host program and the watchdog are killed.
+	f.sh("s001", "pkill -9 -f ccm-push/[0-9a-f]; sleep 0.5")
+	r = f.push("-i", "root.yaml", "footprint", "s001")
+	require.Regexp(t, armed+"(no watchdog runs: unless that run confirms them within|the next run that applies)", r.stdout)
+
 	f.tool("restart", "s001")
 	time.Sleep(time.Second)
 	f.awaits("s001", "systemctl is-active multi-user.target")
 
-	r := f.push("-i", "root.yaml", "--check", "armed.yaml")
+	require.Eventually(t, func() bool { // the network comes up late
+		r = f.push("-i", "root.yaml", "footprint", "s001")
+		return r.code == 0
+	}, time.Minute, time.Second, r.stderr)
+	require.Contains(t, r.stdout, armed+"the next run that applies takes them back first\n    armed at 2")
+	require.Contains(t, r.stdout, "    resources: "+resources)
+	require.Contains(t, r.stdout, "    hint: to take them back now, run as root: ccm-push 's001' exec true\n")
+	r = f.push("-i", "root.yaml", "--output", "json", "footprint", "s001")
+	require.Contains(t, r.stdout, `"watchdog":"no"`)
+	require.Contains(t, r.stdout, `"left_ms":0`)
+	r = f.push("-i", "root.yaml", "status", "s001", "file", "/srv/armed")
+	require.Regexp(t, armed+`the next run that applies takes them back first \(`+resources+`(, exec#sleep 25)?\); armed at 2`, strings.Join(strings.Fields(r.stderr), " "))
+	r = f.push("-i", "root.yaml", "--output", "json", "status", "s001", "file", "/srv/armed")
+	require.Contains(t, r.stdout, armed+"the next run that applies")
+
+	r = f.push("-i", "root.yaml", "--check", "armed.yaml")
 	require.Contains(t, r.stdout, "are armed and not confirmed: the next run that applies takes them back first (file#/srv/armed, file#/etc/ssh/sshd_config.d/zz.conf)")
 	require.Contains(t, r.stdout, "would change  file#/srv/armed")
 	r = f.push("-i", "root.yaml", "-t", "all", "armed.yaml")

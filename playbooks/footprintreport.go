@@ -10,6 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/pattern"
 	"github.com/ccm-push/ccm-push/inventory/printable"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
@@ -57,7 +58,7 @@ func (g *footprintGroup) add(host string, f start.Footprint) {
 // sameTraces reports whether two answers differ in nothing but ages.
 func sameTraces(a, b start.Footprint) bool {
 	timeless := func(f start.Footprint) string {
-		text := fmt.Sprintf("%q %q %q %q", f.User, f.Held, f.Skipped, f.Left)
+		text := fmt.Sprintf("%q %q %q %q %q", f.User, unconfirmedLines(f, nil), f.Held, f.Skipped, f.Left)
 		for _, t := range f.Traces {
 			text += fmt.Sprintf(" %q %v %d %q %t", t.Path, t.Mode, t.Size, t.Owner, t.Whole)
 		}
@@ -71,6 +72,9 @@ func (r *FootprintReport) Text() string {
 	var b strings.Builder
 	for _, g := range r.groups {
 		fmt.Fprintf(&b, "%s as %s: %s\n", pattern.Fold(g.hosts), printable.Line(g.print.User), r.verdict(g.print))
+		for _, line := range unconfirmedLines(g.print, g.hosts) {
+			b.WriteString("  " + printable.Line(line) + "\n")
+		}
 		table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for i, t := range g.print.Traces {
 			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", printable.Line(t.Path), sizeText(t), ages(g.from[i], g.to[i]), printable.Line(t.Owner))
@@ -133,7 +137,11 @@ func (r *FootprintReport) verdict(f start.Footprint) string {
 	what += ", " + bytesText(size)
 	switch {
 	case len(f.Held) > 0:
-		what += "; locked by " + holderText(f.Held[0])
+		if len(f.Unconfirmed) > 0 {
+			what += "; changes are not confirmed"
+		} else {
+			what += "; locked by " + holderText(f.Held[0])
+		}
 		if r.Removes {
 			what += ", so nothing is removed"
 		}
@@ -152,6 +160,39 @@ func holderText(h start.Holder) string {
 		return "another run"
 	}
 	return printable.Line(h.Holder) + ", run " + printable.Line(h.Run)
+}
+
+// unconfirmed describes the changes that are armed and not confirmed. hosts are those that share them.
+func unconfirmed(f start.Footprint, hosts []string) (all []wire.Unconfirmed) {
+	for _, s := range f.Unconfirmed {
+		u := wire.Unconfirmed{
+			Run: s.Run, Holder: s.Holder.Holder, At: s.At, Left: s.Left, LeftMS: max(s.Left, 0).Milliseconds(), Watchdog: wire.WatchdogState(s.Watched),
+			Reverting: s.Reverting, Resources: append([]string{}, s.Resources...), More: s.More,
+		}
+		u.Outlook = u.Ends()
+		if s.Left <= 0 && u.Watchdog != wire.WatchdogRuns {
+			u.Hint = "to take them back now, run as " + f.User + ": ccm-push '" + pattern.Fold(hosts) + "' exec true"
+		}
+		all = append(all, u)
+	}
+	return all
+}
+
+// unconfirmedLines is the text of unconfirmed.
+func unconfirmedLines(f start.Footprint, hosts []string) (lines []string) {
+	for _, u := range unconfirmed(f, hosts) {
+		lines = append(lines, u.String())
+		if !u.At.IsZero() {
+			lines = append(lines, "  armed at "+u.At.Format(time.RFC3339))
+		}
+		if names := u.Names(); names != "" {
+			lines = append(lines, "  resources: "+names)
+		}
+		if u.Hint != "" {
+			lines = append(lines, "  hint: "+u.Hint)
+		}
+	}
+	return lines
 }
 
 func skipReason(s start.Skipped) string {
@@ -175,6 +216,9 @@ func (r *FootprintReport) JSON(host string, f start.Footprint) ([]byte, error) {
 	}
 	if len(f.Held) > 0 {
 		line["held"] = f.Held
+	}
+	if all := unconfirmed(f, []string{host}); len(all) > 0 {
+		line["unconfirmed"] = all
 	}
 	if len(f.Left) > 0 {
 		line["left"] = f.Left

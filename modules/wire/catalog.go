@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,6 +103,11 @@ type Lock struct {
 
 // Origin is the run in which what is done began: [Lock].First, or the run itself.
 func (l *Lock) Origin() string { return cmp.Or(l.First, l.Run) }
+
+// Queries reports whether the catalog changes nothing, since each of its entries is a query.
+func (c *Catalog) Queries() bool {
+	return len(c.Entries) > 0 && !slices.ContainsFunc(c.Entries, func(e Entry) bool { return e.Query == "" })
+}
 
 // An Entry is one resource of a catalog. Require and Subscribe are indexes of
 // earlier entries.

@@ -33,6 +33,12 @@ import (
 //	item:NONCE:MODE:SIZE:SECONDS:OWNER:PATH   MODE is st_mode in hex
 //	tree:NONCE:SIZE PATH         what is below this directory is not listed; SIZE is in KiB
 //	held:NONCE:{…}               a lock file of the directory that is held, and what stands in it
+//	armed:NONCE:WATCH:PATH       the line before is a change that is not confirmed; WATCH: whether its watchdog
+//	                             runs, yes, no or unknown
+//	until:NONCE:ID NANOSECONDS   its deadline, if there was progress
+//	clock:NONCE:SECONDS …        the time since the host was started
+//	boot:NONCE:TEXT              names that start of the host
+//	change:NONCE:{…              the begin of a change of that run
 //	skip:NONCE:WORD:PATH         not looked at: it is a link, or of somebody else
 //	left:NONCE:PATH              it could not be removed
 //	done:NONCE
@@ -63,10 +69,17 @@ const footprintScript = `set -f; n=$1; m=$2; ` + begins + `; IFS=; umask 077; ec
 	// holder counts as held.
 	`taken() { works $1 && return 0; if command -v flock >/dev/null; then flock -n $1 true && return 1; ` +
 	`elif command -v lockf >/dev/null; then lockf -k -s -t 0 $1 true && return 1; else test -s $1 || return 1; fi; return 0; }; ` +
+	// armed describes the change that is not confirmed whose state is in l: its watchdog, its clock, its resources.
+	`armed() { set -f; k=${l%confirm-*}; w=no; command -v flock >/dev/null || command -v lockf >/dev/null || w=unknown; ` +
+	`test -f ${k}confirm.watch && taken ${k}confirm.watch 2>/dev/null && w=yes; echo armed:$n:$w:$l; ` +
+	`echo until:$n:$(cat ${k}confirm.deadline 2>/dev/null); echo clock:$n:$(cat /proc/uptime 2>/dev/null); ` +
+	`echo boot:$n:$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) $(readlink /proc/self/ns/pid); ` +
+	`i=; j=1; IFS=,; for w in $(head -c 1000 $l); do case $w in ?run?:*) i=${w#???????}; i=${i%?};; ?first?:*) j=${w#????????};; esac; done; IFS=; ` +
+	`grep ^..change ${k}history/$i.jsonl 2>/dev/null | tail -n +$j | head -n 21 | cut -b 1-600 | while read -r x; do printf %s change:$n:$x; echo; done; }; ` +
 	`locks() { set +f; for l in ./*.lock; do test -h $l && continue; test -f $l || continue; ` +
 	`taken $l 2>/dev/null && { b=1; printf %s held:$n:; head -c 1000 $l; echo; }; done; ` +
 	// What is to be confirmed, or is being taken back, would stay for ever without its state.
-	`for l in ./*confirm-*.armed ./*confirm-*.reverting; do test -f $l && { b=1; printf %s held:$n:; head -c 1000 $l; echo; }; done; set -f; }; ` +
+	`for l in ./*confirm-*.armed ./*confirm-*.reverting; do test -f $l && { b=1; printf %s held:$n:; head -c 1000 $l; echo; armed; }; done; set -f; }; ` +
 	// The unit that takes that back when the host starts (modules/system/bootunit.go).
 	`unit() { test $u -eq 0 && cd /etc/systemd/system 2>/dev/null && for l in ccm-push-confirm.service multi-user.target.wants/ccm-push-confirm.service; ` +
 	`do if test -h $l || test -e $l; then $@ $l; fi; done; }; ` +
@@ -90,9 +103,11 @@ type Footprint struct {
 	Traces []Trace
 	// Held says by whom a lock is held that stops the removal; it is in the host's
 	// words.
-	Held    []Holder
-	Skipped []Skipped
-	Left    []string // directories that could not be removed
+	Held []Holder
+	// Unconfirmed are the changes that are armed and not confirmed, which are in Held, too.
+	Unconfirmed []Unconfirmed
+	Skipped     []Skipped
+	Left        []string // directories that could not be removed
 }
 
 // A Trace is a file or directory. Path and owner are in the host's words.
@@ -112,6 +127,26 @@ type Holder struct {
 	Holder string `json:"holder"`
 	Run    string `json:"run"`
 }
+
+// An Unconfirmed is a change that is armed and not confirmed. All of it is in the host's words.
+type Unconfirmed struct {
+	Holder
+	At        time.Time     // when it was armed; zero if that is not known
+	Left      time.Duration // until the deadline; at most 0 after it and after a restart of the host
+	Watched   string        // whether the watchdog runs: "yes", "no" or "unknown"
+	Reverting bool          // the change is being taken back
+	Resources []string      // type#name, at most 20
+	More      bool          // there are other resources, or some whose names are secret
+
+	id     string
+	start  string
+	until  time.Duration
+	within time.Duration
+	now    time.Duration // since the host was started
+}
+
+// maxArmed is how many resources are named of a change that is not confirmed.
+const maxArmed = 20
 
 // A Skipped is a place that was not looked at.
 type Skipped struct{ Path, Reason string }
@@ -178,7 +213,7 @@ var errCutShort = errors.New("the list of what was left on the host ends in the 
 // name may have the end of a line.
 func parseFootprint(nonce string, text []byte) (Footprint, error) {
 	var f Footprint
-	var dir string
+	var dir, lock string
 	trees := map[string]int64{}
 	done := false
 	for line := range strings.Lines(string(text)) {
@@ -207,6 +242,14 @@ func parseFootprint(nonce string, text []byte) (Footprint, error) {
 			var h Holder
 			_ = json.Unmarshal([]byte(rest), &h) // a lock need not say who holds it
 			f.Held = append(f.Held, h)
+			lock = rest
+		case "armed":
+			watched, name, _ := strings.Cut(rest, ":")
+			f.Unconfirmed = append(f.Unconfirmed, unconfirmedOf(lock, watched, below(dir, name)))
+		case "until", "clock", "boot", "change":
+			if n := len(f.Unconfirmed); n > 0 {
+				f.Unconfirmed[n-1].add(kind, rest)
+			}
 		case "skip":
 			reason, path, _ := strings.Cut(rest, ":")
 			f.Skipped = append(f.Skipped, Skipped{path, reason})
@@ -231,6 +274,82 @@ func parseFootprint(nonce string, text []byte) (Footprint, error) {
 	}
 	slices.SortFunc(f.Traces, func(a, b Trace) int { return cmp.Compare(a.Path, b.Path) })
 	return f, nil
+}
+
+// unconfirmedOf reads the state of a change that is not confirmed, as modules/engine/confirm writes it.
+func unconfirmedOf(state, watched, path string) Unconfirmed {
+	var s struct {
+		Holder
+		ID     string        `json:"id"`
+		At     time.Time     `json:"at"`
+		Start  string        `json:"start"`
+		Until  time.Duration `json:"until"`
+		Within time.Duration `json:"within"`
+	}
+	_ = json.Unmarshal([]byte(state), &s) // a damaged state is shown without its parts
+	return Unconfirmed{
+		Holder: s.Holder, Watched: watched, Reverting: strings.HasSuffix(path, ".reverting"), At: s.At,
+		id: s.ID, start: s.Start, until: s.Until, within: s.Within,
+	}
+}
+
+// add reads one of the lines that follow armed.
+func (u *Unconfirmed) add(kind, text string) {
+	switch kind {
+	case "until":
+		id, number, _ := strings.Cut(text, " ")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil && id == u.id {
+			u.until = time.Duration(n)
+		}
+	case "clock":
+		number, _, _ := strings.Cut(text, " ")
+		if s, err := strconv.ParseFloat(number, 64); err == nil && s >= 0 && s < 1e9 {
+			u.now = time.Duration(s * float64(time.Second))
+		}
+	case "boot": // the last one
+		if text == u.start && u.now > 0 {
+			u.Left = min(u.until-u.now, u.within)
+		}
+	case "change":
+		switch ref, sensitive := changeRef(text); {
+		case ref == "" || sensitive || len(u.Resources) == maxArmed:
+			u.More = true
+		case !slices.Contains(u.Resources, ref):
+			u.Resources = append(u.Resources, ref)
+		}
+	}
+}
+
+// changeRef reads which resource a change is about, from the begin of its line in the history: the names come
+// first. It returns "" if they are cut off.
+func changeRef(text string) (ref string, sensitive bool) {
+	d := json.NewDecoder(strings.NewReader(text))
+	var fields = map[string]string{}
+	for range 3 { // {"change":{
+		if _, err := d.Token(); err != nil {
+			return "", false
+		}
+	}
+	for {
+		key, err := d.Token()
+		if err != nil {
+			return "", false
+		}
+		name, _ := key.(string)
+		if !slices.Contains([]string{"n", "play", "type", "name", "alias", "sensitive"}, name) {
+			break
+		}
+		value, err := d.Token()
+		if err != nil {
+			return "", false
+		}
+		fields[name] = fmt.Sprint(value)
+	}
+	name := cmp.Or(fields["alias"], fields["name"])
+	if fields["type"] == "" || name == "" {
+		return "", false
+	}
+	return fields["type"] + "#" + name, fields["sensitive"] == "true"
 }
 
 func (f *Footprint) addTrace(dir, text string) error {

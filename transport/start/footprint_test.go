@@ -195,6 +195,66 @@ func TestFootprintOfWhatIsToBeConfirmed(t *testing.T) {
 	}
 }
 
+// TestFootprintDescribesWhatIsNotConfirmed: whose change it is, its resources, its deadline, and its watchdog.
+func TestFootprintDescribesWhatIsNotConfirmed(t *testing.T) {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		t.Skip("NOT TESTED: there is no boot_id")
+	}
+	if _, err := exec.LookPath("flock"); err != nil {
+		t.Skip("NOT TESTED: there is no flock(1)")
+	}
+	c, home := local(t)
+	cache := filepath.Join(home, ".cache/ccm-push")
+	require.NoError(t, os.MkdirAll(filepath.Join(cache, "host.history"), 0o700))
+	put := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(cache, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	require.NoError(t, err)
+	uptime, err := os.ReadFile("/proc/uptime")
+	require.NoError(t, err)
+	since, err := strconv.ParseFloat(strings.Fields(string(uptime))[0], 64)
+	require.NoError(t, err)
+	until := time.Duration((since + 600) * float64(time.Second))
+	state := func(boot string) {
+		t.Helper()
+		put("host.confirm-abc.armed", fmt.Sprintf(`{"holder":"ann, \"A\" *","run":"r1","play":1,"id":"abc","first":2,"at":"2026-01-02T03:04:05Z","start":"%s %s","until":%d,"within":%d}`+"\n", boot, namespace, until, time.Hour))
+	}
+	state(strings.TrimSpace(string(id)))
+	put("host.history/r1.jsonl", `{"begin":{}} 0
+{"change":{"n":1,"play":1,"type":"file","name":"/before"}} 0
+{"change":{"n":2,"play":1,"type":"file","name":"/etc/a \\n* \"b\"","alias":"","properties":{"content":"`+strings.Repeat("x", 1000)+`"}}} 0
+{"paths":{}} 0
+{"change":{"n":3,"play":1,"type":"exec","name":"long","alias":"short"}} 0
+{"change":{"n":4,"play":1,"type":"file","name":"/secret","sensitive":true}} 0
+`)
+	lock := put("host.confirm.watch", "")
+	u := footprint(t, c, true).Unconfirmed
+	require.Len(t, u, 1)
+	require.Equal(t, Holder{`ann, "A" *`, "r1"}, u[0].Holder)
+	require.Equal(t, "no", u[0].Watched)
+	require.Equal(t, []string{`file#/etc/a \n* "b"`, "exec#short"}, u[0].Resources)
+	require.True(t, u[0].More)
+	require.False(t, u[0].Reverting)
+	require.Equal(t, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), u[0].At)
+	require.InDelta(t, 600, u[0].Left.Seconds(), 120)
+
+	file, err := os.Open(lock)
+	require.NoError(t, err)
+	defer file.Close()
+	require.NoError(t, syscall.Flock(int(file.Fd()), syscall.LOCK_EX))
+	put("host.confirm.deadline", fmt.Sprintf("abc %d\n", until+600*time.Second))
+	u = footprint(t, c, false).Unconfirmed
+	require.Equal(t, "yes", u[0].Watched)
+	require.InDelta(t, 1200, u[0].Left.Seconds(), 120)
+	state("another start of the host")
+	require.Zero(t, footprint(t, c, false).Unconfirmed[0].Left)
+}
+
 func TestFootprintLeavesAloneWhatIsNotOurs(t *testing.T) {
 	c, home := local(t)
 	if found := pathsOf(footprint(t, c, false)); len(found) > 0 {

@@ -20,6 +20,7 @@ type State struct {
 	ID     string        `json:"id"`             // of the nonce, see [ID]
 	First  int           `json:"first"`          // the change of the run from which on all are taken back
 	Boot   bool          `json:"boot,omitempty"` // a unit takes it back when the host starts again
+	At     time.Time     `json:"at,omitzero"`    // when it was armed, by the clock of the host
 	Start  string        `json:"start"`          // of the host: the deadline belongs to it
 	Until  time.Duration `json:"until"`          // the first deadline, since that start
 	Within time.Duration `json:"within"`

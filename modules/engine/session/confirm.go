@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/engine/confirm"
+	"github.com/ccm-push/ccm-push/modules/engine/notes"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -144,7 +146,7 @@ func (c *confirming) Arm(ctx context.Context, a engine.Arming) error {
 	c.mu.Unlock()
 	settings := cat.Confirm
 	s := &confirm.State{
-		Holder: cat.Lock.Holder, Run: cat.Lock.Run, ID: id, First: a.First, Boot: settings.Boot,
+		Holder: cat.Lock.Holder, Run: cat.Lock.Run, ID: id, First: a.First, Boot: settings.Boot, At: c.Now().UTC().Truncate(time.Second),
 		Start: c.Confirms.Clock.Start, Until: c.Confirms.Clock.Since() + settings.Within, Within: settings.Within,
 		Server: goodServer(ctx, c.Host) == nil,
 	}
@@ -277,27 +279,59 @@ func (c *confirming) takeNotice() (text string) {
 	return text
 }
 
-// foretell describes a change that is armed and not confirmed, for a check run; "" if there is none. If the
-// next run that applies takes it back first, the check run predicts the host as it is after that.
-func (c *confirming) foretell(ctx context.Context) (string, error) {
+// unconfirmed describes a change that is armed and not confirmed; nil if there is none.
+func (c *confirming) unconfirmed() (*confirm.State, *wire.Unconfirmed, error) {
 	files := c.Confirms.Files
 	s, p, err := files.Pending()
 	if s == nil || err != nil {
+		return nil, nil, err
+	}
+	u := &wire.Unconfirmed{Run: s.Run, Holder: s.Holder, At: s.At, Left: files.Left(s, c.Confirms.Clock), Watchdog: wire.WatchdogEnded, Reverting: p == confirm.Reverting}
+	if files.Watched() {
+		u.Watchdog = wire.WatchdogRuns
+	}
+	if c.Past == nil {
+		return s, u, nil
+	}
+	changes, damage, err := notes.ReadPast(c.Past, s.Run)
+	u.More = err != nil || damage != "" // the state is reported without their names
+	for _, change := range changes[min(max(s.First-1, 0), len(changes)):] {
+		if change.Sensitive || len(u.Resources) == maxForetold {
+			u.More = true
+		} else if ref := clip(change.Ref()); !slices.Contains(u.Resources, ref) {
+			u.Resources = append(u.Resources, ref)
+		}
+	}
+	return s, u, nil
+}
+
+// report describes a change that is armed and not confirmed, for a query; "" if there is none.
+func (c *confirming) report() (string, error) {
+	_, u, err := c.unconfirmed()
+	if u == nil || err != nil {
 		return "", err
 	}
-	what := fmt.Sprintf("changes of run %s (%s) are armed and not confirmed", s.Run, s.Holder)
-	left, watched := files.Left(s, c.Confirms.Clock), files.Watched()
-	switch left = left.Round(time.Second); {
-	case watched && p == confirm.Reverting:
-		return fmt.Sprintf("changes of run %s (%s) were not confirmed, and are being taken back now", s.Run, s.Holder), nil
-	case watched && left > 0:
-		return fmt.Sprintf("%s: the host takes them back unless that run confirms them within %v", what, left), nil
-	case left > 0 && p == confirm.Armed:
-		what += fmt.Sprintf(", and no watchdog runs: unless that run confirms them within %v, the next run that applies takes them back first", left)
-	default:
-		what += ": the next run that applies takes them back first"
+	text := u.String()
+	if names := u.Names(); names != "" {
+		text += " (" + names + ")"
 	}
-	return c.foretellRevert(ctx, s, what)
+	if !u.At.IsZero() {
+		text += "; armed at " + u.At.Format(time.RFC3339)
+	}
+	return text, nil
+}
+
+// foretell describes a change that is armed and not confirmed, for a check run; "" if there is none. If the
+// next run that applies takes it back first, the check run predicts the host as it is after that.
+func (c *confirming) foretell(ctx context.Context) (string, error) {
+	s, u, err := c.unconfirmed()
+	switch {
+	case u == nil || err != nil:
+		return "", err
+	case u.Watchdog == wire.WatchdogRuns && (u.Reverting || u.Left > 0):
+		return u.String(), nil
+	}
+	return c.foretellRevert(ctx, s, u.String())
 }
 
 // foretellRevert predicts that the changes of a state are taken back, for the catalogs of the session.
@@ -325,7 +359,7 @@ func (c *confirming) foretellRevert(ctx context.Context, s *confirm.State, what 
 	return what, err
 }
 
-// maxForetold is how many resources a warning of [confirming.foretell] names.
+// maxForetold is how many resources a warning about an armed change names.
 const maxForetold = 20
 
 // hears reports whether the controller is heard: without it there is no progress, also while a

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine/confirm"
 	"github.com/ccm-push/ccm-push/modules/engine/session"
@@ -131,7 +133,7 @@ func TestSessionArmsOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, confirm.Armed, p)
 	require.Equal(t, &confirm.State{
-		Holder: "ann@laptop", Run: "r1", Play: 1, ID: confirm.ID(oneNonce), First: 1, Start: "boot 1",
+		Holder: "ann@laptop", Run: "r1", Play: 1, ID: confirm.ID(oneNonce), First: 1, At: s.At, Start: "boot 1",
 		Until: time.Hour + time.Minute, Within: time.Minute, Server: s.Server,
 	}, s)
 
@@ -330,7 +332,7 @@ func TestCheckForetellsRevert(t *testing.T) {
 	<-c.ended
 	g.end()
 	r, text = check()
-	require.Contains(t, text, "and no watchdog runs: unless that run confirms them within 1m0s, the next run that applies takes them back first (file#"+filepath.Join(c.dir, "a")+")")
+	require.Contains(t, text, "no watchdog runs: unless that run confirms them within 1m0s, the next run that applies takes them back first (file#"+filepath.Join(c.dir, "a")+")")
 	require.Equal(t, wire.Changed, r.Status)
 	g.now.Add(int64(2 * time.Minute))
 	r, text = check()
@@ -339,4 +341,30 @@ func TestCheckForetellsRevert(t *testing.T) {
 	text2, err := os.ReadFile(filepath.Join(c.dir, "a"))
 	require.NoError(t, err)
 	require.Equal(t, "new", string(text2))
+}
+
+// TestQueryReportsArmedChange: a query reports an armed change, whose it is, which resources, and when it is
+// taken back: while the watchdog counts down, after it has died, and after a restart of the host.
+func TestQueryReportsArmedChange(t *testing.T) {
+	g := newGuarded(t)
+	c := g.serve()
+	c.run(catalogOf(c, "r1", oneNonce, "new"))
+	ask := func() string {
+		t.Helper()
+		other := g.serve()
+		cat := &wire.Catalog{Entries: []wire.Entry{file(filepath.Join(c.dir, "a"), "")}}
+		cat.Entries[0].Query, cat.Entries[0].Properties = modules.StatusQuery, json.RawMessage("{}")
+		said, _ := other.run(cat)
+		require.NotNil(t, said[0].Result, "%+v", said[0])
+		require.NotEmpty(t, said[0].Result.Messages)
+		return said[0].Result.Messages[0].Text
+	}
+	resource := " (file#" + filepath.Join(c.dir, "a") + "); armed at "
+	require.Contains(t, ask(), "changes of run r1 (ann@laptop) are armed and not confirmed: the host takes them back unless that run confirms them within 1m0s"+resource)
+	require.NoError(t, c.input.Close())
+	<-c.ended
+	g.end()
+	require.Contains(t, ask(), ": no watchdog runs: unless that run confirms them within 1m0s, the next run that applies takes them back first"+resource)
+	g.now.Add(int64(2 * time.Minute))
+	require.Contains(t, ask(), ": the next run that applies takes them back first"+resource)
 }

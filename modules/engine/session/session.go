@@ -144,7 +144,7 @@ type serving struct {
 	opened   sync.Once    // the results
 	begun    notes.Begun  // of the catalog, all of its stages
 	again    map[int]bool // entries of the catalog whose earlier results do not count
-	foretold bool         // a check run has been told of armed changes
+	foretold bool         // a check run or a query has reported armed changes
 	anew     string       // what is to be said of a catalog that is not gone on with; "" is nothing
 
 	confirming *confirming
@@ -204,9 +204,16 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	out := &outbox{conn: s.conn, ended: s.receiver.ended, keep: s.results.Flush}
 	s.confirming.flush = out.flush
 	armed := ""
-	if s.Confirms != nil && cat.Check && !cat.Rehearsal && cat.Lock == nil && cat.Watch == nil && !s.foretold {
+	asks := cat.Queries()
+	if s.Confirms != nil && (cat.Check || asks) && !cat.Rehearsal && cat.Lock == nil && cat.Watch == nil && !s.foretold {
 		s.foretold = true
-		text, err := s.confirming.foretell(ctx)
+		var text string
+		var err error
+		if asks {
+			text, err = s.confirming.report()
+		} else {
+			text, err = s.confirming.foretell(ctx)
+		}
 		if err != nil {
 			text = "whether changes are armed and not confirmed cannot be read: " + oneLine(err)
 		}
