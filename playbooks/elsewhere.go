@@ -120,7 +120,9 @@ func (d *delegated) bring(ctx, waiting context.Context, index int, refresh bool,
 			one.result = &wire.Result{Status: wire.Failed, Error: err.Error()}
 			return
 		case result != nil:
-			one.result, one.on = result, cmp.Or(one.on, on)
+			if one.result = result; on != d.host {
+				one.on = cmp.Or(one.on, on)
+			}
 			return
 		}
 		one.first = true
@@ -152,8 +154,16 @@ func (d *delegated) told(r *wire.Result) *wire.Result {
 		d.changed[r.Index] = true
 	}
 	one := d.begun[r.Index]
-	if resource := d.once[r.Index]; resource != "" && (told.Status == wire.Skipped || r.Kept || one != nil && one.first) {
+	resource := d.once[r.Index]
+	if resource != "" && one == nil && r.Kept {
+		if _, on := d.fleet.runner.onceBefore(d.of, d.host, resource); on != "" && on != d.host {
+			d.ranOn(r.Index, cmp.Or(d.entries[r.Index].On, on))
+			return told // the result of the host where it ran holds for the others
+		}
+	}
+	if resource != "" && (told.Status == wire.Skipped || r.Kept || one != nil && one.first) {
 		ended := *told
+		ended.Kept = false
 		if ended.Status == wire.Rescued { // which each host is to do for itself
 			ended.Status = wire.Failed
 		}
@@ -163,6 +173,16 @@ func (d *delegated) told(r *wire.Result) *wire.Result {
 		d.fleet.once.Ended(d.host, resource, &ended)
 	}
 	return told
+}
+
+// ranOn notes that a result which this host has kept belongs to another one, where the entry ran.
+func (d *delegated) ranOn(index int, on string) {
+	if d.begun == nil {
+		d.begun = map[int]*delegation{}
+	}
+	one := &delegation{ended: make(chan struct{}), here: true, on: on}
+	close(one.ended)
+	d.begun[index] = one
 }
 
 // instead is what is told in the place of a result.
@@ -180,7 +200,7 @@ func (d *delegated) instead(r *wire.Result) *wire.Result {
 		d.fleet.reported.Store(*o, true)
 	}
 	told := *one.result
-	told.Index, told.Duration, told.Kept = r.Index, r.Duration, r.Kept
+	told.Index, told.Duration, told.Kept = r.Index, r.Duration, r.Kept || told.Kept
 	if r.Status == wire.Rescued {
 		told.Status = wire.Rescued
 	}

@@ -46,16 +46,35 @@ func (r *Runner) done() []map[string]bool {
 // hasOnce says which resources a host has that run once. What came of one in the run to be resumed, for the same
 // batch, holds still, also where the host that ran it is done.
 func (f *fleet) hasOnce(s *selection, host string, has map[string]bool) {
-	if p := f.runner.Options.Progress; p != nil {
-		for at := range has {
-			if e, ran := p.Plays[s.number].RanOnce(host, at); ran {
-				f.once.Ended(cmp.Or(e.On, e.Host), at, ranOnce(e))
-			} else if began := p.Plays[s.number].BeganOnce(host, at); began != "" {
-				f.once.Began(began, at)
-			}
+	for at := range has {
+		if e, on := f.runner.onceBefore(s, host, at); e != nil {
+			f.once.Ended(on, at, ranOnce(*e))
+		} else if on != "" {
+			f.once.Began(on, at)
 		}
 	}
 	f.once.Compiled(host, has)
+}
+
+// onceBefore returns the result of a resource that runs once, from the run to be resumed, and the host where it ran.
+// If it began and has no result, e is nil; if it did not begin, on is empty.
+func (r *Runner) onceBefore(s *selection, host, resource string) (e *events.Result, on string) {
+	if r.Options.Progress == nil {
+		return nil, ""
+	}
+	p := &r.Options.Progress.Plays[s.number]
+	if oneBatch(s.play, p.Batches) && len(p.Batches[0]) > 0 {
+		host = p.Batches[0][0]
+	}
+	if e, ran := p.RanOnce(host, resource); ran {
+		return &e, cmp.Or(e.On, e.Host)
+	}
+	return nil, p.BeganOnce(host, resource)
+}
+
+// oneBatch reports whether a play that has begun is one batch, also of hosts that had not come to it.
+func oneBatch(play *manifest.Play, begun [][]string) bool {
+	return len(play.Serial) == 0 && play.Rollout == nil && len(begun) == 1
 }
 
 // markRan marks the entries of a catalog that the run to be resumed has run and an undo has left as they are.
@@ -72,7 +91,7 @@ func (r *Runner) markRan(s *selection, host string, c *wire.Catalog) {
 
 // ranOnce is a result of the record.
 func ranOnce(e events.Result) *wire.Result {
-	r := &wire.Result{Status: wire.Status(e.Status), Message: e.Message}
+	r := &wire.Result{Status: wire.Status(e.Status), Message: e.Message, Kept: true}
 	if c := e.Command; c != nil {
 		r.Exit = &modules.Exit{Code: c.ExitCode, Stdout: modules.Output{Text: c.Stdout, Dropped: c.StdoutDropped}, Stderr: modules.Output{Text: c.Stderr, Dropped: c.StderrDropped}}
 	}
@@ -104,6 +123,9 @@ func (r *Runner) batches(number int, play *manifest.Play, hosts []*inventory.Hos
 	}
 	var all [][]*inventory.Host
 	rest := hosts
+	if oneBatch(play, r.Options.Progress.Plays[number].Batches) {
+		return batches(hosts, hosts, nil)
+	}
 	for _, begun := range r.Options.Progress.Plays[number].Batches {
 		in := setOf(begun)
 		all, rest = append(all, among(hosts, in)), without(rest, in)
