@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -42,7 +41,7 @@ func (p *catalogProgress) underWay() (list []int) {
 	}
 	for i := p.reached; i < len(p.told) && len(list) < c.Parallel; i++ {
 		waits := false
-		for on := range schedule.Dependencies(c.Entries, i) {
+		for on := range wire.Dependencies(c.Entries, i) {
 			waits = waits || !p.told[on]
 		}
 		if !p.told[i] && !waits && !slices.Contains(list, i) {

@@ -18,7 +18,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
-	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -375,7 +374,7 @@ func randomRealm(random *rand.Rand, dir string, loose bool) (cat wire.Catalog, a
 	after := map[int]map[int]bool{}
 	for i := range cat.Entries {
 		after[i] = map[int]bool{}
-		for j := range schedule.Dependencies(cat.Entries, i) {
+		for j := range wire.Dependencies(cat.Entries, i) {
 			after[i][j] = true
 			maps.Copy(after[i], after[j])
 		}

@@ -93,7 +93,7 @@ func (h *hindsight) doubtEnding(j *job) {
 		return
 	}
 	because := h.inDoubt[j.index]
-	for i := range schedule.Dependencies(h.run.cat.Entries, j.index) {
+	for i := range wire.Dependencies(h.run.cat.Entries, j.index) {
 		if h.inDoubt[i] != "" {
 			because = cmp.Or(because, h.run.jobs[i].entry.Ref())
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
-	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -123,7 +122,7 @@ const unmetRequirement = "skipped due to unmet requirement"
 // requirements finds the required entries that rule a job out, and what makes it
 // uncertain that they do not.
 func (all jobs) requirements(j *job) (unmet []string, doubt string) {
-	for i := range schedule.Requirements(j.entry) {
+	for i := range wire.Requirements(j.entry) {
 		other := all[i]
 		if ref := other.entry.Ref(); other.wentWrong() && !slices.Contains(unmet, ref) {
 			unmet = append(unmet, ref)

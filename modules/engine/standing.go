@@ -12,7 +12,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
-	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -129,7 +128,7 @@ func (s *Standing) Exact() bool { return s.cat.Parallel <= 1 }
 
 // Dependencies gives the entries on which the entry i depends directly, all of which are before it.
 func (s *Standing) Dependencies(i int) iter.Seq[int] {
-	return schedule.Dependencies(s.cat.Entries, i)
+	return wire.Dependencies(s.cat.Entries, i)
 }
 
 // Sources names where it may first be noticed that the resource of an entry is not as it was in

@@ -1,51 +1,10 @@
 package schedule
 
 import (
-	"iter"
 	"math/bits"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
-
-// Requirements gives the entries that rule an entry out if they fail.
-func Requirements(e *wire.Entry) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for _, j := range e.Require {
-			if !yield(j) {
-				return
-			}
-		}
-		for _, from := range e.Receive {
-			if from.From >= 0 && !yield(from.From) {
-				return
-			}
-		}
-	}
-}
-
-// Dependencies gives the entries that i begins after, directly.
-func Dependencies(entries []wire.Entry, i int) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		e := &entries[i]
-		for j := range Requirements(e) {
-			if !yield(j) {
-				return
-			}
-		}
-		for _, list := range [][]int{e.Subscribe, e.After} {
-			for _, j := range list {
-				if !yield(j) {
-					return
-				}
-			}
-		}
-		for j := i - 1; e.Scope != nil && j >= i-e.Scope.Entries; j-- {
-			if !yield(j) {
-				return
-			}
-		}
-	}
-}
 
 // An Order is that of the entries of one catalog.
 type Order struct {
@@ -83,7 +42,7 @@ func findAncestors(entries []wire.Entry) []Set {
 	all := make([]Set, len(entries))
 	for i := range entries {
 		all[i] = NewSet(i)
-		for j := range Dependencies(entries, i) {
+		for j := range wire.Dependencies(entries, i) {
 			if all[i].Has(j) {
 				continue
 			}

@@ -31,7 +31,7 @@ func TestAncestors(t *testing.T) {
 		}
 		require.Equal(t, want[i], found, i)
 	}
-	require.Equal(t, []int{3}, slices.Collect(Requirements(&entries[4])))
+	require.Equal(t, []int{3}, slices.Collect(wire.Requirements(&entries[4])))
 	both := NewSet(len(entries))
 	both.Put(4)
 	both.Put(3)

@@ -52,7 +52,7 @@ func New(entries []wire.Entry, work Work) *Scheduler {
 		ready: map[string][]int{}, with: map[int][]int{}, alone: map[string]bool{}, claims: newClaims()}
 	s.changed = sync.NewCond(&s.mu)
 	for i := range entries {
-		for j := range Dependencies(entries, i) {
+		for j := range wire.Dependencies(entries, i) {
 			s.waits[i]++
 			s.behind[j] = append(s.behind[j], i)
 		}
