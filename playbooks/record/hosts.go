@@ -10,12 +10,12 @@ import (
 )
 
 // States are those that hosts of a run can be asked for by, see [Run.Hosts].
-var States = []string{"ok", "failed", "unreachable", "interrupted", "incomplete", "changed", "notstarted"}
+var States = []string{"ok", "failed", "unreachable", "interrupted", "incomplete", "changed", "notstarted", "unknown"}
 
 // Hosts gives the hosts of the run that ended in one of [States], in the order of the
 // inventory. A host is ok only if it says so at its end: of a run that was killed, hosts that
 // may have begun and did not end are incomplete. changed are those that were changed, or in a check run would be, however they
-// ended.
+// ended. unknown selects hosts with a result whose outcome is unknown, however they ended.
 func (r *Run) Hosts(state string) ([]string, error) {
 	if !slices.Contains(States, state) {
 		return nil, fmt.Errorf("%q is no state of a host; there are %s", state, strings.Join(States, ", "))
@@ -41,6 +41,8 @@ func (r *Run) Hosts(state string) ([]string, error) {
 			meant = h.State == events.StateNotStarted
 		case "changed":
 			meant = h.Changed+h.FailedChanged > 0
+		case "unknown":
+			meant = h.Unknown > 0
 		default:
 			meant = h.State == events.State(state)
 		}

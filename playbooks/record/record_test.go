@@ -170,19 +170,21 @@ func TestNewerFormat(t *testing.T) {
 func TestHosts(t *testing.T) {
 	failed := result("web2", events.Failed)
 	failed.Changed = true
+	unknown := result("web5", events.Rescued)
+	unknown.Unknown = true
 	r := newStore(t).record(t, Header{},
 		events.RunStart{Hosts: 4, Plays: plays("web1", "web2", "web3", "web4", "web5")},
-		result("web1", events.Changed), failed, events.Unreachable{Host: "web3"}, events.HostDone{Host: "web1", State: events.StateOK}, result("web5", events.Changed),
+		result("web1", events.Changed), failed, events.Unreachable{Host: "web3"}, events.HostDone{Host: "web1", State: events.StateOK}, result("web5", events.Changed), unknown,
 	)
 	for state, want := range map[string][]string{
-		"ok": {"web1"}, "failed": {"web2"}, "unreachable": {"web3"}, "incomplete": {"web5"}, "notstarted": {"web4"}, "changed": {"web1", "web2", "web5"}, "interrupted": nil,
+		"ok": {"web1"}, "failed": {"web2"}, "unreachable": {"web3"}, "incomplete": {"web5"}, "notstarted": {"web4"}, "changed": {"web1", "web2", "web5"}, "interrupted": nil, "unknown": {"web5"},
 	} {
 		hosts, err := r.Hosts(state)
 		require.NoError(t, err)
 		require.Equal(t, want, hosts, state)
 	}
 	_, err := r.Hosts("odd")
-	require.EqualError(t, err, `"odd" is no state of a host; there are ok, failed, unreachable, interrupted, incomplete, changed, notstarted`)
+	require.EqualError(t, err, `"odd" is no state of a host; there are ok, failed, unreachable, interrupted, incomplete, changed, notstarted, unknown`)
 }
 
 // TestProgressOfARunTakenBack has one of two hosts that are done taken back, and both in a check run.

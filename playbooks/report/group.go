@@ -164,8 +164,11 @@ func (r *Run) resourceNumbers() []number {
 		word = "would change"
 	}
 	return numbers(number{c.Changed, word}, number{c.Stable, "stable"}, number{c.Failed, "failed"}, number{c.Rescued, "rescued"}, number{c.Skipped, "skipped"},
-		number{c.WouldChange, "would change (noop)"}, number{c.NotReached, "not reached"}, number{c.Drift, "of the changes drift"})
+		number{c.WouldChange, "would change (noop)"}, number{c.NotReached, "not reached"}, number{c.Drift, "of the changes drift"}, number{c.Unknown, unknownOutcomes})
 }
+
+// unknownOutcomes names [events.Counts.Unknown].
+const unknownOutcomes = "with unknown outcome"
 
 func numbersText(all []number) string {
 	var parts []string

@@ -250,7 +250,7 @@ func (r *Run) countsText(h *host) string {
 		word = "would change"
 	}
 	return numbersText(numbers(number{c.Changed, word}, number{c.WouldChange, "would change"}, number{c.Stable, "stable"},
-		number{c.Failed, "failed"}, number{c.Rescued, "rescued"}, number{c.Skipped, "skipped"}, number{c.NotReached, "not reached"}))
+		number{c.Failed, "failed"}, number{c.Rescued, "rescued"}, number{c.Skipped, "skipped"}, number{c.NotReached, "not reached"}, number{c.Unknown, unknownOutcomes}))
 }
 
 // bars are the phases of a host, one after the other from when it began; what is left of its time

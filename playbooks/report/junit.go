@@ -70,10 +70,21 @@ type testSuite struct {
 	XMLName xml.Name `xml:"testsuite"`
 	Name    string   `xml:"name,attr"`
 	suiteCounts
-	Time      string     `xml:"time,attr"`
-	Timestamp string     `xml:"timestamp,attr"`
-	Hostname  string     `xml:"hostname,attr"`
-	Cases     []testCase `xml:"testcase"`
+	Time      string `xml:"time,attr"`
+	Timestamp string `xml:"timestamp,attr"`
+	Hostname  string `xml:"hostname,attr"`
+	// Properties is nil unless the host has results with unknown outcomes.
+	Properties *properties `xml:"properties"`
+	Cases      []testCase  `xml:"testcase"`
+}
+
+type properties struct {
+	All []property `xml:"property"`
+}
+
+type property struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
 }
 
 type testCase struct {
@@ -135,6 +146,9 @@ func (r *Run) suite(h *host) testSuite {
 		Name: name, Hostname: name, suiteCounts: r.countsOf(h), Time: seconds(h.done.Duration),
 		Timestamp: r.began.UTC().Format("2006-01-02T15:04:05"),
 	}
+	if n := h.done.Counts.Unknown; n > 0 {
+		s.Properties = &properties{[]property{{Name: "results " + unknownOutcomes, Value: fmt.Sprint(n)}}}
+	}
 	for _, one := range h.happened {
 		if r.outcomes[one.outcome].kind != told {
 			s.Cases = append(s.Cases, r.testCase(h, one))
@@ -166,7 +180,7 @@ func (r *Run) testCase(h *host, one happening) testCase {
 	}
 	switch o.kind {
 	case failed:
-		c.Failure = &problem{Message: message, Type: string(failed), Text: text}
+		c.Failure = &problem{Message: message, Type: string(failed), Text: long}
 	case unreachable:
 		c.Name = string(unreachable)
 		c.Error = &problem{Message: message, Type: string(unreachable), Text: long}
@@ -202,6 +216,9 @@ func caseOutput(o outcome) string {
 	}
 	if o.kind == rescued {
 		parts = append(parts, "rescued: "+printable.Block(strings.TrimSuffix(o.text, "\n")))
+		if o.hint != "" {
+			parts = append(parts, "hint: "+printable.Block(o.hint))
+		}
 	}
 	for _, text := range []string{o.notes, o.diff, o.output} {
 		if text != "" {

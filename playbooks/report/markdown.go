@@ -31,6 +31,9 @@ func (r *Run) Markdown(w io.Writer) error {
 		if message := firstLine(g.text); message != "" {
 			text += ": " + code(message)
 		}
+		if g.hint != "" && (g.kind == failed || g.kind == rescued) {
+			text += " (hint: " + code(g.hint) + ")"
+		}
 		return text
 	})
 	title := "Changes"

@@ -101,19 +101,22 @@ func (m *metrics) run(r *Run) {
 		sample{"status", "stable", float64(c.Stable)}, sample{"status", "changed", float64(c.Changed)}, sample{"status", "skipped", float64(c.Skipped)},
 		sample{"status", "failed", float64(c.Failed)}, sample{"status", "rescued", float64(c.Rescued)}, sample{"status", "would_change", float64(c.WouldChange)}, sample{"status", "not_reached", float64(c.NotReached)})
 	m.family("ccm_push_run_drift_resources", "Changed resources of the last run that were changed because the host had drifted.", sample{value: float64(c.Drift)})
+	m.family("ccm_push_run_unknown_resources", "Failed and rescued resources of the last run whose outcome is unknown.", sample{value: float64(c.Unknown)})
 }
 
 func (m *metrics) hosts(r *Run) {
-	var success, changed, failed []sample
+	var success, changed, failed, unknown []sample
 	for _, h := range r.hosts {
 		c := h.done.Counts
 		success = append(success, sample{"host", h.name, truth(h.finished && h.done.State == events.StateOK)})
 		changed = append(changed, sample{"host", h.name, float64(c.Changed + c.FailedChanged)})
 		failed = append(failed, sample{"host", h.name, float64(c.Failed)})
+		unknown = append(unknown, sample{"host", h.name, float64(c.Unknown)})
 	}
 	m.family("ccm_push_host_success", "Whether the host came through the last run well.", success...)
 	m.family("ccm_push_host_changed_resources", "Resources of the host that the last run changed, or would change.", changed...)
 	m.family("ccm_push_host_failed_resources", "Resources of the host that failed in the last run.", failed...)
+	m.family("ccm_push_host_unknown_resources", "Failed and rescued resources of the host whose outcome is unknown.", unknown...)
 	m.success(lastHostSuccess, "End of the last run that the host came through well and that was no check run.", r, success)
 }
 

@@ -183,7 +183,10 @@ func (r *Run) result(e events.Result) {
 		o.kind = wouldChange
 	}
 	if e.Status.HasFailed() {
-		o.written = e.Written
+		o.written, o.hint = e.Written, e.Hint
+	}
+	if e.Unknown {
+		o.text = strings.TrimSuffix("outcome unknown: "+o.text, ": ")
 	}
 	if c := e.Command; c != nil && (e.Status.HasFailed() || r.adHoc()) {
 		o.output = output(c)
@@ -198,7 +201,11 @@ func (r *Run) adHoc() bool { return len(r.start.Manifests) == 0 && r.start.Undoe
 func untold(e events.Untold) string {
 	var b strings.Builder
 	for _, one := range e.Results {
-		b.WriteString(string(one.Status) + " " + one.Type + "#" + one.Name + " " + one.Message + one.Error + "\n")
+		unknown := ""
+		if one.Unknown {
+			unknown = "outcome unknown: "
+		}
+		b.WriteString(string(one.Status) + " " + one.Type + "#" + one.Name + " " + unknown + one.Message + one.Error + "\n")
 	}
 	if e.More > 0 {
 		b.WriteString("and " + strconv.Itoa(e.More) + " more\n")
