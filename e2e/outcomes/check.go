@@ -224,12 +224,15 @@ const noticed = 500 * time.Millisecond
 // reported returns the reports of an element; host is whom they are for, empty means all.
 func (k *checker) reported(element, host string) (all []report) {
 	r := k.byName[element]
+	onThere := len(k.began(element, host))
 	for _, e := range k.reports {
-		if e.element != element {
-			continue
-		}
-		// What ran on another host is untold there.
-		if host == "" || e.Host == host || e.untold && r.On == e.Host {
+		switch {
+		case e.element != element:
+		case host != "" && e.untold && r.On == e.Host: // it does not say for whom it ran there
+			if onThere--; onThere >= 0 {
+				all = append(all, e)
+			}
+		case host == "" || e.Host == host:
 			all = append(all, e)
 		}
 	}

@@ -39,6 +39,7 @@ func (t *turn) elsewhere(ctx context.Context) (here bool, err error) {
 		err = ErrBeforeTurn
 	}
 	if err == nil && !here {
+		j.elsewhere = !j.predicts()
 		if there.Status != wire.Stable { // which goes without saying
 			j.result.Status = there.Status
 		}

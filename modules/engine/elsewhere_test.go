@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/engine/notes"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -40,6 +41,10 @@ func TestElsewhere(t *testing.T) {
 				with(command("true 3", again), func(e *wire.Entry) { e.Require = []int{1} }),
 			}}, func(e *engine.Engine) {
 				e.Refreshes = kept
+				e.Keep = func(f *notes.Finished) error {
+					require.Equal(t, f.Result.Index == 1 && !c.check && c.name != "before its turn", f.Elsewhere)
+					return nil
+				}
 				e.Elsewhere = func(_ context.Context, question *wire.Elsewhere) (*wire.Elsewhere, error) {
 					asked = append(asked, *question)
 					return &c.there, nil

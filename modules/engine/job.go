@@ -42,6 +42,7 @@ type job struct {
 	leftOut    bool                 // skipped since its scope has ended
 	doubt      string               // what its prediction depends on
 	restarting bool                 // the host goes down for it
+	elsewhere  bool                 // another host ran it
 	exports    exports
 	replay     func() // has the forecast told again what is predicted of it; nil if nothing is
 }

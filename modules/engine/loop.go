@@ -189,7 +189,7 @@ func (r *run) keep(j *job) {
 	}
 	err := r.engine.Keep(&notes.Finished{
 		Result: j.result.kept(), Type: j.entry.Type, Name: j.entry.Name, Sensitive: j.secret,
-		Changed: j.changed && !j.predicts(), Unmet: j.result.Unmet, Register: j.entry.Register, Sent: j.exports.sent,
+		Changed: j.changed && !j.predicts(), Unmet: j.result.Unmet, Elsewhere: j.elsewhere, Register: j.entry.Register, Sent: j.exports.sent,
 	})
 	if err != nil {
 		note := modules.Note{Level: "warning", Text: excerpt.Of("its result could not be kept on the host, where a lost connection would lose it: "+err.Error(), maxText)}

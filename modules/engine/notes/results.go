@@ -80,10 +80,10 @@ func (h *resultsHeader) same(other *resultsHeader) bool {
 }
 
 // continues reports whether the run that works on current continues this catalog later: it belongs to the same chain of
-// runs and to a later play, or is a resource that runs here for another host.
+// runs and to a later play, or one of them is a resource that runs here for another host.
 func (h *resultsHeader) continues(current *resultsHeader) bool {
 	later := h.Play < wire.MaxPlays && h.Play > current.Play%wire.MaxPlays
-	return h.origin() == current.origin() && (h.For != "" || later)
+	return h.origin() == current.origin() && (h.For != "" || current.For != "" || later)
 }
 
 // origin is [wire.Lock.Origin].
@@ -99,6 +99,7 @@ type Finished struct {
 	Unmet     bool                       `json:"unmet,omitempty"`     // it was skipped for a requirement
 	Command   string                     `json:"command,omitempty"`   // [Attempt].Command of the command that was started; "" if none was
 	RunsOnce  bool                       `json:"runs_once,omitempty"` // and it must not start again
+	Elsewhere bool                       `json:"elsewhere,omitempty"` // it ran on another host, which keeps its own result
 	Register  bool                       `json:"register,omitempty"`  // the controller uses the result, also to go on
 	Sent      map[string]json.RawMessage `json:"sent,omitempty"`      // what it has for entries behind it
 
@@ -459,7 +460,7 @@ func untold(f *Finished) (one wire.UntoldResult, worth bool) {
 	if !f.Sensitive {
 		one.Message, one.Error = clipText(r.Message), clipText(r.Error)
 	}
-	return one, !r.Check && (r.Status == wire.Changed || r.Status.HasFailed())
+	return one, !r.Check && !f.Elsewhere && (r.Status == wire.Changed || r.Status.HasFailed())
 }
 
 func clipText(text string) string { return Clip(text, wire.MaxUntoldText) }

@@ -309,6 +309,23 @@ func TestUntoldOfLaterPlays(t *testing.T) {
 	require.Equal(t, []int{1, 2}, untold(l.text, 1, wire.Lock{Run: "r9"}, "hash"), "another run")
 }
 
+// TestUntoldOfAnotherHost has a host run a resource for another one of the same run that has lost it: its own results
+// wait for the run to continue there. A result of what ran on another host is reported by that host.
+func TestUntoldOfAnotherHost(t *testing.T) {
+	l := &memoryLog{}
+	r, _, _, _ := kept(t, l, wire.Once{Run: "r1", Play: 1})
+	require.NoError(t, r.Finish(finish(0, wire.Changed)))
+	there := finish(1, wire.Changed)
+	there.Elsewhere = true
+	require.NoError(t, r.Finish(there))
+	require.NoError(t, r.End(false))
+	_, _, _, untold := kept(t, &memoryLog{text: bytes.Clone(l.text)}, wire.Once{Run: "r1", Play: 1, For: "web2 0"})
+	require.Empty(t, untold)
+	_, _, _, untold = kept(t, l, wire.Once{Run: "r9", Play: 1})
+	require.Len(t, untold, 1)
+	require.Equal(t, []wire.UntoldResult{{Type: "file", Name: "/0", Status: wire.Changed, Message: "done"}}, untold[0].Results)
+}
+
 // FuzzResults opens whatever stands there: what can be opened can be gone on with.
 func FuzzResults(f *testing.F) {
 	f.Add([]byte(`{"begin":{"format":1,"run":"r1","play":1,"hash":"hash"}}` + "\n" + `{"finished":{"result":{"i":0},"type":"file","name":"/a"}}` + "\n{\"end\":true}\n"))
