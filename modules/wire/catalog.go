@@ -58,6 +58,7 @@ type Catalog struct {
 	Until   int     `json:"until,omitempty"`
 	From    int     `json:"from,omitempty"`
 	Fixed   int     `json:"fixed,omitempty"`
+	Play    string  `json:"play,omitempty"`  // names the play for notes of refreshes
 	Whole   bool    `json:"whole,omitempty"` // the entries are all that a manifest has for the host
 	Entries []Entry `json:"entries"`
 }

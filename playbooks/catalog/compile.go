@@ -175,7 +175,7 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 // all manifests; nil if no resource asked for it.
 func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 	out := &Compiled{
-		Catalog: wire.Catalog{Entries: d.entries, FailOnError: c.play.FailOnError, Remember: d.remember, Until: d.until, Fixed: d.until, Whole: c.play.Whole() && c.play.File != ""},
+		Catalog: wire.Catalog{Entries: d.entries, FailOnError: c.play.FailOnError, Remember: d.remember, Until: d.until, Fixed: d.until, Play: c.play.ID(), Whole: c.play.Whole() && c.play.File != ""},
 		Notes:   d.notes, Contents: d.contents, NeedsFull: d.needsFull, parts: &c.parts,
 		common: make([]bool, len(d.entries)), written: make([]*yamlpos.Node, len(d.entries)), watches: make([]*watch.Rules, len(d.entries)),
 		restarts: make([]time.Duration, len(d.entries)), longest: make([]time.Duration, len(d.entries)),

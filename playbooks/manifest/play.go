@@ -2,6 +2,9 @@ package manifest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/facts"
@@ -22,6 +25,7 @@ type AskedFact struct {
 type Play struct {
 	Name         string          // as written, or the file's name
 	File         string          // that the resources stand in
+	Nth          int             // number among the plays of the file with the same name, from 0
 	Included     []*yamlpos.Node // where the file is included, outermost first; none if it was given
 	Folder       string          // the only one its files are read from
 	Programs     string          // a folder that takes the place of resources/ in Folder; "" is that
@@ -140,6 +144,16 @@ func (p *Play) HostPattern() string {
 		return "all"
 	}
 	return p.Hosts.Text
+}
+
+// ID names the play for notes on hosts: it stays the same while the file and the name do. It is empty for a
+// play without a file.
+func (p *Play) ID() string {
+	if p.File == "" {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d", p.File, p.Name, p.Nth))
+	return hex.EncodeToString(sum[:8])
 }
 
 // Whole reports whether the run is about the whole play.

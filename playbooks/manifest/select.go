@@ -49,6 +49,12 @@ func (s Selection) Select(plays []*Play) ([]*Play, error) {
 	for _, p := range plays {
 		Walk(p.Resources, func(r *Resource, _ int) { s.notifies = s.notifies || r.Notify != nil })
 	}
+	count := map[[2]string]int{}
+	for _, p := range plays {
+		key := [2]string{p.File, p.Name}
+		p.Nth = count[key]
+		count[key]++
+	}
 	var selected []*Play
 	for i, p := range plays[start:] {
 		if i == 0 {

@@ -20,6 +20,8 @@ type Refresh struct {
 	// Changed is the resource that it follows from; "" if that is not known any more.
 	Changed string `json:"changed,omitempty"`
 	Run     string `json:"run,omitempty"` // in which that has changed
+	// Play is the [wire.Catalog.Play] in which that has changed. Only that play can find that the resource has left it.
+	Play string `json:"play,omitempty"`
 	// Failed says that the change did, halfway perhaps: no subscriber is refreshed for
 	// it as long as it fails.
 	Failed bool      `json:"failed,omitempty"`
@@ -39,7 +41,7 @@ func (all *refreshText) valid() error {
 	for i, n := range all.Refresh {
 		switch {
 		case !strings.Contains(n.Resource, "#"), n.Nth < 0, seen[n.subscriber()],
-			len(n.Resource) > maxName, len(n.Changed) > maxName, len(n.Run) > maxName:
+			len(n.Resource) > maxName, len(n.Changed) > maxName, len(n.Run) > maxName, len(n.Play) > maxName:
 			return fmt.Errorf("note %d is not valid", i+1)
 		}
 		seen[n.subscriber()] = true

@@ -164,7 +164,7 @@ func (r *Refreshes) assign() {
 	}
 }
 
-// dropLeft drops the refreshes of resources that have left the manifest: the catalog is the whole play and has
+// dropLeft drops the refreshes of resources that have left their play: the catalog is the whole play and has
 // the resource that changed, but no subscriber of that name. A check run reports them, too.
 func (r *Refreshes) dropLeft() (warning string) {
 	if r.err != nil || !r.cat.Whole || r.cat.Until > 0 || len(r.notes) == 0 {
@@ -180,7 +180,7 @@ func (r *Refreshes) dropLeft() (warning string) {
 	}
 	var left []string
 	kept := slices.DeleteFunc(slices.Clone(r.notes), func(n *note) bool {
-		gone := n.earlier && changes[n.Changed] && !remains[n.Resource]
+		gone := n.earlier && n.Play == Clip(r.cat.Play, maxName) && changes[n.Changed] && !remains[n.Resource]
 		if gone {
 			left = append(left, fmt.Sprintf("%s (%s)", n.Resource, n.Why()))
 		}
@@ -329,7 +329,7 @@ func unnoted(err error) error {
 // refresh is the note that a subscriber is to be refreshed because of an entry.
 func (r *Refreshes) refresh(i int, name subscriber) Refresh {
 	n := Refresh{Resource: name.resource, Nth: name.nth, Changed: r.ref(i), Time: r.now().UTC()}
-	n.Run = r.run()
+	n.Run, n.Play = r.run(), Clip(r.cat.Play, maxName)
 	return n
 }
 
