@@ -112,8 +112,19 @@ func TestUndoneTogether(t *testing.T) {
 		require.False(t, p.Plays[0].Done["web1"])
 	}
 
+	// An undo that found nothing to change is one, too, unless it failed.
+	lone := run(4, Header{}, events.Changed)
+	again := s.record(t, Header{Run: timeID(5), Undoes: timeID(4)}, events.RunStart{Plays: plays("web1")}, events.Summary{Totals: events.Totals{Hosts: events.HostTotals{Failed: 1}}})
+	by, err := s.UndoneBy(lone)
+	require.NoError(t, err)
+	require.Nil(t, by, again.Outcome())
+	s.record(t, Header{Run: timeID(6), Undoes: timeID(4)}, events.RunStart{Plays: plays("web1")}, events.Summary{Totals: events.Totals{Hosts: events.HostTotals{OK: 1}}})
+	by, err = s.UndoneBy(lone)
+	require.NoError(t, err)
+	require.NotNil(t, by)
+
 	third := run(3, Header{Resumes: timeID(1), Origin: Origin{First: timeID(0), Epoch: 2}}, events.Changed)
-	by, err := s.UndoneBy(third)
+	by, err = s.UndoneBy(third)
 	require.NoError(t, err)
 	require.Nil(t, by)
 	p, err = third.Progress(s)
