@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -190,13 +191,59 @@ func hashOf(path string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// recordedHosts gives the hosts of a recorded run for a limit such as @last:failed.
-func (a *app) recordedHosts(run, state string) ([]string, error) {
-	r, err := a.recordedRun(run)
+// recordedHosts returns the hosts of a recorded run for a limit such as @last:failed. There, last is the
+// newest run that applied manifests: a check run or an ad-hoc call after it does not count.
+func (a *app) recordedHosts(name, state string) ([]string, error) {
+	store, err := a.records()
 	if err != nil {
 		return nil, err
 	}
+	if name != "last" {
+		r, err := store.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		return r.Hosts(state)
+	}
+	r, err := store.Last(func(r *record.Run) bool { return r.Applied() })
+	if errors.Is(err, record.ErrNone) {
+		return nil, fmt.Errorf("@last: %w that applied manifests\n  hint: ccm-push runs lists all runs; @RUN:%s selects hosts of a check run or an ad-hoc call", record.ErrNone, state)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if newest, err := store.Find("last"); err == nil && newest.Run != r.Run {
+		a.say(fmt.Sprintf("@last is run %s; run %s is newer, but did not apply manifests", describeRun(r), describeRun(newest)))
+	}
 	return r.Hosts(state)
+}
+
+// describeRun returns the id, the time, the kind and the subject of a run, in a line.
+func describeRun(r *record.Run) string {
+	kind := "applied manifests"
+	switch {
+	case r.Check && len(r.Manifests) > 0:
+		kind = "check run"
+	case r.Undoes != "":
+		kind = "undo"
+	case r.Command == "check-health":
+		kind = "health check"
+	case len(r.Manifests) == 0:
+		kind = "ad-hoc call"
+	}
+	if r.Check && len(r.Manifests) == 0 {
+		kind = "check run of an " + kind
+	}
+	return fmt.Sprintf("%s of %s (%s: %s)", r.Run, r.Started.Local().Format("2006-01-02 15:04:05"), kind, shortWhat(r.What))
+}
+
+// shownRun returns the run with a name. For last it prints which run that is: the newest of any kind.
+func (a *app) shownRun(name string) (*record.Run, error) {
+	r, err := a.recordedRun(name)
+	if err == nil && name == "last" {
+		a.say("last is run " + describeRun(r))
+	}
+	return r, err
 }
 
 // recordedRun gives the run with a name, see [record.Store.Find].

@@ -188,7 +188,7 @@ func reportRun(a *app, p *printer, name, format string) error {
 	case format == "" && !p.reports.any():
 		return errors.New("say what to write: --format " + formatNames + ", or a file as of a run, such as --report FILE.html")
 	}
-	r, err := a.recordedRun(name)
+	r, err := a.shownRun(name)
 	if err != nil {
 		return err
 	}

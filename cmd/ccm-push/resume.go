@@ -127,7 +127,7 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 func findResumable(store record.Store, name string) (*record.Run, error) {
 	ofManifests := func(r *record.Run) bool { return len(r.Manifests) > 0 }
 	if name == "" || name == "last" {
-		run, err := store.Last(func(r *record.Run) bool { return ofManifests(r) && !r.Check && r.Command != "check-health" })
+		run, err := store.Last(func(r *record.Run) bool { return r.Applied() })
 		if err != nil {
 			return nil, err
 		}

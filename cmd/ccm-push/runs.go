@@ -195,7 +195,7 @@ func showRun(a *app, p *printer, cmd *cobra.Command, name, host string) error {
 	if p.format == "dsc-json" {
 		return errors.New("--output dsc-json is for runs; runs show prints text or events")
 	}
-	r, err := a.recordedRun(name)
+	r, err := a.shownRun(name)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,12 @@ func (h Header) TakesBack(id string) bool {
 	return h.Undoes == id || slices.Contains(h.UndoesToo, id)
 }
 
+// Applied reports whether the run applied manifests: it was not a check run, a health check, an undo or an
+// ad-hoc call.
+func (h Header) Applied() bool {
+	return len(h.Manifests) > 0 && !h.Check && h.Command != "check-health" && h.Undoes == ""
+}
+
 // A Flag is an option that was given.
 type Flag struct {
 	Name  string   `json:"name"`
