@@ -214,3 +214,18 @@ func inspect(t *testing.T, seed uint64, entries []wire.Entry, results []wire.Res
 	}
 	return failed && rescues
 }
+
+// TestBlockInAPlayThatEnds has the play end while a block is in progress: nothing in the block failed, so that its
+// rescue does not run. What is always done runs.
+func TestBlockInAPlayThatEnds(t *testing.T) {
+	dir := t.TempDir()
+	after := func(e wire.Entry, others ...int) wire.Entry { e.After = others; return e }
+	results := play(t, dir, wire.Catalog{Parallel: 2, FailOnError: true, Entries: []wire.Entry{
+		command("until test -e "+dir+"/begun; do sleep 0.01; done; exit 1", ""),
+		command("touch "+dir+"/begun; sleep 0.7", ""),
+		with(command("true 2", ""), func(e *wire.Entry) { e.Require = []int{1} }),
+		after(command("true rescue", ""), 1, 2), after(command("true always", ""), 1, 2, 3), after(block(2, 1, 1), 1, 2, 3, 4),
+	}}, nil)
+	slices.SortFunc(results, func(a, b wire.Result) int { return a.Index - b.Index })
+	require.Equal(t, "failed changed skipped skipped changed skipped", brief(results))
+}

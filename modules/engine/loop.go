@@ -177,7 +177,7 @@ func (r *run) wentWrong(j *job) {
 	part := j.scope.isPart()
 	switch {
 	case j.monitors && (r.cat.Monitor || !part):
-	case j.status == wire.Failed, part:
+	case j.status == wire.Failed, part && !j.leftOut: // what was left out has not failed
 		j.scope.endWith(j)
 	}
 }
