@@ -18,7 +18,11 @@ func (t *turn) begin(command modules.Repeat) {
 		t.said.Message("warning", "the command was cut, and runs again: "+j.cut.Lost())
 	}
 	if why, failed := t.run.engine.Failed[t.job.index]; failed && t.ended == 0 {
-		t.said.Message("info", "the command failed in the run that this one resumes: "+why)
+		text := "the command failed in the run that this one resumes"
+		if why != "" { // the status of the command may be all that there was
+			text += ": " + why
+		}
+		t.said.Message("info", text)
 	}
 	t.noteAttempt(true)
 }
