@@ -142,7 +142,11 @@ func findResumable(store record.Store, name string) (*record.Run, error) {
 		if undo.Outcome() != record.OK {
 			hint = "ccm-push undo " + run.Run + " continues the undo, which ended as " + string(undo.Outcome()) + "; " + hint
 		}
-		return nil, fmt.Errorf("run %s (%s) was undone since, by run %s; resume without RUN does not apply it again\n  hint: %s", run.Run, run.What, undo.Run, hint)
+		undone := "was undone"
+		if undo.Partial() {
+			undone = "was undone in part"
+		}
+		return nil, fmt.Errorf("run %s (%s) %s since, by run %s; resume without RUN does not apply it again\n  hint: %s", run.Run, run.What, undone, undo.Run, hint)
 	}
 	run, err := store.Find(name)
 	switch {

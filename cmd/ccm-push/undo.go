@@ -73,9 +73,12 @@ func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name s
 	if err != nil {
 		return err
 	}
-	run, err := f.findUndoable(store, name)
+	run, part, err := f.findUndoable(store, name)
 	if err != nil {
 		return err
+	}
+	if len(only) == 0 {
+		only = part
 	}
 	list, runs, err := store.Undo(run, only)
 	if err != nil {
@@ -109,7 +112,7 @@ func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name s
 		return err
 	}
 	r.Plays = list
-	h := record.Header{Command: "undo", What: "undo of " + run.What, Undoes: run.Run}
+	h := record.Header{Command: "undo", What: "undo of " + run.What, Undoes: run.Run, UndoesOnly: only}
 	for _, one := range runs[1:] {
 		h.UndoesToo = append(h.UndoesToo, one.Run)
 	}
@@ -241,40 +244,49 @@ func (f *fleet) restorable(ref string) bool {
 }
 
 // findUndoable returns the run with a name. Without one, and for last, it is the last run that changed
-// something; if that was an undo which did not come through, it is the run that this was undoing.
-func (f *fleet) findUndoable(store record.Store, name string) (*record.Run, error) {
+// something; if that was an undo which did not come through, or was limited, it is the run that this was undoing.
+// part names the resources of an undo that failed and was limited to them.
+func (f *fleet) findUndoable(store record.Store, name string) (run *record.Run, part []string, err error) {
 	if name != "" && name != "last" {
 		run, err := store.Find(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return run, ended(run)
+		return run, nil, ended(run)
 	}
 	whole := map[string]bool{} // runs with an undo, later than those looked at, that came through
-	run, err := store.Last(func(r *record.Run) bool {
+	run, err = store.Last(func(r *record.Run) bool {
 		if r.Check {
 			return false
 		}
 		_, err := r.Undo(nil)
-		limited := slices.ContainsFunc(r.Flags, func(f record.Flag) bool { return f.Name == "limit" })
-		whole[r.Undoes] = whole[r.Undoes] || r.Outcome() == record.OK && !limited
+		whole[r.Undoes] = whole[r.Undoes] || r.Outcome() == record.OK && !r.Partial()
 		return err == nil
 	})
 	switch {
 	case errors.Is(err, record.ErrNone):
-		return nil, fmt.Errorf("there is nothing to undo: no recorded run has changed anything")
+		return nil, nil, fmt.Errorf("there is nothing to undo: no recorded run has changed anything")
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case run.Undoes == "":
-		return run, ended(run)
+		return run, nil, ended(run)
 	case whole[run.Undoes]:
-		return nil, fmt.Errorf("the last run that changed something has undone run %s\n  hint: ccm-push undo %s takes back that undo; ccm-push runs lists all runs", run.Undoes, run.Run)
+		return nil, nil, fmt.Errorf("the last run that changed something has undone run %s\n  hint: ccm-push undo %s takes back that undo; ccm-push runs lists all runs", run.Undoes, run.Run)
 	}
 	if err := ended(run); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	f.app.say(fmt.Sprintf("continuing undo %s (%s)", run.Run, run.Outcome()))
-	return store.Find(run.Undoes)
+	switch only := events.Line(strings.Join(run.UndoesOnly, " ")); {
+	case only == "":
+		f.app.say(fmt.Sprintf("continuing undo %s (%s)", run.Run, run.Outcome()))
+	case run.Outcome() == record.OK:
+		f.app.say(fmt.Sprintf("undo %s of run %s was limited to %s", run.Run, run.Undoes, only))
+	default:
+		f.app.say(fmt.Sprintf("continuing undo %s (%s) of %s", run.Run, run.Outcome(), only))
+		part = run.UndoesOnly
+	}
+	run, err = store.Find(run.Undoes)
+	return run, part, err
 }
 
 // notForUndo are flags of a run that say nothing of how its hosts are reached.

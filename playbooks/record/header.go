@@ -38,6 +38,8 @@ type Header struct {
 	Undoes string `json:"undoes,omitempty"`
 	// UndoesToo are the runs that resumed Undoes, which are taken back with it.
 	UndoesToo []string `json:"undoes_too,omitempty"`
+	// UndoesOnly names the resources that an undo is limited to, as TYPE#NAME; empty means all.
+	UndoesOnly []string `json:"undoes_only,omitempty"`
 	// Plays are filled in by the recorder.
 	Plays []events.SelectedPlay `json:"plays"`
 }
@@ -51,6 +53,18 @@ func (h Header) TakesBack(id string) bool {
 // ad-hoc call.
 func (h Header) Applied() bool {
 	return len(h.Manifests) > 0 && !h.Check && h.Command != "check-health" && h.Undoes == ""
+}
+
+// Partial reports whether an undo was limited to resources or hosts.
+func (h Header) Partial() bool {
+	return len(h.UndoesOnly) > 0 || slices.ContainsFunc(h.Flags, func(f Flag) bool { return f.Name == "limit" })
+}
+
+// selects reports whether an undo includes a resource.
+func (h Header) selects(r events.Result) bool {
+	return len(h.UndoesOnly) == 0 || slices.ContainsFunc(h.UndoesOnly, func(ref string) bool {
+		return ref == r.Type+"#"+r.Name || ref == r.Type+"#"+r.Alias
+	})
 }
 
 // A Flag is an option that was given.

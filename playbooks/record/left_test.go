@@ -131,3 +131,33 @@ func TestUndoneTogether(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, p.Plays[0].Done["web1"])
 }
+
+// TestUndoneInPart holds that an undo of a part leaves the rest: a command that it does not name does not run again,
+// and undoing that undo in part leaves it in effect.
+func TestUndoneInPart(t *testing.T) {
+	s := newStore(t)
+	result := func(typ, name, once string) events.Result {
+		return events.Result{Play: "web tier", Host: "web1", Type: typ, Name: name, Once: once, Status: events.Changed, Changed: true}
+	}
+	run := func(n int, h Header, results ...events.Event) *Run {
+		h.Run = timeID(n)
+		all := []events.Event{events.RunStart{Plays: plays("web1")}, events.PlayStart{Play: "web tier", Number: 1, Batch: 1, Hosts: []string{"web1"}}}
+		return s.record(t, h, append(append(all, results...), events.HostDone{Host: "web1", State: events.StateOK}, events.Summary{Totals: events.Totals{Hosts: events.HostTotals{OK: 1}}})...)
+	}
+	r := run(0, Header{Manifests: []Manifest{{Path: "site.yaml"}}}, result("exec", "migrate", ""), result("file", "/a", ""), result("exec", "seed", "exec#seed"))
+	undo := run(1, Header{Undoes: r.Run, UndoesOnly: []string{"file#/a"}}, result("file", "/a", ""))
+	require.True(t, undo.Partial())
+	p, err := r.Progress(s)
+	require.NoError(t, err)
+	require.False(t, p.Plays[0].Done["web1"])
+	require.Equal(t, r.Run, p.Plays[0].LeftBy("web1", "exec", "migrate"))
+	require.Empty(t, p.Plays[0].LeftBy("web1", "file", "/a"))
+	_, ran := p.Plays[0].RanOnce("web1", "exec#seed")
+	require.True(t, ran)
+
+	run(2, Header{Undoes: undo.Run, UndoesOnly: []string{"file#/b"}}, result("file", "/b", ""))
+	by, err := s.UndoneBy(r)
+	require.NoError(t, err)
+	require.NotNil(t, by, "only a part of the undo was undone")
+	require.Equal(t, undo.Run, by.Run)
+}

@@ -148,6 +148,7 @@ func (p *Progress) takenBack(r *Run, s Store) error {
 		return err
 	}
 	left := map[resourceOf]bool{}
+	reached := map[string][]*Run{} // undos that changed a host
 	for _, undo := range undos {
 		for e, err := range undo.Events() {
 			if err != nil {
@@ -159,8 +160,12 @@ func (p *Progress) takenBack(r *Run, s Store) error {
 			case result.Status == events.Skipped:
 				left[resourceOf{result.Host, result.Type, result.Name}] = true
 			case result.Status == events.Changed || result.Changed:
+				if slices.Contains(reached[result.Host], undo) {
+					continue
+				}
+				reached[result.Host] = append(reached[result.Host], undo)
 				for i := range p.Plays {
-					p.Plays[i].takenBack(result.Host)
+					p.Plays[i].takenBack(result.Host, undo)
 				}
 			}
 		}
@@ -174,7 +179,9 @@ func (p *Progress) takenBack(r *Run, s Store) error {
 		case events.PlayStart:
 			play = e.Number - 1
 		case events.Result:
-			if of := (resourceOf{e.Host, e.Type, e.Name}); e.Changed && e.On == "" && left[of] && play >= 0 && play < len(p.Plays) {
+			of, undos := resourceOf{e.Host, e.Type, e.Name}, reached[e.Host]
+			omitted := len(undos) > 0 && !slices.ContainsFunc(undos, func(undo *Run) bool { return undo.selects(e) })
+			if e.Changed && e.On == "" && (left[of] || omitted) && play >= 0 && play < len(p.Plays) {
 				if p.Plays[play].left == nil {
 					p.Plays[play].left = map[resourceOf]string{}
 				}
@@ -193,10 +200,10 @@ func (p *PlayProgress) LeftBy(host, typeName, name string) string {
 	return p.left[resourceOf{host, typeName, name}]
 }
 
-// takenBack notes that nothing of the play is on a host any more.
-func (p *PlayProgress) takenBack(host string) {
+// takenBack notes that the play, or what undo selects of it, is not on a host any more.
+func (p *PlayProgress) takenBack(host string, undo *Run) {
 	delete(p.Done, host)
-	p.Once = slices.DeleteFunc(p.Once, func(r OnceResult) bool { return cmp.Or(r.On, r.Host) == host })
+	p.Once = slices.DeleteFunc(p.Once, func(r OnceResult) bool { return cmp.Or(r.On, r.Host) == host && undo.selects(r.Result) })
 }
 
 // A tracker follows a run from event to event. A host is done with a play if the table of

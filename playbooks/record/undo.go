@@ -66,7 +66,7 @@ func (s Store) Undo(r *Run, only []string) (plays []*manifest.Play, runs []*Run,
 
 // UndoneBy returns the newest undo of a run that is still in effect; nil if there is none. A run and the runs
 // that resume it are undone together. An undo that changed no host is in effect only if it ended well, and one that was
-// itself taken back is not.
+// itself taken back as a whole is not.
 func (s Store) UndoneBy(r *Run) (*Run, error) {
 	undos, err := s.undos(r)
 	if len(undos) == 0 {
@@ -100,7 +100,9 @@ func (s Store) undos(r *Run) ([]*Run, error) {
 		if len(c.changed)+len(c.unsure) == 0 && u.Outcome() != OK {
 			continue
 		}
-		again := slices.ContainsFunc(all, func(other *Run) bool { return !other.Check && other.TakesBack(u.Run) && other.Outcome() == OK })
+		again := slices.ContainsFunc(all, func(other *Run) bool {
+			return !other.Check && other.TakesBack(u.Run) && other.Outcome() == OK && !other.Partial()
+		})
 		if !again {
 			undos = append(undos, u)
 		}
