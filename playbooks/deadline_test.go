@@ -70,7 +70,7 @@ func TestHostThatNeverFinishes(t *testing.T) {
 	hosts := map[string]*sshtest.Server{"web2": sshtest.Start(t, sshtest.Env("FAKE=nothing"))}
 	w := newWorld(t, hosts, "ccm: {resources: [{exec: [{\"true\": }, {\"false\": }]}]}").fake(t)
 	w.Options.Deadlines.Resource = time.Second
-	require.Equal(t, []string{"play site 1/1: web2", "web2 failed in deadline", "web2 done: failed"}, w.run(t))
+	require.Equal(t, []string{"play site 1/1: web2", "web2 exec#true failed", "web2 failed in deadline", "web2 done: failed"}, w.run(t))
 	_, text := w.recorded.failure("web2")
 	require.Equal(t, "exec#true took longer than 1s; nothing is known of exec#true and what follows it: 2 resources", text)
 }

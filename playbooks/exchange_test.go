@@ -185,7 +185,7 @@ func TestValuesThatNeverCome(t *testing.T) {
 		{"it is only looked at", strings.Replace(strategy("linear"), "export:", "noop: true\n              export:", 1), nil,
 			"content was not sent by exec#token of zed"},
 		{"it cannot be logged in to", strategy("linear"), []sshtest.Option{sshtest.RejectAuth()}, gone},
-		{"it cannot be made ready", strings.Replace(strategy("linear"), "Data.home == Data.zed", "Data.nothing.more == 1", 1), nil, ""},
+		{"it cannot be made ready", strings.Replace(strategy("linear"), "Data.home == Data.zed", "Facts.nothing.more == 1", 1), nil, ""},
 		{"it is cut off", strings.Replace(strategy("linear"), "echo", "sh -c 'kill -9 $PPID' x", 1), nil, gone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
