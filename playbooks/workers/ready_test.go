@@ -24,7 +24,7 @@ func TestCompileFirst(t *testing.T) {
 		for _, missing := range []bool{false, true} {
 			t.Run(fmt.Sprintf("one is missing: %v", missing), func(t *testing.T) {
 				s := newSite(t, `
-ccm: {resources: [exec: [{"touch made {{ Host.name == 'web3' ? Data.wanted : 'more' }}": {cwd: "{{ Data.home }}"}}]]}
+ccm: {resources: [exec: [{"touch made {{ Facts.host.info.os != '' && Host.name == 'web3' ? Data.wanted : 'more' }}": {cwd: "{{ Data.home }}"}}]]}
 `, "web1", "web2", "web3")
 				wanted := "wanted: more,"
 				if missing {
