@@ -193,7 +193,7 @@ func (x *expansion) unselected(ctx context.Context, r *manifest.Resource, in *sc
 	switch {
 	case r.Each != nil:
 		x.each(ctx, r, in)
-	case r.Refresh == wire.RefreshNow || r.Child != nil:
+	case r.Refresh == wire.RefreshNow || r.Child != nil || r.Applies():
 		x.entry(ctx, r, in, in.env)
 	default:
 		x.refreshLater(ctx, r, in.env)
@@ -201,7 +201,7 @@ func (x *expansion) unselected(ctx context.Context, r *manifest.Resource, in *sc
 	if len(x.errs) == before {
 		return
 	}
-	if x.errs = x.errs[:before]; r.Each == nil && r.Child == nil {
+	if x.errs = x.errs[:before]; r.Each == nil && r.Child == nil && !r.Applies() {
 		x.refreshLater(ctx, r, in.env)
 	} else {
 		x.leaveOut(r)
@@ -225,7 +225,7 @@ func (x *expansion) refreshLater(ctx context.Context, r *manifest.Resource, env 
 
 // refreshesNever reports whether nothing in the catalog refreshes an unselected resource.
 func (x *expansion) refreshesNever(r *manifest.Resource, e *wire.Entry) bool {
-	return r.Unselected && r.Child == nil && !x.inGraph && !x.compiler.play.Notifies() && len(e.Subscribe) == 0
+	return r.Unselected && r.Child == nil && !r.Applies() && !x.inGraph && !x.compiler.play.Notifies() && len(e.Subscribe) == 0
 }
 
 // entry makes the entry of a resource, or of one element of its each, and returns the
@@ -262,7 +262,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	o := origin{resource: r, watch: in.watched(own.Watch, &x.errs)}
 	o.refs, err = x.refer(ctx, r, env, &e)
 	x.errs.Add(err)
-	if r.Refresh == wire.RefreshLater && r.Child == nil { // of an each
+	if r.Refresh == wire.RefreshLater && r.Child == nil && !r.Applies() { // of an each
 		e.Unselected = r.Refresh
 	}
 	if x.refreshesNever(r, &e) {

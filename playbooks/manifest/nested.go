@@ -88,7 +88,8 @@ func (p *Play) Nested(ctx context.Context, r *Resource, at *yamlpos.Node, nest m
 func (p *Play) AppliedBy(parent *Play, by *Resource) {
 	p.Tags = append(slices.Clone(parent.Tags), by.Tags...)
 	p.selection = parent.selection
-	p.selection.mark(p, p.Resources)
+	p.beforeStart = by.BeforeStart
+	p.mark(p.Resources)
 }
 
 // Denied is the error of a resource that applies a manifest from within one that the

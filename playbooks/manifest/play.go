@@ -71,6 +71,8 @@ type Play struct {
 	Warnings []string         // of the file; on its first play
 
 	selection *Selection // of the resources that JetFile gives; nil: all
+	// beforeStart says that all its resources are before the resource that --start-at names.
+	beforeStart bool
 }
 
 // An Undo is what a play takes back of an earlier run.
@@ -102,7 +104,7 @@ func (p *Play) Generate(ctx context.Context, env *templates.Env) ([]*Resource, e
 	if err != nil {
 		return nil, err
 	}
-	p.selection.mark(p, resources)
+	p.mark(resources)
 	return resources, nil
 }
 

@@ -37,6 +37,8 @@ type Resource struct {
 	Exports    []*yamlpos.Node // the keys of what it gives to other hosts: literal texts
 	Strict     bool            // properties with defaults that depend on the host must be given
 	Unselected bool            // the run is not about it: see [Selection]
+	// BeforeStart says that the resource is before the one that --start-at names.
+	BeforeStart bool
 	// Refresh says what happens to an unselected resource that is to be refreshed; "" if nothing can refresh it.
 	Refresh    wire.Unselected
 	Properties Value         // a map of the type's own properties, without the name
@@ -69,10 +71,13 @@ func (r *Resource) LeftOut() bool { return r.Unselected && r.Refresh == "" }
 // mayRefresh reports whether another resource may refresh this one, or one of the manifest that it applies.
 // If anything in the plays has notify, every resource with a refresh may be meant.
 func (r *Resource) mayRefresh(notifies bool) bool {
+	if r.Unknown() {
+		return true
+	}
 	if r.Child != nil {
 		return slices.ContainsFunc(r.Child.Resources, func(one *Resource) bool { return one.Refresh != "" })
 	}
-	if r.Subscribe == nil && !notifies || r.Applies() || r.hidden() {
+	if r.Subscribe == nil && !notifies || r.hidden() {
 		return false
 	}
 	_, ok := r.Type.New().(modules.Refresher)

@@ -58,12 +58,7 @@ func (s Selection) Select(plays []*Play) ([]*Play, error) {
 	var selected []*Play
 	for i, p := range plays[start:] {
 		if i == 0 {
-			for _, r := range before {
-				r.Unselected = true
-				if r.mayRefresh(s.notifies) {
-					r.Refresh = wire.RefreshLater
-				}
-			}
+			markBeforeStart(before, s.notifies)
 		}
 		p.selection = &s
 		// A document may come to no resources, by copies of which there are none.
@@ -76,6 +71,30 @@ func (s Selection) Select(plays []*Play) ([]*Play, error) {
 		return nil, fmt.Errorf("nothing is selected: --tags and --skip-tags leave no resource")
 	}
 	return selected, nil
+}
+
+// markBeforeStart marks resources, listed as [flatten] does, that are before the start. Resources that they
+// apply and that are known only per host are marked later, by [Play.mark].
+func markBeforeStart(resources []*Resource, notifies bool) {
+	for _, r := range resources {
+		r.Unselected, r.BeforeStart = true, true
+		if r.Child != nil {
+			r.Child.beforeStart = true
+		}
+		if r.mayRefresh(notifies) {
+			r.Refresh = wire.RefreshLater
+		}
+	}
+}
+
+// mark marks the unselected resources of a play that is known only per host.
+func (p *Play) mark(resources []*Resource) {
+	if p.beforeStart {
+		order, _ := flatten(resources)
+		markBeforeStart(order, p.selection == nil || p.selection.notifies)
+		return
+	}
+	p.selection.mark(p, resources)
 }
 
 // written reports whether the name or the alias stands so in the manifest.

@@ -33,6 +33,7 @@ type instanceKey struct {
 	of            *nested
 	unconditional bool
 	denied        bool
+	beforeStart   bool
 	tags          string
 }
 
@@ -49,7 +50,7 @@ func (h perHost) Nested(ctx context.Context, p *manifest.Play, r *manifest.Resou
 	if n.err != nil {
 		return nil, n.err
 	}
-	key := instanceKey{p, n, r.Unconditional(), nest.Deny, strings.Join(r.Tags, "\x00")}
+	key := instanceKey{p, n, r.Unconditional(), nest.Deny, r.BeforeStart, strings.Join(r.Tags, "\x00")}
 	if known := x.instances[key]; known != nil {
 		return known, nil
 	}
