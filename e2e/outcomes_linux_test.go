@@ -61,7 +61,7 @@ func TestOutcomes(t *testing.T) {
 	newOutcomes(t).run(t, lanes)
 }
 
-// Outcomes are seeds to run, and those that passed.
+// outcomeSeeds holds the seeds to run, and the seeds that passed.
 type outcomeSeeds struct {
 	seeds  []uint64
 	listed map[string]*cases.Case // of testdata/outcomes, by name
@@ -125,7 +125,7 @@ func seedsOfCommit(t *testing.T, count int) (seeds []uint64) {
 	return seeds
 }
 
-// remember leaves out the seeds that passed, and keeps those that will.
+// remember removes the seeds that passed before, and opens the list to which passing seeds are added.
 func (s *outcomeSeeds) remember(t *testing.T, folder string) {
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	s.folder = folder

@@ -137,8 +137,8 @@ const undoneServices = `
 
 const dropUndoneServices = `systemctl stop e2e-d1 e2e-d2 e2e-d3; systemctl reset-failed; rm -rf /etc/systemd/system/e2e-d* /etc/e2e-d1.conf /var/lib/ccm-push; systemctl daemon-reload; :`
 
-// TestFleetUndoStartsServices holds that a service which ran before a run runs after its undo, with the files
-// of then, though the run has left it failed.
+// TestFleetUndoStartsServices holds that a service which ran before a run runs after its undo, with the
+// earlier files, even if the run left it failed.
 func TestFleetUndoStartsServices(t *testing.T) {
 	f := startServiceHost(t)
 	states := func() string {
@@ -161,7 +161,7 @@ func TestFleetUndoStartsServices(t *testing.T) {
 	r.requireCode(t, 0)
 	require.Regexp(t, `0 would change, [0-9]+ stable`, r.stdout)
 
-	// What was stopped since stays stopped, and is named.
+	// A service that was stopped since stays stopped, and is named.
 	f.push("-i", "root.yaml", "-e", `conf="T=1000"`, "-e", `start="/bin/sleep 1000"`, "site.yaml").requireCode(t, 0)
 	f.sh("s001", "systemctl stop e2e-d1 e2e-d2")
 	r = f.push("undo", "--yes")

@@ -64,7 +64,7 @@ useradd -m rmu; echo precious >~rmu/data; groupadd rmg`)
 	require.Equal(t, "root:root 700\nprecious\n", f.sh("h001", "stat -c '%U:%G %a' /home/rmu; cat /home/rmu/data"))
 	f.sh("h001", dropReports)
 
-	// Lines that were added, and that somebody has edited since.
+	// Added lines that were edited after the run.
 	f.sh("h001", "mkdir /srv/l; for f in h a; do echo base >/srv/l/$f; done; install -d -m 700 -o deploy ~deploy/.ssh; echo '# base' >~deploy/.ssh/authorized_keys")
 	site(`
       - line:
@@ -79,7 +79,7 @@ useradd -m rmu; echo precious >~rmu/data; groupadd rmg`)
 	require.NotContains(t, out, "as it was before the run")
 	f.sh("h001", "rm -r ~deploy/.ssh")
 
-	// What is not kept.
+	// Paths that are not kept.
 	f.sh("h001", "head -c 17000000 /dev/urandom >/srv/big; mkdir /srv/d; mkfifo /srv/d/p")
 	write(t, f.path("site.yaml"), `{hosts: h001, ccm: {resources: [{file: [{/srv/big: {content: "small\n"}}, {/srv/d: {ensure: absent, force: true}}]}]}}`)
 	r := f.push("-i", "root.yaml", "--output", "json", "site.yaml")

@@ -11,9 +11,9 @@ import (
 // maxKept is how large a file may be that [OrPutBack] keeps: 16 MiB.
 const maxKept = 16 << 20
 
-// OrPutBack calls change, which changes the files at paths, and whatever has to accept them after that,
-// such as the kernel. If change fails, the files are put back, so that nothing is left for the next boot
-// that was refused. The error names each file that could not be put back.
+// OrPutBack calls change, which changes the files at paths and then has the kernel or a program load
+// them. If change fails, OrPutBack restores the files, so the next boot does not load refused content.
+// The error names each file that could not be restored.
 func OrPutBack(ctx context.Context, h Host, paths []string, change func() error) error {
 	var kept []keptFile
 	for _, path := range paths {
@@ -36,7 +36,7 @@ func OrPutBack(ctx context.Context, h Host, paths []string, change func() error)
 	return err
 }
 
-// A keptFile is what was at a path.
+// A keptFile holds the earlier content of a path.
 type keptFile struct {
 	path    string
 	is      FileInfo
@@ -70,7 +70,7 @@ func keepFile(h Host, path string) (keptFile, error) {
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxKept+1))
 	if err == nil && len(text) > maxKept {
-		err = errors.New("it grows")
+		err = errors.New("it grew while it was read")
 	}
 	k.content = TextContent(string(text))
 	return k, err

@@ -12,7 +12,7 @@ type Mounts interface {
 	// may change the options of the mount, which is at stage. Links on the way to source are
 	// followed where no other user can have planted them.
 	Bind(ctx context.Context, source, path string, tree bool, adjust func(stage string) error) error
-	// Remount gives the mount at path the options that remount has given to the same one at stage.
+	// Remount applies to the mount at path the options that remount has set on its copy at stage.
 	Remount(ctx context.Context, path string, remount func(stage string) error) error
 	// Unmount unmounts what is mounted at path.
 	Unmount(ctx context.Context, path string) error

@@ -281,7 +281,7 @@ func (f *fleet) notStarted() []string {
 	return list
 }
 
-// notRun gives the plays that have not begun although they have hosts which are not done with them.
+// notRun returns the names of plays that have not begun and still have hosts.
 func notRun(plays []*selection) []string {
 	var list []string
 	for _, s := range plays {

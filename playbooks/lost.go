@@ -30,7 +30,7 @@ func (g *stages) lost(ctx context.Context, failed error) error {
 }
 
 // underWay returns the entries that may have been in progress when the last result came: the next one or, if several
-// run at once, those that wait for no other.
+// run at once, all entries that wait for no other entry.
 func (p *catalogProgress) underWay() (list []int) {
 	if p.next() == nil || p.killed && p.catalog.Parallel < 2 {
 		return nil

@@ -79,8 +79,8 @@ func TestHostsThatMissAPlay(t *testing.T) {
 	}
 }
 
-// TestPlayEnds runs random plays with random failures: what the recap, the record and resume say
-// of each host in each play is what the results say.
+// TestPlayEnds runs random plays with random failures: the recap, the record and resume agree
+// with the results of each host in each play.
 func TestPlayEnds(t *testing.T) {
 	seeds := 30
 	if testing.Short() {

@@ -331,7 +331,7 @@ func (r *Runner) undoes() string {
 	return ""
 }
 
-// selected are the plays with the names of their hosts, and of those that are done with them.
+// selected returns the plays with the names of their hosts, and of the hosts that have finished them.
 func selected(plays []*manifest.Play, hosts [][]*inventory.Host, done []map[string]bool) []events.SelectedPlay {
 	list := make([]events.SelectedPlay, len(plays))
 	for i, play := range plays {

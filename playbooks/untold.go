@@ -22,7 +22,7 @@ func (g *stages) untold(u *wire.Untold) {
 	}
 }
 
-// untoldEvent makes the event of what a host could not tell.
+// untoldEvent returns the event for results that a host could not report.
 func untoldEvent(play, host string, u *wire.Untold) events.Untold {
 	e := events.Untold{Play: play, Host: host, Earlier: u.Run, Number: u.Play, Holder: u.Holder, Since: u.Since, More: u.More}
 	for _, r := range u.Results {

@@ -50,8 +50,8 @@ type checkedPlays struct {
 
 func (c *checkedPlays) close() { closeCompilers(c.opened) }
 
-// remaining returns every host that the run has work for, also those that only help
-// others. A host may be in it several times.
+// remaining returns every host that the run needs, also hosts that only run
+// resources of others. A host may be in it several times.
 func (c *checkedPlays) remaining() []*inventory.Host {
 	return slices.Concat(slices.Concat(remaining(c.hosts, c.done)...), c.others)
 }
@@ -103,8 +103,8 @@ func (r *Runner) check(ctx context.Context, stop <-chan struct{}, broken error, 
 	return c, err
 }
 
-// checkHosts compiles the plays for the hosts that they have work for, and keeps nothing of
-// that but what hosts have in common.
+// checkHosts compiles the plays for their remaining hosts. It keeps only
+// data that hosts have in common.
 func (r *Runner) checkHosts(ctx context.Context, c *checkedPlays, facts bool, skipped func(p *manifest.Play, reads string)) error {
 	needsFacts := func(one *catalog.Compiler) bool {
 		paths, all := one.Facts()
@@ -175,8 +175,8 @@ func checkAll(ctx context.Context, c *catalog.Compiler, hosts []*inventory.Host)
 	return found.err(len(hosts))
 }
 
-// classes puts hosts together that a play which reads no facts cannot tell apart: the variables
-// that it reads are from the same places.
+// classes groups hosts for which a play without facts has the same result: all variables
+// that the play reads come from the same places.
 func classes(c *catalog.Compiler, hosts []*inventory.Host) (all [][]*inventory.Host) {
 	own := c.ReadsHost()
 	reads, known := map[string]bool{}, map[string]int{}

@@ -223,8 +223,8 @@ func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, mended *WatchMen
 	return nil
 }
 
-// repair carries a play out once more, by a new host program, which gathers the facts anew. results gets
-// what each of its resources came to: without an error if that is well. found is told of those that had drifted.
+// repair applies a play again with a new host program, which gathers the facts again. It adds the outcome
+// of each resource to results, without an error for a success, and calls found for each resource that had drifted.
 func (h *watcher) repair(ctx context.Context, p *selection, held []string, results map[string]Unmended, found func(ref string, v watch.Verdict)) error {
 	if err := h.end(ctx, p); err != nil {
 		return err

@@ -208,8 +208,8 @@ func templatesArrows(t *testing.T) {
 }
 
 // TestEngineArrows keeps the packages below the engine apart: each knows the contracts and
-// messages only; notes of what was there before a run are of paths and accounts, which engine/before
-// knows.
+// messages only; only engine/before knows the paths and accounts that notes
+// of earlier state contain.
 // The session, what watches catalogs, and what tests need, are above it.
 func TestEngineArrows(t *testing.T) {
 	const root = module + "modules/engine"

@@ -111,7 +111,7 @@ func printRunTable(p *printer, lines []runLine) error {
 	return p.print(b.String())
 }
 
-// whatOf is what a run was about, and which kind of run it was.
+// whatOf describes a run: its plays or command, and its kind.
 func whatOf(h record.Header) string {
 	what := shortWhat(h.What)
 	switch {

@@ -67,7 +67,7 @@ type Block struct {
 	Always []Resource `json:"always,omitempty"`
 }
 
-// A Kind is what a resource is.
+// A Kind is the kind of a resource.
 type Kind string
 
 // The kinds of resources.
@@ -111,7 +111,7 @@ func (r *Resource) Path() string {
 	return ""
 }
 
-// Title is what events call the resource.
+// Title returns the name of the resource in events.
 func (r *Resource) Title() string {
 	if r.Kind == File || r.Kind == Absent {
 		return r.Path()

@@ -27,7 +27,7 @@ type Cells struct {
 	cells []*cell
 }
 
-// A cell is a process that holds the mounts of a host, and one that is its PID 1.
+// A cell holds two processes of a host: one keeps its mounts, the other is its PID 1.
 type cell struct {
 	dir    string
 	port   int

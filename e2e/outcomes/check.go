@@ -70,7 +70,7 @@ type checker struct {
 	found    []Violation
 }
 
-// A report is what a run reported of a resource.
+// A report holds the results that a run reported for a resource.
 type report struct {
 	Event
 	element string // the name that the command writes down
@@ -246,7 +246,7 @@ func (k *checker) struck(host string, kinds ...FaultKind) bool {
 	})
 }
 
-// command checks how often a command ran, and whether that is what was reported.
+// command compares how often a command ran with the reports.
 func (k *checker) command(r placed) {
 	for _, element := range r.names() {
 		if r.Once {

@@ -27,7 +27,7 @@ type Drive struct {
 	Push func(dir string, args ...string) *exec.Cmd
 }
 
-// An Outcome is what came of a case.
+// An Outcome is the outcome of a case.
 type Outcome struct {
 	Case   *Case
 	Truth  Truth

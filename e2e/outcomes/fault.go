@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/faultproxy"
 )
 
-// A FaultKind is what a fault does.
+// A FaultKind is the kind of a fault.
 type FaultKind string
 
 // The kinds of faults.

@@ -57,7 +57,7 @@ func (f *Flag) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// A Message is what a resource has to say besides its status.
+// A Message is a note of a result.
 type Message struct{ Level, Text string }
 
 // failed reports whether a result is a failure, rescued or not.

@@ -35,7 +35,7 @@ func (b Began) cut() bool { return b.End.IsZero() }
 // A Snapshot is the files of a host, by path: mode, owner and content.
 type Snapshot map[string]string
 
-// A Truth is what happened on the hosts.
+// A Truth records what happened on the hosts.
 type Truth struct {
 	Began  []Began
 	Before map[string]Snapshot // by host, before the first call

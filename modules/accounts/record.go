@@ -24,7 +24,7 @@ func RecordFiles() []string {
 type Record struct {
 	// Lines are the lines that begin with the name, by file.
 	Lines map[string][]string `json:"lines,omitempty"`
-	// Above names the entry above the first of them, by file; "" is the top of the file.
+	// Above names the entry above the first line, by file; empty means the top of the file.
 	Above map[string]string `json:"above,omitempty"`
 	// Member holds the groups that list the user, with all members, by file and field: "/etc/group 3".
 	Member map[string][]string `json:"member,omitempty"`
@@ -50,7 +50,7 @@ func ReadRecord(files modules.FileReader, name string) (Record, error) {
 	return texts.record(name), nil
 }
 
-// texts are the files of a [Record] by their paths, without those that are missing.
+// texts holds the files of a [Record] by path, without missing files.
 type texts map[string]string
 
 func readTexts(files modules.FileReader) (texts, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Restored is what it takes to bring a record back.
+// A Restored holds the changes that restore a record.
 type Restored struct {
 	Texts   map[string]string // the files that change, by path
 	Changes []modules.Change
@@ -32,7 +32,7 @@ type restoring struct {
 	out       Restored
 }
 
-// Restore plans to bring a record back. left is how the run left it; nil is as it is now.
+// Restore plans to restore a record. left is the record after the run; nil means the current one.
 func Restore(files modules.FileReader, name string, was, left *Record) (Restored, error) {
 	now, err := readTexts(files)
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *restoring) text(file string) string {
 	return r.now[file]
 }
 
-// record is what the files will say of the name.
+// record returns the entries of the name as the files will have them.
 func (r *restoring) record() Record {
 	all := texts{}
 	for _, file := range RecordFiles() {
@@ -102,7 +102,7 @@ func (r *restoring) change(property, have, want string) {
 	}
 }
 
-// what is what a line of a file is about.
+// what names the user or group of a line in messages.
 func (r *restoring) what(file string) string {
 	switch file {
 	case GroupFile, gshadowFile:
@@ -111,7 +111,7 @@ func (r *restoring) what(file string) string {
 	return fmt.Sprintf("user %q", r.name)
 }
 
-// property is what a line of a file is called in a change.
+// property returns the name of a file's line in a change.
 func property(file string) string {
 	switch file {
 	case PasswdFile:
@@ -165,8 +165,8 @@ func (r *restoring) entry(file string, free func(was, is string) string) bool {
 	return true
 }
 
-// asLeft reports whether lines that the run made are as it left them. The members of a group are
-// for others to change.
+// asLeft reports whether lines that the run made are as it left them. Other resources
+// may change the members of a group.
 func (r *restoring) asLeft(file string, left, now []string) bool {
 	if len(left) != len(now) {
 		return false
@@ -313,7 +313,7 @@ func (r *restoring) memberships(file string, field int) {
 	}
 }
 
-// merged is a list of members with those again that the run has removed, and without those that it has
+// merged returns the members of now, plus the members that the run removed, minus the members that it
 // added.
 func merged(was, left, now string) string {
 	split := func(list string) []string { return strings.FieldsFunc(list, func(c rune) bool { return c == ',' }) }

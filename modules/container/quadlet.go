@@ -307,15 +307,15 @@ func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps)
 	if !refused {
 		return err
 	}
-	// What was there before the files were changed runs again.
+	// Restart the service with the earlier files.
 	back := run("systemctl", "daemon-reload")
 	if back == nil && do.stop {
 		back = run("systemctl", "start", "--", c.service())
 	}
 	if back != nil {
-		return fmt.Errorf("%w; the files of before are back, but %s is not: %w", err, c.service(), back)
+		return fmt.Errorf("%w; the earlier files were restored, but %s does not start: %w", err, c.service(), back)
 	}
-	return fmt.Errorf("%w; what was there before is back", err)
+	return fmt.Errorf("%w; the earlier state was restored", err)
 }
 
 // forgive has systemd forget how the service ended: one that was killed to be stopped would be said to have failed, also

@@ -284,8 +284,8 @@ func TestPredicts(t *testing.T) {
 	}
 }
 
-// TestUndoOfAnEntryWithoutItsComment has somebody remove the comment above an entry: what removes
-// the entry does not find it then, and says that it is still there.
+// TestUndoOfAnEntryWithoutItsComment removes the comment above an entry, so undo
+// does not find the entry, and reports that it is still there.
 func TestUndoOfAnEntryWithoutItsComment(t *testing.T) {
 	root, typ := t.TempDir(), localType(t)
 	properties := func(more string) string { return `{"name":"n","store":"` + root + `",` + more + `}` }

@@ -50,12 +50,12 @@ func (r *Restore) edit(file string, t *Text) (Done, error) {
 	*t = *Parse(want)
 	done := Done{Action: "put back what was there before", Changes: changes, Remove: r.Gone && want == ""}
 	if line, n := r.remains(want); line != "" {
-		done.Warning = fmt.Sprintf("%s:%d: this line has words of what was removed, and stays: %q", file, n, Shown(line))
+		done.Warning = fmt.Sprintf("%s:%d: this line contains removed text, and was kept: %q", file, n, Shown(line))
 	}
 	return done, nil
 }
 
-// on returns a text with what was there before; no changes if it has that already.
+// on returns the restored text and the changes to it; no changes if it is restored already.
 func (r *Restore) on(file, text string) (was string, changes []modules.Change, err error) {
 	if sum := modules.TextContent(text).SHA256(); sum == r.Whole || sum == r.made {
 		return text, nil, nil
@@ -93,7 +93,7 @@ func (p Patch) apply(text string) (string, bool) {
 	return was.String() + text[done:], true
 }
 
-// applied reports whether a text has what the patch puts there, and nothing of what it takes away.
+// applied reports whether a text has all insertions of the patch, and none of its removals.
 func (p Patch) applied(text string) bool {
 	for _, h := range p {
 		if h.Was != "" && len(h.find(text, h.Was)) == 0 || h.Is != "" && !h.gone(text) {
@@ -127,7 +127,7 @@ func commonWords(text, other string) (words []string) {
 // tellingWord is how many bytes a word has at least by which a line is recognized.
 const tellingWord = 4
 
-// remains finds a line that has a word of what was removed.
+// remains returns the first line that contains a removed word.
 func (r *Restore) remains(text string) (line string, number int) {
 	var words []string
 	for _, p := range r.Patches {

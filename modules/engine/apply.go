@@ -69,7 +69,7 @@ func (t *turn) apply(ctx context.Context, plan modules.Plan, keeper *before.Keep
 	return err
 }
 
-// isIncomplete reports whether an error is that of a change that was taken back in part.
+// isIncomplete reports whether an error says that a change was reverted in part.
 func isIncomplete(err error) bool {
 	_, is := errors.AsType[before.IncompleteError](err)
 	return is

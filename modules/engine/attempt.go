@@ -52,7 +52,7 @@ func (t *turn) noteAttempt(running bool) {
 	}
 }
 
-// resume returns the number of the first try: those that have ended in an earlier session count.
+// resume returns the number of the first try. Tries that ended in an earlier session count.
 func (t *turn) resume() int {
 	cut := t.job.cut
 	if cut == nil {

@@ -540,7 +540,7 @@ func TestDueInNestedManifests(t *testing.T) {
 }
 
 // TestFailureThatIsSkipped: a refresh that is due because of a failure waits until the resource that failed
-// has succeeded. To be skipped because of a requirement is no success.
+// has succeeded. A skip because of a requirement is not a success.
 func TestFailureThatIsSkipped(t *testing.T) {
 	for _, parallel := range []int{0, 1} {
 		dir := t.TempDir()

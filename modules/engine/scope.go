@@ -42,7 +42,7 @@ func (r *run) findScopes() error {
 
 // sumUp is the result of a job that represents a nested manifest or a block: failed if one of its jobs went
 // wrong and is not rescued, changed if one has changed. What a noop resource would have done counts for a
-// noop entry only. The cause is that of the first change.
+// noop entry only. Its cause is the cause of the first change.
 func (t *turn) sumUp() error {
 	j := t.job
 	failed, changed, skipped := 0, 0, ""

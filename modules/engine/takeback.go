@@ -103,8 +103,8 @@ func (b *takingBack) meant(c *notes.Change) bool {
 	return len(only) == 0 || slices.ContainsFunc(only, c.Is)
 }
 
-// lost adds an entry for each resource that the controller knows the run to have changed here, and that
-// is not among the changes; and one for what is wrong with the rest.
+// lost adds an entry for each resource that the run reported as changed on this host, and that
+// has no note; and one entry for a damaged history.
 func (b *takingBack) lost(changes []*notes.Change, damage string) {
 	add := func(c *notes.Change, why string) {
 		b.cat.Entries, b.all = append(b.cat.Entries, b.entry(c)), append(b.all, undone{change: c, lost: why})

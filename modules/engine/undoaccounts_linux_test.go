@@ -40,7 +40,7 @@ func groupEntry(name, rest string) wire.Entry {
 	return wire.Entry{Type: "group", Name: name, Properties: []byte(`{"name":"` + name + `",` + rest + `}`)}
 }
 
-// accountFiles are those of a host that tell of accounts.
+// accountFiles are the account files of a host.
 var accountFiles = []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/subuid", "/etc/subgid"}
 
 // accountState is all that a host has of accounts.
@@ -146,8 +146,8 @@ func undoOfAccounts(t *testing.T) {
 	}
 }
 
-// TestRevertOfAccounts takes back changes that nobody has confirmed, also where it is not known how
-// they were left.
+// TestRevertOfAccounts reverts unconfirmed changes, also if the state after the run
+// is unknown.
 func TestRevertOfAccounts(t *testing.T) { accountstest.Private(t, revertOfAccounts) }
 
 func revertOfAccounts(t *testing.T) {

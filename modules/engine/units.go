@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
 )
 
-// Services depend on files: on those of their unit, and on those that they subscribe to. What brings a
-// service back is its state before the first of both changed, and is carried out after the files.
+// Services depend on files: on their unit files, and on files that they subscribe to. An undo restores the
+// state of a service before its own first change or the first change of these files, and does so after the files.
 const serviceType = "service"
 
 // unitsBefore returns the state of the services whose unit may read the paths of a plan, or that subscribe to
@@ -80,7 +80,7 @@ func (a *attempt) serviceBefore(ctx context.Context, past *notes.Past, c *notes.
 	return nil
 }
 
-// ranBefore reports whether a change is that of a service that ran before the run.
+// ranBefore reports whether c changed a service that ran before the run.
 func ranBefore(c *notes.Change) bool {
 	var properties struct {
 		Ensure string `json:"ensure"`

@@ -48,8 +48,8 @@ func (r *run) refreshesNow(j *job) bool {
 	return by != nil && j.entry.Unselected == wire.RefreshNow
 }
 
-// leaveUnselected is the result of a job that the run does not select. It names a refresh that stays due, or
-// that would stay due after an applying run.
+// leaveUnselected sets the result of a job that the run does not select. The result names a refresh that stays
+// due; in a check run, one that would stay due.
 func (r *run) leaveUnselected(j *job) {
 	j.result.skip("", "")
 	by, doubt := r.trigger(j)

@@ -78,7 +78,7 @@ func TestUnselected(t *testing.T) {
 		require.Contains(t, string(j.text), "exec#echo")
 		run("stable failed changed*", false, content("8"), command("false", ""), refreshed("", 0))
 
-		// What nothing refreshes requires nothing, and keeps nothing from running.
+		// A resource without a refresh has no effect on others.
 		run("failed skipped changed", false, command("false", ""), with(refreshed(wire.RefreshNow, 0), func(e *wire.Entry) { e.Require = []int{0} }),
 			with(command("true", ""), func(e *wire.Entry) { e.Require = []int{1} }))
 	}

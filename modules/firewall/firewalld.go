@@ -133,7 +133,7 @@ func (d firewalldRules) calls(rule string, have, want presence) (all [][]string)
 		}
 		return verb + kind + "=" + value
 	}
-	// What is kept comes last: the next boot is not to meet what is refused now.
+	// The permanent rules come last, so the next boot has no rule that firewalld refuses now.
 	if o := option(have.inForce, want.inForce); o != "" {
 		all = append(all, []string{"firewall-cmd", "--zone=" + d.zone, o})
 	}

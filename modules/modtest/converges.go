@@ -46,8 +46,8 @@ func Change(property, have, want string) modules.Change {
 //     content, leaves the old state or the new one and nothing besides;
 //   - in a check run in which the resource stands twice, what is certain comes true: the
 //     second one is predicted as the first one leaves the host;
-//   - whatever step of Apply is refused, nothing that was refused is left for the next boot, and the
-//     error names what is left;
+//   - if a step of Apply is refused, no refused content is left for the next boot, or the
+//     error names it;
 //   - what it tells of its state, and sends to others, is JSON;
 //   - what a [modules.Reverser] gives before Apply brings back what was there before;
 //   - where a [modules.Watcher] listens, it is heard whatever gives another verdict.

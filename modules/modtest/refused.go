@@ -15,15 +15,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// refused has each step of Apply refused once: each command that it runs, each change of a file,
+// refused refuses each step of Apply once: each command that it runs, each change of a file,
 // and each directory that it opens to change what is in it, such as /proc/sys.
-// What is refused is not done, and all other steps are. Then nothing may be left for the next boot
-// that was refused:
+// A refused step does nothing; all other steps run. Afterwards the next boot must not find refused content:
 //   - each path that the type has written itself is as it was before;
-//   - if one is not, the step was no command, so nothing has refused what is there, and the error names
-//     the path.
+//   - otherwise the refused step was not a command, and the error names the path.
 //
-// What commands have written, they have accepted.
+// Files that commands have written count as accepted.
 func (f *Fixture) refused(t *testing.T, typ modules.Type, before, after map[string]Seen) {
 	for n := 1; ; n++ {
 		root, res := f.build(t, typ)
@@ -45,7 +43,7 @@ func (f *Fixture) refused(t *testing.T, typ modules.Type, before, after map[stri
 				continue
 			}
 			if !steps.command {
-				require.True(t, after[name] == state[name], "%s: %s is neither as before nor as it shall be", step, name)
+				require.True(t, after[name] == state[name], "%s: %s has neither the earlier nor the desired state", step, name)
 			} else {
 				require.Fail(t, "something refused is left", "%s: %s is %.200q, and was %.200q", step, name, state[name].Text, before[name].Text)
 			}

@@ -25,7 +25,7 @@ type steps struct {
 	options string // of mount(8)
 }
 
-// A deed is what is done to the path.
+// A deed is a step at the path.
 type deed int
 
 const (
@@ -123,7 +123,7 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 	return plan, nil
 }
 
-// remount returns the options of a remount: what was there before is brought back by what differs.
+// remount returns the options of a remount. An undo passes only the options that differ.
 func (m *Mount) remount(lacks, off []string) string {
 	options := []string{"remount"}
 	switch given := m.given(); {

@@ -48,7 +48,7 @@ func (m *Mount) now(h modules.Host) (live, error) {
 // flags are the options that the kernel tells as they are written.
 var flags = []string{"ro", "rw", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "relatime", "sync", "dirsync"}
 
-// opposites are the options that turn off those that restrict a mount.
+// opposites maps each restricting option to the option that turns it off.
 var opposites = map[string]string{
 	"nosuid": "suid", "nodev": "dev", "noexec": "exec", "noatime": "atime,relatime", "nodiratime": "diratime", "sync": "async",
 }
@@ -64,8 +64,8 @@ func (m *Mount) lacks(is live) []string {
 	return all
 }
 
-// extra returns the options that the mount has and is not to have, and those that turn them off. A bind
-// has those of its source, and FUSE its own.
+// extra returns the unwanted options of the mount, and the options that turn them off. A bind
+// mount has the options of its source, and FUSE adds its own.
 func (m *Mount) extra(files modules.FileReader, is live) (has, off []string) {
 	if m.Restore == nil && (m.bind() || m.Fstype == "auto" || m.Fstype == "none" || strings.HasPrefix(is.fstype, "fuse")) {
 		return nil, nil
@@ -125,7 +125,7 @@ func value(options []string, name string) (text string, there bool) {
 }
 
 // otherSize reports whether an option is the size of a file system in memory that has another one.
-// What is no number of bytes, such as a part of the memory, is not compared.
+// Sizes that are not a number of bytes, such as a percentage, are not compared.
 func (m *Mount) otherSize(option string, is live) bool {
 	want, sized := strings.CutPrefix(option, "size=")
 	if !sized || is.fstype != "tmpfs" {
@@ -137,7 +137,7 @@ func (m *Mount) otherSize(option string, is live) bool {
 	return known && wanted > 0 && wanted != is0
 }
 
-// pageSize is what the kernel rounds sizes up to. Larger pages are multiples of it.
+// pageSize is the unit to which the kernel rounds sizes up. Larger pages are multiples of it.
 const pageSize = 4096
 
 // bytes reads a size as tmpfs(5) has it.

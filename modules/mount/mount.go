@@ -52,7 +52,7 @@ func Type() modules.Type {
 // Requires implements [modules.Requirer].
 func (m *Mount) Requires() modules.Requirements { return modules.Requirements{FullProgram: true} }
 
-// fstypeShape is what a type looks like: mount(8) makes the name of a helper of it.
+// fstypeShape matches valid types: mount(8) builds the name of a helper program from the type.
 var fstypeShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.,+-]*$`) })
 
 // Validate implements [modules.Resource].

@@ -119,7 +119,7 @@ func TestRealMounts(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// TestUndoOfOptions changes the options of a mount, and undoes that: it has those that it had.
+// TestUndoOfOptions changes the options of a mount; undo restores them.
 func TestUndoOfOptions(t *testing.T) {
 	if !inNamespace(t) {
 		return

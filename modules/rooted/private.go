@@ -11,14 +11,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// unmapped is the owner of what belongs to a user that this user namespace does not have, such as
+// unmapped is the owner of files whose user is not in this user namespace, such as
 // root's directories in a container without privileges (user_namespaces(7)).
 const unmapped = 65534
 
-// MakePrivate makes the directory at an absolute path, with those that are missing above it, and
-// gives it mode 0700. It changes nothing below a directory that another user than root owns or can
+// MakePrivate makes the directory at an absolute path and its missing parents, and
+// sets mode 0700. It changes nothing below a directory that another user than root owns or can
 // exchange, and follows links only as [modules.PassedLink] says. The error wraps
-// [modules.ErrPlanted] if another user has a hand in it.
+// [modules.ErrPlanted] if another user controls a part of the path.
 func MakePrivate(name string) error {
 	w, err := from("/", name)
 	if err != nil {

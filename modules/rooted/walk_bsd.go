@@ -11,7 +11,7 @@ import (
 // openDir opens a directory to go on from, which needs no right to read it.
 const openDir = unix.O_SEARCH | unix.O_DIRECTORY | unix.O_CLOEXEC
 
-// openPath opens what is there; nothing on these systems needs more.
+// openPath holds the flags to open a path without following a link. These systems need no others.
 const openPath = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
 // readLink reads a link that is the same before and after.

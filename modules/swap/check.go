@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// steps is what Apply has to do.
+// steps holds the steps of Apply.
 type steps struct {
 	off    bool
 	files  any // the steps of the edit
@@ -224,9 +224,9 @@ func (s *Swap) activate(ctx context.Context, h modules.Host, options []string) e
 	return s.run(ctx, h, "swapon", "-o", strings.Join(options, ","), s.path())
 }
 
-// takeBack undoes what a failed Apply has done. The contents of a swap area mean nothing, so an area
-// of the size that it had is as good as the one that it replaced. The mode stays: a file that was
-// readable by others is not made so again.
+// takeBack undoes what a failed Apply has done. The contents of a swap area mean nothing, so a new area
+// of the earlier size replaces the old one. The mode stays: a file that others could read
+// before stays unreadable for them.
 func (s *Swap) takeBack(ctx context.Context, h modules.Host, do steps, err error) error {
 	if err == nil {
 		return nil

@@ -106,7 +106,7 @@ func (m *mounts) Remount(_ context.Context, path string, remount func(stage stri
 }
 
 // Unmount implements [modules.Mounts]. The kernel is called directly: umount(8) would follow a link
-// that is put on the path after it was looked at.
+// that is placed on the path after the check.
 func (m *mounts) Unmount(ctx context.Context, path string) error {
 	place, err := rooted.PlainParent(path)
 	if err != nil {

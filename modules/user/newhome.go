@@ -43,8 +43,8 @@ func (d *draft) makeHome() {
 	})
 }
 
-// newHomeFor makes the home under the name that it will have, as root's, fills it, and then gives it
-// to the user: until then nobody else can enter it.
+// newHomeFor makes the home under its final name with root as the owner, fills it, and then changes the
+// owner to the user. Until then only root can enter it.
 func (d *draft) newHomeFor(ctx context.Context, h modules.Host) (err error) {
 	uid, err := h.Accounts.UserID(ctx, d.Name)
 	if err != nil {
@@ -204,7 +204,7 @@ func (w *homeWriter) copyFile(at *os.Root, name string, info modules.FileInfo) e
 	return w.dress(out, path.Join(w.skel, name), info)
 }
 
-// dress gives what was copied its owner, its access list and attributes, and its mode.
+// dress sets owner, access list, attributes and mode of a copied file.
 func (w *homeWriter) dress(made *os.File, from string, info modules.FileInfo) error {
 	if err := made.Chown(w.uid, w.gid); err != nil {
 		return err
@@ -227,8 +227,8 @@ func (w *homeWriter) dress(made *os.File, from string, info modules.FileInfo) er
 
 const selinuxLabel = "security.selinux"
 
-// label gives the home and what is in it the SELinux labels that the policy has for these paths,
-// where SELinux runs. matchpathcon(8) only looks them up; nothing is changed by name.
+// label sets the SELinux labels of the home and its files to the labels of the policy,
+// if SELinux is enabled. matchpathcon(8) only looks them up; label sets them by descriptor.
 func (w *homeWriter) label(at *os.Root, self *os.File) {
 	system, err := semanage.Find(w.h.Files, "")
 	if err != nil || !system.Running {
@@ -244,7 +244,7 @@ func (w *homeWriter) label(at *os.Root, self *os.File) {
 		exit, err := w.h.Commands.Run(w.ctx, modules.Command{Argv: append([]string{"matchpathcon", "-n", "--"}, some...), Timeout: time.Minute})
 		lines := strings.Split(strings.TrimSpace(exit.Stdout.Text), "\n")
 		if err != nil || exit.Code != 0 || len(lines) != len(some) {
-			w.h.Report.Message(modules.LevelWarning, "home: its SELinux labels are not set, since matchpathcon does not tell them; run restorecon -RF "+w.home)
+			w.h.Report.Message(modules.LevelWarning, "home: its SELinux labels are not set, since matchpathcon did not report them; run restorecon -RF "+w.home)
 			return
 		}
 		for i, line := range lines {

@@ -71,7 +71,7 @@ const MaxPlays = 1 << 16
 type Once struct {
 	Run  string `json:"run"`
 	Play int    `json:"play"` // from 1; a part of a rollout adds a multiple of [MaxPlays]
-	// For is set if it is one resource of another host's play, which runs here: it names that host and the resource.
+	// For names the other host and the resource, if this catalog runs one resource of another host's play.
 	For string `json:"for,omitempty"`
 }
 
@@ -82,8 +82,8 @@ type Undo struct {
 	// Maybe says that it is not known whether the run has changed anything here: if it has
 	// not, that is no error.
 	Maybe bool `json:"maybe,omitempty"`
-	// Changed are the resources, as type#name, that the run has reported to have changed here. Those
-	// that the host does not have in what it keeps fail.
+	// Changed are the resources, as type#name, that the run has reported to have changed here. A resource
+	// that is missing in the notes of the host fails.
 	Changed []string `json:"changed,omitempty"`
 }
 

@@ -112,8 +112,8 @@ func (c *Compiler) Compile(ctx context.Context, h Host) (*Compiled, error) {
 	return compiled, err
 }
 
-// Check reports the errors that Compile would. It downloads nothing, and what it returns is
-// for no host.
+// Check reports the errors that Compile would. It downloads nothing, and its result cannot be
+// sent to a host.
 func (c *Compiler) Check(ctx context.Context, h Host) (*Compiled, error) {
 	h.checked = true
 	return c.Compile(ctx, h)

@@ -321,7 +321,7 @@ type UntoldResult struct {
 	Status  Status `json:"status" doc:"how it had ended" enum:"changed,failed,rescued,skipped"`
 	Message string `json:"message,omitempty" doc:"what was done"`
 	Error   string `json:"error,omitempty" doc:"set when failed or rescued"`
-	Unknown bool   `json:"unknown,omitempty" doc:"as that of a result"`
+	Unknown bool   `json:"unknown,omitempty" doc:"as in a result"`
 }
 
 // A Rest is what became of the resources of a play that have no result.

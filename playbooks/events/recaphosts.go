@@ -132,7 +132,7 @@ func (r *recap) groups(s Summary, hosts []string) []*group {
 }
 
 // severity orders states: a failed host may be half changed, an unreachable one
-// is as it was. On one that is incomplete nothing went wrong.
+// is unchanged. On an incomplete host nothing failed.
 func severity(s State) int {
 	return slices.Index([]State{StateOK, StateIncomplete, StateUnreachable, StateInterrupted, StateFailed}, s)
 }

@@ -3,8 +3,8 @@ package events
 import "time"
 
 // ResourceStart says that a resource may begin on a host from now on. It is reported for resources that concern
-// several hosts (once, sema), before the host is told to begin: a run that resumes this one knows by it where they
-// may be in progress.
+// several hosts (once, sema), before the host may begin. A run that resumes this one finds in it the hosts on which
+// they may be in progress.
 type ResourceStart struct {
 	Stamp
 	Play       string        `json:"play" doc:"name of the play"`

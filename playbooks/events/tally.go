@@ -143,7 +143,7 @@ func (t *Tally) HostDone(host string, d time.Duration, phases Phases, plays ...P
 // of its own.
 func (t *Tally) Summary(interrupted bool) Summary { return t.summary(interrupted, StateOK) }
 
-// summary is what has been counted; unfinished is the state of a host without its HostDone.
+// summary returns the counts; unfinished is the state of a host without HostDone.
 func (t *Tally) summary(interrupted bool, unfinished State) Summary {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -211,7 +211,7 @@ const (
 	exitStopped     = 32
 )
 
-// ExitStatus is the sum of what went wrong: 2 if a resource or host failed, or if hosts did
+// ExitStatus returns the sum of these numbers: 2 if a resource or host failed, or if hosts did
 // not get all of their plays and nothing else says why, 4 if
 // a host was unreachable, with detailed 8 if something changed, also if it failed after that, or in
 // a check run would change, 16 if a host has taken changes back that were not confirmed, and 32 if a rollout has stopped. An interrupted run has a status of its own, which is the caller's.

@@ -40,7 +40,7 @@ func (l resultLines) shows(r Result) bool {
 	case l.options.Verbose > 0, l.options.AdHoc:
 		return true
 	case r.Status == Skipped:
-		return r.Because != "" || l.run.Undoes != "" || slices.ContainsFunc(r.Messages, Note.loud) // what cannot be undone is named
+		return r.Because != "" || l.run.Undoes != "" || slices.ContainsFunc(r.Messages, Note.loud) // name resources that cannot be undone
 	case l.run.Monitor && len(r.HealthChecks) > 0:
 		return true
 	case r.Status == Stable:

@@ -252,8 +252,8 @@ func factsFile(path string) (map[string]any, error) {
 }
 
 // printedFacts returns the facts within what ccm-push facts prints: {"host": …, "facts": {…}}
-// with --output json, else HOST: {…}. Facts that somebody wrote are returned as they are. What
-// was printed for several hosts is an error.
+// with --output json, else HOST: {…}. Other facts are returned unchanged. A file
+// with the facts of several hosts is an error.
 func printedFacts(path string, facts map[string]any) (map[string]any, error) {
 	if inner, ok := facts["facts"].(map[string]any); ok && len(facts) == 2 && facts["host"] != nil {
 		return inner, nil

@@ -45,7 +45,7 @@ func (u *unit) readHandlers(base string) {
 
 func (u *unit) addHandlers(n *yaml.Node, path string) { u.addHandlersOf(n, path, nil) }
 
-// addHandlersOf adds the handlers of a file, and of those that it includes; in are the files around it.
+// addHandlersOf adds the handlers of a file and of the files that it includes; in holds the including files.
 func (u *unit) addHandlersOf(n *yaml.Node, path string, in []string) {
 	if slices.Contains(in, path) {
 		u.File(path).Leave(1, "file", "a file of handlers that includes itself")

@@ -89,9 +89,9 @@ func (f *Files) Note(path string) {
 	}
 }
 
-// Hashes returns the SHA-256 of each file that was noted, in hex, by absolute path; of a folder that of the
-// names in it. A path that does not exist has the hash "", and one that has changed since it was noted the
-// text "changed". Each is read once. The result is nil if there are no more than have.
+// Hashes returns the SHA-256 of each noted file, in hex, by absolute path. For a folder it hashes the
+// names in it. A missing path has the hash "", and a path that changed since it was noted has the
+// text "changed". Hashes reads each path once. It returns nil if it has no more than have paths.
 func (f *Files) Hashes(have int) map[string]string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

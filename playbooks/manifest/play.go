@@ -83,7 +83,7 @@ type Undo struct {
 	// changed them: on the others there may be nothing to take back.
 	Hosts   []string
 	Changed map[string]bool
-	// Resources are those that each host has reported to have changed, as type#name.
+	// Resources holds the changed resources that each host has reported, as type#name.
 	Resources map[string][]string
 }
 

@@ -238,7 +238,8 @@ func (j *Judge) Keep(host string, play int, refs map[string]bool) {
 	}
 }
 
-// Release has a resource that is fought over, or whose last repair has an unknown outcome, be mended again: a person says so.
+// Release allows repairs of a resource again that another program keeps changing, or whose last repair has an
+// unknown outcome. The operator decides this.
 func (j *Judge) Release(k Key) {
 	if i := j.items[k]; i != nil {
 		i.unknown = false

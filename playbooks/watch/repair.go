@@ -99,7 +99,7 @@ func (j *Judge) Ended(k Key, err string) {
 	}
 }
 
-// Unknown says that the outcome of a repair is unknown: the resource is not mended again before [Judge.Release].
+// Unknown notes that the outcome of a repair is unknown. The resource is not repaired before [Judge.Release].
 func (j *Judge) Unknown(k Key) {
 	if i := j.items[k]; i != nil {
 		i.unknown = true

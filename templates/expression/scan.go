@@ -83,7 +83,7 @@ func exprEnd(s string, from int, closing string) int {
 }
 
 // Unclosed returns the first {{ or ${ of s that begins no expression, or "" if there is none.
-// It is text, which is seldom meant.
+// The text stays as it is, which is usually a mistake.
 func Unclosed(s string) string {
 	for _, sp := range scan(s) {
 		for i := 0; !sp.expr && i < len(sp.text); i++ {

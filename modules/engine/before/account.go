@@ -91,7 +91,7 @@ func (s *Restore) restoreAccounts(files modules.FileReader) (all accounts.Restor
 	return all, nil
 }
 
-// accounts plans what is to be done about accounts.
+// accounts plans the changes of accounts.
 func (c *restoring) accounts() error {
 	if !slices.ContainsFunc(c.Before, func(n Node) bool { return n.Account != nil }) {
 		return nil
@@ -129,8 +129,8 @@ func (c *restoring) isInhabited(path string) bool {
 	return slices.ContainsFunc(c.inhabited, func(home string) bool { return path == home || strings.HasPrefix(path, home+"/") })
 }
 
-// homes gives the homes of users who are not there, once all is put back, to root: the next user
-// with that uid must not get them.
+// homes makes root the owner of homes whose user is missing after the undo: the next user
+// with that uid must not own them.
 func (c *restoring) homes() error {
 	after := overlay{c.h.Files, c.account.Texts}
 	for i := range c.Before {
@@ -164,7 +164,7 @@ func (c *restoring) homes() error {
 	return nil
 }
 
-// orphan gives the home of a user who is not there to root, unless it goes, or is that of another user.
+// orphan makes root the owner of a missing user's home, unless the home is removed or another user has it.
 func (c *restoring) orphan(user accounts.User, after modules.FileReader) error {
 	texts, err := accounts.Read(modules.Host{Files: modules.Files{FileReader: after}, Forecast: modules.NoForecast{}})
 	if err != nil {
@@ -214,7 +214,7 @@ func (c *restoring) hadUser(name string) bool {
 	})
 }
 
-// addAccounts adds to a plan what is done about accounts.
+// addAccounts adds the changes of accounts to a plan.
 func (c *restoring) addAccounts(p *modules.Plan) error {
 	p.Changes = append(p.Changes, c.account.Changes...)
 	for _, file := range slices.Sorted(maps.Keys(c.account.Texts)) {
@@ -268,8 +268,8 @@ func (s *Restore) stillRestores(files modules.FileReader) (accounts.Restored, er
 	return all, err
 }
 
-// applyAccounts brings the accounts back, groups first: users may have them. The files are read anew
-// each time: others may have just changed them, and so do the programs.
+// applyAccounts restores the accounts, groups first: users may need them. It reads the files again
+// each time, because other programs and useradd itself change them.
 func (s *Restore) applyAccounts(ctx context.Context, h modules.Host) error {
 	for _, step := range []struct {
 		program string   // that gives files other owners

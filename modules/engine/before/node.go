@@ -33,7 +33,7 @@ type Node struct {
 	Xattrs []string `json:"xattrs,omitzero"`
 	// Lost says why it cannot be put back.
 	Lost string `json:"lost,omitempty"`
-	// Account is what the files of accounts say of a name, in place of all but Path and Kind.
+	// Account holds the account of a name. If it is set, only Path and Kind are set too.
 	Account *accounts.Record `json:"account,omitempty"`
 }
 

@@ -21,13 +21,13 @@ type Restore struct {
 	Partly       bool   // the last Check has found something that has to be left as it is
 	// Force puts back all that differs, whoever has changed it. Left is not needed then.
 	Force bool
-	// Rest says why there is more that is not put back; "" is nothing more.
+	// Rest is the reason why more was not restored; empty means nothing more.
 	Rest string
 
 	incomplete []string // what the last Check has found to be left as it is, if Partly
 }
 
-// An IncompleteError names what was left as it is while the rest was put back.
+// An IncompleteError names the parts that were not restored; all other parts were.
 type IncompleteError []string
 
 func (e IncompleteError) Error() string {
@@ -104,7 +104,7 @@ type restoring struct {
 	inhabited []string // homes of users whom the run has made, and who stay
 }
 
-// work is what Apply has to do.
+// work holds the steps of Apply.
 type work struct {
 	accounts bool
 	steps    []step
@@ -455,7 +455,7 @@ func (s *step) restore(ctx context.Context, h modules.Host) error {
 	return h.Files.SetAttributes(ctx, s.want.Path, s.attributes)
 }
 
-// Verify implements [modules.Verifier]. What is left as it is is an [IncompleteError].
+// Verify implements [modules.Verifier]. If a part was not restored, the error is an [IncompleteError].
 func (s *Restore) Verify(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, _ := p.Steps.(work)
 	if do.accounts {

@@ -45,7 +45,7 @@ type Past struct {
 // A lineSum is the checksum of a line and all before it.
 type lineSum [sha256.Size]byte
 
-// next is that of a line that follows.
+// next returns the checksum of the line after s.
 func (s lineSum) next(line []byte) lineSum { return sha256.Sum256(append(s[:], line...)) }
 
 // sumDigits is how many hexadecimal digits of a checksum a line ends with, behind a blank.
@@ -105,7 +105,7 @@ func (c *Change) Ref() string {
 // Is reports whether the resource is called so.
 func (c *Change) Is(ref string) bool { return ref == c.Ref() || ref == c.Type+"#"+c.Name }
 
-// pastFormat is that of the lines. What a newer host program has written is left alone. Lines of the
+// pastFormat is the format of the lines. Files of a newer host program are not read. Lines of the
 // format 1 have no checksums.
 const pastFormat = 2
 
@@ -200,7 +200,7 @@ func (p *Past) read() error {
 	for line := range bytes.Lines(text) {
 		if number++; line[len(line)-1] != '\n' { // the host has crashed as it was written, or somebody has cut it off
 			p.cut = true
-			p.damaged(number, errors.New("it has no end"))
+			p.damaged(number, errors.New("it is cut off"))
 			break
 		}
 		l, err := p.parse(line[:len(line)-1], format)
@@ -233,7 +233,7 @@ func (p *Past) parse(line []byte, format int) (*pastLine, error) {
 	if format != 1 && at > 0 && line[at] == ' ' {
 		sum := p.last.next(line[:at])
 		if string(line[at+1:]) != sum.text() {
-			return nil, errors.New("its checksum is another one")
+			return nil, errors.New("its checksum does not match")
 		}
 		line, p.last = line[:at], sum
 	} else if format > 1 {

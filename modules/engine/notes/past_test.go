@@ -46,7 +46,7 @@ func TestPast(t *testing.T) {
 	store["01A"] += `{"change":{"n":3` // the program was killed as it wrote this
 	all, damage, err := ReadPast(store, "01A")
 	require.NoError(t, err)
-	require.Equal(t, "what is kept of run 01A is cut off or damaged from line 8 on (it has no end), so what it changed after that is not known", damage)
+	require.Equal(t, "what is kept of run 01A is cut off or damaged from line 8 on (it is cut off), so what it changed after that is not known", damage)
 	require.Equal(t, []*Change{
 		{Number: 1, Play: 1, Type: "file", Name: "/f", Before: []before.Node{{Path: "/f", Kind: modules.Absent}, {Path: "/g", Kind: modules.Absent}}, Left: &Left{RefreshedBy: []string{"file#/x"}}},
 		{Number: 2, Play: 1, Type: "file", Name: "/h", Cannot: "no"},

@@ -189,7 +189,7 @@ func (r *Refreshes) dropLeft() (warning string) {
 	if len(left) == 0 {
 		return ""
 	}
-	warning = "a refresh was due, but the manifest no longer has its resource, or that no longer subscribes: " + Clip(strings.Join(left, ", "), 8*maxName)
+	warning = "a refresh was due, but its resource is no longer in the manifest or no longer subscribes: " + Clip(strings.Join(left, ", "), 8*maxName)
 	if r.cat.Check {
 		return warning
 	}

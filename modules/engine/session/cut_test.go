@@ -22,7 +22,7 @@ func serveKeeping(t *testing.T, dir string) *controller {
 	return serveSession(t, builtin.Types(), func(s *session.Session) { s.Results = fileLog(filepath.Join(dir, "results.jsonl")) })
 }
 
-// A fileLog is a log in a file of the test. That of [system.NewLog] is the host's own when root runs the test.
+// A fileLog is a log in a file of the test. [system.NewLog] would use the log of the host if root runs the test.
 type fileLog string
 
 func (l fileLog) Read() ([]byte, error) {
@@ -44,7 +44,7 @@ func (l fileLog) Append(line []byte, _ bool) error {
 
 func (l fileLog) Replace(text []byte) error { return os.WriteFile(string(l), text, 0o600) }
 
-// lock is that of the first run, and of one that resumes it.
+// firstRun is the lock of a run, secondRun the lock of the run that resumes it.
 var firstRun, secondRun = wire.Lock{Run: "r1", Holder: "ann"}, wire.Lock{Run: "r2", Holder: "ann", First: "r1", Epoch: 1, Again: true}
 
 // apply has a session apply entries, and returns the results up to the end of the catalog.

@@ -83,8 +83,8 @@ func (o *Output) ReadYAML(path string) (*yaml.Node, error) {
 	return yamlnode.Parse(text, o.Shown(path))
 }
 
-// Close sets the modes of all that was made: it is no more readable than the least readable file that
-// was read, since any of them may be in it.
+// Close sets the modes of all written files. They are no more readable than the least readable file that
+// was read, since they may contain text of each file.
 func (o *Output) Close() {
 	for name, file := range o.Files {
 		if file.Mode == made {
@@ -94,5 +94,5 @@ func (o *Output) Close() {
 	}
 }
 
-// made is the mode of what is made, until [Output.Close].
+// made is the mode of written files until [Output.Close].
 const made fs.FileMode = 0

@@ -15,7 +15,7 @@ import (
 	"syscall"
 )
 
-// Bounds of what is read.
+// Limits for reading a folder.
 const (
 	MaxFile  = 16 << 20 // bytes of one file
 	maxBytes = 1 << 30  // bytes of all files, with each reading counted
@@ -77,7 +77,7 @@ func (f *Folder) below(name string) (string, error) {
 	return "", errOutside
 }
 
-// path returns the path of what is below the folder, as the os package takes it.
+// path returns the path of a name below the folder, for the os package.
 func (f *Folder) path(below string) string { return filepath.Join(f.given, filepath.FromSlash(below)) }
 
 // refuse reports that a path is not read.
@@ -184,8 +184,8 @@ func (f *Folder) read(name string) ([]byte, fs.FileMode, error) {
 	return text, info.Mode().Perm(), nil
 }
 
-// Files returns the paths of all that is below a folder and is no folder, in order. Links to folders
-// are not entered.
+// Files returns the sorted paths of everything below a folder except folders. It does not follow
+// links to folders.
 func (f *Folder) Files(folder string) (list []string) {
 	top, err := f.below(folder)
 	if err != nil {
