@@ -313,7 +313,7 @@ func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps)
 		back = run("systemctl", "start", "--", c.service())
 	}
 	if back != nil {
-		return fmt.Errorf("%w; the earlier files were restored, but %s does not start: %w", err, c.service(), back)
+		return fmt.Errorf("%w; the earlier files were restored, but %s was not: %w", err, c.service(), back)
 	}
 	return fmt.Errorf("%w; the earlier state was restored", err)
 }
