@@ -70,7 +70,7 @@ func TestFleetBlocks(t *testing.T) {
 		}, rescued, strategy)
 		require.Equal(t, "old\n", f.sh("s001", "cat /srv/blocks-e2e/version"), strategy)
 
-		r := f.push("-i", "root.yaml", "undo", "last")
+		r := f.push("-i", "root.yaml", "undo", "last", "--yes")
 		r.requireCode(t, 0)
 		require.Equal(t, "", f.sh("s001", "ls /srv/blocks-e2e 2>/dev/null || true"), strategy)
 
