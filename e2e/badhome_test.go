@@ -71,7 +71,7 @@ func TestFleetBadHomes(t *testing.T) {
 
 // sitePlay is what is shown of a play on h001 in which one resource failed.
 func sitePlay(reference, text string) string {
-	return "== site: 1 host\nh001  failed   " + reference + "\n    " + text + "\n\n" +
+	return "== site: 1 host\nh001  failed   " + reference + "\n    " + text + "\n    site.yaml:1:28: written here\n\n" +
 		"h001: 0 changed, 0 stable, 1 failed (failed: " + reference + ", TIME)\n1 host: 0 ok, 1 failed; 1 resource: 0 changed, 0 stable, 1 failed; TIME\n"
 }
 
@@ -86,7 +86,7 @@ func TestFleetBadFiles(t *testing.T) {
 		site string
 	}{
 		{badHost{name: "full disk", breaks: "mkdir -p /mnt/bad && mount -t tmpfs -o size=8k tmpfs /mnt/bad", mends: "umount /mnt/bad",
-			want: sitePlay("file#/mnt/bad/big", "write /mnt/bad/big: no space left on device")}, site("root")},
+			want: sitePlay("file#/mnt/bad/big", "write /mnt/bad/big: no space left on device after 8.0 KiB")}, site("root")},
 		{badHost{name: "read-only directory", breaks: "mkdir -p /mnt/bad && mount -t tmpfs -o ro tmpfs /mnt/bad", mends: "umount /mnt/bad",
 			want: sitePlay("file#/mnt/bad/big", "the file system of \"/mnt/bad\" is mounted read-only")}, site("root")},
 		{badHost{name: "no directory", breaks: "rm -rf /mnt/bad", mends: ":",

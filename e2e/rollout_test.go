@@ -259,9 +259,10 @@ func TestFleetRollout(t *testing.T) {
 	require.Equal(t, before, []string{tree("h001"), tree("h002")})
 	require.Equal(t, "h001\nh002\n", pool())
 
-	// What was taken back is done again, once it works.
+	// What was undone is applied again by a resume that names the run, once it works.
 	f.sh("h002", "rm /tmp/e2e-bad")
-	run(0, "resume")
+	require.Contains(t, run(1, "resume").stderr, "was undone since")
+	run(0, "resume", runID.FindString(r.stdout))
 	require.Contains(t, tree("h001"), "only-2")
 	require.Contains(t, tree("h002"), "only-2")
 	require.Equal(t, "h001\nh002\n", pool())
