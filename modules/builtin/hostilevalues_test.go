@@ -91,7 +91,7 @@ func TestHostileValues(t *testing.T) {
 		for _, property := range slices.Sorted(maps.Keys(by)) {
 			reason := reasons[property]
 			if reason == "" {
-				reason = "TODO"
+				reason = "(give the reason)"
 			}
 			out.WriteString(property + " " + strings.Join(by[property], " ") + " # " + reason + "\n")
 		}

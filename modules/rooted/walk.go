@@ -141,15 +141,16 @@ func Path(name string) (*os.File, error) {
 	}
 	defer w.close()
 	w.push(name)
-	for len(w.rest) > 0 {
-		e := w.next()
-		if e.ends != nil || e.name == ".." || !w.last() {
-			if err := w.step(e); err != nil {
-				return nil, err
-			}
-			continue
+	for {
+		last, ok, err := w.toLast()
+		if err != nil {
+			return nil, err
 		}
-		file, is, err := (&Place{e.name, w}).open()
+		if !ok {
+			file, _, err := (&Place{".", w}).open()
+			return file, err
+		}
+		file, is, err := (&Place{last, w}).open()
 		if err != nil {
 			return nil, err
 		}
@@ -161,12 +162,10 @@ func Path(name string) (*os.File, error) {
 			return file, nil
 		}
 		file.Close()
-		if err := w.follow(e.name); err != nil {
+		if err := w.follow(last); err != nil {
 			return nil, err
 		}
 	}
-	file, _, err := (&Place{".", w}).open()
-	return file, err
 }
 
 // Open opens a file for reading, links followed. It does not wait for the other end of
@@ -346,16 +345,16 @@ func (w *walk) follow(name string) error {
 
 // open walks to the end, which is a file.
 func (w *walk) open() (*os.File, error) {
-	for len(w.rest) > 0 {
-		e := w.next()
-		if e.ends != nil || e.name == ".." || !w.last() {
-			if err := w.step(e); err != nil {
-				return nil, err
-			}
-			continue
+	for {
+		last, ok, err := w.toLast()
+		if err != nil {
+			return nil, err
 		}
-		full := path.Join(w.at().path, e.name)
-		fd, err := unix.Openat(w.at().fd, e.name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if !ok {
+			return nil, w.failed("open", w.given, syscall.EISDIR)
+		}
+		full := path.Join(w.at().path, last)
+		fd, err := unix.Openat(w.at().fd, last, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		switch {
 		case err == nil:
 			file := os.NewFile(uintptr(fd), w.given)
@@ -367,11 +366,25 @@ func (w *walk) open() (*os.File, error) {
 		case !isLink(err):
 			return nil, w.failed("open", full, err)
 		}
-		if err := w.follow(e.name); err != nil {
+		if err := w.follow(last); err != nil {
 			return nil, err
 		}
 	}
-	return nil, w.failed("open", w.given, syscall.EISDIR)
+}
+
+// toLast walks until one name is left and returns it. ok is false if the walk has ended in a
+// directory before.
+func (w *walk) toLast() (last string, ok bool, err error) {
+	for len(w.rest) > 0 {
+		e := w.next()
+		if e.ends == nil && e.name != ".." && w.last() {
+			return e.name, true, nil
+		}
+		if err := w.step(e); err != nil {
+			return "", false, err
+		}
+	}
+	return "", false, nil
 }
 
 // last reports whether nothing is left but the ends of links.

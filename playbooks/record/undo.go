@@ -17,12 +17,14 @@ import (
 // Chain returns the run that r belongs to and all runs that resumed it, the oldest first. An undo, and
 // a check run, is alone.
 func (s Store) Chain(r *Run) ([]*Run, error) {
-	if r.Check || r.Undoes != "" || len(r.Manifests) == 0 {
-		return []*Run{r}, nil
-	}
 	all, err := s.List()
-	if err != nil {
-		return nil, err
+	return chainOf(r, all), err
+}
+
+// chainOf is [Store.Chain] among all runs, the newest first.
+func chainOf(r *Run, all []*Run) []*Run {
+	if r.Check || r.Undoes != "" || len(r.Manifests) == 0 {
+		return []*Run{r}
 	}
 	first := cmp.Or(r.Origin.First, r.Run)
 	var chain []*Run
@@ -31,7 +33,7 @@ func (s Store) Chain(r *Run) ([]*Run, error) {
 			chain = append(chain, other)
 		}
 	}
-	return chain, nil
+	return chain
 }
 
 // Undo returns the plays that take a run back together with the runs of its [Store.Chain], the newest
@@ -77,14 +79,11 @@ func (s Store) UndoneBy(r *Run) (*Run, error) {
 
 // undos returns the undos of a run that are in effect, the newest first: those of its [Store.Chain] that began after it.
 func (s Store) undos(r *Run) ([]*Run, error) {
-	chain, err := s.Chain(r)
-	if err != nil {
-		return nil, err
-	}
 	all, err := s.List()
 	if err != nil {
 		return nil, err
 	}
+	chain := chainOf(r, all)
 	var undos []*Run
 	for _, u := range all {
 		if u.Run == r.Run {
@@ -114,7 +113,7 @@ func (s Store) undos(r *Run) ([]*Run, error) {
 var errUnchanged = errors.New("it changed nothing")
 
 func errMissing(r *Run, missing []string) error {
-	return fmt.Errorf("run %s has not changed %s; ccm-push runs show %s tells what it has", r.Header.Run, strings.Join(missing, ", "), r.Header.Run)
+	return fmt.Errorf("run %s has not changed %s\n  hint: ccm-push runs show %s lists what it has changed", r.Header.Run, strings.Join(missing, ", "), r.Header.Run)
 }
 
 // Undo returns the plays that take the run back, without the runs that resumed it. only names resources
@@ -235,7 +234,7 @@ type changes struct {
 	// elsewhere are, by play, hosts that resources of others were run on. The controller keeps nothing
 	// that could be found again.
 	elsewhere map[string]map[string]bool
-	// resources are, by play and host, those that the host keeps something of, as type#name.
+	// resources that a host keeps something of, as type#name, by play and host
 	resources map[string]map[string][]string
 	// rollout is how many hosts may be out at once, as in the run; nil is all.
 	rollout *manifest.Rollout
@@ -245,7 +244,7 @@ type changes struct {
 func (r *Run) changes(only []string) (*changes, error) {
 	c := &changes{changed: map[string]bool{}, unsure: map[string]bool{}, own: map[string]bool{}, elsewhere: map[string]map[string]bool{}, resources: map[string]map[string][]string{}}
 	seen, cut := map[string]bool{}, map[string]bool{}
-	// What is missing in the record the hosts know.
+	// Hosts know the results that the record lacks.
 	gap := func() {
 		for _, h := range r.selected() {
 			cut[h] = true
@@ -296,8 +295,8 @@ func (r *Run) changes(only []string) (*changes, error) {
 	return c, nil
 }
 
-// keeps reports whether a host keeps something of a resource that it has changed: not of what stands
-// for others, changes nothing, or was done by itself.
+// keeps reports whether a host keeps something of a resource that it has changed. It keeps nothing of an apply or a
+// block, of a fetch, and of changes that another run or host has asked for.
 func keeps(e *events.Result) bool {
 	return !slices.Contains([]string{"apply", "block", "fetch"}, e.Type) && !e.Left && !e.Repair && e.Once == "" && e.Fetched == "" && !strings.Contains(e.Name, events.Withheld)
 }
