@@ -204,9 +204,9 @@ func TestProgressOfARunTakenBack(t *testing.T) {
 		return progress.Plays[0].Done
 	}
 	require.Equal(t, map[string]bool{"web1": true, "web2": true}, done())
-	s.record(t, Header{Run: NewID(began), Undoes: run.Run, Check: true}, events.RunStart{Hosts: 2}, result("web1", events.Changed), result("web2", events.Changed))
+	s.record(t, Header{Run: NewID(began.Add(time.Second)), Undoes: run.Run, Check: true}, events.RunStart{Hosts: 2}, result("web1", events.Changed), result("web2", events.Changed))
 	require.Equal(t, map[string]bool{"web1": true, "web2": true}, done())
-	s.record(t, Header{Run: NewID(began), Undoes: run.Run}, events.RunStart{Hosts: 2}, result("web1", events.Changed), result("web2", events.Skipped))
+	s.record(t, Header{Run: NewID(began.Add(2*time.Second)), Undoes: run.Run}, events.RunStart{Hosts: 2}, result("web1", events.Changed), result("web2", events.Skipped))
 	require.Equal(t, map[string]bool{"web2": true}, done())
 }
 
@@ -238,7 +238,7 @@ func TestProgressOfWhatRunsOnce(t *testing.T) {
 	for _, of := range [][2]string{{"web3", "migrate"}, {"web2", "fails"}, {"web2", "excluded"}, {"web2", "/etc/motd"}} {
 		require.Empty(t, ran(of[0], of[1]), of)
 	}
-	s.record(t, Header{Run: NewID(began), Undoes: run.Run}, events.RunStart{Hosts: 1}, result("web1", events.Changed))
+	s.record(t, Header{Run: NewID(began.Add(time.Second)), Undoes: run.Run}, events.RunStart{Hosts: 1}, result("web1", events.Changed))
 	require.Empty(t, ran("web2", "migrate"))
 }
 
