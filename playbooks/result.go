@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -141,4 +144,17 @@ func wellFormed(text json.RawMessage) json.RawMessage {
 		return text
 	}
 	return bytes.ToValidUTF8(text, []byte("\ufffd"))
+}
+
+// uncompiledText returns the warning about a refresh that is due in a resource which could not be compiled.
+func uncompiledText(ref string, err error) string {
+	first, more := err, 0
+	if errs, several := errors.AsType[yamlpos.Errors](err); several && len(errs) > 0 {
+		first, more = errs[0], len(errs)-1
+	}
+	text, _, _ := strings.Cut(first.Error(), "\n")
+	if more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return fmt.Sprintf("%s cannot be compiled for this host; the next run that can compile it does the refresh: %s", ref, text)
 }

@@ -150,6 +150,9 @@ func (g *stages) result(ctx context.Context, r *wire.Result) {
 		}
 	}
 	e.Due = c.Entries[r.Index].Unselected != "" && r.Status == wire.Skipped && r.Because != "" && !r.Unmet
+	if err := g.compiled.Uncompiled(r.Index); err != nil && e.Due {
+		e.Messages = append(e.Messages, events.Note{Level: "warning", Text: uncompiledText(c.Entries[r.Index].Ref(), err)})
+	}
 	if e.Status.HasFailed() {
 		e.Written = events.PlaceOf(g.compiled.Written(r.Index))
 	}

@@ -144,6 +144,9 @@ type Entry struct {
 	// Unselected says that the run does not select the entry, and what happens if it is to be refreshed;
 	// "" if the run selects it. An entry that is not to be refreshed is skipped without a message.
 	Unselected Unselected `json:"unselected,omitempty"`
+	// Written is the name as the manifest has it, if that has expressions; "" if it is Name. A refresh that is
+	// due since a run that could not evaluate the name is noted by it.
+	Written string `json:"written,omitempty"`
 
 	// Query asks a [modules.Querier] instead of checking and applying.
 	Query string `json:"query,omitempty"`

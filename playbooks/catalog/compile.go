@@ -43,15 +43,16 @@ type Compiled struct {
 	// Registrations are, by the number of the entry, what is registered once it is stable.
 	Registrations map[int][]registry.Registration
 
-	registers map[int]bool    // entries whose results are used by others
-	common    []bool          // by entry: another host had the same properties
-	written   []*yamlpos.Node // by entry
-	restarts  []time.Duration // by entry: how long the host may be away for it
-	longest   []time.Duration // by entry: [modules.Limited]
-	runsOnce  map[int]bool    // entries whose command is not safe to repeat
-	watch     *watch.Rules    // of the play
-	watches   []*watch.Rules  // by entry; nil is that of the play
-	parts     *parts          // of the compiler
+	uncompiled map[int]error   // by entry, see [Compiled.Uncompiled]
+	registers  map[int]bool    // entries whose results are used by others
+	common     []bool          // by entry: another host had the same properties
+	written    []*yamlpos.Node // by entry
+	restarts   []time.Duration // by entry: how long the host may be away for it
+	longest    []time.Duration // by entry: [modules.Limited]
+	runsOnce   map[int]bool    // entries whose command is not safe to repeat
+	watch      *watch.Rules    // of the play
+	watches    []*watch.Rules  // by entry; nil is that of the play
+	parts      *parts          // of the compiler
 }
 
 // Restarts is how long the host may be away for an entry; 0 is one that does not have it start again.
@@ -80,6 +81,10 @@ func (c *Compiled) Deadline(entry int) time.Duration {
 
 // RunsOnce reports whether an entry starts a command that nothing makes safe to repeat.
 func (c *Compiled) RunsOnce(entry int) bool { return c.runsOnce[entry] }
+
+// Uncompiled returns why an entry, which the run does not select, stands for a resource that could not be
+// compiled for the host; nil if it does not.
+func (c *Compiled) Uncompiled(entry int) error { return c.uncompiled[entry] }
 
 // Written is where the resource of an entry is written; nil if it is in no manifest.
 func (c *Compiled) Written(entry int) *yamlpos.Node {
@@ -191,6 +196,14 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 		d.entries[i].NoHistory = d.entries[i].NoHistory || c.play.NoHistory
 		out.common[i], out.written[i], out.watches[i], out.restarts[i] = o.shared, o.resource.Name.Node, o.watch, o.restarts
 		out.longest[i] = o.longest
+		setWritten(&d.entries[i], o.resource)
+		if o.uncompiled != nil {
+			if out.uncompiled == nil {
+				out.uncompiled = map[int]error{}
+			}
+			out.uncompiled[i] = c.masked(o.uncompiled)
+			continue
+		}
 		if o.runsOnce {
 			if out.runsOnce == nil {
 				out.runsOnce = map[int]bool{}

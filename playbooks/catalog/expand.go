@@ -29,6 +29,8 @@ type draft struct {
 	notes   []Note
 	turns   []graph.Edge // between the parts of blocks, in a graph
 
+	uncompiled []uncompiled
+
 	until     int            // see [wire.Catalog]
 	remember  *wire.Remember // what the host is to remember; nil is nothing
 	contents  Contents
@@ -38,18 +40,19 @@ type draft struct {
 
 // An origin is where an entry is from, and what of it is not in the entry.
 type origin struct {
-	resource  *manifest.Resource
-	shared    bool        // another host had the same properties
-	refs      *references // nil if there are none that matter any more
-	batch     string      // see [graph.Vertex]
-	relations []modules.Relation
-	restarts  time.Duration // how long the host may be away for it
-	longest   time.Duration // [modules.Limited]
-	runsOnce  bool          // its command is not safe to repeat
-	watch     *watch.Rules  // nil is that of the play
-	registers []registry.Registration
-	elsewhere *Compiled         // what the host where it runs gets; nil if that is the one that it is for
-	shown     *RenderedResource // nil unless the catalog is rendered for people
+	resource   *manifest.Resource
+	shared     bool        // another host had the same properties
+	refs       *references // nil if there are none that matter any more
+	batch      string      // see [graph.Vertex]
+	relations  []modules.Relation
+	restarts   time.Duration // how long the host may be away for it
+	longest    time.Duration // [modules.Limited]
+	runsOnce   bool          // its command is not safe to repeat
+	watch      *watch.Rules  // nil is that of the play
+	registers  []registry.Registration
+	uncompiled error             // why an unselected resource has no entries but this one; nil if it has them
+	elsewhere  *Compiled         // what the host where it runs gets; nil if that is the one that it is for
+	shown      *RenderedResource // nil unless the catalog is rendered for people
 }
 
 // Bounds of one host's catalog. A list that a host reports about itself, under
@@ -116,6 +119,7 @@ func (c *Compiler) expand(ctx context.Context, top *scope, h Host, show bool) (*
 	}
 	top.part = manifestPart(c.play.FailOnError)
 	x.manifest(ctx, top)
+	x.addUncompiled()
 	if d.until = x.results.until; d.until > 0 {
 		x.notWhole() // what has left the manifest is known at the end
 	}
@@ -186,41 +190,47 @@ func (x *expansion) resource(ctx context.Context, r *manifest.Resource, in *scop
 }
 
 // unselected expands a resource that is not selected and that others may refresh. It may need what only the
-// whole play has: then the host gets no more than its name and whom it subscribes to, so that a refresh
+// whole play has: then the host gets no more than its name and its subscriptions, so that a refresh
 // stays due.
 func (x *expansion) unselected(ctx context.Context, r *manifest.Resource, in *scope) {
-	before := len(x.errs)
+	before, first, notes := len(x.errs), len(x.draft.entries), len(x.draft.notes)
+	parts := r.Each != nil || r.Child != nil || r.Applies() // it has several entries
 	switch {
 	case r.Each != nil:
 		x.each(ctx, r, in)
-	case r.Refresh == wire.RefreshNow || r.Child != nil || r.Applies():
+	case parts || r.Refresh == wire.RefreshNow:
 		x.entry(ctx, r, in, in.env)
 	default:
-		x.refreshLater(ctx, r, in.env)
+		x.errs.Add(x.refreshLater(ctx, r, in.env))
 	}
-	if len(x.errs) == before {
-		return
+	if len(x.errs) > before && !parts && r.Refresh == wire.RefreshNow {
+		x.errs = x.errs[:before]
+		x.errs.Add(x.refreshLater(ctx, r, in.env))
 	}
-	if x.errs = x.errs[:before]; r.Each == nil && r.Child == nil && !r.Applies() {
-		x.refreshLater(ctx, r, in.env)
-	} else {
-		x.leaveOut(r)
+	if len(x.errs) > before {
+		errs := slices.Clone(x.errs[before:])
+		x.errs = x.errs[:before]
+		x.notCompiled(ctx, r, in.env, first, notes, errs)
 	}
 }
 
 // refreshLater adds the entry of a resource whose refresh would stay due.
-func (x *expansion) refreshLater(ctx context.Context, r *manifest.Resource, env *templates.Env) {
+func (x *expansion) refreshLater(ctx context.Context, r *manifest.Resource, env *templates.Env) error {
 	var errs yamlpos.Errors
 	e := wire.Entry{Type: r.Type.Name, Name: text(ctx, &r.Name, env, &errs), Unselected: wire.RefreshLater}
 	if r.Alias != nil {
 		e.Alias = text(ctx, r.Alias, env, &errs)
 	}
 	refs, err := x.refer(ctx, r, env, &e)
-	if errs.Add(err); len(errs) > 0 || x.refreshesNever(r, &e) {
+	if errs.Add(err); len(errs) > 0 {
+		return errs.Err()
+	}
+	if x.refreshesNever(r, &e) {
 		x.leaveOut(r)
-		return
+		return nil
 	}
 	x.add(e, origin{resource: r, refs: refs}, RenderedResource{Env: env})
+	return nil
 }
 
 // refreshesNever reports whether nothing in the catalog refreshes an unselected resource.

@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -74,6 +75,7 @@ func OpenRefreshes(store Store, cat *wire.Catalog, earlier *Earlier, now func() 
 		warning = r.damaged(err)
 		earlier.distrust = true // what the store said of the catalogs to come is not known either
 	}
+	spread := r.spread()
 	r.assign()
 	if left := r.dropLeft(); left != "" && warning == "" {
 		warning = left
@@ -81,7 +83,7 @@ func OpenRefreshes(store Store, cat *wire.Catalog, earlier *Earlier, now func() 
 	if cat.From > 0 && !cat.Check && r.err == nil && r.dropExcluded() {
 		r.err = r.save()
 	}
-	if earlier.distrust && !cat.Check && r.err == nil { // a run that ends now shall not make one forget
+	if (earlier.distrust || spread) && !cat.Check && r.err == nil { // a run that ends now shall not make one forget
 		r.err = r.save()
 	}
 	return r, warning
@@ -162,6 +164,60 @@ func (r *Refreshes) assign() {
 			r.owed[j] = append(r.owed[j], n)
 		}
 	}
+}
+
+// spread replaces each note of a resource that an earlier run could not compile, and that has several entries now:
+// by notes of all its entries that subscribe. It reports whether it has replaced any.
+func (r *Refreshes) spread() (any bool) {
+	if len(r.notes) == 0 {
+		return false
+	}
+	exact := map[string]bool{} // entries that have the very name
+	for _, name := range r.names {
+		exact[name.resource] = true
+	}
+	parts := map[string][]int{} // subscribers, by the resource that they are of
+	for k := range r.cat.Entries {
+		e := &r.cat.Entries[k]
+		first := k
+		if e.Scope != nil {
+			first -= e.Scope.Entries
+		} else if e.Written == "" {
+			continue
+		}
+		written := *e
+		written.Name = cmp.Or(e.Written, e.Name)
+		name := resourceName(&written)
+		parts[name] = append(parts[name], -1) // it is there, even if nothing in it subscribes
+		for j := first; j <= k; j++ {
+			if _, subscribes := r.names[j]; subscribes {
+				parts[name] = append(parts[name], j)
+			}
+		}
+	}
+	var kept []*note
+	for _, n := range r.notes {
+		if parts[n.Resource] == nil || exact[n.Resource] {
+			kept = append(kept, n)
+		}
+	}
+	for _, n := range r.notes {
+		if exact[n.Resource] {
+			continue
+		}
+		for _, j := range parts[n.Resource] {
+			any = true
+			if name := r.names[j]; j >= 0 && !slices.ContainsFunc(kept, func(n *note) bool { return n.subscriber() == name }) {
+				one := n.Refresh
+				one.Resource, one.Nth = name.resource, name.nth
+				kept = append(kept, &note{Refresh: one, earlier: true, causes: map[int]int{}})
+			}
+		}
+	}
+	if any {
+		r.notes = kept
+	}
+	return any
 }
 
 // dropLeft drops the refreshes of resources that have left their play: the catalog is the whole play and has
