@@ -11,6 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
@@ -46,10 +47,13 @@ type Here struct {
 // Lent is a host that a worker may bring something about on, and how it is reached.
 type Lent struct {
 	Inventory   inventory.Part   `json:"inventory"`
-	Target      transport.Target `json:"target"`
+	Target      reach.WireTarget `json:"target"`
 	KnownHosts  string           `json:"known_hosts,omitempty"`
 	Certificate []byte           `json:"certificate,omitempty"`
 	Renew       time.Duration    `json:"renew,omitempty"` // after which there is another one
+
+	// Reached is Target with the worker's own keys and files, which the worker sets.
+	Reached transport.Target `json:"-"`
 }
 
 // borrow asks for a host. done gives it back with what has come of the entry. result is there if that is known
@@ -77,7 +81,7 @@ func (a *asking) borrow(ctx context.Context, host string, b Borrow) (state *host
 		done(nil)
 		return nil, nil, nil, err
 	}
-	state = &hostState{host: inv.Host(b.On), over: &answer.Lent.Target}
+	state = &hostState{host: inv.Host(b.On), over: &answer.Lent.Reached}
 	if answer.Predicted {
 		state.predicted = []*hostProgram{{}}
 	}

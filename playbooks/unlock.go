@@ -58,5 +58,8 @@ func (r *Runner) target(h *inventory.Host) (transport.Target, error) {
 	if t, given := r.Targets[h.Name]; given {
 		return t, nil
 	}
+	if r.Targets != nil { // a worker: its own configuration is not for hosts of a coordinator
+		return transport.Target{}, fmt.Errorf("the coordinator has not sent how %s is reached", h.Name)
+	}
 	return r.Connect.Target(r.Inventory, h, h.Connection())
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/templates"
@@ -96,7 +97,12 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, an
 				lent := of.Inventory.Host(a.Lend)
 				target, err := of.target(lent)
 				require.NoError(c.t, err)
-				a.Lent = &Lent{Inventory: of.Inventory.Part([]*inventory.Host{lent}, func(*inventory.Host) string { return target.User }), Target: target}
+				its, err := reach.NewWireTarget(target)
+				require.NoError(c.t, err)
+				a.Lent = &Lent{Inventory: of.Inventory.Part([]*inventory.Host{lent}, func(*inventory.Host) string { return target.User }), Target: its}
+				a, _ = carry(c.t, a)
+				a.Lent.Reached = target
+				return a, nil
 			}
 			a, _ = carry(c.t, a)
 			return a, nil

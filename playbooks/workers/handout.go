@@ -17,6 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
@@ -265,7 +266,7 @@ func (c *Coordinator) shardContent(ctx context.Context, q question, turns []play
 // A way is how a worker gets to hosts.
 type way struct {
 	inventory   inventory.Part
-	targets     map[string]transport.Target
+	targets     map[string]reach.WireTarget
 	knownHosts  string
 	certificate certificate
 	certified   certified
@@ -273,7 +274,7 @@ type way struct {
 
 // wayTo gives the way to hosts for the holder of a key.
 func (c *Coordinator) wayTo(ctx context.Context, sshKey []byte, hosts []*inventory.Host) (w way, err error) {
-	w.targets = map[string]transport.Target{}
+	w.targets = map[string]reach.WireTarget{}
 	accounts, known := map[string]bool{}, map[string]bool{}
 	for _, h := range hosts {
 		target, err := c.Runner.Connect.Target(c.Runner.Inventory, h, h.Connection())
@@ -281,10 +282,9 @@ func (c *Coordinator) wayTo(ctx context.Context, sshKey []byte, hosts []*invento
 			return w, err
 		}
 		w.certified.jumps = w.certified.jumps || len(target.Jump) > 0
-		target.Jump = slices.Clone(target.Jump)
-		for _, one := range append([]*transport.Target{&target}, pointers(target.Jump)...) {
+		for _, one := range append(slices.Clone(target.Jump), target) {
 			accounts[one.User] = true
-			lines, err := c.Runner.Dialer.KnownHosts(*one)
+			lines, err := c.Runner.Dialer.KnownHosts(one)
 			if err != nil {
 				return w, err
 			}
@@ -292,9 +292,10 @@ func (c *Coordinator) wayTo(ctx context.Context, sshKey []byte, hosts []*invento
 				known[lines] = true
 				w.knownHosts += lines
 			}
-			*one = bare(*one)
 		}
-		w.targets[h.Name] = target
+		if w.targets[h.Name], err = reach.NewWireTarget(target); err != nil {
+			return w, err
+		}
 	}
 	w.inventory = c.Runner.Inventory.Part(hosts, func(h *inventory.Host) string { return w.targets[h.Name].User })
 	w.certified.accounts = slices.Sorted(maps.Keys(accounts))
@@ -317,21 +318,6 @@ func (c *Coordinator) lend(ctx context.Context, h *handed, name string) (*playbo
 	return &playbooks.Lent{
 		Inventory: w.inventory, Target: w.targets[name], KnownHosts: w.knownHosts, Certificate: w.certificate.text, Renew: time.Until(w.certificate.renew),
 	}, nil
-}
-
-func pointers(list []transport.Target) (all []*transport.Target) {
-	for i := range list {
-		all = append(all, &list[i])
-	}
-	return all
-}
-
-// bare is how a host is reached without what is the operator's own: keys, files, agents and passwords.
-func bare(t transport.Target) transport.Target {
-	t.PrivateKeys, t.PrivateKeysOptional, t.Certificates, t.Agent, t.Password = nil, false, nil, "", nil
-	t.KnownHosts, t.GlobalKnownHosts, t.RevokedHostKeys, t.BindAddress = nil, nil, "", ""
-	t.HostKeys = transport.Strict
-	return t
 }
 
 // certificate is one of a worker's key. It is renewed after half of its time; an authority that does not

@@ -64,11 +64,14 @@ func (l *loans) endAll() {
 // borrow keeps what it takes to log in to a host that is lent, until it is given back.
 func (s *shift) borrow(ctx context.Context, host string, lent *playbooks.Lent) (err error) {
 	name := fmt.Sprintf("%x-%s", s.sealer.handout, hashOf(host))
-	lent.Target, err = s.withKeys(name, lent.KnownHosts, lent.Certificate)(lent.Target)
+	if lent.Reached, err = s.withKeys(name, lent.KnownHosts, lent.Certificate)(lent.Target); err != nil {
+		s.dropKeys(name)
+		return err
+	}
 	s.loans.begin(ctx, host, func(ctx context.Context) {
 		s.keepCertified(ctx, name, host, lent.Renew)
 		<-ctx.Done()
 		s.dropKeys(name)
 	})
-	return err
+	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/templates"
-	"github.com/ccm-push/ccm-push/transport"
 )
 
 // A ticket is what waits in the queue: nothing that would be worth to know.
@@ -121,7 +121,7 @@ type shardContent struct {
 	Key         frameKey                    `json:"key"`
 	Turns       []playbooks.Turn            `json:"turns"`
 	Inventory   inventory.Part              `json:"inventory"`
-	Targets     map[string]transport.Target `json:"targets"` // without keys and passwords
+	Targets     map[string]reach.WireTarget `json:"targets"`
 	KnownHosts  string                      `json:"known_hosts"`
 	Certificate []byte                      `json:"certificate"` // of the worker's key, for those hosts
 	Renew       time.Duration               `json:"renew"`       // after which it asks for another one

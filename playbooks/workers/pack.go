@@ -134,7 +134,10 @@ func (p *packer) file(path string) error {
 	return err
 }
 
-// unpack unpacks below a folder, which is empty.
+// maxUnpacked bounds how many files, folders and links a run has.
+const maxUnpacked = 200_000
+
+// unpack unpacks below a folder, which is empty. Afterwards no link in it leads out of it.
 func unpack(data []byte, folder string) error {
 	zip, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -146,18 +149,40 @@ func unpack(data []byte, folder string) error {
 	}
 	defer root.Close()
 	in := tar.NewReader(io.LimitReader(zip, 2*maxPacked))
-	for {
+	var links []string
+	for n := 0; ; n++ {
 		head, err := in.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return dropStray(root, links)
 		}
 		if err != nil {
 			return err
 		}
+		if n == maxUnpacked {
+			return fmt.Errorf("the coordinator sent more than %d files", maxUnpacked)
+		}
 		if err := unpackOne(root, head, in); err != nil {
 			return err
 		}
+		if head.Typeflag == tar.TypeSymlink {
+			links = append(links, filepath.Clean(head.Name))
+		}
 	}
+}
+
+// dropStray removes links that lead out of root, or nowhere: those could lead out once a missing folder is made.
+func dropStray(root *os.Root, links []string) error {
+	for _, link := range links {
+		if target, err := root.Readlink(link); err == nil && !filepath.IsAbs(target) {
+			if _, err := root.Stat(link); err == nil {
+				continue
+			}
+		}
+		if err := root.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 func unpackOne(root *os.Root, head *tar.Header, in io.Reader) error {

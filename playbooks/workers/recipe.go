@@ -115,7 +115,7 @@ func (r *Recipe) plays(ctx context.Context, root string, registry modules.Regist
 	case len(r.Paths) == 0: // hosts are only asked something
 		return []*manifest.Play{}, nil
 	}
-	options := []load.Option{load.WithKeys(ring), load.WithArchives(archives)}
+	options := []load.Option{load.WithKeys(ring), load.WithArchives(archives), load.WithRoot(root)}
 	if r.Parameters != "" {
 		options = append(options, load.WithParameters(r.at(root, r.Parameters)))
 	}
@@ -158,6 +158,14 @@ func (a *AdHoc) plays(r *Recipe, root string, registry modules.Registry) ([]*man
 		play.Programs = r.at(root, a.Programs)
 	}
 	return []*manifest.Play{play}, nil
+}
+
+// check reports paths that could lead out of the folder of a worker: [Recipe.at] keeps all others inside.
+func (r *Recipe) check() error {
+	if r.Folder != filepath.Clean(r.Folder) || !filepath.IsAbs(r.Folder) {
+		return fmt.Errorf("the folder of the run, %.200q, is not an absolute path", r.Folder)
+	}
+	return nil
 }
 
 // at is where a path of the recipe is below a folder.

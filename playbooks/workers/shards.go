@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -76,13 +77,8 @@ func (c *Coordinator) siteOf(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, t := range append(slices.Clone(target.Jump), target) {
-		switch {
-		case t.Local:
-			return "", fmt.Errorf("%s is the controller itself, which no worker reaches", t.Host)
-		case t.ProxyCommand != "":
-			return "", fmt.Errorf("%s is reached by a program of this machine (ProxyCommand), which workers do not have", t.Host)
-		}
+	if _, err := reach.NewWireTarget(target); err != nil {
+		return "", err
 	}
 	return c.site(name), nil
 }

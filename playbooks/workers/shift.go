@@ -222,6 +222,9 @@ func (s *shift) plays(ctx context.Context) error {
 	if j.plays != nil {
 		return nil
 	}
+	if err := r.check(); err != nil {
+		return err
+	}
 	root := s.root()
 	if err := os.Mkdir(root, 0o700); err != nil {
 		return err
@@ -280,8 +283,9 @@ func (s *shift) dropKeys(name string) {
 	}
 }
 
-// withKeys gives what adds to ways to hosts what it takes to log in: files of a name, which are written once.
-func (s *shift) withKeys(name, knownHosts string, certificate []byte) func(transport.Target) (transport.Target, error) {
+// withKeys returns a function that makes targets of what the coordinator sent: they log in with this worker's key of
+// the run. The files with that name are written once.
+func (s *shift) withKeys(name, knownHosts string, certificate []byte) func(reach.WireTarget) (transport.Target, error) {
 	j := s.job
 	files := sync.OnceValues(func() (paths [3]string, err error) {
 		for i, file := range []struct {
@@ -294,11 +298,19 @@ func (s *shift) withKeys(name, knownHosts string, certificate []byte) func(trans
 		}
 		return paths, nil
 	})
-	return func(t transport.Target) (transport.Target, error) {
+	equip := func(t *transport.Target, paths [3]string) {
+		t.PrivateKeys, t.Certificates = []string{paths[1]}, []string{paths[2]}
+		t.KnownHosts, t.GlobalKnownHosts = []string{paths[0]}, []string{}
+	}
+	return func(w reach.WireTarget) (transport.Target, error) {
+		t, err := w.Target()
+		if err != nil {
+			return t, err
+		}
 		paths, err := files()
-		for _, one := range append([]*transport.Target{&t}, pointers(t.Jump)...) {
-			one.PrivateKeys, one.Certificates, one.Agent, one.IdentitiesOnly = []string{paths[1]}, []string{paths[2]}, "none", true
-			one.KnownHosts, one.GlobalKnownHosts = []string{paths[0]}, []string{}
+		equip(&t, paths)
+		for i := range t.Jump {
+			equip(&t.Jump[i], paths)
 		}
 		return t, err
 	}

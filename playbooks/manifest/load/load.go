@@ -33,6 +33,7 @@ func Files(ctx context.Context, paths []string, registry modules.Registry, optio
 			errs.Add(err)
 			continue
 		}
+		at.Root = rn.root
 		more, err := rn.plays(ctx, at, origin.Name, data)
 		errs.Add(err)
 		plays = append(plays, more...)
@@ -78,6 +79,12 @@ func (f *file) noteNamed(name string) {
 	}
 }
 
+// WithRoot reads nothing outside of a folder, which holds a copy of the operator's files: absolute names in manifests
+// are below it. Nothing in the folder may be a link that leads out of it.
+func WithRoot(folder string) Option {
+	return func(rn *run) { rn.root = folder }
+}
+
 // WithParameters gives DSC configuration documents the values of a parameter file.
 func WithParameters(path string) Option {
 	return func(rn *run) { rn.parameters = path }
@@ -109,6 +116,7 @@ type run struct {
 	archives   *source.Unpacker // nil unpacks none
 	parameters string           // a file with those of DSC documents; "" if there is none
 	keys       *sealed.Ring     // nil opens nothing
+	root       string           // see [WithRoot]; "" is none
 	nesting    nesting
 
 	onRead func(path string) // see [WithNote]; may be nil

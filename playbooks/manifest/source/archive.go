@@ -232,8 +232,13 @@ type ArchiveRoot struct {
 
 // Contains reports whether a path lies within it.
 func (e ArchiveRoot) Contains(path string) bool {
-	rel, err := filepath.Rel(e.Folder, path)
-	return e.Folder == "" || err == nil && filepath.IsLocal(rel)
+	return e.Folder == "" || isBelow(e.Folder, path)
+}
+
+// isBelow reports whether path is folder, or lies below it, by its text alone.
+func isBelow(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // ShownPath gives the path as positions have it.

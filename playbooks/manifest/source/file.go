@@ -15,6 +15,9 @@ import (
 type File struct {
 	Path    string      // where it can be read
 	Archive ArchiveRoot // of a file from an archive; the zero ArchiveRoot for others
+	// Root is the folder that holds a copy of the operator's files on another machine: absolute names are
+	// below it, and nothing else is read. "" is the root of the file system.
+	Root string
 }
 
 // Name is what errors and reports call the file.
@@ -33,16 +36,26 @@ func (f File) Title() string {
 // a folder stands for the manifest.yaml in it. Whether f may name the file is for
 // [File.CheckInside].
 func (f File) Resolve(name string) File {
-	if !filepath.IsAbs(name) {
+	switch {
+	case !filepath.IsAbs(name):
 		name = filepath.Join(f.Folder(), name)
+	case f.Root != "" && f.Archive == (ArchiveRoot{}) && !isBelow(f.Root, name):
+		name = filepath.Join(f.Root, name)
 	}
-	return File{Path: manifestIn(name), Archive: f.Archive}
+	if f.CheckInside(&yamlpos.Node{}, File{Path: name}) == nil {
+		name = manifestIn(name)
+	}
+	return File{Path: name, Archive: f.Archive, Root: f.Root}
 }
 
-// CheckInside is the error of a file outside of the archive that f stands in; at names it.
+// CheckInside returns an error if a file is outside of the archive of f, or outside of its root; at names the file.
 func (f File) CheckInside(at *yamlpos.Node, other File) error {
-	if f.Archive.Contains(other.Path) {
+	inArchive := f.Archive != (ArchiveRoot{})
+	switch {
+	case inArchive && f.Archive.Contains(other.Path), !inArchive && (f.Root == "" || isBelow(f.Root, other.Path)):
 		return nil
+	case !inArchive:
+		return at.Errorf("", "%q leads out of the files that the coordinator sent", at.Text)
 	}
 	return at.Errorf("an archive holds all that its manifests need", "%q leads out of the archive %s", at.Text, f.Archive.Shown)
 }

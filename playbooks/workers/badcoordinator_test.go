@@ -1,0 +1,224 @@
+package workers
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+// A badCoordinator hands out what a test has changed.
+type badCoordinator struct {
+	queue.Queue
+	t     *testing.T
+	of    *Coordinator
+	run   func(*runContent)
+	shard func(*shardContent)
+}
+
+func (b *badCoordinator) Open(ctx context.Context, name string) (queue.Run, error) {
+	run, err := b.Queue.Open(ctx, name)
+	return &badRun{run, b}, err
+}
+
+type badRun struct {
+	queue.Run
+	*badCoordinator
+}
+
+func (b *badRun) Answer(ctx context.Context, answer func(context.Context, []byte) []byte) error {
+	return b.Run.Answer(ctx, func(ctx context.Context, text []byte) []byte {
+		out := answer(ctx, text)
+		if text[0] == asks {
+			return out
+		}
+		return b.changed(ctx, text, out)
+	})
+}
+
+// changed changes what an answer about a ticket hands out.
+func (b *badCoordinator) changed(ctx context.Context, text, out []byte) []byte {
+	c := b.of
+	var q question
+	var a answer
+	_, err := verify(c.Workers, questionKind, text, &q)
+	require.NoError(b.t, err)
+	_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): "it"}, answerKind, out, &a)
+	require.NoError(b.t, err)
+	if a.Shard == nil {
+		return out
+	}
+	put := func(v any) *object {
+		sealed, err := sealJSON(q.Recipient, v)
+		require.NoError(b.t, err)
+		o, err := c.put(ctx, sealed)
+		require.NoError(b.t, err)
+		return o
+	}
+	if a.Run != nil && b.run != nil {
+		content, err := c.makeRun()
+		require.NoError(b.t, err)
+		b.run(content)
+		a.Run = put(content)
+	}
+	c.mu.Lock()
+	h := c.shards[q.Ticket.Shard].current
+	c.mu.Unlock()
+	if b.shard != nil && h != nil {
+		var turns []playbooks.Turn
+		for _, t := range h.shard.turns {
+			turns = append(turns, t.Turn)
+		}
+		content, _, err := c.shardContent(ctx, q, turns)
+		require.NoError(b.t, err)
+		b.shard(content)
+		reader, err := newFrameReader(content.Key)
+		require.NoError(b.t, err)
+		sealer, err := newSealer(content.Key, content.Handout)
+		require.NoError(b.t, err)
+		c.mu.Lock()
+		h.reader, h.asks.sealer, c.handed[content.Handout] = reader, sealer, h
+		c.mu.Unlock()
+		a.Shard = put(content)
+	}
+	out, err = sign(c.Key, answerKind, a)
+	require.NoError(b.t, err)
+	return out
+}
+
+// packed is an archive of files and links as a coordinator sends it.
+func packed(t *testing.T, entries ...tar.Header) []byte {
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	w := tar.NewWriter(zip)
+	for _, e := range entries {
+		text := e.Uname
+		e.Uname, e.Mode, e.Size = "", 0o600, int64(len(text))
+		require.NoError(t, w.WriteHeader(&e))
+		_, err := w.Write([]byte(text))
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, zip.Close())
+	return out.Bytes()
+}
+
+func regular(name, text string) tar.Header {
+	return tar.Header{Typeflag: tar.TypeReg, Name: name, Uname: text}
+}
+func linked(name, to string) tar.Header {
+	return tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to}
+}
+
+// TestBadCoordinators has a coordinator with a valid key try to run a command on a worker, or to read its files. What the
+// worker refuses is reported as a failure of the host.
+func TestBadCoordinators(t *testing.T) {
+	const command = "ccm: {resources: [exec: [{'sh -c \"id > $DIR/PWNED\"': {}}]]}\n"
+	const reads = "ccm: {resources: [file: [{\"{{ Data.home }}/got\": {content: \"$READ\", owner: \"$ID\", group: \"$ID\", mode: \"0600\"}}]]}\n"
+	all := []struct {
+		name, manifest string
+		run            func(s *site, r *runContent)
+		shard          func(s *site, c *shardContent)
+		want           string
+	}{
+		{"an inventory with a local host, and no way to it", command, nil, func(s *site, c *shardContent) {
+			c.Inventory = localInventory(s.t, "web1")
+			c.Targets = map[string]reach.WireTarget{}
+		}, "the coordinator has not sent how web1 is reached"},
+		{"a local host with a way", command, nil, func(s *site, c *shardContent) { c.Inventory = localInventory(s.t, "web1") }, ""},
+		{"no address", command, nil, func(s *site, c *shardContent) { c.Targets["web1"] = reach.WireTarget{Host: "web1", User: "x"} },
+			"the name, the address or the user is missing"},
+		{"a user of two lines", command, nil, func(s *site, c *shardContent) {
+			one := c.Targets["web1"]
+			one.User = "x\nProxyCommand id"
+			c.Targets["web1"] = one
+		}, "is not a name"},
+		{"jump hosts of jump hosts", command, nil, func(s *site, c *shardContent) {
+			one := c.Targets["web1"]
+			one.Jump = []reach.WireTarget{{Host: "j", Address: "192.0.2.1", User: "x", Jump: []reach.WireTarget{one}}}
+			c.Targets["web1"] = one
+		}, "a jump host has jump hosts of its own"},
+		{"vars_files of the worker", "vars_files: [$SECRETS]\n" + reads, func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil, "no such"},
+		{"vars_files that lead out", "vars_files: [../../../../../../../../../../../../../../../..$SECRETS]\n" + reads, func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil,
+			"leads out of the files that the coordinator sent"},
+		{"an included play that leads out", "- include: ../../../../../../../../../../../../../../../..$SECRETS\n", func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil,
+			"leads out of the files that the coordinator sent"},
+		{"a nested manifest that leads out", "ccm: {resources: [apply: [{../../../../../../../../../../../../../../../..$SECRETS: {}}]]}\n", func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil,
+			"leads out of the files that the coordinator sent"},
+		{"a link to a file of the worker", strings.ReplaceAll(reads, "$READ", "{{ file('out') }}"), func(s *site, r *runContent) {
+			r.Files = s.packedPlay(linked(s.dir[1:]+"/out", s.dir+"/secrets.yaml"))
+		}, nil, "out"},
+		{"vars_files behind a link", "vars_files: [out]\n" + reads, func(s *site, r *runContent) {
+			r.Files = s.packedPlay(linked(s.dir[1:]+"/out", s.dir+"/secrets.yaml"))
+		}, nil, "no such"},
+		{"vars_files behind links that lead out together", "vars_files: [out]\n" + reads, func(s *site, r *runContent) {
+			up := strings.Repeat("../", strings.Count(s.dir, "/"))
+			r.Files = s.packedPlay(linked(s.dir[1:]+"/top", up), linked(s.dir[1:]+"/out", "top/"+strings.Repeat("../", 20)+s.dir[1:]+"/secrets.yaml"))
+		}, nil, "no such"},
+		{"a folder that leads out", command, func(s *site, r *runContent) {
+			r.Recipe.Folder, r.Recipe.Paths = "../../../../../../../../../..", []string{s.dir + "/site.yaml"}
+			r.Recipe.AdHoc = NewAdHoc("all", "exec", "", map[string]any{"name": "true"})
+		}, nil, "is not an absolute path"},
+		{"a rollout that leads out", command, func(s *site, r *runContent) {
+			r.Recipe.Folder, r.Recipe.Rollout = "..", "../.."+s.dir+"/secrets.yaml"
+		}, nil, "is not an absolute path"},
+	}
+	for _, one := range all {
+		t.Run(one.name, func(t *testing.T) {
+			s := newSite(t, "ccm: {resources: [exec: [{'true': }]]}\n", "web1")
+			s.write("secrets.yaml", "canary: canary-of-the-worker\n")
+			q := queue.NewInProcess(0)
+			s.work(q, "worker", "")
+			got := &recorded{}
+			c, warned := s.coordinator(nil, s.runner(s.inventory(nil), got))
+			s.write("site.yaml", strings.NewReplacer("$DIR", s.dir, "$SECRETS", s.dir+"/secrets.yaml", "$READ", "{{ Data.canary }}", "$ID", fmt.Sprint(os.Getuid())).Replace(one.manifest))
+			bad := &badCoordinator{Queue: q, t: t, of: c}
+			if one.run != nil {
+				bad.run = func(r *runContent) { one.run(s, r) }
+			}
+			if one.shard != nil {
+				bad.shard = func(content *shardContent) { one.shard(s, content) }
+			}
+			c.Queue, c.Runner.Workers = bad, entered{c}
+			summary := s.run(c)
+			text := strings.Join(got.lines(s), "\n") + warned.all()
+			require.NotContains(t, text, "canary-of-the-worker")
+			canary, err := os.ReadFile(filepath.Join(s.hosts["web1"].Home, "got"))
+			require.True(t, err != nil || !bytes.Contains(canary, []byte("canary-of-the-worker")), "%s", canary)
+			pwned, err := os.ReadFile(filepath.Join(s.dir, "PWNED"))
+			if one.want != "" {
+				require.ErrorIs(t, err, os.ErrNotExist, "%s", pwned)
+				require.Equal(t, 1, summary.Totals.Hosts.Failed+summary.Totals.Hosts.Unreachable, text)
+				require.Contains(t, text, one.want)
+				return
+			}
+			require.EqualValues(t, 1, s.hosts["web1"].Stats().Connections, "it is reached by SSH")
+		})
+	}
+}
+
+// packedPlay packs the manifest, and more.
+func (s *site) packedPlay(more ...tar.Header) []byte {
+	text, err := os.ReadFile(filepath.Join(s.dir, "site.yaml"))
+	require.NoError(s.t, err)
+	return packed(s.t, slices.Concat([]tar.Header{regular(s.dir[1:]+"/site.yaml", string(text))}, more)...)
+}
+
+func localInventory(t *testing.T, name string) inventory.Part {
+	inv, err := inventory.Parse("hosts.yaml", []byte("all: {hosts: {"+name+": {ansible_connection: local}}}"))
+	require.NoError(t, err)
+	return inv.Part(inv.Hosts(), nil)
+}
