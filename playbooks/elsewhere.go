@@ -163,7 +163,7 @@ func (d *delegated) told(r *wire.Result) *wire.Result {
 	}
 	if resource != "" && (told.Status == wire.Skipped || r.Kept || one != nil && one.first) {
 		ended := *told
-		ended.Kept = false
+		ended.Kept, ended.Earlier = false, false
 		if ended.Status == wire.Rescued { // which each host is to do for itself
 			ended.Status = wire.Failed
 		}
@@ -200,7 +200,7 @@ func (d *delegated) instead(r *wire.Result) *wire.Result {
 		d.fleet.reported.Store(*o, true)
 	}
 	told := *one.result
-	told.Index, told.Duration, told.Kept = r.Index, r.Duration, r.Kept || told.Kept
+	told.Index, told.Duration, told.Kept, told.Earlier = r.Index, r.Duration, r.Kept || told.Kept, r.Earlier || told.Earlier
 	if r.Status == wire.Rescued {
 		told.Status = wire.Rescued
 	}

@@ -55,6 +55,7 @@ func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, 
 		Left:        entry.Reversal && c.Undo == nil,
 		Index:       r.Index,
 		Kept:        r.Kept,
+		Earlier:     r.Earlier,
 	}
 	if idle := c.Monitor || entry.Monitor; idle && len(checks) == 0 && entry.Scope == nil && e.Status == events.Stable {
 		e.Status, e.Message = events.Skipped, "has no health checks, so nothing was looked at"

@@ -91,7 +91,7 @@ func (r *Runner) markRan(s *selection, host string, c *wire.Catalog) {
 
 // ranOnce is a result of the record.
 func ranOnce(e events.Result) *wire.Result {
-	r := &wire.Result{Status: wire.Status(e.Status), Message: e.Message, Kept: true}
+	r := &wire.Result{Status: wire.Status(e.Status), Message: e.Message, Kept: true, Earlier: true}
 	if c := e.Command; c != nil {
 		r.Exit = &modules.Exit{Code: c.ExitCode, Stdout: modules.Output{Text: c.Stdout, Dropped: c.StdoutDropped}, Stderr: modules.Output{Text: c.Stderr, Dropped: c.StderrDropped}}
 	}

@@ -215,7 +215,19 @@ func (k *checker) inUndo(b Began) bool {
 
 // leftOver reports whether a host started a command before it noticed that the call before had ended.
 func (k *checker) leftOver(b Began) bool {
-	return b.Call > 0 && k.Called[b.Call-1].Status < 0 && b.Begin.Sub(k.Called[b.Call].Begin) < noticed
+	return b.Call > 0 && k.Called[b.Call-1].Status < 0 && b.Begin.Sub(k.Called[b.Call].Begin) < noticed && !k.finished(b.For, b.Call-1)
+}
+
+// finished reports whether a call was done with a host, in each play that it had begun there.
+func (k *checker) finished(host string, call int) (done bool) {
+	for _, run := range k.Called[call].Runs {
+		for _, e := range run.Events {
+			if e.Host == host {
+				done = e.Event == "host_done" || done && e.Event == "host_rolled"
+			}
+		}
+	}
+	return done
 }
 
 // noticed is how long a host may take to notice that ccm-push was killed.

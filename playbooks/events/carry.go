@@ -19,6 +19,7 @@ type carried struct {
 	Index     int              `json:"n,omitempty"`
 	Number    int              `json:"play,omitempty"`
 	Kept      bool             `json:"kept,omitempty"`
+	Earlier   bool             `json:"earlier,omitempty"`
 	Sensitive bool             `json:"sensitive,omitempty"`
 	Cause     []*yamlpos.Error `json:"cause,omitempty"`
 
@@ -32,7 +33,7 @@ func (c Carried) MarshalJSON() ([]byte, error) {
 	out := carried{Line: bytes.TrimSpace(line.Bytes())}
 	switch e := c.Event.(type) {
 	case Result:
-		out.Index, out.Kept, out.Sensitive, out.Registers = e.Index, e.Kept, e.Sensitive, e.Registers
+		out.Index, out.Kept, out.Earlier, out.Sensitive, out.Registers = e.Index, e.Kept, e.Earlier, e.Sensitive, e.Registers
 	case Untold:
 		out.Number = e.Number
 	case HostFailed:
@@ -65,7 +66,7 @@ func (c *Carried) UnmarshalJSON(text []byte) error {
 	}
 	switch one := e.(type) {
 	case Result:
-		one.Index, one.Kept, one.Sensitive, one.Registers = in.Index, in.Kept, in.Sensitive, in.Registers
+		one.Index, one.Kept, one.Earlier, one.Sensitive, one.Registers = in.Index, in.Kept, in.Earlier, in.Sensitive, in.Registers
 		e = one
 	case Untold:
 		one.Number = in.Number

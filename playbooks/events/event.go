@@ -138,9 +138,11 @@ type Result struct {
 	// Written is nil unless the resource failed and is written in a file.
 	Written *Place `json:"written,omitempty" doc:"the place of a failed resource in its manifest"`
 	// Index is the number of the resource in the play, on its host. Kept says that the host had kept
-	// the result: it came about before the connection that has told it.
-	Index int  `json:"-"`
-	Kept  bool `json:"-"`
+	// the result: it came about before the connection that has told it. Earlier says that it is from a run that this one
+	// resumes.
+	Index   int  `json:"-"`
+	Kept    bool `json:"-"`
+	Earlier bool `json:"-"`
 }
 
 // A Place is a position in a file of the controller.

@@ -90,10 +90,11 @@ func (s Store) Next(r *Run) (Origin, error) {
 	return o, err
 }
 
-// Retold reports whether a result is one that was told by an earlier run: the host has kept it, or nothing has
-// been done since. Each counts once. An unknown outcome is reported by each run: it is not over. It may be called at any time.
+// Retold reports whether an earlier run has reported a result: the host has kept it since, or the resource changed
+// nothing again. Each report counts once. An unknown outcome is reported by each run: it is not over. Retold may be
+// called from several goroutines.
 func (p *Progress) Retold(play int, e events.Result) bool {
-	if p == nil || e.Unknown || !e.Kept && (e.Status == events.Changed || e.Status.HasFailed()) {
+	if p == nil || e.Unknown || !e.Earlier && (e.Status == events.Changed || e.Status.HasFailed()) {
 		return false
 	}
 	if p.Plays[play].Done[e.Host] { // it has told all, and is asked again for what others receive of it

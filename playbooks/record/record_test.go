@@ -206,7 +206,7 @@ func TestProgressOfARunTakenBack(t *testing.T) {
 	require.Equal(t, map[string]bool{"web1": true, "web2": true}, done())
 	s.record(t, Header{Run: NewID(began.Add(time.Second)), Undoes: run.Run, Check: true}, events.RunStart{Hosts: 2}, result("web1", events.Changed), result("web2", events.Changed))
 	require.Equal(t, map[string]bool{"web1": true, "web2": true}, done())
-	s.record(t, Header{Run: NewID(began.Add(2*time.Second)), Undoes: run.Run}, events.RunStart{Hosts: 2}, result("web1", events.Changed), result("web2", events.Skipped))
+	s.record(t, Header{Run: NewID(began.Add(2 * time.Second)), Undoes: run.Run}, events.RunStart{Hosts: 2}, result("web1", events.Changed), result("web2", events.Skipped))
 	require.Equal(t, map[string]bool{"web2": true}, done())
 }
 
@@ -256,6 +256,8 @@ func TestRetold(t *testing.T) {
 		kept := result(host, events.Changed)
 		require.False(t, progress.Retold(0, kept), "%s has changed it again", host)
 		kept.Kept = true
+		require.False(t, progress.Retold(0, kept), "%s has changed it in this run, and its connection was lost", host)
+		kept.Earlier = true
 		require.True(t, progress.Retold(0, kept), host)
 		require.Equal(t, host == "web1", progress.Retold(0, kept), "%s has told one such result", host)
 		require.False(t, progress.Retold(1, kept), "%s has told nothing of another play", host)

@@ -182,6 +182,8 @@ func (c *catalogRun) result(r *wire.Result) error {
 		return breach("the host reports resource %d twice", r.Index)
 	case r.Unknown && !r.Status.HasFailed():
 		return breach("the host reports an unknown outcome of resource %d, which has not failed", r.Index)
+	case r.Earlier && (!r.Kept || c.catalog.Lock == nil || c.catalog.Lock.Epoch == 0):
+		return breach("the host reports resource %d for an earlier run, and this run resumes none", r.Index)
 	case r.Registered != nil && !c.catalog.Entries[r.Index].Register:
 		return breach("the host sends what is withheld of resource %d, and nobody has asked for it", r.Index)
 	}

@@ -101,6 +101,7 @@ type Finished struct {
 	RunsOnce  bool                       `json:"runs_once,omitempty"` // and it must not start again
 	Elsewhere bool                       `json:"elsewhere,omitempty"` // it ran on another host, which keeps its own result
 	Register  bool                       `json:"register,omitempty"`  // the controller uses the result, also to go on
+	Epoch     int                        `json:"epoch,omitempty"`     // [wire.Lock].Epoch of the run that ran the entry
 	Sent      map[string]json.RawMessage `json:"sent,omitempty"`      // what it has for entries behind it
 
 	told bool // a controller has acknowledged it

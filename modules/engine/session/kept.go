@@ -48,6 +48,7 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 			err = nil
 			return first
 		}
+		f.Epoch = cat.Lock.Epoch
 		return s.results.Finish(f)
 	}
 	s.engine.Begins = s.results.Attempt
@@ -95,7 +96,7 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 	for _, f := range slices.Concat(kept, stay) {
 		s.engine.Finished[f.Result.Index] = f
 		told := *f.Result
-		told.Kept = true
+		told.Kept, told.Earlier = true, f.Epoch < cat.Lock.Epoch
 		if err := out.put(&wire.Message{Result: &told}); err != nil {
 			return false, err
 		}
