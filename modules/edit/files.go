@@ -3,6 +3,7 @@ package edit
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -44,16 +45,29 @@ func (all Files) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 	return plan, nil
 }
 
-// Apply carries out the Steps of a plan of Check: all of them, or none.
-func (all Files) Apply(ctx context.Context, h modules.Host, steps any) error {
-	return all.ApplyThen(ctx, h, steps, func() error { return nil })
+// ApplyAfter calls live, which makes the kernel or a program accept the change now, and then carries out
+// the Steps of a plan of Check, so the next boot loads only what was accepted. Without steps it calls
+// live alone. nil as live changes the files alone.
+func (all Files) ApplyAfter(ctx context.Context, h modules.Host, steps any, live func() error) error {
+	if live != nil {
+		if err := live(); err != nil || steps == nil {
+			return err
+		}
+	}
+	if live == nil {
+		return all.Apply(ctx, h, steps)
+	}
+	// What is in effect is written even if the run was cancelled meanwhile.
+	if err := all.Apply(context.WithoutCancel(ctx), h, steps); err != nil {
+		return fmt.Errorf("the change is in effect until the next boot only: %w", err)
+	}
+	return nil
 }
 
-// ApplyThen carries out the Steps of a plan of Check, and then what has to accept the files. If that
-// fails, the files are put back. Without steps it does the latter alone.
-func (all Files) ApplyThen(ctx context.Context, h modules.Host, steps any, then func() error) error {
+// Apply carries out the Steps of a plan of Check: all of them, or none.
+func (all Files) Apply(ctx context.Context, h modules.Host, steps any) error {
 	if steps == nil {
-		return then()
+		return nil
 	}
 	parts, ok := steps.([]modules.Plan)
 	if !ok || len(parts) != len(all) {
@@ -74,7 +88,7 @@ func (all Files) ApplyThen(ctx context.Context, h modules.Host, steps any, then 
 				return err
 			}
 		}
-		return then()
+		return nil
 	})
 }
 

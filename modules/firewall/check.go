@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
 // steps is what Apply has to do, in this order.
@@ -208,8 +209,8 @@ func (f *Firewall) may() error {
 	return nil
 }
 
-// Apply implements [modules.Resource]. The files come first, since what cannot be kept is not done,
-// and are put back if nft refuses the rules.
+// Apply implements [modules.Resource]. The files are written last: a boot never loads rules that nft has
+// refused. Check has refused files that cannot be written.
 func (f *Firewall) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -221,22 +222,21 @@ func (f *Firewall) Apply(ctx context.Context, h modules.Host, p modules.Plan) er
 	if !ok {
 		return errors.New("the plan is not one of a firewall")
 	}
-	load := func() error {
-		if do.script == "" {
-			return nil
-		}
-		return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"nft", "--file", "-"}, Path: f.programs(), Stdin: do.script, Timeout: timeout})
-	}
+	var files edit.Files
 	if do.files != nil {
 		_, kept, err := f.wanted()
 		if err != nil {
 			return err
 		}
-		files, err := f.files(h.Files, do.is, kept)
-		if err != nil {
+		if files, err = f.files(h.Files, do.is, kept); err != nil {
 			return err
 		}
-		return files.ApplyThen(ctx, h, do.files, load)
 	}
-	return load()
+	var load func() error
+	if do.script != "" {
+		load = func() error {
+			return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"nft", "--file", "-"}, Path: f.programs(), Stdin: do.script, Timeout: timeout})
+		}
+	}
+	return files.ApplyAfter(ctx, h, do.files, load)
 }

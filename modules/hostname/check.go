@@ -73,7 +73,8 @@ func (n *Hostname) now(h modules.Host) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// Apply implements [modules.Resource].
+// Apply implements [modules.Resource]. The files are written last: a boot never reads a name that the
+// kernel has refused.
 func (n *Hostname) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {
@@ -82,10 +83,11 @@ func (n *Hostname) Apply(ctx context.Context, h modules.Host, p modules.Plan) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return n.files().ApplyThen(ctx, h, do.files, func() error {
-		if !do.set {
-			return nil
+	var live func() error
+	if do.set {
+		live = func() error {
+			return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"hostname", n.static()}, Path: n.programs()})
 		}
-		return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"hostname", n.static()}, Path: n.programs()})
-	})
+	}
+	return n.files().ApplyAfter(ctx, h, do.files, live)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
 // loadedEffect is the kind of effect whose key is a module and whose state is whether it is loaded.
@@ -143,8 +144,8 @@ func (k *Kmod) read(h modules.Host, name string) (string, error) {
 	return string(text), err
 }
 
-// Apply implements [modules.Resource]. The files come first, since modprobe reads the parameters
-// there, and are put back if it fails.
+// Apply implements [modules.Resource]. The files are written last: a boot never loads what the kernel has
+// refused. So modprobe gets the parameters as arguments.
 func (k *Kmod) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {
@@ -153,14 +154,71 @@ func (k *Kmod) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return k.files().ApplyThen(ctx, h, do.files, func() error {
-		if !do.modprobe {
-			return nil
+	if !do.modprobe {
+		return k.files().Apply(ctx, h, do.files)
+	}
+	argv := []string{"modprobe", "--", k.Name}
+	if k.Ensure == absent {
+		argv = []string{"modprobe", "-r", "--", k.Name}
+	}
+	run := func() error {
+		return modules.RunProgram(ctx, h, modules.Command{Argv: append(argv, k.Parameters...), Path: k.programs(), Timeout: timeout})
+	}
+	switch stale, err := k.stale(h); {
+	case err != nil:
+		return err
+	case k.Restore != nil && k.Ensure != absent: // the restored lines were loaded before, and modprobe needs their parameters
+		return modules.OrPutBack(ctx, h, k.files().Paths(), func() error {
+			if err := k.files().Apply(ctx, h, do.files); err != nil {
+				return err
+			}
+			return run()
+		})
+	case stale:
+		return k.reload(ctx, h, run)
+	}
+	return k.files().ApplyAfter(ctx, h, do.files, run)
+}
+
+// stale reports whether the file has other parameters for the module, which modprobe would add to those
+// that it is given.
+func (k *Kmod) stale(h modules.Host) (bool, error) {
+	if k.Ensure == absent || k.Restore != nil {
+		return false, nil
+	}
+	text, err := k.read(h, probeFile)
+	if err != nil && !modules.NotThere(err) {
+		return false, modules.PermissionRefusal(err)
+	}
+	want := "options " + k.Name + " " + strings.Join(k.Parameters, " ")
+	for line := range strings.Lines(text) {
+		line = strings.Join(strings.Fields(line), " ")
+		if strings.HasPrefix(line, "options ") && k.configures(line) && line != want {
+			return true, nil
 		}
-		argv := []string{"modprobe", "--", k.Name}
-		if k.Ensure == absent {
-			argv = []string{"modprobe", "-r", "--", k.Name}
+	}
+	return false, nil
+}
+
+// reload removes the stale parameters, loads the module, and writes the parameters that the kernel has
+// taken. If a step fails, the files are put back.
+func (k *Kmod) reload(ctx context.Context, h modules.Host, run func() error) error {
+	bare := *k
+	bare.Parameters = nil
+	edited := func(files edit.Files) error {
+		plan, err := files.Check(ctx, h)
+		if err != nil {
+			return err
 		}
-		return modules.RunProgram(ctx, h, modules.Command{Argv: argv, Path: k.programs(), Timeout: timeout})
+		return files.Apply(ctx, h, plan.Steps)
+	}
+	return modules.OrPutBack(ctx, h, k.files().Paths(), func() error {
+		if err := edited(bare.files()[1:]); err != nil {
+			return err
+		}
+		if err := run(); err != nil {
+			return err
+		}
+		return edited(k.files())
 	})
 }

@@ -114,18 +114,14 @@ func (k *Kmod) configures(line string) bool {
 	return len(words) > 1 && (words[0] == "options" || words[0] == "blacklist") && kernelName(words[1]) == kernelName(k.Name)
 }
 
-// keep makes a text in which the lines that are about something are these and no others, in the place of the first.
+// keep makes a text in which the lines that are about something are these and no others, at the end.
 func keep(t *edit.Text, is func(line string) bool, want []string) (edit.Done, error) {
 	var have []string
 	var kept []edit.Line
-	place := -1
 	for _, line := range t.Lines {
 		if !is(line.Text) {
 			kept = append(kept, line)
 			continue
-		}
-		if place < 0 {
-			place = len(kept)
 		}
 		have = append(have, strings.Join(strings.Fields(line.Text), " "))
 	}
@@ -134,9 +130,6 @@ func keep(t *edit.Text, is func(line string) bool, want []string) (edit.Done, er
 		return edit.Done{}, nil
 	}
 	t.Lines = kept
-	if place < 0 {
-		place = len(kept)
-	}
-	t.Insert(place, want...)
+	t.Insert(len(kept), want...)
 	return edit.Done{Action: "persisted", Changes: []modules.Change{{Property: "persisted", Have: cmp.Or(was, absent), Want: cmp.Or(will, absent)}}}, nil
 }

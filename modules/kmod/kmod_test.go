@@ -2,6 +2,7 @@ package kmod
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,11 +31,15 @@ func localType() modules.Type {
 
 const modprobe = `#!/bin/sh
 at=${0%/*}/../sys/module
+case $* in *=refused*) echo "modprobe: ERROR: could not insert '$2': Invalid argument" >&2; exit 1 ;; esac
 set -- $(echo "$@" | sed 's/-- //' | sed 's/\(.\)-/\1_/g')
 case $1 in
 -r) rm -r "$at/$2" ;;
 broken) echo "modprobe: FATAL: Module broken not found." >&2; exit 1 ;;
-*) mkdir "$at/$1"; echo live >"$at/$1/initstate" ;;
+*)
+	mkdir "$at/$1"; echo live >"$at/$1/initstate"
+	name=$1; shift
+	echo $(sed -n "s/^options $name //p" "$at/../../etc/modprobe.d/ccm-push.conf" 2>/dev/null) "$@" >"$at/$name/given" ;;
 esac
 `
 
@@ -71,6 +76,11 @@ func TestConverges(t *testing.T) {
 			Name: "loaded, with another parameter", Tree: tree(load, probe), Properties: with(`"name":"dummy","parameters":["numdummies=2"]`),
 			Action: "persisted it", Changes: []modules.Change{change("persisted", "options dummy numdummies=1", "options dummy numdummies=2")},
 		},
+		{
+			Name: "now, with other parameters than before", Tree: tree(modtest.Node{Path: "etc/modprobe.d/ccm-push.conf", Text: "options new a=0 c\noptions dummy x=1\n"}),
+			Properties: with(`"name":"new","parameters":["a=1","b"]`), Action: "loaded the module",
+			Changes: []modules.Change{change("loaded", "no", "yes"), change("persisted", absent, "new"), change("persisted", "options new a=0 c", "options new a=1 b")},
+		},
 		{Name: "as it shall be", Tree: tree(load, probe), Properties: with(`"name":"dummy","parameters":["numdummies=1"]`)},
 		{Name: "built in", Tree: tree(), Properties: with(`"name":"inside","persist":false`)},
 		{Name: "built in, and not in /sys", Tree: tree(), Properties: with(`"name":"deep_inside","persist":false`)},
@@ -85,6 +95,41 @@ func TestConverges(t *testing.T) {
 		{Name: "not there", Tree: tree(), Properties: with(`"name":"floppy","ensure":"absent"`)},
 		{Name: "cannot go", Tree: tree(), Properties: with(`"name":"inside","ensure":"absent"`), Err: "inside is built into the kernel of this host, and cannot be removed"},
 	}...)
+}
+
+// TestParameters loads a module with its parameters, and with no others that the file had before. If the
+// kernel refuses them, the files are as they were.
+func TestParameters(t *testing.T) {
+	for _, test := range []struct {
+		name, file, param, given, want, err string
+	}{
+		{"new", "options dummy x=1\n", "a=1", "a=1", "options dummy x=1\noptions new a=1\n", ""},
+		{"others before", "options new a=0 c\n", "a=1", "a=1", "options new a=1\n", ""},
+		{"refused", "options dummy x=1\n", "a=refused", "", "options dummy x=1\n", "Invalid argument"},
+		{"refused, others before", "options new a=0 c\n", "a=refused", "", "options new a=0 c\n", "Invalid argument"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := modtest.Root(t)
+			modtest.Build(t, root, tree(modtest.Node{Path: "etc/modprobe.d/ccm-push.conf", Text: test.file}))
+			k := &Kmod{Name: "new", Parameters: []string{test.param}, root: root}
+			h := modtest.Host()
+			plan, err := k.Check(t.Context(), modules.ReadOnly(h))
+			require.NoError(t, err)
+			err = k.Apply(t.Context(), h, plan)
+			text, read := os.ReadFile(root + probeFile)
+			require.NoError(t, read)
+			require.Equal(t, test.want, string(text))
+			if test.err != "" {
+				require.ErrorContains(t, err, test.err)
+				require.NoFileExists(t, root+loadFile)
+				return
+			}
+			require.NoError(t, err)
+			given, err := os.ReadFile(root + "/sys/module/new/given")
+			require.NoError(t, err)
+			require.Equal(t, test.given+"\n", string(given))
+		})
+	}
 }
 
 func TestPredicts(t *testing.T) {

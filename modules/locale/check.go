@@ -150,7 +150,8 @@ func (l *Locale) programs() string {
 	return l.root + "/bin:" + l.root + "/sbin"
 }
 
-// Apply implements [modules.Resource].
+// Apply implements [modules.Resource]. The files are written last: locale-gen never finds a locale that
+// localedef has refused.
 func (l *Locale) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {
@@ -159,14 +160,9 @@ func (l *Locale) Apply(ctx context.Context, h modules.Host, p modules.Plan) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	generate := func() error {
-		if !do.generate {
-			return nil
-		}
-		return l.generate(ctx, h)
-	}
-	if do.files == nil {
-		return generate()
+	var generate func() error
+	if do.generate {
+		generate = func() error { return l.generate(ctx, h) }
 	}
 	by, err := l.how(h)
 	if err != nil {
@@ -176,7 +172,7 @@ func (l *Locale) Apply(ctx context.Context, h modules.Host, p modules.Plan) erro
 	if err != nil {
 		return err
 	}
-	return files.ApplyThen(ctx, h, do.files, generate)
+	return files.ApplyAfter(ctx, h, do.files, generate)
 }
 
 // generate makes or removes the one locale with localedef(1), as locale-gen does for all that are listed. It warns with

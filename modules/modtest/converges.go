@@ -48,6 +48,7 @@ func Change(property, have, want string) modules.Change {
 //     second one is predicted as the first one leaves the host;
 //   - if a step of Apply is refused, no refused content is left for the next boot, or the
 //     error names it;
+//   - if Apply is killed between two steps, nothing lasts that a later step could refuse;
 //   - what it tells of its state, and sends to others, is JSON;
 //   - what a [modules.Reverser] gives before Apply brings back what was there before;
 //   - where a [modules.Watcher] listens, it is heard whatever gives another verdict.
@@ -61,6 +62,7 @@ func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
 				return
 			}
 			t.Run("refused", func(t *testing.T) { f.refused(t, typ, before, after) })
+			t.Run("killed", func(t *testing.T) { f.killed(t, typ, before) })
 			t.Run("reversed", func(t *testing.T) { f.reversed(t, typ) })
 			t.Run("cancelled before", func(t *testing.T) { f.cancelled(t, typ, before, after, cancelAtOnce) })
 			if opened {
@@ -226,21 +228,16 @@ func (c cancelling) Open(ctx context.Context, content modules.Content) (io.ReadC
 	if err != nil {
 		return nil, err
 	}
-	// The part before the cancellation has a size that no real part has: it
-	// must not be found anywhere afterwards.
-	return &cancellingReader{ReadCloser: r, first: strings.NewReader("PART"), cancel: c.cancel}, nil
+	return &cancellingReader{r, c.cancel}, nil
 }
 
+// A cancellingReader cancels after the first byte.
 type cancellingReader struct {
 	io.ReadCloser
-	first  io.Reader
 	cancel context.CancelFunc
 }
 
 func (c *cancellingReader) Read(p []byte) (int, error) {
-	if n, err := c.first.Read(p); err == nil {
-		c.cancel()
-		return n, nil
-	}
-	return c.ReadCloser.Read(p)
+	defer c.cancel()
+	return c.ReadCloser.Read(p[:min(1, len(p))])
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,47 @@ func (f *Fixture) refused(t *testing.T, typ modules.Type, before, after map[stri
 	}
 }
 
+// killed ends Apply after a step, as a kill or a power failure does: no later step runs, so nothing is
+// taken back. What lasts then must not be ahead of what the kernel or a program has accepted: each
+// path that the type has written itself is as it was before, until no command and no opened directory follows.
+func (f *Fixture) killed(t *testing.T, typ modules.Type, before map[string]Seen) {
+	if writesFirst[typ.Name] != "" || writesFirst[typ.Name+": "+f.Name] != "" {
+		return
+	}
+	root, res := f.build(t, typ)
+	h := Host()
+	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+	require.NoError(t, err)
+	whole := &refusing{written: map[string]bool{}}
+	require.NoError(t, res.Apply(t.Context(), whole.host(h), plan))
+	for n, step := range whole.steps {
+		later := slices.IndexFunc(whole.steps[n+1:], func(s taken) bool { return s.command })
+		if step.command || later < 0 || !f.lasts(strings.TrimPrefix(step.path, root)) {
+			continue
+		}
+		root, res := f.build(t, typ)
+		plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+		require.NoError(t, err)
+		steps := &refusing{kill: n + 1, written: map[string]bool{}}
+		_ = res.Apply(t.Context(), steps.host(h), plan)
+		state := f.state(t, root)
+		for name := range union(before, state) {
+			if writesFirst[typ.Name+" /"+name] == "" && f.lasts(name) && !state[name].Mode.IsDir() && !before[name].Mode.IsDir() && steps.written[path.Join(root, name)] {
+				require.True(t, state[name] == before[name], "%s has changed already (%.200q, was %.200q) if Apply is killed after step %d, before %s: write what lasts last",
+					name, state[name].Text, before[name].Text, n+1, strings.ReplaceAll(whole.steps[n+1+later].what, root, ""))
+			}
+		}
+	}
+}
+
+// writesFirst has the reason why a type, one fixture or one path of it, writes what lasts before the last
+// command has accepted it. If a step fails, it puts that back (see refused); only a kill leaves it.
+var writesFirst = map[string]string{
+	"container":  "systemd makes the service from the file, so the file is there before the service can start",
+	"swap /swap": "mkswap and swapon need the file; no boot uses it before fstab has its line, which is written last",
+	"kmod: now, with other parameters than before": "modprobe adds the earlier parameters of the file to its arguments, so they are removed first; none is added before the kernel has taken it",
+}
+
 // pieceByPiece are types of whole trees, whose files are changed one after the other: what has been
 // changed stays, and the error names the file that was not.
 var pieceByPiece = map[string]bool{"scaffold": true}
@@ -84,12 +126,21 @@ func (f *Fixture) lasts(name string) bool {
 	return !passing
 }
 
-// refusing counts steps, and refuses one of them.
+// refusing counts steps, and refuses one of them, or all after one.
 type refusing struct {
-	at, step int
-	refused  string
-	command  bool
-	written  map[string]bool // by the type itself; not what it has given owner and mode only
+	at      int // the step that is refused; 0 refuses none
+	kill    int // the last step that runs; 0 means all run
+	steps   []taken
+	refused string
+	command bool
+	written map[string]bool // by the type itself; not what it has given owner and mode only
+}
+
+// A taken is a step of Apply.
+type taken struct {
+	what    string
+	path    string // of a change of a file
+	command bool   // or a directory that was opened
 }
 
 const attributes = "set attributes of"
@@ -97,10 +148,13 @@ const attributes = "set attributes of"
 var errRefused = errors.New("refused by the test")
 
 // next counts a step, and reports whether it is refused.
-func (r *refusing) next(what string, command bool) bool {
-	r.step++
-	if r.step == r.at {
-		r.refused, r.command = what, command
+func (r *refusing) next(what, path string, command bool) bool {
+	r.steps = append(r.steps, taken{strings.TrimSpace(what + " " + path), path, command})
+	switch n := len(r.steps); {
+	case n == r.at:
+		r.refused, r.command = r.steps[n-1].what, command
+		return true
+	case r.kill > 0 && n > r.kill:
 		return true
 	}
 	return false
@@ -119,7 +173,7 @@ type refusingCommands struct {
 }
 
 func (c refusingCommands) Run(ctx context.Context, command modules.Command) (modules.Exit, error) {
-	if c.r.next(strings.Join(command.Argv, " "), true) {
+	if c.r.next(strings.Join(command.Argv, " "), "", true) {
 		return modules.Exit{Code: 1, Stderr: modules.Output{Text: errRefused.Error()}}, nil
 	}
 	return c.Commands.Run(ctx, command)
@@ -131,7 +185,7 @@ type refusingOpener struct {
 }
 
 func (o refusingOpener) OpenDirectory(path string) (*os.Root, error) {
-	if o.r.next("open "+path, true) {
+	if o.r.next("open "+path, "", true) {
 		return nil, fmt.Errorf("open %s: %w", path, errRefused)
 	}
 	return o.DirectoryOpener.OpenDirectory(path)
@@ -147,7 +201,7 @@ type refusingWriter struct {
 }
 
 func (w refusingWriter) do(what, path string, do func() error) error {
-	if w.r.next(what+" "+path, false) {
+	if w.r.next(what, path, false) {
 		return fmt.Errorf("%s %s: %w", what, path, errRefused)
 	}
 	w.r.written[path] = w.r.written[path] || what != attributes

@@ -160,25 +160,27 @@ func (s steps) programs() []string {
 // bySetsebool says that setsebool keeps the value.
 func (s steps) bySetsebool() bool { return s.kept && s.system.Running && s.want.kept == s.want.live }
 
-// Apply implements [modules.Resource].
+// Apply implements [modules.Resource]. The store is changed last: a boot never loads a value that the
+// kernel has refused.
 func (b *Seboolean) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {
 		return errors.New("the plan is not one of a boolean")
 	}
-	if do.kept && !do.bySetsebool() {
-		if err := b.keep(ctx, h, do); err != nil {
+	if do.live || do.bySetsebool() {
+		argv := []string{"setsebool"}
+		if do.bySetsebool() {
+			argv = append(argv, "-P")
+		}
+		err := modules.RunProgram(ctx, h, modules.Command{Argv: append(argv, b.Name, do.want.live), Path: do.system.Programs(), Timeout: semanage.Timeout})
+		if err != nil {
 			return err
 		}
 	}
-	if !do.live && !do.bySetsebool() {
-		return nil
+	if do.kept && !do.bySetsebool() {
+		return b.keep(ctx, h, do)
 	}
-	argv := []string{"setsebool"}
-	if do.bySetsebool() {
-		argv = append(argv, "-P")
-	}
-	return modules.RunProgram(ctx, h, modules.Command{Argv: append(argv, b.Name, do.want.live), Path: do.system.Programs(), Timeout: semanage.Timeout})
+	return nil
 }
 
 // keep has semanage keep the value, or nothing of the boolean. It can forget all at once only, so the others are kept again.

@@ -89,20 +89,22 @@ func (s *Selinux) now(h modules.Host) (string, error) {
 	return permissive, err
 }
 
-// Apply implements [modules.Resource]. The file comes first: a host that starts again in between has the mode all the same.
+// Apply implements [modules.Resource]. The file is written last: a boot never reads a mode that the
+// kernel has refused.
 func (s *Selinux) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {
 		return errors.New("the plan is not one of SELinux")
 	}
-	return s.files().ApplyThen(ctx, h, do.files, func() error {
-		if !do.set {
-			return nil
-		}
+	var live func() error
+	if do.set {
 		mode := "0"
 		if s.live() == enforcing {
 			mode = "1"
 		}
-		return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"setenforce", mode}, Path: semanage.At(s.root).Programs(), Timeout: semanage.Timeout})
-	})
+		live = func() error {
+			return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"setenforce", mode}, Path: semanage.At(s.root).Programs(), Timeout: semanage.Timeout})
+		}
+	}
+	return s.files().ApplyAfter(ctx, h, do.files, live)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
 	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
@@ -30,11 +31,11 @@ func (s *Sysctl) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 	var plan modules.Plan
 	if s.persists() {
 		var err error
-		if plan, err = s.edited().Check(ctx, h); err != nil {
+		if plan, err = (edit.Files{s.edited()}).Check(ctx, h); err != nil {
 			return modules.Plan{}, err
 		}
 	}
-	do := steps{write: plan.Pending(), file: plan.Steps}
+	do := steps{write: plan.Steps != nil, file: plan.Steps}
 	if s.sets() && s.Value != "" {
 		have, err := s.now(h)
 		if err != nil {
@@ -126,8 +127,8 @@ func alike(have, want string) bool {
 	return len(is) == len(will) && !slices.ContainsFunc(append(is, will...), func(word string) bool { return !number(word) })
 }
 
-// Apply implements [modules.Resource]. The file comes first: a value that holds now and not after a
-// boot is found out later. It is put back if the kernel does not take the value.
+// Apply implements [modules.Resource]. The file is written last: a boot never reads a value that the
+// kernel has refused.
 func (s *Sysctl) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {
@@ -136,23 +137,11 @@ func (s *Sysctl) Apply(ctx context.Context, h modules.Host, p modules.Plan) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	set := func() error {
-		if !do.set {
-			return nil
-		}
-		return s.set(h)
+	var live func() error
+	if do.set {
+		live = func() error { return s.set(h) }
 	}
-	if !do.write {
-		return set()
-	}
-	edited := s.edited()
-	p.Steps = do.file
-	return modules.OrPutBack(ctx, h, []string{edited.Path}, func() error {
-		if err := edited.Apply(ctx, h, p); err != nil {
-			return err
-		}
-		return set()
-	})
+	return edit.Files{s.edited()}.ApplyAfter(ctx, h, do.file, live)
 }
 
 // set has the kernel take the value.
