@@ -85,7 +85,7 @@ func attach(cmd *cobra.Command, a *app, p *printer, run *record.Run, fromNow boo
 	case err != nil:
 		return err
 	case summary == nil:
-		return unreported{fmt.Errorf("run %[1]s was killed: its program has ended before the run did\n  hint: ccm-push resume %[1]s goes on with it", run.Run)}
+		return unreported{fmt.Errorf("run %s was killed: its program has ended before the run did\n  hint: %s", run.Run, a.continuingHint(run.Header))}
 	}
 	return p.status(*summary)
 }
@@ -186,7 +186,18 @@ func (p *printer) follower(cmd *cobra.Command, h record.Header, first int) (even
 		return nil, nil, err
 	}
 	g := &gate{out: p.app.out, first: first, warn: p.app.warn}
-	options := events.TextOptions{AdHoc: h.AdHoc, Recorded: true, Again: withheld(h.Flags), Diff: cmd.Flag("diff").Value.String() != "false"}
+	again := h.Flags
+	store, err := p.app.records()
+	if err != nil {
+		return nil, nil, err
+	}
+	if h.Undoes != "" {
+		again = ownFlags(store, h)
+	}
+	options := events.TextOptions{AdHoc: h.AdHoc, Recorded: true, Again: withheld(again), Diff: cmd.Flag("diff").Value.String() != "false"}
+	if words := continuing(store, h); words != nil {
+		options.Resume = pasted(words)
+	}
 	return p.replayer(g, options), g, nil
 }
 

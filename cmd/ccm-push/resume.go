@@ -77,6 +77,13 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 	if progress.Complete() {
 		return fmt.Errorf("there is nothing to resume: every host of run %s (%s) is done", run.Run, run.What)
 	}
+	given := p.fleet.record.given()
+	command := []string{"resume", run.Run}
+	replanned := asGiven(append(slices.Clone(command), "--replan"), given, run, "")
+	if replan {
+		command = append(command, "--replan")
+	}
+	elsewhere := asGiven(command, given, run, "inventory", "-i", "hosts.yaml")
 	if err := p.returnTo(run, set); err != nil {
 		return err
 	}
@@ -85,8 +92,8 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 		return err
 	}
 	if len(changed) > 0 && !replan {
-		return fmt.Errorf("since run %s there has changed %s\n  hint: look at it, then go on with it as it is now: ccm-push resume %s --replan",
-			run.Run, strings.Join(changed, ", "), run.Run)
+		return fmt.Errorf("since run %s there has changed %s\n  hint: look at it, then go on with it as it is now: %s",
+			run.Run, strings.Join(changed, ", "), replanned)
 	}
 	if err := p.fleet.workers.take(ctx, run); err != nil {
 		return err
@@ -104,7 +111,7 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 	for _, play := range run.Plays {
 		hosts = append(hosts, play.Hosts...)
 	}
-	if err := p.fleet.lookFor(r.Inventory, run, hosts, "resume"); err != nil {
+	if err := p.fleet.lookFor(r.Inventory, run, hosts, "resume", elsewhere); err != nil {
 		return err
 	}
 	var names []string
@@ -140,7 +147,7 @@ func findResumable(store record.Store, name string) (*record.Run, error) {
 		}
 		hint := "ccm-push resume " + run.Run + " applies it again"
 		if undo.Outcome() != record.OK {
-			hint = "ccm-push undo " + run.Run + " continues the undo, which ended as " + string(undo.Outcome()) + "; " + hint
+			hint = pasted(continuing(store, undo.Header)) + " continues the undo, which ended as " + string(undo.Outcome()) + "; " + hint
 		}
 		undone := "was undone"
 		if undo.Partial() {
@@ -153,7 +160,7 @@ func findResumable(store record.Store, name string) (*record.Run, error) {
 	case err != nil:
 		return nil, err
 	case run.Undoes != "":
-		return nil, fmt.Errorf("run %s is an undo, which resume does not continue\n  hint: ccm-push undo %s", run.Run, run.Undoes)
+		return nil, fmt.Errorf("run %s is an undo, which resume does not continue\n  hint: %s", run.Run, pasted(continuing(store, run.Header)))
 	case !ofManifests(run):
 		return nil, fmt.Errorf("run %s was an ad-hoc call, which is not resumed: call it again with --limit @%s:failed", run.Run, run.Run)
 	}

@@ -61,6 +61,9 @@ func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) 
 	r.Options.Run, r.Options.Progress, r.Options.Origin, r.Options.Limit, r.Options.Canary = record.NewID(time.Now()), nil, record.Origin{}, "", ""
 	r.Options.Manifests, r.Options.Watch = nil, nil // so nobody is told to resume it, and what is taken back is not watched
 	h := record.Header{Command: "undo", What: "undo of " + run.What, Undoes: run.Run}
+	if !of.TakeBackAll {
+		h.Flags = []record.Flag{{Name: "limit", Words: []string{strings.Join(of.TakeBack, ",")}}} // so that it counts as partial
+	}
 	to := append([]events.Reporter{p.reporter(&r, events.TextOptions{Trust: f.trustCommand})}, f.recorder(&r, h)...)
 	r.Tally = &events.Tally{}
 	r.Events = events.NewStream(r.Options.Run, time.Now, append(to, r.Tally)...).WithMask(r.Options.Catalog.Mask)

@@ -15,7 +15,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
-	"github.com/ccm-push/ccm-push/playbooks/trust"
 )
 
 func undoCommand(f *fleet, chosen *selectionFlags, p *printer) *cobra.Command {
@@ -90,7 +89,8 @@ func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name s
 		}
 	}
 	run = runs[0]
-	if err := f.returnTo(run, set); err != nil {
+	elsewhere := asGiven(append([]string{"undo", run.Run}, only...), f.record.given(), run, "inventory", "-i", "hosts.yaml")
+	if err := f.returnTo(run, set, elsewhere); err != nil {
 		return err
 	}
 	var manifests []string // beside which variables of hosts may stand
@@ -108,7 +108,7 @@ func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name s
 	for _, play := range list {
 		hosts = append(hosts, play.Undo.Hosts...)
 	}
-	if err := f.lookFor(r.Inventory, run, hosts, "undo"); err != nil {
+	if err := f.lookFor(r.Inventory, run, hosts, "undo", elsewhere); err != nil {
 		return err
 	}
 	r.Plays = list
@@ -116,26 +116,22 @@ func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name s
 	for _, one := range runs[1:] {
 		h.UndoesToo = append(h.UndoesToo, one.Run)
 	}
-	words := slices.Clone(only) // of the command that continues this
-	if f.inventory.limit != "" {
-		words = append(words, "--limit", f.inventory.limit)
-	}
-	for i := range words {
-		words[i] = trust.ShellWord(words[i])
-	}
+	h.Flags = f.given()
+	words := continuing(store, h)
 	f.app.say(fmt.Sprintf("undoing run %s of %s: %s%s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What), resumedBy(runs[1:])))
 	if !f.mode.check && !f.inventory.listHosts {
-		if err := f.confirmUndo(ctx, runs, name, only, words); err != nil {
+		if err := f.confirmUndo(ctx, runs, name, only, pasted(words)); err != nil {
 			return err
 		}
 	}
-	to := []events.Reporter{p.reporter(r, events.TextOptions{Trust: f.trustCommand, Recorded: !f.record.none, Resume: words})}
+	to := []events.Reporter{p.reporter(r, events.TextOptions{Trust: f.trustCommand, Recorded: !f.record.none, Again: withheld(ownFlags(store, h)), Resume: pasted(words)})}
 	return f.run(ctx, r, p, h, append(to, f.recorder(r, h)...)...)
 }
 
 // lookFor warns of hosts of a run that the inventory has no more. That it has none of them is an
-// error: it is the wrong one, most likely. what is the command that needs them.
-func (f *fleet) lookFor(inv *inventory.Inventory, run *record.Run, hosts []string, what string) error {
+// error: it is the wrong one, most likely. what is the command that needs them,
+// and elsewhere is the same with another inventory.
+func (f *fleet) lookFor(inv *inventory.Inventory, run *record.Run, hosts []string, what, elsewhere string) error {
 	var gone []string
 	there := false
 	for _, h := range hosts {
@@ -153,7 +149,7 @@ func (f *fleet) lookFor(inv *inventory.Inventory, run *record.Run, hosts []strin
 		names += fmt.Sprintf(" and %d more", more)
 	}
 	if names = events.Line(names); !there {
-		return fmt.Errorf("the inventory has none of the hosts of run %s: %s\n  hint: say which inventory has them: ccm-push %s %s -i hosts.yaml", run.Run, names, what, run.Run)
+		return fmt.Errorf("the inventory has none of the hosts of run %s: %s\n  hint: say which inventory has them: %s", run.Run, names, elsewhere)
 	}
 	f.app.warn(fmt.Sprintf("the inventory has these hosts of run %s no more, and %s leaves them out: %s", run.Run, what, names))
 	return nil
@@ -175,16 +171,15 @@ func resumedBy(runs []*record.Run) string {
 const previewed = 20
 
 // confirmUndo prints on a terminal what an undo will do, and asks whether it shall. Without a terminal the
-// run has to be named. words are further words of the command.
-func (f *fleet) confirmUndo(ctx context.Context, runs []*record.Run, name string, only, words []string) error {
+// run has to be named, as command does.
+func (f *fleet) confirmUndo(ctx context.Context, runs []*record.Run, name string, only []string, command string) error {
 	switch {
 	case f.rollout.yes:
 		return nil
 	case !f.app.canAsk() && name != "":
 		return nil
 	case !f.app.canAsk():
-		return fmt.Errorf("undo without RUN asks for confirmation, and standard input is not a terminal\n  hint: ccm-push %s",
-			strings.Join(append([]string{"undo", runs[0].Run}, words...), " "))
+		return fmt.Errorf("undo without RUN asks for confirmation, and standard input is not a terminal\n  hint: %s", command)
 	}
 	hosts := map[string][]string{}
 	var refs []string
@@ -298,13 +293,13 @@ var notForUndo = []string{
 }
 
 // returnTo gives the program the folder of a run, and its options that say which hosts there
-// are and how they are reached.
-func (f *fleet) returnTo(run *record.Run, set *pflag.FlagSet) error {
+// are and how they are reached. elsewhere is the command with another inventory.
+func (f *fleet) returnTo(run *record.Run, set *pflag.FlagSet, elsewhere string) error {
 	switch err := changeTo(run, set); {
 	case errors.Is(err, fs.ErrNotExist) && set.Changed("inventory"): // nothing else is needed of it
 		f.app.warn(err.Error())
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w\n  hint: say where the inventory is now: ccm-push undo %s -i hosts.yaml", err, run.Run)
+		return fmt.Errorf("%w\n  hint: say where the inventory is now: %s", err, elsewhere)
 	case err != nil:
 		return err
 	}

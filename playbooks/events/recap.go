@@ -117,11 +117,11 @@ func (r *recap) next(p *page, s Summary) {
 	if len(r.options.Again) > 0 {
 		again = ", with " + strings.Join(r.options.Again, ", ") + " as before"
 	}
-	command, run := "resume", s.Run
+	command := "resume " + s.Run
 	if r.run.Undoes != "" {
-		command, run = "undo", r.run.Undoes
+		command = "undo " + r.run.Undoes
 	}
-	p.print(plain, "to go on", again, ": ccm-push ", strings.Join(append([]string{command, run}, r.options.Resume...), " "))
+	p.print(plain, "to go on", again, ": ", cmp.Or(r.options.Resume, "ccm-push "+command))
 	p.newline()
 }
 

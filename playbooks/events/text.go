@@ -26,8 +26,8 @@ type TextOptions struct {
 	Recorded bool
 	// Again names flags that have to be given again then, since their values are not recorded.
 	Again []string
-	// Resume are further words of the command that continues the run.
-	Resume []string
+	// Resume is the command that continues the run; empty means that of a whole run.
+	Resume string
 	// Fold is from how many hosts on equal outcomes are told once, when a batch has ended;
 	// failures at once. 0 never does.
 	Fold int
