@@ -48,7 +48,7 @@ var Lies = []Lie{
 		k := newChecker(o)
 		for _, b := range o.Truth.Began {
 			r := k.byName[b.Name]
-			if r.guarded() || b.Status != 0 || b.cut() || r.Once || b.Call != 0 {
+			if r.guarded() || b.Status != 0 || b.cut() || r.Once || b.Call != 0 || k.forgetful(r, b.For) {
 				continue
 			}
 			for n := range o.Called {

@@ -14,7 +14,8 @@ func (t *turn) begin(command modules.Repeat) {
 	if t.began = command; command == modules.NoCommand {
 		return
 	}
-	if j := t.job; j.wasCut() && t.ended == j.cut.Tries {
+	if j := t.job; j.wasCut() && !j.toldCut {
+		j.toldCut = true
 		t.said.Message("warning", "the command was cut, and runs again: "+j.cut.Lost())
 	}
 	if why, failed := t.run.engine.Failed[t.job.index]; failed && t.ended == 0 {
@@ -68,7 +69,25 @@ func (j *job) wasCut() bool { return j.cut != nil && j.cut.Running && !j.predict
 // tellDone completes a result that finds nothing left to do after the command was cut: the command has run.
 func (t *turn) tellDone() {
 	if j := t.job; j.wasCut() && j.result.Status == "" {
-		j.result.Status, j.result.Message = wire.Changed, "executed"
+		j.toldCut, j.result.Status, j.result.Message = true, wire.Changed, "executed"
 		t.said.Message("warning", "the command was cut, and its guard finds nothing left to do: "+j.cut.Lost())
 	}
+}
+
+// tellCut adds to the result that an earlier session started the command, unless the result says so already: the job was
+// skipped, or its guard could not be checked.
+func (j *job) tellCut() {
+	text := ""
+	switch {
+	case j.cut == nil || j.predicts() || j.toldCut || j.restarting:
+		return
+	case j.cut.Running:
+		text = "the command was cut, and its outcome is unknown: " + j.cut.Lost()
+	case j.result.Status != wire.Skipped:
+		return // the number of tries is in the result
+	default:
+		text = fmt.Sprintf("the command failed before the connection was lost (tries: %d)", j.cut.Tries)
+	}
+	j.toldCut = true
+	j.result.Messages = append(j.result.Messages, modules.Note{Level: "warning", Text: text})
 }

@@ -30,6 +30,7 @@ type job struct {
 	stableAt int64            // the count of changes of the host then: as long as that stays, it is so still
 	finished *notes.Finished  // what it came to before the connection was lost; nil if it has its turn
 	cut      *notes.Attempt   // its command that began in an earlier session; nil if none did
+	toldCut  bool             // its result says that the command was cut
 	undone   *undone          // what it takes back of an earlier run; nil if the play has it
 	joint    *joint           // what became of it in the turn of an earlier job; nil if it has its own
 

@@ -49,6 +49,7 @@ func (r *run) work(ctx context.Context, j *job) bool {
 		}
 		t.settle(ctx, err)
 	}
+	j.tellCut()
 	if ref := j.scope.mayBeEndedBy(); j.result.Status == wire.Skipped && j.predicts() && ref != "" {
 		j.result.doubt(cmp.Or(j.result.Because, ref)) // the run may have ended before
 	}

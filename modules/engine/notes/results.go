@@ -277,7 +277,9 @@ func (c *keptCatalog) onlyCommands() {
 func (c *keptCatalog) add(f *Finished) {
 	same := func(other *Finished) bool { return other.Result.Index == f.Result.Index }
 	c.finished = append(slices.DeleteFunc(c.finished, same), f)
-	c.over(f.Result.Index)
+	if f.Result.Status != wire.Skipped { // nothing has checked the command that had begun
+		c.over(f.Result.Index)
+	}
 }
 
 // A Begun catalog is what has come of it before.

@@ -156,6 +156,90 @@ func TestCutCommand(t *testing.T) {
 	}
 }
 
+// TestCutThenSkipped ends the host program while a command with a guard runs. The entry is skipped afterwards, and its
+// result says that the command had begun, also in the run that resumes this one.
+func TestCutThenSkipped(t *testing.T) {
+	const cut = "the command was cut, and its outcome is unknown: the command had begun when the host program was killed or the host was restarted"
+	for _, tt := range []struct {
+		name    string
+		require []int
+		fails   bool // fail_on_error
+		block   bool
+	}{
+		{name: "fail_on_error", fails: true},
+		{name: "require", require: []int{0}},
+		{name: "ended block", block: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			log, marker := filepath.Join(dir, "log"), filepath.Join(dir, "runs")
+			other := command("touch "+dir+"/other; while ! test -e "+dir+"/again; do sleep 0.01; done", "")
+			guarded := command("while ! test -e "+dir+"/other; do sleep 0.01; done; echo x >> "+log+"; if test -e "+dir+"/again; then exit; fi; touch "+marker+"; while test -e "+marker+"; do sleep 0.01; done", `"unless":"test -e `+dir+`/never"`)
+			if tt.require != nil { // it fails when it is checked again
+				require.NoError(t, os.WriteFile(dir+"/other", nil, 0o600))
+				other = command("false", `"unless":"test -e `+dir+`/other"`)
+			}
+			guarded.Require = tt.require
+			entries := []wire.Entry{other, guarded}
+			if tt.block {
+				entries = append(entries, wire.Entry{Type: "block", Name: "b", Scope: &wire.Scope{Entries: 2, Block: &wire.Block{}}})
+			}
+			catalog := func(c *controller, lock wire.Lock, parallel int) (skipped *wire.Result) {
+				c.send(&wire.Message{Catalog: &wire.Catalog{Lock: &lock, Once: &wire.Once{Run: lock.Run, Play: 1}, Entries: entries, Parallel: parallel, FailOnError: tt.fails}})
+				for m := c.said(); m.Done == nil; m = c.said() {
+					if m.Result != nil && m.Result.Index == 1 {
+						skipped = m.Result
+					}
+				}
+				return skipped
+			}
+			at := filepath.Join(t.TempDir(), "x")
+			require.NoError(t, os.Mkdir(at, 0o700))
+			ended := make(chan struct{})
+			first := serveKeeping(t, at)
+			go func() { defer close(ended); catalog(first, firstRun, 2) }()
+			require.Eventually(t, func() bool { _, err := os.Stat(marker); return err == nil }, time.Minute, time.Millisecond)
+			kept := copyOf(t, at)
+			require.NoError(t, os.WriteFile(dir+"/again", nil, 0o600))
+			require.NoError(t, os.Remove(marker))
+			<-ended
+			require.NoError(t, os.WriteFile(log, []byte("x\n"), 0o600))
+			if tt.require != nil {
+				require.NoError(t, os.Remove(dir+"/other"))
+				require.NoError(t, fileLog(kept+"/results.jsonl").Append([]byte(`{"dropped":[0]}`+"\n"), true))
+			}
+			crashed := copyOf(t, kept)
+
+			r := catalog(serveKeeping(t, kept), firstRun, 1)
+			require.Equal(t, wire.Skipped, r.Status)
+			require.Len(t, r.Messages, 1)
+			require.Equal(t, cut, r.Messages[0].Text)
+			for _, kept := range []string{kept, crashed} { // the resumed run has got the result, or has not
+				r = catalog(serveKeeping(t, kept), secondRun, 1)
+				require.Equal(t, wire.Skipped, r.Status)
+				require.Len(t, r.Messages, 1)
+				require.Equal(t, cut, r.Messages[0].Text)
+			}
+			require.Equal(t, "x\n", read(t, log))
+
+			// A run that no other one resumes reports it as untold, since nothing has checked the command.
+			_, untold := serveKeeping(t, copyOf(t, kept)).apply(wire.Lock{Run: "r9", Holder: "bob"}, command("true", ""))
+			require.Len(t, untold, 1)
+			require.Contains(t, untold[0].Results, wire.UntoldResult{Type: "exec", Name: guarded.Name, Status: wire.Failed, Unknown: true, Error: "the command had begun when the host program was killed or the host was restarted"})
+			if tt.require == nil {
+				return
+			}
+
+			// The command runs again when what it requires succeeds.
+			require.NoError(t, os.WriteFile(dir+"/other", nil, 0o600))
+			r = catalog(serveKeeping(t, kept), wire.Lock{Run: "r3", Holder: "ann", First: "r1", Epoch: 2}, 1)
+			require.Equal(t, wire.Changed, r.Status, r.Error)
+			require.Equal(t, "the command was cut, and runs again: the command had begun when the host program was killed or the host was restarted", r.Messages[0].Text)
+			require.Equal(t, "x\nx\n", read(t, log))
+		})
+	}
+}
+
 // TestCommandsOfAnotherCatalog resumes a run with a play that has changed: commands that have run stay, also if another
 // run was at work on the host in between.
 func TestCommandsOfAnotherCatalog(t *testing.T) {

@@ -119,7 +119,7 @@ func (s *serving) cut(cat *wire.Catalog) (err error) {
 		case a.Running && !a.Repeatable && !e.Rerun:
 			f := a.Unknown()
 			err = cmp.Or(err, s.results.Finish(f))
-			s.begun.Finished = append(s.begun.Finished, f)
+			s.begun.Finished = append(slices.DeleteFunc(s.begun.Finished, func(f *notes.Finished) bool { return f.Result.Index == a.Index }), f)
 		default:
 			s.engine.Cut[a.Index] = a
 		}
