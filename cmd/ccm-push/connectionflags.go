@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ccm-push/ccm-push/modules/rooted"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
@@ -118,7 +119,7 @@ func (f *connectionFlags) readable(flag string, paths []string) error {
 // dialer connects as the flags and the environment say. It must be closed.
 func (f *connectionFlags) dialer(account *user.User) *dial.Dialer {
 	a := f.app
-	d := &dial.Dialer{Home: a.home(), AgentSocket: a.getenv("SSH_AUTH_SOCK"), Shell: a.getenv("SHELL"), LocalEnv: localEnv(a.environ, account)}
+	d := &dial.Dialer{FileDir: rooted.FileDir, Home: a.home(), AgentSocket: a.getenv("SSH_AUTH_SOCK"), Shell: a.getenv("SHELL"), LocalEnv: localEnv(a.environ, account)}
 	switch {
 	case !f.set.Changed("connect-retries"): // 0 is the default
 	case f.retries == 0:

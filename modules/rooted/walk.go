@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -32,6 +33,7 @@ type walk struct {
 	links int
 	below bool // it does not leave the first directory
 	plain bool // it follows no link at all
+	makes bool // it makes missing directories, but none that another user's link leads to
 }
 
 type level struct {
@@ -168,6 +170,48 @@ func Path(name string) (*os.File, error) {
 	}
 }
 
+// FileDir opens the directory of the file that an absolute path leads to, and returns the name of the
+// file there. It makes missing directories, with mode 0700. It follows links as [modules.PassedLink] says,
+// the last element included. The file may be missing, unless another user's link leads to it.
+func FileDir(name string) (*os.Root, string, error) {
+	w, err := from("/", name)
+	if err != nil {
+		return nil, "", err
+	}
+	defer w.close()
+	w.makes = true
+	w.push(name)
+	for {
+		last, ok, err := w.toLast()
+		if err != nil {
+			return nil, "", err
+		}
+		if !ok {
+			return nil, "", w.failed("open", name, syscall.EISDIR)
+		}
+		file, is, err := (&Place{last, w}).open()
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && len(w.rest) == 0:
+		case err != nil:
+			return nil, "", err
+		case is.Kind == modules.Symlink:
+			file.Close()
+			if err := w.follow(last); err != nil {
+				return nil, "", err
+			}
+			continue
+		default:
+			err := w.ownedBy(int(file.Fd()))
+			file.Close()
+			if err != nil {
+				return nil, "", err
+			}
+		}
+		dir, err := w.root()
+		return dir, last, err
+	}
+}
+
 // Open opens a file for reading, links followed. It does not wait for the other end of
 // a pipe.
 func Open(name string) (*os.File, error) {
@@ -275,6 +319,12 @@ func (w *walk) step(e element) error {
 		return w.up()
 	}
 	fd, err := unix.Openat(w.at().fd, e.name, openDir|unix.O_NOFOLLOW, 0)
+	if err == unix.ENOENT && w.makes && !slices.ContainsFunc(w.rest, func(e element) bool { return e.ends != nil }) {
+		if err := unix.Mkdirat(w.at().fd, e.name, 0o700); err != nil && err != unix.EEXIST {
+			return w.failed("mkdir", path.Join(w.at().path, e.name), err)
+		}
+		fd, err = unix.Openat(w.at().fd, e.name, openDir|unix.O_NOFOLLOW, 0)
+	}
 	if err == nil {
 		w.dirs = append(w.dirs, level{fd, path.Join(w.at().path, e.name)})
 		return nil

@@ -3,6 +3,7 @@ package rooted
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -108,6 +109,58 @@ func TestLinks(t *testing.T) {
 			text, err := dir.ReadFile(p.Name)
 			require.NoError(t, err)
 			require.Equal(t, "x", string(text))
+		})
+	}
+}
+
+// TestFileDir opens the directory of a user's file: through links of that user to what is their own, and
+// through no other link.
+func TestFileDir(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives files to others")
+	}
+	const bob = 65534
+	for _, tt := range []struct {
+		name string
+		home int    // owner of home and of what is in it
+		make string // a shell script in the home, run before it gets its owner; $TOP is the folder above
+		file string // below the home
+		at   string // below the folder above; "" is refused
+		want string // of the error
+	}{
+		{name: "a file", home: bob, make: "mkdir .ssh; touch .ssh/f", file: ".ssh/f", at: "home/.ssh/f"},
+		{name: "no file", home: bob, make: "mkdir .ssh", file: ".ssh/f", at: "home/.ssh/f"},
+		{name: "no directory", home: bob, file: ".ssh/keys/f", at: "home/.ssh/keys/f"},
+		{name: "a link to an own file", home: bob, make: "mkdir .ssh; touch g; ln -s ../g .ssh/f", file: ".ssh/f", at: "home/g"},
+		{name: "a link to an own folder", home: bob, make: "mkdir dots; ln -s dots .ssh", file: ".ssh/f", at: "home/dots/f"},
+		{name: "a link to root's file", home: bob, make: "mkdir .ssh; ln -s $TOP/etc/f .ssh/f", file: ".ssh/f", want: "what it leads to belongs to user 0"},
+		{name: "a link to root's folder", home: bob, make: "ln -s $TOP/etc .ssh", file: ".ssh/f", want: "what it leads to belongs to user 0"},
+		{name: "a link to a file that root would make", home: bob, make: "mkdir .ssh; ln -s $TOP/etc/new .ssh/f", file: ".ssh/f", want: "no such file"},
+		{name: "a link to a folder that root would make", home: bob, make: "ln -s $TOP/etc/new .ssh", file: ".ssh/f", want: "no such file"},
+		{name: "a folder", home: bob, make: "mkdir -p .ssh/f", file: ".ssh/f", at: "home/.ssh/f"},
+		{name: "root's own link", make: "mkdir .ssh; ln -s $TOP/etc/f .ssh/f", file: ".ssh/f", at: "etc/f"},
+		{name: "root's own link to a new file", make: "mkdir .ssh; ln -s $TOP/etc/new .ssh/f", file: ".ssh/f", at: "etc/new"},
+		{name: "a circle", make: "ln -s f f", file: "f", want: "too many levels"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			top := t.TempDir()
+			home := filepath.Join(top, "home")
+			require.NoError(t, os.Mkdir(home, 0o755))
+			require.NoError(t, os.Mkdir(filepath.Join(top, "etc"), 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(top, "etc/f"), nil, 0o644))
+			sh := exec.Command("sh", "-ec", tt.make)
+			sh.Dir, sh.Env = home, append(os.Environ(), "TOP="+top)
+			require.NoError(t, sh.Run())
+			require.NoError(t, filepath.WalkDir(home, func(path string, _ fs.DirEntry, _ error) error { return os.Lchown(path, tt.home, tt.home) }))
+			dir, name, err := FileDir(filepath.Join(home, tt.file))
+			if tt.want != "" {
+				require.ErrorContains(t, err, tt.want)
+				require.NoDirExists(t, filepath.Join(top, "etc/new"))
+				return
+			}
+			require.NoError(t, err)
+			defer dir.Close()
+			require.Equal(t, filepath.Join(top, tt.at), filepath.Join(dir.Name(), name))
 		})
 	}
 }

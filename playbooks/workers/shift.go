@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/modules/rooted"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
@@ -368,7 +369,7 @@ func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 		connect.BecomePassword = transport.NewSecret(run.Become.Password)
 	}
 	return &playbooks.Runner{
-		Inventory: inv, Plays: j.plays, Dialer: &dial.Dialer{TrustHint: trustHint(targets)}, Builds: w.Builds, FullBuilds: w.FullBuilds, BuildID: w.BuildID,
+		Inventory: inv, Plays: j.plays, Dialer: &dial.Dialer{FileDir: rooted.FileDir, TrustHint: trustHint(targets)}, Builds: w.Builds, FullBuilds: w.FullBuilds, BuildID: w.BuildID,
 		Connect: connect, Options: options, Now: time.Now, NewNonce: rand.Text, Names: &run.Names, Targets: targets,
 		AskShared: s.ask, Waiting: s.waits, Connections: &j.connections,
 		Orders: func(host string) <-chan playbooks.WatchOrder { return s.orders.of(host) },

@@ -45,6 +45,8 @@ type Dialer struct {
 	// TrustHint says what to do about an unknown host key; nil gives the command
 	// that adds it to the first known_hosts file.
 	TrustHint func(transport.Target, ssh.PublicKey) string
+	// FileDir opens the directory of a known_hosts file that a key is added to; nil follows every link.
+	FileDir knownhosts.FileDir
 	// DialContext replaces the dialling of TCP; nil looks the name up and takes the
 	// fastest of its addresses.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)

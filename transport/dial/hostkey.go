@@ -15,7 +15,7 @@ import (
 
 // openKnown reads the files that count for t. The error is a [transport.FileError].
 func (d *Dialer) openKnown(t transport.Target) (*knownhosts.View, error) {
-	view, err := d.files().known.Open(t.KnownHostsFiles(d.Home))
+	view, err := d.files().known.Open(d.knownHosts(t))
 	if e, ok := errors.AsType[*knownhosts.FileError](err); ok {
 		setting := transport.SettingKnownHosts
 		if e.Revoked {
@@ -24,6 +24,13 @@ func (d *Dialer) openKnown(t transport.Target) (*knownhosts.View, error) {
 		return nil, &transport.FileError{Setting: setting, Path: e.Path, Err: e.Err, Hint: e.Hint}
 	}
 	return view, err
+}
+
+// knownHosts returns the files that count for t.
+func (d *Dialer) knownHosts(t transport.Target) knownhosts.Files {
+	files := t.KnownHostsFiles(d.Home)
+	files.FileDir = d.files().FileDir
+	return files
 }
 
 // verify holds the key that the host has proven to own against known_hosts.

@@ -146,7 +146,7 @@ type Trusted struct {
 func (d *Dialer) Trust(ctx context.Context, hosts []Trusted) []error {
 	all := make([]knownhosts.Trusted, len(hosts))
 	for i, h := range hosts {
-		all[i] = knownhosts.Trusted{Host: h.Target.KnownHost(), Files: h.Target.KnownHostsFiles(d.Home), Keys: h.Keys}
+		all[i] = knownhosts.Trusted{Host: h.Target.KnownHost(), Files: d.knownHosts(h.Target), Keys: h.Keys}
 	}
 	errs := d.files().known.Trust(ctx, all)
 	for i, err := range errs {

@@ -19,12 +19,12 @@ func (v *View) Accept(ctx context.Context, h Host, key ssh.PublicKey) error {
 	}
 	v.store.adding.Lock()
 	defer v.store.adding.Unlock()
-	f, err := openLocked(ctx, own)
+	f, err := openLocked(ctx, own, v.files.FileDir)
 	if err != nil {
 		return fmt.Errorf("adding the host key to %s: %w", own, err)
 	}
 	defer f.Close() // also unlocks
-	if err := v.store.refresh(own, f); err != nil {
+	if err := v.store.refresh(own, f.File); err != nil {
 		return err
 	}
 	if err := v.Check(h, key); !errors.Is(err, ErrUnknown) {
@@ -34,7 +34,7 @@ func (v *View) Accept(ctx context.Context, h Host, key ssh.PublicKey) error {
 	if err := appendText(f, line); err != nil {
 		return fmt.Errorf("adding the host key to %s: %w", own, err)
 	}
-	return v.store.added(own, f, line)
+	return v.store.added(own, f.File, line)
 }
 
 // Trusted are keys of a host that the operator vouches for.
@@ -77,12 +77,12 @@ func (s *Store) Trust(ctx context.Context, hosts []Trusted) []error {
 
 // trustIn adds the keys of those of the hosts that have the same file.
 func (s *Store) trustIn(ctx context.Context, own string, hosts []Trusted, these []int, errs []error) error {
-	f, err := openLocked(ctx, own)
+	f, err := openLocked(ctx, own, hosts[these[0]].Files.FileDir)
 	if err != nil {
 		return err
 	}
 	defer f.Close() // also unlocks
-	if err := s.refresh(own, f); err != nil {
+	if err := s.refresh(own, f.File); err != nil {
 		return err
 	}
 	var lines strings.Builder

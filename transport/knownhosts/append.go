@@ -2,6 +2,7 @@ package knownhosts
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -15,14 +16,42 @@ import (
 // lockPoll is how often a lock that another process holds is tried again.
 const lockPoll = 20 * time.Millisecond
 
+// An ownFile is a file that keys are added to, open and locked.
+type ownFile struct {
+	*os.File
+	dir  *os.Root // where it is, links followed
+	name string   // in dir
+}
+
+// Close also unlocks it.
+func (f *ownFile) Close() error { return errors.Join(f.File.Close(), f.dir.Close()) }
+
 // openLocked opens a file for appending, makes it if it is missing, and waits for
 // its lock.
-func openLocked(ctx context.Context, file string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+func openLocked(ctx context.Context, file string, fileDir FileDir) (*ownFile, error) {
+	file, err := filepath.Abs(file)
+	if err != nil {
 		return nil, err
 	}
+	if fileDir == nil {
+		fileDir = anyFileDir
+	}
+	dir, name, err := fileDir(file)
+	if err != nil {
+		return nil, err
+	}
+	f, err := openLockedIn(ctx, dir, name)
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return &ownFile{f, dir, name}, nil
+}
+
+func openLockedIn(ctx context.Context, dir *os.Root, name string) (*os.File, error) {
 	for {
-		f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+		// A named pipe would wait for its other end without O_NONBLOCK.
+		f, err := dir.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
 		if err != nil {
 			return nil, err
 		}
@@ -30,11 +59,25 @@ func openLocked(ctx context.Context, file string) (*os.File, error) {
 			f.Close()
 			return nil, fmt.Errorf("locking: %w", err)
 		}
-		if isAt(f, file) {
+		if isAt(f, dir, name) {
 			return f, nil
 		}
 		f.Close() // whoever had the lock has put another file in its place
 	}
+}
+
+// anyFileDir is a [FileDir] that follows every link.
+func anyFileDir(file string) (*os.Root, string, error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, "", err
+	}
+	if at, err := filepath.EvalSymlinks(file); err == nil {
+		file = at
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, "", err
+	}
+	dir, err := os.OpenRoot(filepath.Dir(file))
+	return dir, filepath.Base(file), err
 }
 
 func lock(ctx context.Context, f *os.File) error {
@@ -51,17 +94,17 @@ func lock(ctx context.Context, f *os.File) error {
 	}
 }
 
-// isAt reports whether an open file is still the one at its path.
-func isAt(f *os.File, file string) bool {
+// isAt reports whether an open file still has its name in dir.
+func isAt(f *os.File, dir *os.Root, name string) bool {
 	open, err := f.Stat()
-	there, err2 := os.Stat(file)
+	there, err2 := dir.Stat(name)
 	return err == nil && err2 == nil && os.SameFile(open, there)
 }
 
 // appendText adds lines in one write. A reader that comes in the middle of it sees
 // a line that it cannot read, which names no key.
-func appendText(f *os.File, lines string) error {
-	begin, err := lineStart(f)
+func appendText(f *ownFile, lines string) error {
+	begin, err := lineStart(f.File)
 	if err == nil {
 		_, err = f.WriteString(begin + lines)
 	}
@@ -85,10 +128,9 @@ func lineStart(f *os.File) (string, error) {
 }
 
 // appendWhole adds lines so that a reader sees none of them or all: a copy of the
-// locked file takes its place, with its owner and mode, where its symbolic link
-// leads. A file that cannot be replaced, since its folder is not writable or it is
+// locked file takes its place, with its owner and mode. A file that cannot be replaced, since its folder is not writable or it is
 // a mount of its own, gets them in one write instead.
-func appendWhole(f *os.File, lines string) error {
+func appendWhole(f *ownFile, lines string) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -96,12 +138,8 @@ func appendWhole(f *os.File, lines string) error {
 	if !info.Mode().IsRegular() { // root could replace /dev/null
 		return errors.New("it is no regular file")
 	}
-	path, err := filepath.EvalSymlinks(f.Name())
-	if err != nil {
-		return err
-	}
 	for {
-		replaced, err := replaceWith(f, path, lines)
+		replaced, err := replaceWith(f, lines)
 		switch {
 		case replaced:
 			return nil
@@ -119,9 +157,9 @@ func isFixed(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EXDEV)
 }
 
-// replaceWith puts the file with lines at its end at path. It returns false if the
+// replaceWith replaces the file by a copy with lines at its end. It returns false if the
 // file has grown meanwhile, as ssh takes no lock.
-func replaceWith(f *os.File, path string, lines string) (replaced bool, err error) {
+func replaceWith(f *ownFile, lines string) (replaced bool, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return false, err
@@ -130,15 +168,16 @@ func replaceWith(f *os.File, path string, lines string) (replaced bool, err erro
 	if err != nil {
 		return false, err
 	}
-	begin, err := lineStart(f)
+	begin, err := lineStart(f.File)
 	if err != nil {
 		return false, err
 	}
-	fresh, err := os.CreateTemp(filepath.Dir(path), ".known_hosts-*")
+	temp := ".known_hosts-" + rand.Text()
+	fresh, err := f.dir.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return false, err
 	}
-	defer os.Remove(fresh.Name()) // fails once it has been renamed
+	defer func() { _ = f.dir.Remove(temp) }() // fails once it has been renamed
 	defer fresh.Close()
 	if err := fill(fresh, info, append(append(text, begin...), lines...)); err != nil {
 		return false, err
@@ -146,10 +185,10 @@ func replaceWith(f *os.File, path string, lines string) (replaced bool, err erro
 	if now, err := f.Stat(); err != nil || now.Size() != info.Size() {
 		return false, err
 	}
-	if err := os.Rename(fresh.Name(), path); err != nil {
+	if err := f.dir.Rename(temp, f.name); err != nil {
 		return false, err
 	}
-	return true, syncFolder(filepath.Dir(path))
+	return true, syncFolder(f.dir)
 }
 
 // fill writes text and makes a file what info says of another one.
@@ -169,8 +208,8 @@ func fill(f *os.File, info fs.FileInfo, text []byte) error {
 	return f.Sync()
 }
 
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
+func syncFolder(dir *os.Root) error {
+	d, err := dir.Open(".")
 	if err != nil {
 		return err
 	}

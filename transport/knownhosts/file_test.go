@@ -1,6 +1,7 @@
 package knownhosts
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -88,11 +89,71 @@ func TestIndexedLines(t *testing.T) {
 func TestOnlyFilesAreReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := openLocked(t.Context(), path, nil)
 	require.NoError(t, err)
 	defer f.Close()
 	require.EqualError(t, appendWhole(f, "web1 ssh-ed25519 AAAA\n"), "it is no regular file")
 	info, err := os.Lstat(path)
 	require.NoError(t, err)
 	require.Equal(t, fs.ModeNamedPipe, info.Mode().Type())
+}
+
+// TestFileDir adds keys where FileDir leads, and nowhere if it refuses.
+func TestFileDir(t *testing.T) {
+	folder := t.TempDir()
+	refused := errors.New("another user's link")
+	at := func(name string, err error) Files {
+		file := filepath.Join(folder, "known_hosts")
+		return Files{AddTo: file, Read: []string{file}, FileDir: func(path string) (*os.Root, string, error) {
+			require.Equal(t, file, path)
+			if err != nil {
+				return nil, "", err
+			}
+			dir, err := os.OpenRoot(folder)
+			return dir, name, err
+		}}
+	}
+	host, key := Host{Name: "web1"}, sshtest.NewKey(t, "").PublicKey()
+	add := []func(Files) error{
+		func(f Files) error {
+			view, err := new(Store).Open(f)
+			require.NoError(t, err)
+			return view.Accept(t.Context(), host, key)
+		},
+		func(f Files) error {
+			return errors.Join(new(Store).Trust(t.Context(), []Trusted{{Host: host, Files: f, Keys: []ssh.PublicKey{key}}})...)
+		},
+	}
+	for n, add := range add {
+		require.ErrorIs(t, add(at("known_hosts", refused)), refused)
+		entries, err := os.ReadDir(folder)
+		require.NoError(t, err)
+		require.Len(t, entries, n)
+		name := fmt.Sprintf("there%d", n)
+		require.NoError(t, add(at(name, nil)))
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		require.NoError(t, err)
+		require.Equal(t, host.Line(key)+"\n", string(text))
+	}
+}
+
+// TestHostileFiles reads what is no file of keys: it waits for nothing and reads no more than it may.
+func TestHostileFiles(t *testing.T) {
+	folder := t.TempDir()
+	pipe, sparse := filepath.Join(folder, "pipe"), filepath.Join(folder, "sparse")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	require.NoError(t, os.WriteFile(sparse, nil, 0o600))
+	require.NoError(t, os.Truncate(sparse, 1<<40))
+	for _, test := range []struct{ path, want string }{
+		{pipe, ""}, {os.DevNull, ""}, {sparse, "it is larger than 64 MiB"}, {"/dev/zero", "it is larger than 64 MiB"}, {folder, "is a directory"},
+	} {
+		for _, files := range []Files{{Read: []string{test.path}}, {Revoked: test.path}} {
+			_, err := new(Store).Open(files)
+			if test.want == "" {
+				require.NoError(t, err, test.path)
+				continue
+			}
+			require.ErrorContains(t, err, test.want, test.path)
+		}
+	}
 }

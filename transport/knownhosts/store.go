@@ -2,9 +2,12 @@ package knownhosts
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
+	"syscall"
 )
 
 // A Store holds the known_hosts files of a run, each parsed once. The zero value
@@ -28,7 +31,13 @@ type Files struct {
 	// Revoked is a file of public keys, one a line, that no host may have; "" is
 	// none. Without it nobody knows which are, so it must exist.
 	Revoked string
+	// FileDir opens the directory of AddTo; nil follows every link.
+	FileDir FileDir
 }
+
+// A FileDir opens the directory of the file that an absolute path leads to, and returns the name of the
+// file there. It makes missing directories. The file may be missing.
+type FileDir func(path string) (dir *os.Root, name string, err error)
 
 // Open gives a view of files as one. The error is a [FileError].
 func (s *Store) Open(f Files) (*View, error) {
@@ -53,11 +62,7 @@ func (s *Store) Open(f Files) (*View, error) {
 
 // read parses a file again. The caller holds mu.
 func (s *Store) read(path string) error {
-	info, err := os.Stat(path) // before the reading: what is added between is seen as new later
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path)
-	}
+	info, text, err := readFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &FileError{Path: path, Err: withoutPath(err)}
 	}
@@ -69,6 +74,28 @@ func (s *Store) read(path string) error {
 	}
 	s.files[path] = newParsed(path, info, text)
 	return nil
+}
+
+// maxFile is how large a file of keys may be, in bytes: half a million keys.
+const maxFile = 64 << 20
+
+// readFile reads a file of keys, and describes it as it was before: what is added meanwhile is seen as new
+// later. A pipe without a writer is empty.
+func readFile(path string) (fs.FileInfo, []byte, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	}
+	return info, text, err
 }
 
 // refresh parses a file again that has changed since. It is open and locked.
@@ -114,7 +141,7 @@ func (s *Store) openRevoked(path string) ([]entry, error) {
 	if entries, ok := s.revoked[path]; ok {
 		return entries, nil
 	}
-	text, err := os.ReadFile(path)
+	_, text, err := readFile(path)
 	if err != nil {
 		return nil, &FileError{Path: path, Revoked: true, Err: withoutPath(err)}
 	}
