@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/user"
 	"sync"
@@ -29,8 +28,12 @@ func (f *workersFlags) handover(ctx context.Context) (*workers.Handover, error) 
 	if err != nil {
 		return nil, fmt.Errorf("--workers: the key of this machine: %w", err)
 	}
-	ring, err := workers.ReadKeyring(cmp.Or(f.operators, a.configuration(operatorsList)))
-	if err != nil && (f.operators != "" || !errors.Is(err, fs.ErrNotExist)) {
+	open := workers.OpenOptionalKeyFile
+	if f.operators != "" {
+		open = workers.OpenKeyFile
+	}
+	ring, err := open(cmp.Or(f.operators, a.configuration(operatorsList)), a.say)
+	if err != nil {
 		return nil, fmt.Errorf("--workers: the keys of operators: %w", err)
 	}
 	account, err := user.Current()

@@ -40,7 +40,7 @@ the hosts that remain go to other workers.`,
 			if err != nil {
 				return fmt.Errorf("the key of this worker: %w", err)
 			}
-			ring, err := workers.ReadKeyring(cmp.Or(coordinators, a.configuration(coordinatorsList)))
+			ring, err := workers.OpenKeyFile(cmp.Or(coordinators, a.configuration(coordinatorsList)), a.say)
 			if err != nil {
 				return fmt.Errorf("the keys of those who begin runs: %w", err)
 			}

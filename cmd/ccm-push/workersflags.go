@@ -206,7 +206,7 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, sha
 	if err != nil {
 		return nil, fmt.Errorf("--workers: the key by which workers know this machine: %w", err)
 	}
-	list, err := workers.ReadKeyring(cmp.Or(f.list, a.configuration(workerList)))
+	list, err := workers.OpenKeyFile(cmp.Or(f.list, a.configuration(workerList)), a.say)
 	if err != nil {
 		return nil, fmt.Errorf("--workers: the keys of workers: %w", err)
 	}

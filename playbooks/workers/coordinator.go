@@ -19,8 +19,8 @@ import (
 // A Coordinator has workers work on the hosts of one run. It implements [playbooks.Workers].
 type Coordinator struct {
 	Queue   queue.Queue
-	Key     Key     // by which workers know it
-	Workers Keyring // who may get hosts
+	Key     Key  // by which workers know it
+	Workers Keys // who may get hosts
 	Recipe  Recipe
 	Runner  *playbooks.Runner // of the run; what happens is reported to its events
 	// Certify certifies a worker's key of the run for accounts.

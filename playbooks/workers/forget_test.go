@@ -53,7 +53,7 @@ func (s *site) client(q queue.Queue, c *Coordinator, of ticket) (*client, *answe
 func (k *client) askAgain() *answer {
 	k.t.Helper()
 	var a answer
-	_, err := verify(k.worker.Coordinators, answerKind, k.c.answer(k.t.Context(), k.text), &a)
+	_, err := verify(k.worker.Coordinators.Ring(), answerKind, k.c.answer(k.t.Context(), k.text), &a)
 	require.NoError(k.t, err)
 	return &a
 }

@@ -84,16 +84,14 @@ func (c *Coordinator) answer(ctx context.Context, text []byte) []byte {
 // answerTicket answers a worker that has a ticket, and reports whether it was handed out.
 func (c *Coordinator) answerTicket(ctx context.Context, text []byte) (out []byte, given bool) {
 	var q question
-	who, err := verify(c.Workers, questionKind, text, &q)
+	who, err := verify(c.Workers.Ring(), questionKind, text, &q)
 	a := answer{Nonce: q.Nonce}
 	switch {
 	case err != nil:
-		hint := ""
 		if a.Refused = err.Error(); isStranger(err) {
-			hint = "\n  hint: --workers-list says which keys may work, and a worker which one it has, when it starts"
 			a.Refused = "its key is not on the list of workers there (--workers-list)"
 		}
-		c.warnOfRefused(fmt.Sprintf("a worker was refused: %v%s", err, hint))
+		c.warnOfRefused(fmt.Sprintf("a worker was refused: %v%s", err, admitHint(err, c.Workers, "--workers-list", "get hosts")))
 	case q.Build != c.Runner.BuildID || q.Version != c.Runner.Options.Version:
 		a.Refused = fmt.Sprintf("it is another ccm-push (%s) than the coordinator (%s)", q.Version, c.Runner.Options.Version)
 		c.warnOfRefused(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))

@@ -24,9 +24,9 @@ import (
 type Handover struct {
 	Queue     *queue.JetStream
 	Records   *queue.Records
-	Key       Key     // our own
-	Operators Keyring // who else may go on with runs; our own key need not be among them
-	Holder    string  // who we are, for others: USER@HOST (pid N)
+	Key       Key    // our own
+	Operators Keys   // who else may go on with runs; our own key need not be among them
+	Holder    string // who we are, for others: USER@HOST (pid N)
 	Warn      func(text string)
 }
 
@@ -61,7 +61,7 @@ type lease struct {
 // readers are who may read what is sealed.
 func (h *Handover) readers() ([]age.Recipient, error) {
 	keys := map[string]bool{string(h.Key.signer.PublicKey().Marshal()): true}
-	for key := range h.Operators {
+	for key := range h.Operators.Ring() {
 		keys[key] = true
 	}
 	var all []age.Recipient
@@ -101,7 +101,7 @@ func (h *Handover) open(data []byte) (l lease, readable bool, err error) {
 		return l, true, err
 	}
 	ring := Keyring{string(h.Key.signer.PublicKey().Marshal()): "this machine"}
-	for key, who := range h.Operators {
+	for key, who := range h.Operators.Ring() {
 		ring[key] = who
 	}
 	_, err = verify(ring, leaseKind, text, &l)

@@ -99,10 +99,12 @@ func ReadKeyring(path string) (Keyring, error) {
 		ring[string(key.Marshal())] = comment
 	}
 	if len(ring) == 0 {
-		return nil, fmt.Errorf("%s: there is no key in it", path)
+		return nil, fmt.Errorf("%s: %w", path, errNoKey)
 	}
 	return ring, nil
 }
+
+var errNoKey = errors.New("the file has no key")
 
 // What is signed, so that nothing can be taken for something else.
 const (
@@ -153,6 +155,23 @@ func (e *strangerError) Error() string {
 func isStranger(err error) bool {
 	_, is := errors.AsType[*strangerError](err)
 	return is
+}
+
+// admitHint returns what to do if the signer of a message may act after all; empty for any other error. flag names the list.
+func admitHint(err error, list Keys, flag, may string) string {
+	stranger, is := errors.AsType[*strangerError](err)
+	if !is {
+		return ""
+	}
+	where := "the file of " + flag
+	if f, is := list.(*KeyFile); is {
+		where = f.String()
+	}
+	key, err := ssh.ParsePublicKey(stranger.key)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("\n  hint: if this key may %s, add it to %s, which is read again at once: %s", may, where, bytes.TrimSpace(ssh.MarshalAuthorizedKey(key)))
 }
 
 // verify reads a message that somebody on a list has signed, and says who.

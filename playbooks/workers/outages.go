@@ -27,6 +27,7 @@ const (
 	theQueue     = ""
 	theAuthority = "authority"
 	refusals     = "refusals"
+	strangers    = "strangers"
 )
 
 // isNew reports whether an error is to be told. The outage begins with the first.

@@ -116,7 +116,7 @@ func TestKeys(t *testing.T) {
 	_, err = ReadKey(filepath.Join(dir, "locked"))
 	require.ErrorContains(t, err, "the key has a passphrase")
 	for _, test := range []struct{ text, err string }{
-		{"# nobody\n", "LIST: there is no key in it"},
+		{"# nobody\n", "LIST: the file has no key"},
 		{"\nssh-ed25519\n", "LIST:2: this is no public key: write lines as they stand in authorized_keys"},
 		{`command="x" ` + key.Public(), "LIST:1: options before a key have no meaning here: remove them"},
 		{sshtest.PublicLine(sshtest.NewKey(t, "ecdsa")), "LIST:1: the key is of type ecdsa-sha2-nistp256, and only ssh-ed25519 is taken here"},

@@ -168,7 +168,7 @@ func closed(c <-chan struct{}) bool {
 // ordered obeys the coordinator.
 func (s *shift) ordered(data []byte) {
 	var o order
-	if _, err := verify(s.worker.Coordinators, orderKind, data, &o); err != nil || o.Run != s.job.name {
+	if _, err := verify(s.worker.Coordinators.Ring(), orderKind, data, &o); err != nil || o.Run != s.job.name {
 		return
 	}
 	if o.Stop || o.Kill {

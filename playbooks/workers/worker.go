@@ -31,9 +31,9 @@ import (
 // A Worker works on hosts for coordinators.
 type Worker struct {
 	Queue        queue.Queue
-	Key          Key     // by which coordinators know it
-	Coordinators Keyring // whom it works for
-	Site         string  // whose hosts it takes; "" are those of no site
+	Key          Key    // by which coordinators know it
+	Coordinators Keys   // whom it works for
+	Site         string // whose hosts it takes; "" are those of no site
 	Registry     modules.Registry
 	Builds       []start.Build
 	FullBuilds   []start.Build
@@ -133,7 +133,7 @@ func (w *Worker) takeAll(ctx context.Context, stop, enough <-chan struct{}) {
 		}
 		err = w.take(ctx, stop, lease)
 		refused, is := errors.AsType[*refusedError](err)
-		if !is && err != nil || is && w.outages.isNew(refusals, refused) {
+		if !is && err != nil || is && w.outages.isNew(refused.outage(), refused) {
 			w.Say(err.Error())
 		}
 		if !is {
@@ -152,8 +152,20 @@ func (w *Worker) takeAll(ctx context.Context, stop, enough <-chan struct{}) {
 // refusedTime is how long no other ticket is taken in the place of one that this worker may not work on: so another one gets it.
 const refusedTime = 5 * time.Second
 
-// A refusedError is why this worker does not work on a ticket, which others may.
-type refusedError struct{ text string }
+// A refusedError is the reason why this worker does not accept a ticket, which others may.
+type refusedError struct {
+	text     string
+	stranger bool // the ticket is signed by an unknown key
+}
+
+// outage returns the name of the outage in which the error is reported once. Accepted tickets of one coordinator do not end that of
+// an unknown key.
+func (e *refusedError) outage() string {
+	if e.stranger {
+		return strangers
+	}
+	return refusals
+}
 
 func (e *refusedError) Error() string { return e.text }
 
@@ -186,13 +198,12 @@ func again(ctx context.Context, try func(context.Context) error) error {
 // another one, when its lease ends; with a [refusedError] it is to be returned.
 func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lease) error {
 	var t ticket
-	who, err := verify(w.Coordinators, ticketKind, lease.Ticket(), &t)
+	who, err := verify(w.Coordinators.Ring(), ticketKind, lease.Ticket(), &t)
 	if err != nil {
-		hint := ""
-		if isStranger(err) {
-			hint = "\n  hint: --coordinators says which keys may begin runs"
+		return &refusedError{
+			text:     fmt.Sprintf("a run was not accepted: %v%s", err, admitHint(err, w.Coordinators, "--coordinators", "begin runs")),
+			stranger: isStranger(err),
 		}
-		return &refusedError{fmt.Sprintf("a ticket is left alone: %v%s", err, hint)}
 	}
 	if time.Now().After(t.Until) {
 		return lease.Done(ctx)
@@ -226,7 +237,7 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lea
 	case a.Over:
 		return lease.Done(ctx)
 	case a.Refused != "":
-		return &refusedError{fmt.Sprintf("the coordinator %s refuses this worker: %s", who, a.Refused)}
+		return &refusedError{text: fmt.Sprintf("%s refuses this worker: %s", who, a.Refused)}
 	}
 	w.outages.end(refusals)
 	s := &shift{worker: w, job: j}
@@ -383,7 +394,7 @@ func (w *Worker) askStamped(ctx context.Context, j *job, t ticket) (*answer, err
 		return nil, err
 	}
 	var a answer
-	if _, err := verify(w.Coordinators, answerKind, said, &a); err != nil {
+	if _, err := verify(w.Coordinators.Ring(), answerKind, said, &a); err != nil {
 		return nil, err
 	}
 	// A question of a key that is on no list is not read, so its answer has no nonce.

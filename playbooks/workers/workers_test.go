@@ -556,7 +556,7 @@ func TestStranger(t *testing.T) {
 		summary, err := r.Run(t.Context(), stop)
 		require.NoError(t, errors.Join(err, c.Close(t.Context())))
 		require.Equal(t, []string{"web1"}, summary.NotStarted)
-		require.Regexp(t, "^a worker was refused: it is signed by the key SHA256:[^ ]{43}, which is not on the list\n  hint: --workers-list ", warned.all())
+		require.Regexp(t, "^a worker was refused: it is signed by the key SHA256:[^ ]{43}, which is not on the list\n  hint: if this key may get hosts, add it to the file of --workers-list, which is read again at once: ssh-ed25519 AAAA", warned.all())
 		require.EqualValues(t, 0, s.hosts["web1"].Stats().Connections)
 	})
 }
@@ -904,7 +904,7 @@ func TestAskedTwice(t *testing.T) {
 	j, err := w.newJob(t.Context(), c.name)
 	require.NoError(t, err)
 	var of ticket
-	_, err = verify(w.Coordinators, ticketKind, lease.Ticket(), &of)
+	_, err = verify(w.Coordinators.Ring(), ticketKind, lease.Ticket(), &of)
 	require.NoError(t, err)
 	text, err := sign(w.Key, questionKind, question{Ticket: of, Nonce: "n", Recipient: j.identity.Recipient().String(), SSHKey: j.public, Build: w.BuildID, Version: w.Version})
 	require.NoError(t, err)
