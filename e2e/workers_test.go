@@ -82,7 +82,7 @@ func TestFleetWorkers(t *testing.T) {
 		f.sh(host, "touch /tmp/e2e-go")
 	}
 	require.NoError(t, run.Wait(), "%s%s", &out, &said)
-	require.Contains(t, said.String(), "was lost at work on 3 hosts")
+	require.Contains(t, said.String(), "was lost before 3 hosts ended")
 	require.Contains(t, out.String(), "3 hosts: 3 ok; 12 resources: 12 changed, 0 stable")
 	for _, host := range hosts {
 		require.Equal(t, "ran\n", f.sh(host, "cat /tmp/e2e-ran"), host)

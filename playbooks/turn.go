@@ -40,6 +40,8 @@ type Turn struct {
 	Facts    []string `json:"facts,omitempty"`
 	AllFacts bool     `json:"all_facts,omitempty"`
 	Ask      *Ask     `json:"ask,omitempty"` // of an [AskTurn]
+	// At takes what the host is at, for the progress line; nil ignores it. It may be called late.
+	At func(what string) `json:"-"`
 	// Orders are what the host is to have mended meanwhile, of a [WatchTurn]; the worker gets them by [Runner.Orders].
 	Orders <-chan WatchOrder `json:"-"`
 }

@@ -193,7 +193,8 @@ func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
 		return Found{}, &stoppedError{}
 	}
 	state, number := p.state, p.of.number
-	defer state.activity.Pin("at a worker")()
+	defer state.activity.Pin("waiting for a worker")()
+	t.At = state.activity.Repin
 	t.Host, t.Play, t.Predicted, t.Follow = state.host.Name, number, len(state.predicted) > 0, p.followed[state.host.Name]
 	t.Step = p.runner.Step != nil && p.of.first == t.Host
 	for i, later := range state.plays {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -227,7 +228,7 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, sha
 		return nil, err
 	}
 	c := &workers.Coordinator{
-		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.warn, Size: f.size,
+		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.warn, Size: f.size, URL: f.address(),
 		Certify: func(ctx context.Context, sshKey []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
 			return f.certify(ctx, authority, r.Options.Run, sshKey, accounts, jumps)
 		},
@@ -246,6 +247,16 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, sha
 	}
 	r.Workers = c
 	return c, nil
+}
+
+// address is the URL of NATS for hints: a user and password in it are left out.
+func (f *workersFlags) address() string {
+	u, err := url.Parse(f.url)
+	if err != nil || u.User == nil {
+		return f.url
+	}
+	u.User = nil
+	return u.String()
 }
 
 // certify has the key of a worker certified for accounts.

@@ -112,6 +112,17 @@ func (h *Host) Pin(phase string) (unpin func()) {
 	return func() { h.with(func(*Tracker) { h.pinned = false }) }
 }
 
+// Repin changes what a pinned host is at; it has no effect on a host that is not pinned.
+func (h *Host) Repin(phase string) {
+	h.with(func(*Tracker) {
+		if h.pinned {
+			h.pinned = false
+			h.enter(phase, "")
+			h.pinned = true
+		}
+	})
+}
+
 // Sent says how much of the host program, in bytes, is on its way.
 func (h *Host) Sent(n, size int64) { h.with(func(*Tracker) { h.sent, h.size = n, size }) }
 

@@ -54,7 +54,7 @@ func (b *badCoordinator) changed(ctx context.Context, text, out []byte) []byte {
 	c := b.of
 	var q question
 	var a answer
-	_, err := verify(c.Workers, questionKind, text, &q)
+	_, err := verify(c.Workers.Ring(), questionKind, text, &q)
 	require.NoError(b.t, err)
 	_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): "it"}, answerKind, out, &a)
 	require.NoError(b.t, err)

@@ -28,6 +28,8 @@ type Coordinator struct {
 	Warn    func(text string)
 	// Size is how many hosts a shard has at most; 0 is as many as are right for so many hosts.
 	Size int
+	// URL of NATS for hints, without a password.
+	URL string
 	// Share has others able to go on with the run, of which the queue has a name; what it gives is closed
 	// when somebody has. nil is that nobody can.
 	Share func(ctx context.Context, name string) (lost <-chan struct{}, err error)
@@ -62,12 +64,18 @@ type Coordinator struct {
 	asked    map[[sha256.Size]byte]*askedTicket // by the question
 	spent    []string                           // objects that nobody needs any more
 	stopped  bool
-	watching bool            // the plays are over, and hosts are watched
-	reminded map[string]bool // sites of which it was said that hosts wait
-	err      error           // why nothing is heard any more
-	heardTo  uint64          // the number of what was heard last of what workers have said
+	watching bool   // the plays are over, and hosts are watched
+	err      error  // why nothing is heard any more
+	heardTo  uint64 // the number of what was heard last of what workers have said
 	// hearsMore is closed, and made anew, when that changes.
 	hearsMore chan struct{}
+	// silence is after which time a silent worker is reported as lost; 0 is silenceTime.
+	silence time.Duration
+	// entering are the hosts of each site while [Coordinator.Enter] has some of them tried; nil later.
+	entering map[string][]string
+	unserved map[string]string // reported sites without a worker; only [Coordinator.attend] uses it
+	reach    sync.Mutex
+	reached  time.Time // when NATS was last found out of reach, or the run began
 	// authority has signed the certificates of workers; uncertified is why it did not sign the first one.
 	authority   ssh.PublicKey
 	uncertified error
@@ -92,6 +100,8 @@ type handed struct {
 	lent    map[string]certified // likewise for hosts that are lent to it
 	asks    questions
 	errands *errands
+	since   time.Time // when the worker got the shard
+	left    time.Time // when the worker gave back what remains of it; zero if it has not
 	over    time.Time // when the worker has lost the shard, or that has ended; zero is not yet
 }
 
@@ -127,6 +137,8 @@ func (c *Coordinator) Begin(ctx context.Context) error {
 	// What hosts do is heard to the end, also when they are killed.
 	c.hearing.Go(func() { c.hear(context.WithoutCancel(ctx)) })
 	c.hearing.Go(func() { c.maintain(context.WithoutCancel(ctx)) })
+	c.reached = time.Now()
+	c.hearing.Go(func() { c.attend(context.WithoutCancel(ctx)) })
 	return nil
 }
 

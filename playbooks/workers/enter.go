@@ -20,8 +20,10 @@ const sampled = 3
 // the worker in. The first that does settles it, so a site without workers holds up no other one.
 func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []playbooks.Turn) error {
 	samples := map[string][]playbooks.Turn{}
+	bySite := map[string][]string{}
 	for _, t := range turns {
 		site := c.site(t.Host)
+		bySite[site] = append(bySite[site], t.Host)
 		if len(samples[site]) == sampled {
 			continue
 		}
@@ -29,6 +31,9 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 			samples[site] = append(samples[site], t)
 		}
 	}
+	c.mu.Lock()
+	c.entering = bySite
+	c.mu.Unlock()
 	defer c.takeBackLogins()
 	ends := make(chan playbooks.TurnEnd, sampled*len(samples))
 	asked := 0
@@ -83,6 +88,7 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 func (c *Coordinator) takeBackLogins() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.entering = nil
 	for site, g := range c.waiting { // there are no other turns yet
 		g.timer.Stop()
 		delete(c.waiting, site)

@@ -133,7 +133,7 @@ func TestForgets(t *testing.T) {
 			return all
 		}
 		require.Equal(t, 3, answers)
-		require.Equal(t, 2, strings.Count(warned.all(), "was lost at work on 1 host; "))
+		require.Equal(t, 2, strings.Count(warned.all(), "was lost before 1 host ended; "))
 		require.Equal(t, objects, there())
 		c.forget(t.Context(), time.Now())
 		require.Equal(t, objects, there(), "it has just been over")

@@ -178,6 +178,10 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 	}
 	c.mu.Lock()
 	before, left := s.current, len(s.turns)
+	happened := "was lost"
+	if before != nil && !before.left.IsZero() {
+		happened = "was stopped"
+	}
 	if left == 0 { // they have ended meanwhile
 		c.spent = append(c.spent, a.Shard.Name)
 		c.mu.Unlock()
@@ -192,13 +196,16 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 	}
 	h := &handed{
 		shard: s, reader: reader, worker: who, sshKey: q.SSHKey, recipient: q.Recipient, object: a.Shard.Name, certified: of,
-		lent: map[string]certified{}, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}, errands: newErrands(),
+		since: time.Now(), lent: map[string]certified{}, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}, errands: newErrands(),
 	}
 	s.current, s.lost, c.handed[content.Handout] = h, false, h
+	for _, t := range s.turns {
+		t.at("at worker " + who)
+	}
 	watched, stopped := s.watched(), c.stopped
 	c.mu.Unlock()
 	if before != nil {
-		c.Warn(fmt.Sprintf("the worker %s was lost at work on %s; %s goes on with them", before.worker, counted(left), who))
+		c.Warn(fmt.Sprintf("worker %s %s before %s ended; worker %s continues with them", before.worker, happened, counted(left), who))
 		c.unwatched(watched, "its worker was lost", "", before.errands.heard())
 	}
 	if len(watched) > 0 {

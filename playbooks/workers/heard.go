@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -89,6 +90,9 @@ func (c *Coordinator) heard(ctx context.Context, frame []byte) error {
 	}
 	c.ends(h, s)
 	if s.Over {
+		c.mu.Lock()
+		h.left = time.Now()
+		c.mu.Unlock()
 		c.left(h)
 	}
 	return nil

@@ -105,7 +105,7 @@ ccm: {resources: [exec: [{"echo made >> log": {provider: shell, cwd: "{{ Data.ho
 			}
 			s.work(connect(t, url), "worker", "far")
 			summary := ends()
-			require.Contains(t, warned.all(), "was lost at work on 2 hosts")
+			require.Contains(t, warned.all(), "was lost before 2 hosts ended")
 			for name, srv := range s.hosts {
 				log, err := os.ReadFile(filepath.Join(srv.Home, "log"))
 				if gone {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"slices"
 	"time"
 
@@ -20,8 +19,6 @@ const (
 	maxShard     = 256
 	shardsWanted = 16
 	gatherTime   = 20 * time.Millisecond
-	// unheeded is when it is said that no worker has taken a shard.
-	unheeded = 15 * time.Second
 	// ticketTime is how long a ticket is good for, unless the queue forgets it before.
 	ticketTime = queue.KeptTime
 )
@@ -41,6 +38,8 @@ type shard struct {
 	taken   int              // how often it was handed out
 	current *handed          // who has it; nil is nobody
 	lost    bool             // since that one was lost
+	last    *handed          // the worker that was lost
+	since   time.Time        // when it began to wait
 }
 
 // gather puts a host together with others of its site that begin at the same time.
@@ -117,9 +116,10 @@ func (c *Coordinator) cut(ctx context.Context, site string) {
 	var shards []*shard
 	for _, turns := range byPlay {
 		for some := range slices.Chunk(turns, c.shardSize(len(turns))) {
-			s := &shard{id: rand.Text(), site: site, turns: map[string]*turn{}}
+			s := &shard{id: rand.Text(), site: site, since: time.Now(), turns: map[string]*turn{}}
 			for _, t := range some {
 				s.turns[t.Host] = t
+				t.at("waiting for a worker" + ofSite(site))
 			}
 			shards = append(shards, s)
 			c.shards[s.id] = s
@@ -131,7 +131,6 @@ func (c *Coordinator) cut(ctx context.Context, site string) {
 			c.fail(s, err.Error())
 			continue
 		}
-		time.AfterFunc(unheeded, func() { c.remind(s) })
 	}
 }
 
@@ -161,25 +160,4 @@ func (c *Coordinator) resubmit(ctx context.Context, now time.Time) {
 	for _, s := range old {
 		c.warnOf(c.submit(ctx, s))
 	}
-}
-
-// remind says that no worker has taken a shard.
-func (c *Coordinator) remind(s *shard) {
-	c.mu.Lock()
-	waits := c.shards[s.id] != nil && s.taken == 0 && !c.reminded[s.site]
-	if waits {
-		if c.reminded == nil {
-			c.reminded = map[string]bool{}
-		}
-		c.reminded[s.site] = true
-	}
-	c.mu.Unlock()
-	if !waits {
-		return
-	}
-	of, flag := "", ""
-	if s.site != "" {
-		of, flag = fmt.Sprintf(" of the site %q", s.site), " --site "+s.site
-	}
-	c.Warn(fmt.Sprintf("hosts%s wait, and no worker has taken them yet: ccm-push worker --workers URL%s takes them; one that is there and does not says why", of, flag))
 }

@@ -32,7 +32,6 @@ type shift struct {
 	job    *job
 
 	stop, kill func()
-	stopping   func()              // is told of each order to stop
 	rename     func([]byte) []byte // see [talker]
 	silent     func(error)         // is told that the coordinator does not answer
 	sealer     sealer
@@ -62,8 +61,6 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	defer kill()
 	stopped := make(chan struct{})
 	s.kill, s.stop = kill, sync.OnceFunc(func() { close(stopped) })
-	ordered := make(chan struct{})
-	s.stopping = sync.OnceFunc(func() { close(ordered) })
 	writer, err := newFrameWriter(content.Key, content.Handout)
 	if err != nil {
 		return false, err
@@ -103,7 +100,7 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 		if watching {
 			s.runErrands(logins)
 		} else {
-			s.stayHeard(logins, ordered)
+			s.stayHeard(logins)
 		}
 	})
 	err = s.turns(ctx, stopped, &content, t, func(host string, end playbooks.TurnEnd) {
@@ -172,7 +169,6 @@ func (s *shift) ordered(data []byte) {
 		return
 	}
 	if o.Stop || o.Kill {
-		s.stopping()
 		s.stop()
 	}
 	if o.Kill {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks"
 )
 
 // stop takes back what no worker has, and tells workers to stop after what is running.
@@ -12,8 +14,13 @@ func (c *Coordinator) stop(ctx context.Context) {
 	c.mu.Lock()
 	c.stopped = true
 	for _, s := range c.shards {
-		if s.taken == 0 || s.lost {
+		switch h := s.current; {
+		case s.taken == 0 || s.lost:
 			c.endAll(s, stopped)
+		case !h.left.IsZero(): // it has reported all that it did
+			c.endAll(s, func(t playbooks.Turn) playbooks.TurnEnd {
+				return playbooks.TurnEnd{Begun: len(c.toldOf(t).now.results) > 0, Stopped: true}
+			})
 		}
 	}
 	c.mu.Unlock()
@@ -27,27 +34,29 @@ func (c *Coordinator) stop(ctx context.Context) {
 // awaitStopped waits until all hosts have ended behind a stop. A worker that has heard of it says all the time that it is there; hosts
 // of one of which nothing is heard fail as lost. Hosts that are watched are not waited for.
 func (c *Coordinator) awaitStopped(ctx context.Context) {
-	began := time.Now()
 	ticks := time.NewTicker(laterTime)
 	defer ticks.Stop()
 	for {
-		select {
-		case <-ticks.C:
-		case <-c.gone:
-			return
-		}
 		working := c.working()
 		if len(working) == 0 {
 			return
 		}
 		for _, h := range working {
-			if min(h.errands.silent(), time.Since(began)) < cmp.Or(c.unheard, unheardTime) {
+			if c.silent(h) < cmp.Or(c.unheard, unheardTime) {
 				continue
 			}
-			c.Warn(fmt.Sprintf("nothing is heard of the worker %s any more, which was to stop", h.worker))
-			c.failAll(h.shard, "lost", "its worker has not said how it ended", "the next run tells what was done there")
+			c.mu.Lock()
+			left := len(h.shard.turns)
+			c.endAll(h.shard, func(t playbooks.Turn) playbooks.TurnEnd { return c.lostEnd(h, t) })
+			c.mu.Unlock()
+			c.Warn(fmt.Sprintf("worker %s was lost, last heard at %s: not waiting for %s", h.worker, h.errands.heard().Local().Format(time.TimeOnly), counted(left)))
 		}
-		_ = c.order(ctx, order{Stop: true}) // who was out of reach has not heard of it
+		select {
+		case <-ticks.C:
+		case <-c.gone:
+			return
+		}
+		_ = c.order(ctx, order{Stop: true}) // a worker that was out of reach has not got it
 	}
 }
 

@@ -203,7 +203,7 @@ func stopWorker(t *testing.T, phase string, clock bool) {
 	s.work(connect(t, url), "worker", "far") // whose host holds the run up
 	second := s.process(url)
 	if phase != asksToEnter && phase != enters {
-		require.Eventually(t, func() bool { return strings.Contains(warned.all(), "goes on with them") || !c.works("") }, wait, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(warned.all(), "continues with them") || !c.works("") }, wait, 10*time.Millisecond)
 	}
 	s.write("web", "")
 	require.Eventually(t, func() bool { return !c.works("") }, wait, 10*time.Millisecond, "the other worker ends")

@@ -182,7 +182,7 @@ func (c *Coordinator) giveUp(h *handed) []*turn {
 	}
 	turns := h.shard.watched()
 	if len(turns) > 0 {
-		h.shard.current, h.shard.lost, h.over = nil, true, time.Now()
+		h.shard.current, h.shard.last, h.shard.lost, h.over = nil, h, true, time.Now()
 	}
 	return turns
 }
@@ -226,12 +226,8 @@ func (o *orders) give(host string, order playbooks.WatchOrder) {
 	to <- order
 }
 
-// stayHeard says that this worker is there, once it has been told to stop, until the end of ctx.
-func (s *shift) stayHeard(ctx context.Context, stopped <-chan struct{}) {
-	select {
-	case <-stopped:
-	case <-ctx.Done():
-	}
+// stayHeard reports that this worker is there, until the end of ctx.
+func (s *shift) stayHeard(ctx context.Context) {
 	for over := false; !over && ctx.Err() == nil; {
 		a, err := s.askOnce(ctx, asked{Errands: new(int)})
 		over = err == nil && a.Over

@@ -802,7 +802,7 @@ ccm:
 	}
 	lines := got.lines(s)
 	require.Equal(t, 9, summary.Totals.Resources.Changed, "%s\n%s", strings.Join(lines, "\n"), warned.all())
-	require.Contains(t, warned.all(), "was lost at work on 3 hosts")
+	require.Contains(t, warned.all(), "was lost before 3 hosts ended")
 	require.Len(t, lines, 3*4)
 	for i := range 3 {
 		for n := range 3 {

@@ -1,0 +1,194 @@
+package workers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+const (
+	// silenceTime is after which silence a worker is reported as lost: its lease has ended by then, and another worker could have its hosts.
+	silenceTime = queue.LeaseTime
+	// unheeded is after which time it is reported that no worker has taken hosts.
+	unheeded = 15 * time.Second
+	// maxNamed is how many hosts a report names.
+	maxNamed = 10
+)
+
+// A siteState tells whether workers serve the hosts of a site that have not ended.
+type siteState struct {
+	served string   // name of a worker that has hosts of the site; empty if there is none
+	hosts  []string // hosts that no worker has, in order
+	absent []string // workers that had these hosts, in order, and what happened to them
+	since  time.Time
+}
+
+// silent returns for how long a worker has been silent. While NATS was out of reach it could not be heard.
+func (c *Coordinator) silent(h *handed) time.Duration {
+	return min(h.errands.silent(), time.Since(c.reachedSince()))
+}
+
+// reachedSince returns since when NATS is reached, as far as is known.
+func (c *Coordinator) reachedSince() time.Time {
+	c.reach.Lock()
+	defer c.reach.Unlock()
+	if !c.Queue.Connected() {
+		c.reached = time.Now()
+	}
+	return c.reached
+}
+
+// attend reports sites without a worker whose hosts wait, and sites that are served again, until the run is closed.
+func (c *Coordinator) attend(ctx context.Context) {
+	ticks := time.NewTicker(min(laterTime, c.silenceLimit()))
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+		case <-c.gone:
+			return
+		}
+		for site, s := range c.siteStates() {
+			c.attendSite(site, s)
+		}
+	}
+}
+
+func (c *Coordinator) silenceLimit() time.Duration { return cmp.Or(c.silence, silenceTime) }
+
+// attendSite reports a site if its state has changed.
+func (c *Coordinator) attendSite(site string, s *siteState) {
+	known := c.unserved[site]
+	limit := min(unheeded, c.silenceLimit())
+	now := fmt.Sprint(s.absent, s.since)
+	switch {
+	case len(s.hosts) == 0 && s.served == "": // all hosts have ended
+		delete(c.unserved, site)
+	case s.served != "":
+		if known != "" {
+			c.Warn(fmt.Sprintf("%s are served again, by worker %s", hostsOf(site), s.served))
+		}
+		delete(c.unserved, site)
+	case known == now || len(s.absent) == 0 && time.Since(s.since) < limit:
+	default:
+		if c.unserved == nil {
+			c.unserved = map[string]string{}
+		}
+		c.unserved[site] = now
+		c.Warn(c.describe(site, s))
+	}
+}
+
+// describe is the warning about a site without a worker.
+func (c *Coordinator) describe(site string, s *siteState) string {
+	what := "no worker has taken them yet"
+	if len(s.absent) > 0 {
+		what = strings.Join(s.absent, "; ")
+	}
+	flag := ""
+	if site != "" {
+		flag = " --site " + site
+	}
+	return fmt.Sprintf("%s wait for a worker since %s: %s; waiting: %s\n  hint: start one: ccm-push worker --workers %s%s",
+		hostsOf(site), s.since.Local().Format(time.TimeOnly), what, named(s.hosts), cmp.Or(c.URL, "URL"), flag)
+}
+
+// hostsOf names the hosts of a site.
+func hostsOf(site string) string {
+	if site == "" {
+		return "hosts without a site"
+	}
+	return fmt.Sprintf("hosts of site %q", site)
+}
+
+// named lists hosts, the first ones by name.
+func named(hosts []string) string {
+	if more := len(hosts) - maxNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(hosts[:maxNamed], ", "), more)
+	}
+	return strings.Join(hosts, ", ")
+}
+
+// siteStates returns the state of each site that the run has hosts of, and those that were reported.
+func (c *Coordinator) siteStates() map[string]*siteState {
+	all := map[string]*siteState{}
+	for site := range c.unserved {
+		all[site] = &siteState{}
+	}
+	if !c.Queue.Connected() { // which is reported
+		c.reachedSince()
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	absent := map[string]map[string]string{} // by site, and by worker
+	for _, s := range c.shards {
+		one := all[s.site]
+		if one == nil {
+			one = &siteState{}
+			all[s.site] = one
+		}
+		since, h := s.since, s.current
+		if h == nil {
+			h = s.last
+		}
+		if s.current != nil && h.left.IsZero() && c.silent(h) < c.silenceLimit() {
+			one.served = h.worker
+			continue
+		}
+		if h != nil {
+			what := "was stopped at "
+			if since = h.left; since.IsZero() {
+				since, what = h.errands.heard(), "was lost, last heard at "
+			}
+			if absent[s.site] == nil {
+				absent[s.site] = map[string]string{}
+			}
+			absent[s.site][h.worker] = "worker " + h.worker + " " + what + since.Local().Format(time.TimeOnly)
+		}
+		if since.After(one.since) {
+			one.since = since
+		}
+		for host, t := range s.turns {
+			one.hosts = append(one.hosts, host)
+			t.at("waiting for a worker" + ofSite(s.site))
+		}
+	}
+	for site, one := range all {
+		if len(one.hosts) > 0 && len(c.entering[site]) > 0 {
+			one.hosts = slices.Clone(c.entering[site])
+		}
+		slices.Sort(one.hosts)
+		one.hosts = slices.Compact(one.hosts)
+		one.absent = slices.Sorted(maps.Values(absent[site]))
+	}
+	return all
+}
+
+func ofSite(site string) string {
+	if site == "" {
+		return ""
+	}
+	return " of site " + site
+}
+
+// at shows what a host is at.
+func (t *turn) at(what string) {
+	if t.At != nil {
+		t.At(what)
+	}
+}
+
+// lostEnd is the end of a host whose worker was lost, or has not reported how the host ended: the outcome is unknown.
+func (c *Coordinator) lostEnd(h *handed, t playbooks.Turn) playbooks.TurnEnd {
+	end := c.failed(t, "lost", fmt.Sprintf("worker %s was lost, so the outcome on this host is unknown", h.worker), "the next run reports what was done there")
+	end.Took = max(0, h.errands.heard().Sub(h.since))
+	return end
+}
