@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -43,6 +44,7 @@ type delegation struct {
 	here   bool         // it is
 	first  bool         // of those that run once, it is this host that runs it
 	on     string       // where it ran
+	late   bool         // the session of the host that it is for ended before it did
 }
 
 // delegates are those of the host, whose catalog is ready.
@@ -100,6 +102,7 @@ func (d *delegated) run(ctx, waiting context.Context, index int, refresh bool) (
 	d.bring(ctx, waiting, index, refresh, one)
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	one.late = waiting.Err() != nil
 	close(one.ended)
 	if one.result == nil && !one.here {
 		delete(d.begun, index)
@@ -173,6 +176,25 @@ func (d *delegated) told(r *wire.Result) *wire.Result {
 		d.fleet.once.Ended(d.host, resource, &ended)
 	}
 	return told
+}
+
+// finished waits for the entries that run on other hosts, and returns those with a result, in order. The host has not
+// received the results of late ones, and may not have reported the others.
+func (d *delegated) finished() (received, late []int) {
+	d.mu.Lock()
+	begun := maps.Clone(d.begun)
+	d.mu.Unlock()
+	for _, i := range slices.Sorted(maps.Keys(begun)) {
+		one := begun[i]
+		switch <-one.ended; {
+		case one.result == nil || one.here:
+		case one.late:
+			late = append(late, i)
+		default:
+			received = append(received, i)
+		}
+	}
+	return received, late
 }
 
 // ranOn notes that a result which this host has kept belongs to another one, where the entry ran.

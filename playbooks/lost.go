@@ -8,8 +8,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// lost reports the commands that may have been running on a host that was lost, and returns the failure of the host
-// without them. Their outcome is unknown, and nothing makes them safe to repeat.
+// lost reports what is known of a host that was lost, and returns the failure of the host without it: the results of
+// resources that ran for it on other hosts, and the commands that may have been running. The outcome of a command is
+// unknown, and nothing makes it safe to repeat.
 func (g *stages) lost(ctx context.Context, failed error) error {
 	pe, ok := errors.AsType[*phaseError](failed)
 	if !ok || pe.phase != phaseLost && pe.phase != "deadline" && pe.phase != "protocol" || !g.runner.applies() || g.of.look != nil || g.progress.locked {
@@ -19,14 +20,27 @@ func (g *stages) lost(ctx context.Context, failed error) error {
 	if errors.Is(context.Cause(ctx), context.Canceled) {
 		why = "the run was ended, and the command may have been running"
 	}
-	for _, i := range g.progress.underWay() {
+	received, late := g.others.finished()
+	g.elsewhere(ctx, received)
+	begun := g.progress.underWay()
+	g.elsewhere(ctx, late)
+	for _, i := range begun {
 		e := &g.compiled.Catalog.Entries[i]
-		if g.compiled.RunsOnce(i) && g.began(i) && !e.Check && !e.Monitor && !e.Excluded && !e.Hidden {
+		if !g.progress.told[i] && g.compiled.RunsOnce(i) && g.began(i) && !e.Check && !e.Monitor && !e.Excluded && !e.Hidden {
 			g.result(ctx, &wire.Result{Index: i, Status: wire.Failed, Unknown: true, Error: why})
 		}
 	}
 	g.flush()
 	return &phaseError{pe.phase, pe.err, g.progress.Rest()}
+}
+
+// elsewhere reports the results of entries that ran on other hosts, if this host has not reported them.
+func (g *stages) elsewhere(ctx context.Context, entries []int) {
+	for _, i := range entries {
+		if !g.progress.told[i] {
+			g.result(ctx, &wire.Result{Index: i})
+		}
+	}
 }
 
 // underWay returns the entries that may have been in progress when the last result came: the next one or, if several

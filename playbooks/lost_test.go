@@ -85,3 +85,57 @@ func TestLostCommandIsUnknown(t *testing.T) {
 		})
 	}
 }
+
+// TestLostWhileAnotherHostWorks loses a host while a resource runs for it on another host, which is not lost: its result
+// is known, and reported.
+func TestLostWhileAnotherHostWorks(t *testing.T) {
+	for _, strategy := range []string{"linear", "graph"} {
+		t.Run(strategy, func(t *testing.T) {
+			lost, other := sshtest.Start(t), sshtest.Start(t)
+			home := t.TempDir()
+			w := newWorld(t, map[string]*sshtest.Server{"web1": lost, "web2": other}, fmt.Sprintf(`
+- name: site
+  hosts: web1
+  strategy: %s
+  ccm:
+    resources:
+      - exec:
+          - there: {on: web2, provider: shell, cwd: %q, command: "touch cut; until test -e go; do sleep 0.02; done"}
+          - after: {command: "true", require: ["exec#there"]}
+`, strategy, home))
+			w.Options.Reconnect = 0
+			var results []events.Result
+			var failed events.HostFailed
+			w.recorded.watch = func(e events.Event) {
+				switch e := e.(type) {
+				case events.Result:
+					results = append(results, e)
+				case events.HostFailed:
+					failed = e
+					os.WriteFile(filepath.Join(home, "go"), nil, 0o600)
+				}
+			}
+			cut := make(chan struct{})
+			go func() {
+				defer close(cut)
+				for {
+					if _, err := os.Stat(filepath.Join(home, "cut")); err == nil {
+						break
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+				lost.Cut()
+				time.Sleep(50 * time.Millisecond)
+				os.WriteFile(filepath.Join(home, "go"), nil, 0o600)
+			}()
+			w.run(t)
+			<-cut
+			require.Len(t, results, 1)
+			require.Equal(t, "there", results[0].Name)
+			require.Equal(t, events.Changed, results[0].Status)
+			require.Equal(t, "web2", results[0].On)
+			require.Equal(t, "exec#after", failed.Next)
+			require.Equal(t, 1, failed.NotReached)
+		})
+	}
+}

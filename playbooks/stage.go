@@ -213,10 +213,12 @@ func (g *stages) applyAll(ctx context.Context, t session.Task) (whole bool, err 
 			t.Host.Remaining += g.program.session.Waited() - waited
 		}
 		if g.interrupted(ctx) {
+			g.acknowledgeStages(t)
 			return false, nil
 		}
 		c, err := g.compileNext(ctx)
 		if err != nil {
+			g.acknowledgeStages(t)
 			return false, err
 		}
 		g.next(c)
@@ -227,6 +229,14 @@ func (g *stages) applyAll(ctx context.Context, t session.Task) (whole bool, err 
 			g.compiled.Catalog.From, t.Known = 0, g.progress.again()
 		}
 		g.state.at(g.progress)
+	}
+}
+
+// acknowledgeStages tells the host that the results of all stages so far are recorded. Without that it would report them
+// again to the next run, since the last stage, which acknowledges all of them, is missing.
+func (g *stages) acknowledgeStages(t session.Task) {
+	if c := &g.compiled.Catalog; c.Once != nil && c.Lock != nil && t.Sync() {
+		g.program.session.Acknowledge(c.Once)
 	}
 }
 
