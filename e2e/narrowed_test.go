@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -79,11 +80,24 @@ func TestFleetArmedStaysVisible(t *testing.T) {
 `)
 	t.Cleanup(func() { f.sh("s001", "rm -f /etc/ssh/sshd_config.d/zz.conf /srv/armed") })
 	cmd := pushCommand(t, f.dir, "-i", "root.yaml", "armed.yaml")
+	out, err := os.Create(f.path("armed.out"))
+	require.NoError(t, err)
+	defer out.Close()
+	cmd.Stdout = out
+	printed := func() string {
+		text, err := os.ReadFile(out.Name())
+		require.NoError(t, err)
+		return string(text)
+	}
 	require.NoError(t, cmd.Start())
 	f.awaits("s001", "test -e /srv/armed && pgrep -f ' watchdog$'")
 	first := strings.Fields(f.sh("s001", "pgrep -f ' watchdog$'"))[0]
 	f.sh("s001", "kill -9 "+first)
 	f.awaits("s001", "pgrep -f ' watchdog$' | grep -v -x "+first)
+	require.Eventually(t, func() bool { // while the command runs
+		return strings.Contains(printed(), "warning  the watchdog, which takes back changes that are not confirmed, had ended and was started again")
+	}, 10*time.Second, 100*time.Millisecond)
+	require.NotContains(t, printed(), "exec#sleep 25")
 
 	// While the watchdog counts down.
 	const armed = "are armed and not confirmed: "

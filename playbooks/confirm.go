@@ -111,6 +111,11 @@ func (g *guard) reportArmed(index int, why string) {
 	})
 }
 
+// reportWatchdog reports that the watchdog of the host has ended.
+func (g *guard) reportWatchdog(w *wire.Watchdog) {
+	g.runner.Events.Report(events.Watchdog{Play: g.of.play.Name, Host: g.state.host.Name, Error: w.Error})
+}
+
 // awaits is told how long the host waits, from the end of a catalog on; 0 if nothing awaits that it is
 // confirmed, as when the host could not arm itself.
 func (g *guard) awaits(within time.Duration) {

@@ -72,6 +72,12 @@ type Proof struct {
 	Nonce string `json:"nonce"`
 }
 
+// Watchdog reports that the watchdog has ended before the changes that it guards were confirmed, and that the host
+// program has started another one.
+type Watchdog struct {
+	Error string `json:"error,omitempty"` // why no other one could be started; "" if one runs
+}
+
 // Confirmed answers a [Proof].
 type Confirmed struct {
 	Nonce string       `json:"nonce"`
@@ -143,6 +149,13 @@ func (p *Proof) validate() error {
 func (a *Arm) validate() error {
 	if a != nil && (a.Index < 0 || len(a.Why) > MaxUntoldText) {
 		return fmt.Errorf("a question for a second login is out of bounds")
+	}
+	return nil
+}
+
+func (w *Watchdog) validate() error {
+	if w != nil && len(w.Error) > MaxUntoldText {
+		return fmt.Errorf("why a watchdog could not be started is out of bounds")
 	}
 	return nil
 }

@@ -33,6 +33,8 @@ func TestConfirmIsBounded(t *testing.T) {
 		{"a nonce with a path", catalog(func(c *Confirm) { c.Nonce = "../../../../etc/passwd" }), "a nonce of 22 bytes is not 16 to 64 letters and digits"},
 		{"a proof", &Message{Proof: &Proof{Nonce: nonceOfTests}}, ""},
 		{"a proof of a path", &Message{Proof: &Proof{Nonce: "/etc/passwd/../etc"}}, "a nonce of 18 bytes is not 16 to 64 letters and digits"},
+		{"watchdog", &Message{Watchdog: &Watchdog{}}, ""},
+		{"watchdog with much", &Message{Watchdog: &Watchdog{Error: long}}, "why a watchdog could not be started is out of bounds"},
 		{"armed for much", &Message{Arm: &Arm{Why: long}}, "a question for a second login is out of bounds"},
 		{"confirmed", &Message{Confirmed: &Confirmed{Nonce: nonceOfTests, State: StateReverting}}, ""},
 		{"a state", &Message{Confirmed: &Confirmed{State: "perhaps"}}, `a change is "perhaps"`},

@@ -30,6 +30,7 @@ type Message struct {
 	Output    *Output    `json:"output,omitempty"`    // before the result of its entry, if the catalog asks for it
 	Arm       *Arm       `json:"arm,omitempty"`       // answered by Armed
 	Confirmed *Confirmed `json:"confirmed,omitempty"` // answers Proof
+	Watchdog  *Watchdog  `json:"watchdog,omitempty"`  // at any time from the first Arm with Set on
 	Reverted  *Reverted  `json:"reverted,omitempty"`  // before the results of a catalog; acknowledged with Ack
 	Part      *Part      `json:"part,omitempty"`      // before the result of its entry; followed by N raw bytes
 	Watched   *Watched   `json:"watched,omitempty"`   // at any time from the end of a catalog with a [Watch] on
@@ -185,7 +186,7 @@ func (m *Message) validate() error {
 		m.Parse != nil, m.Parsed != nil, m.Import != nil, m.Imported != nil, m.Semaphore != nil, m.Granted != nil, m.Reversals != nil,
 		m.Elsewhere != nil, m.Untold != nil, m.Ack != nil, m.Locked != nil, m.Output != nil,
 		m.Arm != nil, m.Armed != nil, m.Proof != nil, m.Confirmed != nil, m.Reverted != nil,
-		m.Watched != nil, m.Part != nil,
+		m.Watched != nil, m.Part != nil, m.Watchdog != nil,
 	} {
 		if set {
 			n++
@@ -207,6 +208,6 @@ func (m *Message) validate() error {
 	return errors.Join(
 		m.Reversals.validate(), m.Untold.validate(), m.Output.validate(),
 		m.Arm.validate(), m.Proof.validate(), m.Confirmed.validate(), m.Reverted.validate(), m.Watched.validate(),
-		m.Part.validate(),
+		m.Part.validate(), m.Watchdog.validate(),
 	)
 }

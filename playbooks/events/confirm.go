@@ -15,6 +15,15 @@ type Armed struct {
 	Within time.Duration `json:"-"` // without progress and without a confirmation
 }
 
+// Watchdog reports that the watchdog of a host ended before the changes that it takes back were confirmed. The host
+// program starts another one.
+type Watchdog struct {
+	Stamp
+	Play  string `json:"play" doc:"name of the play"`
+	Host  string `json:"host" doc:"where"`
+	Error string `json:"error" doc:"why no other watchdog could be started; empty if one runs"`
+}
+
 // Confirmed says that a host was reached over new connections after it had changed, and keeps its
 // changes.
 type Confirmed struct {
@@ -45,10 +54,12 @@ type Reverted struct {
 func (e Reverted) OfThisRun() bool { return e.Earlier == "" }
 
 func (Armed) name() string     { return "armed" }
+func (Watchdog) name() string  { return "watchdog" }
 func (Confirmed) name() string { return "confirmed" }
 func (Reverted) name() string  { return "reverted" }
 
 func (e Armed) stamped(s Stamp) Event     { e.Stamp = s; return e }
+func (e Watchdog) stamped(s Stamp) Event  { e.Stamp = s; return e }
 func (e Confirmed) stamped(s Stamp) Event { e.Stamp = s; return e }
 func (e Reverted) stamped(s Stamp) Event  { e.Stamp = s; return e }
 

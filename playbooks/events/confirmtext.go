@@ -18,6 +18,18 @@ func (t *Text) armed(p *page, e Armed) {
 		reference(Result{Type: e.Type, Name: e.Name, Alias: e.Alias}), e.Why, e.Within))
 }
 
+// watchdog prints a warning that the watchdog of a host has ended.
+func (t *Text) watchdog(p *page, e Watchdog) {
+	t.recap.meet(e.Host)
+	what := "the watchdog, which takes back changes that are not confirmed, had ended and was started again"
+	if e.Error != "" {
+		what = "the watchdog, which takes back changes that are not confirmed, has ended and cannot be started again; without confirmation, the next run that applies takes them back: " + e.Error
+	}
+	t.who(p, e.Host)
+	p.pad(yellow, "warning", t.statusColumn())
+	p.inline(yellow, what)
+}
+
 // confirmed says that a host is still reached.
 func (t *Text) confirmed(p *page, e Confirmed) {
 	t.recap.meet(e.Host)

@@ -61,6 +61,8 @@ func decodeFields(name string, line []byte) (Event, error) {
 		f, err := decode[armedFields](line)
 		f.Armed.Within = time.Duration(f.WithinMS)
 		return f.Armed, err
+	case "watchdog":
+		return decode[Watchdog](line)
 	case "confirmed":
 		f, err := decode[confirmedFields](line)
 		f.Confirmed.Duration = time.Duration(f.DurationMS)

@@ -520,6 +520,8 @@ func HostOf(e Event) string {
 		return e.Host
 	case Armed:
 		return e.Host
+	case Watchdog:
+		return e.Host
 	case Confirmed:
 		return e.Host
 	case Reverted:

@@ -175,6 +175,8 @@ func scenes() []scene {
 			file("web1", "/etc/ssh/sshd_config", events.Changed, "content"),
 			events.Armed{Play: "web tier", Host: "web2", Type: "exec", Name: "nft -f /etc/nftables.conf", Alias: "rules", Why: "it says confirm: always", Within: 90 * time.Second},
 			file("web2", "/etc/nftables.conf", events.Changed, "content"),
+			events.Watchdog{Play: "web tier", Host: "web1"},
+			events.Watchdog{Play: "web tier", Host: "web1", Error: "no memory"},
 			events.Confirmed{Play: "web tier", Host: "web1", Over: []string{"10.0.0.1:22", "10.0.9.1:2222"}, Duration: 2250 * time.Millisecond},
 			events.Reverted{Play: "web tier", Host: "web2", Holder: "me@ctl (pid 9)", At: newClock().now, Why: "nobody confirmed it within 1m0s", Because: "dial 10.0.0.2:22: connection refused",
 				Results: []events.UntoldResult{{Type: "exec", Name: "nft -f /etc/nftables.conf", Status: events.Changed}}, Rest: events.Rest{NotReached: 1, Next: "service#app", RefreshDue: []string{"service#app"}}},

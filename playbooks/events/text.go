@@ -160,6 +160,8 @@ func (t *Text) tell(p *page, e Event) {
 		t.rolloutSaid(p, e)
 	case Armed:
 		t.armed(p, e)
+	case Watchdog:
+		t.watchdog(p, e)
 	case Confirmed:
 		t.confirmed(p, e)
 	case Reverted:

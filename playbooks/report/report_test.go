@@ -100,6 +100,7 @@ func mixed() []events.Event {
 		events.Interrupted{Play: "web tier", Host: "web5", Rest: events.Rest{NotReached: 2, Next: "exec#make"}},
 		events.Reconnect{Play: "web tier", Host: "web2", Error: "the connection was lost"},
 		events.Untold{Play: "web tier", Host: "web1", Earlier: "r0", Results: []events.UntoldResult{{Type: "file", Name: "/a", Status: events.Changed, Message: "updated the file"}}, More: 1},
+		events.Watchdog{Play: "web tier", Host: "web1"},
 		events.Confirmed{Play: "web tier", Host: "web1", Over: []string{"10.0.0.1:22"}},
 		events.Reverted{Play: "web tier", Host: "web4", Because: "dial 10.0.0.4:22: connection refused", Why: "nobody confirmed it", Error: "nothing listens on port 22", Results: []events.UntoldResult{{Type: "file", Name: "/etc/ssh/sshd_config", Status: events.Changed}}},
 		events.Reverted{Play: "web tier", Host: "web1", Earlier: "r0", Why: "nobody confirmed it"},

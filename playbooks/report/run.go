@@ -117,6 +117,9 @@ func (r *Run) Report(e events.Event) {
 	case events.Untold:
 		r.last = e.Time
 		r.add(e.Host, outcome{kind: told, play: e.Play, what: "untold by run " + e.Earlier, notes: untold(e)}, "", 0)
+	case events.Watchdog:
+		r.last = e.Time
+		r.add(e.Host, outcome{kind: told, play: e.Play, what: "watchdog ended", notes: cmp.Or(e.Error, "it was started again")}, "", 0)
 	case events.Confirmed:
 		r.last = e.Time
 		r.add(e.Host, outcome{kind: told, play: e.Play, what: "confirmed", notes: "by a new login at " + strings.Join(e.Over, " and ")}, "", 0)

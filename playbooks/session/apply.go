@@ -41,6 +41,7 @@ type Task struct {
 	Arm      func(ctx context.Context, index int, why string) error
 	ArmSet   func(index int, why string) // reports that the host has armed itself after Arm
 	Armed    func(within time.Duration)
+	Watchdog func(*wire.Watchdog) // reports that the watchdog has ended, from another goroutine and until the session ends
 	Reverted func(*wire.Reverted)
 	// Watched is given what becomes of a catalog with a Watch, from its end on until another one of the
 	// same play, by [Session.Hear] or during other catalogs.
@@ -82,6 +83,9 @@ func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 		return false, err
 	}
 	s.replaceWatch(c.catalog.Watch)
+	if c.catalog.Confirm != nil && t.Watchdog != nil {
+		s.onWatchdog.Store(&t.Watchdog)
+	}
 	if err := s.queue(func() error { return s.conn.SendPacket(packet) }); err != nil {
 		return false, err
 	}

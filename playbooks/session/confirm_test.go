@@ -77,6 +77,7 @@ func TestConfirmBreaches(t *testing.T) {
 		{"reverted behind a result", guardedTask(), []*wire.Message{result, reverted}, "the host tells what it has taken back behind its first result"},
 		{"reverted often", guardedTask(), many, "the host has taken back more than 20 catalogs"},
 		{"armed without", task(one()), []*wire.Message{result, {Done: &wire.Done{Armed: time.Second}}}, "the host waits for a confirmation that nobody has asked for"},
+		{"no watchdog", task(one()), []*wire.Message{{Watchdog: &wire.Watchdog{}}}, "the host reports the end of a watchdog that it does not have, or too often"},
 		{"an answer", guardedTask(), []*wire.Message{{Confirmed: &wire.Confirmed{Nonce: nonce, State: wire.StateConfirmed}}}, "the host sent a message that only the controller sends"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -167,4 +168,21 @@ func TestProve(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWatchdogReport: a report that a watchdog has ended is handed on at once, also after the end of the catalog.
+func TestWatchdogReport(t *testing.T) {
+	task := guardedTask()
+	heard := make(chan string)
+	task.Watchdog = func(w *wire.Watchdog) { heard <- w.Error }
+	_, err := converseOn(t, task, func(p *puppet) {
+		_, err := p.conn.Receive()
+		require.NoError(t, err)
+		require.NoError(t, p.conn.Send(&wire.Message{Watchdog: &wire.Watchdog{Error: "no memory"}}))
+		require.Equal(t, "no memory", <-heard)
+		require.NoError(t, p.conn.Send(&wire.Message{Result: &wire.Result{}}, &wire.Message{Done: &wire.Done{Armed: time.Minute}}))
+		require.NoError(t, p.conn.Send(&wire.Message{Watchdog: &wire.Watchdog{}}))
+		require.Empty(t, <-heard)
+	})
+	require.NoError(t, err)
 }

@@ -42,6 +42,9 @@ type Session struct {
 
 	watches map[int]*watched // by the number of the play; of whoever calls Apply and Hear
 
+	onWatchdog atomic.Pointer[func(*wire.Watchdog)] // nil until a catalog has changes that are to be confirmed
+	watchdogs  int                                  // how often the host has reported that one ended
+
 	waits  waits        // for other hosts
 	parses parses       // the YAML that it reads for the host
 	sent   atomic.Int64 // when a part of a content was last sent, in nanoseconds since 1970
@@ -155,11 +158,24 @@ func (s *Session) ending() error {
 	}
 }
 
+// maxWatchdogs is how often a host may report that a watchdog has ended, in a session.
+const maxWatchdogs = 1000
+
+// watchdogEnded hands on that a watchdog has ended. Unlike what belongs to a catalog, it can come at any time.
+func (s *Session) watchdogEnded(w *wire.Watchdog) error {
+	told := s.onWatchdog.Load()
+	if s.watchdogs++; told == nil || s.watchdogs > maxWatchdogs {
+		return breach("the host reports the end of a watchdog that it does not have, or too often")
+	}
+	(*told)(w)
+	return nil
+}
+
 // receive passes on what belongs to a catalog.
 func (s *Session) receive(ctx context.Context) {
 	for {
 		all, err := s.conn.ReceiveAll()
-		all, unasked := s.answered(all)
+		all, out := s.answered(all)
 		if len(all) > 0 {
 			select {
 			case s.incoming <- all:
@@ -168,8 +184,8 @@ func (s *Session) receive(ctx context.Context) {
 			}
 		}
 		switch {
-		case unasked:
-			s.end(breach("the host answers a ping that was not sent"))
+		case out != nil:
+			s.end(out)
 			return
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 			s.end(io.EOF)
@@ -181,18 +197,22 @@ func (s *Session) receive(ctx context.Context) {
 	}
 }
 
-// answered takes the answers to pings out of what a host says. One that answers
-// none is the last that is looked at.
-func (s *Session) answered(all []*wire.Message) (rest []*wire.Message, unasked bool) {
+// answered removes answers to pings, and reports about watchdogs, from what a host says. A message that the host
+// may not send is the last one that it looks at.
+func (s *Session) answered(all []*wire.Message) (rest []*wire.Message, err error) {
 	for _, m := range all {
 		switch {
+		case m.Watchdog != nil:
+			if err := s.watchdogEnded(m.Watchdog); err != nil {
+				return rest, err
+			}
 		case m.Pong == nil:
 			rest = append(rest, m)
 		case s.pings.Add(-1) < 0:
-			return rest, true
+			return rest, breach("the host answers a ping that was not sent")
 		}
 	}
-	return rest, false
+	return rest, nil
 }
 
 // send does what is asked for, in order, and pings in between.

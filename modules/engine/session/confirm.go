@@ -52,7 +52,6 @@ type confirming struct {
 	id      string        // of its nonce, or of that of the last one
 	first   int           // see [confirm.State]
 	working bool          // progress moves the deadline
-	notice  string        // a warning for the next result; "" if there is none
 }
 
 // How often a session looks what has become of its changes, and moves the deadline.
@@ -259,24 +258,14 @@ func (c *confirming) guard(ctx context.Context) {
 // reviveEvery is the shortest time between two starts of a watchdog.
 const reviveEvery = 5 * time.Second
 
-// revive starts another watchdog after the first one died. Without one, nothing would take the change back at
-// its deadline. The next result reports it.
+// revive starts another watchdog after the first one died, and reports that. Without one, nothing would take the
+// change back at its deadline.
 func (c *confirming) revive() {
-	notice := "the watchdog, which takes back changes that are not confirmed, had ended and was started again"
+	var report wire.Watchdog
 	if err := c.Confirms.Start(); err != nil {
-		notice = "the watchdog, which takes back changes that are not confirmed, has ended and cannot be started again; without confirmation, the next run that applies takes them back: " + oneLine(err)
+		report.Error = clip(oneLine(err))
 	}
-	c.mu.Lock()
-	c.notice = notice
-	c.mu.Unlock()
-}
-
-// takeNotice returns the warning for the next result, once.
-func (c *confirming) takeNotice() (text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	text, c.notice = c.notice, ""
-	return text
+	_ = c.conn.Send(&wire.Message{Watchdog: &report}) // if it fails, the connection is lost
 }
 
 // unconfirmed describes a change that is armed and not confirmed; nil if there is none.

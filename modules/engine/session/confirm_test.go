@@ -297,8 +297,35 @@ func TestSessionRevivesItsWatchdog(t *testing.T) {
 	c.run(catalogOf(c, "r1", oneNonce, "new"))
 	require.Equal(t, int64(1), g.starts.Load())
 	g.ends[0]() // it is killed
-	require.Eventually(t, func() bool { return g.starts.Load() == 2 && g.files.Watched() }, 30*time.Second, 10*time.Millisecond)
+	require.Equal(t, &wire.Watchdog{}, c.said().Watchdog)
+	require.Equal(t, int64(2), g.starts.Load())
+	require.True(t, g.files.Watched())
 	require.Equal(t, wire.StateConfirmed, g.serve().prove(oneNonce).State)
+}
+
+// TestSessionReportsDeadWatchdog: while a command runs, the watchdog is killed, and no other one can be started. The
+// host reports that before the result of the command.
+func TestSessionReportsDeadWatchdog(t *testing.T) {
+	g := newGuarded(t)
+	c := g.serve()
+	end := filepath.Join(c.dir, "end")
+	cat := catalogOf(c, "r1", oneNonce, "new")
+	cat.Entries = append(cat.Entries, wire.Entry{Type: "exec", Name: "wait", Properties: json.RawMessage(`{"name":"wait","command":"while ! test -e ` + end + `; do sleep 0.05; done","provider":"shell"}`)})
+	c.send(&wire.Message{Catalog: cat})
+	m := c.said()
+	c.send(&wire.Message{Armed: &wire.Armed{Index: m.Arm.Index}})
+	require.True(t, c.said().Arm.Set)
+	g.noStart = errors.New("no memory")
+	g.end() // it is killed
+	for m = c.said(); m.Watchdog == nil; m = c.said() {
+		require.Nil(t, m.Done)
+		require.False(t, m.Result != nil && m.Result.Index == 1)
+	}
+	require.Equal(t, &wire.Watchdog{Error: "no memory"}, m.Watchdog)
+	require.NoError(t, os.WriteFile(end, nil, 0o600))
+	for m = c.said(); m.Done == nil; m = c.said() {
+		require.True(t, m.Result != nil || m.Watchdog != nil)
+	}
 }
 
 // TestCheckForetellsRevert: a check run reports an armed change, and predicts the host after its revert.

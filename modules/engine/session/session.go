@@ -280,7 +280,7 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	}
 	emit := func(result *wire.Result) error {
 		follow.flush()
-		for _, text := range []string{s.anew, armed, s.confirming.takeNotice()} {
+		for _, text := range []string{s.anew, armed} {
 			if text != "" {
 				result.Messages = append([]modules.Note{{Level: "warning", Text: text}}, result.Messages...)
 			}
