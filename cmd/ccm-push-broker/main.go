@@ -47,6 +47,7 @@ authority in it (ca.pem), which signs its certificate: clients get ca.pem and th
 	_ = root.MarkPersistentFlagRequired("dir") // there is such a flag
 	root.Flags().StringVar(&b.Listen, "listen", ":4222", "the `address` to listen on")
 	root.Flags().StringArrayVar(&b.Names, "name", nil, "a `name` or IP address that clients reach it by, beside localhost and what this machine is called; may be repeated")
+	root.Flags().StringVar(&b.Server, "server", "", "the loopback `address` of a nats-server of your own, which this program then stands before in place of running one; user config prints the configuration that it needs")
 	root.AddCommand(userCommand(b))
 	return root
 }
@@ -87,7 +88,11 @@ func userCommand(b *broker.Broker) *cobra.Command {
 		Use: "remove NAME", Short: "let somebody in no more, and end his connections", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return b.RemoveUser(args[0]) },
 	}
-	user.AddCommand(add, list, remove)
+	config := &cobra.Command{
+		Use: "config", Short: "print the users and their permissions as configuration of a nats-server (--server)", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return b.WriteConfig(cmd.OutOrStdout()) },
+	}
+	user.AddCommand(add, list, remove, config)
 	return user
 }
 

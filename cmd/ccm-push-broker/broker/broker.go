@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -30,6 +31,7 @@ type Broker struct {
 	Dir    string
 	Listen string       // an address
 	Names  []string     // that clients reach it by, beside those that are known
+	Server string       // the address of a nats-server on this machine; "" runs one in this process
 	Notify string       // the socket of a service manager (sd_notify(3)); "" is none
 	Say    func(string) // takes what is to be known
 
@@ -78,6 +80,9 @@ func (b *Broker) Run(ctx context.Context) error {
 	if err := b.prepare(); err != nil {
 		return err
 	}
+	if err := b.checkListen(); err != nil {
+		return err
+	}
 	held, err := b.lock()
 	if err != nil {
 		return err
@@ -87,40 +92,37 @@ func (b *Broker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	opts, err := b.options(ca)
-	if err != nil {
-		return err
-	}
 	users, err := b.Users()
 	if err != nil {
 		return err
 	}
-	own, err := nkeys.CreateUser()
+	listener, err := net.Listen("tcp", b.Listen)
 	if err != nil {
-		return err
+		return fmt.Errorf("--listen: %w", err)
 	}
-	if opts.Nkeys, err = admitted(own, users); err != nil {
-		return err
-	}
-	srv, err := server.NewServer(opts)
-	if err != nil {
-		return fmt.Errorf("starting the server: %w", err)
-	}
+	defer listener.Close()
+	f := &filter{tls: ca.config(b.names()), users: b.Users, leases: &leases{file: filepath.Join(b.Dir, "leases")}, say: b.Say}
 	failed := make(chan string, 1)
-	srv.SetLogger(&logger{b.Say, failed}, false, false)
-	srv.Start()
-	defer func() {
-		b.notify("STOPPING=1")
-		srv.Shutdown()
-		srv.WaitForShutdown()
-	}()
-	if err := ready(ctx, srv, failed); err != nil {
+	admit, end, err := b.reach(ctx, f, users, failed)
+	if err != nil {
 		return err
 	}
-	if err := prepareWork(ctx, srv, own); err != nil {
+	defer end()
+	defer f.own.Close()
+	defer b.notify("STOPPING=1")
+	if err := prepareWork(ctx, f.own); err != nil {
 		return err
 	}
-	address := srv.Addr().String()
+	serving, stop := context.WithCancel(ctx)
+	var served sync.WaitGroup
+	served.Go(func() {
+		if err := f.serve(serving, listener); err != nil {
+			failed <- err.Error()
+		}
+	})
+	defer served.Wait()
+	defer stop()
+	address := listener.Addr().String()
 	b.Say(fmt.Sprintf("listening on %s; the authority %s is %s", address, b.CA(), ca.fingerprint()))
 	if len(users) == 0 {
 		b.Say("nobody can log in yet: ccm-push-broker user add NAME --dir " + b.Dir)
@@ -129,38 +131,84 @@ func (b *Broker) Run(ctx context.Context) error {
 	if b.Listening != nil {
 		b.Listening(address)
 	}
-	return b.follow(ctx, srv, opts, own, users, failed)
+	return b.follow(ctx, f, admit, users, failed)
 }
 
-// options are those of the server, but for its users.
-func (b *Broker) options(ca *authority) (*server.Options, error) {
-	host, port, err := net.SplitHostPort(b.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("--listen %s: write HOST:PORT or :PORT", b.Listen)
+// reach starts the server in this process, or connects to the one of --server, and sets how the filter reaches it. admit
+// makes a change of the users known to the server; end stops the server.
+func (b *Broker) reach(ctx context.Context, f *filter, users []User, failed chan string) (admit func([]User) error, end func(), err error) {
+	if b.Server != "" {
+		admit, err = b.reachServer(f)
+		return admit, func() {}, err
 	}
-	number, err := strconv.ParseUint(port, 10, 16)
+	own, err := nkeys.CreateUser()
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s: write HOST:PORT or :PORT", b.Listen)
+		return nil, nil, err
 	}
+	opts := b.options()
+	if opts.Nkeys, err = admitted(own, users); err != nil {
+		return nil, nil, err
+	}
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		return nil, nil, fmt.Errorf("starting the server: %w", err)
+	}
+	srv.SetLogger(&logger{b.Say, failed}, false, false)
+	srv.Start()
+	end = func() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	}
+	if err = ready(ctx, srv, failed); err == nil {
+		f.dial = srv.InProcessConn
+		f.own, err = login("", own, nats.InProcessServer(srv))
+	}
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return func(now []User) error {
+		changed := opts.Clone()
+		if changed.Nkeys, err = admitted(own, now); err != nil {
+			return err
+		}
+		if err := srv.ReloadOptions(changed); err != nil {
+			return fmt.Errorf("telling the server of its users: %w", err)
+		}
+		return nil
+	}, end, nil
+}
+
+// names are those that clients may reach the broker by.
+func (b *Broker) names() []string {
 	names := append([]string{"localhost", "127.0.0.1", "::1"}, b.Names...)
-	if host != "" && !net.ParseIP(host).IsUnspecified() {
+	if host, _, err := net.SplitHostPort(b.Listen); err == nil && host != "" && !net.ParseIP(host).IsUnspecified() {
 		names = append(names, host)
 	}
 	if name, err := os.Hostname(); err == nil {
 		names = append(names, name)
 	}
-	if host == "" {
-		host = "0.0.0.0"
+	return slices.Compact(slices.Sorted(slices.Values(names)))
+}
+
+// checkListen returns an error unless clients can connect to what is written.
+func (b *Broker) checkListen() error {
+	_, port, err := net.SplitHostPort(b.Listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
 	}
-	opts := &server.Options{
-		ServerName: "ccm-push-broker", Host: host, Port: int(number), NoSigs: true,
+	if err != nil {
+		return fmt.Errorf("--listen %s: write HOST:PORT or :PORT", b.Listen)
+	}
+	return nil
+}
+
+// options are those of the server, but for its users. Only this process connects to it: clients come through the filter.
+func (b *Broker) options() *server.Options {
+	return &server.Options{
+		ServerName: "ccm-push-broker", DontListen: true, NoSigs: true, AuthTimeout: 10,
 		JetStream: true, StoreDir: b.Dir, // in its folder jetstream
-		TLSConfig: ca.config(slices.Compact(slices.Sorted(slices.Values(names)))), TLSTimeout: 10, AuthTimeout: 10,
 	}
-	if number == 0 {
-		opts.Port = server.RANDOM_PORT
-	}
-	return opts, nil
 }
 
 // admitted are users as the server has them. The broker itself is always among them, with a key that is
@@ -177,17 +225,21 @@ func admitted(own nkeys.KeyPair, users []User) ([]*server.NkeyUser, error) {
 	return list, nil
 }
 
-// prepareWork makes the stream that workers take hosts from: they may make none.
-func prepareWork(ctx context.Context, srv *server.Server, own nkeys.KeyPair) error {
+// login connects to the server as the broker itself.
+func login(url string, own nkeys.KeyPair, opts ...nats.Option) (*nats.Conn, error) {
 	key, err := own.PublicKey()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	conn, err := nats.Connect("", nats.InProcessServer(srv), nats.Nkey(key, own.Sign), nats.NoReconnect())
+	conn, err := nats.Connect(url, append(opts, nats.Nkey(key, own.Sign), nats.MaxReconnects(-1))...)
 	if err != nil {
-		return fmt.Errorf("preparing the work of workers: %w", err)
+		return nil, fmt.Errorf("logging in to the server: %w", err)
 	}
-	defer conn.Close()
+	return conn, nil
+}
+
+// prepareWork makes the stream that workers take hosts from: they may make none.
+func prepareWork(ctx context.Context, conn *nats.Conn) error {
 	work, err := queue.NewJetStream(conn, 0)
 	if err != nil {
 		return err
@@ -212,7 +264,7 @@ func ready(ctx context.Context, srv *server.Server, failed <-chan string) error 
 }
 
 // follow tells the server of users who are added and removed, until the end of ctx.
-func (b *Broker) follow(ctx context.Context, srv *server.Server, opts *server.Options, own nkeys.KeyPair, users []User, failed <-chan string) error {
+func (b *Broker) follow(ctx context.Context, f *filter, admit func([]User) error, users []User, failed <-chan string) error {
 	look := time.NewTicker(lookTime)
 	defer look.Stop()
 	for {
@@ -231,14 +283,11 @@ func (b *Broker) follow(ctx context.Context, srv *server.Server, opts *server.Op
 		if slices.Equal(now, users) {
 			continue
 		}
-		changed := opts.Clone()
-		if changed.Nkeys, err = admitted(own, now); err != nil {
+		if err := admit(now); err != nil {
 			return err
 		}
-		if err := srv.ReloadOptions(changed); err != nil {
-			return fmt.Errorf("telling the server of its users: %w", err)
-		}
 		users = now
+		f.changed(users)
 		b.Say(fmt.Sprintf("users who may log in: %d", len(users)))
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
-	"github.com/ccm-push/ccm-push/playbooks/registry"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -42,37 +41,30 @@ func ParseRole(name string) (Role, error) {
 // answerWithin is how long who was asked may take to answer: a certificate may have to be made first.
 const answerWithin = 10 * time.Minute
 
-// permissions are what the server lets a user with a key do; nil is everything. Streams of runs have
-// names of their own, which subjects cannot bound. What is read of a stream is bounded in their place: the
-// subject of a request names what it filters by.
+// inbox begins the subjects at which a user is answered.
+func (u User) inbox() string { return natsconn.Inbox(u.Key) + "." }
+
+// permissions returns the subjects that the server lets a user publish and subscribe to; nil is all. What a message may do
+// there is for the [filter] to judge.
 func (r Role) permissions(key string) *server.Permissions {
+	if r == Operator {
+		return nil
+	}
 	p := &server.Permissions{
 		Publish:   &server.SubjectPermission{},
-		Subscribe: &server.SubjectPermission{Allow: []string{natsconn.Inbox(key) + ".>"}}, // those of others hold what they are told
+		Subscribe: &server.SubjectPermission{Allow: []string{User{Key: key}.inbox() + ">"}}, // those of others hold what they are told
 	}
-	const objects, keys = "$O.>", "$KV.>"
+	for _, rule := range r.rules() {
+		if rule.subject != answers {
+			p.Publish.Allow = append(p.Publish.Allow, rule.subject)
+		}
+	}
 	switch r {
 	case Coordinator:
-		p.Publish.Allow = []string{"$JS.>", objects, queue.Subjects, queue.Claims, registry.Subjects} // and no other keys
 		p.Subscribe.Allow = append(p.Subscribe.Allow, queue.Asks)
 		p.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: answerWithin}
 	case Worker:
-		work := queue.WorkStream
-		p.Publish.Allow = append(reads(objects), queue.Asks, queue.Says, "$JS.API.CONSUMER.CREATE."+work+".>", "$JS.API.CONSUMER.MSG.NEXT."+work+".*", "$JS.ACK."+work+".>")
 		p.Subscribe.Allow = append(p.Subscribe.Allow, queue.Orders)
-	case Reader:
-		p.Publish.Allow = append(reads(objects, keys, registry.Subjects), "$JS.API.CONSUMER.MSG.NEXT."+registry.Stream+".*")
-	default:
-		return nil
 	}
 	return p
-}
-
-// reads are the requests by which what stands under subjects is read.
-func reads(subjects ...string) []string {
-	all := []string{"$JS.API.INFO", "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.DELETE.*.*", "$JS.FC.>"}
-	for _, s := range subjects {
-		all = append(all, "$JS.API.DIRECT.GET.*."+s, "$JS.API.CONSUMER.CREATE.*.*."+s)
-	}
-	return all
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
@@ -23,29 +26,71 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
+// second is a second worker.
+const second Role = "worker2"
+
 // people are a connection for each role at one broker, and what it was refused.
 type people struct {
 	t      *testing.T
 	broker *running
-	links  map[Role]*natsconn.Link
+	users  []User
+	seeds  string                  // a folder with the file of each
+	links  map[Role]*natsconn.Link // by the name of the user
 
 	mu      sync.Mutex
-	refused map[Role]string
+	refused map[Role][]string
 }
 
-func admitAll(t *testing.T) *people {
+func admitAll(t *testing.T) *people { return admitAt(t, false) }
+
+// onBoth runs a test at a broker, and at a nats-server that a broker stands before.
+func onBoth(t *testing.T, test func(t *testing.T, plain bool)) {
+	t.Run("broker", func(t *testing.T) { test(t, false) })
+	t.Run("nats-server", func(t *testing.T) { test(t, true) })
+}
+
+// plainServer runs a nats-server with the configuration that a broker prints for its users, and returns its address.
+func plainServer(t *testing.T, b *Broker) string {
 	t.Helper()
-	dir, seeds := filepath.Join(t.TempDir(), "broker"), t.TempDir()
+	var config bytes.Buffer
+	require.NoError(t, b.WriteConfig(&config))
+	file := filepath.Join(t.TempDir(), "nats.conf")
+	config.WriteString("listen: 127.0.0.1:-1\njetstream { store_dir: " + strconv.Quote(t.TempDir()) + " }\n")
+	require.NoError(t, os.WriteFile(file, config.Bytes(), 0o600))
+	opts, err := server.ProcessConfigFile(file)
+	require.NoError(t, err)
+	opts.NoSigs, opts.NoLog = true, true
+	srv, err := server.NewServer(opts)
+	require.NoError(t, err)
+	srv.Start()
+	t.Cleanup(func() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	})
+	require.True(t, srv.ReadyForConnections(time.Minute))
+	return srv.Addr().String()
+}
+
+func admitAt(t *testing.T, plain bool) *people {
+	t.Helper()
+	b := &Broker{Dir: filepath.Join(t.TempDir(), "broker"), Listen: "127.0.0.1:0"}
+	seeds := t.TempDir()
 	for _, role := range Roles {
-		require.NoError(t, (&Broker{Dir: dir}).AddUser(string(role), role, filepath.Join(seeds, string(role))))
+		require.NoError(t, b.AddUser(string(role), role, filepath.Join(seeds, string(role))))
 	}
-	r := start(t, dir)
-	p := &people{t: t, broker: r, links: map[Role]*natsconn.Link{}, refused: map[Role]string{}}
-	for _, role := range Roles {
+	require.NoError(t, b.AddUser(string(second), Worker, filepath.Join(seeds, string(second))))
+	if plain {
+		b.Server = plainServer(t, b)
+	}
+	r := run(t, b)
+	users, err := r.Users()
+	require.NoError(t, err)
+	p := &people{t: t, seeds: seeds, broker: r, users: users, links: map[Role]*natsconn.Link{}, refused: map[Role][]string{}}
+	for _, role := range append([]Role{second}, Roles...) {
 		p.links[role] = natsconn.New(natsconn.Config{Servers: "tls://" + r.address, CA: r.CA(), NKey: filepath.Join(seeds, string(role)), Warn: func(text string) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			p.refused[role] += text + "\n"
+			p.refused[role] = append(p.refused[role], text)
 		}})
 		t.Cleanup(p.links[role].Close)
 	}
@@ -79,8 +124,14 @@ func (p *people) isRefused(role Role, what string) {
 	require.Eventually(p.t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return strings.Contains(p.refused[role], what)
+		return slices.ContainsFunc(p.refused[role], func(text string) bool { return strings.Contains(text, what) })
 	}, time.Minute, 10*time.Millisecond, what)
+}
+
+func (p *people) forget(role Role) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refused[role] = nil
 }
 
 func (p *people) notRefused(role Role) {
@@ -91,8 +142,10 @@ func (p *people) notRefused(role Role) {
 }
 
 // TestRolesSuffice has each role do all that it is for.
-func TestRolesSuffice(t *testing.T) {
-	p := admitAll(t)
+func TestRolesSuffice(t *testing.T) { onBoth(t, rolesSuffice) }
+
+func rolesSuffice(t *testing.T, plain bool) {
+	p := admitAt(t, plain)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
@@ -228,7 +281,7 @@ func TestAnsweredBehindARestart(t *testing.T) {
 	require.ErrorIs(t, <-first, context.Canceled)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	require.NotContains(t, strings.ToLower(p.refused[Coordinator]), "permissions violation")
+	require.NotContains(t, strings.ToLower(strings.Join(p.refused[Coordinator], " ")), "permissions violation")
 }
 
 // TestRolesAreBounded has a worker, a reader and a coordinator try what they must not do.
@@ -311,9 +364,9 @@ func TestRolesAreBounded(t *testing.T) {
 	// A request that says one thing in its subject, and another in itself, is refused too.
 	for _, filter := range []string{`"filter_subject":"ccm-push.said.run1"`, `"filter_subjects":["ccm-push.said.run1"]`, `"filter_subjects":["ccm-push.said.run1","$O.any"]`, `"description":"no filter"`} {
 		text := []byte(`{"stream_name":"ccm-push-run1","config":{"name":"x","ack_policy":"none","deliver_policy":"all",` + filter + `},"action":""}`)
-		msg, err := p.conn(Worker).RequestWithContext(ctx, "$JS.API.CONSUMER.CREATE.ccm-push-run1.x.$O.any", text)
-		require.NoError(t, err)
-		require.Contains(t, string(msg.Data), `"error":{`, filter)
+		p.forget(Worker)
+		require.NoError(t, p.conn(Worker).PublishRequest("$JS.API.CONSUMER.CREATE.ccm-push-run1.x.$O.any", p.conn(Worker).NewRespInbox(), text))
+		p.isRefused(Worker, `Publish to "$JS.API.CONSUMER.CREATE.ccm-push-run1.x.$O.any"`)
 	}
 	entry, err := kv.Get(ctx, "secret")
 	require.NoError(t, err)
@@ -406,4 +459,22 @@ func TestUsersOfRoot(t *testing.T) {
 		}
 		return err
 	}))
+}
+
+// TestRolesNeedTheFilter has users with a role, and one who pretends to be the filter, log in to the nats-server itself.
+func TestRolesNeedTheFilter(t *testing.T) {
+	p := admitAt(t, true)
+	for _, u := range p.users {
+		conn, err := nats.Connect("nats://"+p.broker.Server, option(t, filepath.Join(p.seeds, u.Name)), nats.NoReconnect())
+		if u.Role == Operator {
+			require.NoError(t, err)
+			conn.Close()
+			continue
+		}
+		require.ErrorIs(t, err, nats.ErrAuthorization, u.Name)
+	}
+	elsewhere := &Broker{Dir: filepath.Join(t.TempDir(), "other"), Listen: "127.0.0.1:0", Server: p.broker.Server, Say: func(string) {}}
+	require.ErrorContains(t, elsewhere.Run(t.Context()), "\n  hint: include what ccm-push-broker user config --dir "+elsewhere.Dir+" prints")
+	elsewhere.Server = "192.0.2.1:4222"
+	require.ErrorContains(t, elsewhere.Run(t.Context()), "--server 192.0.2.1:4222: write a loopback address and a port")
 }

@@ -23,7 +23,7 @@ const (
 	saidSubject = subjects + "said." // RUN
 	askSubject  = subjects + "ask."  // RUN
 	order       = subjects + "order."
-	perRun      = "ccm-push-" // a stream and a bucket of objects
+	perRun      = PerRun // a stream and a bucket of objects
 	// fetchTime is how long the server is asked to wait for a ticket at a time.
 	fetchTime = 20 * time.Second
 	flushTime = 10 * time.Second
@@ -38,8 +38,15 @@ const (
 	Asks       = askSubject + "*"
 	Says       = saidSubject + "*"
 	Orders     = order + "*"
-	Subjects   = subjects + ">"              // of all that runs with workers have
 	Claims     = "$KV." + claimBucket + ".>" // who coordinates runs
+	AllTickets = workSubject + ">"
+	Tickets    = workSubject + "*.*" // SITE.RUN
+	Recorded   = recordSubject + "*"
+	// The streams of a run begin with PerRun, and with RecordStream; so does the bucket of its objects with PerRun.
+	PerRun       = "ccm-push-"
+	RecordStream = recordStream
+	// SitePrefix and the token of a site are the durable consumer that its workers lease tickets from.
+	SitePrefix = "site-"
 )
 
 // JetStream is a queue at servers of NATS.
@@ -102,7 +109,7 @@ func (q *JetStream) work(ctx context.Context) (jetstream.Stream, error) {
 	s, err := q.js.Stream(ctx, workStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		s, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
-			Name: workStream, Subjects: []string{workSubject + ">"}, Retention: jetstream.WorkQueuePolicy, MaxAge: KeptTime,
+			Name: workStream, Subjects: []string{AllTickets}, Retention: jetstream.WorkQueuePolicy, MaxAge: KeptTime,
 			Description: "shards of runs of ccm-push that wait for a worker",
 		})
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody was quicker
@@ -159,7 +166,7 @@ func (q *JetStream) site(ctx context.Context, site string) (jetstream.Consumer, 
 	}
 	token := siteToken(site)
 	c, err := work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable: "site-" + token, FilterSubject: workSubject + token + ".*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.lease, MaxDeliver: -1,
+		Durable: SitePrefix + token, FilterSubject: workSubject + token + ".*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.lease, MaxDeliver: -1,
 	})
 	if err != nil {
 		return nil, q.needs("worker", "asking for work", err)
