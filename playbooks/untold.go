@@ -2,6 +2,7 @@ package playbooks
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -24,11 +25,19 @@ func (g *stages) untold(u *wire.Untold) {
 
 // untoldEvent returns the event for results that a host could not report.
 func untoldEvent(play, host string, u *wire.Untold) events.Untold {
-	e := events.Untold{Play: play, Host: host, Earlier: u.Run, Number: u.Play, Holder: u.Holder, Since: u.Since, More: u.More}
+	e := events.Untold{Play: play, Host: host, Earlier: u.Run, Number: u.Play, For: forHost(u.For), Holder: u.Holder, Since: u.Since, More: u.More}
 	for _, r := range u.Results {
 		e.Results = append(e.Results, events.UntoldResult{Type: r.Type, Name: r.Name, Status: events.Status(r.Status), Message: r.Message, Error: r.Error, Unknown: r.Unknown})
 	}
 	return e
+}
+
+// forHost returns the host of [wire.Once].For.
+func forHost(of string) string {
+	if i := strings.LastIndexByte(of, ' '); i >= 0 {
+		return of[:i]
+	}
+	return of
 }
 
 // Untold is what a worker has told that an earlier run could not tell, without what is known here to have been told. left is

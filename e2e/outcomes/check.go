@@ -1,6 +1,7 @@
 package outcomes
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -86,7 +87,7 @@ func (k *checker) wrong(rule, format string, args ...any) {
 func (k *checker) collect() {
 	element := func(title string) string { return strings.TrimPrefix(title, Tree+"/") }
 	// A run that was cut may not have had the host forget what is untold, so the next one reports it again.
-	type key struct{ earlier, host, title, status string }
+	type key struct{ earlier, host, of, title, status string }
 	untold := map[key][]report{}
 	for n, c := range k.Called {
 		for _, run := range c.Runs {
@@ -102,8 +103,8 @@ func (k *checker) collect() {
 				}
 				for _, r := range e.Results {
 					if _, is := k.byTitle[r.Name]; is {
-						id := key{e.Earlier, e.Host, r.Name, r.Status}
-						r.Host = e.Host
+						id := key{e.Earlier, e.Host, e.For, r.Name, r.Status}
+						r.Host, r.For = e.Host, e.For
 						again[id] = append(again[id], report{r, element(r.Name), n, true})
 					}
 				}
@@ -235,16 +236,8 @@ const noticed = 500 * time.Millisecond
 
 // reported returns the reports of an element; host is whom they are for, empty means all.
 func (k *checker) reported(element, host string) (all []report) {
-	r := k.byName[element]
-	onThere := len(k.began(element, host))
 	for _, e := range k.reports {
-		switch {
-		case e.element != element:
-		case host != "" && e.untold && r.On == e.Host: // it does not say for whom it ran there
-			if onThere--; onThere >= 0 {
-				all = append(all, e)
-			}
-		case host == "" || e.Host == host:
+		if e.element == element && (host == "" || cmp.Or(e.For, e.Host) == host) {
 			all = append(all, e)
 		}
 	}

@@ -14,17 +14,17 @@ import (
 
 // An Event is an event of a record, with the fields that the rules are about.
 type Event struct {
-	Event, Run, Play, Host, On, Type, Name, Status, Error, Phase, Message, Because, Earlier string
-	Time                                                                                    time.Time
-	Check, Killed                                                                           bool
-	Unknown                                                                                 Flag
-	Once                                                                                    string
-	Undoes                                                                                  string
-	Tries                                                                                   int
-	RolloutStopped                                                                          bool `json:"rollout_stopped"`
-	Messages                                                                                []Message
-	Results                                                                                 []Event
-	Totals                                                                                  struct {
+	Event, Run, Play, Host, On, Type, Name, Status, Error, Phase, Message, Because, Earlier, For string
+	Time                                                                                         time.Time
+	Check, Killed                                                                                bool
+	Unknown                                                                                      Flag
+	Once                                                                                         string
+	Undoes                                                                                       string
+	Tries                                                                                        int
+	RolloutStopped                                                                               bool `json:"rollout_stopped"`
+	Messages                                                                                     []Message
+	Results                                                                                      []Event
+	Totals                                                                                       struct {
 		Resources struct{ Stable, Changed, Skipped, Failed, Rescued int }
 	}
 }
@@ -36,7 +36,7 @@ func (e Event) String() string {
 		set        bool
 	}{
 		{"on", e.On, e.On != ""}, {"unknown", "", bool(e.Unknown)}, {"killed", "", e.Killed}, {"check", "", e.Check},
-		{"phase", e.Phase, e.Phase != ""}, {"earlier", e.Earlier, e.Earlier != ""}, {"because", e.Because, e.Because != ""}, {"error", e.Error, e.Error != ""},
+		{"phase", e.Phase, e.Phase != ""}, {"earlier", e.Earlier, e.Earlier != ""}, {"for", e.For, e.For != ""}, {"because", e.Because, e.Because != ""}, {"error", e.Error, e.Error != ""},
 	} {
 		if more.set {
 			text += strings.TrimRight(" "+more.name+" "+more.text, " ")

@@ -310,6 +310,7 @@ type Untold struct {
 	Host    string         `json:"host" doc:"where"`
 	Earlier string         `json:"earlier" doc:"the id of the run that could not tell it"`
 	Number  int            `json:"-"` // of the play in that run, from 1
+	For     string         `json:"for,omitempty" doc:"the host whose resource ran here, if that is another host"`
 	Holder  string         `json:"holder" doc:"who ran that, and where"`
 	Since   time.Time      `json:"since" doc:"when that began"`
 	Results []UntoldResult `json:"results" doc:"how resources had ended"`

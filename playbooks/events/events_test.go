@@ -131,6 +131,9 @@ func scenes() []scene {
 				{Type: "file", Name: "/etc/motd", Status: events.Changed, Message: "updated the file"},
 				{Type: "exec", Name: "reload\nall", Status: events.Failed, Error: "exit code 1"},
 			}},
+			events.Untold{Play: "web tier", Host: "web2", Earlier: "r0", For: "web1", Holder: "ann@ctl (pid 7)", Since: newClock().now, Results: []events.UntoldResult{
+				{Type: "exec", Name: "backup", Status: events.Changed},
+			}},
 			file("web2", "/etc/motd", events.Stable),
 			events.HostDone{Host: "web1", Duration: 312 * time.Millisecond},
 			events.HostDone{Host: "web2", Duration: 12 * time.Millisecond},

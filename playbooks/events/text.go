@@ -393,7 +393,11 @@ func (t *Text) untold(p *page, e Untold) {
 	t.who(p, e.Host)
 	p.pad(yellow, "untold", t.statusColumn())
 	n := len(e.Results) + e.More
-	p.inline(plain, fmt.Sprintf("run %s of %s, begun %s, did this and could not tell: %s", e.Earlier, e.Holder, e.Since.Local().Format("2006-01-02 15:04:05"), count(n, "result")))
+	did := "did this"
+	if e.For != "" {
+		did += " for " + shorten(e.For, 100)
+	}
+	p.inline(plain, fmt.Sprintf("run %s of %s, begun %s, %s and could not tell: %s", e.Earlier, e.Holder, e.Since.Local().Format("2006-01-02 15:04:05"), did, count(n, "result")))
 	for _, r := range e.Results {
 		of := yellow
 		text := string(r.Status) + "  " + r.Type + "#" + shorten(r.Name, 100)

@@ -116,7 +116,11 @@ func (r *Run) Report(e events.Event) {
 		r.add(e.Host, outcome{kind: told, play: e.Play, what: "reconnected", notes: e.Error}, "", 0)
 	case events.Untold:
 		r.last = e.Time
-		r.add(e.Host, outcome{kind: told, play: e.Play, what: "untold by run " + e.Earlier, notes: untold(e)}, "", 0)
+		what := "untold by run " + e.Earlier
+		if e.For != "" {
+			what += " for " + e.For
+		}
+		r.add(e.Host, outcome{kind: told, play: e.Play, what: what, notes: untold(e)}, "", 0)
 	case events.Watchdog:
 		r.last = e.Time
 		r.add(e.Host, outcome{kind: told, play: e.Play, what: "watchdog ended", notes: cmp.Or(e.Error, "it was started again")}, "", 0)
