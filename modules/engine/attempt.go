@@ -8,6 +8,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
+// errForgotten is the error of a command that may have run in a run that this one resumes.
+var errForgotten = modules.Refuse("the host has forgotten whether an earlier run has started the command: later runs had too many")
+
 // begin notes on the host that the turn starts a command, if it does. A session that continues the catalog then
 // knows of the command, even if the host program is killed.
 func (t *turn) begin(command modules.Repeat) {

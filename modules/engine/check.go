@@ -37,6 +37,9 @@ func (a *attempt) check(ctx context.Context) (err error) {
 		t.said.Message("warning", "run "+ran+" ran it, and the undo left that as it is; rerun it by hand if it has to run once more")
 		return modules.SkipError("not run again after an undo")
 	}
+	if r.engine.Forgotten && a.plan.Pending() && !a.plan.Refreshed && a.plan.Command == modules.RunsOnce && !j.entry.Rerun && !j.predicts() {
+		return errForgotten
+	}
 	return nil
 }
 

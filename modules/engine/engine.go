@@ -48,6 +48,9 @@ type Engine struct {
 	Begins func(*notes.Attempt) error
 	// Cut are the commands that began in an earlier session and have no result: by index.
 	Cut map[int]*notes.Attempt
+	// Forgotten says that the host does not know which commands a run that this one resumes has run. Those without a
+	// guard do not start.
+	Forgotten bool
 	// Failed are the errors of entries that failed in the run that this one resumes, and are tried again: by index. That
 	// run may have ended before it could report them.
 	Failed map[int]string

@@ -38,7 +38,7 @@ func (t *turn) tries(ctx context.Context) error {
 		if try > 1 {
 			j.result.Tries = try
 		}
-		if err == nil || err == ErrBeforeTurn || j.predicts() || try > j.entry.Retry {
+		if err == nil || err == ErrBeforeTurn || errors.Is(err, errForgotten) || j.predicts() || try > j.entry.Retry {
 			return err
 		}
 		if j.result.Status == wire.Changed && acted == nil {

@@ -129,7 +129,7 @@ func (t *turn) settle(ctx context.Context, err error) {
 	default:
 		killed := context.Cause(ctx) == ErrKilled || errors.Is(err, ErrCut)
 		j.result.fail(err, killed, (j.changed || isIncomplete(err)) && !j.predicts())
-		j.result.Unknown = killed && t.began == modules.RunsOnce
+		j.result.Unknown = killed && t.began == modules.RunsOnce || errors.Is(err, errForgotten)
 	}
 	j.result.State = r.history.states.report(j.entry, t.said)
 	r.history.states.predict(j.entry.Ref(), t.stateOpen())

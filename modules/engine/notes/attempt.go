@@ -56,12 +56,13 @@ func (f *Finished) MustStay() bool {
 	return f.RunsOnce && (f.Result.Status == wire.Changed || f.Result.Unknown)
 }
 
-// ran returns the commands of the play of h that must not start again: those of the runs that its run continues. Two
-// hosts of an inventory may be one machine, so commands of the same run are none. What a rollout does before and after
+// ran returns the commands of the play of h that must not start again: those of the runs that its run continues, and
+// those of its own run if another run has begun since. Two hosts of an inventory may be one machine, so another catalog of
+// the same run is none. What a rollout does before and after
 // a play, such as a drain, is done by each run.
 func ran(catalogs []*keptCatalog, h *resultsHeader) (all []*Finished) {
 	for _, c := range catalogs {
-		if c.header.Run == h.Run || c.header.origin() != h.origin() || !c.header.same(h) || h.Play >= wire.MaxPlays {
+		if c.header.Run == h.Run && c.header.Hash != h.Hash || c.header.origin() != h.origin() || !c.header.same(h) || h.Play >= wire.MaxPlays {
 			continue
 		}
 		for _, f := range c.finished {

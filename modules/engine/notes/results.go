@@ -34,6 +34,7 @@ type Results struct {
 	log      Log            // nil before it has been opened
 	catalogs []*keptCatalog // the oldest first
 	current  *keptCatalog   // whose results are being added; nil if there is none
+	lost     []forgotten    // plays whose commands have been forgotten, the oldest first
 	size     int            // of the log, in bytes
 	pending  []byte         // lines that are not in the log yet
 	full     bool           // only what is known of commands is added
@@ -60,6 +61,8 @@ type resultsLine struct {
 	Dropped  []int          `json:"dropped,omitempty"` // entries that another run which goes on here tries again
 	End      bool           `json:"end,omitempty"`
 	Told     *wire.Ack      `json:"told,omitempty"` // what has been finished of a catalog so far
+	// Forgotten are plays whose commands have been forgotten.
+	Forgotten []forgotten `json:"forgotten,omitempty"`
 }
 
 type resultsHeader struct {
@@ -134,7 +137,7 @@ func (r *Results) Open(log Log) error {
 
 // read takes what stands in a log.
 func (r *Results) read(text []byte) error {
-	r.catalogs, r.current, r.size, r.pending, r.full, r.broken = nil, nil, len(text), nil, false, nil
+	r.catalogs, r.current, r.lost, r.size, r.pending, r.full, r.broken = nil, nil, nil, len(text), nil, false, nil
 	for line := range bytes.Lines(text) {
 		if line[len(line)-1] != '\n' {
 			break // the program was killed as it wrote this
@@ -167,6 +170,8 @@ func (r *Results) add(l *resultsLine) error {
 		if c, _, _ := r.goOn(l.Begin); c == nil {
 			r.catalogs = append(r.catalogs, &keptCatalog{header: *l.Begin})
 		}
+	case len(l.Forgotten) > 0:
+		r.lost = l.Forgotten
 	case n == 0:
 		return errors.New("what earlier runs have left there has no beginning")
 	case l.Finished != nil && l.Finished.Result != nil:
@@ -294,6 +299,8 @@ type Begun struct {
 	New   bool   // it begins now
 	// Changed says that a run which this one goes on with had begun the play with other entries.
 	Changed bool
+	// Forgotten says that the host has forgotten commands that the run, or one that it resumes, has run in this play.
+	Forgotten bool
 }
 
 // ErrResumed says that another run has gone on with this one.
@@ -319,14 +326,15 @@ func (r *Results) Begin(once wire.Once, lock wire.Lock, hash string, now time.Ti
 		if r.current = c; by != "" || c != before[len(before)-1] {
 			err = r.write(&resultsLine{Begin: &c.header}, false)
 		}
-		return Begun{Finished: slices.Clone(c.finished), Attempts: slices.Clone(c.attempts), Ended: c.ended, By: by}, err
+		return Begun{Finished: slices.Clone(c.finished), Attempts: slices.Clone(c.attempts), Ended: c.ended, By: by, Forgotten: r.hasForgotten(&h)}, err
 	}
 	b.New, b.Changed, b.Ran = true, changed, ran(before, &h)
-	if err := r.forget(func(c *keptCatalog) bool {
+	if err := r.reduce(func(c *keptCatalog) bool {
 		return c.told() && (c.header.origin() != h.origin() || r.size > maxResults/2)
 	}); err != nil {
 		return b, err
 	}
+	b.Forgotten = r.hasForgotten(&h)
 	r.current = &keptCatalog{header: h}
 	r.catalogs = append(r.catalogs, r.current)
 	return b, r.write(&resultsLine{Begin: &h}, false)
@@ -477,8 +485,12 @@ func (r *Results) Acknowledge(ack wire.Ack) error {
 	if r.log == nil || len(of) == 0 {
 		return nil
 	}
-	if r.broken != nil || !slices.ContainsFunc(r.catalogs, (*keptCatalog).changed) {
-		return r.forget(func(c *keptCatalog) bool { return slices.Contains(of, c) })
+	chain := of[0].header.origin()
+	if r.broken != nil || !slices.ContainsFunc(r.catalogs, func(c *keptCatalog) bool { return c.header.origin() == chain && c.changed() }) {
+		for _, c := range of {
+			c.tell()
+		}
+		return r.reduce(func(c *keptCatalog) bool { return slices.Contains(of, c) })
 	}
 	if !slices.ContainsFunc(of, func(c *keptCatalog) bool { return !c.told() }) {
 		return nil
@@ -518,14 +530,19 @@ func (r *Results) forget(which func(*keptCatalog) bool) error {
 func (r *Results) rewrite() error {
 	r.pending = nil
 	var text bytes.Buffer
+	var lines []*resultsLine
 	for _, c := range r.catalogs {
-		for _, l := range c.lines() {
-			line, err := json.Marshal(l)
-			if err != nil {
-				return err
-			}
-			text.Write(append(line, '\n'))
+		lines = append(lines, c.lines()...)
+	}
+	if len(r.lost) > 0 {
+		lines = append(lines, &resultsLine{Forgotten: r.lost})
+	}
+	for _, l := range lines {
+		line, err := json.Marshal(l)
+		if err != nil {
+			return err
 		}
+		text.Write(append(line, '\n'))
 	}
 	r.size = text.Len()
 	r.full = r.size >= maxResults

@@ -274,6 +274,51 @@ func TestCommandsOfAnotherCatalog(t *testing.T) {
 	}
 }
 
+// TestCommandsAfterAnotherRun resumes a run after another run has changed the host and both were acknowledged: commands
+// that have run do not run again. If the host has forgotten them, their outcome is unknown.
+func TestCommandsAfterAnotherRun(t *testing.T) {
+	dir := t.TempDir()
+	log, at := filepath.Join(dir, "log"), filepath.Join(t.TempDir(), "x")
+	require.NoError(t, os.Mkdir(at, 0o700))
+	entries := []wire.Entry{
+		command("echo ran >> "+log, ""), command("false", ""), command("echo guarded >> "+log, `"creates":"`+dir+`/never"`),
+		with(command("echo rerun >> "+log, ""), func(e *wire.Entry) { e.Rerun = true }),
+	}
+	apply := func(lock wire.Lock, entries ...wire.Entry) (results []*wire.Result) {
+		c := serveKeeping(t, at)
+		results, untold := c.apply(lock, entries...)
+		require.Empty(t, untold)
+		c.send(&wire.Message{Ack: &wire.Ack{Run: lock.Run, Play: 1}})
+		c.send(&wire.Message{Ping: &wire.Empty{}}) // it is answered after the acknowledgement
+		for m := c.next(); m.Pong == nil; m = c.next() {
+		}
+		return results
+	}
+	other := command("echo other >> "+log, "")
+	apply(firstRun, entries...)
+	apply(wire.Lock{Run: "r8", Holder: "bob"}, other)
+	apply(wire.Lock{Run: "r9", Holder: "bob"}, other)
+	require.NoError(t, os.WriteFile(log, nil, 0o600))
+	results := apply(secondRun, entries...)
+	require.Len(t, results, 4)
+	require.Equal(t, wire.Changed, results[0].Status)
+	require.True(t, results[0].Kept)
+	require.Equal(t, "guarded\n", strings.ReplaceAll(read(t, log), "rerun\n", ""), "commands that have run do not run again")
+
+	require.NoError(t, fileLog(at+"/results.jsonl").Replace([]byte(`{"forgotten":[{"run":"r1","play":1}]}`+"\n")))
+	require.NoError(t, os.WriteFile(log, nil, 0o600))
+	results = apply(wire.Lock{Run: "r3", Holder: "ann", First: "r1", Epoch: 2}, entries...)
+	require.Len(t, results, 4)
+	for i, unknown := range []bool{true, true, false, false} {
+		require.Equal(t, unknown, results[i].Unknown, i)
+		require.Equal(t, unknown, results[i].Status == wire.Failed, i)
+	}
+	require.Contains(t, results[0].Error, "the host has forgotten whether an earlier run has started the command")
+	require.Equal(t, "guarded\nrerun\n", read(t, log))
+	results = apply(wire.Lock{Run: "r4", Holder: "ann", First: "r1", Epoch: 3}, entries...)
+	require.True(t, results[0].Unknown)
+}
+
 // TestCutRerunLater sets rerun after the cut: the resumed run starts the command again, and the other results stay.
 func TestCutRerunLater(t *testing.T) {
 	dir := t.TempDir()

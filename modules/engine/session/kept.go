@@ -17,7 +17,7 @@ import (
 // its connection was lost, or by the run that this one goes on with. ended says that this is all of it. The
 // error is [notes.ErrResumed] if another run has gone on with this one.
 func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (ended bool, err error) {
-	s.engine.Finished, s.engine.Cut, s.engine.Keep, s.engine.Begins, s.anew = nil, nil, nil, nil, ""
+	s.engine.Finished, s.engine.Cut, s.engine.Keep, s.engine.Begins, s.engine.Forgotten, s.anew = nil, nil, nil, nil, false, ""
 	if cat.From > 0 && s.Results != nil && cat.Once != nil && cat.Lock == nil {
 		return false, nil
 	}
@@ -52,6 +52,7 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 		return s.results.Finish(f)
 	}
 	s.engine.Begins = s.results.Attempt
+	s.engine.Forgotten = begun.Forgotten
 	if cat.From == 0 {
 		if err := s.tellUntold(out); err != nil {
 			return false, err
