@@ -165,7 +165,8 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		validateCommand(plays, p),
 		versionCommand(&hosts.work, p),
 		watchCommand(plays, p),
-		workerCommand(hosts),
+		workerCommand(hosts, p),
+		workersCommand(hosts, p),
 	)
 	return root
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 )
 
-func workerCommand(f *fleet) *cobra.Command {
+func workerCommand(f *fleet, p *printer) *cobra.Command {
 	var site, key, coordinators string
 	var shards int
 	c := &cobra.Command{
@@ -24,7 +23,8 @@ happens is told by who has begun the run.
 
 It works for those whose public keys are on its list, and has a key of its own that is on theirs: both as
 ssh-keygen -t ed25519 makes them, without a passphrase. Ctrl-C lets the resources end that are running;
-the hosts that remain go to other workers.`,
+the hosts that remain go to other workers. With -v it prints a line when it takes hosts of a run, and
+when they have ended.`,
 		Example: `  ccm-push worker --workers tls://nats.example.com:4222
   ccm-push worker --workers tls://nats.example.com:4222 --site paris`,
 		Args: cobra.NoArgs,
@@ -34,7 +34,7 @@ the hosts that remain go to other workers.`,
 				return fmt.Errorf("--shards %d: at least 1", shards)
 			}
 			if f.workers.url == "" {
-				return errors.New("--workers is missing, and CCM_PUSH_WORKERS not set: the URL of NATS where runs are begun")
+				return errNoWorkersURL
 			}
 			own, err := workers.ReadKey(cmp.Or(key, a.configuration(workerKey)))
 			if err != nil {
@@ -47,6 +47,9 @@ the hosts that remain go to other workers.`,
 			files, _ := f.pace.affordable(a.warn)
 			w := &workers.Worker{
 				Key: own, Coordinators: ring, Site: site, Shards: shards, Registry: a.registry, Version: version, Forks: f.pace.forks, Files: files, Say: a.say,
+			}
+			if p.verbose > 0 {
+				w.Trace = a.say
 			}
 			var builds playbooks.Runner
 			if err := f.addBuilds(&builds); err != nil {
@@ -61,7 +64,7 @@ the hosts that remain go to other workers.`,
 		},
 	}
 	c.Flags().StringVar(&site, "site", "", "take hosts whose variable site says this, and no others; without it those of no site")
-	c.Flags().IntVar(&shards, "shards", 4, "how many shards of hosts it works on at once")
+	c.Flags().IntVar(&shards, "shards", 4, "how many groups of hosts (--shard) it works on at once")
 	c.Flags().StringVar(&key, "key", "", "private key `file` of this worker (default worker.key in the folder of the configuration)")
 	c.Flags().StringVar(&coordinators, "coordinators", "", "`file` with the public keys of those who may begin runs (default coordinators.keys in the folder of the configuration)")
 	return c

@@ -32,6 +32,7 @@ type workersFlags struct {
 	list     string // of keys of workers
 	validity time.Duration
 	size     int
+	wait     time.Duration // for workers, before the run begins; 0 has no limit
 	// operators is the file with public keys of who else may go on with runs; "" is the default.
 	operators string
 
@@ -72,7 +73,8 @@ func (f *workersFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.operators, "workers-operators", "", "`file` with the public keys of those who may follow runs and go on with them, besides this machine (default operators.keys in the folder of the configuration, if it is there)")
 	f.validity = defaultValidity
 	set.Var(seconds{&f.validity}, "cert-validity", "how long the certificates are valid with which workers log in to hosts, at least 1m")
-	set.IntVar(&f.size, "shard", 0, "how many hosts a worker takes at once, at most; without it 32 to 256")
+	set.Var(seconds{&f.wait}, "wait-workers", "how long the run waits for a worker of each site before it begins, such as 2m; then it ends with status 1 and has changed nothing. Without it the run begins when the first host lets a worker in, and waits for the others")
+	set.IntVar(&f.size, "shard", 0, "how many hosts a worker takes in one group, at most; without it 32 to 256")
 }
 
 func (f *workersFlags) validate() error {
@@ -82,10 +84,12 @@ func (f *workersFlags) validate() error {
 	switch {
 	case f.validity < shortestValidity:
 		return fmt.Errorf("--cert-validity %v: at least %v", f.validity, shortestValidity)
+	case f.wait <= 0 && f.set.Changed("wait-workers"):
+		return fmt.Errorf("--wait-workers %v: write a time, such as 2m", f.wait)
 	case f.size < 1 && f.set.Changed("shard"):
 		return fmt.Errorf("--shard %d: at least 1", f.size)
 	case f.url == "":
-		for _, name := range []string{"workers-key", "workers-list", "workers-operators", "cert-validity", "shard"} {
+		for _, name := range []string{"workers-key", "workers-list", "workers-operators", "cert-validity", "wait-workers", "shard"} {
 			if f.set.Changed(name) {
 				return fmt.Errorf("--%s is about workers, and --workers does not say where they are", name)
 			}
@@ -203,13 +207,9 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, sha
 		return nil, err
 	}
 	a := f.fleet.app
-	key, err := workers.ReadKey(cmp.Or(f.key, a.configuration(coordinatorKey)))
+	key, list, err := f.keys()
 	if err != nil {
-		return nil, fmt.Errorf("--workers: the key by which workers know this machine: %w", err)
-	}
-	list, err := workers.OpenKeyFile(cmp.Or(f.list, a.configuration(workerList)), a.say)
-	if err != nil {
-		return nil, fmt.Errorf("--workers: the keys of workers: %w", err)
+		return nil, err
 	}
 	authority, err := f.fleet.authority.authority()
 	switch {
@@ -228,7 +228,7 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, sha
 		return nil, err
 	}
 	c := &workers.Coordinator{
-		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.warn, Size: f.size, URL: f.address(),
+		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.warn, Size: f.size, URL: f.address(), WaitWorkers: f.wait,
 		Certify: func(ctx context.Context, sshKey []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
 			return f.certify(ctx, authority, r.Options.Run, sshKey, accounts, jumps)
 		},
@@ -257,6 +257,18 @@ func (f *workersFlags) address() string {
 	}
 	u.User = nil
 	return u.String()
+}
+
+// keys returns the key of this machine and the list of workers.
+func (f *workersFlags) keys() (key workers.Key, list *workers.KeyFile, err error) {
+	a := f.fleet.app
+	if key, err = workers.ReadKey(cmp.Or(f.key, a.configuration(coordinatorKey))); err != nil {
+		return key, nil, fmt.Errorf("--workers: the key by which workers know this machine: %w", err)
+	}
+	if list, err = workers.OpenKeyFile(cmp.Or(f.list, a.configuration(workerList)), a.say); err != nil {
+		err = fmt.Errorf("--workers: the keys of workers: %w", err)
+	}
+	return key, list, err
 }
 
 // certify has the key of a worker certified for accounts.

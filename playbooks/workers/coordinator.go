@@ -28,6 +28,9 @@ type Coordinator struct {
 	Warn    func(text string)
 	// Size is how many hosts a shard has at most; 0 is as many as are right for so many hosts.
 	Size int
+	// WaitWorkers is how long a run waits for a worker of each of its sites before it begins; 0 begins with the first host that lets a
+	// worker in, and waits for the others without end.
+	WaitWorkers time.Duration
 	// URL of NATS for hints, without a password.
 	URL string
 	// Share has others able to go on with the run, of which the queue has a name; what it gives is closed

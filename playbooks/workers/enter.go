@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -17,7 +20,8 @@ import (
 const sampled = 3
 
 // Enter implements [playbooks.Workers]. Of each site one host is asked, and others if that one does not let
-// the worker in. The first that does settles it, so a site without workers holds up no other one.
+// the worker in. The first that does settles it, so a site without workers holds up no other one, unless the run is to begin only if all
+// sites have workers ([Coordinator.WaitWorkers]).
 func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []playbooks.Turn) error {
 	samples := map[string][]playbooks.Turn{}
 	bySite := map[string][]string{}
@@ -47,12 +51,21 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 	for site := range samples {
 		ask(site)
 	}
+	var late <-chan time.Time
+	if c.WaitWorkers > 0 {
+		late = time.After(c.WaitWorkers)
+	}
 	var refused []string
-	for ; asked > 0; asked-- {
+	entered := false
+	for asked > 0 {
 		select {
 		case end := <-ends:
+			asked--
 			if end.Failure == nil { // it lets us in, or the run ends
-				return nil
+				if entered = true; c.WaitWorkers == 0 {
+					return nil
+				}
+				continue
 			}
 			if _, err := c.certifies(); err != nil {
 				return fmt.Errorf("--workers: %w", err)
@@ -62,6 +75,13 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 				refused = append(refused, host)
 			}
 			ask(c.site(host))
+		case <-late:
+			if err := c.missingWorkers(ctx); err != nil {
+				return err
+			}
+			if entered {
+				return nil
+			}
 		case <-stop:
 			return nil
 		case <-ctx.Done():
@@ -72,7 +92,7 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 			return nil
 		}
 	}
-	if len(refused) == 0 { // they are down: the run tells it
+	if entered || len(refused) == 0 { // they are down: the run tells it
 		return nil
 	}
 	authority, err := c.certifies()
@@ -82,6 +102,33 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 	return fmt.Errorf("--workers: no host that was asked lets workers in: %s refused certificates of the authority %s\n"+
 		"  hint: TrustedUserCAKeys in sshd_config has to name a file with this key; authority.yaml in docs/scale.md puts it there, run without --workers\n  %s",
 		strings.Join(refused, ", "), ssh.FingerprintSHA256(authority), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(authority))))
+}
+
+// missingWorkers reports the sites of which no worker has taken a host.
+func (c *Coordinator) missingWorkers(ctx context.Context) error {
+	waiting := map[string][]string{}
+	c.mu.Lock()
+	for site := range c.waiting {
+		waiting[site] = c.entering[site]
+	}
+	for _, s := range c.shards {
+		if s.taken == 0 {
+			waiting[s.site] = c.entering[s.site]
+		}
+	}
+	c.mu.Unlock()
+	if len(waiting) == 0 {
+		return nil
+	}
+	var parts []string
+	seen, hint := "", ""
+	for _, site := range slices.Sorted(maps.Keys(waiting)) {
+		parts = append(parts, fmt.Sprintf("%s (%s)", hostsOf(site), named(waiting[site])))
+		if hint == "" {
+			seen, hint = c.lookForWorkers(ctx, site)
+		}
+	}
+	return fmt.Errorf("--wait-workers: no worker has taken %s within %v%s; nothing was changed\n  hint: %s", strings.Join(parts, ", "), c.WaitWorkers, seen, hint)
 }
 
 // takeBackLogins takes back the logins that have not ended. One that a worker is at is not handed out again: nobody waits for it.

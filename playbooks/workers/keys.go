@@ -113,6 +113,7 @@ const (
 	answerKind   = "answer"
 	orderKind    = "order"
 	leaseKind    = "lease"
+	presenceKind = "presence"
 )
 
 // A signed message names its key, which the reader knows or not.
@@ -157,21 +158,25 @@ func isStranger(err error) bool {
 	return is
 }
 
+// listName names a list for hints.
+func listName(list Keys, flag string) string {
+	if f, is := list.(*KeyFile); is {
+		return f.String()
+	}
+	return "the file of " + flag
+}
+
 // admitHint returns what to do if the signer of a message may act after all; empty for any other error. flag names the list.
 func admitHint(err error, list Keys, flag, may string) string {
 	stranger, is := errors.AsType[*strangerError](err)
 	if !is {
 		return ""
 	}
-	where := "the file of " + flag
-	if f, is := list.(*KeyFile); is {
-		where = f.String()
-	}
 	key, err := ssh.ParsePublicKey(stranger.key)
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("\n  hint: if this key may %s, add it to %s, which is read again at once: %s", may, where, bytes.TrimSpace(ssh.MarshalAuthorizedKey(key)))
+	return fmt.Sprintf("\n  hint: if this key may %s, add it to %s, which is read again at once: %s", may, listName(list, flag), bytes.TrimSpace(ssh.MarshalAuthorizedKey(key)))
 }
 
 // verify reads a message that somebody on a list has signed, and says who.

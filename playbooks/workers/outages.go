@@ -28,6 +28,7 @@ const (
 	theAuthority = "authority"
 	refusals     = "refusals"
 	strangers    = "strangers"
+	announcing   = "announcing"
 )
 
 // isNew reports whether an error is to be told. The outage begins with the first.

@@ -78,6 +78,12 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	if err := s.job.member.Orders(ctx, s.ordered); err != nil {
 		return false, err
 	}
+	unended := &remaining{hosts: map[string]bool{}}
+	for _, turn := range content.Turns {
+		unended.hosts[turn.Host] = true
+	}
+	ended := s.worker.took(s.job.content.Options.Run, content.Turns)
+	defer func() { ended(unended.count()) }()
 	done := make(chan struct{})
 	var beside sync.WaitGroup
 	beside.Go(func() { t.talk(ctx, done) })
@@ -90,10 +96,6 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 		case <-done:
 		}
 	})
-	unended := &remaining{hosts: map[string]bool{}}
-	for _, turn := range content.Turns {
-		unended.hosts[turn.Host] = true
-	}
 	logins, loggedIn := context.WithCancel(ctx)
 	beside.Go(func() { s.keepCertified(logins, filesOf(&content), "", content.Renew) })
 	beside.Go(func() {
@@ -122,7 +124,7 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	if s.taken.Load() { // its ticket comes again, if nobody has taken it
 		return false, errTaken
 	}
-	if held.Err() == nil && failed == "" && unended.none() {
+	if held.Err() == nil && failed == "" && unended.count() == 0 {
 		// The coordinator may be done with the run, and have closed it, once it has heard of the last host.
 		return true, t.await(context.WithoutCancel(ctx))
 	}
@@ -147,10 +149,10 @@ func (r *remaining) end(host string) {
 	delete(r.hosts, host)
 }
 
-func (r *remaining) none() bool {
+func (r *remaining) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.hosts) == 0
+	return len(r.hosts)
 }
 
 func closed(c <-chan struct{}) bool {

@@ -56,7 +56,7 @@ func (c *Coordinator) attend(ctx context.Context) {
 			return
 		}
 		for site, s := range c.siteStates() {
-			c.attendSite(site, s)
+			c.attendSite(ctx, site, s)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (c *Coordinator) attend(ctx context.Context) {
 func (c *Coordinator) silenceLimit() time.Duration { return cmp.Or(c.silence, silenceTime) }
 
 // attendSite reports a site if its state has changed.
-func (c *Coordinator) attendSite(site string, s *siteState) {
+func (c *Coordinator) attendSite(ctx context.Context, site string, s *siteState) {
 	known := c.unserved[site]
 	limit := min(unheeded, c.silenceLimit())
 	now := fmt.Sprint(s.absent, s.since)
@@ -82,22 +82,46 @@ func (c *Coordinator) attendSite(site string, s *siteState) {
 			c.unserved = map[string]string{}
 		}
 		c.unserved[site] = now
-		c.Warn(c.describe(site, s))
+		c.Warn(c.describe(ctx, site, s))
 	}
 }
 
 // describe is the warning about a site without a worker.
-func (c *Coordinator) describe(site string, s *siteState) string {
+func (c *Coordinator) describe(ctx context.Context, site string, s *siteState) string {
 	what := "no worker has taken them yet"
 	if len(s.absent) > 0 {
 		what = strings.Join(s.absent, "; ")
 	}
-	flag := ""
+	seen, hint := c.lookForWorkers(ctx, site)
+	return fmt.Sprintf("%s wait for a worker since %s: %s; waiting: %s%s\n  hint: %s",
+		hostsOf(site), s.since.Local().Format(time.TimeOnly), what, named(s.hosts), seen, hint)
+}
+
+// lookForWorkers tells which workers are connected while hosts of a site wait, and what to do.
+func (c *Coordinator) lookForWorkers(ctx context.Context, site string) (seen, hint string) {
+	hint = "start one: ccm-push worker --workers " + cmp.Or(c.URL, "URL")
 	if site != "" {
-		flag = " --site " + site
+		hint += " --site " + site
 	}
-	return fmt.Sprintf("%s wait for a worker since %s: %s; waiting: %s\n  hint: start one: ccm-push worker --workers %s%s",
-		hostsOf(site), s.since.Local().Format(time.TimeOnly), what, named(s.hosts), cmp.Or(c.URL, "URL"), flag)
+	all, unreadable, err := Present(ctx, c.Queue, c.Key, c.Workers.Ring())
+	if err != nil {
+		return "", hint
+	}
+	all = slices.DeleteFunc(all, func(one Connected) bool { return one.age >= c.silenceLimit() })
+	for _, one := range all {
+		switch at := fmt.Sprintf("worker %s (%s, pid %d)", one.Name, one.Host, one.PID); {
+		case one.Site != site:
+		case !one.Listed:
+			return fmt.Sprintf("; %s is connected, and its key is not on the list of workers", at), "if it may get hosts, add its key to " + listName(c.Workers, "--workers-list")
+		case one.Busy >= one.Capacity:
+			return fmt.Sprintf("; %s is busy with %s of other runs", at, counted(one.Hosts)), "wait, or " + hint
+		}
+	}
+	if unreadable > 0 {
+		return fmt.Sprintf("; %d connected workers do not accept runs of this machine", unreadable),
+			"add its key to coordinators.keys of the workers of this site: " + c.Key.Public()
+	}
+	return "; " + served(all), hint
 }
 
 // hostsOf names the hosts of a site.

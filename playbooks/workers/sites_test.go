@@ -47,7 +47,7 @@ func TestLostWorkerIsReported(t *testing.T) {
 	hears("hosts without a site wait for a worker since ")
 	require.Greater(t, time.Since(killed), c.silence-laterTime)
 	require.Contains(t, warned.all(), "worker worker was lost, last heard at ")
-	require.Contains(t, warned.all(), "; waiting: web1, web2\n  hint: start one: ccm-push worker --workers nats://here")
+	require.Contains(t, warned.all(), "; waiting: web1, web2; no worker is connected\n  hint: start one: ccm-push worker --workers nats://here")
 	require.Equal(t, "waiting for a worker", at())
 	time.Sleep(2 * laterTime)
 	require.Equal(t, 1, strings.Count(warned.all(), "wait for a worker"), warned.all())
@@ -66,14 +66,14 @@ func TestSiteWithoutAWorker(t *testing.T) {
 	dir := `dir: "` + s.dir + `",`
 	r := s.runner(s.inventory(map[string]string{"web1": dir, "far1": "site: far, " + dir, "far2": "site: far, " + dir}))
 	c, warned := s.coordinator(q, r)
-	c.silence = laterTime
+	c.silence = presenceTime + laterTime
 	summary, over := s.begin(c)
 	hears := func(what string) {
 		t.Helper()
 		require.Eventually(t, func() bool { return strings.Contains(warned.all(), what) }, wait, 10*time.Millisecond, what)
 	}
 	hears(`hosts of site "far" wait for a worker since `)
-	require.Contains(t, warned.all(), "no worker has taken them yet; waiting: far1, far2\n  hint: start one: ccm-push worker --workers URL --site far")
+	require.Contains(t, warned.all(), "no worker has taken them yet; waiting: far1, far2; workers are connected for: (none)\n  hint: start one: ccm-push worker --workers URL --site far")
 	s.work(q, "worker", "far")
 	hears(`hosts of site "far" are served again, by worker worker`)
 	s.write("go", "")

@@ -41,6 +41,7 @@ type Worker struct {
 	Version      string
 	Forks, Files int          // see [playbooks.Options]
 	Say          func(string) // takes what is worth to know
+	Trace        func(string) // takes a line when the worker takes hosts, and when they have ended; nil drops it
 	Temp         string       // a folder for the files of runs; "" is that of the system
 	// Shards is how many it works on at once: while some hosts are waited for, others are worked on; 0
 	// means 4. Those whose hosts wait for other hosts, or soak, do not count.
@@ -48,6 +49,7 @@ type Worker struct {
 
 	working sync.WaitGroup
 	outages outages
+	load    progress
 
 	mu      sync.Mutex
 	current *job                     // the run that it has worked for last; nil is none
@@ -89,7 +91,12 @@ func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) error {
 	for range cmp.Or(w.Shards, defaultShards) {
 		w.working.Go(func() { w.takeAll(ctx, stop, nil) })
 	}
+	announcing, over := context.WithCancel(context.WithoutCancel(ctx))
+	var announced sync.WaitGroup
+	announced.Go(func() { w.announce(announcing) })
 	w.working.Wait()
+	over()
+	announced.Wait()
 	return nil
 }
 

@@ -187,6 +187,13 @@ func rolesSuffice(t *testing.T, plain bool) {
 	require.NoError(t, lease.Done(ctx))
 	require.NoError(t, run.Close(ctx))
 
+	// Workers announce themselves, and coordinators list them.
+	require.NoError(t, worker.Announce(ctx, "w1", []byte("here")))
+	require.Eventually(t, func() bool {
+		all, isNew, err := p.queue(Coordinator).Present(ctx)
+		return err == nil && !isNew && len(all) == 1 && string(all[0].Data) == "here" && all[0].User == worker.User()
+	}, time.Minute, 10*time.Millisecond)
+
 	// Its record, which another machine goes on from.
 	records, err := p.queue(Coordinator).Records(ctx)
 	require.NoError(t, err)
@@ -323,6 +330,12 @@ func TestRolesAreBounded(t *testing.T) {
 		// Nobody else is given work or orders.
 		{Worker, true, "ccm-push.work.0123456789abcdef.run1"},
 		{Worker, true, "ccm-push.order.run1"},
+		// No worker announces another one, or reads what others announce.
+		{Worker, true, "ccm-push.presence.UABC.w1"},
+		{Worker, false, "ccm-push.presence.*.*"},
+		{Worker, true, "$JS.API.STREAM.PURGE.CCM_PUSH_WORKERS"},
+		{Reader, true, "ccm-push.presence.UABC.w1"},
+		{Reader, false, "ccm-push.presence.*.*"},
 		// Records of runs, and who coordinates them, are nothing to workers.
 		{Worker, true, "ccm-push.record.x"},
 		{Worker, true, "$KV.ccm-push-runs.x"},

@@ -75,6 +75,7 @@ func (r Role) rules() []rule {
 			rule{"$JS.ACK." + queue.WorkStream + ".>", nil, acknowledge},
 			rule{queue.Asks, nil, nil},
 			rule{queue.Says, nil, nil},
+			rule{queue.Presences, nil, func(q *request) bool { return q.tokens[2] == q.user.Key && q.reply == "" }},
 		)
 	case Reader:
 		return append(info,

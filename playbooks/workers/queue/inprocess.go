@@ -18,6 +18,12 @@ type InProcess struct {
 	changed chan struct{} // closed, and made anew, when anything changes
 	tickets []*localTicket
 	runs    map[string]*localRun
+	present map[string]localPresence
+}
+
+type localPresence struct {
+	data []byte
+	at   time.Time
 }
 
 // NewInProcess makes one whose leases last so long; 0 means [LeaseTime].
@@ -79,6 +85,30 @@ func (q *InProcess) await(ctx context.Context, ready func() bool) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// User implements [Queue].
+func (q *InProcess) User() string { return anyUser }
+
+// Announce implements [Queue].
+func (q *InProcess) Announce(_ context.Context, name string, data []byte) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.present == nil {
+		q.present = map[string]localPresence{}
+	}
+	q.present[name] = localPresence{data, time.Now()}
+	return nil
+}
+
+// Present implements [Queue].
+func (q *InProcess) Present(context.Context) (all []Presence, isNew bool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, p := range q.present {
+		all = append(all, Presence{User: anyUser, Data: p.data, Age: time.Since(p.at)})
+	}
+	return all, false, nil
 }
 
 // Connected implements [Queue].

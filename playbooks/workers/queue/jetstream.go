@@ -119,9 +119,12 @@ func (q *JetStream) work(ctx context.Context) (jetstream.Stream, error) {
 	return s, failed("making the stream "+workStream, err)
 }
 
-// Prepare makes the stream of tickets, for workers that may not.
+// Prepare makes the streams of tickets and announcements, for workers that may not.
 func (q *JetStream) Prepare(ctx context.Context) error {
 	_, err := q.work(ctx)
+	if err == nil {
+		_, _, err = q.announcements(ctx)
+	}
 	return err
 }
 
@@ -134,6 +137,7 @@ func (q *JetStream) Open(ctx context.Context, name string) (Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, _, _ = q.announcements(ctx) // a run goes without
 	r := &natsRun{queue: q, name: name, work: work, closed: make(chan struct{})}
 	if r.stream, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
 		Name: perRun + name, Subjects: []string{saidSubject + name}, MaxAge: KeptTime, Description: "what workers say of a run of ccm-push",

@@ -22,6 +22,12 @@ type Queue interface {
 	Lease(ctx context.Context, site string) (Lease, error)
 	// Join gives a worker its end of a run.
 	Join(ctx context.Context, name string) (Member, error)
+	// User returns the user that this end logs in as, for [Presence].
+	User() string
+	// Announce keeps the last announcement of a worker, under a name of letters and digits. It may be lost.
+	Announce(ctx context.Context, name string, data []byte) error
+	// Present returns the announcements of the last day. isNew reports that they were not kept until now.
+	Present(ctx context.Context) (all []Presence, isNew bool, err error)
 	// Connected reports whether the server of the queue is reached, as far as is known.
 	Connected() bool
 }

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/workers"
+)
+
+func workersCommand(f *fleet, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "workers --workers URL",
+		Short: "list the workers that are connected, and those lost in the last day",
+		Long: `workers lists the workers that have announced themselves to this machine in the last day: the name that
+workers.keys has for each, its site, version and machine, how many hosts it has in progress, how many
+groups of hosts it has taken of those that it takes at once, and when it was last heard. A worker
+announces itself every 10 seconds; one that has been silent for 30 is lost.
+
+A worker whose key is not in workers.keys is listed by its fingerprint. Workers that do not have the
+key of this machine in their coordinators.keys are counted.`,
+		Example: `  ccm-push workers --workers tls://nats.example.com:4222
+  ccm-push workers -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.workers.url == "" {
+				return errNoWorkersURL
+			}
+			key, list, err := f.workers.keys()
+			if err != nil {
+				return err
+			}
+			q, err := f.workers.queue(cmd.Context())
+			if err != nil {
+				return err
+			}
+			all, unreadable, err := workers.Present(cmd.Context(), q, key, list.Ring())
+			if err != nil {
+				return err
+			}
+			if unreadable > 0 {
+				f.app.warn(fmt.Sprintf("%d connected workers do not accept runs of this machine\n  hint: add its key to their coordinators.keys: %s", unreadable, key.Public()))
+			}
+			if p.json() {
+				return printJSON(p, all...)
+			}
+			return printWorkers(p, all)
+		},
+	}
+}
+
+var errNoWorkersURL = errors.New("--workers is missing, and CCM_PUSH_WORKERS not set: the URL of NATS where workers and runs meet")
+
+func printWorkers(p *printer, all []workers.Connected) error {
+	if len(all) == 0 {
+		return p.print("no worker is connected\n")
+	}
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tSITE\tSTATE\tHOSTS\tLOAD\tVERSION\tMACHINE\tLAST HEARD")
+	for _, w := range all {
+		state := "connected"
+		switch {
+		case w.Lost:
+			state = "lost"
+		case !w.Listed:
+			state = "not in workers.keys"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d/%d\t%s\t%s\t%s\n", events.Line(w.Name), events.Line(cmp.Or(w.Site, "(none)")), state, w.Hosts, w.Busy, w.Capacity,
+			events.Line(w.Version), events.Line(fmt.Sprintf("%s (pid %d)", w.Host, w.PID)), ago(time.Since(w.Heard)))
+	}
+	table.Flush()
+	return p.print(b.String())
+}
+
+// ago is a time that has passed, in its largest unit.
+func ago(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds ago", d/time.Second)
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm ago", d/time.Minute)
+	}
+	return fmt.Sprintf("%dh ago", d/time.Hour)
+}
