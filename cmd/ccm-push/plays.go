@@ -29,7 +29,7 @@ func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, err
 	if err != nil {
 		return nil, err
 	}
-	p.archives.Objects = p.fleet.nats.store()
+	p.archives.Objects, p.archives.Warn = p.fleet.nats.store(), p.fleet.app.warn
 	options := []load.Option{load.WithArchives(p.archives), load.WithKeys(keys), load.WithNote(p.note)}
 	parameters := p.fleet.variables.parameters
 	if parameters != "" {

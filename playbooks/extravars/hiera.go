@@ -80,7 +80,7 @@ func hieraData(ctx context.Context, from string, buckets Buckets, warn func(stri
 	switch strings.ToLower(scheme) {
 	case "http", "https":
 	case "kv":
-		return bucketData(ctx, from, buckets)
+		return bucketData(ctx, from, buckets, warn)
 	default:
 		return "", nil, fmt.Errorf("%q is not a scheme that data is read from: there are http://, https:// and kv://, and paths of files", scheme)
 	}
@@ -96,8 +96,8 @@ func hieraData(ctx context.Context, from string, buckets Buckets, warn func(stri
 }
 
 // bucketData reads what NATS has under a key. As in CCM, it is a mistake that there is nothing.
-func bucketData(ctx context.Context, from string, buckets Buckets) (name string, data []byte, err error) {
-	at, err := source.ParseBucketKey(from)
+func bucketData(ctx context.Context, from string, buckets Buckets, warn func(string)) (name string, data []byte, err error) {
+	at, sum, err := source.ParsePinned(from)
 	if err != nil {
 		return "", nil, err
 	}
@@ -111,7 +111,7 @@ func bucketData(ctx context.Context, from string, buckets Buckets) (name string,
 	if len(data) == 0 {
 		return "", nil, fmt.Errorf("%s: it is empty; write data: {} for no data", at)
 	}
-	return at.String(), data, nil
+	return at.String(), data, at.Verify(data, sum, warn)
 }
 
 func parseHiera(name string, data []byte, by yamlpos.Opener) (*templates.Source, error) {

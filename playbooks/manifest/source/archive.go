@@ -31,6 +31,7 @@ type Unpacker struct {
 	Objects     Objects           // archives in buckets of NATS; nil has none
 	MaxDownload int64             // bytes of an archive that is downloaded; 0 is 64 MiB
 	Before      []Unpacked        // elsewhere, by another one
+	Warn        func(string)      // reports objects without a checksum; may be nil
 
 	mu      sync.Mutex
 	folders []string
@@ -152,7 +153,7 @@ func (u *Unpacker) Unpack(ctx context.Context, s Archive) (folder string, err er
 		return "", err
 	}
 	defer packed.Close()
-	if err := s.verify(packed); err != nil {
+	if err := u.verify(s, packed); err != nil {
 		return "", err
 	}
 	if err := unpackAll(packed, s.name(), folder); err != nil {
@@ -203,19 +204,24 @@ func (u *Unpacker) download(ctx context.Context, s Archive, w io.Writer) error {
 	return s.Page.CopyTo(ctx, transport, PageLimits{Time: downloadTime, Bytes: most}, w)
 }
 
-// verify compares an archive with its checksum, before anything of it is looked at.
-func (s Archive) verify(packed *os.File) error {
-	if _, err := packed.Seek(0, io.SeekStart); err != nil {
+// verify compares an archive with its checksum before it is unpacked. An object without a checksum is reported.
+func (u *Unpacker) verify(s Archive, packed *os.File) error {
+	if s.Checksum == "" && (s.Object == nil || u.Warn == nil) {
+		_, err := packed.Seek(0, io.SeekStart)
 		return err
 	}
-	if s.Checksum == "" {
-		return nil
+	if _, err := packed.Seek(0, io.SeekStart); err != nil {
+		return err
 	}
 	sum := sha256.New()
 	if _, err := io.Copy(sum, packed); err != nil {
 		return fmt.Errorf("%s: %w", s.name(), err)
 	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got != s.Checksum {
+	got := hex.EncodeToString(sum.Sum(nil))
+	switch {
+	case s.Checksum == "":
+		u.Warn(s.Object.unpinned(got))
+	case got != s.Checksum:
 		return &ChecksumError{Name: s.name(), Got: got, Want: s.Checksum}
 	}
 	_, err := packed.Seek(0, io.SeekStart)

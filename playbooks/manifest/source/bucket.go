@@ -2,6 +2,8 @@ package source
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +50,35 @@ func (b BucketKey) copyTo(ctx context.Context, objects Objects, pinned bool, mos
 	}
 	if err := objects.Object(ctx, b.Bucket, b.Key, most, w); err != nil {
 		return fmt.Errorf("%s: %w", b, err)
+	}
+	return nil
+}
+
+// unpinned returns the warning about what was read without a checksum; sum is the one that it has.
+func (b BucketKey) unpinned(sum string) string {
+	return fmt.Sprintf("%s has no checksum, so every user of NATS who can write to this bucket decides what is done on your hosts\n  hint: %[1]s%s%s", b, pin, sum)
+}
+
+// ParsePinned takes the URL of a bucket apart that may end in the checksum of what it has: #sha256=HEX.
+func ParsePinned(text string) (at BucketKey, sum string, err error) {
+	address, sum, pinned := strings.Cut(text, pin)
+	if at, err = ParseBucketKey(address); err != nil {
+		return at, "", err
+	}
+	if sum = strings.ToLower(sum); pinned && !checksum().MatchString(sum) {
+		return at, "", fmt.Errorf("%s: what follows %s is not a checksum: write 64 hexadecimal digits, as sha256sum prints them", at, pin)
+	}
+	return at, sum, nil
+}
+
+// Verify compares data with the checksum that is required. Without one it is reported.
+func (b BucketKey) Verify(data []byte, want string, warn func(string)) error {
+	sum := sha256.Sum256(data)
+	switch got := hex.EncodeToString(sum[:]); {
+	case want == "":
+		warn(b.unpinned(got))
+	case got != want:
+		return &ChecksumError{Name: b.String(), Got: got, Want: want}
 	}
 	return nil
 }
