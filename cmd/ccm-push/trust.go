@@ -64,7 +64,7 @@ func enrol(ctx context.Context, f *fleet, p *printer, pattern string, o trustOpt
 	}
 	if o.fingerprints != "" {
 		var err error
-		if options.Fingerprints, err = trust.ReadFingerprints(o.fingerprints); err != nil {
+		if options.Fingerprints, err = trust.ReadFingerprints(ctx, o.fingerprints); err != nil {
 			return err
 		}
 	}

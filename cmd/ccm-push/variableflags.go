@@ -46,11 +46,11 @@ func (f *variableFlags) options(ctx context.Context, environ map[string]string, 
 	}
 	f.noteNamed(f.secrets.app.files.Note)
 	again := bytes.NewReader(f.input.Bytes()) // where one run follows another
-	extra, extraErr := extravars.Read(f.extra, io.MultiReader(again, io.TeeReader(f.secrets.app.in, &f.input)), keys)
+	extra, extraErr := extravars.Read(ctx, f.extra, io.MultiReader(again, io.TeeReader(f.secrets.app.in, &f.input)), keys)
 	if names := extravars.InTheClear(f.extra, extra); extraErr == nil && len(names) > 0 {
 		f.secrets.app.warnOnce(fmt.Sprintf("-e %s: other users of this machine can read the command line, and the shell may keep it; -e @FILE reads a file, and -e @- standard input", strings.Join(names, ", ")))
 	}
-	facts, factsErr := extravars.ReadFacts(f.facts, f.fact)
+	facts, factsErr := extravars.ReadFacts(ctx, f.facts, f.fact)
 	variables := make(map[string]any, len(environ))
 	for name, value := range environ {
 		variables[name] = value

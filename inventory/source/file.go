@@ -6,60 +6,27 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"syscall"
-	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// MaxBytes is how much of a file is read. yamlpos refuses a file that is larger
-// than its own bound, which is below this one.
-const MaxBytes = 17 << 20
+// MaxBytes is how much of a file is read. yamlpos refuses a file of this size.
+const MaxBytes = yamlpos.MaxRead
 
-// read reads what info describes. A pipe may never get a writer, so the end of ctx ends
-// this too.
+// read reads the file at path, or a pipe until its end or that of ctx.
 func read(ctx context.Context, path string, info fs.FileInfo) ([]byte, error) {
-	open := os.Open
-	if info.Mode()&fs.ModeNamedPipe != 0 {
-		open = func(path string) (*os.File, error) { return openPipe(ctx, path) }
+	if info.IsDir() {
+		return nil, isFolder(path)
 	}
-	f, err := open(path)
+	data, err := yamlpos.ReadFile(ctx, path)
 	if err != nil {
 		return nil, Error(path, err)
 	}
-	defer f.Close()
-	// A file that takes no deadline does not make its reader wait.
-	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Now()) })
-	defer stop()
-	return ReadAll(f, path)
+	return data, nil
 }
 
-// openPipe is os.Open, which waits until a writer opens the pipe.
-func openPipe(ctx context.Context, path string) (*os.File, error) {
-	type answer struct {
-		f   *os.File
-		err error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		f, err := os.Open(path)
-		answers <- answer{f, err}
-	}()
-	select {
-	case a := <-answers:
-		return a.f, a.err
-	case <-ctx.Done():
-	}
-	// Nothing but a writer ends open(2). Opening with O_RDWR makes us a writer, whether or
-	// not the goroutine has begun to wait. If we may not write, it is left waiting.
-	if writer, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
-		a := <-answers
-		writer.Close()
-		if a.err == nil {
-			a.f.Close()
-		}
-	}
-	return nil, context.Cause(ctx)
+func isFolder(path string) error {
+	return &yamlpos.Error{File: path, Msg: "is a folder, not a file"}
 }
 
 // ReadAll reads the rest of f, up to [MaxBytes]. path is where f was opened; a folder is
@@ -70,7 +37,7 @@ func ReadAll(f *os.File, path string) ([]byte, error) {
 	case err != nil:
 		return nil, Error(path, err)
 	case info.IsDir():
-		return nil, &yamlpos.Error{File: path, Msg: "is a folder, not a file"}
+		return nil, isFolder(path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, MaxBytes))
 	if err != nil {

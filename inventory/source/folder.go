@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -54,38 +55,64 @@ type Folder struct {
 
 // Items gives the files in the order of their names, and errors in their places.
 func (f Folder) Items(ctx context.Context) iter.Seq2[Item, error] {
-	return func(yield func(Item, error) bool) { f.walk(ctx, f.Path, 0, yield) }
+	return func(yield func(Item, error) bool) { (&folderWalk{f, yield, 0}).folder(ctx, f.Path, nil) }
 }
 
-// maxDepth bounds folders in folders, of inventories and of variables, symbolic links followed.
-const maxDepth = 20
+const (
+	maxDepth   = 20      // folders below one another
+	maxEntries = 100_000 // names in all folders
+)
 
-// walk yields what is in dir. It returns false once yield has.
-func (f Folder) walk(ctx context.Context, dir string, depth int, yield func(Item, error) bool) bool {
-	if depth > maxDepth {
-		return yield(Item{}, &yamlpos.Error{File: dir, Msg: "folders are nested too deep", Hint: "does a symbolic link lead in a circle?"})
+// tooDeep reports whether a folder is in itself, by symbolic links, or in too many others.
+func tooDeep(above []fs.FileInfo, is fs.FileInfo) bool {
+	return len(above) > maxDepth || slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, is) })
+}
+
+// A folderWalk reads a folder with what is below it, symbolic links followed.
+type folderWalk struct {
+	Folder
+	yield   func(Item, error) bool
+	entries int // so far
+}
+
+// folder reads a folder; above are those that it is in. It reports whether to continue.
+func (w *folderWalk) folder(ctx context.Context, dir string, above []fs.FileInfo) bool {
+	w.note(dir)
+	is, err := os.Stat(dir)
+	if err != nil {
+		return w.yield(Item{}, Error(dir, err))
 	}
-	f.note(dir)
+	if tooDeep(above, is) {
+		return w.yield(Item{}, &yamlpos.Error{File: dir, Msg: "folders are nested too deep", Hint: "does a symbolic link lead in a circle?"})
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return yield(Item{}, Error(dir, err))
+		return w.yield(Item{}, Error(dir, err))
 	}
 	found := false
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if why, skip := f.skips(e.Name()); skip {
-			if why != "" && !yield(Item{Path: path, Skipped: why}, nil) {
+		if ctx.Err() != nil {
+			w.yield(Item{}, context.Cause(ctx))
+			return false
+		}
+		if w.entries++; w.entries > maxEntries {
+			w.yield(Item{}, &yamlpos.Error{File: w.Path, Msg: fmt.Sprintf("has more than %d files and folders, symbolic links followed", maxEntries)})
+			return false
+		}
+		if why, skip := w.skips(e.Name()); skip {
+			if why != "" && !w.yield(Item{Path: path, Skipped: why}, nil) {
 				return false
 			}
 			continue
 		}
 		found = true
-		if !f.entry(ctx, path, depth, yield) {
+		if !w.entry(ctx, path, append(slices.Clone(above), is)) {
 			return false
 		}
 	}
-	if !found && depth == 0 {
-		return yield(Item{}, &yamlpos.Error{File: dir, Msg: "there is no inventory in the folder", Hint: "what begins with . or ends in " + strings.Join(ignoredSuffixes, " ") + " is not read"})
+	if !found && len(above) == 0 {
+		return w.yield(Item{}, &yamlpos.Error{File: dir, Msg: "there is no inventory in the folder", Hint: "what begins with . or ends in " + strings.Join(ignoredSuffixes, " ") + " is not read"})
 	}
 	return true
 }
@@ -112,23 +139,23 @@ func (f Folder) skips(name string) (why string, skip bool) {
 	return why, skip
 }
 
-func (f Folder) entry(ctx context.Context, path string, depth int, yield func(Item, error) bool) bool {
+func (w *folderWalk) entry(ctx context.Context, path string, above []fs.FileInfo) bool {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return yield(Item{}, Error(path, err))
+		return w.yield(Item{}, Error(path, err))
 	case info.IsDir():
-		return f.walk(ctx, path, depth+1, yield)
+		return w.folder(ctx, path, above)
 	case !info.Mode().IsRegular(): // opening a pipe might wait for ever
-		return yield(Item{}, &yamlpos.Error{File: path, Msg: "is neither a file nor a folder"})
+		return w.yield(Item{}, &yamlpos.Error{File: path, Msg: "is neither a file nor a folder"})
 	}
-	f.note(path)
+	w.note(path)
 	item, err := Named(ctx, path, info)
-	if err == nil && item.Script && !f.Scripts {
+	if err == nil && item.Script && !w.Scripts {
 		item, err = Item{}, &yamlpos.Error{
 			File: path, Msg: "is a script, and those in a folder are not run unasked",
 			Hint: "say --allow-inventory-scripts, or name it: -i " + path,
 		}
 	}
-	return yield(item, err)
+	return w.yield(item, err)
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -171,7 +172,7 @@ func (l VarsListing) Find(name string) ([]string, error) {
 			continue
 		case info.IsDir():
 			w := varsWalker{in: l.in, note: l.note}
-			w.walk(path, info, 0)
+			w.walk(path, info, nil)
 			return w.found, w.errs.Err()
 		}
 		return []string{path}, nil
@@ -183,14 +184,16 @@ func (l VarsListing) Find(name string) ([]string, error) {
 // Files may have an extension of YAML or JSON or none, folders may have none. Hidden
 // files and backups are left out.
 type varsWalker struct {
-	in    VarsFolder
-	note  func(path string)
-	found []string
-	errs  yamlpos.Errors
+	in      VarsFolder
+	note    func(path string)
+	found   []string
+	errs    yamlpos.Errors
+	entries int // so far
 }
 
-func (w *varsWalker) walk(dir string, info fs.FileInfo, depth int) {
-	if depth > maxDepth {
+// walk lists a folder; above are those that it is in.
+func (w *varsWalker) walk(dir string, info fs.FileInfo, above []fs.FileInfo) {
+	if tooDeep(above, info) {
 		w.errs.Add(&yamlpos.Error{File: dir, Msg: "folders of variables are nested too deep", Hint: "does a symbolic link lead in a circle?"})
 		return
 	}
@@ -202,17 +205,23 @@ func (w *varsWalker) walk(dir string, info fs.FileInfo, depth int) {
 	}
 	for _, e := range entries {
 		name := e.Name()
+		if w.entries++; w.entries > maxEntries {
+			if w.entries == maxEntries+1 {
+				w.errs.Add(&yamlpos.Error{File: dir, Msg: fmt.Sprintf("there are more than %d files and folders, symbolic links followed", maxEntries)})
+			}
+			return
+		}
 		if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") {
 			continue
 		}
 		path := filepath.Join(dir, name)
-		info, err := os.Stat(path)
+		inside, err := os.Stat(path)
 		suffix := filepath.Ext(name)
 		switch {
 		case err != nil: // a symbolic link that leads nowhere
-		case info.IsDir() && suffix == "":
-			w.walk(path, info, depth+1)
-		case info.Mode().IsRegular() && slices.Contains(varsSuffixes, suffix):
+		case inside.IsDir() && suffix == "":
+			w.walk(path, inside, append(slices.Clone(above), info))
+		case inside.Mode().IsRegular() && slices.Contains(varsSuffixes, suffix):
 			w.found = append(w.found, path)
 		}
 	}

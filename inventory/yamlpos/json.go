@@ -160,6 +160,8 @@ type jsonReader struct {
 
 	at, line, start int // where the next token begins, its line, and where that begins
 	values          int
+
+	counted, columns int // characters of the line before data[counted]
 }
 
 // advance goes to the beginning of the next token.
@@ -182,7 +184,15 @@ func (r *jsonReader) errorf(format string, args ...any) *Error {
 	return &Error{File: r.file, Line: r.line, Column: r.column(), Msg: fmt.Sprintf(format, args...)}
 }
 
-func (r *jsonReader) column() int { return 1 + utf8.RuneCount(r.data[r.start:r.at]) }
+// column counts only what follows the column before: all may be in one line.
+func (r *jsonReader) column() int {
+	if r.counted < r.start {
+		r.counted, r.columns = r.start, 0
+	}
+	r.columns += utf8.RuneCount(r.data[r.counted:r.at])
+	r.counted = r.at
+	return 1 + r.columns
+}
 
 // token reads the next token; the node has its position.
 func (r *jsonReader) token() (json.Token, *Node, error) {

@@ -1,11 +1,11 @@
 package extravars
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-func readFile(path string) ([]byte, error) {
-	data, err := os.ReadFile(path)
+func readFile(ctx context.Context, path string) ([]byte, error) {
+	data, err := yamlpos.ReadFile(ctx, path)
 	if reason, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, fmt.Errorf("reading %s: %w", path, reason.Err)
 	}

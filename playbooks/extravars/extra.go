@@ -1,6 +1,7 @@
 package extravars
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,7 @@ import (
 // Read reads the values of -e: key=value, whose value is a string, several
 // of them, @FILE, or a map in YAML or JSON. The errors show no value. keys opens what is
 // encrypted in them, and may be nil. @- is stdin, which can be read once.
-func Read(args []string, stdin io.Reader, keys *sealed.Ring) ([]templates.Layer, error) {
+func Read(ctx context.Context, args []string, stdin io.Reader, keys *sealed.Ring) ([]templates.Layer, error) {
 	var extra []templates.Layer
 	read := false
 	for _, arg := range args {
@@ -27,7 +28,7 @@ func Read(args []string, stdin io.Reader, keys *sealed.Ring) ([]templates.Layer,
 			}
 			read = true
 		}
-		more, err := readOne(arg, stdin, keys.Opener())
+		more, err := readOne(ctx, arg, stdin, keys.Opener())
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +40,7 @@ func Read(args []string, stdin io.Reader, keys *sealed.Ring) ([]templates.Layer,
 // Stdin is the value of -e that means standard input.
 const Stdin = "@-"
 
-func readOne(arg string, stdin io.Reader, by yamlpos.Opener) (templates.Layer, error) {
+func readOne(ctx context.Context, arg string, stdin io.Reader, by yamlpos.Opener) (templates.Layer, error) {
 	path, isFile := strings.CutPrefix(arg, "@")
 	switch {
 	case arg == Stdin:
@@ -49,7 +50,7 @@ func readOne(arg string, stdin io.Reader, by yamlpos.Opener) (templates.Layer, e
 		}
 		return extraDocument("standard input", data, by)
 	case isFile:
-		data, err := readFile(path)
+		data, err := readFile(ctx, path)
 		if err != nil {
 			return templates.Layer{}, err
 		}
@@ -213,8 +214,8 @@ func unquoted(value string) string {
 // ReadFacts gives the facts of a file and, over them, those of KEY=VALUE pairs, as in the
 // documentation of CCM (its program has it the other way round). The values of pairs are
 // texts, and dots in a key mean nothing.
-func ReadFacts(path string, pairs []string) (map[string]any, error) {
-	facts, err := factsFile(path)
+func ReadFacts(ctx context.Context, path string, pairs []string) (map[string]any, error) {
+	facts, err := factsFile(ctx, path)
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
@@ -230,11 +231,11 @@ func ReadFacts(path string, pairs []string) (map[string]any, error) {
 }
 
 // factsFile reads --facts; without it there are none.
-func factsFile(path string) (map[string]any, error) {
+func factsFile(ctx context.Context, path string) (map[string]any, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := readFile(path)
+	data, err := readFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func TestRead(t *testing.T) {
 		{"two documents", []string{"@" + file("two.yaml", "a: 1\n---\nb: 2\n")}, nil, dir + "/two.yaml:3:1: only one document is expected"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := Read(test.args, nil, nil)
+			got, err := Read(t.Context(), test.args, nil, nil)
 			if test.err != "" {
 				require.EqualError(t, err, test.err)
 				return
@@ -80,7 +80,7 @@ func TestRead(t *testing.T) {
 func TestReadExtraKnowsWhereValuesStand(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("a: 1\nb: 1\nc: 1\n"), 0o644))
-	layers, err := Read([]string{"@" + path, "{b: 2}", "c=2"}, nil, nil)
+	layers, err := Read(t.Context(), []string{"@" + path, "{b: 2}", "c=2"}, nil, nil)
 	require.NoError(t, err)
 	for key, want := range map[string]string{"a": path + ":1:4", "b": "-e:1:5"} {
 		origins := templates.Origins(layers, []string{key})
@@ -100,14 +100,14 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value, arg string) {
 		for _, quote := range []string{`"`, `'`} {
 			quoted := quote + strings.NewReplacer(`\`, `\\`, quote, `\`+quote).Replace(value) + quote
-			layers, err := Read([]string{"a=1 k=" + quoted + " z=2"}, nil, nil)
+			layers, err := Read(t.Context(), []string{"a=1 k=" + quoted + " z=2"}, nil, nil)
 			require.NoError(t, err)
 			require.Equal(t, map[string]any{"a": "1", "k": value, "z": "2"}, templates.Merge(layers))
 		}
 		if strings.HasPrefix(arg, "@") || strings.HasPrefix(strings.TrimSpace(arg), "{") {
 			return
 		}
-		if _, err := Read([]string{"k=1hunter2 " + arg}, nil, nil); err != nil && !strings.Contains(arg, "hunter2") {
+		if _, err := Read(t.Context(), []string{"k=1hunter2 " + arg}, nil, nil); err != nil && !strings.Contains(arg, "hunter2") {
 			require.NotContains(t, err.Error(), "hunter2")
 		}
 	})
@@ -115,7 +115,7 @@ func FuzzRead(f *testing.F) {
 
 func TestExtraShowsNoSecrets(t *testing.T) {
 	for _, arg := range []string{"{password: *s3cret}", "{password: !s3cret x}", "{a: [s3cret}"} {
-		_, err := Read([]string{arg}, nil, nil)
+		_, err := Read(t.Context(), []string{arg}, nil, nil)
 		require.Error(t, err, arg)
 		require.NotContains(t, err.Error(), "s3cret", arg)
 		require.Contains(t, err.Error(), "-e:1:")

@@ -100,7 +100,7 @@ func TestReadFacts(t *testing.T) {
 				"--fact \"=x\": write KEY=VALUE; --facts FILE takes facts with types and levels"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			facts, err := ReadFacts(test.file, test.pairs)
+			facts, err := ReadFacts(t.Context(), test.file, test.pairs)
 			if test.err != "" {
 				require.EqualError(t, err, test.err)
 				return

@@ -74,7 +74,7 @@ func hieraData(ctx context.Context, from string, buckets Buckets, warn func(stri
 		if hasAt && strings.Contains(user, ":") && !isFile(from) {
 			return "", nil, errors.New("it is not a file, and a URL begins with https:// (it is not shown, as it may hold a password)")
 		}
-		data, err = readFile(from)
+		data, err = readFile(ctx, from)
 		return from, data, err
 	}
 	switch strings.ToLower(scheme) {

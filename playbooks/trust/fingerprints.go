@@ -1,11 +1,11 @@
 package trust
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"net"
 	"net/netip"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,8 +29,8 @@ type Fingerprints struct {
 type fingerprints map[string][]string
 
 // ReadFingerprints reads a file of fingerprints or public keys, each with its host.
-func ReadFingerprints(path string) (*Fingerprints, error) {
-	text, err := os.ReadFile(path)
+func ReadFingerprints(ctx context.Context, path string) (*Fingerprints, error) {
+	text, err := yamlpos.ReadFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}

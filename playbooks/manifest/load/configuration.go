@@ -23,7 +23,7 @@ func (f *file) configuration(ctx context.Context, n *yamlpos.Node, over ordering
 	var err error
 	if f.run.parameters != "" {
 		f.run.note(f.run.parameters)
-		if opts.Parameters, err = source.ReadParameters(f.run.parameters); err != nil {
+		if opts.Parameters, err = source.ReadParameters(ctx, f.run.parameters); err != nil {
 			f.report.Add(err)
 			return nil
 		}

@@ -34,7 +34,7 @@ func (f *file) include(ctx context.Context, p *manifest.Play, n, path *yamlpos.N
 		return nil
 	}
 	f.noteNamed(path.Text)
-	documents, err := f.at.Documents(path, "manifest", f.run.manifestOptions(f.at)...)
+	documents, err := f.at.Documents(ctx, path, "manifest", f.run.manifestOptions(f.at)...)
 	if err != nil {
 		f.report.Add(err)
 		return nil
@@ -119,9 +119,9 @@ func overlay(p, over *manifest.Play, n *yamlpos.Node) {
 }
 
 // data gathers the parts from which a host's data is resolved.
-func (f *file) data(n *yamlpos.Node) templates.Source {
+func (f *file) data(ctx context.Context, n *yamlpos.Node) templates.Source {
 	src, err := templates.ParseSource(templates.Parts{
-		Data: n.Get("data"), Files: f.varsFiles(n.Get("vars_files")),
+		Data: n.Get("data"), Files: f.varsFiles(ctx, n.Get("vars_files")),
 		Hierarchy: n.Get("hierarchy"), Overrides: n.Get("overrides"),
 	})
 	f.report.Add(err)
@@ -131,7 +131,7 @@ func (f *file) data(n *yamlpos.Node) templates.Source {
 
 // varsFiles reads the maps in files of data, which may stand in any folder: no
 // host has a say in their names.
-func (f *file) varsFiles(n *yamlpos.Node) []*yamlpos.Node {
+func (f *file) varsFiles(ctx context.Context, n *yamlpos.Node) []*yamlpos.Node {
 	if n == nil {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (f *file) varsFiles(n *yamlpos.Node) []*yamlpos.Node {
 			continue
 		}
 		f.noteNamed(item.Text)
-		documents, err := f.at.Documents(item, "file", yamlpos.Secrets(), yamlpos.KeepSealed(f.run.openerOf(f.at)))
+		documents, err := f.at.Documents(ctx, item, "file", yamlpos.Secrets(), yamlpos.KeepSealed(f.run.openerOf(f.at)))
 		switch {
 		case err != nil:
 			f.report.Add(err)

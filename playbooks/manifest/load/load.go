@@ -20,7 +20,7 @@ func Files(ctx context.Context, paths []string, registry modules.Registry, optio
 	var plays []*manifest.Play
 	var errs yamlpos.Errors
 	rn := newRun(registry, options)
-	errs.Add(rn.readRollout())
+	errs.Add(rn.readRollout(ctx))
 	for _, path := range paths {
 		origin, err := source.FindManifest(path)
 		if err != nil {

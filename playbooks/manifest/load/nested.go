@@ -167,7 +167,7 @@ func (f *file) nestedPlay(ctx context.Context, n *yamlpos.Node) *manifest.Play {
 	f.report.Decode(f.withoutForeign(f.withoutPlayKeys(n)), &k)
 	p := &manifest.Play{
 		Name: f.at.Title(), File: f.at.Name(), Folder: f.at.Folder(),
-		FailOnError: k.CCM.FailOnError, Strict: k.Strict, Defaults: n.Get("defaults"), Data: f.data(n),
+		FailOnError: k.CCM.FailOnError, Strict: k.Strict, Defaults: n.Get("defaults"), Data: f.data(ctx, n),
 		Registry: f.run.registry, PerHost: perHost{f.run, f.at, f.applies},
 	}
 	f.ccm(ctx, p, n)

@@ -45,7 +45,7 @@ func (f *file) plays(ctx context.Context, n *yamlpos.Node, over ordering) []*man
 		AnyFatal:     k.AnyFatal,
 		HostFacts:    f.hostFacts(n.Get("hostfacts")),
 		AskedFacts:   f.askedFacts(n.Get("facts")),
-		Data:         f.data(n),
+		Data:         f.data(ctx, n),
 		Registry:     f.run.registry,
 		PerHost:      perHost{f.run, f.at, f.applies},
 	}

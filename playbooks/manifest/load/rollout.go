@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -23,12 +22,12 @@ func WithRollout(path string) Option {
 }
 
 // readRollout reads the file of [WithRollout].
-func (rn *run) readRollout() error {
+func (rn *run) readRollout(ctx context.Context) error {
 	if rn.rolloutFile == "" {
 		return nil
 	}
 	rn.note(rn.rolloutFile)
-	data, err := os.ReadFile(rn.rolloutFile)
+	data, err := yamlpos.ReadFile(ctx, rn.rolloutFile)
 	if err != nil {
 		return fmt.Errorf("reading the rollout: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -168,12 +169,17 @@ func (u *Unpacker) Unpack(ctx context.Context, s Archive) (folder string, err er
 // open gives the archive. One that is downloaded is a file without a name.
 func (u *Unpacker) open(ctx context.Context, s Archive, folder string) (*os.File, error) {
 	if s.Page == nil && s.Object == nil {
-		f, err := os.Open(s.Path)
+		// Without O_NONBLOCK, opening a named pipe would wait for a writer.
+		f, err := os.OpenFile(s.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("%s: there is no such manifest", s.Path)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading a manifest: %w", err)
+		}
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			f.Close()
+			return nil, fmt.Errorf("%s: is not a regular file", s.Path)
 		}
 		return f, nil
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -13,8 +14,8 @@ import (
 )
 
 // ReadParameters reads a parameter file of DSC documents.
-func ReadParameters(path string) (*yamlpos.Node, error) {
-	data, err := read(path, "parameter file")
+func ReadParameters(ctx context.Context, path string) (*yamlpos.Node, error) {
+	data, err := read(ctx, path, "parameter file")
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (f File) DocumentBelow(at *yamlpos.Node, base, path string) (*yamlpos.Node,
 	if info, err := opened.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, "", at.Errorf("", "%s is not a regular file", whole)
 	}
-	data, err := io.ReadAll(opened)
+	data, err := io.ReadAll(io.LimitReader(opened, yamlpos.MaxRead))
 	if err != nil {
 		return nil, "", at.Errorf("", "reading %s: %v", whole, withoutPath(err))
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -62,12 +63,15 @@ func (f File) CheckInside(at *yamlpos.Node, other File) error {
 
 // Documents reads the YAML file that at names. kind is what it should be, for errors,
 // which have positions; options are those of [yamlpos.Parse].
-func (f File) Documents(at *yamlpos.Node, kind string, options ...yamlpos.ParseOption) ([]*yamlpos.Node, error) {
+func (f File) Documents(ctx context.Context, at *yamlpos.Node, kind string, options ...yamlpos.ParseOption) ([]*yamlpos.Node, error) {
 	other := f.Resolve(at.Text)
 	if err := f.CheckInside(at, other); err != nil {
 		return nil, err
 	}
-	data, err := read(other.Path, kind)
+	if info, err := os.Stat(other.Path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, at.Errorf("", "%s is a device, socket or pipe, not a %s", other.Name(), kind)
+	}
+	data, err := read(ctx, other.Path, kind)
 	if err != nil {
 		return nil, at.Errorf("", "%v", err)
 	}
@@ -83,8 +87,8 @@ func manifestIn(path string) string {
 	return path
 }
 
-// read reads a file, or says what to give instead; kind is what it should be.
-func read(path, kind string) ([]byte, error) {
+// read reads a file or a pipe until the end of ctx, or says what to give instead; kind is what it should be.
+func read(ctx context.Context, path, kind string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -94,7 +98,7 @@ func read(path, kind string) ([]byte, error) {
 	case info.IsDir():
 		return nil, fmt.Errorf("%s: is a directory; give the %s in it, such as %s", path, kind, filepath.Join(path, "site.yaml"))
 	}
-	data, err := os.ReadFile(path)
+	data, err := yamlpos.ReadFile(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("reading a %s: %w", kind, err)
 	}

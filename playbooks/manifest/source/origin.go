@@ -94,7 +94,7 @@ func (o Origin) Read(ctx context.Context, archives *Unpacker) (File, []byte, err
 		f.Path = filepath.Join(folder, ManifestFile)
 		f.Archive = ArchiveRoot{Folder: folder, Shown: strings.TrimSuffix(o.Name, "/"+ManifestFile)}
 	}
-	data, err := read(f.Path, "manifest")
+	data, err := read(ctx, f.Path, "manifest")
 	return f, data, err
 }
 
