@@ -19,6 +19,7 @@ func (g *stages) untold(u *wire.Untold) {
 		told = g.progress.worth
 	}
 	if e, left := withoutTold(e, told); left {
+		g.runner.Options.Progress.Untold(e)
 		g.pending = append(g.pending, e)
 	}
 }
@@ -43,7 +44,9 @@ func forHost(of string) string {
 // Untold is what a worker has told that an earlier run could not tell, without what is known here to have been told. left is
 // false if that is all.
 func (r *Runner) Untold(e events.Untold) (rest events.Untold, left bool) {
-	return withoutTold(e, r.Told.Of(e.Earlier, e.Number, e.Host))
+	rest, left = withoutTold(e, r.Told.Of(e.Earlier, e.Number, e.Host))
+	r.Options.Progress.Untold(rest)
+	return rest, left
 }
 
 // withoutTold leaves results out that have been told, so often each.

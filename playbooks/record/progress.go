@@ -13,7 +13,15 @@ import (
 type Progress struct {
 	Plays []PlayProgress // as in the header
 
-	telling sync.Mutex // for Told of plays
+	runs    []string         // their ids, the run itself last
+	telling sync.Mutex       // for Told of plays and untold
+	untold  map[untoldOf]int // results that this run has reported as untold, by how often
+}
+
+// An untoldOf is a result of an earlier run, by the host that it is for.
+type untoldOf struct {
+	host, typeName, name string
+	status               events.Status
 }
 
 // A PlayProgress is how far a run got with a play.
@@ -103,11 +111,32 @@ func (p *Progress) Retold(play int, e events.Result) bool {
 	p.telling.Lock()
 	defer p.telling.Unlock()
 	told, of := p.Plays[play].Told[e.Host], toldOfResult(e)
-	if told[of] == 0 {
+	if told[of] > 0 {
+		told[of]--
+		return true
+	}
+	untold := untoldOf{e.Host, e.Type, e.Name, e.Status}
+	if p.untold[untold] == 0 {
 		return false
 	}
-	told[of]--
+	p.untold[untold]--
 	return true
+}
+
+// Untold notes results of an earlier run that this one has just reported. If it resumes that run with another manifest,
+// the host also keeps them for the resources that have not changed.
+func (p *Progress) Untold(e events.Untold) {
+	if p == nil || !slices.Contains(p.runs, e.Earlier) {
+		return
+	}
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	if p.untold == nil {
+		p.untold = map[untoldOf]int{}
+	}
+	for _, r := range e.Results {
+		p.untold[untoldOf{cmp.Or(e.For, e.Host), r.Type, r.Name, r.Status}]++
+	}
 }
 
 // Progress reads how far the run got, those included that it went on with.
@@ -122,6 +151,7 @@ func (r *Run) Progress(s Store) (*Progress, error) {
 			return nil, err
 		}
 	}
+	p.runs = append(p.runs, r.Run)
 	for i, play := range r.Plays {
 		if i == len(p.Plays) {
 			p.Plays = append(p.Plays, PlayProgress{Done: map[string]bool{}, Told: map[string]map[ToldResult]int{}})
@@ -329,7 +359,7 @@ func (p *Progress) For(plays []string) *Progress {
 	for _, play := range p.Plays {
 		hosts = append(hosts, play.Hosts...)
 	}
-	matched, seen := &Progress{}, map[string]int{}
+	matched, seen := &Progress{runs: p.runs}, map[string]int{}
 	for _, name := range plays {
 		one := PlayProgress{SelectedPlay: events.SelectedPlay{Name: name, Hosts: hosts}}
 		if i := nth(p.Plays, seen[name], func(old PlayProgress) bool { return old.Name == name }); i >= 0 {

@@ -556,3 +556,26 @@ func (w *world) run(p *Progress) []events.Event {
 	}
 	return append(all, events.Summary{})
 }
+
+// TestRetoldOfUntold has a host report what an earlier run of the chain could not report, and keep it as a result, too.
+func TestRetoldOfUntold(t *testing.T) {
+	s := newStore(t)
+	run := s.record(t, Header{Run: NewID(began)},
+		events.RunStart{Hosts: 1, Plays: plays("web1")}, events.PlayStart{Play: "web tier", Number: 1, Batch: 1, Batches: 1, Hosts: []string{"web1"}})
+	progress, err := run.Progress(s)
+	require.NoError(t, err)
+	progress = progress.For([]string{"web tier"})
+	kept := result("web1", events.Changed)
+	kept.Kept, kept.Earlier = true, true
+	untold := events.Untold{Host: "web1", Earlier: NewID(began), Results: []events.UntoldResult{{Type: kept.Type, Name: kept.Name, Status: kept.Status}}}
+	progress.Untold(untold)
+	require.False(t, progress.Retold(0, kept), "it is of a run of others")
+	untold.Earlier = run.Run
+	progress.Untold(untold)
+	require.True(t, progress.Retold(0, kept))
+	require.False(t, progress.Retold(0, kept), "each counts once")
+	untold.Host, untold.For = "db1", "web1"
+	progress.Untold(untold)
+	require.True(t, progress.Retold(0, kept), "it ran on another host")
+	(*Progress)(nil).Untold(untold)
+}

@@ -83,8 +83,12 @@ func (h *resultsHeader) same(other *resultsHeader) bool {
 }
 
 // continues reports whether the run that works on current continues this catalog later: it belongs to the same chain of
-// runs and to a later play, or one of them is a resource that runs here for another host.
+// runs and to a later play, or one of them is a resource that runs here for another host. A catalog that current replaces,
+// because the manifest has changed, is not continued.
 func (h *resultsHeader) continues(current *resultsHeader) bool {
+	if h.same(current) && h.Run != current.Run {
+		return false
+	}
 	later := h.Play < wire.MaxPlays && h.Play > current.Play%wire.MaxPlays
 	return h.origin() == current.origin() && (h.For != "" || current.For != "" || later)
 }

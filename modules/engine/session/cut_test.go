@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -404,4 +405,41 @@ func TestFailedBefore(t *testing.T) {
 	require.Len(t, results[0].Messages, 1)
 	require.Contains(t, results[0].Messages[0].Text, "the command failed in the run that this one resumes: failed to reach desired state: ")
 	require.Contains(t, results[0].Messages[0].Text, "3")
+}
+
+// TestChangedManifestReportsOnce resumes a run, which could not report its results, with another manifest: they are
+// reported as results of the earlier run, those that stay are marked, and no run after that reports them.
+func TestChangedManifestReportsOnce(t *testing.T) {
+	for _, of := range []string{"", "web2 0"} {
+		t.Run("for "+of, func(t *testing.T) {
+			dir := t.TempDir()
+			stays, leaves, comes := command("true", ""), command("true ; true", ""), command("true;true;true", "")
+			send := func(lock wire.Lock, acknowledge bool, entries ...wire.Entry) (reported []string) {
+				c := serveKeeping(t, dir)
+				once := wire.Once{Run: lock.Run, Play: 1, For: of}
+				c.send(&wire.Message{Catalog: &wire.Catalog{Lock: &lock, Once: &once, Entries: entries}})
+				var acks []*wire.Message
+				for m := c.said(); m.Done == nil; m = c.said() {
+					switch {
+					case m.Result != nil:
+						reported = append(reported, fmt.Sprintf("%s, earlier: %t", entries[m.Result.Index].Name, m.Result.Earlier))
+					case m.Untold != nil:
+						for _, r := range m.Untold.Results {
+							reported = append(reported, "untold "+r.Name)
+						}
+						acks = append(acks, &wire.Message{Ack: &wire.Ack{Run: m.Untold.Run, Play: m.Untold.Play, For: m.Untold.For}})
+					}
+				}
+				if acknowledge {
+					for _, ack := range append(acks, &wire.Message{Ack: &wire.Ack{Run: once.Run, Play: once.Play, For: once.For}}) {
+						c.send(ack)
+					}
+				}
+				return reported
+			}
+			send(firstRun, false, stays, leaves)
+			require.ElementsMatch(t, []string{"untold " + stays.Name, "untold " + leaves.Name, stays.Name + ", earlier: true", comes.Name + ", earlier: false"}, send(secondRun, true, stays, comes))
+			require.Equal(t, []string{comes.Name + ", earlier: false"}, send(wire.Lock{Run: "r9", Holder: "ann"}, true, comes))
+		})
+	}
 }
