@@ -103,7 +103,8 @@ func (f *fleet) abandoned(host, what string, semaphores []string, within time.Du
 
 // within returns how long an entry may be in progress on a host that was given up; 0 is without a deadline. The host
 // ends the entry by its own clock: within its deadline after its last try began, which is at the latest when the host
-// notices that it hears nothing of the controller any more.
+// notices that it hears nothing of the controller any more. That clock stops while the host is suspended, which the
+// controller cannot know.
 func (r *Runner) within(c *catalog.Compiled, entry int) time.Duration {
 	limit := c.Deadline(entry)
 	if limit == 0 {
@@ -126,7 +127,7 @@ func (f *fleet) settle(ctx context.Context) bool {
 	of := map[string]*selection{}
 	for i, s := range f.plays {
 		for _, e := range f.runner.Options.Progress.Plays[i].Started {
-			if len(e.Semaphores) > 0 && f.remainingOf(e) >= 0 {
+			if len(e.Semaphores) > 0 {
 				asked[e.Where()], of[e.Where()] = append(asked[e.Where()], e), s
 			}
 		}
@@ -143,18 +144,6 @@ func (f *fleet) settle(ctx context.Context) bool {
 	}
 	_ = hosts.Wait()
 	return !f.interrupted(ctx)
-}
-
-// remainingOf returns how long a resource that an earlier run had begun may still be in progress; 0 is without a
-// deadline, and less than that is over.
-func (f *fleet) remainingOf(e events.ResourceStart) time.Duration {
-	if e.Within == 0 {
-		return 0
-	}
-	if left := e.Within - f.runner.Now().Sub(e.Time); left > 0 {
-		return left
-	}
-	return -1
 }
 
 // settled takes the lock of a host, which waits for what an earlier run has in progress there, and reports whether it
@@ -191,7 +180,9 @@ func (p *hostPlay) takeLock(ctx context.Context) error {
 	return err
 }
 
-// keep keeps the semaphores of resources that an earlier run had begun on a host which cannot be asked.
+// keep keeps the semaphores of resources that an earlier run had begun on a host which cannot be asked. Their deadlines
+// count from now: the last try may have begun long after the semaphores were granted, and the clock of the controller may
+// have been set since.
 func (f *fleet) keep(host string, all []events.ResourceStart) {
 	for _, e := range all {
 		claims, err := share.ParseSemaphores(e.Semaphores)
@@ -199,11 +190,7 @@ func (f *fleet) keep(host string, all []events.ResourceStart) {
 			continue // it is not of this ccm-push
 		}
 		what := e.Type + "#" + cmp.Or(e.Alias, e.Name)
-		within := f.remainingOf(e)
-		if within < 0 {
-			continue
-		}
-		f.abandoned(host, what, e.Semaphores, within)
-		f.semaphores.Reserve(claims).Abandon(host, what, within)
+		f.abandoned(host, what, e.Semaphores, e.Within)
+		f.semaphores.Reserve(claims).Abandon(host, what, e.Within)
 	}
 }

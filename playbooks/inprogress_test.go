@@ -241,6 +241,37 @@ func TestResumeSettlesSemaphores(t *testing.T) {
 	require.Equal(t, events.Changed, i.result(second).Status)
 }
 
+// TestResumeSettlesSemaphoresWhenTheClockJumps is the same if the clock of the controller was set past the deadline.
+func TestResumeSettlesSemaphoresWhenTheClockJumps(t *testing.T) {
+	i := newInside(t, "sema: [db], timeout: 1h")
+	i.Options.Reconnect = 0
+	lost := make(chan struct{})
+	i.recorded.watch = func(e events.Event) {
+		if _, is := e.(events.HostFailed); is {
+			close(lost)
+		}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = i.Run(t.Context(), lost) // the other host would wait for an hour
+	}()
+	require.Eventually(t, func() bool { return len(i.log()) > 0 }, time.Minute, 5*time.Millisecond)
+	first := strings.Fields(i.log()[0])[1]
+	second := map[string]string{"web1": "web2", "web2": "web1"}[first]
+	i.hosts[first].Cut()
+	<-ended
+	i.recorded.watch = nil
+	i.resumes()
+	i.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
+	i.begins()
+	i.out(second)
+	i.stays("B " + first)
+	i.out(first)
+	<-i.ended
+	require.Equal(t, []string{"B " + first, "E " + first, "B " + second, "E " + second}, i.log())
+}
+
 // TestResumeWithoutTheHostInside is the same while that host cannot be reached.
 func TestResumeWithoutTheHostInside(t *testing.T) {
 	for _, more := range []string{"sema: [db]", "once: true"} {

@@ -214,9 +214,9 @@ func (k *checker) inUndo(b Began) bool {
 	return b.Call < len(k.Called) && k.Called[b.Call].Do == "undo" && !k.leftOver(b)
 }
 
-// leftOver reports whether a host started a command before it noticed that the call before had ended.
+// leftOver reports whether a host started a command before it noticed that the call before had ended, or had given it up.
 func (k *checker) leftOver(b Began) bool {
-	return b.Call > 0 && k.Called[b.Call-1].Status < 0 && b.Begin.Sub(k.Called[b.Call].Begin) < noticed && !k.finished(b.For, b.Call-1)
+	return b.Call > 0 && k.lost(b.At, b.Call-1) && b.Begin.Sub(k.Called[b.Call].Begin) < noticed && !k.finished(b.For, b.Call-1)
 }
 
 // finished reports whether a call was done with a host, in each play that it had begun there.
@@ -231,7 +231,7 @@ func (k *checker) finished(host string, call int) (done bool) {
 	return done
 }
 
-// noticed is how long a host may take to notice that ccm-push was killed.
+// noticed is how long a host may take to notice that ccm-push was killed, or that its connection was lost.
 const noticed = 500 * time.Millisecond
 
 // reported returns the reports of an element; host is whom they are for, empty means all.

@@ -62,7 +62,7 @@ func (f *Finished) MustStay() bool {
 // a play, such as a drain, is done by each run.
 func ran(catalogs []*keptCatalog, h *resultsHeader) (all []*Finished) {
 	for _, c := range catalogs {
-		if c.header.Run == h.Run && c.header.Hash != h.Hash || c.header.origin() != h.origin() || !c.header.same(h) || h.Play >= wire.MaxPlays {
+		if c.header.Run == h.Run && (c.header.Hash != h.Hash || c.header.For != h.For) || c.header.playOf() != h.playOf() || h.Play >= wire.MaxPlays {
 			continue
 		}
 		for _, f := range c.finished {

@@ -3,6 +3,7 @@ package notes
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // Bounds of what is kept of commands that must not start again, for runs that are resumed after other runs.
@@ -15,13 +16,20 @@ const (
 type forgotten struct {
 	Run  string `json:"run"` // the first one of its resumes
 	Play int    `json:"play"`
-	For  string `json:"for,omitempty"`
+	For  string `json:"for,omitempty"` // the other host whose resources ran here
 }
 
-func (h *resultsHeader) forgotten() forgotten { return forgotten{h.origin(), h.Play, h.For} }
+// playOf names the play of the catalog. A resource that runs for another host may have another number there in a resume.
+func (h *resultsHeader) playOf() forgotten {
+	of := forgotten{h.origin(), h.Play, h.For}
+	if i := strings.LastIndexByte(h.For, ' '); i >= 0 {
+		of.For = h.For[:i]
+	}
+	return of
+}
 
 func (r *Results) hasForgotten(h *resultsHeader) bool {
-	return slices.Contains(r.lost, h.forgotten())
+	return slices.Contains(r.lost, h.playOf())
 }
 
 // reduce forgets all of some catalogs except commands that must not start again. They are kept for resumes as long as
@@ -64,7 +72,7 @@ func (r *Results) forgetCommands(h *resultsHeader) {
 	if r.hasForgotten(h) {
 		return
 	}
-	r.lost = append(r.lost, h.forgotten())
+	r.lost = append(r.lost, h.playOf())
 	r.lost = slices.Clone(r.lost[max(0, len(r.lost)-maxForgotten):])
 }
 

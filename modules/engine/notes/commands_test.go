@@ -63,6 +63,27 @@ func TestCommandsAfterOtherRuns(t *testing.T) {
 	require.Empty(t, ran, "they belong to another play")
 }
 
+// TestCommandsForAnotherHost resumes a run with a changed manifest, in which a resource that runs here for another host has
+// another number.
+func TestCommandsForAnotherHost(t *testing.T) {
+	l := &memoryLog{}
+	r := &Results{}
+	require.NoError(t, r.Open(l))
+	_, err := r.Begin(wire.Once{Run: "r1", Play: 1, For: "web 1 3"}, wire.Lock{Run: "r1"}, "hash", since)
+	require.NoError(t, err)
+	require.NoError(t, r.Attempt(&Attempt{Type: "exec", Name: "a", Command: "c", Running: true}))
+	require.NoError(t, r.Finish(finish(0, wire.Changed)))
+	require.NoError(t, r.End(true))
+	ranAndTold(t, l, wire.Lock{Run: "other"}, 1)
+	for of, n := range map[string]int{"web 1 3": 1, "web 1 4": 1, "web 2 3": 0, "": 0} {
+		r := &Results{}
+		require.NoError(t, r.Open(&memoryLog{text: l.text}))
+		b, err := r.Begin(wire.Once{Run: "r2", Play: 1, For: of}, wire.Lock{Run: "r2", First: "r1", Epoch: 1}, "hash", since)
+		require.NoError(t, err)
+		require.Len(t, b.Ran, n, of)
+	}
+}
+
 // TestCommandsOfAFullLog resumes a run whose results took more room than the host has for results.
 func TestCommandsOfAFullLog(t *testing.T) {
 	l := &memoryLog{}
