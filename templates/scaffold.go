@@ -87,6 +87,7 @@ type scaffoldLoader struct {
 	files    *render.Files
 	tree     *ScaffoldTree
 	errs     []error
+	names    int // met so far, those of partials too
 }
 
 func (l *scaffoldLoader) load() (*ScaffoldTree, error) {
@@ -115,7 +116,10 @@ func (l *scaffoldLoader) folder(name string, parts bool) {
 		return
 	}
 	for _, entry := range entries {
-		if len(l.tree.nodes) > l.bounds.Nodes {
+		if l.names++; l.names > l.bounds.Nodes {
+			if l.names == l.bounds.Nodes+1 {
+				l.errs = append(l.errs, l.tooMany())
+			}
 			return
 		}
 		l.entry(path.Join(name, entry.Name()), entry, parts)
@@ -128,6 +132,7 @@ func (l *scaffoldLoader) entries(name string) ([]fs.DirEntry, error) {
 	case err != nil:
 		return nil, err
 	case len(entries) > l.bounds.Nodes:
+		l.names = l.bounds.Nodes + 1 // no other folder reports it
 		return nil, l.tooMany()
 	}
 	return entries, nil
@@ -167,9 +172,7 @@ func (l *scaffoldLoader) entry(name string, entry fs.DirEntry, parts bool) {
 	if parts {
 		return
 	}
-	if l.tree.nodes = append(l.tree.nodes, node); len(l.tree.nodes) == l.bounds.Nodes+1 {
-		l.errs = append(l.errs, l.tooMany())
-	}
+	l.tree.nodes = append(l.tree.nodes, node)
 }
 
 // file reads and parses a file. The content of a file that is copied is not kept.

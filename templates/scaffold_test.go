@@ -242,6 +242,13 @@ func TestScaffoldBounds(t *testing.T) {
 	_, err := templates.LoadScaffold(f, templates.Scaffold{Folder: "s"}, tight)
 	require.EqualError(t, err, `there are more than 4 files, directories and links in "s"`)
 
+	partials := map[string]string{"s/a": "x"}
+	for i := range 5 {
+		partials[fmt.Sprint("s/_partials/", i)] = "x"
+	}
+	_, err = templates.LoadScaffold(scaffoldFolder(t, partials), templates.Scaffold{Folder: "s"}, tight)
+	require.EqualError(t, err, `there are more than 4 files, directories and links in "s"`)
+
 	f = scaffoldFolder(t, map[string]string{"s/a": `[[ range ints(0, 9) ]][[ write("w" + ., "12345") ]][[ end ]]`})
 	tree, err := templates.LoadScaffold(f, templates.Scaffold{Folder: "s"}, scaffoldBounds())
 	require.NoError(t, err)

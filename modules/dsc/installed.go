@@ -160,7 +160,8 @@ func (s *search) document(ctx context.Context, file string, isYAML bool) (json.R
 	if s.h.YAML != nil {
 		yaml = func(text []byte) (json.RawMessage, error) { return s.parse(ctx, string(text)) }
 	}
-	return readDocument(r, isYAML, yaml)
+	text, err := process.ReadAtMost(r, manifest.MaxSize)
+	return readDocument(text, err, isYAML, yaml)
 }
 
 // document is what a YAML text came to.

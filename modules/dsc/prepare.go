@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -212,18 +211,13 @@ func (c *contents) add(folder fs.FS, name string, yaml func([]byte) (json.RawMes
 
 // readFile reads one file of manifests as JSON.
 func readFile(folder fs.FS, name string, yaml func([]byte) (json.RawMessage, error)) (json.RawMessage, error) {
-	f, err := folder.Open(name)
-	if err != nil {
-		return nil, cause(err)
-	}
-	defer f.Close()
+	text, err := process.ReadFile(folder, name, manifest.MaxSize)
 	_, isYAML := manifest.IsFile(name)
-	return readDocument(f, isYAML, yaml)
+	return readDocument(text, err, isYAML, yaml)
 }
 
-// readDocument reads manifests as JSON. yaml is nil where YAML cannot be read.
-func readDocument(r io.Reader, isYAML bool, yaml func([]byte) (json.RawMessage, error)) (json.RawMessage, error) {
-	text, err := process.ReadAtMost(r, manifest.MaxSize)
+// readDocument returns manifests that were read, with an error, as JSON. yaml is nil where YAML cannot be read.
+func readDocument(text []byte, err error, isYAML bool, yaml func([]byte) (json.RawMessage, error)) (json.RawMessage, error) {
 	switch {
 	case errors.Is(err, process.ErrTooLong):
 		return nil, fmt.Errorf("it is larger than %d KiB", manifest.MaxSize>>10)
@@ -239,8 +233,8 @@ func readDocument(r io.Reader, isYAML bool, yaml func([]byte) (json.RawMessage, 
 
 // typeOfFile guesses the type from a file that cannot be read as what it should be.
 func typeOfFile(folder fs.FS, name string) string {
-	text, err := fs.ReadFile(folder, name)
-	if err != nil || len(text) > manifest.MaxSize {
+	text, err := process.ReadFile(folder, name, manifest.MaxSize)
+	if err != nil {
 		return ""
 	}
 	for _, name := range process.Guess(string(text), "type") {

@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -49,6 +50,23 @@ func ReadText(files modules.FileReader, name string, most int) (string, error) {
 	defer r.Close()
 	text, err := ReadAtMost(r, most)
 	return string(text), err
+}
+
+// ReadFile is [ReadText] of a regular file in fsys, as bytes.
+func ReadFile(fsys fs.FS, name string, most int) ([]byte, error) {
+	// Opening a pipe would wait for its other end.
+	switch info, err := fs.Stat(fsys, name); {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it is no regular file")}
+	}
+	file, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return ReadAtMost(file, most)
 }
 
 // ReadAtMost is [ReadText] of what is open.

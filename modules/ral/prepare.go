@@ -129,11 +129,11 @@ func readCandidate(folder fs.FS, file string, yaml func([]byte) (json.RawMessage
 			err: modules.Errorf("", "resources/%s: %v", stem+metaSuffix, err),
 		}
 	}
-	text, err := fs.ReadFile(folder, stem+metaSuffix)
+	text, err := process.ReadFile(folder, stem+metaSuffix, modules.MaxParse)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return candidate{file: file}, nil
-	case err == nil && len(text) > modules.MaxParse:
+	case errors.Is(err, process.ErrTooLong):
 		err = fmt.Errorf("it has more than %d KiB", modules.MaxParse>>10)
 	}
 	if err != nil {
