@@ -137,6 +137,11 @@ func (w *watching) tell(p *watchedPlay, e *watchedEntry, o watch.Outcome) {
 			Play: play, Host: host, Type: e.Type, Name: e.Name, Alias: e.Alias, By: w.fleet.runner.Options.Run,
 			Since: o.Since, Error: o.Error, Next: timeOf(o.Next),
 		})
+	case watch.Waiting:
+		w.fleet.runner.Events.Report(events.RepairWaits{
+			Play: play, Host: host, Type: e.Type, Name: e.Name, Alias: e.Alias, Using: o.Using, Limit: o.Limit, Hosts: len(w.hosts),
+			WithinMS: o.Within.Milliseconds(), Next: o.Next,
+		})
 	case watch.Fighting, watch.Exhausted:
 		told := events.Fighting{
 			Play: play, Host: host, Type: e.Type, Name: e.Name, Alias: e.Alias, Times: o.Times, WithinMS: o.Within.Milliseconds(),

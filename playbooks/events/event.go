@@ -535,6 +535,8 @@ func HostOf(e Event) string {
 		return e.Host
 	case Fighting:
 		return e.Host
+	case RepairWaits:
+		return e.Host
 	case Unwatched:
 		return e.Host
 	}

@@ -206,6 +206,7 @@ func scenes() []scene {
 			events.Repaired{Play: "web tier", Host: "web1", Type: "package", Name: "nginx", Since: newClock().now, Error: "apt-get: no space left on device", Next: &soon},
 			events.Fighting{Play: "web tier", Host: "web1", Type: "file", Name: "/etc/motd", Values: []string{"", "Would have updated the file"}, Times: 2, WithinMS: 600_000, Writer: &events.Writer{PID: 7}},
 			events.Fighting{Play: "web tier", Host: "web1", Type: "file", Name: "/etc/issue", Times: 3, WithinMS: 600_000, Next: &soon},
+			events.RepairWaits{Play: "web tier", Host: "web1", Type: "file", Name: "/etc/issue", Using: []string{"web2", "web3", "web4"}, Limit: 3, Hosts: 20, WithinMS: 600_000, Next: soon},
 			events.Unwatched{Host: "web2", Since: newClock().now, Error: "the connection was lost", Hint: "is it up?", Next: &soon},
 		}},
 		{name: "failures", events: []events.Event{

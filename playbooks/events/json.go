@@ -212,6 +212,9 @@ func fields(e Event) any {
 	case Fighting:
 		e.Values = list(e.Values)
 		return e
+	case RepairWaits:
+		e.Using = list(e.Using)
+		return e
 	case HostDone:
 		return hostDoneFields{e, milliseconds(e.Duration), phasesFields{
 			milliseconds(e.Phases.Connect), milliseconds(e.Phases.Start), milliseconds(e.Phases.Compile), milliseconds(e.Phases.Apply),

@@ -176,6 +176,8 @@ func (t *Text) tell(p *page, e Event) {
 		t.repaired(p, e)
 	case Fighting:
 		t.fighting(p, e)
+	case RepairWaits:
+		t.repairWaits(p, e)
 	case Unwatched:
 		t.unwatched(p, e)
 	case HostDone:

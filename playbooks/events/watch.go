@@ -87,6 +87,21 @@ type Fighting struct {
 	Next     *time.Time `json:"next,omitempty" doc:"when it is mended again; none: when there is another catalog, or a person says so"`
 }
 
+// RepairWaits says that a resource is not repaired now, since as many hosts have been repaired lately as the budget of the fleet allows.
+type RepairWaits struct {
+	Stamp
+	Play     string    `json:"play" doc:"name of the play"`
+	Host     string    `json:"host" doc:"where"`
+	Type     string    `json:"type" doc:"of the resource"`
+	Name     string    `json:"name" doc:"of the resource"`
+	Alias    string    `json:"alias" doc:"of the resource; empty if it has none"`
+	Using    []string  `json:"using" doc:"the hosts that use the budget of the fleet"`
+	Limit    int       `json:"limit" doc:"how many hosts the budget allows"`
+	Hosts    int       `json:"hosts" doc:"how many hosts are watched"`
+	WithinMS int64     `json:"within_ms" doc:"in what time"`
+	Next     time.Time `json:"next" doc:"when the budget allows another host"`
+}
+
 // Unwatched says that a host is not watched for now.
 type Unwatched struct {
 	Stamp
@@ -97,23 +112,25 @@ type Unwatched struct {
 	Next  *time.Time `json:"next,omitempty" doc:"when it is tried again; none: when a worker has it"`
 }
 
-func (WatchStart) name() string { return "watch_start" }
-func (Watched) name() string    { return "watched" }
-func (Drifted) name() string    { return "drift" }
-func (Repaired) name() string   { return "repaired" }
-func (Fighting) name() string   { return "fighting" }
-func (Unwatched) name() string  { return "unwatched" }
+func (WatchStart) name() string  { return "watch_start" }
+func (Watched) name() string     { return "watched" }
+func (Drifted) name() string     { return "drift" }
+func (Repaired) name() string    { return "repaired" }
+func (Fighting) name() string    { return "fighting" }
+func (RepairWaits) name() string { return "repair_waits" }
+func (Unwatched) name() string   { return "unwatched" }
 
-func (e WatchStart) stamped(s Stamp) Event { e.Stamp = s; return e }
-func (e Watched) stamped(s Stamp) Event    { e.Stamp = s; return e }
-func (e Drifted) stamped(s Stamp) Event    { e.Stamp = s; return e }
-func (e Repaired) stamped(s Stamp) Event   { e.Stamp = s; return e }
-func (e Fighting) stamped(s Stamp) Event   { e.Stamp = s; return e }
-func (e Unwatched) stamped(s Stamp) Event  { e.Stamp = s; return e }
+func (e WatchStart) stamped(s Stamp) Event  { e.Stamp = s; return e }
+func (e Watched) stamped(s Stamp) Event     { e.Stamp = s; return e }
+func (e Drifted) stamped(s Stamp) Event     { e.Stamp = s; return e }
+func (e Repaired) stamped(s Stamp) Event    { e.Stamp = s; return e }
+func (e Fighting) stamped(s Stamp) Event    { e.Stamp = s; return e }
+func (e RepairWaits) stamped(s Stamp) Event { e.Stamp = s; return e }
+func (e Unwatched) stamped(s Stamp) Event   { e.Stamp = s; return e }
 
 // watchEvents are one of each.
 func watchEvents() []Event {
-	return []Event{WatchStart{}, Watched{}, Drifted{}, Repaired{}, Fighting{}, Unwatched{}}
+	return []Event{WatchStart{}, Watched{}, Drifted{}, Repaired{}, Fighting{}, RepairWaits{}, Unwatched{}}
 }
 
 // decodeWatch reads the line of an event of a watch; nil if it is none.
@@ -129,6 +146,8 @@ func decodeWatch(name string, line []byte) (Event, error) {
 		return decode[Repaired](line)
 	case "fighting":
 		return decode[Fighting](line)
+	case "repair_waits":
+		return decode[RepairWaits](line)
 	case "unwatched":
 		return decode[Unwatched](line)
 	}

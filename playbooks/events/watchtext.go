@@ -163,6 +163,19 @@ func (t *Text) fighting(p *page, e Fighting) {
 	p.block(indent, "hint: when its cause has been looked after: ccm-push watch release "+e.Run+" "+shorten(e.Host, 100), always(cyan))
 }
 
+func (t *Text) repairWaits(p *page, e RepairWaits) {
+	ref := reference(Result{Type: e.Type, Name: e.Name, Alias: e.Alias})
+	t.watchWho(p, e.Host, e.Time)
+	p.pad(yellow, "waits", watchColumn)
+	const most = 5
+	using := strings.Join(e.Using[:min(most, len(e.Using))], ", ")
+	if more := len(e.Using) - most; more > 0 {
+		using += fmt.Sprintf(" and %d more", more)
+	}
+	p.inline(plain, fmt.Sprintf("%s  not repaired before %s: the budget of the fleet is %s of %d within %s, used by %s",
+		ref, e.Next.Local().Format("15:04:05"), count(e.Limit, "host"), e.Hosts, short(time.Duration(e.WithinMS)*time.Millisecond), shorten(using, 200)))
+}
+
 func (t *Text) unwatched(p *page, e Unwatched) {
 	t.watchWho(p, e.Host, e.Time)
 	p.pad(red, "unwatched", watchColumn)

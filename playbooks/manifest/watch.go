@@ -270,7 +270,7 @@ func (r *watchReader) fleet(n *yamlpos.Node) {
 		r.wrong(n, "write a percentage up to 100%: fleet: 2%. At least one host is mended", "fleet cannot be %s", n.Describe())
 		return
 	}
-	r.rules.Fleet = percent
+	r.rules.Fleet, r.rules.Fewest = percent, 1
 }
 
 // quiet reads one time, or a list of them.

@@ -81,6 +81,7 @@ const (
 	Unmended  Kind = "unmended"  // a repair did not help
 	Fighting  Kind = "fighting"  // somebody else wants it otherwise
 	Exhausted Kind = "exhausted" // it has been mended as often as it may be for now
+	Waiting   Kind = "waiting"   // its repair waits until fewer hosts have been repaired lately
 )
 
 // An Outcome is what is told of a resource.
@@ -95,6 +96,9 @@ type Outcome struct {
 	Next    time.Time     // when it is tried again; zero if it is not
 	Error   string        // of a repair
 	Mode    Mode
+	// Of a Waiting outcome: the hosts that use the budget of the fleet, and how many it allows.
+	Using []string
+	Limit int
 }
 
 // A Judge keeps what is known of the resources of a watch. It must not be used by several
@@ -132,6 +136,7 @@ type item struct {
 	fights  bool
 	unknown bool // a repair has ended, and what its command has done is not known
 	spent   bool // it was told that its budget is
+	waits   bool // it was reported that its repair waits
 	loose   bool // it is never as it shall be: no drift
 }
 
@@ -171,7 +176,7 @@ func (j *Judge) Told(now time.Time, k Key, r *Rules, v Verdict, first bool) []Ou
 			all = append(all, j.outcome(Settled, k, i, before))
 		}
 		i.see(now, "")
-		i.failed, i.next, i.spent, i.unknown = 0, time.Time{}, false, false
+		i.failed, i.next, i.spent, i.waits, i.unknown = 0, time.Time{}, false, false, false
 		if i.forgettable(now) {
 			delete(j.items, k)
 		}

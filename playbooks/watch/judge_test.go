@@ -256,6 +256,7 @@ func TestNeverMoreThanMayBe(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		hosts := 1 + random.IntN(120)
 		r := repairing()
+		r.Fewest = 1
 		r.Fleet, r.Budget = []float64{1, 2, 10, 50, 100}[random.IntN(5)], 1+random.IntN(4)
 		most := max(1, int(float64(hosts)*r.Fleet/100))
 		j := NewJudge(hosts)
@@ -299,6 +300,40 @@ func TestNeverMoreThanMayBe(t *testing.T) {
 		}
 		require.NotEmpty(t, done, "seed %d", seed)
 	}
+}
+
+// TestWaitingForTheFleet reports once which hosts use the budget, and until when. A small fleet has three hosts repaired.
+func TestWaitingForTheFleet(t *testing.T) {
+	r := repairing()
+	j := NewJudge(5)
+	for i := range 5 {
+		j.Told(start, Key{fmt.Sprint("web", i), 1, "file#/wrong"}, r, drift("x"), false)
+	}
+	due, next, told := j.Due(start)
+	require.Len(t, due, 3)
+	require.Equal(t, start.Add(time.Minute), next)
+	require.Equal(t, []Kind{Waiting, Waiting}, kinds(told))
+	require.Equal(t, "web3", told[0].Key.Host)
+	require.Equal(t, []string{"web0", "web1", "web2"}, told[0].Using)
+	require.Equal(t, 3, told[0].Limit)
+	require.Equal(t, start.Add(r.Per), told[0].Next)
+	j.Begun(start, due)
+	for _, k := range due {
+		j.Ended(k, "")
+		j.Told(start, k, r, good, true)
+	}
+	for _, at := range []time.Duration{1, r.Per - 1} {
+		due, _, told = j.Due(start.Add(at))
+		require.Empty(t, due)
+		require.Empty(t, told, "it was reported")
+	}
+	due, _, told = j.Due(start.Add(r.Per))
+	require.Len(t, due, 2)
+	require.Empty(t, told)
+	given := *r
+	given.Fewest = 1 // as a manifest that says 2%
+	require.Equal(t, 1, given.hosts(5))
+	require.Equal(t, 4, r.hosts(200))
 }
 
 func TestWindows(t *testing.T) {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -59,7 +60,12 @@ func (j *Judge) Due(now time.Time) (repairs []Key, next time.Time, told []Outcom
 			later(now.Add(again))
 		case !chosen[k.Host] && !j.room(now, k.Host, i.rules, chosen):
 			later(now.Add(min(again, i.rules.Per)))
+			if !i.waits {
+				i.waits = true
+				told = append(told, j.waiting(now, k, i, chosen))
+			}
 		default:
+			i.waits = false
 			chosen[k.Host] = true
 			repairs = append(repairs, k)
 		}
@@ -67,18 +73,39 @@ func (j *Judge) Due(now time.Time) (repairs []Key, next time.Time, told []Outcom
 	return repairs, next, told
 }
 
-// room reports whether a host may be mended besides those chosen and those that were within Per.
-func (j *Judge) room(now time.Time, host string, r *Rules, chosen map[string]bool) bool {
-	hosts := map[string]bool{}
+// using returns the hosts that use the budget of the fleet, and until when: those chosen now, and those repaired within Per.
+func (j *Judge) using(now time.Time, r *Rules, chosen map[string]bool) map[string]time.Time {
+	hosts := map[string]time.Time{}
 	for h := range chosen {
-		hosts[h] = true
+		hosts[h] = now.Add(r.Per)
 	}
 	for h, at := range j.mended {
 		if now.Sub(at) < r.Per {
-			hosts[h] = true
+			hosts[h] = at.Add(r.Per)
 		}
 	}
-	return hosts[host] || len(hosts) < r.hosts(j.hosts)
+	return hosts
+}
+
+// room reports whether the budget of the fleet allows a repair of a host.
+func (j *Judge) room(now time.Time, host string, r *Rules, chosen map[string]bool) bool {
+	using := j.using(now, r, chosen)
+	_, one := using[host]
+	return one || len(using) < r.hosts(j.hosts)
+}
+
+// waiting is the outcome of a resource whose repair waits for the budget of the fleet.
+func (j *Judge) waiting(now time.Time, k Key, i *item, chosen map[string]bool) Outcome {
+	o := j.outcome(Waiting, k, i, i.verdict)
+	o.Within, o.Limit = i.rules.Per, i.rules.hosts(j.hosts)
+	using := j.using(now, i.rules, chosen)
+	o.Using = slices.Sorted(maps.Keys(using))
+	for _, until := range using {
+		if o.Next.IsZero() || until.Before(o.Next) {
+			o.Next = until
+		}
+	}
+	return o
 }
 
 // Begun says that a repair of resources begins.

@@ -29,9 +29,10 @@ type Rules struct {
 	// Backoff are the waits behind a first, second, … repair in a row that did not help; the
 	// last one stays.
 	Backoff []time.Duration
-	// Fleet is the share of the hosts that are mended within Per, in percent, rounded down, at
-	// least one host.
-	Fleet float64
+	// Fleet is the share of the hosts that are repaired within Per, in percent, rounded down; Fewest is how many hosts it allows at
+	// least.
+	Fleet  float64
+	Fewest int
 	// OnlyCertain mends nothing of which it is not certain what that would do.
 	OnlyCertain bool
 	// Ignore are properties: what differs in these alone counts as it shall be.
@@ -45,7 +46,7 @@ type Rules struct {
 func Defaults() Rules {
 	return Rules{
 		Mode: Report, Settle: 2 * time.Second, Longest: 30 * time.Second, Poll: 10 * time.Minute,
-		Budget: 3, Per: 10 * time.Minute, Backoff: []time.Duration{5 * time.Second, 30 * time.Second, 5 * time.Minute}, Fleet: 2, OnlyCertain: true,
+		Budget: 3, Per: 10 * time.Minute, Backoff: []time.Duration{5 * time.Second, 30 * time.Second, 5 * time.Minute}, Fleet: 2, Fewest: 3, OnlyCertain: true,
 	}
 }
 
@@ -57,8 +58,8 @@ func (r *Rules) wait(failures int) time.Duration {
 	return r.Backoff[min(failures, len(r.Backoff))-1]
 }
 
-// hosts is how many of the fleet are mended within Per.
-func (r *Rules) hosts(fleet int) int { return max(1, int(float64(fleet)*r.Fleet/100)) }
+// hosts is how many of the fleet are repaired within Per.
+func (r *Rules) hosts(fleet int) int { return max(1, r.Fewest, int(float64(fleet)*r.Fleet/100)) }
 
 // ignores reports whether changes are of properties that do not matter.
 func (r *Rules) ignores(changes []Change) bool {
