@@ -24,7 +24,7 @@ func (r *Runner) EnterAll(ctx context.Context, stop <-chan struct{}, hosts []*in
 
 // askAway has a worker ask a host. What it has said is in answer, as far as it has; failed is why that is not all.
 func (r *Runner) askAway(ctx context.Context, h *inventory.Host, ask Ask, answer any) (failed events.Event) {
-	end := r.Workers.Take(ctx, nil, Turn{Kind: AskTurn, Host: h.Name, Ask: &ask}, func(Question) Answer { return Answer{Over: true} })
+	end := r.Workers.Take(ctx, nil, Turn{Kind: AskTurn, Host: h.Name, Ask: &ask}, NoQuestions{h.Name})
 	err := end.err()
 	if err == nil || len(end.Found.Asked) > 0 {
 		d := json.NewDecoder(bytes.NewReader(end.Found.Asked))

@@ -18,8 +18,9 @@ import (
 // A worker brings about on other hosts what is for a host of its own: it borrows them from who has begun
 // the run, one at a time. What runs on the controller it hands in.
 
-// A place is an entry of a host that runs elsewhere: its number, and the part of the rollout that it is of.
+// A place is an entry of a host that runs elsewhere: the number of its play in the run, the part of the rollout, and its own.
 type place struct {
+	Play  int `json:"play"`
 	Part  int `json:"part,omitempty"`
 	Index int `json:"index"`
 }
@@ -36,12 +37,14 @@ type Return struct {
 	Result *wire.Result `json:"result,omitempty"`
 }
 
-// Here is an entry that runs on the controller.
+// Here says that the turn of an entry has come that runs on the controller, and names the resources that refresh it. Where
+// the coordinator would apply it, it may be that it is only looked at.
 type Here struct {
 	place
-	Catalog  wire.Catalog      `json:"catalog"`
-	Contents map[string][]byte `json:"contents,omitempty"`
-	Full     bool              `json:"full,omitempty"`
+	Refresh   []string `json:"refresh,omitempty"`
+	Check     bool     `json:"check,omitempty"`
+	Monitor   bool     `json:"monitor,omitempty"`
+	Rehearsal bool     `json:"rehearsal,omitempty"`
 }
 
 // Lent is a host that a worker may bring something about on, and how it is reached.
@@ -105,7 +108,7 @@ func (t *targets) keep(state *hostState) *hostState {
 
 // visitAsked brings an entry about elsewhere, at a worker: c is its catalog there.
 func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catalog.Compiled) (*wire.Result, error) {
-	f, on, at := d.fleet, d.entries[index].On, place{d.of.part, index}
+	f, on, at := d.fleet, d.entries[index].On, place{d.of.number, d.of.part, index}
 	if on == manifest.Controller {
 		return f.asks.here(waiting, d.host, at, c)
 	}
@@ -137,13 +140,10 @@ func (d *delegated) visitAsked(ctx, waiting context.Context, index int, c *catal
 	return result, err
 }
 
-// here hands in what runs on the controller.
+// here says that the turn of an entry has come that runs on the controller.
 func (a *asking) here(ctx context.Context, host string, at place, c *catalog.Compiled) (*wire.Result, error) {
-	contents, err := c.Contents.All()
-	if err != nil {
-		return nil, err
-	}
-	answer, err := a.wait(ctx, host, Question{Here: &Here{at, c.Catalog, contents, c.NeedsFull}})
+	h := &Here{at, c.Catalog.Entries[0].Refresh, c.Catalog.Check, c.Catalog.Monitor, c.Catalog.Rehearsal}
+	answer, err := a.wait(ctx, host, Question{Here: h})
 	switch {
 	case errors.Is(err, context.Canceled):
 		err = errStopped
@@ -202,14 +202,51 @@ func (a *answerer) before(l *loan, on string) Answer {
 	return Answer{Error: "a worker was lost that was at work there, and what it has done is not known: look at " + on}
 }
 
+// checkBorrow checks that an entry of the host runs where the worker says.
+func (a *answerer) checkBorrow(b *Borrow) error {
+	if e, _, _ := a.entry(b.place); e == nil || e.On != b.On || b.On == manifest.Controller {
+		return breach("asked for %.100q, where resource %d of %s does not run", b.On, b.Index, a.host)
+	}
+	return nil
+}
+
+func (a *answerer) checkReturn(r *Return) error {
+	a.mu.Lock()
+	l := a.loans[r.place]
+	a.mu.Unlock()
+	if l != nil && l.on != r.On {
+		return breach("gave %.100q back, which it did not have", r.On)
+	}
+	if r.Result != nil {
+		return checkResult(r.Result)
+	}
+	return nil
+}
+
+// checkHere checks that an entry of the host runs on the controller, and that it may be applied in such a turn.
+func (a *answerer) checkHere(h *Here) error {
+	e, _, c := a.entry(h.place)
+	if e == nil || e.On != manifest.Controller {
+		return breach("asked for resource %d of %s to be run on the %s, where it does not run", h.Index, a.host, manifest.Controller)
+	}
+	o := &a.fleet.runner.Options
+	applies := a.turn.Kind == PlayTurn || a.turn.Kind == RollTurn || h.Part >= repairPart
+	if !h.Check && !h.Monitor && (o.Check || o.Monitor || !applies) {
+		return breach("asked for %s of %s to be applied on the %s in a turn that changes nothing", e.Ref(), a.host, manifest.Controller)
+	}
+	for _, ref := range h.Refresh {
+		if !slices.ContainsFunc(e.Subscribe, func(i int) bool { return i >= 0 && i < len(c.Catalog.Entries) && c.Catalog.Entries[i].Ref() == ref }) {
+			return breach("asked for %s of %s to be refreshed by %.100q, to which it does not subscribe", e.Ref(), a.host, ref)
+		}
+	}
+	return nil
+}
+
 // lend waits for the session of a host, and lends it.
 func (a *answerer) lend(b *Borrow) Answer {
 	f := a.fleet
 	if f.runner.Inventory.Host(b.On) == nil {
 		return Answer{Error: fmt.Sprintf("no host of the inventory is called %q", b.On)}
-	}
-	if !a.of.play.MayRunOn(b.On, "") {
-		return Answer{Error: fmt.Sprintf("nothing of this play runs on %s for others", b.On)}
 	}
 	l, first := a.begin(b.place, b.On)
 	if !first { // a worker had it before, and was lost: the host keeps the result
@@ -280,13 +317,21 @@ func (a *answerer) predictedOn(host string) bool {
 	return slices.ContainsFunc(f.predicted[host], func(by string) bool { return by != a.host })
 }
 
-// carryOut brings about what runs on the controller.
+// carryOut runs an entry on the controller, as it was compiled here.
 func (a *answerer) carryOut(h *Here) Answer {
 	f := a.fleet
-	for _, e := range h.Catalog.Entries {
-		if !a.of.play.MayRunOn(manifest.Controller, e.Type) {
-			return Answer{Error: fmt.Sprintf("no %s of this play runs on the %s", e.Type, manifest.Controller)}
-		}
+	_, made, _ := a.entry(h.place)
+	of := a.selected(playPart{h.Play, h.Part})
+	if made == nil || of == nil {
+		return Answer{Over: true}
+	}
+	alone := *made
+	c := &alone.Catalog
+	c.Entries = slices.Clone(c.Entries)
+	c.Entries[0].Refresh = h.Refresh
+	c.Check, c.Monitor, c.Rehearsal, c.Diff = h.Check, h.Monitor, h.Rehearsal, f.runner.Options.Diff
+	if check, monitor, _ := f.runner.mode(of); check == c.Check && monitor == c.Monitor {
+		c.Lock = f.runner.lock(of)
 	}
 	if !f.targets.use() {
 		return Answer{Over: true}
@@ -312,7 +357,7 @@ func (a *answerer) carryOut(h *Here) Answer {
 	if err != nil {
 		return Answer{Error: err.Error()}
 	}
-	result, err := f.playOn(a.of, state).runFor(a.ctx, a.host, h.Index, catalog.Sent(h.Catalog, h.Contents, h.Full))
+	result, err := f.playOn(of, state).runFor(a.ctx, a.host, h.Index, &alone)
 	a.end(l, result)
 	switch {
 	case errors.Is(err, errStopped):

@@ -128,14 +128,25 @@ func (p *passedFile) pass(part FilePart) error {
 	return nil
 }
 
-// mostPassed is how long a file from a worker may be: as long as any type has it.
-const mostPassed = 1 << 30
-
 // A halfFile is one of which parts have come from a worker.
 type halfFile struct {
 	session.File
 	number int64
 	size   int64
+}
+
+// checkFile checks a part of a file against what the play fetches.
+func (a *answerer) checkFile(p *FilePart) error {
+	e := a.fetched(p.Host, p.Name)
+	switch {
+	case e == nil:
+		return breach("handed over the file %.100q of %.100s, which the play does not fetch", p.Name, p.Host)
+	case p.Offset < 0 || p.Offset+int64(len(p.Data)) > e.Fetch:
+		return breach("handed over %d bytes of the file %.100q, which may have %d", p.Offset+int64(len(p.Data)), p.Name, e.Fetch)
+	case p.Sensitive != e.Sensitive:
+		return breach("handed over the file %.100q with another secrecy than the play has", p.Name)
+	}
+	return nil
 }
 
 // filed takes a part of a file from a worker. One that it begins anew, or that another worker begins which has the
@@ -170,7 +181,7 @@ func (a *answerer) filed(p *FilePart) Answer {
 			a.drop(at)
 		}
 		return Answer{}
-	case file == nil || file.number != p.Number || file.size != p.Offset || file.size+int64(len(p.Data)) > mostPassed:
+	case file == nil || file.number != p.Number || file.size != p.Offset:
 		a.drop(at)
 		return Answer{Error: "it has come out of order"}
 	}

@@ -125,6 +125,9 @@ func (p *hostPlay) run(ctx context.Context) error {
 	g := &stages{hostPlay: p, compiled: compiled, participant: p.join(ctx, compiled), earlier: p.unpredicted()}
 	p.state.guard = newGuard(g)
 	g.equip(compiled)
+	if err := g.announce(ctx); err != nil {
+		return err
+	}
 	if compiled.Pre != "" {
 		g.tell(events.Pre, compiled.Pre)
 		g.flush()

@@ -71,7 +71,7 @@ func (f *fleet) factsAway(ctx context.Context, s *selection, t Turn) HostFacts {
 	if f.interrupted(ctx) {
 		return HostFacts{Host: t.Host, Err: failure(s.play.Name, t.Host, &stoppedError{})}
 	}
-	end := f.runner.Workers.Take(ctx, f.stop, t, func(Question) Answer { return Answer{Over: true} })
+	end := f.runner.Workers.Take(ctx, f.stop, t, NoQuestions{t.Host})
 	if err := end.err(); err != nil {
 		return HostFacts{Host: t.Host, Err: failure(s.play.Name, t.Host, err)}
 	}

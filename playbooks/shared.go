@@ -40,6 +40,8 @@ type Question struct {
 	Step string `json:"step,omitempty"`
 	// OtherFacts asks for the facts of other hosts that a play reads: by its number, from 0.
 	OtherFacts *int `json:"other_facts,omitempty"`
+	// Known comes before all that the coordinator runs, registers or stores for the host.
+	Known *Known `json:"known,omitempty"`
 	// Watched is what a host under watch says. Whoever is answered goes on.
 	Watched *WatchNews `json:"watched,omitempty"`
 }
@@ -287,6 +289,7 @@ type answerer struct {
 	fleet *fleet
 	of    *selection
 	host  string
+	turn  Turn
 	ctx   context.Context // ends with the turn
 
 	mu          sync.Mutex
@@ -295,6 +298,8 @@ type answerer struct {
 	claims      map[int]*claimed // by the number of the entry
 	loans       map[place]*loan
 	files       map[[2]string]*halfFile // of which parts have come, by host and name
+	hasOnce     map[string]bool         // resources that run once, as the worker has said
+	made        map[playPart]*catalog.Compiled
 }
 
 // claimed is what a worker has claimed for an entry.
@@ -304,9 +309,9 @@ type claimed struct {
 }
 
 // answering gives what answers questions about the host, until it is closed. lost says that the host was given up.
-func (p *hostPlay) answering(ctx context.Context) (a *answerer, closed func(lost bool)) {
+func (p *hostPlay) answering(ctx context.Context, t Turn) (a *answerer, closed func(lost bool)) {
 	ctx, cancel := context.WithCancel(ctx)
-	a = &answerer{fleet: p.fleet, of: p.of, host: p.state.host.Name, ctx: ctx, claims: map[int]*claimed{}}
+	a = &answerer{fleet: p.fleet, of: p.of, host: p.state.host.Name, turn: t, ctx: ctx, claims: map[int]*claimed{}}
 	return a, func(lost bool) {
 		cancel()
 		a.mu.Lock()
@@ -331,54 +336,6 @@ func (p *hostPlay) answering(ctx context.Context) (a *answerer, closed func(lost
 			}
 		}
 	}
-}
-
-// answer answers a question. It may wait for other hosts, until the turn ends.
-func (a *answerer) answer(q Question) Answer {
-	f := a.fleet
-	switch {
-	case q.Joins != nil:
-		a.join(q.Joins)
-	case q.Exports != nil:
-		a.export(q.Exports)
-	case q.Imports != nil:
-		return a.imported(*q.Imports)
-	case q.Claims != nil:
-		return a.claim(q.Claims)
-	case q.Release != nil:
-		a.release(*q.Release)
-	case q.Once != nil && q.Once.Ended != "" && q.Once.Result != nil:
-		f.once.Ended(a.host, q.Once.Ended, q.Once.Result)
-	case q.Once != nil:
-		f.hasOnce(a.of, a.host, q.Once.Has)
-	case q.Borrow != nil:
-		return a.lend(q.Borrow)
-	case q.Return != nil:
-		a.returned(q.Return)
-	case q.Here != nil:
-		return a.carryOut(q.Here)
-	case q.Ready:
-		return a.ready()
-	case q.Step != "":
-		return a.step(q.Step)
-	case q.OtherFacts != nil:
-		return a.otherFacts(*q.OtherFacts)
-	case q.Watched != nil:
-		f.watching.tellOf(f.watching.byName[a.host])(a.ctx, *q.Watched)
-	case q.File != nil:
-		return a.filed(q.File)
-	case q.Lookup != nil:
-		return a.looked(q.Lookup)
-	case q.Awaits != "":
-		ctx, end := f.untilStopped(a.ctx)
-		defer end()
-		on, result, err := f.once.Await(ctx, a.host, q.Awaits)
-		if err == nil && result == nil {
-			f.begins(a.of, a.host, q.Awaits)
-		}
-		return waited(Answer{On: on, Result: result}, err)
-	}
-	return Answer{}
 }
 
 // ready waits until all of a batch is ready.

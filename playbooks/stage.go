@@ -222,6 +222,9 @@ func (g *stages) applyAll(ctx context.Context, t session.Task) (whole bool, err 
 			return false, err
 		}
 		g.next(c)
+		if err := g.announce(ctx); err != nil {
+			return false, err
+		}
 		if c.NeedsFull && !g.program.full {
 			if err = g.upgrade(ctx); err != nil {
 				return false, err

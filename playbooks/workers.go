@@ -21,9 +21,8 @@ import (
 type Workers interface {
 	// Take has a host taken through a play, and waits for that. What happens meanwhile is reported to
 	// the stream of the run before it returns. The first signal on stop and the end of ctx end it as
-	// they end [Runner.Run]. What the worker asks meanwhile is answered by answer, which may wait for other hosts
-	// until Take has returned.
-	Take(ctx context.Context, stop <-chan struct{}, t Turn, answer func(Question) Answer) TurnEnd
+	// they end [Runner.Run]. handler answers what the worker asks meanwhile, and checks what it reports.
+	Take(ctx context.Context, stop <-chan struct{}, t Turn, handler TurnHandler) TurnEnd
 	// Enter finds out, before the run is begun, whether any of its hosts lets workers in; turns are a [LoginTurn]
 	// for each. The error is that none does which was asked. It ends without one where the run is to end.
 	Enter(ctx context.Context, stop <-chan struct{}, turns []Turn) error
@@ -219,8 +218,8 @@ func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
 
 // handOver gives a turn to a worker, and answers what that asks.
 func (p *hostPlay) handOver(ctx context.Context, stop <-chan struct{}, t Turn) TurnEnd {
-	answers, closed := p.answering(ctx)
-	end := p.runner.Workers.Take(ctx, stop, t, answers.answer)
+	answers, closed := p.answering(ctx, t)
+	end := p.runner.Workers.Take(ctx, stop, t, answers)
 	closed(end.Failure != nil || end.Killed)
 	return end
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/record"
@@ -33,7 +32,7 @@ type carrying struct {
 	t  *testing.T
 	of *Runner
 
-	asks func(answer func(Question) Answer) // besides what it needs; nil is nothing
+	asks func(handler TurnHandler) // besides what it needs; nil is nothing
 
 	mu    sync.Mutex
 	turns []Turn
@@ -56,7 +55,7 @@ func carry[T any](t *testing.T, v T) (there T, text string) {
 	return there, string(data)
 }
 
-func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, answer func(Question) Answer) TurnEnd {
+func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, handler TurnHandler) TurnEnd {
 	of := c.of
 	host := of.Inventory.Host(turn.Host)
 	target, err := of.target(host)
@@ -84,13 +83,19 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, an
 		Inventory: there, Plays: of.Plays, Dialer: &dial.Dialer{}, Builds: of.Builds, FullBuilds: of.FullBuilds, BuildID: of.BuildID,
 		Options: options, Now: time.Now, NewNonce: of.NewNonce,
 		Names: &needs.Names, Targets: map[string]transport.Target{turn.Host: target},
-		Events: events.NewStream(of.Options.Run, time.Now, back{c}), Waiting: func() {},
+		Events: events.NewStream(of.Options.Run, time.Now, back{c, handler}), Waiting: func() {},
 	}
 	worker.AskShared = func(ctx context.Context, host string, q Question) (Answer, error) {
 		require.Equal(c.t, turn.Host, host)
 		q, _ = carry(c.t, q)
 		answers := make(chan Answer, 1)
-		go func() { answers <- answer(q) }()
+		go func() {
+			a, err := handler.Answer(q)
+			if err != nil {
+				c.t.Errorf("a good worker breaks the protocol: %v", err)
+			}
+			answers <- a
+		}()
 		select {
 		case a := <-answers:
 			if a.Lend != "" {
@@ -111,7 +116,7 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, an
 		}
 	}
 	if c.asks != nil {
-		c.asks(answer)
+		c.asks(handler)
 	}
 	orders := make(chan WatchOrder, 1)
 	worker.Orders = func(string) <-chan WatchOrder { return orders }
@@ -133,15 +138,27 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, an
 	require.NoError(c.t, worker.Turns(ctx, stop, []Turn{turn}, func(name string, e TurnEnd) {
 		require.Equal(c.t, turn.Host, name)
 		end, _ = carry(c.t, e)
+		require.NoError(c.t, handler.CheckEnd(end))
 	}))
 	return end
 }
 
 // back reports what a worker tells to the runner.
-type back struct{ *carrying }
+type back struct {
+	*carrying
+	handler TurnHandler
+}
 
 func (b back) Report(e events.Event) {
 	there, _ := carry(b.t, events.Carried{Event: e})
+	if events.HostOf(e) == "" { // which no worker sends
+		return
+	}
+	var err error
+	if there.Event, err = b.handler.Check(there.Event); err != nil {
+		b.t.Errorf("a good worker breaks the protocol: %v", err)
+		return
+	}
 	switch e := there.Event.(type) {
 	case events.Result:
 		there.Event = b.of.Kept(e)
@@ -345,9 +362,11 @@ func TestLookupsOfWorkers(t *testing.T) {
 	w.Lookups = kept{}
 	c := throughWorkers(t, w.Runner)
 	var answers []Answer
-	c.asks = func(answer func(Question) Answer) {
-		for _, l := range []Lookup{{Key: []string{"CFG", "other"}}, {Registration: []string{"*", "*", "*", "*"}}, {Key: []string{"CFG"}}, {}} {
-			answers = append(answers, answer(Question{Lookup: &l}))
+	c.asks = func(handler TurnHandler) {
+		for _, l := range []Lookup{{Key: []string{"CFG", "other"}}, {Registration: []string{"*", "*", "*", "*"}}, {Key: []string{"CFG"}}} {
+			a, err := handler.Answer(Question{Lookup: &l})
+			require.NoError(t, err)
+			answers = append(answers, a)
 		}
 	}
 	w.run(t)
@@ -356,21 +375,6 @@ func TestLookupsOfWorkers(t *testing.T) {
 		require.Contains(t, a.Error, "the play is not seen to call it")
 		require.Nil(t, a.Looked)
 	}
-}
-
-// TestWorkersBorrowWhatThePlayDoes has a worker ask for what nothing in its play says runs elsewhere.
-func TestWorkersBorrowWhatThePlayDoes(t *testing.T) {
-	hosts := servers(t, "web1", "web2")
-	file := filepath.Join(t.TempDir(), "file")
-	w := newWorld(t, hosts, fmt.Sprintf("hosts: web1\nccm: {resources: [{file: [{%q: {content: hello, on: controller}}]}]}\n", file))
-	c := throughWorkers(t, w.Runner)
-	c.asks = func(answer func(Question) Answer) {
-		here := &Here{place: place{Index: 7}, Catalog: wire.Catalog{Entries: []wire.Entry{{Type: "exec", Name: "touch " + file}}}}
-		require.Equal(t, "no exec of this play runs on the controller", answer(Question{Here: here}).Error)
-		require.Equal(t, "nothing of this play runs on web2 for others", answer(Question{Borrow: &Borrow{place{Index: 7}, "web2"}}).Error)
-	}
-	w.run(t)
-	require.FileExists(t, file)
 }
 
 // TestByWorkers does other tests once more, with workers.
@@ -486,8 +490,10 @@ func TestWorkersStep(t *testing.T) {
 // TestWorkersStepOnTheFirstHost has a worker ask about a host that nobody is asked about.
 func TestWorkersStepOnTheFirstHost(t *testing.T) {
 	w := newWorld(t, servers(t, "web1"), "ccm: {resources: [exec: [{\"true\": }]]}\n")
-	throughWorkers(t, w.Runner).asks = func(answer func(Question) Answer) {
-		require.Equal(t, "nobody is asked about this host", answer(Question{Step: "do it?"}).Error)
+	throughWorkers(t, w.Runner).asks = func(handler TurnHandler) {
+		a, err := handler.Answer(Question{Step: "do it?"})
+		require.NoError(t, err)
+		require.Equal(t, "nobody is asked about this host", a.Error)
 	}
 	w.run(t)
 }

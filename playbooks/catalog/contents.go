@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
-	"slices"
 
-	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // Contents are the contents of one host's catalog, by SHA-256: what the host may
@@ -61,39 +58,6 @@ func (c Contents) Open(digest string) (io.ReadCloser, int64, error) {
 		return nil, 0, fmt.Errorf("%s: %w", file.name, errFileChanged)
 	}
 	return f, size, err
-}
-
-// maxSent bounds contents that are sent to another machine, in bytes.
-const maxSent = 4 << 20
-
-// All gives all contents. What is downloaded, and what comes from the folder resources/, is an error.
-func (c Contents) All() (map[string][]byte, error) {
-	if len(c.downloads) > 0 || c.bundle != nil {
-		return nil, errors.New("what is downloaded, and what needs the folder resources/, does not run on the controller for a worker: run this play without --workers")
-	}
-	all, size := map[string][]byte{}, int64(0)
-	for _, digest := range slices.Concat(slices.Collect(maps.Keys(c.texts)), slices.Collect(maps.Keys(c.files))) {
-		r, n, err := c.Open(digest)
-		if err != nil {
-			return nil, err
-		}
-		size += n
-		if size <= maxSent {
-			all[digest], err = io.ReadAll(r)
-		}
-		if err := errors.Join(err, r.Close()); err != nil {
-			return nil, err
-		}
-	}
-	if size > maxSent {
-		return nil, fmt.Errorf("it needs %d bytes on the controller, and a worker sends %d MiB: run this play without --workers", size, maxSent>>20)
-	}
-	return all, nil
-}
-
-// Sent is a catalog that another machine has compiled.
-func Sent(c wire.Catalog, contents map[string][]byte, full bool) *Compiled {
-	return &Compiled{Catalog: c, Contents: Contents{texts: contents}, NeedsFull: full}
 }
 
 // Promised reports whether a content has to be waited for before it is opened.

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"reflect"
-	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
@@ -63,19 +62,4 @@ func (p *Play) Delegates(visit func(on *yamlpos.Node)) {
 			visit(g.On)
 		}
 	}
-}
-
-// MayRunOn reports whether a resource of the play, of a type or of any if that is "", may run on a host for others: it
-// says so, or says that, or what it applies, only for each host.
-func (p *Play) MayRunOn(host, typ string) bool {
-	may := false
-	Walk(p.Resources, func(r *Resource, _ int) {
-		switch {
-		case r.Child == nil && r.Manifest != "":
-			may = true
-		case r.On != nil && (typ == "" || r.Type.Name == typ):
-			may = may || r.On.Open(r.On.Node) || r.On.Node.Text == host
-		}
-	})
-	return may || slices.ContainsFunc(p.Rollout.Plays(), func(one *Play) bool { return one.MayRunOn(host, typ) })
 }

@@ -274,6 +274,14 @@ func (s *Session) tell(acks ...*wire.Message) {
 	}
 }
 
+// CheckResult checks a result that another machine has read from a session: the host has at most so many health checks.
+func CheckResult(r *wire.Result, health int) error {
+	if r.Status == wire.Stable { // which hosts leave out
+		r.Status = ""
+	}
+	return checkResult(r, health, true)
+}
+
 // checkResult holds a result against what may be said of its resource, which has so many health
 // checks. query says that its state is an answer.
 func checkResult(r *wire.Result, health int, query bool) error {

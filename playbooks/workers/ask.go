@@ -59,6 +59,9 @@ const (
 	laterTime = 3 * time.Second
 	// maxAsked is how much of a text goes at once, in bytes: it grows by half in JSON.
 	maxAsked = queue.MaxSaid / 4
+	// maxQuestion bounds a question, in bytes, and maxPending how many a shift asks at once.
+	maxQuestion = 64 << 20
+	maxPending  = 10_000
 )
 
 // A sealer seals what a shift asks, and what is answered.
@@ -329,13 +332,12 @@ func (c *Coordinator) answerShift(ctx context.Context, data []byte) []byte {
 	}
 	var q asked
 	a := answered{Over: true} // what it was handed is over, and forgotten
-	if err = json.Unmarshal(text, &q); err == nil && h != nil {
+	if wrong := decode(text, &q); wrong != nil && h != nil {
+		c.exclude(ctx, h, wrong)
+	} else if wrong == nil && h != nil && c.isExcluded(h.key) == nil {
 		a = c.answerOne(ctx, h, q)
 	}
-	if err == nil {
-		text, err = sealer.seal(toWorker, a)
-	}
-	if err != nil {
+	if text, err = sealer.seal(toWorker, a); err != nil {
 		c.Warn(err.Error())
 		return nil
 	}
@@ -354,7 +356,11 @@ func (c *Coordinator) answerOne(ctx context.Context, h *handed, q asked) answere
 	case t == nil && !q.Renew || lost:
 		return answered{Over: true}
 	}
-	p := h.asks.take(q)
+	p, err := h.asks.take(q)
+	if err != nil {
+		c.exclude(ctx, h, err)
+		return answered{Over: true}
+	}
 	if p == nil || q.More {
 		return answered{}
 	}
@@ -404,8 +410,9 @@ func (c *Coordinator) short(ctx context.Context, h *handed, a playbooks.Answer) 
 // answerTurn answers what is asked about a host. It may wait for others.
 func (c *Coordinator) answerTurn(ctx context.Context, h *handed, t *turn, text []byte) playbooks.Answer {
 	var question playbooks.Question
-	if err := json.Unmarshal(text, &question); err != nil {
-		return playbooks.Answer{Error: err.Error()}
+	if err := decode(text, &question); err != nil {
+		c.exclude(ctx, h, err)
+		return playbooks.Answer{Over: true}
 	}
 	if question.Return != nil { // the next one who borrows it may be of the same handout
 		c.mu.Lock()
@@ -416,13 +423,18 @@ func (c *Coordinator) answerTurn(ctx context.Context, h *handed, t *turn, text [
 		authority, _ := c.certifies()
 		w.Lost.Failure = *refused(&w.Lost.Failure, authority)
 	}
-	a := t.answer(question)
+	a, err := t.handler.Answer(question)
+	if err != nil {
+		c.exclude(ctx, h, err)
+		return playbooks.Answer{Over: true}
+	}
 	if a.Lend == "" {
 		return a
 	}
 	lent, err := c.lend(ctx, h, a.Lend)
 	if err != nil {
-		t.answer(playbooks.Question{Return: &playbooks.Return{Borrow: *question.Borrow}})
+		_, wrong := t.handler.Answer(playbooks.Question{Return: &playbooks.Return{Borrow: *question.Borrow}})
+		c.warnOf(wrong)
 		return playbooks.Answer{Error: err.Error()}
 	}
 	a.Lent = lent
@@ -455,21 +467,27 @@ func (c *Coordinator) renew(ctx context.Context, h *handed, lent string) answere
 
 // take takes a piece of a question. One that has come before is left out, and those are forgotten of which the answers have come: it
 // is nil if this is one of them, which comes late.
-func (all *questions) take(q asked) *pending {
+func (all *questions) take(q asked) (*pending, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.answered = max(all.answered, q.Answered)
 	all.drop(func(number int) bool { return number < all.answered })
 	if q.Number < all.answered {
-		return nil
+		return nil, nil
 	}
 	p := all.byNumber[q.Number]
 	if p == nil {
+		if len(all.byNumber) == maxPending {
+			return nil, fmt.Errorf("it asks more than %d questions at once", maxPending)
+		}
 		p = &pending{done: make(chan struct{})}
 		all.byNumber[q.Number] = p
 	}
 	if !p.begun && q.Offset == len(p.text) {
+		if len(p.text)+len(q.Text) > maxQuestion {
+			return nil, fmt.Errorf("it asks a question of more than %d MiB", maxQuestion>>20)
+		}
 		p.text = append(p.text, q.Text...)
 	}
-	return p
+	return p, nil
 }

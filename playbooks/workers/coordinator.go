@@ -67,9 +67,10 @@ type Coordinator struct {
 	asked    map[[sha256.Size]byte]*askedTicket // by the question
 	spent    []string                           // objects that nobody needs any more
 	stopped  bool
-	watching bool   // the plays are over, and hosts are watched
-	err      error  // why nothing is heard any more
-	heardTo  uint64 // the number of what was heard last of what workers have said
+	watching bool             // the plays are over, and hosts are watched
+	err      error            // why nothing is heard any more
+	heardTo  uint64           // the number of what was heard last of what workers have said
+	excluded map[string]error // workers that broke the protocol, by their keys
 	// hearsMore is closed, and made anew, when that changes.
 	hearsMore chan struct{}
 	// silence is after which time a silent worker is reported as lost; 0 is silenceTime.
@@ -87,8 +88,8 @@ type Coordinator struct {
 // A turn is a host that is waited for.
 type turn struct {
 	playbooks.Turn
-	answer func(playbooks.Question) playbooks.Answer
-	ended  chan playbooks.TurnEnd // gets one
+	handler playbooks.TurnHandler
+	ended   chan playbooks.TurnEnd // gets one
 }
 
 // handed is a shard at one worker.
@@ -96,9 +97,11 @@ type handed struct {
 	shard     *shard
 	reader    *frameReader
 	worker    string
-	sshKey    []byte // of the worker, for this run
-	recipient string // likewise
-	object    string // the name of what it was given
+	key       string          // of the worker, on the list
+	hosts     map[string]bool // that it was given
+	sshKey    []byte          // of the worker, for this run
+	recipient string          // likewise
+	object    string          // the name of what it was given
 	certified
 	lent    map[string]certified // likewise for hosts that are lent to it
 	asks    questions
@@ -163,8 +166,8 @@ func (c *Coordinator) delete(ctx context.Context) error {
 }
 
 // Take implements [playbooks.Workers].
-func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbooks.Turn, answer func(playbooks.Question) playbooks.Answer) playbooks.TurnEnd {
-	one := &turn{t, answer, make(chan playbooks.TurnEnd, 1)}
+func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbooks.Turn, handler playbooks.TurnHandler) playbooks.TurnEnd {
+	one := &turn{t, handler, make(chan playbooks.TurnEnd, 1)}
 	if watches(t) {
 		c.mu.Lock()
 		c.watching = true

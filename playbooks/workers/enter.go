@@ -45,7 +45,7 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 		if left := samples[site]; len(left) > 0 {
 			samples[site] = left[1:]
 			asked++
-			c.gather(ctx, &turn{left[0], func(playbooks.Question) playbooks.Answer { return playbooks.Answer{Over: true} }, ends})
+			c.gather(ctx, &turn{left[0], playbooks.NoQuestions{Host: left[0].Host}, ends})
 		}
 	}
 	for site := range samples {

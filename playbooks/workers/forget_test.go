@@ -77,9 +77,16 @@ func (k *client) says(s said) {
 	require.NoError(k.t, k.c.catchUp(k.t.Context()))
 }
 
+// answers is a handler that takes everything that is reported.
+type answers func(playbooks.Question) playbooks.Answer
+
+func (a answers) Answer(q playbooks.Question) (playbooks.Answer, error) { return a(q), nil }
+func (answers) Check(e events.Event) (events.Event, error)              { return e, nil }
+func (answers) CheckEnd(playbooks.TurnEnd) error                        { return nil }
+
 // submitted has a host wait for a worker, and gives its ticket.
 func (s *site) submitted(q queue.Queue, c *Coordinator, answer func(playbooks.Question) playbooks.Answer) (*turn, ticket) {
-	one := &turn{playbooks.Turn{Host: "web1"}, answer, make(chan playbooks.TurnEnd, 1)}
+	one := &turn{playbooks.Turn{Host: "web1"}, answers(answer), make(chan playbooks.TurnEnd, 1)}
 	c.gather(s.t.Context(), one)
 	return one, s.leased(q, c)
 }
@@ -245,10 +252,10 @@ func TestTicketsEnd(t *testing.T) {
 	var told []playbooks.Question
 	c.gather(t.Context(), &turn{
 		playbooks.Turn{Host: "web1", Kind: playbooks.WatchTurn},
-		func(q playbooks.Question) playbooks.Answer {
+		answers(func(q playbooks.Question) playbooks.Answer {
 			told = append(told, q)
 			return playbooks.Answer{}
-		},
+		}),
 		make(chan playbooks.TurnEnd, 1),
 	})
 	first := s.leased(q, c)

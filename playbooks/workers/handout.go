@@ -98,7 +98,7 @@ func (c *Coordinator) answerTicket(ctx context.Context, text []byte) (out []byte
 	case !c.isFresh(q.Stamp) && !c.isFresh(q.Ticket.Stamp):
 		a.Stale = true
 	default:
-		if err := c.handOut(ctx, who, q, &a); err != nil {
+		if err := c.handOut(ctx, who, keyOfSigned(text), q, &a); err != nil {
 			c.Warn(fmt.Sprintf("the worker %s: %v", who, err))
 			a.Refused = err.Error()
 		}
@@ -119,7 +119,11 @@ func (c *Coordinator) warnOfRefused(text string) {
 }
 
 // handOut gives a worker the hosts of a shard that have not ended.
-func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *answer) error {
+func (c *Coordinator) handOut(ctx context.Context, who, key string, q question, a *answer) error {
+	if what := c.isExcluded(key); what != nil {
+		a.Refused = "it broke the protocol of this run: " + what.Error()
+		return nil
+	}
 	s, turns, again := c.remaining(q.Ticket)
 	if again { // its hosts may have ended
 		if err := c.catchUp(ctx); err != nil {
@@ -195,8 +199,11 @@ func (c *Coordinator) handOut(ctx context.Context, who string, q question, a *an
 		}
 	}
 	h := &handed{
-		shard: s, reader: reader, worker: who, sshKey: q.SSHKey, recipient: q.Recipient, object: a.Shard.Name, certified: of,
+		shard: s, reader: reader, worker: who, key: key, hosts: map[string]bool{}, sshKey: q.SSHKey, recipient: q.Recipient, object: a.Shard.Name, certified: of,
 		since: time.Now(), lent: map[string]certified{}, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}, errands: newErrands(),
+	}
+	for host := range s.turns {
+		h.hosts[host] = true
 	}
 	s.current, s.lost, c.handed[content.Handout] = h, false, h
 	for _, t := range s.turns {

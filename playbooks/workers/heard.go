@@ -2,10 +2,10 @@ package workers
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
@@ -67,7 +67,7 @@ func (c *Coordinator) heard(ctx context.Context, frame []byte) error {
 	c.mu.Lock()
 	h := c.handed[of]
 	c.mu.Unlock()
-	if !ok || h == nil {
+	if !ok || h == nil || c.isExcluded(h.key) != nil {
 		return nil
 	}
 	text, err := h.reader.read(frame)
@@ -75,11 +75,16 @@ func (c *Coordinator) heard(ctx context.Context, frame []byte) error {
 		return err
 	}
 	var s said
-	if err := json.Unmarshal(text, &s); err != nil {
-		return fmt.Errorf("the worker %s: %w", h.worker, err)
+	err = decode(text, &s)
+	if err == nil {
+		err = c.checkSaid(h, &s)
+	}
+	if err != nil {
+		c.exclude(ctx, h, err)
+		return nil
 	}
 	for _, w := range s.Warnings {
-		c.Warn(w)
+		c.Warn(printable.Block(w))
 	}
 	if all := c.untold(c.news(h, s.Events)); len(all) > 0 {
 		c.register(ctx, h, all)

@@ -179,6 +179,13 @@ func admitHint(err error, list Keys, flag, may string) string {
 	return fmt.Sprintf("\n  hint: if this key may %s, add it to %s, which is read again at once: %s", may, listName(list, flag), bytes.TrimSpace(ssh.MarshalAuthorizedKey(key)))
 }
 
+// keyOfSigned returns the key that a message names, which [verify] has accepted.
+func keyOfSigned(data []byte) string {
+	var m signed
+	_ = json.Unmarshal(data, &m)
+	return string(m.Key)
+}
+
 // verify reads a message that somebody on a list has signed, and says who.
 func verify(ring Keyring, kind string, data []byte, v any) (who string, err error) {
 	var m signed

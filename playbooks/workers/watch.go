@@ -191,7 +191,8 @@ func (c *Coordinator) giveUp(h *handed) []*turn {
 func (c *Coordinator) unwatched(turns []*turn, why, hint string, since time.Time) {
 	for _, t := range turns {
 		failed := c.failed(t.Turn, "lost", why, hint)
-		t.answer(playbooks.Question{Watched: &playbooks.WatchNews{Lost: &playbooks.WatchLost{Failure: *failed.Failure, Since: since}}})
+		_, err := t.handler.Answer(playbooks.Question{Watched: &playbooks.WatchNews{Lost: &playbooks.WatchLost{Failure: *failed.Failure, Since: since}}})
+		c.warnOf(err)
 	}
 }
 

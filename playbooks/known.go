@@ -1,0 +1,194 @@
+package playbooks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
+)
+
+// The coordinator compiles by itself what it runs, registers or stores for a host of a worker. A worker sends the values
+// that this is made of: facts of the host, and results of its earlier resources. In what runs elsewhere these are data:
+// see [manifest.Taint].
+
+// A Known has the values of which a host's catalog is made, or the next stage of it.
+type Known struct {
+	Play    int              `json:"play"`           // its number in the run, from 0
+	Part    int              `json:"part,omitempty"` // of its rollout; 0 is the play itself
+	Facts   yamlpos.Portable `json:"facts,omitzero"` // those that the play reads
+	Results []*wire.Result   `json:"results,omitempty"`
+}
+
+// A part is a play, or a part of its rollout, by their numbers.
+type playPart struct{ play, part int }
+
+// announce sends the values of the current stage to the coordinator, if it runs, registers or stores anything for the host.
+func (g *stages) announce(ctx context.Context) error {
+	c := g.compiled
+	needed := len(c.Elsewhere)+len(c.Registrations) > 0 || slices.ContainsFunc(c.Catalog.Entries, func(e wire.Entry) bool { return e.Fetch > 0 })
+	if g.asks == nil || !needed {
+		return nil
+	}
+	paths, all := g.of.compiler.Facts()
+	k := &Known{Play: g.of.number, Part: g.of.part, Results: g.results}
+	k.Facts.Node = yamlpos.From(&yamlpos.Node{File: g.state.host.Name}, readFacts(g.program.facts, paths, all))
+	answer, err := g.asks.ask(ctx, g.state.host.Name, Question{Known: k})
+	switch {
+	case err == nil && answer.Over:
+		err = errStopped
+	case err == nil && answer.Error != "":
+		err = &phaseError{phase: "compile", err: errors.New(answer.Error)}
+	}
+	return err
+}
+
+// selected returns a play or a part of its rollout; nil if there is none of these numbers, or the turn has none of it.
+func (a *answerer) selected(of playPart) *selection {
+	if of.play < 0 || of.play >= len(a.fleet.plays) || a.checkPlay(of.play) != nil {
+		return nil
+	}
+	if of == (playPart{play: a.of.number, part: a.of.part}) {
+		return a.of // a [Stepper] compares it
+	}
+	s := *a.fleet.plays[of.play]
+	s.part, s.look, s.heard, s.found = of.part, nil, nil, nil
+	switch {
+	case of.part == 0, of.part >= repairPart && a.turn.Kind == WatchTurn:
+	case s.parts == nil:
+		return nil
+	case of.part == beforePart && s.parts.before != nil:
+		s.play, s.compiler = s.play.Rollout.Before, s.parts.before
+	case of.part == afterPart && s.parts.after != nil:
+		s.play, s.compiler = s.play.Rollout.After, s.parts.after
+	case of.part == gatePart && a.turn.Kind == GateTurn && a.turn.Gate < len(s.parts.gates) && s.parts.gates[a.turn.Gate] != nil:
+		s.play, s.compiler = s.play.Rollout.Gates[a.turn.Gate].Check, s.parts.gates[a.turn.Gate]
+	default:
+		return nil
+	}
+	return &s
+}
+
+func (a *answerer) checkKnown(k *Known) error {
+	if a.selected(playPart{k.Play, k.Part}) == nil {
+		return breach("sent values of part %d of play %d, which %s does not have", k.Part, k.Play+1, a.host)
+	}
+	if len(k.Results) > maxMessageEntries {
+		return breach("sent %d results of one host", len(k.Results))
+	}
+	if k.Facts.Node != nil {
+		if k.Facts.Kind != yamlpos.Map || deeper(k.Facts.Node, maxFactsDepth) {
+			return breach("sent facts that no host has: they are no map, or nested more than %d levels deep", maxFactsDepth)
+		}
+	}
+	for _, r := range k.Results {
+		if r == nil {
+			continue
+		}
+		if err := checkResult(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deeper reports whether a value is nested more than so many levels deep.
+func deeper(n *yamlpos.Node, levels int) bool {
+	if n == nil {
+		return false
+	}
+	if levels == 0 {
+		return true
+	}
+	return slices.ContainsFunc(n.Items, func(one *yamlpos.Node) bool { return deeper(one, levels-1) }) ||
+		slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return deeper(p.Key, levels-1) || deeper(p.Value, levels-1) })
+}
+
+// compile compiles the play for the host.
+func (a *answerer) compile(k *Known) Answer {
+	of := playPart{k.Play, k.Part}
+	s, h := a.selected(of), a.fleet.runner.Inventory.Host(a.host)
+	facts := map[string]any{}
+	if k.Facts.Node != nil {
+		facts, _ = k.Facts.Any().(map[string]any)
+	}
+	host := hostOf(s.compiler, h, facts)
+	host.Results = k.Results
+	a.mu.Lock()
+	before := a.made[of]
+	a.mu.Unlock()
+	c, err := compileHost(a.ctx, host, h, func(ctx context.Context, host catalog.Host) (*catalog.Compiled, error) {
+		if before == nil || len(host.Results) == 0 {
+			return s.compiler.Compile(ctx, host)
+		}
+		return s.compiler.Next(ctx, before, host)
+	})
+	if err != nil {
+		return waited(Answer{}, err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.made == nil {
+		a.made = map[playPart]*catalog.Compiled{}
+	}
+	a.made[of] = c
+	return Answer{}
+}
+
+// entry returns an entry of the host as it was compiled here, and what of it runs elsewhere; nil if there is none.
+func (a *answerer) entry(at place) (*wire.Entry, *catalog.Compiled, *catalog.Compiled) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := a.made[playPart{at.Play, at.Part}]
+	if c == nil || at.Index < 0 || at.Index >= len(c.Catalog.Entries) || c.Elsewhere[at.Index] == nil {
+		return nil, nil, nil
+	}
+	return &c.Catalog.Entries[at.Index], c.Elsewhere[at.Index], c
+}
+
+// registrations returns what a result registers, as it was compiled here. What the worker says of that does not count.
+func (a *answerer) registrations(r *events.Result) ([]registry.Registration, error) {
+	if len(r.Registers) == 0 {
+		return nil, nil
+	}
+	if r.Status == events.Stable || r.Status == events.Changed {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, c := range a.made {
+			if list := c.Registrations[r.Index]; len(list) > 0 && r.Index < len(c.Catalog.Entries) {
+				if e := &c.Catalog.Entries[r.Index]; e.Type == r.Type && e.Name == r.Name {
+					return list, nil
+				}
+			}
+		}
+	}
+	return nil, breach("registers %.100s, which %s#%.100s of the play does not", r.Registers[0], r.Type, r.Name)
+}
+
+// fetched returns the entry of a file that a host hands over; nil if the play does not fetch it.
+func (a *answerer) fetched(host, name string) *wire.Entry {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.made {
+		for i := range c.Catalog.Entries {
+			e := &c.Catalog.Entries[i]
+			if alone := c.Elsewhere[i]; alone != nil {
+				if there := &alone.Catalog.Entries[0]; e.On == host && there.Fetch > 0 && there.Name == name {
+					return there
+				}
+			}
+			if e.Fetch > 0 && e.Name == name && cmp.Or(e.On, a.host) == host {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// mayFetch reports whether the play fetches a file of a host.
+func (a *answerer) mayFetch(host, name string) bool { return a.fetched(host, name) != nil }

@@ -1,0 +1,409 @@
+package playbooks
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/session"
+)
+
+// A TurnHandler answers the questions of a worker during a turn, and checks its reports. It returns a
+// [BreachError] for what the play does not allow: the worker then gets no more hosts in the run.
+type TurnHandler interface {
+	// Answer may wait for other hosts, until [Workers.Take] has returned.
+	Answer(q Question) (Answer, error)
+	// Check returns the event as it is to be reported.
+	Check(e events.Event) (events.Event, error)
+	// CheckEnd checks how the turn has ended.
+	CheckEnd(end TurnEnd) error
+}
+
+// A BreachError says what a worker sent that its play does not allow.
+type BreachError struct{ What string }
+
+func (e *BreachError) Error() string { return e.What }
+
+func breach(format string, args ...any) error { return &BreachError{fmt.Sprintf(format, args...)} }
+
+// A questionKind is one field of [Question]: in which turns a worker may set it, what it may say, and how it is
+// answered. A field without a kind is refused.
+type questionKind struct {
+	turns  func(Turn) bool // nil allows all that are of a play
+	check  func(a *answerer, q *Question) error
+	answer func(a *answerer, q *Question) Answer
+}
+
+var questionKinds = map[string]questionKind{
+	"Known": {nil, func(a *answerer, q *Question) error { return a.checkKnown(q.Known) }, func(a *answerer, q *Question) Answer { return a.compile(q.Known) }},
+	"Here":  {nil, func(a *answerer, q *Question) error { return a.checkHere(q.Here) }, func(a *answerer, q *Question) Answer { return a.carryOut(q.Here) }},
+	"Joins": {nil, func(a *answerer, q *Question) error { return a.checkJoins(q.Joins) }, func(a *answerer, q *Question) Answer {
+		a.join(q.Joins)
+		return Answer{}
+	}},
+	"Exports": {nil, func(a *answerer, q *Question) error { return a.checkExports(q.Exports) }, func(a *answerer, q *Question) Answer {
+		a.export(q.Exports)
+		return Answer{}
+	}},
+	"Imports": {nil, func(a *answerer, q *Question) error { return a.checkImports(*q.Imports) }, func(a *answerer, q *Question) Answer { return a.imported(*q.Imports) }},
+	"Claims":  {nil, func(a *answerer, q *Question) error { return a.checkClaims(q.Claims) }, func(a *answerer, q *Question) Answer { return a.claim(q.Claims) }},
+	"Release": {nil, func(*answerer, *Question) error { return nil }, func(a *answerer, q *Question) Answer { // it may have ended with a worker that was lost
+		a.release(*q.Release)
+		return Answer{}
+	}},
+	"Once":   {nil, func(a *answerer, q *Question) error { return a.checkOnce(q.Once) }, func(a *answerer, q *Question) Answer { return a.onceNews(q.Once) }},
+	"Awaits": {nil, func(a *answerer, q *Question) error { return a.checkAwaits(q.Awaits) }, func(a *answerer, q *Question) Answer { return a.awaits(q.Awaits) }},
+	"Borrow": {nil, func(a *answerer, q *Question) error { return a.checkBorrow(q.Borrow) }, func(a *answerer, q *Question) Answer { return a.lend(q.Borrow) }},
+	"Return": {nil, func(a *answerer, q *Question) error { return a.checkReturn(q.Return) }, func(a *answerer, q *Question) Answer {
+		a.returned(q.Return)
+		return Answer{}
+	}},
+	"Lookup": {nil, func(a *answerer, q *Question) error { return checkLookup(q.Lookup) }, func(a *answerer, q *Question) Answer { return a.looked(q.Lookup) }},
+	"File":   {nil, func(a *answerer, q *Question) error { return a.checkFile(q.File) }, func(a *answerer, q *Question) Answer { return a.filed(q.File) }},
+	"Ready":  {nil, func(*answerer, *Question) error { return nil }, func(a *answerer, _ *Question) Answer { return a.ready() }},
+	"Step":   {nil, func(_ *answerer, q *Question) error { return checkText("a question for a person", q.Step) }, func(a *answerer, q *Question) Answer { return a.step(q.Step) }},
+	"OtherFacts": {nil, func(a *answerer, q *Question) error { return a.checkPlay(*q.OtherFacts) },
+		func(a *answerer, q *Question) Answer { return a.otherFacts(*q.OtherFacts) }},
+	"Watched": {func(t Turn) bool { return t.Kind == WatchTurn }, func(a *answerer, q *Question) error { return a.checkWatched(q.Watched) }, func(a *answerer, q *Question) Answer {
+		a.fleet.watching.tellOf(a.fleet.watching.byName[a.host])(a.ctx, *q.Watched)
+		return Answer{}
+	}},
+}
+
+// Answer implements [TurnHandler].
+func (a *answerer) Answer(q Question) (Answer, error) {
+	set := ""
+	v := reflect.ValueOf(&q).Elem()
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			continue
+		}
+		if set != "" {
+			return Answer{}, breach("asked two things at once: %s and %s", set, v.Type().Field(i).Name)
+		}
+		set = v.Type().Field(i).Name
+	}
+	kind, known := questionKinds[set]
+	allowed := kind.turns
+	if allowed == nil {
+		allowed = Turn.OfAPlay
+	}
+	switch {
+	case !known:
+		return Answer{}, breach("asked nothing that is known")
+	case !allowed(a.turn):
+		return Answer{}, breach("asked about %s, which no host does in such a turn", set)
+	}
+	if err := kind.check(a, &q); err != nil {
+		return Answer{}, err
+	}
+	return kind.answer(a, &q), nil
+}
+
+const (
+	maxMessageText    = 64 << 10 // bytes of a text of a worker
+	maxMessageEntries = 100_000  // as many as a host may have resources
+)
+
+func checkText(what string, texts ...string) error {
+	for _, text := range texts {
+		if len(text) > maxMessageText {
+			return breach("sent %s of %d bytes", what, len(text))
+		}
+	}
+	return nil
+}
+
+func checkIndex(index int) error {
+	if index < 0 || index >= maxMessageEntries {
+		return breach("named resource %d", index)
+	}
+	return nil
+}
+
+// checkResult checks a result of the host, or of another one where a resource of the host ran.
+func checkResult(r *wire.Result) error {
+	if err := session.CheckResult(r, maxMessageEntries); err != nil {
+		return breach("sent a result that no host sends: %v", err)
+	}
+	return checkText("a result", r.Error, r.Message, r.Because)
+}
+
+// checkPlay checks the number of a play, from 0: it is the one of the turn, or another one that the host has.
+func (a *answerer) checkPlay(number int) error {
+	plays := a.fleet.plays
+	if number < 0 || number >= len(plays) || number != a.of.number && !plays[number].has(a.host) {
+		return breach("named play %d, which %s does not have", number+1, a.host)
+	}
+	return nil
+}
+
+// openEnded reports whether it is only known for each host which resources the play has.
+func openEnded(play *manifest.Play) bool {
+	open := play.JetFile != nil
+	manifest.Walk(play.Resources, func(r *manifest.Resource, _ int) { open = open || r.Child == nil && r.Manifest != "" })
+	return open
+}
+
+func (a *answerer) checkJoins(j *Joins) error {
+	if len(j.Entries) > maxMessageEntries || j.From < 0 || j.From > len(j.Entries) {
+		return breach("sent a catalog of %d resources that begins with %d", len(j.Entries), j.From)
+	}
+	play := a.of.play
+	written := map[[4]string]bool{}
+	manifest.Walk(play.Resources, func(r *manifest.Resource, _ int) {
+		for _, one := range r.Imports {
+			written[[4]string{one.Property, one.Host.Text, one.Ref, one.Key}] = true
+		}
+	})
+	for index, list := range j.Imports {
+		if index < 0 || index >= len(j.Entries) {
+			return breach("receives values for resource %d of %d", index, len(j.Entries))
+		}
+		for _, one := range list {
+			if !openEnded(play) && !written[[4]string{one.Property, one.Host, one.Ref, one.Key}] {
+				return breach("receives %.100s of %.100s of %.100s, which the play does not", one.Key, one.Ref, one.Host)
+			}
+		}
+	}
+	return nil
+}
+
+func (a *answerer) checkExports(e *Exports) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.participant == nil || e.Result.Index < 0 || e.Result.Index >= len(a.catalog.Entries) {
+		return breach("sent values of resource %d to other hosts", e.Result.Index)
+	}
+	for key := range e.Result.Sent {
+		if !slices.Contains(a.catalog.Entries[e.Result.Index].Export, key) {
+			return breach("sent the value %.100q to other hosts, which the resource does not", key)
+		}
+	}
+	return checkResult(&e.Result)
+}
+
+func (a *answerer) checkImports(index int) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.participant != nil && (index < 0 || index >= len(a.catalog.Entries)) {
+		return breach("receives values for resource %d of %d", index, len(a.catalog.Entries))
+	}
+	return nil
+}
+
+func (a *answerer) checkClaims(c *Claims) error {
+	if c.Within < 0 || len(c.Semaphores) == 0 {
+		return breach("claims %d semaphores for %v", len(c.Semaphores), c.Within)
+	}
+	written, open := map[string]bool{stepSemaphore: true}, openEnded(a.of.play) || a.of.parts != nil
+	manifest.Walk(a.of.play.Resources, func(r *manifest.Resource, _ int) {
+		if r.Meta == nil || r.Meta.Node == nil {
+			return
+		}
+		n := r.Meta.Node.Get("sema")
+		open = open || r.Meta.Open(r.Meta.Node)
+		if n == nil {
+			return
+		}
+		for _, one := range append(slices.Clone(n.Items), n) {
+			open = open || r.Meta.Open(one)
+			written[one.Text] = true
+		}
+	})
+	for _, one := range c.Semaphores {
+		if !open && !written[one] {
+			return breach("claims the semaphore %.100q, which the play does not have", one)
+		}
+	}
+	return cmp.Or(checkIndex(c.Index), checkText("a resource", c.Type, c.Name, c.Alias))
+}
+
+func (a *answerer) checkOnce(o *OnceNews) error {
+	if !mayRunOnce(a.of.play) || len(o.Has) > maxMessageEntries {
+		return breach("sent %d resources that run once, which the play does not have", len(o.Has))
+	}
+	if o.Ended == "" {
+		return nil
+	}
+	if o.Result == nil {
+		return breach("ended %.100q, which runs once, without a result", o.Ended)
+	}
+	return cmp.Or(a.checkAwaits(o.Ended), checkResult(o.Result))
+}
+
+// checkAwaits checks the name of a resource that runs once: the host has said that it has it.
+func (a *answerer) checkAwaits(resource string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, has := a.hasOnce[resource]; !has {
+		return breach("named %.100q, which does not run once on %s", resource, a.host)
+	}
+	return nil
+}
+
+func (a *answerer) onceNews(o *OnceNews) Answer {
+	f := a.fleet
+	if o.Ended != "" {
+		f.once.Ended(a.host, o.Ended, o.Result)
+		return Answer{}
+	}
+	a.mu.Lock()
+	a.hasOnce = o.Has
+	a.mu.Unlock()
+	f.hasOnce(a.of, a.host, o.Has)
+	return Answer{}
+}
+
+func (a *answerer) awaits(resource string) Answer {
+	f := a.fleet
+	ctx, end := f.untilStopped(a.ctx)
+	defer end()
+	on, result, err := f.once.Await(ctx, a.host, resource)
+	if err == nil && result == nil {
+		f.begins(a.of, a.host, resource)
+	}
+	return waited(Answer{On: on, Result: result}, err)
+}
+
+func checkLookup(l *Lookup) error {
+	if (l.Key == nil) == (l.Registration == nil) {
+		return breach("looks up %d and %d words", len(l.Key), len(l.Registration))
+	}
+	return checkText("a name", slices.Concat(l.Key, l.Registration)...)
+}
+
+func (a *answerer) checkWatched(n *WatchNews) error {
+	f := a.fleet
+	if f.watching == nil || f.watching.byName[a.host] == nil {
+		return breach("reported that %s is watched, which it is not", a.host)
+	}
+	set := 0
+	for _, is := range []bool{n.Stood != nil, n.Told != nil, n.Mended != nil, n.Lost != nil} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 || n.Play < 0 || n.Play > len(f.plays) {
+		return breach("reported %d things of play %d at once", set, n.Play)
+	}
+	var verdicts []WatchVerdict
+	most := maxMessageEntries
+	switch {
+	case n.Stood != nil:
+		verdicts, most = n.Stood.Verdicts, len(n.Stood.Entries)
+	case n.Told != nil:
+		verdicts = n.Told.Verdicts
+	case n.Lost != nil:
+		return a.checkFailure(n.Lost.Failure.Event)
+	}
+	for _, v := range verdicts {
+		if v.Index < 0 || v.Index >= most {
+			return breach("reported resource %d of %d", v.Index, most)
+		}
+	}
+	return nil
+}
+
+// checkFailure checks why the host failed as a whole.
+func (a *answerer) checkFailure(e events.Event) error {
+	switch e.(type) {
+	case events.HostFailed, events.Unreachable:
+		if events.HostOf(e) == a.host {
+			return nil
+		}
+	}
+	return breach("reported %T of %.100q as the failure of %s", e, events.HostOf(e), a.host)
+}
+
+// CheckEnd implements [TurnHandler].
+func (a *answerer) CheckEnd(end TurnEnd) error {
+	if end.Took < 0 || end.Found.Outcome != nil && a.turn.Kind != RollTurn {
+		return breach("reported an end that no turn of %s has", a.host)
+	}
+	if end.Failure != nil {
+		return a.checkFailure(end.Failure.Event)
+	}
+	return checkText("what a gate said", end.Found.Text, end.Found.Open, end.Found.Sick)
+}
+
+// Check implements [TurnHandler].
+func (a *answerer) Check(e events.Event) (events.Event, error) {
+	play := ""
+	switch one := e.(type) {
+	case events.Result:
+		play = one.Play
+		if err := checkIndex(one.Index); err != nil {
+			return nil, err
+		}
+		list, err := a.registrations(&one)
+		if err != nil {
+			return nil, err
+		}
+		one.Registers, e = list, one
+		if one.Fetched != "" && !a.mayFetch(cmp.Or(one.On, a.host), one.Name) {
+			return nil, breach("reported a file %.100q that the play does not fetch", one.Name)
+		}
+	case events.Message:
+		play = one.Play
+	case events.Output:
+		play = one.Play
+	case events.Reconnect:
+		play = one.Play
+	case events.Armed:
+		play = one.Play
+	case events.Confirmed:
+		play = one.Play
+	case events.Reverted:
+		play = one.Play
+	case events.Untold:
+		return e, nil
+	default:
+		return nil, breach("reported a %T, which only the coordinator reports", e)
+	}
+	if !slices.ContainsFunc(a.playsOfTurn(), func(s *selection) bool { return s.play.Name == play }) {
+		return nil, breach("reported an event of the play %.100q, which is not that of %s", play, a.host)
+	}
+	return e, nil
+}
+
+// playsOfTurn are the plays that the host may be reported of.
+func (a *answerer) playsOfTurn() []*selection {
+	plays := []*selection{a.of}
+	for _, number := range a.turn.Later {
+		if a.turn.Kind == WatchTurn && number >= 0 && number < len(a.fleet.plays) {
+			plays = append(plays, a.fleet.plays[number])
+		}
+	}
+	if r := a.of.play.Rollout; r != nil {
+		for _, one := range r.Plays() {
+			plays = append(plays, &selection{play: one})
+		}
+	}
+	return plays
+}
+
+// NoQuestions is the handler of turns in which a worker has nothing to ask: the host is asked for facts, or logged in to.
+type NoQuestions struct{ Host string }
+
+func (NoQuestions) Answer(Question) (Answer, error) { return Answer{Over: true}, nil }
+
+func (n NoQuestions) Check(e events.Event) (events.Event, error) {
+	if r, is := e.(events.Result); is && len(r.Registers) > 0 {
+		return nil, breach("registers services of %s, which has no play", n.Host)
+	}
+	return e, nil
+}
+
+func (n NoQuestions) CheckEnd(end TurnEnd) error {
+	return (&answerer{host: n.Host}).CheckEnd(end)
+}
+
+var (
+	_ TurnHandler = (*answerer)(nil)
+	_ TurnHandler = NoQuestions{}
+)

@@ -1,0 +1,258 @@
+package playbooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
+	"github.com/ccm-push/ccm-push/playbooks/share"
+	"github.com/ccm-push/ccm-push/transport/dial"
+)
+
+// sharedPlay has something of all that workers ask about: web1 has the play, web2 sends values.
+const sharedPlay = `
+- name: one
+  ccm:
+    resources:
+      - exec: ["echo token": {alias: token, export: [stdout], sema: ["door:1"]}]
+      - exec: ["true": {once: true, alias: first}]
+      - exec: ["echo said": {register: said, register_when_stable: [{cluster: eu, service: web, protocol: http, address: 192.0.2.3, port: 80, priority: 1}]}]
+      - file: ["$FILE": {on: controller, content: "{{ Facts.host.info.os }}", owner: "$ID", group: "$ID", mode: "0600", alias: here}]
+      - exec: ["true": {on: web2, alias: there}]
+`
+
+type breachCase struct {
+	name  string
+	field string // of Question
+	ask   Question
+	want  string
+}
+
+func number(n int) *int { return &n }
+
+// breaches are questions that a worker may not ask about a host of sharedPlay.
+func breaches(file string) []breachCase {
+	deep := &yamlpos.Node{Kind: yamlpos.Map}
+	for range 100 {
+		deep = &yamlpos.Node{Kind: yamlpos.Map, Pairs: []yamlpos.Pair{{Key: &yamlpos.Node{Text: "x"}, Value: deep}}}
+	}
+	list := yamlpos.Portable{Node: &yamlpos.Node{Kind: yamlpos.List}}
+	at := func(index int) place { return place{Index: index} }
+	return []breachCase{
+		{"nothing", "", Question{}, "asked nothing that is known"},
+		{"two things", "", Question{Ready: true, Step: "x"}, "asked two things at once"},
+		{"values of a play that is not there", "Known", Question{Known: &Known{Play: 7}}, "sent values of part 0 of play 8"},
+		{"values of a play below zero", "Known", Question{Known: &Known{Play: -1}}, "sent values of part 0 of play 0"},
+		{"values of a part that is not there", "Known", Question{Known: &Known{Part: 1}}, "sent values of part 1 of play 1"},
+		{"values of a repair", "Known", Question{Known: &Known{Part: repairPart}}, "sent values of part 1024 of play 1"},
+		{"deep facts", "Known", Question{Known: &Known{Facts: yamlpos.Portable{Node: deep}}}, "nested more than 64 levels deep"},
+		{"facts that are a list", "Known", Question{Known: &Known{Facts: list}}, "they are no map"},
+		{"a result of an odd status", "Known", Question{Known: &Known{Results: []*wire.Result{{Status: "odd"}}}}, `the status "odd"`},
+		{"the controller for an entry of the host", "Here", Question{Here: &Here{place: at(0)}}, "asked for resource 0 of web1 to be run on the controller"},
+		{"the controller for an entry of another host", "Here", Question{Here: &Here{place: at(4)}}, "where it does not run"},
+		{"the controller for an entry that is not there", "Here", Question{Here: &Here{place: at(99)}}, "where it does not run"},
+		{"the controller below zero", "Here", Question{Here: &Here{place: at(-1)}}, "where it does not run"},
+		{"a refresh by nothing", "Here", Question{Here: &Here{place: at(3), Refresh: []string{"exec#$(id)"}}}, "to which it does not subscribe"},
+		{"a host that no entry runs on", "Borrow", Question{Borrow: &Borrow{at(0), "web2"}}, `asked for "web2", where resource 0 of web1 does not run`},
+		{"another host for an entry", "Borrow", Question{Borrow: &Borrow{at(4), "web1"}}, `asked for "web1"`},
+		{"the controller as a host", "Borrow", Question{Borrow: &Borrow{at(3), "controller"}}, `asked for "controller"`},
+		{"a result of nothing that is lent", "Return", Question{Return: &Return{Borrow{at(4), "web2"}, &wire.Result{Status: "odd"}}}, `the status "odd"`},
+		{"a catalog that begins below zero", "Joins", Question{Joins: &Joins{From: -1}}, "begins with -1"},
+		{"values of another host that the play does not receive", "Joins",
+			Question{Joins: &Joins{Entries: []wire.Entry{{}}, Imports: map[int][]catalog.Import{0: {{Property: "content", Host: "web2", Ref: "exec#token", Key: "stdout"}}}}}, "which the play does not"},
+		{"values for no entry", "Joins", Question{Joins: &Joins{Imports: map[int][]catalog.Import{3: {{}}}}}, "receives values for resource 3 of 0"},
+		{"values to others, before a catalog", "Exports", Question{Exports: &Exports{Result: wire.Result{Index: 5}}}, "sent values of resource 5"},
+		{"values to others, below zero", "Exports", Question{Exports: &Exports{Result: wire.Result{Index: -1}}}, "sent values of resource -1"},
+		{"a semaphore of another play", "Claims", Question{Claims: &Claims{Semaphores: []string{"database:1"}}}, `claims the semaphore "database:1"`},
+		{"the semaphore with another size", "Claims", Question{Claims: &Claims{Semaphores: []string{"door:100"}}}, `claims the semaphore "door:100"`},
+		{"no semaphore", "Claims", Question{Claims: &Claims{}}, "claims 0 semaphores"},
+		{"a semaphore below zero", "Claims", Question{Claims: &Claims{Index: -1, Semaphores: []string{"door:1"}}}, "named resource -1"},
+		{"a long name", "Claims", Question{Claims: &Claims{Semaphores: []string{"door:1"}, Name: strings.Repeat("x", 1<<20)}}, "sent a resource of 1048576 bytes"},
+		{"the end of what another host runs once", "Once", Question{Once: &OnceNews{Ended: "elsewhere", Result: &wire.Result{}}}, `named "elsewhere", which does not run once`},
+		{"an end without a result", "Once", Question{Once: &OnceNews{Ended: "x"}}, "without a result"},
+		{"what does not run once", "Awaits", Question{Awaits: "nothing"}, `named "nothing"`},
+		{"a look-up of nothing", "Lookup", Question{Lookup: &Lookup{}}, "looks up 0 and 0 words"},
+		{"a look-up of two things", "Lookup", Question{Lookup: &Lookup{Key: []string{"a", "b"}, Registration: []string{"a"}}}, "looks up 2 and 1 words"},
+		{"a file that is not fetched", "File", Question{File: &FilePart{Host: "web1", Name: "/b", Data: []byte("a"), Keep: true}}, "which the play does not fetch"},
+		{"a file of another host", "File", Question{File: &FilePart{Host: "web2", Name: "/b"}}, "which the play does not fetch"},
+		{"a long question for a person", "Step", Question{Step: strings.Repeat("x", 1<<20)}, "sent a question for a person of 1048576 bytes"},
+		{"facts for a play that is not there", "OtherFacts", Question{OtherFacts: number(3)}, "named play 4"},
+		{"facts for a play below zero", "OtherFacts", Question{OtherFacts: number(-1)}, "named play 0"},
+		{"what is not watched", "Watched", Question{Watched: &WatchNews{}}, "which no host does in such a turn"},
+	}
+}
+
+// free are fields with nothing that could be against the play.
+var free = []string{"Imports", "Release", "Ready"}
+
+// TestQuestionBreaches has a worker ask all that it may not, about a host whose play has something of everything. The play goes
+// well, since nothing of that counts.
+func TestQuestionBreaches(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	w := newWorld(t, servers(t, "web1", "web2"), strings.NewReplacer("$FILE", file, "$ID", fmt.Sprint(owner())).Replace(strings.Replace(sharedPlay, "- name: one", "- name: one\n  hosts: web1", 1)))
+	w.Fetched = record.Store{Folder: t.TempDir()}.Fetched("run")
+	c := throughWorkers(t, w.Runner)
+	asked := 0
+	c.asks = func(handler TurnHandler) {
+		facts := yamlpos.Portable{Node: yamlpos.From(&yamlpos.Node{}, map[string]any{"host": map[string]any{"info": map[string]any{"os": "x"}}})}
+		a, err := handler.Answer(Question{Known: &Known{Facts: facts}})
+		require.NoError(t, err)
+		require.Empty(t, a.Error)
+		for _, b := range breaches(file) {
+			asked++
+			a, err := handler.Answer(b.ask)
+			require.ErrorContains(t, err, b.want, b.name)
+			require.Zero(t, a, b.name)
+			require.IsType(t, &BreachError{}, err)
+		}
+		for _, e := range []events.Event{
+			events.RunStart{}, events.Summary{}, events.HostDone{Host: "web1"}, events.ResourceStart{Host: "web1", Play: "one"}, events.PlayStart{Play: "one"},
+			events.Result{Host: "web1", Play: "two"}, events.Message{Host: "web1", Play: "two"}, events.Result{Host: "web1", Play: "one", Index: -1},
+			events.Result{Host: "web1", Play: "one", Type: "fetch", Name: "/b", Fetched: "/b"},
+			events.Result{Host: "web1", Play: "one", Type: "exec", Name: "true", Status: events.Stable, Registers: []registry.Registration{{Cluster: "production", Service: "db", Protocol: "postgres", Address: "203.0.113.66"}}},
+		} {
+			asked++
+			_, err := handler.Check(e)
+			require.Error(t, err, "%#v", e)
+		}
+		for _, end := range []TurnEnd{
+			{Took: -1}, {Failure: &events.Carried{Event: events.HostFailed{Host: "web2"}}}, {Failure: &events.Carried{Event: events.Summary{}}},
+			{Found: Found{Text: strings.Repeat("x", 1<<20)}},
+		} {
+			asked++
+			require.Error(t, handler.CheckEnd(end), "%#v", end)
+		}
+	}
+	lines := w.run(t)
+	require.Greater(t, asked, 40)
+	require.Contains(t, lines, "web1 done: ok")
+	require.FileExists(t, file)
+}
+
+// TestQuestionsAreChecked fails when a worker may ask something that has no check, no breach test or no answer.
+func TestQuestionsAreChecked(t *testing.T) {
+	cases := map[string]bool{}
+	for _, b := range breaches("/x") {
+		cases[b.field] = true
+	}
+	for _, field := range free {
+		cases[field] = true
+	}
+	fields := reflect.TypeFor[Question]()
+	for i := range fields.NumField() {
+		name := fields.Field(i).Name
+		kind, known := questionKinds[name]
+		require.True(t, known && kind.check != nil && kind.answer != nil, "%s: write a check and an answer in questionKinds", name)
+		require.True(t, cases[name], "%s: write a case in breaches", name)
+	}
+	require.Len(t, questionKinds, fields.NumField())
+}
+
+// TestValuesOfABadWorker has a worker send values that would be commands where they are not data: they are the content of the file on the
+// controller, byte for byte, and everything else about the file is as the play has it.
+func TestValuesOfABadWorker(t *testing.T) {
+	for i, value := range []string{"$(touch PWNED)", "`touch PWNED`", "'; touch PWNED; '", "a\nb", "--reference=/etc/shadow", "{{ 1 + 1 }}", "[[ 1 + 1 ]]", "\x1b]0;x\x07"} {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "file")
+			manifest := fmt.Sprintf("ccm: {resources: [{file: [{%q: {content: \"{{ Facts.host.info.os }}\", on: controller, owner: \"%d\", group: \"%[2]d\", mode: \"0600\"}}]}]}\n", file, owner())
+			w := newWorld(t, servers(t, "web1"), manifest)
+			c := throughWorkers(t, w.Runner)
+			c.asks = func(handler TurnHandler) {
+				facts := yamlpos.Portable{Node: yamlpos.From(&yamlpos.Node{}, map[string]any{"host": map[string]any{"info": map[string]any{"os": value}}})}
+				a, err := handler.Answer(Question{Known: &Known{Facts: facts}})
+				require.NoError(t, err)
+				require.Empty(t, a.Error)
+				a, err = handler.Answer(Question{Here: &Here{}})
+				require.NoError(t, err)
+				require.Empty(t, a.Error)
+				require.Equal(t, wire.Changed, a.Result.Status, a.Result.Error)
+				text, err := os.ReadFile(file)
+				require.NoError(t, err)
+				require.Equal(t, value, string(text))
+			}
+			w.run(t)
+			require.NoFileExists(t, "PWNED")
+		})
+	}
+}
+
+// FuzzQuestion has a worker ask anything: it is answered or refused, and nothing ends the coordinator.
+func FuzzQuestion(f *testing.F) {
+	for _, b := range breaches("/x") {
+		text, err := json.Marshal(b.ask)
+		require.NoError(f, err)
+		f.Add(text, string(WatchTurn))
+		f.Add(text, "")
+	}
+	f.Add([]byte(`{"watched":{}}`), string(WatchTurn))
+	f.Add([]byte(`{"imports":0}`), "")
+	f.Add([]byte(`{"release":-5}`), "")
+	f.Fuzz(func(t *testing.T, text []byte, kind string) {
+		var q Question
+		if json.Unmarshal(text, &q) != nil {
+			return
+		}
+		a := bareAnswerer(t, TurnKind(kind))
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			_, _ = a.Answer(q)
+		}()
+		select {
+		case <-answered:
+		case <-time.After(20 * time.Second):
+			t.Fatal("it is never answered")
+		}
+	})
+}
+
+// bareAnswerer answers about web1 of sharedPlay, in a run that has reached no host and does not wait.
+func bareAnswerer(t testing.TB, kind TurnKind) *answerer {
+	text := strings.NewReplacer("$FILE", filepath.Join(t.TempDir(), "file"), "$ID", fmt.Sprint(owner())).Replace(sharedPlay)
+	plays, err := load.Parse(t.Context(), "site.yaml", []byte(text), builtin.Types())
+	require.NoError(t, err)
+	plays[0].Folder = t.TempDir()
+	inv, err := inventory.Parse("hosts.yaml", []byte("all: {hosts: {web1: {}, web2: {}}}"))
+	require.NoError(t, err)
+	r := &Runner{Inventory: inv, Plays: plays, Now: time.Now, Dialer: &dial.Dialer{}, Options: Options{Check: true}}
+	r.Events = events.NewStream("run", time.Now)
+	compiler, err := catalog.New(plays[0], catalog.Options{})
+	require.NoError(t, err)
+	t.Cleanup(compiler.Close)
+	values, err := r.inventoryValues(nil)
+	require.NoError(t, err)
+	stop := make(chan struct{})
+	close(stop)
+	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, lent: map[string]bool{}}
+	f.sessions, f.once = share.NewSessions(&f.waits), share.NewOnce(&f.waits)
+	f.plays = []*selection{{play: plays[0], compiler: compiler, values: values[0], hosts: inv.Hosts()}}
+	f.exchange = share.NewExchange(plays, [][]*inventory.Host{inv.Hosts()})
+	f.exchange.WaitIn(&f.waits)
+	f.exchange.PlayBegins(0, inv.Hosts())
+	f.exchange.BatchBegins(0, []string{"web1", "web2"})
+	f.once.Begin([]string{"web1", "web2"}, false, func(string) {})
+	p := f.playOn(f.plays[0], &hostState{host: inv.Host("web1")})
+	ctx, cancel := context.WithCancel(t.Context())
+	a, closed := p.answering(ctx, Turn{Kind: kind, Host: "web1"})
+	t.Cleanup(func() { closed(false) })
+	time.AfterFunc(50*time.Millisecond, cancel)
+	return a
+}

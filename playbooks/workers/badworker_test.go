@@ -1,0 +1,183 @@
+package workers
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/registry"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+)
+
+// A badWorker is the queue of a worker whose messages a test changes: a program that was built to do harm, with a key that is on the list.
+type badWorker struct {
+	queue.Queue
+	t    *testing.T
+	of   *Coordinator
+	said func(*said) // changes what it reports
+	raw  []byte      // is said in the place of what it reports
+	asks string      // is asked besides, as JSON
+}
+
+func (b *badWorker) Join(ctx context.Context, name string) (queue.Member, error) {
+	member, err := b.Queue.Join(ctx, name)
+	return &badMember{Member: member, badWorker: b, reader: map[handout]*frameReader{}, writer: map[handout]*frameWriter{}}, err
+}
+
+type badMember struct {
+	queue.Member
+	*badWorker
+
+	mu     sync.Mutex
+	reader map[handout]*frameReader
+	writer map[handout]*frameWriter
+}
+
+// Say implements [queue.Member].
+func (b *badMember) Say(ctx context.Context, frame []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	of, _ := handoutOf(frame)
+	var err error
+	if b.reader[of] == nil {
+		b.reader[of], err = newFrameReader(b.of.keyOf(of))
+		require.NoError(b.t, err)
+		b.writer[of], err = newFrameWriter(b.of.keyOf(of), of)
+		require.NoError(b.t, err)
+	}
+	text, err := b.reader[of].read(frame)
+	require.NoError(b.t, err)
+	if text == nil {
+		return nil
+	}
+	var s said
+	require.NoError(b.t, json.Unmarshal(text, &s))
+	if len(s.Events) > 0 && b.asks != "" {
+		b.ask(ctx, of, events.HostOf(s.Events[0].Event))
+	}
+	if len(s.Events)+len(s.Ends) > 0 && b.said != nil {
+		b.said(&s)
+	}
+	if text, err = json.Marshal(s); len(s.Events) > 0 && b.raw != nil {
+		text = b.raw
+	}
+	require.NoError(b.t, err)
+	for _, one := range b.writer[of].frames(text) {
+		if err := b.Member.Say(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *badMember) ask(ctx context.Context, of handout, host string) {
+	sealer, err := newSealer(b.of.keyOf(of), of)
+	require.NoError(b.t, err)
+	sealed, err := sealer.seal(toCoordinator, asked{Number: 1_000_000, Host: host, Text: []byte(b.asks)})
+	require.NoError(b.t, err)
+	_, _ = b.Member.Ask(ctx, append(append([]byte{asks}, of[:]...), sealed...))
+}
+
+// TestBadWorkers has a worker whose key is on the list send what its hosts and their play do not allow. It fails alone: nothing of that is done,
+// the run says what it did, and another worker goes on with its hosts.
+func TestBadWorkers(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
+	}
+	first := func(change func(*events.Result)) func(*said) {
+		return func(s *said) {
+			for i := range s.Events {
+				if r, is := s.Events[i].Event.(events.Result); is {
+					change(&r)
+					s.Events[i].Event = r
+				}
+			}
+		}
+	}
+	add := func(e events.Event) func(*said) {
+		return func(s *said) { s.Events = append(s.Events, events.Carried{Event: e}) }
+	}
+	commands := `{"catalog":{"entries":[{"type":"file","name":"/x","health":[{"name":"x","argv":["sh","-c","touch $DIR/PWNED"],"tries":1,"timeout":1000000000}]}]}`
+	for _, one := range []struct {
+		name string
+		bad  badWorker
+		want string
+	}{
+		{"watched, of a host that is not", badWorker{asks: `{"watched":{}}`}, "asked about Watched, which no host does in such a turn"},
+		{"a catalog for the controller", badWorker{asks: `{"here":` + commands + `,"index":0}}`}, `unknown field "catalog"`},
+		{"a turn on the controller", badWorker{asks: `{"here":{"index":0}}`}, "asked for resource 0 of web1 to be run on the controller"},
+		{"a file", badWorker{asks: `{"file":{"host":"web1","name":"/b","data":"YQ==","number":2,"keep":true}}`}, `handed over the file "/b" of web1, which the play does not fetch`},
+		{"a host", badWorker{asks: `{"borrow":{"index":0,"on":"web2"}}`}, `asked for "web2"`},
+		{"a question that is no JSON", badWorker{asks: `{"`}, "is not readable"},
+		{"a long question", badWorker{asks: `{"step":"` + strings.Repeat("x", 100<<10) + `"}`}, "sent a question for a person"},
+		{"a service", badWorker{said: first(func(r *events.Result) {
+			r.Registers = []registry.Registration{{Cluster: "production", Service: "db", Protocol: "postgres", Address: "203.0.113.66", Priority: 1}}
+		})}, "registers postgres db of production at 203.0.113.66"},
+		{"a result of another host", badWorker{said: first(func(r *events.Result) { r.Host = "web2" })}, `reported something of "web2", which it was not given`},
+		{"a result of another play", badWorker{said: first(func(r *events.Result) { r.Play = "other" })}, `reported an event of the play "other"`},
+		{"a file in the record", badWorker{said: first(func(r *events.Result) { r.Fetched = "/etc/shadow" })}, "that the play does not fetch"},
+		{"an event of the run", badWorker{said: add(events.RunStart{Hosts: 1})}, `reported something of ""`},
+		{"the end of a host", badWorker{said: add(events.HostDone{Host: "web1"})}, "reported a events.HostDone, which only the coordinator reports"},
+		{"many warnings", badWorker{said: func(s *said) { s.Warnings = make([]string, 5000) }}, "sent 5000 warnings at once"},
+		{"an end that fails another host", badWorker{said: func(s *said) {
+			for host, end := range s.Ends {
+				end.Failure = &events.Carried{Event: events.HostFailed{Host: "web2", Play: "one"}}
+				s.Ends[host] = end
+			}
+		}}, `of "web2" as the failure of web1`},
+		{"what is no JSON", badWorker{raw: []byte("\x1b[31m")}, "is not readable"},
+		{"more fields", badWorker{raw: []byte(`{"catalog":1}`)}, `unknown field "catalog"`},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			s := newSite(t, "name: one\nccm: {resources: [exec: [{'true': }, {'echo done >done': {provider: shell, cwd: '{{ Data.home }}', creates: '{{ Data.home }}/done'}}]]}\n", "web1")
+			q := connect(t, serve(t, s.dir).ClientURL())
+			got, registered := &recorded{}, &services{}
+			r := s.runner(s.inventory(map[string]string{}), got)
+			r.Options.NoLock, r.Registry = false, registered
+			r.Fetched = record.Store{Folder: filepath.Join(s.dir, "state")}.Fetched(r.Options.Run)
+			c, warned := s.coordinator(q, r)
+			others, err := ReadKeyring(filepath.Join(s.dir, "stranger.keys"))
+			require.NoError(t, err)
+			maps.Copy(others, s.ring("worker.keys"))
+			c.Workers = others
+			c.Runner.Workers = entered{c}
+			bad := one.bad
+			bad.Queue, bad.t, bad.of = q, t, c
+			bad.asks = strings.ReplaceAll(bad.asks, "$DIR", s.dir)
+			said := s.work(&bad, "stranger", "")
+			summary, over := s.begin(c)
+			require.Eventually(t, func() bool {
+				return strings.Contains(warned.all(), "broke the protocol of this run") || closed(over)
+			}, wait, 10*1e6, "%s", warned.all())
+			require.Contains(t, warned.all(), one.want)
+			s.work(q, "worker", "")
+			<-over
+			text := strings.Join(got.lines(s), "\n")
+			require.Equal(t, 1, summary().Totals.Hosts.OK, "%s\n%s", warned.all(), text)
+			require.NotContains(t, text, "web2")
+			require.NotContains(t, text, `"fetched":"/`)
+			require.Empty(t, registered.list)
+			require.NoFileExists(t, filepath.Join(s.dir, "PWNED"))
+			require.NoFileExists(t, filepath.Join(s.dir, "state", r.Options.Run, "fetched"))
+			require.Equal(t, 1, strings.Count(warned.all(), "broke the protocol of this run"), warned.all())
+			require.FileExists(t, filepath.Join(s.hosts["web1"].Home, "done"))
+			_ = said
+		})
+	}
+}
+
+// ring reads a list of keys.
+func (s *site) ring(name string) Keyring {
+	ring, err := ReadKeyring(filepath.Join(s.dir, name))
+	require.NoError(s.t, err)
+	return ring
+}

@@ -1,0 +1,136 @@
+package workers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ccm-push/ccm-push/inventory/printable"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// decode reads a message. Coordinator and worker are the same build, so a field that is not known is an error.
+func decode(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("a message of it is not readable: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more follows a message of it")
+	}
+	return nil
+}
+
+const (
+	maxWarnings    = 1000     // of one message
+	maxWarningText = 16 << 10 // bytes
+)
+
+// checkSaid checks what a worker reports against its hosts and their plays, and puts in what the coordinator has
+// compiled.
+func (c *Coordinator) checkSaid(h *handed, s *said) error {
+	if len(s.Warnings) > maxWarnings {
+		return fmt.Errorf("it sent %d warnings at once", len(s.Warnings))
+	}
+	for _, text := range append([]string{s.Failed}, s.Warnings...) {
+		if len(text) > maxWarningText {
+			return fmt.Errorf("it sent a warning of %d bytes", len(text))
+		}
+	}
+	for i := range s.Events {
+		e := s.Events[i].Event
+		t, err := c.reportedOf(h, events.HostOf(e))
+		if err != nil {
+			return err
+		}
+		if t == nil { // it has ended
+			continue
+		}
+		if s.Events[i].Event, err = t.handler.Check(e); err != nil {
+			return err
+		}
+	}
+	for host, end := range s.Ends {
+		t, err := c.reportedOf(h, host)
+		if err != nil {
+			return err
+		}
+		if t != nil {
+			if err := t.handler.CheckEnd(end); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reportedOf returns the turn of a host that a worker reports of; nil if it has ended.
+func (c *Coordinator) reportedOf(h *handed, host string) (*turn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !h.hosts[host] {
+		return nil, fmt.Errorf("it reported something of %.100q, which it was not given", host)
+	}
+	return h.shard.turns[host], nil
+}
+
+// isExcluded returns why a worker gets no more hosts in this run; nil if it does.
+func (c *Coordinator) isExcluded(key string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.excluded[key]
+}
+
+// exclude takes all hosts from a worker that broke the protocol, for the rest of the run. Other workers get
+// the hosts; those on which a command may have run that keeps no notes have failed.
+func (c *Coordinator) exclude(ctx context.Context, h *handed, what error) {
+	var shards []*shard
+	var watched []*turn
+	c.mu.Lock()
+	if c.excluded[h.key] != nil {
+		c.mu.Unlock()
+		return
+	}
+	if c.excluded == nil {
+		c.excluded = map[string]error{}
+	}
+	c.excluded[h.key] = what
+	for _, s := range c.shards {
+		one := s.current
+		if one == nil || one.key != h.key {
+			continue
+		}
+		one.over, s.current, s.lost = time.Now(), nil, true
+		for _, t := range s.turns {
+			c.toldOf(t.Turn).again()
+			t.at("waiting for a worker" + ofSite(s.site))
+		}
+		shards, watched = append(shards, s), append(watched, s.watched()...)
+	}
+	stopped := c.stopped
+	c.mu.Unlock()
+	c.Warn(fmt.Sprintf("the worker %s broke the protocol of this run, so it gets no more hosts: %s\n"+
+		"  hint: stop it and look at its machine; until its certificate ends it can log in to the hosts that it had", h.worker, printable.Line(what.Error())))
+	c.unwatched(watched, "its worker broke the protocol", othersGoOn, h.errands.heard())
+	for _, s := range shards {
+		var turns []playbooks.Turn
+		c.mu.Lock()
+		for _, t := range s.turns {
+			turns = append(turns, t.Turn)
+		}
+		c.mu.Unlock()
+		if stopped || c.mayHaveRun(turns) {
+			c.lose(s)
+			continue
+		}
+		if err := c.submit(context.WithoutCancel(ctx), s); err != nil {
+			c.fail(s, err.Error())
+		}
+	}
+}
