@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-
 )
 
 // Contents are the contents of one host's catalog, by SHA-256: what the host may
