@@ -144,7 +144,7 @@ func (s *serving) ran(cat *wire.Catalog, kept []*notes.Finished) (list []*notes.
 	}
 	for i := cat.From; i < end; i++ {
 		e := &cat.Entries[i]
-		if has[i] || e.Excluded || e.Hidden || e.Check || e.Monitor || e.On != "" || len(e.Subscribe)+len(e.Receive)+len(e.Awaits) > 0 {
+		if has[i] || e.Ran != "" || e.Excluded || e.Hidden || e.Check || e.Monitor || e.On != "" || len(e.Subscribe)+len(e.Receive)+len(e.Awaits) > 0 {
 			continue
 		}
 		command := notes.CommandOf(e.Type, e.Name, e.Properties)
@@ -197,7 +197,7 @@ func staying(begun notes.Begun, before map[int]bool, cat *wire.Catalog) (kept []
 		other := e.Type != f.Type || e.Name != f.Name
 		failed := begun.By != "" && r.Status == wire.Failed
 		switch {
-		case other:
+		case other, e.Ran != "": // an undo came after it
 			again[r.Index] = true
 		case r.Unknown:
 			again[r.Index] = failed && e.Rerun
@@ -213,6 +213,7 @@ func staying(begun notes.Begun, before map[int]bool, cat *wire.Catalog) (kept []
 	for _, f := range stage {
 		e := &cat.Entries[f.Result.Index]
 		switch same := e.Type == f.Type && e.Name == f.Name; {
+		case e.Ran != "":
 		case same && f.Result.Unknown:
 			again[f.Result.Index] = again[f.Result.Index] && e.Rerun
 		case same && f.RunsOnce && f.Result.Status == wire.Changed && !mayRefresh(e, came, again): // its command has run
@@ -276,7 +277,7 @@ func hashOf(cat *wire.Catalog) (string, error) {
 	}
 	entries = slices.Clone(entries)
 	for i := range entries {
-		entries[i].Rerun = false // it may be set to continue the run
+		entries[i].Rerun, entries[i].Ran = false, "" // they may be set to continue the run
 	}
 	text, err := json.Marshal(entries)
 	sum := sha256.Sum256(text)
