@@ -68,11 +68,11 @@ func userCommand(b *broker.Broker) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			say(fmt.Sprintf("%s may log in with %s, which nobody else may see: --nats-nkey %[2]s --nats-ca %s", args[0], file, b.CA()))
+			say(fmt.Sprintf("%s may log in; %s is secret, and %s verifies the broker: --nats-nkey %[2]s --nats-ca %[3]s", args[0], file, broker.CABeside(file)))
 			return nil
 		},
 	}
-	add.Flags().StringVar(&file, "out", "", "the `file` to write (default NAME.nk)")
+	add.Flags().StringVar(&file, "out", "", "the `file` to write (default NAME.nk); a copy of ca.pem is written beside it, as NAME.pem")
 	add.Flags().StringVar(&role, "role", string(broker.Operator), "what he may do: operator (everything), coordinator (begin runs with --workers, register services), worker (take hosts), reader (read data, manifests and registrations)")
 	list := &cobra.Command{
 		Use: "list", Short: "print who may log in", Args: cobra.NoArgs,

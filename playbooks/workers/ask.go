@@ -125,7 +125,7 @@ func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (pla
 			return playbooks.Answer{}, ctx.Err()
 		case err != nil:
 			s.silent(err)
-			return playbooks.Answer{}, fmt.Errorf("asking the coordinator: %w", err)
+			return playbooks.Answer{}, fmt.Errorf("asking the controller: %w", err)
 		case a.Over:
 			s.stop()
 			return playbooks.Answer{Over: true}, nil

@@ -93,7 +93,7 @@ func (c *Coordinator) answerTicket(ctx context.Context, text []byte) (out []byte
 		}
 		c.warnOfRefused(fmt.Sprintf("a worker was refused: %v%s", err, admitHint(err, c.Workers, "--workers-list", "get hosts")))
 	case q.Build != c.Runner.BuildID || q.Version != c.Runner.Options.Version:
-		a.Refused = fmt.Sprintf("it is another ccm-push (%s) than the coordinator (%s)", q.Version, c.Runner.Options.Version)
+		a.Refused = fmt.Sprintf("it has another version of ccm-push (%s) than the controller (%s)", q.Version, c.Runner.Options.Version)
 		c.warnOfRefused(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))
 	case !c.isFresh(q.Stamp) && !c.isFresh(q.Ticket.Stamp):
 		a.Stale = true

@@ -139,6 +139,11 @@ func (h *Handover) Find(ctx context.Context, name string) (*Shared, error) {
 	if err != nil {
 		return nil, err
 	}
+	var newest *Shared
+	if len(all) > 0 {
+		one := all[0]
+		newest = &one
+	}
 	const shortest = 4
 	id := strings.ToUpper(name)
 	all = slices.DeleteFunc(all, func(s Shared) bool {
@@ -156,7 +161,11 @@ func (h *Handover) Find(ctx context.Context, name string) (*Shared, error) {
 	case len(all) == 0 && name == "":
 		return nil, fmt.Errorf("%w under way in NATS", record.ErrNone)
 	case len(all) == 0:
-		return nil, fmt.Errorf("%w in NATS: %s\n  hint: runs are there while they go on, and those that have not ended well for a week; they can be read by who was on the list of operators when they began", record.ErrNone, name)
+		const kept = "NATS has runs in progress, and for a week those that did not end well; a machine can read those of other machines that had its key in operators.keys when they began"
+		if name == "last" || newest == nil {
+			return nil, fmt.Errorf("%w in NATS that this machine can read\n  hint: %s", record.ErrNone, kept)
+		}
+		return nil, fmt.Errorf("%w in NATS: %s\n  hint: the last one there is %s of %s; %s", record.ErrNone, name, newest.Run, newest.Holder, kept)
 	case len(all) > 1 && name != "" && name != "last":
 		return nil, fmt.Errorf("%s begins or ends the ids of %d runs in NATS: write the whole id", name, len(all))
 	}
@@ -188,7 +197,7 @@ func (h *Handover) Take(ctx context.Context, s *Shared) (*Lease, error) {
 		return nil, errors.Join(err, taken.GiveBack(ctx))
 	}
 	if err := h.bury(ctx, s.said.Queue); err != nil {
-		h.Warn(fmt.Sprintf("what the coordinator of run %s has left in NATS stays there, encrypted, for up to a week: %v", s.Run, err))
+		h.Warn(fmt.Sprintf("what the lost controller of run %s has left in NATS stays there, encrypted, for up to a week: %v", s.Run, err))
 	}
 	return taken, nil
 }
@@ -329,7 +338,7 @@ func (h *Handover) Fetch(ctx context.Context, s *Shared, to record.Store, direct
 	case err != nil:
 		return err
 	case in == nil:
-		return fmt.Errorf("run %s had not begun when its coordinator was lost: no host was touched, so begin it anew", s.Run)
+		return fmt.Errorf("run %s had not begun when its controller was lost: no host was changed; start it again", s.Run)
 	}
 	return in.Keep()
 }

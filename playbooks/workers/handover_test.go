@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -125,7 +126,7 @@ ccm:
 	taking.Wait()
 	require.True(t, summary.Interrupted)
 	require.Equal(t, 2, summary.Totals.Hosts.Interrupted)
-	require.Contains(t, warned.all(), "somebody else has gone on with run 01JDXYZ0000000000000000000, so it ends here")
+	require.Contains(t, warned.all(), "has taken over run 01JDXYZ0000000000000000000, so it ends here")
 
 	// It is the other's by now, who reads what was told.
 	found, err := mine.Find(t.Context(), r.Options.Run)
@@ -180,7 +181,7 @@ func TestLeaseOfAStranger(t *testing.T) {
 	require.NoError(t, err)
 	never, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = own.own.ours(never)
+	_, err = own.own.holder(never)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, own.own.say(t.Context()))
 	require.False(t, own.own.taken)
@@ -189,6 +190,37 @@ func TestLeaseOfAStranger(t *testing.T) {
 	all, err = stranger.All(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, all, "what has not begun is forgotten")
+}
+
+// TestDeletedLease ends runs whose lease is extended all the time: what they delete themselves is not taken over by others. A claim
+// that is deleted otherwise is reported as that.
+func TestDeletedLease(t *testing.T) {
+	s := newSite(t, plays())
+	conn, err := nats.Connect(serve(t, s.dir).ClientURL())
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	q, err := queue.NewJetStream(conn, 40*time.Millisecond)
+	require.NoError(t, err)
+	h, warned := s.handover(q, "coordinator")
+	for i := range 30 {
+		run := fmt.Sprintf("01JDXYZ00000000000000000%02d", i)
+		copied, err := h.Share(t.Context(), run, "site.yaml", "name", nil)
+		require.NoError(t, err)
+		copied.Begin(record.Header{Run: run})
+		copied.End(record.End{})
+		time.Sleep(time.Duration(i) * time.Millisecond)
+		require.NoError(t, copied.Close(t.Context()))
+		require.False(t, closed(copied.Lost()))
+	}
+	require.Empty(t, warned.all())
+	run := "01JDXYZ0000000000000000099"
+	copied, err := h.Share(t.Context(), run, "site.yaml", "name", nil)
+	require.NoError(t, err)
+	require.NoError(t, h.Records.Forget(t.Context(), run))
+	<-copied.Lost()
+	require.Contains(t, warned.all(), "NATS has nothing about run 01JDXYZ0000000000000000099 any more, so it ends here")
+	require.NotContains(t, warned.all(), "taken over")
+	require.NoError(t, copied.Close(t.Context()))
 }
 
 // TestNotRenewed has the authority end in the midst of a run: it stops, and no host fails.

@@ -88,11 +88,16 @@ func (l *Lease) say(ctx context.Context) error {
 	claim, err := l.handover.Records.Claim(ctx, l.said.Run, data, l.claim)
 	switch {
 	case errors.Is(err, queue.ErrTaken):
-		if ours, err := l.ours(ctx); err != nil || ours { // an answer was lost, or will be asked for again
+		holder, err := l.holder(ctx)
+		if err != nil || holder == l.said.Holder { // an answer was lost, or will be asked for again
 			return err
 		}
 		l.taken = true
-		l.handover.Warn(fmt.Sprintf("somebody else has gone on with run %s, so it ends here: ccm-push attach %s follows that", l.said.Run, l.said.Run))
+		if holder == "" {
+			l.handover.Warn(fmt.Sprintf("NATS has nothing about run %s any more, so it ends here\n  hint: its stream may have been deleted; ccm-push resume %s continues the run", l.said.Run, l.said.Run))
+		} else {
+			l.handover.Warn(fmt.Sprintf("%s has taken over run %s, so it ends here\n  hint: ccm-push attach %s follows it", holder, l.said.Run, l.said.Run))
+		}
 		l.lost.once.Do(func() { close(l.lost.closed) })
 	case err == nil:
 		l.claim = claim
@@ -100,19 +105,26 @@ func (l *Lease) say(ctx context.Context) error {
 	return err
 }
 
-// ours reports whether the last claim is one of ours, and takes it for that. The error is that this is not known.
-func (l *Lease) ours(ctx context.Context) (bool, error) {
+// holder returns the party that the last claim is of; empty if there is none. A claim of ours is continued.
+func (l *Lease) holder(ctx context.Context) (string, error) {
 	all, err := l.handover.All(ctx)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	for _, s := range all {
-		if s.Run == l.said.Run && s.Holder == l.said.Holder && s.Since.Equal(l.said.Since) && s.Over == l.said.Over {
-			l.claim = &s.claim
-			return true, nil
+		if s.Run != l.said.Run {
+			continue
 		}
+		if s.Holder == l.said.Holder && s.Since.Equal(l.said.Since) && s.Over == l.said.Over {
+			l.claim = &s.claim
+			return s.Holder, nil
+		}
+		if s.Holder == l.said.Holder {
+			return "another process of " + s.Holder, nil
+		}
+		return s.Holder, nil
 	}
-	return false, nil
+	return "", nil
 }
 
 // end has the lease not be extended any more.
@@ -265,8 +277,8 @@ func (c *Copy) Close(ctx context.Context) error {
 		}
 		return err
 	}
-	defer c.own.end()
 	if end == nil { // it has not begun
+		c.own.end() // no claim follows the last one
 		err := c.handover.Records.Forget(ctx, c.own.said.Run)
 		if c.resumes != nil {
 			err = errors.Join(err, c.resumes.GiveBack(ctx))
@@ -274,6 +286,7 @@ func (c *Copy) Close(ctx context.Context) error {
 		return err
 	}
 	c.awaitReaders(ctx)
+	c.own.end() // what is deleted is not extended; the lease lasts longer than that takes
 	if c.resumes != nil {
 		c.resumes.end()
 	}

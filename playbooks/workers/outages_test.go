@@ -25,6 +25,12 @@ type failing struct {
 	end   func()
 }
 
+// User implements [queue.Queue].
+func (q *failing) User() string { return "any" }
+
+// Announce implements [queue.Queue].
+func (q *failing) Announce(context.Context, string, []byte) error { return nil }
+
 // Lease implements [queue.Queue].
 func (q *failing) Lease(ctx context.Context, _ string) (queue.Lease, error) {
 	if len(q.steps) == 0 {
@@ -84,9 +90,9 @@ func TestOutagesAreToldOnce(t *testing.T) {
 	said := &warnings{}
 	w.Say, w.Shards, w.Temp = said.add, 1, t.TempDir()
 	require.NoError(t, w.Run(ctx, nil))
-	const away = "asking the coordinator coordinator: the coordinator of the run does not answer"
+	const away = "asking the controller coordinator: the controller of the run does not answer"
 	require.Equal(t, []string{
-		"it has no storage", "the queue answers again", away, "the coordinator coordinator answers again",
+		"it has no storage", "the queue answers again", away, "the controller coordinator answers again",
 		"it has no storage", "the queue answers again", away,
 	}, said.list)
 }

@@ -159,7 +159,7 @@ func unpack(data []byte, folder string) error {
 			return err
 		}
 		if n == maxUnpacked {
-			return fmt.Errorf("the coordinator sent more than %d files", maxUnpacked)
+			return fmt.Errorf("the controller sent more than %d files", maxUnpacked)
 		}
 		if err := unpackOne(root, head, in); err != nil {
 			return err

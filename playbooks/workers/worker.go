@@ -235,10 +235,10 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lea
 	case err != nil && !w.outages.isNew(t.Run, err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("asking the coordinator %s: %w", who, err)
+		return fmt.Errorf("asking the controller %s: %w", who, err)
 	}
 	if w.outages.end(t.Run) {
-		w.Say(fmt.Sprintf("the coordinator %s answers again", who))
+		w.Say(fmt.Sprintf("the controller %s answers again", who))
 	}
 	switch {
 	case a.Over:
@@ -430,7 +430,7 @@ func askUntil(ctx context.Context, member queue.Member, text []byte) ([]byte, er
 // fetch reads a sealed object of the run.
 func (j *job) fetch(ctx context.Context, o *object, v any) error {
 	if o == nil {
-		return errors.New("the coordinator has left out what is needed")
+		return errors.New("the controller has left out what is needed")
 	}
 	var data []byte
 	if err := again(ctx, func(ctx context.Context) (err error) {
@@ -440,7 +440,7 @@ func (j *job) fetch(ctx context.Context, o *object, v any) error {
 		return err
 	}
 	if sum := sha256.Sum256(data); !bytes.Equal(sum[:], o.SHA256) {
-		return errors.New("what was fetched is not what the coordinator has sent")
+		return errors.New("what was fetched is not what the controller has sent")
 	}
 	text, err := unseal(j.identity, data)
 	if err != nil {

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,12 +62,35 @@ func (b *Broker) AddUser(name string, role Role, file string) error {
 	}
 	_, err = out.Write(append(seed, '\n'))
 	if err = errors.Join(err, out.Close()); err == nil {
+		err = b.copyCA(CABeside(file))
+	}
+	if err == nil {
 		err = errors.Join(writeWhole(path, fmt.Appendln(nil, public, role)), b.giveAway(path))
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(file))
 	}
 	return nil
+}
+
+// CABeside is the file beside the seed of a user that has a copy of the broker's authority.
+func CABeside(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) + ".pem" }
+
+// copyCA copies the authority, which is no secret, to where a user can read it.
+func (b *Broker) copyCA(to string) error {
+	text, err := os.ReadFile(b.CA())
+	if err != nil {
+		return err
+	}
+	if there, err := os.ReadFile(to); err == nil && bytes.Equal(there, text) {
+		return nil
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("copying the authority of the broker: %w", err)
+	}
+	_, err = out.Write(text)
+	return errors.Join(err, out.Chmod(0o644), out.Close())
 }
 
 // RemoveUser lets somebody in no more. A broker that runs ends his connections.

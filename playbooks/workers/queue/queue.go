@@ -94,7 +94,7 @@ const (
 )
 
 // ErrGone is that a run is closed.
-var ErrGone = errors.New("the coordinator of the run is gone")
+var ErrGone = errors.New("the run is over")
 
 // ErrAway is that a run is there, and nobody answers for it: its coordinator may be out of reach for a while.
-var ErrAway = errors.New("the coordinator of the run does not answer")
+var ErrAway = errors.New("the controller of the run does not answer")
