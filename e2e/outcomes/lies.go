@@ -31,14 +31,14 @@ var Lies = []Lie{
 		return o.anEvent(func(e *Event, b Began) bool { return e.failed() && b.Status != 0 && !b.cut() }, func(e *Event) { e.Event = "forgotten" })
 	}},
 	{"a command is reported as changed and did not run", func(o *Outcome) bool {
-		n := slices.IndexFunc(o.Truth.Began, func(b Began) bool { return b.Status == 0 && !b.cut() })
+		n := slices.IndexFunc(o.Truth.Began, newChecker(o).reportedAsChanged)
 		if n >= 0 {
 			o.Truth.Began = slices.Delete(o.Truth.Began, n, n+1)
 		}
 		return n >= 0
 	}},
 	{"a command was cut and is reported as changed", func(o *Outcome) bool {
-		n := slices.IndexFunc(o.Truth.Began, func(b Began) bool { return b.Status == 0 && !b.cut() })
+		n := slices.IndexFunc(o.Truth.Began, newChecker(o).reportedAsChanged)
 		if n >= 0 {
 			o.Truth.Began[n].End = time.Time{}
 		}
@@ -146,6 +146,25 @@ var Lies = []Lie{
 		return true
 	}},
 	{"a call did not end", func(o *Outcome) bool { o.Called[0].TimedOut = true; return true }},
+}
+
+// reportedAsChanged reports whether an execution succeeded, and each success of the command has a report that says so.
+func (k *checker) reportedAsChanged(b Began) bool {
+	if b.Status != 0 || b.cut() || k.inUndo(b) || k.forgetful(k.byName[b.Name], b.For) {
+		return false
+	}
+	ok, changed := 0, 0
+	for _, other := range k.began(b.Name, b.For) {
+		if other.Status == 0 && !other.cut() {
+			ok++
+		}
+	}
+	for _, e := range k.reported(b.Name, b.For) {
+		if e.Status == "changed" {
+			changed++
+		}
+	}
+	return changed == ok
 }
 
 // anEvent changes the first result of a command that ran exactly once and is right. It reports whether there was one.
