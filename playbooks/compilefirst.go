@@ -200,6 +200,9 @@ func (p *hostPlay) compiled(ctx context.Context) (*catalog.Compiled, error) {
 		return made, nil
 	}
 	defer p.phase("compile", &state.phases.Compile)()
+	if made := p.of.kept.take(p.of.compiler, state.host); made != nil {
+		return made, nil
+	}
 	state.activity.At("compiling")
 	made, err := compile(ctx, p.of.compiler, state.host, p.program.facts)
 	if err != nil {

@@ -155,6 +155,7 @@ type selection struct {
 	repair   *repair                        // it is carried out again for some of its resources; nil is not
 	part     int                            // of a rollout, from 1, or of a watch, a repair; 0 is the play itself
 	parts    *parts                         // of its rollout; nil without one
+	kept     *keptResults                   // of the check before the run; nil if there are none
 }
 
 // has reports whether a host is one of the play.
@@ -276,7 +277,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	f.sessions, f.once = share.NewSessions(&f.waits), share.NewOnce(&f.waits)
 	defer f.close()
 	for i, play := range r.Plays {
-		s := &selection{number: i, play: play, compiler: compilers[i], values: plays.values[i], hosts: hostLists[i], done: done[i], parts: parts[i], refs: sync.OnceValue(play.LiteralRefs)}
+		s := &selection{number: i, play: play, compiler: compilers[i], values: plays.values[i], hosts: hostLists[i], done: done[i], parts: parts[i], kept: plays.kept[i], refs: sync.OnceValue(play.LiteralRefs)}
 		f.plays = append(f.plays, s)
 		f.expect(s)
 	}

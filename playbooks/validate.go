@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -46,6 +47,7 @@ type checkedPlays struct {
 	compilers []*catalog.Compiler // of each play
 	parts     []*parts            // of each play
 	opened    []*catalog.Compiler // all that close closes
+	kept      []*keptResults      // of each play
 }
 
 func (c *checkedPlays) close() { closeCompilers(c.opened) }
@@ -78,6 +80,7 @@ func (r *Runner) check(ctx context.Context, stop <-chan struct{}, broken error, 
 		reachErr = errors.Join(r.CheckReach(c.remaining()), unknown)
 	}
 	c.compilers, compilersErr = r.compilers(ctx, compiling, c.values)
+	c.kept = make([]*keptResults, len(c.compilers))
 	parts, others, partsErr := r.rolloutParts(ctx, compiling, c.values)
 	c.parts, c.opened = parts, slices.Concat(c.compilers, others)
 	err = errors.Join(err, reachErr)
@@ -96,21 +99,25 @@ func (r *Runner) check(ctx context.Context, stop <-chan struct{}, broken error, 
 	}
 	checking, end := stoppable(ctx, stop)
 	defer end()
-	err = r.checkHosts(checking, c, facts, skipped)
+	err = r.checkHosts(checking, c, facts, compiling.Downloads != nil && r.Workers == nil, skipped)
 	if checking.Err() != nil {
 		err = nil
 	}
 	return c, err
 }
 
-// checkHosts compiles the plays for their remaining hosts. It keeps only
-// data that hosts have in common.
-func (r *Runner) checkHosts(ctx context.Context, c *checkedPlays, facts bool, skipped func(p *manifest.Play, reads string)) error {
+// checkHosts compiles the plays for their remaining hosts. With keep the results that hosts do not have in
+// common are kept for the run, as far as memory allows.
+func (r *Runner) checkHosts(ctx context.Context, c *checkedPlays, facts, keep bool, skipped func(p *manifest.Play, reads string)) error {
 	needsFacts := func(one *catalog.Compiler) bool {
 		paths, all := one.Facts()
 		return !facts && (all || len(paths) > 0)
 	}
 	hosts := remaining(c.hosts, c.done)
+	room := new(atomic.Int64)
+	if keep {
+		room.Store(maxKept)
+	}
 	var errs []error
 	for i, one := range c.compilers {
 		r.askOthers(ctx, &selection{play: r.Plays[i], compiler: one, values: c.values[i]}, nil)
@@ -126,10 +133,11 @@ func (r *Runner) checkHosts(ctx context.Context, c *checkedPlays, facts bool, sk
 			errs = append(errs, err)
 			continue
 		}
-		errs = append(errs, checkAll(ctx, one, hosts[i]))
+		c.kept[i] = &keptResults{compiler: one, room: room}
+		errs = append(errs, checkAll(ctx, one, hosts[i], c.kept[i]))
 		for _, part := range c.parts[i].compilers() {
 			if !needsFacts(part) {
-				errs = append(errs, checkAll(ctx, part, hosts[i]))
+				errs = append(errs, checkAll(ctx, part, hosts[i], nil))
 			}
 		}
 	}
@@ -147,9 +155,48 @@ func together(all ...error) error {
 	return manifest.Distinct(errs)
 }
 
+// maxKept is about how many bytes of results of [Runner.check] are kept for the run.
+const maxKept = 64 << 20
+
+// keptResults are results of a check that the run uses, so that it does not compile for these hosts again. nil
+// keeps none.
+type keptResults struct {
+	compiler *catalog.Compiler // that made them
+	room     *atomic.Int64     // bytes that may be kept
+	mu       sync.Mutex
+	made     map[*inventory.Host]*catalog.Compiled
+}
+
+// keep keeps the result for a host, if there is room for it.
+func (k *keptResults) keep(h *inventory.Host, made *catalog.Compiled) {
+	size := made.Size()
+	if k == nil || size == 0 || k.room.Load() < size { // several at once may exceed it by a little
+		return
+	}
+	k.room.Add(-size)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.made == nil {
+		k.made = map[*inventory.Host]*catalog.Compiled{}
+	}
+	k.made[h] = made
+}
+
+// take returns the result of a compiler for a host, once; nil if none is kept.
+func (k *keptResults) take(c *catalog.Compiler, h *inventory.Host) *catalog.Compiled {
+	if k == nil || k.compiler != c {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	made := k.made[h]
+	delete(k.made, h)
+	return made
+}
+
 // checkAll compiles a play for hosts. It returns each error once, with the hosts that
 // have it unless all do.
-func checkAll(ctx context.Context, c *catalog.Compiler, hosts []*inventory.Host) error {
+func checkAll(ctx context.Context, c *catalog.Compiler, hosts []*inventory.Host, kept *keptResults) error {
 	var mu sync.Mutex
 	var found byHosts
 	var g errgroup.Group
@@ -161,7 +208,11 @@ func checkAll(ctx context.Context, c *catalog.Compiler, hosts []*inventory.Host)
 		g.Go(func() error {
 			h := class[0]
 			// Hosts without any facts and those whose facts are not read are equal to the compiler.
-			if _, err := compileHost(ctx, hostOf(c, h, map[string]any{}), h, c.Check); err != nil {
+			made, err := compileHost(ctx, hostOf(c, h, map[string]any{}), h, c.Check)
+			if err == nil && len(class) == 1 { // results for equal hosts are quick to make again
+				kept.keep(h, made)
+			}
+			if err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, h := range class {

@@ -43,6 +43,7 @@ type Compiled struct {
 	// Registrations are, by the number of the entry, what is registered once it is stable.
 	Registrations map[int][]registry.Registration
 
+	size       int64
 	uncompiled map[int]error   // by entry, see [Compiled.Uncompiled]
 	registers  map[int]bool    // entries whose results are used by others
 	common     []bool          // by entry: another host had the same properties
@@ -82,6 +83,10 @@ func (c *Compiled) Deadline(entry int) time.Duration {
 // RunsOnce reports whether an entry starts a command that nothing makes safe to repeat.
 func (c *Compiled) RunsOnce(entry int) bool { return c.runsOnce[entry] }
 
+// Size returns about how many bytes of memory a result of [Compiler.Check] takes; 0 means that it cannot take the
+// place of a later result of [Compiler.Compile].
+func (c *Compiled) Size() int64 { return c.size }
+
 // Uncompiled returns why an entry, which the run does not select, stands for a resource that could not be
 // compiled for the host; nil if it does not.
 func (c *Compiled) Uncompiled(entry int) error { return c.uncompiled[entry] }
@@ -117,8 +122,8 @@ func (c *Compiler) Compile(ctx context.Context, h Host) (*Compiled, error) {
 	return compiled, err
 }
 
-// Check reports the errors that Compile would. It downloads nothing, and its result cannot be
-// sent to a host.
+// Check reports the errors that Compile would. It downloads nothing: its result can be sent to the host if it has
+// a [Compiled.Size].
 func (c *Compiler) Check(ctx context.Context, h Host) (*Compiled, error) {
 	h.checked = true
 	return c.Compile(ctx, h)
@@ -176,6 +181,9 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 	return compiled, rendered, nil
 }
 
+// entrySize is about how many bytes an entry takes besides its texts.
+const entrySize = 1 << 10
+
 // finish makes what a host is sent of a draft in order. all is the folder resources/ of
 // all manifests; nil if no resource asked for it.
 func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
@@ -184,6 +192,9 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 		Notes:   d.notes, Contents: d.contents, NeedsFull: d.needsFull, parts: &c.parts,
 		common: make([]bool, len(d.entries)), written: make([]*yamlpos.Node, len(d.entries)), watches: make([]*watch.Rules, len(d.entries)),
 		restarts: make([]time.Duration, len(d.entries)), longest: make([]time.Duration, len(d.entries)),
+	}
+	if !d.onlyCheck && !c.inputs.Volatile {
+		out.size = d.size + entrySize*int64(len(d.entries))
 	}
 	if c.play.Graph() {
 		out.Catalog.Parallel = c.play.Parallel

@@ -36,6 +36,8 @@ type draft struct {
 	contents  Contents
 	bundles   []*bundle // folders resources/ that its resources asked for
 	needsFull bool
+	onlyCheck bool // see [Compiled.Size]
+	size      int64
 }
 
 // An origin is where an entry is from, and what of it is not in the entry.
@@ -120,6 +122,7 @@ func (c *Compiler) expand(ctx context.Context, top *scope, h Host, show bool) (*
 	top.part = manifestPart(c.play.FailOnError)
 	x.manifest(ctx, top)
 	x.addUncompiled()
+	d.size = x.size
 	if d.until = x.results.until; d.until > 0 {
 		x.notWhole() // what has left the manifest is known at the end
 	}
@@ -302,6 +305,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 		x.draft.names.unknown(e.Type, e.Name, e.Alias)
 		return -1
 	}
+	x.draft.onlyCheck = x.draft.onlyCheck || p.made.onlyCheck
 	e.Sensitive = e.Sensitive || p.made.sensitive
 	shown := RenderedResource{Properties: p.node, Env: env, Layers: in.layers, Secrets: in.secrets, Item: use.item}
 	if e.On != "" {

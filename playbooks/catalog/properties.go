@@ -41,6 +41,7 @@ type prepared struct {
 	runsOnce   bool          // a command that nothing makes safe to repeat
 	sensitive  bool          // a file of it is encrypted where it stands
 	unfit      bool          // for other hosts: there is more to it than this
+	onlyCheck  bool          // it lacks a download, see [Compiler.Check]
 }
 
 // properties makes the properties of a resource, or finds what another host with equal
@@ -190,7 +191,7 @@ func (p *preparation) resources() fs.FS {
 // download promises a file to the host. Nothing is got where nothing is applied.
 func (p *preparation) download(request modules.Download) (modules.Content, error) {
 	p.made.unfit = true // which download it is is the host's own
-	if p.downloads == nil {
+	if p.made.onlyCheck = p.downloads == nil; p.made.onlyCheck {
 		return modules.PromisedContent(noToken), nil
 	}
 	f, err := p.downloads.promise(request)
@@ -204,7 +205,7 @@ func (p *preparation) download(request modules.Download) (modules.Content, error
 // downloaded gets a file, once for all hosts.
 func (p *preparation) downloaded(ctx context.Context, request modules.Download) (modules.Content, error) {
 	p.made.unfit = true
-	if p.downloads == nil {
+	if p.made.onlyCheck = p.downloads == nil; p.made.onlyCheck {
 		return modules.PromisedContent(noToken), nil
 	}
 	f, err := p.downloads.promise(request)
