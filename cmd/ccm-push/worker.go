@@ -63,6 +63,7 @@ when they have ended.`,
 			return w.Run(cmd.Context(), a.stop)
 		},
 	}
+	c.AddCommand(workerJoinCommand(f, p))
 	c.Flags().StringVar(&site, "site", "", "take hosts whose variable site says this, and no others; without it those of no site")
 	c.Flags().IntVar(&shards, "shards", 4, "how many groups of hosts (--shard) it works on at once")
 	c.Flags().StringVar(&key, "key", "", "private key `file` of this worker (default worker.key in the folder of the configuration)")

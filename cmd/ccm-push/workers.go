@@ -15,7 +15,7 @@ import (
 )
 
 func workersCommand(f *fleet, p *printer) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "workers --workers URL",
 		Short: "list the workers that are connected, and those lost in the last day",
 		Long: `workers lists the workers that have announced themselves to this machine in the last day: the name that
@@ -53,6 +53,8 @@ key of this machine in their coordinators.keys are counted.`,
 			return printWorkers(p, all)
 		},
 	}
+	c.AddCommand(workersInviteCommand(f, p))
+	return c
 }
 
 var errNoWorkersURL = errors.New("--workers is missing, and CCM_PUSH_WORKERS not set: the URL of NATS where workers and runs meet")

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -40,6 +42,8 @@ type workersFlags struct {
 	recipe *workers.Recipe // of the manifests that were read; nil if there are none
 	link   *natsconn.Link  // to the queue; nil until it is needed
 	shared sharing
+	// answered reports whether workers hear the answers of this run; nil before there is a run.
+	answered atomic.Pointer[func() bool]
 
 	mu    sync.Mutex
 	files []string // that were read for it
@@ -246,6 +250,8 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, sha
 		return nil, err
 	}
 	r.Workers = c
+	answered := c.Answered
+	f.answered.Store(&answered)
 	return c, nil
 }
 
@@ -294,6 +300,14 @@ func (f *workersFlags) connection() *natsconn.Link {
 		given := f.fleet.nats.given // but for where: data may be in another NATS
 		given.Servers, given.Context = f.url, ""
 		config := f.fleet.nats.config(given, workersFlag)
+		warn := config.Warn
+		config.Warn = func(text string) {
+			// A server forgets which answers it allows when its users change. Workers that hear no answer ask again.
+			if answered := f.answered.Load(); answered != nil && strings.Contains(text, `Publish to "_INBOX.`) && (*answered)() {
+				return
+			}
+			warn(text)
+		}
 		config.Outage = f.fleet.app.warn // each time: runs that watch go on for weeks
 		f.link = natsconn.New(config)
 	}

@@ -148,6 +148,18 @@ func (c *Coordinator) Begin(ctx context.Context) error {
 	return nil
 }
 
+// Answered reports whether a worker has heard an answer: it has got hosts and asked for more.
+func (c *Coordinator) Answered() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range c.handed {
+		if h.errands.heard().After(h.since) {
+			return true
+		}
+	}
+	return false
+}
+
 // Halted is closed when the run has to stop, once it has begun: keys of workers are not certified any more.
 func (c *Coordinator) Halted() <-chan struct{} { return c.halted }
 

@@ -123,7 +123,7 @@ func (c *Coordinator) missingWorkers(ctx context.Context) error {
 	var parts []string
 	seen, hint := "", ""
 	for _, site := range slices.Sorted(maps.Keys(waiting)) {
-		parts = append(parts, fmt.Sprintf("%s (%s)", hostsOf(site), named(waiting[site])))
+		parts = append(parts, fmt.Sprintf("%s (%s)", hostsOf(site), named(slices.Sorted(slices.Values(waiting[site])))))
 		if hint == "" {
 			seen, hint = c.lookForWorkers(ctx, site)
 		}

@@ -64,6 +64,7 @@ func TestKeyFile(t *testing.T) {
 
 // TestKeysAreReadAgain adds a missing key to each list while a run waits for it.
 func TestKeysAreReadAgain(t *testing.T) {
+	t.Parallel()
 	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
 		s := newSite(t, "ccm: {resources: [exec: [{'true': }]]}\n", "web1")
 		q := open(s.dir)

@@ -16,6 +16,7 @@ import (
 
 // TestPresent lists workers: one that has hosts, one that is not on the list, and one that does not know the coordinator.
 func TestPresent(t *testing.T) {
+	t.Parallel()
 	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
 		s := newSite(t, waiting, "web1", "web2")
 		q := open(s.dir)
@@ -113,6 +114,7 @@ func TestPresenceIsNotForged(t *testing.T) {
 
 // TestWaitWorkers begins a run only if each site has a worker within a time.
 func TestWaitWorkers(t *testing.T) {
+	t.Parallel()
 	queues(t, func(t *testing.T, open func(dir string) queue.Queue) {
 		s := newSite(t, "ccm: {resources: [exec: [\"echo ran >> {{ Data.dir }}/ran\": {provider: shell}]]}\n", "web1", "far1", "far2")
 		q := open(s.dir)

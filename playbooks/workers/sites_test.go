@@ -16,6 +16,7 @@ import (
 // TestLostWorkerIsReported kills the only worker in the midst of a resource: the run reports it while no other worker has the hosts,
 // and reports the next one.
 func TestLostWorkerIsReported(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() == 0 {
 		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
 	}
@@ -60,6 +61,7 @@ func TestLostWorkerIsReported(t *testing.T) {
 
 // TestSiteWithoutAWorker has hosts of one site wait for a worker while another site is served, and reports when their worker comes.
 func TestSiteWithoutAWorker(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, waiting, "web1", "far1", "far2")
 	q := queue.NewInProcess(0)
 	s.work(q, "worker", "")
@@ -84,6 +86,7 @@ func TestSiteWithoutAWorker(t *testing.T) {
 
 // TestStoppedAfterALoss stops a run whose only worker has been lost for long: no host is waited for again.
 func TestStoppedAfterALoss(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, waiting, "web1")
 	srv := serve(t, s.dir)
 	worker := s.process(srv.ClientURL())

@@ -113,6 +113,11 @@ func (b *Broker) Run(ctx context.Context) error {
 	if err := prepareWork(ctx, f.own); err != nil {
 		return err
 	}
+	inviting, err := (&invitations{broker: b}).serve(f.own)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = inviting.Unsubscribe() }()
 	serving, stop := context.WithCancel(ctx)
 	var served sync.WaitGroup
 	served.Go(func() {

@@ -61,7 +61,7 @@ func (r Role) permissions(key string) *server.Permissions {
 	}
 	switch r {
 	case Coordinator:
-		p.Subscribe.Allow = append(p.Subscribe.Allow, queue.Asks)
+		p.Subscribe.Allow = append(p.Subscribe.Allow, queue.Asks, queue.Joins)
 		p.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: answerWithin}
 	case Worker:
 		p.Subscribe.Allow = append(p.Subscribe.Allow, queue.Orders)

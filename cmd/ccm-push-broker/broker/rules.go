@@ -77,6 +77,10 @@ func (r Role) rules() []rule {
 			rule{queue.Says, nil, nil},
 			rule{queue.Presences, nil, func(q *request) bool { return q.tokens[2] == q.user.Key && q.reply == "" }},
 		)
+	case Invited:
+		return []rule{{queue.Joins, nil, func(q *request) bool {
+			return q.tokens[2] == q.user.Key && q.reply != "" && len(q.body) <= queue.MaxJoin
+		}}}
 	case Reader:
 		return append(info,
 			rule{api + "STREAM.INFO.*", apiLevel, nil},
@@ -99,6 +103,7 @@ func (r Role) rules() []rule {
 			rule{api + "STREAM.PURGE.*", apiLevel, purge},
 			rule{queue.Tickets, map[string][]string{"Nats-Msg-Id": anyValue}, nil},
 			rule{queue.Orders, nil, nil},
+			rule{queue.Invites, nil, func(q *request) bool { return q.reply != "" }},
 			rule{queue.Recorded, nil, nil},
 			rule{queue.Claims, map[string][]string{"Nats-Expected-Last-Subject-Sequence": anyValue, "KV-Operation": anyValue, "Nats-Rollup": rollup}, nil},
 			rule{objects + ">", map[string][]string{"Nats-Rollup": rollup}, func(q *request) bool { return ofRuns("OBJ_" + q.tokens[1]) }},
@@ -126,7 +131,7 @@ func (r Role) allows(q *request) bool {
 
 var byRole = sync.OnceValue(func() map[Role][]rule {
 	all := map[Role][]rule{}
-	for _, r := range Roles {
+	for _, r := range append([]Role{Invited}, Roles...) {
 		all[r] = r.rules()
 	}
 	return all

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/nats-io/nkeys"
 )
@@ -23,9 +24,11 @@ type User struct {
 
 var userName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._@-]*$`) })
 
+const maxUserName = 100
+
 // userFile is where the public key of a user is.
 func (b *Broker) userFile(name string) (string, error) {
-	if !userName().MatchString(name) || strings.HasSuffix(name, ".new") {
+	if !userName().MatchString(name) || strings.HasSuffix(name, ".new") || len(name) > maxUserName {
 		return "", fmt.Errorf("user %q: write letters, digits and . _ @ - in a name", name)
 	}
 	return filepath.Join(b.Dir, "users", name), nil
@@ -132,13 +135,17 @@ func (b *Broker) Users() ([]User, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(b.Dir, "users", entry.Name()), err)
 		}
+		if user.Key == "" {
+			b.dropExpired(entry.Name())
+			continue
+		}
 		users = append(users, user)
 	}
 	return users, nil
 }
 
 // parseUser reads the file of a user: his public key, and his role. Before there were roles it had
-// none: those users may do everything.
+// none: those users may do everything. An invited user has an end; the key is empty after that.
 func parseUser(name, text string) (User, error) {
 	key, role, _ := strings.Cut(strings.TrimSpace(text), " ")
 	if !nkeys.IsValidPublicUserKey(key) {
@@ -146,6 +153,12 @@ func parseUser(name, text string) (User, error) {
 	}
 	if role == "" {
 		return User{name, key, Operator}, nil
+	}
+	if until, is := strings.CutPrefix(role, string(Invited)+" "); is {
+		if expired(until, time.Now()) {
+			key = ""
+		}
+		return User{name, key, Invited}, nil
 	}
 	r, err := ParseRole(role)
 	return User{name, key, r}, err

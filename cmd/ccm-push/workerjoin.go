@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+	"github.com/spf13/cobra"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/playbooks/workers"
+)
+
+// The files that a worker logs in to the broker with, in the folder of the configuration.
+const (
+	workerSeed = "worker.nk"
+	workerCA   = "worker.pem"
+)
+
+func workerJoinCommand(f *fleet, p *printer) *cobra.Command {
+	var in, name string
+	c := &cobra.Command{
+		Use:   "join",
+		Short: "make this machine a worker, with a token of ccm-push workers invite",
+		Long: `join reads the token that ccm-push workers invite has printed, from the terminal or a file. It makes the
+keys of this machine, sends the public ones to the machine that invites, and shows a fingerprint. If both
+machines show the same, answer y on both. Then it writes, in ~/.config/ccm-push: worker.key, worker.nk and
+worker.pem, and the key of the inviting machine in coordinators.keys; and prints how to start the worker.`,
+		Example: `  ccm-push worker join
+  ccm-push worker join --token-file token --name paris1`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.app.join(cmd.Context(), p, in, name)
+		},
+	}
+	c.Flags().StringVar(&in, "token-file", "", "read the token from a `file` instead of the terminal")
+	c.Flags().StringVar(&name, "name", "", "the `name` of this worker in lists and messages (default the name of the machine)")
+	return c
+}
+
+func (a *app) join(ctx context.Context, p *printer, in, name string) error {
+	if !a.canAsk() {
+		return errors.New("join compares fingerprints on the terminal, and standard input is not a terminal")
+	}
+	seedFile, caFile := a.configuration(workerSeed), a.configuration(workerCA)
+	if _, err := os.Stat(seedFile); err == nil {
+		return fmt.Errorf("%s is there: this machine has joined before\n  hint: to join again, move it away: mv %[1]s %[1]s.old", seedFile)
+	}
+	token, err := a.readToken(ctx, in)
+	if err != nil {
+		return err
+	}
+	invitation, err := workers.ParseToken(token)
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		if name, err = os.Hostname(); err != nil {
+			return err
+		}
+	}
+	line, _, err := ownKey(a.configuration(workerKey), name)
+	if err != nil {
+		return err
+	}
+	public, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
+	if err != nil {
+		return err
+	}
+	user, err := nkeys.CreateUser()
+	if err != nil {
+		return err
+	}
+	candidate := &workers.Candidate{Name: name, Key: public.Marshal()}
+	if candidate.NKey, err = user.PublicKey(); err != nil {
+		return err
+	}
+	seed, err := user.Seed()
+	if err != nil {
+		return err
+	}
+	silent := ""
+	a.onStop.Store(&silent)
+	ctx, end := a.untilStop(ctx)
+	defer end()
+	if err := a.present(ctx, invitation, candidate); err != nil {
+		return err
+	}
+	if err := writeNewFile(seedFile, append(seed, '\n'), 0o600); err != nil {
+		return err
+	}
+	start := "ccm-push worker --workers " + invitation.URL + " --nats-nkey " + seedFile
+	if ca := invitation.CAText(); ca != nil {
+		if err := os.WriteFile(caFile, ca, 0o644); err != nil {
+			return err
+		}
+		start += " --nats-ca " + caFile
+	}
+	if err := addLine(a.configuration(coordinatorsList), invitation.CoordinatorKey()); err != nil {
+		return err
+	}
+	if invitation.Site != "" {
+		start += fmt.Sprintf(" --site %q", invitation.Site)
+	}
+	a.say("this machine is a worker now; start it:")
+	return p.print(start + "\n")
+}
+
+// readToken reads a token from a file, or requests it on the terminal.
+func (a *app) readToken(ctx context.Context, in string) (string, error) {
+	if in == "" {
+		return a.askLine(ctx, "Token of ccm-push workers invite: ")
+	}
+	file, err := os.Open(in)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(bufio.NewReader(io.LimitReader(file, 1<<20)))
+	return string(text), err
+}
+
+// admitWait is how long the broker may take to know the user of a new invitation.
+const admitWait = 10 * time.Second
+
+// present sends the keys of this machine, has a person compare fingerprints, and waits until the other side has admitted it.
+func (a *app) present(ctx context.Context, i *workers.Invitation, c *workers.Candidate) error {
+	conn, closed, err := a.invited(ctx, i)
+	if err != nil {
+		return err
+	}
+	defer closed()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answer := make(chan error, 1)
+	go func() { answer <- i.Join(ctx, conn, c) }() // it ends with ctx, and is waited for
+	a.say(fmt.Sprintf("the fingerprint of this machine is\n\n    %s\n", i.Fingerprint(c)))
+	compared := a.compare(ctx, "Does the machine that invites show the same fingerprint? [y/N] ")
+	if compared != nil {
+		cancel()
+		<-answer
+		return compared
+	}
+	a.say("waiting for the other machine")
+	return <-answer
+}
+
+// invited logs in to the broker with the rights of the invitation.
+func (a *app) invited(ctx context.Context, i *workers.Invitation) (conn *nats.Conn, closed func(), err error) {
+	folder, err := os.MkdirTemp("", "ccm-push-join-")
+	if err != nil {
+		return nil, nil, err
+	}
+	remove := func() { _ = os.RemoveAll(folder) }
+	var seed []byte
+	login, err := i.Login()
+	if err == nil {
+		seed, err = login.Seed()
+	}
+	seedFile, caFile := filepath.Join(folder, "seed"), ""
+	if err == nil {
+		err = os.WriteFile(seedFile, seed, 0o600)
+	}
+	if ca := i.CAText(); err == nil && ca != nil {
+		caFile = filepath.Join(folder, "ca.pem")
+		err = os.WriteFile(caFile, ca, 0o600)
+	}
+	for began := time.Now(); err == nil; {
+		link := temporaryLogin(i, seedFile, caFile)
+		if conn, err = link.Conn(ctx); err == nil {
+			return conn, func() { link.Close(); remove() }, nil
+		}
+		link.Close()
+		if time.Since(began) > admitWait || ctx.Err() != nil {
+			break
+		}
+		err = nil
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	remove()
+	return nil, nil, fmt.Errorf("logging in to the broker with the token: %w\n  hint: a token is for one machine and 15 minutes; make another one: ccm-push workers invite", err)
+}

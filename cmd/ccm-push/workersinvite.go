@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/natsconn"
+	"github.com/ccm-push/ccm-push/playbooks/workers"
+)
+
+func workersInviteCommand(f *fleet, p *printer) *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:   "invite [SITE]",
+		Short: "make a machine a worker: print a token for it, and admit it",
+		Long: `invite prints a token for ccm-push worker join, and waits for the machine that has it. Both sides then
+show a fingerprint. If they are equal, answer y on both: the broker adds the machine as a user with the
+role worker, and its key is added to workers.keys. A token is valid for one machine and 15 minutes.
+
+The token is secret until it is used. It names the broker, its authority (--nats-ca) and the key of this
+machine, which is made if it is missing. It needs ccm-push-broker, and there the role coordinator or
+operator.`,
+		Example: `  ccm-push workers invite --workers tls://nats.example.com:4222
+  ccm-push workers invite paris --token-file token
+  ccm-push worker join --token-file token`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			site := ""
+			if len(args) > 0 {
+				site = args[0]
+			}
+			return f.invite(cmd.Context(), p, site, out)
+		},
+	}
+	c.Flags().StringVar(&out, "token-file", "", "write the token to a new `file` instead of the terminal")
+	return c
+}
+
+// invite makes a token, and admits the machine that joins with it.
+func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error {
+	a, w := f.app, &f.workers
+	if w.url == "" {
+		return errNoWorkersURL
+	}
+	if !a.canAsk() {
+		return errors.New("invite compares fingerprints on the terminal, and standard input is not a terminal")
+	}
+	path := cmp.Or(w.key, a.configuration(coordinatorKey))
+	if _, _, err := ownKey(path, "controller"); err != nil {
+		return err
+	}
+	key, err := workers.ReadKey(path)
+	if err != nil {
+		return err
+	}
+	given := w.fleet.nats.given
+	given.Servers, given.Context = w.url, ""
+	config := w.fleet.nats.config(given, workersFlag)
+	var ca []byte
+	if config.CA != "" {
+		if ca, err = os.ReadFile(config.CA); err != nil {
+			return fmt.Errorf("the authority of the broker: %w", err)
+		}
+	}
+	name, _ := os.Hostname() // for people
+	invitation, err := workers.NewInvitation(w.address(), ca, key, name, site)
+	if err != nil {
+		return err
+	}
+	conn, err := w.connection().Conn(ctx)
+	if err != nil {
+		return err
+	}
+	silent := ""
+	a.onStop.Store(&silent)
+	ctx, end := a.untilStop(ctx)
+	defer end()
+	list := cmp.Or(w.list, a.configuration(workerList))
+	ready := func() error { return a.handToken(p, invitation, out) }
+	admit := func(c *workers.Candidate) error {
+		a.say(fmt.Sprintf("machine %s wants to become a worker%s; its fingerprint is\n\n    %s\n", events.Line(c.Name), ofSite(site), invitation.Fingerprint(c)))
+		return a.compare(ctx, "Does that machine show the same fingerprint? [y/N] ")
+	}
+	record := func(c *workers.Candidate) error { return addLine(list, c.Line()) }
+	if err := invitation.Await(ctx, conn, ready, admit, record); err != nil {
+		return err
+	}
+	a.say("the worker is admitted: its key is in " + list)
+	return nil
+}
+
+// handToken prints the token, or writes it to a new file.
+func (a *app) handToken(p *printer, i *workers.Invitation, out string) error {
+	token, err := i.Token()
+	if err != nil {
+		return err
+	}
+	how := "paste it there when it is requested"
+	if out == "" {
+		err = p.print(token + "\n")
+	} else {
+		how = "copy " + out + " there, and add --token-file"
+		var file *os.File
+		if file, err = os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			_, err = file.WriteString(token + "\n")
+			err = errors.Join(err, file.Close())
+		}
+	}
+	if err == nil {
+		a.say("the token is secret, for one machine, and valid until " + i.Until.Local().Format(time.TimeOnly) + "; on that machine run: ccm-push worker join  (" + how + ")")
+	}
+	return err
+}
+
+var errNotCompared = errors.New("the fingerprints were not confirmed to be equal; no key was accepted")
+
+// compare asks a person whether two fingerprints are equal; any other answer than yes is an error.
+func (a *app) compare(ctx context.Context, question string) error {
+	answer, err := a.askLine(ctx, question)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errNotCompared
+}
+
+// ownKey makes a private key of this machine if it is missing, and returns the line of its public key.
+func ownKey(path, comment string) (line string, made bool, err error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		private, _, err := workers.NewWorkerKey(comment)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o700)
+		}
+		if err == nil {
+			err = writeNewFile(path, private, 0o600)
+		}
+		if err != nil {
+			return "", false, err
+		}
+		made = true
+	}
+	key, err := workers.ReadKey(path)
+	if err != nil {
+		return "", made, err
+	}
+	if made {
+		err = writeNewFile(path+".pub", []byte(key.Public()+" "+comment+"\n"), 0o644)
+	}
+	return key.Public(), made, err
+}
+
+func writeNewFile(path string, text []byte, mode os.FileMode) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Close())
+}
+
+// addLine adds a line to a list of keys, unless the list has it.
+func addLine(path, line string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	key := strings.Join(strings.Fields(line)[:2], " ")
+	if bytes.Contains(text, []byte(key)) {
+		return nil
+	}
+	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+		line = "\n" + line
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(line + "\n")
+	return errors.Join(err, file.Close())
+}
+
+// temporaryLogin logs in to the broker with the rights of an invitation.
+func temporaryLogin(i *workers.Invitation, seed string, ca string) *natsconn.Link {
+	return natsconn.New(natsconn.Config{Servers: i.URL, NKey: seed, CA: ca, Name: "ccm-push worker join", Warn: func(string) {}, Outage: func(string) {}})
+}

@@ -1,0 +1,74 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// Invites is where ccm-push-broker answers an [InviteRequest].
+	Invites = subjects + "invite"
+	// Joins are the subjects on which invited machines send what they join with: the nkey of the invitation.
+	Joins       = joinSubject + "*"
+	joinSubject = subjects + "join."
+	// InviteTime is how long an invitation is valid.
+	InviteTime = 15 * time.Minute
+	// MaxJoin is how long what an invited machine sends may be, in bytes.
+	MaxJoin    = 16 << 10
+	brokerTime = 10 * time.Second
+)
+
+// JoinOf is the subject of the invitation with an nkey.
+func JoinOf(nkey string) string { return joinSubject + nkey }
+
+// An InviteRequest is what a controller requests of the broker: with Invite a user that may join for [InviteTime], with Admit a worker
+// in its place, and with Revoke neither.
+type InviteRequest struct {
+	Key    string     `json:"key"` // nkey of the invitation
+	Invite bool       `json:"invite,omitempty"`
+	Admit  *Admission `json:"admit,omitempty"`
+	Revoke bool       `json:"revoke,omitempty"`
+}
+
+// An Admission is a new worker.
+type Admission struct {
+	Name string `json:"name"`
+	Key  string `json:"key"` // its nkey
+}
+
+// An InviteAnswer is what the broker answers: an empty error is success.
+type InviteAnswer struct {
+	Error string `json:"error,omitempty"`
+}
+
+// RequestInvite sends a request to the broker.
+func RequestInvite(ctx context.Context, conn *nats.Conn, r InviteRequest) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, brokerTime)
+	defer cancel()
+	msg, err := conn.RequestWithContext(ctx, Invites, text)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return fmt.Errorf("this server is not a ccm-push-broker, or an older one: %w\n  hint: add the worker by hand, see docs/scale.md", err)
+	case err != nil && errors.Is(conn.LastError(), nats.ErrPermissionViolation):
+		return fmt.Errorf("the broker: %w\n  hint: inviting workers needs the role coordinator or operator", conn.LastError())
+	case err != nil:
+		return failed("inviting a worker", err)
+	}
+	var a InviteAnswer
+	if err := json.Unmarshal(msg.Data, &a); err != nil {
+		return failed("inviting a worker", err)
+	}
+	if a.Error != "" {
+		return errors.New("the broker: " + a.Error)
+	}
+	return nil
+}
