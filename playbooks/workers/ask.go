@@ -208,7 +208,9 @@ func (s *shift) askOnce(ctx context.Context, q asked) (a answered, err error) {
 func (s *shift) opened(ctx context.Context, data []byte) (a answered, err error) {
 	text, err := s.sealer.open(toWorker, data)
 	if err == nil {
-		err = json.Unmarshal(text, &a)
+		if err = json.Unmarshal(text, &a); err == nil {
+			err = a.check()
+		}
 	}
 	if err != nil || a.Object == nil {
 		return a, err
@@ -332,7 +334,7 @@ func (c *Coordinator) answerShift(ctx context.Context, data []byte) []byte {
 	}
 	var q asked
 	a := answered{Over: true} // what it was handed is over, and forgotten
-	if wrong := decode(text, &q); wrong != nil && h != nil {
+	if wrong := receive(text, &q); wrong != nil && h != nil {
 		c.exclude(ctx, h, wrong)
 	} else if wrong == nil && h != nil && c.isExcluded(h.key) == nil {
 		a = c.answerOne(ctx, h, q)

@@ -27,22 +27,23 @@ func decode(text []byte, v any) error {
 	return nil
 }
 
-const (
-	maxWarnings    = 1000     // of one message
-	maxWarningText = 16 << 10 // bytes
-)
+// receive reads a message of a worker, and checks it.
+func receive(text []byte, m message) error {
+	if err := decode(text, m); err != nil {
+		return err
+	}
+	if err := m.check(); err != nil {
+		return fmt.Errorf("it sent %w", err)
+	}
+	return nil
+}
+
+// maxWarnings bounds the warnings of one message.
+const maxWarnings = 1000
 
 // checkSaid checks what a worker reports against its hosts and their plays, and puts in what the coordinator has
 // compiled.
 func (c *Coordinator) checkSaid(h *handed, s *said) error {
-	if len(s.Warnings) > maxWarnings {
-		return fmt.Errorf("it sent %d warnings at once", len(s.Warnings))
-	}
-	for _, text := range append([]string{s.Failed}, s.Warnings...) {
-		if len(text) > maxWarningText {
-			return fmt.Errorf("it sent a warning of %d bytes", len(text))
-		}
-	}
 	for i := range s.Events {
 		e := s.Events[i].Event
 		t, err := c.reportedOf(h, events.HostOf(e))

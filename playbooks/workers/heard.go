@@ -75,7 +75,7 @@ func (c *Coordinator) heard(ctx context.Context, frame []byte) error {
 		return err
 	}
 	var s said
-	err = decode(text, &s)
+	err = receive(text, &s)
 	if err == nil {
 		err = c.checkSaid(h, &s)
 	}

@@ -187,7 +187,7 @@ func keyOfSigned(data []byte) string {
 }
 
 // verify reads a message that somebody on a list has signed, and says who.
-func verify(ring Keyring, kind string, data []byte, v any) (who string, err error) {
+func verify(ring Keyring, kind string, data []byte, v message) (who string, err error) {
 	var m signed
 	if err := json.Unmarshal(data, &m); err != nil {
 		return "", fmt.Errorf("reading a %s: %w", kind, err)
@@ -203,5 +203,11 @@ func verify(ring Keyring, kind string, data []byte, v any) (who string, err erro
 	if err := key.Verify(toSign(kind, m.Body), m.Signature); err != nil {
 		return "", fmt.Errorf("the signature of the %s is wrong: %w", kind, err)
 	}
-	return who, json.Unmarshal(m.Body, v)
+	if err := json.Unmarshal(m.Body, v); err != nil { // fields of other versions may be unknown: they are compared later
+		return who, err
+	}
+	if err := v.check(); err != nil {
+		return who, fmt.Errorf("a %s has %w", kind, err)
+	}
+	return who, nil
 }

@@ -160,14 +160,6 @@ func (a *AdHoc) plays(r *Recipe, root string, registry modules.Registry) ([]*man
 	return []*manifest.Play{play}, nil
 }
 
-// check reports paths that could lead out of the folder of a worker: [Recipe.at] keeps all others inside.
-func (r *Recipe) check() error {
-	if r.Folder != filepath.Clean(r.Folder) || !filepath.IsAbs(r.Folder) {
-		return fmt.Errorf("the folder of the run, %.200q, is not an absolute path", r.Folder)
-	}
-	return nil
-}
-
 // at is where a path of the recipe is below a folder.
 func (r *Recipe) at(root, path string) string { return filepath.Join(root, r.absolute(path)) }
 

@@ -221,9 +221,6 @@ func (s *shift) plays(ctx context.Context) error {
 	if j.plays != nil {
 		return nil
 	}
-	if err := r.check(); err != nil {
-		return err
-	}
 	root := s.root()
 	if err := os.Mkdir(root, 0o700); err != nil {
 		return err

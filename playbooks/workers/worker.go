@@ -428,7 +428,7 @@ func askUntil(ctx context.Context, member queue.Member, text []byte) ([]byte, er
 }
 
 // fetch reads a sealed object of the run.
-func (j *job) fetch(ctx context.Context, o *object, v any) error {
+func (j *job) fetch(ctx context.Context, o *object, v message) error {
 	if o == nil {
 		return errors.New("the controller has left out what is needed")
 	}
@@ -446,7 +446,10 @@ func (j *job) fetch(ctx context.Context, o *object, v any) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(text, v)
+	if err := json.Unmarshal(text, v); err != nil {
+		return err
+	}
+	return v.check()
 }
 
 // write writes a file of the run that nobody else reads, or puts another one in its place at once.

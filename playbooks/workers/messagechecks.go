@@ -1,0 +1,148 @@
+package workers
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/crypto/chacha20poly1305"
+)
+
+// A message goes between a coordinator and a worker. check finds what no program of the same build sends, whatever the
+// run is about; what the run allows is for [Coordinator.checkSaid] and [playbooks.TurnHandler].
+type message interface{ check() error }
+
+const (
+	maxName     = 1024     // bytes of a name, a nonce or a stamp
+	maxSentText = 64 << 10 // bytes of a text for people
+	maxKeyText  = 16 << 10 // bytes of a key or certificate
+)
+
+// short reports texts that are no names.
+func short(texts ...string) error {
+	for _, text := range texts {
+		if len(text) > maxName || strings.ContainsRune(text, 0) {
+			return fmt.Errorf("a name of %d bytes, or with a NUL byte", len(text))
+		}
+	}
+	return nil
+}
+
+// small reports keys, stamps and the like that are too long.
+func small(all ...[]byte) error {
+	for _, one := range all {
+		if len(one) > maxName {
+			return fmt.Errorf("a key or a stamp of %d bytes", len(one))
+		}
+	}
+	return nil
+}
+
+func (t *ticket) check() error {
+	return cmp.Or(short(t.Run, t.Shard), small(t.Stamp))
+}
+
+func (q *question) check() error {
+	if err := q.Ticket.check(); err != nil {
+		return err
+	}
+	return cmp.Or(short(q.Nonce, q.Recipient, q.Build, q.Version), small(q.SSHKey, q.Stamp))
+}
+
+func (o *object) check() error {
+	if o == nil {
+		return nil
+	}
+	if len(o.SHA256) != 32 {
+		return fmt.Errorf("a checksum of %d bytes", len(o.SHA256))
+	}
+	return short(o.Name)
+}
+
+func (a *answer) check() error {
+	if len(a.Refused) > maxSentText {
+		return fmt.Errorf("a reason of %d bytes", len(a.Refused))
+	}
+	for _, o := range []*object{a.Run, a.Shard} {
+		if err := o.check(); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(short(a.Nonce), small(a.Stamp))
+}
+
+func (o *order) check() error { return short(o.Run) }
+
+func (p *presence) check() error {
+	if p.PID < 0 || p.Hosts < 0 || p.Busy < 0 || p.Capacity < 0 {
+		return fmt.Errorf("a worker that is at %d hosts", p.Hosts)
+	}
+	return short(p.User, p.Site, p.Version, p.Host)
+}
+
+func (l *lease) check() error {
+	if len(l.Key) != chacha20poly1305.KeySize {
+		return fmt.Errorf("a key of %d bytes", len(l.Key))
+	}
+	if len(l.What) > maxSentText {
+		return fmt.Errorf("a description of %d bytes", len(l.What))
+	}
+	return short(l.Run, l.Holder, l.Queue, l.Resumes)
+}
+
+func (r *runContent) check() error {
+	if f := r.Recipe.Folder; f != filepath.Clean(f) || !filepath.IsAbs(f) {
+		return fmt.Errorf("the folder of the run, %.200q, is not an absolute path", f)
+	}
+	return cmp.Or(short(r.User, r.LocalUser, r.Become.User, r.Become.Method), small(r.Become.Password))
+}
+
+func (s *shardContent) check() error {
+	if len(s.Key) != chacha20poly1305.KeySize {
+		return fmt.Errorf("a key of %d bytes", len(s.Key))
+	}
+	if len(s.Certificate) > maxKeyText {
+		return fmt.Errorf("a certificate of %d bytes", len(s.Certificate))
+	}
+	for _, t := range s.Turns {
+		if t.Host == "" || t.Play < 0 || t.Gate < 0 {
+			return fmt.Errorf("gate %d of play %d of %.100q", t.Gate, t.Play, t.Host)
+		}
+	}
+	return nil
+}
+
+func (q *asked) check() error {
+	if q.Number < 0 || q.Offset < 0 || q.Answered < 0 || q.Errands != nil && *q.Errands < 0 {
+		return fmt.Errorf("question %d, from byte %d", q.Number, q.Offset)
+	}
+	return short(q.Host, q.Lent)
+}
+
+func (a *answered) check() error {
+	if err := a.Object.check(); err != nil {
+		return err
+	}
+	if len(a.Certificate) > maxKeyText {
+		return fmt.Errorf("a certificate of %d bytes", len(a.Certificate))
+	}
+	for _, e := range a.Errands {
+		if e.Number < 1 || e.Host == "" {
+			return fmt.Errorf("errand %d of %.100q", e.Number, e.Host)
+		}
+	}
+	return nil
+}
+
+func (s *said) check() error {
+	if len(s.Warnings) > maxWarnings {
+		return fmt.Errorf("%d warnings at once", len(s.Warnings))
+	}
+	for _, text := range append([]string{s.Failed}, s.Warnings...) {
+		if len(text) > maxSentText {
+			return fmt.Errorf("a warning of %d bytes", len(text))
+		}
+	}
+	return nil
+}
