@@ -237,11 +237,7 @@ const noticed = 500 * time.Millisecond
 // reported returns the reports of an element; host is whom they are for, empty means all.
 func (k *checker) reported(element, host string) (all []report) {
 	for _, e := range k.reports {
-		switch {
-		case e.element != element || host != "" && cmp.Or(e.For, e.Host) != host:
-		case host != "" && e.untold && e.For != "" && len(all) >= len(k.began(element, host)):
-			// A resume has reported it from what the other host knew, so the host where it ran was not asked.
-		default:
+		if e.element == element && (host == "" || cmp.Or(e.For, e.Host) == host) {
 			all = append(all, e)
 		}
 	}

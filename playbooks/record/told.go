@@ -29,8 +29,8 @@ type toldOf struct{ play, host string }
 // Told gives what the runs of the store have told.
 func (s Store) Told() *Told { return &Told{store: s, runs: map[string]toldRun{}} }
 
-// Of gives the changes and failures that a run has told of a host in a play, which counts
-// from 1, and how often each was told. They are without texts.
+// Of returns the changes and failures that a run, and the runs that resumed it, have reported of a host in a play, and how
+// often each was reported. The play counts from 1. The results are without texts.
 func (t *Told) Of(run string, play int, host string) map[events.UntoldResult]int {
 	if t == nil || !IsID(run) {
 		return nil
@@ -57,6 +57,19 @@ func (s Store) told(id string) toldRun {
 	for _, play := range run.Plays {
 		told.plays = append(told.plays, play.Name)
 	}
+	told.add(run)
+	// A resume may have the result of a resource from the host that it is for. The host where it ran does not know that.
+	chain, err := s.Chain(run)
+	for _, later := range chain {
+		if err == nil && later.Origin.Epoch > run.Origin.Epoch {
+			told.add(later)
+		}
+	}
+	return told
+}
+
+// add counts the results of a run, as far as that is possible.
+func (t toldRun) add(run *Run) {
 	for e, err := range run.Events() {
 		if err != nil {
 			break
@@ -66,10 +79,9 @@ func (s Store) told(id string) toldRun {
 			continue
 		}
 		of := toldOf{r.Play, cmp.Or(r.On, r.Host)} // the host that keeps it
-		if told.results[of] == nil {
-			told.results[of] = map[events.UntoldResult]int{}
+		if t.results[of] == nil {
+			t.results[of] = map[events.UntoldResult]int{}
 		}
-		told.results[of][events.UntoldResult{Type: r.Type, Name: r.Name, Status: r.Status}]++
+		t.results[of][events.UntoldResult{Type: r.Type, Name: r.Name, Status: r.Status}]++
 	}
-	return told
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,4 +40,21 @@ func TestTold(t *testing.T) {
 	}
 	require.Len(t, told.runs, maxTold)
 	require.NotEmpty(t, told.Of(id, 1, "web1"))
+}
+
+// TestToldByAResume has a resume report what the run could not report.
+func TestToldByAResume(t *testing.T) {
+	s := newStore(t)
+	start := events.RunStart{Hosts: 2, Plays: plays("web1", "web2")}
+	elsewhere := result("web2", events.Changed)
+	elsewhere.On = "db1"
+	first := s.record(t, Header{Run: NewID(began), Manifests: []Manifest{{}}}, start)
+	resume := Header{Run: NewID(began.Add(time.Second)), Manifests: []Manifest{{}}, Resumes: first.Run, Origin: Origin{First: first.Run, Epoch: 1}}
+	s.record(t, resume, start, elsewhere)
+	motd := events.UntoldResult{Type: "file", Name: "/etc/motd", Status: events.Changed}
+	require.Equal(t, map[events.UntoldResult]int{motd: 1}, s.Told().Of(first.Run, 1, "db1"))
+	require.Empty(t, s.Told().Of(first.Run, 1, "web2"))
+
+	s.record(t, Header{Run: NewID(began.Add(2 * time.Second)), Manifests: []Manifest{{}}}, start, elsewhere)
+	require.Equal(t, map[events.UntoldResult]int{motd: 1}, s.Told().Of(first.Run, 1, "db1"), "a run of its own")
 }
