@@ -31,11 +31,11 @@ type KeyFile struct {
 // OpenKeyFile reads a list as [ReadKeyring] does. say gets a line for each later change of the list, and for each error; it may be nil.
 func OpenKeyFile(path string, say func(string)) (*KeyFile, error) {
 	f := &KeyFile{path: path, say: say}
-	info, err := os.Stat(path)
-	if err == nil {
+	if info, err := os.Stat(path); err == nil {
 		f.seen = info
-		f.ring, err = ReadKeyring(path)
 	}
+	var err error
+	f.ring, err = ReadKeyring(path)
 	return f, err
 }
 
