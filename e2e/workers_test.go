@@ -17,6 +17,7 @@ import (
 // certifies is the command of an authority, as docs/scale.md has it.
 const certifies = `#!/bin/sh
 exec ssh-keygen -q -s ca -I "$CCM_PUSH_KEY_ID" -n "$CCM_PUSH_PRINCIPALS" -V "-1m:+${CCM_PUSH_VALID_SECONDS}s" -O clear \
+  ${CCM_PUSH_SOURCE_ADDRESS:+-O "source-address=$CCM_PUSH_SOURCE_ADDRESS"} \
   $(echo "$CCM_PUSH_EXTENSIONS" | sed 's/[^,][^,]*/-O &/g; s/,/ /g') "$CCM_PUSH_KEY_FILE"
 `
 
@@ -53,8 +54,11 @@ func (f *fleet) trustsAuthority(hosts ...string) {
 	ca, err := os.ReadFile(f.path("ca.pub"))
 	require.NoError(f, err)
 	for _, host := range hosts {
-		f.sh(host, "echo '"+strings.TrimSpace(string(ca))+"' >/etc/ssh/e2e-ca.pub; echo TrustedUserCAKeys /etc/ssh/e2e-ca.pub >/etc/ssh/sshd_config.d/e2e-ca.conf; kill -HUP 1")
-		f.Cleanup(func() { f.sh(host, "rm /etc/ssh/e2e-ca.pub /etc/ssh/sshd_config.d/e2e-ca.conf; kill -HUP 1") })
+		f.sh(host, "echo '"+strings.TrimSpace(string(ca))+"' >/etc/ssh/e2e-ca.pub; mkdir -p /etc/ssh/e2e-principals; for u in root deploy; do echo $u@ >/etc/ssh/e2e-principals/$u; done; "+
+			`printf 'TrustedUserCAKeys /etc/ssh/e2e-ca.pub\nAuthorizedPrincipalsFile /etc/ssh/e2e-principals/%%u\n' >/etc/ssh/sshd_config.d/e2e-ca.conf; kill -HUP 1`)
+		f.Cleanup(func() {
+			f.sh(host, "rm -r /etc/ssh/e2e-ca.pub /etc/ssh/e2e-principals /etc/ssh/sshd_config.d/e2e-ca.conf; kill -HUP 1")
+		})
 	}
 }
 

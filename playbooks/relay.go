@@ -12,6 +12,15 @@ import (
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
+// siteVariable is the variable of the inventory with the site of a host.
+const siteVariable = "site"
+
+// SiteOf returns the site of a host, or "".
+func SiteOf(h *inventory.Host) string {
+	site, _ := h.Vars()[siteVariable].(string)
+	return site
+}
+
 // openRelays has hosts of a run that lack the host program get it from their relays, which closeRelays ends.
 func (r *Runner) openRelays(hosts []*inventory.Host) {
 	if r.Authority == nil {
@@ -57,7 +66,7 @@ func (r *Runner) relayed(hosts []*inventory.Host) (list []relays.Member) {
 			}
 		}
 		candidates = slices.DeleteFunc(candidates, func(c *inventory.Host) bool { return c.Connection().Local })
-		list = append(list, relays.Member{Host: h.Name, User: t.User, Candidates: candidates})
+		list = append(list, relays.Member{Host: h.Name, User: t.User, Site: SiteOf(h), Candidates: candidates})
 	}
 	return list
 }

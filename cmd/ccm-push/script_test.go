@@ -328,7 +328,18 @@ func wantsCertificate(ts *testscript.TestScript, file string) func(*ssh.ServerCo
 	authority, _, _, _, err := ssh.ParseAuthorizedKey([]byte(ts.ReadFile(file)))
 	ts.Check(err)
 	checker := &ssh.CertChecker{IsUserAuthority: func(key ssh.PublicKey) bool { return bytes.Equal(key.Marshal(), authority.Marshal()) }}
-	return func(c *ssh.ServerConfig) { c.PublicKeyCallback = checker.Authenticate }
+	return func(c *ssh.ServerConfig) {
+		c.PublicKeyCallback = func(m ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+			if cert, is := key.(*ssh.Certificate); is && checker.IsUserAuthority(cert.SignatureKey) { // as AuthorizedPrincipalsFile has it
+				for _, name := range cert.ValidPrincipals {
+					if strings.HasPrefix(name, m.User()+"@") {
+						return &cert.Permissions, checker.CheckCert(name, cert)
+					}
+				}
+			}
+			return checker.Authenticate(m, key)
+		}
+	}
 }
 
 // takesPassword makes a server that takes a password and no keys.

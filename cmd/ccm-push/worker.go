@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +14,7 @@ import (
 
 func workerCommand(f *fleet, p *printer) *cobra.Command {
 	var site, key, coordinators string
+	var addresses []string
 	var shards int
 	c := &cobra.Command{
 		Use:   "worker --workers URL",
@@ -44,9 +47,13 @@ when they have ended.`,
 			if err != nil {
 				return fmt.Errorf("the keys of those who begin runs: %w", err)
 			}
+			from, err := prefixes(addresses)
+			if err != nil {
+				return err
+			}
 			files, _ := f.pace.affordable(a.warn)
 			w := &workers.Worker{
-				Key: own, Coordinators: ring, Site: site, Shards: shards, Registry: a.registry, Version: version, Forks: f.pace.forks, Files: files, Say: a.say,
+				Key: own, Coordinators: ring, Site: site, Addresses: from, Shards: shards, Registry: a.registry, Version: version, Forks: f.pace.forks, Files: files, Say: a.say,
 			}
 			if p.verbose > 0 {
 				w.Trace = a.say
@@ -60,15 +67,36 @@ when they have ended.`,
 				return err
 			}
 			a.say("taking hosts" + ofSite(site) + "; this worker is " + own.Public())
+			if len(from) == 0 {
+				a.say("its certificates can be used from any address, since it is not known from which one hosts see it\n  hint: --worker-address ADDRESS")
+			}
 			return w.Run(cmd.Context(), a.stop)
 		},
 	}
 	c.AddCommand(workerJoinCommand(f, p))
 	c.Flags().StringVar(&site, "site", "", "take hosts whose variable site says this, and no others; without it those of no site")
 	c.Flags().IntVar(&shards, "shards", 4, "how many groups of hosts (--shard) it works on at once")
+	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which hosts see this worker come, also through jump hosts: its certificates can be used from there alone; may be repeated, or have commas")
 	c.Flags().StringVar(&key, "key", "", "private key `file` of this worker (default worker.key in the folder of the configuration)")
 	c.Flags().StringVar(&coordinators, "coordinators", "", "`file` with the public keys of those who may begin runs (default coordinators.keys in the folder of the configuration)")
 	return c
+}
+
+// prefixes reads addresses and networks.
+func prefixes(texts []string) (list []netip.Prefix, err error) {
+	for _, text := range texts {
+		text = strings.TrimSpace(text)
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			one, addressErr := netip.ParseAddr(text)
+			if addressErr != nil || one.Zone() != "" {
+				return nil, fmt.Errorf("--worker-address %s: write an address such as 192.0.2.5, or a network such as 192.0.2.0/24", text)
+			}
+			p = netip.PrefixFrom(one, one.BitLen())
+		}
+		list = append(list, p.Masked())
+	}
+	return list, nil
 }
 
 func ofSite(site string) string {

@@ -56,7 +56,7 @@ const (
 )
 
 const (
-	defaultValidity  = time.Hour
+	defaultValidity  = 10 * time.Minute
 	shortestValidity = time.Minute
 )
 
@@ -76,7 +76,7 @@ func (f *workersFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.list, "workers-list", "", "`file` with the public keys of workers that may get hosts (default workers.keys in the folder of the configuration)")
 	set.StringVar(&f.operators, "workers-operators", "", "`file` with the public keys of those who may follow runs and go on with them, besides this machine (default operators.keys in the folder of the configuration, if it is there)")
 	f.validity = defaultValidity
-	set.Var(seconds{&f.validity}, "cert-validity", "how long the certificates are valid with which workers log in to hosts, at least 1m")
+	set.Var(seconds{&f.validity}, "cert-validity", "how long the certificates are valid with which workers log in to hosts, at least 1m; they are renewed while a worker needs them (default 10m, or --deadline host and a minute if that is less)")
 	set.Var(seconds{&f.wait}, "wait-workers", "how long the run waits for a worker of each site before it begins, such as 2m; then it ends with status 1 and has changed nothing. Without it the run begins when the first host lets a worker in, and waits for the others")
 	set.IntVar(&f.size, "shard", 0, "how many hosts a worker takes in one group, at most; without it 32 to 256")
 }
@@ -233,8 +233,8 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, sha
 	}
 	c := &workers.Coordinator{
 		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.warn, Size: f.size, URL: f.address(), WaitWorkers: f.wait,
-		Certify: func(ctx context.Context, sshKey []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
-			return f.certify(ctx, authority, r.Options.Run, sshKey, accounts, jumps)
+		Certify: func(ctx context.Context, of workers.Certificate) ([]byte, time.Duration, error) {
+			return f.certify(ctx, authority, r.Options.Run, of)
 		},
 	}
 	if shared && !f.fleet.record.none { // else there is nothing to follow, or to go on from
@@ -277,21 +277,32 @@ func (f *workersFlags) keys() (key workers.Key, list *workers.KeyFile, err error
 	return key, list, err
 }
 
-// certify has the key of a worker certified for accounts.
-func (f *workersFlags) certify(ctx context.Context, by *usercert.Authority, run string, sshKey []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
-	key, err := ssh.ParsePublicKey(sshKey)
+// certificateTime returns how long certificates of workers are valid. They are renewed as long as a worker works on hosts, so they need not
+// last as long as the run.
+func (f *workersFlags) certificateTime() time.Duration {
+	if f.set.Changed("cert-validity") {
+		return f.validity
+	}
+	host := cmp.Or(f.fleet.work.deadlines.working().Host, defaultValidity)
+	return max(min(defaultValidity, host+shortestValidity), shortestValidity)
+}
+
+// certify has the key of a worker certified.
+func (f *workersFlags) certify(ctx context.Context, by *usercert.Authority, run string, of workers.Certificate) ([]byte, time.Duration, error) {
+	key, err := ssh.ParsePublicKey(of.SSHKey)
 	if err != nil {
 		return nil, 0, err
 	}
-	request := usercert.Request{Key: key, ID: "ccm-push-worker-" + run, Principals: accounts, ValidFor: f.validity}
-	if jumps {
+	valid := f.certificateTime()
+	request := usercert.Request{Key: key, ID: "ccm-push-worker-" + run, Principals: of.Principals, SourceAddresses: of.Sources, ValidFor: valid}
+	if of.Jumps {
 		request.Extensions = []string{"permit-port-forwarding"}
 	}
 	cert, err := by.Certificate(ctx, request)
 	if err != nil {
 		return nil, 0, err
 	}
-	return ssh.MarshalAuthorizedKey(cert), f.validity, nil
+	return ssh.MarshalAuthorizedKey(cert), valid, nil
 }
 
 // connection is that to where coordinators and workers meet. It is dialled once.

@@ -31,6 +31,7 @@ type Options struct {
 type Member struct {
 	Host       string
 	User       string            // who logs in
+	Site       string            // of the host; "" is none
 	Candidates []*inventory.Host // for its relay, in order
 }
 

@@ -61,13 +61,13 @@ func TestSites(t *testing.T) {
 	gate, other := h[:1], h[1:3]
 	r := New(Options{})
 	members := []Member{
-		{"a1", "deploy", gate}, {"a2", "root", gate}, {"a3", "deploy", gate}, {"gate", "admin", nil},
-		{"n1", "deploy", other}, {"n2", "deploy", other}, {"b", "deploy", h[3:]}, {"c", "deploy", nil},
+		{"a1", "deploy", "", gate}, {"a2", "root", "paris", gate}, {"a3", "deploy", "", gate}, {"gate", "admin", "", nil},
+		{"n1", "deploy", "", other}, {"n2", "deploy", "", other}, {"b", "deploy", "", h[3:]}, {"c", "deploy", "", nil},
 	}
 	sites := r.sitesOf(members)
 	require.Len(t, sites, 6)
 	require.Same(t, sites["a1"], sites["gate"], "a jump host shares what it is sent")
-	require.Equal(t, []string{"deploy", "root", "admin"}, sites["a1"].users)
+	require.Equal(t, []string{"deploy", "deploy@", "root", "root@paris", "admin", "admin@"}, sites["a1"].principals)
 	require.Same(t, sites["n1"], sites["n2"])
 	require.Nil(t, sites["b"], "nobody would share anything with it")
 	require.Nil(t, sites["c"])
@@ -127,7 +127,7 @@ func newFleet(t *testing.T, authority *usercert.Authority, gates ...string) *fle
 	candidates := hostsOf(t, gates...)
 	var members []Member
 	for i := range 9 {
-		members = append(members, Member{fmt.Sprintf("web%d", i+1), f.host.User, candidates})
+		members = append(members, Member{fmt.Sprintf("web%d", i+1), f.host.User, "", candidates})
 	}
 	f.Relays = New(Options{
 		Authority: authority, Dial: f.dialGate, First: func(hosts []string) { f.first = append(f.first, hosts...) }, NewNonce: rand.Text, Run: "RUN", Members: func() []Member { return members },

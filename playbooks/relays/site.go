@@ -14,13 +14,14 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/relay"
 	"github.com/ccm-push/ccm-push/transport/start"
+	"github.com/ccm-push/ccm-push/transport/usercert"
 )
 
 // A site is hosts with the same candidates for their relay.
 type site struct {
 	relays     *Relays
 	candidates []*inventory.Host
-	users      []string // who logs in to its hosts
+	principals []string // by which its hosts are logged in to
 	hosts      int
 
 	mu      sync.Mutex
@@ -50,8 +51,10 @@ type content struct {
 
 func (s *site) add(m Member) {
 	s.hosts++
-	if !slices.Contains(s.users, m.User) {
-		s.users = append(s.users, m.User)
+	for _, name := range []string{m.User, usercert.Principal(m.User, m.Site)} {
+		if name != "" && !slices.Contains(s.principals, name) {
+			s.principals = append(s.principals, name)
+		}
 	}
 }
 
@@ -192,7 +195,7 @@ func (p *post) ready(ctx context.Context, d delivery) (cert *ssh.Certificate, pa
 	}
 	if c.cert == nil || time.Now().After(c.until) {
 		r := p.site.relays
-		if c.cert, err = p.relay.Certify(ctx, r.options.Authority, d.build, p.site.users, r.certificateID(p.host)); err != nil {
+		if c.cert, err = p.relay.Certify(ctx, r.options.Authority, d.build, p.site.principals, r.certificateID(p.host)); err != nil {
 			return nil, "", fmt.Errorf("%w: %w", errAuthority, err)
 		}
 		c.until = time.Now().Add(relay.Validity / 2)

@@ -456,7 +456,7 @@ func (c *Coordinator) renew(ctx context.Context, h *handed, lent string) answere
 		}
 		of = its
 	}
-	made, err := c.certificate(ctx, h.sshKey, of)
+	made, err := c.certificate(ctx, of)
 	if err != nil && c.isWatching() {
 		return answered{Renew: cmp.Or(made.valid/16, time.Minute)}
 	}

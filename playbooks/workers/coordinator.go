@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -23,8 +24,8 @@ type Coordinator struct {
 	Workers Keys // who may get hosts
 	Recipe  Recipe
 	Runner  *playbooks.Runner // of the run; what happens is reported to its events
-	// Certify certifies a worker's key of the run for accounts.
-	Certify func(ctx context.Context, sshKey []byte, accounts []string, jumps bool) (certificate []byte, valid time.Duration, err error)
+	// Certify certifies a worker's key of the run.
+	Certify func(ctx context.Context, of Certificate) (text []byte, valid time.Duration, err error)
 	Warn    func(text string)
 	// Size is how many hosts a shard has at most; 0 is as many as are right for so many hosts.
 	Size int
@@ -80,6 +81,8 @@ type Coordinator struct {
 	unserved map[string]string // reported sites without a worker; only [Coordinator.attend] uses it
 	reach    sync.Mutex
 	reached  time.Time // when NATS was last found out of reach, or the run began
+	// unbound are hosts that have refused, before the run began, a certificate that is for their site alone; by site.
+	unbound map[string]string
 	// authority has signed the certificates of workers; uncertified is why it did not sign the first one.
 	authority   ssh.PublicKey
 	uncertified error
@@ -102,13 +105,14 @@ type handed struct {
 	sshKey    []byte          // of the worker, for this run
 	recipient string          // likewise
 	object    string          // the name of what it was given
-	certified
-	lent    map[string]certified // likewise for hosts that are lent to it
-	asks    questions
-	errands *errands
-	since   time.Time // when the worker got the shard
-	left    time.Time // when the worker gave back what remains of it; zero if it has not
-	over    time.Time // when the worker has lost the shard, or that has ended; zero is not yet
+	certified Certificate
+	addresses []netip.Prefix         // the worker comes from; none is unknown
+	lent      map[string]Certificate // likewise for hosts that are lent to it
+	asks      questions
+	errands   *errands
+	since     time.Time // when the worker got the shard
+	left      time.Time // when the worker gave back what remains of it; zero if it has not
+	over      time.Time // when the worker has lost the shard, or that has ended; zero is not yet
 }
 
 const (

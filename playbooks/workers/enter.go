@@ -14,6 +14,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport/usercert"
 )
 
 // sampled is how many hosts of a site are asked, at most, whether they let workers in.
@@ -39,13 +40,22 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 	c.entering = bySite
 	c.mu.Unlock()
 	defer c.takeBackLogins()
-	ends := make(chan playbooks.TurnEnd, sampled*len(samples))
+	type login struct {
+		turn playbooks.Turn
+		end  playbooks.TurnEnd
+	}
+	ends := make(chan login, 2*sampled*len(samples)) // each host is tried twice at most
 	asked := 0
+	try := func(t playbooks.Turn) {
+		asked++
+		ended := make(chan playbooks.TurnEnd, 1)
+		c.answering.Go(func() { ends <- login{t, <-ended} }) // takeBackLogins ends those that are left
+		c.gather(ctx, &turn{t, playbooks.NoQuestions{Host: t.Host}, ended})
+	}
 	ask := func(site string) {
 		if left := samples[site]; len(left) > 0 {
 			samples[site] = left[1:]
-			asked++
-			c.gather(ctx, &turn{left[0], playbooks.NoQuestions{Host: left[0].Host}, ends})
+			try(left[0])
 		}
 	}
 	for site := range samples {
@@ -59,9 +69,12 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 	entered := false
 	for asked > 0 {
 		select {
-		case end := <-ends:
+		case one := <-ends:
 			asked--
+			end, host := one.end, one.turn.Host
+			site := c.site(host)
 			if end.Failure == nil { // it lets us in, or the run ends
+				c.warnIfUnbound(site, host)
 				if entered = true; c.WaitWorkers == 0 {
 					return nil
 				}
@@ -70,11 +83,14 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 			if _, err := c.certifies(); err != nil {
 				return fmt.Errorf("--workers: %w", err)
 			}
-			host := events.HostOf(end.Failure.Event)
+			if end.Refused && c.unbind(site, host) {
+				try(one.turn)
+				continue
+			}
 			if end.Refused {
 				refused = append(refused, host)
 			}
-			ask(c.site(host))
+			ask(site)
 		case <-late:
 			if err := c.missingWorkers(ctx); err != nil {
 				return err
@@ -102,6 +118,32 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 	return fmt.Errorf("--workers: no host that was asked lets workers in: %s refused certificates of the authority %s\n"+
 		"  hint: TrustedUserCAKeys in sshd_config has to name a file with this key; authority.yaml in docs/scale.md puts it there, run without --workers\n  %s",
 		strings.Join(refused, ", "), ssh.FingerprintSHA256(authority), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(authority))))
+}
+
+// unbind notes that a host has refused a certificate that is for its site alone, and reports whether to try it as a host that
+// does not know sites. A host that refuses that, too, refuses the authority.
+func (c *Coordinator) unbind(site, host string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unbound[site] == host || usercert.Principal("", site) == "" {
+		delete(c.unbound, site)
+		return false
+	}
+	if c.unbound == nil {
+		c.unbound = map[string]string{}
+	}
+	c.unbound[site] = host
+	return true
+}
+
+// warnIfUnbound warns of a site whose hosts let workers of all sites in, as one of them has shown.
+func (c *Coordinator) warnIfUnbound(site, host string) {
+	c.mu.Lock()
+	is := c.unbound[site] == host
+	c.mu.Unlock()
+	if is {
+		c.Warn(fmt.Sprintf("%s accept workers of any site: %s has no AuthorizedPrincipalsFile with the site\n  hint: run authority.yaml of docs/scale.md, without --workers", hostsOf(site), host))
+	}
 }
 
 // missingWorkers reports the sites of which no worker has taken a host.

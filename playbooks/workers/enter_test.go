@@ -3,6 +3,7 @@ package workers
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func TestRefusedCertificate(t *testing.T) {
 			r := s.runner(s.inventory(map[string]string{"db1": "site: far,"}), got)
 			c, _ := s.coordinator(q, r)
 			if test.certify != nil {
-				c.Certify = func(context.Context, []byte, []string, bool) ([]byte, time.Duration, error) {
+				c.Certify = func(context.Context, Certificate) ([]byte, time.Duration, error) {
 					return nil, 0, test.certify
 				}
 			}
@@ -88,4 +89,40 @@ func TestSiteWithoutWorkers(t *testing.T) {
 	require.NoError(t, errors.Join(err, c.Close(ctx)))
 	require.Equal(t, 1, summary.Totals.Hosts.OK)
 	require.Equal(t, []string{"db1"}, summary.NotStarted)
+}
+
+// TestHostsThatDoNotKnowSites has hosts that take certificates by account, as they were set up before there were sites: the run
+// works, with one warning that names the play to run.
+func TestHostsThatDoNotKnowSites(t *testing.T) {
+	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "web2")
+	s.old = true
+	var sources []netip.Prefix
+	q := queue.NewInProcess(0)
+	s.work(q, "worker", "paris", func(w *Worker) { w.Addresses = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
+	c, warned := s.coordinator(q, s.runner(s.inventory(map[string]string{"web1": "site: paris,", "web2": "site: paris,"})))
+	certify := c.Certify
+	var asked [][]string
+	c.Certify = func(ctx context.Context, of Certificate) ([]byte, time.Duration, error) {
+		asked = append(asked, of.Principals)
+		sources = of.Sources
+		return certify(ctx, of)
+	}
+	summary := s.run(c)
+	require.Equal(t, 2, summary.Totals.Hosts.OK, warned.all())
+	require.Regexp(t, `^hosts of site "paris" accept workers of any site: web\d has no AuthorizedPrincipalsFile with the site\n  hint: run authority.yaml of docs/scale.md, without --workers$`, warned.all())
+	me := s.hosts["web1"].User
+	require.Equal(t, [][]string{{me + "@paris"}, {me, me + "@paris"}}, asked)
+	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, sources)
+}
+
+// TestWorkerElsewhere has the certificate of a worker be bound to another address than it comes from.
+func TestWorkerElsewhere(t *testing.T) {
+	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1")
+	q := queue.NewInProcess(0)
+	s.work(q, "worker", "", func(w *Worker) { w.Addresses = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} })
+	c, _ := s.coordinator(q, s.runner(s.inventory(nil)))
+	require.NoError(t, c.Begin(t.Context()))
+	_, err := c.Runner.Run(t.Context(), nil)
+	require.NoError(t, c.Close(t.Context()))
+	require.ErrorContains(t, err, "no host that was asked lets workers in: web1 refused certificates")
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/usercert"
 )
 
 // A certificate of a worker's key.
@@ -29,10 +31,15 @@ type certificate struct {
 	renew, last, ends time.Time
 }
 
-// certified are the accounts that a certificate is for, and whether its holder goes through jump hosts.
-type certified struct {
-	accounts []string
-	jumps    bool
+// maxAddresses is how many addresses a worker may come from.
+const maxAddresses = 32
+
+// A Certificate is what the certificate of a worker's key allows.
+type Certificate struct {
+	SSHKey     []byte         // of the worker, for the run
+	Principals []string       // for accounts on hosts of a site, and for accounts of hosts that do not know sites yet
+	Sources    []netip.Prefix // from which it can be used; none is everywhere
+	Jumps      bool           // its holder goes through jump hosts
 }
 
 // An askedTicket is what a worker has asked of a ticket. The answer is there once done is closed.
@@ -94,6 +101,9 @@ func (c *Coordinator) answerTicket(ctx context.Context, text []byte) (out []byte
 		c.warnOfRefused(fmt.Sprintf("a worker was refused: %v%s", err, admitHint(err, c.Workers, "--workers-list", "get hosts")))
 	case q.Build != c.Runner.BuildID || q.Version != c.Runner.Options.Version:
 		a.Refused = fmt.Sprintf("it has another version of ccm-push (%s) than the controller (%s)", q.Version, c.Runner.Options.Version)
+		c.warnOfRefused(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))
+	case len(q.Addresses) > maxAddresses || slices.ContainsFunc(q.Addresses, func(p netip.Prefix) bool { return !p.IsValid() }):
+		a.Refused = fmt.Sprintf("it names more than %d addresses (--worker-address), or one that is none", maxAddresses)
 		c.warnOfRefused(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))
 	case !c.isFresh(q.Stamp) && !c.isFresh(q.Ticket.Stamp):
 		a.Stale = true
@@ -199,8 +209,8 @@ func (c *Coordinator) handOut(ctx context.Context, who, key string, q question, 
 		}
 	}
 	h := &handed{
-		shard: s, reader: reader, worker: who, key: key, hosts: map[string]bool{}, sshKey: q.SSHKey, recipient: q.Recipient, object: a.Shard.Name, certified: of,
-		since: time.Now(), lent: map[string]certified{}, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}, errands: newErrands(),
+		shard: s, reader: reader, worker: who, key: key, hosts: map[string]bool{}, sshKey: q.SSHKey, recipient: q.Recipient, object: a.Shard.Name, certified: of, addresses: q.Addresses,
+		since: time.Now(), lent: map[string]Certificate{}, asks: questions{sealer: sealer, byNumber: map[int]*pending{}}, errands: newErrands(),
 	}
 	for host := range s.turns {
 		h.hosts[host] = true
@@ -262,14 +272,14 @@ func (c *Coordinator) put(ctx context.Context, data []byte) (*object, error) {
 }
 
 // shardContent is what a worker gets of hosts, and of no others; of is what its certificate is for.
-func (c *Coordinator) shardContent(ctx context.Context, q question, turns []playbooks.Turn) (content *shardContent, of certified, err error) {
+func (c *Coordinator) shardContent(ctx context.Context, q question, turns []playbooks.Turn) (content *shardContent, of Certificate, err error) {
 	name := newHandout()
 	content = &shardContent{Handout: name, Key: c.keyOf(name), Turns: turns}
 	var hosts []*inventory.Host
 	for _, t := range turns {
 		hosts = append(hosts, c.Runner.Inventory.Host(t.Host))
 	}
-	w, err := c.wayTo(ctx, q.SSHKey, hosts)
+	w, err := c.wayTo(ctx, Certificate{SSHKey: q.SSHKey, Sources: q.Addresses}, hosts)
 	content.Inventory, content.Targets, content.KnownHosts = w.inventory, w.targets, w.knownHosts
 	content.Certificate, content.Renew = w.certificate.text, time.Until(w.certificate.renew)
 	return content, w.certified, err
@@ -281,21 +291,23 @@ type way struct {
 	targets     map[string]reach.WireTarget
 	knownHosts  string
 	certificate certificate
-	certified   certified
+	certified   Certificate
 }
 
-// wayTo gives the way to hosts for the holder of a key.
-func (c *Coordinator) wayTo(ctx context.Context, sshKey []byte, hosts []*inventory.Host) (w way, err error) {
-	w.targets = map[string]reach.WireTarget{}
-	accounts, known := map[string]bool{}, map[string]bool{}
+// wayTo returns the way to hosts for the holder of a key, with a certificate that is for these hosts besides what of says.
+func (c *Coordinator) wayTo(ctx context.Context, of Certificate, hosts []*inventory.Host) (w way, err error) {
+	w.targets, w.certified = map[string]reach.WireTarget{}, of
+	principals, known := map[string]bool{}, map[string]bool{}
 	for _, h := range hosts {
 		target, err := c.Runner.Connect.Target(c.Runner.Inventory, h, h.Connection())
 		if err != nil {
 			return w, err
 		}
-		w.certified.jumps = w.certified.jumps || len(target.Jump) > 0
+		w.certified.Jumps = w.certified.Jumps || len(target.Jump) > 0
 		for _, one := range append(slices.Clone(target.Jump), target) {
-			accounts[one.User] = true
+			for _, name := range c.principals(one, h) {
+				principals[name] = true
+			}
 			lines, err := c.Runner.Dialer.KnownHosts(one)
 			if err != nil {
 				return w, err
@@ -310,9 +322,29 @@ func (c *Coordinator) wayTo(ctx context.Context, sshKey []byte, hosts []*invento
 		}
 	}
 	w.inventory = c.Runner.Inventory.Part(hosts, func(h *inventory.Host) string { return w.targets[h.Name].User })
-	w.certified.accounts = slices.Sorted(maps.Keys(accounts))
-	w.certificate, err = c.certificate(ctx, sshKey, w.certified)
+	w.certified.Principals = slices.Sorted(maps.Keys(principals))
+	w.certificate, err = c.certificate(ctx, w.certified)
 	return w, err
+}
+
+// principals returns the principals by which a worker logs in to a target on the way to a host. Hosts that do not know sites
+// yet take the account itself; before the run begins, one is tried without it.
+func (c *Coordinator) principals(target transport.Target, h *inventory.Host) (list []string) {
+	sites := []string{c.site(h.Name)}
+	if c.Runner.Inventory.Host(target.Host) != nil { // a jump host may be of another site
+		sites = append(sites, c.site(target.Host))
+	}
+	for _, site := range sites {
+		if p := usercert.Principal(target.User, site); p != "" {
+			list = append(list, p)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(list) == 0 || c.entering == nil || c.unbound[sites[0]] != "" {
+		list = append(list, target.User)
+	}
+	return list
 }
 
 // lend gives a worker the way to a host that one of its own has something done on.
@@ -320,7 +352,7 @@ func (c *Coordinator) lend(ctx context.Context, h *handed, name string) (*playbo
 	if _, err := c.siteOf(name); err != nil {
 		return nil, err
 	}
-	w, err := c.wayTo(ctx, h.sshKey, []*inventory.Host{c.Runner.Inventory.Host(name)})
+	w, err := c.wayTo(ctx, Certificate{SSHKey: h.sshKey, Sources: h.addresses}, []*inventory.Host{c.Runner.Inventory.Host(name)})
 	if err != nil {
 		return nil, err
 	}
@@ -334,15 +366,15 @@ func (c *Coordinator) lend(ctx context.Context, h *handed, name string) (*playbo
 
 // certificate is one of a worker's key. It is renewed after half of its time; an authority that does not
 // answer then is asked again until most of it is over.
-func (c *Coordinator) certificate(ctx context.Context, key []byte, of certified) (certificate, error) {
+func (c *Coordinator) certificate(ctx context.Context, of Certificate) (certificate, error) {
 	c.making.Lock()
 	defer c.making.Unlock()
-	name := fmt.Sprintf("%s %q %v", key, of.accounts, of.jumps)
+	name := fmt.Sprintf("%s %q %v %v", of.SSHKey, of.Principals, of.Sources, of.Jumps)
 	known, began := c.certs[name], time.Now()
 	if began.Before(known.renew) {
 		return known, nil
 	}
-	text, valid, err := c.Certify(ctx, key, of.accounts, of.jumps)
+	text, valid, err := c.Certify(ctx, of)
 	switch {
 	case err == nil:
 		if c.outages.end(theAuthority) {

@@ -233,11 +233,11 @@ func TestNotRenewed(t *testing.T) {
 	c, warned := s.coordinator(q, r)
 	c.Size = 1
 	certify, certified := c.Certify, 0
-	c.Certify = func(ctx context.Context, key []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
+	c.Certify = func(ctx context.Context, of Certificate) ([]byte, time.Duration, error) {
 		if certified++; certified > 1 {
 			return nil, 0, errors.New("nobody has unlocked the agent")
 		}
-		text, _, err := certify(ctx, key, accounts, jumps)
+		text, _, err := certify(ctx, of)
 		return text, 0, err // so that the next host needs another one
 	}
 	require.NoError(t, c.Begin(t.Context()))

@@ -2,6 +2,7 @@ package workers
 
 import (
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -30,6 +31,8 @@ type question struct {
 	Version   string `json:"version"`
 	Stamp     []byte `json:"stamp,omitempty"`    // the last one that the coordinator has given
 	Prepared  bool   `json:"prepared,omitempty"` // it has what it needs of the run
+	// Addresses are those that hosts see it come from; none is unknown.
+	Addresses []netip.Prefix `json:"addresses,omitempty"`
 }
 
 // An answer is where what the worker needs lies, sealed to it.

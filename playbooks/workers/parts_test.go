@@ -78,7 +78,7 @@ func TestKeysOfTheOperatorStayHere(t *testing.T) {
 	c, _ := s.coordinator(queue.NewInProcess(0), s.runner(inv))
 	require.NoError(t, c.Begin(t.Context()))
 	defer func() { require.NoError(t, c.Close(context.WithoutCancel(t.Context()))) }()
-	_, err = c.certificate(t.Context(), sshtest.NewKey(t, "").PublicKey().Marshal(), certified{accounts: []string{"deploy"}})
+	_, err = c.certificate(t.Context(), Certificate{SSHKey: sshtest.NewKey(t, "").PublicKey().Marshal(), Principals: []string{"deploy"}})
 	require.NoError(t, err)
 	content, err := c.makeRun()
 	require.NoError(t, err)

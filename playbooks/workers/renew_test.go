@@ -29,11 +29,11 @@ ccm: {resources: [exec: ["touch {{ Data.dir }}/begun; n=0; while test ! -e {{ Da
 // refuse has an error for.
 func (s *site) numbered(c *Coordinator, valid time.Duration, refuse func(serial uint64) error) {
 	var serial atomic.Uint64
-	c.Certify = func(_ context.Context, key []byte, accounts []string, _ bool) ([]byte, time.Duration, error) {
-		public, err := ssh.ParsePublicKey(key)
+	c.Certify = func(_ context.Context, of Certificate) ([]byte, time.Duration, error) {
+		public, err := ssh.ParsePublicKey(of.SSHKey)
 		require.NoError(s.t, err)
 		cert := &ssh.Certificate{
-			Key: public, CertType: ssh.UserCert, KeyId: "worker", ValidPrincipals: accounts, Serial: serial.Add(1), ValidBefore: ssh.CertTimeInfinity,
+			Key: public, CertType: ssh.UserCert, KeyId: "worker", ValidPrincipals: of.Principals, Serial: serial.Add(1), ValidBefore: ssh.CertTimeInfinity,
 		}
 		if err := refuse(cert.Serial); err != nil {
 			return nil, 0, err
@@ -142,10 +142,10 @@ func TestCertificates(t *testing.T) {
 		var down error
 		s.numbered(c, time.Hour, func(uint64) error { return down })
 		key := sshtest.NewKey(t, "").PublicKey().Marshal()
-		of := certified{accounts: []string{"deploy"}}
-		certificate := func(after time.Duration, of certified) (certificate, error) {
+		of := Certificate{SSHKey: key, Principals: []string{"deploy"}}
+		certificate := func(after time.Duration, of Certificate) (certificate, error) {
 			time.Sleep(after)
-			return c.certificate(t.Context(), key, of)
+			return c.certificate(t.Context(), of)
 		}
 		first, err := certificate(0, of)
 		require.NoError(t, err)
@@ -163,7 +163,7 @@ func TestCertificates(t *testing.T) {
 		require.Equal(t, second.text, same.text, "it is good for a while")
 		require.Equal(t, time.Hour/16, time.Until(same.renew))
 		require.Contains(t, said.all(), "the key of a worker is not certified any more: it is down: it is asked again until ")
-		_, err = certificate(0, certified{accounts: []string{"other"}})
+		_, err = certificate(0, Certificate{SSHKey: key, Principals: []string{"other"}})
 		require.ErrorIs(t, err, errNotRenewed, "there is none for that account")
 		_, err = certificate(13*time.Minute, of)
 		require.ErrorIs(t, err, errNotRenewed)

@@ -66,9 +66,6 @@ func (c *Coordinator) gather(ctx context.Context, t *turn) {
 	g.turns = append(g.turns, t)
 }
 
-// siteVariable is the variable of the inventory that says of which site a host is.
-const siteVariable = "site"
-
 // siteOf gives the site of a host; "" is none. The error is why no worker can reach it.
 func (c *Coordinator) siteOf(name string) (string, error) {
 	h := c.Runner.Inventory.Host(name)
@@ -84,8 +81,7 @@ func (c *Coordinator) siteOf(name string) (string, error) {
 
 // site is what the inventory says of the site of a host.
 func (c *Coordinator) site(name string) string {
-	site, _ := c.Runner.Inventory.Host(name).Vars()[siteVariable].(string)
-	return site
+	return playbooks.SiteOf(c.Runner.Inventory.Host(name))
 }
 
 // shardSize is how many hosts a shard of so many has.

@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -34,6 +35,8 @@ type Worker struct {
 	Key          Key    // by which coordinators know it
 	Coordinators Keys   // whom it works for
 	Site         string // whose hosts it takes; "" are those of no site
+	// Addresses are those that hosts see it come from, to which its certificates are bound; none leaves them unbound.
+	Addresses    []netip.Prefix
 	Registry     modules.Registry
 	Builds       []start.Build
 	FullBuilds   []start.Build
@@ -387,7 +390,7 @@ func (w *Worker) ask(ctx context.Context, j *job, t ticket) (*answer, error) {
 func (w *Worker) askStamped(ctx context.Context, j *job, t ticket) (*answer, error) {
 	q := question{
 		Ticket: t, Nonce: rand.Text(), Recipient: j.identity.Recipient().String(), SSHKey: j.public, Build: w.BuildID, Version: w.Version,
-		Prepared: j.prepared(),
+		Prepared: j.prepared(), Addresses: w.Addresses,
 	}
 	if stamp := j.stamp.Load(); stamp != nil {
 		q.Stamp = *stamp

@@ -72,6 +72,7 @@ type site struct {
 	authority ssh.Signer
 	hosts     map[string]*sshtest.Server
 	strangers map[string]bool              // hosts that trust another authority
+	old       bool                         // hosts know accounts alone, and no sites
 	admits    func(*ssh.Certificate) error // nil is all that the authority has certified
 	builds    []start.Build
 	full      []start.Build // for hosts that are watched; nil until [site.withFull]
@@ -136,8 +137,33 @@ func (s *site) letsIn(m ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, 
 			return nil, err
 		}
 	}
-	checker := &ssh.CertChecker{IsUserAuthority: func(key ssh.PublicKey) bool { return bytes.Equal(key.Marshal(), s.authority.PublicKey().Marshal()) }}
-	return checker.Authenticate(m, key)
+	checker := &ssh.CertChecker{
+		IsUserAuthority:          func(key ssh.PublicKey) bool { return bytes.Equal(key.Marshal(), s.authority.PublicKey().Marshal()) },
+		SupportedCriticalOptions: []string{"source-address"},
+	}
+	cert, is := key.(*ssh.Certificate)
+	if !is || s.old || !checker.IsUserAuthority(cert.SignatureKey) {
+		return checker.Authenticate(m, key)
+	}
+	for _, name := range cert.ValidPrincipals { // as AuthorizedPrincipalsFile lists them; sites are for tests with a real sshd
+		if strings.HasPrefix(name, m.User()+"@") {
+			return &cert.Permissions, checker.CheckCert(name, cert)
+		}
+	}
+	return nil, errors.New("its principals are none of the file")
+}
+
+// bound are the critical options of a certificate.
+func bound(of Certificate) ssh.Permissions {
+	p := ssh.Permissions{CriticalOptions: map[string]string{}}
+	var from []string
+	for _, one := range of.Sources {
+		from = append(from, one.String())
+	}
+	if len(from) > 0 {
+		p.CriticalOptions["source-address"] = strings.Join(from, ",")
+	}
+	return p
 }
 
 func (s *site) write(name, text string) {
@@ -200,11 +226,11 @@ func (s *site) coordinator(q queue.Queue, r *playbooks.Runner) (*Coordinator, *w
 			Paths: []string{filepath.Join(s.dir, "site.yaml")}, Folder: s.dir,
 			Without: s.paths("hosts.yaml", "coordinator", "worker", "authority", "server", "here", "there", buildsFile, programFile+"0", programFile+"1"),
 		},
-		Certify: func(ctx context.Context, key []byte, accounts []string, jumps bool) ([]byte, time.Duration, error) {
-			public, err := ssh.ParsePublicKey(key)
+		Certify: func(ctx context.Context, of Certificate) ([]byte, time.Duration, error) {
+			public, err := ssh.ParsePublicKey(of.SSHKey)
 			require.NoError(t, err)
 			cert := &ssh.Certificate{
-				Key: public, CertType: ssh.UserCert, KeyId: "worker", ValidPrincipals: accounts,
+				Key: public, CertType: ssh.UserCert, KeyId: "worker", ValidPrincipals: of.Principals, Permissions: bound(of),
 				ValidAfter: uint64(time.Now().Add(-time.Minute).Unix()), ValidBefore: uint64(time.Now().Add(time.Hour).Unix()),
 			}
 			require.NoError(t, cert.SignCert(rand.Reader, s.authority))
