@@ -354,7 +354,7 @@ func (c *Coordinator) answerOne(ctx context.Context, h *handed, q asked) answere
 	c.mu.Unlock()
 	switch {
 	case q.Errands != nil:
-		return c.answerErrands(h, *q.Errands)
+		return c.answerErrands(ctx, h, *q.Errands)
 	case t == nil && !q.Renew || lost:
 		return answered{Over: true}
 	}

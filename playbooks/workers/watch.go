@@ -102,7 +102,7 @@ func (c *Coordinator) hears(host string) bool {
 }
 
 // answerErrands answers a worker that asks what there is to do behind the errand of a number.
-func (c *Coordinator) answerErrands(h *handed, number int) answered {
+func (c *Coordinator) answerErrands(ctx context.Context, h *handed, number int) answered {
 	timer := time.NewTimer(laterTime)
 	defer timer.Stop()
 	for {
@@ -118,6 +118,8 @@ func (c *Coordinator) answerErrands(h *handed, number int) answered {
 		case <-c.gone:
 			return answered{Over: true}
 		case <-timer.C:
+			return answered{Later: true}
+		case <-ctx.Done(): // the worker does not wait any more
 			return answered{Later: true}
 		}
 	}
