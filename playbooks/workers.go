@@ -123,6 +123,7 @@ func withheld(n *yamlpos.Node) *yamlpos.Node {
 type Needs struct {
 	Names   HostNames
 	Environ bool // the environment of the controller
+	Folders []catalog.FolderUse
 }
 
 // forWorkers finds out what workers need.
@@ -144,6 +145,7 @@ func (r *Runner) partForWorkers(c *catalog.Compiler, hosts [][]string) {
 		return
 	}
 	needs := &r.Needs.Names
+	r.Needs.Folders = append(r.Needs.Folders, c.FolderUses()...)
 	r.Needs.Environ = r.Needs.Environ || c.Reads(templates.EnvironRoot)
 	if c.Reads(templates.GroupsRoot) && needs.Groups == nil {
 		needs.Groups = map[string][]string{}

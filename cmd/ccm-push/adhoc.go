@@ -35,7 +35,6 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	}
 	defer r.Dialer.Close()
 	r.Plays = []*manifest.Play{play}
-	r.Options.Catalog.Note = c.fleet.workers.note
 	if err := c.fleet.workers.adHoc(call); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func workerCommand(f *fleet, p *printer) *cobra.Command {
 		Use:   "worker --workers URL",
 		Short: "work on hosts of runs that are begun elsewhere",
 		Long: `worker takes hosts of runs that are begun with --workers and the same URL, until it is stopped. It
-gets the folder of the plays, and what the inventory says of the hosts that it works on, sealed to a key
+gets the files that the plays read, and what the inventory says of the hosts that it works on, sealed to a key
 that it makes for each run; it logs in to hosts with certificates that are made for that key. What
 happens is told by who has begun the run.
 

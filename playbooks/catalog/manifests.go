@@ -100,6 +100,9 @@ type manifestKey struct {
 type folder struct {
 	files   *templates.Files
 	sources *sources
+
+	mu   sync.Mutex
+	read map[string]bool // files and folders below it that were read or looked for
 }
 
 func newLoadedManifests(hiera *templates.Source, opener yamlpos.Opener, note func(string)) *loadedManifests {
@@ -118,15 +121,21 @@ func (all *loadedManifests) folder(path string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	files.OnRead(func(name string) { all.note(filepath.Join(path, filepath.FromSlash(name))) })
+	f := &folder{files: files, read: map[string]bool{}}
+	note := func(name string) {
+		f.noted(filepath.Clean(name))
+		all.note(filepath.Join(path, name))
+	}
+	files.OnRead(note)
 	src, err := openSources(path, all.opener)
 	if err != nil {
 		files.Close()
 		return nil, err
 	}
-	src.note = func(name string) { all.note(filepath.Join(path, name)) }
-	all.open[path] = &folder{files, src}
-	return all.open[path], nil
+	src.note = note
+	f.sources = src
+	all.open[path] = f
+	return f, nil
 }
 
 func (all *loadedManifests) close() {

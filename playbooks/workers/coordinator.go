@@ -38,6 +38,9 @@ type Coordinator struct {
 	// when somebody has. nil is that nobody can.
 	Share func(ctx context.Context, name string) (lost <-chan struct{}, err error)
 
+	// List gets a line for each file that workers get, and for each that they do not get; nil drops the lines.
+	List func(string)
+
 	run    queue.Run
 	name   string // of the run in the queue
 	began  time.Time

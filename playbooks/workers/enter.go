@@ -1,7 +1,6 @@
 package workers
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -204,23 +203,6 @@ func signerOf(certificate []byte) (ssh.PublicKey, error) {
 func (c *Coordinator) hasCertified() bool {
 	authority, _ := c.certifies()
 	return authority != nil
-}
-
-// isAuthority reports whether the text of a file is the private key that signs certificates of workers: with it one could log in
-// as anybody.
-func (c *Coordinator) isAuthority(text []byte) bool {
-	authority, _ := c.certifies()
-	if authority == nil || !bytes.Contains(text, []byte("PRIVATE KEY-----")) {
-		return false
-	}
-	var public ssh.PublicKey
-	signer, err := ssh.ParsePrivateKey(text)
-	if locked, is := errors.AsType[*ssh.PassphraseMissingError](err); is {
-		public = locked.PublicKey // nil in old formats, which do not have it
-	} else if err == nil {
-		public = signer.PublicKey()
-	}
-	return public != nil && bytes.Equal(public.Marshal(), authority.Marshal())
 }
 
 // certifies is the authority, or why it has certified nothing.

@@ -490,21 +490,19 @@ func (c *Coordinator) makeRun() (*runContent, error) {
 		content.Become.Password = p.Reveal()
 	}
 	content.Opened = c.Recipe.Sealed.open()
-	var files []string
-	if c.Recipe.Files != nil {
-		files = c.Recipe.Files()
-	}
 	if d := c.Recipe.Hiera; d != nil {
 		c.Recipe.Sealed.file(&content.Opened, d.Name, d.Data)
 	}
+	var sent []string
 	var err error
-	content.Files, err = pack(c.Recipe.folders(r.Plays), files, append(c.loginKeys(), c.Recipe.Without...), func(name string, data []byte) bool {
-		if c.isAuthority(data) {
-			return false
-		}
+	content.Files, sent, err = c.packRun(func(name string, data []byte) {
 		c.Recipe.Sealed.file(&content.Opened, name, data)
-		return true
 	})
+	if c.List != nil {
+		for _, line := range sent {
+			c.List(line)
+		}
+	}
 	return content, err
 }
 

@@ -8,130 +8,251 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // maxPacked bounds the files of a run, in bytes, as they are and packed.
 const maxPacked = 512 << 20
 
-// notPlayed are names in the folder of a play that are no part of it: inventories' variables, of which
-// a worker gets those of its hosts, and what versions are kept in.
-var notPlayed = []string{"group_vars", "host_vars", ".git", ".hg", ".svn", ".env"}
+// inventoryFolders have variables of an inventory: a worker gets those of its hosts in another way.
+var inventoryFolders = []string{"group_vars", "host_vars"}
 
-// pack packs folders, and other files, under their absolute paths. without are files and folders that
-// are left out, whatever they are called there; none needs to exist. see is shown each file, and says whether it goes.
-func pack(folders, files, without []string, see func(name string, data []byte) (goes bool)) ([]byte, error) {
-	p := &packer{seen: map[string]bool{}, see: see}
-	for _, path := range without {
-		for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
-			if info, err := look(path); err == nil {
-				p.without = append(p.without, info)
-			}
+// A packer packs the files of a run under their absolute paths.
+type packer struct {
+	out   bytes.Buffer
+	zip   *gzip.Writer
+	tar   *tar.Writer
+	base  string // folder where the run was begun
+	owned owned
+	note  func(path string)              // is called before a file is read; nil ignores it
+	see   func(name string, data []byte) // gets each file that is packed
+	size  int64
+
+	folders  map[string]*folderFiles
+	packed   map[string]bool
+	links    []link            // that are packed if nothing else has their path
+	sent     []string          // lines for people
+	withheld map[string]string // files that are not packed, and why
+}
+
+// A link is a symbolic link in a folder that is packed.
+type link struct {
+	path   string
+	info   fs.FileInfo
+	target string
+}
+
+// A candidate is a file that may be packed.
+type candidate struct {
+	path string   // absolute
+	name string   // below root, or path
+	root *os.Root // nil for a file that may be anywhere
+	info fs.FileInfo
+	by   naming
+	why  string
+}
+
+// A naming says how a play names a file.
+type naming int
+
+const (
+	unnamed naming = iota // an expression may choose the file in its folder
+	byValue               // a text of the play is the name, and an expression may choose the text
+	needed                // the play cannot be compiled without the file
+)
+
+func newPacker(base string, owned owned, note func(path string), see func(name string, data []byte)) *packer {
+	p := &packer{base: base, owned: owned, note: note, see: see, folders: map[string]*folderFiles{}, packed: map[string]bool{}, withheld: map[string]string{}}
+	p.zip = gzip.NewWriter(&p.out)
+	p.tar = tar.NewWriter(p.zip)
+	return p
+}
+
+// close closes all folders.
+func (p *packer) close() {
+	for _, f := range p.folders {
+		f.root.Close()
+	}
+}
+
+// finish returns what was packed.
+func (p *packer) finish() ([]byte, error) {
+	for _, l := range p.links {
+		if err := p.header(l.path, l.info, l.target); err != nil {
+			return nil, err
 		}
 	}
-	zip := gzip.NewWriter(&p.out)
-	p.tar = tar.NewWriter(zip)
-	for _, folder := range folders {
-		if err := p.folder(folder); err != nil {
-			return nil, fmt.Errorf("packing the play's folder for workers: %w", err)
-		}
-	}
-	for _, file := range files {
-		if err := p.file(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("packing %s for workers: %w", file, err)
-		}
-	}
-	err := errors.Join(p.tar.Close(), zip.Close())
+	err := errors.Join(p.tar.Close(), p.zip.Close())
 	return p.out.Bytes(), err
 }
 
-type packer struct {
-	out     bytes.Buffer
-	tar     *tar.Writer
-	seen    map[string]bool
-	see     func(name string, data []byte) bool
-	without []fs.FileInfo
-	size    int64
+// open opens a folder whose files are packed.
+func (p *packer) open(folder string) (*folderFiles, error) {
+	where, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	if known := p.folders[where]; known != nil {
+		return known, nil
+	}
+	root, err := os.OpenRoot(where)
+	if err != nil {
+		return nil, err
+	}
+	p.folders[where] = &folderFiles{p, where, root}
+	return p.folders[where], p.header(where, nil, "")
 }
 
-// leavesOut reports whether a file or folder is one of those that are left out.
-func (p *packer) leavesOut(info fs.FileInfo) bool {
-	return slices.ContainsFunc(p.without, func(one fs.FileInfo) bool { return os.SameFile(one, info) })
-}
-
-func (p *packer) folder(path string) error {
-	root, err := filepath.Abs(path)
+// plain packs a file that the plays were read from, wherever it is.
+func (p *packer) plain(file, why string) error {
+	where, err := filepath.Abs(file)
 	if err != nil {
 		return err
 	}
-	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		if path != root && (slices.Contains(notPlayed, d.Name()) || p.leavesOut(info)) {
-			if d.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		return p.file(path)
-	})
+	info, err := os.Stat(where)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.IsDir():
+		return p.header(where, info, "")
+	}
+	name := where
+	if below, err := filepath.Rel(p.base, where); err == nil && filepath.IsLocal(below) {
+		name = below
+	}
+	return p.file(candidate{path: where, name: name, info: info, by: needed, why: why})
 }
 
-// file packs one file, folder or link within its folder.
-func (p *packer) file(path string) error {
-	path, err := filepath.Abs(path)
-	if err != nil || p.seen[path] {
-		return err
-	}
-	p.seen[path] = true
-	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() && p.leavesOut(info) {
-		return err
-	}
-	link := ""
-	switch mode := info.Mode(); {
-	case mode&fs.ModeSymlink != 0:
-		if link, err = os.Readlink(path); err != nil {
-			return err
-		}
-		if filepath.IsAbs(link) { // it leads out of the folder, where nothing of a play is read
-			return nil
-		}
-	case !mode.IsRegular() && !mode.IsDir():
+// keep notes a file that is not packed.
+func (p *packer) keep(path, why string) { p.withheld[path] = why }
+
+// file packs a file, unless no worker may have it: that is an error if the play needs it.
+func (p *packer) file(c candidate) error {
+	if p.packed[c.path] || !c.info.Mode().IsRegular() {
 		return nil
 	}
-	head, err := tar.FileInfoHeader(info, link)
-	if err != nil {
-		return err
-	}
-	head.Name, head.Uname, head.Gname, head.Uid, head.Gid = strings.TrimPrefix(path, "/"), "", "", 0, 0
-	if p.size += info.Size(); p.size > maxPacked {
-		return fmt.Errorf("there are more than %d MiB: keep what is no part of the play elsewhere", maxPacked>>20)
-	}
-	if !info.Mode().IsRegular() {
-		return p.tar.WriteHeader(head)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if !p.see(path, data) {
+	if _, known := p.withheld[c.path]; known && c.by == unnamed {
 		return nil
 	}
-	head.Size = int64(len(data))
+	if p.size += c.info.Size(); p.size > maxPacked {
+		return fmt.Errorf("the plays read more than %d MiB, at %s", maxPacked>>20, c.path)
+	}
+	why := p.owned.path(c)
+	var data []byte
+	if why == "" {
+		if p.note != nil {
+			p.note(c.path)
+		}
+		var err error
+		if data, err = c.read(); err != nil {
+			return err
+		}
+		var note string
+		if why, note = p.owned.content(data, c.by != unnamed); note != "" {
+			c.why += "; " + note
+		}
+	}
+	switch {
+	case why != "" && c.by == needed:
+		return fmt.Errorf("%s: %s, but workers never get it: %s\n  hint: remove it from the play, or run the play without --workers", c.path, c.why, why)
+	case why != "":
+		p.keep(c.path, why)
+		return nil
+	}
+	delete(p.withheld, c.path)
+	p.packed[c.path] = true
+	p.sent = append(p.sent, c.path+" ("+c.why+")")
+	p.see(c.path, data)
+	head, err := tar.FileInfoHeader(c.info, "")
+	if err != nil {
+		return err
+	}
+	head.Name, head.Uname, head.Gname, head.Uid, head.Gid, head.Size = strings.TrimPrefix(c.path, "/"), "", "", 0, 0, int64(len(data))
 	if err := p.tar.WriteHeader(head); err != nil {
 		return err
 	}
 	_, err = p.tar.Write(data)
 	return err
+}
+
+func (c candidate) read() ([]byte, error) {
+	if c.root == nil {
+		return os.ReadFile(c.path)
+	}
+	return c.root.ReadFile(filepath.FromSlash(c.name))
+}
+
+// header packs a folder, or a link.
+func (p *packer) header(path string, info fs.FileInfo, target string) error {
+	if p.packed[path] {
+		return nil
+	}
+	if info == nil {
+		var err error
+		if info, err = os.Stat(path); err != nil {
+			return err
+		}
+	}
+	p.packed[path] = true
+	head, err := tar.FileInfoHeader(info, target)
+	if err != nil {
+		return err
+	}
+	head.Name, head.Uname, head.Gname, head.Uid, head.Gid = strings.TrimPrefix(path, "/"), "", "", 0, 0
+	return p.tar.WriteHeader(head)
+}
+
+// packRun packs what workers need of the files here to compile the plays.
+func (c *Coordinator) packRun(see func(name string, data []byte)) (packed []byte, sent []string, err error) {
+	recipe, folders := &c.Recipe, c.Runner.Needs.Folders
+	p := newPacker(recipe.Folder, c.owned(), c.Runner.Options.Catalog.Note, see)
+	defer p.close()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("packing the play's files for workers: %w", err)
+		}
+	}()
+	var files []string
+	if recipe.Files != nil {
+		files = recipe.Files()
+	}
+	pick := &picker{p, sync.OnceValue(func() []string { return c.values(folders, files) })}
+	if recipe.Undo == nil {
+		for _, file := range files {
+			if err := p.plain(file, "the play is read from it"); err != nil {
+				return nil, nil, err
+			}
+		}
+		for _, u := range folders {
+			if err := pick.use(u); err != nil {
+				return nil, nil, err
+			}
+		}
+		for _, a := range recipe.Archives {
+			f, err := p.open(a.Folder)
+			if err == nil {
+				err = f.tree(".", unnamed, "it is in the archive "+a.Name)
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	for _, line := range slices.Sorted(slices.Values(p.sent)) {
+		sent = append(sent, "workers get "+line)
+	}
+	for _, path := range slices.Sorted(maps.Keys(p.withheld)) {
+		sent = append(sent, "workers do not get "+path+": "+p.withheld[path])
+	}
+	packed, err = p.finish()
+	return packed, sent, err
 }
 
 // maxUnpacked bounds how many files, folders and links a run has.
@@ -193,7 +314,10 @@ func unpackOne(root *os.Root, head *tar.Header, in io.Reader) error {
 	mode := fs.FileMode(head.Mode) & fs.ModePerm
 	switch head.Typeflag {
 	case tar.TypeDir:
-		return root.MkdirAll(name, 0o700)
+		if err := root.MkdirAll(name, 0o700); err != nil {
+			return err
+		}
+		return root.Chmod(name, mode|0o700)
 	case tar.TypeSymlink:
 		return root.Symlink(head.Linkname, name)
 	case tar.TypeReg:

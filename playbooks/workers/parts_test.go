@@ -1,16 +1,12 @@
 package workers
 
 import (
-	"context"
-	"encoding/pem"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/inventory/sealed"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -18,77 +14,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
-
-func TestPack(t *testing.T) {
-	dir, other := t.TempDir(), t.TempDir()
-	files := map[string]string{
-		"site.yaml": "s", "templates/a.jet": "a", "resources/run": "#!/bin/sh", "hosts.yaml": "inventory", "group_vars/all.yaml": "vars", ".git/config": "g", ".env": "e", "big": strings.Repeat("x", 1<<20),
-		"state/run": "r", "key": "k",
-	}
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-	}
-	require.NoError(t, os.Chmod(filepath.Join(dir, "resources/run"), 0o755))
-	require.NoError(t, os.Symlink("a.jet", filepath.Join(dir, "templates/b.jet")))
-	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "templates/out.jet")))
-	require.NoError(t, os.WriteFile(filepath.Join(other, "rollout.yaml"), []byte("r"), 0o644))
-	require.NoError(t, os.Symlink(dir, filepath.Join(other, "link")))
-	seen := 0
-	without := []string{filepath.Join(other, "link", "hosts.yaml"), filepath.Join(dir, "state"), filepath.Join(dir, "none"), ""}
-	data, err := pack([]string{dir, dir}, []string{filepath.Join(other, "rollout.yaml"), filepath.Join(other, "none")}, without, func(name string, _ []byte) bool {
-		seen++
-		return filepath.Base(name) != "key"
-	})
-	require.NoError(t, err)
-	require.Equal(t, 6, seen)
-	root := t.TempDir()
-	require.NoError(t, unpack(data, root))
-	for _, name := range []string{"site.yaml", "templates/a.jet", "templates/b.jet", "resources/run", "big"} {
-		text, err := os.ReadFile(filepath.Join(root, dir, name))
-		require.NoError(t, err)
-		require.Equal(t, files[strings.Replace(name, "b.jet", "a.jet", 1)], string(text))
-	}
-	info, err := os.Stat(filepath.Join(root, dir, "resources/run"))
-	require.NoError(t, err)
-	require.EqualValues(t, 0o755, info.Mode().Perm())
-	for _, name := range []string{"hosts.yaml", "group_vars", ".git", ".env", "templates/out.jet", "state", "key"} {
-		_, err := os.Lstat(filepath.Join(root, dir, name))
-		require.ErrorIs(t, err, os.ErrNotExist, name)
-	}
-	require.FileExists(t, filepath.Join(root, other, "rollout.yaml"))
-}
-
-// TestKeysOfTheOperatorStayHere has private keys lie in the folder of a play: those that let anybody into hosts are given to no
-// worker, those that the play may be about are.
-func TestKeysOfTheOperatorStayHere(t *testing.T) {
-	s := newSite(t, "hosts: all\nccm: {resources: [exec: [{\"true\": {}}]]}\n", "web1", "web2")
-	private := sshtest.WriteKey(t, filepath.Join(s.dir, "other-authority"), "")
-	authority, err := ssh.NewSignerFromKey(private)
-	require.NoError(t, err)
-	s.authority = authority
-	locked, err := ssh.MarshalPrivateKeyWithPassphrase(private, "", []byte("secret"))
-	require.NoError(t, err)
-	s.write("locked-authority", string(pem.EncodeToMemory(locked)))
-	for _, name := range []string{"login", "of-the-shop"} {
-		sshtest.WriteKey(t, filepath.Join(s.dir, name), "")
-	}
-	inv := strings.Replace(s.inventory(nil), "connect: {", fmt.Sprintf("connect: {private_key: %q, ", filepath.Join(s.dir, "login")), 1)
-	c, _ := s.coordinator(queue.NewInProcess(0), s.runner(inv))
-	require.NoError(t, c.Begin(t.Context()))
-	defer func() { require.NoError(t, c.Close(context.WithoutCancel(t.Context()))) }()
-	_, err = c.certificate(t.Context(), Certificate{SSHKey: sshtest.NewKey(t, "").PublicKey().Marshal(), Principals: []string{"deploy"}})
-	require.NoError(t, err)
-	content, err := c.makeRun()
-	require.NoError(t, err)
-	root := t.TempDir()
-	require.NoError(t, unpack(content.Files, root))
-	for name, goes := range map[string]bool{"site.yaml": true, "of-the-shop": true, "login": false, "other-authority": false, "locked-authority": false} {
-		_, err := os.Stat(filepath.Join(root, s.dir, name))
-		require.Equal(t, goes, err == nil, name)
-	}
-}
 
 // TestPlaysThatCannotBeRead has a file of the plays not go to workers, as it is the operator's own: each shard is told why, and not that
 // another one was before it.
@@ -104,7 +29,7 @@ func TestPlaysThatCannotBeRead(t *testing.T) {
 	summary := s.run(c)
 	require.Equal(t, 2, summary.Totals.Hosts.Failed)
 	lines := strings.Join(got.lines(s), "\n")
-	require.Equal(t, 2, strings.Count(lines, "own.yaml: there is no such file"), lines)
+	require.Equal(t, 2, strings.Count(lines, "own.yaml: the play is read from it, but workers never get it: it is an inventory, a key or a password of the operator"), lines)
 }
 
 func TestKeys(t *testing.T) {

@@ -69,26 +69,6 @@ func NewUndo(plays []*manifest.Play) (list []Undo) {
 	return list
 }
 
-// folders are those of which workers need all that is in them. What a resource of the command line
-// reads is known: the folder that it was called in may be anything.
-func (r *Recipe) folders(plays []*manifest.Play) (list []string) {
-	switch {
-	case r.Undo != nil:
-	case r.AdHoc != nil:
-		if r.AdHoc.Programs != "" {
-			list = append(list, r.AdHoc.Programs)
-		}
-	default:
-		for _, p := range plays {
-			list = append(list, p.Folder)
-		}
-		for _, a := range r.Archives {
-			list = append(list, a.Folder)
-		}
-	}
-	return list
-}
-
 // unpacker unpacks archives that are named by an expression, and so were not when the run was begun, into folders below temp.
 func (r *Recipe) unpacker(root, temp string) *source.Unpacker {
 	u := &source.Unpacker{Temp: temp}

@@ -77,6 +77,21 @@ type site struct {
 	builds    []start.Build
 	full      []start.Build // for hosts that are watched; nil until [site.withFull]
 	buildID   string
+
+	mu    sync.Mutex
+	files []string // that the plays were read from
+}
+
+func (s *site) note(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files = append(s.files, path)
+}
+
+func (s *site) read() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.files)
 }
 
 // newSite starts hosts that let nobody in without a certificate of the authority.
@@ -190,7 +205,7 @@ func (s *site) runner(inv string, to ...events.Reporter) *playbooks.Runner {
 	s.write("hosts.yaml", inv)
 	parsed, err := inventory.Load(t.Context(), []string{filepath.Join(s.dir, "hosts.yaml")}, inventory.Options{})
 	require.NoError(t, err)
-	plays, err := load.Files(t.Context(), []string{filepath.Join(s.dir, "site.yaml")}, builtin.Types())
+	plays, err := load.Files(t.Context(), []string{filepath.Join(s.dir, "site.yaml")}, builtin.Types(), load.WithNote(s.note))
 	require.NoError(t, err)
 	tally := &events.Tally{}
 	r := &playbooks.Runner{
@@ -223,7 +238,7 @@ func (s *site) coordinator(q queue.Queue, r *playbooks.Runner) (*Coordinator, *w
 	c := &Coordinator{
 		Queue: q, Key: key, Workers: ring, Runner: r, Warn: w.add,
 		Recipe: Recipe{
-			Paths: []string{filepath.Join(s.dir, "site.yaml")}, Folder: s.dir,
+			Paths: []string{filepath.Join(s.dir, "site.yaml")}, Folder: s.dir, Files: s.read,
 			Without: s.paths("hosts.yaml", "coordinator", "worker", "authority", "server", "here", "there", buildsFile, programFile+"0", programFile+"1"),
 		},
 		Certify: func(ctx context.Context, of Certificate) ([]byte, time.Duration, error) {

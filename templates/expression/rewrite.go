@@ -250,7 +250,7 @@ func (w *rewriter) file(n *ast.CallNode, name string) ast.Node {
 	if len(n.Arguments) != 1 {
 		return w.fail(n, diag.Faultf("%s takes one path, not %d arguments", name, len(n.Arguments)))
 	}
-	path := render.FilePath{At: w.expr.origin.at(byteOffset(w.expr.source, n.Location().From)), Flow: flowOf(n.Arguments[0])}
+	path := render.FilePath{At: w.expr.origin.at(byteOffset(w.expr.source, n.Location().From)), Flow: flowOf(n.Arguments[0]), Text: n.Arguments[0].String()}
 	if path.Flow.Facts {
 		return w.fail(n, render.HostilePath(name))
 	}

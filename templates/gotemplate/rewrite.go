@@ -30,6 +30,7 @@ type rewriter struct {
 type filePath struct {
 	pos  parse.Pos
 	flow render.Flow
+	text string
 }
 
 func (w *rewriter) fail(pos parse.Pos, err error) {
@@ -63,7 +64,7 @@ func (w *rewriter) path(p filePath) {
 	if p.flow.Facts {
 		w.fail(p.pos, render.HostilePath("file"))
 	}
-	w.reads.Files = append(w.reads.Files, render.FilePath{At: w.position(p.pos), Flow: p.flow})
+	w.reads.Files = append(w.reads.Files, render.FilePath{At: w.position(p.pos), Flow: p.flow, Text: p.text})
 }
 
 func (w *rewriter) list(l *parse.ListNode) {
@@ -132,7 +133,7 @@ func (w *rewriter) pipe(p *parse.PipeNode) (indirect bool) {
 			w.flow, w.rooted, indirect = render.Flow{}, false, false
 		}
 	}
-	switch path := (filePath{p.Pos, w.flow}); {
+	switch path := (filePath{p.Pos, w.flow, p.String()}); {
 	case reads && (indirect || w.defined && w.rooted):
 		w.indirect = append(w.indirect, path)
 	case reads:

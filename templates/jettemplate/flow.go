@@ -19,6 +19,7 @@ type flows struct {
 
 type filePath struct {
 	flow render.Flow
+	text string
 	place
 }
 
@@ -40,7 +41,7 @@ func (f *flows) assign(name string, e jet.Expression) {
 
 // path notes an expression that is used as a path.
 func (f *flows) path(e jet.Expression, at place) {
-	f.paths = append(f.paths, filePath{flowOf(e), at})
+	f.paths = append(f.paths, filePath{flowOf(e), e.String(), at})
 }
 
 // resolve replaces the variables of a flow by what is assigned to them.

@@ -94,7 +94,7 @@ func (w *rewriter) finish() error {
 		}
 	}
 	for _, p := range w.flows.paths {
-		path := render.FilePath{At: p.in(w.loader.units), Flow: w.flows.resolve(p.flow)}
+		path := render.FilePath{At: p.in(w.loader.units), Flow: w.flows.resolve(p.flow), Text: p.text}
 		if path.Flow.Facts && w.err == nil {
 			w.err = diag.At(path.At, render.HostilePath("file"))
 		}

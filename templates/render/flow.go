@@ -90,6 +90,7 @@ func (f Flow) Hostile(taint Taint) bool {
 type FilePath struct {
 	At   diag.Position
 	Flow Flow
+	Text string // expression of the path, as source text
 }
 
 // CheckPaths reports the paths, also those in called templates, in which a host

@@ -30,6 +30,7 @@ type Inputs struct {
 	allOuter    bool
 	Volatile    bool // a clock or chance may have a say in the result
 	NATS        []NATSCall
+	FilePaths   []FilePath // of file()
 }
 
 // Inputs is what can be read, also by the templates that are called; files may be nil.
@@ -73,6 +74,7 @@ func (m *Reads) Inputs(files *Files) Inputs {
 		allOuter:   total.allOuter,
 		Volatile:   total.Volatile,
 		NATS:       total.NATS,
+		FilePaths:  total.Files,
 	}
 }
 
@@ -94,6 +96,7 @@ func (in *Inputs) Add(more Inputs) {
 	in.itemPaths, in.allItem = distinct(append(in.itemPaths, more.itemPaths...)), in.allItem || more.allItem
 	in.outerPaths, in.allOuter = distinct(append(in.outerPaths, more.outerPaths...)), in.allOuter || more.allOuter
 	in.environ, in.NATS = in.environ || more.environ, append(in.NATS, more.NATS...)
+	in.FilePaths = append(in.FilePaths, more.FilePaths...)
 	in.item, in.outer, in.Volatile = in.item || more.item, in.outer || more.outer, in.Volatile || more.Volatile
 }
 

@@ -1,0 +1,65 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+)
+
+// A FolderUse is what a play may read from one folder when it is compiled on another machine.
+type FolderUse struct {
+	Folder string
+	Read   []string            // files and folders that were read or looked for here, below Folder
+	Names  []manifest.FileName // names of others
+	Whole  string              // folder below Folder that is sent to hosts as a whole; "" means none
+}
+
+// FolderUses returns what the play, and the manifests that it applies, may read from each of their folders. Everything that does not depend
+// on a host has been read already.
+func (c *Compiler) FolderUses() []FolderUse {
+	byFolder := map[string]*FolderUse{}
+	use := func(folder string) *FolderUse {
+		if byFolder[folder] == nil {
+			byFolder[folder] = &FolderUse{Folder: folder}
+		}
+		return byFolder[folder]
+	}
+	add := func(m *loadedManifest) {
+		u := use(m.play.Folder)
+		u.Names = append(u.Names, m.play.FileNames(m.files)...)
+		if m.play.UsesResources() {
+			u.Whole = resourcesFolder
+			m.bundled() // which notes what it reads
+		}
+	}
+	add(c.root)
+	_ = c.manifests.each(c.root, add) // [New] has reported the error
+	if c.play.Programs != "" {
+		use(c.play.Folder).Whole = ""
+		use(c.play.Programs).Whole = "."
+	}
+	c.manifests.mu.Lock()
+	defer c.manifests.mu.Unlock()
+	for path, f := range c.manifests.open {
+		use(path).Read = f.names()
+	}
+	var all []FolderUse
+	for _, folder := range slices.Sorted(maps.Keys(byFolder)) {
+		all = append(all, *byFolder[folder])
+	}
+	return all
+}
+
+// noted keeps the name of a file or folder that is read.
+func (f *folder) noted(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.read[name] = true
+}
+
+func (f *folder) names() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Keys(f.read))
+}

@@ -1,0 +1,146 @@
+package workers
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/playbooks/workers/privatekey"
+)
+
+// owned knows what of the files here no worker may have: what belongs to the operator, whatever the files are called.
+type owned struct {
+	infos []fs.FileInfo   // files and folders, whatever they are called
+	ids   map[string]bool // of private keys, see [privatekey.Key]
+	sums  map[[sha256.Size]byte]bool
+}
+
+// neverSent are names of files and folders that belong to a person: keys, passwords, histories. A worker never gets them. "*" stands for
+// any text.
+var neverSent = []string{
+	".ssh", ".gnupg", ".pki", ".password-store", ".aws", ".azure", ".oci", ".kube", ".docker", ".dockercfg", ".netrc", "_netrc", ".authinfo*", ".vault_pass*", ".vault-pass*",
+	".vault_token", ".vault-token", ".git-credentials", ".pgpass", ".my.cnf", ".mylogin.cnf", ".npmrc", ".yarnrc*", ".pypirc", ".gem", ".cargo", ".m2", ".terraformrc", ".terraform.d",
+	".boto", ".s3cfg", ".passwd-s3fs", ".smbcredentials", ".curlrc", ".wgetrc", ".rclone.conf", ".config", ".local", ".mozilla", ".thunderbird", ".*history", ".*_history-*", ".viminfo",
+	".lesshst", ".Xauthority", ".ICEauthority", ".k5login", ".rhosts", ".shosts", ".env", ".env.*", ".envrc", ".git", ".hg", ".svn", ".bzr", ".age", ".sops", ".nsc", ".nkeys", ".step",
+	".fetchmailrc", ".msmtprc", ".muttrc", ".ansible", ".databrickscfg", ".snowflake", ".databricks", ".fly", ".doctl", ".linode-cli",
+}
+
+func isHidden(name string) bool { return strings.HasPrefix(name, ".") && name != "." && name != ".." }
+
+// isNeverSent reports whether a path has a part that no worker gets.
+func isNeverSent(name string) (part string, is bool) {
+	for part := range strings.SplitSeq(filepath.ToSlash(name), "/") {
+		lower := strings.ToLower(part)
+		if slices.ContainsFunc(neverSent, func(pattern string) bool {
+			is, _ := filepath.Match(strings.ToLower(pattern), lower) // the patterns are valid
+			return is
+		}) {
+			return part, true
+		}
+	}
+	return "", false
+}
+
+// maxOwned bounds a file of the operator that is compared by its content, in bytes.
+const maxOwned = 1 << 20
+
+// owned returns what no worker of the run may have.
+func (c *Coordinator) owned() owned {
+	o := owned{ids: map[string]bool{privatekey.ID(c.Key.signer.PublicKey()): true}, sums: map[[sha256.Size]byte]bool{}}
+	if authority, _ := c.certifies(); authority != nil {
+		o.ids[privatekey.ID(authority)] = true
+	}
+	for _, path := range append(c.loginKeys(), c.Recipe.Without...) {
+		if path == "" {
+			continue
+		}
+		for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
+			if info, err := look(path); err == nil {
+				o.infos = append(o.infos, info)
+			}
+		}
+		o.learn(path)
+	}
+	return o
+}
+
+// learn notes the content of a file, and the keys in it; of a folder, those of the files right in it.
+func (o *owned) learn(path string) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return
+	}
+	if info.IsDir() {
+		entries, _ := os.ReadDir(path)
+		for _, e := range entries {
+			if e.Type().IsRegular() {
+				o.learn(filepath.Join(path, e.Name()))
+			}
+		}
+		return
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxOwned {
+		return
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	const shortest = 8 // bytes: less is in too many files
+	if text := bytes.TrimSpace(data); len(text) >= shortest {
+		o.sums[sha256.Sum256(text)] = true
+	}
+	keys, _ := privatekey.Find(data)
+	for _, key := range keys {
+		for _, id := range key.IDs {
+			o.ids[id] = true
+		}
+	}
+}
+
+// path returns why no worker gets a file, by its path; "" if one may.
+func (o *owned) path(c candidate) string {
+	if part, is := isNeverSent(c.name); is {
+		return part + " belongs to a person"
+	}
+	at := c.path
+	for range strings.Count(filepath.ToSlash(c.name), "/") + 1 { // within the folder of the manifest
+		for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
+			info, err := look(at)
+			if err == nil && slices.ContainsFunc(o.infos, func(one fs.FileInfo) bool { return os.SameFile(one, info) }) {
+				return "it is an inventory, a key or a password of the operator, or in a folder of those"
+			}
+		}
+		if at = filepath.Dir(at); c.by != unnamed { // a play may name a file beside its inventory
+			break
+		}
+	}
+	return ""
+}
+
+// content returns why no worker gets a file, by its content. note is what to say of one that goes.
+func (o *owned) content(data []byte, named bool) (why, note string) {
+	if o.sums[sha256.Sum256(bytes.TrimSpace(data))] {
+		return "it is a copy of a file of the operator", ""
+	}
+	keys, whole := privatekey.Find(data)
+	for _, key := range keys {
+		if slices.ContainsFunc(key.IDs, func(id string) bool { return o.ids[id] }) {
+			return fmt.Sprintf("it has a private key that hosts are logged in to with, or that certifies or signs (%s)", key.Format), ""
+		}
+	}
+	switch {
+	case len(keys) > 0 && !named:
+		return fmt.Sprintf("it has a private key (%s), and the play does not name it", keys[0].Format), ""
+	case len(keys) > 0:
+		return "", fmt.Sprintf("it has a private key (%s)", keys[0].Format)
+	case !whole && !named:
+		return "it cannot be searched for private keys", ""
+	}
+	return "", ""
+}
