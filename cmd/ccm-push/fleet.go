@@ -241,6 +241,9 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 			return f.app.askLine(ctx, question)
 		}
 	}
+	if p.verbose > 1 {
+		f.workers.listFile = f.app.say
+	}
 	summary, err := f.play(ctx, r, true)
 	steering.close()
 	shown := end(ctx)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 )
@@ -16,6 +17,7 @@ func workerCommand(f *fleet, p *printer) *cobra.Command {
 	var site, key, coordinators string
 	var addresses []string
 	var shards int
+	var show bool
 	c := &cobra.Command{
 		Use:   "worker --workers URL",
 		Short: "work on hosts of runs that are begun elsewhere",
@@ -35,6 +37,9 @@ when they have ended.`,
 			a := f.app
 			if shards < 1 {
 				return fmt.Errorf("--shards %d: at least 1", shards)
+			}
+			if show {
+				return showHeld(a)
 			}
 			if f.workers.url == "" {
 				return errNoWorkersURL
@@ -74,12 +79,27 @@ when they have ended.`,
 		},
 	}
 	c.AddCommand(workerJoinCommand(f, p))
+	c.Flags().BoolVar(&show, "show", false, "print the files that the workers of this user on this machine hold at the moment, and end")
 	c.Flags().StringVar(&site, "site", "", "take hosts whose variable site says this, and no others; without it those of no site")
 	c.Flags().IntVar(&shards, "shards", 4, "how many groups of hosts (--shard) it works on at once")
 	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which hosts see this worker come, also through jump hosts: its certificates can be used from there alone; may be repeated, or have commas")
 	c.Flags().StringVar(&key, "key", "", "private key `file` of this worker (default worker.key in the folder of the configuration)")
 	c.Flags().StringVar(&coordinators, "coordinators", "", "`file` with the public keys of those who may begin runs (default coordinators.keys in the folder of the configuration)")
 	return c
+}
+
+// showHeld prints the files that workers hold.
+func showHeld(a *app) error {
+	files, err := workers.Held(a.getenv("TMPDIR"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if _, err := fmt.Fprintln(a.out, printable.Line(file)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prefixes reads addresses and networks.

@@ -42,6 +42,8 @@ type workersFlags struct {
 	recipe *workers.Recipe // of the manifests that were read; nil if there are none
 	link   *natsconn.Link  // to the queue; nil until it is needed
 	shared sharing
+	// listFile gets a line for each file that workers get; nil drops the lines.
+	listFile func(string)
 	// answered reports whether workers hear the answers of this run; nil before there is a run.
 	answered atomic.Pointer[func() bool]
 
@@ -232,6 +234,7 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, sha
 		return nil, err
 	}
 	c := &workers.Coordinator{
+		List:  f.listFile,
 		Queue: q, Key: key, Workers: list, Recipe: recipe, Runner: r, Warn: a.warn, Size: f.size, URL: f.address(), WaitWorkers: f.wait,
 		Certify: func(ctx context.Context, of workers.Certificate) ([]byte, time.Duration, error) {
 			return f.certify(ctx, authority, r.Options.Run, of)

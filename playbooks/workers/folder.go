@@ -3,6 +3,7 @@ package workers
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,4 +79,26 @@ func holdFolder(path string) (*os.File, error) {
 func isOwn(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()
+}
+
+// Held returns the files that the workers of this user hold below parent; "" is the folder of the system.
+func Held(parent string) (files []string, err error) {
+	parent = cmp.Or(parent, os.TempDir())
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.IsDir() || !strings.HasPrefix(e.Name(), folderPrefix) || !isOwn(info) {
+			continue
+		}
+		_ = filepath.WalkDir(filepath.Join(parent, e.Name()), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				files = append(files, path)
+			}
+			return nil // the worker may remove it meanwhile
+		})
+	}
+	return files, nil
 }

@@ -38,6 +38,7 @@ func (s *site) held(set ...func(*Coordinator)) (files map[string]string, listed 
 	var its *Worker
 	told := s.work(q, "worker", "", func(w *Worker) { its = w })
 	files = map[string]string{}
+	var shown []string
 	var mu sync.Mutex
 	got := &recorded{hook: func(e events.Event) {
 		if _, is := e.(events.Result); !is {
@@ -45,6 +46,9 @@ func (s *site) held(set ...func(*Coordinator)) (files map[string]string, listed 
 		}
 		mu.Lock()
 		defer mu.Unlock()
+		all, err := Held(its.Temp)
+		require.NoError(t, err)
+		shown = append(shown, all...)
 		roots, err := filepath.Glob(filepath.Join(its.Temp, folderPrefix+"*", "files"))
 		require.NoError(t, err)
 		for _, root := range roots {
@@ -65,6 +69,9 @@ func (s *site) held(set ...func(*Coordinator)) (files map[string]string, listed 
 		one(c)
 	}
 	summary = s.run(c)
+	for name := range files {
+		require.True(t, slices.ContainsFunc(shown, func(path string) bool { return strings.HasSuffix(path, "/"+name) }), "worker --show: %s", name)
+	}
 	return files, listed, summary, warned.all() + told.all() + strings.Join(got.lines(s), "\n")
 }
 
