@@ -28,9 +28,10 @@ type hostState struct {
 	lost, unreachable bool
 	// interrupted says that its interruption has been reported.
 	interrupted bool
-	held        bool // it has a place among the kept connections
-	watched     bool // its plays are over, and it is watched: what is lost is not dialled again on the way
-	again       bool // the worker was lost that had it before
+	held        bool   // it has a place among the kept connections
+	watched     bool   // its plays are over, and it is watched: what is lost is not dialled again on the way
+	again       bool   // the worker was lost that had it before
+	left        []Left // of its turn, at a worker
 	elapsed     time.Duration
 	queued      time.Duration // of its last play, for which it waited for a worker
 	idle        time.Duration // that it has waited for others to be made ready, at a worker

@@ -77,16 +77,42 @@ func oneBatch(play *manifest.Play, begun [][]string) bool {
 	return len(play.Serial) == 0 && play.Rollout == nil && len(begun) == 1
 }
 
-// markRan marks the entries of a catalog that the run to be resumed has run and an undo has left as they are.
-func (r *Runner) markRan(s *selection, host string, c *wire.Catalog) {
-	p := r.Options.Progress
-	if p == nil || s.number >= len(p.Plays) {
+// markRan marks the entries of a catalog that an earlier run has run, and that an undo has left as they are. A worker knows them from the
+// turn of the host.
+func (r *Runner) markRan(s *selection, state *hostState, c *wire.Catalog) {
+	left := state.left
+	if r.Options.Progress != nil {
+		left = r.left(state.host.Name, s.number)
+	}
+	if len(left) == 0 {
 		return
 	}
 	for i := range c.Entries {
 		e := &c.Entries[i]
-		e.Ran = p.Plays[s.number].LeftBy(host, e.Type, e.Name)
+		e.Ran = ""
+		if at := slices.IndexFunc(left, func(l Left) bool { return l.Play == s.number && l.Type == e.Type && l.Name == e.Name }); at >= 0 {
+			e.Ran = left[at].Run
+		}
 	}
+}
+
+// left returns the resources of plays of a host that an undo has left as an earlier run had made them.
+func (r *Runner) left(host string, plays ...int) (list []Left) {
+	p := r.Options.Progress
+	if p == nil {
+		return nil
+	}
+	for _, number := range plays {
+		if number >= len(p.Plays) {
+			continue
+		}
+		for typeName, names := range p.Plays[number].LeftOn(host) {
+			for name, run := range names {
+				list = append(list, Left{number, typeName, name, run})
+			}
+		}
+	}
+	return list
 }
 
 // ranOnce is a result of the record.

@@ -41,7 +41,7 @@ func (g *stages) equip(compiled *catalog.Compiled) {
 		c.Lock.Again = c.Lock.Again || g.state.again
 	}
 	c.Once = g.runner.once(s)
-	g.runner.markRan(s, g.state.host.Name, c)
+	g.runner.markRan(s, g.state, c)
 	c.Earlier = g.earlier
 	addOthers(c, g.state.plays)
 	c.Undo = undoOn(s.play, g.state.host.Name)

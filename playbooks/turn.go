@@ -40,10 +40,20 @@ type Turn struct {
 	Facts    []string `json:"facts,omitempty"`
 	AllFacts bool     `json:"all_facts,omitempty"`
 	Ask      *Ask     `json:"ask,omitempty"` // of an [AskTurn]
+	// Left are resources of the turn's plays that an undo left as an earlier run had made them: they do not run again.
+	Left []Left `json:"left,omitempty"`
 	// At takes what the host is at, for the progress line; nil ignores it. It may be called late.
 	At func(what string) `json:"-"`
 	// Orders are what the host is to have mended meanwhile, of a [WatchTurn]; the worker gets them by [Runner.Orders].
 	Orders <-chan WatchOrder `json:"-"`
+}
+
+// A Left is a resource that an undo left as a run had made it.
+type Left struct {
+	Play int    `json:"play"` // its number in the run, from 0
+	Type string `json:"type"`
+	Name string `json:"name"`
+	Run  string `json:"run"` // that has run it
 }
 
 // A TurnKind is what is to be done in a turn.
@@ -188,7 +198,7 @@ func (f *fleet) expectTurn(t Turn) error {
 	if host == nil {
 		return fmt.Errorf("there is no host %q here", t.Host)
 	}
-	state := &hostState{host: host, activity: f.runner.Activity.Host(host.Name), again: t.Again}
+	state := &hostState{host: host, activity: f.runner.Activity.Host(host.Name), again: t.Again, left: t.Left}
 	plays := f.plays
 	if len(plays) == 0 && !t.OfAPlay() { // so does a command that has none
 		plays = []*selection{{play: &manifest.Play{}}}

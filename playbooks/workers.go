@@ -196,6 +196,11 @@ func (p *hostPlay) away(ctx context.Context, t Turn) (Found, error) {
 	state, number := p.state, p.of.number
 	defer state.activity.Pin("waiting for a worker")()
 	t.At = state.activity.Repin
+	var plays []int
+	for _, later := range state.plays {
+		plays = append(plays, later.number)
+	}
+	t.Left = p.runner.left(state.host.Name, append(plays, number)...)
 	t.Host, t.Play, t.Predicted, t.Follow = state.host.Name, number, len(state.predicted) > 0, p.followed[state.host.Name]
 	t.Step = p.runner.Step != nil && p.of.first == t.Host
 	for i, later := range state.plays {

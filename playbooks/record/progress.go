@@ -225,6 +225,21 @@ func (p *Progress) takenBack(r *Run, s Store) error {
 
 type resourceOf struct{ host, typeName, name string }
 
+// LeftOn returns the resources of a host that an undo left as they are: the runs that have run them, by type and name.
+func (p *PlayProgress) LeftOn(host string) map[string]map[string]string {
+	all := map[string]map[string]string{}
+	for of, run := range p.left {
+		if of.host != host {
+			continue
+		}
+		if all[of.typeName] == nil {
+			all[of.typeName] = map[string]string{}
+		}
+		all[of.typeName][of.name] = run
+	}
+	return all
+}
+
 // LeftBy returns the run that has run a resource on a host which an undo then left as it is; "" means
 // none.
 func (p *PlayProgress) LeftBy(host, typeName, name string) string {

@@ -109,6 +109,11 @@ func (s *shardContent) check() error {
 		if t.Host == "" || t.Play < 0 || t.Gate < 0 {
 			return fmt.Errorf("gate %d of play %d of %.100q", t.Gate, t.Play, t.Host)
 		}
+		for _, l := range t.Left {
+			if l.Play < 0 || l.Type == "" || l.Run == "" {
+				return fmt.Errorf("a resource of play %d of %.100q that an earlier run has left", l.Play, t.Host)
+			}
+		}
 	}
 	return nil
 }

@@ -157,3 +157,44 @@ func TestCoordinate(t *testing.T) {
 	require.NoError(t, err)
 	t.Fatal("the run has ended")
 }
+
+// TestLeftByAnUndo continues a run that was undone: a worker does not run again what the undo left.
+func TestLeftByAnUndo(t *testing.T) {
+	s := newSite(t, `
+name: one
+ccm:
+  resources:
+    - exec: ["echo migrated >> log": {provider: shell, cwd: "{{ Data.home }}"}]
+    - exec: ["echo other >> log": {provider: shell, cwd: "{{ Data.home }}"}]
+`, "web1")
+	store := record.Store{Folder: filepath.Join(t.TempDir(), "runs")}
+	hosts, at := []string{"web1"}, time.Now()
+	past := func(h record.Header, all ...events.Event) {
+		h.Started, h.Manifests = at, []record.Manifest{{Path: "site.yaml"}}
+		r := store.Recorder(h, func(text string) { t.Error(text) })
+		r.ReportAll(append([]events.Event{events.RunStart{Hosts: 1, Plays: []events.SelectedPlay{{Name: "one", Hosts: hosts}}}, events.PlayStart{Play: "one", Number: 1, Batch: 1, Batches: 1, Hosts: hosts}}, all...))
+		r.ReportAll([]events.Event{events.Summary{}})
+	}
+	result := func(status events.Status, name string) events.Result {
+		return events.Result{Play: "one", Host: "web1", Type: "exec", Name: name, Status: status, Changed: status == events.Changed}
+	}
+	past(record.Header{Run: firstRun}, result(events.Changed, "echo migrated >> log"), result(events.Changed, "echo other >> log"))
+	past(record.Header{Run: secondRun, Undoes: firstRun}, result(events.Skipped, "echo migrated >> log"), result(events.Changed, "echo other >> log"))
+	was, err := store.Find(firstRun)
+	require.NoError(t, err)
+	progress, err := was.Progress(store)
+	require.NoError(t, err)
+
+	q := connect(t, serve(t, t.TempDir()).ClientURL())
+	s.work(q, "worker", "")
+	got := &recorded{}
+	run := s.runner(s.inventory(nil), got)
+	run.Options.Progress = progress.For([]string{"one"})
+	run.Options.NoLock = false
+	c, warned := s.coordinator(q, run)
+	summary := s.run(c)
+	require.Equal(t, 1, summary.Totals.Hosts.OK, "%s\n%s", warned.all(), strings.Join(got.lines(s), "\n"))
+	log, err := os.ReadFile(filepath.Join(s.hosts["web1"].Home, "log"))
+	require.NoError(t, err)
+	require.Equal(t, "other\n", string(log), strings.Join(got.lines(s), "\n"))
+}
