@@ -89,6 +89,7 @@ type Coordinator struct {
 	// authority has signed the certificates of workers; uncertified is why it did not sign the first one.
 	authority   ssh.PublicKey
 	uncertified error
+	unpacked    error // see [Coordinator.cannotBePacked]
 }
 
 // A turn is a host that is waited for.

@@ -82,6 +82,9 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 			if _, err := c.certifies(); err != nil {
 				return fmt.Errorf("--workers: %w", err)
 			}
+			if err := c.cannotBePacked(); err != nil {
+				return fmt.Errorf("--workers: %w", err)
+			}
 			if end.Refused && c.unbind(site, host) {
 				try(one.turn)
 				continue

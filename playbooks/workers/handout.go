@@ -169,6 +169,10 @@ func (c *Coordinator) handOut(ctx context.Context, who, key string, q question, 
 	if !q.Prepared {
 		if a.Run, err = c.runContent(ctx, q.Recipient); err != nil {
 			c.fail(s, err.Error())
+			if c.cannotBePacked() != nil { // the run reports it
+				a.Over = true
+				return nil
+			}
 			return err
 		}
 	}
@@ -454,9 +458,15 @@ func (c *Coordinator) runContent(ctx context.Context, recipient string) (*object
 		known.asked = time.Now()
 		return known.object, nil
 	}
+	if err := c.cannotBePacked(); err != nil {
+		return nil, err
+	}
 	if c.whole == nil {
 		made, err := c.makeRun()
 		if err != nil {
+			c.mu.Lock()
+			c.unpacked = err
+			c.mu.Unlock()
 			return nil, err
 		}
 		c.whole = made
@@ -470,6 +480,13 @@ func (c *Coordinator) runContent(ctx context.Context, recipient string) (*object
 		c.runs[recipient] = &sealedRun{made, time.Now()}
 	}
 	return made, err
+}
+
+// cannotBePacked returns why no worker can get the run; nil if one can, or if none has asked.
+func (c *Coordinator) cannotBePacked() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unpacked
 }
 
 func (c *Coordinator) makeRun() (*runContent, error) {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/inputs"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
@@ -175,13 +176,20 @@ ccm:
 	secret := s.secretFiles("")
 	s.secretFiles("conf")
 	s.secretFiles("files")
-	files, listed, summary, said := s.held()
+	var read inputs.Files
+	files, listed, summary, said := s.held(func(c *Coordinator) { c.Runner.Options.Catalog.Note = read.Note })
 	require.Equal(t, 1, summary.Totals.Hosts.OK, said)
 	went := slices.Sorted(maps.Keys(files))
 	require.Equal(t, []string{
 		".dot.conf", "a.txt", "b.templ", "c.jet", "conf/hosts2.ini", "conf/notes.txt", "conf/web1.conf", "conf/web2.conf", "files/hosts2.ini", "files/notes.txt", "files/x",
 		"from-jet.txt", "from-template.txt", "linux.conf", "named-by-data.conf", "other.conf", "part.jet", "shop.pem", "site.yaml", "templates/y", "vars.yaml",
 	}, went)
+	hashes := read.Hashes(0)
+	for _, name := range went {
+		if name != "site.yaml" && name != "vars.yaml" { // which were noted when they were loaded
+			require.Equal(t, inputs.Hash(filepath.Join(s.dir, name)), hashes[filepath.Join(s.dir, name)], "the record has the hash of %s", name)
+		}
+	}
 	text := strings.Join(listed, "\n")
 	require.Contains(t, text, "workers get "+s.dir+"/shop.pem (the play reads it; it has a private key (OpenSSH))")
 	require.Contains(t, text, "workers get "+s.dir+"/conf/web2.conf (an expression chooses the name: ")

@@ -15,21 +15,23 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestPlaysThatCannotBeRead has a file of the plays not go to workers, as it is the operator's own: each shard is told why, and not that
-// another one was before it.
+// TestPlaysThatCannotBeRead has a play read a file of the operator that no worker gets: the run is refused, and nothing is changed.
 func TestPlaysThatCannotBeRead(t *testing.T) {
 	s := newSite(t, "vars_files: [own.yaml]\nccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "web2")
 	s.write("own.yaml", "a: 1\n")
 	q := queue.NewInProcess(0)
 	s.work(q, "worker", "")
 	got := &recorded{}
-	c, _ := s.coordinator(q, s.runner(s.inventory(nil), got))
+	c, warned := s.coordinator(q, s.runner(s.inventory(nil), got))
 	c.Size = 1
 	c.Recipe.Without = append(c.Recipe.Without, s.paths("own.yaml")...)
-	summary := s.run(c)
-	require.Equal(t, 2, summary.Totals.Hosts.Failed)
-	lines := strings.Join(got.lines(s), "\n")
-	require.Equal(t, 2, strings.Count(lines, "own.yaml: the play is read from it, but workers never get it: it is an inventory, a key or a password of the operator"), lines)
+	require.NoError(t, c.Begin(t.Context()))
+	_, err := c.Runner.Run(t.Context(), nil)
+	require.NoError(t, c.Close(t.Context()))
+	require.ErrorContains(t, err, "--workers: packing the play's files for workers: "+s.dir+"/own.yaml: the play is read from it, but workers never get it: it is an inventory, a key or a password of the operator")
+	require.ErrorContains(t, err, "hint: ")
+	require.Empty(t, got.lines(s))
+	require.Empty(t, warned.all())
 }
 
 func TestKeys(t *testing.T) {
