@@ -105,8 +105,13 @@ func (o *owned) learn(path string) {
 
 // path returns why no worker gets a file, by its path; "" if one may.
 func (o *owned) path(c candidate) string {
-	if part, is := isNeverSent(c.name); is {
-		return part + " belongs to a person"
+	for _, name := range []string{c.name, c.target()} {
+		if part, is := isNeverSent(name); is {
+			return part + " belongs to a person"
+		}
+	}
+	if c.by == unnamed && slices.ContainsFunc(strings.Split(c.target(), "/"), isHidden) {
+		return "it is a link to a hidden file"
 	}
 	at := c.path
 	for range strings.Count(filepath.ToSlash(c.name), "/") + 1 { // within the folder of the manifest
@@ -121,6 +126,20 @@ func (o *owned) path(c candidate) string {
 		}
 	}
 	return ""
+}
+
+// target returns the path of the file that a candidate leads to by links, below the folder of the candidate if it is there.
+func (c candidate) target() string {
+	target, err := filepath.EvalSymlinks(c.path)
+	if err != nil {
+		return c.name
+	}
+	if folder, err := filepath.EvalSymlinks(strings.TrimSuffix(c.path, filepath.FromSlash(c.name))); err == nil {
+		if below, err := filepath.Rel(folder, target); err == nil && filepath.IsLocal(below) {
+			target = below
+		}
+	}
+	return filepath.ToSlash(target)
 }
 
 // content returns why no worker gets a file, by its content. note is what to say of one that goes.

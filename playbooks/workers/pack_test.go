@@ -239,3 +239,96 @@ func (s *site) packs(c *Coordinator) error {
 	_, err = c.makeRun()
 	return err
 }
+
+// TestFoldersThatHostsGet has a play send folders to hosts as a whole: with a worker they are the same, also hidden files, modes and links.
+func TestFoldersThatHostsGet(t *testing.T) {
+	s := newSite(t, `
+hosts: all
+ccm:
+  resources:
+    - scaffold:
+        - "{{ Data.home }}/copy": {source: skel, engine: jet}
+`, "web1")
+	for name, text := range map[string]string{
+		"skel/.profile": "p", "skel/sub/a": "[[ Host.name ]]", "skel/sub/b": "b", "resources/run.sh": "no resource uses it",
+		"beside.txt": "no",
+	} {
+		s.write(name, text)
+	}
+	require.NoError(t, os.Chmod(filepath.Join(s.dir, "skel/sub"), 0o751))
+	require.NoError(t, os.Symlink("sub/b", filepath.Join(s.dir, "skel/to-b")))
+	files, listed, summary, said := s.held()
+	require.Equal(t, 1, summary.Totals.Hosts.OK, said)
+	require.Equal(t, []string{"site.yaml", "skel/.profile", "skel/sub/a", "skel/sub/b", "skel/to-b"}, slices.Sorted(maps.Keys(files)), strings.Join(listed, "\n"))
+	home := s.hosts["web1"].Home
+	for name, want := range map[string]string{"copy/.profile": "p", "copy/sub/a": "web1", "copy/to-b": "b"} {
+		text, err := os.ReadFile(filepath.Join(home, name))
+		require.NoError(t, err)
+		require.Equal(t, want, string(text))
+	}
+	info, err := os.Stat(filepath.Join(home, "copy/sub"))
+	require.NoError(t, err)
+	require.EqualValues(t, 0o751, info.Mode().Perm())
+	target, err := os.Readlink(filepath.Join(home, "copy/to-b"))
+	require.NoError(t, err)
+	require.Equal(t, "sub/b", target)
+}
+
+// TestLinksLeadNowhereElse has links in folders from which an expression chooses lead to files that no worker may have.
+func TestLinksLeadNowhereElse(t *testing.T) {
+	s := newSite(t, "hosts: all\nccm: {resources: [file: [\"{{ Data.home }}/x\": {source: \"conf/{{ Host.name }}\", mode: \"0600\"}]]}\n", "web1")
+	s.write("conf/web1", "x")
+	s.write("secret/token", "t")
+	s.secretFiles("elsewhere")
+	for name, target := range map[string]string{
+		"absolute": "/etc/passwd", "up": "../../../../../../../../etc/passwd", "key": "../elsewhere/id_copy.pem", "person": "../elsewhere/.netrc", "folder": "../secret", "inventory": "../hosts.yaml", "loop": "loop",
+		"authority": "../authority", ".hidden": "web1",
+	} {
+		require.NoError(t, os.Symlink(target, filepath.Join(s.dir, "conf", name)))
+	}
+	require.NoError(t, os.Link(filepath.Join(s.dir, "coordinator"), filepath.Join(s.dir, "conf", "hard")))
+	files, listed, summary, said := s.held()
+	require.Equal(t, 1, summary.Totals.Hosts.OK, said)
+	require.Equal(t, []string{"conf/web1", "site.yaml"}, slices.Sorted(maps.Keys(files)), strings.Join(listed, "\n"))
+}
+
+// TestResourcesFolder packs a folder resources/ as a play reads it: links inside it stay links, one that leads out of it is the file.
+func TestResourcesFolder(t *testing.T) {
+	s := &site{t: t, dir: t.TempDir()}
+	s.write("resources/run", "run")
+	s.write("resources/.config.d", "named by nothing, and hosts get it")
+	s.write("shared/linked", "linked")
+	require.NoError(t, os.Chmod(filepath.Join(s.dir, "resources/run"), 0o755))
+	for link, target := range map[string]string{"inside": "run", "linked": "../shared/linked", "out": "/etc/passwd", "further": "../../../../etc/passwd"} {
+		require.NoError(t, os.Symlink(target, filepath.Join(s.dir, "resources", link)))
+	}
+	p := newPacker(s.dir, owned{}, nil, func(string, []byte) {})
+	defer p.close()
+	pick := &picker{to: p, texts: func() []string { return nil }}
+	use := catalog.FolderUse{Folder: s.dir, Whole: "resources", Read: []string{"resources", "resources/run", "resources/linked", "resources/.config.d", "resources/out", "resources/further", ".env"}}
+	s.write(".env", "SECRET=x")
+	require.NoError(t, pick.use(use))
+	data, err := p.finish()
+	require.NoError(t, err)
+	root := t.TempDir()
+	require.NoError(t, unpack(data, root))
+	folder := filepath.Join(root, s.dir, "resources")
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name()+" "+e.Type().String())
+	}
+	require.Equal(t, []string{".config.d ----------", "inside L---------", "linked ----------", "run ----------"}, names)
+	info, err := os.Stat(filepath.Join(folder, "inside"))
+	require.NoError(t, err)
+	require.EqualValues(t, 0o755, info.Mode().Perm())
+	require.NoFileExists(t, filepath.Join(root, s.dir, ".env"))
+	require.NoFileExists(t, filepath.Join(root, s.dir, "shared/linked"))
+
+	s.write("resources/deploy/.netrc", "x")
+	other := newPacker(s.dir, owned{}, nil, func(string, []byte) {})
+	defer other.close()
+	pick.to = other
+	require.ErrorContains(t, pick.use(use), "/resources/deploy/.netrc: hosts get all of this folder, but workers never get it: .netrc belongs to a person")
+}

@@ -329,7 +329,7 @@ func (f *folderFiles) tree(name string, by naming, why string) error {
 			return fs.SkipDir
 		}
 		if d.Type() == fs.ModeSymlink {
-			if info, err := f.root.Stat(at); err != nil || info.IsDir() {
+			if info, err := f.root.Stat(at); err != nil || info.IsDir() || by == needed {
 				return nil // the folder that it is in adds it
 			}
 		}
