@@ -64,6 +64,7 @@ func (s *search) look(data []byte, depth int) {
 		s.look(text, depth+1)
 	}
 	s.texts(data)
+	s.nkeys(data)
 	s.der(data)
 	s.unpack(data, depth)
 	s.decode(data, depth)
@@ -99,7 +100,6 @@ var marks = sync.OnceValue(func() []mark {
 		{"OpenPGP", []string{"PGP PRIVATE KEY", "private-key "}, regexp.MustCompile(`BEGIN PGP PRIVATE KEY|\(?\d*:?(protected-|shadowed-)?private-key `), nil},
 		{"OpenPGP", []string{"private-key("}, regexp.MustCompile(`\d:?(protected-|shadowed-)?private-key\(`), nil},
 		{"age", []string{"AGE-SECRET-KEY-", "age-secret-key-", "AGE-PLUGIN-", "age-plugin-"}, regexp.MustCompile(`(?i)AGE-(SECRET-KEY|PLUGIN)-[A-Z0-9-]{20,}`), ageIDs},
-		{"NKey", []string{"S"}, regexp.MustCompile(`\bS[ACNOPUX][A-Z2-7]{56}\b`), nkeyIDs},
 		{"WireGuard", []string{"rivate"}, regexp.MustCompile(`(?i)private_?key"?\s*[=:]\s*"?[A-Za-z0-9+/]{43}=`), nil},
 		{"minisign", []string{"encrypted secret key", "signify secret key"}, regexp.MustCompile(`minisign encrypted secret key|signify secret key`), nil},
 		{"JWK", []string{`"kty"`}, regexp.MustCompile(`"kty"\s*:[^{}]*"d"\s*:\s*"|"d"\s*:\s*"[^{}]*"kty"\s*:`), nil},
@@ -151,16 +151,23 @@ func ageIDs(found []byte) []string {
 	return []string{"age " + text} // of another kind
 }
 
-func nkeyIDs(found []byte) []string {
-	pair, err := nkeys.FromSeed(found)
-	if err != nil {
-		return nil
+// nkeys finds seeds of NKeys. A regular expression is too slow for large files.
+func (s *search) nkeys(data []byte) {
+	const seed = 58 // characters
+	from := 0
+	for i := 0; i <= len(data); i++ {
+		if i < len(data) && (data[i] >= 'A' && data[i] <= 'Z' || data[i] >= '2' && data[i] <= '7') {
+			continue
+		}
+		if i-from == seed && data[from] == 'S' {
+			if pair, err := nkeys.FromSeed(data[from:i]); err == nil {
+				if public, err := pair.PublicKey(); err == nil {
+					s.add("NKey", "nkey "+public)
+				}
+			}
+		}
+		from = i + 1
 	}
-	public, err := pair.PublicKey()
-	if err != nil {
-		return nil
-	}
-	return []string{"nkey " + public}
 }
 
 var puttyPublic = sync.OnceValue(func() *regexp.Regexp {
