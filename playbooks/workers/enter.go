@@ -182,6 +182,9 @@ func (c *Coordinator) takeBackLogins() {
 	c.entering = nil
 	for site, g := range c.waiting { // there are no other turns yet
 		g.timer.Stop()
+		for _, t := range g.turns {
+			t.ended <- stopped(t.Turn)
+		}
 		delete(c.waiting, site)
 	}
 	for _, s := range c.shards {
