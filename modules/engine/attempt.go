@@ -21,12 +21,14 @@ func (t *turn) begin(command modules.Repeat) {
 		j.toldCut = true
 		t.said.Message("warning", "the command was cut, and runs again: "+j.cut.Lost())
 	}
-	if why, failed := t.run.engine.Failed[t.job.index]; failed && t.ended == 0 {
-		text := "the command failed in the run that this one resumes"
-		if why != "" { // the status of the command may be all that there was
-			text += ": " + why
+	if t.ended == 0 {
+		for _, why := range t.run.engine.Failed[t.job.index] {
+			text := "the command failed in the run that this one resumes"
+			if why != "" { // the status of the command may be all that there was
+				text += ": " + why
+			}
+			t.said.Message("info", text)
 		}
-		t.said.Message("info", text)
 	}
 	t.noteAttempt(true)
 }

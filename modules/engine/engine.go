@@ -51,9 +51,9 @@ type Engine struct {
 	// Forgotten says that the host does not know which commands a run that this one resumes has run. Those without a
 	// guard do not start.
 	Forgotten bool
-	// Failed are the errors of entries that failed in the run that this one resumes, and are tried again: by index. That
-	// run may have ended before it could report them.
-	Failed map[int]string
+	// Failed are the errors of entries that failed in runs that this one resumes, and are tried again: by index, the oldest
+	// first. Those runs may have ended before they could report them.
+	Failed map[int][]string
 	// Undoes is told once which resources have left the manifest and are undone, before
 	// their results; nil tells no one.
 	Undoes func(*wire.Reversals) error

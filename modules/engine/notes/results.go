@@ -109,9 +109,25 @@ type Finished struct {
 	Elsewhere bool                       `json:"elsewhere,omitempty"` // it ran on another host, which keeps its own result
 	Register  bool                       `json:"register,omitempty"`  // the controller uses the result, also to go on
 	Epoch     int                        `json:"epoch,omitempty"`     // [wire.Lock].Epoch of the run that ran the entry
+	Before    []string                   `json:"before,omitempty"`    // errors of the entry in earlier runs, which the result reports
 	Sent      map[string]json.RawMessage `json:"sent,omitempty"`      // what it has for entries behind it
 
 	told bool // a controller has acknowledged it
+}
+
+// maxFailures bounds how many failures of one entry are known in later runs.
+const maxFailures = 10
+
+// Failures returns the errors of an entry that is tried again, the oldest first. Those of earlier runs are among them
+// unless a controller has acknowledged the result.
+func (f *Finished) Failures() (all []string) {
+	if !f.told {
+		all = slices.Clone(f.Before)
+	}
+	if f.Result.Status == wire.Failed {
+		all = append(all, f.Result.Error)
+	}
+	return all[max(0, len(all)-maxFailures):]
 }
 
 // maxResults bounds the log, in bytes. What is beyond it is checked again by a run that goes
@@ -261,6 +277,7 @@ func (c *keptCatalog) tell() (shorter bool) {
 // shorten removes the texts of the result, and reports whether there were any.
 func (f *Finished) shorten() bool {
 	r := f.Result
+	f.Before = nil
 	if r.Error == "" && r.Diff == "" && r.Exit == nil && r.State == nil && len(r.Messages)+len(r.Changes)+len(r.Health) == 0 {
 		return false
 	}

@@ -405,6 +405,19 @@ func TestFailedBefore(t *testing.T) {
 	require.Len(t, results[0].Messages, 1)
 	require.Contains(t, results[0].Messages[0].Text, "the command failed in the run that this one resumes: failed to reach desired state: ")
 	require.Contains(t, results[0].Messages[0].Text, "3")
+
+	thirdRun := wire.Lock{Run: "r3", Holder: "ann", First: "r1", Epoch: 2, Again: true}
+	for _, acknowledged := range []bool{false, true} {
+		dir := copyOf(t, dir)
+		c := serveKeeping(t, dir)
+		c.apply(secondRun, fails)
+		if acknowledged {
+			c.send(&wire.Message{Ack: &wire.Ack{Run: "r2", Play: 1}})
+			c.apply(secondRun) // after the acknowledgement
+		}
+		results, _ = serveKeeping(t, dir).apply(thirdRun, fails)
+		require.Len(t, results[0].Messages, map[bool]int{false: 2, true: 1}[acknowledged])
+	}
 }
 
 // TestChangedManifestReportsOnce resumes a run, which could not report its results, with another manifest: they are

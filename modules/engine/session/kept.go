@@ -48,7 +48,7 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 			err = nil
 			return first
 		}
-		f.Epoch = cat.Lock.Epoch
+		f.Epoch, f.Before = cat.Lock.Epoch, s.engine.Failed[f.Result.Index]
 		return s.results.Finish(f)
 	}
 	s.engine.Begins = s.results.Attempt
@@ -63,7 +63,7 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 	}
 	err = cmp.Or(err, s.cut(cat))
 	if cat.From == 0 {
-		s.engine.Failed, s.again = map[int]string{}, map[int]bool{}
+		s.engine.Failed, s.again = map[int][]string{}, map[int]bool{}
 	}
 	kept, dropped := staying(s.begun, s.again, cat)
 	if len(dropped) > 0 {
@@ -78,8 +78,8 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 			if f.MustStay() { // it may have another index now
 				s.begun.Ran = append(s.begun.Ran, f)
 			}
-			if r.Status == wire.Failed {
-				s.engine.Failed[r.Index] = r.Error
+			if failed := f.Failures(); len(failed) > 0 {
+				s.engine.Failed[r.Index] = failed
 			}
 		}
 		for _, index := range dropped {
