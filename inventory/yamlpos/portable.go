@@ -2,6 +2,7 @@ package yamlpos
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -148,6 +149,9 @@ func (p *Portable) UnmarshalJSON(text []byte) error {
 
 // node is what was carried; file is that of the node around it.
 func (c *carried) node(file string) (*Node, error) {
+	if c == nil {
+		return nil, errors.New("a value is null")
+	}
 	n := &Node{File: file, Line: c.Line, Column: c.Column, Kind: c.Kind, Text: c.Text}
 	if c.File != "" {
 		n.File = c.File

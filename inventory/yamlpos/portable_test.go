@@ -52,7 +52,7 @@ g: ""
 }
 
 func FuzzPortable(f *testing.F) {
-	for _, text := range []string{`null`, `{"k":2,"p":[{"t":"a","v":"sa"},{"v":"i1"}]}`, `{"k":1,"i":[{},{"v":"dNaN"}]}`, `{"p":[{}]}`, `{"v":"x"}`} {
+	for _, text := range []string{`null`, `{"k":2,"p":[{"t":"a","v":"sa"},{"v":"i1"}]}`, `{"k":1,"i":[{},{"v":"dNaN"}]}`, `{"p":[{}]}`, `{"v":"x"}`, `{"k":1,"i":[null]}`, `{"k":2,"p":[null,null]}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
