@@ -1,6 +1,8 @@
 package inventory
 
 import (
+	"fmt"
+
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -109,9 +111,97 @@ func mapsOf(c content) (list []partMap) {
 	return list
 }
 
+// maxPartFolders is the largest number of folders of a part.
+const maxPartFolders = 10_000
+
+// check returns an error for a part that [Inventory.Part] does not return: another machine has sent it.
+func (p Part) check() error {
+	groups, hosts := map[string]partGroup{}, map[string]bool{}
+	files := func(name string, list []partFile) error {
+		for _, f := range list {
+			if f.Folder < 0 || f.Folder > p.Folders {
+				return fmt.Errorf("%.100q has a file of folder %d of %d", name, f.Folder, p.Folders)
+			}
+		}
+		return nil
+	}
+	if p.Folders < 0 || p.Folders > maxPartFolders {
+		return fmt.Errorf("an inventory has %d folders", p.Folders)
+	}
+	for _, g := range p.Groups {
+		if _, twice := groups[g.Name]; twice || g.Name == "" {
+			return fmt.Errorf("an inventory has the group %.100q twice, or without a name", g.Name)
+		}
+		groups[g.Name] = g
+		if err := files(g.Name, g.Files); err != nil {
+			return err
+		}
+	}
+	const inProgress, done = 1, 2
+	state := map[string]int{} // of each group below all
+	var visit func(name string) error
+	visit = func(name string) error {
+		g, known := groups[name]
+		switch {
+		case !known:
+			return fmt.Errorf("an inventory does not have its group %.100q", name)
+		case state[name] == inProgress:
+			return fmt.Errorf("an inventory has the group %.100q within itself", name)
+		case state[name] == done:
+			return nil
+		}
+		state[name] = inProgress
+		children := map[string]bool{}
+		for _, child := range g.Children {
+			if children[child] {
+				return fmt.Errorf("an inventory has the group %.100q twice in %.100q", child, name)
+			}
+			children[child] = true
+			if err := visit(child); err != nil {
+				return err
+			}
+		}
+		state[name] = done
+		return nil
+	}
+	if len(p.Hosts) > 0 {
+		if err := visit(allGroup); err != nil {
+			return err
+		}
+	}
+	for _, h := range p.Hosts {
+		if hosts[h.Name] || h.Name == "" {
+			return fmt.Errorf("an inventory has the host %.100q twice, or without a name", h.Name)
+		}
+		hosts[h.Name] = true
+		in := map[string]bool{}
+		for _, g := range h.Groups {
+			if state[g] != done || in[g] {
+				return fmt.Errorf("the host %.100q has the group %.100q twice, or the group is not in the inventory", h.Name, g)
+			}
+			in[g] = true
+		}
+		if len(in) == 0 {
+			return fmt.Errorf("the host %.100q has no group", h.Name)
+		}
+		if err := files(h.Name, h.Files); err != nil {
+			return err
+		}
+	}
+	for name := range groups {
+		if state[name] != done {
+			return fmt.Errorf("an inventory has the group %.100q outside of %s", name, allGroup)
+		}
+	}
+	return nil
+}
+
 // Inventory is the inventory of the hosts of a part. What would be warned of in the whole one is
 // not warned of again.
 func (p Part) Inventory() (*Inventory, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
 	b := newBuilder(Options{MergeMaps: p.MergeMaps})
 	b.fileFolders = p.Folders
 	b.connections.Ignored, b.connections.Misspelt = func(*yamlpos.Node) {}, func(*yamlpos.Node, string) {}

@@ -91,3 +91,28 @@ func TestPartHasNothingOfOthers(t *testing.T) {
 	require.Equal(t, "who-logs-in", there.Host("web1").Connection().User)
 	require.Equal(t, 2223, there.Host("web1").Connection().Port)
 }
+
+// TestPartBreaches reads parts that no inventory returns: each is an error, and ends nothing.
+func TestPartBreaches(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"hosts":[{"name":"a"}]}`:                                                                                           `does not have its group "all"`,
+		`{"hosts":[{"name":"a"}],"groups":[{"name":"all"}]}`:                                                                 `the host "a" has no group`,
+		`{"hosts":[{"name":""}],"groups":[{"name":"all"}]}`:                                                                  "without a name",
+		`{"groups":[{"name":"all"},{"name":"all"}]}`:                                                                         `the group "all" twice`,
+		`{"groups":[{"name":"x"}]}`:                                                                                          `the group "x" outside of all`,
+		`{"folders":-1}`:                                                                                                     "-1 folders",
+		`{"folders":1000000000}`:                                                                                             "1000000000 folders",
+		`{"groups":[{"name":"all","files":[{"folder":7}]}]}`:                                                                 "a file of folder 7 of 0",
+		`{"hosts":[{"name":"a","groups":["x"]}],"groups":[{"name":"all"}]}`:                                                  `the group "x"`,
+		`{"hosts":[{"name":"a","groups":["all","all"]}],"groups":[{"name":"all"}]}`:                                          `the group "all" twice`,
+		`{"hosts":[{"name":"a","groups":["all"]}],"groups":[{"name":"all","children":["all"]}]}`:                             `the group "all" within itself`,
+		`{"hosts":[{"name":"a","groups":["all"]},{"name":"a","groups":["all"]}],"groups":[{"name":"all"}]}`:                  `the host "a" twice`,
+		`{"hosts":[{"name":"a","groups":["x"]}],"groups":[{"name":"all","children":["x","x"]},{"name":"x"}]}`:                `"x" twice in "all"`,
+		`{"hosts":[{"name":"a","groups":["x"]}],"groups":[{"name":"all","children":["x"]},{"name":"x","children":["all"]}]}`: `within itself`,
+	} {
+		var part Part
+		require.NoError(t, json.Unmarshal([]byte(text), &part))
+		_, err := part.Inventory()
+		require.ErrorContains(t, err, want, text)
+	}
+}

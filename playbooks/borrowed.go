@@ -72,14 +72,9 @@ func (a *asking) borrow(ctx context.Context, host string, b Borrow) (state *host
 		return nil, nil, nil, errors.New(answer.Error)
 	case answer.Result != nil:
 		return nil, nil, answer.Result, nil
-	case answer.Lent == nil:
-		return nil, nil, nil, errors.New("nobody says how it is reached")
 	}
 	done = func(r *wire.Result) { a.tell(ctx, host, Question{Return: &Return{b, r}}) }
 	inv, err := answer.Lent.Inventory.Inventory()
-	if err == nil && inv.Host(b.On) == nil {
-		err = fmt.Errorf("there is no host %q here", b.On)
-	}
 	if err != nil {
 		done(nil)
 		return nil, nil, nil, err
@@ -217,10 +212,7 @@ func (a *answerer) checkReturn(r *Return) error {
 	if l != nil && l.on != r.On {
 		return breach("gave %.100q back, which it did not have", r.On)
 	}
-	if r.Result != nil {
-		return checkResult(r.Result)
-	}
-	return nil
+	return checkAloneResult(r.Result)
 }
 
 // checkHere checks that an entry of the host runs on the controller, and that it may be applied in such a turn.

@@ -111,8 +111,6 @@ func (n *askedNATS) look(ctx context.Context, l Lookup) (Looked, error) {
 		return Looked{}, context.Canceled
 	case a.Error != "":
 		return Looked{}, errors.New(a.Error)
-	case a.Looked == nil:
-		return Looked{}, errors.New("there is no answer")
 	}
 	n.known.Store(of, *a.Looked)
 	return *a.Looked, nil

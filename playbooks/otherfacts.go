@@ -139,11 +139,7 @@ type OtherFacts struct {
 // otherFacts are those that a play has asked for: the one of the turn, or another one of the host, which is watched with all of its
 // plays. Of others a worker is told nothing.
 func (a *answerer) otherFacts(play int) Answer {
-	plays := a.fleet.plays
-	if play < 0 || play >= len(plays) || play != a.of.number && !plays[play].has(a.host) {
-		return Answer{}
-	}
-	v := plays[play].values
+	v := a.fleet.plays[play].values
 	o := &OtherFacts{Facts: map[string]yamlpos.Portable{}, Unknown: v.unknown}
 	for host, found := range v.facts {
 		if _, unknown := v.unknown[host]; !unknown {

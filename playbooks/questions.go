@@ -30,73 +30,156 @@ func (e *BreachError) Error() string { return e.What }
 
 func breach(format string, args ...any) error { return &BreachError{fmt.Sprintf(format, args...)} }
 
-// A questionKind is one field of [Question]: in which turns a worker may set it, what it may say, and how it is
-// answered. A field without a kind is refused.
+// A questionKind is one field of [Question]. The coordinator refuses a field without a kind, and a worker refuses an answer that
+// fits fails for.
 type questionKind struct {
 	turns  func(Turn) bool // nil allows all that are of a play
 	check  func(a *answerer, q *Question) error
 	answer func(a *answerer, q *Question) Answer
+	// fields of Answer which such an answer may have, if it has neither Error nor Over
+	fields []string
+	// fits checks these fields against the question; nil if there are none
+	fits func(q *Question, a *Answer) error
 }
 
 var questionKinds = map[string]questionKind{
-	"Known": {nil, func(a *answerer, q *Question) error { return a.checkKnown(q.Known) }, func(a *answerer, q *Question) Answer { return a.compile(q.Known) }},
-	"Here":  {nil, func(a *answerer, q *Question) error { return a.checkHere(q.Here) }, func(a *answerer, q *Question) Answer { return a.carryOut(q.Here) }},
-	"Joins": {nil, func(a *answerer, q *Question) error { return a.checkJoins(q.Joins) }, func(a *answerer, q *Question) Answer {
-		a.join(q.Joins)
-		return Answer{}
-	}},
-	"Exports": {nil, func(a *answerer, q *Question) error { return a.checkExports(q.Exports) }, func(a *answerer, q *Question) Answer {
-		a.export(q.Exports)
-		return Answer{}
-	}},
-	"Imports": {nil, func(a *answerer, q *Question) error { return a.checkImports(*q.Imports) }, func(a *answerer, q *Question) Answer { return a.imported(*q.Imports) }},
-	"Claims":  {nil, func(a *answerer, q *Question) error { return a.checkClaims(q.Claims) }, func(a *answerer, q *Question) Answer { return a.claim(q.Claims) }},
-	"Release": {nil, func(*answerer, *Question) error { return nil }, func(a *answerer, q *Question) Answer { // it may have ended with a worker that was lost
-		a.release(*q.Release)
-		return Answer{}
-	}},
-	"Once":   {nil, func(a *answerer, q *Question) error { return a.checkOnce(q.Once) }, func(a *answerer, q *Question) Answer { return a.onceNews(q.Once) }},
-	"Awaits": {nil, func(a *answerer, q *Question) error { return a.checkAwaits(q.Awaits) }, func(a *answerer, q *Question) Answer { return a.awaits(q.Awaits) }},
-	"Borrow": {nil, func(a *answerer, q *Question) error { return a.checkBorrow(q.Borrow) }, func(a *answerer, q *Question) Answer { return a.lend(q.Borrow) }},
-	"Return": {nil, func(a *answerer, q *Question) error { return a.checkReturn(q.Return) }, func(a *answerer, q *Question) Answer {
-		a.returned(q.Return)
-		return Answer{}
-	}},
-	"Lookup": {nil, func(a *answerer, q *Question) error { return checkLookup(q.Lookup) }, func(a *answerer, q *Question) Answer { return a.looked(q.Lookup) }},
-	"File":   {nil, func(a *answerer, q *Question) error { return a.checkFile(q.File) }, func(a *answerer, q *Question) Answer { return a.filed(q.File) }},
-	"Ready":  {nil, func(*answerer, *Question) error { return nil }, func(a *answerer, _ *Question) Answer { return a.ready() }},
-	"Step":   {nil, func(_ *answerer, q *Question) error { return checkText("a question for a person", q.Step) }, func(a *answerer, q *Question) Answer { return a.step(q.Step) }},
-	"OtherFacts": {nil, func(a *answerer, q *Question) error { return a.checkPlay(*q.OtherFacts) },
-		func(a *answerer, q *Question) Answer { return a.otherFacts(*q.OtherFacts) }},
-	"Watched": {func(t Turn) bool { return t.Kind == WatchTurn }, func(a *answerer, q *Question) error { return a.checkWatched(q.Watched) }, func(a *answerer, q *Question) Answer {
-		a.fleet.watching.tellOf(a.fleet.watching.byName[a.host])(a.ctx, *q.Watched)
-		return Answer{}
-	}},
+	"Known": {
+		check:  func(a *answerer, q *Question) error { return a.checkKnown(q.Known) },
+		answer: func(a *answerer, q *Question) Answer { return a.compile(q.Known) },
+	},
+	"Here": {
+		check:  func(a *answerer, q *Question) error { return a.checkHere(q.Here) },
+		answer: func(a *answerer, q *Question) Answer { return a.carryOut(q.Here) },
+		fields: []string{"Result"},
+		fits:   func(_ *Question, a *Answer) error { return checkAloneResult(a.Result) },
+	},
+	"Joins": {
+		check: func(a *answerer, q *Question) error { return a.checkJoins(q.Joins) },
+		answer: func(a *answerer, q *Question) Answer {
+			a.join(q.Joins)
+			return Answer{}
+		},
+	},
+	"Exports": {
+		check: func(a *answerer, q *Question) error { return a.checkExports(q.Exports) },
+		answer: func(a *answerer, q *Question) Answer {
+			a.export(q.Exports)
+			return Answer{}
+		},
+	},
+	"Imports": {
+		check:  func(a *answerer, q *Question) error { return a.checkImports(q.Imports) },
+		answer: func(a *answerer, q *Question) Answer { return a.imported(q.Imports.Index) },
+		fields: []string{"Imported"},
+		fits:   func(q *Question, a *Answer) error { return checkImported(q.Imports, a.Imported) },
+	},
+	"Claims": {
+		check:  func(a *answerer, q *Question) error { return a.checkClaims(q.Claims) },
+		answer: func(a *answerer, q *Question) Answer { return a.claim(q.Claims) },
+		fields: []string{"MayHold"},
+		fits:   func(q *Question, a *Answer) error { return checkMayHold(q.Claims, a.MayHold) },
+	},
+	"Release": {
+		check: func(_ *answerer, q *Question) error { return checkIndex(*q.Release) }, // a lost worker may have released it
+		answer: func(a *answerer, q *Question) Answer {
+			a.release(*q.Release)
+			return Answer{}
+		},
+	},
+	"Once": {
+		check:  func(a *answerer, q *Question) error { return a.checkOnce(q.Once) },
+		answer: func(a *answerer, q *Question) Answer { return a.onceNews(q.Once) },
+	},
+	"Awaits": {
+		check:  func(a *answerer, q *Question) error { return a.checkAwaits(q.Awaits) },
+		answer: func(a *answerer, q *Question) Answer { return a.awaits(q.Awaits) },
+		fields: []string{"On", "Result"},
+		fits:   func(_ *Question, a *Answer) error { return checkAwaited(a) },
+	},
+	"Borrow": {
+		check:  func(a *answerer, q *Question) error { return a.checkBorrow(q.Borrow) },
+		answer: func(a *answerer, q *Question) Answer { return a.lend(q.Borrow) },
+		fields: []string{"Result", "Lend", "Lent", "Predicted"},
+		fits:   func(q *Question, a *Answer) error { return checkLent(q.Borrow.On, a) },
+	},
+	"Return": {
+		check: func(a *answerer, q *Question) error { return a.checkReturn(q.Return) },
+		answer: func(a *answerer, q *Question) Answer {
+			a.returned(q.Return)
+			return Answer{}
+		},
+	},
+	"Lookup": {
+		check:  func(_ *answerer, q *Question) error { return checkLookup(q.Lookup) },
+		answer: func(a *answerer, q *Question) Answer { return a.looked(q.Lookup) },
+		fields: []string{"Looked"},
+		fits:   func(q *Question, a *Answer) error { return checkLooked(q.Lookup, a.Looked) },
+	},
+	"File": {
+		check:  func(a *answerer, q *Question) error { return a.checkFile(q.File) },
+		answer: func(a *answerer, q *Question) Answer { return a.filed(q.File) },
+	},
+	"Ready": {
+		turns:  func(t Turn) bool { return t.Kind == PlayTurn },
+		check:  func(a *answerer, _ *Question) error { return a.checkReady() },
+		answer: func(a *answerer, _ *Question) Answer { return a.ready() },
+	},
+	"Step": {
+		check:  func(_ *answerer, q *Question) error { return checkText("a question for a person", q.Step) },
+		answer: func(a *answerer, q *Question) Answer { return a.step(q.Step) },
+	},
+	"OtherFacts": {
+		check:  func(a *answerer, q *Question) error { return a.checkPlay(*q.OtherFacts) },
+		answer: func(a *answerer, q *Question) Answer { return a.otherFacts(*q.OtherFacts) },
+		fields: []string{"OtherFacts"},
+		fits:   func(_ *Question, a *Answer) error { return checkOtherFacts(a.OtherFacts) },
+	},
+	"Watched": {
+		turns: func(t Turn) bool { return t.Kind == WatchTurn },
+		check: func(a *answerer, q *Question) error { return a.checkWatched(q.Watched) },
+		answer: func(a *answerer, q *Question) Answer {
+			a.fleet.watching.tellOf(a.fleet.watching.byName[a.host])(a.ctx, *q.Watched)
+			return Answer{}
+		},
+	},
+}
+
+// fieldsSet returns the names of the fields of a struct that are not zero.
+func fieldsSet(v reflect.Value) (set []string) {
+	for i := range v.NumField() {
+		if !v.Field(i).IsZero() {
+			set = append(set, v.Type().Field(i).Name)
+		}
+	}
+	return set
+}
+
+// kind returns the name of the only field that is set, and its kind.
+func (q *Question) kind() (string, questionKind, error) {
+	set := fieldsSet(reflect.ValueOf(q).Elem())
+	if len(set) > 1 {
+		return "", questionKind{}, breach("asked two things at once: %s and %s", set[0], set[1])
+	}
+	if len(set) == 1 {
+		if kind, known := questionKinds[set[0]]; known {
+			return set[0], kind, nil
+		}
+	}
+	return "", questionKind{}, breach("asked nothing that is known")
 }
 
 // Answer implements [TurnHandler].
 func (a *answerer) Answer(q Question) (Answer, error) {
-	set := ""
-	v := reflect.ValueOf(&q).Elem()
-	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
-			continue
-		}
-		if set != "" {
-			return Answer{}, breach("asked two things at once: %s and %s", set, v.Type().Field(i).Name)
-		}
-		set = v.Type().Field(i).Name
+	name, kind, err := q.kind()
+	if err != nil {
+		return Answer{}, err
 	}
-	kind, known := questionKinds[set]
 	allowed := kind.turns
 	if allowed == nil {
 		allowed = Turn.OfAPlay
 	}
-	switch {
-	case !known:
-		return Answer{}, breach("asked nothing that is known")
-	case !allowed(a.turn):
-		return Answer{}, breach("asked about %s, which no host does in such a turn", set)
+	if !allowed(a.turn) {
+		return Answer{}, breach("asked about %s, which no host does in such a turn", name)
 	}
 	if err := kind.check(a, &q); err != nil {
 		return Answer{}, err
@@ -187,11 +270,18 @@ func (a *answerer) checkExports(e *Exports) error {
 	return checkResult(&e.Result)
 }
 
-func (a *answerer) checkImports(index int) error {
+func (a *answerer) checkImports(i *Imports) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.participant != nil && (index < 0 || index >= len(a.catalog.Entries)) {
-		return breach("receives values for resource %d of %d", index, len(a.catalog.Entries))
+	if list := a.imports[i.Index]; a.participant == nil || len(list) == 0 || !slices.Equal(i.Properties, propertiesOf(list)) {
+		return breach("asked for values of resource %d, which receives none of these", i.Index)
+	}
+	return nil
+}
+
+func (a *answerer) checkReady() error {
+	if !a.fleet.runner.Options.CompileFirst {
+		return breach("waits for the catalogs of other hosts in a run without --compile-first")
 	}
 	return nil
 }

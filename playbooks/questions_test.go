@@ -96,12 +96,14 @@ func breaches(file string) []breachCase {
 		{"a long question for a person", "Step", Question{Step: strings.Repeat("x", 1<<20)}, "sent a question for a person of 1048576 bytes"},
 		{"facts for a play that is not there", "OtherFacts", Question{OtherFacts: number(3)}, "named play 4"},
 		{"facts for a play below zero", "OtherFacts", Question{OtherFacts: number(-1)}, "named play 0"},
+		{"values for an entry that receives none", "Imports", Question{Imports: &Imports{Index: 0, Properties: []string{"content"}}}, "asked for values of resource 0"},
+		{"values for an entry below zero", "Imports", Question{Imports: &Imports{Index: -1}}, "asked for values of resource -1"},
+		{"the release of an entry below zero", "Release", Question{Release: number(-5)}, "named resource -5"},
+		{"the release of an entry that no host has", "Release", Question{Release: number(maxMessageEntries)}, "named resource 100000"},
+		{"catalogs of others, without --compile-first", "Ready", Question{Ready: true}, "without --compile-first"},
 		{"what is not watched", "Watched", Question{Watched: &WatchNews{}}, "which no host does in such a turn"},
 	}
 }
-
-// free are fields with nothing that could be against the play.
-var free = []string{"Imports", "Release", "Ready"}
 
 // TestQuestionBreaches has a worker ask all that it may not, about a host whose play has something of everything. The play goes
 // well, since nothing of that counts.
@@ -147,23 +149,42 @@ func TestQuestionBreaches(t *testing.T) {
 	require.FileExists(t, file)
 }
 
-// TestQuestionsAreChecked fails when a worker may ask something that has no check, no breach test or no answer.
-func TestQuestionsAreChecked(t *testing.T) {
+// TestMessageFieldsAreChecked fails when a field of Question has no check, breach case or answer, or a field of Answer belongs to no
+// question, or has no check or breach case.
+func TestMessageFieldsAreChecked(t *testing.T) {
 	cases := map[string]bool{}
 	for _, b := range breaches("/x") {
 		cases[b.field] = true
 	}
-	for _, field := range free {
-		cases[field] = true
-	}
-	fields := reflect.TypeFor[Question]()
-	for i := range fields.NumField() {
-		name := fields.Field(i).Name
+	questions := reflect.TypeFor[Question]()
+	for i := range questions.NumField() {
+		name := questions.Field(i).Name
 		kind, known := questionKinds[name]
 		require.True(t, known && kind.check != nil && kind.answer != nil, "%s: write a check and an answer in questionKinds", name)
 		require.True(t, cases[name], "%s: write a case in breaches", name)
 	}
-	require.Len(t, questionKinds, fields.NumField())
+	require.Len(t, questionKinds, questions.NumField())
+
+	bad, answers := map[string]bool{}, reflect.TypeFor[Answer]()
+	for _, b := range answerBreaches() {
+		kind, _, err := b.to.kind()
+		require.NoError(t, err)
+		bad["to "+kind] = true
+		bad[kind+" "+b.field] = true
+	}
+	fields := map[string]bool{"Error": true, "Over": true}
+	for name, kind := range questionKinds {
+		require.True(t, bad["to "+name], "%s: write a case in answerBreaches", name)
+		require.Equal(t, len(kind.fields) > 0, kind.fits != nil, "%s: write a check of these fields in fits", name)
+		for _, field := range kind.fields {
+			fields[field] = true
+			require.True(t, bad[name+" "+field], "%s: write a case in answerBreaches for %s", name, field)
+		}
+	}
+	for i := range answers.NumField() {
+		require.True(t, fields[answers.Field(i).Name], "%s: name the questions that it answers in questionKinds", answers.Field(i).Name)
+	}
+	require.Len(t, fields, answers.NumField())
 }
 
 // TestValuesOfABadWorker has a worker send values that would be commands where they are not data: they are the content of the file on the
@@ -203,8 +224,9 @@ func FuzzQuestion(f *testing.F) {
 		f.Add(text, "")
 	}
 	f.Add([]byte(`{"watched":{}}`), string(WatchTurn))
-	f.Add([]byte(`{"imports":0}`), "")
+	f.Add([]byte(`{"imports":{"index":0,"properties":["content"]}}`), "")
 	f.Add([]byte(`{"release":-5}`), "")
+	f.Add([]byte(`{"known":{"facts":{"k":2,"p":[null,null]}}}`), "")
 	f.Fuzz(func(t *testing.T, text []byte, kind string) {
 		var q Question
 		if json.Unmarshal(text, &q) != nil {

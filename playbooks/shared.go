@@ -24,7 +24,7 @@ import (
 type Question struct {
 	Joins   *Joins    `json:"joins,omitempty"`
 	Exports *Exports  `json:"exports,omitempty"`
-	Imports *int      `json:"imports,omitempty"` // an entry that receives values: they are waited for
+	Imports *Imports  `json:"imports,omitempty"`
 	Claims  *Claims   `json:"claims,omitempty"`
 	Release *int      `json:"release,omitempty"` // what Claims has claimed
 	Once    *OnceNews `json:"once,omitempty"`
@@ -59,6 +59,12 @@ type Exports struct {
 	Result    wire.Result `json:"result"`
 	Check     bool        `json:"check,omitempty"`
 	Sensitive bool        `json:"sensitive,omitempty"` // also by what it has received
+}
+
+// Imports requests the values that an entry receives from other hosts, and waits for them.
+type Imports struct {
+	Index      int      `json:"index"`
+	Properties []string `json:"properties"` // which receive a value, sorted
 }
 
 // Claims are the semaphores of an entry, which are waited for.
@@ -96,6 +102,31 @@ type Answer struct {
 	OtherFacts *OtherFacts `json:"other_facts,omitempty"`
 	// MayHold says that semaphores are never granted, since a lost host may hold one.
 	MayHold *share.MayHoldError `json:"may_hold,omitempty"`
+}
+
+// propertiesOf returns the properties that receive values, sorted.
+func propertiesOf(list []catalog.Import) (properties []string) {
+	for _, one := range list {
+		properties = append(properties, one.Property)
+	}
+	slices.Sort(properties)
+	return slices.Compact(properties)
+}
+
+// importsFrom returns the imports of a catalog, by entry. A stage keeps those of the entries before it.
+func importsFrom(before map[int][]catalog.Import, c *catalog.Compiled, stage bool) map[int][]catalog.Import {
+	all := map[int][]catalog.Import{}
+	for i, list := range before {
+		if stage && i < c.Catalog.From {
+			all[i] = list
+		}
+	}
+	for i, list := range c.Imports {
+		if !stage || i >= c.Catalog.From {
+			all[i] = list
+		}
+	}
+	return all
 }
 
 // An exchange is a host's part in the values between hosts.
@@ -187,10 +218,14 @@ type askedExchange struct {
 	host string
 
 	mu        sync.Mutex
+	imports   map[int][]catalog.Import
 	sensitive map[int]bool
 }
 
 func (e *askedExchange) join(c *catalog.Compiled, stage bool) {
+	e.mu.Lock()
+	e.imports = importsFrom(e.imports, c, stage)
+	e.mu.Unlock()
 	j := &Joins{Stage: stage, From: c.Catalog.From, Imports: c.Imports}
 	for i := range c.Catalog.Entries {
 		one := &c.Catalog.Entries[i]
@@ -217,12 +252,15 @@ func (e *askedExchange) Export(r *wire.Result, c *wire.Catalog) {
 
 // Import implements exchange.
 func (e *askedExchange) Import(ctx context.Context, index int) *wire.Imported {
-	a, err := e.wait(ctx, e.host, Question{Imports: &index})
+	e.mu.Lock()
+	q := &Imports{Index: index, Properties: propertiesOf(e.imports[index])}
+	e.mu.Unlock()
+	a, err := e.wait(ctx, e.host, Question{Imports: q})
 	if errors.Is(err, context.Canceled) { // the host is told to stop, and is not to take this for a failure of the entry
 		<-ctx.Done()
 	}
-	if err == nil && a.Imported == nil {
-		err = errors.New("there is no answer")
+	if err == nil && a.Error != "" {
+		err = errors.New(a.Error)
 	}
 	if err != nil {
 		return &wire.Imported{Index: index, Error: err.Error()}
@@ -294,7 +332,8 @@ type answerer struct {
 
 	mu          sync.Mutex
 	participant *share.Participant
-	catalog     wire.Catalog     // of the host, as others need to know it
+	catalog     wire.Catalog // of the host, as others need to know it
+	imports     map[int][]catalog.Import
 	claims      map[int]*claimed // by the number of the entry
 	loans       map[place]*loan
 	files       map[[2]string]*halfFile // of which parts have come, by host and name
@@ -366,7 +405,9 @@ func (a *answerer) join(j *Joins) {
 	defer a.mu.Unlock()
 	a.catalog = wire.Catalog{Entries: j.Entries, From: j.From}
 	c := &catalog.Compiled{Catalog: a.catalog, Imports: j.Imports}
-	if j.Stage && a.participant != nil {
+	stage := j.Stage && a.participant != nil
+	a.imports = importsFrom(a.imports, c, stage)
+	if stage {
 		a.participant.Stage(c)
 	} else {
 		a.participant = a.fleet.exchange.Join(a.of.number, a.host, c)
@@ -394,9 +435,6 @@ func (a *answerer) imported(index int) Answer {
 	a.mu.Lock()
 	participant := a.participant
 	a.mu.Unlock()
-	if participant == nil {
-		return Answer{Imported: &wire.Imported{Index: index, Error: "nothing is exchanged in this play"}}
-	}
 	return Answer{Imported: participant.Import(a.ctx, index)}
 }
 

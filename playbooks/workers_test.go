@@ -107,9 +107,10 @@ func (c *carrying) Take(ctx context.Context, stop <-chan struct{}, turn Turn, ha
 				a.Lent = &Lent{Inventory: of.Inventory.Part([]*inventory.Host{lent}, func(*inventory.Host) string { return target.User }), Target: its}
 				a, _ = carry(c.t, a)
 				a.Lent.Reached = target
-				return a, nil
+			} else {
+				a, _ = carry(c.t, a)
 			}
-			a, _ = carry(c.t, a)
+			require.NoError(c.t, q.CheckAnswer(&a))
 			return a, nil
 		case <-ctx.Done():
 			return Answer{}, ctx.Err()

@@ -132,6 +132,10 @@ func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (pla
 		case more:
 			offset += len(piece)
 		case !a.Later:
+			if err := q.CheckAnswer(&a.Answer); err != nil {
+				s.breach(&breachError{fmt.Errorf("it %w", err)})
+				return playbooks.Answer{Over: true}, nil
+			}
 			if a.Answer.Lent != nil {
 				err = s.borrow(ctx, q.Borrow.On, a.Answer.Lent)
 			}
@@ -192,6 +196,10 @@ func (s *shift) askOnce(ctx context.Context, q asked) (a answered, err error) {
 				return err
 			}
 			a, err = s.opened(ctx, data)
+			if wrong, is := errors.AsType[*breachError](err); is { // asking again does not help
+				s.breach(wrong)
+				a, err = answered{Over: true}, nil
+			}
 			return err
 		})
 		if !errors.Is(err, queue.ErrGone) {
@@ -208,9 +216,7 @@ func (s *shift) askOnce(ctx context.Context, q asked) (a answered, err error) {
 func (s *shift) opened(ctx context.Context, data []byte) (a answered, err error) {
 	text, err := s.sealer.open(toWorker, data)
 	if err == nil {
-		if err = json.Unmarshal(text, &a); err == nil {
-			err = a.check()
-		}
+		err = receiveSent(text, &a)
 	}
 	if err != nil || a.Object == nil {
 		return a, err
@@ -221,7 +227,10 @@ func (s *shift) opened(ctx context.Context, data []byte) (a answered, err error)
 	if text, err = s.sealer.open(toWorker, data); err != nil {
 		return a, err
 	}
-	return a, json.Unmarshal(text, &a.Answer)
+	if err := decode(text, &a.Answer); err != nil {
+		return a, &breachError{err}
+	}
+	return a, nil
 }
 
 // numbers are those of the questions of a shift, from 1.

@@ -5,16 +5,19 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
@@ -27,6 +30,8 @@ type badCoordinator struct {
 	of    *Coordinator
 	run   func(*runContent)
 	shard func(*shardContent)
+	// answers returns what is sent in place of the answer to a question of a host; nil changes nothing
+	answers func(q playbooks.Question, a playbooks.Answer) any
 }
 
 func (b *badCoordinator) Open(ctx context.Context, name string) (queue.Run, error) {
@@ -43,10 +48,40 @@ func (b *badRun) Answer(ctx context.Context, answer func(context.Context, []byte
 	return b.Run.Answer(ctx, func(ctx context.Context, text []byte) []byte {
 		out := answer(ctx, text)
 		if text[0] == asks {
+			if b.answers != nil && len(out) > 0 {
+				return b.answered(text, out)
+			}
 			return out
 		}
 		return b.changed(ctx, text, out)
 	})
+}
+
+// answered changes the answer to a question of a host.
+func (b *badCoordinator) answered(text, out []byte) []byte {
+	var of handout
+	copy(of[:], text[1:])
+	sealer, err := newSealer(b.of.keyOf(of), of)
+	require.NoError(b.t, err)
+	text, err = sealer.open(toCoordinator, text[1+handoutSize:])
+	require.NoError(b.t, err)
+	var q asked
+	require.NoError(b.t, json.Unmarshal(text, &q))
+	text, err = sealer.open(toWorker, out)
+	require.NoError(b.t, err)
+	var a answered
+	require.NoError(b.t, json.Unmarshal(text, &a))
+	var question playbooks.Question
+	if a.Later || a.Over || json.Unmarshal(q.Text, &question) != nil {
+		return out
+	}
+	changed := b.answers(question, a.Answer)
+	if changed == nil {
+		return out
+	}
+	out, err = sealer.seal(toWorker, map[string]any{"answer": changed})
+	require.NoError(b.t, err)
+	return out
 }
 
 // changed changes what an answer about a ticket hands out.
@@ -151,6 +186,11 @@ func TestBadCoordinators(t *testing.T) {
 			one.Jump = []reach.WireTarget{{Host: "j", Address: "192.0.2.1", User: "x", Jump: []reach.WireTarget{one}}}
 			c.Targets["web1"] = one
 		}, "a jump host has jump hosts of its own"},
+		{"the folder of the run", command, func(_ *site, r *runContent) { r.Recipe.Folder = "../.." }, nil,
+			`broke the protocol of this run: it sent the folder of the run, "../..", is not an absolute path`},
+		{"a turn of no play", command, nil, func(_ *site, c *shardContent) { c.Turns[0].Play = -1 },
+			"broke the protocol of this run: it sent gate 0 of play -1 of"},
+		{"an inventory without a group", command, nil, func(_ *site, c *shardContent) { c.Inventory.Groups = nil }, `does not have its group "all"`},
 		{"vars_files of the worker", "vars_files: [$SECRETS]\n" + reads, func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil, "no such"},
 		{"vars_files that lead out", "vars_files: [../../../../../../../../../../../../../../../..$SECRETS]\n" + reads, func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil,
 			"leads out of the files that the coordinator sent"},
@@ -187,7 +227,7 @@ func TestBadCoordinators(t *testing.T) {
 			}
 			c.Queue, c.Runner.Workers = bad, entered{c}
 			summary := s.run(c)
-			text := strings.Join(got.lines(s), "\n") + warned.all()
+			text := strings.ReplaceAll(strings.Join(got.lines(s), "\n"), `\"`, `"`) + warned.all()
 			text += said.all()
 			require.NotContains(t, text, "canary-of-the-worker")
 			canary, err := os.ReadFile(filepath.Join(s.hosts["web1"].Home, "got"))
@@ -215,4 +255,82 @@ func localInventory(t *testing.T, name string) inventory.Part {
 	inv, err := inventory.Parse("hosts.yaml", []byte("all: {hosts: {"+name+": {ansible_connection: local}}}"))
 	require.NoError(t, err)
 	return inv.Part(inv.Hosts(), nil)
+}
+
+// TestBadAnswers has a coordinator with a valid key answer what the worker has not asked. The worker runs nothing more, reports to
+// the coordinator what was wrong.
+func TestBadAnswers(t *testing.T) {
+	const manifest = `
+name: one
+hosts: web1
+ccm:
+  resources:
+    - exec: ["true": {once: true}]
+    - exec: ["true": {sema: ["door:1"]}]
+    - exec: ["true": {on: db1}]
+    - exec: ["touch $DIR/PWNED": {}]
+`
+	lent := &playbooks.Lent{Target: reach.WireTarget{Host: "db1", Address: "192.0.2.1", User: "x"}}
+	for _, one := range []struct {
+		name    string
+		answers func(q playbooks.Question, a playbooks.Answer) any
+		want    string
+	}{
+		{"a host for a question about a semaphore", func(q playbooks.Question, _ playbooks.Answer) any {
+			if q.Claims == nil {
+				return nil
+			}
+			return playbooks.Answer{Lend: "db1", Lent: lent}
+		}, "it answered Claims with Lend, which the worker has not asked for"},
+		{"a host for news", func(q playbooks.Question, _ playbooks.Answer) any {
+			if q.Once == nil {
+				return nil
+			}
+			return playbooks.Answer{Lent: lent}
+		}, "it answered Once with Lent, which the worker has not asked for"},
+		{"an odd status", func(q playbooks.Question, _ playbooks.Answer) any {
+			if q.Awaits == "" {
+				return nil
+			}
+			return playbooks.Answer{On: "web2", Result: &wire.Result{Status: "odd"}}
+		}, `the status "odd"`},
+		{"the way to another host", func(q playbooks.Question, a playbooks.Answer) any {
+			if q.Borrow == nil {
+				return nil
+			}
+			a.Lent.Target.Host = "web1"
+			return a
+		}, `it sent the way to "web1" in place of "db1"`},
+		{"a field that no build has", func(q playbooks.Question, _ playbooks.Answer) any {
+			if q.Claims == nil {
+				return nil
+			}
+			return map[string]any{"catalog": 1}
+		}, `unknown field "catalog"`},
+		{"what is no answer", func(q playbooks.Question, _ playbooks.Answer) any {
+			if q.Claims == nil {
+				return nil
+			}
+			return 1
+		}, "is not readable"},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			s := newSite(t, "", "web1", "db1")
+			s.write("site.yaml", strings.ReplaceAll(manifest, "$DIR", s.dir))
+			q := queue.NewInProcess(0)
+			said := s.work(q, "worker", "")
+			got := &recorded{}
+			c, warned := s.coordinator(nil, s.runner(s.inventory(nil), got))
+			c.Queue, c.Runner.Workers = &badCoordinator{Queue: q, t: t, of: c, answers: one.answers}, entered{c}
+			began := time.Now()
+			summary := s.run(c)
+			text := strings.ReplaceAll(strings.Join(got.lines(s), "\n"), `\"`, `"`) + warned.all()
+			require.Less(t, time.Since(began), 15*time.Second, "the coordinator takes the worker for lost")
+			require.Equal(t, 1, summary.Totals.Hosts.Failed, text)
+			require.Contains(t, text, "the coordinator broke the protocol of this run: ")
+			require.Contains(t, text, one.want)
+			require.Contains(t, said.all(), one.want, "the worker says it too")
+			require.NoFileExists(t, filepath.Join(s.dir, "PWNED"))
+		})
+	}
 }

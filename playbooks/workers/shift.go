@@ -40,13 +40,18 @@ type shift struct {
 	orders     orders // about hosts that are watched
 	loans      loans
 	taken      atomic.Bool // these are watched by others
+	wrong      atomic.Pointer[breachError]
 }
 
 // work takes the hosts of a shard through their play. whole is false if some were left to others. At the end of
 // held others may have them: then resources that are running end, and nothing else is begun.
 func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer) (whole bool, err error) {
 	var content shardContent
-	if err := s.prepare(held, a, &content); err != nil {
+	err = s.prepare(held, a, &content)
+	if wrong, is := errors.AsType[*breachError](err); is {
+		return s.refuse(ctx, &content, wrong)
+	}
+	if err != nil {
 		return false, err
 	}
 	enough := make(chan struct{})
@@ -109,6 +114,9 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 		if (closed(stop) || held.Err() != nil) && (end.Stopped || end.Killed) { // they are left to others
 			return
 		}
+		if s.wrong.Load() != nil && (end.Stopped || end.Killed) { // they end with the reason
+			return
+		}
 		unended.end(host)
 		t.ended(host, end)
 	})
@@ -121,7 +129,9 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	if err != nil {
 		failed = err.Error()
 	}
-	if s.taken.Load() { // its ticket comes again, if nobody has taken it
+	if wrong := s.wrong.Load(); wrong != nil {
+		failed = wrong.Error()
+	} else if s.taken.Load() { // its ticket comes again, if nobody has taken it
 		return false, errTaken
 	}
 	if held.Err() == nil && failed == "" && unended.count() == 0 {
@@ -135,6 +145,36 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 		return false, context.Cause(held)
 	}
 	return failed != "" || !closed(stop), nil
+}
+
+// A breachError says what a coordinator sent that no program of the same build sends.
+type breachError struct{ err error }
+
+func (e *breachError) Error() string {
+	return "the coordinator broke the protocol of this run: " + e.err.Error()
+}
+
+func (e *breachError) Unwrap() error { return e.err }
+
+// breach ends the shift: resources that are running end, nothing else begins, and the coordinator receives the reason.
+func (s *shift) breach(wrong *breachError) {
+	if s.wrong.CompareAndSwap(nil, wrong) {
+		s.worker.Say(wrong.Error())
+	}
+	s.stop()
+}
+
+// refuse reports to the coordinator, and here, why the worker does not run what it was sent. Without a key for that the
+// coordinator gets no answer.
+func (s *shift) refuse(ctx context.Context, content *shardContent, wrong *breachError) (whole bool, err error) {
+	writer, err := newFrameWriter(content.Key, content.Handout)
+	if err != nil {
+		return false, wrong
+	}
+	s.worker.Say(wrong.Error())
+	unchanged := func(text []byte) []byte { return text }
+	t := &talker{ctx: ctx, member: s.job.member, writer: writer, rename: unchanged, failed: func(error) {}}
+	return true, t.over(context.WithoutCancel(ctx), wrong.Error())
 }
 
 // remaining are hosts that have not ended.
@@ -181,12 +221,14 @@ func (s *shift) ordered(data []byte) {
 // root is where the files of the run are.
 func (s *shift) root() string { return filepath.Join(s.job.folder.path, "files") }
 
-// prepare fetches what is needed.
+// prepare fetches what is needed. A [breachError] about the run comes after the hosts are fetched too: the coordinator receives it with
+// their key.
 func (s *shift) prepare(ctx context.Context, a *answer, content *shardContent) error {
-	if err := s.job.prepare(ctx, a); err != nil {
+	err := s.job.prepare(ctx, a)
+	if _, is := errors.AsType[*breachError](err); err != nil && !is {
 		return err
 	}
-	return s.job.fetch(ctx, a.Shard, content)
+	return cmp.Or(err, s.job.fetch(ctx, a.Shard, content))
 }
 
 // prepare fetches what is needed of the run, once.

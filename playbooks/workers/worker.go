@@ -7,7 +7,6 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -449,10 +448,15 @@ func (j *job) fetch(ctx context.Context, o *object, v message) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, v); err != nil {
-		return err
+	return receiveSent(text, v)
+}
+
+// receiveSent reads a message of a coordinator, and checks it. The error is a [breachError].
+func receiveSent(text []byte, m message) error {
+	if err := receive(text, m); err != nil {
+		return &breachError{err}
 	}
-	return v.check()
+	return nil
 }
 
 // write writes a file of the run that nobody else reads, or puts another one in its place at once.
