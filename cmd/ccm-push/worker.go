@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -105,16 +104,11 @@ func showHeld(a *app) error {
 // prefixes reads addresses and networks.
 func prefixes(texts []string) (list []netip.Prefix, err error) {
 	for _, text := range texts {
-		text = strings.TrimSpace(text)
-		p, err := netip.ParsePrefix(text)
+		p, err := workers.ParseAddress(text)
 		if err != nil {
-			one, addressErr := netip.ParseAddr(text)
-			if addressErr != nil || one.Zone() != "" {
-				return nil, fmt.Errorf("--worker-address %s: write an address such as 192.0.2.5, or a network such as 192.0.2.0/24", text)
-			}
-			p = netip.PrefixFrom(one, one.BitLen())
+			return nil, fmt.Errorf("--worker-address %w", err)
 		}
-		list = append(list, p.Masked())
+		list = append(list, p)
 	}
 	return list, nil
 }

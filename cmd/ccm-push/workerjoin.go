@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,6 +27,7 @@ const (
 
 func workerJoinCommand(f *fleet, p *printer) *cobra.Command {
 	var in, name string
+	var addresses []string
 	c := &cobra.Command{
 		Use:   "join",
 		Short: "make this machine a worker, with a token of ccm-push workers invite",
@@ -37,15 +39,20 @@ worker.pem, and the key of the inviting machine in coordinators.keys; and prints
   ccm-push worker join --token-file token --name paris1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.app.join(cmd.Context(), p, in, name)
+			from, err := prefixes(addresses)
+			if err != nil {
+				return err
+			}
+			return f.app.join(cmd.Context(), p, in, name, from)
 		},
 	}
 	c.Flags().StringVar(&in, "token-file", "", "read the token from a `file` instead of the terminal")
 	c.Flags().StringVar(&name, "name", "", "the `name` of this worker in lists and messages (default the name of the machine)")
+	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which hosts see this machine come: the inviting machine limits the worker to it; may be repeated, or have commas")
 	return c
 }
 
-func (a *app) join(ctx context.Context, p *printer, in, name string) error {
+func (a *app) join(ctx context.Context, p *printer, in, name string, from []netip.Prefix) error {
 	if !a.canAsk() {
 		return errors.New("join compares fingerprints on the terminal, and standard input is not a terminal")
 	}
@@ -78,7 +85,7 @@ func (a *app) join(ctx context.Context, p *printer, in, name string) error {
 	if err != nil {
 		return err
 	}
-	candidate := &workers.Candidate{Name: name, Key: public.Marshal()}
+	candidate := &workers.Candidate{Name: name, Key: public.Marshal(), Addresses: from}
 	if candidate.NKey, err = user.PublicKey(); err != nil {
 		return err
 	}
@@ -108,6 +115,9 @@ func (a *app) join(ctx context.Context, p *printer, in, name string) error {
 	}
 	if invitation.Site != "" {
 		start += fmt.Sprintf(" --site %q", invitation.Site)
+	}
+	for _, p := range from {
+		start += " --worker-address " + p.String()
 	}
 	a.say("this machine is a worker now; start it:")
 	return p.print(start + "\n")

@@ -73,6 +73,8 @@ func printWorkers(p *printer, all []workers.Connected) error {
 			state = "lost"
 		case !w.Listed:
 			state = "not in workers.keys"
+		case w.Refused:
+			state = "site not in workers.keys"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d/%d\t%s\t%s\t%s\n", events.Line(w.Name), events.Line(cmp.Or(w.Site, "(none)")), state, w.Hosts, w.Busy, w.Capacity,
 			events.Line(w.Version), events.Line(fmt.Sprintf("%s (pid %d)", w.Host, w.PID)), ago(time.Since(w.Heard)))

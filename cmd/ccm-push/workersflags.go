@@ -274,7 +274,7 @@ func (f *workersFlags) keys() (key workers.Key, list *workers.KeyFile, err error
 	if key, err = workers.ReadKey(cmp.Or(f.key, a.configuration(coordinatorKey))); err != nil {
 		return key, nil, fmt.Errorf("--workers: the key by which workers know this machine: %w", err)
 	}
-	if list, err = workers.OpenKeyFile(cmp.Or(f.list, a.configuration(workerList)), a.say); err != nil {
+	if list, err = workers.OpenWorkerList(cmp.Or(f.list, a.configuration(workerList)), a.say); err != nil {
 		err = fmt.Errorf("--workers: the keys of workers: %w", err)
 	}
 	return key, list, err

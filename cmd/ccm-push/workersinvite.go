@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
@@ -27,7 +28,9 @@ func workersInviteCommand(f *fleet, p *printer) *cobra.Command {
 		Short: "make a machine a worker: print a token for it, and admit it",
 		Long: `invite prints a token for ccm-push worker join, and waits for the machine that has it. Both sides then
 show a fingerprint. If they are equal, answer y on both: the broker adds the machine as a user with the
-role worker, and its key is added to workers.keys. A token is valid for one machine and 15 minutes.
+role worker, and its key is added to workers.keys. Its line there limits the worker to hosts of SITE, or
+to hosts without a site, and to the addresses that the machine names (ccm-push worker join
+--worker-address). A token is valid for one machine and 15 minutes.
 
 The token is secret until it is used. It names the broker, its authority (--nats-ca) and the key of this
 machine, which is made if it is missing. It needs ccm-push-broker, and there the role coordinator or
@@ -56,6 +59,9 @@ func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error 
 	}
 	if !a.canAsk() {
 		return errors.New("invite compares fingerprints on the terminal, and standard input is not a terminal")
+	}
+	if _, err := workers.SiteOption(site); err != nil {
+		return err
 	}
 	path := cmp.Or(w.key, a.configuration(coordinatorKey))
 	if _, _, err := ownKey(path, "controller"); err != nil {
@@ -90,10 +96,29 @@ func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error 
 	list := cmp.Or(w.list, a.configuration(workerList))
 	ready := func() error { return a.handToken(p, invitation, out) }
 	admit := func(c *workers.Candidate) error {
-		a.say(fmt.Sprintf("machine %s wants to become a worker%s; its fingerprint is\n\n    %s\n", events.Line(c.Name), ofSite(site), invitation.Fingerprint(c)))
+		there, err := workers.OpenWorkerList(list, nil)
+		if err == nil {
+			err = there.Ring().Admits(c, site)
+		} else if errors.Is(err, fs.ErrNotExist) || errors.Is(err, workers.ErrNoKey) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		from := ""
+		if len(c.Addresses) > 0 {
+			from = fmt.Sprintf(" with the addresses %v", c.Addresses)
+		}
+		a.say(fmt.Sprintf("machine %s wants to become a worker%s%s; its fingerprint is\n\n    %s\n", events.Line(c.Name), ofSite(site), from, invitation.Fingerprint(c)))
 		return a.compare(ctx, "Does that machine show the same fingerprint? [y/N] ")
 	}
-	record := func(c *workers.Candidate) error { return addLine(list, c.Line()) }
+	record := func(c *workers.Candidate) error {
+		line, err := c.Line(site)
+		if err != nil {
+			return err
+		}
+		return addLine(list, line)
+	}
 	if err := invitation.Await(ctx, conn, ready, admit, record); err != nil {
 		return err
 	}
@@ -182,8 +207,11 @@ func addLine(path, line string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	key := strings.Join(strings.Fields(line)[:2], " ")
-	if bytes.Contains(text, []byte(key)) {
+	key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
+	if err != nil {
+		return err
+	}
+	if bytes.Contains(text, bytes.TrimSpace(ssh.MarshalAuthorizedKey(key))) {
 		return nil
 	}
 	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {

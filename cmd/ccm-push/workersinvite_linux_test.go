@@ -59,7 +59,7 @@ func TestWorkersInvite(t *testing.T) {
 		controller := onTerminal(t, "exec ccm-push workers invite paris --token-file token --workers tls://"+address+" --nats-nkey "+seed+" --nats-ca "+filepath.Join(dir, "ca.pem"))
 		controller.shows("the token is secret, for one machine, and valid until ")
 		token := filepath.Join(controller.dir, "token")
-		machine := onTerminal(t, "exec ccm-push worker join --name paris-"+answer+" --token-file "+token)
+		machine := onTerminal(t, "exec ccm-push worker join --worker-address 192.0.2.5 --name paris-"+answer+" --token-file "+token)
 		var prints []string
 		for _, w := range []*watched{controller, machine} {
 			w.shows("show the same fingerprint? [y/N] ")
@@ -100,10 +100,10 @@ func TestWorkersInvite(t *testing.T) {
 		require.Equal(t, []int{0, 0}, []int{status, joined}, said+there)
 		require.Equal(t, broker.Worker, role)
 		require.Contains(t, there, "ccm-push worker --workers tls://"+address+" --nats-nkey "+filepath.Join(machine.dir, ".config/ccm-push/worker.nk"))
-		require.Contains(t, there, `--site "paris"`)
+		require.Contains(t, there, `--site "paris" --worker-address 192.0.2.5/32`)
 		key, err := workers.ReadKey(filepath.Join(machine.dir, ".config", "ccm-push", "worker.key"))
 		require.NoError(t, err)
-		require.Equal(t, key.Public()+" paris-y\n", file(controller, "workers.keys"))
+		require.Equal(t, `site="paris",from="192.0.2.5" `+key.Public()+" paris-y\n", file(controller, "workers.keys"))
 		key, err = workers.ReadKey(filepath.Join(controller.dir, ".config", "ccm-push", "coordinator.key"))
 		require.NoError(t, err)
 		require.True(t, strings.HasPrefix(file(machine, "coordinators.keys"), key.Public()+" "))

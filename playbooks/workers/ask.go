@@ -465,6 +465,13 @@ func (c *Coordinator) renew(ctx context.Context, h *handed, lent string) answere
 		}
 		of = its
 	}
+	of, err := c.renewable(ctx, h, of, lent)
+	switch {
+	case err != nil && lent != "":
+		return answered{}
+	case err != nil:
+		return answered{Over: true}
+	}
 	made, err := c.certificate(ctx, of)
 	if err != nil && c.isWatching() {
 		return answered{Renew: cmp.Or(made.valid/16, time.Minute)}

@@ -91,7 +91,7 @@ func (b *badCoordinator) changed(ctx context.Context, text, out []byte) []byte {
 	var a answer
 	_, err := verify(c.Workers.Ring(), questionKind, text, &q)
 	require.NoError(b.t, err)
-	_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): "it"}, answerKind, out, &a)
+	_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): {Name: "it"}}, answerKind, out, &a)
 	require.NoError(b.t, err)
 	if a.Shard == nil {
 		return out

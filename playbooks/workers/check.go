@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/printable"
-	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
@@ -91,8 +89,6 @@ func (c *Coordinator) isExcluded(key string) error {
 // exclude takes all hosts from a worker that broke the protocol, for the rest of the run. Other workers get
 // the hosts; those on which a command may have run that keeps no notes have failed.
 func (c *Coordinator) exclude(ctx context.Context, h *handed, what error) {
-	var shards []*shard
-	var watched []*turn
 	c.mu.Lock()
 	if c.excluded[h.key] != nil {
 		c.mu.Unlock()
@@ -102,36 +98,9 @@ func (c *Coordinator) exclude(ctx context.Context, h *handed, what error) {
 		c.excluded = map[string]error{}
 	}
 	c.excluded[h.key] = what
-	for _, s := range c.shards {
-		one := s.current
-		if one == nil || one.key != h.key {
-			continue
-		}
-		one.over, s.current, s.lost = time.Now(), nil, true
-		for _, t := range s.turns {
-			c.toldOf(t.Turn).again()
-			t.at("waiting for a worker" + ofSite(s.site))
-		}
-		shards, watched = append(shards, s), append(watched, s.watched()...)
-	}
-	stopped := c.stopped
+	shards, watched := c.takenFrom(func(one *handed) bool { return one.key == h.key })
 	c.mu.Unlock()
 	c.Warn(fmt.Sprintf("the worker %s broke the protocol of this run, so it gets no more hosts: %s\n"+
 		"  hint: stop it and look at its machine; until its certificate ends it can log in to the hosts that it had", h.worker, printable.Line(what.Error())))
-	c.unwatched(watched, "its worker broke the protocol", othersGoOn, h.errands.heard())
-	for _, s := range shards {
-		var turns []playbooks.Turn
-		c.mu.Lock()
-		for _, t := range s.turns {
-			turns = append(turns, t.Turn)
-		}
-		c.mu.Unlock()
-		if stopped || c.mayHaveRun(turns) {
-			c.lose(s)
-			continue
-		}
-		if err := c.submit(context.WithoutCancel(ctx), s); err != nil {
-			c.fail(s, err.Error())
-		}
-	}
+	c.handOver(ctx, h, shards, watched, "its worker broke the protocol")
 }

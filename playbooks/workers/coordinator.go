@@ -49,6 +49,7 @@ type Coordinator struct {
 
 	stopping, killing sync.Once
 	halting           sync.Once
+	unlimited         sync.Once     // the warning about a line without a site
 	halted            chan struct{} // closed when no more hosts can be handed out
 	hearing           sync.WaitGroup
 	answering         sync.WaitGroup

@@ -96,7 +96,7 @@ func (s *site) leased(q queue.Queue, c *Coordinator) (of ticket) {
 	s.t.Helper()
 	lease, err := q.Lease(s.t.Context(), "")
 	require.NoError(s.t, err)
-	_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): "it"}, ticketKind, lease.Ticket(), &of)
+	_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): {Name: "it"}}, ticketKind, lease.Ticket(), &of)
 	require.NoError(s.t, err)
 	return of
 }

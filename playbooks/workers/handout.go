@@ -145,6 +145,9 @@ func (c *Coordinator) handOut(ctx context.Context, who, key string, q question, 
 		a.Over = true
 		return nil
 	}
+	if !c.limit(who, key, turns, &q, a) {
+		return nil
+	}
 	if again && c.mayHaveRun(turns) {
 		c.lose(s)
 		a.Over = true
@@ -334,10 +337,7 @@ func (c *Coordinator) wayTo(ctx context.Context, of Certificate, hosts []*invent
 // principals returns the principals by which a worker logs in to a target on the way to a host. Hosts that do not know sites
 // yet take the account itself; before the run begins, one is tried without it.
 func (c *Coordinator) principals(target transport.Target, h *inventory.Host) (list []string) {
-	sites := []string{c.site(h.Name)}
-	if c.Runner.Inventory.Host(target.Host) != nil { // a jump host may be of another site
-		sites = append(sites, c.site(target.Host))
-	}
+	sites := c.sitesOn(target, h)
 	for _, site := range sites {
 		if p := usercert.Principal(target.User, site); p != "" {
 			list = append(list, p)
@@ -355,6 +355,9 @@ func (c *Coordinator) principals(target transport.Target, h *inventory.Host) (li
 func (c *Coordinator) lend(ctx context.Context, h *handed, name string) (*playbooks.Lent, error) {
 	if _, err := c.siteOf(name); err != nil {
 		return nil, err
+	}
+	if err := c.permits(h.key, name); err != nil {
+		return nil, fmt.Errorf("the worker %s gets no certificate for %s: %w", h.worker, name, err)
 	}
 	w, err := c.wayTo(ctx, Certificate{SSHKey: h.sshKey, Sources: h.addresses}, []*inventory.Host{c.Runner.Inventory.Host(name)})
 	if err != nil {

@@ -100,7 +100,7 @@ func (h *Handover) open(data []byte) (l lease, readable bool, err error) {
 	if err != nil {
 		return l, true, err
 	}
-	ring := Keyring{string(h.Key.signer.PublicKey().Marshal()): "this machine"}
+	ring := Keyring{string(h.Key.signer.PublicKey().Marshal()): {Name: "this machine"}}
 	for key, who := range h.Operators.Ring() {
 		ring[key] = who
 	}

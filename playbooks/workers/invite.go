@@ -13,6 +13,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,6 +145,8 @@ type Candidate struct {
 	Name string `json:"name"`
 	Key  []byte `json:"key"`  // of the worker, in lists
 	NKey string `json:"nkey"` // by which it logs in to the broker
+	// Addresses are those from which hosts see the worker come; none is unknown.
+	Addresses []netip.Prefix `json:"addresses,omitempty"`
 }
 
 func (c *Candidate) validate() error {
@@ -153,6 +157,9 @@ func (c *Candidate) validate() error {
 	if !validName(c.Name) {
 		return fmt.Errorf("the name %q: write letters, digits and . _ @ -, at most %d", c.Name, maxJoinName)
 	}
+	if len(c.Addresses) > maxAddresses || slices.ContainsFunc(c.Addresses, func(p netip.Prefix) bool { return !p.IsValid() }) {
+		return fmt.Errorf("more than %d addresses, or one that is not valid", maxAddresses)
+	}
 	return nil
 }
 
@@ -160,13 +167,21 @@ func validName(name string) bool {
 	return name != "" && len(name) <= maxJoinName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@-") == "" && strings.Trim(name[:1], "._@-") != ""
 }
 
-// Line is the line of the candidate's key in lists.
-func (c *Candidate) Line() string {
+// Line is the line of the candidate's key in the list of workers: it limits the worker to hosts of a site, and to its addresses.
+func (c *Candidate) Line(site string) (string, error) {
 	key, err := ssh.ParsePublicKey(c.Key)
 	if err != nil {
-		return ""
+		return "", err
 	}
-	return string(bytes.TrimSpace(ssh.MarshalAuthorizedKey(key))) + " " + c.Name
+	return Entry{Name: c.Name, Sites: []string{site}, From: c.Addresses}.text(key)
+}
+
+// Admits reports why a candidate cannot take hosts of a site, though its key is on the list already.
+func (k Keyring) Admits(c *Candidate, site string) error {
+	if line, listed := k[string(c.Key)]; listed && !line.allows(site) {
+		return &siteError{line, []string{site}}
+	}
+	return nil
 }
 
 // Fingerprint is what both sides show: of the token, and of all keys that are exchanged. Another machine with the same token cannot

@@ -19,8 +19,9 @@ func (k Keyring) Ring() Keyring { return k }
 
 // A KeyFile is a list of keys that is read again when its file changes.
 type KeyFile struct {
-	path string
-	say  func(string)
+	path   string
+	say    func(string)
+	limits bool // lines may have options
 
 	mu   sync.Mutex
 	seen fs.FileInfo // nil is a missing file
@@ -30,12 +31,20 @@ type KeyFile struct {
 
 // OpenKeyFile reads a list as [ReadKeyring] does. say gets a line for each later change of the list, and for each error; it may be nil.
 func OpenKeyFile(path string, say func(string)) (*KeyFile, error) {
-	f := &KeyFile{path: path, say: say}
-	if info, err := os.Stat(path); err == nil {
+	return openKeyFile(&KeyFile{path: path, say: say})
+}
+
+// OpenWorkerList is [OpenKeyFile] for a list of workers: options before a key limit which hosts its worker gets ([Entry]).
+func OpenWorkerList(path string, say func(string)) (*KeyFile, error) {
+	return openKeyFile(&KeyFile{path: path, say: say, limits: true})
+}
+
+func openKeyFile(f *KeyFile) (*KeyFile, error) {
+	if info, err := os.Stat(f.path); err == nil {
 		f.seen = info
 	}
 	var err error
-	f.ring, err = ReadKeyring(path)
+	f.ring, err = readKeyring(f.path, f.limits)
 	return f, err
 }
 
@@ -61,8 +70,8 @@ func (f *KeyFile) Ring() Keyring {
 	f.seen = info // nil after an error
 	var ring Keyring
 	if err == nil {
-		ring, err = ReadKeyring(f.path)
-		missing = errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoKey)
+		ring, err = readKeyring(f.path, f.limits)
+		missing = errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNoKey)
 	}
 	switch {
 	case err == nil, missing:
@@ -101,12 +110,22 @@ func changes(before, now Keyring) string {
 		var names []string
 		for _, key := range slices.Sorted(maps.Keys(c.of)) {
 			if _, both := c.other[key]; !both {
-				names = append(names, c.of[key])
+				names = append(names, c.of[key].Name)
 			}
 		}
 		if len(names) > 0 {
 			parts = append(parts, c.what+" "+strings.Join(names, ", "))
 		}
+	}
+	var limited []string
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		a, b := before[key], now[key]
+		if _, both := before[key]; both && !(slices.Equal(a.Sites, b.Sites) && slices.Equal(a.From, b.From)) {
+			limited = append(limited, b.Name)
+		}
+	}
+	if len(limited) > 0 {
+		parts = append(parts, "other options for "+strings.Join(limited, ", "))
 	}
 	if len(now) == 0 {
 		parts = append(parts, "it has no key")

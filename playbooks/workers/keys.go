@@ -63,11 +63,11 @@ func (k Key) Public() string {
 	return string(bytes.TrimSpace(ssh.MarshalAuthorizedKey(k.signer.PublicKey())))
 }
 
-// A Keyring is a list of keys that may act, and what they are called.
-type Keyring map[string]string
+// ReadKeyring reads a list in the format of authorized_keys, without options.
+func ReadKeyring(path string) (Keyring, error) { return readKeyring(path, false) }
 
-// ReadKeyring reads a list in the format of authorized_keys. Options are refused: nothing would keep them.
-func ReadKeyring(path string) (Keyring, error) {
+// readKeyring reads a list, of workers with their limits.
+func readKeyring(path string, limits bool) (Keyring, error) {
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -75,6 +75,10 @@ func ReadKeyring(path string) (Keyring, error) {
 	case err != nil:
 		return nil, err
 	}
+	return parseKeyring(path, text, limits)
+}
+
+func parseKeyring(path string, text []byte, limits bool) (Keyring, error) {
 	ring := Keyring{}
 	number := 0
 	for line := range bytes.Lines(text) {
@@ -83,28 +87,26 @@ func ReadKeyring(path string) (Keyring, error) {
 		if len(line) == 0 || line[0] == '#' {
 			continue
 		}
-		key, comment, options, _, err := ssh.ParseAuthorizedKey(line)
 		at := fmt.Sprintf("%s:%d", path, number)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("%s: this is no public key: write lines as they stand in authorized_keys", at)
-		case len(options) > 0:
-			return nil, fmt.Errorf("%s: options before a key have no meaning here: remove them", at)
-		case key.Type() != ssh.KeyAlgoED25519:
-			return nil, fmt.Errorf("%s: the key is of type %s, and only ssh-ed25519 is taken here", at, key.Type())
+		key, e, err := parseEntry(line, limits)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
 		}
-		if comment == "" {
-			comment = ssh.FingerprintSHA256(key)
+		e.At = at
+		other, twice := ring[string(key.Marshal())]
+		if twice && len(e.Sites)+len(e.From)+len(other.Sites)+len(other.From) > 0 { // one of them would lift the limits of the other
+			return nil, fmt.Errorf("%s: %s has the same key, and one of the two has options: write one line", at, other.At)
 		}
-		ring[string(key.Marshal())] = comment
+		ring[string(key.Marshal())] = e
 	}
 	if len(ring) == 0 {
-		return nil, fmt.Errorf("%s: %w", path, errNoKey)
+		return nil, fmt.Errorf("%s: %w", path, ErrNoKey)
 	}
 	return ring, nil
 }
 
-var errNoKey = errors.New("the file has no key")
+// ErrNoKey reports a list without keys.
+var ErrNoKey = errors.New("the file has no key")
 
 // What is signed, so that nothing can be taken for something else.
 const (
@@ -192,10 +194,11 @@ func verify(ring Keyring, kind string, data []byte, v message) (who string, err 
 	if err := json.Unmarshal(data, &m); err != nil {
 		return "", fmt.Errorf("reading a %s: %w", kind, err)
 	}
-	who, known := ring[string(m.Key)]
+	entry, known := ring[string(m.Key)]
 	if !known {
 		return "", &strangerError{m.Key}
 	}
+	who = entry.Name
 	key, err := ssh.ParsePublicKey(m.Key)
 	if err != nil || m.Signature == nil {
 		return "", errors.New("the signature is not readable")

@@ -144,6 +144,7 @@ func (w *Worker) seal(p presence) ([]byte, error) {
 type Connected struct {
 	Name     string    `json:"name"` // in the list of workers; the fingerprint of its key if that is not on the list
 	Listed   bool      `json:"listed"`
+	Refused  bool      `json:"refused,omitempty"` // its line in the list does not allow its site
 	Site     string    `json:"site"`
 	Version  string    `json:"version"`
 	Host     string    `json:"host"`
@@ -208,16 +209,17 @@ func open(own Key, list Keyring, one queue.Presence) (c *Connected, readable boo
 	if err != nil {
 		return nil, true
 	}
-	name, listed := list[string(m.Key)]
+	entry, listed := list[string(m.Key)]
+	name := entry.Name
 	if !listed {
 		name = ssh.FingerprintSHA256(key)
 	}
 	var p presence
-	if _, err := verify(Keyring{string(m.Key): name}, presenceKind, text, &p); err != nil || p.User != one.User || p.Left {
+	if _, err := verify(Keyring{string(m.Key): {Name: name}}, presenceKind, text, &p); err != nil || p.User != one.User || p.Left {
 		return nil, true
 	}
 	return &Connected{
-		Name: name, Listed: listed, Site: p.Site, Version: p.Version, Host: p.Host, PID: p.PID, Started: p.Started,
+		Name: name, Listed: listed, Refused: listed && !entry.allows(p.Site), Site: p.Site, Version: p.Version, Host: p.Host, PID: p.PID, Started: p.Started,
 		Hosts: p.Hosts, Busy: p.Busy, Capacity: p.Capacity, Lost: one.Age >= absentTime, Heard: time.Now().Add(-one.Age).Truncate(time.Second),
 		key: string(m.Key), age: one.Age,
 	}, true

@@ -41,7 +41,7 @@ func TestPresent(t *testing.T) {
 		third.Go(func() {
 			w, err := workerIn(s.dir, "worker", q)
 			require.NoError(t, err)
-			w.Site, w.Say, w.Coordinators = "elsewhere", func(string) {}, Keyring{string(stranger.signer.PublicKey().Marshal()): "another"}
+			w.Site, w.Say, w.Coordinators = "elsewhere", func(string) {}, Keyring{string(stranger.signer.PublicKey().Marshal()): {Name: "another"}}
 			_ = w.Run(t.Context(), stop)
 		})
 		summary, over := s.begin(c)

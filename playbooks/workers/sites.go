@@ -113,6 +113,9 @@ func (c *Coordinator) lookForWorkers(ctx context.Context, site string) (seen, hi
 		case one.Site != site:
 		case !one.Listed:
 			return fmt.Sprintf("; %s is connected, and its key is not on the list of workers", at), "if it may get hosts, add its key to " + listName(c.Workers, "--workers-list")
+		case !c.Workers.Ring()[one.key].allows(site):
+			e := &siteError{c.Workers.Ring()[one.key], []string{site}}
+			return fmt.Sprintf("; %s is connected, and %s", at, e.cause()), e.change()
 		case one.Busy >= one.Capacity:
 			return fmt.Sprintf("; %s is busy with %s of other runs", at, counted(one.Hosts)), "wait, or " + hint
 		}

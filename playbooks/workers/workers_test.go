@@ -234,6 +234,13 @@ func (s *site) coordinator(q queue.Queue, r *playbooks.Runner) (*Coordinator, *w
 	require.NoError(t, err)
 	ring, err := ReadKeyring(filepath.Join(s.dir, "worker.keys"))
 	require.NoError(t, err)
+	for key, e := range ring { // it may get all hosts of the run, without a warning
+		e.Sites = []string{""}
+		for _, h := range r.Inventory.Hosts() {
+			e.Sites = append(e.Sites, playbooks.SiteOf(h))
+		}
+		ring[key] = e
+	}
 	w := &warnings{}
 	c := &Coordinator{
 		Queue: q, Key: key, Workers: ring, Runner: r, Warn: w.add,
@@ -869,7 +876,7 @@ func TestLostCommand(t *testing.T) {
 		lease, err := q.Lease(t.Context(), "")
 		require.NoError(t, err)
 		var of ticket
-		_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): "it"}, ticketKind, lease.Ticket(), &of)
+		_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): {Name: "it"}}, ticketKind, lease.Ticket(), &of)
 		require.NoError(t, err)
 		c.mu.Lock()
 		c.shards[of.Shard].taken++

@@ -64,8 +64,9 @@ func (i *inviting) await(ctx context.Context, as Role, answer func(fingerprint s
 			i.seen = i.invitation.Fingerprint(c)
 			return answer(i.seen)
 		}, func(c *workers.Candidate) error {
-			i.recorded = append(i.recorded, c.Line())
-			return nil
+			line, err := c.Line("paris")
+			i.recorded = append(i.recorded, line)
+			return err
 		})
 	}()
 	select {
@@ -147,7 +148,9 @@ func TestInvite(t *testing.T) {
 		require.NoError(t, <-ended)
 		require.Equal(t, i.invitation.Fingerprint(c), i.seen)
 		require.Regexp(t, "^([A-Z2-7]{4}-){3}[A-Z2-7]{4}$", i.seen)
-		require.Equal(t, c.Line(), i.recorded[n])
+		line, err := c.Line("paris")
+		require.NoError(t, err)
+		require.Equal(t, line, i.recorded[n])
 		require.Contains(t, i.usersOf(Worker), name)
 		worker, err := i.loginWith(seed, nil)
 		require.NoError(t, err)
