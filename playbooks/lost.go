@@ -22,16 +22,30 @@ func (g *stages) lost(ctx context.Context, failed error) error {
 	}
 	received, late := g.others.finished()
 	g.elsewhere(ctx, received)
-	begun := g.progress.underWay()
+	begun := g.mayRun()
 	g.elsewhere(ctx, late)
 	for _, i := range begun {
-		e := &g.compiled.Catalog.Entries[i]
-		if !g.progress.told[i] && g.compiled.RunsOnce(i) && g.began(i) && !e.Check && !e.Monitor && !e.Excluded && !e.Hidden {
+		if !g.progress.told[i] && g.compiled.RunsOnce(i) {
 			g.result(ctx, &wire.Result{Index: i, Status: wire.Failed, Unknown: true, Error: why})
 		}
 	}
 	g.flush()
 	return &phaseError{pe.phase, pe.err, g.progress.Rest()}
+}
+
+// mayRun returns the entries that may be in progress on a host that was lost, and must not start again: commands without a
+// guard, and what runs once.
+func (g *stages) mayRun() (list []int) {
+	if !g.runner.applies() || g.of.look != nil || g.progress.locked {
+		return nil
+	}
+	for _, i := range g.progress.underWay() {
+		e := &g.compiled.Catalog.Entries[i]
+		if (g.compiled.RunsOnce(i) || e.Once) && g.began(i) && !e.Check && !e.Monitor && !e.Excluded && !e.Hidden {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // elsewhere reports the results of entries that ran on other hosts, if this host has not reported them.

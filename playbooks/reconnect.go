@@ -45,7 +45,7 @@ func (g *stages) apply(ctx context.Context, t session.Task) (whole bool, err err
 			limit = max(limit, t.Compiled.Restarts(progress.reached))
 		}
 		back, stopped := g.redial(ctx, limit, math.MaxInt)
-		if stopped {
+		if stopped && len(g.mayRun()) == 0 {
 			return false, nil
 		}
 		if !back {

@@ -14,7 +14,7 @@ import (
 func (g *stages) untold(u *wire.Untold) {
 	host := g.state.host.Name
 	e := untoldEvent(g.of.play.Name, host, u)
-	told := g.runner.Told.Of(u.Run, u.Play, host)
+	told := g.runner.Told.Of(u.Run, u.Play, host, e.For)
 	if u.Run == g.runner.Options.Run && u.Play == g.of.number+1 { // another run has applied since
 		told = g.progress.worth
 	}
@@ -44,7 +44,7 @@ func forHost(of string) string {
 // Untold is what a worker has told that an earlier run could not tell, without what is known here to have been told. left is
 // false if that is all.
 func (r *Runner) Untold(e events.Untold) (rest events.Untold, left bool) {
-	rest, left = withoutTold(e, r.Told.Of(e.Earlier, e.Number, e.Host))
+	rest, left = withoutTold(e, r.Told.Of(e.Earlier, e.Number, e.Host, e.For))
 	r.Options.Progress.Untold(rest)
 	return rest, left
 }

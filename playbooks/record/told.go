@@ -24,14 +24,15 @@ type toldRun struct {
 	results map[toldOf]map[events.UntoldResult]int
 }
 
-type toldOf struct{ play, host string }
+type toldOf struct{ play, host, of string } // of is the host that a resource ran for, if that is another one
 
 // Told gives what the runs of the store have told.
 func (s Store) Told() *Told { return &Told{store: s, runs: map[string]toldRun{}} }
 
 // Of returns the changes and failures that a run, and the runs that resumed it, have reported of a host in a play, and how
-// often each was reported. The play counts from 1. The results are without texts.
-func (t *Told) Of(run string, play int, host string) map[events.UntoldResult]int {
+// often each was reported: of its own resources, or of those that ran there for the host of. The play counts from 1. The
+// results are without texts.
+func (t *Told) Of(run string, play int, host, of string) map[events.UntoldResult]int {
 	if t == nil || !IsID(run) {
 		return nil
 	}
@@ -44,7 +45,7 @@ func (t *Told) Of(run string, play int, host string) map[events.UntoldResult]int
 	if play < 1 || play > len(r.plays) {
 		return nil
 	}
-	return r.results[toldOf{r.plays[play-1], host}]
+	return r.results[toldOf{r.plays[play-1], host, of}]
 }
 
 // told reads a run, as far as that is possible.
@@ -78,7 +79,10 @@ func (t toldRun) add(run *Run) {
 		if !ok || r.Check || r.Status != events.Changed && !r.Status.HasFailed() {
 			continue
 		}
-		of := toldOf{r.Play, cmp.Or(r.On, r.Host)} // the host that keeps it
+		of := toldOf{r.Play, cmp.Or(r.On, r.Host), ""} // the host that keeps it
+		if of.host != r.Host {
+			of.of = r.Host
+		}
 		if t.results[of] == nil {
 			t.results[of] = map[events.UntoldResult]int{}
 		}

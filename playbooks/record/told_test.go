@@ -26,20 +26,20 @@ func TestTold(t *testing.T) {
 	}
 	told := s.Told()
 	id := r.Header.Run
-	require.Equal(t, motd(events.Changed, 2), told.Of(id, 1, "web1"))
-	require.Equal(t, motd(events.Failed, 1), told.Of(id, 2, "web1"))
+	require.Equal(t, motd(events.Changed, 2), told.Of(id, 1, "web1", ""))
+	require.Equal(t, motd(events.Failed, 1), told.Of(id, 2, "web1", ""))
 	for _, play := range []int{-1, 0, 3} {
-		require.Empty(t, told.Of(id, play, "web1"))
+		require.Empty(t, told.Of(id, play, "web1", ""))
 	}
-	require.Empty(t, told.Of(id, 1, "web2"))
-	require.Empty(t, told.Of(NewID(began), 1, "web1"))
-	require.Empty(t, told.Of("../../etc", 1, "web1"))
-	require.Empty(t, (*Told)(nil).Of(id, 1, "web1"))
+	require.Empty(t, told.Of(id, 1, "web2", ""))
+	require.Empty(t, told.Of(NewID(began), 1, "web1", ""))
+	require.Empty(t, told.Of("../../etc", 1, "web1", ""))
+	require.Empty(t, (*Told)(nil).Of(id, 1, "web1", ""))
 	for range 2 * maxTold {
-		require.Empty(t, told.Of(NewID(began), 1, "web1"))
+		require.Empty(t, told.Of(NewID(began), 1, "web1", ""))
 	}
 	require.Len(t, told.runs, maxTold)
-	require.NotEmpty(t, told.Of(id, 1, "web1"))
+	require.NotEmpty(t, told.Of(id, 1, "web1", ""))
 }
 
 // TestToldByAResume has a resume report what the run could not report.
@@ -52,9 +52,10 @@ func TestToldByAResume(t *testing.T) {
 	resume := Header{Run: NewID(began.Add(time.Second)), Manifests: []Manifest{{}}, Resumes: first.Run, Origin: Origin{First: first.Run, Epoch: 1}}
 	s.record(t, resume, start, elsewhere)
 	motd := events.UntoldResult{Type: "file", Name: "/etc/motd", Status: events.Changed}
-	require.Equal(t, map[events.UntoldResult]int{motd: 1}, s.Told().Of(first.Run, 1, "db1"))
-	require.Empty(t, s.Told().Of(first.Run, 1, "web2"))
+	require.Equal(t, map[events.UntoldResult]int{motd: 1}, s.Told().Of(first.Run, 1, "db1", "web2"))
+	require.Empty(t, s.Told().Of(first.Run, 1, "web2", ""))
+	require.Empty(t, s.Told().Of(first.Run, 1, "db1", ""), "it ran for another host")
 
 	s.record(t, Header{Run: NewID(began.Add(2 * time.Second)), Manifests: []Manifest{{}}}, start, elsewhere)
-	require.Equal(t, map[events.UntoldResult]int{motd: 1}, s.Told().Of(first.Run, 1, "db1"), "a run of its own")
+	require.Equal(t, map[events.UntoldResult]int{motd: 1}, s.Told().Of(first.Run, 1, "db1", "web2"), "a run of its own")
 }

@@ -121,9 +121,9 @@ func TestSweep(t *testing.T) {
 		return names
 	}
 	want := streams()
-	require.Len(t, want, 5) // tickets, claims, the record, what workers say, objects
+	require.Len(t, want, 6) // tickets, workers, claims, the record, what workers say, objects
 	require.NoError(t, q.Sweep(ctx, time.Now().Add(KeptTime-time.Hour)))
 	require.ElementsMatch(t, want, streams())
 	require.NoError(t, q.Sweep(ctx, time.Now().Add(KeptTime+time.Hour)))
-	require.ElementsMatch(t, []string{workStream, "KV_" + claimBucket}, streams())
+	require.ElementsMatch(t, []string{PresenceStream, workStream, "KV_" + claimBucket}, streams())
 }
