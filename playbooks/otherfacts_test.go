@@ -18,11 +18,10 @@ func TestOtherFactsForAWorker(t *testing.T) {
 	}
 	told := func(host string, play int) any {
 		a := &answerer{fleet: f, of: f.plays[0], host: host}
-		of := a.otherFacts(play).OtherFacts
-		if of == nil {
+		if a.checkPlay(play) != nil {
 			return nil
 		}
-		return of.Facts["db1"].Any()
+		return a.otherFacts(play).OtherFacts.Facts["db1"].Any()
 	}
 	for play, want := range map[int]any{0: map[string]any{"play": int64(0)}, 1: nil, 2: map[string]any{"play": int64(2)}, 3: nil, -1: nil} {
 		require.Equal(t, want, told("web1", play), "play %d", play)

@@ -42,7 +42,7 @@ func TestEveryKeyOfWatch(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, watch.Rules{
 		Mode: watch.Repair, Settle: time.Second, Longest: 30 * time.Second, Poll: time.Hour,
-		Budget: 5, Per: 24 * time.Hour, Backoff: []time.Duration{time.Second, 2 * time.Second}, Fleet: 12.5,
+		Budget: 5, Per: 24 * time.Hour, Backoff: []time.Duration{time.Second, 2 * time.Second}, Fleet: 12.5, Fewest: 1,
 		Ignore: []string{"mode", "owner"}, Quiet: []watch.Window{saturday, night}, Files: []string{"/run/maintenance"},
 	}, rulesOf(t, everyKeyOfWatch+some))
 }
@@ -63,7 +63,7 @@ func TestKeysOfWatch(t *testing.T) {
 		{"{settle: 1m}", func(r *watch.Rules) { r.Settle, r.Longest = time.Minute, time.Minute }},
 		{"{repair: {backoff: 1m}}", func(r *watch.Rules) { r.Backoff = []time.Duration{time.Minute} }},
 		{"{repair: {backoff: []}}", func(r *watch.Rules) { r.Backoff = []time.Duration{} }},
-		{"{repair: {only: certain, fleet: 100%}}", func(r *watch.Rules) { r.Fleet = 100 }},
+		{"{repair: {only: certain, fleet: 100%}}", func(r *watch.Rules) { r.Fleet, r.Fewest = 100, 1 }},
 		{"{repair: {burst: 3, limit: 0.005}}", func(r *watch.Rules) { r.Budget, r.Per = 3, 10*time.Minute }},
 		{"{repair: {burst: 1, limit: 1, reset: true, retryreset: true}}", func(r *watch.Rules) { r.Budget, r.Per = 1, time.Second }},
 		{`{repair: {budget: "{{ Data.n }}"}}`, func(r *watch.Rules) { r.Budget = 7 }},
