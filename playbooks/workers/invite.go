@@ -79,7 +79,7 @@ func ParseToken(token string) (*Invitation, error) {
 	token = strings.Join(strings.Fields(token), "")
 	rest, is := strings.CutPrefix(token, tokenPrefix)
 	if !is || len(token) > maxToken {
-		return nil, errors.New("this is not a token of ccm-push workers invite; it begins with " + tokenPrefix)
+		return nil, errors.New("this is not a token of ccm-push workers invite; tokens begin with " + strings.TrimSuffix(tokenPrefix, "."))
 	}
 	text, err := base64.RawURLEncoding.DecodeString(rest)
 	var i Invitation
