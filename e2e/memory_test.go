@@ -28,7 +28,7 @@ import (
 // the middle of its catalog, and when it is done.
 const (
 	maxConnected = 150 << 10 // bytes
-	maxWatched   = 160 << 10 // bytes: it is watched, and idle
+	maxWatched   = 130 << 10 // bytes: it is watched, and idle
 	maxFinished  = 3 << 10   // bytes: its counts, for the summary, and its part of what is remembered for all, and of those at work
 )
 

@@ -111,9 +111,12 @@ func (g *guard) reportArmed(index int, why string) {
 	})
 }
 
-// reportWatchdog reports that the watchdog of the host has ended.
-func (g *guard) reportWatchdog(w *wire.Watchdog) {
-	g.runner.Events.Report(events.Watchdog{Play: g.of.play.Name, Host: g.state.host.Name, Error: w.Error})
+// reportWatchdog returns a function that reports that the watchdog of a host has ended. The session keeps the function,
+// so it must not keep the guard and its catalog.
+func (r *Runner) reportWatchdog(play, host string) func(*wire.Watchdog) {
+	return func(w *wire.Watchdog) {
+		r.Events.Report(events.Watchdog{Play: play, Host: host, Error: w.Error})
+	}
 }
 
 // awaits is told how long the host waits, from the end of a catalog on; 0 if nothing awaits that it is

@@ -99,7 +99,7 @@ func (g *stages) begin(ctx context.Context, remaining session.HostTime) session.
 		task.Watched = g.of.look.told
 	}
 	if guard := g.state.guard; guard != nil {
-		task.Arm, task.ArmSet, task.Armed, task.Watchdog = guard.arm, guard.reportArmed, guard.awaits, guard.reportWatchdog
+		task.Arm, task.ArmSet, task.Armed, task.Watchdog = guard.arm, guard.reportArmed, guard.awaits, g.runner.reportWatchdog(play, host)
 	}
 	if g.compiled.Catalog.Follow {
 		task.Output = func(o *wire.Output) { g.pending = append(g.pending, outputEvent(play, host, &g.compiled.Catalog, o)) }

@@ -115,7 +115,7 @@ func (r *Runner) checkHosts(ctx context.Context, c *checkedPlays, facts, keep bo
 	}
 	hosts := remaining(c.hosts, c.done)
 	room := new(atomic.Int64)
-	if keep && r.Options.Watch == nil { // a watch lives long, and its memory counts
+	if keep {
 		room.Store(maxKept)
 	}
 	var errs []error

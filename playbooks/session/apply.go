@@ -83,8 +83,8 @@ func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 		return false, err
 	}
 	s.replaceWatch(c.catalog.Watch)
-	if c.catalog.Confirm != nil && t.Watchdog != nil {
-		s.onWatchdog.Store(&t.Watchdog)
+	if report := t.Watchdog; c.catalog.Confirm != nil && report != nil { // the session must not keep the task
+		s.onWatchdog.Store(&report)
 	}
 	if err := s.queue(func() error { return s.conn.SendPacket(packet) }); err != nil {
 		return false, err
