@@ -446,6 +446,8 @@ func (a *answerer) Check(e events.Event) (events.Event, error) {
 		play = one.Play
 	case events.Armed:
 		play = one.Play
+	case events.Watchdog:
+		play = one.Play
 	case events.Confirmed:
 		play = one.Play
 	case events.Reverted:

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/registry"
@@ -277,4 +279,29 @@ func bareAnswerer(t testing.TB, kind TurnKind) *answerer {
 	t.Cleanup(func() { closed(false) })
 	time.AfterFunc(50*time.Millisecond, cancel)
 	return a
+}
+
+// TestEventsOfWorkers sorts all events: a worker may report some of its hosts, and the coordinator reports the others itself.
+func TestEventsOfWorkers(t *testing.T) {
+	reported := []string{"output", "result", "message", "reconnect", "untold", "armed", "watchdog", "confirmed", "reverted"}
+	own := []string{
+		"run_start", "play_start", "resource_start", "host_done", "summary", // of the run
+		"unreachable", "host_failed", "interrupted", // by the end of a turn
+		"rollout_plan", "host_rolling", "host_rolled", "gate", "rollout_stop", "rollout_pause", "rollout_said", // decided by the coordinator
+		"watch_start", "watched", "drift", "repaired", "fighting", "repair_waits", "unwatched",
+	}
+	a := &answerer{fleet: &fleet{}, of: &selection{play: &manifest.Play{Name: "one"}}, host: "web1"}
+	for _, def := range events.Schema().Defs {
+		e, err := events.Decode(fmt.Appendf(nil, `{"event":%q,"time":"2026-01-02T03:04:05.000Z","run":"r","play":"one","host":"web1"}`, def.Name))
+		require.NoError(t, err, def.Name)
+		_, err = a.Check(e)
+		switch {
+		case slices.Contains(reported, def.Name):
+			require.NoError(t, err, def.Name)
+		case slices.Contains(own, def.Name):
+			require.ErrorContains(t, err, "which only the coordinator reports", def.Name)
+		default:
+			require.Fail(t, "a new event", "%s: may a worker report it?", def.Name)
+		}
+	}
 }
