@@ -440,11 +440,16 @@ func (p *hostPlay) runFor(ctx context.Context, of string, entry int, alone *cata
 	return nil, errors.New("it has told no result")
 }
 
-// untoldElsewhere reports what the host could not tell an earlier run.
-func (p *hostPlay) untoldElsewhere(u *wire.Untold) {
+// untoldElsewhere reports what the host could not tell an earlier run. A worker reports only its own hosts, so this host
+// reports it to the next run that applies a play there.
+func (p *hostPlay) untoldElsewhere(u *wire.Untold) (reported bool) {
+	if p.asks != nil {
+		return false
+	}
 	if e, left := p.runner.Untold(untoldEvent(p.of.play.Name, p.state.host.Name, u)); left {
 		p.runner.Events.Report(e)
 	}
+	return true
 }
 
 // keeps notes that the host keeps the result of a resource that has run there for another host: it is acknowledged

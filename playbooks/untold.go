@@ -11,7 +11,7 @@ import (
 // untold has told what an earlier run could not tell, without what is known here to
 // have been told: a host keeps all of a catalog that was not acknowledged, since it cannot
 // know which of its results have arrived.
-func (g *stages) untold(u *wire.Untold) {
+func (g *stages) untold(u *wire.Untold) (reported bool) {
 	host := g.state.host.Name
 	e := untoldEvent(g.of.play.Name, host, u)
 	told := g.runner.Told.Of(u.Run, u.Play, host, e.For)
@@ -22,6 +22,7 @@ func (g *stages) untold(u *wire.Untold) {
 		g.runner.Options.Progress.Untold(e)
 		g.pending = append(g.pending, e)
 	}
+	return true
 }
 
 // untoldEvent returns the event for results that a host could not report.

@@ -39,7 +39,7 @@ func TestAcknowledgedWhenRecorded(t *testing.T) {
 				c.Catalog.Lock, c.Catalog.Once = &wire.Lock{}, &wire.Once{Run: "r1", Play: 1}
 				task := task(c)
 				task.Emit = func(*wire.Result) { note("emit") }
-				task.Untold = func(*wire.Untold) { note("untold") }
+				task.Untold = func(*wire.Untold) bool { note("untold"); return true }
 				task.Sync = func() bool {
 					time.Sleep(time.Second)
 					note("sync")

@@ -24,9 +24,9 @@ type Task struct {
 	Host     HostTime      // the host's time for the play
 	Emit     func(*wire.Result)
 	Flush    func()
-	Sync     func() bool        // returns when what came is recorded: if it is, the host is told next that it may forget it
-	Untold   func(*wire.Untold) // is given what earlier runs could not tell; nil asks for none
-	Output   func(*wire.Output) // is given what commands write, as it comes; nil asks for none
+	Sync     func() bool                        // returns when what came is recorded: if it is, the host is told next that it may forget it
+	Untold   func(*wire.Untold) (reported bool) // takes results that earlier runs could not report; nil if there can be none
+	Output   func(*wire.Output)                 // is given what commands write, as it comes; nil asks for none
 	// Ask asks a person before an entry that has a semaphore does what it would; false is no,
 	// and then the run is being stopped. Its context ends with the question. nil asks nobody.
 	Ask func(ctx context.Context, e *wire.Entry, would string) bool

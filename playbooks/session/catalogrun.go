@@ -25,6 +25,7 @@ type catalogRun struct {
 	worth    bool            // of them, one has changed something or failed, or an earlier run's has
 	removed  bool            // the host has said what has left the manifest
 	acks     []*wire.Message // for what the host has told of earlier catalogs
+	untolds  int             // how many earlier catalogs the host has told of
 	halted   bool            // the host was told to stop
 	written  int             // bytes of output that has come while commands run
 	began    time.Time
@@ -227,12 +228,13 @@ func (c *catalogRun) untold(u *wire.Untold) error {
 	if c.results > 0 || c.task.Untold == nil {
 		return breach("the host tells of an earlier run when nobody has asked it to")
 	}
-	if len(c.acks) == wire.MaxUntoldCatalogs {
+	if c.untolds++; c.untolds > wire.MaxUntoldCatalogs {
 		return breach("the host tells of more than %d catalogs of earlier runs", wire.MaxUntoldCatalogs)
 	}
-	c.acks = append(c.acks, &wire.Message{Ack: &wire.Ack{Run: u.Run, Play: u.Play, For: u.For}})
-	c.worth = true
-	c.task.Untold(u)
+	if c.task.Untold(u) {
+		c.acks = append(c.acks, &wire.Message{Ack: &wire.Ack{Run: u.Run, Play: u.Play, For: u.For}})
+		c.worth = true
+	}
 	return nil
 }
 

@@ -13,18 +13,22 @@ import (
 func TestUntoldBreaches(t *testing.T) {
 	u := &wire.Untold{Run: "r0", Results: []wire.UntoldResult{{Type: "file", Name: "/a", Status: wire.Changed}}}
 	var told int
-	run := func(count func(*wire.Untold)) *catalogRun {
+	run := func(count func(*wire.Untold) bool) *catalogRun {
 		compiled := &catalog.Compiled{Catalog: wire.Catalog{Entries: []wire.Entry{{Type: "file", Name: "/a"}}}}
 		return newCatalogRun(&Session{}, Task{Compiled: compiled, Untold: count, Emit: func(*wire.Result) {}})
 	}
-	c := run(func(*wire.Untold) { told++ })
+	c := run(func(*wire.Untold) bool { told++; return true })
 	for range wire.MaxUntoldCatalogs {
 		require.NoError(t, c.untold(u))
 	}
 	require.Equal(t, wire.MaxUntoldCatalogs, told)
 	require.EqualError(t, c.untold(u), "the host tells of more than 20 catalogs of earlier runs")
 	require.EqualError(t, run(nil).untold(u), "the host tells of an earlier run when nobody has asked it to")
-	c = run(func(*wire.Untold) {})
+	require.Len(t, c.acks, told)
+	c = run(func(*wire.Untold) bool { return false })
+	require.NoError(t, c.untold(u))
+	require.Empty(t, c.acks, "the next run reports it")
+	c = run(func(*wire.Untold) bool { return true })
 	require.NoError(t, c.result(&wire.Result{Index: 0}))
 	require.EqualError(t, c.untold(u), "the host tells of an earlier run when nobody has asked it to")
 }
