@@ -9,6 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
@@ -77,22 +78,26 @@ func oneBatch(play *manifest.Play, begun [][]string) bool {
 	return len(play.Serial) == 0 && play.Rollout == nil && len(begun) == 1
 }
 
-// markRan marks the entries of a catalog that an earlier run has run, and that an undo has left as they are. A worker knows them from the
-// turn of the host.
+// markRan marks the entries of a catalog that an earlier run has run, and that an undo has left as they are. A worker knows
+// them from the turn of the host.
 func (r *Runner) markRan(s *selection, state *hostState, c *wire.Catalog) {
-	left := state.left
-	if r.Options.Progress != nil {
-		left = r.left(state.host.Name, s.number)
+	ran := map[record.ResourceName]string{}
+	switch p := r.Options.Progress; {
+	case p == nil:
+		for _, l := range state.left {
+			if l.Play == s.number {
+				ran[record.ResourceName{Type: l.Type, Name: l.Name}] = l.Run
+			}
+		}
+	case s.number < len(p.Plays):
+		ran = p.Plays[s.number].LeftOn(state.host.Name)
 	}
-	if len(left) == 0 {
+	if len(ran) == 0 {
 		return
 	}
 	for i := range c.Entries {
 		e := &c.Entries[i]
-		e.Ran = ""
-		if at := slices.IndexFunc(left, func(l Left) bool { return l.Play == s.number && l.Type == e.Type && l.Name == e.Name }); at >= 0 {
-			e.Ran = left[at].Run
-		}
+		e.Ran = ran[record.ResourceName{Type: e.Type, Name: e.Name}]
 	}
 }
 
@@ -106,10 +111,8 @@ func (r *Runner) left(host string, plays ...int) (list []Left) {
 		if number >= len(p.Plays) {
 			continue
 		}
-		for typeName, names := range p.Plays[number].LeftOn(host) {
-			for name, run := range names {
-				list = append(list, Left{number, typeName, name, run})
-			}
+		for of, run := range p.Plays[number].LeftOn(host) {
+			list = append(list, Left{number, of.Type, of.Name, run})
 		}
 	}
 	return list

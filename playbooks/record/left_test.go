@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// TestLeftBy holds which resources have run in a run that was undone, and were left as they are by the undo.
-func TestLeftBy(t *testing.T) {
+// TestLeftOn holds which resources have run in a run that was undone, and were left as they are by the undo.
+func TestLeftOn(t *testing.T) {
 	s := newStore(t)
 	of := func(play, host, typ, name string, status events.Status) events.Result {
 		return events.Result{Play: play, Host: host, Type: typ, Name: name, Status: status, Changed: status == events.Changed}
@@ -34,11 +34,11 @@ func TestLeftBy(t *testing.T) {
 	p, err := r.Progress(s)
 	require.NoError(t, err)
 	p = p.For([]string{"web tier", "second"})
-	require.Equal(t, r.Header.Run, p.Plays[0].LeftBy("web1", "exec", "migrate"))
-	require.Equal(t, r.Header.Run, p.Plays[1].LeftBy("web1", "exec", "once more"))
-	require.Empty(t, p.Plays[1].LeftBy("web1", "exec", "migrate"), "which has run in another play")
-	require.Empty(t, p.Plays[0].LeftBy("web1", "file", "/a"), "which was undone")
-	require.Empty(t, p.Plays[0].LeftBy("web2", "exec", "migrate"), "which had changed nothing")
+	require.Equal(t, r.Header.Run, p.Plays[0].LeftOn("web1")[ResourceName{"exec", "migrate"}])
+	require.Equal(t, r.Header.Run, p.Plays[1].LeftOn("web1")[ResourceName{"exec", "once more"}])
+	require.Empty(t, p.Plays[1].LeftOn("web1")[ResourceName{"exec", "migrate"}], "which has run in another play")
+	require.Empty(t, p.Plays[0].LeftOn("web1")[ResourceName{"file", "/a"}], "which was undone")
+	require.Empty(t, p.Plays[0].LeftOn("web2")[ResourceName{"exec", "migrate"}], "which had changed nothing")
 
 	undone, err := s.UndoneBy(r)
 	require.NoError(t, err)
@@ -150,8 +150,8 @@ func TestUndoneInPart(t *testing.T) {
 	p, err := r.Progress(s)
 	require.NoError(t, err)
 	require.False(t, p.Plays[0].Done["web1"])
-	require.Equal(t, r.Run, p.Plays[0].LeftBy("web1", "exec", "migrate"))
-	require.Empty(t, p.Plays[0].LeftBy("web1", "file", "/a"))
+	require.Equal(t, r.Run, p.Plays[0].LeftOn("web1")[ResourceName{"exec", "migrate"}])
+	require.Empty(t, p.Plays[0].LeftOn("web1")[ResourceName{"file", "/a"}])
 	_, ran := p.Plays[0].RanOnce("web1", "exec#seed")
 	require.True(t, ran)
 

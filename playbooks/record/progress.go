@@ -41,7 +41,7 @@ type PlayProgress struct {
 	Told map[string]map[ToldResult]int
 
 	// left are resources that an undo of the run left as they are, by the run that changed them.
-	left map[resourceOf]string
+	left map[string]map[ResourceName]string
 }
 
 // A OnceResult is one of a batch, counted from 0.
@@ -213,10 +213,7 @@ func (p *Progress) takenBack(r *Run, s Store) error {
 			of, undos := resourceOf{e.Host, e.Type, e.Name}, reached[e.Host]
 			omitted := len(undos) > 0 && !slices.ContainsFunc(undos, func(undo *Run) bool { return undo.selects(e) })
 			if e.Changed && e.On == "" && (left[of] || omitted) && play >= 0 && play < len(p.Plays) {
-				if p.Plays[play].left == nil {
-					p.Plays[play].left = map[resourceOf]string{}
-				}
-				p.Plays[play].left[of] = r.Run
+				p.Plays[play].leave(e, r.Run)
 			}
 		}
 	}
@@ -225,26 +222,21 @@ func (p *Progress) takenBack(r *Run, s Store) error {
 
 type resourceOf struct{ host, typeName, name string }
 
-// LeftOn returns the resources of a host that an undo left as they are: the runs that have run them, by type and name.
-func (p *PlayProgress) LeftOn(host string) map[string]map[string]string {
-	all := map[string]map[string]string{}
-	for of, run := range p.left {
-		if of.host != host {
-			continue
-		}
-		if all[of.typeName] == nil {
-			all[of.typeName] = map[string]string{}
-		}
-		all[of.typeName][of.name] = run
+// A ResourceName is a resource by its type and its name.
+type ResourceName struct{ Type, Name string }
+
+func (p *PlayProgress) leave(e events.Result, run string) {
+	if p.left == nil {
+		p.left = map[string]map[ResourceName]string{}
 	}
-	return all
+	if p.left[e.Host] == nil {
+		p.left[e.Host] = map[ResourceName]string{}
+	}
+	p.left[e.Host][ResourceName{e.Type, e.Name}] = run
 }
 
-// LeftBy returns the run that has run a resource on a host which an undo then left as it is; "" means
-// none.
-func (p *PlayProgress) LeftBy(host, typeName, name string) string {
-	return p.left[resourceOf{host, typeName, name}]
-}
+// LeftOn returns the resources of a host that an undo left as they are, and the runs that have run them.
+func (p *PlayProgress) LeftOn(host string) map[ResourceName]string { return p.left[host] }
 
 // takenBack notes that the play, or what undo selects of it, is not on a host any more.
 func (p *PlayProgress) takenBack(host string, undo *Run) {

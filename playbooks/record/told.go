@@ -60,9 +60,9 @@ func (s Store) told(id string) toldRun {
 	}
 	told.add(run)
 	// A resume may have the result of a resource from the host that it is for. The host where it ran does not know that.
-	chain, err := s.Chain(run)
+	chain, _ := s.Chain(run) // without the records of others, its own is what is known
 	for _, later := range chain {
-		if err == nil && later.Origin.Epoch > run.Origin.Epoch {
+		if later.Origin.Epoch > run.Origin.Epoch {
 			told.add(later)
 		}
 	}

@@ -17,13 +17,22 @@ import (
 // Chain returns the run that r belongs to and all runs that resumed it, the oldest first. An undo, and
 // a check run, is alone.
 func (s Store) Chain(r *Run) ([]*Run, error) {
+	if r.isAlone() {
+		return []*Run{r}, nil
+	}
 	all, err := s.List()
-	return chainOf(r, all), err
+	if err != nil {
+		return nil, err
+	}
+	return chainOf(r, all), nil
 }
+
+// isAlone reports whether no run can resume r.
+func (r *Run) isAlone() bool { return r.Check || r.Undoes != "" || len(r.Manifests) == 0 }
 
 // chainOf is [Store.Chain] among all runs, the newest first.
 func chainOf(r *Run, all []*Run) []*Run {
-	if r.Check || r.Undoes != "" || len(r.Manifests) == 0 {
+	if r.isAlone() {
 		return []*Run{r}
 	}
 	first := cmp.Or(r.Origin.First, r.Run)
