@@ -25,7 +25,7 @@ type Known struct {
 	Results []*wire.Result   `json:"results,omitempty"`
 }
 
-// A part is a play, or a part of its rollout, by their numbers.
+// A playPart is a play, or a part of its rollout, by their numbers.
 type playPart struct{ play, part int }
 
 // announce sends the values of the current stage to the coordinator, if it runs, registers or stores anything for the host.

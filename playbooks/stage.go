@@ -212,27 +212,35 @@ func (g *stages) applyAll(ctx context.Context, t session.Task) (whole bool, err 
 		if t.Host.Remaining -= time.Since(began); g.program == before {
 			t.Host.Remaining += g.program.session.Waited() - waited
 		}
-		if g.interrupted(ctx) {
-			g.acknowledgeStages(t)
-			return false, nil
-		}
-		c, err := g.compileNext(ctx)
-		if err != nil {
+		if more, err := g.advance(ctx, &t); !more {
 			g.acknowledgeStages(t)
 			return false, err
-		}
-		g.next(c)
-		if err := g.announce(ctx); err != nil {
-			return false, err
-		}
-		if c.NeedsFull && !g.program.full {
-			if err = g.upgrade(ctx); err != nil {
-				return false, err
-			}
-			g.compiled.Catalog.From, t.Known = 0, g.progress.again()
 		}
 		g.state.at(g.progress)
 	}
+}
+
+// advance gets the host ready for the next stage; more is false if there is none, since the run ends or the stage cannot be
+// compiled.
+func (g *stages) advance(ctx context.Context, t *session.Task) (more bool, err error) {
+	if g.interrupted(ctx) {
+		return false, nil
+	}
+	c, err := g.compileNext(ctx)
+	if err != nil {
+		return false, err
+	}
+	g.next(c)
+	if err := g.announce(ctx); err != nil {
+		return false, err
+	}
+	if c.NeedsFull && !g.program.full {
+		if err := g.upgrade(ctx); err != nil {
+			return false, err
+		}
+		g.compiled.Catalog.From, t.Known = 0, g.progress.again()
+	}
+	return true, nil
 }
 
 // acknowledgeStages tells the host that the results of all stages so far are recorded. Without that it would report them
