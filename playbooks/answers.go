@@ -17,8 +17,8 @@ const (
 	maxAnswerImported = wire.MaxFromHost       // bytes of a value of another host
 )
 
-// CheckAnswer checks an answer of the coordinator against the question of this worker. It returns a [BreachError] for an
-// answer that no coordinator gives to the question.
+// CheckAnswer checks an answer of the coordinator against the question of this worker. It returns a [BreachError] if the
+// answer does not fit the question.
 func (q *Question) CheckAnswer(a *Answer) error {
 	name, kind, err := q.kind()
 	if err != nil {

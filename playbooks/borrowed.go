@@ -37,8 +37,8 @@ type Return struct {
 	Result *wire.Result `json:"result,omitempty"`
 }
 
-// Here says that the turn of an entry has come that runs on the controller, and names the resources that refresh it. Where
-// the coordinator would apply it, it may be that it is only looked at.
+// Here says that the turn of an entry has come which runs on the controller, and names the resources that refresh it. Check,
+// Monitor and Rehearsal say that the entry is not applied.
 type Here struct {
 	place
 	Refresh   []string `json:"refresh,omitempty"`

@@ -13,15 +13,15 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
 
-// The coordinator compiles by itself what it runs, registers or stores for a host of a worker. A worker sends the values
-// that this is made of: facts of the host, and results of its earlier resources. In what runs elsewhere these are data:
-// see [manifest.Taint].
+// The coordinator compiles whatever it runs, registers or stores for a host of a worker. A worker sends the values that
+// the catalog is made from: facts of the host, and results of its earlier resources. In resources that run elsewhere these
+// values are data: see [manifest.Taint].
 
-// A Known has the values of which a host's catalog is made, or the next stage of it.
+// A Known holds the values from which a host's catalog, or its next stage, is compiled.
 type Known struct {
-	Play    int              `json:"play"`           // its number in the run, from 0
-	Part    int              `json:"part,omitempty"` // of its rollout; 0 is the play itself
-	Facts   yamlpos.Portable `json:"facts,omitzero"` // those that the play reads
+	Play    int              `json:"play"`           // number of the play in the run, from 0
+	Part    int              `json:"part,omitempty"` // part of the rollout; 0 is the play itself
+	Facts   yamlpos.Portable `json:"facts,omitzero"` // facts that the play reads
 	Results []*wire.Result   `json:"results,omitempty"`
 }
 
@@ -151,7 +151,7 @@ func (a *answerer) entry(at place) (*wire.Entry, *catalog.Compiled, *catalog.Com
 	return &c.Catalog.Entries[at.Index], c.Elsewhere[at.Index], c
 }
 
-// registrations returns what a result registers, as it was compiled here. What the worker says of that does not count.
+// registrations returns the services that a result registers, as they were compiled here. The list of the worker does not count.
 func (a *answerer) registrations(r *events.Result) ([]registry.Registration, error) {
 	if len(r.Registers) == 0 {
 		return nil, nil

@@ -48,7 +48,7 @@ type Turn struct {
 	Orders <-chan WatchOrder `json:"-"`
 }
 
-// A Left is a resource that an undo left as a run had made it.
+// A Left is a resource that an undo did not change back.
 type Left struct {
 	Play int    `json:"play"` // its number in the run, from 0
 	Type string `json:"type"`

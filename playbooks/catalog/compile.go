@@ -87,8 +87,8 @@ func (c *Compiled) RunsOnce(entry int) bool { return c.runsOnce[entry] }
 // place of a later result of [Compiler.Compile].
 func (c *Compiled) Size() int64 { return c.size }
 
-// Uncompiled returns why an entry, which the run does not select, stands for a resource that could not be
-// compiled for the host; nil if it does not.
+// Uncompiled returns the error of an unselected resource that could not be compiled for the host and has only this entry;
+// nil if the entry is a compiled resource.
 func (c *Compiled) Uncompiled(entry int) error { return c.uncompiled[entry] }
 
 // Written is where the resource of an entry is written; nil if it is in no manifest.

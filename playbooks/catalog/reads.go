@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// A FolderUse is what a play may read from one folder when it is compiled on another machine.
+// A FolderUse lists what a play may read from one folder when another machine compiles it.
 type FolderUse struct {
 	Folder string
 	Read   []string            // files and folders that were read or looked for here, below Folder
@@ -15,8 +15,8 @@ type FolderUse struct {
 	Whole  string              // folder below Folder that is sent to hosts as a whole; "" means none
 }
 
-// FolderUses returns what the play, and the manifests that it applies, may read from each of their folders. Everything that does not depend
-// on a host has been read already.
+// FolderUses returns the files that the play, and the manifests that it applies, may read from each of their folders.
+// Files that do not depend on a host have been read already.
 func (c *Compiler) FolderUses() []FolderUse {
 	byFolder := map[string]*FolderUse{}
 	use := func(folder string) *FolderUse {

@@ -13,7 +13,7 @@ import (
 )
 
 // An uncompiled is a resource that the run does not select and that cannot be compiled for the host. A refresh
-// of it, or of a resource in it, may be due. It gets an entry after all others, so that the host notes that.
+// of it, or of a resource in it, may be due. It gets an entry after all others, so that the host notes the refresh.
 type uncompiled struct {
 	resource *manifest.Resource
 	err      error

@@ -16,7 +16,7 @@ type FileName struct {
 	File     string // template or manifest that the name is in
 }
 
-// A NameKind is what a name of a file is for.
+// A NameKind says how a play uses the name of a file.
 type NameKind int
 
 // The kinds of names.

@@ -17,7 +17,7 @@ type Repair struct {
 	Budget     int     `json:"budget" default:"3" doc:"how often a resource of a host is mended within per, 1-1000"`
 	Per        Seconds `json:"per" default:"10m" doc:"the time in which budget and fleet are counted, 1s-30d; a bare number is seconds"`
 	Backoff    any     `json:"backoff" default:"[5s, 30s, 5m]" doc:"how long to wait after a first, second, … repair in a row that did not help: a duration, or a list of them, of which the last one stays"`
-	Fleet      string  `json:"fleet" default:"2%" doc:"the share of the hosts that are mended within per, rounded down and at least one host; without it 2%, and at least three hosts"`
+	Fleet      string  `json:"fleet" default:"2%" doc:"the share of the hosts that are repaired within per, rounded down, at least one host; the default is 2%, at least three hosts"`
 	Only       string  `json:"only" enum:"certain,all" default:"certain" doc:"certain mends nothing of which it is not certain what would be done; all mends that, too"`
 	Burst      int     `json:"burst" doc:"mgmt's word: with limit, the same as budget"`
 	Limit      float64 `json:"limit" doc:"mgmt's word: repairs per second, so that per is burst / limit seconds"`
