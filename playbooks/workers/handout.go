@@ -356,7 +356,7 @@ func (c *Coordinator) lend(ctx context.Context, h *handed, name string) (*playbo
 	if _, err := c.siteOf(name); err != nil {
 		return nil, err
 	}
-	if err := c.permits(h.key, name); err != nil {
+	if _, err := c.permits(h.key, name); err != nil {
 		return nil, fmt.Errorf("the worker %s gets no certificate for %s: %w", h.worker, name, err)
 	}
 	w, err := c.wayTo(ctx, Certificate{SSHKey: h.sshKey, Sources: h.addresses}, []*inventory.Host{c.Runner.Inventory.Host(name)})

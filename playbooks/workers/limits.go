@@ -55,15 +55,15 @@ func (e Entry) where() string {
 
 var errNotListed = errors.New("its key is no longer on the list of workers")
 
-// permits reports why a worker may not get certificates for hosts: its line has to allow their sites, and those of the jump hosts before
-// them. The list is read again if it has changed.
-func (c *Coordinator) permits(key string, hosts ...string) error {
+// permits returns the line of a worker, or why the worker may not get certificates for hosts: the line has to allow their sites, and the
+// sites of the jump hosts on the way. The list is read again if it has changed, so the caller uses this line for all other limits.
+func (c *Coordinator) permits(key string, hosts ...string) (Entry, error) {
 	line, listed := c.Workers.Ring()[key]
 	if !listed {
-		return errNotListed
+		return line, errNotListed
 	}
 	if len(line.Sites) == 0 {
-		return nil
+		return line, nil
 	}
 	var missing []string
 	for _, name := range hosts {
@@ -81,9 +81,9 @@ func (c *Coordinator) permits(key string, hosts ...string) error {
 		}
 	}
 	if len(missing) == 0 {
-		return nil
+		return line, nil
 	}
-	return &siteError{line, missing}
+	return line, &siteError{line, missing}
 }
 
 // sitesOn returns the sites of a target on the way to a host: a jump host may be of another one.
@@ -110,7 +110,7 @@ func (c *Coordinator) limit(who, key string, turns []playbooks.Turn, q *question
 		c.warnOfRefused(text)
 		return false
 	}
-	err := c.permits(key, hosts...)
+	line, err := c.permits(key, hosts...)
 	if e, is := errors.AsType[*siteError](err); is {
 		a.Refused = "its line in the list of workers there does not allow " + hostsOfAll(e.sites)
 		return refuse(" "+hostsOfAll(e.sites), e.cause(), e.change())
@@ -119,7 +119,6 @@ func (c *Coordinator) limit(who, key string, turns []playbooks.Turn, q *question
 		a.Refused = err.Error()
 		return refuse("", a.Refused, "")
 	}
-	line := c.Workers.Ring()[key]
 	sources, ok := line.sources(q.Addresses)
 	if !ok {
 		a.Refused = "its line in the list of workers there allows none of the addresses that it names (--worker-address)"
@@ -159,9 +158,8 @@ func (c *Coordinator) renewable(ctx context.Context, h *handed, of Certificate, 
 		}
 		slices.Sort(hosts)
 	}
-	err := c.permits(h.key, hosts...)
+	line, err := c.permits(h.key, hosts...)
 	if err == nil {
-		line := c.Workers.Ring()[h.key]
 		var ok bool
 		if of.Sources, ok = line.sources(of.Sources); !ok {
 			err = errors.New(line.where() + " allows none of the addresses to which its certificate is bound")

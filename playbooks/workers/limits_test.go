@@ -223,11 +223,15 @@ func TestJumpHostOfAnotherSite(t *testing.T) {
 		key = one
 	}
 	c.Workers = Keyring{key: {Name: "worker", At: "workers.keys:1", Sites: []string{"paris"}}}
-	require.ErrorContains(t, c.permits(key, "web1"), `workers.keys:1 allows only hosts of site "paris"`)
-	require.ErrorContains(t, c.permits(key, "web1"), `site="paris,edge"`)
+	permits := func(key, host string) error {
+		_, err := c.permits(key, host)
+		return err
+	}
+	require.ErrorContains(t, permits(key, "web1"), `workers.keys:1 allows only hosts of site "paris"`)
+	require.ErrorContains(t, permits(key, "web1"), `site="paris,edge"`)
 	c.Workers = Keyring{key: {Name: "worker", At: "workers.keys:1", Sites: []string{"paris", "edge"}}}
-	require.NoError(t, c.permits(key, "web1"))
-	require.Error(t, c.permits("another key", "web1"))
+	require.NoError(t, permits(key, "web1"))
+	require.Error(t, permits("another key", "web1"))
 }
 
 // TestLineWithoutASite has a worker of a line without options get hosts of two sites, with one warning that has the line to write.
@@ -341,4 +345,26 @@ func FuzzKeyring(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A removedLine lists a worker the first time that it is read, and no worker later.
+type removedLine struct{ ring Keyring }
+
+func (r *removedLine) Ring() (now Keyring) {
+	now, r.ring = r.ring, nil
+	return now
+}
+
+// TestLineIsRemovedMeanwhile removes the line of a worker between two checks of one request: the limits of the line hold for all of the request.
+func TestLineIsRemovedMeanwhile(t *testing.T) {
+	ring := Keyring{"key": {Name: "w", From: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}}
+	elsewhere := []netip.Prefix{netip.MustParsePrefix("198.51.100.1/32")}
+	c := &Coordinator{Workers: &removedLine{ring}, Warn: func(string) {}}
+	q, a := question{Addresses: elsewhere}, answer{}
+	require.False(t, c.limit("w", "key", nil, &q, &a))
+	require.Contains(t, a.Refused, "allows none of the addresses")
+
+	c.Workers = &removedLine{ring}
+	_, err := c.renewable(t.Context(), &handed{key: "key", errands: newErrands()}, Certificate{Sources: elsewhere}, "")
+	require.ErrorContains(t, err, "allows none of the addresses")
 }

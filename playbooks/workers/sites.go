@@ -103,7 +103,8 @@ func (c *Coordinator) lookForWorkers(ctx context.Context, site string) (seen, hi
 	if site != "" {
 		hint += " --site " + site
 	}
-	all, unreadable, err := Present(ctx, c.Queue, c.Key, c.Workers.Ring())
+	ring := c.Workers.Ring()
+	all, unreadable, err := Present(ctx, c.Queue, c.Key, ring)
 	if err != nil {
 		return "", hint
 	}
@@ -113,8 +114,8 @@ func (c *Coordinator) lookForWorkers(ctx context.Context, site string) (seen, hi
 		case one.Site != site:
 		case !one.Listed:
 			return fmt.Sprintf("; %s is connected, and its key is not on the list of workers", at), "if it may get hosts, add its key to " + listName(c.Workers, "--workers-list")
-		case !c.Workers.Ring()[one.key].allows(site):
-			e := &siteError{c.Workers.Ring()[one.key], []string{site}}
+		case one.Refused:
+			e := &siteError{ring[one.key], []string{site}}
 			return fmt.Sprintf("; %s is connected, and %s", at, e.cause()), e.change()
 		case one.Busy >= one.Capacity:
 			return fmt.Sprintf("; %s is busy with %s of other runs", at, counted(one.Hosts)), "wait, or " + hint
