@@ -18,7 +18,7 @@ const (
 	joinSubject = subjects + "join."
 	// InviteTime is how long an invitation is valid.
 	InviteTime = 15 * time.Minute
-	// MaxJoin is how long what an invited machine sends may be, in bytes.
+	// MaxJoin bounds the message of an invited machine, in bytes.
 	MaxJoin    = 16 << 10
 	brokerTime = 10 * time.Second
 )
@@ -26,8 +26,8 @@ const (
 // JoinOf is the subject of the invitation with an nkey.
 func JoinOf(nkey string) string { return joinSubject + nkey }
 
-// An InviteRequest is what a controller requests of the broker: with Invite a user that may join for [InviteTime], with Admit a worker
-// in its place, and with Revoke neither.
+// An InviteRequest goes from a controller to the broker. Invite requests a user that may join for [InviteTime]. Admit replaces that user by a
+// worker, and Revoke removes it.
 type InviteRequest struct {
 	Key    string     `json:"key"` // nkey of the invitation
 	Invite bool       `json:"invite,omitempty"`
@@ -41,7 +41,7 @@ type Admission struct {
 	Key  string `json:"key"` // its nkey
 }
 
-// An InviteAnswer is what the broker answers: an empty error is success.
+// An InviteAnswer comes from the broker: an empty error is success.
 type InviteAnswer struct {
 	Error string `json:"error,omitempty"`
 }

@@ -23,7 +23,6 @@ const (
 	saidSubject = subjects + "said." // RUN
 	askSubject  = subjects + "ask."  // RUN
 	order       = subjects + "order."
-	perRun      = PerRun // a stream and a bucket of objects
 	// fetchTime is how long the server is asked to wait for a ticket at a time.
 	fetchTime = 20 * time.Second
 	flushTime = 10 * time.Second
@@ -42,9 +41,9 @@ const (
 	AllTickets = workSubject + ">"
 	Tickets    = workSubject + "*.*" // SITE.RUN
 	Recorded   = recordSubject + "*"
-	// The streams of a run begin with PerRun, and with RecordStream; so does the bucket of its objects with PerRun.
+	// The stream of a run and the bucket of its objects begin with PerRun, and the stream of its record with RecordStream.
 	PerRun       = "ccm-push-"
-	RecordStream = recordStream
+	RecordStream = "ccm-push-record-"
 	// SitePrefix and the token of a site are the durable consumer that its workers lease tickets from.
 	SitePrefix = "site-"
 )
@@ -106,17 +105,23 @@ func (q *JetStream) flush(ctx context.Context) error {
 
 // work makes sure that there is the stream of tickets.
 func (q *JetStream) work(ctx context.Context) (jetstream.Stream, error) {
-	s, err := q.js.Stream(ctx, workStream)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		s, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
-			Name: workStream, Subjects: []string{AllTickets}, Retention: jetstream.WorkQueuePolicy, MaxAge: KeptTime,
-			Description: "shards of runs of ccm-push that wait for a worker",
-		})
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody was quicker
-			s, err = q.js.Stream(ctx, workStream)
+	s, _, err := q.stream(ctx, jetstream.StreamConfig{
+		Name: workStream, Subjects: []string{AllTickets}, Retention: jetstream.WorkQueuePolicy, MaxAge: KeptTime,
+		Description: "shards of runs of ccm-push that wait for a worker",
+	})
+	return s, err
+}
+
+// stream makes sure that there is a stream of that name. isNew reports whether it was missing.
+func (q *JetStream) stream(ctx context.Context, config jetstream.StreamConfig) (s jetstream.Stream, isNew bool, err error) {
+	s, err = q.js.Stream(ctx, config.Name)
+	if isNew = errors.Is(err, jetstream.ErrStreamNotFound); isNew {
+		s, err = q.js.CreateStream(ctx, config)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another program was quicker
+			s, err = q.js.Stream(ctx, config.Name)
 		}
 	}
-	return s, failed("making the stream "+workStream, err)
+	return s, isNew, failed("making the stream "+config.Name, err)
 }
 
 // Prepare makes the streams of tickets and announcements, for workers that may not.
@@ -140,12 +145,12 @@ func (q *JetStream) Open(ctx context.Context, name string) (Run, error) {
 	_, _, _ = q.announcements(ctx) // a run goes without
 	r := &natsRun{queue: q, name: name, work: work, closed: make(chan struct{})}
 	if r.stream, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: perRun + name, Subjects: []string{saidSubject + name}, MaxAge: KeptTime, Description: "what workers say of a run of ccm-push",
+		Name: PerRun + name, Subjects: []string{saidSubject + name}, MaxAge: KeptTime, Description: "what workers say of a run of ccm-push",
 	}); err != nil {
 		return nil, q.needs("coordinator", "making the stream of the run", err)
 	}
-	if r.objects, err = q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: perRun + name, TTL: KeptTime}); err != nil {
-		return nil, errors.Join(failed("making the objects of the run", err), q.js.DeleteStream(ctx, perRun+name))
+	if r.objects, err = q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: PerRun + name, TTL: KeptTime}); err != nil {
+		return nil, errors.Join(failed("making the objects of the run", err), q.js.DeleteStream(ctx, PerRun+name))
 	}
 	said, err := r.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
 	if err == nil {
@@ -281,7 +286,7 @@ func (r *natsRun) insist(ctx context.Context, try func(context.Context) error) e
 				return err
 			}
 			once, cancel = context.WithTimeout(ctx, firstTry)
-			_, gone := r.queue.js.Stream(once, perRun+r.name)
+			_, gone := r.queue.js.Stream(once, PerRun+r.name)
 			cancel()
 			if errors.Is(gone, jetstream.ErrStreamNotFound) {
 				return err
@@ -399,11 +404,11 @@ func (r *natsRun) Close(ctx context.Context) error {
 
 // remove deletes what has been said, and the objects.
 func (r *natsRun) remove(ctx context.Context) error {
-	streamErr := r.queue.js.DeleteStream(ctx, perRun+r.name)
+	streamErr := r.queue.js.DeleteStream(ctx, PerRun+r.name)
 	if errors.Is(streamErr, jetstream.ErrStreamNotFound) { // who goes on with the run has deleted it
 		streamErr = nil
 	}
-	objectsErr := r.queue.js.DeleteObjectStore(ctx, perRun+r.name)
+	objectsErr := r.queue.js.DeleteObjectStore(ctx, PerRun+r.name)
 	if errors.Is(objectsErr, jetstream.ErrStreamNotFound) || errors.Is(objectsErr, jetstream.ErrBucketNotFound) {
 		objectsErr = nil
 	}
@@ -420,7 +425,7 @@ func (m *natsMember) Ask(ctx context.Context, question []byte) ([]byte, error) {
 	msg, err := m.queue.conn.RequestWithContext(ctx, askSubject+m.name, question)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		if _, err := m.queue.js.Stream(ctx, perRun+m.name); errors.Is(err, jetstream.ErrStreamNotFound) {
+		if _, err := m.queue.js.Stream(ctx, PerRun+m.name); errors.Is(err, jetstream.ErrStreamNotFound) {
 			return nil, ErrGone
 		}
 		return nil, ErrAway
@@ -432,7 +437,7 @@ func (m *natsMember) Ask(ctx context.Context, question []byte) ([]byte, error) {
 
 // Get implements [Member].
 func (m *natsMember) Get(ctx context.Context, name string) ([]byte, error) {
-	store, err := m.queue.js.ObjectStore(ctx, perRun+m.name)
+	store, err := m.queue.js.ObjectStore(ctx, PerRun+m.name)
 	if err != nil {
 		return nil, failed("fetching what the run needs", err)
 	}

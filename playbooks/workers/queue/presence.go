@@ -26,26 +26,18 @@ func PresencesOf(nkey string) string { return presenceSubject + nkey + ".*" }
 
 // A Presence is the last announcement of a worker.
 type Presence struct {
-	// User is the nkey that the worker logs in with, "any" if it has none; servers with roles let nobody else announce it.
+	// User is the nkey that the worker logs in with, "any" if it has none. Servers with roles let no other user announce the worker.
 	User string
 	Data []byte
 	Age  time.Duration // by the clock of the server
 }
 
-// announcements makes sure that there is the stream of announcements. New reports whether it was missing.
+// announcements makes sure that there is the stream of announcements. isNew reports whether it was missing.
 func (q *JetStream) announcements(ctx context.Context) (s jetstream.Stream, isNew bool, err error) {
-	s, err = q.js.Stream(ctx, PresenceStream)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		isNew = true
-		s, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
-			Name: PresenceStream, Subjects: []string{Presences}, MaxMsgsPerSubject: 1, MaxAge: presenceKept, Storage: jetstream.MemoryStorage, NoAck: true,
-			Description: "workers of ccm-push, and when each was last heard",
-		})
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			s, err = q.js.Stream(ctx, PresenceStream)
-		}
-	}
-	return s, isNew, failed("making the stream "+PresenceStream, err)
+	return q.stream(ctx, jetstream.StreamConfig{
+		Name: PresenceStream, Subjects: []string{Presences}, MaxMsgsPerSubject: 1, MaxAge: presenceKept, Storage: jetstream.MemoryStorage, NoAck: true,
+		Description: "workers of ccm-push, and when each was last heard",
+	})
 }
 
 // User implements [Queue].

@@ -22,7 +22,6 @@ type Records struct {
 
 const (
 	claimBucket   = "ccm-push-runs"
-	recordStream  = "ccm-push-record-"
 	recordSubject = subjects + "record."
 	// readerTime is how long a reader counts as one that is not heard of.
 	readerTime = 30 * time.Second
@@ -127,7 +126,7 @@ func (c Claim) Since() time.Time { return c.said }
 // Make makes room for the record of a run.
 func (r *Records) Make(ctx context.Context, run string) error {
 	_, err := r.queue.js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: recordStream + hashed(run), Subjects: []string{recordSubject + hashed(run)}, MaxAge: KeptTime, Description: "the record of a run of ccm-push",
+		Name: RecordStream + hashed(run), Subjects: []string{recordSubject + hashed(run)}, MaxAge: KeptTime, Description: "the record of a run of ccm-push",
 	})
 	return failed("making room for the record of the run", err)
 }
@@ -147,7 +146,7 @@ func (r *Records) Append(ctx context.Context, run string, data []byte) error {
 
 // End lets nobody add to the record of a run any more.
 func (r *Records) End(ctx context.Context, run string) error {
-	s, err := r.queue.js.Stream(ctx, recordStream+hashed(run))
+	s, err := r.queue.js.Stream(ctx, RecordStream+hashed(run))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil
 	}
@@ -163,7 +162,7 @@ func (r *Records) End(ctx context.Context, run string) error {
 // Read gives what the record of a run has so far, and with follow what is still to come, until take
 // reports false. It is [ErrGone] if there is none, or no more, and [ErrCut] if its beginning was deleted.
 func (r *Records) Read(ctx context.Context, run string, follow bool, take func(data []byte) (more bool, err error)) error {
-	s, err := r.queue.js.Stream(ctx, recordStream+hashed(run))
+	s, err := r.queue.js.Stream(ctx, RecordStream+hashed(run))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return ErrGone
 	}
@@ -267,7 +266,7 @@ func (r *recordReader) leave(ctx context.Context) {
 
 // Readers is how many read the record of a run.
 func (r *Records) Readers(ctx context.Context, run string) (int, error) {
-	s, err := r.queue.js.Stream(ctx, recordStream+hashed(run))
+	s, err := r.queue.js.Stream(ctx, RecordStream+hashed(run))
 	if err != nil {
 		return 0, failed("asking for readers of the record", err)
 	}
@@ -276,7 +275,7 @@ func (r *Records) Readers(ctx context.Context, run string) (int, error) {
 
 // Forget deletes the record of a run and its claims.
 func (r *Records) Forget(ctx context.Context, run string) error {
-	err := r.queue.js.DeleteStream(ctx, recordStream+hashed(run))
+	err := r.queue.js.DeleteStream(ctx, RecordStream+hashed(run))
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		err = nil
 	}
@@ -305,7 +304,7 @@ func (q *JetStream) Sweep(ctx context.Context, now time.Time) error {
 	list := q.js.ListStreams(ctx)
 	for info := range list.Info() {
 		c := info.Config
-		ours := strings.HasPrefix(c.Name, perRun) && c.Name != workStream || strings.HasPrefix(c.Name, "OBJ_"+perRun)
+		ours := strings.HasPrefix(c.Name, PerRun) && c.Name != workStream || strings.HasPrefix(c.Name, "OBJ_"+PerRun)
 		last := info.Created
 		if info.State.LastTime.After(last) {
 			last = info.State.LastTime

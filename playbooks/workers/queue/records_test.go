@@ -82,7 +82,7 @@ func TestRecords(t *testing.T) {
 	for range 2 {
 		require.NoError(t, r.Append(ctx, "02", nil))
 	}
-	of, err := r.queue.js.Stream(ctx, recordStream+hashed("02"))
+	of, err := r.queue.js.Stream(ctx, RecordStream+hashed("02"))
 	require.NoError(t, err)
 	require.NoError(t, of.Purge(ctx, jetstream.WithPurgeKeep(1)))
 	require.ErrorIs(t, r.Read(ctx, "02", true, nil), ErrCut)
