@@ -3,12 +3,14 @@ package workers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -180,4 +182,35 @@ func (s *site) ring(name string) Keyring {
 	ring, err := ReadKeyring(filepath.Join(s.dir, name))
 	require.NoError(s.t, err)
 	return ring
+}
+
+// TestExcludedMeanwhile excludes a worker while it is given hosts: it does not get them, and another worker does.
+func TestExcludedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "hosts: all\nccm:\n  resources:\n    - file:\n        - '{{ Data.home }}/a': {content: a, mode: '0600'}\n", "web1")
+	q := queue.NewInProcess(0)
+	c, warned := s.coordinator(q, s.runner(s.inventory(nil)))
+	s.listed(c, map[string]string{"worker": "", "stranger": ""}, nil)
+	key, err := ReadKey(filepath.Join(s.dir, "worker"))
+	require.NoError(t, err)
+	certify, excluded := c.Certify, make(chan struct{})
+	exclude := sync.OnceFunc(func() {
+		c.exclude(t.Context(), &handed{key: string(key.signer.PublicKey().Marshal()), worker: "worker", errands: newErrands()}, errors.New("it lied"))
+		close(excluded)
+	})
+	c.Certify = func(ctx context.Context, of Certificate) ([]byte, time.Duration, error) {
+		exclude()
+		return certify(ctx, of)
+	}
+	summary, over := s.begin(c)
+	said := s.work(q, "worker", "")
+	<-excluded
+	s.work(q, "stranger", "")
+	select {
+	case <-over:
+	case <-time.After(wait):
+		require.Fail(t, "the excluded worker still has the hosts", warned.all())
+	}
+	require.Equal(t, 1, summary().Totals.Hosts.OK, warned.all())
+	require.Contains(t, said.all(), "it broke the protocol of this run: it lied")
 }

@@ -98,9 +98,8 @@ func (c *Coordinator) exclude(ctx context.Context, h *handed, what error) {
 		c.excluded = map[string]error{}
 	}
 	c.excluded[h.key] = what
-	shards, watched := c.takenFrom(func(one *handed) bool { return one.key == h.key })
 	c.mu.Unlock()
 	c.Warn(fmt.Sprintf("the worker %s broke the protocol of this run, so it gets no more hosts: %s\n"+
 		"  hint: stop it and look at its machine; until its certificate ends it can log in to the hosts that it had", h.worker, printable.Line(what.Error())))
-	c.handOver(ctx, h, shards, watched, "its worker broke the protocol")
+	c.giveToOthers(ctx, h, func(one *handed) bool { return one.key == h.key }, "its worker broke the protocol")
 }

@@ -131,7 +131,7 @@ func (c *Coordinator) warnOfRefused(text string) {
 // handOut gives a worker the hosts of a shard that have not ended.
 func (c *Coordinator) handOut(ctx context.Context, who, key string, q question, a *answer) error {
 	if what := c.isExcluded(key); what != nil {
-		a.Refused = "it broke the protocol of this run: " + what.Error()
+		a.Refused = brokeProtocol(what)
 		return nil
 	}
 	s, turns, again := c.remaining(q.Ticket)
@@ -203,10 +203,13 @@ func (c *Coordinator) handOut(ctx context.Context, who, key string, q question, 
 	if before != nil && !before.left.IsZero() {
 		happened = "was stopped"
 	}
-	if left == 0 { // they have ended meanwhile
+	if what := c.excluded[key]; left == 0 || what != nil { // meanwhile
 		c.spent = append(c.spent, a.Shard.Name)
 		c.mu.Unlock()
-		a.Run, a.Shard, a.Over = nil, nil, true
+		a.Run, a.Shard = nil, nil
+		if a.Over = left == 0; !a.Over {
+			a.Refused = brokeProtocol(what)
+		}
 		return nil
 	}
 	if before != nil { // what it says from now on comes late
@@ -240,6 +243,8 @@ func (c *Coordinator) handOut(ctx context.Context, who, key string, q question, 
 	}
 	return nil
 }
+
+func brokeProtocol(what error) string { return "it broke the protocol of this run: " + what.Error() }
 
 // remaining is the shard that a ticket is for, with the hosts that have not ended, and whether it was handed out before; nil if it has
 // ended, or if it has another ticket by now.

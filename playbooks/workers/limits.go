@@ -169,22 +169,22 @@ func (c *Coordinator) renewable(ctx context.Context, h *handed, of Certificate, 
 		c.warnOfRefused(fmt.Sprintf("the worker %s gets no other certificate: %v", h.worker, err))
 	}
 	if err != nil && lent == "" {
-		c.mu.Lock()
-		shards, watched := c.takenFrom(func(one *handed) bool { return one == h })
-		c.mu.Unlock()
-		c.handOver(ctx, h, shards, watched, "its line in the list of workers has changed")
+		c.giveToOthers(ctx, h, func(one *handed) bool { return one == h }, "its line in the list of workers has changed")
 	}
 	return of, err
 }
 
-// takenFrom takes shards from workers, and returns them with the hosts that were watched. The lock is held.
-func (c *Coordinator) takenFrom(which func(*handed) bool) (shards []*shard, watched []*turn) {
+// takeFrom takes shards from workers, and returns them with the hosts that were watched.
+func (c *Coordinator) takeFrom(which func(*handed) bool) (shards []*shard, watched []*turn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, s := range c.shards {
 		one := s.current
 		if one == nil || !which(one) {
 			continue
 		}
-		one.over, s.current, s.lost = time.Now(), nil, true
+		one.over = time.Now()
+		s.current, s.last, s.lost, s.since = nil, nil, true, one.over
 		for _, t := range s.turns {
 			c.toldOf(t.Turn).again()
 			t.at("waiting for a worker" + ofSite(s.site))
@@ -194,8 +194,10 @@ func (c *Coordinator) takenFrom(which func(*handed) bool) (shards []*shard, watc
 	return shards, watched
 }
 
-// handOver gives shards that were taken from a worker to others. Hosts on which a command may have run that keeps no notes have failed.
-func (c *Coordinator) handOver(ctx context.Context, h *handed, shards []*shard, watched []*turn, why string) {
+// giveToOthers takes shards from the worker of h, and submits them again for other workers. Hosts on which a command may have run that
+// keeps no notes fail.
+func (c *Coordinator) giveToOthers(ctx context.Context, h *handed, which func(*handed) bool, why string) {
+	shards, watched := c.takeFrom(which)
 	c.unwatched(watched, why, othersGoOn, h.errands.heard())
 	for _, s := range shards {
 		var turns []playbooks.Turn

@@ -368,3 +368,18 @@ func TestLineIsRemovedMeanwhile(t *testing.T) {
 	_, err := c.renewable(t.Context(), &handed{key: "key", errands: newErrands()}, Certificate{Sources: elsewhere}, "")
 	require.ErrorContains(t, err, "allows none of the addresses")
 }
+
+// TestTakenShardWaitsAnew takes hosts from a worker: they wait since then, and not since the run began or an earlier worker was lost.
+func TestTakenShardWaitsAnew(t *testing.T) {
+	before := time.Now().Add(-time.Hour)
+	s := &shard{id: "1", site: "paris", taken: 2, since: before, last: &handed{worker: "earlier", left: before, errands: newErrands()}}
+	s.turns = map[string]*turn{"web1": {}}
+	s.current = &handed{shard: s, worker: "w", errands: newErrands()}
+	c := &Coordinator{Queue: queue.NewInProcess(0), shards: map[string]*shard{s.id: s}, told: map[toldOf]*told{}}
+	shards, _ := c.takeFrom(func(*handed) bool { return true })
+	require.Equal(t, []*shard{s}, shards)
+	state := c.siteStates()["paris"]
+	require.Equal(t, []string{"web1"}, state.hosts)
+	require.Empty(t, state.absent)
+	require.WithinDuration(t, time.Now(), state.since, time.Minute)
+}
