@@ -44,16 +44,24 @@ func (f *folder) remove() error {
 
 // removeLeft removes the folders of this user below parent that no process holds.
 func removeLeft(parent string) {
-	entries, _ := os.ReadDir(parent)
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.IsDir() || !strings.HasPrefix(e.Name(), folderPrefix) || !isOwn(info) {
-			continue
-		}
-		if left, err := holdFolder(filepath.Join(parent, e.Name())); err == nil {
-			_ = (&folder{filepath.Join(parent, e.Name()), left}).remove() // or the next worker does
+	folders, _ := ownFolders(parent)
+	for _, path := range folders {
+		if left, err := holdFolder(path); err == nil {
+			_ = (&folder{path, left}).remove() // or the next worker does
 		}
 	}
+}
+
+// ownFolders returns the folders of runs below parent that belong to this user.
+func ownFolders(parent string) (paths []string, err error) {
+	entries, err := os.ReadDir(parent)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && info.IsDir() && strings.HasPrefix(e.Name(), folderPrefix) && isOwn(info) {
+			paths = append(paths, filepath.Join(parent, e.Name()))
+		}
+	}
+	return paths, err
 }
 
 // holdFolder locks a folder that nobody else holds; [os.ErrNotExist] says that it was removed meanwhile.
@@ -83,17 +91,12 @@ func isOwn(info os.FileInfo) bool {
 
 // Held returns the files that the workers of this user hold below parent; "" is the folder of the system.
 func Held(parent string) (files []string, err error) {
-	parent = cmp.Or(parent, os.TempDir())
-	entries, err := os.ReadDir(parent)
+	folders, err := ownFolders(cmp.Or(parent, os.TempDir()))
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.IsDir() || !strings.HasPrefix(e.Name(), folderPrefix) || !isOwn(info) {
-			continue
-		}
-		_ = filepath.WalkDir(filepath.Join(parent, e.Name()), func(path string, d fs.DirEntry, err error) error {
+	for _, folder := range folders {
+		_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
 				files = append(files, path)
 			}

@@ -34,7 +34,12 @@ type certificate struct {
 // maxAddresses is how many addresses a worker may come from.
 const maxAddresses = 32
 
-// A Certificate is what the certificate of a worker's key allows.
+// validAddresses reports whether a worker may name these addresses.
+func validAddresses(list []netip.Prefix) bool {
+	return len(list) <= maxAddresses && !slices.ContainsFunc(list, func(p netip.Prefix) bool { return !p.IsValid() })
+}
+
+// A Certificate limits the certificate of a worker's key.
 type Certificate struct {
 	SSHKey     []byte         // of the worker, for the run
 	Principals []string       // for accounts on hosts of a site, and for accounts of hosts that do not know sites yet
@@ -102,8 +107,8 @@ func (c *Coordinator) answerTicket(ctx context.Context, text []byte) (out []byte
 	case q.Build != c.Runner.BuildID || q.Version != c.Runner.Options.Version:
 		a.Refused = fmt.Sprintf("it has another version of ccm-push (%s) than the controller (%s)", q.Version, c.Runner.Options.Version)
 		c.warnOfRefused(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))
-	case len(q.Addresses) > maxAddresses || slices.ContainsFunc(q.Addresses, func(p netip.Prefix) bool { return !p.IsValid() }):
-		a.Refused = fmt.Sprintf("it names more than %d addresses (--worker-address), or one that is none", maxAddresses)
+	case !validAddresses(q.Addresses):
+		a.Refused = fmt.Sprintf("it names more than %d addresses (--worker-address), or one that is not valid", maxAddresses)
 		c.warnOfRefused(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))
 	case !c.isFresh(q.Stamp) && !c.isFresh(q.Ticket.Stamp):
 		a.Stale = true
@@ -306,7 +311,7 @@ type way struct {
 	certified   Certificate
 }
 
-// wayTo returns the way to hosts for the holder of a key, with a certificate that is for these hosts besides what of says.
+// wayTo returns the way to hosts for the holder of a key, with a certificate that has the limits of of, and is for these hosts.
 func (c *Coordinator) wayTo(ctx context.Context, of Certificate, hosts []*inventory.Host) (w way, err error) {
 	w.targets, w.certified = map[string]reach.WireTarget{}, of
 	principals, known := map[string]bool{}, map[string]bool{}

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,11 +24,11 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
-// An invitation makes a machine a worker. The controller makes a token; whoever has it sends the public keys of the machine, sealed
-// with the secret of the token. Both sides show a fingerprint of all that was exchanged, and a person compares the two before the
-// broker and the lists get the keys.
+// An invitation makes a machine a worker. The controller makes a token. The machine that has it sends its public keys, sealed with the
+// secret of the token. Both machines show a fingerprint of all that was exchanged, and a person compares the two before the broker and
+// the lists get the keys.
 
-// An Invitation is what a token says.
+// An Invitation is the content of a token.
 type Invitation struct {
 	Secret      []byte    `json:"s"`
 	URL         string    `json:"u"`           // of the broker
@@ -68,7 +67,7 @@ func NewInvitation(url string, ca []byte, controller Key, name, site string) (*I
 	return i, i.validate()
 }
 
-// Token is the text of the invitation.
+// Token returns the text of the invitation.
 func (i *Invitation) Token() (string, error) {
 	text, err := json.Marshal(i)
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(text), err
@@ -84,9 +83,7 @@ func ParseToken(token string) (*Invitation, error) {
 	text, err := base64.RawURLEncoding.DecodeString(rest)
 	var i Invitation
 	if err == nil {
-		d := json.NewDecoder(bytes.NewReader(text))
-		d.DisallowUnknownFields()
-		err = d.Decode(&i)
+		err = decode(text, &i)
 	}
 	if err != nil {
 		return nil, errors.New("the token is not complete")
@@ -110,20 +107,20 @@ func (i *Invitation) validate() error {
 	return nil
 }
 
-// derived is a key that is made of the secret, for one purpose.
+// derived returns a key for one purpose, made of the secret.
 func (i *Invitation) derived(purpose string) []byte {
 	sum := sha256.Sum256(append([]byte("ccm-push join\x00"+purpose+"\x00"), i.Secret...))
 	return sum[:]
 }
 
-// Login is the user of the broker that the invitation is for.
+// Login returns the key of the invited user of the broker.
 func (i *Invitation) Login() (nkeys.KeyPair, error) {
 	return nkeys.FromRawSeed(nkeys.PrefixByteUser, i.derived("login"))
 }
 
 func (i *Invitation) sealer() (sealer, error) { return newSealer(i.derived("seal"), handout{}) }
 
-// CoordinatorKey is the line of the controller's key in lists.
+// CoordinatorKey returns the line of the controller's key in lists.
 func (i *Invitation) CoordinatorKey() string {
 	key, err := ssh.ParsePublicKey(i.Coordinator)
 	if err != nil {
@@ -132,7 +129,7 @@ func (i *Invitation) CoordinatorKey() string {
 	return string(bytes.TrimSpace(ssh.MarshalAuthorizedKey(key))) + " " + i.Name
 }
 
-// CAText is the authority of the broker in PEM; empty means the system's.
+// CAText returns the authority of the broker in PEM; empty means the system's.
 func (i *Invitation) CAText() []byte {
 	if len(i.CA) == 0 {
 		return nil
@@ -145,7 +142,7 @@ type Candidate struct {
 	Name string `json:"name"`
 	Key  []byte `json:"key"`  // of the worker, in lists
 	NKey string `json:"nkey"` // by which it logs in to the broker
-	// Addresses are those from which hosts see the worker come; none is unknown.
+	// Addresses from which the worker connects to hosts; none means unknown.
 	Addresses []netip.Prefix `json:"addresses,omitempty"`
 }
 
@@ -157,7 +154,7 @@ func (c *Candidate) validate() error {
 	if !validName(c.Name) {
 		return fmt.Errorf("the name %q: write letters, digits and . _ @ -, at most %d", c.Name, maxJoinName)
 	}
-	if len(c.Addresses) > maxAddresses || slices.ContainsFunc(c.Addresses, func(p netip.Prefix) bool { return !p.IsValid() }) {
+	if !validAddresses(c.Addresses) {
 		return fmt.Errorf("more than %d addresses, or one that is not valid", maxAddresses)
 	}
 	return nil
@@ -167,7 +164,7 @@ func validName(name string) bool {
 	return name != "" && len(name) <= maxJoinName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@-") == "" && strings.Trim(name[:1], "._@-") != ""
 }
 
-// Line is the line of the candidate's key in the list of workers: it limits the worker to hosts of a site, and to its addresses.
+// Line returns the line of the candidate's key in the list of workers. It limits the worker to hosts of a site, and to its addresses.
 func (c *Candidate) Line(site string) (string, error) {
 	key, err := ssh.ParsePublicKey(c.Key)
 	if err != nil {
@@ -184,19 +181,19 @@ func (k Keyring) Admits(c *Candidate, site string) error {
 	return nil
 }
 
-// Fingerprint is what both sides show: of the token, and of all keys that are exchanged. Another machine with the same token cannot
-// have the same one.
+// Fingerprint returns the text that both machines show, made of the token and of all exchanged keys. Another machine with the same token
+// cannot have the same fingerprint.
 func (i *Invitation) Fingerprint(c *Candidate) string {
 	text, _ := json.Marshal(struct {
 		Invitation *Invitation
 		Candidate  *Candidate
-	}{i, c}) // there is nothing in it that JSON does not have
+	}{i, c}) // all of it is valid JSON
 	sum := sha256.Sum256(append([]byte("ccm-push join fingerprint\x00"), text...))
 	short := base32.StdEncoding.EncodeToString(sum[:10])
 	return strings.Join([]string{short[:4], short[4:8], short[8:12], short[12:]}, "-")
 }
 
-// NewWorkerKey makes the private key of a worker, as a file has it.
+// NewWorkerKey makes the key of a worker. private is the content of a file.
 func NewWorkerKey(comment string) (private []byte, public ssh.PublicKey, err error) {
 	own, secret, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -307,7 +304,7 @@ func (i *Invitation) Await(ctx context.Context, conn *nats.Conn, ready func() er
 		if err == nil {
 			err = c.validate()
 		}
-		if err != nil { // without the secret anybody may have sent it
+		if err != nil { // any user of the broker may have sent it, without the secret
 			continue
 		}
 		if err = admit(&c); err == nil {

@@ -181,7 +181,7 @@ func admitHint(err error, list Keys, flag, may string) string {
 	return fmt.Sprintf("\n  hint: if this key may %s, add it to %s, which is read again at once: %s", may, listName(list, flag), bytes.TrimSpace(ssh.MarshalAuthorizedKey(key)))
 }
 
-// keyOfSigned returns the key that a message names, which [verify] has accepted.
+// keyOfSigned returns the key that a message names; only [verify] reports whether that key has signed the message.
 func keyOfSigned(data []byte) string {
 	var m signed
 	_ = json.Unmarshal(data, &m)

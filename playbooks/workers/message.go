@@ -31,7 +31,7 @@ type question struct {
 	Version   string `json:"version"`
 	Stamp     []byte `json:"stamp,omitempty"`    // the last one that the coordinator has given
 	Prepared  bool   `json:"prepared,omitempty"` // it has what it needs of the run
-	// Addresses are those that hosts see it come from; none is unknown.
+	// Addresses from which the worker connects to hosts; none means unknown.
 	Addresses []netip.Prefix `json:"addresses,omitempty"`
 }
 

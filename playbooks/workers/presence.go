@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -26,13 +25,13 @@ import (
 const (
 	// presenceTime is how often a worker announces itself.
 	presenceTime = 10 * time.Second
-	// absentTime is after which silence a worker counts as lost.
+	// absentTime is the silence after which a worker counts as lost.
 	absentTime = 3 * presenceTime
-	// maxReaders is how many coordinators an announcement is sealed to.
+	// maxReaders bounds the coordinators that an announcement is sealed to.
 	maxReaders = 100
 )
 
-// presence is what a worker announces.
+// A presence is the announcement of a worker.
 type presence struct {
 	User     string    `json:"user"` // of NATS: an announcement copied by another user is not accepted
 	Site     string    `json:"site"`
@@ -195,33 +194,26 @@ func Present(ctx context.Context, q queue.Queue, own Key, list Keyring) (all []C
 	return all, unreadable, nil
 }
 
-// open reads an announcement; nil is one of a worker that has left, or that is not valid.
+// open reads an announcement. c is nil if the announcement is not valid, or if the worker has left.
 func open(own Key, list Keyring, one queue.Presence) (c *Connected, readable bool) {
 	text, err := unseal(own.identity, one.Data)
 	if err != nil {
 		return nil, false
 	}
-	var m signed
-	if err := json.Unmarshal(text, &m); err != nil {
-		return nil, true
-	}
-	key, err := ssh.ParsePublicKey(m.Key)
-	if err != nil {
-		return nil, true
-	}
-	entry, listed := list[string(m.Key)]
+	key := keyOfSigned(text)
+	entry, listed := list[key]
 	name := entry.Name
-	if !listed {
-		name = ssh.FingerprintSHA256(key)
+	if public, err := ssh.ParsePublicKey([]byte(key)); err == nil && !listed {
+		name = ssh.FingerprintSHA256(public)
 	}
 	var p presence
-	if _, err := verify(Keyring{string(m.Key): {Name: name}}, presenceKind, text, &p); err != nil || p.User != one.User || p.Left {
+	if _, err := verify(Keyring{key: {Name: name}}, presenceKind, text, &p); err != nil || p.User != one.User || p.Left {
 		return nil, true
 	}
 	return &Connected{
 		Name: name, Listed: listed, Refused: listed && !entry.allows(p.Site), Site: p.Site, Version: p.Version, Host: p.Host, PID: p.PID, Started: p.Started,
 		Hosts: p.Hosts, Busy: p.Busy, Capacity: p.Capacity, Lost: one.Age >= absentTime, Heard: time.Now().Add(-one.Age).Truncate(time.Second),
-		key: string(m.Key), age: one.Age,
+		key: key, age: one.Age,
 	}, true
 }
 

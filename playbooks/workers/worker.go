@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -18,7 +16,6 @@ import (
 	"time"
 
 	"filippo.io/age"
-	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks"
@@ -32,9 +29,9 @@ import (
 type Worker struct {
 	Queue        queue.Queue
 	Key          Key    // by which coordinators know it
-	Coordinators Keys   // whom it works for
-	Site         string // whose hosts it takes; "" are those of no site
-	// Addresses are those that hosts see it come from, to which its certificates are bound; none leaves them unbound.
+	Coordinators Keys   // keys that may begin runs
+	Site         string // of the hosts that it takes; "" means hosts without a site
+	// Addresses from which the worker connects to hosts; its certificates are bound to them, or to none if it is empty.
 	Addresses    []netip.Prefix
 	Registry     modules.Registry
 	Builds       []start.Build
@@ -347,19 +344,11 @@ func (w *Worker) newJob(ctx context.Context, name string) (*job, error) {
 	if j.identity, err = age.GenerateX25519Identity(); err != nil {
 		return nil, err
 	}
-	public, private, err := ed25519.GenerateKey(rand.Reader)
+	private, public, err := NewWorkerKey("")
 	if err != nil {
 		return nil, err
 	}
-	key, err := ssh.NewPublicKey(public)
-	if err != nil {
-		return nil, err
-	}
-	block, err := ssh.MarshalPrivateKey(private, "")
-	if err != nil {
-		return nil, err
-	}
-	j.public, j.private = key.Marshal(), pem.EncodeToMemory(block)
+	j.public, j.private = public.Marshal(), private
 	if j.folder, err = newFolder(w.Temp); err != nil {
 		return nil, err
 	}
