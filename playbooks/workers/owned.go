@@ -13,14 +13,14 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/privatekey"
 )
 
-// owned knows what of the files here no worker may have: what belongs to the operator, whatever the files are called.
+// An owned recognizes files of the operator, which no worker gets, whatever their names are.
 type owned struct {
 	infos []fs.FileInfo   // files and folders, whatever they are called
 	ids   map[string]bool // of private keys, see [privatekey.Key]
 	sums  map[[sha256.Size]byte]bool
 }
 
-// neverSent are names of files and folders that belong to a person: keys, passwords, histories. A worker never gets them. "*" stands for
+// neverSent are names of files and folders that belong to a person: keys, passwords, histories. A worker never gets them. "*" matches
 // any text.
 var neverSent = []string{
 	".ssh", ".gnupg", ".pki", ".password-store", ".aws", ".azure", ".oci", ".kube", ".docker", ".dockercfg", ".netrc", "_netrc", ".authinfo*", ".vault_pass*", ".vault-pass*",
@@ -49,7 +49,7 @@ func isNeverSent(name string) (part string, is bool) {
 // maxOwned bounds a file of the operator that is compared by its content, in bytes.
 const maxOwned = 1 << 20
 
-// owned returns what no worker of the run may have.
+// owned returns the recognizer of the operator's files in this run.
 func (c *Coordinator) owned() owned {
 	o := owned{ids: map[string]bool{privatekey.ID(c.Key.signer.PublicKey()): true}, sums: map[[sha256.Size]byte]bool{}}
 	if authority, _ := c.certifies(); authority != nil {
@@ -121,7 +121,7 @@ func (o *owned) path(c candidate) string {
 				return "it is an inventory, a key or a password of the operator, or in a folder of those"
 			}
 		}
-		if at = filepath.Dir(at); c.by != unnamed { // a play may name a file beside its inventory
+		if at = filepath.Dir(at); c.by != unnamed { // a play may name a file in the folder of its inventory
 			break
 		}
 	}
@@ -142,7 +142,7 @@ func (c candidate) target() string {
 	return filepath.ToSlash(target)
 }
 
-// content returns why no worker gets a file, by its content. note is what to say of one that goes.
+// content returns why no worker gets a file, by its content. note is a remark about a file that goes.
 func (o *owned) content(data []byte, named bool) (why, note string) {
 	if o.sums[sha256.Sum256(bytes.TrimSpace(data))] {
 		return "it is a copy of a file of the operator", ""

@@ -130,8 +130,12 @@ func (p *packer) plain(file, why string) error {
 	return p.file(candidate{path: where, name: name, info: info, by: needed, why: why})
 }
 
-// keep notes a file that is not packed.
-func (p *packer) keep(path, why string) { p.withheld[path] = why }
+// keep notes a file that is not packed. A file that the play names may be packed already.
+func (p *packer) keep(path, why string) {
+	if !p.packed[path] {
+		p.withheld[path] = why
+	}
+}
 
 // file packs a file, unless no worker may have it: that is an error if the play needs it.
 func (p *packer) file(c candidate) error {
@@ -223,7 +227,7 @@ func (c *Coordinator) packRun(see func(name string, data []byte)) (packed []byte
 	if recipe.Files != nil {
 		files = recipe.Files()
 	}
-	pick := &picker{p, sync.OnceValue(func() []string { return c.values(folders, files) })}
+	pick := &picker{to: p, texts: sync.OnceValue(func() []string { return c.values(folders, files) })}
 	if recipe.Undo == nil {
 		for _, file := range files {
 			if err := p.plain(file, "the play is read from it"); err != nil {

@@ -28,6 +28,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/inputs"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
@@ -331,4 +332,20 @@ func TestResourcesFolder(t *testing.T) {
 	defer other.close()
 	pick.to = other
 	require.ErrorContains(t, pick.use(use), "/resources/deploy/.netrc: hosts get all of this folder, but workers never get it: .netrc belongs to a person")
+}
+
+// TestNamedHiddenFileIsListedOnce has a play name a hidden file in a folder from which an expression chooses: it goes, and is not listed as withheld.
+func TestNamedHiddenFileIsListedOnce(t *testing.T) {
+	s := &site{t: t, dir: t.TempDir()}
+	s.write("files/.named", "x")
+	s.write("files/.other", "x")
+	s.write("chosen.conf", "x")
+	p := newPacker(s.dir, owned{}, nil, func(string, []byte) {})
+	defer p.close()
+	pick := &picker{to: p, texts: func() []string { return []string{"absent.conf", "chosen.conf"} }}
+	computed := manifest.FileName{Text: "{{ Data.x }}", Computed: true, At: "site.yaml:1"}
+	require.NoError(t, pick.use(catalog.FolderUse{Folder: s.dir, Read: []string{"files/.named"}, Names: []manifest.FileName{computed, computed}}))
+	require.Equal(t, map[string]string{s.dir + "/files/.other": "its name begins with a dot"}, p.withheld)
+	require.True(t, p.packed[s.dir+"/files/.named"])
+	require.True(t, p.packed[s.dir+"/chosen.conf"])
 }

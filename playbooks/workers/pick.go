@@ -3,6 +3,7 @@ package workers
 import (
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,17 +12,35 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// A picker adds to a packer the files that plays may read. A name that an expression computes is not known before a worker compiles the
-// play, so the files go that the name can be: see docs/scale.md, "What a worker gets".
+// A picker adds the files that plays may read to a packer. An expression computes a name only when a worker compiles the play, so all
+// files go that the expression can name: see docs/scale.md, "What a worker gets".
 type picker struct {
 	to    *packer
-	texts func() []string // values of the play's data and manifests, which may be names of files
+	texts func() []string           // values of the play's data and manifests, which may be names of files
+	found map[*folderFiles][]string // those texts that name a file or folder, by folder
+}
+
+// textsIn returns the texts that name a file or folder in a folder. Each is looked up once: there may be many texts and many computed names.
+func (p *picker) textsIn(folder *folderFiles) []string {
+	list, known := p.found[folder]
+	if known {
+		return list
+	}
+	for _, text := range p.texts() {
+		if folder.has(text) {
+			list = append(list, text)
+		}
+	}
+	if p.found == nil {
+		p.found = map[*folderFiles][]string{}
+	}
+	p.found[folder] = list
+	return list
 }
 
 // The folders whose files go if an expression computes the whole name of a file.
@@ -127,11 +146,9 @@ func (p *picker) name(folder *folderFiles, n manifest.FileName) error {
 	if err := folder.affixed(ends, why); err != nil {
 		return err
 	}
-	for _, text := range p.texts() {
-		if folder.has(text) {
-			if err := folder.named(text, n, byValue); err != nil {
-				return err
-			}
+	for _, text := range p.textsIn(folder) {
+		if err := folder.named(text, n, byValue); err != nil {
+			return err
 		}
 	}
 	for _, below := range []string{templatesFolder, filesFolder} {
@@ -210,20 +227,13 @@ func (c *Coordinator) values(folders []catalog.FolderUse, files []string) []stri
 	}
 	seen := map[*yamlpos.Node]bool{}
 	for _, l := range layers {
-		if !seen[l.Node] && !isSecretLayer(l) {
+		if l.Node != nil && !l.Node.Secret && !seen[l.Node] {
 			add(l.Node)
 		}
 		seen[l.Node] = true
 	}
-	var list []string
-	for text := range all {
-		list = append(list, text)
-	}
-	slices.Sort(list)
-	return list
+	return slices.Sorted(maps.Keys(all))
 }
-
-func isSecretLayer(l inventory.Layer) bool { return l.Node == nil || l.Node.Secret }
 
 // A folderFiles adds files of one folder, and nothing outside of it.
 type folderFiles struct {

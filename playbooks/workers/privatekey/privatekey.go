@@ -91,12 +91,12 @@ type mark struct {
 	format string
 	marks  []string // one of them is in the text
 	match  *regexp.Regexp
-	ids    func(found []byte) []string
+	ids    func(data, found []byte) []string // of a found key in its file; nil if they are not known
 }
 
 var marks = sync.OnceValue(func() []mark {
 	return []mark{
-		{"PuTTY", []string{"PuTTY-User-Key-File-"}, regexp.MustCompile(`PuTTY-User-Key-File-\d`), nil},
+		{"PuTTY", []string{"PuTTY-User-Key-File-"}, regexp.MustCompile(`PuTTY-User-Key-File-\d`), puttyIDs},
 		{"OpenPGP", []string{"PGP PRIVATE KEY", "private-key "}, regexp.MustCompile(`BEGIN PGP PRIVATE KEY|\(?\d*:?(protected-|shadowed-)?private-key `), nil},
 		{"OpenPGP", []string{"private-key("}, regexp.MustCompile(`\d:?(protected-|shadowed-)?private-key\(`), nil},
 		{"age", []string{"AGE-SECRET-KEY-", "age-secret-key-", "AGE-PLUGIN-", "age-plugin-"}, regexp.MustCompile(`(?i)AGE-(SECRET-KEY|PLUGIN)-[A-Z0-9-]{20,}`), ageIDs},
@@ -123,12 +123,7 @@ func (s *search) texts(data []byte) {
 		for _, found := range m.match.FindAll(data, -1) {
 			var ids []string
 			if m.ids != nil {
-				if ids = m.ids(found); ids == nil {
-					continue // what looks alike
-				}
-			}
-			if m.format == "PuTTY" {
-				ids = puttyIDs(data)
+				ids = m.ids(data, found)
 			}
 			s.add(m.format, ids...)
 		}
@@ -140,7 +135,7 @@ func (s *search) texts(data []byte) {
 	}
 }
 
-func ageIDs(found []byte) []string {
+func ageIDs(_, found []byte) []string {
 	if bytes.HasPrefix(bytes.ToUpper(found), []byte("AGE-PLUGIN-")) {
 		return []string{"age " + string(bytes.ToUpper(found))}
 	}
@@ -174,7 +169,8 @@ var puttyPublic = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`Public-Lines: \d+\s+((?:[A-Za-z0-9+/=]+\s+)+?)[A-Z][a-z-]+-(?:Lines|Derivation)`)
 })
 
-func puttyIDs(data []byte) (ids []string) {
+// puttyIDs returns the ids of all keys in a file: public parts follow the found header.
+func puttyIDs(data, _ []byte) (ids []string) {
 	for _, m := range puttyPublic().FindAllSubmatch(data, -1) {
 		ids = append(ids, "ssh "+string(bytes.Join(bytes.Fields(m[1]), nil)))
 	}
