@@ -201,10 +201,10 @@ func TestBadCoordinators(t *testing.T) {
 		{"a link to a file of the worker", strings.ReplaceAll(reads, "$READ", "{{ file('out') }}"), func(s *site, r *runContent) {
 			r.Files = s.packedPlay(linked(s.dir[1:]+"/out", s.dir+"/secrets.yaml"))
 		}, nil, "out"},
-		{"vars_files behind a link", "vars_files: [out]\n" + reads, func(s *site, r *runContent) {
+		{"vars_files through a link", "vars_files: [out]\n" + reads, func(s *site, r *runContent) {
 			r.Files = s.packedPlay(linked(s.dir[1:]+"/out", s.dir+"/secrets.yaml"))
 		}, nil, "no such"},
-		{"vars_files behind links that lead out together", "vars_files: [out]\n" + reads, func(s *site, r *runContent) {
+		{"vars_files through links that lead out together", "vars_files: [out]\n" + reads, func(s *site, r *runContent) {
 			up := strings.Repeat("../", strings.Count(s.dir, "/"))
 			r.Files = s.packedPlay(linked(s.dir[1:]+"/top", up), linked(s.dir[1:]+"/out", "top/"+strings.Repeat("../", 20)+s.dir[1:]+"/secrets.yaml"))
 		}, nil, "no such"},

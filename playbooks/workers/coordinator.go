@@ -21,7 +21,7 @@ import (
 type Coordinator struct {
 	Queue   queue.Queue
 	Key     Key  // by which workers know it
-	Workers Keys // who may get hosts
+	Workers Keys // keys that may get hosts
 	Recipe  Recipe
 	Runner  *playbooks.Runner // of the run; what happens is reported to its events
 	// Certify certifies a worker's key of the run.

@@ -48,7 +48,7 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 	try := func(t playbooks.Turn) {
 		asked++
 		ended := make(chan playbooks.TurnEnd, 1)
-		c.answering.Go(func() { ends <- login{t, <-ended} }) // takeBackLogins ends those that are left
+		c.answering.Go(func() { ends <- login{t, <-ended} }) // takeBackLogins ends the remaining ones
 		c.gather(ctx, &turn{t, playbooks.NoQuestions{Host: t.Host}, ended})
 	}
 	ask := func(site string) {
@@ -110,7 +110,7 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 			return nil
 		}
 	}
-	if entered || len(refused) == 0 { // they are down: the run tells it
+	if entered || len(refused) == 0 { // they are down: the run reports it
 		return nil
 	}
 	authority, err := c.certifies()

@@ -25,8 +25,8 @@ type Handover struct {
 	Queue     *queue.JetStream
 	Records   *queue.Records
 	Key       Key    // our own
-	Operators Keys   // who else may go on with runs; our own key need not be among them
-	Holder    string // who we are, for others: USER@HOST (pid N)
+	Operators Keys   // other keys that may continue runs; our own key need not be among them
+	Holder    string // name of this process, for others: USER@HOST (pid N)
 	Warn      func(text string)
 }
 
@@ -161,7 +161,7 @@ func (h *Handover) Find(ctx context.Context, name string) (*Shared, error) {
 	case len(all) == 0 && name == "":
 		return nil, fmt.Errorf("%w under way in NATS", record.ErrNone)
 	case len(all) == 0:
-		const kept = "NATS has runs in progress, and for a week those that did not end well; a machine can read those of other machines that had its key in operators.keys when they began"
+		const kept = "NATS keeps runs in progress, and failed runs for a week; a machine can read a run of another machine if its key was in operators.keys there when the run began"
 		if name == "last" || newest == nil {
 			return nil, fmt.Errorf("%w in NATS that this machine can read\n  hint: %s", record.ErrNone, kept)
 		}

@@ -23,10 +23,10 @@ type KeyFile struct {
 	say    func(string)
 	limits bool // lines may have options
 
-	mu   sync.Mutex
-	seen fs.FileInfo // nil is a missing file
-	ring Keyring
-	told string // last line that say got
+	mu       sync.Mutex
+	seen     fs.FileInfo // nil is a missing file
+	ring     Keyring
+	reported string // last line that say got
 }
 
 // OpenKeyFile reads a list as [ReadKeyring] does. say gets a line for each later change of the list, and for each error; it may be nil.
@@ -76,20 +76,20 @@ func (f *KeyFile) Ring() Keyring {
 	switch {
 	case err == nil, missing:
 		if text := changes(f.ring, ring); text != "" {
-			f.tell(fmt.Sprintf("%s has changed: %s", f.path, text))
+			f.report(fmt.Sprintf("%s has changed: %s", f.path, text))
 		}
 		f.ring = ring
 	default:
-		f.tell(fmt.Sprintf("%s has changed and is not valid; the last version stays in use: %v", f.path, err))
+		f.report(fmt.Sprintf("%s has changed and is not valid; the last version stays in use: %v", f.path, err))
 	}
 	return f.ring
 }
 
-func (f *KeyFile) tell(text string) {
-	if f.say != nil && f.told != text { // an unreadable file is tried again with each message
+func (f *KeyFile) report(text string) {
+	if f.say != nil && f.reported != text { // an unreadable file is tried again with each message
 		f.say(text)
 	}
-	f.told = text
+	f.reported = text
 }
 
 // String returns the path of the file.

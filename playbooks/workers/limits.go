@@ -21,12 +21,12 @@ type siteError struct {
 	sites []string
 }
 
-// cause is what the line allows.
+// cause returns what the line allows.
 func (e *siteError) cause() string {
 	return e.line.where() + " allows only " + hostsOfAll(e.line.Sites)
 }
 
-// change is what to write.
+// change returns what to write.
 func (e *siteError) change() string {
 	option, err := SiteOption(slices.Concat(e.line.Sites, e.sites)...)
 	if err != nil {
@@ -187,7 +187,7 @@ func (c *Coordinator) takeFrom(which func(*handed) bool) (shards []*shard, watch
 		s.current, s.last, s.lost, s.since = nil, nil, true, one.over
 		for _, t := range s.turns {
 			c.toldOf(t.Turn).again()
-			t.at("waiting for a worker" + ofSite(s.site))
+			t.waits(s.site)
 		}
 		shards, watched = append(shards, s), append(watched, s.watched()...)
 	}

@@ -102,7 +102,7 @@ func TestWorkerOfAnotherSite(t *testing.T) {
 	}
 }
 
-// TestWorkerNamesMoreAddresses has workers name addresses beyond those that their line allows: the certificates are bound to what both
+// TestWorkerNamesMoreAddresses has workers name more addresses than their line allows: the certificates are bound to what both
 // have, and a worker that names nothing of it gets none.
 func TestWorkerNamesMoreAddresses(t *testing.T) {
 	for _, one := range []struct {

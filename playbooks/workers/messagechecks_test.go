@@ -68,7 +68,7 @@ func TestMessagesAreChecked(t *testing.T) {
 	require.Equal(t, slices.Sorted(maps.Keys(checked)), slices.Sorted(maps.Keys(badMessages)))
 }
 
-// FuzzMessages reads anything as any message: it is refused, or it is the same when it is written and read once more.
+// FuzzMessages reads anything as any message: it is refused, or it is the same when it is written and read again.
 func FuzzMessages(f *testing.F) {
 	names := slices.Sorted(maps.Keys(badMessages))
 	for i, name := range names {

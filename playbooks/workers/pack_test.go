@@ -87,7 +87,7 @@ func gzipped(data []byte) []byte {
 
 func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
 
-// secretFiles are files that lie beside a play and belong to a person, with private keys in many forms: copies of the authority's, the
+// secretFiles writes files into the folder of a play that belong to a person, with private keys in many forms: copies of the authority's, the
 // coordinator's and a foreign key.
 func (s *site) secretFiles(prefix string) map[string]string {
 	t := s.t

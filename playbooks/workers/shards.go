@@ -115,7 +115,7 @@ func (c *Coordinator) cut(ctx context.Context, site string) {
 			s := &shard{id: rand.Text(), site: site, since: time.Now(), turns: map[string]*turn{}}
 			for _, t := range some {
 				s.turns[t.Host] = t
-				t.at("waiting for a worker" + ofSite(site))
+				t.waits(site)
 			}
 			shards = append(shards, s)
 			c.shards[s.id] = s

@@ -131,7 +131,7 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	}
 	if wrong := s.wrong.Load(); wrong != nil {
 		failed = wrong.Error()
-	} else if s.taken.Load() { // its ticket comes again, if nobody has taken it
+	} else if s.taken.Load() { // its ticket comes again, if no other worker has taken it
 		return false, errTaken
 	}
 	if held.Err() == nil && failed == "" && unended.count() == 0 {

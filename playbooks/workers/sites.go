@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// silenceTime is after which silence a worker is reported as lost: its lease has ended by then, and another worker could have its hosts.
+	// silenceTime is the silence after which a worker is reported as lost: its lease has ended by then, and another worker could have its hosts.
 	silenceTime = queue.LeaseTime
-	// unheeded is after which time it is reported that no worker has taken hosts.
-	unheeded = 15 * time.Second
-	// maxNamed is how many hosts a report names.
+	// untakenTime is the time after which a site is reported if no worker has taken its hosts.
+	untakenTime = 15 * time.Second
+	// maxNamed bounds the hosts that a report names.
 	maxNamed = 10
 )
 
-// A siteState tells whether workers serve the hosts of a site that have not ended.
+// A siteState reports whether workers serve the hosts of a site that have not ended.
 type siteState struct {
 	served string   // name of a worker that has hosts of the site; empty if there is none
 	hosts  []string // hosts that no worker has, in order
@@ -66,7 +66,7 @@ func (c *Coordinator) silenceLimit() time.Duration { return cmp.Or(c.silence, si
 // attendSite reports a site if its state has changed.
 func (c *Coordinator) attendSite(ctx context.Context, site string, s *siteState) {
 	known := c.unserved[site]
-	limit := min(unheeded, c.silenceLimit())
+	limit := min(untakenTime, c.silenceLimit())
 	now := fmt.Sprint(s.absent, s.since)
 	switch {
 	case len(s.hosts) == 0 && s.served == "": // all hosts have ended
@@ -86,7 +86,7 @@ func (c *Coordinator) attendSite(ctx context.Context, site string, s *siteState)
 	}
 }
 
-// describe is the warning about a site without a worker.
+// describe returns the warning about a site without a worker.
 func (c *Coordinator) describe(ctx context.Context, site string, s *siteState) string {
 	what := "no worker has taken them yet"
 	if len(s.absent) > 0 {
@@ -97,7 +97,7 @@ func (c *Coordinator) describe(ctx context.Context, site string, s *siteState) s
 		hostsOf(site), s.since.Local().Format(time.TimeOnly), what, named(s.hosts), seen, hint)
 }
 
-// lookForWorkers tells which workers are connected while hosts of a site wait, and what to do.
+// lookForWorkers reports which workers are connected while hosts of a site wait, and what to do.
 func (c *Coordinator) lookForWorkers(ctx context.Context, site string) (seen, hint string) {
 	hint = "start one: ccm-push worker --workers " + cmp.Or(c.URL, "URL")
 	if site != "" {
@@ -144,15 +144,15 @@ func named(hosts []string) string {
 	return strings.Join(hosts, ", ")
 }
 
-// siteStates returns the state of each site that the run has hosts of, and those that were reported.
+// siteStates returns the state of each site that the run has hosts of, and of each reported site. It is nil while NATS is out of reach.
 func (c *Coordinator) siteStates() map[string]*siteState {
-	all := map[string]*siteState{}
-	for site := range c.unserved {
-		all[site] = &siteState{}
-	}
 	if !c.Queue.Connected() { // which is reported
 		c.reachedSince()
 		return nil
+	}
+	all := map[string]*siteState{}
+	for site := range c.unserved {
+		all[site] = &siteState{}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,7 +186,7 @@ func (c *Coordinator) siteStates() map[string]*siteState {
 		}
 		for host, t := range s.turns {
 			one.hosts = append(one.hosts, host)
-			t.at("waiting for a worker" + ofSite(s.site))
+			t.waits(s.site)
 		}
 	}
 	for site, one := range all {
@@ -200,21 +200,23 @@ func (c *Coordinator) siteStates() map[string]*siteState {
 	return all
 }
 
-func ofSite(site string) string {
-	if site == "" {
-		return ""
+// waits shows that a host waits for a worker of its site.
+func (t *turn) waits(site string) {
+	what := "waiting for a worker"
+	if site != "" {
+		what += " of site " + site
 	}
-	return " of site " + site
+	t.at(what)
 }
 
-// at shows what a host is at.
+// at shows the activity of a host.
 func (t *turn) at(what string) {
 	if t.At != nil {
 		t.At(what)
 	}
 }
 
-// lostEnd is the end of a host whose worker was lost, or has not reported how the host ended: the outcome is unknown.
+// lostEnd returns the end of a host whose worker was lost, or has not reported how the host ended: the outcome is unknown.
 func (c *Coordinator) lostEnd(h *handed, t playbooks.Turn) playbooks.TurnEnd {
 	end := c.failed(t, "lost", fmt.Sprintf("worker %s was lost, so the outcome on this host is unknown", h.worker), "the next run reports what was done there")
 	end.Took = max(0, h.errands.heard().Sub(h.since))

@@ -86,7 +86,7 @@ func narrow(data []byte) ([]byte, bool) {
 	return out, true
 }
 
-// A mark begins or is a private key in text.
+// A mark finds private keys of one format in text.
 type mark struct {
 	format string
 	marks  []string // one of them is in the text
