@@ -49,13 +49,11 @@ func (all Files) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 // the Steps of a plan of Check, so the next boot loads only what was accepted. Without steps it calls
 // live alone. nil as live changes the files alone.
 func (all Files) ApplyAfter(ctx context.Context, h modules.Host, steps any, live func() error) error {
-	if live != nil {
-		if err := live(); err != nil || steps == nil {
-			return err
-		}
-	}
 	if live == nil {
 		return all.Apply(ctx, h, steps)
+	}
+	if err := live(); err != nil || steps == nil {
+		return err
 	}
 	// What is in effect is written even if the run was cancelled meanwhile.
 	if err := all.Apply(context.WithoutCancel(ctx), h, steps); err != nil {
@@ -66,8 +64,14 @@ func (all Files) ApplyAfter(ctx context.Context, h modules.Host, steps any, live
 
 // Apply carries out the Steps of a plan of Check: all of them, or none.
 func (all Files) Apply(ctx context.Context, h modules.Host, steps any) error {
+	return all.ApplyThen(ctx, h, steps, func() error { return nil })
+}
+
+// ApplyThen carries out the Steps of a plan of Check, and then calls then. If that fails, it restores the files.
+// Without steps it calls then alone. Use it if the change needs the files; otherwise use [Files.ApplyAfter].
+func (all Files) ApplyThen(ctx context.Context, h modules.Host, steps any, then func() error) error {
 	if steps == nil {
-		return nil
+		return then()
 	}
 	parts, ok := steps.([]modules.Plan)
 	if !ok || len(parts) != len(all) {
@@ -88,7 +92,7 @@ func (all Files) Apply(ctx context.Context, h modules.Host, steps any) error {
 				return err
 			}
 		}
-		return nil
+		return then()
 	})
 }
 

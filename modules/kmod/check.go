@@ -168,12 +168,7 @@ func (k *Kmod) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 	case err != nil:
 		return err
 	case k.Restore != nil && k.Ensure != absent: // the restored lines were loaded before, and modprobe needs their parameters
-		return modules.OrPutBack(ctx, h, k.files().Paths(), func() error {
-			if err := k.files().Apply(ctx, h, do.files); err != nil {
-				return err
-			}
-			return run()
-		})
+		return k.files().ApplyThen(ctx, h, do.files, run)
 	case stale:
 		return k.reload(ctx, h, run)
 	}

@@ -182,12 +182,7 @@ func (s *Swap) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 		}
 	}
 	if do.remove {
-		err := modules.OrPutBack(ctx, h, s.files().Paths(), func() error {
-			if err := s.files().Apply(ctx, h, do.files); err != nil {
-				return err
-			}
-			return h.Files.Remove(ctx, s.path(), false)
-		})
+		err := s.files().ApplyThen(ctx, h, do.files, func() error { return h.Files.Remove(ctx, s.path(), false) })
 		return s.takeBack(context.WithoutCancel(ctx), h, do, err)
 	}
 	err := s.set(ctx, h, do)

@@ -186,10 +186,5 @@ func (z *Timezone) Apply(ctx context.Context, h modules.Host, p modules.Plan) er
 	if do.link == nil {
 		return z.named().Apply(ctx, h, do.named)
 	}
-	return modules.OrPutBack(ctx, h, z.named().Paths(), func() error {
-		if err := z.named().Apply(ctx, h, do.named); err != nil {
-			return err
-		}
-		return z.localtime().Apply(ctx, h, *do.link)
-	})
+	return z.named().ApplyThen(ctx, h, do.named, func() error { return z.localtime().Apply(ctx, h, *do.link) })
 }
