@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -73,11 +72,11 @@ func (a *app) join(ctx context.Context, p *printer, in, name string, from []neti
 			return err
 		}
 	}
-	line, _, err := ownKey(a.configuration(workerKey), name)
+	key, err := ownKey(a.configuration(workerKey), name)
 	if err != nil {
 		return err
 	}
-	public, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
+	public, _, _, _, err := ssh.ParseAuthorizedKey([]byte(key.Public()))
 	if err != nil {
 		return err
 	}
@@ -133,7 +132,7 @@ func (a *app) readToken(ctx context.Context, in string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(bufio.NewReader(io.LimitReader(file, 1<<20)))
+	text, err := io.ReadAll(io.LimitReader(file, 1<<20))
 	return string(text), err
 }
 

@@ -308,12 +308,17 @@ func (f *workersFlags) certify(ctx context.Context, by *usercert.Authority, run 
 	return ssh.MarshalAuthorizedKey(cert), valid, nil
 }
 
-// connection is that to where coordinators and workers meet. It is dialled once.
+// config returns how to log in at the URL of --workers. Only the URL differs from the flags of --nats: data may be in another NATS.
+func (f *workersFlags) config() natsconn.Config {
+	given := f.fleet.nats.given
+	given.Servers, given.Context = f.url, ""
+	return f.fleet.nats.config(given, workersFlag)
+}
+
+// connection returns the connection to the URL of --workers. It is dialled once.
 func (f *workersFlags) connection() *natsconn.Link {
 	if f.link == nil {
-		given := f.fleet.nats.given // but for where: data may be in another NATS
-		given.Servers, given.Context = f.url, ""
-		config := f.fleet.nats.config(given, workersFlag)
+		config := f.config()
 		warn := config.Warn
 		config.Warn = func(text string) {
 			// A server forgets which answers it allows when its users change. Workers that hear no answer ask again.

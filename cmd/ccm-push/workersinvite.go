@@ -64,19 +64,13 @@ func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error 
 		return err
 	}
 	path := cmp.Or(w.key, a.configuration(coordinatorKey))
-	if _, _, err := ownKey(path, "controller"); err != nil {
-		return err
-	}
-	key, err := workers.ReadKey(path)
+	key, err := ownKey(path, "controller")
 	if err != nil {
 		return err
 	}
-	given := w.fleet.nats.given
-	given.Servers, given.Context = w.url, ""
-	config := w.fleet.nats.config(given, workersFlag)
 	var ca []byte
-	if config.CA != "" {
-		if ca, err = os.ReadFile(config.CA); err != nil {
+	if file := w.config().CA; file != "" {
+		if ca, err = os.ReadFile(file); err != nil {
 			return fmt.Errorf("the authority of the broker: %w", err)
 		}
 	}
@@ -137,11 +131,7 @@ func (a *app) handToken(p *printer, i *workers.Invitation, out string) error {
 		err = p.print(token + "\n")
 	} else {
 		how = "copy " + out + " there, and add --token-file"
-		var file *os.File
-		if file, err = os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
-			_, err = file.WriteString(token + "\n")
-			err = errors.Join(err, file.Close())
-		}
+		err = writeNewFile(out, []byte(token+"\n"), 0o600)
 	}
 	if err == nil {
 		a.say("the token is secret, for one machine, and valid until " + i.Until.Local().Format(time.TimeOnly) + "; on that machine run: ccm-push worker join  (" + how + ")")
@@ -164,29 +154,26 @@ func (a *app) compare(ctx context.Context, question string) error {
 	return errNotCompared
 }
 
-// ownKey makes a private key of this machine if it is missing, and returns the line of its public key.
-func ownKey(path, comment string) (line string, made bool, err error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		private, _, err := workers.NewWorkerKey(comment)
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(path), 0o700)
-		}
-		if err == nil {
-			err = writeNewFile(path, private, 0o600)
-		}
-		if err != nil {
-			return "", false, err
-		}
-		made = true
+// ownKey reads a private key of this machine. It makes a missing one.
+func ownKey(path, comment string) (workers.Key, error) {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return workers.ReadKey(path)
+	}
+	private, _, err := workers.NewWorkerKey(comment)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = writeNewFile(path, private, 0o600)
+	}
+	if err != nil {
+		return workers.Key{}, err
 	}
 	key, err := workers.ReadKey(path)
-	if err != nil {
-		return "", made, err
-	}
-	if made {
+	if err == nil {
 		err = writeNewFile(path+".pub", []byte(key.Public()+" "+comment+"\n"), 0o644)
 	}
-	return key.Public(), made, err
+	return key, err
 }
 
 func writeNewFile(path string, text []byte, mode os.FileMode) error {
