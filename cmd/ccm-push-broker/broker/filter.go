@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 )
@@ -330,13 +331,5 @@ func clean(text string) string { return strings.ReplaceAll(text, "'", "") }
 
 // literal reports whether a subject has no wildcards and no empty tokens, and begins with a prefix.
 func literal(subject, prefix string) bool {
-	if !strings.HasPrefix(subject, prefix) {
-		return false
-	}
-	for token := range strings.SplitSeq(subject, ".") {
-		if token == "" || token == "*" || token == ">" {
-			return false
-		}
-	}
-	return true
+	return strings.HasPrefix(subject, prefix) && server.IsValidLiteralSubject(subject)
 }

@@ -54,7 +54,7 @@ func (r Role) permissions(key string) *server.Permissions {
 		Publish:   &server.SubjectPermission{},
 		Subscribe: &server.SubjectPermission{Allow: []string{User{Key: key}.inbox() + ">"}}, // those of others hold what they are told
 	}
-	for _, rule := range r.rules() {
+	for _, rule := range rulesByRole()[r] {
 		if rule.subject != answers {
 			p.Publish.Allow = append(p.Publish.Allow, rule.subject)
 		}

@@ -64,7 +64,10 @@ func (r Role) rules() []rule {
 	next := func(stream string) rule {
 		return rule{api + "CONSUMER.MSG.NEXT." + stream + ".*", apiLevel, ownConsumer}
 	}
-	services := rule{registry.Subjects, map[string][]string{"Nats-Rollup": rollup, "Nats-Expected-Stream": anyValue, "Nats-TTL": anyValue}, nil}
+	reading := append(info,
+		rule{api + "STREAM.INFO.*", apiLevel, nil},
+		get(objects+">"), create(objects+">"), get(keys+">"), create(keys+">"), get(registry.Subjects), create(registry.Subjects),
+	)
 	switch r {
 	case Worker:
 		return append(info,
@@ -82,19 +85,13 @@ func (r Role) rules() []rule {
 			return q.tokens[2] == q.user.Key && q.reply != "" && len(q.body) <= queue.MaxJoin
 		}}}
 	case Reader:
-		return append(info,
-			rule{api + "STREAM.INFO.*", apiLevel, nil},
-			get(objects+">"), create(objects+">"), get(keys+">"), create(keys+">"), get(registry.Subjects), create(registry.Subjects),
-			next(registry.Stream),
-		)
+		return append(reading, next(registry.Stream))
 	case Coordinator:
-		return append(info,
-			rule{api + "STREAM.INFO.*", apiLevel, nil},
+		return append(reading,
 			rule{api + "STREAM.NAMES", apiLevel, nil},
 			rule{api + "STREAM.LIST", apiLevel, nil},
 			rule{api + "STREAM.MSG.GET.*", apiLevel, nil},
 			rule{api + "CONSUMER.INFO.*.*", apiLevel, nil},
-			get(objects+">"), create(objects+">"), get(keys+">"), create(keys+">"), get(registry.Subjects), create(registry.Subjects),
 			create(queue.Says), create(queue.Recorded), rule{api + "CONSUMER.CREATE.*.*", apiLevel, createReader},
 			next("*"),
 			rule{api + "STREAM.CREATE.*", apiLevel, createStream},
@@ -107,7 +104,7 @@ func (r Role) rules() []rule {
 			rule{queue.Recorded, nil, nil},
 			rule{queue.Claims, map[string][]string{"Nats-Expected-Last-Subject-Sequence": anyValue, "KV-Operation": anyValue, "Nats-Rollup": rollup}, nil},
 			rule{objects + ">", map[string][]string{"Nats-Rollup": rollup}, func(q *request) bool { return ofRuns("OBJ_" + q.tokens[1]) }},
-			services,
+			rule{registry.Subjects, map[string][]string{"Nats-Rollup": rollup, "Nats-Expected-Stream": anyValue, "Nats-TTL": anyValue}, nil},
 			rule{answers, nil, func(q *request) bool { return q.reply == "" }},
 		)
 	}
@@ -124,36 +121,18 @@ func (r Role) allows(q *request) bool {
 	if slices.Contains(q.tokens, "") || !literal(strings.Join(named, "."), "") {
 		return false
 	}
-	return slices.ContainsFunc(rulesOf(r), func(one rule) bool {
-		return matches(one.subject, q.tokens) && one.takes(q.headers) && (one.check == nil || one.check(q))
+	return slices.ContainsFunc(rulesByRole()[r], func(one rule) bool {
+		return server.SubjectMatchesFilter(q.subject, one.subject) && one.takes(q.headers) && (one.check == nil || one.check(q))
 	})
 }
 
-var byRole = sync.OnceValue(func() map[Role][]rule {
+var rulesByRole = sync.OnceValue(func() map[Role][]rule {
 	all := map[Role][]rule{}
 	for _, r := range append([]Role{Invited}, Roles...) {
 		all[r] = r.rules()
 	}
 	return all
 })
-
-func rulesOf(r Role) []rule { return byRole()[r] }
-
-// matches reports whether a subject is one of those that a pattern has.
-func matches(pattern string, tokens []string) bool {
-	for token := range strings.SplitSeq(pattern, ".") {
-		switch {
-		case len(tokens) == 0:
-			return false
-		case token == ">":
-			return true
-		case token != "*" && token != tokens[0]:
-			return false
-		}
-		tokens = tokens[1:]
-	}
-	return len(tokens) == 0
-}
 
 // takes reports whether a message may have headers. Those that begin with neither Nats- nor KV- are nothing to the server.
 func (r rule) takes(list []header) bool {
@@ -390,7 +369,7 @@ func purge(q *request) bool {
 	bucket, ok := bucketOf(filter)
 	switch stream := q.tokens[4]; {
 	case stream == queue.WorkStream:
-		return matches(queue.Tickets, filter) && runName().MatchString(filter[3]) && q.encoded(r)
+		return server.SubjectMatchesFilter(r.Subject, queue.Tickets) && runName().MatchString(filter[3]) && q.encoded(r)
 	case ok:
 		return bucket == stream && perRun(stream) && q.encoded(r)
 	default:

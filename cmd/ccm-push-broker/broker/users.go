@@ -68,7 +68,7 @@ func (b *Broker) AddUser(name string, role Role, file string) error {
 		err = b.copyCA(CABeside(file))
 	}
 	if err == nil {
-		err = errors.Join(writeWhole(path, fmt.Appendln(nil, public, role)), b.giveAway(path))
+		err = b.writeUser(name, public+" "+string(role))
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(file))
