@@ -47,7 +47,7 @@ authority in it (ca.pem), which signs its certificate: clients get ca.pem and th
 	_ = root.MarkPersistentFlagRequired("dir") // there is such a flag
 	root.Flags().StringVar(&b.Listen, "listen", ":4222", "the `address` to listen on")
 	root.Flags().StringArrayVar(&b.Names, "name", nil, "a `name` or IP address that clients reach it by, beside localhost and what this machine is called; may be repeated")
-	root.Flags().StringVar(&b.Server, "server", "", "the loopback `address` of a nats-server of your own, which this program then stands before in place of running one; user config prints the configuration that it needs")
+	root.Flags().StringVar(&b.Server, "server", "", "the loopback `address` of a separate nats-server: this program then filters its clients and runs no server; user config prints the configuration that nats-server needs")
 	root.AddCommand(userCommand(b))
 	return root
 }
@@ -68,11 +68,11 @@ func userCommand(b *broker.Broker) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			say(fmt.Sprintf("%s may log in; %s is secret, and %s verifies the broker: --nats-nkey %[2]s --nats-ca %[3]s", args[0], file, broker.CABeside(file)))
+			say(fmt.Sprintf("%s may log in; %s is secret, and %s verifies the broker: --nats-nkey %[2]s --nats-ca %[3]s", args[0], file, broker.CACopy(file)))
 			return nil
 		},
 	}
-	add.Flags().StringVar(&file, "out", "", "the `file` to write (default NAME.nk); a copy of ca.pem is written beside it, as NAME.pem")
+	add.Flags().StringVar(&file, "out", "", "the `file` to write (default NAME.nk); a copy of ca.pem is written next to it, as NAME.pem")
 	add.Flags().StringVar(&role, "role", string(broker.Operator), "what he may do: operator (everything), coordinator (begin runs with --workers, register services), worker (take hosts), reader (read data, manifests and registrations)")
 	list := &cobra.Command{
 		Use: "list", Short: "print who may log in", Args: cobra.NoArgs,

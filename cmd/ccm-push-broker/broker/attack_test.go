@@ -18,24 +18,24 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
-// treasure is what a broker has that the attacks are after: data, an archive, a service, a run with a ticket that a
+// targets is a broker with everything that the attacks aim at: data, an archive, a service, a run with a ticket that a
 // worker has leased, the record of a run, and a consumer of an operator on each stream.
-type treasure struct {
+type targets struct {
 	*people
 	run   queue.Run
-	lease queue.Lease // of a second worker
+	lease queue.Lease // held by a second worker
 
 	mu   sync.Mutex
-	seen []string // subjects of all messages
+	seen []string // subjects of all published messages
 }
 
 const victimSite = "paris"
 
-func newTreasure(t *testing.T, plain bool) *treasure {
+func newTargets(t *testing.T, plain bool) *targets {
 	p := admitAt(t, plain)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	w := &treasure{people: p}
+	w := &targets{people: p}
 	ops := p.jetStream(Operator)
 	kv, err := ops.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "CFG"})
 	require.NoError(t, err)
@@ -84,10 +84,10 @@ func newTreasure(t *testing.T, plain bool) *treasure {
 }
 
 // close ends the run, while the broker is still there.
-func (w *treasure) close() { require.NoError(w.t, w.run.Close(w.t.Context())) }
+func (w *targets) close() { require.NoError(w.t, w.run.Close(w.t.Context())) }
 
-// state lists what the streams have, and their consumers but for those whose names the client has made up.
-func (w *treasure) state() map[string]string {
+// state describes each stream and each durable consumer.
+func (w *targets) state() map[string]string {
 	w.t.Helper()
 	all := map[string]string{}
 	streams := w.jetStream(Operator).ListStreams(w.t.Context())
@@ -112,8 +112,8 @@ func (w *treasure) state() map[string]string {
 	return all
 }
 
-// settle returns when the server has done all that roles have asked of it.
-func (w *treasure) settle() {
+// settle waits until the server has processed all messages of all roles.
+func (w *targets) settle() {
 	w.t.Helper()
 	for _, role := range append([]Role{second}, Roles...) {
 		require.NoError(w.t, w.conn(role).Flush())
@@ -125,7 +125,7 @@ func (w *treasure) settle() {
 }
 
 // arrived returns the subjects of messages that contain a text.
-func (w *treasure) arrived(text string) (list []string) {
+func (w *targets) arrived(text string) (list []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, subject := range w.seen {
@@ -167,11 +167,11 @@ func subjectsOf(pattern string) (list []string) {
 	return list
 }
 
-// TestForeignReplies has each role send to all subjects that it may, and ask for the answer at subjects that it may not.
+// TestForeignReplies sends to each allowed subject of each role, with a reply subject that the role may not publish to.
 func TestForeignReplies(t *testing.T) { onBoth(t, foreignReplies) }
 
 func foreignReplies(t *testing.T, plain bool) {
-	w := newTreasure(t, plain)
+	w := newTargets(t, plain)
 	defer w.close()
 	before := w.state()
 	other, err := w.links[Operator].Conn(t.Context())
@@ -223,7 +223,7 @@ func unique(list []string) (short []string) {
 func TestAttacks(t *testing.T) { onBoth(t, attacks) }
 
 func attacks(t *testing.T, plain bool) {
-	w := newTreasure(t, plain)
+	w := newTargets(t, plain)
 	defer w.close()
 	site := queue.Tickets[:len(queue.Tickets)-len("*.*")]
 	leased := w.lease.(interface{ Reply() string }).Reply()
@@ -272,8 +272,8 @@ func attacks(t *testing.T, plain bool) {
 		{"a worker has its message traced to another run", Worker, "ccm-push.said.run1", "x", hdr("Nats-Trace-Dest", "ccm-push.said.attack")},
 		{"a worker spells that in another way", Worker, "ccm-push.said.run1", "x", hdr("nats-trace-dest", "ccm-push.said.attack")},
 		{"a worker has a request traced to another run", Worker, api + "INFO", "", hdr("Nats-Trace-Dest", "ccm-push.said.attack")},
-		{"a worker has the message of another count as told", Worker, "ccm-push.said.run1", "x", hdr("Nats-Msg-Id", "guessed")},
-		{"a worker empties what was said", Worker, "ccm-push.said.run1", "x", hdr("Nats-Rollup", "all")},
+		{"a worker marks the message of another worker as a duplicate", Worker, "ccm-push.said.run1", "x", hdr("Nats-Msg-Id", "guessed")},
+		{"a worker deletes the messages of a run", Worker, "ccm-push.said.run1", "x", hdr("Nats-Rollup", "all")},
 		{"a coordinator reads tickets away", Coordinator, api + "CONSUMER.CREATE.ccm-push-work.x5.ccm-push.work.0000.*", consumer("ccm-push-work", `,"name":"x5","filter_subject":"ccm-push.work.0000.*"`), nil},
 		{"a coordinator takes from the consumer of another", Coordinator, api + "CONSUMER.MSG.NEXT.KV_CFG.victim", `{"batch":1,"no_wait":true}`, nil},
 		{"a coordinator writes a key", Coordinator, "$KV.CFG.attack", "x", nil},
@@ -290,13 +290,13 @@ func attacks(t *testing.T, plain bool) {
 		{"a coordinator changes a bucket of keys", Coordinator, api + "STREAM.UPDATE.KV_CFG", stream("KV_CFG", `,"subjects":["$KV.CFG.>","ccm-push.order.>"]`), nil},
 		{"a coordinator deletes a bucket of keys", Coordinator, api + "STREAM.DELETE.KV_CFG", "", nil},
 		{"a coordinator deletes all tickets", Coordinator, api + "STREAM.DELETE.ccm-push-work", "", nil},
-		{"a coordinator deletes who coordinates runs", Coordinator, api + "STREAM.DELETE.KV_ccm-push-runs", "", nil},
+		{"a coordinator deletes the claims of runs", Coordinator, api + "STREAM.DELETE.KV_ccm-push-runs", "", nil},
 		{"a coordinator empties a bucket of keys", Coordinator, api + "STREAM.PURGE.KV_CFG", "", nil},
 		{"a coordinator takes back all tickets", Coordinator, api + "STREAM.PURGE.ccm-push-work", `{"filter":"ccm-push.work.>"}`, nil},
 		{"a coordinator takes back the tickets of all runs", Coordinator, api + "STREAM.PURGE.ccm-push-work", `{"filter":"ccm-push.work.*.*"}`, nil},
 		{"a coordinator empties the archives", Coordinator, api + "STREAM.PURGE.OBJ_SITES", `{"filter":"$O.SITES.C.>"}`, nil},
 		{"a coordinator empties the registry", Coordinator, api + "STREAM.PURGE.REGISTRATION", "", nil},
-		{"a coordinator empties who coordinates runs", Coordinator, "$KV.ccm-push-runs.x", "x", hdr("Nats-Rollup", "all")},
+		{"a coordinator deletes the messages of the claims", Coordinator, "$KV.ccm-push-runs.x", "x", hdr("Nats-Rollup", "all")},
 		{"a coordinator empties the registry by a registration", Coordinator, strings.TrimSuffix(registry.Subjects, ">") + "eu.http.web.x.y", "x", hdr("Nats-Rollup", "all")},
 		{"a coordinator names a header twice", Coordinator, "$KV.ccm-push-runs.x", "x", nats.Header{"Nats-Rollup": {"sub", "all"}}},
 		{"a coordinator deletes a message", Coordinator, api + "STREAM.MSG.DELETE.KV_CFG", `{"seq":1}`, nil},
@@ -305,7 +305,7 @@ func attacks(t *testing.T, plain bool) {
 		{"a coordinator pauses a consumer", Coordinator, api + "CONSUMER.PAUSE.KV_CFG.victim", `{"pause_until":"2099-01-01T00:00:00Z"}`, nil},
 		{"a coordinator sets a consumer back", Coordinator, api + "CONSUMER.RESET.KV_CFG.victim", `{"seq":1}`, nil},
 		{"a coordinator makes a durable consumer by the old request", Coordinator, api + "CONSUMER.DURABLE.CREATE.KV_CFG.attack", consumer("KV_CFG", `,"durable_name":"attack"`), nil},
-		{"a coordinator answers what was not asked", Coordinator, foreign, "x", nil},
+		{"a coordinator answers without a question", Coordinator, foreign, "x", nil},
 		{"a coordinator has a ticket sent later to elsewhere", Coordinator, "ccm-push.work.0000.attack", "x", hdr("Nats-Schedule", "@every 1s", "Nats-Schedule-Target", "ccm-push.work.0000.attack2")},
 		{"a coordinator hands out tickets in a batch", Coordinator, "ccm-push.work.0000.attack", "x", hdr("Nats-Batch-Id", "b", "Nats-Batch-Sequence", "1", "Nats-Batch-Commit", "1")},
 		{"a coordinator says something as a worker", Coordinator, "ccm-push.said.run1", "x", nil},
@@ -317,13 +317,13 @@ func attacks(t *testing.T, plain bool) {
 			w.settle()
 			require.Equal(t, before, w.state())
 			require.Empty(t, unique(w.arrived("attack")))
-			if !strings.HasPrefix(c.subject, api+"CONSUMER.DELETE.") { // it is answered that there is no such consumer
+			if !strings.HasPrefix(c.subject, api+"CONSUMER.DELETE.") { // the answer is that the consumer does not exist
 				w.isRefused(c.role, "Permissions Violation for Publish to")
 			}
 		})
 	}
 
-	// What the second worker and the run have still works.
+	// The lease of the second worker and the run still work.
 	require.NoError(t, w.lease.Done(t.Context()))
 	require.Eventually(t, func() bool {
 		info, err := w.jetStream(Operator).Stream(t.Context(), queue.WorkStream)

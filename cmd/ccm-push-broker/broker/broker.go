@@ -31,7 +31,7 @@ type Broker struct {
 	Dir    string
 	Listen string       // an address
 	Names  []string     // that clients reach it by, beside those that are known
-	Server string       // the address of a nats-server on this machine; "" runs one in this process
+	Server string       // address of a nats-server on this machine; empty runs one in this process
 	Notify string       // the socket of a service manager (sd_notify(3)); "" is none
 	Say    func(string) // takes what is to be known
 
@@ -139,8 +139,8 @@ func (b *Broker) Run(ctx context.Context) error {
 	return b.follow(ctx, f, admit, users, failed)
 }
 
-// reach starts the server in this process, or connects to the one of --server, and sets how the filter reaches it. admit
-// makes a change of the users known to the server; end stops the server.
+// reach starts the server in this process, or connects to the one of --server, and sets how the filter connects to it.
+// admit sends new users to the server; end stops it.
 func (b *Broker) reach(ctx context.Context, f *filter, users []User, failed chan string) (admit func([]User) error, end func(), err error) {
 	if b.Server != "" {
 		admit, err = b.reachServer(f)
@@ -178,13 +178,13 @@ func (b *Broker) reach(ctx context.Context, f *filter, users []User, failed chan
 			return err
 		}
 		if err := srv.ReloadOptions(changed); err != nil {
-			return fmt.Errorf("telling the server of its users: %w", err)
+			return fmt.Errorf("updating the users of the server: %w", err)
 		}
 		return nil
 	}, end, nil
 }
 
-// names are those that clients may reach the broker by.
+// names returns the names and addresses in the certificate of the broker.
 func (b *Broker) names() []string {
 	names := append([]string{"localhost", "127.0.0.1", "::1"}, b.Names...)
 	if host, _, err := net.SplitHostPort(b.Listen); err == nil && host != "" && !net.ParseIP(host).IsUnspecified() {
@@ -196,7 +196,7 @@ func (b *Broker) names() []string {
 	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
-// checkListen returns an error unless clients can connect to what is written.
+// checkListen returns an error unless --listen is an address with a port.
 func (b *Broker) checkListen() error {
 	_, port, err := net.SplitHostPort(b.Listen)
 	if err == nil {
@@ -208,7 +208,8 @@ func (b *Broker) checkListen() error {
 	return nil
 }
 
-// options are those of the server, but for its users. Only this process connects to it: clients come through the filter.
+// options returns the configuration of the server, without users. Only this process connects to the server: clients
+// connect to the filter.
 func (b *Broker) options() *server.Options {
 	return &server.Options{
 		ServerName: "ccm-push-broker", DontListen: true, NoSigs: true, AuthTimeout: 10,

@@ -18,16 +18,16 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// A filter stands between clients and a server of NATS. The server's permissions bound which subjects a user publishes to,
-// and not what a message does there: the server publishes its answer to any reply subject that the message names, and
-// requests of JetStream name other subjects in their text. So the filter reads each message of a user who has a role,
-// and passes it on only if a rule of the role allows all of it.
+// A filter forwards messages between clients and a NATS server. The permissions of the server limit the subjects that a
+// user publishes to. They do not limit the effect of a message: the server publishes its answer to any reply subject in
+// the message, and the text of a JetStream request names other subjects. So the filter reads each message of a user with
+// a role, and forwards it only if a rule of the role allows all of it.
 type filter struct {
-	dial   func() (net.Conn, error) // to the server
-	tls    *tls.Config              // for clients
-	users  func() ([]User, error)   // who may log in
-	proxy  nkeys.KeyPair            // with which the server knows this filter; nil if the server is in this process
-	own    *nats.Conn               // to the server, of the broker itself
+	dial   func() (net.Conn, error) // connects to the server
+	tls    *tls.Config              // presented to clients
+	users  func() ([]User, error)   // users that may log in
+	proxy  nkeys.KeyPair            // authenticates this filter to the server; nil if the server is in this process
+	own    *nats.Conn               // connection of the broker itself
 	leases *leases
 	say    func(string)
 
@@ -62,7 +62,7 @@ func (f *filter) serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// shut ends all connections, and those that are being made.
+// shut closes all connections. A connection that is being set up closes itself (see remember).
 func (f *filter) shut() {
 	f.mu.Lock()
 	f.ended = true
@@ -81,7 +81,7 @@ func (f *filter) end(which func(*filtered) bool) {
 	}
 }
 
-// changed closes the connections of users who may not log in any more, or may do something else now.
+// changed closes the connections of users that were removed or have another role now.
 func (f *filter) changed(users []User) {
 	known := map[User]bool{}
 	for _, u := range users {
@@ -137,7 +137,7 @@ func (f *filter) client(client net.Conn) {
 			return
 		}
 		switch in.verb {
-		case "PING", "PONG", "SUB", "UNSUB": // the server bounds what is subscribed to
+		case "PING", "PONG", "SUB", "UNSUB": // the server limits the subjects of SUB
 		case "PUB", "HPUB":
 			if refusal := c.judge(in); refusal != "" {
 				if c.send(&frame{verb: "-ERR", text: "'" + refusal + "'"}, true) != nil {
@@ -155,7 +155,7 @@ func (f *filter) client(client net.Conn) {
 	}
 }
 
-// connect is what a client says of itself; all else that it says is dropped.
+// connect has the fields of CONNECT that the filter forwards. It drops all others.
 type connect struct {
 	Verbose      bool   `json:"verbose"`
 	Pedantic     bool   `json:"pedantic"`
@@ -171,7 +171,7 @@ type connect struct {
 	ProxySig     string `json:"proxy_sig,omitempty"`
 }
 
-// login passes on the greeting of the server and the login of the client, which the server verifies.
+// login forwards the INFO of the server and the CONNECT of the client, whose signature the server verifies.
 func (c *filtered) login(fromServer *bufio.Reader, toServer *bufio.Writer) (*bufio.Reader, error) {
 	greeting, err := readFrame(fromServer)
 	if err != nil {
@@ -179,7 +179,7 @@ func (c *filtered) login(fromServer *bufio.Reader, toServer *bufio.Writer) (*buf
 	}
 	var info struct{ Nonce string }
 	if err := json.Unmarshal([]byte(greeting.text), &info); err != nil || greeting.verb != "INFO" {
-		return nil, errors.New("the server does not greet")
+		return nil, errors.New("the server did not send INFO")
 	}
 	plain := bufio.NewWriter(c.socket)
 	c.to = plain
@@ -222,7 +222,7 @@ func (c *filtered) login(fromServer *bufio.Reader, toServer *bufio.Writer) (*buf
 	if err != nil {
 		return nil, err
 	}
-	c.filter.mu.Lock() // which those hold who end connections
+	c.filter.mu.Lock() // end reads c.user under this lock
 	for _, u := range users {
 		if u.Key == login.Nkey {
 			c.user = u
@@ -274,7 +274,7 @@ func (c *filtered) send(f *frame, flush bool) error {
 	return err
 }
 
-// greet returns the greeting of a server as that of the filter, which has TLS. A client must not learn addresses behind it.
+// greet changes the INFO of the server to an INFO of the filter: it requires TLS, and has no address of the server.
 func greet(text string) (string, error) {
 	info := map[string]json.RawMessage{}
 	if err := json.Unmarshal([]byte(text), &info); err != nil {
@@ -288,7 +288,7 @@ func greet(text string) (string, error) {
 	return string(changed), err
 }
 
-// answer passes on what the server sends, and notes who has which lease.
+// answer forwards frames of the server, and records leases.
 func (c *filtered) answer(fromServer *bufio.Reader) {
 	for {
 		out, err := readFrame(fromServer)
@@ -297,8 +297,8 @@ func (c *filtered) answer(fromServer *bufio.Reader) {
 		}
 		if (out.verb == "MSG" || out.verb == "HMSG") && len(out.args) == 3 && c.user.Role == Worker {
 			if err := c.leases.given(out.args[2], c.user.Key); err != nil {
-				c.say("warning: noting who has a lease: " + err.Error())
-				continue // it comes again, when its time is over
+				c.say("warning: recording a lease: " + err.Error())
+				continue // the server sends the ticket again after LeaseTime
 			}
 		}
 		if c.send(out, fromServer.Buffered() == 0) != nil {
@@ -307,7 +307,8 @@ func (c *filtered) answer(fromServer *bufio.Reader) {
 	}
 }
 
-// judge returns why a message is refused, in the words of the server, or "". It may change the message.
+// judge returns the error for a message that no rule allows, in the format of the server; empty allows it. It may change
+// the message.
 func (c *filtered) judge(f *frame) string {
 	if c.user.Role == Operator {
 		return ""
@@ -326,7 +327,7 @@ func (c *filtered) judge(f *frame) string {
 	return ""
 }
 
-// clean has no quotes in a text that is quoted in an error.
+// clean removes single quotes from a text, which an error encloses in them.
 func clean(text string) string { return strings.ReplaceAll(text, "'", "") }
 
 // literal reports whether a subject has no wildcards and no empty tokens, and begins with a prefix.

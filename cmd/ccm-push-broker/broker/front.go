@@ -13,10 +13,10 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// The broker can be the filter of a nats-server that somebody else runs (--server). Users with a role then log in through it
-// alone: the configuration that [Broker.WriteConfig] writes requires a proxy whose key the server knows.
+// The broker can be the filter of a separate nats-server (--server). Users with a role can then log in only at the broker:
+// the configuration from [Broker.WriteConfig] requires a proxy with a trusted key for them.
 
-// proxyKey reads the key that the filter proves itself with to a nats-server, or makes it.
+// proxyKey reads the key that authenticates the filter to a nats-server. It makes a missing one.
 func (b *Broker) proxyKey() (nkeys.KeyPair, error) {
 	file := filepath.Join(b.Dir, "proxy.nk")
 	seed, err := os.ReadFile(file)
@@ -40,7 +40,7 @@ func (b *Broker) proxyKey() (nkeys.KeyPair, error) {
 	return pair, nil
 }
 
-// reachServer sets that the filter reaches the nats-server of --server.
+// reachServer connects the filter to the nats-server of --server.
 func (b *Broker) reachServer(f *filter) (admit func([]User) error, err error) {
 	host, _, err := net.SplitHostPort(b.Server)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
@@ -51,10 +51,10 @@ func (b *Broker) reachServer(f *filter) (admit func([]User) error, err error) {
 	}
 	f.dial = func() (net.Conn, error) { return (&net.Dialer{Timeout: loginTime}).Dial("tcp", b.Server) }
 	if f.own, err = login("nats://"+b.Server, f.proxy); err != nil {
-		return nil, fmt.Errorf("%w\n  hint: include what ccm-push-broker user config --dir %s prints in the configuration of nats-server, and reload it", err, b.Dir)
+		return nil, fmt.Errorf("%w\n  hint: include the output of ccm-push-broker user config --dir %s in the configuration of nats-server, and reload it", err, b.Dir)
 	}
 	return func([]User) error {
-		b.Say("the users have changed: nats-server needs what ccm-push-broker user config --dir " + b.Dir + " prints now, and a reload")
+		b.Say("the users have changed: include the new output of ccm-push-broker user config --dir " + b.Dir + " in the configuration of nats-server, and reload it")
 		return nil
 	}, nil
 }

@@ -24,7 +24,7 @@ import (
 const Invited Role = "invited"
 
 const (
-	invitePrefix = "invite-" // of the names of these users
+	invitePrefix = "invite-" // starts the names of these users
 	maxInvited   = 20        // at once
 	// usedTime is how long an invited user stays after its worker was admitted: it has to get the answer.
 	usedTime = 20 * time.Second
@@ -60,7 +60,7 @@ func (i *invitations) handle(text []byte) error {
 		return errors.New("the request is not valid")
 	}
 	if i.broker.Server != "" {
-		return errors.New("the users of a nats-server behind --server are in its configuration: add the worker with ccm-push-broker user add")
+		return errors.New("with --server the users are in the configuration of nats-server: add the worker with ccm-push-broker user add")
 	}
 	users, err := i.broker.Users()
 	if err != nil {
@@ -105,7 +105,7 @@ func (i *invitations) handle(text []byte) error {
 	return i.broker.writeUser(invited, invitation(r.Key, usedTime))
 }
 
-// invitation is the text of the file of an invited user.
+// invitation returns the content of the file of an invited user.
 func invitation(key string, lasts time.Duration) string {
 	return fmt.Sprintf("%s %s %d", key, Invited, time.Now().Add(lasts).Unix())
 }
@@ -119,13 +119,13 @@ func (b *Broker) writeUser(name, text string) error {
 	return err
 }
 
-// expired reports whether an invited user may not log in any more, by the rest of its file.
+// expired reports whether the time in the file of an invited user has passed.
 func expired(until string, now time.Time) bool {
 	seconds, err := strconv.ParseInt(until, 10, 64)
 	return err != nil || now.Unix() >= seconds
 }
 
-// dropExpired removes the file of an invited user whose time is over.
+// dropExpired removes the file of an invited user that has expired.
 func (b *Broker) dropExpired(name string) {
 	if err := os.Remove(filepath.Join(b.Dir, "users", name)); err != nil && !errors.Is(err, fs.ErrNotExist) && b.Say != nil {
 		b.Say("warning: removing an invitation that has expired: " + err.Error())

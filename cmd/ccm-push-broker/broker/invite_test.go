@@ -21,12 +21,12 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
-// inviting is a controller that invites, and what its person sees.
+// inviting is a controller with an invitation.
 type inviting struct {
 	*people
 	key        workers.Key
 	invitation *workers.Invitation
-	seen       string // fingerprint
+	seen       string // fingerprint that the controller has printed
 	recorded   []string
 }
 
@@ -51,11 +51,11 @@ func (i *inviting) renew() {
 	token, err := i.invitation.Token()
 	require.NoError(i.t, err)
 	require.Less(i.t, len(token), 4000, "a terminal takes no longer line")
-	i.invitation, err = workers.ParseToken(" " + token[:40] + "\n" + token[40:] + "\n") // as it may come from a terminal
+	i.invitation, err = workers.ParseToken(" " + token[:40] + "\n" + token[40:] + "\n") // with line breaks, as from a terminal
 	require.NoError(i.t, err)
 }
 
-// await begins to wait for a machine; answer is that of the person, to the fingerprint that is shown.
+// await starts the wait for a machine. answer confirms or refuses the fingerprint.
 func (i *inviting) await(ctx context.Context, as Role, answer func(fingerprint string) error) (ended <-chan error) {
 	ready, end := make(chan struct{}), make(chan error, 1)
 	conn := i.conn(as)
@@ -178,7 +178,7 @@ func TestInvite(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestInviteIsRefused has a person say no, and nobody come; nothing of the machine is kept.
+// TestInviteIsRefused refuses a fingerprint, and waits for a machine that does not join: no key is kept.
 func TestInviteIsRefused(t *testing.T) {
 	i := newInviting(t)
 	ended := i.await(t.Context(), Coordinator, func(string) error { return errors.New("the fingerprints differ") })
@@ -190,7 +190,7 @@ func TestInviteIsRefused(t *testing.T) {
 	require.Empty(t, i.recorded)
 	require.NotContains(t, i.usersOf(Worker), "w9")
 	require.Empty(t, i.usersOf(Invited))
-	require.Eventually(t, func() bool { return !conn.IsConnected() }, time.Minute, 10*time.Millisecond, "it is no user any more")
+	require.Eventually(t, func() bool { return !conn.IsConnected() }, time.Minute, 10*time.Millisecond, "the invited user was removed")
 
 	i.renew()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -210,7 +210,7 @@ func TestInviteIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "the token has expired at ")
 }
 
-// TestInviteAttacks has an invited machine, a holder of a stolen token, and users of other roles try to become more.
+// TestInviteAttacks tries to get more rights: as an invited machine, with a stolen token, and with other roles.
 func TestInviteAttacks(t *testing.T) {
 	i := newInviting(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

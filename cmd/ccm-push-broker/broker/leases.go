@@ -12,12 +12,13 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
-// leases are who has which ticket, by the ticket: a server lets anybody acknowledge for anybody. They outlive a restart.
+// leases holds the user of each ticket, because the server lets each worker acknowledge any ticket. A file keeps them
+// over a restart.
 type leases struct {
 	file string
 
 	mu  sync.Mutex
-	all map[string]lessee // nil until it was read
+	all map[string]lessee // by ticket; nil until the file is read
 }
 
 type lessee struct {
@@ -25,7 +26,7 @@ type lessee struct {
 	Since time.Time `json:"since"`
 }
 
-// ticketOf returns the ticket that a subject of acknowledgements is about: $JS.ACK.STREAM.CONSUMER.DELIVERED.SEQUENCE.….
+// ticketOf returns the ticket of an acknowledgement, by its subject: $JS.ACK.STREAM.CONSUMER.DELIVERED.SEQUENCE.….
 func ticketOf(subject string) string {
 	tokens := strings.Split(subject, ".")
 	if len(tokens) != 9 || !strings.HasPrefix(subject, "$JS.ACK."+queue.WorkStream+".") {
@@ -34,7 +35,7 @@ func ticketOf(subject string) string {
 	return tokens[3] + " " + tokens[5]
 }
 
-// given notes that a message with a reply subject goes to a user, who has its ticket from now on if it has one.
+// given records the user of a ticket, if the reply subject of a message belongs to one.
 func (l *leases) given(reply, key string) error {
 	ticket := ticketOf(reply)
 	if ticket == "" {
@@ -43,14 +44,14 @@ func (l *leases) given(reply, key string) error {
 	return l.change(func() {
 		l.all[ticket] = lessee{key, time.Now()}
 		for old, one := range l.all {
-			if time.Since(one.Since) > queue.KeptTime { // as long as there are tickets
+			if time.Since(one.Since) > queue.KeptTime { // the stream drops tickets after that
 				delete(l.all, old)
 			}
 		}
 	})
 }
 
-// holder returns the key of who has the ticket of an acknowledgement, or "".
+// holder returns the key of the user that has the ticket of an acknowledgement; empty means none.
 func (l *leases) holder(subject string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

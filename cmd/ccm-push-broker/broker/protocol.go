@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Limits of what one party sends at once, in bytes. The server has a lower limit for payloads (max_payload).
+// Limits of a line and of a payload, in bytes. The server has a lower limit for payloads (max_payload).
 const (
 	maxLine    = 64 << 10
 	maxPayload = 64 << 20
 )
 
-// A frame is one message of the protocol of NATS, such as PUB with its payload. The filter never passes on bytes as they
-// came: it writes each frame anew, so that it and the server cannot read the same bytes differently.
+// A frame is one message of the protocol of NATS, such as PUB with its payload. The filter never forwards the
+// bytes that it read: it encodes each frame again, so the server cannot read them differently.
 type frame struct {
-	verb    string   // in upper case
+	verb    string   // upper case
 	args    []string // the words of the line, without the sizes of PUB, HPUB, MSG and HMSG
 	text    string   // the rest of the line of CONNECT, INFO and -ERR
 	headers []header

@@ -62,7 +62,7 @@ func TestFramesThatAreNone(t *testing.T) {
 	}
 }
 
-// FuzzFrame wants what the filter writes to be read as what it has read.
+// FuzzFrame reads a frame, writes it, and reads it again: both are equal.
 func FuzzFrame(f *testing.F) {
 	for _, text := range frames {
 		f.Add([]byte(text))
@@ -82,7 +82,7 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// FuzzRequest has the rules judge any request of any role. What one allows it has to be able to write as it judged it.
+// FuzzRequest checks any request of any role. If a rule allows it, the filter can write it as it was checked.
 func FuzzRequest(f *testing.F) {
 	for _, role := range Roles {
 		for _, one := range role.rules() {
@@ -91,7 +91,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, role, subject, reply string, body []byte) {
 		if Role(role) == Operator || strings.Contains(subject, "CONSUMER.DELETE") || strings.Contains(subject, "MSG.NEXT") || strings.Contains(subject, "$JS.FC") {
-			return // these look at what the server has
+			return // these query the server
 		}
 		c := &filtered{filter: &filter{leases: &leases{file: filepath.Join(t.TempDir(), "leases")}}, user: User{Key: "U", Role: Role(role)}}
 		in := &frame{verb: "PUB", args: []string{subject, reply}, data: body}
@@ -108,7 +108,7 @@ func pool(ca *authority) *x509.CertPool {
 	return p
 }
 
-// TestLogin has clients that are not what the filter takes them for.
+// TestLogin connects with invalid logins.
 func TestLogin(t *testing.T) {
 	dir, seed := filepath.Join(t.TempDir(), "broker"), filepath.Join(t.TempDir(), "ann.nk")
 	require.NoError(t, (&Broker{Dir: dir}).AddUser("ann", Reader, seed))
@@ -122,7 +122,7 @@ func TestLogin(t *testing.T) {
 	stranger, err := other.PublicKey()
 	require.NoError(t, err)
 	for _, c := range []struct{ name, send, want string }{
-		{"nobody", "CONNECT {}\r\nPING\r\n", "-ERR 'Authorization Violation'\r\n"},
+		{"no user", "CONNECT {}\r\nPING\r\n", "-ERR 'Authorization Violation'\r\n"},
 		{"a stranger", `CONNECT {"nkey":"` + stranger + `"}` + "\r\nPING\r\n", "-ERR 'Authorization Violation'\r\n"},
 		{"a key without a signature", `CONNECT {"nkey":"` + users[0].Key + `"}` + "\r\nPING\r\n", "-ERR 'Authorization Violation'\r\n"},
 		{"a signature of another", `CONNECT {"nkey":"` + users[0].Key + `","sig":"AAAA","proxy_sig":"AAAA"}` + "\r\nPING\r\n", "-ERR 'Authorization Violation'\r\n"},

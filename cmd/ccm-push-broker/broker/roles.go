@@ -44,15 +44,15 @@ const answerWithin = 10 * time.Minute
 // inbox begins the subjects at which a user is answered.
 func (u User) inbox() string { return natsconn.Inbox(u.Key) + "." }
 
-// permissions returns the subjects that the server lets a user publish and subscribe to; nil is all. What a message may do
-// there is for the [filter] to judge.
+// permissions returns the subjects that the server lets a user publish and subscribe to; nil is all. The [filter]
+// limits the effect of a message.
 func (r Role) permissions(key string) *server.Permissions {
 	if r == Operator {
 		return nil
 	}
 	p := &server.Permissions{
 		Publish:   &server.SubjectPermission{},
-		Subscribe: &server.SubjectPermission{Allow: []string{User{Key: key}.inbox() + ">"}}, // those of others hold what they are told
+		Subscribe: &server.SubjectPermission{Allow: []string{User{Key: key}.inbox() + ">"}}, // other inboxes have answers for other users
 	}
 	for _, rule := range rulesByRole()[r] {
 		if rule.subject != answers {

@@ -34,7 +34,7 @@ type people struct {
 	t      *testing.T
 	broker *running
 	users  []User
-	seeds  string                  // a folder with the file of each
+	seeds  string                  // folder with the seed of each user
 	links  map[Role]*natsconn.Link // by the name of the user
 
 	mu      sync.Mutex
@@ -43,7 +43,7 @@ type people struct {
 
 func admitAll(t *testing.T) *people { return admitAt(t, false) }
 
-// onBoth runs a test at a broker, and at a nats-server that a broker stands before.
+// onBoth runs a test with the server of a broker, and with a separate nats-server (--server).
 func onBoth(t *testing.T, test func(t *testing.T, plain bool)) {
 	t.Run("broker", func(t *testing.T) { test(t, false) })
 	t.Run("nats-server", func(t *testing.T) { test(t, true) })
@@ -330,7 +330,7 @@ func TestRolesAreBounded(t *testing.T) {
 		// Nobody else is given work or orders.
 		{Worker, true, "ccm-push.work.0123456789abcdef.run1"},
 		{Worker, true, "ccm-push.order.run1"},
-		// No worker announces another one, or reads what others announce.
+		// No worker announces another one, or reads announcements of others.
 		{Worker, true, "ccm-push.presence.UABC.w1"},
 		{Worker, false, "ccm-push.presence.*.*"},
 		{Worker, true, "$JS.API.STREAM.PURGE.CCM_PUSH_WORKERS"},
@@ -474,7 +474,7 @@ func TestUsersOfRoot(t *testing.T) {
 	}))
 }
 
-// TestRolesNeedTheFilter has users with a role, and one who pretends to be the filter, log in to the nats-server itself.
+// TestRolesNeedTheFilter logs in to the nats-server directly: as users with a role, and as a false filter.
 func TestRolesNeedTheFilter(t *testing.T) {
 	p := admitAt(t, true)
 	for _, u := range p.users {
@@ -487,7 +487,7 @@ func TestRolesNeedTheFilter(t *testing.T) {
 		require.ErrorIs(t, err, nats.ErrAuthorization, u.Name)
 	}
 	elsewhere := &Broker{Dir: filepath.Join(t.TempDir(), "other"), Listen: "127.0.0.1:0", Server: p.broker.Server, Say: func(string) {}}
-	require.ErrorContains(t, elsewhere.Run(t.Context()), "\n  hint: include what ccm-push-broker user config --dir "+elsewhere.Dir+" prints")
+	require.ErrorContains(t, elsewhere.Run(t.Context()), "\n  hint: include the output of ccm-push-broker user config --dir "+elsewhere.Dir+" in the configuration")
 	elsewhere.Server = "192.0.2.1:4222"
 	require.ErrorContains(t, elsewhere.Run(t.Context()), "--server 192.0.2.1:4222: write a loopback address and a port")
 }

@@ -24,23 +24,22 @@ type request struct {
 	headers        []header
 	body           []byte
 
-	tokens []string // of the subject
+	tokens []string // parts of the subject
 }
 
-// A rule lets a role publish to subjects. All headers that the server acts on are refused but for those that the rule names,
-// each with the values that it may have; none is any value.
+// A rule lets a role publish to subjects. It refuses headers that the server interprets, except the ones in headers.
 type rule struct {
-	subject string // with wildcards, as the server's permissions have it
-	headers map[string][]string
-	check   func(*request) bool // may change the text of the message
+	subject string              // pattern, as in permissions of the server
+	headers map[string][]string // allowed values, by name; nil allows any value
+	check   func(*request) bool // may change the message; nil allows it
 }
 
-// answers are the subjects at which a coordinator answers questions. The server allows that for each question by itself.
+// answers is the pattern of subjects that a coordinator answers to. The server allows each answer separately.
 const answers = "_INBOX.>"
 
 var (
 	anyValue = []string(nil)
-	rollup   = []string{"sub"} // replaces what the subject has, and nothing else
+	rollup   = []string{"sub"} // replaces the messages of this subject only
 	apiLevel = map[string][]string{"Nats-Required-Api-Level": anyValue}
 )
 
@@ -48,7 +47,7 @@ const (
 	api     = "$JS.API."
 	objects = "$O."
 	keys    = "$KV."
-	// consumerLife is how long a consumer may be there after its user has gone.
+	// consumerLife is the longest time that a consumer may exist without its user.
 	consumerLife = 10 * time.Minute
 	ownerKey     = "ccm-push-user" // in the metadata of a consumer
 )
@@ -116,7 +115,7 @@ func (r Role) allows(q *request) bool {
 	q.tokens = strings.Split(q.subject, ".")
 	named := q.tokens
 	if strings.HasPrefix(q.subject, api+"CONSUMER.CREATE.") {
-		named = q.tokens[:min(6, len(q.tokens))] // what follows is a filter
+		named = q.tokens[:min(6, len(q.tokens))] // the rest is a filter
 	}
 	if slices.Contains(q.tokens, "") || !literal(strings.Join(named, "."), "") {
 		return false
@@ -134,7 +133,7 @@ var rulesByRole = sync.OnceValue(func() map[Role][]rule {
 	return all
 })
 
-// takes reports whether a message may have headers. Those that begin with neither Nats- nor KV- are nothing to the server.
+// takes reports whether the rule allows headers. The server ignores those that begin with neither Nats- nor KV-.
 func (r rule) takes(list []header) bool {
 	for i, h := range list {
 		lower := strings.ToLower(h.name)
@@ -152,14 +151,14 @@ func (r rule) takes(list []header) bool {
 
 func empty(q *request) bool { return len(bytes.TrimSpace(q.body)) == 0 }
 
-// decoded reads the text of a request into v, which must have places for all of it.
+// decoded parses the text of a request into v, and reports whether v has a field for each key.
 func (q *request) decoded(v any) bool {
 	d := json.NewDecoder(bytes.NewReader(q.body))
 	d.DisallowUnknownFields()
 	return d.Decode(v) == nil && !d.More()
 }
 
-// encoded replaces the text of a request: the server reads what was judged, and nothing else.
+// encoded replaces the text of a request, so the server reads exactly what the filter has checked.
 func (q *request) encoded(v any) bool {
 	text, err := json.Marshal(v)
 	q.body = text
@@ -178,7 +177,7 @@ func ofRuns(stream string) bool {
 	return false
 }
 
-// bucketOf returns the bucket of a subject of keys or objects, and the stream that it is in.
+// bucketOf returns the stream of a subject of keys or objects; ok is false for other subjects.
 func bucketOf(tokens []string) (stream string, ok bool) {
 	if len(tokens) < 2 {
 		return "", false
@@ -205,7 +204,7 @@ func (q *request) mayRead(stream string, subject []string) bool {
 	case q.user.Role == Reader:
 		return stream == registry.Stream
 	}
-	return stream != queue.WorkStream // whose tickets are taken by being read
+	return stream != queue.WorkStream // reading a ticket takes it
 }
 
 func directGet(q *request) bool {
@@ -236,7 +235,7 @@ func createReader(q *request) bool {
 	if !reflect.DeepEqual(c, clean) || c.InactiveThreshold > consumerLife {
 		return false
 	}
-	r.Action = server.ActionCreate // what another user has under that name is not changed
+	r.Action = server.ActionCreate // does not change a consumer of another user
 	r.Config.Name = name
 	r.Config.Metadata = map[string]string{ownerKey: q.user.Key}
 	return q.encoded(r)
@@ -244,8 +243,8 @@ func createReader(q *request) bool {
 
 const ownerTime = 5 * time.Second
 
-// owns reports whether the user has made a consumer. The server is requested each time: another user may have made one with
-// that name since.
+// owns reports whether the user has made a consumer. It queries the server each time, because another user may have made
+// a new consumer with that name.
 func (q *request) owns(stream, name string) bool {
 	msg, err := q.filter.own.Request(api+"CONSUMER.INFO."+stream+"."+name, nil, ownerTime)
 	if err != nil {
@@ -259,8 +258,8 @@ func (q *request) owns(stream, name string) bool {
 
 func ownConsumer(q *request) bool { return q.reply != "" && q.owns(q.tokens[5], q.tokens[6]) }
 
-// deleteConsumer lets a user delete his own consumers. He is told of others that they are not there: a client waits for
-// an answer of the server, and not for one that says that it is not allowed.
+// deleteConsumer lets a user delete the user's own consumers. For other consumers the server answers that they do not
+// exist: a client does not take a permission error as the answer.
 func deleteConsumer(q *request) bool {
 	if !q.owns(q.tokens[4], q.tokens[5]) {
 		q.subject = api + "CONSUMER.DELETE." + q.tokens[4] + ".ccm-push-not-yours"
@@ -268,12 +267,12 @@ func deleteConsumer(q *request) bool {
 	return empty(q)
 }
 
-// flowControl lets a user have the next messages of his own consumer.
+// flowControl lets a user request the next messages of the user's own consumer.
 func flowControl(q *request) bool {
 	return len(q.tokens) == 5 && q.reply == "" && empty(q) && q.owns(q.tokens[2], q.tokens[3])
 }
 
-// createSite lets a worker make what tickets of a site are leased from, exactly as each worker of the site does.
+// createSite lets a worker make the consumer of a site, with exactly the configuration that all workers of the site use.
 func createSite(q *request) bool {
 	var r server.CreateConsumerRequest
 	site, name := q.tokens[8], q.tokens[5]
@@ -286,7 +285,7 @@ func createSite(q *request) bool {
 	return reflect.DeepEqual(got, want) && q.encoded(server.CreateConsumerRequest{Stream: queue.WorkStream, Config: want})
 }
 
-// lease lets a worker wait for one ticket.
+// lease lets a worker request one ticket.
 func lease(q *request) bool {
 	var r server.JSApiConsumerGetNextRequest
 	return q.reply != "" && strings.HasPrefix(q.tokens[6], queue.SitePrefix) && q.decoded(&r) && r.Batch == 1 && r.PriorityGroup == server.PriorityGroup{} && q.encoded(r)
@@ -303,7 +302,7 @@ func acknowledge(q *request) bool {
 	return true
 }
 
-// streamOf returns which subjects a stream of runs has, by its name; ok is false if it is none.
+// streamOf returns the subjects and the retention of a stream of runs, by its name; ok is false for other streams.
 func streamOf(name string) (subjects []string, retention server.RetentionPolicy, ok bool) {
 	of := func(prefix string) string {
 		rest, ok := strings.CutPrefix(name, prefix)
@@ -328,7 +327,7 @@ func streamOf(name string) (subjects []string, retention server.RetentionPolicy,
 	return nil, 0, false
 }
 
-// createStream lets a coordinator make the streams of runs. They get messages by their own subjects alone, and pass on none.
+// createStream lets a coordinator make the streams of runs. They store only their own subjects, and republish none.
 func createStream(q *request) bool {
 	var r server.StreamConfigRequest
 	subjects, retention, ok := streamOf(q.tokens[4])
@@ -345,7 +344,7 @@ func createStream(q *request) bool {
 	return reflect.DeepEqual(c, clean) && q.encoded(server.StreamConfigRequest{StreamConfig: clean})
 }
 
-// perRun reports whether a stream belongs to one run, which ends with it.
+// perRun reports whether a stream belongs to one run, and is deleted with it.
 func perRun(stream string) bool {
 	_, retention, ok := streamOf(stream)
 	return ok && retention == server.LimitsPolicy && !strings.HasPrefix(stream, "KV_")

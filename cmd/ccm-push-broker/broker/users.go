@@ -65,7 +65,7 @@ func (b *Broker) AddUser(name string, role Role, file string) error {
 	}
 	_, err = out.Write(append(seed, '\n'))
 	if err = errors.Join(err, out.Close()); err == nil {
-		err = b.copyCA(CABeside(file))
+		err = b.copyCA(CACopy(file))
 	}
 	if err == nil {
 		err = b.writeUser(name, public+" "+string(role))
@@ -76,10 +76,10 @@ func (b *Broker) AddUser(name string, role Role, file string) error {
 	return nil
 }
 
-// CABeside is the file beside the seed of a user that has a copy of the broker's authority.
-func CABeside(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) + ".pem" }
+// CACopy returns the path of the copy of ca.pem next to the seed file of a user.
+func CACopy(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) + ".pem" }
 
-// copyCA copies the authority, which is no secret, to where a user can read it.
+// copyCA copies ca.pem to a file that a user can read: it is not secret.
 func (b *Broker) copyCA(to string) error {
 	text, err := os.ReadFile(b.CA())
 	if err != nil {
@@ -145,7 +145,7 @@ func (b *Broker) Users() ([]User, error) {
 }
 
 // parseUser reads the file of a user: his public key, and his role. Before there were roles it had
-// none: those users may do everything. An invited user has an end; the key is empty after that.
+// none: those users may do everything. An invited user expires; the key is empty then.
 func parseUser(name, text string) (User, error) {
 	key, role, _ := strings.Cut(strings.TrimSpace(text), " ")
 	if !nkeys.IsValidPublicUserKey(key) {
