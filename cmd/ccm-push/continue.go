@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/trust"
 )
 
-// continuing returns the words after ccm-push that continue a recorded run; nil if no command does. Those of an
-// undo have the resources and hosts that it was limited to, and the options that the run it takes back did not have.
+// continuing returns the words after ccm-push that continue a recorded run; nil if no command does. For an
+// undo they include its resources, its --limit, and the options that differ from the run that it takes back.
 func continuing(store record.Store, h record.Header) []string {
 	switch {
 	case h.Undoes != "":
@@ -33,8 +33,7 @@ func ownFlags(store record.Store, h record.Header) []record.Flag {
 	})
 }
 
-// unrecorded returns the flags that do not have the values which a run has recorded. What they limit is always
-// among them.
+// unrecorded returns the flags whose values differ from the recorded flags of a run. --limit is always among them.
 func unrecorded(flags, recorded []record.Flag) []record.Flag {
 	return slices.DeleteFunc(slices.Clone(flags), func(f record.Flag) bool {
 		return f.Name != "limit" && !f.Withheld && slices.ContainsFunc(recorded, func(r record.Flag) bool {
@@ -51,7 +50,7 @@ func flagWords(flags []record.Flag) []string {
 			if f.Name == "limit" || f.Name == "inventory" {
 				words = append(words, "--"+f.Name, value)
 			} else {
-				words = append(words, "--"+f.Name+"="+value) // a flag that is true or false takes no further word
+				words = append(words, "--"+f.Name+"="+value) // a boolean flag takes no further word
 			}
 		}
 	}
@@ -71,14 +70,13 @@ func pasted(words []string) string {
 func (a *app) continuingHint(h record.Header) string {
 	store, err := a.records()
 	if words := continuing(store, h); words != nil && err == nil {
-		return pasted(words) + " goes on with it"
+		return pasted(words) + " continues it"
 	}
 	return pasted([]string{"runs", "show", h.Run}) + " prints its results; an ad-hoc call is not resumed"
 }
 
-// asGiven returns the command that was given, as a command for a shell: words, and the flags that run has not
-// recorded. more are further words, instead of the flag of that name; empty keeps all flags. Flags whose values may
-// be secrets are only named.
+// asGiven returns the given command for a shell: words, and the flags that run has not recorded. more replaces the
+// flag instead; if instead is empty, all flags are kept. Flags whose values may be secrets are only named.
 func asGiven(words []string, given []record.Flag, run *record.Run, instead string, more ...string) string {
 	flags := slices.DeleteFunc(unrecorded(given, run.Flags), func(f record.Flag) bool { return f.Name == instead })
 	text := pasted(slices.Concat(words, flagWords(flags), more))

@@ -30,13 +30,13 @@ var wholeRuns = map[string]bool{
 	// Another run than the one that was named.
 	"the last run that changed something has undone run %s\n  hint: ccm-push undo %s takes back that undo; ccm-push runs lists all runs": true,
 
-	// Their sentence names what is missing in the command: the URL may have a password.
+	// The text names the missing options: the URL may have a password.
 	"run %s was given back by %s, and its record has no end\n  hint: ccm-push resume %[1]s goes on with it, with the same --workers and in a folder with the same files":         true,
 	"nothing has been heard of %s, who coordinates run %s, since %s\n  hint: ccm-push resume %[2]s goes on with it, with the same --workers and in a folder with the same files": true,
 }
 
 // TestHintsKeepTheirArguments finds texts that put a resume or undo command together by hand. The functions of
-// continue.go do not lose what the command was limited to.
+// continue.go keep the limits of the command.
 func TestHintsKeepTheirArguments(t *testing.T) {
 	command := regexp.MustCompile(`ccm-push (undo|resume) (%|$)`)
 	found := 0

@@ -107,7 +107,7 @@ func (f *fleet) recorder(r *playbooks.Runner, h record.Header) []events.Reporter
 	h.Started, h.Version, h.PID = time.Now(), version, os.Getpid()
 	who, _, _ := strings.Cut(r.Options.Holder, " ") // USER@HOST (pid PID)
 	h.User, h.Host, _ = strings.Cut(who, "@")
-	own := h.Flags // they override those of the command line
+	own := h.Flags // override the flags of the command line
 	h.Flags = append(slices.Clone(own), slices.DeleteFunc(f.given(), func(given record.Flag) bool {
 		return slices.ContainsFunc(own, func(one record.Flag) bool { return one.Name == given.Name })
 	})...)

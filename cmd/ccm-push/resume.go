@@ -92,7 +92,7 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 		return err
 	}
 	if len(changed) > 0 && !replan {
-		return fmt.Errorf("since run %s there has changed %s\n  hint: look at it, then go on with it as it is now: %s",
+		return fmt.Errorf("changed since run %s: %s\n  hint: check the change, then resume with the new version: %s",
 			run.Run, strings.Join(changed, ", "), replanned)
 	}
 	if err := p.fleet.workers.take(ctx, run); err != nil {

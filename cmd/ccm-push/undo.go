@@ -129,8 +129,8 @@ func (f *fleet) undo(ctx context.Context, p *printer, set *pflag.FlagSet, name s
 }
 
 // lookFor warns of hosts of a run that the inventory has no more. That it has none of them is an
-// error: it is the wrong one, most likely. what is the command that needs them,
-// and elsewhere is the same with another inventory.
+// error: it is the wrong one, most likely. what is the name of the command,
+// and elsewhere is the whole command with another inventory.
 func (f *fleet) lookFor(inv *inventory.Inventory, run *record.Run, hosts []string, what, elsewhere string) error {
 	var gone []string
 	there := false
@@ -171,7 +171,7 @@ func resumedBy(runs []*record.Run) string {
 const previewed = 20
 
 // confirmUndo prints on a terminal what an undo will do, and asks whether it shall. Without a terminal the
-// run has to be named, as command does.
+// run must be named, as in command.
 func (f *fleet) confirmUndo(ctx context.Context, runs []*record.Run, name string, only []string, command string) error {
 	switch {
 	case f.rollout.yes:

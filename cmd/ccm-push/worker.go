@@ -21,8 +21,8 @@ func workerCommand(f *fleet, p *printer) *cobra.Command {
 		Use:   "worker --workers URL",
 		Short: "work on hosts of runs that are begun elsewhere",
 		Long: `worker takes hosts of runs that are begun with --workers and the same URL, until it is stopped. It
-gets the files that the plays read, and what the inventory says of the hosts that it works on, sealed to a key
-that it makes for each run; it logs in to hosts with certificates that are made for that key. What
+gets the files that the plays read, and the inventory of its hosts, sealed to a key that it makes for
+each run; it logs in to hosts with certificates that are made for that key. What
 happens is told by who has begun the run.
 
 It works for those whose public keys are on its list, and has a key of its own that is on theirs: both as
@@ -72,16 +72,16 @@ when they have ended.`,
 			}
 			a.say("taking hosts" + ofSite(site) + "; this worker is " + own.Public())
 			if len(from) == 0 {
-				a.say("its certificates can be used from any address, since it is not known from which one hosts see it\n  hint: --worker-address ADDRESS")
+				a.say("its certificates are valid from any address\n  hint: limit them to the address of this worker: --worker-address ADDRESS")
 			}
 			return w.Run(cmd.Context(), a.stop)
 		},
 	}
 	c.AddCommand(workerJoinCommand(f, p))
-	c.Flags().BoolVar(&show, "show", false, "print the files that the workers of this user on this machine hold at the moment, and end")
+	c.Flags().BoolVar(&show, "show", false, "print the files that the workers of this user on this machine hold now")
 	c.Flags().StringVar(&site, "site", "", "take hosts whose variable site says this, and no others; without it those of no site")
 	c.Flags().IntVar(&shards, "shards", 4, "how many groups of hosts (--shard) it works on at once")
-	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which hosts see this worker come, also through jump hosts: its certificates can be used from there alone; may be repeated, or have commas")
+	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which this worker, or its jump host, connects to hosts: its certificates are valid only from there; may be repeated, or have commas")
 	c.Flags().StringVar(&key, "key", "", "private key `file` of this worker (default worker.key in the folder of the configuration)")
 	c.Flags().StringVar(&coordinators, "coordinators", "", "`file` with the public keys of those who may begin runs (default coordinators.keys in the folder of the configuration)")
 	return c

@@ -47,7 +47,7 @@ worker.pem, and the key of the inviting machine in coordinators.keys; and prints
 	}
 	c.Flags().StringVar(&in, "token-file", "", "read the token from a `file` instead of the terminal")
 	c.Flags().StringVar(&name, "name", "", "the `name` of this worker in lists and messages (default the name of the machine)")
-	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which hosts see this machine come: the inviting machine limits the worker to it; may be repeated, or have commas")
+	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which this machine connects to hosts: the inviting machine limits the worker to it; may be repeated, or have commas")
 	return c
 }
 
@@ -122,7 +122,7 @@ func (a *app) join(ctx context.Context, p *printer, in, name string, from []neti
 	return p.print(start + "\n")
 }
 
-// readToken reads a token from a file, or requests it on the terminal.
+// readToken reads a token from a file, or prompts for it.
 func (a *app) readToken(ctx context.Context, in string) (string, error) {
 	if in == "" {
 		return a.askLine(ctx, "Token of ccm-push workers invite: ")
@@ -136,10 +136,11 @@ func (a *app) readToken(ctx context.Context, in string) (string, error) {
 	return string(text), err
 }
 
-// admitWait is how long the broker may take to know the user of a new invitation.
+// admitWait is the longest time until the broker admits the user of a new invitation.
 const admitWait = 10 * time.Second
 
-// present sends the keys of this machine, has a person compare fingerprints, and waits until the other side has admitted it.
+// present sends the keys of this machine, prompts for the comparison of fingerprints, and waits until the other machine has
+// admitted this one.
 func (a *app) present(ctx context.Context, i *workers.Invitation, c *workers.Candidate) error {
 	conn, closed, err := a.invited(ctx, i)
 	if err != nil {
@@ -149,7 +150,7 @@ func (a *app) present(ctx context.Context, i *workers.Invitation, c *workers.Can
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answer := make(chan error, 1)
-	go func() { answer <- i.Join(ctx, conn, c) }() // it ends with ctx, and is waited for
+	go func() { answer <- i.Join(ctx, conn, c) }() // ends with ctx, and always sends an answer
 	a.say(fmt.Sprintf("the fingerprint of this machine is\n\n    %s\n", i.Fingerprint(c)))
 	compared := a.compare(ctx, "Does the machine that invites show the same fingerprint? [y/N] ")
 	if compared != nil {

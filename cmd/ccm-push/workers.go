@@ -83,7 +83,7 @@ func printWorkers(p *printer, all []workers.Connected) error {
 	return p.print(b.String())
 }
 
-// ago is a time that has passed, in its largest unit.
+// ago formats the time that has passed, in one unit.
 func ago(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:

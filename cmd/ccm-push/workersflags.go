@@ -34,7 +34,7 @@ type workersFlags struct {
 	list     string // of keys of workers
 	validity time.Duration
 	size     int
-	wait     time.Duration // for workers, before the run begins; 0 has no limit
+	wait     time.Duration // limit of the wait for workers before the run begins; 0 means no limit
 	// operators is the file with public keys of who else may go on with runs; "" is the default.
 	operators string
 
@@ -44,7 +44,7 @@ type workersFlags struct {
 	shared sharing
 	// listFile gets a line for each file that workers get; nil drops the lines.
 	listFile func(string)
-	// answered reports whether workers hear the answers of this run; nil before there is a run.
+	// answered reports whether workers receive the answers of this run; nil before the run.
 	answered atomic.Pointer[func() bool]
 
 	mu    sync.Mutex
@@ -78,8 +78,8 @@ func (f *workersFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.list, "workers-list", "", "`file` with the public keys of workers that may get hosts (default workers.keys in the folder of the configuration)")
 	set.StringVar(&f.operators, "workers-operators", "", "`file` with the public keys of those who may follow runs and go on with them, besides this machine (default operators.keys in the folder of the configuration, if it is there)")
 	f.validity = defaultValidity
-	set.Var(seconds{&f.validity}, "cert-validity", "how long the certificates are valid with which workers log in to hosts, at least 1m; they are renewed while a worker needs them (default 10m, or --deadline host and a minute if that is less)")
-	set.Var(seconds{&f.wait}, "wait-workers", "how long the run waits for a worker of each site before it begins, such as 2m; then it ends with status 1 and has changed nothing. Without it the run begins when the first host lets a worker in, and waits for the others")
+	set.Var(seconds{&f.validity}, "cert-validity", "validity of the certificates that workers log in to hosts with, at least 1m; they are renewed while a worker needs them (default 10m, or --deadline host and a minute if that is less)")
+	set.Var(seconds{&f.wait}, "wait-workers", "how long the run waits for a worker of each site before it begins, such as 2m; then it ends with status 1 and has changed nothing. Without it the run begins when a worker has logged in to the first host, and waits for the others")
 	set.IntVar(&f.size, "shard", 0, "how many hosts a worker takes in one group, at most; without it 32 to 256")
 }
 
@@ -258,7 +258,7 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, sha
 	return c, nil
 }
 
-// address is the URL of NATS for hints: a user and password in it are left out.
+// address returns the URL of --workers for hints, without a user and password.
 func (f *workersFlags) address() string {
 	u, err := url.Parse(f.url)
 	if err != nil || u.User == nil {
@@ -280,8 +280,8 @@ func (f *workersFlags) keys() (key workers.Key, list *workers.KeyFile, err error
 	return key, list, err
 }
 
-// certificateTime returns how long certificates of workers are valid. They are renewed as long as a worker works on hosts, so they need not
-// last as long as the run.
+// certificateTime returns the validity of certificates of workers. They are renewed while a worker needs them, so they can be
+// shorter than the run.
 func (f *workersFlags) certificateTime() time.Duration {
 	if f.set.Changed("cert-validity") {
 		return f.validity
@@ -290,7 +290,7 @@ func (f *workersFlags) certificateTime() time.Duration {
 	return max(min(defaultValidity, host+shortestValidity), shortestValidity)
 }
 
-// certify has the key of a worker certified.
+// certify signs a certificate for the key of a worker.
 func (f *workersFlags) certify(ctx context.Context, by *usercert.Authority, run string, of workers.Certificate) ([]byte, time.Duration, error) {
 	key, err := ssh.ParsePublicKey(of.SSHKey)
 	if err != nil {
@@ -321,7 +321,7 @@ func (f *workersFlags) connection() *natsconn.Link {
 		config := f.config()
 		warn := config.Warn
 		config.Warn = func(text string) {
-			// A server forgets which answers it allows when its users change. Workers that hear no answer ask again.
+			// A server forgets which answers it allows when its users change. Workers without an answer send the question again.
 			if answered := f.answered.Load(); answered != nil && strings.Contains(text, `Publish to "_INBOX.`) && (*answered)() {
 				return
 			}

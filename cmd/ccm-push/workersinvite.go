@@ -74,7 +74,7 @@ func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error 
 			return fmt.Errorf("the authority of the broker: %w", err)
 		}
 	}
-	name, _ := os.Hostname() // for people
+	name, _ := os.Hostname() // shown to the operator; may be empty
 	invitation, err := workers.NewInvitation(w.address(), ca, key, name, site)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (a *app) handToken(p *printer, i *workers.Invitation, out string) error {
 	if err != nil {
 		return err
 	}
-	how := "paste it there when it is requested"
+	how := "paste it at the prompt there"
 	if out == "" {
 		err = p.print(token + "\n")
 	} else {
@@ -141,7 +141,7 @@ func (a *app) handToken(p *printer, i *workers.Invitation, out string) error {
 
 var errNotCompared = errors.New("the fingerprints were not confirmed to be equal; no key was accepted")
 
-// compare asks a person whether two fingerprints are equal; any other answer than yes is an error.
+// compare prompts for whether two fingerprints are equal; every answer except yes is an error.
 func (a *app) compare(ctx context.Context, question string) error {
 	answer, err := a.askLine(ctx, question)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 )
 
-// servedBroker starts a broker, and writes what ops logs in with.
+// servedBroker starts a broker, and writes the seed of its user ops.
 func servedBroker(t *testing.T) (dir, address, seed string) {
 	dir, seed = filepath.Join(t.TempDir(), "broker"), filepath.Join(t.TempDir(), "ops.nk")
 	listening := make(chan string, 1)
@@ -52,7 +52,7 @@ func onTerminal(t *testing.T, script string) *watched {
 	return w
 }
 
-// TestWorkersInvite makes a machine a worker: by two persons on two terminals, who find the fingerprints equal or not.
+// TestWorkersInvite makes a machine a worker on two terminals, with equal and with different fingerprints.
 func TestWorkersInvite(t *testing.T) {
 	dir, address, seed := servedBroker(t)
 	for _, answer := range []string{"y", "n"} {
