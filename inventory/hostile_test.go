@@ -28,10 +28,10 @@ func TestHostileInventories(t *testing.T) {
 	}
 	list := "#!/bin/sh\ncat \"$0.json\"\n"
 	for name, c := range map[string]struct {
-		files map[string]string // those that begin with #! are executable
+		files map[string]string // a file with #! is executable
 		make  func(dir string) error
 		read  string // default: hosts
-		want  string // of the error; "" is none
+		want  string // expected error; empty means none
 	}{
 		"aliases":               {files: map[string]string{"hosts": bomb}, want: "more than 1000000 values"},
 		"an alias in itself":    {files: map[string]string{"hosts": "all: &a {vars: {x: *a}}\n"}, want: "hosts:"},

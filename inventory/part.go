@@ -138,7 +138,7 @@ func (p Part) check() error {
 		}
 	}
 	const inProgress, done = 1, 2
-	state := map[string]int{} // of each group below all
+	state := map[string]int{} // of each group that was visited
 	var visit func(name string) error
 	visit = func(name string) error {
 		g, known := groups[name]

@@ -92,7 +92,7 @@ func TestPartHasNothingOfOthers(t *testing.T) {
 	require.Equal(t, 2223, there.Host("web1").Connection().Port)
 }
 
-// TestPartBreaches reads parts that no inventory returns: each is an error, and ends nothing.
+// TestPartBreaches reads parts that no inventory returns: each is an error.
 func TestPartBreaches(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"hosts":[{"name":"a"}]}`:                                                                                           `does not have its group "all"`,

@@ -87,7 +87,7 @@ type scaffoldLoader struct {
 	files    *render.Files
 	tree     *ScaffoldTree
 	errs     []error
-	names    int // met so far, those of partials too
+	names    int // read so far, including partials
 }
 
 func (l *scaffoldLoader) load() (*ScaffoldTree, error) {

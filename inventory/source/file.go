@@ -13,7 +13,7 @@ import (
 // MaxBytes is how much of a file is read. yamlpos refuses a file of this size.
 const MaxBytes = yamlpos.MaxRead
 
-// read reads the file at path, or a pipe until its end or that of ctx.
+// read reads the file at path. If it is a pipe, the end of ctx ends the wait for it.
 func read(ctx context.Context, path string, info fs.FileInfo) ([]byte, error) {
 	if info.IsDir() {
 		return nil, isFolder(path)

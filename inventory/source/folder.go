@@ -63,19 +63,19 @@ const (
 	maxEntries = 100_000 // names in all folders
 )
 
-// tooDeep reports whether a folder is in itself, by symbolic links, or in too many others.
+// tooDeep reports whether a folder contains itself, by symbolic links, or has too many parent folders.
 func tooDeep(above []fs.FileInfo, is fs.FileInfo) bool {
 	return len(above) > maxDepth || slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, is) })
 }
 
-// A folderWalk reads a folder with what is below it, symbolic links followed.
+// A folderWalk reads a folder and its subfolders. It follows symbolic links.
 type folderWalk struct {
 	Folder
 	yield   func(Item, error) bool
 	entries int // so far
 }
 
-// folder reads a folder; above are those that it is in. It reports whether to continue.
+// folder reads a folder; above are its parent folders. It reports whether to continue.
 func (w *folderWalk) folder(ctx context.Context, dir string, above []fs.FileInfo) bool {
 	w.note(dir)
 	is, err := os.Stat(dir)

@@ -191,7 +191,7 @@ type varsWalker struct {
 	entries int // so far
 }
 
-// walk lists a folder; above are those that it is in.
+// walk lists a folder; above are its parent folders.
 func (w *varsWalker) walk(dir string, info fs.FileInfo, above []fs.FileInfo) {
 	if tooDeep(above, info) {
 		w.errs.Add(&yamlpos.Error{File: dir, Msg: "folders of variables are nested too deep", Hint: "does a symbolic link lead in a circle?"})

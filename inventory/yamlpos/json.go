@@ -184,7 +184,7 @@ func (r *jsonReader) errorf(format string, args ...any) *Error {
 	return &Error{File: r.file, Line: r.line, Column: r.column(), Msg: fmt.Sprintf(format, args...)}
 }
 
-// column counts only what follows the column before: all may be in one line.
+// column continues from the position of the last call: all tokens may be in one line.
 func (r *jsonReader) column() int {
 	if r.counted < r.start {
 		r.counted, r.columns = r.start, 0

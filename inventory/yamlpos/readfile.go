@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// MaxRead is how many bytes [ReadFile] reads at most. [Parse] refuses a file of this size.
+// MaxRead is the limit of [ReadFile], in bytes. [Parse] refuses a file of this size.
 const MaxRead = maxSize + 1
 
 // ReadFile reads a file that an operator names, up to [MaxRead] bytes. It may be a pipe: the end of ctx
-// ends the wait for a writer and for the rest. The errors are those of package os, and the cause of ctx.
+// ends the wait for a writer and for the rest. It returns errors of package os, or the cause of ctx.
 func ReadFile(ctx context.Context, path string) ([]byte, error) {
 	open := os.Open
 	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {

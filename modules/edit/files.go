@@ -46,8 +46,8 @@ func (all Files) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 }
 
 // ApplyAfter calls live, which makes the kernel or a program accept the change now, and then carries out
-// the Steps of a plan of Check, so the next boot loads only what was accepted. Without steps it calls
-// live alone. nil as live changes the files alone.
+// the Steps of a plan of Check, so the next boot loads only what was accepted. Without steps it
+// calls live only. If live is nil, it changes the files only.
 func (all Files) ApplyAfter(ctx context.Context, h modules.Host, steps any, live func() error) error {
 	if live == nil {
 		return all.Apply(ctx, h, steps)
@@ -68,7 +68,7 @@ func (all Files) Apply(ctx context.Context, h modules.Host, steps any) error {
 }
 
 // ApplyThen carries out the Steps of a plan of Check, and then calls then. If that fails, it restores the files.
-// Without steps it calls then alone. Use it if the change needs the files; otherwise use [Files.ApplyAfter].
+// Without steps it calls then only. Use it if the change needs the files; otherwise use [Files.ApplyAfter].
 func (all Files) ApplyThen(ctx context.Context, h modules.Host, steps any, then func() error) error {
 	if steps == nil {
 		return then()

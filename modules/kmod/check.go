@@ -175,8 +175,8 @@ func (k *Kmod) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 	return k.files().ApplyAfter(ctx, h, do.files, run)
 }
 
-// stale reports whether the file has other parameters for the module, which modprobe would add to those
-// that it is given.
+// stale reports whether the file has other parameters for the module: modprobe would add them to its
+// arguments.
 func (k *Kmod) stale(h modules.Host) (bool, error) {
 	if k.Ensure == absent || k.Restore != nil {
 		return false, nil

@@ -48,7 +48,7 @@ func Change(property, have, want string) modules.Change {
 //     second one is predicted as the first one leaves the host;
 //   - if a step of Apply is refused, no refused content is left for the next boot, or the
 //     error names it;
-//   - if Apply is killed between two steps, nothing lasts that a later step could refuse;
+//   - if Apply is killed between two steps, no lasting file has content that a later step could refuse;
 //   - what it tells of its state, and sends to others, is JSON;
 //   - what a [modules.Reverser] gives before Apply brings back what was there before;
 //   - where a [modules.Watcher] listens, it is heard whatever gives another verdict.

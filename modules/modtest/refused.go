@@ -56,9 +56,9 @@ func (f *Fixture) refused(t *testing.T, typ modules.Type, before, after map[stri
 	}
 }
 
-// killed ends Apply after a step, as a kill or a power failure does: no later step runs, so nothing is
-// taken back. What lasts then must not be ahead of what the kernel or a program has accepted: each
-// path that the type has written itself is as it was before, until no command and no opened directory follows.
+// killed ends Apply after a step, as a kill or a power failure does: no later step runs, so no file is
+// restored. Lasting files must not have content that the kernel or a program has not accepted: while a
+// command or an opened directory follows, each path that the type has written itself is unchanged.
 func (f *Fixture) killed(t *testing.T, typ modules.Type, before map[string]Seen) {
 	if writesFirst[typ.Name] != "" || writesFirst[typ.Name+": "+f.Name] != "" {
 		return
@@ -82,15 +82,15 @@ func (f *Fixture) killed(t *testing.T, typ modules.Type, before map[string]Seen)
 		state := f.state(t, root)
 		for name := range union(before, state) {
 			if writesFirst[typ.Name+" /"+name] == "" && f.lasts(name) && !state[name].Mode.IsDir() && !before[name].Mode.IsDir() && steps.written[path.Join(root, name)] {
-				require.True(t, state[name] == before[name], "%s has changed already (%.200q, was %.200q) if Apply is killed after step %d, before %s: write what lasts last",
+				require.True(t, state[name] == before[name], "%s has changed already (%.200q, was %.200q) if Apply is killed after step %d, before %s: write lasting files last",
 					name, state[name].Text, before[name].Text, n+1, strings.ReplaceAll(whole.steps[n+1+later].what, root, ""))
 			}
 		}
 	}
 }
 
-// writesFirst has the reason why a type, one fixture or one path of it, writes what lasts before the last
-// command has accepted it. If a step fails, it puts that back (see refused); only a kill leaves it.
+// writesFirst lists types, fixtures and paths that write lasting files before the last command has accepted
+// them, with the reason. If a step fails, the type restores the files (see refused); after a kill they stay.
 var writesFirst = map[string]string{
 	"container":  "systemd makes the service from the file, so the file is there before the service can start",
 	"swap /swap": "mkswap and swapon need the file; no boot uses it before fstab has its line, which is written last",
@@ -139,7 +139,7 @@ type refusing struct {
 // A taken is a step of Apply.
 type taken struct {
 	what    string
-	path    string // of a change of a file
+	path    string // changed file; empty for other steps
 	command bool   // or a directory that was opened
 }
 

@@ -59,7 +59,7 @@ func ReadFile(fsys fs.FS, name string, most int) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it is no regular file")}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it is not a regular file")}
 	}
 	file, err := fsys.Open(name)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadFile reads no more than it may, and waits for no pipe.
+// TestReadFile reads up to the limit, and does not wait for a pipe.
 func TestReadFile(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "small"), []byte("text"), 0o600))
@@ -26,7 +26,7 @@ func TestReadFile(t *testing.T) {
 	text, err = ReadFile(root.FS(), "sparse", 4)
 	require.ErrorIs(t, err, ErrTooLong)
 	require.Len(t, text, 4)
-	for name, want := range map[string]string{"pipe": "it is no regular file", "zero": "escapes", ".": "it is no regular file", "none": "no such file"} {
+	for name, want := range map[string]string{"pipe": "it is not a regular file", "zero": "escapes", ".": "it is not a regular file", "none": "no such file"} {
 		_, err := ReadFile(root.FS(), name, 4)
 		require.ErrorContains(t, err, want, name)
 	}

@@ -33,7 +33,7 @@ type walk struct {
 	links int
 	below bool // it does not leave the first directory
 	plain bool // it follows no link at all
-	makes bool // it makes missing directories, but none that another user's link leads to
+	makes bool // it makes missing directories, except after a link of another user
 }
 
 type level struct {

@@ -144,8 +144,8 @@ type Entry struct {
 	// Unselected says that the run does not select the entry, and what happens if it is to be refreshed;
 	// "" if the run selects it. An entry that is not to be refreshed is skipped without a message.
 	Unselected Unselected `json:"unselected,omitempty"`
-	// Written is the name as the manifest has it, if that has expressions; "" if it is Name. A refresh that is
-	// due since a run that could not evaluate the name is noted by it.
+	// Written is the name in the manifest, if it has expressions; empty means Name. A run that cannot evaluate the
+	// name notes a due refresh under Written.
 	Written string `json:"written,omitempty"`
 
 	// Query asks a [modules.Querier] instead of checking and applying.

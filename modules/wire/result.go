@@ -63,7 +63,7 @@ type Result struct {
 	ErrorKind modules.ErrorKind          `json:"error_kind,omitempty"` // of Error, if that is known
 	Sent      map[string]json.RawMessage `json:"sent,omitempty"`       // what the entry exports
 	Tries     int                        `json:"tries,omitempty"`      // if it took more than one
-	Kept      bool                       `json:"kept,omitempty"`       // from an earlier session of this run, or of one that it resumes
+	Kept      bool                       `json:"kept,omitempty"`       // from an earlier session of this run, or from a run that it resumes
 	Earlier   bool                       `json:"earlier,omitempty"`    // kept, and from a run that this one resumes
 	Killed    bool                       `json:"killed,omitempty"`     // failed when it was told to kill what runs
 	// Unknown is set on a failed result if a command of the entry began and its end was not seen.

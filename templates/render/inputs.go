@@ -30,7 +30,7 @@ type Inputs struct {
 	allOuter    bool
 	Volatile    bool // a clock or chance may have a say in the result
 	NATS        []NATSCall
-	FilePaths   []FilePath // of file()
+	FilePaths   []FilePath // arguments of file()
 }
 
 // Inputs is what can be read, also by the templates that are called; files may be nil.

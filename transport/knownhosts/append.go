@@ -19,7 +19,7 @@ const lockPoll = 20 * time.Millisecond
 // An ownFile is a file that keys are added to, open and locked.
 type ownFile struct {
 	*os.File
-	dir  *os.Root // where it is, links followed
+	dir  *os.Root // its directory, links followed
 	name string   // in dir
 }
 

@@ -137,7 +137,7 @@ func TestFileDir(t *testing.T) {
 	}
 }
 
-// TestHostileFiles reads what is no file of keys: it waits for nothing and reads no more than it may.
+// TestHostileFiles reads paths that are not files of keys, without waiting and up to the limit.
 func TestHostileFiles(t *testing.T) {
 	folder := t.TempDir()
 	pipe, sparse := filepath.Join(folder, "pipe"), filepath.Join(folder, "sparse")

@@ -76,11 +76,11 @@ func (s *Store) read(path string) error {
 	return nil
 }
 
-// maxFile is how large a file of keys may be, in bytes: half a million keys.
+// maxFile is the size limit of a file of keys, in bytes: about half a million keys.
 const maxFile = 64 << 20
 
-// readFile reads a file of keys, and describes it as it was before: what is added meanwhile is seen as new
-// later. A pipe without a writer is empty.
+// readFile returns a file of keys and its FileInfo from before the read, so lines that are added meanwhile
+// count as new later. A pipe without a writer is empty.
 func readFile(path string) (fs.FileInfo, []byte, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -56,10 +56,9 @@ func (f *Finished) MustStay() bool {
 	return f.RunsOnce && (f.Result.Status == wire.Changed || f.Result.Unknown)
 }
 
-// ran returns the commands of the play of h that must not start again: those of the runs that its run continues, and
-// those of its own run if another run has begun since. Two hosts of an inventory may be one machine, so another catalog of
-// the same run is none. What a rollout does before and after
-// a play, such as a drain, is done by each run.
+// ran returns the commands of the play of h that must not start again. Runs that the run of h continues have run them, or
+// that run itself, if another run has begun since. Two hosts of an inventory may be one machine, so ran skips other catalogs
+// of the same run. Each run repeats the steps of a rollout before and after a play, such as a drain.
 func ran(catalogs []*keptCatalog, h *resultsHeader) (all []*Finished) {
 	for _, c := range catalogs {
 		if c.header.Run == h.Run && (c.header.Hash != h.Hash || c.header.For != h.For) || c.header.playOf() != h.playOf() || h.Play >= wire.MaxPlays {

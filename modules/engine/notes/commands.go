@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Bounds of what is kept of commands that must not start again, for runs that are resumed after other runs.
+// Limits of the commands that are kept because they must not start again if their run is resumed after other runs.
 const (
 	maxCommands  = 256 << 10 // bytes of all lines
 	maxForgotten = 1000      // plays
@@ -16,7 +16,7 @@ const (
 type forgotten struct {
 	Run  string `json:"run"` // the first one of its resumes
 	Play int    `json:"play"`
-	For  string `json:"for,omitempty"` // the other host whose resources ran here
+	For  string `json:"for,omitempty"` // other host, whose resources ran here
 }
 
 // playOf names the play of the catalog. A resource that runs for another host may have another number there in a resume.

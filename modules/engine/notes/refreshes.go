@@ -83,7 +83,7 @@ func OpenRefreshes(store Store, cat *wire.Catalog, earlier *Earlier, now func() 
 	if cat.From > 0 && !cat.Check && r.err == nil && r.dropExcluded() {
 		r.err = r.save()
 	}
-	if (earlier.distrust || spread) && !cat.Check && r.err == nil { // a run that ends now shall not make one forget
+	if (earlier.distrust || spread) && !cat.Check && r.err == nil { // even if the run ends now
 		r.err = r.save()
 	}
 	return r, warning
@@ -166,17 +166,17 @@ func (r *Refreshes) assign() {
 	}
 }
 
-// spread replaces each note of a resource that an earlier run could not compile, and that has several entries now:
-// by notes of all its entries that subscribe. It reports whether it has replaced any.
+// spread replaces each note of a resource that an earlier run could not compile and that has several entries now. Each of
+// these entries that subscribes gets a note. spread reports whether it has replaced any.
 func (r *Refreshes) spread() (any bool) {
 	if len(r.notes) == 0 {
 		return false
 	}
-	exact := map[string]bool{} // entries that have the very name
+	exact := map[string]bool{} // names of subscribers
 	for _, name := range r.names {
 		exact[name.resource] = true
 	}
-	parts := map[string][]int{} // subscribers, by the resource that they are of
+	parts := map[string][]int{} // subscribers, by their resource
 	for k := range r.cat.Entries {
 		e := &r.cat.Entries[k]
 		first := k
@@ -188,7 +188,7 @@ func (r *Refreshes) spread() (any bool) {
 		written := *e
 		written.Name = cmp.Or(e.Written, e.Name)
 		name := resourceName(&written)
-		parts[name] = append(parts[name], -1) // it is there, even if nothing in it subscribes
+		parts[name] = append(parts[name], -1) // the resource exists, even without subscribers
 		for j := first; j <= k; j++ {
 			if _, subscribes := r.names[j]; subscribes {
 				parts[name] = append(parts[name], j)

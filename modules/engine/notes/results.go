@@ -303,7 +303,7 @@ func (c *keptCatalog) onlyCommands() {
 func (c *keptCatalog) add(f *Finished) {
 	same := func(other *Finished) bool { return other.Result.Index == f.Result.Index }
 	c.finished = append(slices.DeleteFunc(c.finished, same), f)
-	if f.Result.Status != wire.Skipped { // nothing has checked the command that had begun
+	if f.Result.Status != wire.Skipped { // a skipped entry has not checked the command
 		c.over(f.Result.Index)
 	}
 }
