@@ -186,25 +186,24 @@ func (a *asking) tell(ctx context.Context, host string, q Question) {
 	_, _ = a.ask(context.WithoutCancel(ctx), host, q)
 }
 
-// claim asks for the semaphores of an entry. If the host is given up while it may hold them, that is told by the end
-// of its turn.
+// claim requests the semaphores of an entry. The coordinator learns of their release once the turn ends, whether the run is
+// stopped meanwhile or not. If the host is given up while it may hold them, the end of its turn says so instead.
 func (a *asking) claim(ctx context.Context, host string, claims *Claims) *share.Turn {
-	released, end := context.WithCancel(ctx)
-	abandoned := false
-	turn, decide := share.NewTurn(func(lost bool) {
-		abandoned = lost
-		end()
+	waiting, stop := context.WithCancel(ctx)
+	ended := make(chan bool, 1)
+	turn, decide := share.NewTurn(func(abandoned bool) {
+		ended <- abandoned
+		stop()
 	})
 	a.telling.Go(func() {
-		if answer, err := a.wait(released, host, Question{Claims: claims}); err == nil {
+		if answer, err := a.wait(waiting, host, Question{Claims: claims}); err == nil {
 			if answer.MayHold != nil {
 				decide(answer.MayHold)
 			} else {
 				decide(nil)
 			}
 		}
-		<-released.Done()
-		if !abandoned {
+		if abandoned := <-ended; !abandoned {
 			a.tell(ctx, host, Question{Release: &claims.Index})
 		}
 	})

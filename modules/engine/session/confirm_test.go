@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,13 +23,15 @@ import (
 
 // A guarded host has a watchdog that the test plays, and a clock that it moves.
 type guarded struct {
-	t       *testing.T
-	files   *confirm.Files
-	home    string
-	now     atomic.Int64
-	starts  atomic.Int64 // of the watchdog
-	noStart error
-	noBoot  error
+	t      *testing.T
+	files  *confirm.Files
+	home   string
+	now    atomic.Int64
+	starts atomic.Int64 // of the watchdog
+	noBoot error
+
+	mu      sync.Mutex
+	noStart error    // of a watchdog
 	ends    []func() // of watchdogs
 }
 
@@ -47,11 +50,34 @@ func newGuarded(t *testing.T) *guarded {
 	return g
 }
 
+// end kills the watchdogs.
 func (g *guarded) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	for _, end := range g.ends {
 		end()
 	}
 	g.ends = nil
+}
+
+// start starts a watchdog.
+func (g *guarded) start() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.noStart != nil {
+		return g.noStart
+	}
+	end, err := g.files.Watch(context.Background())
+	g.ends = append(g.ends, end)
+	g.starts.Add(1)
+	return err
+}
+
+// refuse makes start return an error.
+func (g *guarded) refuse(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.noStart = err
 }
 
 func (g *guarded) clock() confirm.Clock {
@@ -63,16 +89,7 @@ func (g *guarded) serve() *controller {
 	return serveSession(g.t, builtin.Types(), func(s *session.Session) {
 		s.Past = system.PastIn(g.home)
 		s.Confirms = &session.Confirms{
-			Files: g.files, Clock: g.clock(), Boot: g,
-			Start: func() error {
-				if g.noStart != nil {
-					return g.noStart
-				}
-				end, err := g.files.Watch(context.Background())
-				g.ends = append(g.ends, end)
-				g.starts.Add(1)
-				return err
-			},
+			Files: g.files, Clock: g.clock(), Boot: g, Start: g.start,
 		}
 	})
 }
@@ -264,7 +281,7 @@ func TestSessionCannotArm(t *testing.T) {
 		want string
 	}{
 		{
-			"no watchdog", func(g *guarded, _ *wire.Confirm) { g.noStart = errors.New("systemd-run: no such file") },
+			"no watchdog", func(g *guarded, _ *wire.Confirm) { g.refuse(errors.New("systemd-run: no such file")) },
 			"not done, since it says confirm: always, and nothing would take it back if nobody confirmed it: the watchdog cannot be started: systemd-run: no such file",
 		},
 		{
@@ -296,7 +313,7 @@ func TestSessionRevivesItsWatchdog(t *testing.T) {
 	c := g.serve()
 	c.run(catalogOf(c, "r1", oneNonce, "new"))
 	require.Equal(t, int64(1), g.starts.Load())
-	g.ends[0]() // it is killed
+	g.end() // it is killed
 	require.Equal(t, &wire.Watchdog{}, c.said().Watchdog)
 	require.Equal(t, int64(2), g.starts.Load())
 	require.True(t, g.files.Watched())
@@ -315,7 +332,7 @@ func TestSessionReportsDeadWatchdog(t *testing.T) {
 	m := c.said()
 	c.send(&wire.Message{Armed: &wire.Armed{Index: m.Arm.Index}})
 	require.True(t, c.said().Arm.Set)
-	g.noStart = errors.New("no memory")
+	g.refuse(errors.New("no memory"))
 	g.end() // it is killed
 	for m = c.said(); m.Watchdog == nil; m = c.said() {
 		require.Nil(t, m.Done)
