@@ -8,12 +8,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// TestHostileInventories reads bombs, circles, devices and pipes. Each is refused, or read, in time.
+// TestHostileInventories reads bombs, circles, devices and pipes. Each is refused or read; one that does not end meets the deadline of go test.
 func TestHostileInventories(t *testing.T) {
 	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
 	for c := 'b'; c <= 'h'; c++ {
@@ -84,25 +83,14 @@ func TestHostileInventories(t *testing.T) {
 			if c.read == "" {
 				read = filepath.Join(dir, "hosts")
 			}
-			ended := make(chan error, 1)
-			go func() {
-				inv, err := Load(t.Context(), []string{read}, Options{})
-				if err == nil {
-					for _, h := range inv.Hosts()[:min(1, len(inv.Hosts()))] {
-						h.Vars()
-					}
-				}
-				ended <- err
-			}()
-			select {
-			case err := <-ended:
-				if c.want == "" {
-					require.NoError(t, err)
-					return
-				}
+			inv, err := Load(t.Context(), []string{read}, Options{})
+			if c.want != "" {
 				require.ErrorContains(t, err, c.want)
-			case <-time.After(time.Minute):
-				t.Fatal("it does not end")
+				return
+			}
+			require.NoError(t, err)
+			for _, h := range inv.Hosts()[:min(1, len(inv.Hosts()))] {
+				h.Vars()
 			}
 		})
 	}

@@ -211,7 +211,24 @@ func (k *checker) began(element, host string) (all []Began) {
 
 // inUndo reports whether an undo started a command.
 func (k *checker) inUndo(b Began) bool {
-	return b.Call < len(k.Called) && k.Called[b.Call].Do == "undo" && !k.leftOver(b)
+	return b.Call < len(k.Called) && k.Called[b.Call].Do == "undo" && (!k.leftOver(b) || k.refreshed(b))
+}
+
+// refreshed reports whether a command is the one that the undo itself reported: the last one of its call.
+func (k *checker) refreshed(b Began) bool {
+	if slices.ContainsFunc(k.Truth.Began, func(o Began) bool {
+		return o.Name == b.Name && o.For == b.For && o.Call == b.Call && o.Begin.After(b.Begin)
+	}) {
+		return false
+	}
+	for _, run := range k.Called[b.Call].Runs {
+		for _, e := range run.Events {
+			if e.Event == "result" && (e.Status == "changed" || e.Status == "failed") && strings.TrimPrefix(e.Name, Tree+"/") == b.Name && cmp.Or(e.For, e.Host) == b.For {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // leftOver reports whether a host started a command before it noticed that the call before had ended, or had given it up.

@@ -69,7 +69,7 @@ func TestPresent(t *testing.T) {
 			return all[0].Hosts == 0 && all[0].Busy == 0
 		}, wait, 10*time.Millisecond)
 		require.Contains(t, traced.all(), "run 01JDXYZ0000000000000000000: took 2 hosts: web1, web2\n")
-		require.Regexp(t, `run 01JDXYZ0000000000000000000: ended 2 hosts in [0-9.]+s`, traced.all())
+		require.Regexp(t, `run 01JDXYZ0000000000000000000: ended 2 hosts in [0-9.]+m?s`, traced.all())
 	})
 }
 

@@ -3,6 +3,7 @@ package broker
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -281,7 +282,11 @@ func TestAnsweredBehindARestart(t *testing.T) {
 	}
 	close(answer)
 	require.Eventually(t, func() bool { return answered.Load() == 1 }, time.Minute, 10*time.Millisecond)
-	text, err := member.Ask(ctx, []byte("second"))
+	var text []byte
+	require.Eventually(t, func() bool { // the server may know the worker again before the coordinator
+		text, err = member.Ask(ctx, []byte("second"))
+		return !errors.Is(err, queue.ErrAway)
+	}, time.Minute, 10*time.Millisecond)
 	require.NoError(t, err)
 	require.Equal(t, "second", string(text))
 	end()
