@@ -224,7 +224,7 @@ race:
 	run $(RACE) $(filter $(SLOWEST),$(CONCURRENT)) $(CONCURRENT); \
 	run $(RACE) -run '$(RACE_SCRIPTS)' ./cmd/ccm-push; \
 	export CGO_ENABLED=0; \
-	run $(GO) test $(SHORT) $(AT_ONCE) -vet=off $(filter-out $(CONCURRENT),$(SLOWEST)) $(filter-out $(shell $(GO) list $(CONCURRENT)),$(shell $(GO) list ./...)); \
+	run $(GO) test $(SHORT) $(AT_ONCE) -vet=off -timeout 20m $(filter-out $(CONCURRENT),$(SLOWEST)) $(filter-out $(shell $(GO) list $(CONCURRENT)),$(shell $(GO) list ./...)); \
 	test -z "$$failed"
 
 # race-all: all tests, and all of them watched for data races
