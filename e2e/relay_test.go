@@ -86,7 +86,7 @@ func startRelaySite(t *testing.T) *relaySite {
 	return s
 }
 
-// authorityScript is a command of an authority, as docs/scale.md has it.
+// authorityScript is a command of an authority, as ccm-push new authority writes it.
 const authorityScript = `#!/bin/sh
 exec ssh-keygen -q -s "${0%/*}/ca" -I "$CCM_PUSH_KEY_ID" -n "$CCM_PUSH_PRINCIPALS" -V "-1m:+${CCM_PUSH_VALID_SECONDS}s" -O clear \
   ${CCM_PUSH_FORCE_COMMAND:+-O "force-command=$CCM_PUSH_FORCE_COMMAND"} \
@@ -151,10 +151,10 @@ func TestFleetRelay(t *testing.T) {
 	s.fails()
 }
 
-// TestFleetRelayPage does what docs/scale.md says of relays.
+// TestFleetRelayPage follows docs/relays.md.
 func TestFleetRelayPage(t *testing.T) {
 	f := startNamedHosts(t, "gate", "web1", "web2")
-	require.Equal(t, 7, f.followSection("scale.md", "Relays"))
+	require.Equal(t, 7, f.followSection("relays.md", "An example"))
 }
 
 // delivers has hosts get the program from one that is sent it once.

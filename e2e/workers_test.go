@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/natsconn/natstest"
 )
 
-// certifies is the command of an authority, as docs/scale.md has it.
+// certifies is the command of an authority, as ccm-push new authority writes it.
 const certifies = `#!/bin/sh
 exec ssh-keygen -q -s ca -I "$CCM_PUSH_KEY_ID" -n "$CCM_PUSH_PRINCIPALS" -V "-1m:+${CCM_PUSH_VALID_SECONDS}s" -O clear \
   ${CCM_PUSH_SOURCE_ADDRESS:+-O "source-address=$CCM_PUSH_SOURCE_ADDRESS"} \
@@ -105,5 +105,5 @@ func TestFleetWorkers(t *testing.T) {
 	refused := f.push(append(workers, "--check", "site.yaml")...)
 	refused.requireCode(t, 1)
 	require.Empty(t, refused.stdout)
-	require.Contains(t, refused.stderr, "no host that was asked lets workers in: "+strings.Join(hosts, ", ")+" refused certificates of the authority SHA256:")
+	require.Contains(t, refused.stderr, "no host accepts workers: "+strings.Join(hosts, ", ")+" refused certificates of the authority SHA256:")
 }

@@ -10,28 +10,34 @@ import (
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/starter"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/trust"
 )
 
 func newCommand(types modules.Registry, p *printer) *cobra.Command {
 	return &cobra.Command{
-		Use:   "new project DIR|play FILE|type NAME",
-		Short: "write what a project, a manifest or a resource type begins with",
-		Long: `new project writes an inventory, a manifest, data and what else a project has into a
+		Use:   "new project DIR|play FILE|authority DIR|type NAME",
+		Short: "write the first files of a project, a manifest, an authority or a resource type",
+		Long: `new project writes an inventory, a manifest, data and the other files of a project into a
 folder. Put a host of your own into its hosts.yaml, and it can be applied. new play writes
 a manifest with one play.
 
-new type is for who works on ccm-push: in a checkout of its sources it writes the folder of
-a resource type that compiles and passes the tests of types. Make it yours from there; see
+new authority writes an authority for certificates of users: a private key, the command
+ca.sh that signs with it (--ca-command), and authority.yaml, which makes hosts accept its
+certificates. Relays and workers log in with such certificates.
+
+new type is for development of ccm-push: in a checkout of its sources it writes the folder of
+a resource type that compiles and passes the tests of types; see
 docs/adding-a-resource-type.md.
 
-Nothing that exists is written over.`,
+Existing files are not changed.`,
 		Example: `  ccm-push new project fleet
   ccm-push new play web.yaml
+  ccm-push new authority ca
   ccm-push new type sysctl`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			switch {
 			case len(args) == 0:
-				return completions("", word, []string{"project", "play", "type"}), cobra.ShellCompDirectiveNoFileComp
+				return completions("", word, []string{"project", "play", "authority", "type"}), cobra.ShellCompDirectiveNoFileComp
 			case len(args) > 1 || args[0] == "type":
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -42,7 +48,7 @@ Nothing that exists is written over.`,
 				return err
 			}
 			if len(args) != 2 {
-				return errors.New("say what, and where: new project DIR, new play FILE or new type NAME")
+				return errors.New("name what to write, and where: new project DIR, new play FILE, new authority DIR or new type NAME")
 			}
 			return writeStarter(types, p, args[0], args[1])
 		},
@@ -60,6 +66,10 @@ func writeStarter(types modules.Registry, p *printer, what, name string) error {
 	case "play":
 		paths, err = starter.Play(name)
 		next = "ccm-push validate " + name
+	case "authority":
+		paths, err = starter.Authority(name)
+		next = fmt.Sprintf("%s; then add --ca-command %s to runs with relays or workers",
+			pasted([]string{filepath.Join(name, "authority.yaml")}), trust.ShellWord("sh "+trust.ShellWord(filepath.Join(name, "ca.sh"))))
 	case "type":
 		if _, ok := types.Lookup(name); ok {
 			return fmt.Errorf("there is a resource type %q already; see ccm-push doc %s", name, name)
@@ -67,7 +77,7 @@ func writeStarter(types modules.Registry, p *printer, what, name string) error {
 		paths, err = starter.Type(".", name)
 		next = fmt.Sprintf("in modules/builtin/builtin.go import github.com/ccm-push/ccm-push/modules/%s and list %s.Type(); then go test ./modules/%s", name, name, name)
 	default:
-		return fmt.Errorf("there is no new %q: there are new project, new play and new type", what)
+		return fmt.Errorf("there is no new %q: use new project, new play, new authority or new type", what)
 	}
 	if err != nil {
 		return err

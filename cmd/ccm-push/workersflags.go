@@ -222,7 +222,7 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, sha
 	case err != nil:
 		return nil, err
 	case authority == nil:
-		return nil, errors.New("--workers: workers log in with certificates of users, and there is no authority that signs them\n  hint: --ca-command or --ca-key names one that the hosts trust (TrustedUserCAKeys), see docs/scale.md")
+		return nil, errors.New("--workers: workers log in with certificates, and no authority is named that signs them\n  hint: add --ca-command or --ca-key; ccm-push new authority DIR writes an authority")
 	case r.Connect.Password != nil:
 		return nil, errors.New("--workers: workers log in with certificates, and are not told passwords to log in with: leave out -k or --password-file")
 	}

@@ -117,8 +117,8 @@ func (c *Coordinator) Enter(ctx context.Context, stop <-chan struct{}, turns []p
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("--workers: no host that was asked lets workers in: %s refused certificates of the authority %s\n"+
-		"  hint: TrustedUserCAKeys in sshd_config has to name a file with this key; authority.yaml in docs/scale.md puts it there, run without --workers\n  %s",
+	return fmt.Errorf("--workers: no host accepts workers: %s refused certificates of the authority %s\n"+
+		"  hint: TrustedUserCAKeys in sshd_config must name a file with this key; run the play authority.yaml without workers (--workers ''); ccm-push new authority DIR writes it\n  %s",
 		strings.Join(refused, ", "), ssh.FingerprintSHA256(authority), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(authority))))
 }
 
@@ -144,7 +144,7 @@ func (c *Coordinator) warnIfUnbound(site, host string) {
 	is := c.unbound[site] == host
 	c.mu.Unlock()
 	if is {
-		c.Warn(fmt.Sprintf("%s accept workers of any site: %s has no AuthorizedPrincipalsFile with the site\n  hint: run authority.yaml of docs/scale.md, without --workers", hostsOf(site), host))
+		c.Warn(fmt.Sprintf("%s accept workers of any site: %s has no AuthorizedPrincipalsFile with the site\n  hint: run the play authority.yaml without workers (--workers ''); ccm-push new authority DIR writes it", hostsOf(site), host))
 	}
 }
 
@@ -222,7 +222,7 @@ func (c *Coordinator) certifies() (ssh.PublicKey, error) {
 // who was refused knows of nothing but that.
 func refused(failure *events.Carried, authority ssh.PublicKey) *events.Carried {
 	if u, is := failure.Event.(events.Unreachable); is && authority != nil {
-		u.Hint = fmt.Sprintf("it does not trust the authority %s, or not for this account, or the time of the certificate has ended (--cert-validity): see TrustedUserCAKeys in its sshd_config, and docs/scale.md, \"How workers get into hosts\"",
+		u.Hint = fmt.Sprintf("it does not trust the authority %s, or not for this account, or the certificate has expired (--cert-validity): check TrustedUserCAKeys and AuthorizedPrincipalsFile in its sshd_config",
 			ssh.FingerprintSHA256(authority))
 		return &events.Carried{Event: u}
 	}

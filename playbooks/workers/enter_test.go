@@ -24,7 +24,7 @@ func TestRefusedCertificate(t *testing.T) {
 		err       []string // what is said in place of a run; none is a run
 	}{
 		{name: "all", strangers: []string{"web1", "web2", "db1"}, err: []string{
-			"--workers: no host that was asked lets workers in: ", "web1", "web2", "db1", " refused certificates of the authority SHA256:",
+			"--workers: no host accepts workers: ", "web1", "web2", "db1", " refused certificates of the authority SHA256:",
 			"hint: TrustedUserCAKeys in sshd_config has to name a file with this key", "ssh-ed25519 AAAA",
 		}},
 		{name: "some", strangers: []string{"web1", "db1"}},
@@ -109,7 +109,7 @@ func TestHostsThatDoNotKnowSites(t *testing.T) {
 	}
 	summary := s.run(c)
 	require.Equal(t, 2, summary.Totals.Hosts.OK, warned.all())
-	require.Regexp(t, `^hosts of site "paris" accept workers of any site: web\d has no AuthorizedPrincipalsFile with the site\n  hint: run authority.yaml of docs/scale.md, without --workers$`, warned.all())
+	require.Regexp(t, `^hosts of site "paris" accept workers of any site: web\d has no AuthorizedPrincipalsFile with the site\n  hint: run the play authority.yaml without workers \(--workers ''\); ccm-push new authority DIR writes it$`, warned.all())
 	me := s.hosts["web1"].User
 	require.Equal(t, [][]string{{me + "@paris"}, {me, me + "@paris"}}, asked)
 	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, sources)
@@ -124,5 +124,5 @@ func TestWorkerElsewhere(t *testing.T) {
 	require.NoError(t, c.Begin(t.Context()))
 	_, err := c.Runner.Run(t.Context(), nil)
 	require.NoError(t, c.Close(t.Context()))
-	require.ErrorContains(t, err, "no host that was asked lets workers in: web1 refused certificates")
+	require.ErrorContains(t, err, "no host accepts workers: web1 refused certificates")
 }
