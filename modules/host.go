@@ -232,11 +232,14 @@ var ErrTimeout = errors.New("timed out")
 
 // A Command is a program to start. There is no shell unless Argv names one.
 type Command struct {
-	Argv    []string      // Argv[0] without a slash is looked up in Path
-	Dir     string        // working directory; "" is /
-	Env     []string      // K=V, added to PATH, LANG=C and LC_ALL=C, and in Run to what its host marks it with
-	Path    string        // colon list of absolute directories; "" is the default path
-	User    string        // run as this user (name or id) with its groups; "" is the own user
+	Argv []string // Argv[0] without a slash is looked up in Path
+	Dir  string   // working directory; "" is /
+	Env  []string // K=V, added to PATH, LANG=C and LC_ALL=C, and in Run to what its host marks it with
+	Path string   // colon list of absolute directories; "" is the default path
+	User string   // run as this user (name or id) with its groups; "" is the own user
+	// Home sets HOME, USER, LOGNAME and SHELL of the user that the program runs as. They are always
+	// set if User is.
+	Home    bool
 	Timeout time.Duration // 0 means none
 	Stdin   string        // what the program reads; the place for secrets, which others could see in Argv and Env
 	// Reads, if set, says that a probe looks at things of this kind alone, such as

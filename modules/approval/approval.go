@@ -65,7 +65,7 @@ func Ask(ctx context.Context, h modules.Host, command, temp, name string) error 
 	for i, word := range argv {
 		argv[i] = strings.ReplaceAll(word, place, temp)
 	}
-	exit, err := h.Commands.Run(ctx, modules.Command{Argv: argv})
+	exit, err := h.Commands.Run(ctx, modules.Command{Argv: argv, Home: true})
 	for _, out := range []*modules.Output{&exit.Stdout, &exit.Stderr} {
 		out.Text = strings.ReplaceAll(out.Text, temp, name)
 	}

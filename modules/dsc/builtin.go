@@ -239,7 +239,7 @@ func runCommand(ctx context.Context, in *instance) (map[string]any, error) {
 		text, _ := arg.(string)
 		argv = append(argv, text)
 	}
-	exit, err := in.resource.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: in.resource.timeout, Path: strings.Join(safePath(in.resource.h), ":"), User: process.Self(ctx, in.resource.h)})
+	exit, err := in.resource.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: in.resource.timeout, Path: strings.Join(safePath(in.resource.h), ":"), Home: true})
 	if err != nil {
 		return nil, notRun("the command", err)
 	}

@@ -146,7 +146,7 @@ func exposed(o *manifest.Operation, what string, properties map[string]any, disc
 func (rs *resource) command(ctx context.Context, c call) (modules.Command, error) {
 	command := modules.Command{
 		Dir: rs.dir, Path: rs.path, Timeout: rs.timeout, MaxOutput: maxState,
-		Env: []string{"DSC_TRACE_LEVEL=" + traceLevel}, User: process.Self(ctx, rs.h),
+		Env: []string{"DSC_TRACE_LEVEL=" + traceLevel}, Home: true,
 	}
 	about := about{typ: rs.as.Type, version: rs.as.Version, path: rs.file, content: string(rs.as.Content), whatIf: c.whatIf}
 	if c.properties != nil && (c.operation.Input == manifest.InputStdin || c.operation.Has(manifest.JSONInput)) {

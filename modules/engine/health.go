@@ -143,7 +143,7 @@ func (a healthAsker) once(ctx context.Context, c *wire.HealthCheck) (wire.Health
 		}
 		return status, text, err
 	}
-	exit, err := a.host.Commands.Probe(ctx, modules.Command{Argv: c.Argv, Timeout: c.Timeout})
+	exit, err := a.host.Commands.Probe(ctx, modules.Command{Argv: c.Argv, Timeout: c.Timeout, Home: true})
 	if errors.Is(err, modules.ErrTimeout) {
 		return wire.HealthUnknown, unanswered(c), nil
 	}

@@ -26,9 +26,9 @@ type Exec struct {
 	Provider    string   `json:"provider,omitempty" enum:"posix,shell" default:"posix" doc:"posix splits the command at blanks, with shell quoting but without a shell; shell runs /bin/sh -c"`
 	Command     string   `json:"command,omitempty" doc:"the command; default: the name"`
 	Cwd         string   `json:"cwd,omitempty" default:"/" looks:"^/" doc:"working directory"`
-	Environment []string `json:"environment,omitempty" looks:"^[A-Za-z_][A-Za-z0-9_]*=[^\\x00]+$" doc:"KEY=value, added to PATH, LANG=C and LC_ALL=C"`
+	Environment []string `json:"environment,omitempty" looks:"^[A-Za-z_][A-Za-z0-9_]*=[^\\x00]+$" doc:"KEY=value, added to PATH, LANG=C, LC_ALL=C, and HOME, USER, LOGNAME and SHELL of the user that runs the command, which it overrides"`
 	Path        string   `json:"path,omitempty" looks:"^/[^:]*(:/[^:]*)*$" doc:"where programs are looked for: absolute directories with colons between; default: the usual system directories"`
-	User        string   `json:"user,omitempty" doc:"user (name or id) to run the command and its guards as, with its groups, HOME, USER and LOGNAME; default: the user the play works as"`
+	User        string   `json:"user,omitempty" doc:"user (name or id) to run the command and its guards as, with its groups, HOME, USER, LOGNAME and SHELL; default: the user the play works as"`
 	Timeout     string   `json:"timeout,omitempty" looks:"^(0|([0-9.]+(ns|us|µs|μs|ms|s|m|h|d|w|M|y))+)$" doc:"how long the command and each guard may take, such as 30s, 5m or 1d; then it is killed with all that it has started; default: no limit"`
 	Creates     string   `json:"creates,omitempty" looks:"^/" doc:"path that the command makes; once it exists, the command does not run and any exit code is right"`
 	OnlyIf      string   `json:"onlyif,omitempty" doc:"command; only if it ends with 0, the command runs"`

@@ -185,9 +185,9 @@ func TestTimeoutKillsWhatWasStarted(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	s, err := apply(t, `{"name":"env","environment":["B=2 3","LANG=de"]}`, "", false)
+	s, err := apply(t, `{"name":"env","environment":["B=2 3","LANG=de","HOME=/h","USER=u","LOGNAME=l","SHELL=/s"]}`, "", false)
 	require.NoError(t, err)
-	require.Equal(t, "PATH="+modules.DefaultPath+"\nLC_ALL=C\nB=2 3\nLANG=de\n", s.exit.Stdout.Text)
+	require.Equal(t, "PATH="+modules.DefaultPath+"\nLC_ALL=C\nB=2 3\nLANG=de\nHOME=/h\nUSER=u\nLOGNAME=l\nSHELL=/s\n", s.exit.Stdout.Text)
 }
 
 func TestPath(t *testing.T) {
@@ -229,6 +229,22 @@ func TestUser(t *testing.T) {
 	out, err = as("daemon")
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprintf("%s\n%s daemon daemon\n", daemon.Uid, daemon.HomeDir), out)
+	s, err := apply(t, `{"name":"echo $SHELL","provider":"shell","user":"daemon"}`, "", false)
+	require.NoError(t, err)
+	require.Contains(t, s.exit.Stdout.Text, "/nologin")
+}
+
+// TestHome holds for the command and for its guards; environment wins.
+func TestHome(t *testing.T) {
+	me, err := user.Current()
+	require.NoError(t, err)
+	s, err := apply(t, `{"name":"echo ~ $USER $LOGNAME","provider":"shell","unless":"test \"$HOME\" != '`+me.HomeDir+`'","onlyif":"test -n \"$SHELL\""}`, "", false)
+	require.NoError(t, err)
+	require.NotNil(t, s.exit, "a guard did not have the home")
+	require.Equal(t, fmt.Sprintf("%s %s %s\n", me.HomeDir, me.Username, me.Username), s.exit.Stdout.Text)
+	s, err = apply(t, `{"name":"echo ~ $USER","provider":"shell","environment":["HOME=/srv","USER=app"]}`, "", false)
+	require.NoError(t, err)
+	require.Equal(t, "/srv app\n", s.exit.Stdout.Text)
 }
 
 // TestUserNeedsRoot is predicted, also of a command that a refresh would run.

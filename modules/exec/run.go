@@ -186,6 +186,7 @@ func (e *Exec) command(text string) (modules.Command, error) {
 		Env:     e.Environment,
 		Path:    e.Path,
 		User:    e.User,
+		Home:    true,
 		Timeout: timeout,
 	}, err
 }

@@ -2,11 +2,8 @@ package process
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"strconv"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -32,16 +29,6 @@ func (p *Properties) UnmarshalJSON(b []byte) error {
 
 // ExactNumbers has a controller keep the digits of numbers, too.
 func (Properties) ExactNumbers() {}
-
-// Self is the own user, for [modules.Command]: a program that is started as that user has
-// its HOME, USER and LOGNAME. It is "" if the user is in no directory of users.
-func Self(ctx context.Context, h modules.Host) string {
-	id := strconv.Itoa(os.Geteuid())
-	if h.Accounts == nil || h.Accounts.UserName(ctx, os.Geteuid()) == id {
-		return ""
-	}
-	return id
-}
 
 // JSON is a value in one line, with characters as they are.
 func JSON(v any) (string, error) {

@@ -402,7 +402,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("SECRET", "s3cr3t")
 	dir := folder(t, map[string]string{"env.prov": "#!/bin/sh\ncat <<EOF\n{\"resources\":[{\"name\":\"n\",\"env\":\"$(env | sed 's/=.*//' | sort | tr '\\n' ' ')$LANG $PWD $#\"}]}\nEOF\n",
 		"env.yaml": "provider: {type: env, invoke: json, suitable: true, attributes: {name: , env: }}"})
-	r := one(t, dir, `{"name":"n","type":"env","properties":{"env":"HOME LANG LC_ALL LOGNAME PATH PWD USER C.UTF-8 / 1"}}`)
+	r := one(t, dir, `{"name":"n","type":"env","properties":{"env":"HOME LANG LC_ALL LOGNAME PATH PWD SHELL USER C.UTF-8 / 1"}}`)
 	require.Equal(t, "stable", brief(r), string(r.State.Before))
 }
 

@@ -42,7 +42,7 @@ func (p *provider) call(ctx context.Context, h modules.Host, start starter, acti
 	if len(stdin) > maxQuestion {
 		return modules.Exit{}, p.broken(action, "would be asked with more than %d MiB", maxQuestion>>20)
 	}
-	c := command(ctx, h, append([]string{p.file}, args...))
+	c := command(append([]string{p.file}, args...))
 	c.Timeout, c.Stdin = p.limit, stdin
 	exit, err := start(ctx, c)
 	said := exit.Stderr
@@ -63,17 +63,14 @@ func (p *provider) call(ctx context.Context, h modules.Host, start starter, acti
 }
 
 // command prepares a provider to be started: without a shell, and with an environment
-// of PATH, HOME, USER, LOGNAME and the locale.
-func command(ctx context.Context, h modules.Host, argv []string) modules.Command {
-	c := modules.Command{
+// of PATH, HOME, USER, LOGNAME, SHELL and the locale.
+func command(argv []string) modules.Command {
+	return modules.Command{
 		Argv:      argv,
+		Home:      true,
 		Env:       []string{"LANG=C.UTF-8", "LC_ALL=C.UTF-8"},
 		MaxOutput: maxAnswer,
 	}
-	if c.User = process.Self(ctx, h); c.User == "" {
-		c.Env = append(c.Env, "HOME=/")
-	}
-	return c
 }
 
 // interpreter says what is missing if a file that is there cannot be started because

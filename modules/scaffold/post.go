@@ -232,7 +232,7 @@ func (w *workshop) work(ctx context.Context, s *step, content io.Reader) (io.Rea
 }
 
 func (w *workshop) run(ctx context.Context, name string, argv []string) error {
-	exit, err := w.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: postTimeout})
+	exit, err := w.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: postTimeout, Home: true})
 	safe := fmt.Sprintf("post: a command for %q failed", name)
 	if err != nil {
 		return &postError{fmt.Sprintf("post for %q: %v", name, err), safe, err}

@@ -1,10 +1,15 @@
 package system
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os/user"
+	"io/fs"
+	"iter"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +36,7 @@ type account struct {
 	id     int // uid of a user, gid of a group
 	gid    int // of a user
 	home   string
+	shell  string
 	groups []int // of a user who has been asked for as a person: all groups
 }
 
@@ -122,62 +128,88 @@ func (a *accounts) group(ctx context.Context, key string) (account, error) {
 }
 
 func (a *accounts) findUser(ctx context.Context, key string) (account, error) {
-	lookup := user.Lookup
-	if _, ok := decimal(key); ok {
-		lookup = user.LookupId
-	}
-	u, err := lookup(key)
+	e, local, err := a.find(ctx, "passwd", key)
 	if err != nil {
-		if entry, ok := parseEntry(a.getent(ctx, "passwd", key)); ok {
-			return entry.user()
-		}
 		return account{}, noAccount("user", key, err)
 	}
-	ids := append([]string{u.Uid, u.Gid}, groupIDs(u)...)
-	numbers, err := parseIDs(ids)
-	if err != nil {
-		return account{}, fmt.Errorf("user %q: %w", key, err)
+	u, err := e.user()
+	if err == nil && local {
+		u.groups = append([]int{u.gid}, localGroups(u.name)...)
 	}
-	return account{name: u.Username, id: numbers[0], gid: numbers[1], home: u.HomeDir, groups: numbers[1:]}, nil
+	return u, err
 }
 
-// groupIDs lists the groups of a local user; one whose groups cannot be read
-// has the primary group only.
-func groupIDs(u *user.User) []string {
-	ids, err := u.GroupIds()
+func (a *accounts) findGroup(ctx context.Context, key string) (account, error) {
+	e, _, err := a.find(ctx, "group", key)
 	if err != nil {
-		return nil
+		return account{}, noAccount("group", key, err)
+	}
+	return e.group()
+}
+
+// find returns the line of an account by name or id: of a local file, else of the host's name
+// services. local reports which.
+func (a *accounts) find(ctx context.Context, database, key string) (e entry, local bool, err error) {
+	id, byID := decimal(key)
+	for e, failed := range localEntries(database) {
+		if failed != nil {
+			err = failed
+			break
+		}
+		if has, ok := decimal(e[2]); ok && (byID && has == id || !byID && e[0] == key) {
+			return e, true, nil
+		}
+	}
+	if e, ok := parseEntry(a.getent(ctx, database, key)); ok {
+		return e, false, nil
+	}
+	return nil, false, cmp.Or(err, modules.ErrNoAccount)
+}
+
+// localEntries yields the lines of a file below /etc that describe accounts. A missing file has none.
+func localEntries(database string) iter.Seq2[entry, error] {
+	return func(yield func(entry, error) bool) {
+		f, err := os.Open("/etc/" + database)
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer f.Close()
+		lines := bufio.NewScanner(f)
+		lines.Buffer(nil, 1<<20) // bytes: a group with tens of thousands of members
+		for lines.Scan() {
+			e, ok := parseEntry(lines.Text())
+			if ok && !strings.ContainsAny(e[0][:1], "#+-") && !yield(e, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// localGroups lists the ids of the local groups that have a user as a member.
+func localGroups(name string) []int {
+	var ids []int
+	for e, err := range localEntries("group") {
+		if err != nil || len(e) < 4 || !slices.Contains(strings.Split(e[3], ","), name) {
+			continue
+		}
+		if id, ok := decimal(e[2]); ok {
+			ids = append(ids, id)
+		}
 	}
 	return ids
 }
 
-func (a *accounts) findGroup(ctx context.Context, key string) (account, error) {
-	lookup := user.LookupGroup
-	if _, ok := decimal(key); ok {
-		lookup = user.LookupGroupId
-	}
-	g, err := lookup(key)
-	if err == nil {
-		id, err := strconv.Atoi(g.Gid)
-		return account{name: g.Name, id: id}, err
-	}
-	if entry, ok := parseEntry(a.getent(ctx, "group", key)); ok {
-		return entry.group()
-	}
-	return account{}, noAccount("group", key, err)
-}
-
-// noAccount tells an account that is not there from one that could not be
-// looked for.
+// noAccount names the account in an error, and whether it is missing or could not be looked up.
 func noAccount(what, key string, err error) error {
-	var (
-		noUser    user.UnknownUserError
-		noUserID  user.UnknownUserIdError
-		noGroup   user.UnknownGroupError
-		noGroupID user.UnknownGroupIdError
-	)
-	if errors.As(err, &noUser) || errors.As(err, &noUserID) || errors.As(err, &noGroup) || errors.As(err, &noGroupID) {
-		return fmt.Errorf("%s %q: %w", what, key, modules.ErrNoAccount)
+	if errors.Is(err, modules.ErrNoAccount) {
+		return fmt.Errorf("%s %q: %w", what, key, err)
 	}
 	return fmt.Errorf("looking up %s %q: %w", what, key, err)
 }
@@ -200,7 +232,11 @@ func (e entry) user() (account, error) {
 	if err != nil {
 		return account{}, fmt.Errorf("user %q: %w", e[0], err)
 	}
-	return account{name: e[0], id: ids[0], gid: ids[1], home: e[5]}, nil
+	a := account{name: e[0], id: ids[0], gid: ids[1], home: e[5]}
+	if len(e) > 6 {
+		a.shell = e[6]
+	}
+	return a, nil
 }
 
 func (e entry) group() (account, error) {
@@ -223,7 +259,7 @@ func parseIDs(texts []string) ([]int, error) {
 	return ids, nil
 }
 
-// person gives a user with home and all groups.
+// person returns a user with home and all groups.
 func (a *accounts) person(ctx context.Context, nameOrID string) (account, error) {
 	u, err := a.user(ctx, nameOrID)
 	if err != nil {
@@ -233,4 +269,20 @@ func (a *accounts) person(ctx context.Context, nameOrID string) (account, error)
 		u.groups, err = parseIDs(strings.Fields(a.idGroups(ctx, u.name)))
 	}
 	return u, err
+}
+
+// self returns the user that this program runs as. A user without an entry has the values that
+// sudo uses then: the id as its name, and / as its home.
+func (a *accounts) self(ctx context.Context) account {
+	id := os.Geteuid()
+	u, err := a.user(ctx, strconv.Itoa(id))
+	if err != nil {
+		return account{name: strconv.Itoa(id), id: id, home: "/"}
+	}
+	return u
+}
+
+// environment returns the variables that a login of the user sets.
+func (u account) environment() []string {
+	return []string{"HOME=" + cmp.Or(u.home, "/"), "USER=" + u.name, "LOGNAME=" + u.name, "SHELL=" + cmp.Or(u.shell, "/bin/sh")}
 }

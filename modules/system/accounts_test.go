@@ -88,7 +88,7 @@ func TestAccountsOfADirectoryService(t *testing.T) {
 	a.forget()
 	person, err := a.person(t.Context(), "ann-from-ldap")
 	require.NoError(t, err)
-	require.Equal(t, account{name: "ann-from-ldap", id: 710001, gid: 710002, home: "/home/ann", groups: []int{710002, 710003}}, person)
+	require.Equal(t, account{name: "ann-from-ldap", id: 710001, gid: 710002, home: "/home/ann", shell: "/bin/sh", groups: []int{710002, 710003}}, person)
 	require.Equal(t, 4, asked)
 
 	_, err = a.UserID(t.Context(), "half-an-entry")

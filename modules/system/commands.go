@@ -80,10 +80,13 @@ func (c *commands) process(ctx context.Context, cmd modules.Command) (*exec.Cmd,
 		p.Stdin = strings.NewReader(cmd.Stdin)
 	}
 	p.Env = []string{"PATH=" + cmd.Path, "LANG=C", "LC_ALL=C"}
-	if cmd.User != "" {
+	switch {
+	case cmd.User != "":
 		if err := c.become(ctx, p, cmd.User); err != nil {
 			return nil, err
 		}
+	case cmd.Home:
+		p.Env = append(p.Env, c.accounts.self(ctx).environment()...)
 	}
 	p.Env = append(p.Env, cmd.Env...)
 	return p, nil
@@ -95,7 +98,7 @@ func (c *commands) become(ctx context.Context, p *exec.Cmd, name string) error {
 	if err != nil {
 		return err
 	}
-	p.Env = append(p.Env, "HOME="+u.home, "USER="+u.name, "LOGNAME="+u.name)
+	p.Env = append(p.Env, u.environment()...)
 	if u.id == os.Geteuid() {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -51,6 +52,22 @@ func TestEnvironment(t *testing.T) {
 	exit, err := start(t, c)
 	require.NoError(t, err)
 	require.Equal(t, "PATH="+modules.DefaultPath+"\nLANG=C\nLC_ALL=C\nB=1\n", exit.Stdout.Text)
+}
+
+// TestHome has the environment of a login for the own user, which the command's own wins over.
+func TestHome(t *testing.T) {
+	me, err := user.Current()
+	require.NoError(t, err)
+	t.Setenv("HOME", "/of/the/program/itself")
+	exit, err := start(t, modules.Command{Argv: []string{"sh", "-c", `echo "$HOME $USER $LOGNAME"; test -x "$SHELL"; pwd; echo ~`}, Home: true})
+	require.NoError(t, err)
+	require.Equal(t, strings.Join([]string{me.HomeDir, me.Username, me.Username}, " ")+"\n/\n"+me.HomeDir+"\n", exit.Stdout.Text)
+	require.Zero(t, exit.Code)
+
+	exit, err = start(t, modules.Command{Argv: []string{"sh", "-c", `echo "$HOME $USER"`}, Home: true, Env: []string{"HOME=/srv"}})
+	require.NoError(t, err)
+	require.Equal(t, "/srv "+me.Username+"\n", exit.Stdout.Text)
+	require.Equal(t, []string{"HOME=/", "USER=4711", "LOGNAME=4711", "SHELL=/bin/sh"}, account{name: "4711"}.environment())
 }
 
 func TestStartErrors(t *testing.T) {

@@ -151,7 +151,7 @@ func (w *Wait) probe(ctx context.Context, h modules.Host) (why, err error) {
 	if err != nil {
 		return nil, err
 	}
-	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: words})
+	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: words, Home: true})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return errors.New("it does not end in time"), nil

@@ -45,7 +45,7 @@ func (l looker) command() (finder, error) {
 	if err != nil || len(argv) == 0 {
 		return nil, fmt.Errorf("%q is no command", l.rule.Name)
 	}
-	exit, err := l.host.Commands.Probe(l.ctx, modules.Command{Argv: argv, Timeout: l.limit(commandTime)})
+	exit, err := l.host.Commands.Probe(l.ctx, modules.Command{Argv: argv, Timeout: l.limit(commandTime), Home: true})
 	if err != nil {
 		return nil, err
 	}
