@@ -1,41 +1,11 @@
 package dsc
 
 import (
-	"context"
 	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/ccm-push/ccm-push/modules"
 )
-
-// patient are accounts that have to be asked with the context of the run.
-type patient struct {
-	modules.Accounts
-	asked *int
-	t     *testing.T
-}
-
-type ofRun struct{}
-
-func (p patient) UserName(ctx context.Context, uid int) string {
-	*p.asked++
-	require.NotNil(p.t, ctx.Value(ofRun{}))
-	return p.Accounts.UserName(ctx, uid)
-}
-
-// TestContext: a directory of users that does not answer can be given up.
-func TestContext(t *testing.T) {
-	needs(t, "python3")
-	b := newBench(t)
-	b.resource(thing("get", "", "") + "," + anySchema)
-	h, asked := b.checking(), 0
-	h.Accounts = patient{h.Accounts, &asked, t}
-	_, err := b.instance("Test/Thing", `{"file": "$ROOT/x"}`).Query(context.WithValue(t.Context(), ofRun{}, true), h, "get")
-	require.NoError(t, err)
-	require.Positive(t, asked)
-}
 
 func TestRightUser(t *testing.T) {
 	root := os.Geteuid() == 0
