@@ -13,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/templates"
 )
 
 // outputEvent is the event for what a command has written.
@@ -80,6 +81,26 @@ func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, 
 		}
 	}
 	return e
+}
+
+// noteFacts adds the facts that the diff of a result contains. With them equal diffs of hosts are printed once.
+func (p *hostPlay) noteFacts(e *events.Result) {
+	if e.Diff == "" || e.Sensitive {
+		return
+	}
+	paths, all := p.of.compiler.Facts()
+	if all {
+		paths = []string{"host.info.hostname"}
+	}
+	found := map[string]string{}
+	for _, path := range paths {
+		if text, err := templates.Lookup(p.program.facts, path); err == nil {
+			if s, ok := text.(string); ok {
+				found[path] = s
+			}
+		}
+	}
+	e.Facts = events.FactsIn(e.Diff, found)
 }
 
 // unknownHint is the hint at a result whose outcome is unknown.

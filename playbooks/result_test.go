@@ -2,6 +2,8 @@ package playbooks
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -99,4 +101,26 @@ func levelsOf(v any) int {
 		return 0
 	}
 	return 1 + deepest
+}
+
+// TestFactsOfADiff checks that the result of a file has the facts that its diff contains, if the play reads them.
+func TestFactsOfADiff(t *testing.T) {
+	w := newWorld(t, servers(t, "web1"), fmt.Sprintf(`
+name: one
+data: {owner: "%d", group: "%d"}
+ccm: {resources: [file: [{"{{ Data.home }}/a": {content: "on {{ Facts.host.info.hostname }}\n", mode: "0600", owner: "{{ string(Data.owner) }}", group: "{{ string(Data.group) }}"}}]]}
+`, os.Getuid(), os.Getgid()))
+	w.Options.Diff = true
+	_, err := w.Run(t.Context(), nil)
+	require.NoError(t, err)
+	name, err := os.Hostname()
+	require.NoError(t, err)
+	found := false
+	for _, e := range w.recorded.list {
+		if r, ok := e.(events.Result); ok {
+			found = true
+			require.Equal(t, map[string]string{"host.info.hostname": name}, r.Facts, r.Error)
+		}
+	}
+	require.True(t, found)
 }

@@ -153,6 +153,7 @@ func (r *rolling) predictOn(ctx context.Context, state *hostState, unfinished bo
 		if !found.Changes {
 			e := resultEvent(r.of.play.Name, state.host.Name, c, nil, result)
 			e.Check = c.Entries[result.Index].Check
+			f.playOn(r.of, state).noteFacts(&e)
 			told = append(told, e)
 		}
 	})

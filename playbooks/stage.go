@@ -129,6 +129,7 @@ func (g *stages) result(ctx context.Context, r *wire.Result) {
 	r = g.others.told(r)
 	e := resultEvent(s.play.Name, host, c, g.others.checks(r.Index), r)
 	r = g.register(ctx, r, &e)
+	g.noteFacts(&e)
 	g.progress.Note(r)
 	if c.Entries[r.Index].Unselected != "" && r.Status == wire.Skipped && r.Message == "" {
 		return // the run does not select it, and nothing refreshed it

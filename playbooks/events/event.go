@@ -112,6 +112,7 @@ type Result struct {
 	Changed      bool              `json:"changed" doc:"the host was changed, also by one that failed afterwards, on a health check; not there in check results"`
 	Changes      []Change          `json:"changes" doc:"properties that differed"`
 	Diff         string            `json:"diff" doc:"unified, only with --diff, --report or --junit"`
+	Facts        map[string]string `json:"facts,omitempty" doc:"facts of the host that the play reads and that diff contains, by path"`
 	HealthChecks []HealthCheck     `json:"health_checks,omitempty" doc:"those that were asked, in the order of the manifest"`
 	State        *ResourceState    `json:"state,omitempty" doc:"how the resource was found and left, if its type tells"`
 	Restart      []json.RawMessage `json:"restart,omitempty" doc:"what has to be restarted before the resource counts"`

@@ -3,6 +3,7 @@ package events
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,7 +24,9 @@ type folding struct {
 	alike map[string]int // failures that were shown, by how they begin
 	rest  string         // in place of what others that begin so go on with; "" shows all
 
-	addresses     map[string]string // of hosts, where names do not say them
+	addresses     map[string]string            // of hosts, where names do not say them
+	facts         map[string]string            // in the diff of the result that is collected, by path
+	values        map[string]map[string]string // facts that were replaced by marks, by host and path
 	adHoc         bool
 	column, width int // of the hosts' names, and of the terminal
 }
@@ -54,7 +57,7 @@ func newFolding(hosts []string, s *setting, addresses map[string]string) *foldin
 	}
 	return &folding{
 		hosts: hosts, known: map[string]int{}, of: map[string][]int{}, alike: map[string]int{}, rest: rest,
-		addresses: addresses, adHoc: s.options.AdHoc, column: s.column, width: s.options.Width,
+		addresses: addresses, values: map[string]map[string]string{}, adHoc: s.options.AdHoc, column: s.column, width: s.options.Width,
 	}
 }
 
@@ -64,7 +67,13 @@ func (f *folding) add(host, address, text string) (b *block, fresh bool) {
 		text, _, _ = strings.Cut(text, "\n")
 		text += " …\n"
 	}
-	key := without(text, host, address)
+	key := f.key(text, host, address)
+	if len(f.facts) > 0 {
+		if f.values[host] == nil {
+			f.values[host] = map[string]string{}
+		}
+		maps.Copy(f.values[host], f.facts)
+	}
 	i, known := f.known[key]
 	if !known {
 		i = len(f.blocks)
@@ -79,6 +88,11 @@ func (f *folding) add(host, address, text string) (b *block, fresh bool) {
 	}
 	f.of[host] = append(f.of[host], i)
 	return b, !known
+}
+
+// key returns a text of a host without its name, its address, its key and its facts.
+func (f *folding) key(text, host, address string) string {
+	return without(withoutFacts(text, f.facts, host, address), host, address)
 }
 
 // What stands in a text for what differs from host to host.
@@ -254,7 +268,7 @@ const wholeOfAlike = 3
 // time or the number of a process, and then hundreds would tell of one cause.
 func (f *folding) brief(p *page, host string) {
 	text := p.b.String()
-	key := without(text, host, cmp.Or(f.addresses[host], host))
+	key := f.key(text, host, cmp.Or(f.addresses[host], host))
 	if _, known := f.known[key]; known || f.rest == "" || p.adHoc != "" {
 		return
 	}
@@ -350,9 +364,23 @@ func (f *folding) shown(b *block, hosts []string) string {
 	case !b.differ:
 		return b.text
 	case len(hosts) > 1:
-		return b.plain
+		return strings.NewReplacer(f.equalFacts(hosts)...).Replace(b.plain)
 	}
-	return strings.NewReplacer(hostMark, Line(hosts[0]), addressMark, Line(f.addresses[hosts[0]])).Replace(b.plain)
+	own := []string{hostMark, Line(hosts[0]), addressMark, Line(f.addresses[hosts[0]])}
+	for path, value := range f.values[hosts[0]] {
+		own = append(own, factMark(path), Line(value))
+	}
+	return strings.NewReplacer(own...).Replace(b.plain)
+}
+
+// equalFacts returns the marks of facts that are equal on all hosts, each followed by its value.
+func (f *folding) equalFacts(hosts []string) (list []string) {
+	for path, value := range f.values[hosts[0]] {
+		if !slices.ContainsFunc(hosts, func(host string) bool { return f.values[host][path] != value }) {
+			list = append(list, factMark(path), Line(value))
+		}
+	}
+	return list
 }
 
 // marks says what stands in the texts of a fold for what differs.
@@ -361,9 +389,13 @@ func (f *folding) marks(one fold) string {
 		return ""
 	}
 	var marks []string
-	for _, mark := range []string{hostMark, addressMark, keyMark} {
+	all := []string{hostMark, addressMark, keyMark}
+	for _, path := range slices.Sorted(maps.Keys(f.values[one.hosts[0]])) {
+		all = append(all, factMark(path))
+	}
+	for _, mark := range all {
 		if slices.ContainsFunc(one.blocks, func(i int) bool {
-			return f.blocks[i].differ && strings.Contains(f.blocks[i].again(f.blocks[i].plain), mark)
+			return f.blocks[i].differ && strings.Contains(f.blocks[i].again(f.shown(f.blocks[i], one.hosts)), mark)
 		}) {
 			marks = append(marks, mark)
 		}

@@ -140,6 +140,12 @@ func fill(t *testing.T, name string, v reflect.Value) {
 		}
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(t, name, v.Index(0))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(t, name, key)
+		fill(t, name, value)
+		v.SetMapIndex(key, value)
 	case reflect.String:
 		v.SetString("\u009b2K \u202e \u2028 \xff <b>\"\\")
 	case reflect.Bool:

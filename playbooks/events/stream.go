@@ -126,7 +126,7 @@ const Withheld = "[sensitive]"
 
 // withheld is r without anything that could show a secret.
 func (r Result) withheld() Result {
-	r.Diff = ""
+	r.Diff, r.Facts = "", nil
 	changes := make([]Change, len(r.Changes))
 	for i, c := range r.Changes {
 		changes[i] = Change{Property: c.Property, Have: Withheld, Want: Withheld}

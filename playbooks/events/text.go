@@ -93,7 +93,9 @@ func (t *Text) Report(e Event) {
 	}
 	t.tell(p, e)
 	if host := HostOf(e); t.folding != nil && host != "" && !p.direct {
-		if r, ok := e.(Result); ok && r.Status == Failed && r.Command != nil {
+		r, ok := e.(Result)
+		t.folding.facts = r.Facts
+		if ok && r.Status == Failed && r.Command != nil {
 			t.folding.brief(p, host)
 		}
 		t.folding.collect(p, host, fails(e))

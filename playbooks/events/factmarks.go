@@ -1,0 +1,55 @@
+package events
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// MinFactMark and MaxFactMark bound the length of a fact that stands out in a text, in bytes: a shorter one is in words of
+// other meanings, too.
+const (
+	MinFactMark = 2
+	MaxFactMark = 64
+)
+
+// maxFactMarks bounds the facts of one result.
+const maxFactMarks = 16
+
+var factPath = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+
+// FactsIn returns those of facts that a text has as words, by path. found has the value of each path that is a string.
+func FactsIn(text string, found map[string]string) map[string]string {
+	var in map[string]string
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		if value := found[path]; isFactMark(path, value) && len(in) < maxFactMarks && replaceWord(text, value, "") != text {
+			if in == nil {
+				in = map[string]string{}
+			}
+			in[path] = value
+		}
+	}
+	return in
+}
+
+// isFactMark reports whether a fact may be replaced by its path. An event of another machine can contain any path.
+func isFactMark(path, value string) bool {
+	return len(value) >= MinFactMark && len(value) <= MaxFactMark && factPath.MatchString(path)
+}
+
+func factMark(path string) string { return "{" + path + "}" }
+
+// withoutFacts replaces facts in a text by their paths, the longest value first.
+func withoutFacts(text string, facts map[string]string, except ...string) string {
+	paths := slices.SortedFunc(maps.Keys(facts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(facts[b]), len(facts[a])), strings.Compare(a, b))
+	})
+	for _, path := range paths[:min(len(paths), maxFactMarks)] {
+		if value := facts[path]; isFactMark(path, value) && !slices.Contains(except, value) {
+			text = replaceWord(text, value, factMark(path))
+		}
+	}
+	return text
+}
