@@ -26,6 +26,9 @@ type Host struct {
 	// has made of a file. The type that uses it makes it, for the own user alone, and checks
 	// that it is; "" means that there is none.
 	Private string
+	// CheckRun is set in a run that only predicts. Programs that write logs and caches when they are
+	// queried then get other places for them, such as below Private.
+	CheckRun bool
 	// Resources gives the directory that the folder resources/ of the play has been
 	// put into, for this user alone; "" if the play has none, and nil where none can be.
 	Resources func(ctx context.Context) (dir string, err error)

@@ -52,7 +52,9 @@ func (r *run) askAhead(ctx context.Context, j *job) (answer any) {
 	}
 	r.outside(j, func() {
 		var err error
-		if answer, err = j.resource.(modules.Preloader).Preload(ctx, r.real.present(modules.Discard{}), all); err != nil {
+		h := r.real.present(modules.Discard{})
+		h.CheckRun = j.predicts()
+		if answer, err = j.resource.(modules.Preloader).Preload(ctx, h, all); err != nil {
 			answer = nil
 		}
 	})

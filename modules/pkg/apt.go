@@ -86,6 +86,15 @@ func (a apt) offer(ctx context.Context, name, version string) (string, error) {
 	return "", lacks("version %s of %q is not available; available: %s", version, name, words(some(policy.versions)))
 }
 
+// aptQuiet keeps a query from writing logs of its planner and solver, and caches. With a cache whose
+// folder is missing, apt writes neither cache, and still reads srcpkgcache, which most of the time
+// goes into. (/dev/null/… would be read as /dev/null, and be writable.)
+var aptQuiet = []string{
+	"-o", "Dir::Log::Planner=/dev/null",
+	"-o", "Dir::Log::Solver=/dev/null",
+	"-o", "Dir::Cache::pkgcache=/proc/none/pkgcache.bin",
+}
+
 // policy asks what is on offer of a package.
 func (a apt) policy(ctx context.Context, name string) (policy aptPolicy, err error) {
 	err = a.cache(ctx, policy.line, "policy", name)

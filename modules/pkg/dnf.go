@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -51,11 +52,9 @@ func (d dnf) nothing(ctx context.Context, name, version string) (string, error) 
 
 // available lists what the repositories have.
 func (d dnf) available(ctx context.Context, arguments ...string) ([]rpmRow, error) {
-	argv := append(d.argv("-q", "repoquery", "--available", "--qf", dnfFormat), arguments...)
 	var rows []rpmRow
-	exit, err := d.unlocked(ctx, func() (modules.Exit, error) {
-		var exit modules.Exit
-		var err error
+	arguments = append([]string{"-q", "repoquery", "--available", "--qf", dnfFormat}, arguments...)
+	exit, err := d.ask(ctx, arguments, func(argv []string) (exit modules.Exit, err error) {
 		rows, exit, err = d.rows(ctx, "", argv...)
 		return exit, err
 	})
@@ -84,6 +83,39 @@ func (d dnf) argv(arguments ...string) []string {
 	return append(argv, arguments...)
 }
 
+// ask runs a query until dnf gets its locks. In a check run, dnf keeps its logs and its database away
+// from those of the host. It reads the host's cache, and does not renew it. If a repository has none, or the answer
+// depends on what repositories have now, dnf fetches into a cache of this program.
+func (d dnf) ask(ctx context.Context, arguments []string, run func(argv []string) (modules.Exit, error)) (modules.Exit, error) {
+	with := func(options ...string) (modules.Exit, error) {
+		return d.unlocked(ctx, func() (modules.Exit, error) { return run(d.argv(append(options, arguments...)...)) })
+	}
+	if d.private == "" {
+		return with()
+	}
+	apart := []string{"--setopt=logdir=" + d.private, "--setopt=persistdir=" + d.private}
+	if !d.limited && !d.newest && d.hasCache() {
+		exit, err := with(append(apart, "--cacheonly")...)
+		if err != nil || !strings.Contains(exit.Stderr.Text, "no cache for") {
+			return exit, err
+		}
+	}
+	return with(append(apart, "--setopt=cachedir="+path.Join(d.private, "cache"))...)
+}
+
+// hasCache reports whether the host has cached a repository. Without any, even --cacheonly writes.
+func (d dnf) hasCache() bool {
+	dir := "/var/cache/dnf"
+	if d.program == "dnf5" {
+		dir = "/var/cache/libdnf5"
+	}
+	names, _ := d.files.List(dir)
+	return slices.ContainsFunc(names, func(name string) bool {
+		_, err := d.files.Stat(path.Join(dir, name, "repodata"))
+		return err == nil
+	})
+}
+
 // rehearse implements [changer].
 func (d dnf) rehearse(ctx context.Context, t transaction) ([]consequence, error) {
 	var said dnfOutput
@@ -94,9 +126,9 @@ func (d dnf) rehearse(ctx context.Context, t transaction) ([]consequence, error)
 	case t.released:
 		options = append(options, "--disableplugin=versionlock")
 	}
-	exit, err := d.unlocked(ctx, func() (modules.Exit, error) {
+	exit, err := d.ask(ctx, append(options, dnfArguments(t)...), func(argv []string) (modules.Exit, error) {
 		said = dnfOutput{}
-		return d.query(ctx, "", said.line, d.argv(append(options, dnfArguments(t)...)...)...)
+		return d.query(ctx, "", said.line, argv...)
 	})
 	switch {
 	case err != nil:

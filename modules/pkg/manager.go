@@ -134,6 +134,10 @@ type access struct {
 	limited  bool          // cache_valid is given; otherwise lists are fetched as the manager is configured
 	valid    time.Duration // how old lists may be; 0: not at all
 	forecast modules.Forecast
+	// private is the folder for logs and caches of a query in a check run; "" means those of the host.
+	private string
+	// newest means that the answer depends on what repositories have now, and not on the cache.
+	newest bool
 }
 
 // tools lists the package managers, the preferred one first.
@@ -161,7 +165,11 @@ func (p *Package) manager(h modules.Host) (manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.make(&access{h.Commands, h.Files, t.program, wait, p.CacheValid != "", valid, h.Forecast}), nil
+	a := &access{Commands: h.Commands, files: h.Files, program: t.program, lockWait: wait, limited: p.CacheValid != "", valid: valid, forecast: h.Forecast, newest: p.Ensure == latest}
+	if h.CheckRun && h.Private != "" {
+		a.private = path.Join(h.Private, "packages")
+	}
+	return t.make(a), nil
 }
 
 // toolOf is the package manager that a host has, or the one that is given.
@@ -212,6 +220,9 @@ const queryTimeout = 5 * time.Minute
 
 // query runs a program that only looks, and passes on the lines it prints.
 func (a *access) query(ctx context.Context, reads modules.EffectKind, onLine func(string), argv ...string) (modules.Exit, error) {
+	if strings.HasPrefix(argv[0], "apt-") {
+		argv = slices.Concat(argv[:1], aptQuiet, argv[1:])
+	}
 	exit, err := a.Probe(ctx, modules.Command{
 		Argv:    argv,
 		Env:     environment,

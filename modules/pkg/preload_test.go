@@ -62,7 +62,8 @@ func TestPreloadAsksOnce(t *testing.T) {
 	require.Equal(t, "stable stable stable stable stable", ending{results: pointers(results)}.brief())
 	require.Len(t, asked, 2, "%q", asked)
 	require.Equal(t, []string{"--", "demo", "left", "nosuch", "tool"}, asked[0][4:])
-	require.Equal(t, []string{"apt-cache", "policy", "--", "demo", "left"}, asked[1])
+	require.Equal(t, []string{"apt-cache", "-o", "Dir::Log::Planner=/dev/null", "-o", "Dir::Log::Solver=/dev/null", "-o", "Dir::Cache::pkgcache=/proc/none/pkgcache.bin",
+		"policy", "--", "demo", "left"}, asked[1])
 }
 
 func pointers(results []wire.Result) []*wire.Result {

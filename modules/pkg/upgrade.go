@@ -49,7 +49,7 @@ type upgradeSteps struct {
 }
 
 func (u *Upgrader) asPackage() *Package {
-	return &Package{Provider: u.Provider, CacheValid: u.CacheValid, LockTimeout: u.LockTimeout, fetched: u.fetched}
+	return &Package{Ensure: latest, Provider: u.Provider, CacheValid: u.CacheValid, LockTimeout: u.LockTimeout, fetched: u.fetched}
 }
 
 // manager is that of the host, which can bring all packages up to date.
@@ -254,6 +254,9 @@ func (u *Upgrader) Manager(h modules.Host) (string, error) {
 
 // outlook implements [upgrader].
 func (a apt) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
+	if some, err := a.some(ctx, aptLists); err != nil || !some {
+		return outlook{}, cmp.Or(err, modules.Refuse("there are no package lists in %s, so upgrades are not known; cache_valid: 1h fetches them", aptLists.dir))
+	}
 	said, err := a.simulate(ctx, aptUpgrade(u, nil)...)
 	if err != nil || !u.Security {
 		return outlook{done: said.done, kept: said.kept}, err
@@ -372,9 +375,9 @@ func (a apt) upgrade(ctx context.Context, u *Upgrader, o outlook) error {
 func (d dnf) outlook(ctx context.Context, u *Upgrader) (outlook, error) {
 	var said dnfOutput
 	arguments := d.upgradeArguments(u)
-	exit, err := d.unlocked(ctx, func() (modules.Exit, error) {
+	exit, err := d.ask(ctx, append([]string{"--assumeno"}, arguments...), func(argv []string) (modules.Exit, error) {
 		said = dnfOutput{}
-		return d.query(ctx, "", said.line, d.argv(append([]string{"--assumeno"}, arguments...)...)...)
+		return d.query(ctx, "", said.line, argv...)
 	})
 	if err == nil && exit.Code != 0 && !strings.Contains(exit.Stderr.Text, "Operation aborted") {
 		err = modules.Refuse("%w", failure(d.program+" "+strings.Join(arguments, " "), exit, nil))
