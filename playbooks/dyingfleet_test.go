@@ -58,7 +58,7 @@ func fleetOf(t *testing.T, n int) map[string]*sshtest.Server {
 // good. Each host has one outcome, sums are those of the results, and the record shows what the
 // run did. CCM_SEED chooses one seed.
 func TestDyingFleet(t *testing.T) {
-	withOwnLock(t)
+	sshtest.NeedsOwnLock(t)
 	seeds := []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
 	if text := os.Getenv("CCM_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)

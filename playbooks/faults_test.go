@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/e2e/faultproxy"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
 // A faultCase is one run with one fault.
@@ -187,7 +188,7 @@ func someFaults(t *testing.T, cases []faultCase, n int) (some []faultCase) {
 // TestFaults has connections go wrong in every way, at every place: CCM_FAULTS=all tries all
 // of them (make faults), else it is some, which CCM_SEED chooses.
 func TestFaults(t *testing.T) {
-	withOwnLock(t)
+	sshtest.NeedsOwnLock(t)
 	known := map[[2]bool]uncut{}
 	of := func(graph, cached bool) uncut {
 		key := [2]bool{graph, cached}
@@ -218,7 +219,7 @@ func TestFaults(t *testing.T) {
 // TestFaultsInStages is TestFaults for a play whose later resources use what came of earlier ones,
 // also with faults between its stages.
 func TestFaultsInStages(t *testing.T) {
-	withOwnLock(t)
+	sshtest.NeedsOwnLock(t)
 	u := requireUncut(t, faultCase{staged: true, cached: true})
 	cases := faultCases(func(bool, bool) uncut { return u })
 	cases = slices.DeleteFunc(cases, func(c faultCase) bool { return c.graph || !c.cached })

@@ -17,7 +17,7 @@ import (
 // TestFetchReconnects loses the connection in the midst of a file: it comes anew, and whole, and what
 // ran before does not run again.
 func TestFetchReconnects(t *testing.T) {
-	withOwnLock(t)
+	sshtest.NeedsOwnLock(t)
 	random := rand.NewChaCha8([32]byte{1}) // which cannot be compressed
 	file := make([]byte, 2<<20)
 	_, err := random.Read(file)

@@ -37,7 +37,7 @@ func critical(dir string) string {
 
 // newInside makes a run of two hosts, with more as properties of the critical section. Their programs outlive the connection.
 func newInside(t *testing.T, more string) *inside {
-	withOwnLock(t)
+	sshtest.NeedsOwnLock(t)
 	i := &inside{t: t, dir: t.TempDir(), hosts: map[string]*sshtest.Server{}, ended: make(chan struct{})}
 	require.NoError(t, os.Chmod(i.dir, 0o777))
 	for _, name := range []string{"web1", "web2"} {

@@ -23,14 +23,6 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// withOwnLock skips for root, whose lock is that of the whole machine: other tests hold it.
-func withOwnLock(t *testing.T) {
-	t.Helper()
-	if os.Getuid() == 0 {
-		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
-	}
-}
-
 // A cutter stands between controller and host, and does to the first connection what its
 // cut says, once so many bytes have gone one way.
 type cutter struct {
@@ -178,7 +170,7 @@ func converge(t *testing.T, after int64, down, graph bool, cut func(client, serv
 // TestReconnect cuts the connection of a run at places all over it, in each direction. What
 // is told is what an uncut run tells, nothing runs twice, and nothing is left over.
 func TestReconnect(t *testing.T) {
-	withOwnLock(t)
+	sshtest.NeedsOwnLock(t)
 	for _, graph := range []bool{false, true} {
 		_, uncut, want, wantRan := converge(t, -1, false, graph, nil)
 		require.Len(t, want, 10)
@@ -220,7 +212,7 @@ func TestReconnect(t *testing.T) {
 // result is told. From the end of the login on, the run goes on as if it had not been; a host
 // that does so each time is given up.
 func TestReconnectAtTheStart(t *testing.T) {
-	withOwnLock(t)
+	sshtest.NeedsOwnLock(t)
 	uncut := requireUncut(t, faultCase{cached: true})
 	const unasked = "before anything was asked of it"
 	logins, again := 0, 0
@@ -260,7 +252,7 @@ func TestReconnectAtTheStart(t *testing.T) {
 
 // TestReconnectBehindAJumpHost cuts the connection that leads to the hosts behind a jump host.
 func TestReconnectBehindAJumpHost(t *testing.T) {
-	withOwnLock(t)
+	sshtest.NeedsOwnLock(t)
 	gate, far := sshtest.Start(t), map[string]*sshtest.Server{"web1": sshtest.Start(t, sshtest.Outlive()), "web2": sshtest.Start(t, sshtest.Outlive())}
 	home := t.TempDir()
 	w := newWorld(t, map[string]*sshtest.Server{"gate": gate, "web1": far["web1"], "web2": far["web2"]}, fmt.Sprintf(`
@@ -316,7 +308,7 @@ func TestReconnectBehindAJumpHost(t *testing.T) {
 
 // TestDeadBetweenPlays cuts a host that waits for others between two plays: it is dialled again for the next one.
 func TestDeadBetweenPlays(t *testing.T) {
-	withOwnLock(t)
+	sshtest.NeedsOwnLock(t)
 	hosts := map[string]*sshtest.Server{"web1": sshtest.Start(t), "web2": sshtest.Start(t)}
 	home := t.TempDir()
 	w := newWorld(t, hosts, fmt.Sprintf(`
@@ -354,7 +346,7 @@ func TestUntold(t *testing.T) {
 }
 
 func loseForGood(t *testing.T, recorded bool) {
-	withOwnLock(t)
+	sshtest.NeedsOwnLock(t)
 	srv := sshtest.Start(t, sshtest.Outlive())
 	home := t.TempDir()
 	w := newWorld(t, map[string]*sshtest.Server{"web1": srv}, fmt.Sprintf(`
@@ -453,7 +445,7 @@ func loseForGood(t *testing.T, recorded bool) {
 // TestKilledProgram ends the host program each time the same resource runs: the host gets so
 // many others, and then has failed.
 func TestKilledProgram(t *testing.T) {
-	withOwnLock(t)
+	sshtest.NeedsOwnLock(t)
 	srv := sshtest.Start(t, sshtest.Outlive())
 	home := t.TempDir()
 	text := `

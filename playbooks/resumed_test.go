@@ -14,7 +14,7 @@ import (
 // TestLargeFileGoesOn loses the connection for good in the midst of a large file: the next run sends what
 // has not come, and no more than what was on its way besides.
 func TestLargeFileGoesOn(t *testing.T) {
-	withOwnLock(t)
+	sshtest.NeedsOwnLock(t)
 	const size, cutAfter, underWay = 16 << 20, 10 << 20, 4 << 20 // buffers and windows of SSH, and of what stands between
 	random := rand.NewChaCha8([32]byte{1})                       // which cannot be compressed
 	file := make([]byte, size)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
 // A badWorker is the queue of a worker whose messages a test changes: a program that was built to do harm, with a key that is on the list.
@@ -92,9 +92,7 @@ func (b *badMember) ask(ctx context.Context, of handout, host string) {
 // TestBadWorkers has a worker whose key is on the list send what its hosts and their play do not allow. It fails alone: nothing of that is done,
 // the run says what it did, and another worker goes on with its hosts.
 func TestBadWorkers(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
-	}
+	sshtest.NeedsOwnLock(t)
 	first := func(change func(*events.Result)) func(*said) {
 		return func(s *said) {
 			for i := range s.Events {

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
 // cutPlays has commands that would be seen if they ran twice.
@@ -64,9 +65,7 @@ var cuts = map[string]func(*cutRun){
 // them, is as in a run that nobody cut. CCM_CUTS=N has all be cut at each Nth event of CCM_CUTS_HOSTS hosts;
 // otherwise each is at one event that CCM_SEED chooses.
 func TestCuts(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
-	}
+	sshtest.NeedsOwnLock(t)
 	seed, _ := strconv.ParseUint(os.Getenv("CCM_SEED"), 10, 64)
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())

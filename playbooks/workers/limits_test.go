@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -151,9 +150,7 @@ func TestWorkerNamesMoreAddresses(t *testing.T) {
 // TestWorkerLosesItsSite has the line of a worker changed, or removed, while it has hosts: it gets no other certificate, and the hosts go
 // to another worker.
 func TestWorkerLosesItsSite(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
-	}
+	sshtest.NeedsOwnLock(t)
 	for name, later := range map[string]map[string]string{
 		"another site":    {"stranger": `site="lyon"`, "worker": `site="paris"`},
 		"other addresses": {"stranger": `site="paris",from="192.0.2.1"`, "worker": `site="paris"`},

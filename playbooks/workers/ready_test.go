@@ -15,6 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
 // TestCompileFirst has hosts of several shards wait for each other, at a worker that takes one shard at a time
@@ -70,9 +71,7 @@ func (c *Coordinator) waitingFor() (questions int) {
 // TestKilledBeforeTheFirst kills a worker whose hosts are ready and wait for one of another site. They are made ready by
 // another worker, and applied once; or none is, where one of them has gone since then.
 func TestKilledBeforeTheFirst(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
-	}
+	sshtest.NeedsOwnLock(t)
 	for _, gone := range []bool{false, true} {
 		t.Run(fmt.Sprintf("one has gone: %v", gone), func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,6 @@
 package workers
 
 import (
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,15 +10,14 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
 // TestLostWorkerIsReported kills the only worker in the midst of a resource: the run reports it while no other worker has the hosts,
 // and reports the next one.
 func TestLostWorkerIsReported(t *testing.T) {
 	t.Parallel()
-	if os.Getuid() == 0 {
-		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
-	}
+	sshtest.NeedsOwnLock(t)
 	s := newSite(t, waiting, "web1", "web2")
 	srv := serve(t, s.dir)
 	worker := s.process(srv.ClientURL())

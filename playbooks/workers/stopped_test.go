@@ -25,9 +25,7 @@ import (
 // another one has done its work and the results have been recorded: whatever it was about to do is not
 // done again, and not told again. That its lease is over it knows by its clock, unless that has stood still with it.
 func TestStoppedWorker(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
-	}
+	sshtest.NeedsOwnLock(t)
 	for _, phase := range []string{asksToEnter, enters, "asks what a ticket is for", "logs in", "starts the host program", "commands run", "all is told"} {
 		for _, clock := range []bool{true, false} {
 			if clock && phase != "commands run" { // the lease is all that it looks at

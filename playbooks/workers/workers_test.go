@@ -805,9 +805,7 @@ func (s *site) process(url string, env ...string) *exec.Cmd {
 // TestKilledWorker kills a worker in the midst of its hosts. Another one goes on: what hosts have done,
 // and what is told of them, is as in a run that nobody cut.
 func TestKilledWorker(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
-	}
+	sshtest.NeedsOwnLock(t)
 	manifest := `
 name: one
 ccm:
