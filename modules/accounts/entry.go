@@ -44,6 +44,8 @@ type Shadow struct {
 	Name    string
 	Hash    string // as crypt(3) makes it, perhaps after a "!", or a text that no password gives
 	Expires string // day of the account's end, in days since 1970; "" is none
+	// Missing is set if passwd(5) refers to an entry that shadow(5) does not have.
+	Missing bool
 }
 
 // maxFile bounds what is read of one file, in bytes: some 200000 accounts.

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -180,14 +181,46 @@ func (t *Tables) Shadow(u User) (Shadow, error) {
 		}
 	}
 	if u.Password == "x" {
-		return Shadow{Name: u.Name}, nil
+		return Shadow{Name: u.Name, Missing: true}, nil
 	}
 	return Shadow{Name: u.Name, Hash: u.Password}, nil
 }
 
+// UIDHolder returns the name of the user with a uid, in the local files or in a name service.
+func (t *Tables) UIDHolder(ctx context.Context, uid int) (name string, taken bool) {
+	if u, ok := t.UserWithID(uid); ok {
+		return u.Name, true
+	}
+	name = t.h.Accounts.UserName(ctx, uid)
+	stale := slices.ContainsFunc(t.users, func(u User) bool { return u.Name == name }) // earlier plans free its id
+	return name, name != strconv.Itoa(uid) && !stale
+}
+
+// GIDHolder returns the name of the group with a gid, in the local files or in a name service.
+func (t *Tables) GIDHolder(ctx context.Context, gid int) (name string, taken bool) {
+	if g, ok := t.GroupWithID(gid); ok {
+		return g.Name, true
+	}
+	name = t.h.Accounts.GroupName(ctx, gid)
+	stale := slices.ContainsFunc(t.groups, func(g Group) bool { return g.Name == name })
+	return name, name != strconv.Itoa(gid) && !stale
+}
+
+// Find returns a user of the local files or of a name service. The error wraps [modules.ErrNoAccount] if
+// there is none.
+func (t *Tables) Find(ctx context.Context, name string) (User, error) {
+	if u, ok := t.User(name); ok {
+		return u, nil
+	}
+	if elsewhere, err := t.UserElsewhere(ctx, name); err != nil || !elsewhere {
+		return User{}, cmp.Or(err, modules.Refuse("user %q: %w", name, modules.ErrNoAccount))
+	}
+	return t.Directory(ctx, name)
+}
+
 // Directory asks the name services for a user who is not in the local files.
 func (t *Tables) Directory(ctx context.Context, name string) (User, error) {
-	exit, err := t.h.Commands.Probe(ctx, modules.Command{Argv: []string{"getent", "passwd", name}, Timeout: lookupTimeout})
+	exit, err := t.h.Commands.Probe(ctx, modules.Command{Argv: []string{"getent", "passwd", name}, Timeout: lookupTimeout, Reads: modules.UserEffect})
 	if err != nil {
 		return User{}, err
 	}

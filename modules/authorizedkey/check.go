@@ -31,7 +31,7 @@ type steps struct {
 
 // Check implements [modules.Resource].
 func (k *AuthorizedKey) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	user, err := k.user(h)
+	user, err := k.user(ctx, h)
 	if errors.Is(err, modules.ErrNoAccount) && k.Ensure == absent {
 		return modules.Plan{}, nil // nobody logs in as nobody
 	}
@@ -95,7 +95,7 @@ func (k *AuthorizedKey) Apply(ctx context.Context, h modules.Host, p modules.Pla
 	if !ok {
 		return errors.New("the plan is not one of an authorized key")
 	}
-	user, err := k.user(h)
+	user, err := k.user(ctx, h)
 	if err != nil {
 		return err
 	}
@@ -118,19 +118,18 @@ func (k *AuthorizedKey) Apply(ctx context.Context, h modules.Host, p modules.Pla
 }
 
 // user is the user who logs in, as earlier plans will have made it.
-func (k *AuthorizedKey) user(h modules.Host) (accounts.User, error) {
+func (k *AuthorizedKey) user(ctx context.Context, h modules.Host) (accounts.User, error) {
 	tables, err := accounts.Read(h)
 	if err != nil {
 		return accounts.User{}, modules.PermissionRefusal(err)
 	}
-	user, ok := tables.User(k.User)
-	switch {
-	case ok:
-		return user, nil
-	case k.Path != "":
-		return accounts.User{Name: k.User, UID: -1, GID: -1}, nil
+	if k.Path == "" {
+		return tables.Find(ctx, k.User)
 	}
-	return user, modules.Refuse("user %q: %w", k.User, modules.ErrNoAccount)
+	if user, ok := tables.User(k.User); ok {
+		return user, nil
+	}
+	return accounts.User{Name: k.User, UID: -1, GID: -1}, nil
 }
 
 // edited is the file, and what is done to it.

@@ -20,13 +20,13 @@ func (k *AuthorizedKey) Subject() string {
 }
 
 // Reversal implements [modules.Reverser].
-func (k *AuthorizedKey) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+func (k *AuthorizedKey) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
 	var earlier *edit.Restore
 	made := false
 	if before, ok := kept.(*AuthorizedKey); ok {
 		earlier, made = before.Restore, before.MadeDir
 	}
-	user, err := k.user(h)
+	user, err := k.user(ctx, h)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +42,8 @@ func (k *AuthorizedKey) Reversal(_ context.Context, h modules.Host, kept modules
 }
 
 // Watch implements [modules.Watcher].
-func (k *AuthorizedKey) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
-	user, err := k.user(h)
+func (k *AuthorizedKey) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
+	user, err := k.user(ctx, h)
 	if err != nil {
 		return modules.Sources{Paths: []string{"/etc/passwd"}}, nil
 	}
@@ -59,14 +59,14 @@ type state struct {
 }
 
 // Describe implements [modules.Describer].
-func (k *AuthorizedKey) Describe(_ context.Context, h modules.Host) (modules.Description, error) {
+func (k *AuthorizedKey) Describe(ctx context.Context, h modules.Host) (modules.Description, error) {
 	d := modules.Description{Ensure: absent, Provider: "openssh"}
 	want, err := publickey.Parse(k.Key)
 	if err != nil {
 		return d, err
 	}
 	is := state{Name: k.Name, User: k.User, Fingerprint: want.Fingerprint()}
-	user, err := k.user(h)
+	user, err := k.user(ctx, h)
 	if err != nil {
 		d.State = is
 		return d, nil

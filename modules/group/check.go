@@ -28,11 +28,11 @@ func (g *Group) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 	case g.Ensure == absent:
 		return modules.Plan{}, nil
 	case !local:
-		return g.create(h, tables)
+		return g.create(ctx, h, tables)
 	case g.GID == nil || have.GID == *g.GID:
 		return modules.Plan{}, nil
 	}
-	return g.renumber(h, tables, have)
+	return g.renumber(ctx, h, tables, have)
 }
 
 // compareElsewhere is about a group that a directory service has, which nothing
@@ -53,7 +53,7 @@ func (g *Group) compareElsewhere(ctx context.Context, h modules.Host, err error)
 	return nil
 }
 
-func (g *Group) create(h modules.Host, tables *accounts.Tables) (modules.Plan, error) {
+func (g *Group) create(ctx context.Context, h modules.Host, tables *accounts.Tables) (modules.Plan, error) {
 	plan := modules.Plan{
 		Action:  "created the group",
 		Changes: []modules.Change{{Property: "ensure", Have: absent, Want: "present"}},
@@ -62,7 +62,7 @@ func (g *Group) create(h modules.Host, tables *accounts.Tables) (modules.Plan, e
 	if g.GID != nil {
 		after.GID = *g.GID
 		plan.Changes = append(plan.Changes, modules.Change{Property: "gid", Have: absent, Want: strconv.Itoa(after.GID)})
-		if err := g.free(tables); err != nil {
+		if err := g.free(ctx, tables); err != nil {
 			return modules.Plan{}, err
 		}
 	}
@@ -72,8 +72,8 @@ func (g *Group) create(h modules.Host, tables *accounts.Tables) (modules.Plan, e
 	})
 }
 
-func (g *Group) renumber(h modules.Host, tables *accounts.Tables, have accounts.Group) (modules.Plan, error) {
-	if err := g.free(tables); err != nil {
+func (g *Group) renumber(ctx context.Context, h modules.Host, tables *accounts.Tables, have accounts.Group) (modules.Plan, error) {
+	if err := g.free(ctx, tables); err != nil {
 		return modules.Plan{}, err
 	}
 	after := have
@@ -100,9 +100,9 @@ func id(n int) string {
 	return strconv.Itoa(n)
 }
 
-func (g *Group) free(tables *accounts.Tables) error {
-	if other, taken := tables.GroupWithID(*g.GID); taken {
-		return modules.Refuse("gid: %d is the id of group %q already", *g.GID, other.Name)
+func (g *Group) free(ctx context.Context, tables *accounts.Tables) error {
+	if other, taken := tables.GIDHolder(ctx, *g.GID); taken {
+		return modules.Refuse("gid: %d is the id of group %q already", *g.GID, other)
 	}
 	return nil
 }

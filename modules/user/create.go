@@ -28,7 +28,7 @@ func (d *draft) create(ctx context.Context) (err error) {
 	}
 	d.after = accounts.PredictedUser{Exists: true, Primary: group.Name, Groups: groups}
 	d.after.User = accounts.User{Name: d.Name, UID: accounts.Unknown, GID: group.GID, Home: path.Join(d.defaults.Base, d.Name), Shell: d.defaults.Shell, Password: "x"}
-	if err := d.give(groups); err != nil {
+	if err := d.give(ctx, groups); err != nil {
 		return err
 	}
 	if err := d.homeOfNew(); err != nil {
@@ -50,9 +50,9 @@ func (d *draft) create(ctx context.Context) (err error) {
 }
 
 // give notes what a new user is given, each as a change.
-func (d *draft) give(groups []string) error {
+func (d *draft) give(ctx context.Context, groups []string) error {
 	if d.UID != nil {
-		if err := d.free(); err != nil {
+		if err := d.free(ctx); err != nil {
 			return err
 		}
 		d.differs("uid", absent, strconv.Itoa(*d.UID))
@@ -105,9 +105,9 @@ func (d *draft) noPassword() error {
 	return modules.Refuse("password_lock: user %q has no password, so that without the lock it would let in anybody; give password_hash", d.Name)
 }
 
-func (d *draft) free() error {
-	if other, taken := d.tables.UserWithID(*d.UID); taken && other.Name != d.Name {
-		return modules.Refuse("uid: %d is the id of user %q already", *d.UID, other.Name)
+func (d *draft) free(ctx context.Context) error {
+	if other, taken := d.tables.UIDHolder(ctx, *d.UID); taken && other != d.Name {
+		return modules.Refuse("uid: %d is the id of user %q already", *d.UID, other)
 	}
 	return nil
 }

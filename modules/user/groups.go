@@ -97,7 +97,7 @@ func (d *draft) primary(ctx context.Context) (primary, error) {
 	}
 	p := primary{Group: accounts.Group{Name: d.Name, GID: accounts.Unknown}, isNew: true, named: true}
 	if d.UID != nil {
-		if _, taken := d.tables.GroupWithID(*d.UID); !taken {
+		if _, taken := d.tables.GIDHolder(ctx, *d.UID); !taken {
 			p.GID = *d.UID
 		}
 	}

@@ -161,6 +161,9 @@ func directoryUsers(t *testing.T) {
 		`{"name":"ann","groups":["docker"]}`:                                             fixed,
 		`{"name":"ann","password_lock":true}`:                                            fixed,
 		`{"name":"ann","ensure":"absent"}`:                                               fixed,
+		`{"name":"new","uid":2500}`:                                                      `uid: 2500 is the id of user "ann" already`,
+		`{"name":"bob","uid":2500}`:                                                      `uid: 2500 is the id of user "ann" already`,
+		`{"name":"staff-2","gid":2600}`:                                                  `gid: 2600 is the id of group "staff" already`,
 		`{"name":"bob","groups":["staff"]}`:                                              `groups[0]: group "staff" is not in /etc/group but in a name service of the host; members can only be added there`,
 		`{"name":"staff","gid":2600}`:                                                    "",
 		`{"name":"staff","gid":2601}`:                                                    `gid: group "staff" is not in /etc/group but in a name service of the host, with id 2600; it can only be changed there`,
@@ -178,5 +181,37 @@ func directoryUsers(t *testing.T) {
 			continue
 		}
 		require.EqualError(t, err, want, properties)
+	}
+}
+
+// TestWithoutShadowEntry has a user whose entry in shadow(5) is missing: usermod would lock nothing, and report success.
+func TestWithoutShadowEntry(t *testing.T) { accountstest.Private(t, withoutShadowEntry) }
+
+func withoutShadowEntry(t *testing.T) {
+	for properties, field := range map[string]string{
+		`{"name":"nosh","password_lock":true}`:                                             "!",
+		`{"name":"nosh","password_lock":true,"password_hash":"` + accountstest.Hash + `"}`: "!" + accountstest.Hash,
+		`{"name":"nosh","password_lock":true,"expires":"2031-02-03"}`:                      "!",
+	} {
+		accountstest.Reset(t)
+		passwd, err := os.OpenFile("/etc/passwd", os.O_APPEND|os.O_WRONLY, 0)
+		require.NoError(t, err)
+		_, err = passwd.WriteString("nosh:x:6200:100::/home/nosh:/bin/sh\n")
+		require.NoError(t, err)
+		require.NoError(t, passwd.Close())
+		check := func() (modules.Resource, modules.Plan) {
+			res := modtest.Decode(t, modules.Registry{user.Type()}, "user", properties, "")
+			plan, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+			require.NoError(t, err, properties)
+			return res, plan
+		}
+		res, plan := check()
+		require.True(t, plan.Pending(), properties)
+		require.NoError(t, res.Apply(t.Context(), modtest.Host(), plan), properties)
+		_, plan = check()
+		require.Equal(t, modules.Plan{}, plan, properties)
+		shadow, err := os.ReadFile("/etc/shadow")
+		require.NoError(t, err)
+		require.Contains(t, string(shadow), "nosh:"+field+":", properties)
 	}
 }

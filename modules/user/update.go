@@ -53,7 +53,7 @@ func (d *draft) update(ctx context.Context, have accounts.User) (err error) {
 // updateIDs compares uid and primary group. mods are options of usermod.
 func (d *draft) updateIDs(ctx context.Context, have accounts.User) (mods []string, err error) {
 	if d.UID != nil && *d.UID != have.UID {
-		if err := d.free(); err != nil {
+		if err := d.free(ctx); err != nil {
 			return nil, err
 		}
 		if err := d.idle(have, "uid: "); err != nil {
@@ -175,13 +175,14 @@ func (d *draft) updateAccess(user accounts.User) (mods []string, hash string, er
 	if err := d.findTools(); err != nil {
 		return nil, "", err
 	}
-	mods, hash = d.changeHash(mods, have.Hash, want)
-	have.Hash = want
+	mods, hash = d.changeHash(mods, have, want)
+	have.Hash, have.Missing = want, false
 	d.after.Shadow = &have
 	return mods, hash, nil
 }
 
-func (d *draft) changeHash(mods []string, have, want string) ([]string, string) {
+func (d *draft) changeHash(mods []string, is accounts.Shadow, want string) ([]string, string) {
+	have := is.Hash
 	if d.PasswordHash != "" && (unlocked(have) != unlocked(want) || d.PasswordLock == nil) {
 		d.differs("password_hash", describeHash(have), describeHash(want))
 	}
@@ -189,8 +190,10 @@ func (d *draft) changeHash(mods []string, have, want string) ([]string, string) 
 		d.differs("password_lock", strconv.FormatBool(locked(have)), strconv.FormatBool(locked(want)))
 	}
 	// The lock alone is set without chpasswd, which would also set the day of the
-	// last change.
+	// last change. usermod would not make a missing entry.
 	switch {
+	case is.Missing:
+		return mods, want
 	case want == "!"+have && d.tools != accounts.Busybox:
 		return append(mods, "-L"), ""
 	case have == "!"+want && d.tools != accounts.Busybox:
