@@ -298,3 +298,42 @@ alive
 		})
 	}
 }
+
+// TestFleetServiceByWord enables and disables units that have other words than enabled and disabled.
+func TestFleetServiceByWord(t *testing.T) {
+	f := startServiceHost(t)
+	f.sh("s001", `cd /etc/systemd/system
+printf '[Service]\nExecStart=/bin/sleep 9999\n[Install]\nAlso=e2e-also.socket\n' >e2e-also.service
+printf '[Socket]\nListenStream=/run/e2e-also\n[Install]\nWantedBy=sockets.target\n' >e2e-also.socket
+printf '[Service]\nExecStart=/bin/sleep 9999\n[Install]\nWantedBy=multi-user.target\n' >e2e-runtime.service
+printf '[Service]\nExecStart=/bin/sleep 9999\n' >e2e-static.service
+systemctl daemon-reload; systemctl --quiet --runtime enable e2e-runtime`)
+	words := func() string {
+		return f.sh("s001", "systemctl is-enabled e2e-also.service e2e-also.socket e2e-runtime.service e2e-static.service || true")
+	}
+	require.Equal(t, "indirect\ndisabled\nenabled-runtime\nstatic\n", words())
+	for _, row := range []struct {
+		enable string
+		codes  []int // of the check, the run, and a second run
+		words  string
+	}{
+		{"true", []int{8, 8, 0}, "indirect\nenabled\nenabled\nstatic\n"},
+		{"false", []int{8, 8, 0}, "indirect\ndisabled\ndisabled\nstatic\n"},
+	} {
+		names := []string{"e2e-also", "e2e-runtime"}
+		if row.enable == "true" {
+			names = append(names, "e2e-static")
+		}
+		manifest := "ccm:\n  resources:\n    - service:\n        - defaults: {ensure: stopped, enable: " + row.enable + "}\n"
+		for _, name := range names {
+			manifest += "        - " + name + ": {}\n"
+		}
+		write(t, f.path("words.yaml"), manifest)
+		for i, args := range [][]string{{"--check"}, nil, nil} {
+			r := f.push(append([]string{"-i", "root.yaml", "-l", "s001", "--detailed-exitcode", "--output", "json", "words.yaml"}, args...)...)
+			r.requireCode(t, row.codes[i])
+			require.True(t, only(r.events(t), "result")[0].Certain)
+		}
+		require.Equal(t, row.words, words())
+	}
+}

@@ -107,6 +107,9 @@ func (s *Service) do(ctx context.Context, h modules.Host, t *task, v verb) error
 		return fmt.Errorf("%s %s: %w", v, t.unit.id, err)
 	case exit.Code != 0:
 		return s.failed(ctx, h, t, v, complaint(exit))
+	case v == enable && t.unit.fileState == "enabled-runtime":
+		// Links in both places would need two runs to disable it again.
+		_, _ = h.Commands.Run(ctx, modules.Command{Argv: t.manager.command(t.unit, disable), Timeout: timeout})
 	}
 	return nil
 }
@@ -183,7 +186,7 @@ func (s *Service) verify(ctx context.Context, h modules.Host, t *task, u unit) e
 	add(s.Ensure != stopped && !u.runs(), u.condition(), running)
 	add(s.Ensure == stopped && !u.stopped(), u.condition(), stopped)
 	add(is(s.Enable, true) && !u.enabled(), "disabled", "enabled")
-	add(is(s.Enable, false) && u.enabled(), "enabled", "disabled")
+	add(is(s.Enable, false) && !u.disabled(), "enabled", "disabled")
 	add(is(s.Masked, true) && !u.masked(), "not masked", "masked")
 	add(is(s.Masked, false) && u.masked(), "masked", "unmasked")
 	if len(reasons) == 0 {

@@ -101,7 +101,7 @@ func (s *Service) verbs(files modules.FileReader, u unit) ([]verb, error) {
 	add(forget, u.state == crashed)
 	add(unmask, is(s.Masked, false) && u.masked())
 	add(stop, s.Ensure == stopped && !u.stopped() && u.state != crashed)
-	add(disable, is(s.Enable, false) && u.enabled())
+	add(disable, is(s.Enable, false) && !u.disabled())
 	// Before it is started: systemd forgets how a unit ended that nothing refers to.
 	add(enable, is(s.Enable, true) && !u.enabled())
 	add(start, s.Ensure != stopped && !u.runs())
@@ -125,7 +125,7 @@ func (s *Service) possible(files modules.FileReader, u unit) error {
 		return s.maskable(files, u)
 	case is(s.Enable, true) && !u.enabled() && !u.masked() && !u.stale && (u.fileState == "" || u.fileState == "bad"):
 		return modules.Refuse("service %s has no unit file that could be enabled; leave enable out", u.id)
-	case is(s.Enable, false) && u.enabled() && !u.stale:
+	case is(s.Enable, false) && !u.disabled() && !u.stale:
 		return s.disableable(u)
 	}
 	return nil
@@ -133,8 +133,7 @@ func (s *Service) possible(files modules.FileReader, u unit) error {
 
 // disableable refuses to disable what is enabled by something else than links.
 func (s *Service) disableable(u unit) error {
-	switch u.fileState {
-	case "static", "indirect", "generated", "transient":
+	if u.enabling().fixed {
 		return modules.Refuse("service %s is %s: there is nothing to disable, since other units or programs start it; "+
 			"write masked: true with ensure: stopped to keep it from being started", u.id, u.fileState)
 	}

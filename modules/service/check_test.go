@@ -3,6 +3,7 @@ package service
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"testing"
 
@@ -24,11 +25,42 @@ var (
 	}
 )
 
+// TestBootStates finds each word of systemctl, and what it means for enable, in the table of the documentation.
+func TestBootStates(t *testing.T) {
+	text, err := os.ReadFile("../../docs/manifest.md")
+	require.NoError(t, err)
+	row := func(state bootState) string {
+		switch {
+		case state.fixed:
+			return "nothing to do | refused |"
+		case state.boots:
+			return "nothing to do | disables it |"
+		case state.off:
+			return "enables it | nothing to do |"
+		}
+		return "enables it | disables it |"
+	}
+	for word, state := range bootStates {
+		switch word {
+		case "masked", "masked-runtime":
+			require.Contains(t, string(text), "| `"+word+"` | refused | nothing to do |")
+		case "bad", "":
+			require.Contains(t, string(text), "| `bad`, or no word | refused | nothing to do |")
+		case "indirect":
+			require.Contains(t, string(text), "| `indirect`, without `Also=` | "+row(state))
+		default:
+			require.Contains(t, string(text), "| `"+word+"` | "+row(state))
+		}
+	}
+	require.Contains(t, string(text), "| `indirect`, with `Also=`, no unit of it enabled | "+row(unit{also: true}.enabling()))
+	require.Contains(t, string(text), "| `indirect`, with `Also=`, a unit of it enabled | "+row(unit{also: true, linked: true}.enabling()))
+}
+
 // everyUnit visits all the combinations of states that a unit can be in.
 func everyUnit(visit func(unit)) {
 	for _, state := range states {
 		for _, fileState := range fileStates {
-			for bits := range 8 {
+			for bits := range 16 {
 				u := unit{id: "a.service", names: []string{"a.service"}, file: "/a", state: state, fileState: fileState}
 				u.stale = bits&1 != 0
 				if bits&2 != 0 {
@@ -36,6 +68,9 @@ func everyUnit(visit func(unit)) {
 				}
 				if bits&4 != 0 && state == "inactive" {
 					u.missing, u.fileState = true, ""
+				}
+				if u.also = bits&8 != 0 && fileState == "indirect"; u.also {
+					u.linked = bits&1 != 0
 				}
 				visit(u)
 			}

@@ -66,7 +66,7 @@ func (m systemd) show(ctx context.Context, h modules.Host, name string, certain 
 		u = parseShow(name, exit.Stdout.Text)
 	}
 	if !u.sysV {
-		return u, nil
+		return m.indirect(ctx, h, u, certain)
 	}
 	// A script of System V counts as generated, whether it is enabled or not.
 	exit, err := query(ctx, h, certain, systemctl("is-enabled", "--", u.id)...)

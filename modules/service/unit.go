@@ -31,6 +31,8 @@ type unit struct {
 	fileState string   // enabled, disabled, static, masked…
 	levels    []string // the runlevels that start it; of OpenRC
 	canReload bool
+	also      bool // it has no links of its own, and is enabled by those of other units (Also=)
+	linked    bool // some of these links exist
 }
 
 // runs reports whether nothing is to be done for ensure running.
@@ -51,11 +53,6 @@ func (u unit) condition() string {
 		return running
 	}
 	return u.state
-}
-
-// enabled is what CCM takes for it: also units that nothing can enable.
-func (u unit) enabled() bool {
-	return slices.Contains([]string{"enabled", "enabled-runtime", "alias", "static", "indirect", "generated", "transient"}, u.fileState)
 }
 
 func (u unit) masked() bool { return u.fileState == "masked" || u.fileState == "masked-runtime" }

@@ -92,9 +92,11 @@ func after(u unit, verbs []verb) unit {
 			u.state = "active"
 		case stop, forget:
 			u.state, u.endedRun = "inactive", false
-		case enable:
-			u.fileState = "enabled"
-		case disable, unmask:
+		case enable, disable:
+			if u.linked = v == enable; !u.also {
+				u.fileState = string(v) + "d"
+			}
+		case unmask:
 			u.fileState = "disabled"
 		case mask:
 			u.fileState = "masked"
