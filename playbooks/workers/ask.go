@@ -144,6 +144,9 @@ func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (pla
 	}
 }
 
+// minRenew is the shortest time between two requests for a certificate, whatever the coordinator says.
+const minRenew = time.Second
+
 // keepCertified has the certificate renewed by which hosts of the shard, or one that is lent, are logged in to, until the end of ctx:
 // files of a name have it. Who is logged in already is not concerned.
 func (s *shift) keepCertified(ctx context.Context, name, lent string, after time.Duration) {
@@ -151,7 +154,7 @@ func (s *shift) keepCertified(ctx context.Context, name, lent string, after time
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(after):
+		case <-time.After(max(after, minRenew)):
 		}
 		number, done := s.asked.next()
 		q := asked{Number: number, Renew: true, Lent: lent}
@@ -203,6 +206,9 @@ func (s *shift) askOnce(ctx context.Context, q asked) (a answered, err error) {
 			return err
 		})
 		if !errors.Is(err, queue.ErrGone) {
+			if a.Later {
+				pause(ctx, minAsk/10)
+			}
 			return a, err
 		}
 		select {

@@ -140,6 +140,25 @@ func (a *answered) check() error {
 	return nil
 }
 
+// checkErrands checks errands that follow number got: they are in order, and for hosts of the shift.
+func checkErrands(list []errand, got int, hosts map[string]bool) error {
+	for _, e := range list {
+		switch {
+		case e.Number <= got:
+			return fmt.Errorf("errand %d after errand %d", e.Number, got)
+		case !hosts[e.Host]:
+			return fmt.Errorf("an errand for %.100q, which this worker does not have", e.Host)
+		}
+		got = e.Number
+		for _, r := range e.Order.Plays {
+			if r.Play < 1 {
+				return fmt.Errorf("an errand for play %d", r.Play)
+			}
+		}
+	}
+	return nil
+}
+
 func (s *said) check() error {
 	if len(s.Warnings) > maxWarnings {
 		return fmt.Errorf("%d warnings at once", len(s.Warnings))

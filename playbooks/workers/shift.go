@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,10 +84,11 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	if err := s.job.member.Orders(ctx, s.ordered); err != nil {
 		return false, err
 	}
-	unended := &remaining{hosts: map[string]bool{}}
+	hosts := map[string]bool{}
 	for _, turn := range content.Turns {
-		unended.hosts[turn.Host] = true
+		hosts[turn.Host] = true
 	}
+	unended := &remaining{hosts: maps.Clone(hosts)}
 	ended := s.worker.took(s.job.content.Options.Run, content.Turns)
 	defer func() { ended(unended.count()) }()
 	done := make(chan struct{})
@@ -105,7 +107,7 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	beside.Go(func() { s.keepCertified(logins, filesOf(&content), "", content.Renew) })
 	beside.Go(func() {
 		if watching {
-			s.runErrands(logins)
+			s.runErrands(logins, hosts)
 		} else {
 			s.stayHeard(logins)
 		}

@@ -231,14 +231,26 @@ func (o *orders) give(host string, order playbooks.WatchOrder) {
 
 // stayHeard reports that this worker is there, until the end of ctx.
 func (s *shift) stayHeard(ctx context.Context) {
-	for over := false; !over && ctx.Err() == nil; {
+	for over := false; !over && ctx.Err() == nil; pause(ctx, minAsk) {
 		a, err := s.askOnce(ctx, asked{Errands: new(int)})
 		over = err == nil && a.Over
 	}
 }
 
-// runErrands has hosts that are watched mended as it is ordered, until the end of ctx.
-func (s *shift) runErrands(ctx context.Context) {
+// minAsk is the shortest time between two questions about errands. A coordinator delays its answer until there are errands, or for
+// some seconds; one that does not cannot keep this worker busy.
+const minAsk = 100 * time.Millisecond
+
+// pause waits for a time, or until the end of ctx.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// runErrands repairs watched hosts as the coordinator orders, until the end of ctx. hosts are those of the shift.
+func (s *shift) runErrands(ctx context.Context, hosts map[string]bool) {
 	for got := 0; ; {
 		a, err := s.askOnce(ctx, asked{Errands: &got})
 		switch {
@@ -252,9 +264,16 @@ func (s *shift) runErrands(ctx context.Context) {
 			s.stop()
 			return
 		}
+		if err := checkErrands(a.Errands, got, hosts); err != nil {
+			s.breach(&breachError{err})
+			return
+		}
 		for _, one := range a.Errands {
 			s.orders.give(one.Host, one.Order)
-			got = max(got, one.Number)
+			got = one.Number
+		}
+		if len(a.Errands) == 0 {
+			pause(ctx, minAsk)
 		}
 	}
 }
