@@ -13,7 +13,7 @@ import (
 )
 
 // A Kmod is a module of the kernel. Its lines stand in files of our own below /etc/modules-load.d and
-// /etc/modprobe.d; what other files say of it is none of the resource's business.
+// /etc/modprobe.d. If another file contradicts them, the resource warns.
 type Kmod struct {
 	Name       string   `json:"name" required:"true" doc:"the module, such as br_netfilter"`
 	Ensure     string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: it is loaded; absent: it is not, and no line of the two files asks for it"`

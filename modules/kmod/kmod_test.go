@@ -3,6 +3,7 @@ package kmod
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -129,6 +130,45 @@ func TestParameters(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, test.given+"\n", string(given))
 		})
+	}
+}
+
+// warnings collects what a resource warns of.
+type warnings struct {
+	modules.Discard
+	text string
+}
+
+func (w *warnings) Message(level, text string) { w.text += level + ": " + text + "\n" }
+
+// TestContradicted has files of others that say otherwise.
+func TestContradicted(t *testing.T) {
+	no := false
+	for _, test := range []struct {
+		kmod       Kmod
+		file, text string
+		want       string
+	}{
+		{Kmod{Name: "br-x"}, "etc/modprobe.d/a.conf", "options br_x a=1\n# blacklist br_x\n", ""},
+		{Kmod{Name: "br-x"}, "etc/modprobe.d/a.conf", "blacklist br_x\n", "warning: a boot does not load br-x, because /etc/modprobe.d/a.conf has it on the blacklist\n"},
+		{Kmod{Name: "br-x", Persist: &no}, "etc/modprobe.d/a.conf", "blacklist br_x\n", ""},
+		{Kmod{Name: "br-x"}, "lib/modprobe.d/a.conf", "install br_x /bin/false\n", "warning: modprobe runs \"/bin/false\" in place of loading br-x, because of a line in /lib/modprobe.d/a.conf\n"},
+		{Kmod{Name: "br-x"}, "etc/modprobe.d/ccm-push.conf", "blacklist other\n", ""},
+		{Kmod{Name: "br-x", Ensure: absent}, "etc/modules-load.d/a.conf", "br_x\n", "warning: a boot loads br-x, because of a line in /etc/modules-load.d/a.conf\n"},
+		{Kmod{Name: "br-x", Ensure: absent}, "etc/modprobe.d/a.conf", "blacklist br_x\n", ""},
+	} {
+		root := modtest.Root(t)
+		nodes := tree()
+		if strings.HasPrefix(test.file, "lib/") {
+			nodes = append(nodes, modtest.Node{Path: "lib/modprobe.d", Dir: true})
+		}
+		modtest.Build(t, root, append(nodes, modtest.Node{Path: test.file, Text: test.text}))
+		test.kmod.root = root
+		h, said := modtest.Host(), new(warnings)
+		h.Report = said
+		_, err := test.kmod.Check(t.Context(), h)
+		require.NoError(t, err)
+		require.Equal(t, test.want, strings.ReplaceAll(said.text, root, ""), test.text)
 	}
 }
 

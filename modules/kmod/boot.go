@@ -1,0 +1,50 @@
+package kmod
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+)
+
+// siblings are the files below name that a boot merges (modprobe.d(5), modules-load.d(5)), without our own.
+func (k *Kmod) siblings(h modules.Host, name, own string) (list []string) {
+	var dirs []string
+	for _, dir := range []string{"/etc/", "/run/", "/usr/local/lib/", "/usr/lib/", "/lib/"} {
+		dirs = append(dirs, k.at(dir+name))
+	}
+	for _, file := range edit.Siblings(h.Files, dirs...) {
+		if file != k.at(own) {
+			list = append(list, file)
+		}
+	}
+	return list
+}
+
+// contradicted returns a warning if another file has a boot do otherwise than the resource says, or "".
+func (k *Kmod) contradicted(h modules.Host) string {
+	if k.Ensure == absent {
+		for _, file := range k.siblings(h, "modules-load.d", loadFile) {
+			for _, line := range edit.Lines(h.Files, file) {
+				if k.loads(line) {
+					return fmt.Sprintf("a boot loads %s, because of a line in %s", k.Name, file)
+				}
+			}
+		}
+		return ""
+	}
+	for _, file := range k.siblings(h, "modprobe.d", probeFile) {
+		for _, line := range edit.Lines(h.Files, file) {
+			words := strings.Fields(line)
+			switch {
+			case len(words) < 2 || kernelName(words[1]) != kernelName(k.Name):
+			case words[0] == "blacklist" && (k.Persist == nil || *k.Persist):
+				return fmt.Sprintf("a boot does not load %s, because %s has it on the blacklist", k.Name, file)
+			case words[0] == "install":
+				return fmt.Sprintf("modprobe runs %q in place of loading %s, because of a line in %s", strings.Join(words[2:], " "), k.Name, file)
+			}
+		}
+	}
+	return ""
+}

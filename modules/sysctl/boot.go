@@ -1,0 +1,43 @@
+package sysctl
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+)
+
+// dirs are the directories that a boot reads, highest priority first (sysctl.d(5)).
+var dirs = []string{"/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"}
+
+// overridden returns a warning if a boot ends with another value than that of the file, or "".
+func (s *Sysctl) overridden(h modules.Host) string {
+	if !s.persists() || s.Ensure == absent {
+		return ""
+	}
+	root, own := strings.TrimSuffix(s.proc, "/proc/sys"), s.edited().Path
+	var all []string
+	for _, dir := range dirs {
+		all = append(all, root+dir)
+	}
+	siblings := edit.Siblings(h.Files, all...)
+	later, read := edit.ReadBefore(h.Files, own, siblings)
+	if same := slices.IndexFunc(siblings, func(name string) bool { return path.Base(name) == path.Base(own) }); !read && same >= 0 && slices.Contains(all, path.Dir(own)) {
+		return fmt.Sprintf("a boot reads %s in place of %s, which has the same name", siblings[same], own)
+	}
+	winner, is := "", ""
+	for _, name := range later {
+		for _, line := range edit.Lines(h.Files, name) {
+			if key, value, ok := parse(line); ok && key == s.key() {
+				winner, is = name, value
+			}
+		}
+	}
+	if winner == "" || is == value(s.Value) {
+		return ""
+	}
+	return fmt.Sprintf("a boot reads %s after %s, and sets %s to %q; remove the line there, or write it there with 'path'", winner, own, s.Name, is)
+}
