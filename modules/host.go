@@ -87,6 +87,16 @@ type Files struct {
 	Xattrs func(path string, is FileInfo) ([]string, error)
 }
 
+// Knowing returns files for a reader that applies effects of a kind itself, such as those that
+// predict users to a list of users that it reads from passwd(5). A [DiffersEffect] that names this
+// kind does not make the answers uncertain.
+func (f Files) Knowing(kind EffectKind) FileReader {
+	if k, ok := f.FileReader.(interface{ Knowing(EffectKind) FileReader }); ok {
+		return k.Knowing(kind)
+	}
+	return f.FileReader
+}
+
 // FileRights tells beforehand what the process may do, so that a check run
 // predicts the refusals too. Each error says what is missing, and wraps
 // fs.ErrPermission; nil is a promise as far as the operating system can make it.

@@ -124,6 +124,10 @@ const (
 	// BelowEffect: Key is the absolute path of a directory, State is nil: anything
 	// may change in it, at any depth.
 	BelowEffect EffectKind = "below"
+	// DiffersEffect: Key is an absolute path that will differ in a way that this effect does not
+	// predict: it may be new or gone, or have other content. State is the [EffectKind] by which the
+	// plan predicts the meaning of the file, if there is one: readers that use it call [Files.Knowing].
+	DiffersEffect EffectKind = "differs"
 	// AnyEffect has neither: anything on the host may change.
 	AnyEffect EffectKind = "any"
 	// LiveEffect is no plan's. A type that looks at the host by itself, such as at its
@@ -134,6 +138,16 @@ const (
 // OffersEffect is of what changes what repositories of packages offer. It has neither key nor state:
 // nobody knows beforehand what.
 const OffersEffect EffectKind = "offers"
+
+// Differ returns the effects of a plan that changes paths in a way that it does not predict. kind is
+// the kind of effect that predicts the meaning of these files; empty if there is none.
+func Differ(kind EffectKind, paths ...string) []Effect {
+	var effects []Effect
+	for _, p := range paths {
+		effects = append(effects, Effect{Kind: DiffersEffect, Key: p, State: kind})
+	}
+	return effects
+}
 
 // Anything is the effect of an action that cannot say what it will do: a
 // command, the installation of a package. What has been read from the host

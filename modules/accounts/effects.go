@@ -45,9 +45,12 @@ func (t *Tables) predictedGroup(name string) (predictedGroup, bool) {
 // UserEffects predict a user: for this package, and for whoever looks for an
 // owner.
 func (t *Tables) UserEffects(f PredictedUser) []modules.Effect {
-	effects := []modules.Effect{
+	effects := append([]modules.Effect{
 		{Kind: kindUser, Key: f.Name, State: f},
 		{Kind: modules.UserEffect, Key: f.Name, State: account(f.Exists, f.UID)},
+	}, fileEffects(PasswdFile, ShadowFile, GroupFile, gshadowFile)...)
+	if _, there := t.User(f.Name); there != f.Exists {
+		effects = append(effects, fileEffects(subUIDFile, subGIDFile)...)
 	}
 	if !f.Exists {
 		return effects
@@ -65,15 +68,18 @@ func (t *Tables) UserEffects(f PredictedUser) []modules.Effect {
 
 // GroupEffects predict a group.
 func GroupEffects(g Group, exists bool) []modules.Effect {
-	effects := []modules.Effect{
+	effects := append([]modules.Effect{
 		{Kind: kindGroup, Key: g.Name, State: predictedGroup{g, exists}},
 		{Kind: modules.GroupEffect, Key: g.Name, State: account(exists, g.GID)},
-	}
+	}, fileEffects(GroupFile, gshadowFile)...)
 	if exists && g.GID != Unknown {
 		effects = append(effects, modules.Effect{Kind: kindGID, Key: strconv.Itoa(g.GID), State: g.Name})
 	}
 	return effects
 }
+
+// fileEffects are the files of accounts that a plan changes. What [Tables] read of them is certain all the same.
+func fileEffects(files ...string) []modules.Effect { return modules.Differ(kindUser, files...) }
 
 func account(exists bool, id int) modules.AccountState {
 	if !exists || id == Unknown {

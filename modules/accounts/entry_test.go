@@ -45,11 +45,13 @@ func TestParseDefaults(t *testing.T) {
 		name, defs, useradd string
 		want                Defaults
 	}{
-		{"none", "", "", Defaults{Base: "/home", Skel: "/etc/skel", HomeMode: 0o755, Shell: "/bin/sh"}},
-		{"Debian", "UMASK\t\t022\n#HOME_MODE 0700\nUSERGROUPS_ENAB yes\n", "SHELL=/bin/sh\n# HOME=/srv\n", Defaults{PrivateGroups: true, Base: "/home", Skel: "/etc/skel", HomeMode: 0o755, Shell: "/bin/sh"}},
-		{"Red Hat", "UMASK 022\nHOME_MODE 0700\nUSERGROUPS_ENAB yes\n", "HOME=/home\nSHELL=/bin/bash\nSKEL=/etc/skel\n", Defaults{PrivateGroups: true, Base: "/home", Skel: "/etc/skel", HomeMode: 0o700, Shell: "/bin/bash"}},
-		{"the mode first", "HOME_MODE 0711\nUMASK 077\n", "HOME=/srv/home/\nSKEL=skel\n", Defaults{Base: "/srv/home", Skel: "/etc/skel", HomeMode: 0o711, Shell: "/bin/sh"}},
-		{"nonsense", "HOME_MODE 0999\nUMASK 7777\nUSERGROUPS_ENAB\n", "SHELL=\"/bin/ksh\"\n=\n", Defaults{Base: "/home", Skel: "/etc/skel", HomeMode: 0o755, Shell: "/bin/ksh"}},
+		{"none", "", "", Defaults{Base: "/home", Skel: "/etc/skel", HomeMode: 0o755, Shell: "/bin/sh", MailDir: "/var/mail"}},
+		{"Debian", "UMASK\t\t022\n#HOME_MODE 0700\nUSERGROUPS_ENAB yes\n", "SHELL=/bin/sh\n# HOME=/srv\n", Defaults{PrivateGroups: true, Base: "/home", Skel: "/etc/skel", HomeMode: 0o755, Shell: "/bin/sh", MailDir: "/var/mail"}},
+		{"Red Hat", "UMASK 022\nHOME_MODE 0700\nUSERGROUPS_ENAB yes\n", "HOME=/home\nSHELL=/bin/bash\nSKEL=/etc/skel\n", Defaults{PrivateGroups: true, Base: "/home", Skel: "/etc/skel", HomeMode: 0o700, Shell: "/bin/bash", MailDir: "/var/mail"}},
+		{"the mode first", "HOME_MODE 0711\nUMASK 077\n", "HOME=/srv/home/\nSKEL=skel\n", Defaults{Base: "/srv/home", Skel: "/etc/skel", HomeMode: 0o711, Shell: "/bin/sh", MailDir: "/var/mail"}},
+		{"mail", "MAIL_DIR /var/spool/mail\n", "CREATE_MAIL_SPOOL=yes\n", Defaults{Base: "/home", Skel: "/etc/skel", HomeMode: 0o755, Shell: "/bin/sh", MailDir: "/var/spool/mail"}},
+		{"no mail", "MAIL_DIR /var/spool/mail\n", "CREATE_MAIL_SPOOL=no\n", Defaults{Base: "/home", Skel: "/etc/skel", HomeMode: 0o755, Shell: "/bin/sh"}},
+		{"nonsense", "HOME_MODE 0999\nUMASK 7777\nUSERGROUPS_ENAB\n", "SHELL=\"/bin/ksh\"\n=\n", Defaults{Base: "/home", Skel: "/etc/skel", HomeMode: 0o755, Shell: "/bin/ksh", MailDir: "/var/mail"}},
 	} {
 		t.Run(test.name, func(t *testing.T) { require.Equal(t, test.want, ParseDefaults(test.defs, test.useradd)) })
 	}

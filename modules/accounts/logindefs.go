@@ -17,6 +17,7 @@ type Defaults struct {
 	Skel          string      // what a new home begins with
 	HomeMode      fs.FileMode // of a new home
 	Shell         string
+	MailDir       string // the directory of mailboxes; empty if a new user gets none
 }
 
 // ReadDefaults reads login.defs and /etc/default/useradd.
@@ -34,13 +35,15 @@ func ReadDefaults(files modules.FileReader) (Defaults, error) {
 
 // ParseDefaults reads the texts of login.defs and /etc/default/useradd.
 func ParseDefaults(defs, useradd string) Defaults {
-	d := Defaults{Base: "/home", Skel: "/etc/skel", HomeMode: 0o755, Shell: "/bin/sh"}
+	d := Defaults{Base: "/home", Skel: "/etc/skel", HomeMode: 0o755, Shell: "/bin/sh", MailDir: "/var/mail"}
 	var homeMode bool
 	settings(defs, " \t", func(key, value string) {
 		mode, err := strconv.ParseUint(value, 8, 9)
 		switch {
 		case key == "USERGROUPS_ENAB":
 			d.PrivateGroups = strings.EqualFold(value, "yes")
+		case key == "MAIL_DIR" && path.IsAbs(value):
+			d.MailDir = path.Clean(value)
 		case key == "HOME_MODE" && err == nil:
 			d.HomeMode, homeMode = fs.FileMode(mode), true
 		case key == "UMASK" && err == nil && !homeMode:
@@ -49,6 +52,8 @@ func ParseDefaults(defs, useradd string) Defaults {
 	})
 	settings(useradd, "=", func(key, value string) {
 		switch {
+		case key == "CREATE_MAIL_SPOOL" && strings.EqualFold(value, "no"): // without it, it depends on the version
+			d.MailDir = ""
 		case !path.IsAbs(value):
 		case key == "HOME":
 			d.Base = path.Clean(value)

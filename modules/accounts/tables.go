@@ -31,11 +31,11 @@ type Tables struct {
 
 // Read reads the local users and groups.
 func Read(h modules.Host) (*Tables, error) {
-	users, err := read(h.Files, PasswdFile)
+	users, err := read(h.Files.Knowing(kindUser), PasswdFile)
 	if err != nil {
 		return nil, err
 	}
-	groups, err := read(h.Files, GroupFile)
+	groups, err := read(h.Files.Knowing(kindUser), GroupFile)
 	return &Tables{h, ParseUsers(users), ParseGroups(groups)}, err
 }
 
@@ -171,7 +171,7 @@ func (t *Tables) Shadow(u User) (Shadow, error) {
 	if f, ok := t.predictedUser(u.Name); ok && f.Shadow != nil {
 		return *f.Shadow, nil
 	}
-	text, err := read(t.h.Files, ShadowFile)
+	text, err := read(t.h.Files.Knowing(kindUser), ShadowFile)
 	if err != nil {
 		return Shadow{}, err
 	}

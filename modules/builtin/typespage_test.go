@@ -119,8 +119,8 @@ const typesPage = `# Resource types, and what each can do
 
 No type is second class: what one can do, all can, and where one cannot, its field says why.
 
-- **check**: the conformance suite holds it: a check changes nothing, what it predicts happens, a second run finds nothing, and a
-  cancelled run leaves the old state or the new.
+- **check**: the conformance suite holds it: a check changes nothing, what it predicts happens, a second run finds nothing, every
+  path that a run changes is declared, and a cancelled run leaves the old state or the new.
 - **certain**: a check run is certain of it, and puts nothing in doubt that comes behind it, but for what is named.
 - **undo**: ` + "`ccm-push undo`" + ` and [` + "`reverse`" + `](manifest.md#reverse) put back what was there.
 - **watch**: ` + "`ccm-push watch`" + ` hears at once that it is no longer so, but for what is named: that is checked every now and then.

@@ -116,7 +116,7 @@ func with(more string) string { return `{"root":"$ROOT","name":"c",` + more + `}
 const same = `"image":"app:1","env":{"A":"1"},"ports":["80:80"]`
 
 func TestConverges(t *testing.T) {
-	modtest.Converges(t, localType(), []modtest.Fixture{
+	modtest.Converges(t, localType(), modtest.Kept("state/*", "", []modtest.Fixture{
 		{Name: "new", Tree: tree(), Properties: with(same), Action: "made the container", Changes: []modules.Change{modtest.Change("ensure", absent, running)}},
 		{Name: "new, stopped, of an image to pull", Tree: tree(), Properties: with(`"image":"r.example.net/new@sha256:00","ensure":"stopped"`), Action: "made the container", Changes: []modules.Change{modtest.Change("ensure", absent, stopped)}},
 		{Name: "as it shall be", Tree: there(ofApp, true), Properties: with(same)},
@@ -152,7 +152,7 @@ func TestConverges(t *testing.T) {
 		{Name: "absent, without a program", Properties: with(`"ensure":"absent"`)},
 		{Name: "absent", Tree: there(ofApp, true), Properties: with(`"ensure":"absent"`), Action: "removed the container", Changes: []modules.Change{modtest.Change("ensure", running, absent)}},
 		{Name: "absent already", Tree: tree(), Properties: with(`"ensure":"absent"`)},
-	}...)
+	})...)
 }
 
 // TestFails has what the program does not take leave the old container, and no other one.

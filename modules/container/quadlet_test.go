@@ -94,7 +94,7 @@ func TestConvergesQuadlet(t *testing.T) {
 		}
 	}
 	noQuadlet := without(withQuadlet(), "usr/lib/systemd/system-generators/podman-system-generator")
-	modtest.Converges(t, localType(), []modtest.Fixture{
+	modtest.Converges(t, localType(), modtest.Kept("state/*", "", []modtest.Fixture{
 		{Name: "new", Tree: withQuadlet(), Properties: with(asQuadlet), Action: "made the container", Changes: []modules.Change{modtest.Change("ensure", absent, running)}},
 		{Name: "new, of an image to pull", Tree: withQuadlet(), Properties: with(`"image":"r.example.net/new:1","provider":"quadlet"`), Action: "made the container", Changes: []modules.Change{modtest.Change("ensure", absent, running)}},
 		{Name: "as it shall be", Tree: asUnit(t, true), Properties: with(asQuadlet)},
@@ -146,7 +146,7 @@ func TestConvergesQuadlet(t *testing.T) {
 		{Name: "a service of somebody else", Tree: withQuadlet(modtest.Node{Path: "state/c.other"}), Properties: with(asQuadlet), Err: "there is a service c.service of something else, /lib/systemd/system/c.service; give the container another name"},
 		{Name: "a container that is no service", Tree: withQuadlet(there("", true)[4:]...), Properties: with(asQuadlet), Err: "there is a container c that is no service; remove it, or set 'force: true' to have it replaced"},
 		{Name: "a container that is no service, replaced", Tree: withQuadlet(there("", true)[4:]...), Properties: with(asQuadlet + `,"force":true`), Action: "made the container", Changes: []modules.Change{modtest.Change("ensure", absent, running)}},
-	}...)
+	})...)
 }
 
 // TestFailsQuadlet has what podman does not take leave the old unit.

@@ -45,7 +45,8 @@ func (c *Cron) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if len(e.text) > modules.MaxOutput {
 		return modules.Plan{}, modules.Refuse("%s would be larger than %d KiB", t, modules.MaxOutput>>10)
 	}
-	plan.Effects = []modules.Effect{{Kind: crontabEffect, Key: t.key(), State: e.text}}
+	plan.Effects = append([]modules.Effect{{Kind: crontabEffect, Key: t.key(), State: e.text}},
+		modules.Differ(crontabEffect, t.spool(ctx, h)...)...)
 	plan.Steps = steps{t, have, e.text}
 	return plan, nil
 }

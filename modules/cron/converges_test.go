@@ -94,7 +94,7 @@ func TestConverges(t *testing.T) {
 	properties := func(format string, args ...any) string {
 		return `{"name":"backup","store":"$ROOT",` + fmt.Sprintf(format, args...) + `}`
 	}
-	modtest.Converges(t, localType(t), []modtest.Fixture{
+	modtest.Converges(t, localType(t), modtest.Kept("own", "/var/spool/cron", []modtest.Fixture{
 		{Name: "first entry", Properties: properties(`"command":"backup"`), Action: "added the entry", Changes: added},
 		{
 			Name: "another entry", Tree: []modtest.Node{{Path: "own", Text: "# mine\n1 1 1 1 1 y\n"}},
@@ -141,7 +141,7 @@ func TestConverges(t *testing.T) {
 			Properties: properties(`"command":"x"`),
 			Err:        "reading the own crontab: You (own) are not allowed to use this program (crontab)",
 		},
-	}...)
+	})...)
 }
 
 // TestOtherUser has the crontab of somebody else, who is named to crontab.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,11 +96,35 @@ func (t crontab) read(ctx context.Context, h modules.Host) (string, error) {
 
 // paths are the files of which crontab -l tells.
 func (t crontab) paths(ctx context.Context, accounts modules.Accounts) []string {
-	name := t.name
-	if name == "" {
-		name = accounts.UserName(ctx, t.uid)
+	paths := []string{"/etc/cron.allow", "/etc/cron.deny"}
+	for _, dir := range slices.Backward(spools) {
+		paths = append(paths, path.Join(dir, t.user(ctx, accounts)))
 	}
-	return []string{"/etc/cron.allow", "/etc/cron.deny", "/var/spool/cron/" + name, "/var/spool/cron/crontabs/" + name}
+	return paths
+}
+
+// user is the name that the file of the crontab has.
+func (t crontab) user(ctx context.Context, accounts modules.Accounts) string {
+	if t.name != "" {
+		return t.name
+	}
+	return accounts.UserName(ctx, t.uid)
+}
+
+// spools are the folders that may hold the crontabs: of Debian and Alpine, of SUSE, and of Red Hat.
+var spools = []string{"/var/spool/cron/crontabs", "/var/spool/cron/tabs", "/var/spool/cron"}
+
+// spool is the file of the crontab; all that it may be, if there is no folder yet.
+func (t crontab) spool(ctx context.Context, h modules.Host) []string {
+	var all []string
+	for _, dir := range spools {
+		name := path.Join(dir, t.user(ctx, h.Accounts))
+		if info, err := modules.Follow(h.Files, dir); err == nil && info.Kind == modules.Directory {
+			return []string{name}
+		}
+		all = append(all, name)
+	}
+	return all
 }
 
 // consult looks at what else is predicted of those files.

@@ -44,7 +44,7 @@ func (d *Debconf) Check(_ context.Context, h modules.Host) (modules.Plan, error)
 		}
 		plan.Steps = call{[]string{"debconf-set-selections"}, d.selections(have)}
 	}
-	plan.Effects = []modules.Effect{{Kind: effect, Key: d.Name, State: want}}
+	plan.Effects = append([]modules.Effect{{Kind: effect, Key: d.Name, State: want}}, modules.Differ(effect, d.at(answers), d.at(passwords))...)
 	return modules.PlanIfPermitted(plan, h.Files.MayReplace(d.at(answers)))
 }
 

@@ -42,7 +42,7 @@ func (d *Debconf) look(h modules.Host) (question, error) {
 		files = []string{passwords, answers}
 	}
 	for _, name := range files {
-		q, err := d.read(h.Files, name)
+		q, err := d.read(h.Files.Knowing(effect), name)
 		if err != nil {
 			return question{}, err
 		}

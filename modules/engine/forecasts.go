@@ -58,7 +58,7 @@ func (f *forecasts) things(plan modules.Plan) []string {
 		case modules.AnyEffect, modules.BelowEffect:
 		case modules.UserEffect, modules.GroupEffect:
 			keys = append(keys, "accounts")
-		case modules.PathEffect:
+		case modules.PathEffect, modules.DiffersEffect:
 			keys = append(keys, f.pair.Will.Canonical(e.Key, false), f.pair.Will.Canonical(e.Key, true))
 		default:
 			keys = append(keys, string(e.Kind)+" "+e.Key)

@@ -44,7 +44,7 @@ func (f *Fcontext) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 	}
 	plan := modules.Plan{
 		Action: "gave a label to its paths", Steps: do,
-		Effects: []modules.Effect{{Kind: effect, Key: f.key(), State: kept(want)}},
+		Effects: append([]modules.Effect{{Kind: effect, Key: f.key(), State: kept(want)}}, system.Differ(effect, store)...),
 		// What no file of the policy has, only semanage knows of.
 		MayFail: want.Type != "" && (want.Type != semanage.None && !system.Knows(h.Files, want.Type) || f.User != "" || f.Range != ""),
 	}
@@ -149,7 +149,7 @@ func (f *Fcontext) look(h modules.Host) (semanage.System, semanage.Context, erro
 	if state, predicted := h.Forecast.Lookup(effect, f.key()); predicted {
 		return system, state.(semanage.Context), nil
 	}
-	lines, err := system.Local(h.Files, store)
+	lines, err := system.Local(h.Files.Knowing(effect), store)
 	if err != nil {
 		return system, semanage.Context{}, err
 	}

@@ -54,7 +54,7 @@ const ofPolicy = "as the policy has it"
 
 func TestConverges(t *testing.T) {
 	kept := semanagetest.Kept(store, "# auto\n/srv/web(/.*)?    system_u:object_r:httpd_sys_content_t:s0\n/srv/web(/.*)? -d staff_u:object_r:etc_t:s0\n/srv/no    <<none>>\n")
-	modtest.Converges(t, localType(), []modtest.Fixture{
+	modtest.Converges(t, localType(), modtest.Kept("labels", "", []modtest.Fixture{
 		{
 			Name: "paths", Tree: semanagetest.Disabled(), Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t","restorecon":["$ROOT/srv"]`),
 			Action: "gave a label to its paths", Changes: []modules.Change{modtest.Change("type", ofPolicy, "httpd_sys_content_t")},
@@ -84,7 +84,7 @@ func TestConverges(t *testing.T) {
 		},
 		{Name: "no SELinux", Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t"`), Err: "this host has no SELinux: /etc/selinux/config is not there (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},
 		{Name: "no SELinux, and absent", Properties: with(`"name":"/srv/web(/.*)?","ensure":"absent"`)},
-	}...)
+	})...)
 }
 
 // TestLabels has files whose labels are others than those that are kept for them.

@@ -80,7 +80,7 @@ func with1(more string) string { return `{"root":"$ROOT",` + more + `}` }
 func TestConverges(t *testing.T) {
 	const https, telnet = `"name":"https","service":"https"`, `"name":"telnet","port":"23","action":"drop"`
 	loaded := modtest.Change("loaded at boot", "no", "yes")
-	modtest.Converges(t, localType(), []modtest.Fixture{
+	modtest.Converges(t, localType(), modtest.Kept("kernel", "", []modtest.Fixture{
 		{
 			Name: "dropped", Tree: tree(t, open), Properties: with1(telnet), Action: "added the rule",
 			Changes: []modules.Change{modtest.Change("in force", absent, "tcp dport 23 drop"), modtest.Change("kept", absent, "tcp dport 23 drop"), loaded},
@@ -160,7 +160,7 @@ func TestConverges(t *testing.T) {
 			Name: "all logins but the own one", Tree: tree(t, open, loggedIn...), Prepare: settled(`"name":"us","service":"ssh","source":["192.0.2.0/30"]`), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
 			Action: "added the rule", Changes: []modules.Change{modtest.Change("in force", absent, "tcp dport 22 drop"), modtest.Change("kept", absent, "tcp dport 22 drop")},
 		},
-	}...)
+	})...)
 }
 
 const shownMore = `iifname "eth0" ip6 saddr 2001:db8::1 tcp dport { 80-81, 8000-8100 } reject; iifname "eth0" ip6 saddr 2001:db8::1 udp dport { 80-81, 8000-8100 } reject; iifname "eth0" ip saddr 192.0.2.0/24 tcp dport {…`

@@ -18,6 +18,9 @@ func (l *Locale) kind() modules.EffectKind { return modules.EffectKind("locale "
 // timeout is how long it may take to generate a locale.
 const timeout = 5 * time.Minute
 
+// localeArchive is the file that localedef keeps locales in.
+const localeArchive = "/usr/lib/locale/locale-archive"
+
 // steps is what Apply has to do.
 type steps struct {
 	files    any // the steps of the edits
@@ -50,6 +53,7 @@ func (l *Locale) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 		do.generate = true
 		plan.Changes = append([]modules.Change{{Property: "ensure", Have: ensured(there), Want: ensured(want)}}, plan.Changes...)
 		plan.Effects = append(plan.Effects, modules.Effect{Kind: l.kind(), Key: spelling(l.Name), State: want})
+		plan.Effects = append(plan.Effects, modules.Differ(l.kind(), l.at(localeArchive))...)
 		if os.Geteuid() != 0 && l.root == "" {
 			return modules.Plan{}, modules.Refuse("only root may generate locales; use become")
 		}

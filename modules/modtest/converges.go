@@ -30,7 +30,12 @@ type Fixture struct {
 	// Passing is a pattern, see [path.Match], of paths below the root that are gone after a boot, besides those
 	// below proc, sys, dev, run, bin and tmp.
 	Passing string
-	Past    bool // no property asks for what was there before: a failure, a file that nobody has read yet
+	// Outside are absolute paths of trees besides the root in which Apply may change something.
+	Outside []string
+	// Kept is a pattern, see [path.Match], of paths below the root where a program of the test keeps what the
+	// real one keeps at KeptAs or below; KeptAs is empty if that is no path.
+	Kept, KeptAs string
+	Past         bool // no property asks for what was there before: a failure, a file that nobody has read yet
 }
 
 // Change is the difference that a property makes.
@@ -42,6 +47,8 @@ func Change(property, have, want string) modules.Change {
 //   - Check changes nothing, not even a time, and finds what the fixture says;
 //   - Apply succeeds, all predicted effects hold, and a second Check is content
 //     (or Verify, for a type that has it);
+//   - every path that Apply changes lies within the effects of the plan, and at every path
+//     that plans declare a fixture changes something;
 //   - an Apply that is cancelled, before it begins or in the middle of a
 //     content, leaves the old state or the new one and nothing besides;
 //   - in a check run in which the resource stands twice, what is certain comes true: the
@@ -53,9 +60,10 @@ func Change(property, have, want string) modules.Change {
 //   - what a [modules.Reverser] gives before Apply brings back what was there before;
 //   - where a [modules.Watcher] listens, it is heard whatever gives another verdict.
 func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
+	paths := &declared{changed: map[string]bool{}}
 	for _, f := range fixtures {
 		t.Run(f.Name, func(t *testing.T) {
-			before, after, opened := f.run(t, typ)
+			before, after, opened := f.run(t, typ, paths)
 			t.Run("twice", func(t *testing.T) { f.twice(t, typ) })
 			t.Run("watched", func(t *testing.T) { f.watched(t, typ) })
 			if f.Action == "" {
@@ -70,11 +78,15 @@ func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
 			}
 		})
 	}
+	if !loose[typ.Name] {
+		paths.tight(t, len(fixtures))
+	}
 }
 
 // run takes the fixture through check, apply and check, and gives the states before and
 // after. opened says whether Apply has opened a content.
-func (f *Fixture) run(t *testing.T, typ modules.Type) (before, after map[string]Seen, opened bool) {
+func (f *Fixture) run(t *testing.T, typ modules.Type, paths *declared) (before, after map[string]Seen, opened bool) {
+	paths.ran++
 	root, res := f.build(t, typ)
 	h := Host()
 	h.Report = teller{h.Report, t}
@@ -99,11 +111,14 @@ func (f *Fixture) run(t *testing.T, typ modules.Type) (before, after map[string]
 	contents := &watched{Contents: h.Contents}
 	onto := h
 	onto.Contents = contents
+	elsewhere := f.outside(t)
 	require.NoError(t, res.Apply(t.Context(), onto, plan))
 	holds(t, h, plan.Effects)
 	converged(t, h, res, plan)
 	sends(t, h, res)
-	return before, f.state(t, root), contents.opened
+	after = f.state(t, root)
+	paths.within(t, f, root, before, elsewhere, after, plan.Effects)
+	return before, after, contents.opened
 }
 
 // watched are contents of which is known whether one was opened.

@@ -38,20 +38,25 @@ func (s *setting) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	plan := modules.Plan{
 		Action:  "set",
 		Changes: []modules.Change{{Property: "value", Have: have, Want: s.Value}},
-		Effects: []modules.Effect{{Kind: settingEffect, Key: s.Name, State: s.Value}},
+		Effects: append([]modules.Effect{{Kind: settingEffect, Key: s.Name, State: s.Value}}, modules.Differ(settingEffect, s.Name)...),
 	}
-	if s.mistake == "tells no effect" {
-		plan.Effects = nil
+	switch s.mistake {
+	case "tells no effect":
+		plan.Effects = plan.Effects[1:]
+	case "does not declare the file":
+		plan.Effects = plan.Effects[:1]
+	case "declares another file as well":
+		plan.Effects = append(plan.Effects, modules.Differ(settingEffect, s.Name+".old")...)
 	}
 	return plan, nil
 }
 
 func (s *setting) have(ctx context.Context, h modules.Host) (string, error) {
-	if value, predicted := h.Forecast.Lookup(settingEffect, s.Name); predicted && s.mistake == "" {
+	if value, predicted := h.Forecast.Lookup(settingEffect, s.Name); predicted && s.mistake != "asks the file" {
 		return value.(string), nil
 	}
 	if s.mistake == "asks the file" {
-		file, err := h.Files.Open(s.Name)
+		file, err := h.Files.Knowing(settingEffect).Open(s.Name)
 		if err != nil {
 			return "", err
 		}
@@ -99,7 +104,9 @@ func TestConvergesFindsMistakes(t *testing.T) {
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for _, mistake := range []string{"", "asks the file", "tells no effect"} {
+	const two = "two equal resources"
+	for mistake, want := range map[string]string{"": "", "asks the file": two, "tells no effect": two,
+		"does not declare the file": "/a, which is not within the effects of the plan", "declares another file as well": "plans declare $ROOT/a.old, and no fixture changes anything there"} {
 		cmd := osexec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.v")
 		cmd.Env = append(os.Environ(), mistaken+"="+mistake)
 		out, err := cmd.CombinedOutput()
@@ -107,9 +114,13 @@ func TestConvergesFindsMistakes(t *testing.T) {
 			require.NoError(t, err, "%s", out)
 			continue
 		}
-		require.Error(t, err, mistake)
-		require.Contains(t, string(out), "--- FAIL: "+t.Name()+"/another_value/twice", mistake)
-		require.Contains(t, string(out), "two equal resources", mistake)
-		require.Equal(t, 3, strings.Count(string(out), "--- FAIL"), "nothing else is wrong with it:\n%s", out)
+		require.Error(t, err, "%s\n%s", mistake, out)
+		failures := map[bool]int{true: 3, false: 2}[want == two]
+		if strings.HasPrefix(want, "plans declare") {
+			failures = 1
+		}
+		require.Contains(t, string(out), want, mistake)
+		require.Equal(t, want == two, strings.Contains(string(out), "--- FAIL: "+t.Name()+"/another_value/twice"), mistake)
+		require.Equal(t, failures, strings.Count(string(out), "--- FAIL"), "nothing else is wrong with it:\n%s", out)
 	}
 }

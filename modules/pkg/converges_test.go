@@ -53,7 +53,7 @@ func TestConverges(t *testing.T) {
 		return f
 	}
 	both := append(dpkgTree(""), modtest.Node{Path: "var/lib/dpkg/arch", Text: native(t) + "\n" + foreign(t) + "\n"})
-	modtest.Converges(t, a.rooted(), []modtest.Fixture{
+	modtest.Converges(t, a.rooted(), modtest.Kept("var/lib/dpkg/status", "", []modtest.Fixture{
 		// present
 		changes("absent, present", dpkgTree(""), `"name":"demo"`, "installed version 2.0", change("ensure", "absent", "2.0")),
 		stable("any version is present", demo("0.1"), `"name":"demo","ensure":"present"`),
@@ -144,5 +144,5 @@ func TestConverges(t *testing.T) {
 		// architectures
 		changes("the host's own", both, `"name":"multi"`, "installed version 1.0", change("ensure", "absent", "1.0")),
 		changes("another one", both, `"name":"multi:`+foreign(t)+`"`, "installed version 1.0", change("ensure", "absent", "1.0")),
-	}...)
+	})...)
 }

@@ -67,6 +67,7 @@ func (b *Seboolean) Check(_ context.Context, h modules.Host) (modules.Plan, erro
 	}
 	if do.kept {
 		plan.Changes = append(plan.Changes, modules.Change{Property: "kept", Have: shown(have.kept), Want: shown(want.kept)})
+		plan.Effects = append(plan.Effects, system.Differ(effect, store)...)
 		plan.Action = "kept it " + want.kept
 	}
 	if do.kept && want.kept == "" {
@@ -87,7 +88,7 @@ func (b *Seboolean) look(h modules.Host, system semanage.System) (values, error)
 	if state, predicted := h.Forecast.Lookup(effect, b.Name); predicted {
 		return state.(values), nil
 	}
-	kept, err := keptValues(h.Files, system)
+	kept, err := keptValues(h.Files.Knowing(effect), system)
 	if err != nil {
 		return values{}, err
 	}

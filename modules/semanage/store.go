@@ -87,6 +87,11 @@ func (s System) Local(files modules.FileReader, name string) ([]string, error) {
 	return lines, modules.PermissionRefusal(err)
 }
 
+// Differ returns the effect of a plan on a file of the store. kind predicts what the file says.
+func (s System) Differ(kind modules.EffectKind, name string) []modules.Effect {
+	return modules.Differ(kind, path.Join(s.dir, name))
+}
+
 // Kernel gives the text of a file of the running SELinux, such as enforce.
 func (s System) Kernel(files modules.FileReader, name string) (string, error) {
 	lines, err := read(files, path.Join(s.root+kernel, name))

@@ -51,7 +51,7 @@ func (p *Seport) Check(_ context.Context, h modules.Host) (modules.Plan, error) 
 	}
 	plan := modules.Plan{
 		Action: "gave it a type", Steps: steps{system: system, port: is, known: have.typ != "", want: want},
-		Effects: []modules.Effect{{Kind: effect, Key: is.String(), State: kept(want)}},
+		Effects: append([]modules.Effect{{Kind: effect, Key: is.String(), State: kept(want)}}, system.Differ(effect, store)...),
 		// Only semanage knows of a type whether it is one of ports; those of the policies are called so.
 		MayFail: p.Ensure != absent && (p.Range != "" || !strings.HasSuffix(p.Type, "_port_t") || !system.Declares(h.Files, semanage.Typ, p.Type)),
 	}
@@ -99,7 +99,7 @@ func (p *Seport) look(h modules.Host) (semanage.System, record, error) {
 	if state, predicted := h.Forecast.Lookup(effect, is.String()); predicted {
 		return system, state.(record), nil
 	}
-	lines, err := system.Local(h.Files, store)
+	lines, err := system.Local(h.Files.Knowing(effect), store)
 	if err != nil {
 		return system, record{}, err
 	}

@@ -172,7 +172,7 @@ func (s *Service) plan(h modules.Host, m manager, u unit, verbs []verb) (modules
 	p := modules.Plan{
 		Action:  s.action(verbs),
 		Changes: changes(u, verbs),
-		Effects: after(u, verbs).effects(),
+		Effects: append(after(u, verbs).effects(), s.linkEffects(h, m, u, verbs)...),
 		Steps:   &task{manager: m, unit: u, verbs: verbs},
 	}
 	if slices.Contains(verbs, mask) {

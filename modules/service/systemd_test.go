@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -213,7 +214,7 @@ func TestOnSystemdConverges(t *testing.T) {
 				require.Equal(t, before, everything(t), "Check has changed something")
 			}
 			modtest.Converges(t, afresh(t, s.setup), modtest.Fixture{
-				Name: "converges", Properties: properties, Action: s.action, Changes: s.changes, Err: s.err, Past: s.past,
+				Name: "converges", Properties: properties, Action: s.action, Changes: s.changes, Err: s.err, Past: s.past, Outside: unitFolders(t),
 			})
 			if s.err == "" {
 				sh(t, clean)
@@ -226,6 +227,17 @@ func TestOnSystemdConverges(t *testing.T) {
 			}
 		})
 	}
+}
+
+// unitFolders are the folders in which enabling, disabling and masking change links.
+func unitFolders(t *testing.T) []string {
+	folders := []string{"/etc/systemd", "/run/systemd/system"}
+	for _, pattern := range []string{"/etc/init.d", "/etc/rc?.d"} {
+		some, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		folders = append(folders, some...)
+	}
+	return folders
 }
 
 // afresh is the type, its every resource in the situation that setup makes.

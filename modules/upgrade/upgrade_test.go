@@ -74,7 +74,7 @@ func TestConverges(t *testing.T) {
 	}
 	modtest.Converges(t, localType(),
 		modtest.Fixture{
-			Name: "something is newer", Tree: tree("1.0", "2.0"), Properties: `{"root":"$ROOT","name":"all"}`,
+			Name: "something is newer", Kept: "demo", Tree: tree("1.0", "2.0"), Properties: `{"root":"$ROOT","name":"all"}`,
 			Action: "upgraded 1 package", Changes: []modules.Change{{Property: "demo", Have: "1.0", Want: "2.0"}},
 		},
 		modtest.Fixture{Name: "nothing is", Tree: tree("2.0", "2.0"), Properties: `{"root":"$ROOT","name":"all"}`},

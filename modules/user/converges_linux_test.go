@@ -73,11 +73,19 @@ func newUsers() []modtest.Fixture {
 	}
 }
 
+// inAccounts has the suite compare the trees in which tools of accounts change something.
+func inAccounts(fixtures []modtest.Fixture) []modtest.Fixture {
+	for i := range fixtures {
+		fixtures[i].Outside = []string{"/etc", "/home", "/var/mail", "/var/log"}
+	}
+	return fixtures
+}
+
 func TestConverges(t *testing.T) { accountstest.Private(t, converges) }
 
 func converges(t *testing.T) {
 	const updated = "updated the user"
-	modtest.Converges(t, accountstest.Fresh(t, Type(), nil), append(newUsers(),
+	modtest.Converges(t, accountstest.Fresh(t, Type(), nil), inAccounts(append(newUsers(),
 		modtest.Fixture{Name: "new, with an end", Properties: `{"name":"app","expires":"2031-02-03"}`, Action: "created the user", Changes: created("expires", "absent", "2031-02-03")},
 		modtest.Fixture{
 			Name:       "other texts",
@@ -87,7 +95,7 @@ func converges(t *testing.T) {
 		},
 		modtest.Fixture{Name: "a new home", Properties: `{"name":"bob","home":"/home/robert","create_home":true}`, Action: updated, Changes: changes("home", "/home/bob", "/home/robert", "create_home", "absent", "present")},
 		modtest.Fixture{Name: "id of another user", Properties: `{"name":"bob","uid":1}`, Err: `uid: 1 is the id of user "daemon" already`},
-	)...)
+	))...)
 }
 
 func TestConvergesWithBusybox(t *testing.T) { accountstest.Private(t, convergesWithBusybox) }
@@ -95,11 +103,11 @@ func TestConvergesWithBusybox(t *testing.T) { accountstest.Private(t, convergesW
 func convergesWithBusybox(t *testing.T) {
 	accountstest.Busybox(t)
 	needs := `: setting it for user "bob" needs usermod, which is missing here; install shadow`
-	modtest.Converges(t, accountstest.Fresh(t, Type(), nil), append(newUsers(),
+	modtest.Converges(t, accountstest.Fresh(t, Type(), nil), inAccounts(append(newUsers(),
 		modtest.Fixture{Name: "another shell", Properties: `{"name":"bob","shell":"/bin/bash"}`, Err: "shell" + needs},
 		modtest.Fixture{Name: "another end", Properties: `{"name":"bob","expires":"2031-02-03"}`, Err: "expires" + needs},
 		modtest.Fixture{Name: "new, with an end", Properties: `{"name":"app","expires":"2031-02-03"}`, Err: `expires: setting it for user "app" needs usermod, which is missing here; install shadow`},
-	)...)
+	))...)
 }
 
 // TestCheckChangesNothing looks at the files themselves.

@@ -43,6 +43,9 @@ func (d *draft) create(ctx context.Context) (err error) {
 		return err
 	}
 	d.Effects = append(d.Effects, d.tables.UserEffects(d.after)...)
+	if d.defaults.MailDir != "" && d.tools != accounts.Busybox && !d.System {
+		d.Effects = append(d.Effects, modules.Differ("", path.Join(d.defaults.MailDir, d.Name))...)
+	}
 	if d.newHome {
 		d.predictHome()
 	}

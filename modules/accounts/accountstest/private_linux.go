@@ -97,7 +97,7 @@ var files = map[string]string{
 		"bob:" + Hash + ":19000:0:99999:7:::\nnobody:*:19000:0:99999:7:::\n",
 	"/etc/gshadow":         "root:*::\ndaemon:*::\nusers:*::\ndocker:!::bob\nwheel:!::\nbob:!::\nnogroup:*::\n",
 	"/etc/login.defs":      "UID_MIN 1000\nUID_MAX 60000\nGID_MIN 1000\nGID_MAX 60000\nUMASK 022\nHOME_MODE 0750\nUSERGROUPS_ENAB yes\nENCRYPT_METHOD SHA512\n",
-	"/etc/default/useradd": "SHELL=/bin/sh\nHOME=/home\n",
+	"/etc/default/useradd": "SHELL=/bin/sh\nHOME=/home\nCREATE_MAIL_SPOOL=yes\n",
 	"/etc/shells":          "/bin/sh\n/bin/bash\n",
 	"/etc/nsswitch.conf":   "passwd: files\ngroup: files\nshadow: files\n",
 	"/etc/subuid":          "",

@@ -51,14 +51,24 @@ type planned struct {
 	attrs  map[string][]*recorded // that do not: directories that only get other attributes
 	names  map[string][]*recorded // by directory: what comes into it or goes
 	below  map[string][]*recorded // by directory: anything may change in it
+	differ map[differs][]*recorded
 	things map[thing][]*recorded
+	kinds  map[modules.EffectKind]bool // of differ
 	opaque []*recorded
 	all    []*recorded
 }
 
+// differs is a path that a plan changes in a way that is not predicted, or the folder of one.
+type differs struct {
+	path   string
+	folder bool
+	kind   modules.EffectKind // predicts the meaning of the file; empty if none does
+}
+
 func (f *Forecast) planned() *planned {
 	all := &planned{paths: map[string][]*recorded{}, attrs: map[string][]*recorded{}, names: map[string][]*recorded{},
-		below: map[string][]*recorded{}, things: map[thing][]*recorded{}}
+		below: map[string][]*recorded{}, things: map[thing][]*recorded{},
+		differ: map[differs][]*recorded{}, kinds: map[modules.EffectKind]bool{}}
 	for i := range f.plans {
 		p := &f.plans[i]
 		all.all = append(all.all, p)
@@ -68,6 +78,12 @@ func (f *Forecast) planned() *planned {
 				all.opaque = append(all.opaque, p)
 			case modules.BelowEffect:
 				all.below[e.Key] = append(all.below[e.Key], p)
+			case modules.DiffersEffect:
+				kind := e.State.(modules.EffectKind)
+				all.kinds[kind] = true
+				for _, key := range []differs{{e.Key, false, kind}, {path.Dir(e.Key), true, kind}} {
+					all.differ[key] = append(all.differ[key], p)
+				}
 			case modules.PathEffect:
 				state := e.State.(modules.PathState)
 				into := all.paths
@@ -129,13 +145,26 @@ func (c *conflicts) findPaths(r *Reader) {
 		for n, at := range ways {
 			if c.add(r, all.paths[at], all.attrs[at]); read.names && n == len(ways)-1 {
 				c.add(r, all.names[at], all.below[at])
+				c.addDiffering(r, read, at, true)
 			}
+			c.addDiffering(r, read, at, false)
 			for dir := at; dir != "/"; {
 				dir = path.Dir(dir)
+				c.addDiffering(r, read, dir, false)
 				if c.add(r, all.paths[dir], all.below[dir]); r.Failed {
 					c.add(r, all.attrs[dir])
 				}
 			}
+		}
+	}
+}
+
+// addDiffering notes the plans that change a path, or what is in a folder, in a way that is not
+// predicted, except by effects that the reader applies itself.
+func (c *conflicts) addDiffering(r *Reader, read pathRead, at string, folder bool) {
+	for kind := range c.planned.kinds {
+		if kind == "" || kind != read.knows {
+			c.add(r, c.planned.differ[differs{at, folder, kind}])
 		}
 	}
 }
@@ -162,6 +191,6 @@ func (c *conflicts) note(reader, writer int) {
 // last where it ends.
 func (f *Forecast) ways(read pathRead) []string {
 	ways := []string{read.path}
-	end, _ := f.walk(read.path, read.follow, func(link string, _ origin) { ways = append(ways, link) })
+	end, _ := f.walk(read.path, read.follow, read.knows, func(link string, _ origin) { ways = append(ways, link) })
 	return append(ways, end)
 }

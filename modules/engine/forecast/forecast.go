@@ -18,6 +18,7 @@ type Forecast struct {
 	opaque    cause            // the latest resource with the effect Anything
 	unapplied cause            // the latest of those that has not been carried out
 	below     map[string]cause // by canonical directory: the latest resource that may change anything in it
+	differs   map[string]differing
 	clock     int
 
 	// Of the catalog under way, since a graph is one of its own:
@@ -47,6 +48,12 @@ type cause struct {
 	at  int
 }
 
+// differing is the latest plan that changes a path in a way that is not predicted.
+type differing struct {
+	cause
+	kind modules.EffectKind // predicts the meaning of the file; empty if none does
+}
+
 // An origin is where a predicted state comes from.
 type origin struct {
 	ref   string // the resource
@@ -69,7 +76,7 @@ type predictedState struct {
 
 // New is the forecast before any plan, on top of the real host.
 func New(real modules.Host) *Forecast {
-	return &Forecast{real: real, paths: map[string]predictedPath{}, other: map[modules.EffectKind]map[string]predictedState{}, below: map[string]cause{}}
+	return &Forecast{real: real, paths: map[string]predictedPath{}, other: map[modules.EffectKind]map[string]predictedState{}, below: map[string]cause{}, differs: map[string]differing{}}
 }
 
 // Pending is the first resource that would change something; "" is none.
@@ -86,7 +93,7 @@ func (f *Forecast) Settled(effects []modules.Effect) []modules.Effect {
 	effects = slices.Clone(effects)
 	for i, e := range effects {
 		switch e.Kind {
-		case modules.PathEffect:
+		case modules.PathEffect, modules.DiffersEffect:
 			effects[i].Key = f.Canonical(e.Key, false)
 		case modules.BelowEffect:
 			effects[i].Key = f.Canonical(e.Key, true)
@@ -113,6 +120,8 @@ func (f *Forecast) Record(p Plan) {
 			}
 		case modules.BelowEffect:
 			f.below[e.Key] = cause{p.Ref, f.clock}
+		case modules.DiffersEffect:
+			f.differs[e.Key] = differing{cause{p.Ref, f.clock}, e.State.(modules.EffectKind)}
 		case modules.PathEffect:
 			f.recordPath(e.Key, e.State.(modules.PathState), from)
 		default:
@@ -165,14 +174,14 @@ func (f *Forecast) lookup(name string) (predictedPath, bool) {
 // Canonical follows the symbolic links of the directories of name, and of its
 // last element too if whole is set, so that one file has one key.
 func (f *Forecast) Canonical(name string, whole bool) string {
-	done, _ := f.walk(name, whole, func(string, origin) {})
+	done, _ := f.walk(name, whole, "", func(string, origin) {})
 	return done
 }
 
 // walk is Canonical, and gives the latest cause of doubt about a directory that
 // the path leads into, by whatever links. through is told those links, and where they
-// are predicted from.
-func (f *Forecast) walk(name string, whole bool, through func(link string, from origin)) (done string, unsure cause) {
+// are predicted from. knows is the kind of effects that the reader applies itself.
+func (f *Forecast) walk(name string, whole bool, knows modules.EffectKind, through func(link string, from origin)) (done string, unsure cause) {
 	rest := strings.Split(strings.Trim(name, "/"), "/")
 	done = "/"
 	for links := 0; len(rest) > 0; {
@@ -181,6 +190,9 @@ func (f *Forecast) walk(name string, whole bool, through func(link string, from 
 		}
 		next := path.Join(done, rest[0])
 		rest = rest[1:]
+		if c := f.differ(next, knows); c.at > unsure.at {
+			unsure = c
+		}
 		if len(rest) == 0 && !whole {
 			return next, unsure
 		}
@@ -197,6 +209,16 @@ func (f *Forecast) walk(name string, whole bool, through func(link string, from 
 		rest = append(slices.DeleteFunc(strings.Split(target, "/"), func(s string) bool { return s == "" }), rest...)
 	}
 	return done, unsure
+}
+
+// differ returns the latest plan that changes a path in a way that is not predicted, except by effects
+// of the kind that the reader knows.
+func (f *Forecast) differ(name string, knows modules.EffectKind) cause {
+	d := f.differs[name]
+	if d.kind != "" && d.kind == knows {
+		return cause{}
+	}
+	return d.cause
 }
 
 func (f *Forecast) link(name string) (kind modules.FileKind, target string, from origin) {

@@ -17,7 +17,7 @@ import (
 // what it depends on, is noted in p.
 func (f *Forecast) Host(ctx context.Context, v View, p *Prediction, report modules.Reporter) modules.Host {
 	open := func(c modules.Content) (io.ReadCloser, error) { return f.real.Contents.Open(ctx, c) }
-	fh := predictedHost{f, v, p, open}
+	fh := predictedHost{Forecast: f, view: v, p: p, open: open}
 	h := modules.ReadOnly(modules.Host{
 		Files:    modules.Files{FileReader: fh, FileRights: fh, Xattrs: fh.xattrs},
 		Accounts: predictedAccounts{f.real.Accounts, fh},
@@ -125,10 +125,15 @@ func (h predictedHost) openAsItIs(name string) (io.ReadCloser, error) {
 
 // List implements [modules.FileReader].
 func (h predictedHost) List(name string) ([]string, error) {
-	h.p.Reads.path(pathRead{name, true, true})
+	h.p.Reads.path(pathRead{path: name, follow: true, names: true, knows: h.knows})
 	s, name, ok := h.consult(name, true)
 	if c := h.below[name]; c.ref != "" {
 		h.p.Doubt(c.ref)
+	}
+	for p := range h.differs {
+		if c := h.differ(p, h.knows); path.Dir(p) == name && c.at > h.paths[p].at {
+			h.p.Doubt(c.ref)
+		}
 	}
 	if ok && s.Kind == modules.Absent {
 		return nil, h.absent("open", name)

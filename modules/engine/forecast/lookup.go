@@ -17,15 +17,23 @@ type predictedHost struct {
 	view View
 	p    *Prediction
 	open func(modules.Content) (io.ReadCloser, error)
+
+	knows modules.EffectKind // effects that the reader applies itself; see [modules.Files.Knowing]
+}
+
+// Knowing returns the files as read by a type that applies effects of a kind itself.
+func (h predictedHost) Knowing(kind modules.EffectKind) modules.FileReader {
+	h.knows = kind
+	return h
 }
 
 // consult finds what is predicted and notes what puts it in doubt.
 func (h predictedHost) consult(name string, whole bool) (predictedPath, string, bool) {
-	h.p.Reads.path(pathRead{path: name, follow: whole})
+	h.p.Reads.path(pathRead{path: name, follow: whole, knows: h.knows})
 	if h.pending == "" {
 		return predictedPath{}, name, false
 	}
-	name, unsure := h.walk(name, whole, func(_ string, from origin) { h.ordered(from) })
+	name, unsure := h.walk(name, whole, h.knows, func(_ string, from origin) { h.ordered(from) })
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
 		h.permits(h.paths[dir], modules.Directory, ownerMayEnter)
 	}

@@ -58,6 +58,7 @@ type pathRead struct {
 	path   string
 	follow bool // what a link there leads to
 	names  bool // what is in the directory
+	knows  modules.EffectKind
 }
 
 // A thing is what an effect is about that is none on a path. Key "" is all of its kind.
