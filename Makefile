@@ -390,6 +390,13 @@ outcomes:
 	CCM_OUTCOMES=$(SEEDS) CCM_OUTCOMES_STATE=$(CURDIR)/bin/outcomes/$$(git rev-parse --short=12 HEAD)-$$(git diff HEAD | git hash-object --stdin | cut -c1-12) \
 		$(GO) test -tags e2e -vet=off -count 1 -parallel 8 -timeout 5h -run '^$(OUTCOMES)$$' ./e2e
 
+# fidelity: random manifests are checked and run on a host of e2e/fleet: no prediction is certain and wrong; Linux, as root
+# It can be stopped, as outcomes. `make e2e` runs 20 seeds that the commit chooses, and those of e2e/testdata/fidelity.
+.PHONY: fidelity
+fidelity:
+	CCM_FIDELITY=$(SEEDS) CCM_FIDELITY_STATE=$(CURDIR)/bin/fidelity/$$(git rev-parse --short=12 HEAD)-$$(git diff HEAD | git hash-object --stdin | cut -c1-12) \
+		$(GO) test -tags e2e -vet=off -count 1 -timeout 5h -v -run '^TestFleetFidelity$$' ./e2e
+
 # cuts-workers: workers, their coordinator, server and links are cut at each CUTSth event of CUTHOSTS hosts; Linux,
 # as an ordinary user. Other tests cut each at one event, which CCM_SEED chooses.
 CUTS ?= 2

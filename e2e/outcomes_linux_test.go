@@ -90,6 +90,15 @@ func newOutcomes(t *testing.T) *outcomeSeeds {
 		return s
 	}
 	s.shrink = os.Getenv("CCM_OUTCOMES_SHRINK") != "no"
+	s.seeds = seedsIn(t, text)
+	if folder := os.Getenv("CCM_OUTCOMES_STATE"); folder != "" {
+		s.remember(t, folder)
+	}
+	return s
+}
+
+// seedsIn returns the seeds of a list such as 1-200,7.
+func seedsIn(t *testing.T, text string) (seeds []uint64) {
 	for _, part := range strings.Split(text, ",") {
 		first, last, is := strings.Cut(part, "-")
 		if !is {
@@ -100,13 +109,10 @@ func newOutcomes(t *testing.T) *outcomeSeeds {
 		to, err := strconv.ParseUint(last, 10, 64)
 		require.NoError(t, err)
 		for seed := from; seed <= to; seed++ {
-			s.seeds = append(s.seeds, seed)
+			seeds = append(seeds, seed)
 		}
 	}
-	if folder := os.Getenv("CCM_OUTCOMES_STATE"); folder != "" {
-		s.remember(t, folder)
-	}
-	return s
+	return seeds
 }
 
 // seedsOfCommit returns seeds that the hash of the commit chooses.

@@ -32,7 +32,7 @@ type Fixture struct {
 	Passing string
 	// Outside are absolute paths of trees besides the root in which Apply may change something.
 	Outside []string
-	// Kept is a pattern, see [path.Match], of paths below the root where a program of the test keeps what the
+	// Kept is a pattern, see [path.Match], of paths below the root where, or below which, a program of the test keeps what the
 	// real one keeps at KeptAs or below; KeptAs is empty if that is no path.
 	Kept, KeptAs string
 	Past         bool // no property asks for what was there before: a failure, a file that nobody has read yet

@@ -47,6 +47,16 @@ func joined(a, b map[string]Seen) map[string]Seen {
 // kernels reports whether a path below the root stands for one that only the kernel changes.
 func kernels(name string) bool { return inside(name, "proc") || inside(name, "sys") }
 
+// kept reports whether a program of the test keeps a path below the root, or what the path is in.
+func (f *Fixture) kept(name string) bool {
+	for ; name != "." && name != "/"; name = path.Dir(name) {
+		if ok, _ := path.Match(f.Kept, name); ok {
+			return true
+		}
+	}
+	return false
+}
+
 // within requires that every path that Apply has changed lies within the effects of its plan.
 func (d *declared) within(t *testing.T, f *Fixture, root string, before, outsideBefore, after map[string]Seen, effects []modules.Effect) {
 	t.Helper()
@@ -54,7 +64,7 @@ func (d *declared) within(t *testing.T, f *Fixture, root string, before, outside
 	before, after = joined(before, outsideBefore), joined(after, f.outside(t))
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after))) {
 		was, is := before[name], after[name]
-		if kept, _ := path.Match(f.Kept, name); was != is && kept {
+		if was != is && f.kept(name) {
 			for _, e := range effects {
 				if f.KeptAs != "" && onPath(e) && inside(e.Key, expand(f.KeptAs, root)) {
 					changed[e.Key] = true
