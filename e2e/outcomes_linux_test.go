@@ -205,6 +205,9 @@ func (s *outcomeSeeds) one(t *testing.T, d *cases.Drive, c *cases.Case, passed f
 		return
 	}
 	first := found
+	if s.folder != "" { // to shrink it takes minutes
+		write(t, filepath.Join(s.folder, fmt.Sprintf("failed-%d", c.Seed)), cases.Describe(o, found))
+	}
 	if s.shrink {
 		o, found = cases.Shrink(o, found, func() bool { return attempts > 0 }, try)
 	}
