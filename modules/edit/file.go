@@ -38,8 +38,8 @@ type File struct {
 type Done struct {
 	Action  string // "" if it was right
 	Changes []modules.Change
-	Remove  bool // nothing is left in it, and the file goes
-	Warning string
+	Remove  bool   // nothing is left in it, and the file goes
+	Warning string // also of a text that is right
 }
 
 // steps is what Apply has to do: to write a file, unless the one that Check has
@@ -74,11 +74,11 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	}
 	t := Parse(have)
 	done, err := f.Edit(t)
+	if err == nil && done.Warning != "" {
+		h.Report.Message(modules.LevelWarning, done.Warning)
+	}
 	if err != nil || done.Action == "" {
 		return modules.Plan{}, err
-	}
-	if done.Warning != "" {
-		h.Report.Message(modules.LevelWarning, done.Warning)
 	}
 	if link {
 		return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to write through it (write the path that it leads to)", f.Path)

@@ -1,12 +1,16 @@
 package edit
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A Text is a file taken apart into its lines.
 type Text struct {
 	Lines  []Line
 	ending string // of new lines: that of the first line, or \n
 	open   bool   // the last line of the file has no end
+	marked bool   // the file begins with a byte order mark
 }
 
 // A Line is one of a [Text].
@@ -17,7 +21,8 @@ type Line struct {
 
 // Parse takes a file apart; String puts it together again.
 func Parse(file string) *Text {
-	t := &Text{ending: "\n", open: file != "" && !strings.HasSuffix(file, "\n")}
+	file, marked := strings.CutPrefix(file, byteOrderMark)
+	t := &Text{marked: marked, ending: "\n", open: file != "" && !strings.HasSuffix(file, "\n")}
 	for line := range strings.Lines(file) {
 		t.Lines = append(t.Lines, split(line))
 	}
@@ -43,8 +48,31 @@ func split(line string) Line {
 	return Line{Text: line}
 }
 
-// String is the file. It ends without a line end if the original did.
+// byteOrderMark begins files of some Windows editors. It is no part of the first line.
+const byteOrderMark = "\ufeff"
+
+// String returns the file. It ends without a line end if the original did, and begins with a byte order mark if the original did.
 func (t *Text) String() string {
+	if t.marked {
+		return byteOrderMark + t.Body()
+	}
+	return t.Body()
+}
+
+// SetBody replaces the text of the file after its byte order mark.
+func (t *Text) SetBody(text string) {
+	marked := t.marked
+	*t = *Parse(text)
+	t.marked = t.marked || marked
+}
+
+// IsCRLF reports whether all lines end in \r\n.
+func (t *Text) IsCRLF() bool {
+	return len(t.Lines) > 0 && !slices.ContainsFunc(t.Lines, func(l Line) bool { return l.Ending != "\r\n" })
+}
+
+// Body returns the text of the file after its byte order mark.
+func (t *Text) Body() string {
 	var b strings.Builder
 	for i, line := range t.Lines {
 		b.WriteString(line.Text)

@@ -29,7 +29,7 @@ func (i *Ini) edit(t *edit.Text) (edit.Done, error) {
 // removeSection takes all sections of the name out of a text.
 func (i *Ini) removeSection(t *edit.Text, in []span) edit.Done {
 	for _, s := range slices.Backward(in) {
-		t.Lines = slices.Delete(t.Lines, s.first-1, s.end)
+		t.Lines = slices.Delete(t.Lines, s.first-1, ownEnd(t, s))
 	}
 	if len(in) == 0 {
 		return edit.Done{}
@@ -149,12 +149,7 @@ func (i *Ini) place(t *edit.Text, in []span) int {
 			}
 		}
 	}
-	last := in[len(in)-1]
-	end := last.end
-	for end > last.first && isBlank(t.Lines[end-1].Text) {
-		end--
-	}
-	return end
+	return lastOption(t, in[len(in)-1])
 }
 
 // separator is what stands between an option and its value.

@@ -23,6 +23,12 @@ var edits = []struct {
 	want   string // or the error
 	action string
 }{
+	{"above the comment of the next section", Ini{Section: "s", Option: "a", Value: "2"}, "[s]\nx=1\n# about t\n[t]\ny=1\n", "[s]\nx=1\na=2\n# about t\n[t]\ny=1\n", "added the option"},
+	{"above a blank line and that comment", Ini{Section: "s", Option: "a", Value: "2"}, "[s]\nx=1\n\n# about t\n[t]\n", "[s]\nx=1\na=2\n\n# about t\n[t]\n", "added the option"},
+	{"above a section that is commented out", Ini{Section: "s", Option: "a", Value: "2"}, "[s]\nx=1\n\n#[Install]\n#WantedBy=x\n", "[s]\nx=1\na=2\n\n#[Install]\n#WantedBy=x\n", "added the option"},
+	{"below the last comment of the file", Ini{Section: "s", Option: "a", Value: "2"}, "[s]\nx=1\n# about s\n\n", "[s]\nx=1\n# about s\na=2\n\n", "added the option"},
+	{"a section without the comment of the next one", Ini{Ensure: "absent", Section: "s"}, "[r]\n[s]\nx=1\n\n# about t\n[t]\n", "[r]\n# about t\n[t]\n", "removed the section"},
+	{"behind a byte order mark", Ini{Section: "s", Option: "a", Value: "2"}, "\ufeff[s]\r\na=1\r\n", "\ufeff[s]\r\na=2\r\n", "changed the option"},
 	{"another value", Ini{Section: "s", Option: "a", Value: "2"}, "[s]\na = 1\nb=1\n", "[s]\na = 2\nb=1\n", "changed the option"},
 	{"that value", Ini{Section: "s", Option: "a", Value: "1"}, "[s]\n  a=1  \n", "[s]\n  a=1  \n", ""},
 	{"as it is written there", Ini{Section: "s", Option: "a", Value: "2"}, "[s]\n\ta:1\n", "[s]\n\ta:2\n", "changed the option"},

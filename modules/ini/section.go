@@ -52,6 +52,37 @@ func sections(t *edit.Text, name string) []span {
 	return all
 }
 
+// lastOption returns the line after the last option of a section. Comments above the next header, and below a header that
+// is commented out, are about the next section.
+func lastOption(t *edit.Text, s span) int {
+	end := s.end
+	for end > s.first && (isBlank(t.Lines[end-1].Text) || isComment(t.Lines[end-1].Text)) {
+		end--
+	}
+	if s.end < len(t.Lines) {
+		return end
+	}
+	for n := end; n < s.end; n++ {
+		if _, is := header(strings.TrimLeft(t.Lines[n].Text, blanks+"#;")); is {
+			return end
+		}
+	}
+	for end = s.end; end > s.first && isBlank(t.Lines[end-1].Text); {
+		end--
+	}
+	return end
+}
+
+// ownEnd returns the line after the last one that goes if a section is removed: comments about the next section stay.
+func ownEnd(t *edit.Text, s span) int {
+	for n := lastOption(t, s); n < s.end; n++ {
+		if isComment(t.Lines[n].Text) {
+			return n
+		}
+	}
+	return s.end
+}
+
 // An option is a line that has one.
 type option struct {
 	at       int

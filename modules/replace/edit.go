@@ -1,6 +1,7 @@
 package replace
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -12,27 +13,42 @@ import (
 
 // edit replaces what there is to be replaced in a text.
 func (r *Replace) edit(t *edit.Text) (edit.Done, error) {
-	have := t.String()
+	have := t.Body()
+	// Without this, $ would not match before \r\n. An expression that has \r itself takes the text as it is.
+	crlf := t.IsCRLF() && !strings.ContainsAny(r.Replace, "\r") && !names(r.Regexp+r.After+r.Before)
+	if crlf {
+		have = strings.ReplaceAll(have, "\r\n", "\n")
+	}
 	want, changes, err := r.on(have)
-	switch {
+	switch missing := new(missingError); {
+	case errors.As(err, &missing):
+		return edit.Done{Warning: missing.Error()}, nil
 	case err != nil || want == have:
 		return edit.Done{}, err
 	case strings.IndexByte(want, 0) >= 0:
 		return edit.Done{}, modules.Refuse("the replacement has a NUL byte")
 	}
 	again, _, err := r.on(want)
-	if err != nil {
+	if missing := new(missingError); err != nil && !errors.As(err, &missing) {
 		return edit.Done{}, err
 	}
-	if again != want {
+	if err == nil && again != want {
 		return edit.Done{}, modules.Refuse("regexp matches what replace puts there, so that each run would replace more (write an expression that does not, or a line resource)")
 	}
-	*t = *edit.Parse(want)
+	if crlf {
+		want = strings.ReplaceAll(want, "\n", "\r\n")
+	}
+	t.SetBody(want)
 	action := "replaced 1 place"
 	if n := len(changes); n > 1 {
 		action = fmt.Sprintf("replaced %d places", n)
 	}
 	return edit.Done{Action: action, Changes: changes}, nil
+}
+
+// names reports whether an expression may have the byte \r.
+func names(expression string) bool {
+	return strings.Contains(expression, "\r") || strings.Contains(expression, `\r`) || strings.Contains(expression, `\x`) || strings.Contains(expression, `\0`)
 }
 
 // on gives the text with everything replaced, and what that was. What is replaced by itself is not
@@ -67,13 +83,20 @@ func (r *Replace) on(text string) (string, []modules.Change, error) {
 	return all.String() + text[done:], changes, nil
 }
 
-// between is the part of a text in which is replaced.
+// A missingError says that after or before matches nothing in a file.
+type missingError struct{ property string }
+
+func (e *missingError) Error() string {
+	return e.property + " matches nothing in the file, so nothing is replaced"
+}
+
+// between returns the part of a text in which is replaced. The error is a [missingError] if there is none.
 func (r *Replace) between(text string) (from, to int, err error) {
-	after, err := compile("after", "(?s)", r.After)
+	after, err := compile("after", "(?ms)", r.After)
 	if err != nil {
 		return 0, 0, err
 	}
-	before, err := compile("before", "(?s)", r.Before)
+	before, err := compile("before", "(?ms)", r.Before)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -81,14 +104,14 @@ func (r *Replace) between(text string) (from, to int, err error) {
 	if after != nil {
 		at := after.FindStringIndex(text)
 		if at == nil {
-			return 0, 0, nil
+			return 0, 0, &missingError{"after"}
 		}
 		from = at[1]
 	}
 	if before != nil {
 		at := before.FindStringIndex(text[from:])
 		if at == nil {
-			return 0, 0, nil
+			return 0, 0, &missingError{"before"}
 		}
 		to = from + at[0]
 	}

@@ -15,13 +15,13 @@ import (
 //   - a replacement in which the expression matches again is an error, since each run would
 //     replace more;
 //   - an expression that matches everywhere, such as x*, is an error;
-//   - where after or before match nothing, nothing is replaced: they are no error, as there.
+//   - where after or before match nothing, nothing is replaced, and the result has a warning.
 type Replace struct {
 	Name    string `json:"name" required:"true" doc:"path of the file, or any text if path is given"`
 	Path    string `json:"path,omitempty" looks:"^/" doc:"absolute path of the file, without . or .. elements; default: the name"`
 	Regexp  string `json:"regexp" required:"true" doc:"regular expression (RE2); all that it matches is replaced, over several lines too; ^ and $ match at the ends of lines"`
 	Replace string `json:"replace,omitempty" doc:"what stands there instead; \\1 and \\g<name> are groups of the expression, \\n and \\t a line end and a tab, \\\\ a backslash; default: nothing"`
-	After   string `json:"after,omitempty" doc:"only what stands below the first match of this expression is replaced, in which . matches line ends, too"`
+	After   string `json:"after,omitempty" doc:"only what stands below the first match of this expression is replaced, in which . matches line ends, too, and ^ and $ match at the ends of lines; a warning tells if it matches nothing"`
 	Before  string `json:"before,omitempty" doc:"only what stands above the first match of this expression, likewise; with after: behind that"`
 	// Validation is called so since Validate is what a resource does.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at the changed file, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
@@ -65,8 +65,8 @@ func (r *Replace) Validate() error {
 		_, err = parse(r.Replace, re)
 		errs = append(errs, err)
 	}
-	_, after := compile("after", "(?s)", r.After)
-	_, before := compile("before", "(?s)", r.Before)
+	_, after := compile("after", "(?ms)", r.After)
+	_, before := compile("before", "(?ms)", r.Before)
 	return errors.Join(append(errs, after, before, r.edited().Validate())...)
 }
 
