@@ -285,7 +285,7 @@ func bareAnswerer(t testing.TB, kind TurnKind) *answerer {
 func TestEventsOfWorkers(t *testing.T) {
 	reported := []string{"output", "result", "message", "reconnect", "untold", "armed", "watchdog", "confirmed", "reverted"}
 	own := []string{
-		"run_start", "play_start", "resource_start", "host_done", "summary", // of the run
+		"run_start", "play_start", "resource_start", "site_waits", "host_done", "summary", // of the run
 		"unreachable", "host_failed", "interrupted", // by the end of a turn
 		"rollout_plan", "host_rolling", "host_rolled", "gate", "rollout_stop", "rollout_pause", "rollout_said", // decided by the coordinator
 		"watch_start", "watched", "drift", "repaired", "fighting", "repair_waits", "unwatched",

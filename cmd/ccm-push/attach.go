@@ -170,6 +170,8 @@ type gate struct {
 	first int // so many events are not printed
 	seen  int
 	warn  func(string)
+	// elsewhere is set for a run of another machine: its warnings about sites are printed here.
+	elsewhere bool
 }
 
 // Write implements io.Writer.
@@ -214,6 +216,9 @@ func (g *gate) follow(all iter.Seq2[events.Event, error], to events.Reporter) (*
 			return nil, err
 		}
 		to.Report(e)
+		if s, ok := e.(events.SiteWaits); ok && g.elsewhere && g.seen > g.first {
+			g.warn(s.Text)
+		}
 		if s, ok := e.(events.Summary); ok {
 			end = &s
 		}

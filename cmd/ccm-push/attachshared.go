@@ -59,6 +59,7 @@ func (p *printer) printShared(ctx context.Context, cmd *cobra.Command, h *worker
 	if err != nil {
 		return err
 	}
+	gate.elsewhere = true
 	summary, err := gate.follow(header.Decode("what run "+run.Run+" tells", sharedLines(ctx, h, run)), reporter)
 	switch {
 	case err != nil:

@@ -33,6 +33,8 @@ func decodeFields(name string, line []byte) (Event, error) {
 	switch name {
 	case "run_start":
 		return decode[RunStart](line)
+	case "site_waits":
+		return decode[SiteWaits](line)
 	case "play_start":
 		return decode[PlayStart](line)
 	case "result":

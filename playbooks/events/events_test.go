@@ -212,6 +212,8 @@ func scenes() []scene {
 		{name: "failures", events: []events.Event{
 			run,
 			web,
+			events.SiteWaits{Site: "paris", Hosts: []string{"web1"}, Text: "hosts of site \"paris\" wait for a worker\n  hint: start one"},
+			events.SiteWaits{Site: "paris", Worker: "w1", Text: "hosts of site \"paris\" are served again, by worker w1"},
 			events.Unreachable{Play: "web tier", Host: "web10", Error: "dial 10.0.0.10:22: connection refused", Hint: "is sshd running?"},
 			with(result("web1", "exec", "make -C /srv\nmake install", events.Failed), func(r *events.Result) {
 				r.Error = "exit code 2\nexpected 0"

@@ -212,6 +212,9 @@ func fields(e Event) any {
 	case Fighting:
 		e.Values = list(e.Values)
 		return e
+	case SiteWaits:
+		e.Hosts = list(e.Hosts)
+		return e
 	case RepairWaits:
 		e.Using = list(e.Using)
 		return e

@@ -22,7 +22,7 @@ func Schema() *schema.Schema {
 		Type: schema.Types{schema.Object},
 	}
 	for _, e := range append([]Event{
-		RunStart{}, PlayStart{}, Output{}, Result{}, Message{}, Unreachable{}, HostFailed{}, Interrupted{}, Reconnect{}, ResourceStart{}, Untold{}, Armed{}, Watchdog{}, Confirmed{}, Reverted{}, HostDone{}, Summary{},
+		RunStart{}, PlayStart{}, Output{}, Result{}, Message{}, Unreachable{}, HostFailed{}, Interrupted{}, Reconnect{}, ResourceStart{}, SiteWaits{}, Untold{}, Armed{}, Watchdog{}, Confirmed{}, Reverted{}, HostDone{}, Summary{},
 	}, append(rolloutEvents(), watchEvents()...)...) {
 		s.AnyOf = append(s.AnyOf, schema.Ref(e.name()))
 		s.Defs = append(s.Defs, schema.Property{Name: e.name(), Schema: eventSchema(e)})

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -73,6 +74,7 @@ type Coordinator struct {
 	spent    []string                           // objects that nobody needs any more
 	stopped  bool
 	watching bool             // the plays are over, and hosts are watched
+	taking   atomic.Bool      // the run has begun: hosts have turns
 	err      error            // why nothing is heard any more
 	heardTo  uint64           // the number of what was heard last of what workers have said
 	excluded map[string]error // workers that broke the protocol, by their keys
@@ -188,6 +190,7 @@ func (c *Coordinator) delete(ctx context.Context) error {
 
 // Take implements [playbooks.Workers].
 func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbooks.Turn, handler playbooks.TurnHandler) playbooks.TurnEnd {
+	c.taking.Store(true)
 	one := &turn{t, handler, make(chan playbooks.TurnEnd, 1)}
 	if watches(t) {
 		c.mu.Lock()

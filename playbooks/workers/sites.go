@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -73,7 +74,7 @@ func (c *Coordinator) attendSite(ctx context.Context, site string, s *siteState)
 		delete(c.unserved, site)
 	case s.served != "":
 		if known != "" {
-			c.Warn(fmt.Sprintf("%s are served again, by worker %s", hostsOf(site), s.served))
+			c.reportSite(events.SiteWaits{Site: site, Worker: s.served, Text: fmt.Sprintf("%s are served again, by worker %s", hostsOf(site), s.served)})
 		}
 		delete(c.unserved, site)
 	case known == now || len(s.absent) == 0 && time.Since(s.since) < limit:
@@ -82,7 +83,16 @@ func (c *Coordinator) attendSite(ctx context.Context, site string, s *siteState)
 			c.unserved = map[string]string{}
 		}
 		c.unserved[site] = now
-		c.Warn(c.describe(ctx, site, s))
+		c.reportSite(events.SiteWaits{Site: site, Hosts: s.hosts, Text: c.describe(ctx, site, s)})
+	}
+}
+
+// reportSite warns here, and reports an event for programs that follow the run on other machines. An event is part of the run, so there is
+// none before it has begun.
+func (c *Coordinator) reportSite(e events.SiteWaits) {
+	c.Warn(e.Text)
+	if c.taking.Load() {
+		c.Runner.Events.Report(e)
 	}
 }
 

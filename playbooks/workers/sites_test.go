@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/activity"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
@@ -21,7 +22,8 @@ func TestLostWorkerIsReported(t *testing.T) {
 	s := newSite(t, waiting, "web1", "web2")
 	srv := serve(t, s.dir)
 	worker := s.process(srv.ClientURL())
-	r := s.runner(s.inventory(map[string]string{"web1": `dir: "` + s.dir + `",`, "web2": `dir: "` + s.dir + `",`}))
+	got := &recorded{}
+	r := s.runner(s.inventory(map[string]string{"web1": `dir: "` + s.dir + `",`, "web2": `dir: "` + s.dir + `",`}), got)
 	r.Activity, r.Options.NoLock = &activity.Tracker{}, false
 	c, warned := s.coordinator(connect(t, srv.ClientURL()), r)
 	c.silence, c.URL = 2*laterTime, "nats://here"
@@ -54,6 +56,14 @@ func TestLostWorkerIsReported(t *testing.T) {
 	second := s.process(srv.ClientURL())
 	<-over
 	require.Equal(t, 2, summary().Totals.Hosts.OK, warned.all())
+	var waits []events.SiteWaits // for those who follow the run on another machine
+	for _, e := range got.list {
+		if w, is := e.(events.SiteWaits); is {
+			waits = append(waits, w)
+		}
+	}
+	require.Equal(t, []string{"web1", "web2"}, waits[0].Hosts)
+	require.Contains(t, waits[0].Text, "hint: start one: ccm-push worker")
 	require.NoError(t, second.Process.Signal(syscall.SIGTERM))
 }
 
