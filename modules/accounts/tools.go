@@ -34,12 +34,19 @@ func FindTools(files modules.FileReader) (Tools, error) {
 // chown a home.
 const timeout = 10 * time.Minute
 
-// Run starts a program that changes something. Its error is the last line that
-// it wrote to its standard error, without what it was given in secret.
+// Run starts a program that changes accounts. Its error is the last line that the program wrote to its standard error,
+// without secrets. The files of accounts keep their extended attributes.
 func Run(ctx context.Context, h modules.Host, c modules.Command, secrets ...string) error {
 	c.Timeout = timeout
+	before, err := readXattrs(h.Files)
+	if err != nil {
+		return err
+	}
 	exit, err := h.Commands.Run(ctx, c)
-	if err != nil || exit.Code == 0 {
+	if kept := before.keep(context.WithoutCancel(ctx), h.Files); err == nil && exit.Code == 0 {
+		return kept
+	}
+	if err != nil {
 		return err
 	}
 	text := strings.TrimSpace(exit.Stderr.Text)
