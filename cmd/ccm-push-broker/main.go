@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,7 @@ authority in it (ca.pem), which signs its certificate: clients get ca.pem and th
 func userCommand(b *broker.Broker) *cobra.Command {
 	user := &cobra.Command{Use: "user", Short: "who may log in: add, list, remove"}
 	var file, role string
+	var sites []string
 	add := &cobra.Command{
 		Use: "add NAME", Short: "let somebody in, and write the file to log in with", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -63,7 +65,7 @@ func userCommand(b *broker.Broker) *cobra.Command {
 			}
 			as, err := broker.ParseRole(role)
 			if err == nil {
-				err = b.AddUser(args[0], as, file)
+				err = b.AddUser(args[0], as, file, sites...)
 			}
 			if err != nil {
 				return err
@@ -74,12 +76,13 @@ func userCommand(b *broker.Broker) *cobra.Command {
 	}
 	add.Flags().StringVar(&file, "out", "", "the `file` to write (default NAME.nk); a copy of ca.pem is written next to it, as NAME.pem")
 	add.Flags().StringVar(&role, "role", string(broker.Operator), "what he may do: operator (everything), coordinator (begin runs with --workers, register services), worker (take hosts), reader (read data, manifests and registrations)")
+	add.Flags().StringSliceVar(&sites, "site", nil, "sites whose hosts a worker may take, with commas; without it all sites")
 	list := &cobra.Command{
 		Use: "list", Short: "print who may log in", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			users, err := b.Users()
 			for _, u := range users {
-				fmt.Fprintln(cmd.OutOrStdout(), u.Name, u.Key, u.Role)
+				fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSpace(fmt.Sprint(u.Name, " ", u.Key, " ", u.Role, " ", u.Sites)))
 			}
 			return err
 		},

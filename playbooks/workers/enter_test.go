@@ -25,7 +25,7 @@ func TestRefusedCertificate(t *testing.T) {
 	}{
 		{name: "all", strangers: []string{"web1", "web2", "db1"}, err: []string{
 			"--workers: no host accepts workers: ", "web1", "web2", "db1", " refused certificates of the authority SHA256:",
-			"hint: TrustedUserCAKeys in sshd_config has to name a file with this key", "ssh-ed25519 AAAA",
+			"hint: TrustedUserCAKeys in sshd_config must name a file with this key", "ssh-ed25519 AAAA",
 		}},
 		{name: "some", strangers: []string{"web1", "db1"}},
 		{name: "the authority refuses", certify: errors.New("not today"), err: []string{"--workers: certifying the key of a worker: not today"}},

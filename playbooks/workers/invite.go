@@ -308,7 +308,7 @@ func (i *Invitation) Await(ctx context.Context, conn *nats.Conn, ready func() er
 			continue
 		}
 		if err = admit(&c); err == nil {
-			err = queue.RequestInvite(ctx, conn, queue.InviteRequest{Key: of, Admit: &queue.Admission{Name: c.Name, Key: c.NKey}})
+			err = queue.RequestInvite(ctx, conn, queue.InviteRequest{Key: of, Admit: &queue.Admission{Name: c.Name, Key: c.NKey, Sites: []string{i.Site}}})
 			used = err == nil
 		}
 		if err == nil {

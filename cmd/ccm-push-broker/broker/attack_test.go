@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
@@ -115,7 +116,7 @@ func (w *targets) state() map[string]string {
 // settle waits until the server has processed all messages of all roles.
 func (w *targets) settle() {
 	w.t.Helper()
-	for _, role := range append([]Role{second}, Roles...) {
+	for _, role := range append([]Role{second, limited}, Roles...) {
 		require.NoError(w.t, w.conn(role).Flush())
 		_, err := w.jetStream(Operator).AccountInfo(w.t.Context())
 		require.NoError(w.t, err)
@@ -219,6 +220,30 @@ func unique(list []string) (short []string) {
 	return short
 }
 
+// consumerOfSite returns the request that a worker sends for the consumer of a site.
+func consumerOfSite(token string) string {
+	name := queue.SitePrefix + token
+	text, _ := json.Marshal(server.CreateConsumerRequest{Stream: queue.WorkStream, Config: server.ConsumerConfig{
+		Durable: name, Name: name, FilterSubject: "ccm-push.work." + token + ".*", AckPolicy: server.AckExplicit, AckWait: queue.LeaseTime, MaxDeliver: -1,
+	}})
+	return string(text)
+}
+
+// TestWorkerOfOneSite leases a ticket of the site that a worker serves.
+func TestWorkerOfOneSite(t *testing.T) {
+	p := admitAll(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	run, err := p.queue(Coordinator).Open(ctx, "run1")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, run.Close(t.Context())) }()
+	require.NoError(t, run.Submit(ctx, "lyon", []byte("ticket")))
+	lease, err := p.queue(limited).Lease(ctx, "lyon")
+	require.NoError(t, err)
+	require.Equal(t, "ticket", string(lease.Ticket()))
+	require.NoError(t, lease.Done(ctx))
+}
+
 // TestAttacks has roles send messages to subjects that they may publish to, with contents that reach beyond their own.
 func TestAttacks(t *testing.T) { onBoth(t, attacks) }
 
@@ -257,6 +282,8 @@ func attacks(t *testing.T, plain bool) {
 		{"a coordinator deletes a consumer of a registry", Coordinator, api + "CONSUMER.DELETE.REGISTRATION.victim", "", nil},
 		{"a worker changes the leases of a site", Worker, api + "CONSUMER.CREATE.ccm-push-work.site-" + token + "." + site + token + ".*",
 			`{"stream_name":"ccm-push-work","config":{"durable_name":"site-` + token + `","name":"site-` + token + `","ack_policy":"explicit","ack_wait":1000000,"max_deliver":-1,"deliver_policy":"all","replay_policy":"instant","filter_subject":"` + site + token + `.*"},"action":""}`, nil},
+		{"a worker takes tickets of a site that it does not serve", limited, api + "CONSUMER.MSG.NEXT.ccm-push-work.site-" + queue.SiteToken(victimSite), `{"batch":1,"no_wait":true}`, nil},
+		{"a worker makes the consumer of a site that it does not serve", limited, api + "CONSUMER.CREATE.ccm-push-work.site-" + queue.SiteToken("attack") + ".ccm-push.work." + queue.SiteToken("attack") + ".*", consumerOfSite(queue.SiteToken("attack")), nil},
 		{"a worker takes tickets by the consumer of another", Worker, api + "CONSUMER.MSG.NEXT.ccm-push-work.victim", `{"batch":1,"no_wait":true}`, nil},
 		{"a worker ends the lease of another", Worker, leased, "+ACK", nil},
 		{"a worker ends the lease of another by an empty text", Worker, leased, "", nil},

@@ -94,7 +94,11 @@ func (i *invitations) handle(text []byte) error {
 	case r.Admit == nil || !nkeys.IsValidPublicUserKey(r.Admit.Key) || strings.HasPrefix(r.Admit.Name, invitePrefix):
 		return errors.New("the request is not valid")
 	}
-	if err := i.broker.writeUser(r.Admit.Name, fmt.Sprintf("%s %s", r.Admit.Key, Worker)); err != nil {
+	sites, err := sitesText(r.Admit.Sites)
+	if err != nil {
+		return errors.New("the request is not valid")
+	}
+	if err := i.broker.writeUser(r.Admit.Name, strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Admit.Key, Worker, sites))); err != nil {
 		return err
 	}
 	i.broker.Say(fmt.Sprintf("user %s was added with the role worker, by invitation", r.Admit.Name))

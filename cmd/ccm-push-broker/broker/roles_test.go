@@ -30,6 +30,9 @@ import (
 // second is a second worker.
 const second Role = "worker2"
 
+// limited is a worker that serves the site lyon only.
+const limited Role = "worker3"
+
 // people are a connection for each role at one broker, and what it was refused.
 type people struct {
 	t      *testing.T
@@ -80,6 +83,7 @@ func admitAt(t *testing.T, plain bool) *people {
 		require.NoError(t, b.AddUser(string(role), role, filepath.Join(seeds, string(role))))
 	}
 	require.NoError(t, b.AddUser(string(second), Worker, filepath.Join(seeds, string(second))))
+	require.NoError(t, b.AddUser(string(limited), Worker, filepath.Join(seeds, string(limited)), "lyon"))
 	if plain {
 		b.Server = plainServer(t, b)
 	}
@@ -87,7 +91,7 @@ func admitAt(t *testing.T, plain bool) *people {
 	users, err := r.Users()
 	require.NoError(t, err)
 	p := &people{t: t, seeds: seeds, broker: r, users: users, links: map[Role]*natsconn.Link{}, refused: map[Role][]string{}}
-	for _, role := range append([]Role{second}, Roles...) {
+	for _, role := range append([]Role{second, limited}, Roles...) {
 		p.links[role] = natsconn.New(natsconn.Config{Servers: "tls://" + r.address, CA: r.CA(), NKey: filepath.Join(seeds, string(role)), Warn: func(text string) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -453,10 +457,10 @@ func TestParseRole(t *testing.T) {
 	require.NoError(t, err)
 	user, err := parseUser("ann", key+"\n")
 	require.NoError(t, err)
-	require.Equal(t, User{"ann", key, Operator}, user, "as before there were roles")
+	require.Equal(t, User{Name: "ann", Key: key, Role: Operator}, user, "as before there were roles")
 	user, err = parseUser("ann", key+" reader\n")
 	require.NoError(t, err)
-	require.Equal(t, User{"ann", key, Reader}, user)
+	require.Equal(t, User{Name: "ann", Key: key, Role: Reader}, user)
 	_, err = parseUser("ann", key+" root\n")
 	require.ErrorContains(t, err, `role "root": there are`)
 }

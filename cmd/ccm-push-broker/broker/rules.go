@@ -276,7 +276,7 @@ func flowControl(q *request) bool {
 func createSite(q *request) bool {
 	var r server.CreateConsumerRequest
 	site, name := q.tokens[8], q.tokens[5]
-	if !q.decoded(&r) || name != queue.SitePrefix+site || q.tokens[9] != "*" {
+	if !q.decoded(&r) || name != queue.SitePrefix+site || q.tokens[9] != "*" || !q.user.serves(site) {
 		return false
 	}
 	want := server.ConsumerConfig{Durable: name, Name: name, FilterSubject: strings.Join(q.tokens[6:], "."), AckPolicy: server.AckExplicit, AckWait: queue.LeaseTime, MaxDeliver: -1}
@@ -285,10 +285,11 @@ func createSite(q *request) bool {
 	return reflect.DeepEqual(got, want) && q.encoded(server.CreateConsumerRequest{Stream: queue.WorkStream, Config: want})
 }
 
-// lease lets a worker request one ticket.
+// lease lets a worker request one ticket of a site that it serves.
 func lease(q *request) bool {
 	var r server.JSApiConsumerGetNextRequest
-	return q.reply != "" && strings.HasPrefix(q.tokens[6], queue.SitePrefix) && q.decoded(&r) && r.Batch == 1 && r.PriorityGroup == server.PriorityGroup{} && q.encoded(r)
+	site, ok := strings.CutPrefix(q.tokens[6], queue.SitePrefix)
+	return q.reply != "" && ok && q.user.serves(site) && q.decoded(&r) && r.Batch == 1 && r.PriorityGroup == server.PriorityGroup{} && q.encoded(r)
 }
 
 // acknowledge lets a worker extend, return or end a lease that it has.

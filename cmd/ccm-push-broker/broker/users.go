@@ -2,24 +2,60 @@ package broker
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/nats-io/nkeys"
+
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
-// A User may log in with the seed of a key, and do what his role says.
+// A User logs in with the seed of a key, and has the permissions of its role.
 type User struct {
 	Name, Key string
 	Role      Role
+	Sites     string // sites of a worker, as a JSON list; empty means all sites
+}
+
+// maxSites bounds the sites of a worker.
+const maxSites = 100
+
+// serves reports whether a worker may take tickets of the site with a token.
+func (u User) serves(token string) bool {
+	if u.Sites == "" {
+		return true
+	}
+	list, err := parseSites(u.Sites)
+	return err == nil && slices.ContainsFunc(list, func(site string) bool { return queue.SiteToken(site) == token })
+}
+
+// sitesText returns the text of a list of sites; none are all.
+func sitesText(list []string) (string, error) {
+	if list == nil {
+		return "", nil
+	}
+	text, err := json.Marshal(list)
+	if err == nil {
+		_, err = parseSites(string(text))
+	}
+	return string(text), err
+}
+
+func parseSites(text string) (list []string, err error) {
+	if err = json.Unmarshal([]byte(text), &list); err != nil || len(list) == 0 || len(list) > maxSites {
+		return nil, fmt.Errorf("its sites are not a list of 1 to %d names", maxSites)
+	}
+	return list, nil
 }
 
 var userName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._@-]*$`) })
@@ -34,10 +70,17 @@ func (b *Broker) userFile(name string) (string, error) {
 	return filepath.Join(b.Dir, "users", name), nil
 }
 
-// AddUser lets somebody in who has the seed that it writes to file, which must not be there. The seed
-// is kept nowhere else.
-func (b *Broker) AddUser(name string, role Role, file string) error {
+// AddUser adds a user, and writes the seed that it logs in with to file, which must not exist. The seed is kept nowhere else. A
+// worker takes tickets of sites only; none are all.
+func (b *Broker) AddUser(name string, role Role, file string, sites ...string) error {
 	path, err := b.userFile(name)
+	if err != nil {
+		return err
+	}
+	if len(sites) > 0 && role != Worker {
+		return fmt.Errorf("sites are for the role worker, not for %s", role)
+	}
+	only, err := sitesText(sites)
 	if err != nil {
 		return err
 	}
@@ -68,7 +111,7 @@ func (b *Broker) AddUser(name string, role Role, file string) error {
 		err = b.copyCA(CACopy(file))
 	}
 	if err == nil {
-		err = b.writeUser(name, public+" "+string(role))
+		err = b.writeUser(name, strings.TrimSpace(public+" "+string(role)+" "+only))
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(file))
@@ -152,16 +195,22 @@ func parseUser(name, text string) (User, error) {
 		return User{}, errors.New("it has no public key of a user")
 	}
 	if role == "" {
-		return User{name, key, Operator}, nil
+		return User{Name: name, Key: key, Role: Operator}, nil
 	}
 	if until, is := strings.CutPrefix(role, string(Invited)+" "); is {
 		if expired(until, time.Now()) {
 			key = ""
 		}
-		return User{name, key, Invited}, nil
+		return User{Name: name, Key: key, Role: Invited}, nil
 	}
+	role, sites, limited := strings.Cut(role, " ")
 	r, err := ParseRole(role)
-	return User{name, key, r}, err
+	if err == nil && limited {
+		if _, err = parseSites(sites); err == nil && r != Worker {
+			err = errors.New("only a worker has sites")
+		}
+	}
+	return User{name, key, r, sites}, err
 }
 
 // giveAway gives a file, which root may have made, to who owns the folder: the broker works as that user.

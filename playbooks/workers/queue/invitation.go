@@ -39,6 +39,8 @@ type InviteRequest struct {
 type Admission struct {
 	Name string `json:"name"`
 	Key  string `json:"key"` // its nkey
+	// Sites whose tickets the worker may take; "" means hosts without a site, and nil all sites.
+	Sites []string `json:"sites,omitempty"`
 }
 
 // An InviteAnswer comes from the broker: an empty error is success.

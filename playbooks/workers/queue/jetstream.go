@@ -68,7 +68,8 @@ func NewJetStream(conn *nats.Conn, lease time.Duration) (*JetStream, error) {
 	return &JetStream{conn: conn, js: js, lease: cmp.Or(lease, LeaseTime), sites: map[string]jetstream.Consumer{}}, nil
 }
 
-func siteToken(site string) string {
+// SiteToken returns the part of subjects and consumers that stands for a site.
+func SiteToken(site string) string {
 	sum := sha256.Sum256([]byte(site))
 	return hex.EncodeToString(sum[:8])
 }
@@ -173,7 +174,7 @@ func (q *JetStream) site(ctx context.Context, site string) (jetstream.Consumer, 
 	if err != nil {
 		return nil, err
 	}
-	token := siteToken(site)
+	token := SiteToken(site)
 	c, err := work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable: SitePrefix + token, FilterSubject: workSubject + token + ".*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.lease, MaxDeliver: -1,
 	})
@@ -267,7 +268,7 @@ func (r *natsRun) Submit(ctx context.Context, site string, ticket []byte) error 
 	sum := sha256.Sum256(ticket)
 	id := jetstream.WithMsgID(hex.EncodeToString(sum[:])) // by which the server knows one that it had taken
 	return failed("handing out work", r.insist(ctx, func(ctx context.Context) error {
-		_, err := r.queue.js.Publish(ctx, workSubject+siteToken(site)+"."+r.name, ticket, id)
+		_, err := r.queue.js.Publish(ctx, workSubject+SiteToken(site)+"."+r.name, ticket, id)
 		return err
 	}))
 }
