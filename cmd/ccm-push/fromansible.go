@@ -28,7 +28,7 @@ what does not do exactly the same.
 
 With -i the variables of an inventory are known too: of which type they are, and that they
 go over what a play says. Nothing of Ansible is run, no host is asked, and nothing that exists is written over. What
-becomes of each module and keyword is told in docs/from-ansible.md.`,
+becomes of each module and keyword is told in docs/guide/from-ansible.md.`,
 		Example: `  ccm-push from-ansible site.yml --out manifests --report report.md
   ccm-push from-ansible roles/nginx`,
 		Args: cobra.ExactArgs(1),

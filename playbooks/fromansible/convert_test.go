@@ -93,9 +93,9 @@ func problems(t *testing.T, a *txtar.Archive) (list []string) {
 	return list
 }
 
-// TestPage has the example of docs/from-ansible.md be what comes out.
+// TestPage has the example of docs/guide/from-ansible.md be what comes out.
 func TestPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/from-ansible.md")
+	page, err := os.ReadFile("../../docs/guide/from-ansible.md")
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "left.yml")
 	require.NoError(t, os.WriteFile(path, []byte(`- hosts: all

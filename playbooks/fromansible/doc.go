@@ -16,5 +16,5 @@
 //	output      the files that are written, and the report
 //
 // Which modules there are, what has the place of each, and of each of its arguments, stands in
-// playbooks/manifest/ansible, which errors and docs/from-ansible.md are made by too.
+// playbooks/manifest/ansible, which errors and docs/guide/from-ansible.md are made by too.
 package fromansible

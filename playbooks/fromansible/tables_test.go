@@ -18,7 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 )
 
-// The lines of docs/from-ansible.md between which the tables stand.
+// The lines of docs/guide/from-ansible.md between which the tables stand.
 const (
 	tablesBegin = "<!-- tables: go test ./playbooks/fromansible -update -->\n"
 	tablesEnd   = "<!-- tables end -->\n"
@@ -26,7 +26,7 @@ const (
 
 // TestTables has the page show the tables that conversions are made by.
 func TestTables(t *testing.T) {
-	const page = "../../docs/from-ansible.md"
+	const page = "../../docs/guide/from-ansible.md"
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(text), tablesBegin)

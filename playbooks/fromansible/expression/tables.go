@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Tables are filters, tests and methods with what is written for them, as Markdown: docs/from-ansible.md
+// Tables are filters, tests and methods with what is written for them, as Markdown: docs/guide/from-ansible.md
 // has them.
 func Tables() string {
 	var b strings.Builder

@@ -96,7 +96,7 @@ const (
 )
 
 // modules are those of Ansible that are common in playbooks and on command lines: one table for errors, for what
-// from-ansible carries over, and for docs/from-ansible.md.
+// from-ansible carries over, and for docs/guide/from-ansible.md.
 var modules = sync.OnceValue(func() map[string]Module {
 	return table(fileModules(), packageModules(), accountModules(), systemModules(), commandModules(), controlModules(), networkModules(), tlsModules(), containerModules())
 })

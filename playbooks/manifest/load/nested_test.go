@@ -37,7 +37,7 @@ func TestWrongNested(t *testing.T) {
 		{"a scalar", applies + "x\n", "a.yaml:1:1: this is not a manifest\n  hint: a manifest is a map with a ccm section"},
 		{"a list of plays", applies + "- " + child, "a.yaml:1:1: a nested manifest is not a list of plays\n  hint: a play applies one manifest at a time; include takes a list of plays"},
 		{"two documents", applies + child + "---\n" + child, "a.yaml:3:1: a nested manifest is one document\n  hint: write an apply resource for each"},
-		{"a playbook of Ansible", applies + "tasks: []\n", "a.yaml:1:1: this is a playbook of Ansible\n  hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/from-ansible.md"},
+		{"a playbook of Ansible", applies + "tasks: []\n", "a.yaml:1:1: this is a playbook of Ansible\n  hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md"},
 		{"no ccm", applies + "data: {a: 1}\n", "a.yaml:1:1: there is no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
 		{"keys of a play", applies + "name: x\nhosts: web\nbecome: true\nserial: 1\ntags: [a]\ninclude: x.yaml\nnmae: x\n" + child,
 			"a.yaml:1:1: name cannot stand in a nested manifest\n  hint: write alias at the resource that applies it\n" +
