@@ -205,6 +205,8 @@ func TestOwnRequestStaysAsItIs(t *testing.T) {
 	require.Equal(t, exitError(2), run(`{"type":"exec","properties":{"name":"false"}}`))
 	require.Contains(t, out.String(), `"status":"failed"`)
 	require.EqualError(t, run(`type: exec`), `reading the resource: invalid character 'y' in literal true (expecting 'r') (it looks like {"type":"file","properties":{"name":"/etc/motd",…}})`)
+	require.EqualError(t, run(`{`), `reading the resource: unexpected EOF (it looks like {"type":"file","properties":{"name":"/etc/motd",…}})`)
+	require.Empty(t, out.String())
 	require.EqualError(t, run(`{}`, "--dry"), "usage: ccm-module run [--check] < resource.json")
 	require.EqualError(t, run(strings.Repeat(" ", maxRequest+1)), "the resource is larger than 64 MiB")
 }

@@ -69,6 +69,9 @@ func TestFind(t *testing.T) {
 		{"another one", map[string]string{"a.prov": says(""), "a.yaml": "provider: {type: t, invoke: json, suitable: true, " + from + "}"},
 			map[string]string{"providers/b.prov": says("provider: {type: t, invoke: json, suitable: true, " + from + "}")},
 			`"type":"s","provider":"x"`, `failed: there is no provider "s::x"; known: t::a (resources/a.prov), t::b (HOST/providers/b.prov)`},
+		{"another one, next to one without a file", map[string]string{"a.prov": says(""), "a.yaml": "provider: {type: t, invoke: json, suitable: true, " + from + "}",
+			"u.prov": says("provider: {type: u, invoke: json, suitable: true, " + from + "}")}, nil,
+			`"type":"s","provider":"x"`, `failed: there is no provider "s::x"; known: t::a (resources/a.prov), u::u (resources/u.prov)`},
 		{"what is ignored", map[string]string{"a.prov": "#!/no/interpreter\n", "b.prov": "#!/bin/sh\necho warn: w >&2; exit 4\n", "c.prov": says("provider: {type: [t]}"), "d.prov": says("}{")},
 			nil, `"type":"t"`, `failed: there is no provider of type "t"; ignored: ` +
 				"resources/a.prov: provider ?::a: describe could not be run: its interpreter \"/no/interpreter\" is not on the host; " +

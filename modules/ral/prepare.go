@@ -37,7 +37,7 @@ func (r *Ral) Prepare(_ context.Context, src modules.Source) error {
 			p.Others = append(p.Others, fmt.Sprintf("%s (resources/%s)", o.metadata.full(), o.file))
 		}
 	}
-	if len(p.Found) > 0 || len(p.Undescribed) > 0 {
+	if len(p.Found) > 0 { // no error lists them
 		p.Others = nil
 	}
 	errs := []error{known.err}

@@ -127,7 +127,7 @@ func TestBadMetadataOfThePlay(t *testing.T) {
 
 	dir := folder(t, map[string]string{"x.prov": "#!/bin/sh\n", "x.yaml": described})
 	require.Contains(t, brief(one(t, dir, `{"name":"n","type":"elsewhere"}`)),
-		`failed: there is no provider of type "elsewhere"; known: conf::conf (resources/conf.prov); ignored: `+noInvoke)
+		`failed: there is no provider of type "elsewhere"; known: kv::python (resources/kv.prov), conf::conf (resources/conf.prov); ignored: `+noInvoke)
 }
 
 // TestSensitive withholds what a provider says.

@@ -154,8 +154,10 @@ func (s *Service) Verify(ctx context.Context, h modules.Host, p modules.Plan) er
 			return s.mismatch(ctx, h, t, u, "service keeps being restarted")
 		}
 	}
-	if begun && u.oneshot && u.state == "inactive" && u.result == "success" && !u.unmet {
+	if begun && u.oneshot && u.state == "inactive" && u.result == "success" && !u.unmet && !u.endedRun {
 		u.endedRun = true // nothing refers to it, so systemd has forgotten when it ran
+		h.Report.Message("warning", "the next run starts "+u.id+" again, because systemd forgets an ended oneshot that nothing refers to; "+
+			"set enable: true, or RemainAfterExit=yes in its unit file")
 	}
 	return s.verify(ctx, h, t, u)
 }

@@ -121,3 +121,35 @@ func TestRefusedStart(t *testing.T) {
 		require.Equal(t, test.ran, ran)
 	}
 }
+
+// TestVerifyOneshot has units of Type=oneshot that systemd remembers, and some that it
+// forgets when they end, because nothing refers to them.
+func TestVerifyOneshot(t *testing.T) {
+	const forgotten = "warning: the next run starts a.service again, because systemd forgets an ended oneshot that nothing refers to; " +
+		"set enable: true, or RemainAfterExit=yes in its unit file"
+	ended := unit{id: "a.service", oneshot: true, state: "inactive", result: "success"}
+	with := func(change func(*unit)) unit { u := ended; change(&u); return u }
+	for _, tc := range []struct {
+		name string
+		verb verb
+		unit unit
+		said []string
+	}{
+		{"forgotten", start, ended, []string{forgotten}},
+		{"forgotten, restarted", restart, ended, []string{forgotten}},
+		{"remembered", start, with(func(u *unit) { u.endedRun = true }), nil},
+		{"remains", start, unit{id: "a.service", state: "active"}, nil},
+		{"still runs", start, with(func(u *unit) { u.state = "active" }), nil},
+		{"not started by this run", enable, with(func(u *unit) { u.endedRun = true }), nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := &Service{Name: "a", Ensure: running, Timeout: "90s"}
+			report := &said{}
+			h := modtest.Host()
+			h.Report = report
+			plan := modules.Plan{Steps: &task{manager: &slow{reread: tc.unit}, unit: tc.unit, verbs: []verb{tc.verb}}}
+			require.NoError(t, s.Verify(t.Context(), h, plan))
+			require.Equal(t, tc.said, report.lines)
+		})
+	}
+}

@@ -14,8 +14,12 @@ import (
 // carryOut checks, refreshes if asked to, applies and verifies.
 func carryOut(t *testing.T, properties string, refresh bool) (modules.Plan, error) {
 	t.Helper()
+	return carryOutOn(t, modtest.Host(), properties, refresh)
+}
+
+func carryOutOn(t *testing.T, h modules.Host, properties string, refresh bool) (modules.Plan, error) {
+	t.Helper()
 	res := modtest.Decode(t, builtin.Types(), "service", "{"+properties+"}", "")
-	h := modtest.Host()
 	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)
 	if refresh {
@@ -192,4 +196,31 @@ func TestOnSystemdRefresh(t *testing.T) {
 		_, err := carryOut(t, `"name":"sv-b"`, true)
 		require.EqualError(t, err, "service sv-b.service is masked, so it cannot be restarted; write masked: false as well")
 	})
+}
+
+// messages collects what a resource reports.
+type messages struct {
+	modules.Reporter
+	text string
+}
+
+func (m *messages) Message(level, text string) { m.text += level + ": " + text }
+
+// TestOnSystemdForgets has a oneshot that nothing refers to, and one that is enabled: a
+// warning says that the first one is started by every run.
+func TestOnSystemdForgets(t *testing.T) {
+	onSystemd(t)
+	for _, tc := range []struct{ setup, said string }{
+		{unwanted, "warning: the next run starts sv-o.service again, because systemd forgets an ended oneshot that nothing refers to; set enable: true, or RemainAfterExit=yes in its unit file"},
+		{oneshot + "systemctl enable sv-o", ""},
+		{remains, ""},
+	} {
+		sh(t, clean)
+		sh(t, tc.setup)
+		h, report := modtest.Host(), &messages{}
+		h.Report = report
+		_, err := carryOutOn(t, h, `"name":"sv-o"`, false)
+		require.NoError(t, err)
+		require.Equal(t, tc.said, report.text)
+	}
 }

@@ -13,7 +13,8 @@ import (
 //   - instances of templates, "app@1", and escaped names are accepted;
 //   - a unit that does not exist counts as stopped and disabled, where CCM fails;
 //   - a service that dies within half a second of its start has failed;
-//   - a unit of Type=oneshot that has ended well counts as running;
+//   - a unit of Type=oneshot that has ended well counts as running, as long as
+//     systemd remembers it;
 //   - what cannot come true (a masked unit shall run, a static one be disabled) is
 //     refused before anything is done;
 //   - a unit file that has changed is read again, and that is reported.
