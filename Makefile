@@ -247,7 +247,14 @@ check: lint race reproducible
 
 # lint: what is seen without running anything
 .PHONY: lint
-lint: fmt vet cross staticcheck tidy
+lint: fmt vet cross staticcheck tidy words
+
+# words: count sentences that have to be read twice; fails if a folder has more than e2e/words/limits.txt allows
+# LIST=PATH prints the sentences, KIND=docs, messages or comments only these, UPDATE=1 writes the limits, PEER=DIR prints the
+# numbers of another repository as well.
+.PHONY: words
+words:
+	@$(GO) run ./e2e/words $(if $(LIST),-list '$(LIST)' -kind '$(KIND)') $(if $(UPDATE),-update) $(if $(PEER),-peer '$(PEER)')
 
 .PHONY: fmt
 fmt:
