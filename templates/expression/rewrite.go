@@ -122,8 +122,11 @@ func (w *rewriter) spine(n ast.Node, how render.Access) ast.Node {
 	case *ast.MemberNode:
 		path := &ast.StringNode{Value: pathText(n)}
 		step := how
-		if n.Optional && how&^render.Inner == render.Strict {
-			step |= render.Optional
+		if n.Optional && (how&^render.Inner == render.Strict || how == render.Compared) {
+			step = render.Optional | how&render.Inner
+		}
+		if how == render.Compared {
+			how = render.Strict
 		}
 		base, key := w.spine(n.Node, how|render.Inner), w.rewrite(n.Property)
 		return hidden(n, memberFunction, base, key, &ast.IntegerNode{Value: int(step)}, path)
@@ -157,10 +160,28 @@ func (w *rewriter) binary(n *ast.BinaryNode) ast.Node {
 		n.Left = w.defaulted(n.Left)
 		n.Right = w.rewrite(n.Right)
 		return n
+	case "==", "!=":
+		_, leftNil := n.Left.(*ast.NilNode)
+		_, rightNil := n.Right.(*ast.NilNode)
+		n.Left, n.Right = w.compared(n.Left, rightNil), w.compared(n.Right, leftNil)
+		return n
 	case "+": // the one operator that makes longer texts
 		return hidden(n, boundedFunction, w.below(n))
 	}
 	return w.below(n)
+}
+
+// compared rewrites one side of a comparison. withNil asks whether there is a value, so the
+// last key may be missing.
+func (w *rewriter) compared(n ast.Node, withNil bool) ast.Node {
+	switch n.(type) {
+	case *ast.MemberNode, *ast.ChainNode:
+		if withNil {
+			w.note(n)
+			return w.present(n, w.spine(n, render.Compared))
+		}
+	}
+	return w.rewrite(n)
 }
 
 // defaulted rewrites what stands left of `??`.

@@ -76,6 +76,19 @@ func valueCases() []valueCase {
 		{"{{ (Data?.nope) ?? 'x' }}", "x"},
 		{"{{ Data.nope ?? Data.alsonope ?? 'x' }}", "x"},
 		{"{{ map(Data.users, .nick ?? .name) }}", []any{"ann", "bob"}},
+		// Whether there is a key.
+		{"{{ Data.nope == nil }} {{ Data.nope != nil }}", "true false"},
+		{"{{ nil == Data.nope }} {{ nil != Data.nope }}", "true false"},
+		{"{{ Data.name == nil }} {{ Data.name != nil }} {{ Data.empty == nil }}", "false true false"},
+		{"{{ Data.nothing == nil }} {{ Data.nothing != nil }}", "true false"},
+		{`{{ Data["nope"] == nil }} {{ Data.nested["a.b"] != nil }}`, "true true"},
+		{"{{ Facts.nope == nil }} {{ Environ.NOPE == nil }}", "true true"},
+		{"{{ (Data.nope) != nil ? Data.nope : 'none' }}", "none"},
+		{"{{ Data.nope != nil && Data.nope > 3 }}", false},
+		{"{{ !(Data.nested.nope == nil) }}", false},
+		{"{{ Data?.nope.deeper == nil }} {{ Data?.nope == nil }}", "true true"},
+		{"{{ filter(Data.users, .nick == nil) | map(.name) | join(' ') }}", "ann bob"},
+		{"{{ let d = Data; d.nope == nil }}", true},
 		// lookup.
 		{"{{ lookup('facts.host.info.os') }}", "linux"},
 		{"{{ lookup('data.port') }}", int64(8080)},
@@ -257,6 +270,18 @@ func TestPositions(t *testing.T) {
 
 func evalErrorCases() []errorCase {
 	return []errorCase{
+		{"{{ Data.nope.deeper == nil }}", "site.yaml:7:20: missing key \"Data.nope\"\n" +
+			"  hint: did you mean \"name\"?; give a default with Data.nope ?? …"},
+		{"{{ Data.nothing.deeper == nil }}", "site.yaml:7:28: Data.nothing.deeper: there is nothing to read it from (nil)\n" +
+			"  hint: give a default with Data.nothing.deeper ?? …"},
+		{"{{ Data.name.x == nil }}", "site.yaml:7:25: Data.name.x: a string has no keys"},
+		{"{{ Data.list[9] == nil }}", "site.yaml:7:24: Data.list[9]: the list has only 3 elements\n" +
+			"  hint: give a default with Data.list[9] ?? …"},
+		{"{{ Data.nope == 'nil' }}", "site.yaml:7:20: missing key \"Data.nope\"\n" +
+			"  hint: did you mean \"name\"?; give a default with Data.nope ?? …"},
+		{"{{ Data.nope < nil }}", "site.yaml:7:25: invalid operation: < (mismatched types any value and unknown) in the expression \"Data.nope < nil\""},
+		{"{{ lookup('data.nope') == nil }}", "site.yaml:7:15: missing key \"data.nope\"\n" +
+			"  hint: did you mean \"name\"?; give a default with lookup(\"data.nope\", …)"},
 		{"{{ Data.nope }}", "site.yaml:7:20: missing key \"Data.nope\"\n" +
 			"  hint: did you mean \"name\"?; give a default with Data.nope ?? …"},
 		{"{{ Data.zzzzzz }}", "site.yaml:7:20: missing key \"Data.zzzzzz\"\n" +
@@ -386,6 +411,9 @@ func TestBool(t *testing.T) {
 		{"Data.on && !Data.off", true, ""},
 		{"Data.port", false, "site.yaml:7:12: expected a boolean, got an integer\n  hint: write a comparison, such as Data.x == \"y\""},
 		{"'true'", false, "site.yaml:7:12: expected a boolean, got a string\n  hint: write a comparison, such as Data.x == \"y\""},
+		{"Data.nope == nil", true, ""},
+		{"Data.nope != nil", false, ""},
+		{"Facts.nope != nil || Data.on", true, ""},
 		{"Data.nope", false, "site.yaml:7:17: missing key \"Data.nope\"\n  hint: did you mean \"name\"?; give a default with Data.nope ?? …"},
 	}
 	for _, c := range cases {

@@ -45,8 +45,28 @@ func (w *rewriter) operation(n jet.Expression, left, right *jet.Expression) jet.
 		return n
 	}
 	text := n.String()
-	*left, *right = w.expr(*left), w.expr(*right)
+	_, equality := n.(*jet.ComparativeExprNode)
+	leftNil, rightNil := isNil(*left), isNil(*right)
+	*left, *right = w.compared(*left, equality && rightNil), w.compared(*right, equality && leftNil)
 	return w.guarded(n, text, arithmeticSite)
+}
+
+func isNil(e jet.Expression) bool {
+	_, is := e.(*jet.NilNode)
+	return is
+}
+
+// compared rewrites one side of an operation. withNil asks whether there is a value, so the
+// last key may be missing.
+func (w *rewriter) compared(e jet.Expression, withNil bool) jet.Expression {
+	rewritten := w.expr(e)
+	switch e.(type) {
+	case *jet.FieldNode, *jet.ChainNode, *jet.IndexExprNode:
+		if withNil { // the site of the last key was made last
+			w.sites[len(w.sites)-1].last = render.Compared
+		}
+	}
+	return rewritten
 }
 
 // identifier is a variable, a root or the context.

@@ -36,10 +36,11 @@ const (
 type site struct {
 	place
 	kind siteKind
-	text string       // the source of an expression; the name of a template or block
-	keys []string     // of a member: the source up to each key
-	call *render.Call // of template() and jet()
-	mark int          // what pairs the begin and the end of a try
+	text string        // the source of an expression; the name of a template or block
+	keys []string      // of a member: the source up to each key
+	last render.Access // of its last key
+	call *render.Call  // of template() and jet()
+	mark int           // what pairs the begin and the end of a try
 
 	flow render.Flow // of a value that is printed
 

@@ -188,7 +188,11 @@ func (x *execution) memberOf(s *site, a jet.Arguments) (reflect.Value, error) {
 	v := unreflected(a.Get(1))
 	for i, path := range s.keys {
 		var err error
-		if v, err = x.Member(v, unreflected(a.Get(2+i)), render.Strict, path); err != nil {
+		how := render.Strict
+		if i == len(s.keys)-1 {
+			how = s.last
+		}
+		if v, err = x.Member(v, unreflected(a.Get(2+i)), how, path); err != nil {
 			return reflect.Value{}, withIsset(err, path)
 		}
 	}

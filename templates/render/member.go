@@ -15,6 +15,7 @@ const (
 	Strict   Access = iota // an error
 	Optional               // `?.`: nothing, and nothing for what follows in the chain
 	Fallback               // left of `??`: nothing, all along the chain
+	Compared               // next to `== nil`: nil, if the last key of the chain is missing in a map
 
 	// Inner is set of a step of a chain that goes on: no more is read than the next key.
 	Inner Access = 1 << 4
@@ -36,6 +37,12 @@ func (r *Run) Member(container, key any, how Access, path string) (any, error) {
 	switch {
 	case err == nil:
 		return r.settled(value, how&Inner == 0)
+	case how == Compared:
+		_, inMap := container.(map[string]any)
+		if _, named := key.(string); inMap && named {
+			return nil, nil
+		}
+		return nil, err
 	case how&^Inner != Strict:
 		return Absent, nil
 	case r.Lenient:
