@@ -123,37 +123,36 @@ func (k *AuthorizedKey) edit(t *edit.Text) (edit.Done, error) {
 	if err != nil {
 		return edit.Done{}, &modules.PropertyError{Path: "key", Msg: err.Error()}
 	}
-	var kept []edit.Line
 	var changes []modules.Change
 	found := false
 	change := func(have, want string) {
 		changes = append(changes, modules.Change{Property: "key", Have: have, Want: want})
 	}
-	for _, line := range t.Lines {
-		is, err := publickey.Parse(line.Text)
-		switch same := err == nil && is.Blob == want.Blob; {
-		case same && k.Ensure == absent, same && found:
+	changed := t.Keep(func(rest []edit.Line) (int, []string) {
+		line := rest[0].Text
+		is, err := publickey.Parse(line)
+		same := err == nil && is.Blob == want.Blob
+		text := strings.TrimSpace(line)
+		switch {
+		case same && k.Ensure == absent, same && found, !same && k.Exclusive && text != "" && !strings.HasPrefix(text, "#"):
 			change(is.Fingerprint(), absent)
-			continue
-		case same:
-			if found = true; is.Line != want.Line {
-				change(is.Fingerprint()+" with other options or another comment", want.Fingerprint())
-				line.Text = want.Line
-			}
-		case k.Exclusive:
-			if is.Blob != "" || strings.TrimSpace(line.Text) != "" && !strings.HasPrefix(strings.TrimSpace(line.Text), "#") {
-				change(is.Fingerprint(), absent)
-				continue
-			}
+			return 1, nil
+		case !same:
+			return 0, nil
 		}
-		kept = append(kept, line)
-	}
-	t.Lines = kept
-	if k.Ensure == present && !found {
-		t.Insert(len(t.Lines), want.Line)
+		if found = true; is.Line != want.Line {
+			change(is.Fingerprint()+" with other options or another comment", want.Fingerprint())
+			line = want.Line
+		}
+		return 1, []string{line}
+	}, func() []string {
+		if k.Ensure == absent || found {
+			return nil
+		}
 		change(absent, want.Fingerprint())
-	}
-	if len(changes) == 0 {
+		return []string{want.Line}
+	})
+	if !changed {
 		return edit.Done{}, nil
 	}
 	action := "updated the keys"

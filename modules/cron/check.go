@@ -77,14 +77,14 @@ func (c *Cron) userComes(f modules.Forecast) bool {
 	return account.Exists
 }
 
-func removal(e edit) (action string, changes []modules.Change) {
+func removal(e outcome) (action string, changes []modules.Change) {
 	if e.found == 0 {
 		return "", nil
 	}
 	return "removed the entry", []modules.Change{{Property: "ensure", Have: present, Want: absent}}
 }
 
-func update(e edit, want job) (action string, changes []modules.Change) {
+func update(e outcome, want job) (action string, changes []modules.Change) {
 	if e.was == nil {
 		return "added the entry", []modules.Change{{Property: "ensure", Have: absent, Want: present}}
 	}
@@ -97,6 +97,7 @@ func update(e edit, want job) (action string, changes []modules.Change) {
 	compare("command", e.was.command, want.command)
 	compare("disabled", strconv.FormatBool(e.was.disabled), strconv.FormatBool(want.disabled))
 	compare("entries", strconv.Itoa(e.found), "1")
+	changes = append(changes, e.other...)
 	if len(changes) == 0 {
 		return "", nil
 	}

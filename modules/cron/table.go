@@ -1,89 +1,58 @@
 package cron
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
+)
 
 // markerPrefix begins the line above an entry of ours.
 const markerPrefix = "#ccm-push: "
 
-// A piece is a line of a crontab, or a marker of a name with its entry.
-type piece struct {
-	text   string // as in the crontab, with line ends
-	marker bool
-	job    *job // nil if no entry follows the marker
+// An outcome is a crontab with the entry as it shall be, and what was there.
+type outcome struct {
+	text  string
+	found int              // markers of that name
+	was   *job             // the first entry, if there is one
+	other []modules.Change // of the file itself
 }
 
-// pieces takes a crontab apart.
-func pieces(crontab, name string) []piece {
-	var all []piece
-	lines := strings.SplitAfter(crontab, "\n")
-	for i := 0; i < len(lines); i++ {
-		p := piece{text: lines[i]}
-		if strings.TrimSuffix(lines[i], "\n") == markerPrefix+name {
-			p.marker = true
-			if i+1 < len(lines) {
-				if j, ok := parseJob(strings.TrimSuffix(lines[i+1], "\n")); ok {
-					i++
-					p.job = &j
-					p.text += lines[i]
-				}
+// edited puts the job where the first marker of the name is, or at the end of the crontab; nil removes it. What else
+// has that marker is removed. An entry that is right keeps its blanks. To cron, \r is a part of a command, so a file with
+// \r\n has entries with another command.
+func edited(crontab, name string, want *job) outcome {
+	var o outcome
+	t := edit.ParseLineFeed(crontab)
+	t.Keep(func(rest []edit.Line) (int, []string) {
+		marker := rest[0].Text
+		if strings.TrimSuffix(marker, "\r") != markerPrefix+name {
+			return 0, nil
+		}
+		lines, line := 1, ""
+		var is *job
+		if len(rest) > 1 {
+			if j, ok := parseJob(rest[1].Text); ok {
+				lines, line, is = 2, rest[1].Text, &j
 			}
 		}
-		all = append(all, p)
-	}
-	return all
-}
-
-// An edit is a crontab with the entry as it shall be, and what was there.
-type edit struct {
-	text  string
-	found int  // markers of that name
-	was   *job // the first entry, if there is one
-}
-
-// edited puts the job where the first marker of the name is, or at the end of the
-// crontab; nil takes it away. What else has that marker is taken away. An entry
-// that is right keeps its blanks.
-func edited(crontab, name string, want *job) edit {
-	var e edit
-	var kept []string
-	for _, p := range pieces(crontab, name) {
-		if !p.marker {
-			kept = append(kept, p.text)
-			continue
+		if o.found++; o.found == 1 {
+			o.was = is
 		}
-		if e.found++; e.found > 1 {
-			continue
-		}
-		e.was = p.job
 		switch {
-		case want == nil:
-		case p.job != nil && *p.job == *want:
-			kept = append(kept, p.text)
-		default:
-			kept = append(kept, entry(name, *want))
+		case want == nil || o.found > 1:
+			return lines, nil
+		case is == nil || *is != *want:
+			line = want.String()
 		}
-	}
-	if e.found == 0 && want != nil {
-		kept = append(kept, entry(name, *want))
-	}
-	e.text = join(kept, crontab)
-	return e
-}
-
-func entry(name string, j job) string { return markerPrefix + name + "\n" + j.String() + "\n" }
-
-// join gives every piece a line end, which cron insists on, unless nothing has
-// changed.
-func join(kept []string, before string) string {
-	if text := strings.Join(kept, ""); text == before {
-		return text
-	}
-	var b strings.Builder
-	for _, text := range kept {
-		b.WriteString(text)
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			b.WriteString("\n")
+		return lines, []string{marker, line}
+	}, func() []string {
+		if o.found > 0 || want == nil {
+			return nil
 		}
-	}
-	return b.String()
+		return []string{markerPrefix + name, want.String()}
+	})
+	o.text = t.String()
+	o.other = edit.MarkRemoved(crontab, o.text)
+	return o
 }

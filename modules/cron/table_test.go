@@ -2,6 +2,7 @@ package cron
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,7 @@ func TestEdited(t *testing.T) {
 		{"other names", "#ccm-push: nn\n0 3 * * * y\n#Ansible: n\n0 3 * * * z\n", want, "#ccm-push: nn\n0 3 * * * y\n#Ansible: n\n0 3 * * * z\n#ccm-push: n\n0 3 * * * x\n", 0, ""},
 		{"disabled by hand", "#ccm-push: n\n# 0 3 * * * x\n", want, "#ccm-push: n\n0 3 * * * x\n", 1, "x"},
 		{"a carriage return is a part of the command", "#ccm-push: n\n0 3 * * * x\r\n", want, "#ccm-push: n\n0 3 * * * x\n", 1, "x\r"},
+		{"line ends of Windows", "A=b\r\n#ccm-push: n\r\n0 3 * * * x\r\n1 1 1 1 1 y\r\n", want, "A=b\r\n#ccm-push: n\r\n0 3 * * * x\n1 1 1 1 1 y\r\n", 1, "x\r"},
 		{"entry taken away, a comment follows", "#ccm-push: n\n# my jobs\n1 1 1 1 1 y\n", want, "#ccm-push: n\n0 3 * * * x\n# my jobs\n1 1 1 1 1 y\n", 1, ""},
 		{"entry taken away, a marker follows", "#ccm-push: n\n#ccm-push: m\n1 1 1 1 1 y\n", want, "#ccm-push: n\n0 3 * * * x\n#ccm-push: m\n1 1 1 1 1 y\n", 1, ""},
 		{"marker at the end", "a\n#ccm-push: n", want, "a\n#ccm-push: n\n0 3 * * * x\n", 1, ""},
@@ -92,13 +94,20 @@ func TestEdited(t *testing.T) {
 
 // others are the lines that are not of the entry n.
 func others(crontab string) []string {
-	var lines []string
-	for _, p := range pieces(crontab, "n") {
-		if !p.marker && p.text != "" {
-			lines = append(lines, strings.TrimSuffix(p.text, "\n"))
+	others := []string{}
+	lines := strings.Split(strings.TrimSuffix(crontab, "\n"), "\n")
+	for i := 0; i < len(lines); i++ {
+		if strings.TrimSuffix(lines[i], "\r") != markerPrefix+"n" {
+			others = append(others, lines[i])
+			continue
+		}
+		if i+1 < len(lines) {
+			if _, ok := parseJob(lines[i+1]); ok {
+				i++
+			}
 		}
 	}
-	return lines
+	return slices.DeleteFunc(others, func(line string) bool { return line == "" })
 }
 
 // requireEdited checks what holds of every edit: other lines stay, a second one
@@ -118,7 +127,7 @@ func requireEdited(t *testing.T, crontab string, want *job) {
 }
 
 func TestEditedAtRandom(t *testing.T) {
-	lines := []string{"#ccm-push: n", "#ccm-push: n", "#ccm-push: m", "0 3 * * * x", "#0 3 * * * x", "@daily y", "# text", "", "A=b", "* * * * * z\r", "not an entry"}
+	lines := []string{"#ccm-push: n", "#ccm-push: n\r", "#ccm-push: m", "0 3 * * * x", "#0 3 * * * x", "@daily y", "# text", "", "A=b", "* * * * * z\r", "not an entry"}
 	seeds := uint64(20_000)
 	if testing.Short() {
 		seeds /= 10

@@ -80,6 +80,9 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if err != nil || done.Action == "" {
 		return modules.Plan{}, err
 	}
+	if !done.Remove {
+		done.Changes = append(done.Changes, MarkRemoved(have, t.String())...)
+	}
 	if link {
 		return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to write through it (write the path that it leads to)", f.Path)
 	}

@@ -3,14 +3,16 @@ package edit
 import (
 	"slices"
 	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 // A Text is a file taken apart into its lines.
 type Text struct {
-	Lines  []Line
-	ending string // of new lines: that of the first line, or \n
-	open   bool   // the last line of the file has no end
-	marked bool   // the file begins with a byte order mark
+	Lines    []Line
+	open     bool // the last line of the file has no end
+	marked   bool // the file begins with a byte order mark
+	lineFeed bool // see ParseLineFeed
 }
 
 // A Line is one of a [Text].
@@ -19,28 +21,35 @@ type Line struct {
 	Ending string // \n or \r\n
 }
 
-// Parse takes a file apart; String puts it together again.
-func Parse(file string) *Text {
+// Parse splits a file into lines; String joins them again.
+func Parse(file string) *Text { return parse(file, "\r\n", "\n") }
+
+// ParseLineFeed splits a file of a program to which \r is a part of the line, and which needs a line end after the last
+// line: an edit adds that.
+func ParseLineFeed(file string) *Text {
+	t := parse(file, "\n")
+	t.lineFeed = true
+	return t
+}
+
+func parse(file string, endings ...string) *Text {
 	file, marked := strings.CutPrefix(file, byteOrderMark)
-	t := &Text{marked: marked, ending: "\n", open: file != "" && !strings.HasSuffix(file, "\n")}
+	t := &Text{marked: marked, open: file != "" && !strings.HasSuffix(file, "\n")}
 	for line := range strings.Lines(file) {
-		t.Lines = append(t.Lines, split(line))
-	}
-	if len(t.Lines) > 0 && t.Lines[0].Ending != "" {
-		t.ending = t.Lines[0].Ending
+		t.Lines = append(t.Lines, split(line, endings))
 	}
 	if t.open {
 		last := &t.Lines[len(t.Lines)-1]
-		last.Ending = t.ending
-		if strings.HasSuffix(last.Text, "\r") { // else this byte would become a part of the ending
+		last.Ending = t.ending(len(t.Lines)-1, len(t.Lines)-1)
+		if len(endings) > 1 && strings.HasSuffix(last.Text, "\r") { // else this byte would become a part of the ending
 			last.Ending = "\r\n"
 		}
 	}
 	return t
 }
 
-func split(line string) Line {
-	for _, ending := range []string{"\r\n", "\n"} {
+func split(line string, endings []string) Line {
+	for _, ending := range endings {
 		if text, ok := strings.CutSuffix(line, ending); ok {
 			return Line{text, ending}
 		}
@@ -50,6 +59,14 @@ func split(line string) Line {
 
 // byteOrderMark begins files of some Windows editors. It is no part of the first line.
 const byteOrderMark = "\ufeff"
+
+// MarkRemoved returns the change of a file that loses its byte order mark.
+func MarkRemoved(before, after string) []modules.Change {
+	if !strings.HasPrefix(before, byteOrderMark) || strings.HasPrefix(after, byteOrderMark) {
+		return nil
+	}
+	return []modules.Change{{Property: "byte order mark", Have: "present", Want: "absent"}}
+}
 
 // String returns the file. It ends without a line end if the original did, and begins with a byte order mark if the original did.
 func (t *Text) String() string {
@@ -64,11 +81,6 @@ func (t *Text) SetBody(text string) {
 	marked := t.marked
 	*t = *Parse(text)
 	t.marked = t.marked || marked
-}
-
-// IsCRLF reports whether all lines end in \r\n.
-func (t *Text) IsCRLF() bool {
-	return len(t.Lines) > 0 && !slices.ContainsFunc(t.Lines, func(l Line) bool { return l.Ending != "\r\n" })
 }
 
 // Body returns the text of the file after its byte order mark.
@@ -87,13 +99,93 @@ func (t *Text) Body() string {
 // Insert puts new lines before the line i.
 func (t *Text) Insert(i int, lines ...string) { t.Replace(i, i, lines...) }
 
-// Replace puts new lines in the place of those from the line i to before the line end.
+// Replace puts new lines in the place of those from the line i to before the line end. They get the line end of the
+// line that they replace, or of the one above.
 func (t *Text) Replace(i, end int, lines ...string) {
 	all := append([]Line(nil), t.Lines[:i]...)
+	ending := t.ending(i, end)
 	for _, line := range lines {
-		all = append(all, Line{line, t.ending})
+		all = append(all, Line{line, ending})
 	}
 	t.Lines = append(all, t.Lines[end:]...)
+}
+
+// ending returns the line end of lines that replace those from i to before end.
+func (t *Text) ending(i, end int) string {
+	switch {
+	case i < end:
+		return t.Lines[i].Ending
+	case i > 0:
+		return t.Lines[i-1].Ending
+	case i < len(t.Lines) && t.Lines[i].Ending != "":
+		return t.Lines[i].Ending
+	}
+	return "\n"
+}
+
+// Keep goes over the lines once, and then adds new ones at the end. become is called with the rest of the lines. It
+// returns how many of them are an entry of the resource, and what is written in their place: nothing removes them, and
+// a line that is equal stays as it is. Keep reports whether it has changed the text.
+//
+// It is for files of programs that take a byte order mark as text, so that they do not read the first line: if that is
+// an entry, the mark is removed.
+func (t *Text) Keep(become func(rest []Line) (entry int, lines []string), added func() []string) bool {
+	changed := false
+	for i := 0; i < len(t.Lines); {
+		n, lines := become(t.Lines[i:])
+		if n == 0 {
+			i++
+			continue
+		}
+		if i == 0 && t.marked {
+			t.marked, changed = false, true
+		}
+		changed = t.exchange(i, n, lines) || changed
+		i += len(lines)
+	}
+	if lines := added(); len(lines) > 0 {
+		t.Insert(len(t.Lines), lines...)
+		changed = true
+	}
+	if changed && t.lineFeed {
+		t.open = false
+	}
+	return changed
+}
+
+// KeepLine is [Text.Keep] for an entry of one line, which is where it first was, and nowhere else. is reports whether a
+// line is such an entry, and what it becomes. want is written if there is none; if it is empty, no entry stays.
+func (t *Text) KeepLine(want string, is func(line string) (becomes string, ok bool)) bool {
+	found := want == ""
+	return t.Keep(func(rest []Line) (int, []string) {
+		line, ok := is(rest[0].Text)
+		switch {
+		case !ok:
+			return 0, nil
+		case found:
+			return 1, nil
+		}
+		found = true
+		return 1, []string{line}
+	}, func() []string {
+		if found {
+			return nil
+		}
+		return []string{want}
+	})
+}
+
+// exchange puts lines in the place of n others. Each gets the line end of the one in its place.
+func (t *Text) exchange(i, n int, lines []string) bool {
+	if slices.Equal(texts(t.Lines[i:i+n]), lines) {
+		return false
+	}
+	both := min(n, len(lines))
+	for k := range both {
+		t.Lines[i+k].Text = lines[k]
+	}
+	t.Replace(i+both, i+n, lines[both:]...)
+	return true
 }
 
 // Last is the index of the last line with a property, or -1.

@@ -26,9 +26,3 @@ func TestByteOrderMark(t *testing.T) {
 		require.Equal(t, c.with[:len(c.with)-len(Parse(c.with).Body())]+"x\n", text.String())
 	}
 }
-
-func TestIsCRLF(t *testing.T) {
-	for text, want := range map[string]bool{"": false, "a\r\nb\r\n": true, "a\r\nb": true, "a\r\nb\n": false, "a\n": false} {
-		require.Equal(t, want, Parse(text).IsCRLF(), "%q", text)
-	}
-}

@@ -2,6 +2,7 @@
 package fstab
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -56,38 +57,36 @@ const absent = "absent"
 // Keep makes a text in which a file system stands where it first stood, and once: is tells its lines, want
 // are its fields. Without want it stands nowhere.
 func Keep(t *edit.Text, is func(fields []string) bool, want []string) (edit.Done, error) {
-	have, will := absent, absent
+	have, will := absent, ""
 	if want != nil {
 		will = Line(want)
 	}
-	var kept []edit.Line
-	found, changed := false, false
-	for _, line := range t.Lines {
-		fields := Fields(line.Text)
+	changed := t.KeepLine(will, func(line string) (string, bool) {
+		fields := Fields(line)
 		if fields == nil || !is(fields) {
-			kept = append(kept, line)
-			continue
+			return "", false
 		}
 		if have == absent {
-			have = strings.Join(strings.Fields(line.Text), " ")
+			have = strings.Join(strings.Fields(line), " ")
 		}
-		if found || want == nil {
-			changed = true
-			continue
-		}
-		found = true
 		if !slices.Equal(fields, want) {
-			line.Text, changed = will, true
+			line = will + comment(line)
 		}
-		kept = append(kept, line)
-	}
-	t.Lines = kept
-	if want != nil && !found {
-		t.Insert(len(t.Lines), will)
-		changed = true
-	}
+		return line, true
+	})
 	if !changed {
 		return edit.Done{}, nil
 	}
-	return edit.Done{Action: "edited fstab", Changes: []modules.Change{{Property: "fstab", Have: edit.Shown(have), Want: edit.Shown(will)}}}, nil
+	return edit.Done{Action: "edited fstab", Changes: []modules.Change{{Property: "fstab", Have: edit.Shown(have), Want: edit.Shown(cmp.Or(will, absent))}}}, nil
+}
+
+// comment returns what follows the fields of a line from a # on, with a blank before it.
+func comment(line string) string {
+	words := strings.Fields(line)
+	for i, word := range words {
+		if i >= 4 && strings.HasPrefix(word, "#") {
+			return " " + strings.Join(words[i:], " ")
+		}
+	}
+	return ""
 }

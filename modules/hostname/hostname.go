@@ -73,27 +73,21 @@ func (n *Hostname) files() edit.Files {
 
 // editName makes the text of /etc/hostname: one name, and comments (hostname(5)).
 func (n *Hostname) editName(t *edit.Text) (edit.Done, error) {
-	have, found, changed := "", false, false
-	var kept []edit.Line
-	for _, line := range t.Lines {
-		text := strings.TrimSpace(line.Text)
-		switch {
-		case text == "" || strings.HasPrefix(text, "#"):
-		case found:
-			changed = true
-			continue
-		default:
-			found, have = true, text
-			if text != n.static() {
-				line.Text, changed = n.static(), true
-			}
+	have := ""
+	changed := t.KeepLine(n.static(), func(line string) (string, bool) {
+		text := strings.TrimSpace(line)
+		if text == "" || strings.HasPrefix(text, "#") {
+			return "", false
 		}
-		kept = append(kept, line)
-	}
-	t.Lines = kept
-	if !found {
-		t.Insert(len(t.Lines), n.static())
-	} else if !changed {
+		if have == "" {
+			have = text
+		}
+		if text != n.static() {
+			line = n.static()
+		}
+		return line, true
+	})
+	if !changed {
 		return edit.Done{}, nil
 	}
 	return edit.Done{Action: "named the host", Changes: []modules.Change{{Property: "name at boot", Have: cmp.Or(have, absent), Want: n.static()}}}, nil

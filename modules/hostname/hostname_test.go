@@ -74,6 +74,10 @@ func TestConverges(t *testing.T) {
 			Action: "named the host", Changes: []modules.Change{change("name at boot", "old", "web1")},
 		},
 		{
+			Name: "a byte order mark, which is read as a part of the name", Tree: tree("\ufeffweb1\r\n", "web1"), Properties: `{"root":"$ROOT","name":"web1"}`,
+			Action: "named the host", Changes: []modules.Change{change("name at boot", "web1", "web1"), change("byte order mark", "present", absent)},
+		},
+		{
 			Name: "now alone, and no file", Tree: tree("", "web1"), Properties: `{"root":"$ROOT","name":"x","static":"web1"}`,
 			Action: "named the host", Changes: []modules.Change{change("name at boot", absent, "web1")},
 		},

@@ -20,10 +20,27 @@ func (i *Ini) edit(t *edit.Text) (edit.Done, error) {
 	if err := whole(t, in, have, i.edited().Path); err != nil {
 		return edit.Done{}, err
 	}
+	var done edit.Done
 	if i.Ensure == absent {
-		return i.remove(t, have), nil
+		done = i.remove(t, have)
+	} else {
+		done = i.put(t, in, have)
 	}
-	return i.put(t, in, have), nil
+	if done.Action != "" {
+		i.removeEmptied(t, in, have)
+	}
+	return done, nil
+}
+
+// removeEmptied removes the header of a section that occurs again further down, if the edit has left nothing in it.
+func (i *Ini) removeEmptied(t *edit.Text, before []span, had []option) {
+	now := sections(t, i.Section)
+	for n, s := range slices.Backward(now) {
+		emptied := n > 0 && slices.ContainsFunc(had, func(o option) bool { return o.at >= before[n].first && o.at < before[n].end })
+		if emptied && !slices.ContainsFunc(t.Lines[s.first:s.end], func(l edit.Line) bool { return !isBlank(l.Text) }) {
+			t.Lines = slices.Delete(t.Lines, s.first-1, s.end)
+		}
+	}
 }
 
 // removeSection takes all sections of the name out of a text.

@@ -114,22 +114,32 @@ func (k *Kmod) configures(line string) bool {
 	return len(words) > 1 && (words[0] == "options" || words[0] == "blacklist") && kernelName(words[1]) == kernelName(k.Name)
 }
 
-// keep makes a text in which the lines that are about something are these and no others, at the end.
+// keep makes a text in which the lines that are about something are these and no others, at the end: a load takes the
+// old ones out of the file first.
 func keep(t *edit.Text, is func(line string) bool, want []string) (edit.Done, error) {
 	var have []string
-	var kept []edit.Line
 	for _, line := range t.Lines {
-		if !is(line.Text) {
-			kept = append(kept, line)
-			continue
+		if is(line.Text) {
+			have = append(have, strings.Join(strings.Fields(line.Text), " "))
 		}
-		have = append(have, strings.Join(strings.Fields(line.Text), " "))
 	}
 	was, will := strings.Join(have, "; "), strings.Join(want, "; ")
-	if was == will {
+	changed := t.Keep(func(rest []edit.Line) (int, []string) {
+		switch {
+		case !is(rest[0].Text):
+			return 0, nil
+		case was == will:
+			return 1, []string{rest[0].Text}
+		}
+		return 1, nil
+	}, func() []string {
+		if was == will {
+			return nil
+		}
+		return want
+	})
+	if !changed {
 		return edit.Done{}, nil
 	}
-	t.Lines = kept
-	t.Insert(len(kept), want...)
 	return edit.Done{Action: "persisted", Changes: []modules.Change{{Property: "persisted", Have: cmp.Or(was, absent), Want: cmp.Or(will, absent)}}}, nil
 }

@@ -106,6 +106,7 @@ func TestParameters(t *testing.T) {
 	}{
 		{"new", "options dummy x=1\n", "a=1", "a=1", "options dummy x=1\noptions new a=1\n", ""},
 		{"others before", "options new a=0 c\n", "a=1", "a=1", "options new a=1\n", ""},
+		{"between others, with line ends of Windows", "# a\r\noptions new a=0\r\noptions dummy x=1\r\nblacklist new\r\n", "a=1", "a=1", "# a\r\noptions dummy x=1\r\noptions new a=1\r\n", ""},
 		{"refused", "options dummy x=1\n", "a=refused", "", "options dummy x=1\n", "Invalid argument"},
 		{"refused, others before", "options new a=0 c\n", "a=refused", "", "options new a=0 c\n", "Invalid argument"},
 	} {

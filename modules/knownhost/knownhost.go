@@ -81,44 +81,46 @@ func (k *KnownHost) Apply(ctx context.Context, h modules.Host, p modules.Plan) e
 	return k.edited().Apply(ctx, h, p)
 }
 
-// edit makes a text as the resource wants it. A line of several hosts keeps the others.
+// edit makes a text as the resource wants it. A line of several hosts keeps the others. A new key takes the place of
+// one of its type.
 func (k *KnownHost) edit(t *edit.Text) (edit.Done, error) {
-	wanted := map[string]bool{}
-	for _, key := range k.Keys {
-		wanted[keyOf(key)] = k.Ensure != absent
-	}
-	var kept []edit.Line
+	missing := k.missing(t)
+	seen := map[string]bool{}
 	var changes []modules.Change
 	known := false
-	for _, line := range t.Lines {
-		names, key, ok := parse(line.Text)
-		at := slices.IndexFunc(names, k.is)
+	changed := t.Keep(func(rest []edit.Line) (int, []string) {
+		e, ok := parse(rest[0].Text)
+		at := slices.IndexFunc(e.names, k.is)
 		if !ok || at < 0 {
-			kept = append(kept, line)
-			continue
+			return 0, nil
 		}
 		known = true
-		if wanted[key] {
-			wanted[key] = false
-			kept = append(kept, line)
-			continue
+		if k.wants(e.key) && !seen[e.key] {
+			seen[e.key] = true
+			return 1, []string{rest[0].Text}
 		}
-		changes = append(changes, modules.Change{Property: "key", Have: fingerprint(key), Want: absent})
-		if names = slices.Delete(names, at, at+1); len(names) > 0 {
-			line.Text = strings.Join(names, ",") + " " + key
-			kept = append(kept, line)
+		change := modules.Change{Property: "key", Have: fingerprint(e.key), Want: absent}
+		var lines []string
+		name := e.names[at]
+		if others := slices.Delete(slices.Clone(e.names), at, at+1); len(others) > 0 {
+			lines = append(lines, strings.Join(others, ",")+" "+e.key+e.comment)
 		}
-	}
-	t.Lines = kept
-	for _, key := range k.Keys {
-		if key = keyOf(key); wanted[key] {
-			wanted[key] = false
-			t.Insert(len(t.Lines), k.Name+" "+key)
+		if next := slices.IndexFunc(missing, func(key string) bool { return keyType(key) == keyType(e.key) }); next >= 0 {
+			change.Want = fingerprint(missing[next])
+			lines = append(lines, name+" "+missing[next]+e.comment)
+			missing = slices.Delete(missing, next, next+1)
+		}
+		changes = append(changes, change)
+		return 1, lines
+	}, func() (lines []string) {
+		for _, key := range missing {
+			lines = append(lines, k.Name+" "+key)
 			changes = append(changes, modules.Change{Property: "key", Have: absent, Want: fingerprint(key)})
 		}
-	}
+		return lines
+	})
 	switch {
-	case len(changes) == 0:
+	case !changed:
 		return edit.Done{}, nil
 	case k.Ensure == absent:
 		return edit.Done{Action: "removed the host", Changes: changes}, nil
@@ -128,14 +130,54 @@ func (k *KnownHost) edit(t *edit.Text) (edit.Done, error) {
 	return edit.Done{Action: "added the host", Changes: changes}, nil
 }
 
+// wants reports whether a key is one of the host.
+func (k *KnownHost) wants(key string) bool {
+	return k.Ensure != absent && slices.ContainsFunc(k.Keys, func(own string) bool { return keyOf(own) == key })
+}
+
+// missing returns the keys, each once, that no line has for the host.
+func (k *KnownHost) missing(t *edit.Text) (keys []string) {
+	if k.Ensure == absent {
+		return nil
+	}
+	for _, key := range k.Keys {
+		key = keyOf(key)
+		has := func(line edit.Line) bool {
+			e, ok := parse(line.Text)
+			return ok && e.key == key && slices.ContainsFunc(e.names, k.is)
+		}
+		if !slices.Contains(keys, key) && !slices.ContainsFunc(t.Lines, has) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// An entry is a line of a key.
+type entry struct {
+	names   []string
+	key     string // type and base64
+	comment string // with the blank before it
+}
+
 // parse reads a line: SSH_KNOWN_HOSTS FILE FORMAT of sshd(8). Comments, certificate authorities and
 // revoked keys are none.
-func parse(line string) (names []string, key string, ok bool) {
+func parse(line string) (e entry, ok bool) {
 	words := strings.Fields(line)
 	if len(words) < 3 || strings.HasPrefix(words[0], "#") || strings.HasPrefix(words[0], "@") {
-		return nil, "", false
+		return entry{}, false
 	}
-	return strings.Split(words[0], ","), words[1] + " " + words[2], true
+	e = entry{names: strings.Split(words[0], ","), key: words[1] + " " + words[2]}
+	if len(words) > 3 {
+		e.comment = " " + strings.Join(words[3:], " ")
+	}
+	return e, true
+}
+
+// keyType returns the first word of a key.
+func keyType(key string) string {
+	word, _, _ := strings.Cut(key, " ")
+	return word
 }
 
 // is reports whether a name of a line, which may be hashed, is that of the host.

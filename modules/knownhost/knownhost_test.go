@@ -14,6 +14,7 @@ import (
 const (
 	one = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMfpQb4L8YB70ZH90xHu4goo3u+EhiCsuSuGqVGvaqFq"
 	two = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAED7nlnqWY7VFewQlPSkKNqF2RB0Z+15k3zEaojud33"
+	rsa = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7vc6hPLJN2PyBky3RPsnssucoHbA3aIFI7c3lpIIgYHV2sgS4ziXK69mxjhgNv6Scy9ID4wEiShSmsr+BuRMw+pWOCrXGn35BqU8XpyQYa47/sSMFzBdGgyKu4RvNGIDcprxMjhnRM2Dc8S3xCcomOb4nYujc1inxEBFZfFFSTaWhkgB6PHu3a3BDrp5VSINJBCpNgFIOXF2pli1s4RMmLWrmb3k6/GM6rLKU/O7jeWfaoZ68qnx/rqAgM37ZC8dHqT96EnBe2ApopZajS4+L7QhBf0YerNJIoaD5HiHtPyBsh4GvJsaZyp8HxTyraQ3UNVrywi6lLU2p7tPYooe5"
 	// hashed is git.example.net as ssh-keygen -H writes it.
 	hashed = "|1|mGm8yGnlxb8rZTbDW9ovYKX4dkA=|4bJw1CCyy6OXg95E8Qqpy6tvDyM="
 )
@@ -29,8 +30,9 @@ func TestEdit(t *testing.T) {
 		{"new", KnownHost{Keys: []string{one}}, "# ours\nother " + two + "\n", "# ours\nother " + two + "\ngit.example.net " + one + "\n", "added the host"},
 		{"known", KnownHost{Keys: []string{one + " comment"}}, "git.example.net " + one + " x\n", "git.example.net " + one + " x\n", ""},
 		{"known, hashed", KnownHost{Keys: []string{one}}, hashed + " " + one + "\n", hashed + " " + one + "\n", ""},
-		{"another key", KnownHost{Keys: []string{one}}, hashed + " " + two + "\n", "git.example.net " + one + "\n", "changed the keys"},
-		{"a line of several hosts", KnownHost{Keys: []string{one}}, "git.example.net,192.0.2.1 " + two + "\n", "192.0.2.1 " + two + "\ngit.example.net " + one + "\n", "changed the keys"},
+		{"another key", KnownHost{Keys: []string{one}}, "# of git\n" + hashed + " " + two + " comment\nother " + two + "\n", "# of git\n" + hashed + " " + one + " comment\nother " + two + "\n", "changed the keys"},
+		{"a line of several hosts", KnownHost{Keys: []string{one}}, "git.example.net,192.0.2.1 " + two + " comment\nother " + two + "\n", "192.0.2.1 " + two + " comment\ngit.example.net " + one + " comment\nother " + two + "\n", "changed the keys"},
+		{"a key of another type", KnownHost{Keys: []string{one}}, "git.example.net " + rsa + "\nother " + two + "\n", "other " + two + "\ngit.example.net " + one + "\n", "changed the keys"},
 		{"one more key", KnownHost{Keys: []string{one, two}}, "a,git.example.net " + two + "\n", "a,git.example.net " + two + "\ngit.example.net " + one + "\n", "changed the keys"},
 		{"there twice", KnownHost{Keys: []string{one}}, "git.example.net " + one + "\n" + hashed + " " + one + "\n", "git.example.net " + one + "\n", "changed the keys"},
 		{"others", KnownHost{Keys: []string{one}}, "@revoked git.example.net " + two + "\n*.example.net " + two + "\n", "@revoked git.example.net " + two + "\n*.example.net " + two + "\ngit.example.net " + one + "\n", "added the host"},

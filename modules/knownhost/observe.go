@@ -40,8 +40,8 @@ func (k *KnownHost) Describe(_ context.Context, h modules.Host) (modules.Descrip
 	}
 	is := state{Name: k.Name, Path: k.edited().Path}
 	for _, line := range edit.Parse(text).Lines {
-		if names, key, ok := parse(line.Text); ok && slices.ContainsFunc(names, k.is) {
-			d.Ensure, is.Keys = present, append(is.Keys, key)
+		if e, ok := parse(line.Text); ok && slices.ContainsFunc(e.names, k.is) {
+			d.Ensure, is.Keys = present, append(is.Keys, e.key)
 		}
 	}
 	d.State = is

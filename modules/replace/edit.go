@@ -14,11 +14,6 @@ import (
 // edit replaces what there is to be replaced in a text.
 func (r *Replace) edit(t *edit.Text) (edit.Done, error) {
 	have := t.Body()
-	// Without this, $ would not match before \r\n. An expression that has \r itself takes the text as it is.
-	crlf := t.IsCRLF() && !strings.ContainsAny(r.Replace, "\r") && !names(r.Regexp+r.After+r.Before)
-	if crlf {
-		have = strings.ReplaceAll(have, "\r\n", "\n")
-	}
 	want, changes, err := r.on(have)
 	switch missing := new(missingError); {
 	case errors.As(err, &missing):
@@ -35,9 +30,6 @@ func (r *Replace) edit(t *edit.Text) (edit.Done, error) {
 	if err == nil && again != want {
 		return edit.Done{}, modules.Refuse("regexp matches what replace puts there, so that each run would replace more (write an expression that does not, or a line resource)")
 	}
-	if crlf {
-		want = strings.ReplaceAll(want, "\n", "\r\n")
-	}
 	t.SetBody(want)
 	action := "replaced 1 place"
 	if n := len(changes); n > 1 {
@@ -46,9 +38,10 @@ func (r *Replace) edit(t *edit.Text) (edit.Done, error) {
 	return edit.Done{Action: action, Changes: changes}, nil
 }
 
-// names reports whether an expression may have the byte \r.
-func names(expression string) bool {
-	return strings.Contains(expression, "\r") || strings.Contains(expression, `\r`) || strings.Contains(expression, `\x`) || strings.Contains(expression, `\0`)
+// namesCR reports whether the resource is about the byte \r. Otherwise \r\n is one line end, so that $ matches before it.
+func (r *Replace) namesCR() bool {
+	expressions := r.Regexp + r.After + r.Before
+	return strings.Contains(expressions+r.Replace, "\r") || strings.Contains(expressions, `\r`) || strings.Contains(expressions, `\x`) || strings.Contains(expressions, `\0`)
 }
 
 // on gives the text with everything replaced, and what that was. What is replaced by itself is not
@@ -62,25 +55,64 @@ func (r *Replace) on(text string) (string, []modules.Change, error) {
 	if err != nil {
 		return "", nil, err
 	}
+	in := place{text: text}
+	if !r.namesCR() {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+		in.crlf = len(text) < len(in.text)
+	}
 	from, to, err := r.between(text)
 	if err != nil {
 		return "", nil, err
 	}
 	var all strings.Builder
 	var changes []modules.Change
-	done := 0
 	for _, at := range re.FindAllStringSubmatchIndex(text, -1) {
 		if at[0] < from || at[1] > to {
 			continue
 		}
 		was, is := text[at[0]:at[1]], parts.with(text, at)
-		all.WriteString(text[done:at[0]] + is)
-		done = at[1]
-		if was != is {
-			changes = append(changes, modules.Change{Property: "text", Have: edit.Shown(was), Want: edit.Shown(is)})
+		all.WriteString(in.until(at[0]))
+		ending := in.ending()
+		if same := in.until(at[1]); was == is {
+			all.WriteString(same)
+			continue
 		}
+		all.WriteString(strings.ReplaceAll(is, "\n", ending))
+		changes = append(changes, modules.Change{Property: "text", Have: edit.Shown(was), Want: edit.Shown(is)})
 	}
-	return all.String() + text[done:], changes, nil
+	return all.String() + in.text[in.at:], changes, nil
+}
+
+// A place is one in a text, of which the expressions see \r\n as \n.
+type place struct {
+	text string
+	crlf bool // it has a \r\n
+	at   int  // in the text
+	seen int  // the same place, as the expressions see it
+}
+
+// until moves on to a place as the expressions see it, and returns the text before it.
+func (p *place) until(seen int) string {
+	from := p.at
+	for ; p.seen < seen; p.seen++ {
+		if p.crlf && strings.HasPrefix(p.text[p.at:], "\r\n") {
+			p.at++
+		}
+		p.at++
+	}
+	return p.text[from:p.at]
+}
+
+// ending returns the line end of the line at the place.
+func (p *place) ending() string {
+	end := p.at + strings.IndexByte(p.text[p.at:], '\n')
+	if end < p.at {
+		end = strings.LastIndexByte(p.text[:p.at], '\n')
+	}
+	if p.crlf && end > 0 && p.text[end-1] == '\r' {
+		return "\r\n"
+	}
+	return "\n"
 }
 
 // A missingError says that after or before matches nothing in a file.

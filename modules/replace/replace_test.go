@@ -187,3 +187,20 @@ func TestDescribe(t *testing.T) {
 		require.Equal(t, modules.Sources{Paths: []string{path}}, sources)
 	}
 }
+
+// TestMixedLineEnds replaces in files with both line ends: $ matches before either, and lines keep theirs.
+func TestMixedLineEnds(t *testing.T) {
+	for _, c := range []struct{ have, regexp, with, want string }{
+		{"a=1\r\nb=1\na=2\r\n", `^a=.*$`, "a=3", "a=3\r\nb=1\na=3\r\n"},
+		{"a\nb\r\nc\n", `b\n`, "x\ny\n", "a\nx\r\ny\r\nc\n"},
+		{"a\r\nb\n", `a\nb`, "x\ny", "x\r\ny\n"},
+		{"a\r\nb\nc", `c`, "x\ny", "a\r\nb\nx\ny"},
+		{"a\nb\r\n", `$`, "!", "a!\nb!\r\n!"},
+		{"a\nb\r\n", `\r`, "", "a\nb\n"},
+	} {
+		r := Replace{Name: "/f", Regexp: c.regexp, Replace: c.with}
+		got, _, err := r.on(c.have)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got, "%q", c.have)
+	}
+}

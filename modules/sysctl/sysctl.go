@@ -102,40 +102,34 @@ func (s *Sysctl) edited() *edit.File {
 
 // edit makes a text as the resource wants it: the setting stands where it first stood, and once.
 func (s *Sysctl) edit(t *edit.Text) (edit.Done, error) {
-	have, found := absent, false
-	var kept []edit.Line
-	for _, line := range t.Lines {
-		key, is, ok := parse(line.Text)
-		if !ok || key != s.key() {
-			kept = append(kept, line)
-			continue
-		}
-		have = is // the last one counts
-		if s.Ensure != absent && !found {
-			found = true
-			kept = append(kept, line)
-		}
-	}
-	changed := len(kept) < len(t.Lines)
-	t.Lines = kept
-	want := absent
+	have, want, line := absent, absent, ""
 	if s.Ensure != absent {
 		want = value(s.Value)
-		line := s.Name + " = " + want
-		if !found {
-			t.Insert(len(t.Lines), line)
-			changed = true
-		}
-		for i := range t.Lines {
-			if key, is, ok := parse(t.Lines[i].Text); ok && key == s.key() && is != want {
-				t.Lines[i].Text, changed = line, true
-			}
-		}
+		line = s.Name + " = " + want
 	}
+	changed := t.KeepLine(line, func(text string) (string, bool) {
+		key, is, ok := parse(text)
+		switch {
+		case !ok || key != s.key():
+			return "", false
+		case is != want:
+			text = optional(text) + line
+		}
+		have = is // the last one counts
+		return text, true
+	})
 	if !changed {
 		return edit.Done{}, nil
 	}
 	return edit.Done{Action: "persisted", Changes: []modules.Change{{Property: "persisted", Have: have, Want: want}}}, nil
+}
+
+// optional returns the "-" before a setting that the kernel may refuse at boot.
+func optional(line string) string {
+	if strings.HasPrefix(strings.TrimSpace(line), "-") {
+		return "-"
+	}
+	return ""
 }
 
 // parse reads a line of a file (sysctl.conf(5)).

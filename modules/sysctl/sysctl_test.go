@@ -40,6 +40,7 @@ func TestEdit(t *testing.T) {
 		{"new", Sysctl{Value: "1"}, "# ours\nvm.swappiness = 1\n", "# ours\nvm.swappiness = 1\nnet.ipv4.ip_forward = 1\n", "persisted"},
 		{"there", Sysctl{Value: "1"}, "net.ipv4.ip_forward=1", "net.ipv4.ip_forward=1", ""},
 		{"there, with slashes", Sysctl{Value: "1"}, "-net/ipv4/ip_forward = 1\n", "-net/ipv4/ip_forward = 1\n", ""},
+		{"another value that may be refused", Sysctl{Value: "1"}, "-net.ipv4.ip_forward=0\n", "-net.ipv4.ip_forward = 1\n", "persisted"},
 		{"another value", Sysctl{Value: "1"}, "net.ipv4.ip_forward=0\nx=1\n", "net.ipv4.ip_forward = 1\nx=1\n", "persisted"},
 		{"several, of which the last counts", Sysctl{Value: "1"}, "net.ipv4.ip_forward=1\nx=1\nnet.ipv4.ip_forward=0\n", "net.ipv4.ip_forward=1\nx=1\n", "persisted"},
 		{"numbers", Sysctl{Name: "net.ipv4.ip_local_port_range", Value: "1024  65000"}, "net.ipv4.ip_local_port_range = 1024\t65000\n", "net.ipv4.ip_local_port_range = 1024\t65000\n", ""},
