@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // TestAccountTypes runs the conformance tests of the types that change accounts:
@@ -17,7 +19,7 @@ import (
 func TestAccountTypes(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
-		unable(t, "changing accounts needs root")
+		needs.Skip(t, "changing accounts needs root")
 	}
 	cmd := exec.Command("go", "test", "-count", "1", fmt.Sprintf("-short=%t", testing.Short()), "-v", "./modules/group", "./modules/user")
 	cmd.Dir = ".."

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // An answer is how a command line of ansible or ansible-inventory has ended.
@@ -40,7 +42,7 @@ var installAnsible = sync.OnceValue(func() error {
 func pythonOf(tb testing.TB) string {
 	tb.Helper()
 	if err := installAnsible(); err != nil {
-		unable(tb, err.Error())
+		needs.Skip(tb, err.Error())
 	}
 	path, err := exec.LookPath("ansible-inventory")
 	require.NoError(tb, err)

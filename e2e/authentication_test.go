@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // strangePassword would do harm wherever it is taken for anything but bytes.
@@ -24,7 +26,7 @@ type account struct{ name, home string }
 func newAccount(t *testing.T) account {
 	t.Helper()
 	if os.Getuid() != 0 {
-		unable(t, "only root can make users")
+		needs.Skip(t, "only root can make users")
 	}
 	a := account{name: fmt.Sprintf("ccmauth%d", os.Getpid()), home: filepath.Join("/home", fmt.Sprintf("ccmauth%d", os.Getpid()))}
 	output(t, "useradd", "-m", "-d", a.home, "-s", "/bin/sh", a.name)
@@ -96,7 +98,7 @@ func TestPasswordIsInNoArgument(t *testing.T) {
 	a := newAccount(t)
 	s := a.lets(t, "PubkeyAuthentication no\n")
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
-		unable(t, "there is no /proc")
+		needs.Skip(t, "there is no /proc")
 	}
 	up, down := filepath.Join(a.home, "up"), filepath.Join(a.home, "down")
 	cmd := pushCommand(t, s.dir, "-i", "hosts.yaml", "--password-file", "password", "web1", "exec",

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // The release under test is of a commit that has no tag.
@@ -76,7 +78,7 @@ func needRelease(t *testing.T) {
 func released(t *testing.T, pattern string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		unable(t, "a release is made on Linux")
+		needs.Skip(t, "a release is made on Linux")
 	}
 	tree, err := startRelease()()
 	require.NoError(t, err)
@@ -297,11 +299,7 @@ func TestDistInstall(t *testing.T) {
 // TestDistVersions has what git says of commits in their order, with what becomes of it
 // in packages, and asks dpkg and rpm whether they see the same order.
 func TestDistVersions(t *testing.T) {
-	for _, tool := range []string{"dpkg", "rpm"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			unable(t, "no "+tool)
-		}
-	}
+	needs.Program(t, "dpkg", "rpm")
 	apk := regexp.MustCompile(`^[0-9]+(\.[0-9]+)*(_(alpha|beta|pre|rc|git|p)[0-9]*)*$`) // apk-package(5)
 	older := ""
 	for i, version := range [][2]string{

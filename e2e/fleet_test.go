@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // hosts are those of the fleet that the tests use.
@@ -50,7 +52,7 @@ var fleets = func() chan int {
 func leaseFleet(t *testing.T) *fleet {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
-		unable(t, "hosts need Linux and root")
+		needs.Skip(t, "hosts need Linux and root")
 	}
 	t.Parallel()
 	f := &fleet{t, t.TempDir(), <-fleets}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // twinTree says what there is on a host: each path with its type, mode, owner and content, what is
@@ -32,9 +34,7 @@ systemctl is-active sleeper cron`
 // TestFleetFromAnsible has Ansible run playbooks on one host, and ccm-push run what from-ansible makes of
 // them on another one like it: the hosts are the same then, and a second run changes nothing.
 func TestFleetFromAnsible(t *testing.T) {
-	if _, err := exec.LookPath("ansible-playbook"); err != nil {
-		unable(t, "there is no ansible-playbook")
-	}
+	needs.Program(t, "ansible-playbook")
 	const theirs, ours = "s001", "s002"
 	f := startBeside(t, theirs, ours)
 	for _, host := range []string{theirs, ours} {

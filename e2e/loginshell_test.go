@@ -5,13 +5,14 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // startAccounts starts an sshd that lets accounts of this machine in, each with the
@@ -19,15 +20,9 @@ import (
 func startAccounts(t *testing.T, config string) *server {
 	t.Helper()
 	if os.Getuid() != 0 {
-		unable(t, "only root can make accounts")
+		needs.Skip(t, "only root can make accounts")
 	}
-	program, err := exec.LookPath("sshd")
-	if err != nil {
-		program = "/usr/sbin/sshd"
-	}
-	if _, err := os.Stat(program); err != nil {
-		unable(t, "sshd is not installed")
-	}
+	program := needs.Program(t, "sshd")
 	require.NoError(t, os.MkdirAll("/run/sshd", 0o755))
 	s := &server{dir: t.TempDir(), port: freePort(t)}
 	require.NoError(t, os.Chmod(filepath.Dir(s.dir), 0o755)) // the accounts have their homes below it
@@ -69,10 +64,7 @@ func TestAccountWithoutGzip(t *testing.T) {
 	require.NoError(t, os.Chmod(bin, 0o755))
 	require.NoError(t, os.Chmod(filepath.Dir(bin), 0o755))
 	for _, name := range []string{"sh", "uname", "ls", "id", "mkdir", "chmod", "rm", "mv", "sudo"} {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			unable(t, name+" is not installed")
-		}
+		path := needs.Program(t, name)
 		require.NoError(t, os.Symlink(path, filepath.Join(bin, name)))
 	}
 	s := startAccounts(t, "SetEnv PATH="+bin+"\n")
@@ -105,11 +97,7 @@ func TestAccountWithoutGzip(t *testing.T) {
 		require.NoError(t, err)
 		write(t, s.path("sshd_config"), strings.Replace(strings.Replace(string(text), "Subsystem", "#", 1), "\nPort ", fmt.Sprintf("\nPort %d\n#", s.port), 1))
 		s.know(t, "known_hosts", "ed25519")
-		program, err := exec.LookPath("sshd")
-		if err != nil {
-			program = "/usr/sbin/sshd"
-		}
-		s.serve(t, program)
+		s.serve(t, needs.Program(t, "sshd"))
 		s.inventory(t, s.port, "id", "known_hosts")
 		r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
 		r.requireCode(t, 2)
@@ -158,9 +146,7 @@ func TestAccounts(t *testing.T) {
 		{name: "a wrapper that logs first", shell: "/bin/sh", key: `command="echo logged >&2; eval $SSH_ORIGINAL_COMMAND" `},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if _, err := os.Stat(test.shell); err != nil {
-				unable(t, test.shell+" is not installed")
-			}
+			needs.Program(t, test.shell)
 			s := startAccounts(t, test.config)
 			s.account(t, test.shell, test.files)
 			if test.key != "" {

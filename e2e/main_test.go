@@ -71,15 +71,6 @@ func moduleDir(tb testing.TB) string {
 	return dir
 }
 
-// unable skips a test that this machine cannot run, which in CI is a failure.
-func unable(tb testing.TB, why string) {
-	tb.Helper()
-	if os.Getenv("CI") != "" {
-		tb.Fatalf("cannot run: %s", why)
-	}
-	tb.Skipf("NOT TESTED: %s", why)
-}
-
 // A run is how ccm-push has ended.
 type run struct {
 	code           int

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // TestFleetNoRoom fills each place of a host that a run writes to.
@@ -128,7 +130,7 @@ func TestFleetReadOnly(t *testing.T) {
 func TestNoRoomForTheRecord(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
-		unable(t, "a disk can be made by root alone")
+		needs.Skip(t, "a disk can be made by root alone")
 	}
 	s := startSSHD(t, "")
 	s.inventory(t, s.port, "id", "known_hosts")

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/e2e/faultproxy"
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	cases "github.com/ccm-push/ccm-push/e2e/outcomes"
 )
 
@@ -38,7 +39,7 @@ const (
 // CCM_OUTCOMES_SHRINK=no does not make failing cases smaller.
 func TestOutcomes(t *testing.T) {
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
-		unable(t, "hosts need Linux and root")
+		needs.Skip(t, "hosts need Linux and root")
 	}
 	moduleDir(t) // built before time counts
 	dir, err := os.MkdirTemp("", "outcomes-")

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // benchHosts is how many hosts of the fleet the push benchmark wants at most.
@@ -59,7 +61,7 @@ type benchFleet struct {
 func startBenchFleet(b *testing.B, n int, condition string) *benchFleet {
 	b.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
-		unable(b, "the push benchmark needs Linux and root for its hosts")
+		needs.Skip(b, "the push benchmark needs Linux and root for its hosts")
 	}
 	f := &benchFleet{TB: b, dir: b.TempDir(), number: cmp.Or(os.Getenv("FLEET"), "0")}
 	f.state = "/run/ccm-push-fleet"

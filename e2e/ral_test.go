@@ -5,12 +5,13 @@ package e2e
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // bring copies providers of modules/ral into the folder resources/ of a play.
@@ -102,9 +103,7 @@ func TestFleetRalService(t *testing.T) {
 // and in file order, on this machine.
 func TestRalOverRealSSHD(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("python3"); err != nil {
-		unable(t, "python3 is not installed")
-	}
+	needs.Program(t, "python3")
 	for _, strategy := range []string{"linear", "graph"} {
 		t.Run(strategy, func(t *testing.T) {
 			s := startSSHD(t, "")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules/builds"
 )
 
@@ -105,7 +106,7 @@ type uplink struct {
 func newUplink(tb testing.TB, rate string) *uplink {
 	tb.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
-		unable(tb, "an uplink needs Linux and root")
+		needs.Skip(tb, "an uplink needs Linux and root")
 	}
 	number := cmp.Or(os.Getenv("FLEET"), "0")
 	u := &uplink{TB: tb, name: "ccmpup" + number, net: "10.1" + number + "0"}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // dropServices removes the units of these tests.
@@ -200,9 +202,7 @@ func openRCImage(t *testing.T) string {
 	if _, err := os.Stat(image); err == nil {
 		return image
 	}
-	if _, err := exec.LookPath("mmdebstrap"); err != nil {
-		unable(t, "OpenRC comes by mmdebstrap: "+err.Error())
-	}
+	needs.Program(t, "mmdebstrap") // which brings OpenRC
 	require.NoError(t, os.MkdirAll(cache, 0o755))
 	require.NoError(t, os.RemoveAll(image+".new"))
 	output(t, "mmdebstrap", "--quiet", "--variant=minbase", "--include=openrc", "bookworm", image+".new")
@@ -237,7 +237,7 @@ run() { echo "{\"type\":\"service\",\"properties\":{$1}}" | /ccm-module run $2 |
 func TestServiceOnOpenRC(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
-		unable(t, "a root directory of its own needs root")
+		needs.Skip(t, "a root directory of its own needs root")
 	}
 	image, dir := openRCImage(t), t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(dir, "ccm-module"), "github.com/ccm-push/ccm-push/cmd/ccm-module")

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // A server is OpenSSH's sshd on a port of the loopback, run by whoever runs the
@@ -30,13 +32,7 @@ type server struct {
 // the first word on something counts.
 func startSSHD(tb testing.TB, config string) *server {
 	tb.Helper()
-	program, err := exec.LookPath("sshd")
-	if err != nil {
-		program = "/usr/sbin/sshd" // not on everybody's PATH
-	}
-	if _, err := os.Stat(program); err != nil {
-		unable(tb, "sshd is not installed")
-	}
+	program := needs.Program(tb, "sshd")
 	if os.Getuid() == 0 {
 		require.NoError(tb, os.MkdirAll("/run/sshd", 0o755)) // where root's sshd separates privileges
 	}
@@ -218,10 +214,7 @@ func TestLoginShells(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"sh", "bash", "dash", "csh", "tcsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
-			path, err := exec.LookPath(shell)
-			if err != nil {
-				unable(t, shell+" is not installed")
-			}
+			path := needs.Program(t, shell)
 			s := startSSHD(t, fmt.Sprintf("ForceCommand exec %s -c \"$SSH_ORIGINAL_COMMAND\"\n", path))
 			s.inventory(t, s.port, "id", "known_hosts")
 			s.site(t, 3)

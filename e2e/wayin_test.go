@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // sudoPassword is one that an INI inventory and sudo must both take as it is.
@@ -21,9 +23,7 @@ const sudoPassword = `cor"rect h'orse #7`
 // ssh_config knows stand one with a password for sudo, which the inventory has, one
 // that lets in by certificate alone, and one whose host key is not the known one.
 func TestWayIn(t *testing.T) {
-	if _, err := exec.LookPath("sudo"); err != nil {
-		unable(t, "sudo is not installed")
-	}
+	needs.Program(t, "sudo")
 	a := newAccount(t)
 	a.maySudo(t, sudoPassword)
 	ca := filepath.Join(t.TempDir(), "ca")

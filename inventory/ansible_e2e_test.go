@@ -11,18 +11,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // askAnsible runs the real ansible-inventory without anybody's configuration.
 func askAnsible(t *testing.T, args ...string) []byte {
 	t.Helper()
-	program, err := exec.LookPath("ansible-inventory")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("ansible-inventory is missing")
-		}
-		t.Skip("there is no ansible-inventory to compare with")
-	}
+	program := needs.Program(t, "ansible-inventory")
 	cmd := exec.Command(program, args...)
 	home := tree(t, files{"ansible.cfg": "[defaults]\n"})
 	cmd.Env = append(os.Environ(), "ANSIBLE_CONFIG="+filepath.Join(home, "ansible.cfg"), "HOME="+home, "ANSIBLE_INVENTORY_UNPARSED_FAILED=true")

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/manual"
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
 )
@@ -68,13 +69,9 @@ func typePage(t *testing.T, typ modules.Type) string {
 // TestManPages has every page be read by what man reads it with.
 func TestManPages(t *testing.T) {
 	t.Parallel()
-	groff, err := exec.LookPath("groff")
-	if err != nil && os.Getenv("CI") == "" {
-		t.Skip("there is no groff here (package groff-base)")
-	}
-	require.NoError(t, err)
+	groff := needs.Program(t, "groff")
 	dir := t.TempDir()
-	_, _, err = execute(t, []string{"SOURCE_DATE_EPOCH=1767312000"}, "man", dir)
+	_, _, err := execute(t, []string{"SOURCE_DATE_EPOCH=1767312000"}, "man", dir)
 	require.NoError(t, err)
 	pages, err := filepath.Glob(filepath.Join(dir, "man[17]", "ccm-push*.[17]"))
 	require.NoError(t, err)

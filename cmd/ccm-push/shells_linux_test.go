@@ -14,6 +14,8 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // shellSetup makes a shell complete, without what its user and system have set up.
@@ -76,9 +78,7 @@ func TestShells(t *testing.T) {
 	for shell, setup := range shellSetup {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(setup.argv[0]); err != nil && os.Getenv("CI") == "" {
-				t.Skipf("there is no %s here", setup.argv[0])
-			}
+			needs.Program(t, setup.argv[0])
 			s := startShell(t, setup.argv)
 			s.run(setup.lines)
 			for _, test := range typing {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"os/user"
 	"path/filepath"
 	"runtime"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/facts/gather"
 )
@@ -97,12 +97,7 @@ func TestQueriesStayText(t *testing.T) {
 }
 
 func TestAskPackages(t *testing.T) {
-	if _, err := exec.LookPath("dpkg-query"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("dpkg-query is missing")
-		}
-		t.Skip("NOT TESTED: this is no Debian")
-	}
+	needs.Program(t, "dpkg-query")
 	got, partial := answers(t, facts.Queries{"dpkg": {Package: "dpkg"}, "none": {Package: "no-such-package"}})
 	require.Empty(t, partial)
 	require.Equal(t, true, got["dpkg"]["installed"])

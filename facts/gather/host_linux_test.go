@@ -6,6 +6,8 @@ import (
 
 	"github.com/shirou/gopsutil/v4/host"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // What is found out without a process is what gopsutil finds out with one.
@@ -23,7 +25,7 @@ func TestHostInfoIsThatOfGopsutil(t *testing.T) {
 
 func TestHostInfoStartsNoProcess(t *testing.T) {
 	if _, ok := debianVersion(); !ok {
-		t.Skip("NOT TESTED: this is no Debian with lsb_release")
+		needs.Missing(t, "lsb_release of Debian")
 	}
 	children := func() (r syscall.Rusage) {
 		require.NoError(t, syscall.Getrusage(syscall.RUSAGE_CHILDREN, &r))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -125,10 +126,7 @@ func randomTexts(seed uint64, count int, pieces []string) []string {
 // JSON value for each.
 func askPython(t *testing.T, program string, texts []string) []json.RawMessage {
 	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("NOT TESTED: there is no python3 to compare with")
-	}
+	python := needs.Program(t, "python3")
 	in, err := json.Marshal(texts)
 	require.NoError(t, err)
 	cmd := exec.Command(python, "-W", "ignore", "-c", program)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
@@ -44,16 +44,6 @@ func localType() modules.Type {
 	t := Type()
 	t.New = func() modules.Resource { return new(local) }
 	return t
-}
-
-func needProgram(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("debconf-set-selections"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("cannot run: this machine has no debconf")
-		}
-		t.Skip("NOT TESTED: this machine has no debconf")
-	}
 }
 
 const configuration = `Config: configdb
@@ -105,7 +95,7 @@ func asked(value, flags string) []modtest.Node {
 }
 
 func TestConverges(t *testing.T) {
-	needProgram(t)
+	needs.Program(t, "debconf-set-selections")
 	fixture := func(name string, tree []modtest.Node, properties, action string, changes ...modules.Change) modtest.Fixture {
 		return modtest.Fixture{Name: name, Tree: tree, Properties: `{"root":"$ROOT",` + properties + `}`, Action: action, Changes: changes, Opaque: "templates"}
 	}
@@ -140,7 +130,7 @@ func TestConverges(t *testing.T) {
 
 // TestPredicts has questions come after each other.
 func TestPredicts(t *testing.T) {
-	needProgram(t)
+	needs.Program(t, "debconf-set-selections")
 	step := func(more string) modtest.Step {
 		return modtest.Step{Type: "debconf", Properties: `{"root":"$ROOT","package":"app",` + more + `}`}
 	}
@@ -182,7 +172,7 @@ func TestValidate(t *testing.T) {
 
 // TestSecret looks for a password where others could see it.
 func TestSecret(t *testing.T) {
-	needProgram(t)
+	needs.Program(t, "debconf-set-selections")
 	root := modtest.Root(t)
 	modtest.Build(t, root, tree("", "", ""))
 	d := &Debconf{Name: "app/secret", Package: "app", Password: "hunter 2", LockTimeout: "2m", root: root}

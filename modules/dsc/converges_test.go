@@ -8,13 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
 // TestConverges is the suite that every type passes, for a resource found on the host.
 func TestConverges(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
 	b.resource(thing("get", "", "") + "," + thing("set", "", `, "return": "state"`) + "," + thing("delete", "", "") + "," + anySchema)
 	t.Setenv("DSC_RESOURCE_PATH", b.resources)
@@ -49,7 +50,7 @@ func TestConverges(t *testing.T) {
 
 // TestPredicts holds check runs against the runs that follow them.
 func TestPredicts(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
 	b.resource(thing("get", "", "") + "," + thing("set", "", "") + "," + anySchema)
 	t.Setenv("DSC_RESOURCE_PATH", b.resources)

@@ -9,13 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // TestErrors has what resources can do wrong, and what is then said.
 func TestErrors(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	get, set := thing("get", "", ""), thing("set", "", "")
 	for _, test := range []struct {
 		name, members, properties, want string
@@ -88,7 +89,7 @@ func TestErrors(t *testing.T) {
 
 // TestCannotBeAbsent is about a resource that can make things and not remove them.
 func TestCannotBeAbsent(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
 	b.keep("x", "{}")
 	b.resource(thing("get", "", "") + "," + thing("set", "", "") + "," + anySchema)
@@ -99,7 +100,7 @@ func TestCannotBeAbsent(t *testing.T) {
 // TestUnknownInAState: what a schema does not know is left out of a state, and refused
 // among the properties.
 func TestUnknownInAState(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
 	b.keep("kept", `{"size": 1}`)
 	b.resource(thing("get", `"--also", "{\"Version\": \"\"}"`, "") + `, "schema": {"embedded": {"additionalProperties": false, "properties": {"file": {}, "size": {}, "_exist": {}}}}`)
@@ -137,7 +138,7 @@ func TestTimeout(t *testing.T) {
 
 // TestLies: a set that does nothing is a failure, whatever it prints.
 func TestLies(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	for name, set := range map[string]string{
 		"it prints nothing":      thing("set", `"--lazy"`, ""),
 		"it prints how it is":    thing("set", `"--lazy"`, `, "return": "state"`),
@@ -167,7 +168,7 @@ func TestSecurityContext(t *testing.T) {
 // TestInputs has the ways in which a resource is given its properties, with texts that
 // a shell would have made something else of.
 func TestInputs(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	const odd = `a "b" 'c' $(touch x) \n ;|& é`
 	quoted, err := json.Marshal(odd)
 	require.NoError(t, err)
@@ -212,7 +213,7 @@ func TestEnvironment(t *testing.T) {
 
 // TestLongInput: what one argument cannot hold is told, and standard input takes it.
 func TestLongInput(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
 	long := strings.Repeat("x", 200_000)
 	b.resource(`"get": {"executable": "python3", "args": ["thing.py", "get", {"jsonInputArg": "--input"}]},` + anySchema)
@@ -225,7 +226,7 @@ func TestLongInput(t *testing.T) {
 
 // TestArguments shows a resource what it is called with.
 func TestArguments(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
 	b.write("sub/thing.py", mustRead(t, "testdata/thing.py"))
 	b.write("sub/thing.dsc.resource.json", `{"$schema": "https://aka.ms/dsc/schemas/v3/bundled/resource/manifest.json", "type": "Test/Thing", "version": "1.2.3",

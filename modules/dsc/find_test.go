@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
@@ -126,7 +127,7 @@ func TestSearchPath(t *testing.T) {
 // TestAdapters has resources that an adapter runs: told of by a manifest, or by the
 // adapter's list.
 func TestAdapters(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	adapter := `{"$schema": "https://aka.ms/dsc/schemas/v3/bundled/resource/manifest.json", "type": "Test/Adapter", "version": "1.0.0", "kind": "adapter",
 		"adapter": {"inputKind": "single", "list": {"executable": "printf", "args": ["%s\n%s\n", "{\"type\": \"Py/Listed\", \"kind\": \"resource\", \"version\": \"0.3.0\", \"capabilities\": [\"get\"], \"path\": \"/somewhere\", \"directory\": \"/\"}", "{\"kind\": \"resource\"}"]}},
 		` + thing("get", `{"resourceTypeArg": "--type"}, {"resourcePathArg": "--path"}, {"adaptedContentArg": "--content"}`, "") + `,

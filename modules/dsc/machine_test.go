@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 // log is the arguments that have thing.py write down its calls.
@@ -13,7 +16,7 @@ const log = `"--log", "$ROOT/log"`
 // TestCalls has every way through the operations: what is called, by a check, by an
 // applying run, and by a second one.
 func TestCalls(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	get, getLogged := thing("get", "", ""), thing("get", log, "")
 	_ = get
 	for _, test := range []struct {
@@ -90,7 +93,7 @@ func TestCalls(t *testing.T) {
 
 // TestVerify has a resource whose set does nothing, and who finds that out.
 func TestVerify(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	const log = `"--log", "$ROOT/log"`
 	get, set := thing("get", log, ""), func(args, more string) string { return thing("set", log+args, more) }
 	const size, believed = `{"file": "$ROOT/x", "size": 2}`, `, "verify": false`

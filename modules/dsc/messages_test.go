@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 	"github.com/ccm-push/ccm-push/modules/process"
 )
@@ -71,7 +73,7 @@ func TestEvidence(t *testing.T) {
 
 // TestSaidOnce: what a failed program has said stands in the error or beside it.
 func TestSaidOnce(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	says := func(lines ...string) string {
 		args := `"--ends", "3"`
 		for _, line := range lines {

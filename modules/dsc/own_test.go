@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
@@ -75,7 +76,7 @@ func TestRunCommandOnSet(t *testing.T) {
 
 // TestFirstInPerl takes a resource of the first design through its life.
 func TestFirstInPerl(t *testing.T) {
-	needs(t, "perl")
+	needs.ProgramIn(t, modules.DefaultPath, "perl")
 	b := newBench(t)
 	b.write("first.dscresource.json", `{"manifestVersion": "1.0", "dscresource": {"name": "Example.Colour", "version": "0.1.0",
 		"get": {"executable": "first.pl", "args": ["get"], "inputAsArgs": true},
@@ -154,7 +155,7 @@ schema:
 // TestRestart has what a set asks to be restarted in the report, and what _metadata
 // says of a predicted change among the messages.
 func TestRestart(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
 	b.resource(thing("get", "", "") + "," + thing("set", `"--also", "{\"_restartRequired\": [{\"service\": \"sshd\"}, {\"process\": {\"name\": \"x\", \"id\": 7}}], \"_metadata\": {\"whatIf\": [\"will do it\"]}}", {"whatIfArg": "--what-if"}`, `, "return": "state"`) + "," + anySchema)
 	d := b.instance("Test/Thing", `{"file": "$ROOT/kept", "size": 1}`)
@@ -170,7 +171,7 @@ func TestRestart(t *testing.T) {
 
 // TestVerdictOfTheState: what a test says itself wins over what can be compared.
 func TestVerdictOfTheState(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
 	b.resource(thing("get", "", "") + "," + thing("test", `"--also", "{\"_inDesiredState\": true}"`, `, "return": "state"`) + "," + anySchema)
 	plan, err := b.check(b.instance("Test/Thing", `{"file": "$ROOT/kept", "size": 1}`))

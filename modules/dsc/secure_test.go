@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/process"
 )
@@ -29,7 +30,7 @@ func TestSecrets(t *testing.T) {
 // TestSecretsStayInside: whatever a resource does with a secret that it was given, it is
 // in no message, state, change or error.
 func TestSecretsStayInside(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	const secret = "hunter2-Kr\\u00e4he"
 	b := newBench(t)
 	leak := thing("set", `"--says", "password is hunter2-Krähe", "--says", "{\"error\": \"hunter2-Krähe\"}"`, `, "return": "state"`)
@@ -57,7 +58,7 @@ func TestSecretsStayInside(t *testing.T) {
 // TestSecretsInWhatNobodyParses: what is quoted of a program's output, and all of it for
 // whoever looks for a fault, has no secrets, however they are written there.
 func TestSecretsInWhatNobodyParses(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	for _, test := range []struct{ prints, err, said string }{
 		{"Warning: old\n{}", `line 1 is "Warning: old"`, "Warning: old\n{}"},
 		{"token hunter2-Krähe\n{}", `line 1 is "token <secureValue>"`, "token <secureValue>\n{}"},
@@ -99,7 +100,7 @@ func TestSecretsNeedStandardInput(t *testing.T) {
 }
 
 func TestNothingInheritsSecrets(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	t.Setenv("CCM_PUSH_SECRET", "x")
 	b := newBench(t)
 	b.write("env.sh", "#!/bin/sh\nenv >\"$ROOT/env\"; echo '{}'\n")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 	"github.com/ccm-push/ccm-push/modules/engine"
@@ -43,7 +44,7 @@ func (b *bench) entry(typ, properties string) wire.Entry {
 
 // TestSensitiveInput: what nobody may see goes to standard input only.
 func TestSensitiveInput(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	const byArgs = ", where others could see it; only standard input will do"
 	get, jsonArg := thing("get", "", ""), `{"jsonInputArg": "--input", "mandatory": true}`
 	for _, test := range []struct {
@@ -93,7 +94,7 @@ func TestSensitiveFirstDesign(t *testing.T) {
 
 // TestReceivedSecret: a resource is sensitive that receives from one that is.
 func TestReceivedSecret(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	b := newBench(t)
 	b.resource(thing("get", "", "") + `, "set": {"executable": "python3", "args": ["thing.py", "set", {"jsonInputArg": "--input"}]},` + anySchema)
 	receiver := b.entry("Test/Thing", `{"file": "$ROOT/kept"}`)
@@ -122,7 +123,7 @@ func TestSensitiveCommand(t *testing.T) {
 // TestAllThatWasPrinted stands beside an error, for whoever looks for the fault, but for
 // that of a resource that is sensitive.
 func TestAllThatWasPrinted(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	for _, test := range []struct {
 		name, get, err, safe string
 		said                 []modules.Note

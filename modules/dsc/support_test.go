@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,20 +37,6 @@ func newBench(t *testing.T) *bench {
 		require.NoError(t, os.Chmod(filepath.Join(b.resources, name), 0o700))
 	}
 	return b
-}
-
-// needs skips the test where a program is not there, but not where all are promised.
-func needs(t *testing.T, program string) {
-	t.Helper()
-	for _, dir := range strings.Split(modules.DefaultPath, ":") {
-		if _, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
-			return
-		}
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatalf("%s is not installed", program)
-	}
-	t.Skipf("NOT TESTED: %s is not installed", program)
 }
 
 // write puts a file into the folder resources/. $ROOT is the other folder.

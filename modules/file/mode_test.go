@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
@@ -46,11 +47,7 @@ func TestSymbolicModes(t *testing.T) {
 // TestSymbolicModesAreThoseOfChmod has chmod(1) change files and directories, too. There is one
 // difference: o= leaves a directory its sticky bit, which keeps others from removing what is in it.
 func TestSymbolicModesAreThoseOfChmod(t *testing.T) {
-	chmod, err := exec.LookPath("chmod")
-	if err != nil && os.Getenv("CI") == "" {
-		t.Skip("there is no chmod")
-	}
-	require.NoError(t, err)
+	chmod := needs.Program(t, "chmod")
 	rng := rand.New(rand.NewPCG(4, 2))
 	pick := func(from string, least int) (s string) {
 		for n := least + rng.IntN(3); n > 0; n-- {

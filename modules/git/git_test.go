@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/file"
 	"github.com/ccm-push/ccm-push/modules/modtest"
@@ -47,12 +48,7 @@ type source struct{ dir, copies, one, two string }
 
 func newSource(t *testing.T) source {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("git is missing")
-		}
-		t.Skip("this machine has no git")
-	}
+	needs.Program(t, "git")
 	s := source{dir: t.TempDir(), copies: t.TempDir()}
 	run(t, s.dir, "init", "-q")
 	s.one = commit(t, s.dir, map[string]string{"app.txt": "one\n", "etc/app.conf": "port = 1\n"})
@@ -440,13 +436,7 @@ func TestCheckoutOfAnotherUser(t *testing.T) {
 // TestUnknownGitServer asks a server of which no key is known: nobody is asked, and it is not trusted.
 func TestUnknownGitServer(t *testing.T) {
 	newSource(t) // or there is no git
-	sshd, err := exec.LookPath("/usr/sbin/sshd")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("sshd is missing")
-		}
-		t.Skip("NOT TESTED: this machine has no sshd")
-	}
+	sshd := needs.Program(t, "sshd", "ssh", "ssh-keygen")
 	dir := t.TempDir()
 	out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, "host")).CombinedOutput()
 	require.NoError(t, err, "%s", out)

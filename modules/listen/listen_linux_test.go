@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
@@ -419,10 +420,7 @@ func TestWriters(t *testing.T) {
 
 // TestPackageOf asks dpkg, or rpm.
 func TestPackageOf(t *testing.T) {
-	program, err := exec.LookPath("dpkg-query")
-	if err != nil {
-		t.Skip(err)
-	}
+	program := needs.Program(t, "dpkg-query")
 	require.Equal(t, "dpkg", PackageOf(t.Context(), program))
 	require.Equal(t, "", PackageOf(t.Context(), os.Args[0]))
 	require.Equal(t, "", PackageOf(t.Context(), "/usr/bin/dpkg*"))

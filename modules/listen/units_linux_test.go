@@ -16,18 +16,14 @@ import (
 	"github.com/godbus/dbus/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
 // startBus starts a bus of the test's own at a socket, and gives what ends it.
 func startBus(t *testing.T, socket string) (end func()) {
 	t.Helper()
-	if _, err := exec.LookPath("dbus-daemon"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	needs.Program(t, "dbus-daemon")
 	config := filepath.Join(t.TempDir(), "bus.conf")
 	require.NoError(t, os.WriteFile(config, []byte(`<busconfig><type>system</type><listen>unix:path=`+socket+`</listen>
 <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow own="*"/><allow eavesdrop="true"/></policy></busconfig>`), 0o600))

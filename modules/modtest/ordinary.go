@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // nobody is the ordinary user, and the group, that tests of root act as.
@@ -27,7 +29,7 @@ func AsOrdinaryUser(t *testing.T, test func(t *testing.T)) {
 	}
 	out, err := runAs(t, nobody)
 	if errors.Is(err, fs.ErrPermission) {
-		skip(t, "user %d cannot run the test program here: %v", nobody, err)
+		needs.Skip(t, fmt.Sprintf("user %d cannot run the test program here: %v", nobody, err))
 	}
 	require.NoError(t, err, "as user %d:\n%s", nobody, out)
 }
@@ -52,13 +54,4 @@ func runAs(t *testing.T, id int) (out []byte, err error) {
 	cmd.Env = append(os.Environ(), "TMPDIR="+home, "HOME="+home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(id), Gid: uint32(id)}}
 	return cmd.CombinedOutput()
-}
-
-// skip skips a test loudly: where CI is set, it fails instead.
-func skip(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/pkg"
 )
@@ -43,11 +44,7 @@ var multi = control{"multi", "1.0", "Multi-Arch: same\n", ""}
 
 func newArchive(t testing.TB) *archive {
 	t.Helper()
-	for _, program := range []string{"apt-get", "apt-cache", "dpkg", "dpkg-deb", "dpkg-query"} {
-		if _, err := exec.LookPath(program); err != nil {
-			pkg.Unable(t, program+" is not here")
-		}
-	}
+	needs.Program(t, "apt-get", "apt-cache", "dpkg", "dpkg-deb", "dpkg-query")
 	a := &archive{t.TempDir()}
 	var packages bytes.Buffer
 	for _, c := range debs {

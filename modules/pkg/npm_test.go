@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/pkg"
@@ -87,9 +87,7 @@ func (p prefixed) Run(ctx context.Context, c modules.Command) (modules.Exit, err
 
 // TestNPM has the real npm install for a project, and for all of a host, from a registry of this test.
 func TestNPM(t *testing.T) {
-	if err := exec.Command("/usr/bin/npm", "--version").Run(); err != nil {
-		t.Skip("NOT TESTED: there is no npm")
-	}
+	needs.Extra(t, "/usr/bin/npm")
 	registry, root := npmRegistry(t), t.TempDir()
 	h := modtest.Host()
 	h.Commands = prefixed{h.Commands, root}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // pairs of versions that each order is held against the tool that it is the order of.
@@ -208,9 +210,7 @@ func TestOrdersAreThoseOfTheTools(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(test.program); err != nil {
-				Unable(t, test.program+" is not here")
-			}
+			needs.Program(t, test.program)
 			test.maker.Rand = rand.New(rand.NewPCG(uint64(*pairs), 7))
 			var list [][2]string
 			number := *pairs

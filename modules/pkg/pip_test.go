@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/pkg"
@@ -63,7 +64,7 @@ func python(t testing.TB) string {
 	t.Helper()
 	const python = "/usr/bin/python3"
 	if err := exec.Command(python, "-m", "pip", "--version").Run(); err != nil {
-		pkg.Unable(t, python+" has no pip")
+		needs.Missing(t, "pip")
 	}
 	return python
 }
@@ -147,7 +148,7 @@ func TestPipExtras(t *testing.T) {
 func TestPipMakesItsVirtualenv(t *testing.T) {
 	from, root := wheelFolder(t), t.TempDir()
 	if err := exec.Command(python(t), "-c", "import ensurepip").Run(); err != nil {
-		pkg.Unable(t, "python3 cannot make a virtualenv")
+		needs.Missing(t, "python3 that makes a virtualenv")
 	}
 	h := modtest.Host()
 	p := pipPackage(t, from, `"name":"e2e-demo","ensure":"< 2","python":"/usr/bin/python3","virtualenv":"`+root+`/a/env"`)

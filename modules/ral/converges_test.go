@@ -6,12 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
 func TestConverges(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	host, err := filepath.Abs("testdata/host")
 	require.NoError(t, err)
 	t.Setenv("RALSH_DATA_DIR", host)
@@ -47,7 +48,7 @@ func TestConverges(t *testing.T) {
 
 // TestPredicts holds what a check run is certain of against the run that follows.
 func TestPredicts(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	host, err := filepath.Abs("testdata/host")
 	require.NoError(t, err)
 	t.Setenv("RALSH_DATA_DIR", host)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,20 +19,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
-
-// needs skips a test where a program is missing; where CI is set, it fails instead.
-func needs(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, p := range programs {
-		if _, err := osexec.LookPath(p); err == nil {
-			continue
-		}
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%s is not installed", p)
-		}
-		t.Skipf("NOT TESTED: %s is not installed", p)
-	}
-}
 
 // toJSON stands for the controller, which reads YAML.
 func toJSON(text []byte) (json.RawMessage, error) {

@@ -9,11 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
 func TestOneGetAndOneSet(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	dir := folder(t, map[string]string{"store.json": `{"a":{"value":"x"}}`})
 	r := of(t, dir,
 		`{"name":"a","type":"kv","properties":{"ensure":"present","value":"x"}}`,
@@ -51,7 +52,7 @@ changed: created it through kv::python
 }
 
 func TestStateBeforeAndAfter(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	dir := folder(t, nil)
 	r := one(t, dir, `{"name":"a","provider":"python","properties":{"ensure":"present","value":"abc"}}`)
 	require.JSONEq(t, `{"name":"a","ensure":"absent"}`, string(r.State.Before))
@@ -61,7 +62,7 @@ func TestStateBeforeAndAfter(t *testing.T) {
 // canned is the folder with a provider called canned that answers with these files.
 func canned(t *testing.T, metadata string, files map[string]string) string {
 	t.Helper()
-	needs(t, "perl")
+	needs.ProgramIn(t, modules.DefaultPath, "perl")
 	if metadata == "" {
 		metadata = "{type: thing, invoke: json, suitable: true, attributes: {name: , ensure: {type: 'enum[present,absent,latest,purged]'}, a: , b: {type: boolean}, l: {type: 'array[string]'}, w: {kind: w}, r: {kind: r}}}"
 	}
@@ -356,7 +357,7 @@ func TestNoop(t *testing.T) {
 
 // TestSameTwice predicts what a second resource of one thing finds.
 func TestSameTwice(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	dir := folder(t, nil)
 	r := of(t, dir,
 		`{"name":"a","type":"kv","properties":{"ensure":"present","value":"x"}}`,

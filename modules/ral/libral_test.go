@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
@@ -26,7 +27,7 @@ func libral(t *testing.T) string {
 
 // TestPackageApt looks at packages of this machine.
 func TestPackageApt(t *testing.T) {
-	needs(t, "bash", "dpkg-query", "apt-cache")
+	needs.ProgramIn(t, modules.DefaultPath, "bash", "dpkg-query", "apt-cache")
 	dir := libral(t)
 	version, err := exec.CommandContext(t.Context(), "dpkg-query", "-W", "-f", "${Version}", "bash").Output()
 	require.NoError(t, err)
@@ -53,7 +54,7 @@ func ask(t *testing.T, dir, properties, query string) (string, error) {
 }
 
 func TestQuery(t *testing.T) {
-	needs(t, "python3", "bash", "perl")
+	needs.ProgramIn(t, modules.DefaultPath, "python3", "bash", "perl")
 	dir := folder(t, map[string]string{"store.json": `{"a":{"value":"x","on":true},"b":{}}`, "conf/c": "1", "canned.yaml": "provider: {type: thing, invoke: json, suitable: {commands: [mruby-not-here]}, attributes: {name: }}"})
 	require.Equal(t, []string{"get", "list", "providers"}, new(Ral).Queries())
 

@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 func TestSimpleProvider(t *testing.T) {
-	needs(t, "bash")
+	needs.ProgramIn(t, modules.DefaultPath, "bash")
 	dir := folder(t, map[string]string{"conf/old": "1"})
 	r := of(t, dir,
 		`{"name":"old","type":"conf","properties":{"ensure":"present","text":"1"}}`,
@@ -140,7 +143,7 @@ func TestParseUpdate(t *testing.T) {
 
 // TestArgumentsSurviveEval hands texts to the two readers of the convention.
 func TestArgumentsSurviveEval(t *testing.T) {
-	needs(t, "bash", "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "bash", "python3")
 	for _, text := range []string{"", "plain", "it's", "''", "'; touch x; '", "$(id) `id` $HOME", `\ \\ "`, "a  b\t*", "ü é 日本", "-n", "=", "!x"} {
 		out := shell(t, `eval "$1"; printf %s "$key"`, argument("key", text))
 		require.Equal(t, text, out)
@@ -151,7 +154,7 @@ func TestArgumentsSurviveEval(t *testing.T) {
 
 // TestSimpleNoop hands the flag to a simple provider that is said to heed it.
 func TestSimpleNoop(t *testing.T) {
-	needs(t, "bash")
+	needs.ProgramIn(t, modules.DefaultPath, "bash")
 	dir := folder(t, map[string]string{"conf.yaml": "provider: {type: conf, invoke: simple, noop_safe: true, suitable: true, attributes: {name: , ensure: , text: }}"})
 	r := of(t, dir, `{"name":"n","type":"conf","properties":{"ensure":"present","text":"x"}}`, `{"name":"bad","type":"conf","properties":{"ensure":"present"}}`)
 	require.Equal(t, "changed: Would have created it through conf::conf\n  ensure: absent -> present\n  text: unset -> x\n"+

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/process"
@@ -145,7 +146,7 @@ func TestSensitive(t *testing.T) {
 // TestSensitiveIsAlone has a provider that prints what it is told: what it says of a
 // sensitive resource is in no other one's messages.
 func TestSensitiveIsAlone(t *testing.T) {
-	needs(t, "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "python3")
 	loud := "#!/usr/bin/env python3\nimport json, sys\nq = sys.stdin.read()\nprint(q, file=sys.stderr)\n" +
 		"names = json.loads(q).get('names')\nprint(json.dumps({'resources': [{'name': n, 'a': 's3cret-' + n} for n in names]} if names is not None else {'error': {'message': q}}))\n"
 	dir := folder(t, map[string]string{"loud.prov": loud, "loud.yaml": "provider: {type: loud, invoke: json, suitable: true, attributes: {name: , a: }}"})
@@ -223,7 +224,7 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 
 // TestSensitiveAttributes: what nobody may see goes to standard input only.
 func TestSensitiveAttributes(t *testing.T) {
-	needs(t, "bash", "python3")
+	needs.ProgramIn(t, modules.DefaultPath, "bash", "python3")
 	const want = "the resource is sensitive, and provider conf::conf takes what it is given as arguments, where others could see it; only one with invoke: json takes it on standard input"
 	dir := folder(t, nil)
 	r := of(t, dir,

@@ -2,11 +2,11 @@ package sudoers
 
 import (
 	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/file"
 	"github.com/ccm-push/ccm-push/modules/modtest"
@@ -20,12 +20,7 @@ func skipUnlessRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files to root")
 	}
-	if _, err := exec.LookPath("/usr/sbin/visudo"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("visudo is missing")
-		}
-		t.Skip("NOT TESTED: this machine has no visudo")
-	}
+	needs.Program(t, "visudo")
 }
 
 func TestConverges(t *testing.T) {

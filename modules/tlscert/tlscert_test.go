@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/file"
 	"github.com/ccm-push/ccm-push/modules/modtest"
@@ -189,10 +190,7 @@ func TestPredicts(t *testing.T) {
 
 // TestOpenSSL has openssl verify what is made, and reads what openssl makes.
 func TestOpenSSL(t *testing.T) {
-	if _, err := exec.LookPath("openssl"); err != nil {
-		require.Empty(t, os.Getenv("CI"), "openssl")
-		t.Skip("NOT TESTED: openssl is not installed")
-	}
+	needs.Program(t, "openssl")
 	dir := t.TempDir()
 	openssl := func(words ...string) string {
 		t.Helper()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/file"
 	"github.com/ccm-push/ccm-push/modules/modtest"
@@ -82,10 +83,7 @@ func TestUndone(t *testing.T) {
 
 // TestOpenSSL has openssl read what is made, and reads what openssl makes.
 func TestOpenSSL(t *testing.T) {
-	if _, err := exec.LookPath("openssl"); err != nil {
-		require.Empty(t, os.Getenv("CI"), "openssl")
-		t.Skip("NOT TESTED: openssl is not installed")
-	}
+	needs.Program(t, "openssl")
 	openssl := func(words ...string) string {
 		t.Helper()
 		out, err := exec.Command("openssl", words...).CombinedOutput()

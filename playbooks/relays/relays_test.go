@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
@@ -100,12 +100,7 @@ type fleet struct {
 // newFleet has a site of hosts, all of which are one, with relays. authority is nil for one that the hosts trust.
 func newFleet(t *testing.T, authority *usercert.Authority, gates ...string) *fleet {
 	t.Helper()
-	if _, err := exec.LookPath("ssh"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("ssh is not installed")
-		}
-		t.Skip("NOT TESTED with relays: ssh is not installed")
-	}
+	needs.Program(t, "ssh")
 	f := &fleet{T: t, host: sshtest.StartSSHD(t), gates: map[string]*sshtest.Server{}, build: newBuild(t), broken: map[string]error{}}
 	for _, name := range gates {
 		f.gates[name] = sshtest.Start(t)

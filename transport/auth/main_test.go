@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
@@ -70,13 +71,7 @@ func newSignerFile(t *testing.T, path string) ssh.PublicKey {
 // sshKeygen makes a key file with OpenSSH's own program.
 func sshKeygen(t testing.TB, path string, args ...string) ssh.PublicKey {
 	t.Helper()
-	program, err := exec.LookPath("ssh-keygen")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("ssh-keygen is not installed")
-		}
-		t.Skip("NOT TESTED with ssh-keygen: it is not installed")
-	}
+	program := needs.Program(t, "ssh-keygen")
 	out, err := exec.Command(program, append([]string{"-q", "-f", path}, args...)...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	text, err := os.ReadFile(path + ".pub")

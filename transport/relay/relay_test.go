@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -25,6 +24,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
@@ -64,12 +64,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	if _, err := exec.LookPath("ssh"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("ssh is not installed")
-		}
-		t.Skip("NOT TESTED with relays: ssh is not installed")
-	}
+	needs.Program(t, "ssh")
 	s := &site{T: t, host: sshtest.StartSSHD(t), relay: sshtest.Start(t), build: newBuild(t)}
 	_, s.key, _ = ed25519.GenerateKey(rand.Reader)
 	signer, err := ssh.NewSignerFromKey(s.key)

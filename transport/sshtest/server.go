@@ -16,6 +16,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // A Server is a running server.
@@ -204,9 +206,7 @@ func (s *Server) ProxyCommand(tb testing.TB) string {
 	if _, err := exec.LookPath("nc"); err == nil {
 		return fmt.Sprintf("nc %s %d", s.Host, s.Port)
 	}
-	if _, err := exec.LookPath("bash"); err != nil {
-		tb.Skip("NOT TESTED: there is neither nc nor bash")
-	}
+	needs.Program(tb, "bash")
 	return fmt.Sprintf(`bash -c 'exec 3<>/dev/tcp/%s/%d; cat <&3 & exec cat >&3'`, s.Host, s.Port)
 }
 

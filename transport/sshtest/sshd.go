@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // An SSHD is OpenSSH's sshd, run for every connection over a socket pair: it needs no
@@ -113,17 +115,7 @@ func StartSSHD(tb testing.TB) *SSHD {
 
 func findSSHD(tb testing.TB) string {
 	tb.Helper()
-	program, err := exec.LookPath("sshd")
-	if err != nil {
-		program = "/usr/sbin/sshd" // not on everybody's PATH
-		_, err = os.Stat(program)
-	}
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			tb.Fatal("sshd is not installed")
-		}
-		tb.Skip("NOT TESTED with a real sshd: it is not installed")
-	}
+	program := needs.Program(tb, "sshd")
 	if os.Getuid() == 0 {
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil { // where root's sshd separates privileges
 			tb.Fatal(err)

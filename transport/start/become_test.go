@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
@@ -222,12 +223,7 @@ func TestSudoersRule(t *testing.T) {
 
 // TestVisudo has visudo(8) read the rule. What sudo makes of it is tested in e2e.
 func TestVisudo(t *testing.T) {
-	visudo, err := exec.LookPath("visudo")
-	if err != nil {
-		if visudo = "/usr/sbin/visudo"; !exists(visudo) {
-			t.Skip("NOT TESTED: there is no visudo")
-		}
-	}
+	visudo := needs.Program(t, "visudo")
 	rule, err := SudoersRule("deploy", &Become{})
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "rule")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
@@ -109,9 +110,7 @@ func TestFootprint(t *testing.T) {
 }
 
 func TestFootprintOfALockedHost(t *testing.T) {
-	if _, err := exec.LookPath("flock"); err != nil {
-		t.Skip("NOT TESTED: there is no flock(1)")
-	}
+	needs.Program(t, "flock")
 	c, home := local(t)
 	if found := pathsOf(footprint(t, c, false)); len(found) > 0 {
 		t.Skipf("NOT TESTED: this machine has %v, which removing would remove", found)
@@ -201,9 +200,7 @@ func TestFootprintDescribesWhatIsNotConfirmed(t *testing.T) {
 	if err != nil {
 		t.Skip("NOT TESTED: there is no boot_id")
 	}
-	if _, err := exec.LookPath("flock"); err != nil {
-		t.Skip("NOT TESTED: there is no flock(1)")
-	}
+	needs.Program(t, "flock")
 	c, home := local(t)
 	cache := filepath.Join(home, ".cache/ccm-push")
 	require.NoError(t, os.MkdirAll(filepath.Join(cache, "host.history"), 0o700))

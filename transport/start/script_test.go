@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
@@ -574,10 +575,7 @@ func mount(t *testing.T, dir, options string) {
 
 // TestOnlyBusybox starts where every tool of the script is a busybox applet.
 func TestOnlyBusybox(t *testing.T) {
-	busybox, err := exec.LookPath("busybox")
-	if err != nil {
-		t.Skip("NOT TESTED: busybox is not installed")
-	}
+	busybox := needs.Program(t, "busybox")
 	bin := t.TempDir()
 	for _, name := range []string{"uname", "ls", "id", "mkdir", "chmod", "rm", "mv", "head", "tee", "gzip", "sha256sum"} {
 		require.NoError(t, os.Symlink(busybox, filepath.Join(bin, name)))
@@ -595,10 +593,10 @@ func TestOnlyBusybox(t *testing.T) {
 func TestLoginShells(t *testing.T) {
 	for _, argv := range [][]string{{"sh"}, {"dash"}, {"bash"}, {"busybox", "sh"}, {"ksh93"}, {"zsh"}, {"tcsh"}, {"csh"}, {"fish"}} {
 		t.Run(argv[0], func(t *testing.T) {
-			path, err := exec.LookPath(argv[0])
-			if err != nil {
-				t.Skipf("NOT TESTED: %s is not installed", argv[0])
+			if argv[0] == "ksh93" {
+				needs.Extra(t, argv[0])
 			}
+			path := needs.Program(t, argv[0])
 			shell := append(append([]string{path}, argv[1:]...), "-c")
 			srv := sshtest.Start(t, sshtest.Shell(shell...))
 			c := connect(t, srv)

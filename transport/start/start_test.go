@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
@@ -385,9 +386,7 @@ func TestClosingTheClientEndsEverything(t *testing.T) {
 // TestSudo needs root, who may sudo to anybody without a password.
 func TestSudo(t *testing.T) {
 	skipUnlessRoot(t)
-	if _, err := exec.LookPath("sudo"); err != nil {
-		t.Skip("NOT TESTED: sudo is not installed")
-	}
+	needs.Program(t, "sudo")
 	if out, err := exec.Command("sudo", "-n", "-u", "nobody", "true").CombinedOutput(); err != nil {
 		t.Skipf("NOT TESTED: cannot sudo to nobody: %s", out)
 	}

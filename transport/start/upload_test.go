@@ -17,6 +17,7 @@ import (
 	"github.com/pkg/sftp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
@@ -117,7 +118,7 @@ func openSSH(t *testing.T) sshtest.Option {
 			}
 		})
 	}
-	t.Skip("NOT TESTED: OpenSSH's sftp-server is not installed")
+	needs.Missing(t, "sftp-server of OpenSSH")
 	return nil
 }
 

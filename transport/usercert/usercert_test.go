@@ -20,6 +20,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -118,13 +119,7 @@ func (h *hanging) List() ([]*agent.Key, error) {
 // sshKeygen gives a folder with the key of an authority, made by OpenSSH.
 func sshKeygen(t *testing.T) (dir string) {
 	t.Helper()
-	program, err := exec.LookPath("ssh-keygen")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("ssh-keygen is not installed")
-		}
-		t.Skip("NOT TESTED with ssh-keygen: it is not installed")
-	}
+	program := needs.Program(t, "ssh-keygen")
 	dir = t.TempDir()
 	out, err := exec.Command(program, "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, "ca")).CombinedOutput()
 	require.NoError(t, err, "%s", out)

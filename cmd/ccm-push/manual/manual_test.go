@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push/manual"
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // program has everything that a page can have, and texts that mean something to whoever takes
@@ -135,11 +136,7 @@ Look up.
 // groff is a page as people read it. It must say nothing about the page.
 func groff(t *testing.T, page string) string {
 	t.Helper()
-	program, err := exec.LookPath("groff")
-	if err != nil && os.Getenv("CI") == "" {
-		t.Skip("there is no groff here (package groff-base)")
-	}
-	require.NoError(t, err)
+	program := needs.Program(t, "groff")
 	path := filepath.Join(t.TempDir(), "page.1")
 	require.NoError(t, os.WriteFile(path, []byte(page), 0o600))
 	out, err := exec.CommandContext(t.Context(), program, "-man", "-Kutf8", "-Tascii", "-P-cbou", "-ww", path).CombinedOutput()

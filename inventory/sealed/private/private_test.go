@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // script is an editor that does what a shell script says; $1 is the file.
@@ -52,14 +53,11 @@ func TestEditorsKeepNothing(t *testing.T) {
 			}
 			program := name
 			if at, local := strings.CutPrefix(name, "./"); local { // a name of one's own
-				real, err := exec.LookPath("vim")
-				if err != nil {
-					t.Skip("no vim here")
-				}
+				real := needs.Extra(t, "vim")
 				program = filepath.Join(t.TempDir(), at)
 				require.NoError(t, os.Symlink(real, program))
-			} else if _, err := exec.LookPath(program); err != nil {
-				t.Skipf("no %s here", program)
+			} else {
+				needs.Extra(t, program)
 			}
 			ran = true
 			t.Setenv("HOME", home)

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 func unpack(t testing.TB, packed []byte) []byte {
@@ -75,13 +77,7 @@ func TestGzipUnpacks(t *testing.T) {
 }
 
 func TestGzipOfTheSystemUnpacks(t *testing.T) {
-	path, err := exec.LookPath("gzip")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			require.NoError(t, err)
-		}
-		t.Skip("NOT TESTED: there is no gzip")
-	}
+	path := needs.Program(t, "gzip")
 	for name, b := range inputs {
 		if len(b) >= regionSize {
 			continue

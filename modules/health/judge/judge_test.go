@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules/system"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
@@ -46,7 +47,7 @@ func TestRules(t *testing.T) {
 	closed.Close()
 	comm, err := os.ReadFile("/proc/self/comm")
 	if runtime.GOOS != "linux" {
-		t.Skip("NOT TESTED: there is no /proc")
+		needs.Missing(t, "/proc")
 	}
 	require.NoError(t, err)
 	h := system.New()
