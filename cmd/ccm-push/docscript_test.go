@@ -133,6 +133,9 @@ func (s *docScript) run(name string) {
 	s.pending = false
 }
 
+// extraProgram matches a program in an example that a small system lacks.
+var extraProgram = regexp.MustCompile(`\b(ssh-keygen|uptime)\b`)
+
 var exitComment = regexp.MustCompile(`# exit status (\d+)$`)
 
 // commands adds the lines of a block.
@@ -146,6 +149,9 @@ func (s *docScript) commands(b docBlock, output *docBlock) {
 		}
 		if output != nil && i == len(lines)-1 {
 			want = s.wanted(output.text)
+		}
+		for _, program := range extraProgram.FindAllString(line, -1) {
+			s.line("needs %s", program)
 		}
 		line = strings.ReplaceAll(line, docFolder, "$WORK/web1") // for the shell, which knows it
 		s.line("prints %s '%s' '%s'", status, want, strings.ReplaceAll(line, "'", "''"))

@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema/schematest"
 	"github.com/ccm-push/ccm-push/modules/builds"
 	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
@@ -103,6 +104,7 @@ func scriptParams(t *testing.T) testscript.Params {
 				}
 			})
 			env.Values[hostsKey{}] = hosts
+			env.Values[scriptTB{}] = env.T()
 			env.Setenv("MODULE_DIR", programs)
 			env.Setenv("SOURCE", source)
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "operator"))
@@ -118,6 +120,7 @@ func scriptParams(t *testing.T) testscript.Params {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":      exits,
+			"needs":      needsPrograms,
 			"normal":     normal,
 			"readme":     readme,
 			"sshhost":    sshhost,
@@ -127,6 +130,24 @@ func scriptParams(t *testing.T) testscript.Params {
 			"natsserver": natsserver,
 		},
 	}
+}
+
+// A scriptTB is the test of a script, for [needs.Program].
+type scriptTB struct {
+	testing.TB
+	script testscript.T
+}
+
+func (scriptTB) Helper()             {}
+func (s scriptTB) Skip(args ...any)  { s.script.Skip(args...) }
+func (s scriptTB) Fatal(args ...any) { s.script.Fatal(args...) }
+
+// needsPrograms skips a script if a program is missing: needs PROGRAM...
+func needsPrograms(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: needs PROGRAM...")
+	}
+	needs.Program(scriptTB{script: ts.Value(scriptTB{}).(testscript.T)}, args...)
 }
 
 // undocumented finds the first event below a folder that is not as the schema of events has it:
