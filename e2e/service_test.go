@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -46,7 +48,13 @@ func TestFleetServiceConforms(t *testing.T) {
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	outputOf(t, build)
 	var passed atomic.Int64
-	t.Cleanup(func() { require.Greater(t, passed.Load(), int64(200)) })
+	var declared sync.Map // by path: whether a situation changes it
+	t.Cleanup(func() {
+		require.Greater(t, passed.Load(), int64(200))
+		for name, changed := range declared.Range {
+			require.True(t, changed.(bool), "plans declare %s, and no situation changes anything there", name)
+		}
+	})
 	const parts = 4
 	for part := range parts + 1 {
 		name, args := fmt.Sprintf("converges, %d of %d", part+1, parts), []string{"-test.run", "OnSystemdConverges"}
@@ -60,6 +68,15 @@ func TestFleetServiceConforms(t *testing.T) {
 				"HOME=/root", "TMPDIR=/tmp", "/run/e2e-service.test", "-test.v", "-test.count", "1"}, args...)...)
 			require.NotContains(t, said, "--- SKIP")
 			passed.Add(int64(strings.Count(said, "--- PASS: ")))
+			for _, line := range regexp.MustCompile(`: (un)?changed paths: (.*)`).FindAllStringSubmatch(said, -1) {
+				for _, name := range strings.Fields(line[2]) {
+					if changed := line[1] == ""; changed {
+						declared.Store(name, true)
+					} else {
+						declared.LoadOrStore(name, false)
+					}
+				}
+			}
 		})
 	}
 }

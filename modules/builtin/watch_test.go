@@ -49,7 +49,7 @@ func TestWatch(t *testing.T) {
 		passwd  = "ann:x:1001:1001::/home/ann:/bin/sh\n"
 		systemd = "run/systemd/system/"
 		dpkg    = "/var/lib/dpkg/status /var/lib/dpkg/arch PATH/apt-get"
-		cronOf  = "PATH/crontab /etc/passwd /etc/cron.allow /etc/cron.deny /var/spool/cron/ann /var/spool/cron/crontabs/ann"
+		cronOf  = "PATH/crontab /etc/passwd /etc/cron.allow /etc/cron.deny /var/spool/cron/ann /var/spool/cron/tabs/ann /var/spool/cron/crontabs/ann"
 		nginx   = "/run/systemd/system " +
 			"/etc/systemd/system/nginx.service /run/systemd/system/nginx.service /usr/local/lib/systemd/system/nginx.service " +
 			"/usr/lib/systemd/system/nginx.service /lib/systemd/system/nginx.service /etc/init.d/nginx /etc/containers/systemd/nginx.container"

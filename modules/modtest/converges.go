@@ -1,6 +1,7 @@
 package modtest
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"maps"
@@ -35,7 +36,9 @@ type Fixture struct {
 	// Kept is a pattern, see [path.Match], of paths below the root where, or below which, a program of the test keeps what the
 	// real one keeps at KeptAs or below; KeptAs is empty if that is no path.
 	Kept, KeptAs string
-	Past         bool // no property asks for what was there before: a failure, a file that nobody has read yet
+	// Declared, if set, records the declared paths of several calls of [Converges]. The caller judges them.
+	Declared *Declared
+	Past     bool // no property asks for what was there before: a failure, a file that nobody has read yet
 }
 
 // Change is the difference that a property makes.
@@ -60,10 +63,10 @@ func Change(property, have, want string) modules.Change {
 //   - what a [modules.Reverser] gives before Apply brings back what was there before;
 //   - where a [modules.Watcher] listens, it is heard whatever gives another verdict.
 func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
-	paths := &declared{changed: map[string]bool{}}
+	own := &Declared{}
 	for _, f := range fixtures {
 		t.Run(f.Name, func(t *testing.T) {
-			before, after, opened := f.run(t, typ, paths)
+			before, after, opened := f.run(t, typ, cmp.Or(f.Declared, own))
 			t.Run("twice", func(t *testing.T) { f.twice(t, typ) })
 			t.Run("watched", func(t *testing.T) { f.watched(t, typ) })
 			if f.Action == "" {
@@ -79,13 +82,13 @@ func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
 		})
 	}
 	if !loose[typ.Name] {
-		paths.tight(t, len(fixtures))
+		own.tight(t, len(fixtures))
 	}
 }
 
 // run takes the fixture through check, apply and check, and gives the states before and
 // after. opened says whether Apply has opened a content.
-func (f *Fixture) run(t *testing.T, typ modules.Type, paths *declared) (before, after map[string]Seen, opened bool) {
+func (f *Fixture) run(t *testing.T, typ modules.Type, paths *Declared) (before, after map[string]Seen, opened bool) {
 	paths.ran++
 	root, res := f.build(t, typ)
 	h := Host()

@@ -21,10 +21,22 @@ var noise = []string{"/etc/.pwd.lock", "/etc/passwd-", "/etc/shadow-", "/etc/gro
 // loose are the types whose effects may be wider than what a fixture changes: what they start decides.
 var loose = map[string]bool{"package": true, "upgrade": true, "exec": true, "archive": true, "scaffold": true, "git": true, "dsc": true, "ral": true}
 
-// declared counts, for the fixtures of one type, the paths that plans declare.
-type declared struct {
+// Declared records the paths that plans of one type declare, and whether a fixture changes something at each.
+type Declared struct {
 	ran     int
-	changed map[string]bool // by declared path: whether a fixture changes something there
+	changed map[string]bool
+}
+
+// Paths returns the declared paths at which a fixture changes something, and those at which none does.
+func (d *Declared) Paths() (changed, unchanged []string) {
+	for _, key := range slices.Sorted(maps.Keys(d.changed)) {
+		if d.changed[key] {
+			changed = append(changed, key)
+		} else {
+			unchanged = append(unchanged, key)
+		}
+	}
+	return changed, unchanged
 }
 
 // outside describes the trees outside of the root that the fixture names.
@@ -58,7 +70,7 @@ func (f *Fixture) kept(name string) bool {
 }
 
 // within requires that every path that Apply has changed lies within the effects of its plan.
-func (d *declared) within(t *testing.T, f *Fixture, root string, before, outsideBefore, after map[string]Seen, effects []modules.Effect) {
+func (d *Declared) within(t *testing.T, f *Fixture, root string, before, outsideBefore, after map[string]Seen, effects []modules.Effect) {
 	t.Helper()
 	changed := map[string]bool{}
 	before, after = joined(before, outsideBefore), joined(after, f.outside(t))
@@ -91,18 +103,20 @@ func (d *declared) within(t *testing.T, f *Fixture, root string, before, outside
 			continue
 		}
 		key := strings.Replace(e.Key, root, "$ROOT", 1)
+		if d.changed == nil {
+			d.changed = map[string]bool{}
+		}
 		d.changed[key] = d.changed[key] || slices.ContainsFunc(slices.Collect(maps.Keys(changed)), func(name string) bool { return reaches(e, name) })
 	}
 }
 
 // tight requires that something changes, in some fixture, at each declared path.
-func (d *declared) tight(t *testing.T, fixtures int) {
+func (d *Declared) tight(t *testing.T, fixtures int) {
 	if d.ran < fixtures { // -run has chosen some
 		return
 	}
-	for key, changed := range d.changed {
-		require.True(t, changed, "plans declare %s, and no fixture changes anything there", key)
-	}
+	_, unchanged := d.Paths()
+	require.Empty(t, unchanged, "plans declare %s, and no fixture changes anything there", strings.Join(unchanged, ", "))
 }
 
 func onPath(e modules.Effect) bool {

@@ -31,7 +31,11 @@ func (s *Service) linkEffects(h modules.Host, m manager, u unit, verbs []verb) [
 			l.add(path.Join(runlevels, level, u.id))
 		}
 	}
-	return modules.Differ(unitEffect, l.paths...)
+	effects := modules.Differ(unitEffect, l.paths...)
+	if l.anywhere {
+		effects = append(effects, modules.Effect{Kind: modules.BelowEffect, Key: l.dir})
+	}
+	return effects
 }
 
 // links collects the paths that enabling or disabling a unit changes.
@@ -40,6 +44,8 @@ type links struct {
 	dir   string // the folder that has the links
 	seen  map[string]bool
 	paths []string
+	// anywhere is set if the names of links below dir are not known.
+	anywhere bool
 }
 
 func (l *links) add(name string) {
@@ -48,12 +54,11 @@ func (l *links) add(name string) {
 	}
 }
 
-// addIn adds a link in a folder that systemd makes and removes as needed.
+// addIn adds a link in a folder. systemd makes the folder for the first link, and may remove it with the last one.
 func (l *links) addIn(dir, name string) {
 	names, err := l.files.List(dir)
 	if err != nil || len(names) == 0 || len(names) == 1 && names[0] == name {
 		l.add(dir)
-		return
 	}
 	l.add(path.Join(dir, name))
 }
@@ -68,7 +73,7 @@ func (l *links) install(id, file string, fresh bool) {
 	text, err := readUnitFile(l.files, file)
 	if err != nil {
 		if file == "" || fresh {
-			l.add(l.dir)
+			l.anywhere = true
 		}
 		return
 	}
@@ -81,7 +86,7 @@ func (l *links) install(id, file string, fresh bool) {
 			switch {
 			case key == "DefaultInstance" || key != "Alias" && key != "Also" && folders[key] == "":
 			case strings.Contains(name, "%"):
-				l.add(l.dir)
+				l.anywhere = true
 			case key == "Alias":
 				l.add(path.Join(l.dir, name))
 			case key == "Also":

@@ -187,10 +187,12 @@ func part(t *testing.T) (which, of int) {
 	return which, of
 }
 
-// TestOnSystemdConverges takes a real systemd through every situation.
+// TestOnSystemdConverges takes a real systemd through every situation. With SERVICE_TEST_PART, it prints the declared
+// paths for the test that sees all parts.
 func TestOnSystemdConverges(t *testing.T) {
 	onSystemd(t)
 	which, of := part(t)
+	declared := &modtest.Declared{}
 	for i, s := range situations {
 		if i%of != which {
 			continue
@@ -215,6 +217,7 @@ func TestOnSystemdConverges(t *testing.T) {
 			}
 			modtest.Converges(t, afresh(t, s.setup), modtest.Fixture{
 				Name: "converges", Properties: properties, Action: s.action, Changes: s.changes, Err: s.err, Past: s.past, Outside: unitFolders(t),
+				Declared: declared,
 			})
 			if s.err == "" {
 				sh(t, clean)
@@ -226,6 +229,12 @@ func TestOnSystemdConverges(t *testing.T) {
 				require.Equal(t, s.again, plan.Action, "a second Check")
 			}
 		})
+	}
+	changed, unchanged := declared.Paths()
+	t.Logf("changed paths: %s", strings.Join(changed, " "))
+	t.Logf("unchanged paths: %s", strings.Join(unchanged, " "))
+	if of == 1 {
+		require.Empty(t, unchanged, "plans declare these paths, and no situation changes anything there")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // MinFactMark and MaxFactMark bound the length of a fact that stands out in a text, in bytes: a shorter one is in words of
@@ -18,7 +19,8 @@ const (
 // maxFactMarks bounds the facts of one result.
 const maxFactMarks = 16
 
-var factPath = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+// factPath matches the path of a fact that may stand for its value. It is compiled at its first use.
+var factPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`) })
 
 // FactsIn returns those of facts that a text has as words, by path. found has the value of each path that is a string.
 func FactsIn(text string, found map[string]string) map[string]string {
@@ -36,7 +38,7 @@ func FactsIn(text string, found map[string]string) map[string]string {
 
 // isFactMark reports whether a fact may be replaced by its path. An event of another machine can contain any path.
 func isFactMark(path, value string) bool {
-	return len(value) >= MinFactMark && len(value) <= MaxFactMark && factPath.MatchString(path)
+	return len(value) >= MinFactMark && len(value) <= MaxFactMark && factPath().MatchString(path)
 }
 
 func factMark(path string) string { return "{" + path + "}" }

@@ -448,6 +448,8 @@ func TestChangedManifestReportsOnce(t *testing.T) {
 						c.send(ack)
 					}
 				}
+				require.NoError(t, c.input.Close())
+				require.NoError(t, <-c.ended) // it has read the acknowledgements
 				return reported
 			}
 			send(firstRun, false, stays, leaves)
