@@ -69,9 +69,10 @@ type outcomeSeeds struct {
 	until  time.Time              // after which no further seed begins; zero means no limit
 	shrink bool
 
-	mu     sync.Mutex
-	folder string   // CCM_OUTCOMES_STATE; empty keeps nothing
-	passed *os.File // nil without folder
+	mu      sync.Mutex
+	folder  string   // CCM_OUTCOMES_STATE; empty keeps nothing
+	passed  *os.File // nil without folder; a line has a seed, and what is kept of it
+	earlier []string // what is kept of the chosen seeds that passed before
 }
 
 func newOutcomes(t *testing.T) *outcomeSeeds {
@@ -128,7 +129,7 @@ func seedsOfCommit(t *testing.T, count int) (seeds []uint64) {
 	for range count {
 		seeds = append(seeds, random.Uint64N(1_000_000))
 	}
-	t.Logf("CCM_OUTCOMES=%s", strings.ReplaceAll(strings.Trim(fmt.Sprint(seeds), "[]"), " ", ","))
+	t.Logf("SEEDS=%s", strings.ReplaceAll(strings.Trim(fmt.Sprint(seeds), "[]"), " ", ","))
 	return seeds
 }
 
@@ -141,14 +142,17 @@ func (s *outcomeSeeds) remember(t *testing.T, folder string) {
 	if !os.IsNotExist(err) {
 		require.NoError(t, err)
 	}
-	passed := map[string]bool{}
-	for _, seed := range strings.Fields(string(text)) {
-		passed[seed] = true
+	passed := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		seed, kept, _ := strings.Cut(strings.TrimSpace(line), " ")
+		passed[seed] = kept
 	}
 	all := s.seeds
 	s.seeds = nil
 	for _, seed := range all {
-		if !passed[fmt.Sprint(seed)] {
+		if kept, is := passed[fmt.Sprint(seed)]; is {
+			s.earlier = append(s.earlier, kept)
+		} else {
 			s.seeds = append(s.seeds, seed)
 		}
 	}

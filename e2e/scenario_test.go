@@ -241,13 +241,14 @@ type foretold struct {
 	Event, Type, Name, Status, Message, Error, Because string
 	Refreshed, Certain                                 bool
 	Changes                                            []modules.Change
+	Diff                                               json.RawMessage // a text; of other events it says something else
 }
 
 // essence is what a prediction has to get right.
 func (r *foretold) essence() string {
 	text := fmt.Sprintf("%s#%s %s refreshed=%v", r.Type, r.Name, r.Status, r.Refreshed)
 	if r.Status == "changed" {
-		text += fmt.Sprintf(" %s %q", strings.TrimPrefix(r.Message, "Would have "), r.Changes)
+		text += fmt.Sprintf(" %s %q", strings.ReplaceAll(r.Message, "Would have ", ""), r.Changes)
 	}
 	return text
 }
