@@ -50,7 +50,7 @@ func (s *Sysctl) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 			}
 			do.set = true
 			plan.Changes = append([]modules.Change{{Property: "value", Have: have, Want: want}}, plan.Changes...)
-			plan.Effects = append(plan.Effects, modules.Effect{Kind: settingEffect, Key: s.key(), State: want})
+			plan.Effects = append(plan.Effects, s.effects(h, want)...)
 			plan.MayFail = plan.MayFail || !alike(have, want)
 		}
 	}
@@ -75,7 +75,7 @@ func (s *Sysctl) now(h modules.Host) (string, error) {
 	if state, predicted := h.Forecast.Lookup(settingEffect, s.key()); predicted {
 		return state.(string), nil
 	}
-	file, err := h.Files.Open(s.at())
+	file, err := h.Files.Knowing(settingEffect).Open(s.at())
 	switch {
 	case modules.NotThere(err):
 		h.Forecast.Lookup(modules.AnyEffect, "") // what is pending may load a module that brings it

@@ -2,6 +2,7 @@ package sysctl
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -113,7 +114,7 @@ func TestConverges(t *testing.T) {
 		return modules.Change{Property: property, Have: have, Want: want}
 	}
 	with := func(more string) string { return `{"proc":"$ROOT","path":"$ROOT/conf",` + more + `}` }
-	modtest.Converges(t, localType(), modtest.Kept("net/*", "", []modtest.Fixture{
+	modtest.Converges(t, localType(), modtest.Kept("net/*", "$ROOT/net", []modtest.Fixture{
 		{
 			Name: "now and later", Tree: tree, Properties: with(`"name":"net.forward","value":"1"`),
 			Action: "set and persisted the value", Changes: []modules.Change{value("value", "0", "1"), value("persisted", absent, "1")},
@@ -155,6 +156,70 @@ func TestPredicts(t *testing.T) {
 		},
 		Want: []string{"changed", "stable", "changed", "changed", "changed uncertain", "changed uncertain", "changed uncertain"},
 	})
+}
+
+// TestEffects names the settings that the kernel sets with another one. "?" is a value that it may keep.
+func TestEffects(t *testing.T) {
+	root := t.TempDir()
+	var nodes []modtest.Node
+	for _, dir := range []string{"net", "net/ipv4", "net/ipv6", "net/ipv4/conf", "net/ipv6/conf", "net/ipv4/neigh"} {
+		nodes = append(nodes, modtest.Node{Path: dir, Dir: true})
+	}
+	for _, name := range []string{"all", "default", "eth0.1"} {
+		for _, dir := range []string{"net/ipv4/conf/", "net/ipv6/conf/", "net/ipv4/neigh/"} {
+			if dir+name != "net/ipv4/neigh/all" {
+				nodes = append(nodes, modtest.Node{Path: dir + name, Dir: true})
+			}
+		}
+	}
+	modtest.Build(t, root, nodes)
+	conf := func(family, setting string, values ...string) map[string]string {
+		all := map[string]string{}
+		for i, name := range []string{"all", "default", "eth0.1"} {
+			if values[i] != "" {
+				all["net/"+family+"/conf/"+name+"/"+setting] = values[i]
+			}
+		}
+		return all
+	}
+	and := func(all map[string]string, more ...string) map[string]string {
+		for i := 0; i < len(more); i += 2 {
+			all[more[i]] = more[i+1]
+		}
+		return all
+	}
+	for _, test := range []struct {
+		name, value string
+		want        map[string]string
+	}{
+		{"kernel.panic", "10", map[string]string{"kernel/panic": "10"}},
+		{"vm.dirty_bytes", "4096", map[string]string{"vm/dirty_bytes": "4096", "vm/dirty_ratio": "0"}},
+		{"net.ipv4.ip_forward", "1", and(conf("ipv4", "forwarding", "1", "1", "1"), "net/ipv4/ip_forward", "1", "net/ipv4/conf/all/accept_redirects", "0")},
+		{"net.ipv4.conf.all.forwarding", "0", and(conf("ipv4", "forwarding", "0", "0", "0"), "net/ipv4/ip_forward", "0", "net/ipv4/conf/all/accept_redirects", "1")},
+		{"net.ipv4.conf.default.forwarding", "1", conf("ipv4", "forwarding", "", "1", "")},
+		{"net.ipv4.conf.all.rp_filter", "1", conf("ipv4", "rp_filter", "1", "", "")},
+		{"net.ipv4.conf.default.rp_filter", "1", conf("ipv4", "rp_filter", "", "1", "?")},
+		{"net.ipv6.conf.all.disable_ipv6", "1", conf("ipv6", "disable_ipv6", "1", "1", "1")},
+		{"net.ipv6.conf.all.accept_ra", "0", conf("ipv6", "accept_ra", "0", "", "")},
+		{"net.ipv6.conf.eth0/1.forwarding", "1", conf("ipv6", "forwarding", "", "", "1")},
+		{"net.ipv4.neigh.default.retrans_time_ms", "5", map[string]string{
+			"net/ipv4/neigh/default/retrans_time_ms": "5", "net/ipv4/neigh/default/retrans_time": "?",
+			"net/ipv4/neigh/eth0.1/retrans_time_ms": "?", "net/ipv4/neigh/eth0.1/retrans_time": "?",
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := map[string]string{}
+			for _, e := range (&Sysctl{Name: test.name, proc: root}).effects(modtest.Host(), test.value) {
+				switch {
+				case e.Kind == settingEffect:
+					got[e.Key] = e.State.(string)
+				case e.State == modules.EffectKind(""):
+					got[strings.TrimPrefix(e.Key, root+"/")] = "?"
+				}
+			}
+			require.Equal(t, test.want, got)
+		})
+	}
 }
 
 // TestReversal brings back the value that held, and the file, also after another value.
