@@ -338,7 +338,7 @@ e2e-firewalld:
 alone:
 	$(GO) test $(SHORT) $(if $(findstring /e2e,$(PACKAGE)),-tags e2e) -vet=off -count 1 -parallel 1 -timeout 20m -run '^$(subst /,$$/^,$(RUN))$$' $(PACKAGE)
 
-# lockouts: the table of lock-outs of docs/reliability.md, on real hosts; Debian, as root; about ten minutes
+# lockouts: the table of lock-outs of docs/internals/lockouts.md, on real hosts; Debian, as root; about ten minutes
 .PHONY: lockouts
 lockouts:
 	CCM_LOCKOUTS=all $(GO) test -tags e2e -vet=off -count 1 -parallel 3 -timeout 60m -run 'TestFleetLockouts$$' -v ./e2e

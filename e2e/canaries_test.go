@@ -67,7 +67,7 @@ func TestFleetCanaries(t *testing.T) {
 		require.NotContains(t, said.String(), base64.StdEncoding.EncodeToString([]byte(canary(way)))[:16])
 	}
 	require.Empty(t, f.sh("h001", "cat /tmp/e2e-found"), "in command lines or environments")
-	// What undo needs is there for root alone (docs/runs.md), and history: false keeps nothing.
+	// What undo needs is there for root alone (docs/guide/undo.md), and history: false keeps nothing.
 	require.Empty(t, f.sh("h001", "grep -rlE 'canary-[a-z]+-7Wq2' /var /home /root /tmp /run /etc 2>/dev/null |"+
 		" grep -v -e ^/etc/e2e/ -e ^/tmp/e2e-hostsecret -e ^/var/lib/ccm-push/history/ || true"))
 	require.Empty(t, f.sh("h001", "find /var/lib/ccm-push/history ! -user root -o -type f -perm /077"))

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetConfirmPage does what docs/confirm.md says, on two hosts with systemd.
+// TestFleetConfirmPage does what docs/guide/lockouts.md says, on two hosts with systemd.
 func TestFleetConfirmPage(t *testing.T) {
 	f := startPageHosts(t, "web1", "web2")
-	require.Equal(t, 4, f.follow("confirm.md"))
+	require.Equal(t, 4, f.follow("guide/lockouts.md"))
 }

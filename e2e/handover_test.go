@@ -113,8 +113,8 @@ func TestFleetHandover(t *testing.T) {
 	require.Contains(t, none.stderr, "there is no such run under way in NATS", "nothing is left there")
 }
 
-// TestFleetDetachPage does what docs/runs.md says of leaving a run.
+// TestFleetDetachPage does what docs/guide/runs.md says of leaving a run.
 func TestFleetDetachPage(t *testing.T) {
 	f := startNamedHosts(t, "web1", "web2")
-	require.Equal(t, 2, f.followSection("runs.md", "Leaving a run"))
+	require.Equal(t, 2, f.followSection("guide/runs.md", "Leave a run"))
 }

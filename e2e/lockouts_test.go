@@ -457,7 +457,7 @@ func (h *lockoutHost) took(l lockout, w way, time time.Duration) {
 	}
 }
 
-// lockoutTable is the table of docs/reliability.md.
+// lockoutTable is the table of docs/internals/lockouts.md.
 func lockoutTable() string {
 	var text strings.Builder
 	for _, l := range lockouts {

@@ -11,11 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetRolloutsPage does what docs/rollouts.md says: a load balancer and four web servers.
+// TestFleetRolloutsPage follows the pages about rollouts, in their order: a load balancer and four web
+// servers.
 func TestFleetRolloutsPage(t *testing.T) {
 	f := startNamedHosts(t, "lb1", "web1", "web2", "web3", "web4")
 	f.trustAll()
-	require.Greater(t, f.follow("rollouts.md"), 15)
+	require.Equal(t, 11, f.follow("guide/rollouts.md"))
+	require.Equal(t, 8, f.follow("guide/rollout-stops.md"))
+	require.Equal(t, 1, f.follow("guide/rollout-rules.md"))
 }
 
 // trustAll has the newcomer trust the hosts.

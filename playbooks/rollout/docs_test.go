@@ -16,9 +16,9 @@ var (
 	limitOf   = regexp.MustCompile(`^\{[a-z]+: (.*)\}$`)
 )
 
-// TestNumbersOfThePage works out the numbers of docs/rollouts.md.
+// TestNumbersOfThePage works out the numbers of docs/guide/rollout-rules.md.
 func TestNumbersOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/rollouts.md")
+	page, err := os.ReadFile("../../docs/guide/rollout-rules.md")
 	require.NoError(t, err)
 	rows := numberRow.FindAllStringSubmatch(string(page), -1)
 	require.Greater(t, len(rows), 10)

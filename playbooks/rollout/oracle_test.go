@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An oracle says what a rollout may do, from what docs/rollouts.md says and with none of the code that
+// An oracle says what a rollout may do, from what docs/guide/rollout-rules.md says and with none of the code that
 // is tested. It is told what happens, and fails the test where that must not be.
 type oracle struct {
 	t     testing.TB

@@ -487,7 +487,7 @@ func (s *simulation) gate() (ended bool) {
 
 // TestRandomRollouts has rollouts go as they may: hosts that fail, that are lost, that were broken
 // before; gates; controllers that are killed, and runs that are gone on with; persons. How often what has
-// happened is a table of docs/reliability.md.
+// happened is a table of docs/internals/lockouts.md.
 func TestRandomRollouts(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(1000) {
@@ -505,7 +505,7 @@ func TestRandomRollouts(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(seen)) {
 		fmt.Fprintf(&table, "| %s | %d |\n", what, seen[what])
 	}
-	page, err := os.ReadFile("../../docs/reliability.md")
+	page, err := os.ReadFile("../../docs/internals/lockouts.md")
 	require.NoError(t, err)
 	require.Contains(t, string(page), table.String())
 }

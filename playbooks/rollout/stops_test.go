@@ -10,9 +10,9 @@ import (
 )
 
 // TestStopsOfThePage has every rule stop a rollout of 170 hosts, and compares what is printed with
-// docs/rollouts.md.
+// docs/guide/rollout-stops.md.
 func TestStopsOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/rollouts.md")
+	page, err := os.ReadFile("../../docs/guide/rollout-stops.md")
 	require.NoError(t, err)
 	one, three := &Amount{Count: 1}, &Amount{Count: 3}
 	failed, lost := Outcome{Failed: true, Touched: true}, Outcome{Unreachable: true}
