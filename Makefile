@@ -139,7 +139,7 @@ install-broker:
 	@set -e; umask 022; prefix='$(DESTDIR)$(PREFIX)'; \
 	install -d "$$prefix/bin" "$$prefix/share/doc/ccm-push-broker"; \
 	install -m 755 '$(BROKER)' "$$prefix/bin/ccm-push-broker"; \
-	install -m 644 LICENSE docs/nats.md $(wildcard bin/LICENCES) "$$prefix/share/doc/ccm-push-broker"; \
+	install -m 644 LICENSE docs/guide/broker.md $(wildcard bin/LICENCES) "$$prefix/share/doc/ccm-push-broker"; \
 	if [ -n '$(UNIT)' ]; then \
 		install -d "$$prefix/lib/systemd/system"; \
 		sed 's|@PREFIX@|$(or $(PREFIX),/usr/local)|' cmd/ccm-push-broker/ccm-push-broker.service >"$$prefix/lib/systemd/system/ccm-push-broker.service"; \

@@ -20,10 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetTutorial does what docs/tutorial.md says, on hosts with systemd and apt.
+// TestFleetTutorial does what docs/start/tutorial.md says, on hosts with systemd and apt.
 func TestFleetTutorial(t *testing.T) {
 	f := startPageHosts(t, "web1", "web2", "web3", "web4")
-	require.Greater(t, f.follow("tutorial.md"), 20)
+	require.Greater(t, f.follow("start/tutorial.md"), 20)
 	require.FileExists(t, f.path("run.html"))
 }
 

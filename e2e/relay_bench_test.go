@@ -21,7 +21,7 @@ import (
 // BenchmarkRelay is a first run with W30 on simulated hosts, 50 to a site with a relay, over an uplink
 // that all sites share (tc, in a network namespace of its own; root). A second run, which finds all as it shall
 // be, is what it is held against. Hosts let a relay in after 300 ms, and each delivery takes the relay 25 ms by itself,
-// one after the other: that is half of the processor time that one with OpenSSH 9.2 took (docs/performance.md), and 1 Gbit/s carries the program in 22 ms.
+// one after the other: that is half of the processor time that one with OpenSSH 9.2 took (docs/internals/performance.md), and 1 Gbit/s carries the program in 22 ms.
 // All hosts and relays are one process beside the controller, so there deliveries carry no bytes: to encrypt the program for each host,
 // which real relays do with processors of their own, took 10 ms a host, and everything else takes 7.
 //

@@ -151,10 +151,10 @@ func TestFleetRelay(t *testing.T) {
 	s.fails()
 }
 
-// TestFleetRelayPage follows docs/relays.md.
+// TestFleetRelayPage follows docs/guide/relays.md.
 func TestFleetRelayPage(t *testing.T) {
 	f := startNamedHosts(t, "gate", "web1", "web2")
-	require.Equal(t, 7, f.followSection("relays.md", "An example"))
+	require.Equal(t, 7, f.followSection("guide/relays.md", "An example"))
 }
 
 // delivers has hosts get the program from one that is sent it once.

@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetWatchService runs a watch under a real systemd, as the unit of docs/watch.md has it: it has
+// TestFleetWatchService runs a watch under a real systemd, as the unit of docs/guide/watch.md has it: it has
 // started when the plays are over, says what it is at, is started again when it does not live any more,
 // and ends when it is told to.
 func TestFleetWatchService(t *testing.T) {
 	f := startServiceHost(t)
-	page, err := os.ReadFile("../docs/watch.md")
+	page, err := os.ReadFile("../docs/guide/watch.md")
 	require.NoError(t, err)
 	unit := regexp.MustCompile("(?s)```\n(\\[Unit\\]\n.*?)```\n").FindSubmatch(page)
-	require.NotNil(t, unit, "docs/watch.md has no unit")
+	require.NotNil(t, unit, "docs/guide/watch.md has no unit")
 	text := strings.NewReplacer("User=ccm-push\n", "", "WatchdogSec=60", "WatchdogSec=2", "RestartSec=10", "RestartSec=0",
 		"ccm-push watch ", "ccm-push watch --module-dir /usr/lib/e2e-modules ").Replace(string(unit[1]))
 	require.Contains(t, text, "WatchdogSec=2")

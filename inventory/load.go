@@ -19,7 +19,7 @@ import (
 //
 //   - a file in YAML or in Ansible's INI format;
 //   - a script, which has #! at its beginning or is an executable program: it is
-//     run with --list and prints JSON, see [docs/inventory.md];
+//     run with --list and prints JSON, see [docs/guide/inventory.md];
 //   - a folder, whose files are read in the order of their names;
 //   - a list of hosts with a comma in it ("web1,web2", or "web1,").
 //
@@ -30,7 +30,7 @@ import (
 // cause. Any other error is [yamlpos.Errors], everything that is wrong with all of
 // them.
 //
-// [docs/inventory.md]: https://github.com/ccm-push/ccm-push/blob/main/docs/inventory.md
+// [docs/guide/inventory.md]: https://github.com/ccm-push/ccm-push/blob/main/docs/guide/inventory.md
 func Load(ctx context.Context, paths []string, o Options) (*Inventory, error) {
 	b := newBuilder(o)
 	if len(paths) == 0 {

@@ -94,7 +94,7 @@ func TestNATS(t *testing.T) {
 }
 
 func TestNATSErrors(t *testing.T) {
-	const none = " reads from NATS, and none is given\n  hint: --nats tls://HOST:4222 says where it is, or a context of the nats command line: docs/nats.md"
+	const none = " reads from NATS, and none is given\n  hint: --nats tls://HOST:4222 says where it is, or a context of the nats command line: docs/guide/nats.md"
 	with := &templates.Inventory{NATS: someNATS{}}
 	for _, c := range []struct {
 		language, source string

@@ -59,7 +59,7 @@ func (c *commandLine) detach(cmd *cobra.Command) error {
 	}
 	switch {
 	case cmd.Name() == "watch":
-		return errors.New("--detach is for runs that come to an end: have systemd run ccm-push watch (docs/watch.md has the unit)")
+		return errors.New("--detach is for runs that come to an end: have systemd run ccm-push watch (docs/guide/watch.md has the unit)")
 	case cmd.HasParent() && !slices.Contains([]string{"resume", "undo", "check-health"}, cmd.Name()):
 		return fmt.Errorf("--detach is for runs; %s is none", cmd.CommandPath())
 	case c.fleet.mode.step:

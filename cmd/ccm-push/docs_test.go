@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,7 +21,7 @@ func TestDocs(t *testing.T) {
 	t.Parallel()
 	params := scriptParams(t)
 	params.Dir = t.TempDir()
-	for _, page := range []string{"manifest.md", "how-to.md", "data.md", "secrets.md", "templates.md", "inventory-commands.md", "dsc-documents.md", "nats.md"} {
+	for _, page := range []string{"manifest.md", "how-to.md", "data.md", "secrets.md", "templates.md", "guide/inventory-commands.md", "dsc-documents.md", "guide/nats.md"} {
 		writeDocScripts(t, params.Dir, page)
 	}
 	setup := params.Setup
@@ -45,7 +46,7 @@ func writeDocScripts(t *testing.T, dir, page string) {
 			continue
 		}
 		examples++
-		name := strings.TrimSuffix(page, ".md") + "-" + strings.Trim(notInNames.ReplaceAllString(strings.ToLower(section.title), "-"), "-")
+		name := strings.TrimSuffix(path.Base(page), ".md") + "-" + strings.Trim(notInNames.ReplaceAllString(strings.ToLower(section.title), "-"), "-")
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".txtar"), script, 0o600))
 	}
 	require.NotZero(t, examples, "%s has no examples", page)

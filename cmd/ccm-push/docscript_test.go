@@ -44,7 +44,7 @@ type docScript struct {
 // write makes the script of a section; nil if there is nothing to run.
 func (s *docScript) write(section docSection, data []docBlock) []byte {
 	s.line("sshhost web1")
-	if s.page == "nats.md" {
+	if s.page == "guide/nats.md" {
 		s.line("natsserver")
 	}
 	s.line("inventory %s", s.add("inventory.yaml", "all: {hosts: {web1: {}}}\n"))

@@ -77,7 +77,7 @@ var (
 // TestSchemaIsDocumented holds the schema and the page about events against each other: whatever
 // key an event has is named in its row or below the table, and no row has a key that is none.
 func TestSchemaIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/events.md")
+	page, err := os.ReadFile("../../docs/reference/events.md")
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(page), "| event | when | fields |\n|---|---|---|\n")
 	require.True(t, found)
@@ -96,20 +96,20 @@ func TestSchemaIsDocumented(t *testing.T) {
 		told := backquoted(rows[def.Name] + below)
 		for _, key := range slices.Sorted(maps.Keys(own)) {
 			if !slices.Contains([]string{"event", "time", "run"}, key) && own[key] {
-				require.Contains(t, told, key, "docs/events.md does not say that an event %s has it", def.Name)
+				require.Contains(t, told, key, "docs/reference/events.md does not say that an event %s has it", def.Name)
 			}
 		}
 		for word := range backquoted(rows[def.Name]) {
 			_, isOwn := own[word]
 			_, isEvent := rows[word]
-			require.True(t, isOwn || isEvent, "docs/events.md says that an event %s has %s", def.Name, word)
+			require.True(t, isOwn || isEvent, "docs/reference/events.md says that an event %s has %s", def.Name, word)
 		}
 	}
 	require.ElementsMatch(t, names, slices.Collect(maps.Keys(rows)))
 	for line := range strings.Lines(below) {
 		if m := docKeys.FindStringSubmatch(line); m != nil {
 			for word := range backquoted(m[1]) {
-				require.True(t, all[word], "docs/events.md has a row about %s, which no event has", word)
+				require.True(t, all[word], "docs/reference/events.md has a row about %s, which no event has", word)
 			}
 		}
 	}

@@ -149,7 +149,7 @@ func TestLinks(t *testing.T) {
 			return err
 		}
 		name := strings.TrimPrefix(path, sources+"/")
-		if entry.IsDir() && slices.Contains([]string{".git", "bin", "docs"}, name) {
+		if entry.IsDir() && slices.Contains([]string{".git", "bin", "docs", "e2e/words"}, name) { // words has pages of its own in tests
 			return fs.SkipDir
 		}
 		if info, err := entry.Info(); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
@@ -183,7 +183,7 @@ func TestUserPages(t *testing.T) {
 			continue
 		}
 		page := tree[name]
-		words := len(strings.Fields(page.text))
+		words := len(strings.Fields(strings.Replace(page.text, page.contents(), "", 1)))
 		if words > 800 && *update {
 			require.NoError(t, os.WriteFile(filepath.Join(sources, "docs", name), []byte(page.withContents()), 0o644))
 			page = readPage(page.withContents())
