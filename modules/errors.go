@@ -19,6 +19,10 @@ func (r refusal) Redacted() string { return r.Error() }
 
 func (r refusal) Unwrap() error { return r.error }
 
+// ErrKernelRefuses is what the kernel refuses every user, whatever owner and mode are: a read-only file
+// system, a flag such as "immutable", a mount point. It is an fs.ErrPermission as well.
+var ErrKernelRefuses = errors.New("refused by the kernel")
+
 // PermissionRefusal words an error of not being allowed to look, as a refusal that says what to
 // do. Any other one it returns as it is.
 func PermissionRefusal(err error) error {

@@ -108,6 +108,9 @@ type FileRights interface {
 	MaySetAttributes(path string, a Attributes) error
 	// MayCreate asks whether a new file or directory can be given a.
 	MayCreate(a Attributes) error
+	// MountPoints returns where something is mounted at path or below it: the kernel neither replaces nor
+	// removes that. It is empty on systems that do not tell.
+	MountPoints(path string) []MountPoint
 }
 
 // FileReader looks at files. Errors wrap fs.ErrNotExist, fs.ErrPermission and
@@ -193,7 +196,6 @@ type FileInfo struct {
 	GID    int
 	Target string // of symbolic links, as stored
 	Links  int    // names of a regular file: a change through one of several shows under all
-	Device uint64 // of a directory: the file system that it is on; 0 is not known
 }
 
 // Attributes are what a file or directory is given. Negative ids keep what the

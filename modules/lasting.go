@@ -81,7 +81,7 @@ func (k *keptFile) putBack(ctx context.Context, h Host) error {
 	if err != nil {
 		return err
 	}
-	now.is.Device, now.is.Links = k.is.Device, k.is.Links
+	now.is.Links = k.is.Links
 	if now.is == k.is && now.content.SHA256() == k.content.SHA256() {
 		return nil
 	}

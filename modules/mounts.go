@@ -1,6 +1,14 @@
 package modules
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
 
 // Mounts mount and unmount at paths that the host has opened itself, with no symbolic link on the
 // way: whatever other users rename meanwhile, nothing is mounted anywhere else. Allowed in Apply only.
@@ -16,4 +24,92 @@ type Mounts interface {
 	Remount(ctx context.Context, path string, remount func(stage string) error) error
 	// Unmount unmounts what is mounted at path.
 	Unmount(ctx context.Context, path string) error
+}
+
+// A MountPoint is where something is mounted, at a path or below it.
+type MountPoint struct {
+	Path     string // the mount point, without links
+	Below    string // Path relative to the path that it was found for; "" is that path itself
+	ReadOnly bool   // what is mounted
+}
+
+// A MountedError refuses to replace or remove a path at which, or below which, something is mounted.
+// It is an [ErrKernelRefuses].
+type MountedError struct {
+	Path   string
+	Points []MountPoint
+}
+
+// Mounted returns a [MountedError], or nil if points is empty.
+func Mounted(path string, points []MountPoint) error {
+	if len(points) == 0 {
+		return nil
+	}
+	return &MountedError{path, points}
+}
+
+// MountedAt is [Mounted] of what is mounted at the very path.
+func MountedAt(path string, points []MountPoint) error {
+	return Mounted(path, slices.DeleteFunc(points, func(p MountPoint) bool { return p.Below != "" }))
+}
+
+func (e *MountedError) Error() string {
+	const most = 5 // that are named
+	var names []string
+	for _, p := range e.Points {
+		name := p.Path
+		if p.ReadOnly {
+			name += " (read-only)"
+		}
+		switch {
+		case p.Below == "" && p.Path == e.Path && p.ReadOnly:
+			return e.Path + " is a mount point, and what is mounted there is read-only; unmount it first"
+		case p.Below == "" && p.Path == e.Path:
+			return e.Path + " is a mount point; unmount it first"
+		case p.Below == "":
+			return fmt.Sprintf("%s is a mount point, as %s; unmount it first", e.Path, name)
+		}
+		names = append(names, name)
+	}
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
+	}
+	return fmt.Sprintf("%s has file systems mounted in it: %s; unmount them first", e.Path, strings.Join(names, ", "))
+}
+
+// Redacted implements [Redactor].
+func (e *MountedError) Redacted() string { return e.Error() }
+
+// Is makes all of them [ErrKernelRefuses].
+func (*MountedError) Is(target error) bool {
+	return target == ErrKernelRefuses || target == fs.ErrPermission
+}
+
+// MayRemoveTree asks whether a path may be removed with everything below it, for every name: a removal
+// that is denied half-way has done its harm.
+func MayRemoveTree(ctx context.Context, files Files, name string) error {
+	if err := Mounted(name, files.MountPoints(name)); err != nil {
+		return err
+	}
+	return mayRemove(ctx, files, name)
+}
+
+func mayRemove(ctx context.Context, files Files, name string) error {
+	if err := cmp.Or(ctx.Err(), files.MayReplace(name)); err != nil {
+		return err
+	}
+	info, err := files.Stat(name)
+	if err != nil || info.Kind != Directory {
+		return err
+	}
+	names, err := files.List(name)
+	if err != nil {
+		return err
+	}
+	for _, below := range names {
+		if err := mayRemove(ctx, files, filepath.Join(name, below)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

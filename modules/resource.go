@@ -128,6 +128,8 @@ const (
 	// predict: it may be new or gone, or have other content. State is the [EffectKind] by which the
 	// plan predicts the meaning of the file, if there is one: readers that use it call [Files.Knowing].
 	DiffersEffect EffectKind = "differs"
+	// MountEffect: Key is the absolute path of a mount point, State has the method Mounted() bool.
+	MountEffect EffectKind = "mount"
 	// AnyEffect has neither: anything on the host may change.
 	AnyEffect EffectKind = "any"
 	// LiveEffect is no plan's. A type that looks at the host by itself, such as at its

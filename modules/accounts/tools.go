@@ -77,8 +77,10 @@ func AddGroup(tools Tools, g Group, system bool) []string {
 
 // CheckPermitted tells why the accounts of the host may not be changed, or nil.
 func CheckPermitted(rights modules.FileRights) error {
-	if err := rights.MayReplace(PasswdFile); err != nil {
-		return modules.Refuse("%w", err)
+	for _, file := range []string{PasswdFile, GroupFile, ShadowFile, gshadowFile} {
+		if err := rights.MayReplace(file); err != nil {
+			return modules.Refuse("%w", err)
+		}
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modul
 		return modules.PlanIfPermitted(plan, h.Files.MayReplace(f.Name))
 	case f.Force:
 		plan.Action, plan.Steps = "recursively removed the directory", steps{do: removeTree}
-		return modules.PlanIfPermitted(plan, mayRemoveTree(ctx, h.Files, f.Name))
+		return modules.PlanIfPermitted(plan, modules.MayRemoveTree(ctx, h.Files, f.Name))
 	case f.undoes:
 		return modules.Plan{}, modules.Refuse("cannot remove %s: directory is not empty; take out what is in it, and the next whole run removes it", f.Name)
 	}
@@ -163,7 +163,7 @@ func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, wan
 	case at.Kind == modules.Directory:
 		plan, err := f.compareAttributes(ctx, h, at, want)
 		if err == nil && f.Recurse {
-			plan, err = f.checkBelow(ctx, h, at.FileInfo, plan)
+			plan, err = f.checkBelow(ctx, h, plan)
 		}
 		return plan, err
 	case at.link || at.Kind != modules.Absent:

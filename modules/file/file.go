@@ -33,9 +33,9 @@ type File struct {
 	Backup   bool            `json:"backup,omitempty" doc:"before other content is put in place, copy the file to NAME.HASH.YYYY-MM-DD@HH:MM:SS~ beside it: the beginning of its SHA-256, and when it was last written, in UTC"`
 	// Validation is called so since Validate is what a resource does.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at a new content, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
-	Recurse    bool   `json:"recurse,omitempty" doc:"with ensure directory: owner, group and mode are also for all that is in it, but for symbolic links and other file systems; a mode in octal is for directories alone"`
+	Recurse    bool   `json:"recurse,omitempty" doc:"with ensure directory: owner, group and mode are also for all that is in it, except symbolic links and what is mounted in it; a mode in octal is for directories alone"`
 	FileMode   string `json:"file_mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"with recurse: the mode of what is no directory; default: mode, if it is not in octal"`
-	Force      bool   `json:"force,omitempty" doc:"with ensure absent: remove a directory with all that is in it"`
+	Force      bool   `json:"force,omitempty" doc:"with ensure absent: remove a directory with all that is in it; one in which something is mounted is refused"`
 
 	undoes, discreet bool // see Inform
 	fetch            getter

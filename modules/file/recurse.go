@@ -16,11 +16,10 @@ const (
 	maxEffects = 10_000 // paths of which others know how they will be; with more of them nobody knows
 )
 
-// A below is what is in a directory, at any depth, but for symbolic links and other file systems.
+// A below is what is in a directory, at any depth, except symbolic links and mount points.
 type below struct {
 	*File // with numbers of owner and group
 	h     modules.Host
-	top   modules.FileInfo
 	// each is given what differs in one directory.
 	each func(ctx context.Context, differ []belowPlan) error
 }
@@ -32,8 +31,8 @@ type belowPlan struct {
 	modules.Plan
 }
 
-// below prepares to walk through the directory, which is described by top.
-func (f *File) below(ctx context.Context, h modules.Host, top modules.FileInfo) (*below, error) {
+// below prepares to walk through the directory.
+func (f *File) below(ctx context.Context, h modules.Host) (*below, error) {
 	ids, err := modules.Attributes{UID: -1, GID: -1}.Given(ctx, h.Accounts, f.Owner, f.Group, "")
 	if err != nil {
 		return nil, err
@@ -45,7 +44,7 @@ func (f *File) below(ctx context.Context, h modules.Host, top modules.FileInfo) 
 	if ids.GID >= 0 {
 		numbered.Group = strconv.Itoa(ids.GID)
 	}
-	return &below{File: &numbered, h: h, top: top}, nil
+	return &below{File: &numbered, h: h}, nil
 }
 
 // walk goes from the top down: who loses a directory can put nothing into it any more. Of each
@@ -58,11 +57,18 @@ func (b *below) walk(ctx context.Context, dir string, depth int) error {
 	if err != nil {
 		return err
 	}
+	mounted := map[string]bool{}
+	for _, point := range b.h.Files.MountPoints(dir) {
+		mounted[point.Below] = true
+	}
 	var differ []belowPlan
 	var dirs []string
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if mounted[name] {
+			continue
 		}
 		name = filepath.Join(dir, name)
 		at, err := b.h.Files.Stat(name)
@@ -71,7 +77,7 @@ func (b *below) walk(ctx context.Context, dir string, depth int) error {
 			continue // it has just been removed
 		case err != nil:
 			return err
-		case at.Kind == modules.Symlink || at.Device != 0 && b.top.Device != 0 && at.Device != b.top.Device:
+		case at.Kind == modules.Symlink:
 			continue
 		case at.Kind == modules.Directory:
 			dirs = append(dirs, name)
@@ -120,8 +126,8 @@ func (f *File) checkAttributes(ctx context.Context, h modules.Host, at modules.F
 }
 
 // checkBelow adds to a plan of the directory what differs in it.
-func (f *File) checkBelow(ctx context.Context, h modules.Host, top modules.FileInfo, plan modules.Plan) (modules.Plan, error) {
-	b, err := f.below(ctx, h, top)
+func (f *File) checkBelow(ctx context.Context, h modules.Host, plan modules.Plan) (modules.Plan, error) {
+	b, err := f.below(ctx, h)
 	if err != nil {
 		return modules.Plan{}, err
 	}
@@ -180,11 +186,7 @@ func (f *File) applyBelow(ctx context.Context, h modules.Host, s steps) error {
 			return err
 		}
 	}
-	top, err := h.Files.Stat(f.Name)
-	if err != nil {
-		return err
-	}
-	b, err := f.below(ctx, h, top)
+	b, err := f.below(ctx, h)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,6 @@
 package file
 
 import (
-	"cmp"
-	"context"
-	"path/filepath"
-
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/approval"
 )
@@ -16,28 +12,6 @@ func (f *File) mayWrite(files modules.Files, plan modules.Plan, want modules.Att
 		return plan, err
 	}
 	return approval.Required(files, f.Name, f.Validation, plan)
-}
-
-// mayRemoveTree asks for every name in a tree whether it may be removed, since a
-// removal that is denied half-way has done its harm.
-func mayRemoveTree(ctx context.Context, files modules.Files, name string) error {
-	if err := cmp.Or(ctx.Err(), files.MayReplace(name)); err != nil {
-		return err
-	}
-	info, err := files.Stat(name)
-	if err != nil || info.Kind != modules.Directory {
-		return err
-	}
-	names, err := files.List(name)
-	if err != nil {
-		return err
-	}
-	for _, below := range names {
-		if err := mayRemoveTree(ctx, files, filepath.Join(name, below)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // hides reports whether the wanted mode keeps anybody but root from reading the

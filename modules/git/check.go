@@ -179,7 +179,7 @@ func (g *Git) checkAbsent(ctx context.Context, h modules.Host, have checkout) (m
 		},
 		Steps: steps{have: have, into: modules.KeptAttributes(h.Forecast, g.Name, have.dir)},
 	}
-	return modules.PlanIfPermitted(plan, h.Files.MayReplace(g.Name))
+	return modules.PlanIfPermitted(plan, modules.MayRemoveTree(ctx, h.Files, g.Name))
 }
 
 // temporary is where a repository is cloned to, beside the path that it gets.

@@ -63,7 +63,7 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 		plan.Changes = append(plan.Changes, modules.Change{Property: property, Have: have, Want: want})
 	}
 	will := func(state live) {
-		plan.Effects = append(plan.Effects, modules.Effect{Kind: mountEffect, Key: m.Name, State: state})
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.MountEffect, Key: m.Name, State: state})
 		if !m.empty(h.Files) {
 			plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: m.Name})
 		}

@@ -10,10 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
-// mountEffect is the kind of effect whose key is a path and whose state is a [live].
-const mountEffect modules.EffectKind = "mount"
-
-// live is what is mounted at a path.
+// live is what is mounted at a path: the state of a [modules.MountEffect].
 type live struct {
 	there   bool
 	device  string
@@ -21,9 +18,12 @@ type live struct {
 	options []string
 }
 
+// Mounted implements the state of a [modules.MountEffect].
+func (l live) Mounted() bool { return l.there }
+
 // now is what is mounted, in a check run what will be.
 func (m *Mount) now(h modules.Host) (live, error) {
-	if state, predicted := h.Forecast.Lookup(mountEffect, m.Name); predicted {
+	if state, predicted := h.Forecast.Lookup(modules.MountEffect, m.Name); predicted {
 		return state.(live), nil
 	}
 	file, err := h.Files.Open(mountinfo.File)

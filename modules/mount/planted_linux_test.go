@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,31 +18,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
-
-// inNamespace runs the test of the caller again, in a mount namespace of its own: nothing that it
-// mounts is seen outside of it. It reports whether the caller is that second process.
-func inNamespace(t *testing.T) bool {
-	t.Helper()
-	const mark = "CCM_PUSH_TEST_NAMESPACE"
-	if os.Getenv(mark) != "" {
-		require.NoError(t, syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""))
-		return true
-	}
-	if os.Geteuid() != 0 {
-		t.Skip("only root can mount")
-	}
-	self, err := os.Executable()
-	require.NoError(t, err)
-	c := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.v")
-	c.Env = append(os.Environ(), mark+"=1")
-	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
-	out, err := c.CombinedOutput()
-	if errors.Is(err, syscall.EPERM) && os.Getenv("CI") == "" {
-		t.Skip("no mount namespace can be made here")
-	}
-	require.NoError(t, err, string(out))
-	return false
-}
 
 // points returns where something is mounted below a directory.
 func points(t *testing.T, below string) []string {
@@ -72,7 +46,7 @@ func apply(t *testing.T, h modules.Host, m *Mount) error {
 
 // TestRealMounts mounts, binds, remounts and unmounts for real.
 func TestRealMounts(t *testing.T) {
-	if !inNamespace(t) {
+	if !modtest.InMountNamespace(t) {
 		return
 	}
 	dir := t.TempDir()
@@ -121,7 +95,7 @@ func TestRealMounts(t *testing.T) {
 
 // TestUndoOfOptions changes the options of a mount; undo restores them.
 func TestUndoOfOptions(t *testing.T) {
-	if !inNamespace(t) {
+	if !modtest.InMountNamespace(t) {
 		return
 	}
 	for name, options := range map[string][]string{
@@ -151,7 +125,7 @@ func TestUndoOfOptions(t *testing.T) {
 
 // TestRefusedMounts has mount refused after each step: no line of fstab is left, and nothing is mounted.
 func TestRefusedMounts(t *testing.T) {
-	if !inNamespace(t) {
+	if !modtest.InMountNamespace(t) {
 		return
 	}
 	dir := t.TempDir()
@@ -199,7 +173,7 @@ func (full) WriteIf(context.Context, string, io.Reader, modules.Attributes, func
 // TestPlantedMounts plants links on the way to a mount point, before the check and between check and
 // apply, and exchanges a directory all the time.
 func TestPlantedMounts(t *testing.T) {
-	if !inNamespace(t) {
+	if !modtest.InMountNamespace(t) {
 		return
 	}
 	const bob = 1234

@@ -11,8 +11,12 @@ import (
 // File is where it is told. Other systems have no such file.
 const File = "/proc/self/mountinfo"
 
-// A Mount is one line. Of one that is cut off, only the point is known.
+// A Mount is one line. If a line is cut off, its last fields are missing.
 type Mount struct {
+	ID      int      // of the mount
+	Parent  int      // ID of the mount that Point is in
+	Device  string   // of the file system, as MAJOR:MINOR: the same for all its mounts
+	Root    string   // what of the file system is mounted, as a path in it
 	Point   string   // where it is mounted
 	Options []string // of the mount, then of the file system
 	Type    string   // of the file system
@@ -37,7 +41,9 @@ func parse(line string) (m Mount, ok bool) {
 	if len(before) < 5 {
 		return Mount{}, false
 	}
-	m.Point = unescaped(before[4])
+	m.ID, _ = strconv.Atoi(before[0])
+	m.Parent, _ = strconv.Atoi(before[1])
+	m.Device, m.Root, m.Point = before[2], unescaped(before[3]), unescaped(before[4])
 	if len(before) > 5 && len(after) > 2 {
 		m.Type, m.Source = after[0], unescaped(after[1])
 		m.Options = append(strings.Split(before[5], ","), strings.Split(after[2], ",")...)

@@ -2,6 +2,7 @@ package mountinfo
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,8 +16,51 @@ broken
 1 2 3 4 /half\04
 `
 	require.Equal(t, []Mount{
-		{Point: "/sys", Options: []string{"rw", "nosuid", "rw"}, Type: "sysfs", Source: "sysfs"},
-		{Point: "/srv/with blank", Options: []string{"rw", "noatime", "rw", "errors=continue"}, Type: "ext3", Source: `/dev/a\b`},
-		{Point: `/half\04`},
+		{ID: 22, Parent: 28, Device: "0:20", Root: "/", Point: "/sys", Options: []string{"rw", "nosuid", "rw"}, Type: "sysfs", Source: "sysfs"},
+		{ID: 36, Parent: 35, Device: "98:0", Root: "/mnt1", Point: "/srv/with blank", Options: []string{"rw", "noatime", "rw", "errors=continue"}, Type: "ext3", Source: `/dev/a\b`},
+		{ID: 1, Parent: 2, Device: "3", Root: "4", Point: `/half\04`},
 	}, slices.Collect(Parse(text)))
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("22 28 0:20 / /sys rw,nosuid shared:7 - sysfs sysfs rw\n1 2 3 4 /half\\04\n")
+	f.Add(`1 2 3 4 \400\777\0`)
+	f.Fuzz(func(t *testing.T, text string) {
+		require.LessOrEqual(t, len(slices.Collect(Parse(text))), strings.Count(text, "\n")+1)
+	})
+}
+
+func TestOn(t *testing.T) {
+	const text = `20 1 8:1 / / rw - ext4 /dev/sda1 rw
+21 20 8:1 /srv/a /mnt/b rw - ext4 /dev/sda1 rw
+22 21 0:50 / /mnt/b/x rw - tmpfs tmpfs rw
+23 20 0:51 / /srv/c ro - tmpfs tmpfs rw
+24 23 0:52 / /srv/c/below rw - tmpfs tmpfs rw
+`
+	table := Table(slices.Collect(Parse(text)))
+	for _, test := range []struct {
+		mount int
+		name  string
+		want  []string
+	}{
+		{20, "/srv", []string{"/mnt/b/x=a/x", "/srv/c=c", "/srv/c/below=c/below"}},
+		{20, "/srv/a/x", []string{"/mnt/b/x="}},
+		{20, "/mnt/b", []string{"/mnt/b=", "/mnt/b/x=x"}},
+		{20, "/srv/c", []string{"/srv/c=", "/srv/c/below=below"}},
+		{20, "/srv/a/xx", nil},
+		{21, "/mnt/b/x", []string{"/mnt/b/x="}},
+		{23, "/srv/c/below", []string{"/srv/c/below="}},
+		{99, "/srv", nil}, // of a list without the mount of the root
+	} {
+		var is []string
+		place, ok := table.Place(test.mount, test.name)
+		require.True(t, ok)
+		for _, f := range table.On(place) {
+			is = append(is, f.Point+"="+f.Below)
+		}
+		require.Equal(t, test.want, is, "%d %s", test.mount, test.name)
+	}
+	m, ok := table.At("/srv/c")
+	require.True(t, ok)
+	require.Equal(t, 23, m.ID)
 }

@@ -41,8 +41,6 @@ type survey struct {
 	h      modules.Host
 	want   modules.Attributes // owner and group
 	record record             // what post commands have made of files
-	mounts mounts
-	real   string // the target without links, once mounts have been read
 
 	steps   []step
 	changes []modules.Change

@@ -87,55 +87,6 @@ func TestEveryStepStaysInside(t *testing.T) {
 	}
 }
 
-// mounting is a host with something mounted.
-type mounting struct {
-	modules.FileReader
-	points []string
-}
-
-func (m mounting) Open(name string) (io.ReadCloser, error) {
-	if name != "/proc/self/mountinfo" {
-		return m.FileReader.Open(name)
-	}
-	var lines strings.Builder
-	for _, at := range m.points {
-		fmt.Fprintf(&lines, "1 2 0:1 / %s rw - ext4 /dev/x rw\n", at)
-	}
-	return io.NopCloser(strings.NewReader(lines.String())), nil
-}
-
-// TestPurgeKeepsToItsFileSystem has directories and a file of the target be mounted
-// from elsewhere; the target may be reached through a link.
-func TestPurgeKeepsToItsFileSystem(t *testing.T) {
-	for _, target := range []string{"t", "l"} {
-		t.Run(target, func(t *testing.T) {
-			root := modtest.Root(t)
-			modtest.Build(t, root, []modtest.Node{
-				dir("t"), node("t/x", "x", 0o600), dir("t/m"), node("t/m/precious", "p", 0o600), dir("t/d"), dir("t/d/m"), node("t/d/m/precious", "p", 0o600), node("t/f", "f", 0o600),
-			})
-			require.NoError(t, os.Symlink("t", filepath.Join(root, "l")))
-			real, err := filepath.EvalSymlinks(filepath.Join(root, "t"))
-			require.NoError(t, err)
-			h := modtest.Host()
-			h.Files.FileReader = mounting{h.Files.FileReader, []string{real + "/m", real + "/d/m", real + "/f"}}
-			for _, ensure := range []string{"present", "absent"} {
-				s := &scaffold.Scaffold{Name: filepath.Join(root, target), Ensure: ensure, Purge: true, Tree: &modules.Tree{Mode: 0o755, Nodes: []modules.TreeNode{{Path: "m", Mode: 0o755}}}}
-				plan, err := s.Check(t.Context(), modules.ReadOnly(h))
-				require.NoError(t, err)
-				var gone []string
-				for _, c := range plan.Changes {
-					gone = append(gone, c.Property)
-				}
-				want := []string{"x"}
-				if ensure == "absent" {
-					want = nil
-				}
-				require.Equal(t, want, gone, ensure)
-			}
-		})
-	}
-}
-
 // TestPathsThatAreTooLong predicts that they cannot be made.
 func TestPathsThatAreTooLong(t *testing.T) {
 	root := modtest.Root(t)

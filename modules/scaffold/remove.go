@@ -15,7 +15,7 @@ const maxNames = 100_000
 // links, and directories that it leaves empty. It does not go through links, nor
 // into what is mounted there.
 func (v *survey) purge(ctx context.Context) error {
-	p := &purge{survey: v, ctx: ctx, managed: make(map[string]modules.FileKind, len(v.Tree.Nodes))}
+	p := &purge{survey: v, ctx: ctx, managed: make(map[string]modules.FileKind, len(v.Tree.Nodes)), mounted: v.mountPoints()}
 	for i := range v.Tree.Nodes {
 		n := &v.Tree.Nodes[i]
 		p.managed[n.Path] = n.Kind()
@@ -28,7 +28,20 @@ type purge struct {
 	*survey
 	ctx     context.Context
 	managed map[string]modules.FileKind
+	mounted map[string]bool // paths below the target
 	names   int
+}
+
+// mountPoints returns where something is mounted below the target, or at it: "".
+func (v *survey) mountPoints() map[string]bool {
+	mounted := map[string]bool{}
+	at, _, err := modules.Resolve(v.h.Files, v.Name)
+	if err == nil {
+		for _, point := range v.h.Files.MountPoints(at) {
+			mounted[point.Below] = true
+		}
+	}
+	return mounted
 }
 
 // directory looks at what is in a directory, given by its path below the target,
@@ -69,7 +82,7 @@ func (p *purge) entry(name string) (gone bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if p.mounted(name) {
+	if p.mounted[name] {
 		return false, nil
 	}
 	if at.Kind == modules.Directory {
@@ -135,12 +148,16 @@ func (v *survey) absent(ctx context.Context, at modules.FileInfo) error {
 			}
 		}
 	}
+	mounted := v.mountPoints()
 	for _, dir := range slices.Backward(dirs) { // what is in a directory comes after it
+		if mounted[dir] {
+			continue
+		}
 		if err := v.dropEmpty(dir, gone); err != nil {
 			return err
 		}
 	}
-	if v.Name == "/" {
+	if v.Name == "/" || mounted[""] {
 		return nil
 	}
 	return v.dropEmpty(".", gone)
@@ -151,7 +168,7 @@ func (v *survey) absent(ctx context.Context, at modules.FileInfo) error {
 func (v *survey) dropEmpty(dir string, gone map[string]int) error {
 	full := path.Join(v.Name, dir)
 	names, err := v.h.Files.List(full)
-	if err != nil || len(names) != gone[dir] || v.mounted(dir) {
+	if err != nil || len(names) != gone[dir] {
 		return err
 	}
 	if dir == "." {

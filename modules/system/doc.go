@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
 // New gives the machine's files, accounts and commands. Contents, Report and
@@ -19,7 +20,7 @@ func newHost(f *commandLog) modules.Host {
 	c.accounts = a
 	onDisk := &files{digests: digests{now: time.Now}, changed: a.forget, sweptDirs: new(sweptDirs)}
 	return modules.Host{
-		Files:    modules.Files{FileReader: onDisk, FileRights: rights{}, FileWriter: onDisk, DirectoryOpener: onDisk, Xattrs: xattrs},
+		Files:    modules.Files{FileReader: onDisk, FileRights: rights{new(mountinfo.Live)}, FileWriter: onDisk, DirectoryOpener: onDisk, Xattrs: xattrs},
 		Accounts: a,
 		Commands: c,
 		Mounts:   newMounts(),

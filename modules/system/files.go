@@ -53,9 +53,6 @@ func describe(info fs.FileInfo) modules.FileInfo {
 		UID:  int(st.Uid),
 		GID:  int(st.Gid),
 	}
-	if described.Kind == modules.Directory {
-		described.Device = uint64(st.Dev)
-	}
 	if described.Kind == modules.Regular {
 		described.Size = info.Size()
 		described.Links = int(st.Nlink)

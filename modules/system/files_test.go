@@ -239,8 +239,6 @@ func TestMakeDir(t *testing.T) {
 	for _, name := range []string{"a", "a/b", "a/b/c"} {
 		info, err := f.Stat(filepath.Join(dir, name))
 		require.NoError(t, err)
-		require.NotZero(t, info.Device)
-		info.Device = 0
 		require.Equal(t, modules.FileInfo{Kind: modules.Directory, Mode: 0o750, UID: uid, GID: gid}, info, name)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), nil, 0o600))

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/mountinfo"
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
@@ -179,12 +180,12 @@ func (j *Journal) open() (*os.Root, error) {
 func (j *Journal) MayWrite() error {
 	err := checkPrivate(j.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return rights{}.MayReplace(j.dir)
+		return rights{new(mountinfo.Live)}.MayReplace(j.dir)
 	}
 	if err != nil {
 		return err
 	}
-	return rights{}.MayReplace(j.path())
+	return rights{new(mountinfo.Live)}.MayReplace(j.path())
 }
 
 // Replace puts text in the place of what was there, or nothing if it is empty.

@@ -13,27 +13,36 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/mountinfo"
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
 // rights implements [modules.FileRights] for the ids that the process acts as.
-// It asks the kernel, which knows about access lists and capabilities, wherever
-// the kernel can be asked; file flags such as "immutable" it does not see.
-type rights struct{}
+// It asks the kernel, which knows about access lists, capabilities, flags such as "immutable" and
+// mounts, wherever the kernel can be asked.
+type rights struct{ mounts *mountinfo.Live }
 
 // denied is a refusal that is known beforehand.
-type denied struct{ reason string }
+type denied struct {
+	reason string
+	all    bool // users, whatever owner and mode are
+}
 
 func (d denied) Error() string { return d.reason }
 
-// Unwrap makes it fs.ErrPermission.
-func (denied) Unwrap() error { return fs.ErrPermission }
+// Is makes it fs.ErrPermission.
+func (d denied) Is(target error) bool {
+	return target == fs.ErrPermission || d.all && target == modules.ErrKernelRefuses
+}
 
-func deny(format string, args ...any) error { return denied{fmt.Sprintf(format, args...)} }
+func deny(format string, args ...any) error { return denied{reason: fmt.Sprintf(format, args...)} }
+
+// denyAll is [deny] of what no user may do.
+func denyAll(format string, args ...any) error { return denied{fmt.Sprintf(format, args...), true} }
 
 // MayReplace implements [modules.FileRights]. A directory that is not there is
 // for others to report.
-func (rights) MayReplace(path string) error {
+func (r rights) MayReplace(path string) error {
 	if err := checkPath(path); err != nil {
 		return err
 	}
@@ -50,15 +59,43 @@ func (rights) MayReplace(path string) error {
 	}
 	return cmp.Or(
 		mayAccess(dir, unix.W_OK|unix.X_OK, "write in"),
+		unflagged(dir, true, "nothing in it can be replaced or removed"), // a new file is made under another name, which goes
+		unflagged(path, false, "it cannot be replaced or removed"),
 		mayAccess(dir, unix.R_OK, "read"), // the directory is opened, to stay in it and to sync it
 		mayUnlink(around, path),
+		modules.MountedAt(path, r.MountPoints(path)),
 	)
+}
+
+// MountPoints implements [modules.FileRights].
+func (r rights) MountPoints(path string) []modules.MountPoint {
+	place, err := rooted.Parent(path)
+	if err != nil {
+		return nil // which is for others to report
+	}
+	defer place.Close()
+	return rooted.MountPoints(r.mounts.Table(), place.FD(), place.Name)
+}
+
+// unflagged refuses what a flag of chattr(1) keeps even root from doing with a path. follow says to look
+// at what a link leads to.
+func unflagged(path string, follow bool, refused string) error {
+	if flag, lift := flagOf(path, follow); flag != "" {
+		return denyAll("%q is %s, so %s; run %s %s first", path, flag, refused, lift, path)
+	}
+	return nil
 }
 
 // mayAccess asks for a mode of access(2), which verb says in words.
 func mayAccess(path string, mode uint32, verb string) error {
 	switch err := access(path, mode); err {
 	case unix.EACCES, unix.EPERM:
+		if err := unflagged(path, true, "nothing can be made, replaced or removed in it"); err != nil {
+			return err
+		}
+		if os.Geteuid() == 0 {
+			return denyAll("the kernel does not let root %s %q", verb, path)
+		}
 		return deny("user %d may not %s %q; use become", os.Geteuid(), verb, path)
 	case unix.EROFS:
 		return readOnly(path)
@@ -67,7 +104,7 @@ func mayAccess(path string, mode uint32, verb string) error {
 	}
 }
 
-func readOnly(path string) error { return deny("the file system of %q is mounted read-only", path) }
+func readOnly(path string) error { return denyAll("the file system of %q is mounted read-only", path) }
 
 // ifThere drops the errors that mean that there is nothing.
 func ifThere(err error) error {
@@ -119,6 +156,8 @@ func (rights) MaySetAttributes(path string, a modules.Attributes) error {
 		return readOnly(path)
 	case !owns(info):
 		return deny("%q belongs to user %d, so user %d may not change its owner or mode; use become", path, have.UID, os.Geteuid())
+	case unflagged(path, false, "") != nil:
+		return unflagged(path, false, "its owner and mode cannot be changed")
 	case a.GID < 0 || a.GID == have.GID:
 		if have.Mode&fs.ModeSetgid == 0 && a.Mode&fs.ModeSetgid != 0 {
 			a.GID = have.GID

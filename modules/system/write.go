@@ -231,7 +231,7 @@ func (f *files) MakeDir(ctx context.Context, path string, a modules.Attributes) 
 		err = dir.Rename(temp, name)
 	}
 	if err != nil {
-		return at("mkdir", path, errors.Join(rooted.Cause(err), rooted.Cause(dir.RemoveAll(temp))))
+		return at("mkdir", path, errors.Join(rooted.Cause(err), rooted.Cause(rooted.RemoveTree(dir, temp))))
 	}
 	return at("sync the directory of", path, rooted.SyncDir(dir))
 }
@@ -262,7 +262,7 @@ func makeTempDirs(dir *os.Root, name string, below []string, a modules.Attribute
 			made.Close()
 			made = nil
 		}
-		_ = dir.RemoveAll(temp)
+		_ = rooted.RemoveTree(dir, temp)
 	}
 	return temp, made, err
 }
@@ -420,17 +420,20 @@ func (f *files) Remove(ctx context.Context, path string, tree bool) error {
 	}
 	defer dir.Close()
 	defer f.changed()
-	remove := dir.Remove
 	if tree {
-		remove = dir.RemoveAll
+		return at("remove", path, rooted.RemoveTree(dir, name))
 	}
-	return at("remove", path, remove(name))
+	return at("remove", path, dir.Remove(name))
 }
 
 // at names the whole path in an error; the os package knows it by a part only.
 func at(op, path string, err error) error {
-	if err == nil || errors.Is(err, modules.ErrPlanted) {
+	mounted, _ := errors.AsType[*modules.MountedError](err)
+	switch {
+	case err == nil || errors.Is(err, modules.ErrPlanted):
 		return err
+	case mounted != nil:
+		return mounted
 	}
 	return &fs.PathError{Op: op, Path: path, Err: rooted.Cause(err)}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
 const (
@@ -38,7 +40,7 @@ func prune(root *os.Root, held map[string]*os.File, newest string) {
 		case err != nil:
 		case strings.HasPrefix(e.Name(), newPrefix), strings.HasPrefix(e.Name(), oldPrefix):
 			if time.Since(info.ModTime()) > unfinished {
-				_ = root.RemoveAll(e.Name())
+				_ = rooted.RemoveTree(root, e.Name())
 			}
 		case e.Name() != newest && held[e.Name()] == nil:
 			trees = append(trees, info)

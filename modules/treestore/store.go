@@ -157,7 +157,7 @@ func put(ctx context.Context, root *os.Root, listing modules.Content, from Sourc
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, root.RemoveAll(temp))
+			err = errors.Join(err, rooted.RemoveTree(root, temp))
 		}
 	}()
 	if err := write(ctx, root, path.Join(temp, listingName), 0o400, text); err != nil {

@@ -35,7 +35,7 @@ func removeAside(root *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	return root.RemoveAll(aside)
+	return rooted.RemoveTree(root, aside)
 }
 
 func write(ctx context.Context, root *os.Root, name string, mode fs.FileMode, text []byte) error {

@@ -39,7 +39,7 @@ func (u *User) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	case elsewhere:
 		err = d.directory(ctx)
 	case u.Ensure == absent && local:
-		err = d.remove(have)
+		err = d.remove(ctx, have)
 	case u.Ensure == absent:
 	case local:
 		err = d.update(ctx, have)

@@ -69,7 +69,7 @@ func theNewHome(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1777, is.UID, name)
 		require.NotZero(t, is.GID, name)
-		is.UID, is.GID, is.Device = 0, 0, 0
+		is.UID, is.GID = 0, 0
 		if is.Kind == modules.Symlink {
 			is.Mode = 0
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // remove plans to remove the user.
-func (d *draft) remove(have accounts.User) error {
+func (d *draft) remove(ctx context.Context, have accounts.User) error {
 	if err := d.findTools(); err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (d *draft) remove(have accounts.User) error {
 	d.Action = "removed the user"
 	d.differs("ensure", present, absent)
 	if d.RemoveHome {
-		if err := d.removeHome(have); err != nil {
+		if err := d.removeHome(ctx, have); err != nil {
 			return err
 		}
 	}
@@ -70,7 +70,7 @@ func (d *draft) ownGroup(have accounts.User) (accounts.Group, bool) {
 
 // removeHome plans to remove the home, before the user: what is left of it if
 // this fails is removed by the next run.
-func (d *draft) removeHome(have accounts.User) error {
+func (d *draft) removeHome(ctx context.Context, have accounts.User) error {
 	info, err := d.h.Files.Stat(path.Clean(have.Home))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -96,6 +96,9 @@ func (d *draft) removeHome(have accounts.User) error {
 		if other.Name != have.Name && strings.HasPrefix(path.Clean(other.Home)+"/", have.Home+"/") {
 			return refuse("is needed for the home of user %q", other.Name)
 		}
+	}
+	if err := modules.MayRemoveTree(ctx, d.h.Files, have.Home); err != nil {
+		return modules.Refuse("remove_home: %w", err)
 	}
 	d.differs("home", have.Home, absent)
 	d.Effects = append(d.Effects, pathEffect(have.Home, modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}}))

@@ -37,7 +37,7 @@ type User struct {
 	Expires          string   `json:"expires,omitempty" looks:"^(never|[0-9]{4}-[0-9]{2}-[0-9]{2})$" doc:"day from which on the account cannot be used, such as 2030-12-31, or never"`
 	SSHKeys          []string `json:"ssh_keys,omitzero" doc:"lines that ~/.ssh/authorized_keys has"`
 	SSHKeysExclusive bool     `json:"ssh_keys_exclusive,omitempty" doc:"~/.ssh/authorized_keys has no other keys"`
-	RemoveHome       bool     `json:"remove_home,omitempty" doc:"with ensure absent: remove the home with all that is in it"`
+	RemoveHome       bool     `json:"remove_home,omitempty" doc:"with ensure absent: remove the home with all that is in it; one in which something is mounted is refused"`
 }
 
 // The values of ensure.

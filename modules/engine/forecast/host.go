@@ -2,11 +2,13 @@ package forecast
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -172,13 +174,24 @@ func (h predictedHost) MayReplace(name string) error {
 			return err
 		}
 	}
-	if !ok {
-		err := h.real.Files.MayReplace(path.Join(at, path.Base(name)))
-		h.denied(at, err)
-		return err
+	if ok && dir.isNew() {
+		h.permits(dir, modules.Directory, ownerMayRead|ownerMayWrite|ownerMayEnter)
+		return nil
 	}
-	h.permits(dir, modules.Directory, ownerMayRead|ownerMayWrite|ownerMayEnter)
-	return nil
+	err := h.real.Files.MayReplace(path.Join(at, path.Base(name)))
+	_, mounted := errors.AsType[*modules.MountedError](err)
+	switch {
+	case mounted:
+		err = nil
+	case ok && !errors.Is(err, modules.ErrKernelRefuses): // it depends on owner and mode
+		h.permits(dir, modules.Directory, ownerMayRead|ownerMayWrite|ownerMayEnter)
+		err = nil
+	}
+	if err == nil {
+		err = modules.MountedAt(name, h.MountPoints(name))
+	}
+	h.denied(at, err)
+	return err
 }
 
 // MaySetAttributes implements [modules.FileRights].
@@ -217,6 +230,44 @@ func (h predictedHost) mayRelabel(given, name string) error {
 	}
 	return modules.Relabel(given, file, dir, os.Geteuid())
 }
+
+// MountPoints implements [modules.FileRights].
+func (h predictedHost) MountPoints(name string) []modules.MountPoint {
+	_, dir, _ := h.consult(path.Dir(name), true) // what a plan makes of the file itself does not matter
+	at := path.Join(dir, path.Base(name))
+	s, ok := h.lookup(at)
+	gone := ok && s.isNew()
+	var points []modules.MountPoint
+	for _, p := range h.real.Files.MountPoints(at) {
+		if gone {
+			h.weigh(s.origin)
+		} else if mounted, planned := h.mounted(p.Path); mounted || !planned {
+			points = append(points, p)
+		}
+	}
+	for point := range h.other[modules.MountEffect] {
+		there := slices.ContainsFunc(points, func(p modules.MountPoint) bool { return p.Path == point })
+		if there || !inside(point, at) {
+			continue
+		}
+		if mounted, _ := h.mounted(point); mounted {
+			points = append(points, modules.MountPoint{Path: point, Below: strings.TrimPrefix(strings.TrimPrefix(point, at), "/")})
+		}
+	}
+	return points
+}
+
+// mounted reports whether something will be mounted at a path, and whether that is planned.
+func (h predictedHost) mounted(point string) (mounted, planned bool) {
+	state, planned := h.Lookup(modules.MountEffect, point)
+	if !planned {
+		return false, false
+	}
+	return state.(interface{ Mounted() bool }).Mounted(), true
+}
+
+// isNew reports whether nothing of what is at the path now will be there.
+func (s predictedPath) isNew() bool { return s.Kind == modules.Absent || s.fresh }
 
 // MayCreate implements [modules.FileRights].
 func (h predictedHost) MayCreate(a modules.Attributes) error { return h.real.Files.MayCreate(a) }

@@ -1,0 +1,50 @@
+package mountinfo
+
+import (
+	"io"
+	"os"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Live is the table of the mounts of this process. It reads [File] again only after the kernel has
+// reported a change. The zero value is ready to use.
+type Live struct {
+	mu    sync.Mutex
+	file  *os.File
+	table Table
+}
+
+// maxFile bounds what is read of [File], in bytes.
+const maxFile = 64 << 20
+
+// Table returns the mounts as they are now, for reading only. It is empty where there is no such file.
+func (l *Live) Table() Table {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		// [os.Open] would have the runtime poll the file, and the kernel reports each change once.
+		fd, err := unix.Open(File, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return nil
+		}
+		l.file = os.NewFile(uintptr(fd), File)
+	} else if !l.changed() {
+		return l.table
+	}
+	l.table = nil
+	if _, err := l.file.Seek(0, io.SeekStart); err == nil {
+		text, _ := io.ReadAll(io.LimitReader(l.file, maxFile)) // what can be read of it counts
+		l.table = slices.Collect(Parse(string(text)))
+	}
+	return l.table
+}
+
+// changed reports whether the kernel has reported a change (proc_pid_mounts(5)), or may have.
+func (l *Live) changed() bool {
+	fds := []unix.PollFd{{Fd: int32(l.file.Fd()), Events: unix.POLLPRI}}
+	n, err := unix.Poll(fds, 0)
+	return n > 0 || err != nil
+}

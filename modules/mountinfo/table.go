@@ -1,0 +1,106 @@
+package mountinfo
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Table holds all mounts of a mount namespace, in the order of [File].
+type Table []Mount
+
+// A Place is a path as the kernel compares it: by its file system, and not by the mount that it is
+// reached through. A file has one Place, however many bind mounts show it.
+type Place struct {
+	Device string // as in [Mount]
+	Path   string // in the file system
+}
+
+// Within returns the path of p relative to top ("" is top itself), and whether p is there.
+func (p Place) Within(top Place) (below string, ok bool) {
+	if p.Device != top.Device {
+		return "", false
+	}
+	return relative(p.Path, top.Path)
+}
+
+// Place returns the place of an absolute path without links. id is the mount that the directory of the
+// path is on.
+func (t Table) Place(id int, name string) (Place, bool) { return t.mount(id).place(name) }
+
+func (m Mount) place(name string) (Place, bool) {
+	below, ok := relative(name, m.Point)
+	return Place{m.Device, path.Join(m.Root, below)}, ok
+}
+
+// mount returns a mount by its id. After chroot(2), the list lacks the mount that the new root is in, and
+// has paths from there on.
+func (t Table) mount(id int) Mount {
+	i := slices.IndexFunc(t, func(m Mount) bool { return m.ID == id })
+	if i < 0 {
+		return Mount{ID: id, Device: "of mount " + strconv.Itoa(id), Root: "/", Point: "/"}
+	}
+	return t[i]
+}
+
+// A Found is a mount that was found at a place or below it.
+type Found struct {
+	Mount
+	Below string // its mount point, relative to the place; "" is the place itself
+}
+
+// On returns what is mounted at a place and below it, whatever bind mount of it that is mounted through:
+// the kernel refuses to remove what anything is mounted at. What is below a mount is what it shows.
+func (t Table) On(top Place) []Found {
+	all := t.in(top, nil)
+	for _, f := range slices.Backward(all) {
+		if f.Below == "" { // the last one is seen
+			all = t.in(Place{f.Device, f.Root}, all)
+			break
+		}
+	}
+	for i := 0; i < len(all); i++ { // it grows
+		for _, m := range t {
+			if m.Parent != all[i].ID || slices.ContainsFunc(all, func(f Found) bool { return f.ID == m.ID }) {
+				continue
+			}
+			if below, ok := relative(m.Point, all[i].Point); ok {
+				all = append(all, Found{m, path.Join(all[i].Below, below)})
+			}
+		}
+	}
+	return all
+}
+
+// in adds the mounts that are directly at a place or below it.
+func (t Table) in(top Place, all []Found) []Found {
+	for _, m := range t {
+		at, ok := t.mount(m.Parent).place(m.Point)
+		if !ok {
+			continue
+		}
+		if below, ok := at.Within(top); ok && !slices.ContainsFunc(all, func(f Found) bool { return f.ID == m.ID && f.Below == below }) {
+			all = append(all, Found{m, below})
+		}
+	}
+	return all
+}
+
+// At returns the mount that is seen at a mount point: the last one.
+func (t Table) At(point string) (Mount, bool) {
+	for _, m := range slices.Backward(t) {
+		if m.Point == point {
+			return m, true
+		}
+	}
+	return Mount{}, false
+}
+
+// relative returns a path below another one, and whether it is there. Both are clean and absolute.
+func relative(name, top string) (below string, ok bool) {
+	if name == top {
+		return "", true
+	}
+	return strings.CutPrefix(name, strings.TrimSuffix(top, "/")+"/")
+}

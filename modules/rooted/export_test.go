@@ -1,0 +1,4 @@
+package rooted
+
+// RemoveListedTree is [RemoveTree] after it has found nothing mounted.
+var RemoveListedTree = removeTree
