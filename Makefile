@@ -34,6 +34,9 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 empty        =
 space        = $(empty) $(empty)
 SHORT        = $(if $(LONG),,-short)
+# The commit after which `make flaky` looks for tests that changed, and how often it runs each.
+SINCE       ?= HEAD~1
+N           ?= 20
 # Tests of a package that may run at once, where there are fewer processors: they wait for deadlines and for programs.
 AT_ONCE     := -parallel $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); [ "$$n" -gt 6 ] && echo "$$n" || echo 6)
 # Packages that start goroutines, or whose tests do. The controller's own is tested plainly:
@@ -67,9 +70,11 @@ RELEASE = $(shell echo '$(VERSION)' | sed -E -e 's/^v//' -e 's/-([0-9]+)-(g[0-9a
              -e '/^[0-9]+\.[0-9]+\.[0-9]+/!s/^/0.0.0~git'$$(date -u -d @$(SOURCE_DATE_EPOCH) +%Y%m%d%H%M%S 2>/dev/null)'./')
 APK_RELEASE = $(shell echo '$(RELEASE)' | sed -E -e 's/\+([0-9]+).*/_p\1/' -e 's/\+.*//' -e 's/(~git[0-9]+).*/\1/' \
              -e 's/~([a-z]+)\.([0-9])/~\1\2/' -e 's/~/_/')
+# go test, which prints at the end what this machine could not test, and why.
+TEST = $(GO) run ./e2e/testrun $(GO) test
 # Tests that are watched for data races; the detector needs C. What vet says is said by lint. The tests of a package that take
 # five minutes on two processors may take much longer beside others.
-RACE = $(GO) test $(SHORT) $(AT_ONCE) -race -vet=off -timeout 20m
+RACE = $(TEST) $(SHORT) $(AT_ONCE) -race -vet=off -timeout 20m
 
 # all: bin/ccm-push with the host programs in it
 .PHONY: all
@@ -212,12 +217,15 @@ demo: TARGETS = $(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH)
 demo: all
 	$(GO) run ./e2e/demo bin/ccm-push
 
-# test: all tests that an ordinary user can run; needs no `make` before it
+# test: all tests that an ordinary user can run; needs no `make` before it. What vet says, lint says.
 .PHONY: test
 test:
-	$(GO) test $(SHORT) $(AT_ONCE) -timeout 20m $(SLOWEST) ./...
+	$(TEST) $(SHORT) $(AT_ONCE) -vet=off -timeout 20m $(SLOWEST) ./...
 
 # race: the same, but packages with goroutines are watched for data races; needs a C compiler
+# AFTER may name the results (CCM_RESULTS) of an earlier `make test`: of the packages without goroutines it then runs only
+# what `make test` could not run.
+AFTER ?=
 .PHONY: race
 race:
 	@failed=; \
@@ -226,8 +234,28 @@ race:
 	run $(RACE) $(filter $(SLOWEST),$(CONCURRENT)) $(CONCURRENT); \
 	run $(RACE) -run '$(RACE_SCRIPTS)' ./cmd/ccm-push; \
 	export CGO_ENABLED=0; \
-	run $(GO) test $(SHORT) $(AT_ONCE) -vet=off -timeout 20m $(filter-out $(CONCURRENT),$(SLOWEST)) $(filter-out $(shell $(GO) list $(CONCURRENT)),$(shell $(GO) list ./...)); \
+	plain() { run $(TEST) $(SHORT) $(AT_ONCE) -vet=off -timeout 20m "$$@"; }; \
+	if [ -z '$(AFTER)' ]; then \
+		plain $(filter-out $(CONCURRENT),$(SLOWEST)) $(filter-out $(shell $(GO) list $(CONCURRENT)),$(shell $(GO) list ./...)); \
+	else \
+		lacking=$$($(GO) run ./e2e/testrun again '$(AFTER)' $(shell $(GO) list $(CONCURRENT))) || failed=yes; \
+		echo "$$lacking" | { while read -r package tests; do \
+			[ -z "$$package" ] || plain -run "$$tests" "$$package" </dev/null; \
+		done; test -z "$$failed"; } || failed=yes; \
+	fi; \
 	test -z "$$failed"
+
+# flaky: the tests that the commits after SINCE changed, N times each while other threads take the processors
+.PHONY: flaky
+flaky:
+	@list=$$($(GO) run ./e2e/testrun touched $(SINCE)) || exit 1; failed=; \
+	[ -n "$$list" ] || echo "flaky: no test changed after $(SINCE)"; \
+	echo "$$list" | { while read -r package tests; do \
+		[ -n "$$package" ] || continue; \
+		case $$package in */e2e) tags='-tags e2e' ;; *) tags= ;; esac; \
+		echo "flaky: $(N) times: $$package $$tests"; \
+		$(GO) run ./e2e/testrun load $(TEST) $(SHORT) $(AT_ONCE) $$tags -vet=off -count $(N) -timeout 60m -run "$$tests" "$$package" </dev/null || failed=yes; \
+	done; test -z "$$failed"; }
 
 # race-all: all tests, and all of them watched for data races
 .PHONY: race-all
@@ -247,7 +275,7 @@ check: lint race reproducible
 
 # lint: what is seen without running anything
 .PHONY: lint
-lint: fmt vet cross staticcheck tidy words
+lint: fmt vet cross staticcheck tidy words flaky-list
 
 # words: count sentences that have to be read twice; fails if a folder has more than e2e/words/limits.txt allows
 # LIST=PATH prints the sentences, KIND=docs, messages or comments only these, UPDATE=1 writes the limits, PEER=DIR prints the
@@ -284,6 +312,11 @@ staticcheck:
 tidy:
 	$(GO) mod tidy -diff
 
+# A test stays in this list for 14 days, and five tests at most: then make lint fails.
+.PHONY: flaky-list
+flaky-list:
+	$(GO) run ./e2e/testrun flaky e2e/testdata/flaky
+
 # reproducible: a release made in another folder without a cache equals one with it, byte for byte; Linux
 # PLATFORMS and TARGETS say of which programs; all of them take many minutes. FRESH= has the second
 # one use the cache as well: then it is about all that is made of what the compiler has made.
@@ -312,7 +345,7 @@ reproducible:
 root:
 	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
 		echo "root: NOT RUN as root: that needs Linux and root; try: sudo make root" >&2; fi
-	$(GO) test $(SHORT) $(AT_ONCE) -vet=off -count 1 -exec "$(CURDIR)/e2e/apart" -run '^($(subst $(space),|,$(sort $(filter Test%,$(ROOT_TESTS)))))$$|$(ROOT_SCRIPTS)' $(sort $(filter ./%,$(ROOT_TESTS)))
+	$(TEST) $(SHORT) $(AT_ONCE) -vet=off -count 1 -exec "$(CURDIR)/e2e/apart" -run '^($(subst $(space),|,$(sort $(filter Test%,$(ROOT_TESTS)))))$$|$(ROOT_SCRIPTS)' $(sort $(filter ./%,$(ROOT_TESTS)))
 
 # pictures: those of docs/pictures, of runs on forty real hosts; needs root, Debian, and gets tmux, aha and chromium
 .PHONY: pictures
@@ -326,7 +359,7 @@ pictures: all
 e2e:
 	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
 		echo "e2e: NOT RUN on hosts: that needs Linux and root; try: sudo make e2e" >&2; fi
-	$(GO) test $(SHORT) $(AT_ONCE) -tags e2e -vet=off -count 1 -timeout 40m -v ./e2e/...
+	$(TEST) $(SHORT) $(AT_ONCE) -tags e2e -vet=off -count 1 -timeout 40m -v ./e2e/...
 
 # e2e-firewalld: what is tested of firewall rules with ufw, with firewalld too, for which an image of rpm is made
 .PHONY: e2e-firewalld
@@ -336,7 +369,7 @@ e2e-firewalld:
 # alone: the test RUN of the package PACKAGE, or TestScripts/NAME, with nothing beside it
 .PHONY: alone
 alone:
-	$(GO) test $(SHORT) $(if $(findstring /e2e,$(PACKAGE)),-tags e2e) -vet=off -count 1 -parallel 1 -timeout 20m -run '^$(subst /,$$/^,$(RUN))$$' $(PACKAGE)
+	$(TEST) $(SHORT) $(if $(findstring /e2e,$(PACKAGE)),-tags e2e) -vet=off -count 1 -parallel 1 -timeout 20m -run '^$(subst /,$$/^,$(RUN))$$' $(PACKAGE)
 
 # lockouts: the table of lock-outs of docs/internals/lockouts.md, on real hosts; Debian, as root; about ten minutes
 .PHONY: lockouts
