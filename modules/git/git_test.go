@@ -285,6 +285,7 @@ func TestDepth(t *testing.T) {
 
 // TestSigners has a commit checked out only if it is signed by one of a file, whoever else has signed it.
 func TestSigners(t *testing.T) {
+	needs.Program(t, "ssh-keygen")
 	s, root := newSource(t), t.TempDir()
 	for _, who := range []string{"ann", "eve"} {
 		out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(root, who)).CombinedOutput()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/accounts/accountstest"
 	"github.com/ccm-push/ccm-push/modules/group"
@@ -109,6 +110,7 @@ func checkChangesNothing(t *testing.T) {
 
 // TestRefusesWithoutRoot is for whoever may not write in /etc.
 func TestRefusesWithoutRoot(t *testing.T) {
+	needs.Program(t, "useradd")
 	modtest.AsOrdinaryUser(t, func(t *testing.T) {
 		res := modtest.Decode(t, modules.Registry{group.Type()}, "group", `{"name":"no-such-group"}`, "")
 		_, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))

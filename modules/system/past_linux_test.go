@@ -17,9 +17,9 @@ func TestPastOnAFullDisk(t *testing.T) {
 	var was syscall.Rlimit // a file can be full, too, and needs no privilege for it
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was))
 	full := was
-	full.Cur = 1 << 20 // the log that go test keeps of this process is smaller
+	full.Cur = 16 << 20 // the log that go test keeps of this process is smaller
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full))
-	err := p.Append("1", []byte(strings.Repeat("b", 1<<20)+"\n"), false)
+	err := p.Append("1", []byte(strings.Repeat("b", 16<<20)+"\n"), false)
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was))
 	require.ErrorIs(t, err, syscall.EFBIG)
 	require.NoError(t, p.Append("1", []byte("c\n"), true))

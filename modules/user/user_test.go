@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/publickey"
@@ -184,7 +185,10 @@ func FuzzParseExpiry(f *testing.F) {
 }
 
 // TestRefusesWithoutRoot forgets to become root in every way.
-func TestRefusesWithoutRoot(t *testing.T) { modtest.AsOrdinaryUser(t, refusesWithoutRoot) }
+func TestRefusesWithoutRoot(t *testing.T) {
+	needs.Program(t, "useradd")
+	modtest.AsOrdinaryUser(t, refusesWithoutRoot)
+}
 
 func refusesWithoutRoot(t *testing.T) {
 	me, err := user.Current()
