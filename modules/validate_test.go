@@ -78,10 +78,19 @@ func FuzzParseMode(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		full, _, fullErr := modules.ParseFullMode(text)
+		if fullErr == nil {
+			again, exact, err := modules.ParseFullMode(modules.FormatMode(full))
+			require.NoError(t, err)
+			require.Equal(t, full, again)
+			require.Equal(t, full.Perm() != full, exact)
+		}
 		mode, err := modules.ParseMode(text)
 		if err != nil {
 			return
 		}
+		require.NoError(t, fullErr)
+		require.Equal(t, full, mode)
 		require.Equal(t, mode, mode.Perm())
 		again, err := modules.ParseMode(modules.FormatMode(mode))
 		require.NoError(t, err)

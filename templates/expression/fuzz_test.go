@@ -21,6 +21,12 @@ func FuzzExpression(f *testing.F) {
 		f.Add(payload, payload)
 	}
 	f.Fuzz(func(t *testing.T, source, value string) {
+		if expr, err := templates.ParseExpr(source, templatetest.Manifest); err == nil {
+			_, err = expr.Bool(templatetest.Expiring(t.Context(), 2000), templatetest.HostileHost(value))
+			templatetest.CheckFuzzed(t, source, value, nil, err)
+		} else {
+			templatetest.CheckFuzzed(t, source, value, nil, err)
+		}
 		text, err := templates.Parse(source, templatetest.Manifest)
 		if err != nil {
 			templatetest.CheckFuzzed(t, source, value, nil, err)

@@ -171,6 +171,9 @@ func plainMap(r *Run, rv reflect.Value) (any, error) {
 
 // ParseNumber reads a JSON number: an int64 where it is whole and fits, else a float64.
 func ParseNumber(raw string) (any, error) {
+	if !json.Valid([]byte(raw)) || strings.Trim(raw, "-+.eE0123456789") != "" {
+		return nil, diag.Faultf("%q is not a number", raw) // strconv also takes nan, inf, +1 and 0x1p4
+	}
 	if i, err := strconv.ParseInt(raw, 10, 64); err == nil {
 		return i, nil
 	}

@@ -173,8 +173,8 @@ func tagAt(text string) int {
 // tagEnd gives the length of a tag; quotes are respected, and so are braces of maps.
 func tagEnd(text string, kind byte) int {
 	if kind == '#' {
-		if i := strings.Index(text, "#}"); i >= 0 {
-			return i + 2
+		if i := strings.Index(text[2:], "#}"); i >= 0 { // {#} begins a comment, and does not end it
+			return i + 4
 		}
 		return -1
 	}
@@ -207,12 +207,12 @@ func rawBody(text string, line int) (body, after string, lines int, err error) {
 			return "", "", 0, fmt.Errorf("line %d: {%% raw %%} is not closed", line)
 		}
 		at += i
-		end := strings.Index(text[at:], "%}")
-		if end < 0 {
+		tag, rest, closed := strings.Cut(text[at+2:], "%}") // {%} begins a tag, and does not end it
+		if !closed {
 			return "", "", 0, fmt.Errorf("line %d: {%% raw %%} is not closed", line)
 		}
-		if strings.Trim(text[at+2:at+end], "-+ \t\n") == "endraw" {
-			return text[:at], text[at+end+2:], strings.Count(text[:at], "\n"), nil
+		if strings.Trim(tag, "-+ \t\n") == "endraw" {
+			return text[:at], rest, strings.Count(text[:at], "\n"), nil
 		}
 		at += 2
 	}
