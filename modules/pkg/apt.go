@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,10 +96,20 @@ var aptQuiet = []string{
 	"-o", "Dir::Cache::pkgcache=/proc/none/pkgcache.bin",
 }
 
-// policy asks what is on offer of a package.
+// policy asks what is on offer of a package. apt takes a name that it does not have for a regular expression, or for
+// another name with a + or - behind it, so that only the answer about this name counts.
 func (a apt) policy(ctx context.Context, name string) (policy aptPolicy, err error) {
-	err = a.cache(ctx, policy.line, "policy", name)
-	return policy, err
+	all := aptPolicies{byName: map[string]*aptPolicy{}}
+	if err := a.cache(ctx, all.line, "policy", name); err != nil {
+		return policy, err
+	}
+	base, _, _ := strings.Cut(name, ":")
+	for _, own := range []string{name, base} { // without the architecture if it is the host's
+		if found := all.byName[own]; found != nil {
+			return *found, nil
+		}
+	}
+	return policy, nil
 }
 
 // cache asks for what the lists have.
@@ -195,6 +206,9 @@ func aptArguments(t transaction) []string {
 	}
 	if t.verb == downgrade {
 		arguments = append(arguments, "--allow-downgrades")
+	}
+	if slices.ContainsFunc(t.items, func(i item) bool { return i.again }) {
+		arguments = append(arguments, "--reinstall")
 	}
 	if t.released {
 		arguments = append(arguments, "--allow-change-held-packages")

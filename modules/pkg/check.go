@@ -18,6 +18,7 @@ type steps struct {
 	version string // "" leaves it to the package manager
 	within  string // where nobody knows the version yet: the range that it will be in; "" is any
 	fetch   bool   // the lists first: what is available is not known yet
+	again   bool   // also if this version is there: files of it are missing
 	awaits  bool   // what it is installed from is not there yet: nothing can be tried out
 	makes   string // a virtualenv that is made first
 	file    string // that holds it; "" is a repository, or one that is yet to come
@@ -126,9 +127,11 @@ func (p *Package) decide(ctx context.Context, h modules.Host, m manager, have St
 	switch {
 	case p.Ensure == absent && !have.there(), p.Ensure == present && have.Installed:
 		return nil, nil
+	case p.Ensure == absent && have.Stuck:
+		return nil, modules.Refuse("%s is %s: dpkg removes it after it is installed again (ensure: present, or: apt-get install --reinstall %s)", p.Name, have.Unfinished, p.Name)
 	case p.Ensure == absent:
 		return &steps{verb: remove}, nil
-	case p.Ensure == present && have.there():
+	case p.Ensure == present && have.there() && !have.Torn:
 		return &steps{verb: install, version: have.Version}, nil
 	case p.pinned() && have.Installed && have.Version != "":
 		if ok, err := p.suits(ctx, m, have.Version); err != nil || ok {
@@ -201,6 +204,12 @@ func (p *Package) fresh(ctx context.Context, m lister, within time.Duration) (bo
 
 // choose looks for the version to install; nil if the host has it.
 func (p *Package) choose(ctx context.Context, m manager, have State) (*steps, error) {
+	if have.Torn && p.Ensure == present {
+		s := &steps{verb: install, version: have.Version, again: true}
+		if _, err := m.rehearse(ctx, p.transaction(s)); err == nil { // else no repository has this version any more
+			return s, nil
+		}
+	}
 	version, err := p.candidate(ctx, m)
 	switch {
 	case err != nil:
@@ -219,7 +228,7 @@ func (p *Package) choose(ctx context.Context, m manager, have State) (*steps, er
 	case order > 0:
 		return &steps{verb: downgrade, version: version}, nil
 	}
-	return &steps{verb: install, version: version}, nil
+	return &steps{verb: install, version: version, again: have.Torn}, nil
 }
 
 // chooseVirtual is for a name that only other packages provide.
@@ -249,7 +258,7 @@ func (p *Package) Recurs(plan modules.Plan) bool {
 }
 
 func (p *Package) item(s *steps) item {
-	return item{p.Name, s.version, p.pinned(), s.file, s.within}
+	return item{p.Name, s.version, p.pinned(), s.file, s.within, s.again}
 }
 
 func (p *Package) transaction(s *steps) transaction {

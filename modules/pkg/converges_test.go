@@ -2,11 +2,15 @@ package pkg_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/pkg"
 )
 
 // dpkgTree is a host on which dpkg has this status.
@@ -145,4 +149,76 @@ func TestConverges(t *testing.T) {
 		changes("the host's own", both, `"name":"multi"`, "installed version 1.0", change("ensure", "absent", "1.0")),
 		changes("another one", both, `"name":"multi:`+foreign(t)+`"`, "installed version 1.0", change("ensure", "absent", "1.0")),
 	})...)
+}
+
+// TestNamesOfApt has names that apt takes for a pattern, or for another name, if it does not have them.
+func TestNamesOfApt(t *testing.T) {
+	m := newArchive(t).machine(t, has(ok, "demo", "1.0", ""))
+	for _, name := range []string{"demo+", "d.mo", "dem+o", "needs.demo", "only+", "solo+", "mta+", "demo+:all"} {
+		for _, ensure := range []string{"present", "latest", ">= 0"} {
+			_, err := m.decode(t, `{"name":"`+name+`","ensure":"`+ensure+`"}`).Check(t.Context(), modules.ReadOnly(m.Host))
+			require.ErrorContains(t, err, `package "`+name+`" is not known here`, "%s %s", name, ensure)
+		}
+		plan, err := m.decode(t, `{"name":"`+name+`","ensure":"absent"}`).Check(t.Context(), modules.ReadOnly(m.Host))
+		require.NoError(t, err)
+		require.False(t, plan.Pending(), name)
+	}
+	for _, name := range []string{"demo:", "demo:any", "demo:native"} {
+		res := &pkg.Package{Name: name}
+		require.EqualError(t, res.Validate(), `name: "`+name+`" names no architecture (write one such as libc6:i386, or leave it out for that of the host)`)
+	}
+	for name, want := range map[string]string{"demo:all": "upgraded to 2.0", "multi:" + native(t): "installed version 1.0", "solo": "installed"} {
+		ensure := "latest"
+		if name == "solo" {
+			ensure = "present"
+		}
+		plan, err := m.decode(t, `{"name":"`+name+`","ensure":"`+ensure+`"}`).Check(t.Context(), modules.ReadOnly(m.Host))
+		require.NoError(t, err)
+		require.Equal(t, want, plan.Action)
+	}
+}
+
+// TestTornPackages installs again what dpkg has left half-installed: the same version, or the one on offer where that
+// is gone.
+func TestTornPackages(t *testing.T) {
+	a := newArchive(t)
+	for _, status := range []string{"install ok half-installed", "install reinstreq half-installed", "install reinstreq half-configured", "install reinstreq unpacked", "hold reinstreq half-installed"} {
+		for ensure, want := range map[string]string{"present": "1.0", "1.0": "1.0", "1.1": "1.1", "latest": "2.0"} {
+			m := a.machine(t, has(status, "demo", "1.0", ""))
+			apply := func(ensure string) (action string, err error) {
+				res := m.decode(t, `{"name":"demo","hold":false,"ensure":"`+ensure+`"}`)
+				plan, err := res.Check(t.Context(), modules.ReadOnly(m.Host))
+				if err != nil || !plan.Pending() {
+					return "", err
+				}
+				return plan.Action, res.Apply(t.Context(), m.Host, plan)
+			}
+			_, err := apply("absent")
+			if word, stuck := strings.CutPrefix(status, strings.Fields(status)[0]+" reinstreq"); stuck && ensure == "present" {
+				require.EqualError(t, err, "demo is reinstreq"+word+": dpkg removes it after it is installed again (ensure: present, or: apt-get install --reinstall demo)")
+			} else if !stuck {
+				require.NoError(t, err)
+				continue
+			}
+			action, err := apply(ensure)
+			require.NoError(t, err, "%s %s", status, ensure)
+			if want == "1.0" {
+				require.Contains(t, action, "finished the installation of version 1.0")
+			}
+			action, err = apply(want)
+			require.NoError(t, err)
+			require.Empty(t, action, "%s %s", status, ensure)
+			_, err = apply("absent")
+			require.NoError(t, err)
+		}
+	}
+	m := a.machine(t, has("install reinstreq half-installed", "demo", "0.9", ""))
+	res := m.decode(t, `{"name":"demo"}`)
+	plan, err := res.Check(t.Context(), modules.ReadOnly(m.Host))
+	require.NoError(t, err)
+	require.Equal(t, "upgraded to 2.0", plan.Action, "0.9 is not on offer")
+	require.NoError(t, res.Apply(t.Context(), m.Host, plan))
+	plan, err = res.Check(t.Context(), modules.ReadOnly(m.Host))
+	require.NoError(t, err)
+	require.False(t, plan.Pending())
 }

@@ -7,30 +7,57 @@ import (
 
 // dpkgFormat is what is asked of dpkg-query: a line per package, with a field
 // between tabs for every part of a [dpkgRow].
-const dpkgFormat = `${db:Status-Want}\t${db:Status-Status}\t${binary:Package}\t${Version}\t${Architecture}\t${Provides}\n`
+const dpkgFormat = `${db:Status-Want}\t${db:Status-Status}\t${binary:Package}\t${Version}\t${Architecture}\t${Provides}\t${db:Status-Eflag}\n`
 
 // A dpkgRow is what dpkg knows of a package on one architecture.
 type dpkgRow struct {
 	want, status, name, version, architecture string
 	virtual                                   string // as in the control file: "mta, awk (= 1.0)"
+	flag                                      string // reinstreq, or ok
 }
 
 // parseDpkgRow reads a line of dpkg-query. What is missing is empty.
 func parseDpkgRow(line string) dpkgRow {
-	f := append(strings.Split(line, "\t"), make([]string, 6)...)
-	return dpkgRow{f[0], f[1], f[2], f[3], f[4], f[5]}
+	f := append(strings.Split(line, "\t"), make([]string, 7)...)
+	return dpkgRow{f[0], f[1], f[2], f[3], f[4], f[5], f[6]}
 }
 
-// installed reports whether the package is there as a whole. One whose triggers
-// are not done yet is: it does its work.
-func (r dpkgRow) installed() bool {
-	return r.status == "installed" || strings.HasPrefix(r.status, "triggers-")
+// A dpkgMeaning is what the status of a package means for a resource.
+type dpkgMeaning int
+
+const (
+	unconfigured dpkgMeaning = iota // apt-get install configures it, apt-get remove removes it
+	gone                            // nothing is left but configuration files
+	whole                           // it does its work
+	torn                            // files are missing: it has to be installed again
+)
+
+// dpkgWords has the status words of dpkg(1). A test compares them with the table in docs/manifest.md.
+var dpkgWords = map[string]dpkgMeaning{
+	"":                 gone,
+	"not-installed":    gone,
+	"config-files":     gone,
+	"half-installed":   torn,
+	"unpacked":         unconfigured,
+	"half-configured":  unconfigured,
+	"triggers-awaited": whole,
+	"triggers-pending": whole,
+	"installed":        whole,
 }
 
-// gone reports whether nothing is left but configuration files.
-func (r dpkgRow) gone() bool {
-	return r.status == "not-installed" || r.status == "config-files" || r.status == ""
+// reinstreq is the flag of a package that dpkg neither configures nor removes before it is installed again.
+const reinstreq = "reinstreq"
+
+func (r dpkgRow) meaning() dpkgMeaning {
+	if r.flag == reinstreq {
+		return torn
+	}
+	return dpkgWords[r.status]
 }
+
+func (r dpkgRow) installed() bool { return r.meaning() == whole }
+
+func (r dpkgRow) gone() bool { return r.meaning() == gone }
 
 func (r dpkgRow) provides(name string) bool {
 	for entry := range strings.SplitSeq(r.virtual, ",") {
@@ -50,7 +77,11 @@ func (r dpkgRow) state() State {
 	case r.installed():
 		return State{Installed: true, Version: r.version, Held: r.want == "hold"}
 	}
-	return State{Unfinished: r.status, Version: r.version, Held: r.want == "hold"}
+	state := State{Unfinished: r.status, Version: r.version, Held: r.want == "hold", Torn: r.meaning() == torn}
+	if r.flag == reinstreq {
+		state.Unfinished, state.Stuck = r.flag+" "+r.status, true
+	}
+	return state
 }
 
 // ambiguous reports whether it takes the host's architecture to tell which row

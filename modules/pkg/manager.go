@@ -101,6 +101,7 @@ type item struct {
 	pinned        bool   // the version is one that was asked for
 	file          string // that holds it; "" is from a repository
 	within        string // the range that is asked for, where nobody knows the version yet; "" is any
+	again         bool   // it is installed again if this version is there; only apt has such packages
 }
 
 // has reports whether a package is one of those that shall be changed.

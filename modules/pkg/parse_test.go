@@ -1,6 +1,7 @@
 package pkg
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -125,6 +126,8 @@ func TestDpkgRow(t *testing.T) {
 		{"hold\tinstalled\tmawk\t1.3.4\tamd64\tawk", State{Installed: true, Version: "1.3.4", Held: true}},
 		{"install\ttriggers-awaited\tmawk\t1.3.4\tamd64\tawk", State{Installed: true, Version: "1.3.4"}},
 		{"install\thalf-configured\tmawk\t1.3.4\tamd64\tawk", State{Unfinished: "half-configured", Version: "1.3.4"}},
+		{"install\thalf-installed\tmawk\t1.3.4\tamd64\t\tok", State{Unfinished: "half-installed", Version: "1.3.4", Torn: true}},
+		{"install\thalf-configured\tmawk\t1.3.4\tamd64\t\treinstreq", State{Unfinished: "reinstreq half-configured", Version: "1.3.4", Torn: true, Stuck: true}},
 		{"deinstall\tconfig-files\tmawk\t1.3.4\tamd64\tawk", State{}},
 		{"unknown\tnot-installed\tmawk\t\t\t", State{}},
 		{"", State{}},
@@ -261,4 +264,22 @@ func TestFailure(t *testing.T) {
 	exit.Stderr.Text = "Error: \n Problem: conflicting requests\n  - nothing provides nosuch\n"
 	require.EqualError(t, failure("dnf", exit, nil), "dnf ended with exit code 100: Error:; Problem: conflicting requests; - nothing provides nosuch")
 	require.EqualError(t, failure("rpm", modules.Exit{Code: 2}, nil), "rpm ended with exit code 2")
+}
+
+// TestDpkgWords finds each status word of dpkg, and what it means for ensure, in the table of the documentation.
+func TestDpkgWords(t *testing.T) {
+	text, err := os.ReadFile("../../docs/manifest.md")
+	require.NoError(t, err)
+	rows := map[dpkgMeaning]string{
+		gone:         "installs it | nothing to do |",
+		whole:        "nothing to do | removes it |",
+		unconfigured: "configures it | removes it |",
+		torn:         "installs it again | removes it |",
+	}
+	for word, meaning := range dpkgWords {
+		if word != "" {
+			require.Contains(t, string(text), "| `"+word+"` | "+rows[meaning])
+		}
+	}
+	require.Contains(t, string(text), "| any with `reinstreq` | installs it again | refused |")
 }

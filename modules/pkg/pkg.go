@@ -96,6 +96,10 @@ func (p *Package) validateName() error {
 	case strings.HasSuffix(p.Name, "-"): // apt-get install NAME- removes it
 		return &modules.PropertyError{Path: "name", Msg: "package name ends with a dash: " + p.Name, Hint: "to remove a package, write ensure: absent"}
 	}
+	switch _, arch, given := strings.Cut(p.Name, ":"); {
+	case given && (arch == "" || arch == "any" || arch == "native"):
+		return &modules.PropertyError{Path: "name", Msg: quote(p.Name) + " names no architecture", Hint: "write one such as libc6:i386, or leave it out for that of the host"}
+	}
 	return nil
 }
 
@@ -164,6 +168,8 @@ type State struct {
 	Installed  bool
 	Version    string // "" if it is absent, or not known beforehand
 	Unfinished string // what dpkg calls a package that is there in part: half-configured
+	Torn       bool   // files of it are missing, so that it has to be installed again
+	Stuck      bool   // it cannot be removed before that
 	Held       bool   // it shall not be changed
 }
 
