@@ -76,10 +76,11 @@ func (e escalation) run(f *fleet) string {
 }
 
 const (
-	nopw    = "sudo: a password is required\n    hint: give the password of %[1]s with -K or --become-password-file, or let %[1]s run commands as %[2]s without one (sudoers: NOPASSWD)"
-	norule  = "deployno is not in the sudoers file.\n    hint: let deployno run commands as %s in sudoers; ccm-push sudoers prints a rule"
-	again   = "sudo asked for the password again\n    hint: is it the password of deploypw on this host?"
-	suWrong = "su: Authentication failure\n    hint: is it the password of %s on this host?"
+	nopw        = "sudo: a password is required\n    hint: give the password of %[1]s with -K or --become-password-file, or let %[1]s run commands as %[2]s without one (sudoers: NOPASSWD)"
+	norule      = "deployno is not in the sudoers file.\n    hint: let deployno run commands as %s in sudoers; ccm-push sudoers prints a rule"
+	again       = "sudo asked for the password again\n    hint: is it the password of deploypw on this host?"
+	runsNothing = "/bin/sh as root could run nothing, not even id: permission denied\n    hint: look for noexec (Defaults) and NOEXEC (in a rule) in sudoers; on the host, sudo -l -U "
+	suWrong     = "su: Authentication failure\n    hint: is it the password of %s on this host?"
 )
 
 // escalations are all methods, with the right password, a wrong one, one that is not
@@ -178,6 +179,15 @@ func TestFleetHardEscalation(t *testing.T) {
 		{"a lecture, always", func() (string, string) { return rule("Defaults lecture=always") }, sudo, "root"},
 		{"one attempt", func() (string, string) { return rule("Defaults passwd_tries=1") }, escalation{"deploypw", "sudo", "root", "wrong", ""},
 			"sudo: 1 incorrect password attempt\n    hint: is it the password of deploypw on this host?"},
+		{"another account's password is requested", func() (string, string) { return rule("Defaults targetpw") }, escalation{"deploypw", "sudo", "app", "deploypw", ""},
+			"sudo asked for the password again\n    hint: is it the password of app on this host? sudo requests that one, not the password of deploypw (sudoers: targetpw, rootpw or runaspw)"},
+		{"another account's password", func() (string, string) { return rule("Defaults targetpw") }, escalation{"deploypw", "sudo", "app", "app", ""}, "app"},
+		{"the password of root, in one attempt", func() (string, string) { return rule("Defaults rootpw, passwd_tries=1") }, escalation{"deploypw", "sudo", "app", "wrong", ""},
+			"sudo: 1 incorrect password attempt\n    hint: is it the password of root on this host? sudo requests that one, not the password of deploypw (sudoers: targetpw, rootpw or runaspw)"},
+		{"programs may run no others", func() (string, string) { return rule("Defaults noexec") }, sudo, runsNothing + "deploypw prints what applies"},
+		{"programs may run no others, without a password", func() (string, string) { return rule("Defaults noexec") }, escalation{"deploy", "sudo", "root", "", ""}, runsNothing + "deploy prints what applies"},
+		{"a PATH without programs", func() (string, string) { return rule("Defaults secure_path=/no:/such") }, escalation{"deploy", "sudo", "root", "", ""},
+			"/bin/sh as root found no program, not even id, in PATH=\"/no:/such\"\n    hint: look for secure_path in sudoers; it needs the directories of the system's programs, such as /usr/bin; on the host, sudo -l -U deploy prints what applies"},
 		{"PAM takes its time", func() (string, string) { return pam("sudo", "auth required pam_exec.so /bin/sleep 32") }, sudo, "root"},
 		{"only wheel may", func() (string, string) { return pam("su", "auth required pam_wheel.so") }, su,
 			"su: Permission denied\n    hint: may deploy use su, and can root log in there (PAM, group wheel, its shell)?"},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -131,16 +132,34 @@ func (b *Become) commandLine(nonce, script string, args []string) (string, error
 // newline or exclamation mark.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// sudoPrompt is how sudo is told its prompt, and sudoAsks what it prints then: %%
-// stands for %, so that a shell that prints its commands does not seem to ask.
-func sudoPrompt(nonce string) string { return nonce + "%%:" }
+// sudoPrompt is how sudo is told its prompt, and sudoAsks what it prints at its end: %%
+// stands for %, so that a shell that prints its commands does not seem to ask. %p stands for
+// the account whose password sudo requests, which targetpw, rootpw and runaspw choose (sudo(8)).
+func sudoPrompt(nonce string) string { return promptOwner + "%p:" + nonce + "%%:" }
+
+const promptOwner = "owner="
+
+// ownerIn returns the account that the text before the end of a prompt of sudo names, or "".
+func ownerIn(text string) string {
+	_, name, found := strings.Cut(text[strings.LastIndexByte(text, '\n')+1:], promptOwner)
+	if name, found = strings.CutSuffix(name, ":"); !found || !accountForm().MatchString(name) {
+		return ""
+	}
+	return name
+}
+
+// withoutPrompts replaces the prompts of sudo in a text.
+func withoutPrompts(text, nonce, with string) string {
+	prompt := regexp.MustCompile("(" + promptOwner + "[^\n]*?:)?" + regexp.QuoteMeta(sudoAsks(nonce)))
+	return prompt.ReplaceAllLiteralString(text, with)
+}
 
 func sudoAsks(nonce string) string { return nonce + "%:" }
 
 // refusal recognises what a method says when it does not start a program: said is
 // its standard error, or what came on the terminal; asked says that it had a
-// password to ask for. login is who has logged in.
-func (b *Become) refusal(exit *transport.ExitError, said string, asked bool, login string) (line, hint string) {
+// password to ask for. login is the login user, owner the account that the prompt named, if any.
+func (b *Become) refusal(exit *transport.ExitError, said string, asked bool, login, owner string) (line, hint string) {
 	m := b.method()
 	for l := range strings.Lines(said) {
 		l = strings.TrimSpace(l)
@@ -162,7 +181,7 @@ func (b *Become) refusal(exit *transport.ExitError, said string, asked bool, log
 	case line == "":
 		return "", ""
 	}
-	return line, b.refusalHint(line, login)
+	return line, b.refusalHint(line, login, owner)
 }
 
 // withoutPassword is what a host has printed without the password, which an echo, or
@@ -184,7 +203,7 @@ var (
 	noTerminal    = pattern(`(?i)must have a tty|must be a tty|must be run from a terminal|a tty is required|no tty present|a terminal is required`)
 )
 
-func (b *Become) refusalHint(line, login string) string {
+func (b *Become) refusalHint(line, login, owner string) string {
 	as := b.user()
 	switch {
 	case noSuchUser().MatchString(line):
@@ -192,7 +211,7 @@ func (b *Become) refusalHint(line, login string) string {
 	case wrongPassword().MatchString(line) && b.Password == nil:
 		return b.passwordHint(login)
 	case wrongPassword().MatchString(line):
-		return "is it the password of " + b.owner(login) + " on this host?"
+		return b.wrongPasswordHint(login, owner)
 	case noPassword().MatchString(line) && b.Password == nil:
 		return b.passwordHint(login)
 	}
@@ -207,11 +226,20 @@ func (b *Become) refusalHint(line, login string) string {
 
 // unanswered explains a prompt that there was no answer to: the password is wrong,
 // or there is none.
-func (b *Become) unanswered(prompts int, login string) (line, hint string) {
+func (b *Become) unanswered(prompts int, login, owner string) (line, hint string) {
 	if prompts > 1 {
-		return b.method() + " asked for the password again", "is it the password of " + b.owner(login) + " on this host?"
+		return b.method() + " asked for the password again", b.wrongPasswordHint(login, owner)
 	}
 	return b.method() + " asks for a password", b.passwordHint(login)
+}
+
+// wrongPasswordHint names the account whose password the method has requested.
+func (b *Become) wrongPasswordHint(login, owner string) string {
+	hint := "is it the password of " + cmp.Or(owner, b.owner(login)) + " on this host?"
+	if owner != "" && owner != b.owner(login) {
+		hint += " sudo requests that one, not the password of " + login + " (sudoers: targetpw, rootpw or runaspw)"
+	}
+	return hint
 }
 
 // owner is whose password the method asks for.

@@ -57,7 +57,7 @@ func TestRefusal(t *testing.T) {
 		{"doas, no rule", Become{Method: "doas"}, 1, "doas: Operation not permitted\n", false, "doas: Operation not permitted", "let deploy run commands as root in doas.conf"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			line, hint := test.become.refusal(&transport.ExitError{Code: test.code, Stderr: test.said}, test.said, test.asked, "deploy")
+			line, hint := test.become.refusal(&transport.ExitError{Code: test.code, Stderr: test.said}, test.said, test.asked, "deploy", "")
 			require.Equal(t, test.line, line)
 			require.Equal(t, test.hint, hint)
 		})
@@ -73,7 +73,7 @@ func methods(t *testing.T) string {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o755))
 	}
 	// sudo reads no byte beyond the line, as dd does here.
-	write("sudo", `p=; while :; do case $1 in -S) shift;; -p) p=$(printf "$2"); shift 2;; -H) shift;; -u) shift 2;; --) shift; break;; esac; done
+	write("sudo", `p=; while :; do case $1 in -S) shift;; -p) p=$(echo "$2" | sed 's/%p/root/; s/%%/%/'); shift 2;; -H) shift;; -u) shift 2;; --) shift; break;; esac; done
 line() { l=; while c=$(dd bs=1 count=1 2>/dev/null) && [ -n "$c" ]; do l=$l$c; done; }
 echo 'We trust you.' >&2
 for i in 1 2; do printf %s "$p" >&2; line; [ "$l" = right ] && exec "$@"; echo 'Sorry, try again.' >&2; done
@@ -96,7 +96,7 @@ func TestPasswordIsAskedFor(t *testing.T) {
 		method, password, err string
 	}{
 		{"sudo", "right", ""},
-		{"sudo", "wrong", "me: become local: escalation refused: sudo asked for the password again\n  hint: is it the password of deploy on this host?"},
+		{"sudo", "wrong", "me: become local: escalation refused: sudo asked for the password again\n  hint: is it the password of root on this host? sudo requests that one, not the password of deploy (sudoers: targetpw, rootpw or runaspw)"},
 		{"su", "right", ""},
 		{"su", "wrong", "me: become local: escalation refused: su: Authentication failure\n  hint: is it the password of root on this host?"},
 		{"su", "", "me: become local: escalation refused: su asks for a password\n  hint: give the password of root with -K or --become-password-file"},
@@ -166,7 +166,7 @@ func TestPasswordOverSSH(t *testing.T) {
 	start = newStart(hello(t))
 	start.Become = &Become{Password: transport.NewSecret([]byte("wr{{7*7}}$(id)"))}
 	_, err = Program(t.Context(), c, start)
-	require.EqualError(t, err, fmt.Sprintf("web1: become %s: escalation refused: sudo asked for the password again\n  hint: is it the password of deploy on this host?", srv.Addr))
+	require.EqualError(t, err, fmt.Sprintf("web1: become %s: escalation refused: sudo asked for the password again\n  hint: is it the password of root on this host? sudo requests that one, not the password of deploy (sudoers: targetpw, rootpw or runaspw)", srv.Addr))
 }
 
 func TestSlowPassword(t *testing.T) {

@@ -21,10 +21,12 @@ func (r *runner) failBecome(err error, hint string) error {
 const hintGzip = "install gzip on the host"
 
 // refused turns a fail line of a host into an error.
-func refused(t transport.Target, a answer) error {
+func refused(t transport.Target, b *Become, a answer) error {
 	var err error
 	var hint string
 	switch a.fail {
+	case failNoRun, failNoPath:
+		return runsNothing(t, b, a)
 	case failNoSpace:
 		err, hint = transport.ErrNoSpace, "about 10 MB are needed in ~/.cache/ccm-push, /var/tmp or /tmp"
 	case failNoExec:
@@ -51,27 +53,50 @@ func refused(t transport.Target, a answer) error {
 	return t.Fail(transport.OpInstall, err, hint)
 }
 
+// runsNothing explains a host on which the script runs, and no other program, not even id.
+func runsNothing(t transport.Target, b *Become, a answer) error {
+	shell, op, is := "the login shell", transport.OpInstall, transport.ErrInstall
+	if b != nil {
+		shell, op, is = "/bin/sh as "+b.user(), transport.OpBecome, transport.ErrBecome
+	}
+	err := fmt.Errorf("%w: %s could run nothing, not even id: permission denied", is, shell)
+	hint := "does a policy forbid it (SELinux, AppArmor, fapolicyd)?"
+	sudo := "; on the host, sudo -l -U " + t.User + " prints what applies"
+	if a.fail == failNoPath {
+		err = fmt.Errorf("%w: %s found no program, not even id, in PATH=%q", is, shell, a.dir)
+		hint = "set PATH in a start-up file of the shell"
+	}
+	switch {
+	case b == nil || b.method() != methodSudo:
+	case a.fail == failNoPath:
+		hint = "look for secure_path in sudoers; it needs the directories of the system's programs, such as /usr/bin" + sudo
+	default:
+		hint = "look for noexec (Defaults) and NOEXEC (in a rule) in sudoers" + sudo
+	}
+	return t.Fail(op, err, hint)
+}
+
 // silent explains why nothing that we know was said: heard is the error of
 // reading it.
 func (r *runner) silent(p *Process, heard error) error {
 	if !errors.Is(heard, errEnded) {
 		return r.fail(fmt.Errorf("%w: %w", transport.ErrNotModule, heard), r.noiseHint())
 	}
-	prompts, unanswered := r.responder.asked()
+	prompts, owner, unanswered := r.responder.asked()
 	var err error
 	if !unanswered {
 		err = p.Wait() // until then standard error may have more to say
-		prompts, unanswered = r.responder.asked()
+		prompts, owner, unanswered = r.responder.asked()
 	}
 	if unanswered {
-		line, hint := r.become.unanswered(prompts, r.target.User)
+		line, hint := r.become.unanswered(prompts, r.target.User, owner)
 		return r.failBecome(fmt.Errorf("%w: %s", transport.ErrBecome, line), hint)
 	}
 	exit, _ := errors.AsType[*transport.ExitError](err)
 	if exit != nil && r.become != nil {
 		said, refused := p.said()
 		exit.Stderr = r.tidy(said)
-		if line, hint := r.become.refusal(exit, said, prompts > 0, r.target.User); refused && line != "" {
+		if line, hint := r.become.refusal(exit, said, prompts > 0, r.target.User, owner); refused && line != "" {
 			return r.failBecome(fmt.Errorf("%w: %s", transport.ErrBecome, line), hint)
 		}
 	}
@@ -87,7 +112,7 @@ func (r *runner) silent(p *Process, heard error) error {
 // tidy leaves out of what a host has printed what we had it print, and the password.
 func (r *runner) tidy(text string) string {
 	n := r.nonce
-	text = strings.NewReplacer(begun(n)+"\n", "", announced+n+"\n", "", sudoAsks(n), "").Replace(text)
+	text = withoutPrompts(strings.NewReplacer(begun(n)+"\n", "", announced+n+"\n", "").Replace(text), n, "")
 	return r.become.withoutPassword(text)
 }
 
@@ -100,7 +125,7 @@ func wantsTerminal(err error) bool {
 // been stopped.
 func (r *runner) late(cause error) error {
 	starting := r.op == transport.OpStart
-	prompts, _ := r.responder.asked()
+	prompts, _, _ := r.responder.asked()
 	switch {
 	case !errors.Is(cause, transport.ErrTimeout), !starting:
 		return r.fail(cause, r.noiseHint())

@@ -95,7 +95,7 @@ func (p *Process) said() (text string, refused bool) {
 	if _, after, found := strings.Cut(text, announced+n); found {
 		text = after
 	}
-	return strings.ReplaceAll(text, sudoAsks(n), "\n"), true
+	return withoutPrompts(text, n, "\n"), true
 }
 
 // Write sends to the program's standard input. It blocks while the host takes

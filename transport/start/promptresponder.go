@@ -20,6 +20,7 @@ type promptResponder struct {
 	recent    []byte // not recognised yet
 	announced bool
 	prompts   int
+	owner     string // the account that the last prompt named, or ""
 	over      bool
 }
 
@@ -65,8 +66,9 @@ func (r *promptResponder) Write(b []byte) (int, error) {
 // asks reports a prompt, and forgets it with what stood before it.
 func (r *promptResponder) asks() bool {
 	if r.prompt != nil {
-		_, after, found := bytes.Cut(r.recent, r.prompt)
+		before, after, found := bytes.Cut(r.recent, r.prompt)
 		if found {
+			r.owner = ownerIn(string(before))
 			r.recent = bytes.Clone(after)
 		}
 		return found
@@ -130,12 +132,12 @@ func (r *promptResponder) reached() bool {
 	return r.announced
 }
 
-// asked is how often there was a prompt, and whether one could not be answered.
-func (r *promptResponder) asked() (prompts int, refused bool) {
+// asked is how often there was a prompt, which account the last one named, and whether one could not be answered.
+func (r *promptResponder) asked() (prompts int, owner string, refused bool) {
 	if r == nil {
-		return 0, false
+		return 0, "", false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.prompts, r.prompts > 1 || r.prompts == 1 && r.answer == nil
+	return r.prompts, r.owner, r.prompts > 1 || r.prompts == 1 && r.answer == nil
 }

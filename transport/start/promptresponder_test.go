@@ -43,7 +43,7 @@ func TestPromptResponder(t *testing.T) {
 		{"sudo asks in pieces", sudo, []string{"N123", "4567%", ":"}, "..a"},
 		{"sudo asks again", sudo, []string{"N1234567%:", "\nSorry, try again.\nN1234567%:"}, "ax"},
 		{"sudo asks twice at once", sudo, []string{"N1234567%:N1234567%:N1234567%:"}, "ax"},
-		{"a shell that prints what it runs is not sudo", sudo, []string{"+ sudo -S -p N1234567%%: -H -u root\n", "Password: "}, ".."},
+		{"a shell that prints what it runs is not sudo", sudo, []string{"+ sudo -S -p owner=%p:N1234567%%: -H -u root\n", "Password: "}, ".."},
 		{"su asks", su, []string{"become-N1234567\n", "Password: "}, ".a"},
 		{"su asks in one piece", su, []string{"hi\nbecome-N1234567\r\nPassword: "}, "a"},
 		{"su asks in French", su, []string{"become-N1234567\nMot de passe : "}, "a"},
@@ -72,7 +72,7 @@ func TestPromptResponderWithoutAPassword(t *testing.T) {
 	require.Nil(t, newPromptResponder(&Become{Method: "doas"}, "N1234567"), "nor does doas -n")
 	a := newPromptResponder(&Become{Method: "su"}, "N1234567")
 	require.Equal(t, ".x.", prompted(a, false, "become-N1234567\n", "Password: ", "Password: "))
-	prompts, refused := a.asked()
+	prompts, _, refused := a.asked()
 	require.Equal(t, 1, prompts)
 	require.True(t, refused)
 }
@@ -81,7 +81,7 @@ func TestPromptResponderEnds(t *testing.T) {
 	a := newPromptResponder(&Become{Password: transport.NewSecret([]byte("pw"))}, "N1234567")
 	a.end()
 	require.Equal(t, ".", prompted(a, true, "N1234567%:"))
-	prompts, refused := a.asked()
+	prompts, _, refused := a.asked()
 	require.Zero(t, prompts)
 	require.False(t, refused)
 }
@@ -114,4 +114,19 @@ func FuzzPromptResponder(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestOwnerOfThePrompt reads which account sudo names in its prompt, also of a sudo that does not know %p.
+func TestOwnerOfThePrompt(t *testing.T) {
+	for said, want := range map[string]string{
+		"owner=root:N1234567%:": "root", "Hello\nowner=app-1:N1234567%:": "app-1", "N1234567%:": "", "owner=%p:N1234567%:": "", "owner=a b:N1234567%:": "", "owner=\x1b[2J:N1234567%:": "",
+	} {
+		a := newPromptResponder(&Become{Password: transport.NewSecret([]byte("pw"))}, "N1234567")
+		require.Equal(t, "a", prompted(a, true, said), said)
+		prompts, owner, refused := a.asked()
+		require.Equal(t, 1, prompts)
+		require.Equal(t, want, owner, said)
+		require.False(t, refused)
+		require.Equal(t, "Hi: ", withoutPrompts("Hi: "+said[strings.LastIndexByte(said, '\n')+1:], "N1234567", ""))
+	}
 }

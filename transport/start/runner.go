@@ -56,7 +56,7 @@ func (r *runner) untilIdle(ctx context.Context, do func() error) error {
 // if the method of escalation takes nothing else.
 func (r *runner) run(line string) (*Process, answer, error) {
 	p, a, err := r.runOn(line, r.terminal || r.become.needsTerminal())
-	if prompts, _ := r.responder.asked(); wantsTerminal(err) && prompts == 0 && !r.terminal { // sudoers: requiretty
+	if prompts, _, _ := r.responder.asked(); wantsTerminal(err) && prompts == 0 && !r.terminal { // sudoers: requiretty
 		r.terminal = true
 		p, a, err = r.runOn(line, true)
 	}
@@ -119,7 +119,7 @@ func (r *runner) listen(p *Process) (answer, error) {
 		err = r.silent(p, err)
 		r.responder.end()
 	case a.fail != "" && a.os == "":
-		err = refused(r.target, a)
+		err = refused(r.target, r.become, a)
 	default:
 		p.hello = a.hello
 		return a, nil

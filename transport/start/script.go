@@ -24,6 +24,7 @@ import (
 //	need NONCE OS ARCH              the build is not here
 //	need NONCE OS ARCH nogzip DIR   nor can it be unpacked: it belongs into DIR
 //	fail NONCE WORD DIR             it cannot be put here; see failWords
+//	fail NONCE norun|nopath PATH    no program runs here, not even id
 //
 // Without gzip it ends then. Otherwise it reads from standard input what [Build.header] says, and the build in
 // gzip behind that. It is unpacked while it comes, and executed when all of it has
@@ -41,7 +42,9 @@ import (
 // what earlier installations have left unfinished a day ago.
 const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + begins + `;; esac; ` +
 	// What this system is, in Go's words.
-	`sys() { o=${1:-unknown}; a=${2:-unknown}; }; { read -r a </proc/sys/kernel/arch; } 2>/dev/null && o=Linux || sys $(uname -sm); ` +
+	// lost ends it where no program runs: w is why, by the exit status.
+	`lost() { case $1 in 127) w=nopath;; *) w=norun;; esac; echo fail $n $w $PATH; exit 1; }; ` +
+	`sys() { test $1 = - && lost $3; o=${1:-unknown}; a=${2:-unknown}; }; { read -r a </proc/sys/kernel/arch; } 2>/dev/null && o=Linux || sys $(uname -sm || echo - - $?); ` +
 	`case $o in Linux) o=linux;; Darwin) o=darwin;; FreeBSD) o=freebsd;; esac; ` +
 	`case $a in x86_64|amd64) a=amd64;; aarch64|arm64) a=arm64;; armv[5-8]*) a=arm;; i[3-6]86) a=386;; esac; ` +
 	// Its build: hash s, size z.
@@ -68,7 +71,7 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + b
 	// has logged in, is none: the program finds its directory by name afterwards.
 	// Neither is one that is not there, which root could make.
 	`h=${HOME:-/dev/null}; test -O $h || h=/dev/null; d=$h/.cache/ccm-push; has && go; ` +
-	`u=$(id -u); for d in /var/tmp/ccm-push-$u /tmp/ccm-push-$u; do has && go; done; ` +
+	`u=$(id -u) || lost $?; for d in /var/tmp/ccm-push-$u /tmp/ccm-push-$u; do has && go; done; ` +
 	// From here on the build is missing. w is why a directory cannot take it.
 	`w=nodir; k=$(umask); umask 077; ` +
 	`full() { case $e in *o?space*|*uota*) w=nospace;; *ead-only*) w=readonly;; esac; }; ` +
@@ -130,6 +133,8 @@ const (
 	failNoDir   = "nodir"
 	failNoWrite = "readonly"
 	failNoExec  = "noexec"
+	failNoRun   = "norun"  // no program runs
+	failNoPath  = "nopath" // no program is found; the directory is PATH
 	failNoGzip  = "nogzip" // said as a need
 	failUnpack  = "unpack"
 	failHash    = "hash"

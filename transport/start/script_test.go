@@ -50,7 +50,7 @@ func TestCommandLine(t *testing.T) {
 		want   string
 	}{
 		{Become{User: "app-1"}, "/usr/bin/env LANGUAGE=C sudo -n -H -u app-1 -- " + plain},
-		{Become{Method: "sudo", Password: secret}, "/usr/bin/env LANGUAGE=C sudo -S -p abcdefgh%%: -H -u root -- " + plain},
+		{Become{Method: "sudo", Password: secret}, "/usr/bin/env LANGUAGE=C sudo -S -p owner=%p:abcdefgh%%: -H -u root -- " + plain},
 		{Become{Method: "doas"}, "/usr/bin/env LANGUAGE=C doas -n -u root -- " + inner},
 		{Become{Method: "doas", Password: secret}, introduced + "doas -u root -- " + inner},
 		{Become{Method: "su", User: "app"}, introduced + "su app -c '" + strings.ReplaceAll(inner, "'", `'\''`) + "'"},

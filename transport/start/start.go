@@ -143,12 +143,12 @@ func (in *installer) takeNear(p *Process, b Build) (done bool, err error) {
 func (in *installer) installUnpacked(a answer, b Build) (*Process, error) {
 	dir, known := uploadDir(a.dir)
 	if in.request.Become != nil || in.runner.target.Local || !known {
-		return nil, refused(in.runner.target, a)
+		return nil, refused(in.runner.target, in.runner.become, a)
 	}
 	err := upload(in.runner.client, dir, b, in.request.Nonce, in.runner.idle.progress)
 	switch {
 	case errors.Is(err, transport.ErrNoSpace):
-		return nil, refused(in.runner.target, answer{fail: failNoSpace, dir: a.dir})
+		return nil, refused(in.runner.target, in.runner.become, answer{fail: failNoSpace, dir: a.dir})
 	case errors.Is(err, transport.ErrInstall):
 		return nil, in.runner.fail(err, hintGzip)
 	case err != nil:
