@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write anew what is recorded: Ansible's answers, the transcripts of docs/start/tutorial.md and docs/porting.md")
+var update = flag.Bool("update", false, "write anew what is recorded: Ansible's answers, the transcripts of docs/start/tutorial.md and docs/guide/porting.md")
 
 // recordedFolder has an inventory of every kind, and recorded.txtar, what Ansible
 // says about it. The tests of cmd/ccm-push compare that with what ccm-push says.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetPorting does what docs/porting.md says, on three hosts with systemd and apt.
+// TestFleetPorting does what docs/guide/porting.md says, on three hosts with systemd and apt.
 func TestFleetPorting(t *testing.T) {
 	f := startPageHosts(t, "lb1", "web1", "web2")
-	require.Greater(t, f.follow("porting.md"), 5)
+	require.Greater(t, f.follow("guide/porting.md"), 5)
 }

@@ -98,32 +98,36 @@ var (
 	mapLine = regexp.MustCompile(`^( {0,4})([a-z][a-z0-9/-]*(?:, [a-z0-9]+)*)(?:, …)? {2,}\S`)
 )
 
-// TestArchitecturePaths keeps docs/architecture.md to files and folders that there are: those in
-// backquotes, of which a bare name stands beside the last one with a folder, and the tree.
+// TestArchitecturePaths compares the pages about the architecture with the tree of the project: paths in backquotes, where
+// a bare name is in the folder of the path before it, and the tree of packages.
 func TestArchitecturePaths(t *testing.T) {
-	text, err := os.ReadFile("../../docs/architecture.md")
-	require.NoError(t, err)
+	const pages = "../../docs/internals/"
 	exists := func(path string) {
 		_, err := os.Stat(filepath.Join("../..", path))
 		require.NoError(t, err)
 	}
-	folder, paths := "", 0
-	for _, m := range mapPath.FindAllStringSubmatch(string(text), -1) {
-		path := m[1]
-		if !strings.Contains(path, "/") {
-			path = filepath.Join(folder, path)
-		}
-		exists(path)
-		paths++
-		if folder = path; strings.HasSuffix(path, ".go") {
-			folder = filepath.Dir(path)
+	paths := 0
+	for _, page := range []string{"architecture.md", "architecture-details.md", "protocol.md"} {
+		text, err := os.ReadFile(pages + page)
+		require.NoError(t, err)
+		folder := ""
+		for _, m := range mapPath.FindAllStringSubmatch(string(text), -1) {
+			path := m[1]
+			if !strings.Contains(path, "/") {
+				path = filepath.Join(folder, path)
+			}
+			exists(path)
+			paths++
+			if folder = path; strings.HasSuffix(path, ".go") {
+				folder = filepath.Dir(path)
+			}
 		}
 	}
-	require.Greater(t, paths, 30)
-	_, tree, _ := strings.Cut(string(text), "## The packages\n\n```\n")
-	tree, _, _ = strings.Cut(tree, "```")
+	require.Greater(t, paths, 100)
+	text, err := os.ReadFile(pages + "packages.md")
+	require.NoError(t, err)
 	above, packages := [3]string{}, 0
-	for line := range strings.Lines(tree) {
+	for line := range strings.Lines(string(text)) {
 		m := mapLine.FindStringSubmatch(line)
 		if m == nil {
 			continue

@@ -27,7 +27,7 @@ certificates. Relays and workers log in with such certificates.
 
 new type is for development of ccm-push: in a checkout of its sources it writes the folder of
 a resource type that compiles and passes the tests of types; see
-docs/adding-a-resource-type.md.
+docs/internals/adding-a-type.md.
 
 Existing files are not changed.`,
 		Example: `  ccm-push new project fleet

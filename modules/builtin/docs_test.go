@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDocumentedType compiles the type of docs/adding-a-resource-type.md as it stands there,
+// TestDocumentedType compiles the type of docs/internals/adding-a-type.md as it stands there,
 // and runs its test. The go command is told of its files, so that none is made in the tree.
 func TestDocumentedType(t *testing.T) {
-	page, err := os.ReadFile("../../docs/adding-a-resource-type.md")
+	page, err := os.ReadFile("../../docs/internals/adding-a-type.md")
 	require.NoError(t, err)
 	block := func(beginning string) string {
 		found := regexp.MustCompile("(?ms)^```go\n(" + beginning + ".*?)^```$").FindSubmatch(page)

@@ -20,7 +20,7 @@ func (f *Fixture) twice(t *testing.T, typ modules.Type) {
 	predicted := f.both(t, typ, res, root, true)
 	require.Equal(t, untouched, Snapshot(t, root), "the check run has changed something")
 	comeTrue(t, predicted, f.both(t, typ, res, root, false), "two equal resources: Check has to ask for what "+
-		"earlier plans of its type will have done (docs/adding-a-resource-type.md, \"What earlier plans will have done\")")
+		"earlier plans of its type will have done (docs/internals/adding-a-type.md#effects-of-earlier-plans)")
 }
 
 // both gives the results of two copies of the resource in one catalog. They are not

@@ -11,10 +11,10 @@ import (
 	"sync"
 )
 
-// The type that docs/adding-a-resource-type.md shows is what a new one begins as: a test
+// The type that docs/internals/adding-a-type.md shows is what a new one begins as: a test
 // compiles it as it stands there, and holds it against the contract of types.
 const (
-	examplePage = "docs/adding-a-resource-type.md"
+	examplePage = "docs/internals/adding-a-type.md"
 	example     = "tidy"
 )
 

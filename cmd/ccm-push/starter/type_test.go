@@ -16,7 +16,7 @@ import (
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"go.mod", "docs/adding-a-resource-type.md"} {
+	for _, name := range []string{"go.mod", "docs/internals/adding-a-type.md"} {
 		text, err := os.ReadFile(filepath.Join("../../..", name))
 		require.NoError(t, err)
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
