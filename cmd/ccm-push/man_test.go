@@ -17,7 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 )
 
-// TestReference holds docs/reference against the program; `make reference` writes it anew.
+// TestReference compares docs/reference with the program; `make reference` writes it.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	const dir = "../../docs/reference"
@@ -54,7 +54,7 @@ func TestReference(t *testing.T) {
 	require.Len(t, pages, len(want), "`make reference` writes the others")
 }
 
-// typePage is what docs/reference has of a resource type.
+// typePage returns the page of a resource type.
 func typePage(t *testing.T, typ modules.Type) string {
 	t.Helper()
 	var b strings.Builder
@@ -73,7 +73,7 @@ func typePage(t *testing.T, typ modules.Type) string {
 	return b.String()
 }
 
-// TestManPages has every page be read by what man reads it with.
+// TestManPages reads every page with groff, as man does.
 func TestManPages(t *testing.T) {
 	t.Parallel()
 	groff := needs.Program(t, "groff")

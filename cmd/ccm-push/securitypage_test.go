@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPagesNameTests compares the tests that docs/internals names with those that exist.
+// TestPagesNameTests checks that the tests that docs/internals names exist.
 func TestPagesNameTests(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/internals/*.md")
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 )
 
 // A picker adds the files that plays may read to a packer. An expression computes a name only when a worker compiles the play, so all
-// files go that the expression can name: see docs/guide/workers.md, "What a worker gets".
+// files go that the expression can name: see docs/guide/workers.md#files-for-a-worker.
 type picker struct {
 	to    *packer
 	texts func() []string           // values of the play's data and manifests, which may be names of files

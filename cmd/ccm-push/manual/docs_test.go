@@ -183,7 +183,7 @@ func TestUserPages(t *testing.T) {
 			continue
 		}
 		page := tree[name]
-		words := len(strings.Fields(strings.Replace(page.text, page.contents(), "", 1)))
+		words := len(strings.Fields(contentsLine.ReplaceAllString(page.text, "")))
 		if words > 800 && *update {
 			require.NoError(t, os.WriteFile(filepath.Join(sources, "docs", name), []byte(page.withContents()), 0o644))
 			page = readPage(page.withContents())
@@ -207,8 +207,8 @@ var ofSources = regexp.MustCompile(`\b(Test|Benchmark|Fuzz)[A-Z]\w+|\b\w+\.go\b`
 // blocks of code.
 type page struct {
 	text, prose string
-	titles      []string // of all levels, without the #
-	sections    []string // of the second level
+	titles      []string // headings of all levels, without the #
+	sections    []string // headings of the second level
 	anchors     map[string]bool
 }
 
@@ -281,7 +281,7 @@ func readPage(text string) *page {
 	return p
 }
 
-// anchorOf returns the anchor that GitHub gives a heading.
+// anchorOf returns the anchor of a heading on GitHub.
 func anchorOf(title string) string {
 	title = linked.ReplaceAllString(title, "$1")
 	return strings.Map(func(r rune) rune {
@@ -305,6 +305,8 @@ func (p *page) contents() string {
 }
 
 const contentsMark = "Contents: "
+
+var contentsLine = regexp.MustCompile(`(?m)^Contents: .*$`)
 
 // withContents returns the text of a page with its contents before the first section.
 func (p *page) withContents() string {
@@ -347,7 +349,7 @@ func (d docTree) follow(from, target string) (*page, string) {
 	return d[path], path
 }
 
-// dead says why a link of a page leads nowhere; "" if it does lead somewhere.
+// dead returns the reason why a link is dead, or "".
 func (d docTree) dead(from, target string) string {
 	_, anchor, _ := strings.Cut(target, "#")
 	page, path := d.follow(from, target)
