@@ -23,6 +23,7 @@ type steps struct {
 	makeDir bool // the path is not there
 	do      deed
 	options string // of mount(8)
+	layers  int    // how many mounts to unmount
 }
 
 // A deed is a step at the path.
@@ -54,7 +55,7 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 	}
 	is, err := m.now(h)
 	if err == nil {
-		err = m.plain(h.Files)
+		err = m.plain(h.Files, is)
 	}
 	if err != nil {
 		return modules.Plan{}, err
@@ -83,7 +84,7 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 		do.do, do.options = mountIt, m.given()
 		actions = append(actions, "mounted it")
 		change("mounted", unmounted, m.Device)
-		will(live{true, m.Device, m.Fstype, m.Options})
+		will(live{there: true, device: m.Device, fstype: m.Fstype, options: m.Options})
 		plan.MayFail = m.Fstype != "tmpfs" // which needs no device
 	case m.Ensure == mounted && m.other(h.Files, is):
 		return modules.Plan{}, modules.Refuse("%s of type %s is mounted at %s; unmount it first (ensure: unmounted)", is.device, is.fstype, m.Name)
@@ -102,14 +103,21 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 			_, resized := value(lacks, "size")
 			return slices.Contains(extra, option) || resized && strings.HasPrefix(option, "size=")
 		})
-		will(live{true, is.device, is.fstype, append(slices.Clone(m.Options), stay...)})
+		will(live{there: true, device: is.device, fstype: is.fstype, options: append(slices.Clone(m.Options), stay...), layers: is.layers})
 		plan.MayFail = true
 	case m.Ensure == mounted && do.write && m.Restore == nil && len(m.unseen(is)) > 0:
 		h.Report.Message(modules.LevelWarning, fmt.Sprintf("%s is mounted already, and it is not known whether with %s: fstab has it from the next mount on", m.Name, strings.Join(m.unseen(is), ",")))
 	case (m.Ensure == unmounted || m.Ensure == absent) && is.there:
-		do.do = unmountIt
+		if len(is.below) > 0 {
+			return modules.Plan{}, modules.Refuse("%s has file systems mounted in it: %s; unmount them first", m.Name, strings.Join(is.below, ", "))
+		}
+		do.do, do.layers = unmountIt, is.layers
 		actions = append(actions, "unmounted it")
-		change("mounted", is.device, unmounted)
+		have := is.device
+		if is.layers > 1 {
+			have = fmt.Sprintf("%d mounts, %s above the others", is.layers, is.device)
+		}
+		change("mounted", have, unmounted)
 		will(live{})
 		plan.MayFail = true // somebody may be at work in it
 	}
@@ -137,8 +145,8 @@ func (m *Mount) remount(lacks, off []string) string {
 
 // plain refuses a path with a symbolic link on it: the kernel lists a mount by the path without
 // links, and another user may have made the link. A line of fstab may be there all the same.
-func (m *Mount) plain(files modules.FileReader) error {
-	if m.Ensure == present || m.Ensure == absent {
+func (m *Mount) plain(files modules.FileReader, is live) error {
+	if m.Ensure == present || m.Ensure == absent && !is.there {
 		return nil
 	}
 	at, passed, err := modules.Resolve(files, m.Name)
@@ -221,7 +229,12 @@ func (m *Mount) change(ctx context.Context, h modules.Host, do steps) error {
 	case remountIt:
 		return h.Mounts.Remount(ctx, m.Name, func(stage string) error { return run("mount", "-o", do.options, "--", stage) })
 	case unmountIt:
-		return h.Mounts.Unmount(ctx, m.Name)
+		for range max(do.layers, 1) {
+			if err := h.Mounts.Unmount(ctx, m.Name); err != nil {
+				return err
+			}
+		}
+		return nil
 	case nothing:
 		return nil
 	}

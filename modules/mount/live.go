@@ -16,14 +16,17 @@ type live struct {
 	device  string
 	fstype  string
 	options []string
+	layers  int      // how many mounts are at the path, one above the other; 0 is one, where that is not known
+	below   []string // what is mounted in these, which keeps them from being unmounted
 }
 
 // Mounted implements the state of a [modules.MountEffect].
 func (l live) Mounted() bool { return l.there }
 
-// now is what is mounted, in a check run what will be.
+// now is what is mounted, in a check run what will be. The kernel lists a mount by the path without links.
 func (m *Mount) now(h modules.Host) (live, error) {
-	if state, predicted := h.Forecast.Lookup(modules.MountEffect, m.Name); predicted {
+	at := real(h.Files, m.Name)
+	if state, predicted := h.Forecast.Lookup(modules.MountEffect, at); predicted {
 		return state.(live), nil
 	}
 	file, err := h.Files.Open(mountinfo.File)
@@ -37,12 +40,31 @@ func (m *Mount) now(h modules.Host) (live, error) {
 		return live{}, err
 	}
 	var is live
-	for one := range mountinfo.Parse(string(text)) {
-		if one.Point == m.Name { // the last one is seen
-			is = live{true, one.Source, one.Type, one.Options}
+	layers := map[int]bool{} // ids of the mounts at the path
+	all := mountinfo.Parse(string(text))
+	for one := range all {
+		if one.Point == at { // the last one is seen
+			layers[one.ID] = true
+			is = live{there: true, device: one.Source, fstype: one.Type, options: one.Options, layers: len(layers)}
+		}
+	}
+	for one := range all {
+		if !layers[one.Parent] || one.Point == at {
+			continue
+		}
+		if state, planned := h.Forecast.Lookup(modules.MountEffect, one.Point); !planned || state.(live).there {
+			is.below = append(is.below, one.Point)
 		}
 	}
 	return is, nil
+}
+
+// real returns a path without links, or as it is if it leads to nothing.
+func real(files modules.FileReader, name string) string {
+	if at, _, err := modules.Resolve(files, name); err == nil {
+		return at
+	}
+	return name
 }
 
 // flags are the options that the kernel tells as they are written.

@@ -3,6 +3,7 @@ package mount
 import (
 	"cmp"
 	"errors"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ import (
 //     unmounted by the way.
 type Mount struct {
 	Name    string   `json:"name" required:"true" looks:"^/" doc:"absolute path at which it is mounted"`
-	Ensure  string   `json:"ensure,omitempty" enum:"mounted,unmounted,present,absent" default:"mounted" doc:"mounted: now and at boot; unmounted: not now; present: in fstab, whether it is mounted or not; absent: neither"`
+	Ensure  string   `json:"ensure,omitempty" enum:"mounted,unmounted,present,absent" default:"mounted" doc:"mounted: now and at boot; unmounted: not now, however many mounts are at the path; present: in fstab, whether it is mounted or not; absent: neither"`
 	Device  string   `json:"device,omitempty" doc:"what is mounted: /dev/sdb1, UUID=…, LABEL=…, server:/path, tmpfs; required for mounted and present"`
 	Fstype  string   `json:"fstype,omitempty" doc:"ext4, xfs, nfs, tmpfs, none for a bind mount; required for mounted and present"`
 	Options []string `json:"options,omitempty" also:"opts" doc:"options of mount(8); default: defaults"`
@@ -113,5 +114,5 @@ func (m *Mount) edit(t *edit.Text) (edit.Done, error) {
 	return fstab.Keep(t, m.is, m.fields())
 }
 
-// is reports whether a line of fstab is about the path.
-func (m *Mount) is(fields []string) bool { return fields[fstab.Point] == m.Name }
+// is reports whether a line of fstab is about the path, however the path is written there.
+func (m *Mount) is(fields []string) bool { return path.Clean(fields[fstab.Point]) == m.Name }

@@ -30,6 +30,7 @@ func TestEdit(t *testing.T) {
 		{"something else", data, "/dev/sdc1 /data xfs defaults 0 0\n/dev/sdd1 /more xfs defaults 0 0\n", line + "/dev/sdd1 /more xfs defaults 0 0\n", "edited fstab"},
 		{"there twice", data, line + "#\n" + line, line + "#\n", "edited fstab"},
 		{"commented out", data, "#" + line, "#" + line + line, "edited fstab"},
+		{"with a slash at its end", data, "/dev/sdb1 /data/ ext4 noatime,nofail 0 2\n", line, "edited fstab"},
 		{"with a blank", Mount{Name: "/my data", Device: "//server/a b", Fstype: "cifs"}, "", `//server/a\040b /my\040data cifs defaults 0 0` + "\n", "edited fstab"},
 		{"absent", Mount{Ensure: absent}, "a /data b c\n" + line + "x /y z defaults\n", "x /y z defaults\n", "edited fstab"},
 		{"absent, and not there", Mount{Ensure: absent}, "# /data\n", "# /data\n", ""},

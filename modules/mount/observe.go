@@ -26,7 +26,7 @@ func (m *Mount) Reversal(_ context.Context, h modules.Host, kept modules.Resourc
 	case err != nil:
 		return nil, err
 	case again && before.Ensure == mounted:
-		is = live{true, before.Device, before.Fstype, before.Options}
+		is = live{there: true, device: before.Device, fstype: before.Fstype, options: before.Options}
 	case again && before.Ensure == unmounted:
 		is = live{}
 	}
