@@ -12,7 +12,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/edit"
-	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
 // settingEffect is the kind of effect whose key is a path below /proc/sys and whose state is its
@@ -45,7 +44,7 @@ func (s *Sysctl) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 			return modules.Plan{}, err
 		}
 		if want := value(s.Value); have != want {
-			if err := s.settable(h); err != nil {
+			if err := s.settable(h, have); err != nil {
 				return modules.Plan{}, err
 			}
 			do.set = true
@@ -92,32 +91,28 @@ func (s *Sysctl) now(h modules.Host) (string, error) {
 	return value(string(text)), nil
 }
 
+// untilBoot are settings that keep a value until the next boot, once they have it.
+var untilBoot = map[string]string{
+	"kernel/kexec_load_disabled":       "1",
+	"kernel/modules_disabled":          "1",
+	"kernel/unprivileged_bpf_disabled": "1",
+	"kernel/yama/ptrace_scope":         "3",
+}
+
 // settable says why the value could not be set.
-func (s *Sysctl) settable(h modules.Host) error {
-	if s.proc != "" { // of a test
-		return nil
-	}
-	if os.Geteuid() != 0 {
+func (s *Sysctl) settable(h modules.Host, have string) error {
+	if os.Geteuid() != 0 && s.proc == "" {
 		return modules.Refuse("only root may set %s; use become", s.Name)
 	}
-	file, err := h.Files.Open(mountinfo.File)
-	if err != nil {
-		return nil // then the kernel says it
+	if is, err := h.Files.Knowing(settingEffect).Stat(s.at()); err == nil && is.Mode&0o222 == 0 {
+		return modules.Refuse("the kernel reports %s, and lets no user set it (set 'runtime: false')", s.Name)
 	}
-	defer file.Close()
-	const most = 1 << 20
-	text, err := io.ReadAll(io.LimitReader(file, most))
-	if err != nil {
-		return nil
+	if last := untilBoot[s.key()]; last != "" && last == have {
+		return modules.Refuse("%s is %s, which the kernel keeps until the next boot (set 'runtime: false')", s.Name, have)
 	}
-	point, readOnly := "", false
-	for m := range mountinfo.Parse(string(text)) {
-		if (m.Point == "/" || s.at() == m.Point || strings.HasPrefix(s.at(), m.Point+"/")) && len(m.Point) >= len(point) {
-			point, readOnly = m.Point, slices.Contains(m.Options, "ro")
-		}
-	}
-	if readOnly {
-		return modules.Refuse("%s is read-only on this host, as in a container (set 'runtime: false', or set it on the host of the container)", point)
+	err := h.Files.MaySetAttributes(path.Dir(s.at()), modules.Attributes{UID: -1, GID: -1, KeepMode: true})
+	if errors.Is(err, modules.ErrKernelRefuses) {
+		return modules.Refuse("%s is read-only on this host, as in a container (set 'runtime: false', or set it on the host of the container)", s.Name)
 	}
 	return nil
 }

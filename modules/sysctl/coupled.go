@@ -19,12 +19,18 @@ var zeroes = map[string]string{
 var synonyms = map[string]string{
 	"net/ipv4/ip_forward": "net/ipv4/conf/all/forwarding", "net/ipv4/conf/all/forwarding": "net/ipv4/ip_forward",
 	"net/netfilter/nf_conntrack_max": "net/nf_conntrack_max", "net/nf_conntrack_max": "net/netfilter/nf_conntrack_max",
+	// kernel/ucount.c:
+	"fs/inotify/max_user_instances": "user/max_inotify_instances", "user/max_inotify_instances": "fs/inotify/max_user_instances",
+	"fs/inotify/max_user_watches": "user/max_inotify_watches", "user/max_inotify_watches": "fs/inotify/max_user_watches",
+	"fs/fanotify/max_user_groups": "user/max_fanotify_groups", "user/max_fanotify_groups": "fs/fanotify/max_user_groups",
+	"fs/fanotify/max_user_marks": "user/max_fanotify_marks", "user/max_fanotify_marks": "fs/fanotify/max_user_marks",
 }
 
-// spread lists settings below net. The kernel gives their value for "all" to "default" and to each interface, too
-// (inet_forward_change in net/ipv4/devinet.c; net/ipv6/addrconf.c).
+// spread lists settings below net. The kernel gives their value for "all" to each interface, too, and where it is true
+// here also to "default" (inet_forward_change in net/ipv4/devinet.c; net/ipv6/addrconf.c).
 var spread = map[string]bool{
 	"ipv4/forwarding": true, "ipv6/forwarding": true, "ipv6/disable_ipv6": true, "ipv6/addr_gen_mode": true, "ipv6/ignore_routes_with_linkdown": true,
+	"ipv6/force_forwarding": false,
 }
 
 // effects returns what changes when the kernel sets the setting to a value that it does not have yet: the setting, and
@@ -54,9 +60,10 @@ func (s *Sysctl) effects(h modules.Host, want string) []modules.Effect {
 		folder := path.Join("net", family, table)
 		interfaces, _ := h.Files.List(path.Join(root, folder))
 		for _, name := range interfaces {
+			toDefault, spreads := spread[family+"/"+setting]
 			switch at := path.Join(folder, name, setting); {
 			case name == of:
-			case table == "conf" && of == "all" && spread[family+"/"+setting]:
+			case table == "conf" && of == "all" && spreads && (name != "default" || toDefault):
 				set(at, want)
 			case table == "conf" && of == "default" && family == "ipv4" && setting != "forwarding" && name != "all", table == "neigh" && of == "default":
 				all = append(all, modules.Differ("", path.Join(root, at))...) // unless it was set for the interface itself before
