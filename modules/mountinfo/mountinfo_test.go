@@ -64,3 +64,21 @@ func TestOn(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, 23, m.ID)
 }
+
+func TestBinds(t *testing.T) {
+	const text = `20 1 8:1 / / rw - ext4 /dev/sda1 rw
+21 20 8:1 /srv/a /mnt/b rw - ext4 /dev/sda1 rw
+22 21 0:50 / /mnt/b/x rw - tmpfs tmpfs rw
+23 20 8:2 /@home /home rw - btrfs /dev/sda2 rw
+24 20 8:2 /@home/ann/www /srv/www rw - btrfs /dev/sda2 rw
+25 20 8:1 /home/hidden /mnt/c rw - ext4 /dev/sda1 rw
+26 20 0:51 /hosts /etc/hosts rw - tmpfs tmpfs rw
+27 20 0:51 /hosts /srv/hosts rw - tmpfs tmpfs rw
+`
+	table := Table(slices.Collect(Parse(text)))
+	require.Equal(t, map[string]string{
+		"/": "/", "/mnt/b": "/srv/a", "/mnt/b/x": "/mnt/b/x", "/home": "/home", "/srv/www": "/home/ann/www", "/mnt/c": "/mnt/c",
+		"/etc/hosts": "/etc/hosts", "/srv/hosts": "/etc/hosts",
+	}, table.Binds())
+	require.Empty(t, table[:1].Binds())
+}

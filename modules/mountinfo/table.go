@@ -97,6 +97,41 @@ func (t Table) At(point string) (Mount, bool) {
 	return Mount{}, false
 }
 
+// Binds maps each mount point to the path at which what it shows is seen as well, outside of it: where
+// several mounts show one directory or file, that of the first one. Other mount points map to themselves.
+// It is empty if nothing is seen twice.
+func (t Table) Binds() map[string]string {
+	all, twice := map[string]string{}, false
+	for i, m := range t {
+		all[m.Point] = m.Point
+		for n, other := range t {
+			below, ok := relative(m.Root, other.Root)
+			if !ok || n == i || other.Device != m.Device || below == "" && n > i {
+				continue
+			}
+			if at := path.Join(other.Point, below); t.covering(at) == n && at != m.Point {
+				all[m.Point], twice = at, true
+				break
+			}
+		}
+	}
+	if !twice {
+		return nil
+	}
+	return all
+}
+
+// covering returns the index of the mount that a path without links is on; -1 if it is not listed.
+func (t Table) covering(name string) int {
+	found := -1
+	for i, m := range t {
+		if _, ok := relative(name, m.Point); ok && (found < 0 || len(m.Point) >= len(t[found].Point)) {
+			found = i
+		}
+	}
+	return found
+}
+
 // relative returns a path below another one, and whether it is there. Both are clean and absolute.
 func relative(name, top string) (below string, ok bool) {
 	if name == top {

@@ -77,6 +77,9 @@ func (r rights) MountPoints(path string) []modules.MountPoint {
 	return rooted.MountPoints(r.mounts.Table(), place.FD(), place.Name)
 }
 
+// Binds implements [modules.FileRights].
+func (r rights) Binds() map[string]string { return r.mounts.Table().Binds() }
+
 // unflagged refuses what a flag of chattr(1) keeps even root from doing with a path. follow says to look
 // at what a link leads to.
 func unflagged(path string, follow bool, refused string) error {

@@ -191,6 +191,6 @@ func (c *conflicts) note(reader, writer int) {
 // last where it ends.
 func (f *Forecast) ways(read pathRead) []string {
 	ways := []string{read.path}
-	end, _ := f.walk(read.path, read.follow, read.knows, func(link string, _ origin) { ways = append(ways, link) })
-	return append(ways, end)
+	end, _ := f.walk(read.path, read.follow, read.knows, func(link string, _ origin) { ways = append(ways, f.same(link)) })
+	return append(ways, f.same(end))
 }

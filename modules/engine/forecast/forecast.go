@@ -19,6 +19,7 @@ type Forecast struct {
 	unapplied cause            // the latest of those that has not been carried out
 	below     map[string]cause // by canonical directory: the latest resource that may change anything in it
 	differs   map[string]differing
+	binds     map[string]string // of [modules.FileRights]: one file has one path in the maps above
 	clock     int
 
 	// Of the catalog under way, since a graph is one of its own:
@@ -76,7 +77,40 @@ type predictedState struct {
 
 // New is the forecast before any plan, on top of the real host.
 func New(real modules.Host) *Forecast {
-	return &Forecast{real: real, paths: map[string]predictedPath{}, other: map[modules.EffectKind]map[string]predictedState{}, below: map[string]cause{}, differs: map[string]differing{}}
+	return (&Forecast{paths: map[string]predictedPath{}, other: map[modules.EffectKind]map[string]predictedState{}, below: map[string]cause{}, differs: map[string]differing{}}).on(real)
+}
+
+// on sets the real host.
+func (f *Forecast) on(real modules.Host) *Forecast {
+	f.real = real
+	if real.Files.FileRights != nil {
+		f.binds = real.Files.Binds()
+	}
+	return f
+}
+
+// same returns the path that stands for a path without links in what is predicted: bind mounts show a
+// directory at several paths. Where a single file is mounted, it keeps its path, since a new file that
+// replaces the other one is not seen there.
+func (f *Forecast) same(name string) string {
+	if len(f.binds) == 0 {
+		return name
+	}
+	for dir := name; ; dir = path.Dir(dir) {
+		to, ok := f.binds[dir]
+		switch {
+		case !ok && dir != "/":
+			continue
+		case !ok || to == dir:
+			return name
+		case dir != name:
+			return path.Join(to, name[len(dir):])
+		}
+		if info, err := f.real.Files.Stat(dir); err != nil || info.Kind != modules.Directory {
+			return name
+		}
+		return to
+	}
 }
 
 // Pending is the first resource that would change something; "" is none.
@@ -158,6 +192,7 @@ func (f *Forecast) recordPath(name string, s modules.PathState, from origin) {
 // lookup finds what is predicted for a canonical path: by itself, or because of
 // a directory above it that will be new or gone.
 func (f *Forecast) lookup(name string) (predictedPath, bool) {
+	name = f.same(name)
 	if s, ok := f.paths[name]; ok {
 		return s, true
 	}
@@ -172,20 +207,21 @@ func (f *Forecast) lookup(name string) (predictedPath, bool) {
 }
 
 // Canonical follows the symbolic links of the directories of name, and of its
-// last element too if whole is set, so that one file has one key.
+// last element too if whole is set, so that one file has one key. Bind mounts are followed to what
+// they show.
 func (f *Forecast) Canonical(name string, whole bool) string {
 	done, _ := f.walk(name, whole, "", func(string, origin) {})
-	return done
+	return f.same(done)
 }
 
-// walk is Canonical, and gives the latest cause of doubt about a directory that
+// walk is Canonical without bind mounts, and gives the latest cause of doubt about a directory that
 // the path leads into, by whatever links. through is told those links, and where they
 // are predicted from. knows is the kind of effects that the reader applies itself.
 func (f *Forecast) walk(name string, whole bool, knows modules.EffectKind, through func(link string, from origin)) (done string, unsure cause) {
 	rest := strings.Split(strings.Trim(name, "/"), "/")
 	done = "/"
 	for links := 0; len(rest) > 0; {
-		if c := f.below[done]; c.at > unsure.at {
+		if c := f.below[f.same(done)]; c.at > unsure.at {
 			unsure = c
 		}
 		next := path.Join(done, rest[0])
@@ -214,7 +250,7 @@ func (f *Forecast) walk(name string, whole bool, knows modules.EffectKind, throu
 // differ returns the latest plan that changes a path in a way that is not predicted, except by effects
 // of the kind that the reader knows.
 func (f *Forecast) differ(name string, knows modules.EffectKind) cause {
-	d := f.differs[name]
+	d := f.differs[f.same(name)]
 	if d.kind != "" && d.kind == knows {
 		return cause{}
 	}

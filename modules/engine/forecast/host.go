@@ -57,7 +57,7 @@ func (h predictedHost) Stat(name string) (modules.FileInfo, error) {
 func (h predictedHost) absent(op, name string) error {
 	err := syscall.ENOENT
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
-		if s, ok := h.paths[dir]; ok && s.Kind != modules.Absent && s.Kind != modules.Directory {
+		if s, ok := h.paths[h.same(dir)]; ok && s.Kind != modules.Absent && s.Kind != modules.Directory {
 			err = syscall.ENOTDIR
 		}
 	}
@@ -129,11 +129,12 @@ func (h predictedHost) openAsItIs(name string) (io.ReadCloser, error) {
 func (h predictedHost) List(name string) ([]string, error) {
 	h.p.Reads.path(pathRead{path: name, follow: true, names: true, knows: h.knows})
 	s, name, ok := h.consult(name, true)
-	if c := h.below[name]; c.ref != "" {
+	same := h.same(name)
+	if c := h.below[same]; c.ref != "" {
 		h.p.Doubt(c.ref)
 	}
 	for p := range h.differs {
-		if c := h.differ(p, h.knows); path.Dir(p) == name && c.at > h.paths[p].at {
+		if c := h.differ(p, h.knows); path.Dir(p) == same && c.at > h.paths[p].at {
 			h.p.Doubt(c.ref)
 		}
 	}
@@ -150,7 +151,7 @@ func (h predictedHost) List(name string) ([]string, error) {
 		}
 	}
 	for p, below := range h.paths {
-		if path.Dir(p) != name || p == name {
+		if path.Dir(p) != same || p == same {
 			continue
 		}
 		h.weigh(below.origin)
@@ -256,6 +257,9 @@ func (h predictedHost) MountPoints(name string) []modules.MountPoint {
 	}
 	return points
 }
+
+// Binds implements [modules.FileRights].
+func (h predictedHost) Binds() map[string]string { return h.binds }
 
 // mounted reports whether something will be mounted at a path, and whether that is planned.
 func (h predictedHost) mounted(point string) (mounted, planned bool) {

@@ -35,11 +35,11 @@ func (h predictedHost) consult(name string, whole bool) (predictedPath, string, 
 	}
 	name, unsure := h.walk(name, whole, h.knows, func(_ string, from origin) { h.ordered(from) })
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
-		h.permits(h.paths[dir], modules.Directory, ownerMayEnter)
+		h.permits(h.paths[h.same(dir)], modules.Directory, ownerMayEnter)
 	}
 	s, ok := h.lookup(name)
 	h.weigh(s.origin)
-	h.unordered(h.paths[name].origin)
+	h.unordered(h.paths[h.same(name)].origin)
 	if unsure.at > s.at {
 		h.p.Doubt(unsure.ref)
 	}
@@ -68,14 +68,14 @@ func (h predictedHost) denied(name string, err error) {
 	if !errors.Is(err, fs.ErrPermission) {
 		return
 	}
-	if s, ok := h.paths[name]; ok {
+	if s, ok := h.paths[h.same(name)]; ok {
 		h.p.Doubt(s.ref)
 	}
 	if _, err := h.real.Files.Stat(name); !errors.Is(err, fs.ErrPermission) {
 		return // the directories are no obstacle
 	}
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
-		if s, ok := h.paths[dir]; ok {
+		if s, ok := h.paths[h.same(dir)]; ok {
 			h.p.Doubt(s.ref)
 		}
 	}

@@ -62,7 +62,7 @@ func (p *Pair) For(noop bool) *Forecast {
 // done; "" is none.
 func (p *Pair) Begin(real modules.Host, earlier string) {
 	for _, f := range []*Forecast{p.Will, p.Would} {
-		f.real = real
+		f.on(real)
 		if earlier != "" {
 			f.Record(Plan{Entry: -1, Ref: earlier, Effects: []modules.Effect{modules.Anything}})
 		}
