@@ -23,6 +23,10 @@ func (s *Service) linkEffects(h modules.Host, m manager, u unit, verbs []verb) [
 		if disabled {
 			l.existing(u)
 		}
+		if enabled && u.fileState == "enabled-runtime" { // see Apply
+			l.dir = unitDirs[1]
+			l.existing(u)
+		}
 		l.systemV(u)
 	case enabled:
 		l.add(path.Join(runlevels, "default", u.id))
@@ -32,8 +36,8 @@ func (s *Service) linkEffects(h modules.Host, m manager, u unit, verbs []verb) [
 		}
 	}
 	effects := modules.Differ(unitEffect, l.paths...)
-	if l.anywhere {
-		effects = append(effects, modules.Effect{Kind: modules.BelowEffect, Key: l.dir})
+	for _, dir := range l.below {
+		effects = append(effects, modules.Effect{Kind: modules.BelowEffect, Key: dir})
 	}
 	return effects
 }
@@ -44,8 +48,8 @@ type links struct {
 	dir   string // the folder that has the links
 	seen  map[string]bool
 	paths []string
-	// anywhere is set if the names of links below dir are not known.
-	anywhere bool
+	// below lists folders in which links change whose names are not known.
+	below []string
 }
 
 func (l *links) add(name string) {
@@ -73,7 +77,7 @@ func (l *links) install(id, file string, fresh bool) {
 	text, err := readUnitFile(l.files, file)
 	if err != nil {
 		if file == "" || fresh {
-			l.anywhere = true
+			l.below = append(l.below, l.dir)
 		}
 		return
 	}
@@ -86,7 +90,7 @@ func (l *links) install(id, file string, fresh bool) {
 			switch {
 			case key == "DefaultInstance" || key != "Alias" && key != "Also" && folders[key] == "":
 			case strings.Contains(name, "%"):
-				l.anywhere = true
+				l.below = append(l.below, l.dir)
 			case key == "Alias":
 				l.add(path.Join(l.dir, name))
 			case key == "Also":
@@ -156,7 +160,7 @@ func (l *links) systemV(u unit) {
 	for _, level := range strings.Split("0123456S", "") {
 		for _, dir := range []string{"/etc/rc" + level + ".d", "/etc/rc.d/rc" + level + ".d"} {
 			if there, err := exists(l.files, dir); err == nil && there {
-				l.add(dir)
+				l.below = append(l.below, dir)
 			}
 		}
 	}

@@ -69,8 +69,17 @@ func (s *Service) reversible(files modules.FileReader, u unit) error {
 		return err
 	case err != nil && u.runs():
 		return modules.Refuse("service %s runs without a unit file, and could not be started again", u.id)
+	case s.Enable != nil && u.fileState == "enabled-runtime":
+		return untilBoot(u, "enabled", "enable")
+	case s.Masked != nil && u.fileState == "masked-runtime":
+		return untilBoot(u, "masked", "mask")
 	case at.Kind == modules.Symlink && !u.masked() && s.Enable != nil && *s.Enable != u.enabled():
 		return modules.Refuse("%s is a link to its unit file, which goes when the service is disabled; write a link resource for it", u.file)
 	}
 	return nil
+}
+
+// untilBoot refuses to undo the change of a unit that is enabled or masked until the next boot.
+func untilBoot(u unit, state, verb string) error {
+	return modules.Refuse("service %s is %s until the next boot only, which no property restores; to do that again, run on the host: systemctl %s --runtime %[1]s", u.id, state, verb)
 }

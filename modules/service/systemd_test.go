@@ -79,10 +79,16 @@ var (
 	bad       = unitFile(etc+"sv-x.service", "[Service]", install)
 	linked    = unitFile("/opt/sv-k.service", sleeps, install) + "systemctl link /opt/sv-k.service\n"
 	aliased   = unitFile(etc+"sv-a.service", sleeps, install, "Alias=sv-alias.service")
-	script    = unitFile("/etc/init.d/sv-old", "#!/bin/sh", "### BEGIN INIT INFO", "# Provides: sv-old", "# Required-Start:", "# Required-Stop:",
-		"# Default-Start: 2 3 4 5", "# Default-Stop: 0 1 6", "# Short-Description: old", "### END INIT INFO", "exit 0") +
-		"chmod 755 /etc/init.d/sv-old; systemctl daemon-reload\n"
+	script    = scriptFor("2 3 4 5", "0 1 6")
+	early     = scriptFor("S", "")
 )
+
+// scriptFor is a script of System V that starts and stops in the given runlevels.
+func scriptFor(starts, stops string) string {
+	return unitFile("/etc/init.d/sv-old", "#!/bin/sh", "### BEGIN INIT INFO", "# Provides: sv-old", "# Required-Start:", "# Required-Stop:",
+		"# Default-Start: "+starts, "# Default-Stop: "+stops, "# Short-Description: old", "### END INIT INFO", "exit 0") +
+		"chmod 755 /etc/init.d/sv-old; systemctl daemon-reload\n"
+}
 
 // A situation is what a host is like, a service, and what is to be done about it.
 type situation struct {
@@ -120,7 +126,10 @@ var situations = []situation{
 	{name: "disable", setup: plain + "systemctl enable --now sv-a", properties: `"name":"sv-a","enable":false`, action: "disabled", changes: list(disabledIt)},
 	{name: "stop and disable", setup: plain + "systemctl enable --now sv-a", properties: `"name":"sv-a","ensure":"stopped","enable":false`, action: "stopped and disabled", changes: list(stoppedIt, disabledIt)},
 	{name: "enabled", setup: plain + "systemctl enable --now sv-a", properties: `"name":"sv-a","enable":true`},
-	{name: "enabled until the next boot", setup: plain + "systemctl enable --runtime --now sv-a", properties: `"name":"sv-a","enable":false`, action: "disabled", changes: list(disabledIt)},
+	{name: "enabled until the next boot", setup: plain + "systemctl enable --runtime --now sv-a", properties: `"name":"sv-a","enable":false`, action: "disabled", changes: list(disabledIt),
+		stays: "service sv-a.service is enabled until the next boot only, which no property restores; to do that again, run on the host: systemctl enable --runtime sv-a.service"},
+	{name: "enabled until the next boot, to be enabled", setup: plain + "systemctl enable --runtime --now sv-a", properties: `"name":"sv-a","enable":true`, action: "enabled", changes: list(enabledIt),
+		stays: "service sv-a.service is enabled until the next boot only, which no property restores; to do that again, run on the host: systemctl enable --runtime sv-a.service"},
 
 	{name: "static is enabled", setup: static + "systemctl start sv-s", properties: `"name":"sv-s","enable":true`},
 	{name: "static cannot be disabled", setup: static, properties: `"name":"sv-s","enable":false`, err: "service sv-s.service is static: there is nothing to disable, since other units or programs start it; write masked: true with ensure: stopped to keep it from being started"},
@@ -131,6 +140,7 @@ var situations = []situation{
 	{name: "a linked unit file that is enabled", setup: linked + "systemctl enable --now sv-k", properties: `"name":"sv-k","ensure":"stopped"`, action: "stopped", changes: list(stoppedIt)},
 	{name: "another kind of unit", setup: timer, properties: `"name":"sv-a.timer","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
 	{name: "a script of System V, enabled", setup: script, properties: `"name":"sv-old","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
+	{name: "a script of System V for the start of the system, enabled", setup: early, properties: `"name":"sv-old","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
 	{name: "a script of System V, disabled", setup: script + "systemctl enable sv-old; systemctl start sv-old", properties: `"name":"sv-old","enable":false`, action: "disabled", changes: list(disabledIt)},
 
 	{name: "a oneshot", setup: oneshot, properties: `"name":"sv-o","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
@@ -160,7 +170,8 @@ var situations = []situation{
 	{name: "masked cannot be enabled", setup: other + "systemctl mask sv-b", properties: `"name":"sv-b","ensure":"stopped","enable":true`, err: "service sv-b.service is masked, so it cannot be enabled; write masked: false as well"},
 	{name: "masked and running is left alone", setup: other + "systemctl start sv-b; systemctl mask sv-b", properties: `"name":"sv-b"`},
 	{name: "unmask", setup: other + "systemctl mask sv-b", properties: `"name":"sv-b","masked":false,"enable":true`, action: "unmasked, started and enabled", changes: list(unmaskedIt, startedIt, enabledIt)},
-	{name: "unmask until the next boot", setup: other + "systemctl mask --runtime sv-b", properties: `"name":"sv-b","masked":false,"ensure":"stopped"`, action: "unmasked", changes: list(unmaskedIt)},
+	{name: "unmask until the next boot", setup: other + "systemctl mask --runtime sv-b", properties: `"name":"sv-b","masked":false,"ensure":"stopped"`, action: "unmasked", changes: list(unmaskedIt),
+		stays: "service sv-b.service is masked until the next boot only, which no property restores; to do that again, run on the host: systemctl mask --runtime sv-b.service"},
 	{name: "not masked", setup: other + "systemctl start sv-b", properties: `"name":"sv-b","masked":false`},
 	{name: "a mask has no place", setup: plain, properties: `"name":"sv-a","ensure":"stopped","masked":true`, err: "service sv-a.service cannot be masked, because its unit file is /etc/systemd/system/sv-a.service; remove that, or keep it in /usr/local/lib/systemd/system"},
 
