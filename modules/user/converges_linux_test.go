@@ -169,7 +169,7 @@ func keysOfBob(t *testing.T) {
 		changes                []modules.Change
 		want                   string
 	}{
-		{"one more", "# mine\n" + annKey, `"ssh_keys":["` + beaKey + `"]`, changes("ssh_keys", "absent", beaPrint), "# mine\n" + annKey + "\n" + beaKey + "\n"},
+		{"one more", "# mine\n" + annKey, `"ssh_keys":["` + beaKey + `"]`, changes("ssh_keys", "absent", beaPrint), "# mine\n" + annKey + "\n" + beaKey},
 		{"the same", annKey + "\n\nnonsense\n", `"ssh_keys":["` + annKey + `"]`, nil, annKey + "\n\nnonsense\n"},
 		{"other options", "a\n" + annKey + "\n" + beaKey + "\n" + annKey + "\n", `"ssh_keys":["` + other + `"]`,
 			changes("ssh_keys", annPrint+" with other options or another comment", annPrint), "a\n" + other + "\n" + beaKey + "\n"},

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/accounts"
+	"github.com/ccm-push/ccm-push/modules/edit"
 	"github.com/ccm-push/ccm-push/modules/publickey"
 )
 
@@ -113,27 +113,28 @@ func mergeKeys(text string, want []key, exclusive bool) string {
 	for _, w := range want {
 		lines[w.Blob] = w.Line
 	}
-	var merged strings.Builder
-	put := func(line string) { merged.WriteString(line + "\n") }
+	t := edit.Parse(text)
 	done := map[string]bool{}
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		k, err := publickey.Parse(line)
+	t.Keep(func(rest []edit.Line) (int, []string) {
+		k, err := publickey.Parse(rest[0].Text)
 		wanted, ok := lines[k.Blob]
 		switch {
 		case err != nil || !ok:
-			put(line)
-		case !done[k.Blob]:
-			put(wanted)
-			done[k.Blob] = true
+			return 0, nil
+		case done[k.Blob]:
+			return 1, nil
 		}
-	}
-	for _, w := range want {
-		if !done[w.Blob] {
-			put(w.Line)
+		done[k.Blob] = true
+		return 1, []string{wanted}
+	}, func() (missing []string) {
+		for _, w := range want {
+			if !done[w.Blob] {
+				missing = append(missing, w.Line)
+			}
 		}
-	}
-	return merged.String()
+		return missing
+	})
+	return t.String()
 }
 
 // storeScript replaces authorized_keys by what it reads. It runs as the user; the

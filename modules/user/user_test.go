@@ -140,11 +140,29 @@ func FuzzParseKey(f *testing.F) {
 	})
 }
 
+// TestMergeKeys has files of other systems: their lines keep their ends, and a byte order mark before a key goes, since
+// sshd does not read the key behind it.
+func TestMergeKeys(t *testing.T) {
+	want, err := parseKeys([]string{annKey})
+	require.NoError(t, err)
+	for text, merged := range map[string]string{
+		"":                                       annKey + "\n",
+		"# a\r\nrestrict " + annKey + "\r\n":     "# a\r\n" + annKey + "\r\n",
+		beaKey + "\r\n" + annKey:                 beaKey + "\r\n" + annKey,
+		"\ufeff" + annKey + "\n" + beaKey + "\n": annKey + "\n" + beaKey + "\n",
+		"\ufeff# a\n":                            "\ufeff# a\n" + annKey + "\n",
+		annKey + "\n" + beaKey + "\nrestrict " + annKey + "\n": annKey + "\n" + beaKey + "\n",
+	} {
+		require.Equal(t, merged, mergeKeys(text, want, false), "%q", text)
+	}
+}
+
 // FuzzMergeKeys holds for every file: what is wanted is there once, the rest
 // stays or goes, and to merge twice changes nothing.
 func FuzzMergeKeys(f *testing.F) {
 	f.Add("# a\n"+annKey+"\nrestrict "+annKey, true)
 	f.Add(beaKey, false)
+	f.Add("\ufeff"+annKey+"\r\n# a", false)
 	f.Add("\x00\r\n\"", false)
 	f.Fuzz(func(t *testing.T, text string, exclusive bool) {
 		want, err := parseKeys([]string{"restrict " + annKey, beaKey})
