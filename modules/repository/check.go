@@ -46,6 +46,13 @@ func (r *Repository) Check(ctx context.Context, h modules.Host) (modules.Plan, e
 	if err != nil {
 		return modules.Plan{}, err
 	}
+	warning, err := r.amongOthers(h.Files, provider)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if warning != "" {
+		h.Report.Message(modules.LevelWarning, warning)
+	}
 	do := steps{provider: provider}
 	var plan modules.Plan
 	var actions []string

@@ -25,6 +25,7 @@ type Sudoers struct {
 	Was *file.File `json:"was,omitempty" wire:"only"`
 
 	informed modules.Circumstances
+	main     string // in place of /etc/sudoers
 }
 
 const (
@@ -87,9 +88,10 @@ func (s *Sudoers) file() *file.File {
 // rootGroup is the group of root by its number, since not all systems call it root.
 const rootGroup = "0"
 
-func (s *Sudoers) at() string { return path.Join(cmp.Or(s.Path, "/etc/sudoers.d"), s.Name) }
+func (s *Sudoers) at() string { return path.Join(cmp.Or(s.Path, defaultDir), s.Name) }
 
-// visudoEffect is what visudo reads besides its standard input: nothing that others plan.
+// visudoEffect is what visudo reads besides its standard input: nothing that others plan, unless /etc/sudoers includes
+// more than the folder.
 const visudoEffect modules.EffectKind = "visudo"
 
 // visudoTimeout is how long visudo may take; host names in rules are not looked up.
@@ -98,20 +100,30 @@ const visudoTimeout = time.Minute
 // Check implements [modules.Resource].
 func (s *Sudoers) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	plan, err := s.file().Check(ctx, h)
+	if err == nil && s.Was == nil && s.Ensure != absent {
+		if warning := s.overridden(h); warning != "" {
+			h.Report.Message(modules.LevelWarning, warning)
+		}
+	}
 	if err != nil || !plan.Pending() || s.Was != nil || s.Ensure == absent {
 		return plan, err
 	}
 	if !modules.HasProgram(h.Files, "", "visudo") {
 		return modules.Plan{}, modules.Refuse("visudo is not found in %s; install the package sudo first", modules.DefaultPath)
 	}
-	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"visudo", "-cf", "-"}, Stdin: s.text(), Reads: visudoEffect, Timeout: visudoTimeout})
+	exit, err := s.visudo(ctx, h, s.text())
 	switch {
 	case err != nil:
 		return modules.Plan{}, err
 	case exit.Code != 0:
 		return modules.Plan{}, &refused{s.inRules(said(exit))}
 	}
-	return plan, nil
+	return plan, s.among(ctx, h)
+}
+
+// visudo lets visudo read a text.
+func (s *Sudoers) visudo(ctx context.Context, h modules.Host, text string) (modules.Exit, error) {
+	return h.Commands.Probe(ctx, modules.Command{Argv: []string{"visudo", "-cf", "-"}, Stdin: text, Reads: visudoEffect, Timeout: visudoTimeout})
 }
 
 // refused is the first mistake that visudo finds in the rules.
