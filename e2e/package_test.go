@@ -320,6 +320,10 @@ func (f *family) rows() []packageRow {
 		{name: "remove what is not there", resources: "    - package: [e2e-demo: {ensure: absent}]\n", want: []string{"stable"}},
 		{name: "unknown", resources: "    - package: [e2e-nothing: ]\n", want: []string{"failed"}, errors: []string{`package "e2e-nothing" is not known here`}},
 		{
+			name: "names that are a pattern of another one", resources: "    - package: [e2e-d.mo: , e2e-demo+: {ensure: latest}, e2e-d.m.: {ensure: absent}]\n", want: []string{"failed", "failed", "stable"},
+			errors: []string{`package "e2e-d.mo" is not known here`, `package "e2e-demo+" is not known here`},
+		},
+		{
 			name: "a version that nobody has", before: []string{"demo=1.0"}, resources: "    - package: [e2e-demo: {ensure: \"9\"}]\n", want: []string{"failed"},
 			errors: []string{`version 9 of "e2e-demo" is not available; available: ` + v("2.0")}, after: []string{"demo=1.0"},
 		},
@@ -377,6 +381,11 @@ func TestFleetPackagesApt(t *testing.T) {
 			name: "put on hold, and changed nevertheless", before: []string{"demo=1.0"}, command: "apt-mark -qq hold e2e-demo",
 			resources: "    - package:\n        - e2e-demo: {ensure: \"1.1\", hold: true, alias: a}\n        - e2e-one: {hold: true}\n    - exec: [apt-mark showhold | grep -c e2e- | grep -q 2: {onlyif: \"false\"}]\n",
 			want:      []string{"changed", "changed", "stable"}, after: []string{"demo=1.1", "one=1.0"},
+		},
+		packageRow{
+			name: "torn by dpkg", before: []string{"demo=1.0"}, command: "sed -i '/^Package: e2e-demo$/,/^$/s/^Status: .*/Status: install reinstreq half-installed/' /var/lib/dpkg/status",
+			resources: "    - package:\n        - e2e-demo: {ensure: absent, alias: a}\n        - e2e-demo: {alias: b}\n",
+			want:      []string{"failed", "changed"}, after: []string{"demo=1.0"}, errors: []string{"e2e-demo is reinstreq half-installed: dpkg removes it after it is installed again"},
 		},
 		packageRow{
 			name: "one replaces the other", before: []string{"left=1.0"}, resources: "    - package: [e2e-right: ]\n",
