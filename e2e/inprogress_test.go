@@ -32,17 +32,16 @@ func (f *fleet) crit() (lines map[string][]string) {
 }
 
 // inside waits for the host that is inside first.
-func (f *fleet) inside() string {
-	for range 600 {
-		for _, host := range []string{"h001", "h002"} {
+func (f *fleet) inside() (host string) {
+	require.Eventually(f, func() bool {
+		for _, host = range []string{"h001", "h002"} {
 			if f.holds(host, "test -e /tmp/e2e-crit") {
-				return host
+				return true
 			}
 		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	require.Fail(f, "no host has begun")
-	return ""
+		return false
+	}, time.Minute, 50*time.Millisecond, "no host has begun")
+	return host
 }
 
 // TestFleetSemaphoreIsKept loses the connection, the host program and the controller of a host that holds a semaphore: no

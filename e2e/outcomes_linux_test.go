@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/e2e/faultproxy"
@@ -294,12 +295,7 @@ func (f *fleet) box(n int) *cases.Box {
 		if out, err := f.command("restart", name).CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
-		for range 600 {
-			if answers(link.Port()) {
-				break
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
+		assert.Eventually(f, func() bool { return answers(link.Port()) }, 30*time.Second, 50*time.Millisecond)
 		mu.Lock()
 		defer mu.Unlock()
 		pid = first()

@@ -76,13 +76,11 @@ func (f *fleet) restarts(host, site string) {
 		}
 		return false
 	}
-	for end := time.Now().Add(2 * time.Minute); !down(); time.Sleep(50 * time.Millisecond) {
-		select {
-		case err := <-ended:
-			require.Fail(f, "the run has ended", "%v: %s%s", err, &stdout, &stderr)
-		default:
-		}
-		require.True(f, time.Now().Before(end), "%s does not go down: %s%s", host, &stdout, &stderr)
+	require.Eventually(f, func() bool { return len(ended) > 0 || down() }, 2*time.Minute, 50*time.Millisecond, "%s does not go down", host)
+	select {
+	case err := <-ended:
+		require.Fail(f, "the run has ended", "%v: %s%s", err, &stdout, &stderr)
+	default:
 	}
 	f.tool("restart", host)
 	require.NoError(f, <-ended, "%s%s", &stdout, &stderr)

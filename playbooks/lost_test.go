@@ -7,11 +7,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
+
+// awaitFile waits until a file is there. Any goroutine may call it.
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	assert.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, time.Minute, 5*time.Millisecond, path)
+}
 
 // TestLostCommandIsUnknown loses a host while a command runs, for good.
 func TestLostCommandIsUnknown(t *testing.T) {
@@ -55,12 +62,7 @@ func TestLostCommandIsUnknown(t *testing.T) {
 			go func() {
 				defer close(cut)
 				<-first // results of changes travel together
-				for {
-					if _, err := os.Stat(filepath.Join(home, "cut")); err == nil {
-						break
-					}
-					time.Sleep(5 * time.Millisecond)
-				}
+				awaitFile(t, filepath.Join(home, "cut"))
 				w.Dialer.Close()
 				srv.Cut()
 				os.WriteFile(filepath.Join(home, "go"), nil, 0o600)
@@ -118,12 +120,7 @@ func TestLostWhileAnotherHostWorks(t *testing.T) {
 			cut := make(chan struct{})
 			go func() {
 				defer close(cut)
-				for {
-					if _, err := os.Stat(filepath.Join(home, "cut")); err == nil {
-						break
-					}
-					time.Sleep(5 * time.Millisecond)
-				}
+				awaitFile(t, filepath.Join(home, "cut"))
 				lost.Cut()
 				time.Sleep(50 * time.Millisecond)
 				os.WriteFile(filepath.Join(home, "go"), nil, 0o600)

@@ -285,12 +285,7 @@ func TestReconnectBehindAJumpHost(t *testing.T) {
 	var cutting sync.WaitGroup
 	cutting.Go(func() {
 		for _, srv := range far {
-			for {
-				if _, err := os.Stat(filepath.Join(srv.Home, "cut")); err == nil {
-					break
-				}
-				time.Sleep(5 * time.Millisecond)
-			}
+			awaitFile(t, filepath.Join(srv.Home, "cut"))
 		}
 		gate.Cut()
 		os.WriteFile(filepath.Join(home, "go"), nil, 0o600)
@@ -373,12 +368,7 @@ func loseForGood(t *testing.T, recorded bool) {
 	var cutting sync.WaitGroup
 	cutting.Go(func() {
 		<-told
-		for {
-			if _, err := os.Stat(filepath.Join(home, "cut")); err == nil {
-				break
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
+		awaitFile(t, filepath.Join(home, "cut"))
 		w.Dialer.Close()
 		srv.Cut()
 		time.Sleep(200 * time.Millisecond)

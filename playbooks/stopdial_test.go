@@ -3,10 +3,8 @@ package playbooks
 import (
 	"context"
 	"net"
-	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -66,9 +64,7 @@ func TestStopWhileStarting(t *testing.T) {
 	stop := make(chan struct{})
 	go func() {
 		defer close(stop)
-		for _, err := os.Stat(asked); err != nil && t.Context().Err() == nil; _, err = os.Stat(asked) {
-			time.Sleep(time.Millisecond)
-		}
+		awaitFile(t, asked)
 	}()
 	summary, err := w.Run(t.Context(), stop)
 	require.NoError(t, err)

@@ -549,9 +549,7 @@ ccm: {resources: [exec: [{"touch begun; sleep 0.02; : {{ Item }}": {provider: sh
 	home := w.Inventory.Host("web1").Vars()["home"].(string)
 	stop := make(chan struct{})
 	go func() {
-		for _, err := os.Stat(filepath.Join(home, "begun")); err != nil && t.Context().Err() == nil; _, err = os.Stat(filepath.Join(home, "begun")) {
-			time.Sleep(10 * time.Millisecond)
-		}
+		awaitFile(t, filepath.Join(home, "begun"))
 		close(stop)
 	}()
 	summary, err := w.Run(t.Context(), stop)

@@ -235,16 +235,11 @@ func TestSystemd(t *testing.T) {
 	} {
 		run(what...)
 		var hinted []int
-		for range 50 { // a killed process is seen when it is waited for
-			if hinted = append(hinted, heard(t, l).Sources...); slices.Contains(hinted, 0) {
-				break
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		require.Contains(t, hinted, 0, what)
-		for slices.Contains(l.pollsUnits(t), "not") { // systemd executes itself
-			time.Sleep(100 * time.Millisecond)
-		}
+		require.Eventually(t, func() bool { // a killed process is seen when it is waited for
+			hinted = append(hinted, heard(t, l).Sources...)
+			return slices.Contains(hinted, 0)
+		}, time.Minute, 100*time.Millisecond, what)
+		require.Eventually(t, func() bool { return !slices.Contains(l.pollsUnits(t), "not") }, time.Minute, 100*time.Millisecond, "systemd executes itself")
 		heard(t, l)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
@@ -186,15 +187,13 @@ func realEdits(t *testing.T, r *rand.Rand, mounts bool) (told int) {
 		}
 		by.end()
 		var want, have []verdict
-		for limit := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		assert.Eventually(t, func() bool {
 			want = fresh(t, enginetest.New(), cat)
 			mu.Lock()
 			have = slices.Clone(known)
 			mu.Unlock()
-			if reflect.DeepEqual(want, have) || time.Now().After(limit) {
-				break
-			}
-		}
+			return reflect.DeepEqual(want, have)
+		}, 20*time.Second, time.Millisecond)
 		require.Equal(t, want, have, "parallel %d\n%s\n%s", cat.Parallel, described(cat), strings.Join(log, "\n"))
 	}
 	return told
