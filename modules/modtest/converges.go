@@ -5,8 +5,11 @@ import (
 	"context"
 	"io"
 	"maps"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,28 +65,56 @@ func Change(property, have, want string) modules.Change {
 //   - what it tells of its state, and sends to others, is JSON;
 //   - what a [modules.Reverser] gives before Apply brings back what was there before;
 //   - where a [modules.Watcher] listens, it is heard whatever gives another verdict.
+//
+// With -short, a fixture among many gets the first three of these, and a third of the others, which CCM_SEED chooses.
 func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
 	own := &Declared{}
-	for _, f := range fixtures {
+	turn := turns(t, len(fixtures))
+	for i, f := range fixtures {
 		t.Run(f.Name, func(t *testing.T) {
 			before, after, opened := f.run(t, typ, cmp.Or(f.Declared, own))
-			t.Run("twice", func(t *testing.T) { f.twice(t, typ) })
-			t.Run("watched", func(t *testing.T) { f.watched(t, typ) })
+			parts := 0
+			part := func(name string, do func(t *testing.T)) {
+				if parts++; turn(i + parts) {
+					t.Run(name, do)
+				}
+			}
+			part("twice", func(t *testing.T) { f.twice(t, typ) })
+			part("watched", func(t *testing.T) { f.watched(t, typ) })
 			if f.Action == "" {
 				return
 			}
-			t.Run("refused", func(t *testing.T) { f.refused(t, typ, before, after) })
-			t.Run("killed", func(t *testing.T) { f.killed(t, typ, before) })
-			t.Run("reversed", func(t *testing.T) { f.reversed(t, typ) })
-			t.Run("cancelled before", func(t *testing.T) { f.cancelled(t, typ, before, after, cancelAtOnce) })
+			part("refused", func(t *testing.T) { f.refused(t, typ, before, after) })
+			part("killed", func(t *testing.T) { f.killed(t, typ, before) })
+			part("reversed", func(t *testing.T) { f.reversed(t, typ) })
+			part("cancelled before", func(t *testing.T) { f.cancelled(t, typ, before, after, cancelAtOnce) })
 			if opened {
-				t.Run("cancelled in mid-content", func(t *testing.T) { f.cancelled(t, typ, before, after, cancelInContent) })
+				part("cancelled in mid-content", func(t *testing.T) { f.cancelled(t, typ, before, after, cancelInContent) })
 			}
 		})
 	}
 	if !loose[typ.Name] {
 		own.tight(t, len(fixtures))
 	}
+}
+
+// manyFixtures is the number of fixtures from which on -short chooses among the parts of [Converges].
+const manyFixtures = 20
+
+// turns returns whether the part with a number takes place.
+func turns(t *testing.T, fixtures int) func(n int) bool {
+	if !testing.Short() || fixtures < manyFixtures {
+		return func(int) bool { return true }
+	}
+	seed := time.Now().Unix()
+	if text := os.Getenv("CCM_SEED"); text != "" {
+		var err error
+		seed, err = strconv.ParseInt(text, 10, 64)
+		require.NoError(t, err)
+	}
+	seed %= 3
+	t.Logf("CCM_SEED=%d", seed)
+	return func(n int) bool { return (n+int(seed))%3 == 0 }
 }
 
 // run takes the fixture through check, apply and check, and gives the states before and
