@@ -87,6 +87,9 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 		will(live{there: true, device: m.Device, fstype: m.Fstype, options: m.Options})
 		plan.MayFail = m.Fstype != "tmpfs" // which needs no device
 	case m.Ensure == mounted && m.other(h.Files, is):
+		if m.bind() {
+			return modules.Plan{}, modules.Refuse("%s of %s is mounted at %s, and not %s; unmount it first (ensure: unmounted)", is.shows.Path, is.device, m.Name, m.Device)
+		}
 		return modules.Plan{}, modules.Refuse("%s of type %s is mounted at %s; unmount it first (ensure: unmounted)", is.device, is.fstype, m.Name)
 	case m.Ensure == mounted && len(lacks)+len(extra) > 0:
 		do.do, do.options = remountIt, m.remount(lacks, off)

@@ -97,6 +97,41 @@ func TestThroughALink(t *testing.T) {
 	}
 }
 
+// TestBoundFromElsewhere compares what a bind mount shows with its source, whatever paths lead there.
+func TestBoundFromElsewhere(t *testing.T) {
+	if !modtest.InMountNamespace(t) {
+		return
+	}
+	h, dir := modtest.Host(), t.TempDir()
+	modtest.Build(t, dir, []modtest.Node{
+		{Path: "fstab"}, {Path: "a", Dir: true}, {Path: "a/in", Dir: true}, {Path: "b", Dir: true}, {Path: "m", Dir: true}, {Path: "n", Dir: true}, {Path: "l", Link: "a"},
+		{Path: "f", Text: "x"}, {Path: "g", Text: "x"},
+	})
+	bind := func(from, at string) *Mount {
+		return &Mount{Name: dir + at, Ensure: mounted, Device: dir + from, Fstype: "none", Options: []string{"bind"}, Fstab: dir + "/fstab"}
+	}
+	stable := func(m *Mount) {
+		t.Helper()
+		require.NoError(t, apply(t, h, m))
+		plan, err := m.Check(t.Context(), modules.ReadOnly(h))
+		require.NoError(t, err)
+		require.False(t, plan.Pending())
+	}
+	stable(bind("/a", "/m"))
+	stable(bind("/l", "/m"))
+	stable(bind("/m/in", "/n"))
+	stable(bind("/a/in", "/n"))
+	stable(bind("/f", "/g"))
+	for _, m := range []*Mount{bind("/b", "/m"), bind("/a", "/n")} {
+		require.ErrorContains(t, apply(t, h, m), " is mounted at "+m.Name+", and not "+m.Device+"; unmount it first (ensure: unmounted)")
+	}
+	modtest.Tmpfs(t, dir+"/b")
+	require.ErrorContains(t, apply(t, h, bind("/b", "/m")), "unmount it first")
+	for _, at := range []string{"/m", "/n", "/g"} {
+		require.NoError(t, h.Mounts.Unmount(t.Context(), dir+at))
+	}
+}
+
 // TestFstabIsAMountPoint refuses before anything is mounted.
 func TestFstabIsAMountPoint(t *testing.T) {
 	if !modtest.InMountNamespace(t) {

@@ -18,6 +18,8 @@ type live struct {
 	options []string
 	layers  int      // how many mounts are at the path, one above the other; 0 is one, where that is not known
 	below   []string // what is mounted in these, which keeps them from being unmounted
+	shows   mountinfo.Place
+	source  mountinfo.Place // of the path that is to be mounted there
 }
 
 // Mounted implements the state of a [modules.MountEffect].
@@ -41,14 +43,18 @@ func (m *Mount) now(h modules.Host) (live, error) {
 	}
 	var is live
 	layers := map[int]bool{} // ids of the mounts at the path
-	all := mountinfo.Parse(string(text))
-	for one := range all {
+	all := mountinfo.Table(slices.Collect(mountinfo.Parse(string(text))))
+	for _, one := range all {
 		if one.Point == at { // the last one is seen
 			layers[one.ID] = true
 			is = live{there: true, device: one.Source, fstype: one.Type, options: one.Options, layers: len(layers)}
+			is.shows = mountinfo.Place{Device: one.Device, Path: one.Root}
 		}
 	}
-	for one := range all {
+	if m.bind() && strings.HasPrefix(m.Device, "/") {
+		is.source, _ = all.Of(real(h.Files, m.Device))
+	}
+	for _, one := range all {
 		if !layers[one.Parent] || one.Point == at {
 			continue
 		}
@@ -197,7 +203,9 @@ func (m *Mount) bind() bool {
 // alone tells.
 func (m *Mount) other(files modules.FileReader, is live) bool {
 	switch {
-	case m.bind() || m.Fstype == "auto" || m.Fstype == "none":
+	case m.bind():
+		return is.source.Device != "" && is.source != is.shows
+	case m.Fstype == "auto" || m.Fstype == "none":
 		return false
 	case is.fstype != m.Fstype && !strings.HasPrefix(is.fstype, m.Fstype) && !strings.HasPrefix(is.fstype, "fuse"):
 		return true

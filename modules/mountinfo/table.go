@@ -121,6 +121,15 @@ func (t Table) Binds() map[string]string {
 	return all
 }
 
+// Of returns the place of a path without links, by the mount that is seen there.
+func (t Table) Of(name string) (Place, bool) {
+	i := t.covering(name)
+	if i < 0 {
+		return Place{}, false
+	}
+	return t[i].place(name)
+}
+
 // covering returns the index of the mount that a path without links is on; -1 if it is not listed.
 func (t Table) covering(name string) int {
 	found := -1
