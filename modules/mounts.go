@@ -85,6 +85,40 @@ func (*MountedError) Is(target error) bool {
 	return target == ErrKernelRefuses || target == fs.ErrPermission
 }
 
+// FollowBinds returns the path that stands for a path without links, where bind mounts show a directory at
+// several paths (see [FileRights].Binds). Where a single file is mounted, it keeps its path, since a new
+// file that replaces the other one is not seen there.
+func FollowBinds(files FileReader, binds map[string]string, name string) string {
+	if len(binds) == 0 {
+		return name
+	}
+	for dir := name; ; dir = filepath.Dir(dir) {
+		to, ok := binds[dir]
+		switch {
+		case !ok && dir != "/":
+			continue
+		case !ok || to == dir:
+			return name
+		case dir != name:
+			return filepath.Join(to, name[len(dir):])
+		}
+		if info, err := files.Stat(dir); err != nil || info.Kind != Directory {
+			return name
+		}
+		return to
+	}
+}
+
+// Canonical returns a path without links, and below bind mounts the path of [FollowBinds]: one directory has
+// one path. What leads to nothing is returned as it is.
+func Canonical(files Files, name string) string {
+	at, _, err := Resolve(files, name)
+	if err != nil {
+		return name
+	}
+	return FollowBinds(files, files.Binds(), at)
+}
+
 // MayRemoveTree asks whether a path may be removed with everything below it, for every name: a removal
 // that is denied half-way has done its harm.
 func MayRemoveTree(ctx context.Context, files Files, name string) error {

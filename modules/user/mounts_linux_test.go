@@ -38,6 +38,19 @@ func whatTheKernelRefuses(t *testing.T) {
 		modtest.Bind(t, "/home/bob", "/home/bob")
 		refused(gone, "remove_home: /home/bob is a mount point; unmount it first")
 	})
+	t.Run("home of another user", func(t *testing.T) {
+		require.NoError(t, os.MkdirAll("/home/bob/eve", 0o755))
+		require.NoError(t, os.MkdirAll("/home/bound", 0o755))
+		require.NoError(t, os.Symlink("bob/eve", "/home/link"))
+		modtest.Bind(t, "/home/bob/eve", "/home/bound")
+		before, err := os.ReadFile("/etc/passwd")
+		require.NoError(t, err)
+		for _, home := range []string{"/home/link", "/home/bound", "/home/bob/eve/"} {
+			require.NoError(t, os.WriteFile("/etc/passwd", append(before, ("eve:x:1600:1600::"+home+":/bin/sh\n")...), 0o644))
+			refused(gone, `remove_home: refusing to remove "/home/bob", which is needed for the home of user "eve"`)
+		}
+		require.NoError(t, os.WriteFile("/etc/passwd", before, 0o644))
+	})
 	t.Run("accounts", func(t *testing.T) {
 		for _, file := range []string{"/etc/passwd", "/etc/shadow"} {
 			modtest.Bind(t, file, file)

@@ -92,8 +92,13 @@ func (d *draft) removeHome(ctx context.Context, have accounts.User) error {
 	if err := d.trusted(path.Dir(have.Home), "remove_home"); err != nil {
 		return err
 	}
+	home := modules.Canonical(d.h.Files, have.Home)
 	for _, other := range d.tables.Users() {
-		if other.Name != have.Name && strings.HasPrefix(path.Clean(other.Home)+"/", have.Home+"/") {
+		if other.Name == have.Name || !path.IsAbs(other.Home) {
+			continue
+		}
+		at := path.Clean(other.Home)
+		if strings.HasPrefix(at+"/", have.Home+"/") || strings.HasPrefix(modules.Canonical(d.h.Files, at)+"/", home+"/") {
 			return refuse("is needed for the home of user %q", other.Name)
 		}
 	}

@@ -89,29 +89,8 @@ func (f *Forecast) on(real modules.Host) *Forecast {
 	return f
 }
 
-// same returns the path that stands for a path without links in what is predicted: bind mounts show a
-// directory at several paths. Where a single file is mounted, it keeps its path, since a new file that
-// replaces the other one is not seen there.
-func (f *Forecast) same(name string) string {
-	if len(f.binds) == 0 {
-		return name
-	}
-	for dir := name; ; dir = path.Dir(dir) {
-		to, ok := f.binds[dir]
-		switch {
-		case !ok && dir != "/":
-			continue
-		case !ok || to == dir:
-			return name
-		case dir != name:
-			return path.Join(to, name[len(dir):])
-		}
-		if info, err := f.real.Files.Stat(dir); err != nil || info.Kind != modules.Directory {
-			return name
-		}
-		return to
-	}
-}
+// same returns the path that stands for a path without links in what is predicted.
+func (f *Forecast) same(name string) string { return modules.FollowBinds(f.real.Files, f.binds, name) }
 
 // Pending is the first resource that would change something; "" is none.
 func (f *Forecast) Pending() string { return f.pending }

@@ -71,6 +71,7 @@ func TestRules(t *testing.T) {
 		{"a group", `{"group":{"root":{"exists":true,"gid":0},"nobodies":{"exists":false}}}`, wire.HealthOK, "3 of 3 expectations are met"},
 		{"a parameter of the kernel", `{"kernel-param":{"kernel.ostype":{"value":"Linux"}}}`, wire.HealthOK, "1 of 1 expectations are met"},
 		{"a process", `{"process":{"COMM":{"running":true},"no-such-program":{"running":false}}}`, wire.HealthOK, "2 of 2 expectations are met"},
+		{"a mount behind a link", `{"mount":{"/proc/self/root/proc":{"exists":true,"filesystem":"proc"}}}`, wire.HealthOK, "2 of 2 expectations are met"},
 		{"a mount", `{"mount":{"/proc":{"exists":true,"filesystem":"proc","opts":{"contain-element":"rw"}},"DIR":{"exists":false}}}`, wire.HealthOK, "4 of 4 expectations are met"},
 		{"a port", `{"port":{"tcp:PORT":{"listening":true,"ip":["127.0.0.1"]}},"addr":{"tcp://127.0.0.1:PORT":{"reachable":true}}}`, wire.HealthOK, "3 of 3 expectations are met"},
 		{"a page", `{"http":{"PAGE":{"status":200,"body":["well"],"headers":["X-Test: GET"]},"PAGE/moved":{"status":302,"no-follow-redirects":true}}}`, wire.HealthOK, "4 of 4 expectations are met"},

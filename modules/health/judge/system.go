@@ -214,9 +214,12 @@ func (l looker) mount() (finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := absent("exists")
+	found, at := absent("exists"), path.Clean(l.rule.Name)
+	if real, _, err := modules.Resolve(l.host.Files, at); err == nil { // the kernel lists it by the path without links
+		at = real
+	}
 	for m := range mountinfo.Parse(text) {
-		if m.Type != "" && m.Point == path.Clean(l.rule.Name) {
+		if m.Type != "" && m.Point == at {
 			slices.Sort(m.Options)
 			found = of(map[string]any{"exists": true, "opts": slices.Compact(m.Options), "source": m.Source, "filesystem": m.Type})
 		}
