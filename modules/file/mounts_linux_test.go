@@ -88,6 +88,7 @@ func TestFlaggedFiles(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("NOT TESTED: only root can set these flags")
 	}
+	const madeByTheKernel = ": no file is made, replaced or removed there; run a program that writes to the file (type exec), or use the type sysctl below /proc/sys"
 	root := modtest.Root(t)
 	modtest.Build(t, root, []modtest.Node{
 		{Path: "imm", Text: "x"}, {Path: "log", Text: "x"}, {Path: "immd", Dir: true}, {Path: "immd/f", Text: "x"}, {Path: "logd", Dir: true}, {Path: "logd/f", Text: "x"},
@@ -109,7 +110,9 @@ func TestFlaggedFiles(t *testing.T) {
 		`{"name":"$ROOT/logd/new","ensure":"present","content":"new"}`:                 `"$ROOT/logd" is append-only, so nothing in it can be replaced or removed; run chattr -a $ROOT/logd first`,
 		`{"name":"$ROOT/tree","ensure":"absent","force":true}`:                         `"$ROOT/tree/imm" is immutable, so it cannot be replaced or removed; run chattr -i $ROOT/tree/imm first`,
 		`{"name":"$ROOT/tree","ensure":"directory","recurse":true,"file_mode":"0600"}`: `"$ROOT/tree/imm" is immutable, so its owner and mode cannot be changed; run chattr -i $ROOT/tree/imm first`,
-		`{"name":"/proc/sys/kernel/ostype_","ensure":"present","content":"x"}`:         `the kernel does not let root write in "/proc/sys/kernel"`,
+		`{"name":"/proc/sys/kernel/ostype_","ensure":"present","content":"x"}`:         `"/proc/sys/kernel/ostype_" is in procfs` + madeByTheKernel,
+		`{"name":"/proc/version","ensure":"absent"}`:                                   `"/proc/version" is in procfs` + madeByTheKernel,
+		`{"name":"/sys/kernel/mm/new","ensure":"present","content":"x"}`:               `"/sys/kernel/mm/new" is in sysfs` + madeByTheKernel,
 	} {
 		t.Run(properties, func(t *testing.T) { refuses(t, root, properties, want) })
 	}

@@ -49,7 +49,7 @@ type judge interface {
 
 // changer changes what is installed.
 type changer interface {
-	// database is a path that whoever changes packages must be able to replace; "" is not known.
+	// database is a file that whoever changes packages must be able to replace; "" is not known.
 	database() string
 	// changes is what changes whenever packages do, and not when they are asked for.
 	changes() modules.Sources

@@ -15,7 +15,7 @@ import (
 // installed before.
 type pacman struct{ *access }
 
-func (pacman) database() string { return "/var/lib/pacman/local" }
+func (pacman) database() string { return "/var/lib/pacman/db.lck" }
 
 // changes implements [changer]. Each package has a folder of its own; while any of them changes, a
 // lock is there.

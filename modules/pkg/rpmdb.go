@@ -11,7 +11,7 @@ import (
 // rpmdb is what the managers that are built on rpm have in common.
 type rpmdb struct{ *access }
 
-func (rpmdb) database() string { return "/var/lib/rpm" }
+func (rpmdb) database() string { return "/var/lib/rpm/.rpm.lock" }
 
 // changes implements [changer]: the files of sqlite, ndb and Berkeley DB. Those beside them change when
 // they are read, too, such as the log of sqlite, which is empty once a transaction has ended.

@@ -10,6 +10,9 @@ const (
 	appendOnly = 0x00040004
 )
 
+// kernelFiles returns "": these systems have no such file systems.
+func kernelFiles(string) string { return "" }
+
 // flagOf returns the flag of a path that keeps root from changing it, and the program that lifts it;
 // "" if there is none.
 func flagOf(path string, follow bool) (flag, lift string) {

@@ -2,6 +2,26 @@ package system
 
 import "golang.org/x/sys/unix"
 
+// kernelFiles returns the name of the file system of a directory if the kernel makes all its files, although
+// access(2) has no objection to others; otherwise "".
+func kernelFiles(dir string) string {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return ""
+	}
+	switch int64(st.Type) {
+	case unix.PROC_SUPER_MAGIC:
+		return "procfs"
+	case unix.SYSFS_MAGIC:
+		return "sysfs"
+	case unix.SECURITYFS_MAGIC:
+		return "securityfs"
+	case unix.SELINUX_MAGIC:
+		return "selinuxfs"
+	}
+	return ""
+}
+
 // flagOf returns the flag of a path that keeps root from changing it, and the program that lifts it;
 // "" if there is none, or the file system does not tell.
 func flagOf(path string, follow bool) (flag, lift string) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -56,6 +57,9 @@ func (r rights) MayReplace(path string) error {
 		return deny("user %d may not reach %q; use become", os.Geteuid(), dir)
 	case err != nil || !around.IsDir():
 		return ifThere(err)
+	}
+	if of := kernelFiles(dir); of != "" {
+		return denyAll("%q is in %s: no file is made, replaced or removed there; run a program that writes to the file (type exec), or use the type sysctl below /proc/sys", path, of)
 	}
 	return cmp.Or(
 		mayAccess(dir, unix.W_OK|unix.X_OK, "write in"),
@@ -200,10 +204,31 @@ const readOnlyMount = 1
 // MayCreate implements [modules.FileRights].
 func (rights) MayCreate(a modules.Attributes) error { return mayGive(a) }
 
+// mapped refuses an id that the user namespace of the process does not have: chown(2) gives EINVAL for it.
+func mapped(kind, file string, id int) error {
+	if id <= 0 {
+		return nil // it is left alone, or root's, which each namespace has
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil // there are no user namespaces
+	}
+	for line := range strings.Lines(string(text)) {
+		var first, outside, count int64
+		if n, _ := fmt.Sscan(line, &first, &outside, &count); n == 3 && int64(id) >= first && int64(id) < first+count {
+			return nil
+		}
+	}
+	return denyAll("%s %d is not in the user namespace of this host (%s), so no file can be given to it", kind, id, file)
+}
+
 // mayGive asks whether a file of the own user may be given to the owner and
 // group of a (chown(2)).
 func mayGive(a modules.Attributes) error {
 	euid := os.Geteuid()
+	if err := cmp.Or(mapped("user", "/proc/self/uid_map", a.UID), mapped("group", "/proc/self/gid_map", a.GID)); err != nil {
+		return err
+	}
 	if euid == 0 {
 		return nil
 	}
