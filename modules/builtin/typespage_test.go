@@ -122,6 +122,8 @@ No type is second class: what one can do, all can, and where one cannot, its fie
 - **check**: the conformance suite holds it: a check changes nothing, what it predicts happens, a second run finds nothing, every
   path that a run changes is declared, and a cancelled run leaves the old state or the new.
 - **certain**: a check run is certain of it, and puts nothing in doubt that comes behind it, but for what is named.
+  It fails in the check what the kernel refuses every user: read-only mounts, mount points, immutable and append-only files, files
+  below /proc and /sys.
 - **undo**: ` + "`ccm-push undo`" + ` and [` + "`reverse`" + `](manifest.md#reverse) put back what was there.
 - **watch**: ` + "`ccm-push watch`" + ` hears at once that it is no longer so, but for what is named: that is checked every now and then.
 - **apt host**, **rpm host**: on real hosts of the family, with its real tools: in scenarios, which are predicted, applied, and

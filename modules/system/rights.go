@@ -166,9 +166,8 @@ func (rights) MaySetAttributes(path string, a modules.Attributes) error {
 	case unflagged(path, false, "") != nil:
 		return unflagged(path, false, "its owner and mode cannot be changed")
 	case a.GID < 0 || a.GID == have.GID:
-		if have.Mode&fs.ModeSetgid == 0 && a.Mode&fs.ModeSetgid != 0 {
-			a.GID = have.GID
-			break
+		if setsGID(have, a) && mayGive(modules.Attributes{UID: -1, GID: have.GID}) != nil {
+			return deny("user %d is not in group %d of %q, so the kernel drops its setgid bit with each change of the mode; use become", os.Geteuid(), have.GID, path)
 		}
 		a.GID = -1 // no change, so it may be a group that the owner is not in
 	}
@@ -203,6 +202,17 @@ const readOnlyMount = 1
 
 // MayCreate implements [modules.FileRights].
 func (rights) MayCreate(a modules.Attributes) error { return mayGive(a) }
+
+// setsGID reports whether a path has the setgid bit once it is given a.
+func setsGID(have modules.FileInfo, a modules.Attributes) bool {
+	switch {
+	case a.KeepMode:
+		return have.Mode&fs.ModeSetgid != 0
+	case have.Kind == modules.Directory && !a.Exact && have.Mode&fs.ModeSetgid != 0:
+		return true
+	}
+	return a.Mode&fs.ModeSetgid != 0
+}
 
 // mapped refuses an id that the user namespace of the process does not have: chown(2) gives EINVAL for it.
 func mapped(kind, file string, id int) error {
