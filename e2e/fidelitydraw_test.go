@@ -91,7 +91,7 @@ var themes = map[string]theme{
 			"mkdir -p /etc/systemd/system/fid-a.service.d; printf '[Service]\\nNice=1\\n' >/etc/systemd/system/fid-a.service.d/fid.conf; systemctl daemon-reload",
 		},
 		shapes: []shape{
-			{"service", []string{"fid-a", "fid-b", "fid-c", "fid-c.socket", "fid-d", "fid-none"}, [][]string{{"ensure: running", "ensure: stopped"}, {"", "enable: true", "enable: false", "masked: true", "masked: false"}, {"", "", "reload: true"}}},
+			{"service", []string{"fid-a", "fid-b", "fid-c", "fid-c.socket", "fid-d", "fid-none"}, [][]string{{"ensure: running", "ensure: running, enable: true", "ensure: running, enable: false", "ensure: stopped, enable: true", "ensure: stopped, masked: true", "ensure: stopped, masked: false"}, {"", "", "reload: true"}}},
 			{"service", []string{"fid-a", "fid-b"}, [][]string{{"ensure: running", "ensure: stopped"}, {"enable: true", "enable: false"}}},
 			{"link", unitLinks, [][]string{{"target: /usr/local/lib/systemd/system/fid-a.service", "target: /usr/local/lib/systemd/system/fid-b.service", "ensure: absent"}}},
 			{"file", slices.Concat(unitLinks, []string{"/etc/systemd/system/fid.target.wants", "/etc/systemd/system/fid-b.service"}), absent},
@@ -210,7 +210,7 @@ func isUndrawn(text string) bool {
 
 // resetFidelity leaves nothing of an earlier manifest, makes what all begin with, and prints what a manifest may change.
 const resetFidelity = `
-for m in /srv/fid/m/sub /srv/fid/bb /srv/fid/m /srv/fid/ba/x /srv/fid/new; do while umount -q $m 2>/dev/null; do :; done; done
+for m in $(awk '$5 ~ "^/srv/fid/" { print $5 }' /proc/self/mountinfo | tac); do umount -l $m; done
 chattr -R -i -a /srv/fid 2>/dev/null
 systemctl stop 'fid-*' 'e2e-*' 2>/dev/null; systemctl unmask -q fid-a fid-b fid-c fid-d e2e-web 2>/dev/null
 set -- $(dpkg-query -W -f '${Package} ' 'e2e-*' 2>/dev/null); [ $# = 0 ] || { apt-mark unhold $*; dpkg --purge --force-all $*; } >/dev/null 2>&1
