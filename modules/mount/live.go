@@ -43,7 +43,7 @@ func (m *Mount) now(h modules.Host) (live, error) {
 	}
 	var is live
 	layers := map[int]bool{} // ids of the mounts at the path
-	all := mountinfo.Table(slices.Collect(mountinfo.Parse(string(text))))
+	all := mountinfo.NewTable(string(text))
 	for _, one := range all {
 		if one.Point == at { // the last one is seen
 			layers[one.ID] = true

@@ -3,7 +3,6 @@ package mountinfo
 import (
 	"io"
 	"os"
-	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -37,7 +36,7 @@ func (l *Live) Table() Table {
 	l.table = nil
 	if _, err := l.file.Seek(0, io.SeekStart); err == nil {
 		text, _ := io.ReadAll(io.LimitReader(l.file, maxFile)) // what can be read of it counts
-		l.table = slices.Collect(Parse(string(text)))
+		l.table = NewTable(string(text))
 	}
 	return l.table
 }

@@ -21,6 +21,8 @@ type Mount struct {
 	Options []string // of the mount, then of the file system
 	Type    string   // of the file system
 	Source  string   // such as a device
+
+	on Place // where it is mounted; known of those in a [Table]
 }
 
 // Parse gives the mounts in the text, in its order: of several at one point, the

@@ -1,6 +1,7 @@
 package mountinfo
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func TestOn(t *testing.T) {
 23 20 0:51 / /srv/c ro - tmpfs tmpfs rw
 24 23 0:52 / /srv/c/below rw - tmpfs tmpfs rw
 `
-	table := Table(slices.Collect(Parse(text)))
+	table := NewTable(text)
 	for _, test := range []struct {
 		mount int
 		name  string
@@ -75,10 +76,30 @@ func TestBinds(t *testing.T) {
 26 20 0:51 /hosts /etc/hosts rw - tmpfs tmpfs rw
 27 20 0:51 /hosts /srv/hosts rw - tmpfs tmpfs rw
 `
-	table := Table(slices.Collect(Parse(text)))
+	table := NewTable(text)
 	require.Equal(t, map[string]string{
 		"/": "/", "/mnt/b": "/srv/a", "/mnt/b/x": "/mnt/b/x", "/home": "/home", "/srv/www": "/home/ann/www", "/mnt/c": "/mnt/c",
 		"/etc/hosts": "/etc/hosts", "/srv/hosts": "/etc/hosts",
 	}, table.Binds())
 	require.Empty(t, table[:1].Binds())
+}
+
+// BenchmarkTable looks for the mount points of one path on a host with many containers.
+func BenchmarkTable(b *testing.B) {
+	var text strings.Builder
+	text.WriteString("20 1 8:1 / / rw - ext4 /dev/sda1 rw\n")
+	for i := range 5000 {
+		fmt.Fprintf(&text, "%d 20 0:%d / /var/lib/c/%d rw - overlay overlay rw\n", i+100, i+100, i)
+	}
+	table := NewTable(text.String())
+	b.Run("On", func(b *testing.B) {
+		for b.Loop() {
+			table.On(Place{"8:1", "/etc/hosts"})
+		}
+	})
+	b.Run("Binds", func(b *testing.B) {
+		for b.Loop() {
+			table.Binds()
+		}
+	})
 }

@@ -10,6 +10,25 @@ import (
 // A Table holds all mounts of a mount namespace, in the order of [File].
 type Table []Mount
 
+// NewTable reads the text of [File].
+func NewTable(text string) Table {
+	t := Table(slices.Collect(Parse(text)))
+	byID := make(map[int]Mount, len(t))
+	for _, m := range t {
+		byID[m.ID] = m
+	}
+	for i, m := range t {
+		parent, ok := byID[m.Parent]
+		if !ok {
+			parent = unlisted(m.Parent)
+		}
+		if on, ok := parent.place(m.Point); ok {
+			t[i].on = on
+		}
+	}
+	return t
+}
+
 // A Place is a path as the kernel compares it: by its file system, and not by the mount that it is
 // reached through. A file has one Place, however many bind mounts show it.
 type Place struct {
@@ -39,9 +58,13 @@ func (m Mount) place(name string) (Place, bool) {
 func (t Table) mount(id int) Mount {
 	i := slices.IndexFunc(t, func(m Mount) bool { return m.ID == id })
 	if i < 0 {
-		return Mount{ID: id, Device: "of mount " + strconv.Itoa(id), Root: "/", Point: "/"}
+		return unlisted(id)
 	}
 	return t[i]
+}
+
+func unlisted(id int) Mount {
+	return Mount{ID: id, Device: "of mount " + strconv.Itoa(id), Root: "/", Point: "/"}
 }
 
 // A Found is a mount that was found at a place or below it.
@@ -76,11 +99,7 @@ func (t Table) On(top Place) []Found {
 // in adds the mounts that are directly at a place or below it.
 func (t Table) in(top Place, all []Found) []Found {
 	for _, m := range t {
-		at, ok := t.mount(m.Parent).place(m.Point)
-		if !ok {
-			continue
-		}
-		if below, ok := at.Within(top); ok && !slices.ContainsFunc(all, func(f Found) bool { return f.ID == m.ID && f.Below == below }) {
+		if below, ok := m.on.Within(top); ok && !slices.ContainsFunc(all, func(f Found) bool { return f.ID == m.ID && f.Below == below }) {
 			all = append(all, Found{m, below})
 		}
 	}
@@ -102,11 +121,16 @@ func (t Table) At(point string) (Mount, bool) {
 // It is empty if nothing is seen twice.
 func (t Table) Binds() map[string]string {
 	all, twice := map[string]string{}, false
+	ofDevice := map[string][]int{}
+	for i, m := range t {
+		ofDevice[m.Device] = append(ofDevice[m.Device], i)
+	}
 	for i, m := range t {
 		all[m.Point] = m.Point
-		for n, other := range t {
+		for _, n := range ofDevice[m.Device] {
+			other := t[n]
 			below, ok := relative(m.Root, other.Root)
-			if !ok || n == i || other.Device != m.Device || below == "" && n > i {
+			if !ok || n == i || below == "" && n > i {
 				continue
 			}
 			if at := path.Join(other.Point, below); t.covering(at) == n && at != m.Point {
