@@ -98,7 +98,7 @@ man:
 	rm -rf bin/man
 	GOOS= GOARCH= $(GO) run -ldflags '-X main.version=$(VERSION)' ./cmd/ccm-push man bin/man
 
-# reference: docs/reference and docs/types.md, from the commands, their flags and the types;
+# reference: docs/reference and the two pages about types, from the commands, their flags and the types;
 # stubs of moved pages and contents of long ones
 .PHONY: reference
 reference:

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drainSite is the example of docs/manifest.md, below folders that tests clean.
+// drainSite is the example of docs/guide/between-hosts.md, below folders that tests clean.
 func drainSite(t *testing.T) string {
-	page, err := os.ReadFile("../docs/manifest.md")
+	page, err := os.ReadFile("../docs/guide/between-hosts.md")
 	require.NoError(t, err)
 	_, text, found := strings.Cut(string(page), "`drain.yaml`:\n\n```yaml\n")
 	require.True(t, found)

@@ -3,6 +3,7 @@
 package modules
 
 import (
+	"errors"
 	"io/fs"
 	"path"
 	"slices"
@@ -15,7 +16,8 @@ type Exampled interface {
 	// Examples has a folder "examples". In it each *.yaml is a list of resources, as
 	// manifests have them, below a comment that says what it does. What they use of the
 	// manifest's folder stands beside them. Tests run each of them, below a folder in
-	// place of the root: paths in them begin with /etc, /opt or /srv.
+	// place of the root: paths in them begin with /etc, /opt or /srv. details.md has
+	// further facts for users, and may be missing: see [Type.Details].
 	Examples() fs.FS
 }
 
@@ -56,4 +58,18 @@ func (t Type) Examples() ([]Example, error) {
 		list = append(list, e)
 	}
 	return list, nil
+}
+
+// Details returns further facts for users in Markdown without links: paragraphs, lists and
+// tables. Empty means none.
+func (t Type) Details() (string, error) {
+	r, ok := t.New().(Exampled)
+	if !ok {
+		return "", nil
+	}
+	text, err := fs.ReadFile(r.Examples(), "examples/details.md")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(text), err
 }

@@ -15,13 +15,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDocs runs every example of the pages about the manifest language: the
-// blocks of a section are the files and commands of one script.
+// TestDocs runs every example of the guide and of some other pages: the blocks
+// of a section are the files and commands of one script.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	params := scriptParams(t)
 	params.Dir = t.TempDir()
-	for _, page := range []string{"manifest.md", "how-to.md", "data.md", "secrets.md", "templates.md", "guide/inventory-commands.md", "dsc-documents.md", "guide/nats.md"} {
+	for _, page := range []string{
+		"guide/ad-hoc.md", "guide/between-hosts.md", "guide/check.md", "guide/control.md", "guide/data.md",
+		"guide/differences-from-ccm.md", "guide/dsc-documents.md", "guide/facts.md", "guide/graph.md",
+		"guide/health-checks.md", "guide/inventory-commands.md", "guide/manifests.md", "guide/nats.md",
+		"guide/other-resources.md", "guide/plays.md",
+		"guide/reverse.md", "guide/templates.md", "secrets.md",
+	} {
 		writeDocScripts(t, params.Dir, page)
 	}
 	setup := params.Setup

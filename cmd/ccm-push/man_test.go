@@ -66,10 +66,19 @@ func typePage(t *testing.T, typ modules.Type) string {
 	}
 	examples, err := typ.Examples()
 	require.NoError(t, err)
+	if len(examples) > 0 {
+		b.WriteString("\n## Examples\n")
+	}
 	for _, e := range examples {
 		fmt.Fprintf(&b, "\n%s\n\n```yaml\n%s```\n", e.Title, e.Text)
 	}
-	b.WriteString("\nSee also [the manifest language](../manifest.md).\n")
+	details, err := typ.Details()
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(strings.Fields(details)), 600, "examples/details.md of %s", typ.Name)
+	if details != "" {
+		fmt.Fprintf(&b, "\n## Details\n\n%s", details)
+	}
+	b.WriteString("\nSee also [writing manifests](../guide/manifests.md).\n")
 	return b.String()
 }
 

@@ -73,6 +73,16 @@ func typeDoc(t modules.Type) (string, error) {
 		b.WriteString("\n" + paragraph(head, "      "))
 		b.WriteString(paragraph("    "+f.Doc, "    "))
 	}
+	details, err := t.Details()
+	if err != nil {
+		return "", err
+	}
+	if details != "" {
+		b.WriteString("\nDetails\n\n")
+		for line := range strings.Lines(details) {
+			b.WriteString(strings.TrimRight("  "+line, " \n") + "\n")
+		}
+	}
 	examples, err := t.Examples()
 	if err != nil || len(examples) == 0 {
 		return b.String(), err

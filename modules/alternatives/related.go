@@ -24,7 +24,7 @@ func (a *Alternatives) Related() []modules.Relation {
 	return append(all, modules.NeedsCommand(a.Path, "", "alternative")...)
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

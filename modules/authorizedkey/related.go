@@ -25,7 +25,7 @@ func (k *AuthorizedKey) Related() []modules.Relation {
 	return all
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

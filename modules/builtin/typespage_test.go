@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,148 +23,184 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 )
 
-var update = flag.Bool("update", false, "write docs/types.md anew")
+var update = flag.Bool("update", false, "write the pages about types")
 
 // column is what is asked of every type.
 type column string
 
 const (
-	inSuite   column = "check"
-	certain   column = "certain"
-	undone    column = "undo"
-	watched   column = "watch"
-	onApt     column = "apt host"
-	onRPM     column = "rpm host"
-	adHoc     column = "ad hoc"
-	documents column = "docs"
+	inSuite  column = "check"
+	certain  column = "certain"
+	undone   column = "undo"
+	watched  column = "watch"
+	onApt    column = "apt host"
+	onRPM    column = "rpm host"
+	adHoc    column = "ad hoc"
+	program  column = "program"
+	exampled column = "examples"
 )
 
-// explained are the fields of which the sources tell that there is something to explain. One that
-// nothing asks for is an error, as is one that is missing.
+// explained has the fields for which the sources do not say yes. A field without a reason is an
+// error; so is a reason that is not needed.
 var explained = map[string]map[column]string{
-	"file": {certain: "but for a refusal by `validate`, and what comes behind one of several names (hard links)"},
+	"file": {certain: "except a refusal by `validate`, and resources after a file with several names (hard links)"},
 	"exec": {
-		certain: "that it has nothing to do; not what a command comes to",
-		undone:  "stays, and is named: nobody knows what a command has changed",
-		watched: "`creates` heard, what guards look at polled",
+		certain: "only that there is nothing to do",
+		undone:  "no, named: the changes of a command are unknown",
+		watched: "`creates` by events, guards polled",
 	},
-	"group":   {certain: "but for another gid, and what comes behind it", watched: "heard; polled where accounts come from elsewhere"},
-	"user":    {certain: "but for other ids, and what comes behind them", watched: "heard; polled where accounts come from elsewhere"},
-	"service": {certain: "but for a start or a stop, and what comes behind it", watched: "heard where systemd runs them, else polled"},
+	"group":   {certain: "except resources after a new gid", watched: "by events; polled if accounts come from elsewhere"},
+	"user":    {certain: "except resources after new ids", watched: "by events; polled if accounts come from elsewhere"},
+	"service": {certain: "except a start or a stop, and resources after it", watched: "by events with systemd, else polled"},
 	"package": {
-		certain:   "that it has nothing to do; not what a package brings along",
-		watched:   "heard; `latest`, pip and npm polled",
-		documents: "[package](reference/type-package.md), 7; lean, but for pip and npm: full",
+		certain: "only that there is nothing to do",
+		watched: "by events; `latest`, pip and npm polled",
+		program: "lean; pip and npm: full",
 	},
 	"upgrade": {
-		certain: "that it has nothing to do; not what packages bring along",
-		undone:  "stays, and is named: repositories seldom keep earlier versions", watched: "packages heard, what is offered polled",
+		certain: "only that there is nothing to do",
+		undone:  "no, named: repositories seldom keep earlier versions", watched: "packages by events, available versions polled",
 	},
-	"repository": {certain: "but for one that has to be read first: `refresh: false` leaves that out"},
-	"archive":    {certain: "but for what it unpacks", undone: "by `ccm-push undo`, path by path; not by `reverse`"},
-	"line":       {certain: "but for a refusal by `validate`"},
-	"replace":    {certain: "but for a refusal by `validate`"},
-	"ini":        {certain: "but for a refusal by `validate`"},
-	"assert":     {undone: "it changes nothing"},
-	"scaffold":   {certain: "but for what its `post` commands make", undone: "by `ccm-push undo`, path by path; not by `reverse`"},
+	"repository": {certain: "except one whose lists are fetched first (not with `refresh: false`)"},
+	"archive":    {certain: "except the unpacked files", undone: "by `ccm-push undo`, path by path; not by `reverse`"},
+	"line":       {certain: "except a refusal by `validate`"},
+	"replace":    {certain: "except a refusal by `validate`"},
+	"ini":        {certain: "except a refusal by `validate`"},
+	"assert":     {undone: "nothing to undo"},
+	"scaffold":   {certain: "except the output of `post` commands", undone: "by `ccm-push undo`, path by path; not by `reverse`"},
 	"apply": {
-		inSuite: "as its resources, which stand in the catalog in its place", certain: "as its resources", undone: "as its resources",
-		watched: "as its resources", adHoc: "no: `ccm-push --limit PATTERN MANIFEST` is that",
+		inSuite: "as its resources, which are in the catalog in its place", certain: "as its resources", undone: "as its resources",
+		watched: "as its resources", adHoc: "no: `ccm-push --limit PATTERN MANIFEST` does that",
 	},
-	"sysctl":       {certain: "but for a value that is not as many numbers as the one that holds", watched: "the file heard, the value polled"},
-	"mount":        {certain: "but for devices, other options, and one that is in use"},
-	"kmod":         {certain: "but for whether the kernel takes it, and what it brings along", watched: "files heard, whether it is loaded polled"},
-	"alternatives": {certain: "but for what comes behind one with further links, such as those of manual pages"},
-	"firewall":     {watched: "the files heard, what is in force polled"},
-	"selinux":      {watched: "the file heard, the mode that holds now polled"},
+	"sysctl":       {certain: "except a value that is not as many numbers as the current one", watched: "the file by events, the value polled"},
+	"mount":        {certain: "except devices, other options, and a busy mount"},
+	"kmod":         {certain: "except whether the kernel accepts it, and what it brings", watched: "files by events, the module polled"},
+	"alternatives": {certain: "except resources after one with further links, such as manual pages"},
+	"firewall":     {watched: "files by events, rules in force polled"},
+	"selinux":      {watched: "the file by events, the current mode polled"},
 	"seboolean": {
-		certain: "but for one that the policy may not have", watched: "what is kept heard, the value that holds now polled",
+		certain: "except a boolean that the policy may not have", watched: "what is kept by events, the current value polled",
 	},
 	"fcontext": {
-		certain: "but for a type, a user or a range that the policy may not have, and which labels files have behind something pending",
-		watched: "what is kept heard, labels of files polled",
+		certain: "except a type, user or range that the policy may not have, and labels of files while anything is pending",
+		watched: "what is kept by events, labels of files polled",
 	},
-	"seport": {certain: "but for a type or a range that the policy may not have"},
+	"seport": {certain: "except a type or a range that the policy may not have"},
 	"reboot": {
-		certain: "that it starts again; not that it comes back, nor what comes behind it",
-		undone:  "stays, and is named", watched: "heard on Debian and of zypper; of needs-restarting polled",
+		certain: "that the host restarts; not that it comes back, nor what follows",
+		undone:  "no, named", watched: "by events on Debian and with zypper; needs-restarting polled",
 	},
-	"swap": {certain: "but for whether the kernel swaps to it", watched: "the file and fstab heard, whether it is active polled"},
+	"swap": {certain: "except whether the kernel activates it", watched: "the file and fstab by events, activation polled"},
 	"container": {
-		certain: "that it has nothing to do, and the files of a quadlet; registries and runtimes decide about the rest",
-		watched: "a quadlet heard; podman and docker polled: they tell of it when they are asked",
+		certain: "only that there is nothing to do, and files of a quadlet",
+		watched: "a quadlet by events; podman and docker polled",
 		onRPM:   "no: the hosts of the tests have no podman of rpm; it is started the same way",
 	},
-	"tls_cert": {watched: "files heard, how long it is valid polled"},
-	"fetch":    {undone: "it changes nothing"},
-	"hostname": {watched: "files heard, the name that it has now polled"},
-	"wait":     {certain: "but for whether it comes about", watched: "polled: nothing tells of it"},
+	"tls_cert": {watched: "files by events, validity polled"},
+	"fetch":    {undone: "nothing to undo"},
+	"hostname": {watched: "files by events, the current name polled"},
+	"wait":     {certain: "except whether it comes true", watched: "polled"},
 	"http": {
-		certain: "a request that only looks, but for one behind something pending; whether others are answered is not",
-		undone:  "stays, and is named: nobody knows what a server has changed", watched: "polled: no server tells of itself",
+		certain: "requests that only look, unless anything is pending",
+		undone:  "no, named: the changes of a server are unknown", watched: "polled",
 	},
-	"git": {certain: "but for what has to be fetched or checked out", watched: "the commit heard, changed files and the source polled"},
+	"git": {certain: "except what is fetched or checked out", watched: "the commit by events, changed files and the source polled"},
 	"dsc": {
-		certain: "that it has nothing to do; not what a program comes to",
-		undone:  "stays, and is named: only its program knows what it has changed", watched: "polled: only its program knows what it is about",
+		certain: "only that there is nothing to do",
+		undone:  "no, named: only its program knows what it has changed", watched: "polled",
 	},
 	"ral": {
-		certain: "that it has nothing to do; not what a program comes to",
-		undone:  "stays, and is named: only its provider knows what it has changed", watched: "polled: only its provider knows what it is about",
+		certain: "only that there is nothing to do",
+		undone:  "no, named: only its provider knows what it has changed", watched: "polled",
 	},
 }
 
-const typesPage = `# Resource types, and what each can do
+const typesPage = `# Resource types
 
 <!-- Made of the registry, its sources and the tests by ` + "`make reference`" + `. -->
 
-No type is second class: what one can do, all can, and where one cannot, its field says why.
+With this page you choose a resource type, and see what ccm-push knows about it before, during and after a run. The name of a type
+leads to its properties and examples; ` + "`ccm-push doc TYPE`" + ` prints them.
 
-- **check**: the conformance suite holds it: a check changes nothing, what it predicts happens, a second run finds nothing, every
-  path that a run changes is declared, and a cancelled run leaves the old state or the new.
-- **certain**: a check run is certain of it, and puts nothing in doubt that comes behind it, but for what is named.
-  It fails in the check what the kernel refuses every user: read-only mounts, mount points, immutable and append-only files, files
-  below /proc and /sys.
-- **undo**: ` + "`ccm-push undo`" + ` and [` + "`reverse`" + `](manifest.md#reverse) put back what was there.
-- **watch**: ` + "`ccm-push watch`" + ` hears at once that it is no longer so, but for what is named: that is checked every now and then.
-- **apt host**, **rpm host**: on real hosts of the family, with its real tools: in scenarios, which are predicted, applied, and
-  found as they shall be (` + "`e2e/testdata/scenarios`" + `), and in tests of its own.
-- **ad hoc**: ` + "`ccm-push 'web*' TYPE NAME PROPERTY=VALUE`" + `.
-- **docs**: its page, with so many examples that a test applies; the program on the host that has it: lean, or full where a
-  play needs one.
+Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-types)
+
+## What the columns mean
+
+- **certain**: a check run predicts it with certainty, and leaves later resources certain, except where the table says so.
+  A check fails for changes that the kernel refuses to every user: read-only mounts, mount points, immutable and append-only
+  files, and files below /proc and /sys.
+- **undo**: ` + "[`ccm-push undo`](undo.md)" + ` and [` + "`reverse`" + `](reverse.md) restore the state before. "No, named" means
+  that ` + "`undo`" + ` lists the change instead.
+- **watch**: [` + "`ccm-push watch`" + `](watch.md) notices drift at once, by events of the host, except where the table says polled.
+
+A check run of any type changes nothing. A run repairs what differs, and a second run finds nothing to do. If a run is cancelled, the host
+has the old state or the new one. All types except ` + "`apply`" + ` work [without a manifest](ad-hoc.md). For programs of other tools, see
+[their page](other-resources.md).
+
+## All types
 
 `
 
-// TestTypesPage holds docs/types.md against the registry: no field is empty, and none is excused
-// that needs no excuse.
+const coveragePage = `# Tests of resource types
+
+<!-- Made of the registry, its sources and the tests by ` + "`make reference`" + `. -->
+
+Each type has tests in each column, or the reason why not.
+
+Contents: [Columns](#columns) · [Types](#types)
+
+## Columns
+
+- **check**: the conformance suite: a check changes nothing, its prediction happens, a second run finds nothing, every path that
+  a run changes is declared, and a cancelled run leaves the old state or the new one.
+- **apt host**, **rpm host**: on real hosts of the family, with its real tools: in scenarios (` + "`e2e/testdata/scenarios`" + `), which are
+  predicted, applied and checked again, and in tests of its own.
+- **program**: the host program that the type needs: lean, or full.
+- **ad hoc**: ` + "`ccm-push 'web*' TYPE NAME PROPERTY=VALUE`" + ` works.
+- **examples**: of its page; a test applies each.
+
+## Types
+
+`
+
+// TestTypesPage compares the two pages about types with the registry: no field is empty, and none
+// has a reason that it does not need.
 func TestTypesPage(t *testing.T) {
 	tests := fleetTests(t)
-	var page strings.Builder
-	columns := []column{inSuite, certain, undone, watched, onApt, onRPM, adHoc, documents}
-	page.WriteString(typesPage + "| type |")
-	for _, c := range columns {
-		fmt.Fprintf(&page, " %s |", c)
+	pages := []struct {
+		at, head string
+		columns  []column
+	}{
+		{"guide/types.md", typesPage, []column{certain, undone, watched}},
+		{"internals/types.md", coveragePage, []column{inSuite, onApt, onRPM, adHoc, program, exampled}},
 	}
-	page.WriteString("\n|---|" + strings.Repeat("---|", len(columns)) + "\n")
-	for _, typ := range builtin.Types() {
-		fields := fieldsOf(t, typ, tests)
-		fmt.Fprintf(&page, "| `%s` |", typ.Name)
-		for _, c := range columns {
-			why, excused := explained[typ.Name][c]
-			is := fields[c]
-			require.False(t, is == "" && !excused, "%s: nothing is found under %q; make it so, or explain it here", typ.Name, c)
-			require.False(t, is == "yes" && excused && why != "yes", "%s: %q needs no explanation: %s", typ.Name, c, why)
-			fmt.Fprintf(&page, " %s |", cmp.Or(why, is))
+	for _, p := range pages {
+		var page strings.Builder
+		page.WriteString(p.head + "| type |")
+		for _, c := range p.columns {
+			fmt.Fprintf(&page, " %s |", c)
 		}
-		page.WriteString("\n")
+		page.WriteString("\n|---|" + strings.Repeat("---|", len(p.columns)) + "\n")
+		for _, typ := range builtin.Types() {
+			fields := fieldsOf(t, typ, tests)
+			fmt.Fprintf(&page, "| [`%s`](../reference/type-%s.md) |", typ.Name, typ.Name)
+			for _, c := range p.columns {
+				why, excused := explained[typ.Name][c]
+				is := fields[c]
+				require.False(t, is == "" && !excused, "%s: nothing is found under %q; make it so, or explain it here", typ.Name, c)
+				require.False(t, is == "yes" && excused && why != "yes", "%s: %q needs no explanation: %s", typ.Name, c, why)
+				fmt.Fprintf(&page, " %s |", cmp.Or(why, is))
+			}
+			page.WriteString("\n")
+		}
+		at := filepath.Join("../../docs", p.at)
+		if *update {
+			require.NoError(t, os.WriteFile(at, []byte(page.String()), 0o644))
+		}
+		have, err := os.ReadFile(at)
+		require.NoError(t, err)
+		require.Equal(t, page.String(), string(have), "make reference")
 	}
-	const at = "../../docs/types.md"
-	if *update {
-		require.NoError(t, os.WriteFile(at, []byte(page.String()), 0o644))
-	}
-	have, err := os.ReadFile(at)
-	require.NoError(t, err)
-	require.Equal(t, page.String(), string(have), "make reference")
 }
 
 var (
@@ -200,12 +237,12 @@ func fieldsOf(t *testing.T, typ modules.Type, tests []fleetTest) map[column]stri
 	}
 	examples, err := typ.Examples()
 	require.NoError(t, err)
-	program := "lean"
+	host := "lean"
 	if r, ok := of.(modules.Requirer); ok && r.Requires().FullProgram {
-		program = "full"
+		host = "full"
 	}
 	if len(examples) > 0 {
-		fields[documents] = fmt.Sprintf("[%s](reference/type-%s.md), %d; %s", typ.Name, typ.Name, len(examples), program)
+		fields[program], fields[exampled] = host, strconv.Itoa(len(examples))
 	}
 	return fields
 }

@@ -32,7 +32,7 @@ func (c *Container) Related() (all []modules.Relation) {
 	return all
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

@@ -17,7 +17,7 @@ func (d *Debconf) Related() []modules.Relation {
 	}
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

@@ -14,7 +14,7 @@ func (f *Fetch) Related() []modules.Relation {
 	return []modules.Relation{{Verb: modules.Needs, Thing: modules.PathOf(f.Name), Reach: modules.Nearest, Why: "file that is fetched"}}
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

@@ -15,7 +15,7 @@ func (n *Hostname) Related() []modules.Relation {
 	return append(all, modules.NeedsCommand("hostname", "", "program that names the host")...)
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

@@ -15,7 +15,7 @@ func (i *Ini) Related() []modules.Relation { return i.edited().Related(i.Ensure 
 // ValidateStrict implements [modules.Strict].
 func (i *Ini) ValidateStrict() error { return i.edited().ValidateStrict(i.Ensure == absent) }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

@@ -15,7 +15,7 @@ func (k *Kmod) Related() []modules.Relation {
 	return append(all, modules.Relation{Verb: modules.Needs, Thing: modules.Thing{Kind: modules.ThingPackage, Key: "kmod"}, Weak: true, Why: "package of modprobe"})
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

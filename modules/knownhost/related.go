@@ -12,7 +12,7 @@ import (
 // Related implements [modules.Related].
 func (k *KnownHost) Related() []modules.Relation { return k.edited().Related(k.Ensure == absent) }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

@@ -23,7 +23,7 @@ func (l *Locale) Related() []modules.Relation {
 	return append(all, modules.Rewrites("locales"))
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

@@ -28,7 +28,7 @@ func (m *Mount) Related() []modules.Relation {
 	return all
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

@@ -32,7 +32,7 @@ const (
 	torn                            // files are missing: it has to be installed again
 )
 
-// dpkgWords has the status words of dpkg(1). A test compares them with the table in docs/manifest.md.
+// dpkgWords has the status words of dpkg(1). A test compares them with the table in examples/details.md.
 var dpkgWords = map[string]dpkgMeaning{
 	"":                 gone,
 	"not-installed":    gone,

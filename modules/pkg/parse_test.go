@@ -266,9 +266,9 @@ func TestFailure(t *testing.T) {
 	require.EqualError(t, failure("rpm", modules.Exit{Code: 2}, nil), "rpm ended with exit code 2")
 }
 
-// TestDpkgWords finds each status word of dpkg, and what it means for ensure, in the table of the documentation.
+// TestDpkgWords finds each status word of dpkg, and what it means for ensure, in the table of its details.
 func TestDpkgWords(t *testing.T) {
-	text, err := os.ReadFile("../../docs/manifest.md")
+	text, err := os.ReadFile("examples/details.md")
 	require.NoError(t, err)
 	rows := map[dpkgMeaning]string{
 		gone:         "installs it | nothing to do |",

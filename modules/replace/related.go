@@ -12,7 +12,7 @@ import (
 // Related implements [modules.Related].
 func (r *Replace) Related() []modules.Relation { return r.edited().Related(false) }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

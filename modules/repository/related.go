@@ -37,7 +37,7 @@ func (r *Repository) Related() []modules.Relation {
 	return all
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

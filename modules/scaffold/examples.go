@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

@@ -13,7 +13,7 @@ import (
 // Related implements [modules.Related].
 func (p *Seport) Related() []modules.Relation { return semanage.Relations() }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

@@ -25,9 +25,9 @@ var (
 	}
 )
 
-// TestBootStates finds each word of systemctl, and what it means for enable, in the table of the documentation.
+// TestBootStates finds each word of systemctl, and what it means for enable, in the table of its details.
 func TestBootStates(t *testing.T) {
-	text, err := os.ReadFile("../../docs/manifest.md")
+	text, err := os.ReadFile("examples/details.md")
 	require.NoError(t, err)
 	row := func(state bootState) string {
 		switch {

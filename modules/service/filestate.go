@@ -15,7 +15,7 @@ type bootState struct {
 	fixed bool // neither enable nor disable changes the word
 }
 
-// bootStates has the words of systemctl(1). A test compares them with the table in docs/manifest.md.
+// bootStates has the words of systemctl(1). A test compares them with the table in examples/details.md.
 var bootStates = map[string]bootState{
 	"enabled":         {boots: true},
 	"enabled-runtime": {}, // until the next boot

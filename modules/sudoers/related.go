@@ -24,7 +24,7 @@ func (s *Sudoers) Related() []modules.Relation {
 	return all
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

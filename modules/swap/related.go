@@ -21,7 +21,7 @@ func (s *Swap) Related() []modules.Relation {
 	return append(all, modules.Relation{Verb: modules.Makes, Thing: modules.PathOf(s.Name)}, modules.NeedsParent(s.Name))
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

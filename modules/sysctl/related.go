@@ -18,7 +18,7 @@ func (s *Sysctl) Related() []modules.Relation {
 	return all
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

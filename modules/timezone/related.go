@@ -16,7 +16,7 @@ func (z *Timezone) Related() []modules.Relation {
 		modules.Relation{Verb: modules.Needs, Thing: modules.Thing{Kind: modules.ThingPackage, Key: "tzdata"}, Weak: true, Why: "package of the time zones"})
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

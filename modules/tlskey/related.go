@@ -12,7 +12,7 @@ import (
 // Related implements [modules.Related].
 func (k *TLSKey) Related() []modules.Relation { return k.output().Related() }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

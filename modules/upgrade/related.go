@@ -12,7 +12,7 @@ import (
 // Related implements [modules.Related]: what says where packages are from comes first.
 func (u *Upgrade) Related() []modules.Relation { return modules.NeedsRepositories() }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

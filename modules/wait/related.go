@@ -23,7 +23,7 @@ func (w *Wait) Related() []modules.Relation {
 	return modules.NeedsCommand(words[0], "", "command")
 }
 
-//go:embed examples/*.yaml
+//go:embed examples/*.yaml examples/details.md
 var examples embed.FS
 
 // Examples implements [modules.Exampled].

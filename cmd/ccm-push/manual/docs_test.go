@@ -152,8 +152,8 @@ func TestLinks(t *testing.T) {
 		if entry.IsDir() && slices.Contains([]string{".git", "bin", "docs", "e2e/words"}, name) { // words has pages of its own in tests
 			return fs.SkipDir
 		}
-		if info, err := entry.Info(); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
-			return err
+		if info, err := entry.Info(); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 || name == "e2e/words/words_test.go" {
+			return err // that test has pages of its own
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
