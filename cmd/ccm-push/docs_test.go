@@ -26,7 +26,7 @@ func TestDocs(t *testing.T) {
 		"guide/differences-from-ccm.md", "guide/dsc-documents.md", "guide/facts.md", "guide/graph.md",
 		"guide/health-checks.md", "guide/inventory-commands.md", "guide/manifests.md", "guide/nats.md",
 		"guide/other-resources.md", "guide/plays.md",
-		"guide/reverse.md", "guide/templates.md", "secrets.md",
+		"guide/reverse.md", "guide/secrets.md", "guide/templates.md",
 	} {
 		writeDocScripts(t, params.Dir, page)
 	}

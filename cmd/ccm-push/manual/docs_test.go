@@ -142,6 +142,9 @@ func TestLinks(t *testing.T) {
 		for _, target := range linksOf(tree[name].prose) {
 			follow("docs/"+name, name, target)
 		}
+		for _, m := range pageName.FindAllStringSubmatch(address.ReplaceAllString(tree[name].text, ""), -1) {
+			follow("docs/"+name, "CHANGELOG.md", m[1]+m[2])
+		}
 	}
 	mentions := 0
 	require.NoError(t, filepath.WalkDir(sources, func(path string, entry fs.DirEntry, err error) error {
@@ -172,6 +175,9 @@ func TestLinks(t *testing.T) {
 // pageName is the name of a page in a program, a script or a message: in a string or a comment,
 // and as the argument of the tests that follow a page.
 var pageName = regexp.MustCompile(`(?:\bdocs/|\bfollow(?:Section)?\(")([a-zA-Z0-9_/-]+\.md)(#[a-z0-9_-]+)?`)
+
+// address is a link to another site.
+var address = regexp.MustCompile(`https?://\S+`)
 
 // TestUserPages holds the pages for users to their form: at most 2,000 words, contents above 800,
 // and no names of tests or source files. -update writes the contents.
