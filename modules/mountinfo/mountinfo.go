@@ -19,6 +19,7 @@ type Mount struct {
 	Root    string   // what of the file system is mounted, as a path in it
 	Point   string   // where it is mounted
 	Options []string // of the mount, then of the file system
+	OfType  []string // options of the file system alone
 	Type    string   // of the file system
 	Source  string   // such as a device
 
@@ -48,7 +49,8 @@ func parse(line string) (m Mount, ok bool) {
 	m.Device, m.Root, m.Point = before[2], unescaped(before[3]), unescaped(before[4])
 	if len(before) > 5 && len(after) > 2 {
 		m.Type, m.Source = after[0], unescaped(after[1])
-		m.Options = append(strings.Split(before[5], ","), strings.Split(after[2], ",")...)
+		m.OfType = strings.Split(after[2], ",")
+		m.Options = append(strings.Split(before[5], ","), m.OfType...)
 	}
 	return m, true
 }

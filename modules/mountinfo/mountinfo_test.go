@@ -17,8 +17,8 @@ broken
 1 2 3 4 /half\04
 `
 	require.Equal(t, []Mount{
-		{ID: 22, Parent: 28, Device: "0:20", Root: "/", Point: "/sys", Options: []string{"rw", "nosuid", "rw"}, Type: "sysfs", Source: "sysfs"},
-		{ID: 36, Parent: 35, Device: "98:0", Root: "/mnt1", Point: "/srv/with blank", Options: []string{"rw", "noatime", "rw", "errors=continue"}, Type: "ext3", Source: `/dev/a\b`},
+		{ID: 22, Parent: 28, Device: "0:20", Root: "/", Point: "/sys", Options: []string{"rw", "nosuid", "rw"}, OfType: []string{"rw"}, Type: "sysfs", Source: "sysfs"},
+		{ID: 36, Parent: 35, Device: "98:0", Root: "/mnt1", Point: "/srv/with blank", Options: []string{"rw", "noatime", "rw", "errors=continue"}, OfType: []string{"rw", "errors=continue"}, Type: "ext3", Source: `/dev/a\b`},
 		{ID: 1, Parent: 2, Device: "3", Root: "4", Point: `/half\04`},
 	}, slices.Collect(Parse(text)))
 }

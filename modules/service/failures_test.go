@@ -206,8 +206,7 @@ type messages struct {
 
 func (m *messages) Message(level, text string) { m.text += level + ": " + text }
 
-// TestOnSystemdForgets has a oneshot that nothing refers to, and one that is enabled: a
-// warning says that the first one is started by every run.
+// TestOnSystemdForgets starts oneshots that systemd forgets and remembers, and reads the warnings.
 func TestOnSystemdForgets(t *testing.T) {
 	onSystemd(t)
 	for _, tc := range []struct{ setup, said string }{

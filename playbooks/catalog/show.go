@@ -15,6 +15,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/health/goss"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/playbooks/watch"
@@ -353,6 +354,9 @@ func (w *writer) health(body *yaml.Node, checks []wire.HealthCheck) {
 			var rules map[string]any
 			if err := json.Unmarshal(c.Rules, &rules); err != nil && w.err == nil {
 				w.err = err
+			}
+			if !w.secrets {
+				rules = goss.Shown(rules)
 			}
 			w.put(one, "goss_rules", w.plain(rules), "")
 		}

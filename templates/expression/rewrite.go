@@ -171,8 +171,8 @@ func (w *rewriter) binary(n *ast.BinaryNode) ast.Node {
 	return w.below(n)
 }
 
-// compared rewrites one side of a comparison. withNil asks whether there is a value, so the
-// last key may be missing.
+// compared rewrites one side of a comparison. With withNil the last key
+// may be missing.
 func (w *rewriter) compared(n ast.Node, withNil bool) ast.Node {
 	switch n.(type) {
 	case *ast.MemberNode, *ast.ChainNode:

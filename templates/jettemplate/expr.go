@@ -56,7 +56,7 @@ func isNil(e jet.Expression) bool {
 	return is
 }
 
-// compared rewrites one side of an operation. withNil asks whether there is a value, so the
+// compared rewrites one side of an operation. With withNil the
 // last key may be missing.
 func (w *rewriter) compared(e jet.Expression, withNil bool) jet.Expression {
 	rewritten := w.expr(e)

@@ -38,7 +38,7 @@ type site struct {
 	kind siteKind
 	text string        // the source of an expression; the name of a template or block
 	keys []string      // of a member: the source up to each key
-	last render.Access // of its last key
+	last render.Access // access to the last key
 	call *render.Call  // of template() and jet()
 	mark int           // what pairs the begin and the end of a try
 

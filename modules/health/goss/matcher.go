@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // A shape is what sort of value an attribute has.
@@ -19,10 +23,12 @@ const (
 	text    shape = "a text"
 	list    shape = "a list of texts"
 	output  shape = "lines of text" // a list of patterns is one that it has all of
+	// anything: null, a boolean, a number, a text, a list or a map, as in JSON
+	anything shape = "any value"
 )
 
 // A Matcher compares a value of the host with what is expected: a bool, float64,
-// string or []string, by the attribute's shape.
+// string or []string, by the attribute's shape, or what JSON has.
 type Matcher interface {
 	// Match reports whether the value is as expected.
 	Match(value any) bool
@@ -54,8 +60,8 @@ func parse(s shape, expected any, depth int) (Matcher, error) {
 		switch s {
 		case output:
 			return patterns(e)
-		case list:
-			return elements(e, depth, "contains", false)
+		case list, anything:
+			return elements(s, e, depth, "contains", false)
 		}
 		return nil, fmt.Errorf("%s is %s", shown(expected), "a list, and the value is "+string(s))
 	}
@@ -66,6 +72,8 @@ func parse(s shape, expected any, depth int) (Matcher, error) {
 func literal(s shape, expected any) (Matcher, error) {
 	fits := false
 	switch s {
+	case anything:
+		return scalar(expected)
 	case boolean:
 		_, fits = expected.(bool)
 	case number:
@@ -93,6 +101,23 @@ func literal(s shape, expected any) (Matcher, error) {
 		}
 		return v == expected
 	}, shown(expected)}, nil
+}
+
+// scalar expects one value of a document. As in goss, a text is compared with the text of a value, and a number
+// with the number in it.
+func scalar(expected any) (Matcher, error) {
+	same := func(v any) bool { return v == expected }
+	want, isNumber := toNumber(expected)
+	text, isText := expected.(string)
+	switch {
+	case isNumber:
+		same = func(v any) bool { have, ok := numberIn(v); return ok && have == want }
+	case isText:
+		same = func(v any) bool { have, ok := toText(v); return ok && have == text }
+	case expected == nil:
+		return nil, errors.New("null is not an expectation; write equal: null")
+	}
+	return matcher{same, shown(expected)}, nil
 }
 
 // patterns expects that each of several texts or /regular expressions/ is found in
@@ -132,23 +157,25 @@ func patterns(list []any) (Matcher, error) {
 }
 
 // elements expects all of several elements in a list, and with only no others.
-func elements(expected []any, depth int, verb string, only bool) (Matcher, error) {
+func elements(s shape, expected []any, depth int, verb string, only bool) (Matcher, error) {
+	element := text
+	if s == anything {
+		element = anything
+	}
 	var all []Matcher
 	for _, item := range expected {
-		m, err := parse(text, item, depth+1)
+		m, err := parse(element, item, depth+1)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, m)
 	}
 	return matcher{func(v any) bool {
-		have := texts(v)
+		have := elementsOf(v)
 		if only && len(have) != len(all) {
 			return false
 		}
-		return !slices.ContainsFunc(all, func(m Matcher) bool {
-			return !slices.ContainsFunc(have, func(s string) bool { return m.Match(s) })
-		})
+		return !slices.ContainsFunc(all, func(m Matcher) bool { return !slices.ContainsFunc(have, m.Match) })
 	}, verb + " " + shown(expected)}, nil
 }
 
@@ -175,59 +202,133 @@ func operator(s shape, e map[string]any, depth int) (Matcher, error) {
 		return several(s, name, arg, depth)
 	case "gt", "ge", "lt", "le":
 		limit, ok := toNumber(arg)
-		if !ok || s != number {
+		if !ok || s != number && s != anything {
 			return nil, fmt.Errorf("%s compares numbers", name)
 		}
 		compare := map[string]func(float64) bool{
 			"gt": func(n float64) bool { return n > limit }, "ge": func(n float64) bool { return n >= limit },
 			"lt": func(n float64) bool { return n < limit }, "le": func(n float64) bool { return n <= limit },
 		}[name]
-		return describe(func(v any) bool { n, ok := toNumber(v); return ok && compare(n) })
+		return describe(func(v any) bool { n, ok := numberIn(v); return ok && compare(n) })
 	case "have-prefix", "have-suffix", "contain-substring":
 		want, ok := toText(arg)
-		if !ok || s != text && s != output {
+		if !ok || !s.hasText() {
 			return nil, fmt.Errorf("%s looks at texts", name)
 		}
 		holds := map[string]func(a, b string) bool{"have-prefix": strings.HasPrefix, "have-suffix": strings.HasSuffix, "contain-substring": strings.Contains}[name]
-		return describe(func(v any) bool { have, ok := v.(string); return ok && holds(have, want) })
+		return describe(func(v any) bool { have, ok := toText(v); return ok && holds(have, want) })
 	case "match-regexp":
 		want, ok := arg.(string)
-		if !ok || s != text && s != output {
+		if !ok || !s.hasText() {
 			return nil, fmt.Errorf("%s looks at texts", name)
 		}
 		re, err := regexp.Compile(want)
 		if err != nil {
 			return nil, fmt.Errorf("%q is no regular expression: %w", want, err)
 		}
-		return describe(func(v any) bool { have, ok := v.(string); return ok && re.MatchString(have) })
+		return describe(func(v any) bool { have, ok := toText(v); return ok && re.MatchString(have) })
+	case "have-patterns":
+		wanted, ok := arg.([]any)
+		if !ok || !s.hasText() {
+			return nil, fmt.Errorf("%s looks for a list of patterns in texts", name)
+		}
+		return patterns(wanted)
+	case "have-key":
+		if s != anything {
+			return nil, fmt.Errorf("%s looks at maps", name)
+		}
+		m, err := parse(text, arg, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		return describe(func(v any) bool {
+			for key := range asMap(v) {
+				if m.Match(key) {
+					return true
+				}
+			}
+			return false
+		})
+	case "gjson":
+		return document(s, arg, depth)
+	case "semver-constraint":
+		constraint, ok := arg.(string)
+		if !ok || !s.hasText() && s != list {
+			return nil, fmt.Errorf("%s looks at versions, and takes a text such as %q", name, ">=1.2.0 <2.0.0")
+		}
+		r, err := parseRange(constraint)
+		if err != nil {
+			return nil, err
+		}
+		return describe(func(v any) bool { return inRange(r, v) })
 	case "have-len":
 		n, ok := toNumber(arg)
 		if !ok || s == boolean || s == number {
 			return nil, fmt.Errorf("%s counts texts or what is in lists", name)
 		}
 		return describe(func(v any) bool {
-			if text, ok := v.(string); ok {
-				return float64(len(text)) == n
+			switch v := v.(type) {
+			case string:
+				return float64(len(v)) == n
+			case map[string]any:
+				return float64(len(v)) == n
+			case []string, []any:
+				return float64(len(elementsOf(v))) == n
 			}
-			return float64(len(texts(v))) == n
+			return false
 		})
 	case "contain-element", "contain-elements", "consist-of":
 		items, many := arg.([]any)
-		if s != list || !many && name != "contain-element" {
+		if s != list && s != anything || !many && name != "contain-element" {
 			return nil, fmt.Errorf("%s looks at lists", name)
 		}
 		if !many {
 			items = []any{arg}
 		}
-		return elements(items, depth, name, name == "consist-of")
+		return elements(s, items, depth, name, name == "consist-of")
 	}
-	return nil, fmt.Errorf("there is no matcher %q (there are and, consist-of, contain-element, contain-elements, contain-substring, equal, ge, gt, "+
-		"have-len, have-prefix, have-suffix, le, lt, match-regexp, not, or)", name)
+	return nil, fmt.Errorf("there is no matcher %q (there are and, consist-of, contain-element, contain-elements, contain-substring, equal, ge, gjson, gt, "+
+		"have-key, have-len, have-patterns, have-prefix, have-suffix, le, lt, match-regexp, not, or, semver-constraint)", name)
+}
+
+// hasText reports whether values of the shape can be texts.
+func (s shape) hasText() bool { return s == text || s == output || s == anything }
+
+// document expects values at paths of a JSON document (https://github.com/tidwall/gjson#path-syntax). As in goss,
+// nothing is at a path that does not exist.
+func document(s shape, arg any, depth int) (Matcher, error) {
+	paths, ok := arg.(map[string]any)
+	if !ok || len(paths) == 0 || !s.hasText() {
+		return nil, errors.New("gjson looks at texts that are JSON, and takes a map of paths")
+	}
+	expected := map[string]Matcher{}
+	for path, value := range paths {
+		m, err := parse(anything, value, depth+1)
+		if err != nil {
+			return nil, fmt.Errorf("gjson %q: %w", path, err)
+		}
+		expected[path] = m
+	}
+	return matcher{func(v any) bool {
+		text, ok := v.(string)
+		if !ok || !gjson.Valid(text) {
+			return false
+		}
+		for path, m := range expected {
+			if found := gjson.Get(text, path); !found.Exists() || !m.Match(found.Value()) {
+				return false
+			}
+		}
+		return true
+	}, "gjson " + shown(arg)}, nil
 }
 
 // literalOnly expects exactly a value, also where a list of patterns would do.
 func literalOnly(s shape, arg any) (Matcher, error) {
 	switch items, many := arg.([]any); {
+	case s == anything:
+		want := plain(arg)
+		return matcher{func(v any) bool { return reflect.DeepEqual(plain(v), want) }, shown(arg)}, nil
 	case s == list && many:
 		var want []string
 		for _, item := range items {
@@ -270,6 +371,54 @@ func several(s shape, name string, arg any, depth int) (Matcher, error) {
 func texts(v any) []string {
 	l, _ := v.([]string)
 	return l
+}
+
+// elementsOf returns the elements of a list.
+func elementsOf(v any) []any {
+	if l, ok := v.([]any); ok {
+		return l
+	}
+	var all []any
+	for _, s := range texts(v) {
+		all = append(all, s)
+	}
+	return all
+}
+
+func asMap(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// plain is a value with all its numbers as float64.
+func plain(v any) any {
+	if n, ok := toNumber(v); ok {
+		return n
+	}
+	switch v := v.(type) {
+	case []any, []string:
+		all := []any{}
+		for _, item := range elementsOf(v) {
+			all = append(all, plain(item))
+		}
+		return all
+	case map[string]any:
+		all := map[string]any{}
+		for key, value := range v {
+			all[key] = plain(value)
+		}
+		return all
+	}
+	return v
+}
+
+// numberIn returns a number, or the one that a text is.
+func numberIn(v any) (float64, bool) {
+	if text, ok := v.(string); ok {
+		n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		return n, err == nil
+	}
+	return toNumber(v)
 }
 
 func toNumber(v any) (float64, bool) {

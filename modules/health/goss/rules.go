@@ -58,22 +58,28 @@ type kind struct {
 
 // kinds are all that rules can be about.
 var kinds = map[string]kind{
-	"addr":    {attributes: map[string]shape{"reachable": boolean}, parameters: map[string]any{"timeout": 0, "address": ""}, name: "address"},
+	"addr":    {attributes: map[string]shape{"reachable": boolean}, parameters: map[string]any{"timeout": 0, "address": "", "local-address": ""}, name: "address"},
 	"command": {attributes: map[string]shape{"exit-status": number, "stdout": output, "stderr": output}, parameters: map[string]any{"exec": "", "timeout": 0}, name: "exec"},
 	"dns":     {attributes: map[string]shape{"resolvable": boolean, "addrs": list}, parameters: map[string]any{"server": "", "timeout": 0, "resolve": ""}, name: "resolve"},
 	"file": {attributes: map[string]shape{
 		"exists": boolean, "mode": text, "size": number, "owner": text, "uid": number, "group": text, "gid": number,
-		"linked-to": text, "filetype": text, "contents": output, "sha256": text,
+		"linked-to": text, "filetype": text, "contents": output, "md5": text, "sha256": text, "sha512": text,
 	}, parameters: map[string]any{"path": ""}, name: "path"},
-	"group":        {attributes: map[string]shape{"exists": boolean, "gid": number}, parameters: map[string]any{"groupname": ""}, name: "groupname"},
-	"http":         {attributes: map[string]shape{"status": number, "body": output, "headers": output}, parameters: map[string]any{"allow-insecure": false, "no-follow-redirects": false, "timeout": 0, "method": "", "request-body": "", "url": ""}, name: "url"},
+	"group": {attributes: map[string]shape{"exists": boolean, "gid": number}, parameters: map[string]any{"groupname": ""}, name: "groupname"},
+	"http": {attributes: map[string]shape{"status": number, "body": output, "headers": output}, parameters: map[string]any{
+		"allow-insecure": false, "no-follow-redirects": false, "timeout": 0, "method": "", "request-body": "", "url": "",
+		"request-headers": []string{}, "username": "", "password": "", "ca-file": "", "cert-file": "", "key-file": "", "proxy": "",
+	}, name: "url"},
 	"interface":    {attributes: map[string]shape{"exists": boolean, "addrs": list, "mtu": number}, parameters: map[string]any{"name": ""}, name: "name"},
 	"kernel-param": {attributes: map[string]shape{"value": text}, parameters: map[string]any{"name": ""}, name: "name"},
-	"mount":        {attributes: map[string]shape{"exists": boolean, "opts": list, "source": text, "filesystem": text}, parameters: map[string]any{"mountpoint": ""}, name: "mountpoint"},
-	"package":      {attributes: map[string]shape{"installed": boolean, "versions": list}, parameters: map[string]any{"name": ""}, name: "name"},
-	"port":         {attributes: map[string]shape{"listening": boolean, "ip": list}, parameters: map[string]any{"port": ""}, name: "port"},
-	"process":      {attributes: map[string]shape{"running": boolean}, parameters: map[string]any{"comm": ""}, name: "comm"},
-	"service":      {attributes: map[string]shape{"enabled": boolean, "running": boolean}, parameters: map[string]any{"name": ""}, name: "name"},
+	"matching":     {attributes: map[string]shape{"matches": anything}, parameters: map[string]any{"content": anything}},
+	"mount": {attributes: map[string]shape{
+		"exists": boolean, "opts": list, "vfs-opts": list, "source": text, "filesystem": text, "usage": number,
+	}, parameters: map[string]any{"mountpoint": "", "timeout": 0}, name: "mountpoint"},
+	"package": {attributes: map[string]shape{"installed": boolean, "versions": list}, parameters: map[string]any{"name": ""}, name: "name"},
+	"port":    {attributes: map[string]shape{"listening": boolean, "ip": list}, parameters: map[string]any{"port": ""}, name: "port"},
+	"process": {attributes: map[string]shape{"running": boolean}, parameters: map[string]any{"comm": ""}, name: "comm"},
+	"service": {attributes: map[string]shape{"enabled": boolean, "running": boolean, "runlevels": list}, parameters: map[string]any{"name": ""}, name: "name"},
 	"user": {attributes: map[string]shape{
 		"exists": boolean, "uid": number, "gid": number, "groups": list, "home": text, "shell": text,
 	}, parameters: map[string]any{"username": ""}, name: "username"},
@@ -132,6 +138,10 @@ func Parse(all map[string]any) (Rules, error) {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		k, ok := kinds[name]
+		if name == "gossfile" { // in a resource the rules of the files have replaced it
+			errs = append(errs, wrong("write the rules here", "gossfile works in the health_checks of a resource in a manifest only, as a map of files"))
+			continue
+		}
 		if !ok {
 			errs = append(errs, wrong("there are "+strings.Join(Kinds(), ", "), "there are no rules of the kind %q", name))
 			continue
@@ -158,6 +168,10 @@ func Parse(all map[string]any) (Rules, error) {
 // rule reads one rule.
 func (k kind) rule(kindName, key string, body any) (Rule, error) {
 	r := Rule{Kind: kindName, Name: key, Key: key, Expect: map[string]Matcher{}, Parameters: map[string]any{}}
+	if kindName == "http" {
+		key = withoutUser(key)
+		r.Key = key
+	}
 	attributes, ok := body.(map[string]any)
 	if !ok {
 		return r, wrong("write "+kindName+": {NAME: {ATTRIBUTE: VALUE}}", "the rule %s %q is no map of attributes", kindName, key)
@@ -176,7 +190,7 @@ func (k kind) rule(kindName, key string, body any) (Rule, error) {
 			fallthrough
 		case isParameter:
 			if !alike(example, value) {
-				errs = append(errs, wrong("", "%s of %s %q cannot be %s", name, kindName, key, shown(value)))
+				errs = append(errs, wrong("", "%s of %s %q must be %s", name, kindName, key, sort(example)))
 			}
 			r.Parameters[name] = value
 		case k.attributes[name] == "":
@@ -194,6 +208,12 @@ func (k kind) rule(kindName, key string, body any) (Rule, error) {
 	if name := r.Text(k.name); name != "" {
 		r.Name = name
 	}
+	if kindName == "http" && len(errs) == 0 {
+		errs = append(errs, r.request())
+	}
+	if _, given := r.Parameters["content"]; kindName == "matching" && !given {
+		errs = append(errs, wrong("write content: VALUE", "the rule matching %q has no content", key))
+	}
 	if len(r.Expect) == 0 && len(errs) == 0 {
 		errs = append(errs, wrong("there are "+strings.Join(slices.Sorted(maps.Keys(k.attributes)), ", "), "the rule %s %q expects nothing", kindName, key))
 	}
@@ -203,13 +223,31 @@ func (k kind) rule(kindName, key string, body any) (Rule, error) {
 // alike reports whether a value is of the sort of an example.
 func alike(example, value any) bool {
 	switch example.(type) {
+	case shape:
+		return true
 	case bool:
 		_, ok := value.(bool)
 		return ok
 	case int:
 		f, ok := toNumber(value)
 		return ok && f >= 0 && f <= 1<<31
+	case []string:
+		items, ok := value.([]any)
+		return ok && !slices.ContainsFunc(items, func(item any) bool { _, ok := item.(string); return !ok })
 	}
 	_, ok := value.(string)
 	return ok
+}
+
+// sort describes the values that are alike an example.
+func sort(example any) string {
+	switch example.(type) {
+	case bool:
+		return "true or false"
+	case int:
+		return "a number"
+	case []string:
+		return "a list of texts"
+	}
+	return "a text"
 }

@@ -40,19 +40,22 @@ func Rules(ctx context.Context, h modules.Host, rules json.RawMessage) (wire.Hea
 			if at == nil {
 				have, at = find(attribute)
 			}
+			line := func(format string, args ...any) {
+				lines = append(lines, fmt.Sprintf("%s %q: %s", rule.Kind, rule.Key, attribute)+rule.Redact(fmt.Sprintf(format, args...)))
+			}
 			switch want := rule.Expect[attribute]; {
 			case ctx.Err() != nil:
 				return "", "", ctx.Err()
 			case errors.Is(at, errUnknown):
-				lines = append(lines, fmt.Sprintf("%s %q: %s: %v, not %s", rule.Kind, rule.Key, attribute, at, want))
+				line(": %v, not %s", at, want)
 				status = wire.HealthCritical
 			case at != nil:
-				lines = append(lines, fmt.Sprintf("%s %q: %s: %v", rule.Kind, rule.Key, attribute, at))
+				line(": %v", at)
 				if status == wire.HealthOK {
 					status = wire.HealthUnknown
 				}
 			case !want.Match(have):
-				lines = append(lines, fmt.Sprintf("%s %q: %s is %s, not %s", rule.Kind, rule.Key, attribute, shown(have), want))
+				line(" is %s, not %s", shown(rule, have), want)
 				status = wire.HealthCritical
 			}
 		}
@@ -89,6 +92,8 @@ func look(ctx context.Context, h modules.Host, r goss.Rule) (finder, error) {
 		return l.netInterface()
 	case "kernel-param":
 		return l.kernelParam()
+	case "matching":
+		return of(map[string]any{"matches": r.Parameters["content"]}), nil
 	case "mount":
 		return l.mount()
 	case "package":
@@ -111,15 +116,21 @@ type looker struct {
 	rule goss.Rule
 }
 
-// shown is a value in short.
-func shown(v any) string {
+// shown is a value in short, without the secrets of its rule.
+func shown(rule goss.Rule, v any) string {
 	const most = 200
 	var text string
 	switch v := v.(type) {
 	case string:
-		text = fmt.Sprintf("%q", v)
+		text = fmt.Sprintf("%q", rule.Redact(v))
 	case []string:
 		text = fmt.Sprintf("%q", v)
+	case []any, map[string]any:
+		b, err := json.Marshal(v)
+		if err != nil {
+			return err.Error()
+		}
+		text = string(b)
 	default:
 		text = fmt.Sprint(v)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/e2e/needs"
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/system"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
@@ -51,14 +53,19 @@ func TestRules(t *testing.T) {
 	}
 	require.NoError(t, err)
 	h := system.New()
-	replace := strings.NewReplacer("DIR", dir, "ME", me.Username, "UID", me.Uid, "HOME", me.HomeDir, "PORT", fmt.Sprint(port), "PAGE", page.URL, "CLOSED", closed.URL, "COMM", strings.TrimSpace(string(comm)))
+	sum := func(program string) string {
+		out, err := exec.Command(program, filepath.Join(dir, "f")).Output()
+		require.NoError(t, err)
+		return strings.Fields(string(out))[0]
+	}
+	replace := strings.NewReplacer("DIR", dir, "ME", me.Username, "UID", me.Uid, "HOME", me.HomeDir, "PORT", fmt.Sprint(port), "PAGE", page.URL, "CLOSED", closed.URL, "MD5", sum("md5sum"), "SHA512", sum("sha512sum"), "COMM", strings.TrimSpace(string(comm)))
 	for _, test := range []struct {
 		name, rules string
 		status      wire.Health
 		text        string
 	}{
 		{"a file", `{"file":{"DIR/f":{"exists":true,"mode":"0640","size":12,"filetype":"file","contents":["hello","!there"],"uid":UID,"owner":"ME",
-			"sha256":"4a1e67f2fe1d1cc7b31d0ca2ec441da4778203a036a77da10344c85e24ff0f92"}}}`, wire.HealthOK, "8 of 8 expectations are met"},
+			"sha256":"4a1e67f2fe1d1cc7b31d0ca2ec441da4778203a036a77da10344c85e24ff0f92","md5":"MD5","sha512":"SHA512"}}}`, wire.HealthOK, "10 of 10 expectations are met"},
 		{"a file that is otherwise", `{"file":{"DIR/f":{"mode":"0600","contents":["bye"]}}}`, wire.HealthCritical,
 			"0 of 2 expectations are met\n" + `file "DIR/f": contents is "hello\nworld\n", not lines with ["bye"]` + "\n" + `file "DIR/f": mode is "0640", not "0600"`},
 		{"no file", `{"file":{"DIR/x":{"exists":false}}}`, wire.HealthOK, "1 of 1 expectations are met"},
@@ -73,6 +80,12 @@ func TestRules(t *testing.T) {
 		{"a process", `{"process":{"COMM":{"running":true},"no-such-program":{"running":false}}}`, wire.HealthOK, "2 of 2 expectations are met"},
 		{"a mount behind a link", `{"mount":{"/proc/self/root/proc":{"exists":true,"filesystem":"proc"}}}`, wire.HealthOK, "2 of 2 expectations are met"},
 		{"a mount", `{"mount":{"/proc":{"exists":true,"filesystem":"proc","opts":{"contain-element":"rw"}},"DIR":{"exists":false}}}`, wire.HealthOK, "4 of 4 expectations are met"},
+		{"a mount, and how full it is", `{"mount":{"/":{"usage":{"and":[{"ge":0},{"le":100}]},"vfs-opts":{"contain-element":{"match-regexp":"^r[ow]$"}},"timeout":5000},"/proc":{"usage":5}}}`, wire.HealthCritical,
+			`mount "/proc": usage: there is none, not 5 (2 of 3 expectations are met)`},
+		{"a value", `{"matching":{"instances":{"content":[1,2],"matches":{"have-len":2}},"doc":{"content":"{\"a\":{\"b\":1}}","matches":{"gjson":{"a.b":{"gt":1}}}}}}`, wire.HealthCritical,
+			`matching "doc": matches is "{\"a\":{\"b\":1}}", not gjson {"a.b":{"gt":1}} (1 of 2 expectations are met)`},
+		{"a list that is otherwise", `{"matching":{"list":{"content":["a",{"b":1}],"matches":["c"]}}}`, wire.HealthCritical,
+			`matching "list": matches is ["a",{"b":1}], not contains ["c"] (0 of 1 expectations are met)`},
 		{"a port", `{"port":{"tcp:PORT":{"listening":true,"ip":["127.0.0.1"]}},"addr":{"tcp://127.0.0.1:PORT":{"reachable":true}}}`, wire.HealthOK, "3 of 3 expectations are met"},
 		{"a page", `{"http":{"PAGE":{"status":200,"body":["well"],"headers":["X-Test: GET"]},"PAGE/moved":{"status":302,"no-follow-redirects":true}}}`, wire.HealthOK, "4 of 4 expectations are met"},
 		{"an interface", `{"interface":{"lo":{"exists":true,"addrs":["127.0.0.1/8"],"mtu":{"gt":1000}},"nothing0":{"exists":false}}}`, wire.HealthOK, "4 of 4 expectations are met"},
@@ -98,6 +111,32 @@ func TestRules(t *testing.T) {
 	_, _, err = Rules(ctx, h, json.RawMessage(`{"command":{"true":{"exit-status":0}}}`))
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// TestRunlevels has the folders of OpenRC and of System V.
+func TestRunlevels(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"etc/runlevels/default/web", "etc/runlevels/boot/disk", "etc/rc3.d/S02web", "etc/rc5.d/S02web", "etc/rc6.d/K01web", "etc/rc2.d/S02web-old"} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), nil, 0o755))
+	}
+	for name, want := range map[string][]string{"web": {"default", "3", "5"}, "disk": {"boot"}, "none": {}} {
+		l := looker{ctx: t.Context(), host: modules.Host{Files: modules.Files{FileReader: under{system.New().Files.FileReader, root}}}}
+		levels, err := l.runlevels(name, false)
+		require.NoError(t, err)
+		require.Equal(t, want, levels)
+		levels, err = l.runlevels(name, true)
+		require.NoError(t, err)
+		require.Empty(t, levels, "systemd has none")
+	}
+}
+
+// under lists the folders of a host that has its files below a folder.
+type under struct {
+	modules.FileReader
+	root string
+}
+
+func (u under) List(name string) ([]string, error) { return u.FileReader.List(u.root + name) }
 
 func TestListening(t *testing.T) {
 	const table = `  sl  local_address                         remote_address                        st tx_queue

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -31,6 +32,16 @@ func (l looker) addr() (finder, error) {
 		return nil, errors.New("it is not of the form tcp://HOST:PORT")
 	}
 	d := net.Dialer{Timeout: l.limit(addrTime)}
+	if text := l.rule.Text("local-address"); text != "" {
+		ip := net.ParseIP(text)
+		if ip == nil {
+			return nil, fmt.Errorf("%q is not an IP address", text)
+		}
+		d.LocalAddr = &net.TCPAddr{IP: ip}
+		if strings.HasPrefix(network, "udp") {
+			d.LocalAddr = &net.UDPAddr{IP: ip}
+		}
+	}
 	conn, err := d.DialContext(l.ctx, network, address)
 	if err == nil {
 		conn.Close()
@@ -66,13 +77,28 @@ func (l looker) http() (finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: l.rule.Is("allow-insecure")},
-	}}
-	if l.rule.Is("no-follow-redirects") {
-		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	request.Header = l.rule.Headers()
+	request.Host = request.Header.Get("Host")
+	if user, password := l.rule.Text("username"), l.rule.Text("password"); user != "" || password != "" {
+		request.SetBasicAuth(user, password)
 	}
+	transport, err := l.transport()
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: transport, CheckRedirect: func(next *http.Request, via []*http.Request) error {
+		switch first := via[0]; {
+		case l.rule.Is("no-follow-redirects"):
+			return http.ErrUseLastResponse
+		case len(via) >= maxRedirects:
+			return fmt.Errorf("more than %d redirects", maxRedirects)
+		case next.URL.Host != first.URL.Host, next.URL.Scheme != first.URL.Scheme && next.URL.Scheme != "https":
+			for name := range first.Header { // they may be secrets of the first server
+				next.Header.Del(name)
+			}
+		}
+		return nil
+	}}
 	response, err := client.Do(request)
 	if err != nil {
 		return func(string) (any, error) { return nil, &noAnswer{err} }, nil
@@ -90,6 +116,48 @@ func (l looker) http() (finder, error) {
 	}
 	slices.Sort(headers)
 	return of(map[string]any{"status": float64(response.StatusCode), "body": string(body), "headers": strings.Join(headers, "\n")}), nil
+}
+
+const maxRedirects = 10 // as in net/http
+
+// transport returns the proxy and TLS settings of an http rule. It reads files of the host.
+func (l looker) transport() (*http.Transport, error) {
+	t := &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: l.rule.Is("allow-insecure")},
+	}
+	switch proxy, err := l.rule.Proxy(); {
+	case err != nil:
+		return nil, err
+	case proxy != nil:
+		t.Proxy = http.ProxyURL(proxy)
+	}
+	if file := l.rule.Text("ca-file"); file != "" {
+		text, err := l.read(file)
+		if err != nil {
+			return nil, err
+		}
+		t.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(text)) {
+			return nil, fmt.Errorf("%s has no certificate in PEM", file)
+		}
+	}
+	if file := l.rule.Text("cert-file"); file != "" {
+		certificate, err := l.read(file)
+		if err != nil {
+			return nil, err
+		}
+		key, err := l.read(l.rule.Text("key-file"))
+		if err != nil {
+			return nil, err
+		}
+		pair, err := tls.X509KeyPair([]byte(certificate), []byte(key))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		t.TLSClientConfig.Certificates = []tls.Certificate{pair}
+	}
+	return t, nil
 }
 
 // A noAnswer is why nobody knows what a server would say. It is an [errUnknown].

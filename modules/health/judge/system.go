@@ -1,10 +1,15 @@
 package judge
 
 import (
+	"crypto/md5"
+	"crypto/sha512"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -100,9 +105,33 @@ func (l looker) file() (finder, error) {
 			return float64(target.GID), nil
 		case "sha256":
 			return l.host.Files.Digest(name)
+		case "md5":
+			return l.digest(name, md5.New())
+		case "sha512":
+			return l.digest(name, sha512.New())
 		}
 		return l.read(name) // contents
 	}, nil
+}
+
+// digest is the hash of a file in hex.
+func (l looker) digest(name string, h hash.Hash) (string, error) {
+	f, err := l.host.Files.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	const part = 1 << 20
+	for {
+		switch _, err := io.CopyN(h, f, part); {
+		case l.ctx.Err() != nil:
+			return "", l.ctx.Err()
+		case err == io.EOF:
+			return hex.EncodeToString(h.Sum(nil)), nil
+		case err != nil:
+			return "", err
+		}
+	}
 }
 
 // entry finds the line of an account in a database such as passwd.
@@ -220,11 +249,45 @@ func (l looker) mount() (finder, error) {
 	}
 	for m := range mountinfo.Parse(text) {
 		if m.Type != "" && m.Point == at {
-			slices.Sort(m.Options)
-			found = of(map[string]any{"exists": true, "opts": slices.Compact(m.Options), "source": m.Source, "filesystem": m.Type})
+			found = func(attribute string) (any, error) {
+				switch attribute {
+				case "opts":
+					return sorted(m.Options), nil
+				case "vfs-opts":
+					return sorted(m.OfType), nil
+				case "source":
+					return m.Source, nil
+				case "filesystem":
+					return m.Type, nil
+				case "usage":
+					return l.usage(m.Point)
+				}
+				return true, nil
+			}
 		}
 	}
 	return found, nil
+}
+
+func sorted(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
+
+const mountTime = time.Second // as in goss
+
+// usage returns the used part of a file system in percent. A program finds out, because a server that does not answer
+// would hold up this one.
+func (l looker) usage(point string) (any, error) {
+	exit, err := l.host.Commands.Probe(l.ctx, modules.Command{Argv: []string{"stat", "-f", "-c", "%b %f", "--", point}, Timeout: l.limit(mountTime)})
+	if err != nil {
+		return nil, err
+	}
+	var blocks, free float64
+	if _, err := fmt.Sscanf(exit.Stdout.Text, "%g %g", &blocks, &free); err != nil {
+		return nil, fmt.Errorf("stat printed %q: %s", exit.Stdout.Text, strings.TrimSpace(exit.Stderr.Text))
+	}
+	if blocks == 0 { // not on a disk
+		return nil, errUnknown
+	}
+	return math.Round((1 - free/blocks) * 100), nil
 }
 
 func (l looker) service() (finder, error) {
@@ -239,6 +302,8 @@ func (l looker) service() (finder, error) {
 	return func(attribute string) (any, error) {
 		argv := []string{"systemctl", "is-active", "--quiet", "--", name}
 		switch {
+		case attribute == "runlevels":
+			return l.runlevels(name, systemd)
 		case systemd && attribute == "enabled":
 			argv = []string{"systemctl", "is-enabled", "--quiet", "--", name}
 		case !systemd && attribute == "enabled":
@@ -259,6 +324,33 @@ func (l looker) service() (finder, error) {
 		}
 		return exit.Code == 0, nil
 	}, nil
+}
+
+// runlevels returns the runlevels of OpenRC or System V that start a service. systemd has none.
+func (l looker) runlevels(name string, systemd bool) ([]string, error) {
+	levels := []string{}
+	if systemd {
+		return levels, nil
+	}
+	openRC, err := l.host.Files.List("/etc/runlevels")
+	if err != nil && !modules.NotThere(err) {
+		return nil, err
+	}
+	for _, level := range openRC {
+		services, err := l.host.Files.List(path.Join("/etc/runlevels", level))
+		if err == nil && slices.Contains(services, name) {
+			levels = append(levels, level)
+		}
+	}
+	for _, level := range "0123456" {
+		scripts, err := l.host.Files.List("/etc/rc" + string(level) + ".d")
+		if err == nil && slices.ContainsFunc(scripts, func(script string) bool {
+			return len(script) > 3 && script[0] == 'S' && script[3:] == name // S01name
+		}) {
+			levels = append(levels, string(level))
+		}
+	}
+	return levels, nil
 }
 
 func (l looker) pkg() (finder, error) {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
 )
 
 // load reads site.yaml from a folder with these files, and gives errors without
@@ -27,6 +29,37 @@ func load(t *testing.T, archive string) ([]*manifest.Play, string) {
 		return nil, strings.ReplaceAll(err.Error(), dir+"/", "")
 	}
 	return plays, ""
+}
+
+// TestGossfile has rules of goss in files that include others.
+func TestGossfile(t *testing.T) {
+	const site = "-- site.yaml --\nccm: {resources: [exec: [x: {health_checks: [{goss_rules: {gossfile: {%s}, service: {web: {running: true}}}}]}]]}\n"
+	const rules = "-- goss/web.yaml --\nservice: {db: {running: true}}\nfile: {/a: {exists: true}}\ngossfile: {more/disk.yaml: {}, off: {file: none.yaml, skip: true}}\n" +
+		"-- goss/more/disk.yaml --\nmount: {/: {usage: {lt: \"{{ Data.most ?? 90 }}\"}}}\n"
+	for _, test := range []struct{ name, files, archive, want string }{
+		{"three files", "goss/web.yaml: {}", rules, ""},
+		{"by another name", "web: {file: goss/web.yaml}", rules, ""},
+		{"no file", "goss/none.yaml: {}", "", "site.yaml:1:71: goss/none.yaml: there is no such file"},
+		{"the same rule twice", "goss/web.yaml: {}", "-- goss/web.yaml --\nservice: {web: {running: false}}\n", "goss/web.yaml:1:11: there are two rules for service \"web\"; the other one is at site.yaml:1:106"},
+		{"a list", "a.yaml: {}", "-- a.yaml --\n- x\n", "a.yaml:1:1: a file of goss must be a map, not a list\n  hint: write rules: {service: {nginx: {running: true}}}"},
+		{"rules that are wrong", "a.yaml: {}", "-- a.yaml --\nservices: {x: {running: true}}\n", "site.yaml:1:59: goss_rules: there are no rules of the kind \"services\"\n  hint: there are addr, command, dns, file, group, http, interface, kernel-param, matching, mount, package, port, process, service, user"},
+		{"a circle", "a.yaml: {}", "-- a.yaml --\ngossfile: {a.yaml: {}}\n", "a.yaml:1:12: files of rules include each other more than 10 levels deep"},
+		{"a name from a fact", "'{{ Facts.x }}': {}", "", "site.yaml:1:71: a gossfile cannot be an expression\n  hint: write a name: no host is known when it is read; hierarchy and overrides choose data by host, control chooses resources"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			plays, text := load(t, fmt.Sprintf(site, test.files)+test.archive)
+			require.Equal(t, test.want, text)
+			if test.want != "" {
+				return
+			}
+			health := plays[0].Resources[0].Health
+			n, err := health.Resolve(t.Context(), &templates.Env{Data: map[string]any{"most": 80}})
+			require.NoError(t, err)
+			checks, err := manifest.HealthChecks(n, false)
+			require.NoError(t, err)
+			require.JSONEq(t, `{"service":{"web":{"running":true},"db":{"running":true}},"file":{"/a":{"exists":true}},"mount":{"/":{"usage":{"lt":80}}}}`, string(checks[0].Rules))
+		})
+	}
 }
 
 const webManifest = `

@@ -140,18 +140,29 @@ func (f *file) varsFiles(ctx context.Context, n *yamlpos.Node) []*yamlpos.Node {
 		if item.Kind != yamlpos.Scalar || f.values.LiteralText("a file of vars_files", item) == nil {
 			continue
 		}
-		f.noteNamed(item.Text)
-		documents, err := f.at.Documents(ctx, item, "file", yamlpos.Secrets(), yamlpos.KeepSealed(f.run.openerOf(f.at)))
-		switch {
-		case err != nil:
-			f.report.Add(err)
-		case len(documents) > 1:
-			f.report.Add(documents[1].Errorf("", "a file of vars_files has one document"))
-		case len(documents) == 1 && keys.Given(documents[0]) != nil && documents[0].Kind != yamlpos.Map:
-			f.report.Add(documents[0].Errorf("write key: value", "a file of vars_files must be a map, not %s", documents[0].Describe()))
-		case len(documents) == 1:
-			files = append(files, documents[0])
-		}
+		files = append(files, f.mapIn(ctx, item, "file of vars_files", "write key: value", yamlpos.Secrets(), yamlpos.KeepSealed(f.run.openerOf(f.at)))...)
 	}
 	return files
+}
+
+// gossfile reads a file of rules of goss.
+func (f *file) gossfile(ctx context.Context, at *yamlpos.Node) []*yamlpos.Node {
+	return f.mapIn(ctx, at, "file of goss", "write rules: {service: {nginx: {running: true}}}")
+}
+
+// mapIn reads the map in the YAML file that at names. An empty file has none. kind and hint are for errors.
+func (f *file) mapIn(ctx context.Context, at *yamlpos.Node, kind, hint string, options ...yamlpos.ParseOption) []*yamlpos.Node {
+	f.noteNamed(at.Text)
+	documents, err := f.at.Documents(ctx, at, "file", options...)
+	switch {
+	case err != nil:
+		f.report.Add(err)
+	case len(documents) > 1:
+		f.report.Add(documents[1].Errorf("", "a %s has one document", kind))
+	case len(documents) == 1 && keys.Given(documents[0]) != nil && documents[0].Kind != yamlpos.Map:
+		f.report.Add(documents[0].Errorf(hint, "a %s must be a map, not %s", kind, documents[0].Describe()))
+	case len(documents) == 1:
+		return documents
+	}
+	return nil
 }

@@ -111,7 +111,7 @@ func (f *file) ccm(ctx context.Context, p *manifest.Play, n *yamlpos.Node) {
 	}
 	p.Pre, p.Post = f.values.Optional(ccm, "pre_message"), f.values.Optional(ccm, "post_message")
 	remembered := !f.isNested() && keys.Given(n.Get("remembered_as")) != nil
-	f.reader(p, remembered).CheckDefaults()
+	f.reader(p, remembered).CheckDefaults(ctx)
 	resources, jetFile := keys.Given(ccm.Get("resources")), keys.Given(ccm.Get("resources_jet_file"))
 	switch {
 	case jetFile != nil && resources != nil:
@@ -139,7 +139,7 @@ func (f *file) reader(p *manifest.Play, remembered bool) *resource.Reader {
 	return &resource.Reader{
 		Registry: f.run.registry, Report: f.report, Values: f.values,
 		Nested: f.isNested(), Remembered: remembered, Strict: p.Strict, Defaults: p.Defaults,
-		Folder: p.Folder, PerHost: p.PerHost, Apply: f.apply,
+		Folder: p.Folder, PerHost: p.PerHost, Apply: f.apply, Rules: f.gossfile,
 	}
 }
 

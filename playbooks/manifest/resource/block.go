@@ -44,7 +44,7 @@ func (rd *Reader) block(ctx context.Context, item *yamlpos.Node) []*manifest.Res
 		at := item.Pairs[slices.IndexFunc(item.Pairs, func(p yamlpos.Pair) bool { return slices.Contains(blockLists, p.Key.Text) })].Key
 		rd.Report.Add(at.Errorf("write what may fail into block, beside it: - block: [...]", "%s stands without block", at.Text))
 	}
-	r := rd.blockItself(item, rest)
+	r := rd.blockItself(ctx, item, rest)
 	inner := *rd
 	inner.Defaults = withUser(rd.Defaults, keys.Given(rest.Get("user")))
 	inner.elsewhereOf(rest)
@@ -92,7 +92,7 @@ func (rd *Reader) blockList(pair yamlpos.Pair) *yamlpos.Node {
 }
 
 // blockItself reads what a block says of all of its resources.
-func (rd *Reader) blockItself(item, rest *yamlpos.Node) *manifest.Resource {
+func (rd *Reader) blockItself(ctx context.Context, item, rest *yamlpos.Node) *manifest.Resource {
 	name := keys.Scalar(rest.Get("name"))
 	if name == nil {
 		unnamed := *item
@@ -113,7 +113,7 @@ func (rd *Reader) blockItself(item, rest *yamlpos.Node) *manifest.Resource {
 		}
 	}
 	rd.Report.Decode(&own, &keys.Block{}, yamlpos.Open(rd.Values.IsOpen))
-	rd.common(r, &common)
+	rd.common(ctx, r, &common)
 	return r
 }
 

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // common reads the keys that every type has.
-func (rd *Reader) common(r *manifest.Resource, n *yamlpos.Node) {
+func (rd *Reader) common(ctx context.Context, r *manifest.Resource, n *yamlpos.Node) {
 	r.Alias = rd.Values.Optional(n, "alias")
 	r.Require = rd.Values.Optional(n, "require")
 	r.Subscribe = rd.Values.Optional(n, "subscribe")
@@ -21,7 +22,7 @@ func (rd *Reader) common(r *manifest.Resource, n *yamlpos.Node) {
 	r.Each = rd.Values.Optional(n, "each")
 	r.Noop = rd.Values.Optional(n, "noop")
 	r.Sensitive = rd.Values.Optional(n, "sensitive")
-	r.Health = rd.healthValue(n)
+	r.Health = rd.healthValue(ctx, n)
 	r.Registers = rd.Values.Optional(n, "register_when_stable")
 	var k keys.Resource
 	rd.meta(r, n)
@@ -108,11 +109,12 @@ func (rd *Reader) checkReverse(r *manifest.Resource, n *yamlpos.Node) {
 
 // healthValue compiles the expressions in the health checks of a resource, those in
 // the keys of maps that are values among them.
-func (rd *Reader) healthValue(n *yamlpos.Node) *manifest.Value {
+func (rd *Reader) healthValue(ctx context.Context, n *yamlpos.Node) *manifest.Value {
 	checks := keys.Given(n.Get("health_checks"))
 	if checks == nil {
 		return nil
 	}
+	checks = rd.withGossfiles(ctx, checks)
 	var parts []*yamlpos.Node
 	for _, item := range checks.Items {
 		parts = append(parts, values(item)...)

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 
 // CheckDefaults looks at the defaults of the play by themselves: there may be no resource
 // that needs them.
-func (rd *Reader) CheckDefaults() {
+func (rd *Reader) CheckDefaults(ctx context.Context) {
 	if keys.Given(rd.Defaults) == nil {
 		return
 	}
@@ -27,9 +28,9 @@ func (rd *Reader) CheckDefaults() {
 		switch {
 		case !rd.Values.LiteralKey(pair.Key), keys.Given(pair.Value) == nil && (isType || keys.OfEveryDefault(pair.Key.Text)):
 		case isType && pair.Value.Kind == yamlpos.Map:
-			rd.checkDefaults(t, pair.Value)
+			rd.checkDefaults(ctx, t, pair.Value)
 		case keys.OfEveryDefault(pair.Key.Text):
-			rd.checkWide(pair)
+			rd.checkWide(ctx, pair)
 		case isType:
 			rd.Report.Add(pair.Value.Errorf("", "the defaults of %s must be a map, not %s", t.Name, pair.Value.Describe()))
 		default:
@@ -39,12 +40,12 @@ func (rd *Reader) CheckDefaults() {
 }
 
 // checkWide checks a default of all types as one of the first type that it is for.
-func (rd *Reader) checkWide(pair yamlpos.Pair) {
+func (rd *Reader) checkWide(ctx context.Context, pair yamlpos.Pair) {
 	for _, t := range rd.Registry {
 		if isFor(t, pair.Key.Text) {
 			one := without(rd.Defaults)
 			one.Pairs = []yamlpos.Pair{pair}
-			rd.checkDefaults(t, one)
+			rd.checkDefaults(ctx, t, one)
 			return
 		}
 	}

@@ -164,7 +164,7 @@ func (rd *Reader) list(ctx context.Context, t modules.Type, key, body *yamlpos.N
 	var defaults *yamlpos.Node
 	before := len(rd.Report.Errors)
 	for _, item := range body.Items {
-		for _, entry := range rd.entries(t, item) {
+		for _, entry := range rd.entries(ctx, t, item) {
 			switch {
 			case entry.Key.Text != "defaults":
 				entries = append(entries, entry)
@@ -182,7 +182,7 @@ func (rd *Reader) list(ctx context.Context, t modules.Type, key, body *yamlpos.N
 		rd.Report.Add(defaults.Errorf("write properties: - defaults: {owner: root}", "defaults must be a map, not %s", defaults.Describe()))
 		defaults = nil
 	}
-	rd.checkDefaults(t, defaults)
+	rd.checkDefaults(ctx, t, defaults)
 	ofPlay := rd.ofPlay(t)
 	both := defaults
 	switch {
@@ -205,7 +205,7 @@ func (rd *Reader) list(ctx context.Context, t modules.Type, key, body *yamlpos.N
 // entries gives the names of an item of a list, with the properties below each. It
 // should be one name; of others the form is reported, and what they seem to mean is
 // given, so that all else that is wrong with them is reported too.
-func (rd *Reader) entries(t modules.Type, item *yamlpos.Node) []yamlpos.Pair {
+func (rd *Reader) entries(ctx context.Context, t modules.Type, item *yamlpos.Node) []yamlpos.Pair {
 	if item.Kind != yamlpos.Map {
 		hint := "write - NAME: {...}"
 		if item.Kind == yamlpos.Scalar && item.Text != "" && !strings.ContainsAny(item.Text, "\n\"{:#") {
@@ -227,7 +227,7 @@ func (rd *Reader) entries(t modules.Type, item *yamlpos.Node) []yamlpos.Pair {
 		return []yamlpos.Pair{{Key: first.Value, Value: &rest}}
 	case keys.Given(first.Value) != nil && first.Value.Kind != yamlpos.Map && isPropertyKey(t, first.Key.Text):
 		rd.Report.Add(item.Errorf("the name comes first, and its properties below it: - NAME: {"+first.Key.Text+": ...}", "this %s resource has no name", t.Name))
-		rd.checkDefaults(t, item)
+		rd.checkDefaults(ctx, t, item)
 		return nil
 	case len(item.Pairs) == 1:
 		return item.Pairs
@@ -248,7 +248,7 @@ func isPropertyKey(t modules.Type, key string) bool {
 }
 
 // checkDefaults looks at defaults by themselves: an entry may not need them.
-func (rd *Reader) checkDefaults(t modules.Type, defaults *yamlpos.Node) {
+func (rd *Reader) checkDefaults(ctx context.Context, t modules.Type, defaults *yamlpos.Node) {
 	if keys.Given(defaults) == nil {
 		return
 	}
@@ -256,7 +256,7 @@ func (rd *Reader) checkDefaults(t modules.Type, defaults *yamlpos.Node) {
 	rd.Report.Decode(p.props, t.New(), open(rd.Values.Value(p.props), p.guessed))
 	rd.Report.Decode(p.common, &keys.Resource{}, open(rd.Values.Value(p.common), nil))
 	rd.watch(t, p.common.Get("watch"), rd.Values.IsOpen)
-	rd.healthChecks(rd.healthValue(p.common))
+	rd.healthChecks(rd.healthValue(ctx, p.common))
 	rd.registrations(p.common)
 }
 
