@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/natsdata"
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 )
@@ -23,6 +25,7 @@ func registrationCommand(f *natsFlags, p *printer) *cobra.Command {
 		Long: `Services are registered by register_when_stable, here and by CCM, in a stream of NATS which --registration
 names. registrations(…) in expressions and templates finds them.`,
 		Example: `  ccm-push registration init --max-age 1h
+  ccm-push registration create production http web 192.0.2.3 8080 --ttl 10m
   ccm-push registration query
   ccm-push registration query production http web
   ccm-push registration watch production
@@ -30,7 +33,8 @@ names. registrations(…) in expressions and templates finds them.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(registrationInitCommand(f, p), registrationQueryCommand(f, p), registrationWatchCommand(f, p), registrationRemoveCommand(f, p))
+	c.AddCommand(registrationInitCommand(f, p), registrationQueryCommand(f, p), registrationWatchCommand(f, p),
+		registrationCreateCommand(f, p), registrationRemoveCommand(f, p))
 	return c
 }
 
@@ -147,6 +151,51 @@ func printRegistrations(p *printer, list []registry.Registration) error {
 	}
 	table.Flush()
 	return p.print(b.String())
+}
+
+func registrationCreateCommand(f *natsFlags, p *printer) *cobra.Command {
+	var priority int
+	var ttl string
+	var annotations map[string]string
+	c := &cobra.Command{
+		Use:   "create CLUSTER PROTOCOL SERVICE ADDRESS [PORT]",
+		Short: "register a service",
+		Long: `create registers a service that no resource of a play registers. A registration with the same cluster, protocol,
+service, address and port is replaced.`,
+		Example: `  ccm-push registration create production http web 192.0.2.3 8080
+  ccm-push registration create production http web 192.0.2.3 8080 --ttl never --annotation rack=b12`,
+		Args: cobra.RangeArgs(4, 5),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entry := map[string]any{"cluster": args[0], "protocol": args[1], "service": args[2], "address": args[3], "priority": int64(priority)}
+			if len(args) == 5 {
+				port, err := strconv.ParseUint(args[4], 10, 16)
+				if err != nil {
+					return errors.New("the port is a number up to 65535")
+				}
+				entry["port"] = int64(port)
+			}
+			if ttl != "" {
+				entry["ttl"] = ttl
+			}
+			list, err := manifest.Registrations(yamlpos.From(&yamlpos.Node{File: "command line"}, []any{entry}))
+			if err != nil {
+				return err
+			}
+			list[0].Annotations = annotations
+			r, err := f.registry()
+			if err == nil {
+				err = r.Register(cmd.Context(), list)
+			}
+			if err != nil {
+				return err
+			}
+			return p.print("registered: " + list[0].String() + "\n")
+		},
+	}
+	c.Flags().IntVar(&priority, "priority", 100, "1 to 255; the lowest is first")
+	c.Flags().StringVar(&ttl, "ttl", "30s", "how long it lasts: a duration such as 30s or 2d, or never; '' as long as the stream keeps it")
+	c.Flags().StringToStringVar(&annotations, "annotation", nil, "`key=value` that is kept with it; may be repeated")
+	return c
 }
 
 func registrationRemoveCommand(f *natsFlags, p *printer) *cobra.Command {

@@ -66,6 +66,18 @@ func (d *Document) Source(keys *sealed.Ring, warn func(string)) (*templates.Sour
 	return src, err
 }
 
+// Plain returns the source of a document without secrets; nil for an empty document. A secret in it is an error.
+func (d *Document) Plain(warn func(string)) (*templates.Source, error) {
+	doc, err := parseDocument(d.Name, d.Data, nil)
+	if err != nil || doc == nil {
+		return nil, err
+	}
+	if doc.Secret {
+		return nil, doc.Errorf("ccm-push render prints the data of a play and withholds its secrets", "the document has secrets, which would be printed")
+	}
+	return d.Source(nil, warn)
+}
+
 // hieraData reads a file or a URL; name is what positions call it.
 func hieraData(ctx context.Context, from string, buckets Buckets, warn func(string)) (name string, data []byte, err error) {
 	scheme, _, isURL := strings.Cut(from, "://")
