@@ -46,7 +46,7 @@ func TestHostCertificates(t *testing.T) {
 		{name: "for another", certify: []string{dir + "/ca", "-n", "web2"}, known: authority, err: unknown + `is for ["web2"], not for "127.0.0.1"`},
 		{name: "wildcards are names as with ssh", certify: []string{dir + "/ca", "-n", "127.0.0.*"}, known: authority, err: unknown + `is for ["127.0.0.*"], not for "127.0.0.1"`},
 		{name: "expired", certify: []string{dir + "/ca", "-V", "20200101000000Z:20200102000000Z"}, known: authority, err: unknown + "has expired at 2020-01-02T00:00:00Z"},
-		{name: "of another authority", certify: []string{dir + "/other"}, known: authority, err: unknown + "is signed by ssh-ed25519 " + other + ", which is no authority for it"},
+		{name: "of another authority", certify: []string{dir + "/other"}, known: authority, err: unknown + "is signed by ssh-ed25519 " + other + ", which is not an authority for it"},
 		{name: "of a revoked authority", certify: []string{dir + "/ca"}, known: authority + "@revoked * " + public("ca"), err: "the host key is revoked: ssh-ed25519 " + ca + " in FILE:2",
 			trusted: "web1  revoked  the host key is revoked: ssh-ed25519 " + ca + " in FILE:2\n"},
 	} {

@@ -218,7 +218,7 @@ echo took $n $(readlink /proc/self/fd/0)
 	}
 	r, copies = s.first(byAuthority)
 	require.InDelta(t, 3, copies, 0.5, "the hosts trust another authority")
-	require.Regexp(t, "^ccm-push: warning: relay h001: delivering to h00[23]: ssh on the relay says .*Permission denied.*; the host is sent the host program from here, as all are that this is true of\n$", r.stderr)
+	require.Regexp(t, "^ccm-push: warning: relay h001: delivering to h00[23]: ssh on the relay reports .*Permission denied.*; the host is sent the host program from here, as all are that this is true of\n$", r.stderr)
 	for _, host := range hosts[1:] {
 		s.sh(host, "mv /etc/ssh/e2e_ca.e2e /etc/ssh/e2e_ca")
 	}

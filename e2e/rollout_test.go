@@ -288,7 +288,7 @@ func TestFleetRollout(t *testing.T) {
 	f.awaits("h001", "test -e /tmp/e2e-began")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	lines := bufio.NewScanner(said)
-	for lines.Scan() && !strings.Contains(lines.Text(), "stopping after the resources that are running") {
+	for lines.Scan() && !strings.Contains(lines.Text(), "stopping after the running resources") {
 	}
 	f.sh("h001", "rm /tmp/e2e-slow")
 	_, err = io.Copy(io.Discard, said)

@@ -122,7 +122,7 @@ func unknownSection(key *yamlpos.Node) error {
 	if meant := yamlpos.Suggest(key.Text, groupKeys); meant != "" {
 		return key.Errorf("", "unknown key %q (did you mean %q?)", key.Text, meant)
 	}
-	return key.Errorf("below a group stand hosts, children, vars and connect; variables go under vars:, groups under children:", "unknown key %q", key.Text)
+	return key.Errorf("a group has the keys hosts, children, vars and connect; variables go under vars:, groups under children:", "unknown key %q", key.Text)
 }
 
 // members reads what is below hosts: or children:, a map, or one name as text.
@@ -135,7 +135,7 @@ func (b *builder) members(key, n *yamlpos.Node) []yamlpos.Pair {
 	case n.Kind == yamlpos.Scalar:
 		return []yamlpos.Pair{{Key: n}}
 	}
-	b.errs.Add(n.Errorf("use a mapping: each name on a line of its own, with a colon behind it", "%s must be a map, not a list", key.Text))
+	b.errs.Add(n.Errorf("use a mapping: each name on a line of its own, followed by a colon", "%s must be a map, not a list", key.Text))
 	return nil
 }
 

@@ -136,7 +136,7 @@ var connectionErrors = []struct{ name, text, want string }{
 	{"empty password", "all: {hosts: {h: {ansible_become_pass: \"\"}}}", "hosts.yml:1:40: ansible_become_pass is empty\n  hint: remove it, or write the key without a value to unset an inherited one"},
 	{"password that is a number", "all: {connect: {password: 0123}}", "hosts.yml:1:27: password is not read as text, but as a number or a boolean that is written another way\n  hint: quote it, on a line of an INI inventory twice: '\"…\"'"},
 	{"password with a control character", "all: {connect: {become_password: \"hunter2\\n\"}}", "hosts.yml:1:34: become_password has a control character"},
-	{"password in the vault", "all: {connect: {become_password: !vault x}}", "hosts.yml:1:34: become_password is encrypted by ansible-vault\n  hint: encrypted values stand in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory, whose files may be encrypted as a whole"},
+	{"password in the vault", "all: {connect: {become_password: !vault x}}", "hosts.yml:1:34: become_password is encrypted by ansible-vault\n  hint: encrypted values are allowed in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory, whose files may be encrypted as a whole"},
 	{"key checking off", "all: {vars: {ansible_host_key_checking: false}}", "hosts.yml:1:41: ansible_host_key_checking false is not supported\n  hint: host keys are always verified: write accept-new to take the key of a new host, or trust it once"},
 	{"timeout", "all: {vars: {ansible_timeout: 0}}", `hosts.yml:1:31: ansible_timeout "0" is not a number of seconds from 1 to a day`},
 

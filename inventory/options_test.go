@@ -21,7 +21,7 @@ func TestAllowEmpty(t *testing.T) {
 		{"nosuch", "", `pattern "nosuch": selects no host: "nosuch" matches no host or group`},
 		{"", "", "pattern \"\": the pattern is empty\n  hint: write all for every host"},
 		{"web", "nosuch", `pattern "nosuch": selects no host: "nosuch" matches no host or group`},
-		{"web", "db", `pattern "db": the limit leaves no host of those selected`},
+		{"web", "db", `pattern "db": the limit excludes all selected hosts`},
 	} {
 		hosts, warnings, err := inv.Select(tt.pattern)
 		require.NoError(t, err)

@@ -81,7 +81,7 @@ var hostKeyErrors = []struct{ key, want string }{
 	{`a\x07`, `"a\a" cannot be a host name` + badNameHint},
 	{`..`, `".." cannot be a host name` + badNameHint},
 	{``, `"" cannot be a host name` + badNameHint},
-	{`web:ssh`, "\"web:ssh\" cannot be a host name\n  hint: a colon stands in IPv6 addresses, or before a port from 1 to 65535"},
+	{`web:ssh`, "\"web:ssh\" cannot be a host name\n  hint: a colon is allowed in IPv6 addresses, and before a port from 1 to 65535"},
 	{`h:0`, `host "h:0": port 0 is outside 1-65535`},
 	{`h:70000`, `host "h:70000": port 70000 is outside 1-65535`},
 	{`[2001:db8::1]:70000`, `host "[2001:db8::1]:70000": port 70000 is outside 1-65535`},
@@ -98,9 +98,9 @@ func TestHostKeyErrors(t *testing.T) {
 }
 
 var shapeErrors = []struct{ name, text, want string }{
-	{"hosts as a list", "web:\n  hosts: [h1]\n", "hosts.yml:2:10: hosts must be a map, not a list\n  hint: use a mapping: each name on a line of its own, with a colon behind it"},
+	{"hosts as a list", "web:\n  hosts: [h1]\n", "hosts.yml:2:10: hosts must be a map, not a list\n  hint: use a mapping: each name on a line of its own, followed by a colon"},
 	{"unknown key", "web:\n  host: {h1: }\n", `hosts.yml:2:3: unknown key "host" (did you mean "hosts"?)`},
-	{"unlike any key", "web:\n  port: 80\n", "hosts.yml:2:3: unknown key \"port\"\n  hint: below a group stand hosts, children, vars and connect; variables go under vars:, groups under children:"},
+	{"unlike any key", "web:\n  port: 80\n", "hosts.yml:2:3: unknown key \"port\"\n  hint: a group has the keys hosts, children, vars and connect; variables go under vars:, groups under children:"},
 	{"duplicate key", "web:\n  hosts:\n    h1:\n    h1:\n", `hosts.yml:4:5: key "h1" is given twice, first at line 3`},
 	{"cycle", "a: {children: {b: }}\nb: {children: {c: }}\nc: {children: {a: }}\n", "hosts.yml:3:16: groups contain each other: a -> b -> c -> a\n  hint: remove one of these children"},
 	{"cycle of one", "a: {children: {a: }}\n", "hosts.yml:1:16: groups contain each other: a -> a\n  hint: remove one of these children"},
@@ -129,7 +129,7 @@ var shapeErrors = []struct{ name, text, want string }{
 		"hosts.yml:2:3: unknown key \"hots\" (did you mean \"hosts\"?)\nhosts.yml:4:5: \"a b\" cannot be a host name" + badNameHint + "\nhosts.yml:5:20: unknown key \"prt\" (did you mean \"port\"?)"},
 }
 
-const connectBesideHint = "\n  hint: connect: stands beside vars:, not in it; a variable of yours needs another name"
+const connectBesideHint = "\n  hint: write connect: next to vars:, not in it; choose another name for a variable"
 
 func TestShapeErrors(t *testing.T) {
 	for _, tt := range shapeErrors {

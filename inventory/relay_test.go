@@ -43,5 +43,5 @@ all:
 `)
 	require.EqualError(t, inv.CheckRelays(inv.Hosts()...).Err(), `hosts.yml:4:30: relay: there is no group or host "nobody"
   hint: name a group, or one host, or write none`)
-	require.ErrorContains(t, inv.Refusals().Err(), `hosts.yml:5:30: relay: "a b" is no name`)
+	require.ErrorContains(t, inv.Refusals().Err(), `hosts.yml:5:30: relay: "a b" is not a name`)
 }

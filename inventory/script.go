@@ -91,7 +91,7 @@ func (b *builder) scriptGroup(key, body *yamlpos.Node) (hosts []*yamlpos.Node) {
 				b.groupVars(g, p.Value, connectNowhere)
 			}
 		default:
-			b.errs.Add(p.Key.Errorf("below a group stand hosts, children and vars", "unknown key %q", p.Key.Text))
+			b.errs.Add(p.Key.Errorf("a group has the keys hosts, children and vars", "unknown key %q", p.Key.Text))
 		}
 	}
 	return hosts
@@ -140,7 +140,7 @@ func (b *builder) listedNames(key, n *yamlpos.Node) []*yamlpos.Node {
 	var list []*yamlpos.Node
 	for _, item := range n.Items {
 		if item.Kind != yamlpos.Scalar {
-			b.errs.Add(item.Errorf("", "%s must be a list of names: %s is none", key.Text, item.Describe()))
+			b.errs.Add(item.Errorf("", "%s must be a list of names, not %s", key.Text, item.Describe()))
 			continue
 		}
 		list = append(list, item)
@@ -165,7 +165,7 @@ func (b *builder) hostVarsOf(listed []*yamlpos.Node, hostvars *yamlpos.Node) {
 	}
 	for _, p := range hostvars.Pairs {
 		if of[p.Key.Text] != nil {
-			b.notes.add(p.Key, "_meta.hostvars has hosts that are in no group, %d of them, and they are left out; the first is %q", len(of), p.Key.Text)
+			b.notes.add(p.Key, "_meta.hostvars has %d hosts that are in no group; they are skipped; the first is %q", len(of), p.Key.Text)
 			return
 		}
 	}

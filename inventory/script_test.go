@@ -57,7 +57,7 @@ func TestScriptVariables(t *testing.T) {
 	c := a.Connection()
 	require.Equal(t, map[string]string{"port": "inv --list:3:77", "password": "inv --list:3:103", "user": "inv --list:3:134"}, c.Pos)
 	require.Equal(t, []any{2222, "hunter2", "me"}, []any{c.Port, c.Password, c.User})
-	require.Equal(t, []string{`inv --list:3:142: _meta.hostvars has hosts that are in no group, 2 of them, and they are left out; the first is "gone"`}, inv.Warnings())
+	require.Equal(t, []string{`inv --list:3:142: _meta.hostvars has 2 hosts that are in no group; they are skipped; the first is "gone"`}, inv.Warnings())
 }
 
 func TestScriptsAreAskedForHosts(t *testing.T) {
@@ -94,19 +94,19 @@ func TestScriptErrors(t *testing.T) {
 		{"a list", list("[]"), "inv --list: does not print a JSON object" + example},
 		{"YAML", list("all:\n"), "inv --list:1:1: not JSON: invalid character 'a' looking for beginning of value"},
 		{"broken off", list("{\n  \"web\": ["), "inv --list:3:1: the JSON ends too early"},
-		{"more than one", list("{} {}"), "inv --list:1:4: there is something behind the JSON value"},
+		{"more than one", list("{} {}"), "inv --list:1:4: there is more text after the JSON value"},
 		{"a key twice", list(`{"web": [], "web": []}`), `inv --list:1:13: key "web" is given twice`},
 		{"deep", list(strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200)), "inv --list:1:502: nested more than 100 levels deep"},
 		{"unsafe host", list("{\"web\": [\n\"ok\", \"-oProxyCommand=x\"]}"), "inv --list:2:7: \"-oProxyCommand=x\" cannot be a host name" + badNameHint},
 		{"escape in a host", list(`{"web": ["a\u001b[2J"]}`), "inv --list:1:10: \"a\\x1b[2J\" cannot be a host name" + badNameHint},
 		{"range", list(`{"web": ["h[1:3]"]}`), "inv --list:1:10: \"h[1:3]\" cannot be a host name" + badNameHint},
 		{"a number for a host", list(`{"web": [12]}`), "inv --list:1:10: host name 12 is read as a number\n  hint: quote it: \"12\""},
-		{"a map for a host", list(`{"web": [{}]}`), "inv --list:1:10: hosts must be a list of names: a map is none"},
+		{"a map for a host", list(`{"web": [{}]}`), "inv --list:1:10: hosts must be a list of names, not a map"},
 		{"hosts as a map", list(`{"web": {"hosts": {"a": {}}}}`), "inv --list:1:19: hosts must be a list of names, not a map"},
 		{"unsafe group", list(`{"web;": []}`), "inv --list:1:2: \"web;\" cannot be a group name" + badNameHint},
 		{"unsafe child", list(`{"web": {"children": ["a b"]}}`), "inv --list:1:23: \"a b\" cannot be a group name" + badNameHint},
 		{"text for a group", list(`{"web": "a"}`), "inv --list:1:9: group web must be a map or a list of hosts, not the text \"a\""},
-		{"unknown key", list(`{"web": {"hosts": [], "host": []}}`), "inv --list:1:23: unknown key \"host\"\n  hint: below a group stand hosts, children and vars"},
+		{"unknown key", list(`{"web": {"hosts": [], "host": []}}`), "inv --list:1:23: unknown key \"host\"\n  hint: a group has the keys hosts, children and vars"},
 		{"list of vars", list(`{"web": {"vars": []}}`), "inv --list:1:18: vars must be a map, not a list\n  hint: write a map: key: value"},
 		{"bad value", list(`{"web": {"hosts": ["a"]}, "_meta": {"hostvars": {"a": {"ansible_port": 0}}}}`), "inv --list:1:72: ansible_port 0 is outside 1-65535"},
 		{"hostvars of text", list(`{"web": ["a"], "_meta": {"hostvars": {"a": "x"}}}`), "inv --list:1:44: host a must be a map, not the text \"x\"\n  hint: write its variables as a map, or nothing"},
@@ -168,7 +168,7 @@ func TestFolders(t *testing.T) {
 	t.Run("scripts", func(t *testing.T) {
 		t.Chdir(tree(t, files{"i/a": scriptOf(`{"web": ["a"], "_meta": {"hostvars": {}}}`), "i/b.yml": "db: {hosts: {b: }}"}))
 		_, err := Load(t.Context(), []string{"i"}, Options{})
-		require.EqualError(t, err, "i/a: is a script, and those in a folder are not run unasked\n  hint: say --allow-inventory-scripts, or name it: -i i/a")
+		require.EqualError(t, err, "i/a: is a script, and scripts in a folder do not run by default\n  hint: say --allow-inventory-scripts, or name it: -i i/a")
 		inv, err := Load(t.Context(), []string{"i"}, Options{AllowScripts: true})
 		require.NoError(t, err)
 		require.Equal(t, "a b", namesOf(inv.Hosts()))
@@ -184,7 +184,7 @@ func TestFolders(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"ini/a.ini: is not read, as Ansible ignores .ini files in a folder; name it with -i, or rename it"}, inv.Warnings())
 		_, err = Load(t.Context(), []string{"bad", "plugin"}, Options{})
-		require.EqualError(t, err, "bad/a.yml:2:3: unknown key \"h\"\n  hint: below a group stand hosts, children, vars and connect; variables go under vars:, groups under children:\n"+
+		require.EqualError(t, err, "bad/a.yml:2:3: unknown key \"h\"\n  hint: a group has the keys hosts, children, vars and connect; variables go under vars:, groups under children:\n"+
 			"bad/b:1:1: \"a;b\" cannot be a host name"+badNameHint+"\nplugin/aws.yml:1:9: inventory plugins are not supported\n  hint: "+pluginHint)
 	})
 }

@@ -41,8 +41,8 @@ func (b *builder) groupVars(g *Group, n *yamlpos.Node, connectHint string) {
 }
 
 const (
-	connectBesideVars = "connect: stands beside vars:, not in it; a variable of yours needs another name"
-	connectNowhere    = "a group says it here with ansible_user, ansible_become and the like; a variable of yours needs another name"
+	connectBesideVars = "write connect: next to vars:, not in it; choose another name for a variable"
+	connectNowhere    = "here a group uses ansible_user, ansible_become and so on; choose another name for a variable"
 )
 
 // connectVariable looks at a variable called connect. It refuses a map that has only keys
@@ -57,7 +57,7 @@ func (b *builder) connectVariable(p yamlpos.Pair, hint string) {
 	case !slices.ContainsFunc(p.Value.Pairs, other):
 		b.errs.Add(p.Key.Errorf(hint, "connect as a variable would say nothing about how hosts are reached"))
 	case slices.ContainsFunc(p.Value.Pairs, known), !slices.ContainsFunc(p.Value.Pairs, far):
-		b.notes.add(p.Key, "connect is a variable here, and says nothing about how hosts are reached; %s", hint)
+		b.notes.add(p.Key, "connect is only a variable here, and has no effect on connections; %s", hint)
 	}
 }
 

@@ -61,8 +61,8 @@ func TestVarsAreFresh(t *testing.T) {
 // TestVariableConnect is about variables of groups that cannot be mistaken for a
 // map that says how hosts are reached.
 func TestVariableConnect(t *testing.T) {
-	const warning = "hosts.yml:1:14: connect is a variable here, and says nothing about how hosts are reached; " +
-		"connect: stands beside vars:, not in it; a variable of yours needs another name"
+	const warning = "hosts.yml:1:14: connect is only a variable here, and has no effect on connections; " +
+		"write connect: next to vars:, not in it; choose another name for a variable"
 	for value, tt := range map[string]struct {
 		want   any
 		warned bool
@@ -168,11 +168,11 @@ func TestLimit(t *testing.T) {
 		{pattern: "all", limit: "!web", want: "lonely01 bastion.example.com db-a db-b db-c " + fixtureStages},
 		{pattern: "all", limit: "@" + file, want: "web02 db-b"},
 		{pattern: "all", limit: "@" + file + ",!web02", want: "db-b"},
-		{pattern: "web", limit: "web[0]", want: "web01", warning: `"web[0]": in a limit an index counts over the inventory, not over the hosts selected`},
+		{pattern: "web", limit: "web[0]", want: "web01", warning: `"web[0]": in a limit an index counts all hosts of the inventory, not the selected hosts`},
 		{pattern: "web", limit: "nosuch", err: `pattern "nosuch": selects no host: "nosuch" matches no host or group`},
-		{pattern: "web", limit: "db", err: `pattern "db": the limit leaves no host of those selected`},
-		{pattern: "db", limit: "all[0]", err: `pattern "all[0]": the limit leaves no host of those selected
-  hint: "all[0]": in a limit an index counts over the inventory, not over the hosts selected`},
+		{pattern: "web", limit: "db", err: `pattern "db": the limit excludes all selected hosts`},
+		{pattern: "db", limit: "all[0]", err: `pattern "all[0]": the limit excludes all selected hosts
+  hint: "all[0]": in a limit an index counts all hosts of the inventory, not the selected hosts`},
 		{pattern: "web", limit: "@/absent/limit", err: `pattern "@/absent/limit": no such file: /absent/limit`},
 		{pattern: "web", limit: "@" + filepath.Dir(file), err: fmt.Sprintf("pattern %q: %s: is a folder, not a file", "@"+filepath.Dir(file), filepath.Dir(file))},
 	} {

@@ -238,7 +238,7 @@ var patternErrors = []struct {
 	{"~(web:db)", `pattern "~(web:db)": ~(web: not a regex: missing closing ): ` + "`(web`" + `
   hint: colons and commas outside brackets end a term; look-around and back-references do not exist`, false},
 	{"~a)|(b", "pattern \"~a)|(b\": not a regex: unexpected ): `a)|(b`\n  hint: colons and commas outside brackets end a term; look-around and back-references do not exist", false},
-	{"web,!", `pattern "web,!": nothing stands behind !
+	{"web,!", `pattern "web,!": nothing follows !
   hint: write ! and the name without a blank between them`, false},
 	{"@last:failed", "pattern \"@last:failed\": @last:failed: hosts of a recorded run can only limit a pattern\n  hint: write: all --limit @last:failed", false},
 	{"web,&fact:os.family=debian", `pattern "web,&fact:os.family=debian": fact: is not supported yet`, false},

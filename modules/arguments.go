@@ -17,7 +17,7 @@ func (t Type) Arguments(words []string) (map[string]any, error) {
 		return t.CommandLine(words)
 	}
 	if len(words) > 0 && strings.HasPrefix(words[0], "-") {
-		return nil, fmt.Errorf("%q is no name: the flags of ccm-push go before the type, and ccm-push doc %s tells of it", words[0], t.Name)
+		return nil, fmt.Errorf("%q is not a name: the flags of ccm-push go before the type; see ccm-push doc %s", words[0], t.Name)
 	}
 	if len(words) == 0 || strings.Contains(words[0], "=") {
 		return nil, fmt.Errorf("%s takes a name and property=value: %s NAME %s%s", t.Name, t.Name, t.example(), t.orAsk())

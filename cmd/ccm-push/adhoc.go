@@ -72,7 +72,7 @@ func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*
 		if info, err := os.Stat(folder); err != nil {
 			return nil, nil, fmt.Errorf("--resources: %w", err)
 		} else if !info.IsDir() {
-			return nil, nil, fmt.Errorf("--resources %s: it is no folder", folder)
+			return nil, nil, fmt.Errorf("--resources %s is not a folder", folder)
 		}
 		play.Programs, call.Programs = folder, folder
 	}

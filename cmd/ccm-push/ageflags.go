@@ -17,7 +17,7 @@ type ageFlags struct {
 }
 
 func (f *ageFlags) register(set *pflag.FlagSet) {
-	set.StringArrayVar(&f.files, "age-identity", nil, "private key `file`, of age-keygen or ssh-keygen, to decrypt what age has encrypted; may be repeated (default $CCM_AGE_IDENTITY, or ~/.ssh/id_ed25519, ~/.ssh/id_rsa, ~/.config/age/keys.txt and that of sops)")
+	set.StringArrayVar(&f.files, "age-identity", nil, "private key `file` that decrypts age values, from age-keygen or ssh-keygen; may be repeated (default $CCM_AGE_IDENTITY, or ~/.ssh/id_ed25519, ~/.ssh/id_rsa, ~/.config/age/keys.txt and the key file of sops)")
 }
 
 // keys are the private keys, read when they are needed.

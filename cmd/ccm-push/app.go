@@ -81,7 +81,7 @@ func (a *app) sayStop() {
 	text := a.onStop.Load()
 	switch {
 	case text == nil:
-		a.say("stopping after the resources that are running; once more to kill them")
+		a.say("stopping after the running resources; press Ctrl-C again to kill them")
 	case *text != "":
 		a.say(*text)
 	}

@@ -19,13 +19,12 @@ func attachCommand(f *fleet, p *printer) *cobra.Command {
 	var fromNow bool
 	c := &cobra.Command{
 		Use:   "attach [RUN]",
-		Short: "watch a run that goes on elsewhere, and end as it does",
-		Long: `attach prints what a run has told so far and what it tells from now on, as the terminal does where
-it was begun, and ends with the exit status of the run. Without RUN it is the newest one that is
-under way. Ctrl-C leaves, and ends nothing: the run goes on.
+		Short: "follow a run that another terminal or machine started",
+		Long: `attach prints the output of a run from its beginning, follows it, and ends with the exit status of the
+run. Without RUN it follows the newest run in progress. Ctrl-C ends attach; the run continues.
 
-With --workers it may be a run that was begun on another machine with the same URL, by somebody who
-has the key of this machine on the list of operators.`,
+With --workers you can also follow a run that another machine started with the same URL, if the
+key of this machine is on the list of operators there.`,
 		Example: `  ccm-push attach
   ccm-push attach 7k2m --from-now
   ccm-push attach --workers tls://nats.example.com:4222`,
@@ -49,7 +48,7 @@ has the key of this machine on the list of operators.`,
 			return attach(cmd, f.app, p, run, fromNow)
 		},
 	}
-	c.Flags().BoolVar(&fromNow, "from-now", false, "print nothing of what the run has told before")
+	c.Flags().BoolVar(&fromNow, "from-now", false, "skip the output before now")
 	return c
 }
 
@@ -92,7 +91,7 @@ func attach(cmd *cobra.Command, a *app, p *printer, run *record.Run, fromNow boo
 
 // untilLeft gives a context that ends with the first Ctrl-C, which leaves a run.
 func (a *app) untilLeft(ctx context.Context, run string) (context.Context, func()) {
-	left := fmt.Sprintf("left run %[1]s, which goes on; ccm-push attach %[1]s comes back to it", run)
+	left := fmt.Sprintf("detached from run %[1]s, which continues; ccm-push attach %[1]s follows it again", run)
 	a.onStop.Store(&left)
 	return a.untilStop(ctx)
 }
@@ -117,7 +116,7 @@ func findAttachable(a *app, name string) (*record.Run, error) {
 type noneUnderWay struct{ error }
 
 func (noneUnderWay) Error() string {
-	return "no run is under way here: ccm-push runs lists those that have ended, and ccm-push runs show RUN prints one"
+	return "no run is in progress; ccm-push runs lists finished runs, and ccm-push runs show RUN prints one"
 }
 
 func (e noneUnderWay) Unwrap() error { return e.error }
@@ -209,7 +208,7 @@ func (g *gate) follow(all iter.Seq2[events.Event, error], to events.Reporter) (*
 	for e, err := range all {
 		g.seen++
 		if line, ok := errors.AsType[*record.LineError](err); ok {
-			g.warn(fmt.Sprintf("an unreadable line is left out: %v", line))
+			g.warn(fmt.Sprintf("skipped an unreadable line: %v", line))
 			continue
 		}
 		if err != nil {

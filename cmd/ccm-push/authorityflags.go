@@ -25,13 +25,13 @@ const (
 )
 
 func (f *authorityFlags) register(set *pflag.FlagSet) {
-	set.StringVar(&f.command, "ca-command", "", "`command` that has the key on its standard input certified by an authority that hosts trust, for relays, which hand the host program on, and workers (or CCM_PUSH_CA_COMMAND)")
-	set.StringVar(&f.key, "ca-key", "", "`file` with the public key of such an authority whose private key the SSH agent holds (or CCM_PUSH_CA_KEY)")
+	set.StringVar(&f.command, "ca-command", "", "`command` that reads a public key on standard input and prints a certificate that hosts trust; relays and workers log in with it (or CCM_PUSH_CA_COMMAND)")
+	set.StringVar(&f.key, "ca-key", "", "public key `file` of the certificate authority; the SSH agent holds the private key (or CCM_PUSH_CA_KEY)")
 }
 
 func (f *authorityFlags) validate() error {
 	if f.command != "" && f.key != "" {
-		return errors.New("--ca-command and --ca-key: there is one authority, so give one of them")
+		return errors.New("use --ca-command or --ca-key, not both")
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func (f *authorityFlags) authority() (*usercert.Authority, error) {
 	}
 	switch {
 	case command != "" && key != "":
-		return nil, fmt.Errorf("%s and %s: there is one authority, so set one of them", authorityCommand, authorityKey)
+		return nil, fmt.Errorf("set %s or %s, not both", authorityCommand, authorityKey)
 	case command != "":
 		return usercert.ByCommand(command, "/bin/sh", f.app.environment()), nil
 	case key != "":
@@ -65,7 +65,7 @@ func (f *authorityFlags) inAgent(path string) (*usercert.Authority, error) {
 	}
 	socket := f.app.getenv("SSH_AUTH_SOCK")
 	if socket == "" {
-		return nil, errors.New("the key of the authority is used by the agent, and there is none: SSH_AUTH_SOCK is not set")
+		return nil, errors.New("the key of the authority needs an SSH agent: SSH_AUTH_SOCK is not set")
 	}
 	return usercert.ByAgent(socket, key), nil
 }

@@ -10,13 +10,14 @@ import (
 func checkHealthCommand(p *plays, out *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check-health MANIFEST...",
-		Short: "run the health checks of manifests, and change nothing",
-		Long: `check-health runs the health checks of the resources in manifests and nothing
-else: nothing is changed, and no lock is taken. control and require apply as in
-any run: a check is not asked if something that its resource requires is not
-well. Resources without health checks are not looked at, and count as skipped.
+		Short: "run the health checks of manifests; change nothing",
+		Long: `check-health runs the health checks of the resources in manifests. It changes nothing and takes
+no lock. control and require apply as in any run: a check is skipped if a required resource is
+unhealthy. Resources without health checks count as skipped.
 
 The exit status is 2 if a check is not OK.`,
+		Example: `  ccm-push check-health site.yaml
+  ccm-push -l 'web*' check-health site.yaml`,
 		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.checkHealth(cmd.Context(), out, args) },
 	}
@@ -26,9 +27,9 @@ The exit status is 2 if a check is not OK.`,
 func (p *plays) checkHealth(ctx context.Context, out *printer, paths []string) error {
 	switch {
 	case p.fleet.mode.check:
-		return errors.New("cannot set healthcheck only and noop mode at the same time; leave --check out: check-health changes nothing")
+		return errors.New("cannot set healthcheck only and noop mode at the same time; remove --check: check-health changes nothing")
 	case p.fleet.mode.step:
-		return errors.New("--step asks before something is done, and check-health does nothing")
+		return errors.New("--step prompts before changes, and check-health changes nothing")
 	case p.selection.list:
 		return p.apply(ctx, out, paths)
 	}

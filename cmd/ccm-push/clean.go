@@ -5,13 +5,15 @@ import "github.com/spf13/cobra"
 func cleanCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "clean PATTERN",
-		Short: "remove what ccm-push has left on hosts",
-		Long: `clean removes everything that footprint lists, for the login user of the hosts, and
-with -b for the user that it becomes as well. --check only says what it would remove.
-Nothing is removed while a run that changes things is under way there.
+		Short: "remove the files of ccm-push from hosts",
+		Long: `clean removes the files that footprint lists, for the login user, and with -b also for the user
+of --become. --check prints the files and removes nothing. clean refuses a host on which a run
+is changing something.
 
-With it goes the note of refreshes that an interrupted run still owes, and that of what
-was there before resources with reverse: nothing of that is put back any more.`,
+This also removes the list of pending refreshes, and the saved state of resources with reverse:
+after clean, they are not restored.`,
+		Example: `  ccm-push clean all --check
+  ccm-push -b clean 'web*'`,
 		Args:              onePattern,
 		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -37,27 +37,27 @@ func (f *connectionFlags) register(set *pflag.FlagSet) {
 	f.set = set
 	o, s := &f.given, &f.secrets
 	set.StringVarP(&o.User, "user", "u", "", "log in as this `user`")
-	set.BoolVarP(&o.Become, "become", "b", false, "run as another user")
-	set.StringVar(&o.BecomeUser, "become-user", "", "the `user` to run as (default root)")
-	set.StringVar(&o.BecomeMethod, "become-method", "", "how to become it: sudo (default), su or doas")
-	set.StringArrayVar(&o.PrivateKeys, "private-key", nil, "private key `file`; may be repeated (also: --key-file)")
-	set.StringArrayVar(&o.KnownHosts, "known-hosts", nil, "known_hosts `file` instead of OpenSSH's; may be repeated")
-	set.StringVar(&f.hostKeyChecking, "host-key-checking", "", "what to do with an unknown host key: strict (default) or accept-new")
-	set.VarP(seconds{&o.Timeout}, "timeout", "T", "how long connecting may take, and then logging in (default: for connecting as the inventory or ssh_config says, or 10s; for logging in 60s)")
-	set.IntVar(&f.retries, "connect-retries", 2, "how often a connection is tried again that failed in a way that may pass; if given, after a timeout too")
+	set.BoolVarP(&o.Become, "become", "b", false, "run as root, or as --become-user")
+	set.StringVar(&o.BecomeUser, "become-user", "", "run as this `user` (default root)")
+	set.StringVar(&o.BecomeMethod, "become-method", "", "program for --become: sudo (default), su or doas")
+	set.StringArrayVar(&o.PrivateKeys, "private-key", nil, "private key `file` for login; may be repeated (also: --key-file)")
+	set.StringArrayVar(&o.KnownHosts, "known-hosts", nil, "known_hosts `file` to use instead of OpenSSH's; may be repeated")
+	set.StringVar(&f.hostKeyChecking, "host-key-checking", "", "unknown host keys: strict (refuse, the default) or accept-new")
+	set.VarP(seconds{&o.Timeout}, "timeout", "T", "timeout of a connection and of a login (default 10s, or as in ssh_config; login 60s)")
+	set.IntVar(&f.retries, "connect-retries", 2, "retries after a connection error that may be temporary; if you set it, timeouts are retried too")
 	// None of these takes a secret itself: arguments can be read by everybody.
-	set.BoolVarP(&s.Ask, "ask-pass", "k", false, "ask for the password to log in with")
-	set.StringVar(&s.File, "password-file", "", "`file` with the password to log in with, or a program that prints it (also: --connection-password-file, --conn-pass-file)")
-	set.BoolVarP(&s.AskBecome, "ask-become-pass", "K", false, "ask for the password to become another user with")
-	set.StringVar(&s.BecomeFile, "become-password-file", "", "`file` with the password to become another user with, or a program that prints it (also: --become-pass-file)")
-	set.StringVar(&s.PassphraseFile, "key-passphrase-file", "", "`file` with the passphrase of encrypted private keys, or a program that prints it")
-	set.StringVarP(&f.sshConfig, "ssh-config", "F", "", "read this `file`, or none, instead of ~/.ssh/config and /etc/ssh/ssh_config")
+	set.BoolVarP(&s.Ask, "ask-pass", "k", false, "prompt for the login password")
+	set.StringVar(&s.File, "password-file", "", "`file` with the login password, or a program that prints it (also: --connection-password-file, --conn-pass-file)")
+	set.BoolVarP(&s.AskBecome, "ask-become-pass", "K", false, "prompt for the password of --become")
+	set.StringVar(&s.BecomeFile, "become-password-file", "", "`file` with the password of --become, or a program that prints it (also: --become-pass-file)")
+	set.StringVar(&s.PassphraseFile, "key-passphrase-file", "", "`file` with the passphrase of private keys, or a program that prints it")
+	set.StringVarP(&f.sshConfig, "ssh-config", "F", "", "ssh_config `file` to use instead of ~/.ssh/config and /etc/ssh/ssh_config; none disables them")
 	set.BoolVar(&f.matchExec, "allow-match-exec", false, "run the commands of \"Match exec\" in ssh_config")
 }
 
 func (f *connectionFlags) validate() error {
 	if method := f.given.BecomeMethod; method != "" && !slices.Contains(start.Methods, method) {
-		return fmt.Errorf("--become-method %q: there are %s", method, strings.Join(start.Methods, ", "))
+		return fmt.Errorf("--become-method %q: use one of %s", method, strings.Join(start.Methods, ", "))
 	}
 	if f.retries < 0 {
 		return fmt.Errorf("--connect-retries %d: at least 0", f.retries)
@@ -77,9 +77,9 @@ func (f *connectionFlags) hostKeys() (transport.HostKeyPolicy, error) {
 	case "accept-new":
 		return transport.AcceptNew, nil
 	case "no", "off":
-		return 0, fmt.Errorf("--host-key-checking %s would accept any host; accept-new accepts hosts that are not known yet", f.hostKeyChecking)
+		return 0, fmt.Errorf("--host-key-checking %s would accept any host; use accept-new, which accepts only unknown hosts", f.hostKeyChecking)
 	}
-	return 0, fmt.Errorf("--host-key-checking %q: there are strict and accept-new", f.hostKeyChecking)
+	return 0, fmt.Errorf("--host-key-checking %q: use strict or accept-new", f.hostKeyChecking)
 }
 
 // options is what the flags say about reaching hosts. newKnownHosts lets files of

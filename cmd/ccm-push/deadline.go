@@ -24,7 +24,7 @@ func (d *deadlines) Set(text string) error {
 	case !found:
 		return fmt.Errorf("write PHASE=DURATION, such as resource=10m")
 	case !slices.Contains(deadlinePhases, phase):
-		return fmt.Errorf("there is no phase %q; there are %s", phase, strings.Join(deadlinePhases, ", "))
+		return fmt.Errorf("unknown phase %q; use one of %s", phase, strings.Join(deadlinePhases, ", "))
 	}
 	if *d == nil {
 		*d = deadlines{}

@@ -22,7 +22,7 @@ func TestDeadlineFlag(t *testing.T) {
 		{values: []string{"start=0"}, want: "start=off"},
 		{values: []string{"start=0s"}, want: "start=off"},
 		{values: []string{"resource"}, err: "write PHASE=DURATION, such as resource=10m"},
-		{values: []string{"compile=1s"}, err: `there is no phase "compile"; there are dial, handshake, auth, start, facts, resource, host`},
+		{values: []string{"compile=1s"}, err: `unknown phase "compile"; use one of dial, handshake, auth, start, facts, resource, host`},
 		{values: []string{"host=-1s"}, err: form},
 		{values: []string{"host="}, err: form},
 		{values: []string{"host=soon"}, err: form},

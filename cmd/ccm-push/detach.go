@@ -45,7 +45,7 @@ type detached struct {
 }
 
 func (f *detachFlags) register(set *pflag.FlagSet) {
-	set.BoolVar(&f.asked, "detach", false, "have the run go on without this terminal, once what there is to ask has been answered; ccm-push attach follows it")
+	set.BoolVar(&f.asked, "detach", false, "continue in the background after the prompts; ccm-push attach follows it")
 }
 
 // detach has the run of a command go on without the terminal. In the process that the command line
@@ -59,11 +59,11 @@ func (c *commandLine) detach(cmd *cobra.Command) error {
 	}
 	switch {
 	case cmd.Name() == "watch":
-		return errors.New("--detach is for runs that come to an end: have systemd run ccm-push watch (docs/guide/watch.md has the unit)")
+		return errors.New("--detach is for runs that end; run ccm-push watch as a systemd unit (docs/guide/watch.md)")
 	case cmd.HasParent() && !slices.Contains([]string{"resume", "undo", "check-health"}, cmd.Name()):
-		return fmt.Errorf("--detach is for runs; %s is none", cmd.CommandPath())
+		return fmt.Errorf("--detach is for runs, not for %s", cmd.CommandPath())
 	case c.fleet.mode.step:
-		return errors.New("--step asks on the terminal, which --detach leaves: leave one of them out")
+		return errors.New("--step prompts on the terminal, which --detach leaves: use one of them")
 	case c.fleet.record.none:
 		return errors.New("--detach: the run is followed by its record, and --no-record keeps none: leave one of them out")
 	case c.fleet.inventory.listHosts, c.selection.list:
@@ -126,13 +126,13 @@ func (f *detachFlags) print(p *printer, d detached) error {
 	if p.json() {
 		return printJSON(p, d)
 	}
-	return p.print(fmt.Sprintf("run %[1]s goes on as process %[2]d; ccm-push attach %[1]s follows it, kill %[2]d stops it\n", d.Run, d.PID))
+	return p.print(fmt.Sprintf("run %[1]s continues as process %[2]d; ccm-push attach %[1]s follows it, kill %[2]d stops it\n", d.Run, d.PID))
 }
 
 // check reports a run that nothing can be seen of once it has left the terminal.
 func (f *detachFlags) check(h record.Header) error {
 	if f.asked && h.Command == "" {
-		return errors.New("--detach is for runs that are recorded, and what only asks is not")
+		return errors.New("--detach is for recorded runs; commands that only query hosts are not recorded")
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func TestDetachedFromATerminal(t *testing.T) {
 	require.NoError(t, err)
 	screen, status := w.end()
 	require.Equal(t, 0, status, screen)
-	require.Contains(t, screen, " goes on as process ")
+	require.Contains(t, screen, " continues as process ")
 	require.NotContains(t, screen, "hunter2")
 	a.begins()
 	a.awaits("second")

@@ -20,14 +20,13 @@ import (
 func explainResourceCommand(p *plays, out *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain MANIFEST... HOST TYPE#NAME",
-		Short: "print why a host has a resource, where its properties are from, and when it was changed",
-		Long: `explain tells of one resource on one host: where it is written and what decides that it
-is in the run; each property with the place that gives it, and which data and facts
-it was made of; what it waits for, and what it is before; and what recorded runs have
-done with it. It asks the host for the facts that the manifests mention. With --facts
-FILE those stand for the facts of the host, and it is not contacted.
+		Short: "print why a host has a resource, the source of its properties, and its history",
+		Long: `explain describes one resource on one host: its place in the manifest and the conditions that select
+it, the source of each property with the data and facts in it, the resources before and after it,
+and its results in recorded runs. It queries the host for the facts that the manifests use. With
+--facts FILE it uses these facts and does not contact the host.
 
-What a sensitive resource was given is withheld, and values with the names of secrets.`,
+Properties of sensitive resources, and values with names of secrets, are withheld.`,
 		Example: `  ccm-push explain site.yaml web1 file#/etc/motd
   ccm-push explain site.yaml web1 service#nginx --facts facts.yaml -o json`,
 		Args:              atLeast(3),
@@ -98,12 +97,12 @@ func pastOf(p *record.PastResult) *explain.Past {
 func checkRef(types modules.Registry, ref string) error {
 	typeName, name, ok := strings.Cut(ref, "#")
 	if !ok || name == "" || typeName == "" {
-		return fmt.Errorf("%q is no resource; write explain MANIFEST... HOST TYPE#NAME, as in file#/etc/motd", ref)
+		return fmt.Errorf("%q is not a resource; write explain MANIFEST... HOST TYPE#NAME, as in file#/etc/motd", ref)
 	}
 	if _, known := types.Lookup(typeName); known {
 		return nil
 	}
-	hint := "there are " + strings.Join(types.Names(), ", ")
+	hint := "use one of " + strings.Join(types.Names(), ", ")
 	if meant := yamlpos.Suggest(typeName, types.Names()); meant != "" {
 		hint = "did you mean " + meant + "?"
 	}

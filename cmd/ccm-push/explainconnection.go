@@ -12,12 +12,13 @@ import (
 func explainConnectionCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain-connection PATTERN...",
-		Short: "print how hosts are reached, and where each setting is from; connects to none",
-		Long: `explain-connection prints each setting of the connection to a host, its value and
-where it is from: the command line, the inventory, ssh_config, or a default. The
-first of these that says something counts. Jump hosts follow, outermost first. Of a
-host that cannot be reached as the inventory says, it prints why.
-Hosts that are reached alike are shown once; {host} then stands for their names.`,
+		Short: "print the connection settings of hosts and their sources; contact no host",
+		Long: `explain-connection prints each connection setting of a host, its value and its source: the command
+line, the inventory, ssh_config, or a default, in this order of precedence. Jump hosts follow,
+outermost first. If the settings of a host are invalid, it prints the reason.
+Hosts with equal settings are shown once; {host} then means the name of each host.`,
+		Example: `  ccm-push explain-connection web1
+  ccm-push -u deploy -b explain-connection 'web*'`,
 		Args:              atLeast(1),
 		ValidArgsFunction: f.inventory.completeTerm, // of each word
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -17,8 +17,11 @@ import (
 func factsCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "facts PATTERN [PATH]",
-		Short: "print what is true of hosts, or what stands at a path such as host.info.platform",
-		Args:  cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(2)),
+		Short: "print the facts of hosts, or the fact at a path such as host.info.platform",
+		Example: `  ccm-push facts web1
+  ccm-push facts 'web*' host.info.platform
+  ccm-push -o json facts all > facts.json`,
+		Args: cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(2)),
 
 		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -7,7 +7,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
 // flagAlias gives a flag that has two names the one it is registered under.
@@ -61,47 +64,52 @@ func (s seconds) String() string {
 // Type implements [pflag.Value].
 func (seconds) Type() string { return "duration" }
 
-// foreign says what to use instead of a flag that Ansible has and ccm-push has
-// not; "" if it is not known.
+// foreign returns the equivalent of a flag that only Ansible has, or "" if it is unknown.
 func foreign(name string) string {
 	switch name {
 	case "syntax-check":
-		return "there is ccm-push validate MANIFEST..."
+		return "use ccm-push validate MANIFEST..."
 	case "module-name", "m", "args", "a":
 		return "write the type and its arguments after the pattern: ccm-push PATTERN exec COMMAND"
 	case "module-path", "M":
-		return "resources/ beside the manifest may have types of its own"
+		return "put your own types into resources/ next to the manifest"
 	case "background", "B", "poll", "P":
-		return "nothing runs in the background; timeout at a resource says how long it may take"
+		return "resources do not run in the background; limit their time with the property timeout"
 	case "task-timeout":
-		return "write timeout at the resources"
+		return "use the property timeout of resources"
 	case "force-handlers":
-		return "a refresh that is due is noted by the host, and done in a later run"
+		return "not needed: the host saves a pending refresh, and the next run does it"
 	case "sudo", "s", "su", "S":
-		return "there is --become, with --become-method"
+		return "use --become, with --become-method"
 	case "sudo-user", "U", "su-user", "R":
-		return "there is --become-user"
+		return "use --become-user"
 	case "inventory-file":
-		return "there is --inventory"
+		return "use --inventory"
 	case "yaml", "y", "toml":
-		return "there is ccm-push inventory --list, which prints JSON"
+		return "use ccm-push inventory --list, which prints JSON"
 	case "one-line", "tree":
-		return "there is --output json"
+		return "use --output json"
 	case "flush-cache":
-		return "there is no cache of facts"
+		return "not needed: ccm-push does not cache facts"
 	case "ssh-common-args", "ssh-extra-args", "sftp-extra-args", "scp-extra-args":
-		return "OpenSSH is not used; the inventory's connect: says how a host is reached, or --ssh-config FILE"
+		return "ccm-push does not run OpenSSH; set options with connect: in the inventory, or with --ssh-config FILE"
 	case "connection", "c":
-		return "it is SSH, or for this machine connection: local below a host's connect: (--allow-implicit-localhost makes it one that no inventory lists)"
+		return "not needed for SSH; for this machine set connection: local below connect: of a host, or use --allow-implicit-localhost"
 	}
 	return ""
 }
 
-// flagHint adds what to use instead to an error about an unknown flag.
-func flagHint(err error) error {
+// flagHint adds a similar flag, or the equivalent of a flag of Ansible, to an error about an unknown flag.
+func flagHint(cmd *cobra.Command, err error) error {
 	hint := "see ccm-push --help"
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		hint = cmp.Or(foreign(unknown.GetSpecifiedName()), hint)
+		name := unknown.GetSpecifiedName()
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := yamlpos.Suggest(name, names); near != "" && unknown.GetSpecifiedShortnames() == "" {
+			hint = fmt.Sprintf("did you mean --%s?", near)
+		}
+		hint = cmp.Or(foreign(name), hint)
 	}
 	return fmt.Errorf("%w; %s", err, hint)
 }

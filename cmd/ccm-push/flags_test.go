@@ -10,8 +10,6 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ccm-push/ccm-push/modules/builtin"
 )
 
 // execute runs the program with nothing around it.
@@ -24,42 +22,42 @@ func execute(t *testing.T, environ []string, argv ...string) (stdout, stderr str
 }
 
 func ansibleModule(name string) string {
-	return fmt.Sprintf("%q is no resource type (there are %s) and \"web\" no manifest; ", name, strings.Join(builtin.Types().Names(), ", "))
+	return fmt.Sprintf("%q is not a resource type, and \"web\" is not a manifest; ", name)
 }
 
 func TestWrongFlags(t *testing.T) {
 	for _, test := range []struct{ argv, want string }{
-		{"--output xml x", `--output "xml": there are text, json and dsc-json, for validate also github and gitlab`},
-		{"--color maybe x", `--color "maybe": there are auto, always and never`},
+		{"--output xml x", `--output "xml": use text, json or dsc-json; with validate also github or gitlab`},
+		{"--color maybe x", `--color "maybe": use auto, always or never`},
 		{"--forks 0 x", `--forks 0: at least 1`},
 		{"--keep -1 x", `--keep -1: at least 0`},
 		{"--idle-timeout 1s x", `--idle-timeout 1s: 2s to 1h`},
 		{"--idle-timeout 2h x", `--idle-timeout 2h0m0s: 2s to 1h`},
-		{"--host-key-checking no x", `--host-key-checking no would accept any host; accept-new accepts hosts that are not known yet`},
-		{"--host-key-checking ask x", `--host-key-checking "ask": there are strict and accept-new`},
-		{"--registration-destination kafka x", `--registration-destination "kafka": there are jetstream and nats`},
+		{"--host-key-checking no x", `--host-key-checking no would accept any host; use accept-new, which accepts only unknown hosts`},
+		{"--host-key-checking ask x", `--host-key-checking "ask": use strict or accept-new`},
+		{"--registration-destination kafka x", `--registration-destination "kafka": use one of jetstream and nats`},
 		{"-T soon x", `invalid argument "soon" for "-T, --timeout" flag: write a number of seconds, or a duration such as 1m30s; see ccm-push --help`},
 		{"-T -5s x", `invalid argument "-5s" for "-T, --timeout" flag: write a number of seconds, or a duration such as 1m30s; see ccm-push --help`},
 		{"--limit= x", `--limit is empty`},
 		{"--nonsense x", `unknown flag: --nonsense; see ccm-push --help`},
 		{"-z x", `unknown shorthand flag: 'z' in -z; see ccm-push --help`},
 		{"x -i", `flag needs an argument: 'i' in -i; see ccm-push --help`},
-		{"--syntax-check x", `unknown flag: --syntax-check; there is ccm-push validate MANIFEST...`},
-		{"--step --check x", `--step asks before something is done, and --check does nothing: leave one of them out`},
-		{"--step web exec true", `--step asks on the terminal, and standard input is none`},
+		{"--syntax-check x", `unknown flag: --syntax-check; use ccm-push validate MANIFEST...`},
+		{"--step --check x", `--step prompts before changes, and --check makes none: use one of them`},
+		{"--step web exec true", `--step prompts on the terminal, and standard input is not a terminal`},
 		{"-a uptime x", `unknown shorthand flag: 'a' in -a; write the type and its arguments after the pattern: ccm-push PATTERN exec COMMAND`},
-		{"-M lib x", `unknown shorthand flag: 'M' in -M; resources/ beside the manifest may have types of its own`},
-		{"--force-handlers x", `unknown flag: --force-handlers; a refresh that is due is noted by the host, and done in a later run`},
-		{"--task-timeout 5 x", `unknown flag: --task-timeout; write timeout at the resources`},
-		{"--sudo x", `unknown flag: --sudo; there is --become, with --become-method`},
-		{"-U root x", `unknown shorthand flag: 'U' in -U; there is --become-user`},
-		{"--inventory-file hosts x", `unknown flag: --inventory-file; there is --inventory`},
+		{"-M lib x", `unknown shorthand flag: 'M' in -M; put your own types into resources/ next to the manifest`},
+		{"--force-handlers x", `unknown flag: --force-handlers; not needed: the host saves a pending refresh, and the next run does it`},
+		{"--task-timeout 5 x", `unknown flag: --task-timeout; use the property timeout of resources`},
+		{"--sudo x", `unknown flag: --sudo; use --become, with --become-method`},
+		{"-U root x", `unknown shorthand flag: 'U' in -U; use --become-user`},
+		{"--inventory-file hosts x", `unknown flag: --inventory-file; use --inventory`},
 		{"--ask-become-pass --become-pass-file f x", `--ask-become-pass and --become-password-file: one of them is enough`},
 		{"-k --conn-pass-file f x", `--ask-pass and --password-file: one of them is enough`},
 		{"--connect-retries -1 x", `--connect-retries -1: at least 0`},
 		{"-m shell x", `unknown shorthand flag: 'm' in -m; write the type and its arguments after the pattern: ccm-push PATTERN exec COMMAND`},
-		{"-c local x", `unknown shorthand flag: 'c' in -c; it is SSH, or for this machine connection: local below a host's connect: (--allow-implicit-localhost makes it one that no inventory lists)`},
-		{"--connection local x", `unknown flag: --connection; it is SSH, or for this machine connection: local below a host's connect: (--allow-implicit-localhost makes it one that no inventory lists)`},
+		{"-c local x", `unknown shorthand flag: 'c' in -c; not needed for SSH; for this machine set connection: local below connect: of a host, or use --allow-implicit-localhost`},
+		{"--connection local x", `unknown flag: --connection; not needed for SSH; for this machine set connection: local below connect: of a host, or use --allow-implicit-localhost`},
 		{"web ping", ansibleModule("ping") + `exec true logs in and runs a command: ccm-push PATTERN exec true`},
 		{"web shell uptime", ansibleModule("shell") + `there is exec: ccm-push PATTERN exec COMMAND`},
 		{"web command uptime", ansibleModule("command") + `there is exec: ccm-push PATTERN exec COMMAND`},
@@ -77,25 +75,26 @@ func TestWrongFlags(t *testing.T) {
 		{"doc uri", `"uri" is a module of Ansible; there is http: write - http: [the application is healthy: {url: "https://example.net/health", values: {state: up}}]` + "\n  hint: ccm-push doc http"},
 		{"doc fiel", `there is no resource type "fiel"; did you mean file?`},
 		{"web debug", ansibleModule("debug") + `there is ccm-push inventory explain HOST [KEY]`},
-		{"exec id", "exec is a resource type, and no hosts stand before it\n  hint: ccm-push all exec …; --limit (-l) narrows that"},
-		{"-l web1 user deploy", "user is a resource type, and no hosts stand before it\n  hint: ccm-push all user …; --limit (-l) narrows that"},
-		{"web fiel x", `"fiel" is no resource type (there are ` + strings.Join(builtin.Types().Names(), ", ") + `) and "web" no manifest; did you mean file?`},
-		{"facts", `facts lacks an argument: ccm-push facts PATTERN [PATH]`},
-		{"render site.yaml", `render lacks an argument: ccm-push render MANIFEST... HOST`},
-		{"validate", `validate lacks an argument: ccm-push validate MANIFEST...`},
+		{"exec id", "exec is a resource type: write a host pattern before it\n  hint: ccm-push all exec …; --limit (-l) selects fewer hosts"},
+		{"-l web1 user deploy", "user is a resource type: write a host pattern before it\n  hint: ccm-push all user …; --limit (-l) selects fewer hosts"},
+		{"web fiel x", `"fiel" is not a resource type, and "web" is not a manifest; did you mean file?`},
+		{"web nonsense x", `"nonsense" is not a resource type, and "web" is not a manifest` + "\n  hint: ccm-push doc lists the resource types"},
+		{"facts", `missing argument: ccm-push facts PATTERN [PATH]`},
+		{"render site.yaml", `missing argument: ccm-push render MANIFEST... HOST`},
+		{"validate", `missing argument: ccm-push validate MANIFEST...`},
 		{"--output dsc-json validate site.yaml", `--output dsc-json is for runs; validate cannot print that`},
-		{"-o github site.yaml", `--output github is for validate; of a run there are --report FILE.md and --junit FILE`},
-		{"-o gitlab facts web", `--output gitlab is for validate; of a run there are --report FILE.md and --junit FILE`},
+		{"-o github site.yaml", `--output github is for validate; for a run use --report FILE.md or --junit FILE`},
+		{"-o gitlab facts web", `--output gitlab is for validate; for a run use --report FILE.md or --junit FILE`},
 		{"-o json render site.yaml web", `--output json is for runs and facts; render prints text`},
 		{"-o json --list-hosts web", `--output json is for runs and facts; --list-hosts prints text`},
 		{"-o json version", `--output json is for runs and facts; version prints text`},
 		{"-o json doc", `--output json is for runs and facts; doc prints text`},
-		{"--diff stat", `there is no command and no manifest "stat"; did you mean --diff=stat?`},
-		{"valdate site.yaml", `there is no command and no manifest "valdate"; did you mean validate?`},
-		{"facts --output xml web", `--output "xml": there are text, json and dsc-json, for validate also github and gitlab`},
-		{"--list-hosts", `say what to do: MANIFEST... or PATTERN TYPE ARGUMENT...; see ccm-push --help`},
+		{"--diff stat", `"stat" is not a command or a manifest; did you mean --diff=stat?`},
+		{"valdate site.yaml", `"valdate" is not a command or a manifest; did you mean ccm-push validate?`},
+		{"facts --output xml web", `--output "xml": use text, json or dsc-json; with validate also github or gitlab`},
+		{"--list-hosts", `no manifest given: use ccm-push MANIFEST... or ccm-push PATTERN TYPE ARGUMENT...; see ccm-push --help`},
 		{"--list-hosts -- a b", `--list-hosts takes one pattern, or manifests`},
-		{"-- web", `-- makes the next word a host pattern, as in -- PATTERN TYPE ARGUMENT...; the types are ` + strings.Join(builtin.Types().Names(), ", ")},
+		{"-- web", `after -- write a host pattern and a resource: -- PATTERN TYPE ARGUMENT...; ccm-push doc lists the resource types`},
 	} {
 		t.Run(test.argv, func(t *testing.T) {
 			out, _, err := execute(t, nil, list(test.argv)...)

@@ -99,7 +99,7 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 	}
 	r.Dialer.TrustHint = func(t transport.Target, _ ssh.PublicKey) string {
 		hosts := trust.Fleet{Inventory: r.Inventory, Connect: r.Connect}
-		return "compare the fingerprint with what the host's console shows, then trust it: " + f.trustCommand([]string{hosts.Selectable(t)})
+		return "compare the fingerprint with the console of the host, then trust it: " + f.trustCommand([]string{hosts.Selectable(t)})
 	}
 	return r, nil
 }
@@ -148,7 +148,7 @@ func (f *fleet) reachHosts(ctx context.Context, r *playbooks.Runner, hosts []*in
 	}
 	done = func() {
 		if err := c.Close(ctx); err != nil {
-			f.app.warn("what the call has left in NATS stays there, encrypted, for up to a week: " + err.Error())
+			f.app.warn("data of the call stays in NATS, encrypted, for up to a week: " + err.Error())
 		}
 	}
 	if err := r.EnterAll(ctx, f.app.stop, hosts); err != nil {
@@ -271,7 +271,7 @@ func (f *fleet) play(ctx context.Context, r *playbooks.Runner, shared bool) (eve
 	stopped()
 	if coordinator != nil {
 		if closeErr := coordinator.Close(ctx); closeErr != nil { // hosts have been worked on: that is no failure of theirs
-			f.app.warn("what the run has left in NATS stays there, encrypted, for up to a week: " + closeErr.Error())
+			f.app.warn("data of the run stays in NATS, encrypted, for up to a week: " + closeErr.Error())
 		}
 		if shared {
 			f.workers.shared.end(ctx, f.app.warn)

@@ -20,16 +20,16 @@ import (
 func fmtCommand(f *modeFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fmt [FILE...]",
-		Short: "lay out YAML files: manifests, inventories, data",
-		Long: `fmt indents by two blanks, lists below their keys too, takes away blanks at the ends of
-lines, and leaves one empty line where there are more. It prints the names of the files that
-it has changed. Keys, quotes, comments, line breaks and texts with templates in them stay as
-they are: what comes out has the same characters besides blanks, and means the same, or the
-file is left alone and named. A file with anchors keeps its indentation.
+		Short: "format YAML files: manifests, inventories, data",
+		Long: `fmt indents by two blanks, also lists below their keys, removes blanks at the ends of lines, and
+reduces several empty lines to one. It prints the names of the files that it changed. It changes
+only blanks: keys, quotes, comments, line breaks and templates are kept. If the result would mean
+something else, fmt reports the file and does not change it. A file with anchors keeps its
+indentation.
 
-Without FILE these are the *.yaml and *.yml of this folder; - reads standard input and prints
-what comes out. --check changes nothing, and ends with status 8 if a file would be changed;
---diff shows what changes.`,
+Without FILE, fmt formats the *.yaml and *.yml of this folder; - reads standard input and prints
+the result. --check changes nothing, and exits with status 8 if a file would change; --diff
+prints the changes.`,
 		Example: `  ccm-push fmt
   ccm-push fmt --check --diff site.yaml group_vars/all.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error {

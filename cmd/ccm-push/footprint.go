@@ -13,10 +13,11 @@ import (
 func footprintCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "footprint PATTERN",
-		Short: "list what ccm-push has left on hosts",
-		Long: `footprint lists every file that ccm-push has left on the hosts of a pattern, for the
-login user, and with -b for the user that it becomes as well: host programs, locks,
-and what has to be remembered from one run to the next.`,
+		Short: "list the files of ccm-push on hosts",
+		Long: `footprint lists every file that ccm-push keeps on the hosts of a pattern, for the login user, and
+with -b also for the user of --become: host programs, locks, and state for the next run.`,
+		Example: `  ccm-push footprint all
+  ccm-push -b footprint web1`,
 		Args:              onePattern,
 		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {

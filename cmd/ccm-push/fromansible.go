@@ -19,16 +19,15 @@ func fromAnsibleCommand(types modules.Registry, f *inventoryFlags, p *printer) *
 	var out, report string
 	c := &cobra.Command{
 		Use:   "from-ansible PLAYBOOK|ROLE|FOLDER",
-		Short: "carry playbooks and roles of Ansible over into manifests",
-		Long: `from-ansible reads a playbook, a role, or a folder with playbooks and roles, and writes
-manifests, data and templates that do the same. Nothing is guessed and nothing is dropped:
-what has no counterpart stands in what is written as a todo, at its place, with what was
-there as a comment, and validate fails there. It is listed with file and line, and so is
-what does not do exactly the same.
+		Short: "convert playbooks and roles of Ansible to manifests",
+		Long: `from-ansible reads a playbook, a role, or a folder with playbooks and roles, and writes manifests,
+data and templates with the same effect. It does not guess and drops nothing. Parts without an
+equivalent become a todo at their place, with the original as a comment, and validate reports them.
+from-ansible lists them with file and line, and also lists parts whose effect differs slightly.
 
-With -i the variables of an inventory are known too: of which type they are, and that they
-go over what a play says. Nothing of Ansible is run, no host is asked, and nothing that exists is written over. What
-becomes of each module and keyword is told in docs/guide/from-ansible.md.`,
+With -i it also uses the variables of an inventory: their types, and that they override variables of
+a play. It runs no Ansible, contacts no host and overwrites no file. docs/guide/from-ansible.md
+lists all modules and keywords.`,
 		Example: `  ccm-push from-ansible site.yml --out manifests --report report.md
   ccm-push from-ansible roles/nginx`,
 		Args: cobra.ExactArgs(1),
@@ -62,8 +61,8 @@ becomes of each module and keyword is told in docs/guide/from-ansible.md.`,
 			return p.print(done.Report.Summary())
 		},
 	}
-	c.Flags().StringVar(&out, "out", "manifests", "the folder that is written")
-	c.Flags().StringVar(&report, "report", "", "write what became of each task to this file, as Markdown")
+	c.Flags().StringVar(&out, "out", "manifests", "output folder")
+	c.Flags().StringVar(&report, "report", "", "write a Markdown report to this file: the result of each task")
 	return c
 }
 

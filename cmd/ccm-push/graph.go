@@ -20,21 +20,24 @@ func graphCommand(p *plays, out *printer) *cobra.Command {
 	var format, why string
 	c := &cobra.Command{
 		Use:   "graph MANIFEST... HOST",
-		Short: "print what the resources of manifests wait for on a host, and change nothing",
-		Long: `graph asks the host for the facts that the manifests mention, and prints for each
-play that runs on it which resources wait for which, and why. With --facts FILE
-those stand for the facts of the host, and it is not contacted.
+		Short: "print the order and dependencies of resources on a host; change nothing",
+		Long: `graph queries the host for the facts that the manifests use, and prints for each play on this host
+which resources depend on which, and why. With --facts FILE it uses these facts and does not
+contact the host.
 
---why type#name tells of one resource, and where its edges are written. dot is for
-Graphviz; svg is a picture, of one play: choose it with --tags if there are several.`,
+--why type#name prints one resource, with the lines that define its dependencies. dot is for
+Graphviz; svg is a picture of one play: choose it with --tags if there are several.`,
+		Example: `  ccm-push graph site.yaml web1
+  ccm-push graph site.yaml web1 --why service#nginx
+  ccm-push graph site.yaml web1 --format svg > site.svg`,
 		Args:              atLeast(2),
 		ValidArgsFunction: p.fleet.inventory.completeLastHost,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printGraph(cmd.Context(), p, out, args[:len(args)-1], args[len(args)-1], format, why)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, dot or svg")
-	c.Flags().StringVar(&why, "why", "", "tell of one resource only: `type#name`")
+	c.Flags().StringVar(&format, "format", "text", "format: text, dot or svg")
+	c.Flags().StringVar(&why, "why", "", "print only this resource: `type#name`")
 	_ = c.RegisterFlagCompletionFunc("why", completeResource(p.fleet.app.registry))
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(graphFormats, cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -43,9 +46,9 @@ Graphviz; svg is a picture, of one play: choose it with --tags if there are seve
 func printGraph(ctx context.Context, p *plays, out *printer, paths []string, name, format, why string) error {
 	switch {
 	case !slices.Contains(graphFormats, format):
-		return fmt.Errorf("--format %q: there are %s", format, strings.Join(graphFormats, ", "))
+		return fmt.Errorf("--format %q: use one of %s", format, strings.Join(graphFormats, ", "))
 	case why != "" && format != "text":
-		return fmt.Errorf("--why is told as text, not as %s", format)
+		return fmt.Errorf("--why prints text only, not %s", format)
 	}
 	rendered, err := p.render(ctx, out, "graph", paths, name)
 	if err != nil {

@@ -21,11 +21,11 @@ import (
 var wholeRuns = map[string]bool{
 	"ccm-push resume ":  true, // resume.go: of a run that was undone; its options are recorded
 	" applies it again": true,
-	"it has ended; ccm-push resume %[1]s goes on with it, ccm-push undo %[1]s takes it back":                                                  true, // rollouts
-	"to take back what it has changed: ccm-push undo %s":                                                                                      true,
-	"ccm-push resume %[1]s, or undo %[1]s":                                                                                                    true,
+	"it has ended; ccm-push resume %[1]s continues it, ccm-push undo %[1]s undoes it": true, // rollouts
+	"to undo its changes run ccm-push undo %s":                                        true,
+	"ccm-push resume %[1]s, or undo %[1]s":                                            true,
 	"NATS has nothing about run %s any more, so it ends here\n  hint: its stream may have been deleted; ccm-push resume %s continues the run": true, // its record is here
-	"the run ends; ccm-push resume %s goes on":                                                                                                true,
+	"the run ends; ccm-push resume %s goes on": true,
 
 	// Another run than the one that was named.
 	"the last run that changed something has undone run %s\n  hint: ccm-push undo %s takes back that undo; ccm-push runs lists all runs": true,

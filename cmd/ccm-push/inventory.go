@@ -22,13 +22,12 @@ func inventoryCommand(f *inventoryFlags, p *printer) *cobra.Command {
 	var l listingFlags
 	c := &cobra.Command{
 		Use:   "inventory [PATTERN]",
-		Short: "print the inventory: a tree, or what ansible-inventory prints of it",
-		Long: `inventory prints the groups with the hosts in them, those of a pattern if one is
-given, and contacts no host. With --output json that is one JSON object.
+		Short: "print the inventory: as a tree, or like ansible-inventory",
+		Long: `inventory prints the groups and their hosts, or only the hosts of a pattern. It contacts no host.
+With --output json it prints one JSON object.
 
---list, --host and --graph print what ansible-inventory prints, so that a file
-with it serves other tools as an inventory. Passwords are not printed: in their
-place stands (secret).`,
+--list, --host and --graph print the output of ansible-inventory, so that other tools can read a
+file with it. Passwords are replaced by (secret).`,
 		Example: `  ccm-push inventory
   ccm-push inventory 'web*:!canary'
   ccm-push inventory --list
@@ -47,11 +46,11 @@ place stands (secret).`,
 	}
 	set := c.Flags()
 	set.SortFlags = false
-	set.BoolVar(&l.list, "list", false, "print JSON of all groups and variables, as ansible-inventory does")
-	set.StringVar(&l.host, "host", "", "print JSON of the variables of this `host`")
-	set.BoolVar(&l.graph, "graph", false, "print the tree below all, or below the group that is named, as ansible-inventory does")
-	set.BoolVar(&l.vars, "vars", false, "with --graph: the variables too")
-	set.BoolVar(&l.export, "export", false, "with --list: variables at the group or host they are set for")
+	set.BoolVar(&l.list, "list", false, "print all groups and variables as JSON, like ansible-inventory")
+	set.StringVar(&l.host, "host", "", "print the variables of this `host` as JSON")
+	set.BoolVar(&l.graph, "graph", false, "print the tree of groups, like ansible-inventory")
+	set.BoolVar(&l.vars, "vars", false, "with --graph: also print variables")
+	set.BoolVar(&l.export, "export", false, "with --list: print each variable at its group or host")
 	_ = c.RegisterFlagCompletionFunc("host", f.completeHost)
 	c.AddCommand(explainCommand(f, p), lintCommand(f, p))
 	return c
@@ -134,11 +133,11 @@ func (l listingFlags) check(output string, args []string) error {
 	case actions > 1:
 		return errors.New("--list, --host and --graph print different things: give one of them")
 	case l.vars && !l.graph:
-		return errors.New("--vars adds to --graph; for the variables of a host there is --host")
+		return errors.New("--vars needs --graph; for the variables of a host use --host")
 	case l.export && !l.list:
 		return errors.New("--export changes what --list prints")
 	case l.host != "" && len(args) > 0:
-		return fmt.Errorf("--host %s is one host; leave %q out", l.host, args[0])
+		return fmt.Errorf("--host %s selects one host; remove %q", l.host, args[0])
 	case l.graph && output != "text":
 		return errors.New("--graph prints text; --list prints JSON")
 	}
@@ -160,11 +159,13 @@ func someHosts(inv *inventory.Inventory, f *inventoryFlags, args []string) ([]*i
 func explainCommand(f *inventoryFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain HOST [KEY]",
-		Short: "print every place that sets a variable of a host, and which of them wins",
-		Long: `explain prints each variable of a host, or the one that is named, with every place
-that sets it, lowest first; * marks the one that counts. What the inventory says
-about the connection comes last, under the names of connect:. A manifest's data
-stands below all of these, and -e above: ccm-push render --explain shows both.`,
+		Short: "print every place that sets a variable of a host, and which one applies",
+		Long: `explain prints each variable of a host, or only KEY, with every place that sets it, lowest
+precedence first; * marks the value that applies. The connection settings of the inventory come
+last, under the names of connect:. Data of a manifest has lower precedence, and -e has higher
+precedence: ccm-push render --explain shows both.`,
+		Example: `  ccm-push inventory explain web1
+  ccm-push inventory explain web1 http_port`,
 		Args: cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(2)),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			return completeNth(cmd, 0, args, word, f.completeHost)
@@ -182,7 +183,7 @@ func printExplanation(ctx context.Context, f *inventoryFlags, p *printer, name, 
 	}
 	host, err := listing.FindHost(inv.Hosts(), name)
 	if g := inv.Group(name); err != nil && g != nil {
-		return fmt.Errorf("%q is a group, and explain is about one host; ccm-push --list-hosts %s lists those in it", name, name)
+		return fmt.Errorf("%q is a group, and explain needs one host; ccm-push --list-hosts %s lists its hosts", name, name)
 	}
 	if err != nil {
 		return err
@@ -200,15 +201,16 @@ func printExplanation(ctx context.Context, f *inventoryFlags, p *printer, name, 
 func lintCommand(f *inventoryFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "lint",
-		Short: "print what in the inventory is read in another way by other tools, or by people",
-		Long: `lint reads the inventory and its group_vars and host_vars, and prints every plain
-value that Ansible (YAML 1.1) and ccm-push (YAML 1.2) read in different ways, or
-that both read as something else than it looks like: yes and on, octal numbers,
-numbers in base 60, dates, numbers with _ or an exponent, and numbers that lose digits,
-such as the version 1.10. It also names passwords that stand there in clear, variables
-that Ansible sets itself, and what keeps hosts from being reached.
+		Short: "print values that other tools or people may read differently",
+		Long: `lint reads the inventory with its group_vars and host_vars. It prints every plain value that
+Ansible (YAML 1.1) and ccm-push (YAML 1.2) read differently, or that both read differently from
+its looks: yes and on, octal numbers, numbers in base 60, dates, numbers with _ or an exponent,
+and numbers that lose digits, such as the version 1.10. It also prints passwords in clear text,
+variables that Ansible sets itself, and errors that make hosts unreachable.
 
-The exit status is 1 if there is anything to print.`,
+The exit status is 1 if lint prints anything.`,
+		Example: `  ccm-push inventory lint
+  ccm-push -i hosts.yaml inventory lint`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return printLint(cmd.Context(), f, p) },
 	}

@@ -30,16 +30,16 @@ type inventoryFlags struct {
 func (f *inventoryFlags) register(set *pflag.FlagSet) {
 	f.set = set
 	o := &f.options
-	set.StringArrayVarP(&f.paths, "inventory", "i", nil, "inventory `file`, or a list of hosts with a comma; may be repeated")
-	set.StringVarP(&f.limit, "limit", "l", "", "only hosts that this `pattern` selects too")
-	set.StringVar(&f.playbookDir, "playbook-dir", "", "the `folder` whose group_vars and host_vars count over those beside the inventory (default: the manifests')")
+	set.StringArrayVarP(&f.paths, "inventory", "i", nil, "inventory `file`, or comma-separated host names; may be repeated")
+	set.StringVarP(&f.limit, "limit", "l", "", "only hosts that also match this `pattern`")
+	set.StringVar(&f.playbookDir, "playbook-dir", "", "`folder` with group_vars and host_vars; they override the inventory (default: the folder of the manifest)")
 	set.BoolVar(&o.AllowScripts, "allow-inventory-scripts", false, "run the executables in an inventory folder")
-	set.BoolVar(&o.AllowImplicitLocalhost, "allow-implicit-localhost", false, "let the pattern localhost mean this machine though no inventory lists it")
-	set.BoolVar(&o.AllowNameClash, "allow-name-clash", false, "let a host and a group have the same name, which then means the host")
-	set.BoolVar(&o.AllowEmpty, "allow-empty", false, "let a pattern select no host at all")
-	set.BoolVar(&o.StrictPatterns, "strict-patterns", false, "let no part of a pattern match nothing")
-	set.BoolVar(&o.MergeMaps, "merge-maps", false, "merge maps of inventory variables key by key instead of replacing them")
-	set.BoolVar(&f.listHosts, "list-hosts", false, "print the hosts that a pattern or the plays select, and end")
+	set.BoolVar(&o.AllowImplicitLocalhost, "allow-implicit-localhost", false, "accept localhost as a host that no inventory lists")
+	set.BoolVar(&o.AllowNameClash, "allow-name-clash", false, "accept a host with the name of a group; the name then selects the host")
+	set.BoolVar(&o.AllowEmpty, "allow-empty", false, "accept a pattern that matches no host")
+	set.BoolVar(&o.StrictPatterns, "strict-patterns", false, "refuse a pattern if one part of it matches no host")
+	set.BoolVar(&o.MergeMaps, "merge-maps", false, "merge maps of inventory variables key by key, instead of replacing them")
+	set.BoolVar(&f.listHosts, "list-hosts", false, "print the selected hosts and exit")
 }
 
 func (f *inventoryFlags) validate() error { return refuseEmpty(f.set, "limit") }

@@ -135,7 +135,7 @@ func supervise(ctx context.Context, a *app, argv []string, signals <-chan os.Sig
 			a.sayStop()
 			close(stop)
 		case 2:
-			a.say("killing what is running on the hosts")
+			a.say("killing the running resources on the hosts")
 			kill()
 		default:
 			return exitStatus(interruptedStatus)

@@ -16,14 +16,15 @@ func manCommand(a *app, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "write the man pages of all commands into a folder",
-		Long: `man writes a page for each command into DIR/man1, and one for each topic of help into
-DIR/man7. man finds them if DIR is one of its folders:
+		Long: `man writes a page for each command into DIR/man1, and one for each help topic into DIR/man7. The
+program man finds them if DIR is one of its folders:
 
   ccm-push man ~/.local/share/man
   man ccm-push-validate
 
-Pages have the date of SOURCE_DATE_EPOCH (seconds since 1970), or none.`,
-		Args: atLeast(1),
+The date of the pages is SOURCE_DATE_EPOCH (seconds since 1970). Without it they have no date.`,
+		Example: `  ccm-push man ~/.local/share/man`,
+		Args:    atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := p.textOnly("man"); err != nil {
 				return err

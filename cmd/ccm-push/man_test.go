@@ -109,7 +109,7 @@ func TestManRefuses(t *testing.T) {
 		argv    []string
 		want    string
 	}{
-		{nil, []string{"man"}, "man lacks an argument: ccm-push man DIR"},
+		{nil, []string{"man"}, "missing argument: ccm-push man DIR"},
 		{nil, []string{"man", dir, dir}, "man takes one DIR, and this is 2"},
 		{[]string{"SOURCE_DATE_EPOCH=today"}, []string{"man", dir}, `SOURCE_DATE_EPOCH "today": write seconds since 1970`},
 		{nil, []string{"-o", "json", "man", dir}, "--output json is for runs and facts; man prints text"},

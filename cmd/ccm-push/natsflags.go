@@ -44,20 +44,20 @@ const (
 
 func (f *natsFlags) register(set *pflag.FlagSet) {
 	g := &f.given
-	set.StringVar(&g.Servers, natsFlag, "", "`URL` of NATS, tls:// or nats://, or several with commas (default $NATS_URL)")
-	set.StringVar(&g.Context, "nats-context", "", "`name` of a context of the nats command line that says how NATS is reached (default $NATS_CONTEXT; without a URL CCM, if there is one)")
+	set.StringVar(&g.Servers, natsFlag, "", "NATS `URL`, tls:// or nats://; several with commas (default $NATS_URL)")
+	set.StringVar(&g.Context, "nats-context", "", "`name` of a context of the nats command (default $NATS_CONTEXT; without a URL, the context CCM if it exists)")
 	set.StringVar(&g.Creds, "nats-creds", "", "`file` with credentials for NATS (default $NATS_CREDS)")
 	set.StringVar(&g.NKey, "nats-nkey", "", "`file` with the seed of an nkey for NATS (default $NATS_NKEY)")
-	set.StringVar(&g.CA, "nats-ca", "", "PEM `file` with the CA of NATS, in place of the system's (default $NATS_CA)")
-	set.StringVar(&g.Cert, "nats-cert", "", "PEM `file` with a client's certificate for NATS (default $NATS_CERT)")
-	set.StringVar(&g.Key, "nats-key", "", "PEM `file` with the key of that certificate (default $NATS_KEY)")
-	set.StringVar(&f.registration, registrationFlag, registry.Stream, "`stream` of NATS that has the registrations of services; with '' nothing is registered")
-	set.StringVar(&f.destination, destinationFlag, toStream, "where services are registered: jetstream (in that stream, acknowledged) or nats (told to who listens, and kept nowhere)")
+	set.StringVar(&g.CA, "nats-ca", "", "PEM `file` with the CA of NATS, instead of the system's (default $NATS_CA)")
+	set.StringVar(&g.Cert, "nats-cert", "", "PEM `file` with the client certificate for NATS (default $NATS_CERT)")
+	set.StringVar(&g.Key, "nats-key", "", "PEM `file` with the key of the client certificate (default $NATS_KEY)")
+	set.StringVar(&f.registration, registrationFlag, registry.Stream, "NATS `stream` of service registrations; '' disables registration")
+	set.StringVar(&f.destination, destinationFlag, toStream, "destination of registrations: jetstream (stored in the stream, acknowledged) or nats (sent to subscribers, not stored)")
 }
 
 func (f *natsFlags) validate() error {
 	if !slices.Contains(destinations, f.destination) {
-		return fmt.Errorf("--%s %q: there are %s", destinationFlag, f.destination, strings.Join(destinations, " and "))
+		return fmt.Errorf("--%s %q: use one of %s", destinationFlag, f.destination, strings.Join(destinations, " and "))
 	}
 	return nil
 }

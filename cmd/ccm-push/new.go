@@ -16,18 +16,16 @@ import (
 func newCommand(types modules.Registry, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "new project DIR|play FILE|authority DIR|type NAME",
-		Short: "write the first files of a project, a manifest, an authority or a resource type",
-		Long: `new project writes an inventory, a manifest, data and the other files of a project into a
-folder. Put a host of your own into its hosts.yaml, and it can be applied. new play writes
-a manifest with one play.
+		Short: "write the first files of a project, manifest, authority or resource type",
+		Long: `new project writes an inventory, a manifest, data and the other files of a project into a folder.
+Add your hosts to its hosts.yaml, then apply it. new play writes a manifest with one play.
 
-new authority writes an authority for certificates of users: a private key, the command
-ca.sh that signs with it (--ca-command), and authority.yaml, which makes hosts accept its
-certificates. Relays and workers log in with such certificates.
+new authority writes an authority for certificates of users: a private key, the command ca.sh that
+signs with it (--ca-command), and authority.yaml, which makes hosts accept its certificates. Relays
+and workers log in with such certificates.
 
-new type is for development of ccm-push: in a checkout of its sources it writes the folder of
-a resource type that compiles and passes the tests of types; see
-docs/internals/adding-a-type.md.
+new type is for development of ccm-push: in a checkout of its sources it writes the folder of a
+resource type that compiles and passes the tests of types; see docs/internals/adding-a-type.md.
 
 Existing files are not changed.`,
 		Example: `  ccm-push new project fleet
@@ -37,7 +35,7 @@ Existing files are not changed.`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			switch {
 			case len(args) == 0:
-				return completions("", word, []string{"project", "play", "authority", "type"}), cobra.ShellCompDirectiveNoFileComp
+				return completions("", word, starters), cobra.ShellCompDirectiveNoFileComp
 			case len(args) > 1 || args[0] == "type":
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -55,6 +53,9 @@ Existing files are not changed.`,
 	}
 }
 
+// starters are the words after new.
+var starters = []string{"project", "play", "authority", "type"}
+
 func writeStarter(types modules.Registry, p *printer, what, name string) error {
 	var paths []string
 	var err error
@@ -62,7 +63,7 @@ func writeStarter(types modules.Registry, p *printer, what, name string) error {
 	switch what {
 	case "project":
 		paths, err = starter.Project(name)
-		next = fmt.Sprintf("put a host of your own into %s, and read %s", filepath.Join(name, "hosts.yaml"), filepath.Join(name, "README.md"))
+		next = fmt.Sprintf("add your hosts to %s, and read %s", filepath.Join(name, "hosts.yaml"), filepath.Join(name, "README.md"))
 	case "play":
 		paths, err = starter.Play(name)
 		next = "ccm-push validate " + name
@@ -77,7 +78,7 @@ func writeStarter(types modules.Registry, p *printer, what, name string) error {
 		paths, err = starter.Type(".", name)
 		next = fmt.Sprintf("in modules/builtin/builtin.go import github.com/ccm-push/ccm-push/modules/%s and list %s.Type(); then go test ./modules/%s", name, name, name)
 	default:
-		return fmt.Errorf("there is no new %q: use new project, new play, new authority or new type", what)
+		return fmt.Errorf("there is no new %q; %s", what, suggestion(what, "", starters))
 	}
 	if err != nil {
 		return err

@@ -130,7 +130,7 @@ func (p *plays) readAll(ctx context.Context, load func(context.Context, []string
 // apply runs manifest files, or lists their resources or hosts.
 func (p *plays) apply(ctx context.Context, out *printer, paths []string) error {
 	if p.fleet.work.resources != "" {
-		return errors.New("--resources is for ad-hoc calls: a manifest brings along the folder resources/ beside it")
+		return errors.New("--resources is for ad-hoc calls: a manifest uses the folder resources/ next to it")
 	}
 	if p.selection.list {
 		return p.printResources(ctx, out, paths)

@@ -36,33 +36,33 @@ type printer struct {
 }
 
 func (p *printer) register(set *pflag.FlagSet) {
-	set.StringVarP(&p.format, "output", "o", "text", "text, json: one event per line, or dsc-json: what dsc prints of a configuration, one line per host; validate also has github and gitlab")
-	set.StringVar(&p.color, "color", "auto", "auto, always or never")
-	set.CountVarP(&p.verbose, "verbose", "v", "also show what is stable or skipped")
-	set.BoolVarP(&p.quiet, "quiet", "q", false, "show failures and the totals alone")
-	set.StringVar(&p.fold, "fold", "auto", "tell what is equal on several hosts once, when a batch has ended: auto (from four hosts on), always or never")
-	set.BoolVar(&p.timing, "timing", false, "say of each host how long connecting, starting, compiling and applying took")
-	set.StringVar(&p.follow, "follow", "", "show what commands write on these `hosts` (a name or a pattern) as it comes, each line behind its host")
-	set.BoolVar(&p.stream, "stream", false, "show what commands write on all hosts as it comes, each line behind its host")
-	set.StringVar(&p.progress, "progress", "auto", "what hosts are at while a run goes on: live, below what is printed on a terminal; plain, a line on standard error every 30s; none; or auto, which is live on a terminal and else plain")
-	set.BoolVar(&p.detailedExitCode, "detailed-exitcode", false, "add 8 to the exit status if anything changed or would change")
+	set.StringVarP(&p.format, "output", "o", "text", "text, json or dsc-json; json prints an event per line, dsc-json a line per host; validate also has github and gitlab")
+	set.StringVar(&p.color, "color", "auto", "colours: auto, always or never")
+	set.CountVarP(&p.verbose, "verbose", "v", "also print stable and skipped resources")
+	set.BoolVarP(&p.quiet, "quiet", "q", false, "print only failures and totals")
+	set.StringVar(&p.fold, "fold", "auto", "print equal results of several hosts once, at the end of a batch: auto (from 4 hosts), always or never")
+	set.BoolVar(&p.timing, "timing", false, "print how long each host took to connect, start, compile and apply")
+	set.StringVar(&p.follow, "follow", "", "print the output of commands on these `hosts` (a name or a pattern) as it arrives, with the host before each line")
+	set.BoolVar(&p.stream, "stream", false, "print the output of commands on all hosts as it arrives, with the host before each line")
+	set.StringVar(&p.progress, "progress", "auto", "progress of hosts: live (at the bottom of the terminal), plain (a line on standard error every 30s), none, or auto (live on a terminal, plain otherwise)")
+	set.BoolVar(&p.detailedExitCode, "detailed-exitcode", false, "add 8 to the exit status if anything changed")
 	p.reports.register(set)
 }
 
 func (p *printer) validate() error {
 	switch {
 	case !slices.Contains([]string{"text", "json", "dsc-json", "github", "gitlab"}, p.format):
-		return fmt.Errorf("--output %q: there are text, json and dsc-json, for validate also github and gitlab", p.format)
+		return fmt.Errorf("--output %q: use text, json or dsc-json; with validate also github or gitlab", p.format)
 	case !slices.Contains(progressModes, p.progress):
-		return fmt.Errorf("--progress %q: there are auto, live, plain and none", p.progress)
+		return fmt.Errorf("--progress %q: use auto, live, plain or none", p.progress)
 	case p.color != "auto" && p.color != "always" && p.color != "never":
-		return fmt.Errorf("--color %q: there are auto, always and never", p.color)
+		return fmt.Errorf("--color %q: use auto, always or never", p.color)
 	case p.fold != "auto" && p.fold != "always" && p.fold != "never":
-		return fmt.Errorf("--fold %q: there are auto, always and never", p.fold)
+		return fmt.Errorf("--fold %q: use auto, always or never", p.fold)
 	case p.follow != "" && p.stream:
 		return errors.New("--follow and --stream: one of them is enough")
 	case (p.follow != "" || p.stream) && p.format == "dsc-json":
-		return errors.New("--output dsc-json has no place for what commands write; --follow and --stream are for text and json")
+		return errors.New("--output dsc-json cannot contain the output of commands; use --follow and --stream with text or json")
 	case p.quiet && p.verbose > 0:
 		return errors.New("-q and -v: one of them is enough")
 	}
@@ -72,7 +72,7 @@ func (p *printer) validate() error {
 // forRuns reports an --output that a command does not have.
 func (p *printer) forRuns(cmd *cobra.Command) error {
 	if (p.format == "github" || p.format == "gitlab") && cmd.Name() != "validate" {
-		return fmt.Errorf("--output %s is for validate; of a run there are --report FILE.md and --junit FILE", p.format)
+		return fmt.Errorf("--output %s is for validate; for a run use --report FILE.md or --junit FILE", p.format)
 	}
 	if p.format == "dsc-json" && cmd.HasParent() {
 		return fmt.Errorf("--output dsc-json is for runs; %s cannot print that", cmd.Name())

@@ -40,7 +40,7 @@ func TestProgressMode(t *testing.T) {
 		require.Equal(t, test.want, progressMode(test.asked, test.terminal, test.text, a.getenv), "%+v", test)
 	}
 	p := printer{format: "text", color: "auto", progress: "bar"}
-	require.EqualError(t, p.validate(), `--progress "bar": there are auto, live, plain and none`)
+	require.EqualError(t, p.validate(), `--progress "bar": use auto, live, plain or none`)
 }
 
 // A watched is a program on a terminal, all of whose output is kept.
@@ -114,7 +114,7 @@ func (w *watched) end() (stayed string, status int) {
 // TestLiveOnATerminal has a run end on a terminal in each way there is: what it showed while
 // it went on is gone.
 func TestLiveOnATerminal(t *testing.T) {
-	const stopping = "ccm-push: stopping after the resources that are running; once more to kill them\n"
+	const stopping = "ccm-push: stopping after the running resources; press Ctrl-C again to kill them\n"
 	const ctrlC = "\x03"
 	for _, test := range []struct {
 		name, keys string // pressed one after the other, while the first resource is running
@@ -124,7 +124,7 @@ func TestLiveOnATerminal(t *testing.T) {
 	}{
 		{"by itself", "", true, "web1  changed  exec#first  executed\n", 0},
 		{"Ctrl-C", ctrlC, true, stopping, interruptedStatus},
-		{"Ctrl-C twice", ctrlC + ctrlC, false, "ccm-push: killing what is running on the hosts\n", interruptedStatus},
+		{"Ctrl-C twice", ctrlC + ctrlC, false, "ccm-push: killing the running resources on the hosts\n", interruptedStatus},
 		{"Ctrl-C three times", ctrlC + ctrlC + ctrlC, false, stopping, interruptedStatus},
 		{"SIGTERM", "T", true, stopping, interruptedStatus},
 	} {
@@ -139,7 +139,7 @@ func TestLiveOnATerminal(t *testing.T) {
 					_, err := w.terminal.WriteString(string(key))
 					require.NoError(t, err)
 				}
-				w.shows([]string{"stopping after", "killing what", ""}[i])
+				w.shows([]string{"stopping after", "killing the", ""}[i])
 			}
 			if test.ends {
 				w.begins()

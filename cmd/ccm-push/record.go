@@ -30,7 +30,7 @@ type recordFlags struct {
 
 func (f *recordFlags) register(set *pflag.FlagSet) {
 	f.set = set
-	set.BoolVar(&f.none, "no-record", false, "keep no record of this run (see ccm-push runs --help)")
+	set.BoolVar(&f.none, "no-record", false, "do not record this run (see ccm-push runs --help)")
 }
 
 // withheldFlags have values that may be secrets. Of -e, @FILE is none.

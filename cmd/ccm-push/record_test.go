@@ -37,8 +37,8 @@ func TestGivenFlags(t *testing.T) {
 		{Name: "fact", Words: []string{}, Withheld: true},
 		{Name: "hiera", Words: []string{}, Withheld: true},
 		{Name: "forks", Words: []string{"8"}},
-		{Name: "nats", Words: []string{"tls://a,nats://b"}},
 		{Name: "verbose", Words: []string{"2"}},
+		{Name: "nats", Words: []string{"tls://a,nats://b"}},
 	}, c.fleet.record.given())
 
 	for _, withheld := range []record.Flag{recordedFlag("nats", list("tls://a,nats://ann:hunter2@b")), recordedFlag("hiera", list("kv://ann:hunter2@B/k"))} {

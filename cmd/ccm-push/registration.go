@@ -21,9 +21,9 @@ import (
 func registrationCommand(f *natsFlags, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "registration",
-		Short: "look at the services that are registered in NATS, and make the stream that has them",
-		Long: `Services are registered by register_when_stable, here and by CCM, in a stream of NATS which --registration
-names. registrations(…) in expressions and templates finds them.`,
+		Short: "list and remove services that are registered in NATS, and create their stream",
+		Long: `Services are registered by register_when_stable, here and by CCM, in the NATS stream of
+--registration. In expressions and templates registrations(…) finds them.`,
 		Example: `  ccm-push registration init --max-age 1h
   ccm-push registration create production http web 192.0.2.3 8080 --ttl 10m
   ccm-push registration query
@@ -58,8 +58,10 @@ func registrationInitCommand(f *natsFlags, p *printer) *cobra.Command {
 	var maxAge time.Duration
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "make the stream that has registrations, or change how long it keeps them",
-		Args:  cobra.NoArgs,
+		Short: "create the stream of registrations, or change its lifetime",
+		Example: `  ccm-push registration init --max-age 1h
+  ccm-push registration init --replicas 3`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := f.registry()
 			if err == nil {
@@ -71,16 +73,18 @@ func registrationInitCommand(f *natsFlags, p *printer) *cobra.Command {
 			return p.print(fmt.Sprintf("the stream %s has registrations, for %s\n", r.Stream, maxAge))
 		},
 	}
-	c.Flags().IntVar(&replicas, "replicas", 1, "how many servers of a cluster have the stream, 1 to 5")
-	c.Flags().DurationVar(&maxAge, "max-age", time.Minute, "how long a registration holds at most; longer than from one run to the next")
+	c.Flags().IntVar(&replicas, "replicas", 1, "number of servers that store the stream, 1 to 5")
+	c.Flags().DurationVar(&maxAge, "max-age", time.Minute, "time after which a registration expires; must be longer than the time between two runs")
 	return c
 }
 
 func registrationQueryCommand(f *natsFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "query [CLUSTER [PROTOCOL [SERVICE [ADDRESS]]]]",
-		Short: "list what is registered; * is any",
-		Args:  cobra.MaximumNArgs(4),
+		Short: "list registered services; * matches any word",
+		Example: `  ccm-push registration query
+  ccm-push registration query production http web`,
+		Args: cobra.MaximumNArgs(4),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, of, err := f.filtered(args)
 			if err != nil {
@@ -101,10 +105,11 @@ func registrationQueryCommand(f *natsFlags, p *printer) *cobra.Command {
 func registrationWatchCommand(f *natsFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch [CLUSTER [PROTOCOL [SERVICE [ADDRESS]]]]",
-		Short: "tell what is registered, and each change of it; * is any",
-		Long: `watch tells what is registered, a line each, and then what is registered anew or otherwise, removed or has
-expired, until Ctrl-C. What is registered again as it was is not told again.`,
-		Args: cobra.MaximumNArgs(4),
+		Short: "print registered services and each change; * matches any word",
+		Long: `watch prints registered services, one per line. Then it prints each service that is added, changed,
+removed or expired, until Ctrl-C. A repeated registration without a change is not printed.`,
+		Example: `  ccm-push registration watch production`,
+		Args:    cobra.MaximumNArgs(4),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, of, err := f.filtered(args)
 			if err != nil {
@@ -200,9 +205,10 @@ service, address and port is replaced.`,
 
 func registrationRemoveCommand(f *natsFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
-		Use:   "rm CLUSTER PROTOCOL SERVICE ADDRESS [PORT]",
-		Short: "have a service registered no more",
-		Args:  cobra.RangeArgs(4, 5),
+		Use:     "rm CLUSTER PROTOCOL SERVICE ADDRESS [PORT]",
+		Short:   "remove the registration of a service",
+		Example: `  ccm-push registration rm production http web 192.0.2.3 8080`,
+		Args:    cobra.RangeArgs(4, 5),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			one := registry.Registration{Cluster: args[0], Protocol: args[1], Service: args[2], Address: args[3]}
 			if len(args) == 5 {

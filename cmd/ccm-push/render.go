@@ -15,22 +15,25 @@ func renderCommand(p *plays, out *printer) *cobra.Command {
 	var with catalog.Shown
 	c := &cobra.Command{
 		Use:   "render MANIFEST... HOST",
-		Short: "print the data and the resources that manifests come to on a host, and change nothing",
-		Long: `render asks the host for the facts that the manifests mention, and prints the
-resolved data and resources of each play that runs on it, as YAML. With --facts
-FILE those stand for the facts of the host, and it is not contacted.
+		Short: "print the data and resources of manifests on a host; change nothing",
+		Long: `render queries the host for the facts that the manifests use, and prints the resolved data and
+resources of each play on this host, as YAML. With --facts FILE it uses these facts and does not
+contact the host.
 
-What sensitive resources are given is withheld, of a URL what may be a secret, and
-of the data what is marked as one: in its place stands [secret]. --show-secrets
-prints it all, to a terminal; what no play reads is not decrypted for that.`,
+Properties of sensitive resources, secrets in URLs, and data that is marked as secret are printed
+as [secret]. --show-secrets prints them, to a terminal only. Secrets that no play uses are not
+decrypted.`,
+		Example: `  ccm-push render site.yaml web1
+  ccm-push render site.yaml web1 --explain
+  ccm-push render site.yaml web1 --facts facts.json`,
 		Args:              atLeast(2),
 		ValidArgsFunction: p.fleet.inventory.completeLastHost,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printRendered(cmd.Context(), p, out, args[:len(args)-1], args[len(args)-1], with)
 		},
 	}
-	c.Flags().BoolVar(&with.Explain, "explain", false, "say in comments where each value comes from")
-	c.Flags().BoolVar(&with.Secrets, "show-secrets", false, "print secrets as they are; to a terminal alone")
+	c.Flags().BoolVar(&with.Explain, "explain", false, "add comments with the source of each value")
+	c.Flags().BoolVar(&with.Secrets, "show-secrets", false, "print secrets in clear; only to a terminal")
 	return c
 }
 

@@ -28,10 +28,10 @@ type reportFlags struct {
 }
 
 func (f *reportFlags) register(set *pflag.FlagSet) {
-	set.StringVar(&f.log, "log", "", "append the events of the run to this `file`, as --output json prints them")
-	set.StringVar(&f.junit, "junit", "", "write this `file` of JUnit XML when the run has ended")
-	set.StringArrayVar(&f.reports, "report", nil, "write this `file` when the run has ended: FILE.md, for a comment on a pull request, or FILE.html, a page")
-	set.StringVar(&f.metrics, "metrics", "", "write this `file` of Prometheus metrics when the run has ended, for node_exporter: FILE.prom")
+	set.StringVar(&f.log, "log", "", "append the events of the run to this `file`, like --output json")
+	set.StringVar(&f.junit, "junit", "", "write JUnit XML to this `file` after the run")
+	set.StringArrayVar(&f.reports, "report", nil, "report `file` after the run: FILE.md or FILE.html")
+	set.StringVar(&f.metrics, "metrics", "", "write Prometheus metrics to this `file` after the run, for node_exporter: FILE.prom")
 	set.StringVar(&f.trace, "trace", "", "append the trace of the run to this `file`, as JSON lines of OTLP (OTEL_EXPORTER_OTLP_ENDPOINT names a collector)")
 }
 
@@ -41,7 +41,7 @@ func (f *reportFlags) forRuns(cmd *cobra.Command) error {
 		return nil
 	}
 	if f.any() {
-		return fmt.Errorf("--log, --junit, --report, --metrics and --trace are for runs; %s is none", cmd.CommandPath())
+		return fmt.Errorf("--log, --junit, --report, --metrics and --trace are for runs, not for %s", cmd.CommandPath())
 	}
 	return nil
 }
@@ -53,12 +53,12 @@ func (f *reportFlags) any() bool {
 func (f *reportFlags) validate() error {
 	for _, path := range f.reports {
 		if reportFormat(path) == nil {
-			return fmt.Errorf("--report %s: a name that ends with .md or .html says what to write", path)
+			return fmt.Errorf("--report %s: use a name that ends with .md or .html", path)
 		}
 	}
 	for _, one := range []struct{ flag, path string }{{"log", f.log}, {"junit", f.junit}, {"trace", f.trace}} {
 		if one.path == "-" {
-			return fmt.Errorf("--%s -: that is no file; standard output is /dev/stdout, and --output json prints events there", one.flag)
+			return fmt.Errorf("--%s -: write a file name; for standard output use /dev/stdout, or --output json for events", one.flag)
 		}
 	}
 	if f.metrics != "" && filepath.Ext(f.metrics) != ".prom" {
@@ -152,9 +152,9 @@ func runsReportCommand(a *app, p *printer) *cobra.Command {
 		Use:               "report RUN",
 		ValidArgsFunction: completeRun(a, 1),
 		Short:             "write reports of a recorded run",
-		Long: `report writes of a recorded run what the same flags write of a run under way: --log,
---junit, --report and --metrics. With --format it prints a report on standard output. Of a run under way
-or killed it tells how far it got.`,
+		Long: `report writes files from a recorded run: --log, --junit, --report and --metrics mean the same as
+in a run. With --format it prints a report on standard output. For a run that is in progress or was
+killed, the report ends with the last recorded event.`,
 		Example: `  ccm-push runs report last --format md | gh pr comment 7 -F -
   ccm-push runs report 7k2m --junit run.xml --report run.html`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -165,7 +165,7 @@ or killed it tells how far it got.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return reportRun(a, p, args[0], format) },
 	}
-	c.Flags().StringVar(&format, "format", "", "print this: "+formatNames)
+	c.Flags().StringVar(&format, "format", "", "print a report in this format: "+formatNames)
 	_ = c.RegisterFlagCompletionFunc("format", func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		return completions("", word, slices.Sorted(maps.Keys(formats))), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -184,7 +184,7 @@ func reportRun(a *app, p *printer, name, format string) error {
 	case p.reports.trace != "":
 		return errors.New("--trace is for runs: a record does not say when each phase began")
 	case format != "" && !known:
-		return fmt.Errorf("--format %q: there are %s", format, formatNames)
+		return fmt.Errorf("--format %q: use one of %s", format, formatNames)
 	case format == "" && !p.reports.any():
 		return errors.New("say what to write: --format " + formatNames + ", or a file as of a run, such as --report FILE.html")
 	}

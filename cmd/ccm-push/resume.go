@@ -22,18 +22,18 @@ func resumeCommand(pl *plays, p *printer) *cobra.Command {
 	var replan bool
 	c := &cobra.Command{
 		Use:   "resume [RUN]",
-		Short: "go on with a run that was interrupted or killed, or in which hosts failed",
-		Long: `resume runs the manifests of a recorded run again, with the options and in the folder of
-that time, on those of its hosts that are not done: hosts that came through well are not
-touched. Batches (serial) go on where they were, and hosts that had failed count in theirs
-until they succeed. Without RUN, or with last, it is the last run that applied manifests:
-check runs and health checks since then are not resumed, unless you name their id. A run
-that was undone since is resumed only if you name its id; it then starts over on the hosts
-that were undone, and commands that the undo left as they are do not run again.
+		Short: "continue a run that was interrupted or in which hosts failed",
+		Long: `resume runs the manifests of a recorded run again, with the same options and in the same folder, on
+the hosts that have not finished. Hosts that have finished without a failure are not contacted.
+Batches (serial) continue where they ended, and failed hosts count in their batch until they
+succeed. Without RUN, or with last, resume takes the last run that applied manifests: it skips
+check runs and health checks, unless you name their id. A run that was undone is resumed only if
+you name its id: it starts over on the undone hosts, and commands that the undo did not reverse do
+not run again.
 
-Values of -e are not recorded: they have to be given again. Options that are given
-count over those of that time. If a manifest, or a file that it has read, has changed since,
-resume names it and ends; --replan uses it as it is now.`,
+Values of -e are not recorded, so give them again. Options that you give override the recorded
+ones. If a manifest or a file that it uses has changed, resume prints its name and ends; --replan
+uses the new version.`,
 		Example: `  ccm-push resume
   ccm-push resume --replan
   ccm-push resume 7k2m -e version=1.2.3`,
@@ -41,7 +41,7 @@ resume names it and ends; --replan uses it as it is now.`,
 		ValidArgsFunction: completeRun(pl.fleet.app, 1, func(r *record.Run) bool { return len(r.Manifests) > 0 }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if pl.fleet.mode.step {
-				return errors.New("--step is for whole runs: a run that is resumed goes on without asking")
+				return errors.New("--step is for whole runs: resume does not prompt")
 			}
 			run := ""
 			if len(args) > 0 {
@@ -50,7 +50,7 @@ resume names it and ends; --replan uses it as it is now.`,
 			return pl.resume(cmd.Context(), p, cmd.Flags(), run, replan)
 		},
 	}
-	c.Flags().BoolVar(&replan, "replan", false, "go on although manifests have changed since")
+	c.Flags().BoolVar(&replan, "replan", false, "continue with the changed manifests")
 	return c
 }
 
@@ -75,7 +75,7 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 		return err
 	}
 	if progress.Complete() {
-		return fmt.Errorf("there is nothing to resume: every host of run %s (%s) is done", run.Run, run.What)
+		return fmt.Errorf("nothing to resume: every host of run %s (%s) has finished", run.Run, run.What)
 	}
 	given := p.fleet.record.given()
 	command := []string{"resume", run.Run}

@@ -18,13 +18,13 @@ import (
 func rolloutCommand(pl *plays, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rollout",
-		Short: "look at a rollout that is under way or held, and say how it goes on",
-		Long: `rollout speaks to a run from another terminal, through a socket in the folder of its record
-that only the user who began it can open, and root. RUN is as with ccm-push runs; without it, it is
-the newest run with a rollout under way, or else the newest run of manifests.
+		Short: "show and control a rollout that is in progress or held",
+		Long: `rollout controls a run from another terminal, through a socket in the folder of its record. Only the
+user who started the run, and root, can open it. RUN has the same form as in ccm-push runs. Without RUN
+it is the newest run with a rollout in progress, or else the newest run of manifests.
 
-Where no program runs it any more, status tells what the record says, and go is ccm-push
-resume: it goes on with the same batches and counts.`,
+If the process of the run has ended, status prints the record, and go runs ccm-push resume:
+the run continues with the same batches and counts.`,
 		Example: `  ccm-push rollout status
   ccm-push rollout go
   ccm-push rollout hold 7k2m
@@ -38,30 +38,31 @@ resume: it goes on with the same batches and counts.`,
 		short, long    string
 		withoutAnybody func(cmd *cobra.Command, run *record.Run) error
 	}{
-		{rollout.Ask, "say what a rollout is at, and why it does not go on", `status prints how far a rollout is: hosts that are at work, that have failed, that hold a place
-among those that may be out; why it has stopped, with the arithmetic; and what can be said next.`,
+		{rollout.Ask, "print the progress of a rollout, and why it has stopped", `status prints the progress of a rollout: hosts in progress, failed hosts, hosts that count as
+unavailable; why it has stopped, with the numbers; and the commands that you can use next.`,
 			func(_ *cobra.Command, run *record.Run) error { return s.recorded(run) }},
-		{rollout.Go, "go on with a rollout that is held or paused", `go goes on after a stop or a pause. What was counted stays counted: the next host that is
-stops it again. Where no program runs it any more, it is ccm-push resume RUN.`,
+		{rollout.Go, "continue a rollout that is held or paused", `go continues a rollout after a stop or a pause. Failure counts are kept, so one more failure stops
+it again. If the process of the run has ended, go runs ccm-push resume RUN.`,
 			func(cmd *cobra.Command, run *record.Run) error {
 				return pl.resume(cmd.Context(), p, cmd.Flags(), run.Run, false)
 			}},
-		{rollout.HoldNow, "begin no more hosts until somebody says go", `hold has a rollout begin no more hosts; those that are at work are brought to their end. Then
-it waits for go, end or undo.`,
-			func(_ *cobra.Command, run *record.Run) error { return s.nobody(run, "there is nothing to hold") }},
-		{rollout.EndNow, "begin no more hosts, and end the run", `end ends a run behind the hosts that are at work. ccm-push resume goes on with it.`,
+		{rollout.HoldNow, "start no more hosts until ccm-push rollout go", `hold stops a rollout from starting more hosts; hosts in progress finish. Then it waits for go, end or
+undo.`,
+			func(_ *cobra.Command, run *record.Run) error { return s.nobody(run, "the run is not in progress") }},
+		{rollout.EndNow, "start no more hosts, and end the run", `end ends a run after the hosts in progress. ccm-push resume continues it.`,
 			func(_ *cobra.Command, run *record.Run) error {
-				return s.nobody(run, fmt.Sprintf("it has ended; ccm-push resume %[1]s goes on with it, ccm-push undo %[1]s takes it back", run.Run))
+				return s.nobody(run, fmt.Sprintf("it has ended; ccm-push resume %[1]s continues it, ccm-push undo %[1]s undoes it", run.Run))
 			}},
-		{rollout.UndoNow, "end the run, and take back what it has changed", `undo ends a run behind the hosts that are at work, and takes back what it has changed on all
-of its hosts, as ccm-push undo does; no more hosts are out at once than the rollout allows.`,
+		{rollout.UndoNow, "end the run, and undo its changes", `undo ends a run after the hosts in progress, and undoes its changes on all of its hosts, like ccm-push
+undo. It keeps the limit of unavailable hosts of the rollout.`,
 			func(_ *cobra.Command, run *record.Run) error {
-				return s.nobody(run, fmt.Sprintf("to take back what it has changed: ccm-push undo %s", run.Run))
+				return s.nobody(run, fmt.Sprintf("to undo its changes run ccm-push undo %s", run.Run))
 			}},
 	} {
 		c.AddCommand(&cobra.Command{
 			Use: string(one.verb) + " [RUN]", Short: one.short, Long: one.long,
-			Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeRun(pl.fleet.app, 1),
+			Example: fmt.Sprintf("  ccm-push rollout %[1]s\n  ccm-push rollout %[1]s 7k2m", one.verb),
+			Args:    cobra.MaximumNArgs(1), ValidArgsFunction: completeRun(pl.fleet.app, 1),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				name := ""
 				if len(args) > 0 {
@@ -72,10 +73,10 @@ of its hosts, as ccm-push undo does; no more hosts are out at once than the roll
 		})
 	}
 	c.AddCommand(&cobra.Command{
-		Use: "release [RUN] HOST", Short: "have a host no longer count among those that may be out",
-		Long: `release frees the place that a host holds among those that may be out (max_unavailable), since
-it was lost, has failed, or was not healthy before: somebody has looked after it. No time frees it.
-What was counted of it stays counted.`,
+		Use: "release [RUN] HOST", Short: "stop counting a host as unavailable",
+		Long: `A host that was lost, has failed, or was unhealthy before the rollout counts as unavailable
+(max_unavailable) until you release it. Release it after you repaired it. Its failure still counts.`,
+		Example: "  ccm-push rollout release web3\n  ccm-push rollout release 7k2m web3",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
 				return fmt.Errorf("release takes a RUN and a HOST, and these are %d words", len(args))
@@ -89,7 +90,7 @@ What was counted of it stays counted.`,
 				name = args[0]
 			}
 			return s.say(cmd, name, rollout.Command{Verb: rollout.ReleaseHost, Host: host}, func(_ *cobra.Command, run *record.Run) error {
-				return s.nobody(run, "no host holds a place; ccm-push resume asks each again")
+				return s.nobody(run, "no host counts as unavailable; ccm-push resume queries each host again")
 			})
 		},
 	})
@@ -228,9 +229,9 @@ func statusText(run *record.Run, s *rollout.Status) string {
 	}
 	line("run %s of %s: %s", run.Run, events.Line(run.What), state)
 	if s.State == rollout.Predicting {
-		line("rollout of %s: its hosts are asked what will change", events.Line(s.Play))
+		line("rollout of %s: checking which hosts will change", events.Line(s.Play))
 	} else {
-		line("rollout of %s: batch %d of %d; of %d hosts that change: %d done, %d at work, %d not begun; %d stable",
+		line("rollout of %s: batch %d of %d; of %d hosts that change: %d finished, %d in progress, %d not started; %d stable",
 			events.Line(s.Play), s.Batch, s.Batches, s.ToChange, s.Done, len(s.AtWork), s.Waiting, s.Stable)
 	}
 	for _, one := range []struct {

@@ -22,11 +22,11 @@ type rolloutFlags struct {
 
 func (f *rolloutFlags) register(set *pflag.FlagSet) {
 	f.set = set
-	set.StringVar(&f.file, "rollout", "", "take the rollout in this `file` in place of what the plays say of batches and failures")
-	set.StringVar(&f.canary, "canary", "", "begin each rollout with this `host` alone, and ask before the others")
-	set.BoolVar(&f.includeBroken, "include-broken", false, "have a rollout work on hosts, too, that were not healthy before")
-	set.Var(seconds{&f.hold}, "hold", "where nobody can be asked, how long a rollout that is held waits for ccm-push rollout go")
-	set.BoolVar(&f.yes, "yes", false, "do not ask for confirmation, neither between the batches of a rollout nor before an undo")
+	set.StringVar(&f.file, "rollout", "", "`file` with batches and limits; they replace the rollouts of the plays")
+	set.StringVar(&f.canary, "canary", "", "run each rollout on this `host` first, then prompt before the other hosts")
+	set.BoolVar(&f.includeBroken, "include-broken", false, "include hosts that were unhealthy before the rollout")
+	set.Var(seconds{&f.hold}, "hold", "without a terminal: time that a held rollout waits for ccm-push rollout go")
+	set.BoolVar(&f.yes, "yes", false, "do not prompt: between batches of a rollout, and before an undo")
 }
 
 func (f *rolloutFlags) validate() error { return refuseEmpty(f.set, "rollout", "canary") }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/manual"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
@@ -39,24 +40,31 @@ func newCommandLine(a *app) *commandLine {
 	return c
 }
 
-// register registers the shared flags, in the order in which --help shows them.
+// register registers the shared flags, in groups and in the order of ccm-push help flags.
 func (c *commandLine) register(set *pflag.FlagSet) {
 	set.SortFlags = false
-	c.fleet.inventory.register(set)
-	c.selection.register(set)
-	c.fleet.mode.register(set)
-	c.fleet.variables.register(set)
-	c.fleet.secrets.register(set)
-	c.fleet.pace.register(set)
-	c.fleet.connection.register(set)
-	c.fleet.authority.register(set)
-	c.fleet.work.register(set)
-	c.fleet.rollout.register(set)
-	c.fleet.nats.register(set)
-	c.fleet.workers.register(set)
-	c.fleet.record.register(set)
-	c.fleet.detach.register(set)
-	c.printer.register(set)
+	f := &c.fleet
+	for _, group := range []struct {
+		title    string
+		register []func(*pflag.FlagSet)
+	}{
+		{"Hosts", []func(*pflag.FlagSet){f.inventory.register}},
+		{"Resources", []func(*pflag.FlagSet){c.selection.register}},
+		{"Run", []func(*pflag.FlagSet){f.mode.register, f.detach.register, f.record.register}},
+		{"Data", []func(*pflag.FlagSet){f.variables.register}},
+		{"Secrets", []func(*pflag.FlagSet){f.secrets.register}},
+		{"Connection", []func(*pflag.FlagSet){f.connection.register}},
+		{"Speed and deadlines", []func(*pflag.FlagSet){f.pace.register, f.work.register}},
+		{"Rollout", []func(*pflag.FlagSet){f.rollout.register}},
+		{"Output", []func(*pflag.FlagSet){c.printer.register}},
+		{"NATS", []func(*pflag.FlagSet){f.nats.register}},
+		{"Workers and relays", []func(*pflag.FlagSet){f.workers.register, f.authority.register}},
+	} {
+		for _, register := range group.register {
+			register(set)
+		}
+		manual.GroupFlags(set, group.title)
+	}
 }
 
 // validate checks what the types of the shared flags cannot say.
@@ -90,12 +98,12 @@ func (c *commandLine) root() *cobra.Command {
 	a, hosts, plays, p := c.app, &c.fleet, &c.plays, &c.printer
 	root := &cobra.Command{
 		Use:   "ccm-push [flags] MANIFEST...\n  ccm-push [flags] PATTERN TYPE ARGUMENT...",
-		Short: "drive a fleet to a desired state over SSH",
-		Long: `ccm-push drives a fleet to a desired state over plain SSH.
+		Short: "apply manifests to hosts over SSH",
+		Long: `ccm-push applies manifests to hosts over SSH.
 
-It reads an inventory and manifests, asks each host for its facts, renders every
-template here, and hands each host a finished catalog. Nothing is installed on
-the hosts but one file in the cache of the user it runs as.
+It reads an inventory and manifests, queries each host for its facts, renders all
+templates on this machine, and sends each host a catalog. On a host it needs no
+agent and no Python: it keeps one program in the cache of the login user.
 
 Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		Example: `  ccm-push -i hosts.yaml site.yaml
@@ -131,10 +139,11 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	c.register(root.PersistentFlags())
 	completeRoot(root, a.registry, &c.fleet.inventory)
 	root.SetGlobalNormalizationFunc(flagAlias)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagHint(err) })
+	root.SetFlagErrorFunc(flagHint)
 	root.SetUsageTemplate(usageTemplate(root, terminalWidth(a.out)))
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(topicCommands()...)
+	root.AddCommand(listCommands(root)...)
 	root.AddCommand(
 		attachCommand(hosts, p),
 		checkHealthCommand(plays, p),
@@ -169,6 +178,16 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		workerCommand(hosts, p),
 		workersCommand(hosts, p),
 	)
+	groupCommands(root)
+	suggestSubcommands(root)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd != root {
+			help(cmd, args)
+			return
+		}
+		fmt.Fprint(cmd.OutOrStdout(), shortHelp(root))
+	})
 	return root
 }
 
@@ -181,11 +200,11 @@ func (c *commandLine) main(ctx context.Context, cmd *cobra.Command, args []strin
 	case c.fleet.inventory.listHosts && (c.words.forced || len(args) == 1 && !isFile(args[0]) && !source.IsURL(args[0])):
 		return c.fleet.inventory.printHosts(ctx, &c.printer, args)
 	case c.words.forced:
-		return fmt.Errorf("-- makes the next word a host pattern, as in -- PATTERN TYPE ARGUMENT...; the types are %s", strings.Join(types, ", "))
+		return errors.New("after -- write a host pattern and a resource: -- PATTERN TYPE ARGUMENT...; ccm-push doc lists the resource types")
 	case len(args) == 0 && len(c.words.flags) == 0:
 		return cmd.Help()
 	case len(args) == 0:
-		return errors.New("say what to do: MANIFEST... or PATTERN TYPE ARGUMENT...; see ccm-push --help")
+		return errors.New("no manifest given: use ccm-push MANIFEST... or ccm-push PATTERN TYPE ARGUMENT...; see ccm-push --help")
 	}
 	if err := errors.Join(adHocMistake(args, types), commandMistake(cmd, args)); err != nil {
 		return err
@@ -209,13 +228,15 @@ func commandMistake(root *cobra.Command, args []string) error {
 	meant := yamlpos.Suggest(word, commands)
 	switch {
 	case len(args) == 1 && slices.Contains(topics(root), word):
-		return fmt.Errorf("there is no command and no manifest %q; to read of that: ccm-push help %s", word, word)
+		return fmt.Errorf("%q is not a command or a manifest; did you mean ccm-push help %s?", word, word)
 	case word == "stat" && root.Flag("diff").Changed:
-		return errors.New(`there is no command and no manifest "stat"; did you mean --diff=stat?`)
+		return errors.New(`"stat" is not a command or a manifest; did you mean --diff=stat?`)
 	case meant != "":
-		return fmt.Errorf("there is no command and no manifest %q; did you mean %s?", word, meant)
-	case len(args) > 1 && isFile(args[1]):
-		return fmt.Errorf("there is no command and no manifest %q; a manifest is applied without a command: ccm-push %s", word, strings.Join(args[1:], " "))
+		return fmt.Errorf("%q is not a command or a manifest; did you mean ccm-push %s?", word, meant)
+	case len(args) > 1 && (isFile(args[1]) || isManifestName(args[1])): // a manifest needs no command
+		return fmt.Errorf("%q is not a command or a manifest; did you mean ccm-push %s?", word, strings.Join(args[1:], " "))
+	case len(args) == 1:
+		return fmt.Errorf("%q is not a command or a manifest; see ccm-push --help", word)
 	}
 	return nil
 }
@@ -227,20 +248,19 @@ func adHocMistake(args, types []string) error {
 		return nil
 	}
 	if slices.Contains(types, args[0]) {
-		return fmt.Errorf("%s is a resource type, and no hosts stand before it\n  hint: ccm-push all %[1]s …; --limit (-l) narrows that", args[0])
+		return fmt.Errorf("%s is a resource type: write a host pattern before it\n  hint: ccm-push all %[1]s …; --limit (-l) selects fewer hosts", args[0])
 	}
 	module, isModule := ansible.Find(args[1])
 	if !isModule && strings.ContainsAny(args[1], "./") {
 		return nil
 	}
-	hint := ""
+	hint := "\n  hint: ccm-push doc lists the resource types"
 	if isModule {
 		hint = "; " + module.AdHocHint()
 	} else if s := yamlpos.Suggest(args[1], types); s != "" {
 		hint = "; did you mean " + s + "?"
 	}
-	return fmt.Errorf("%q is no resource type (there are %s) and %q no manifest%s",
-		args[1], strings.Join(types, ", "), args[0], hint)
+	return fmt.Errorf("%q is not a resource type, and %q is not a manifest%s", args[1], args[0], hint)
 }
 
 func isFile(path string) bool {
@@ -252,7 +272,7 @@ func isFile(path string) bool {
 func atLeast(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
-			return fmt.Errorf("%s lacks an argument: %s %s", cmd.Name(), cmd.Parent().CommandPath(), cmd.Use)
+			return fmt.Errorf("missing argument: %s %s", cmd.Parent().CommandPath(), cmd.Use)
 		}
 		return nil
 	}
@@ -261,7 +281,7 @@ func atLeast(n int) cobra.PositionalArgs {
 // onePattern is for commands that take hosts and nothing else: several are one pattern.
 func onePattern(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return fmt.Errorf("%s takes one PATTERN, and this is %d; join them: %q", cmd.Name(), len(args), strings.Join(args, ","))
+		return fmt.Errorf("%s takes one PATTERN, not %d; join them: %q", cmd.Name(), len(args), strings.Join(args, ","))
 	}
 	return atLeast(1)(cmd, args)
 }

@@ -21,10 +21,10 @@ type modeFlags struct {
 }
 
 func (f *modeFlags) register(set *pflag.FlagSet) {
-	set.BoolVarP(&f.check, "check", "C", false, "say what would change, and change nothing (also: --noop)")
-	set.VarPF(&f.diff, "diff", "D", "show changes of text as unified diffs; --diff=stat how many lines they change").NoOptDefVal = "true"
-	set.BoolVar(&f.step, "step", false, "ask before each thing that the first host of a play does, and once before its other hosts do the same")
-	set.BoolVar(&f.strict, "strict", false, "take warnings about manifests and templates for errors")
+	set.BoolVarP(&f.check, "check", "C", false, "dry run: print changes, change nothing (also: --noop)")
+	set.VarPF(&f.diff, "diff", "D", "print changes as unified diffs; --diff=stat counts lines").NoOptDefVal = "true"
+	set.BoolVar(&f.step, "step", false, "prompt before each change on the first host; then once before the other hosts")
+	set.BoolVar(&f.strict, "strict", false, "treat warnings about manifests and templates as errors")
 }
 
 // diffFlag is how changes of text are shown: false (not at all), true or stat.
@@ -73,13 +73,13 @@ const (
 
 func (f *paceFlags) register(set *pflag.FlagSet) {
 	f.set = set
-	set.IntVarP(&f.forks, "forks", "f", 0, "how many hosts are worked on at once, at most; without it as many as fit, in a rollout 64")
-	set.IntVar(&f.keep, "keep", 256, "how many connections are kept open between plays")
+	set.IntVarP(&f.forks, "forks", "f", 0, "maximum number of hosts in progress (default: as many as this machine can run; in a rollout 64)")
+	set.IntVar(&f.keep, "keep", 256, "maximum number of connections kept open between plays")
 	f.reconnect = defaultReconnect
-	set.Var(seconds{&f.reconnect}, "reconnect", "how long to dial a host again whose connection was lost in the midst of a run, to go on where it was; 0 does not")
+	set.Var(seconds{&f.reconnect}, "reconnect", "time to reconnect to a host after its connection was lost, to continue the run there; 0 disables it")
 	f.idleTimeout = wire.IdleTimeout
-	set.Var(seconds{&f.idleTimeout}, "idle-timeout", "how long nothing may be heard from a host, or there from here, until the connection counts as lost, 2s to 1h")
-	set.Var(seconds{&f.lockTimeout}, "lock-timeout", "how long to wait on a host for another run to end")
+	set.Var(seconds{&f.idleTimeout}, "idle-timeout", "time without data after which a connection counts as lost, 2s to 1h")
+	set.Var(seconds{&f.lockTimeout}, "lock-timeout", "time to wait for another run on a host to end")
 }
 
 func (f *paceFlags) validate() error {
@@ -112,7 +112,7 @@ func (f *paceFlags) affordable(warn func(string)) (files, keep int) {
 	}
 	files = room - max(keep, 0)
 	if files < f.forks {
-		warn(fmt.Sprintf("this process may have %d files open, so %d hosts are worked on at once; raise ulimit -n for more", limit, files))
+		warn(fmt.Sprintf("this process may open %d files, so at most %d hosts run at once; raise ulimit -n for more", limit, files))
 	}
 	return files, keep
 }
@@ -137,10 +137,10 @@ type workFlags struct {
 }
 
 func (f *workFlags) register(set *pflag.FlagSet) {
-	set.BoolVar(&f.compileFirst, "compile-first", false, "apply nothing until the resources of all hosts of a play, or of a batch, have been made ready without an error")
-	set.Var(&f.deadlines, "deadline", "how long a phase may take on a host, PHASE=DURATION, or PHASE=off (or 0) for none: dial (10s), handshake (10s), auth (60s), start (30s), facts (2s each), resource (1h), host (4h a play); may be repeated")
-	set.StringVar(&f.moduleDir, "module-dir", "", "`folder` of host programs to send instead of the built-in ones")
-	set.StringVar(&f.resources, "resources", "", "for ad-hoc calls, the `folder` of programs that is sent in place of ./resources")
+	set.BoolVar(&f.compileFirst, "compile-first", false, "compile the catalogs of all hosts of a play, or of a batch, before any host changes")
+	set.Var(&f.deadlines, "deadline", "deadline of a phase on a host, PHASE=DURATION, or PHASE=off: dial (10s), handshake (10s), auth (60s), start (30s), facts (2s each), resource (1h), host (4h per play); may be repeated")
+	set.StringVar(&f.moduleDir, "module-dir", "", "`folder` with host programs to use instead of the built-in ones")
+	set.StringVar(&f.resources, "resources", "", "for ad-hoc calls: `folder` with resource programs to send (default ./resources)")
 }
 
 // loadBuilds gives the host programs of --module-dir, or the built-in ones.

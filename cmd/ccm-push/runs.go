@@ -20,14 +20,13 @@ func runsCommand(a *app, p *printer) *cobra.Command {
 	var newest int
 	c := &cobra.Command{
 		Use:   "runs",
-		Short: "list the runs that are recorded here, the newest first",
-		Long: `Every run is recorded as it happens, in a folder of its own below
-$XDG_STATE_HOME/ccm-push/runs (by default ~/.local/state/ccm-push/runs): what was run by
-whom, on which hosts, and every event. Values of -e, passwords, and what is sensitive are
-not recorded. --no-record keeps no record of a run.
+		Short: "list recorded runs, newest first",
+		Long: `Every run is recorded in a folder of its own below $XDG_STATE_HOME/ccm-push/runs (default
+~/.local/state/ccm-push/runs): the command, the user, the hosts, and every event. Values of -e,
+passwords and sensitive values are not recorded. --no-record disables the record of a run.
 
-RUN is the id of a run, or four characters and more of its beginning or end, or last.
---limit @RUN:STATE selects hosts by how they ended: ` + strings.Join(record.States, ", ") + ".",
+RUN is the id of a run, four or more characters of its beginning or end, or last.
+--limit @RUN:STATE selects hosts by their result: ` + strings.Join(record.States, ", ") + ".",
 		Example: `  ccm-push runs
   ccm-push runs --newest 100
   ccm-push runs show last
@@ -39,14 +38,14 @@ RUN is the id of a run, or four characters and more of its beginning or end, or 
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case newest < 0:
-				return errors.New("--newest is a number of runs, and 0 is all of them")
+				return errors.New("--newest needs a number of runs; 0 lists all")
 			case !cmd.Flags().Changed("newest") && p.onTerminal() && !p.json():
 				newest = runsOnScreen
 			}
 			return printRuns(a, p, newest)
 		},
 	}
-	c.Flags().IntVar(&newest, "newest", 0, "how many `runs` are listed; 0 is all")
+	c.Flags().IntVar(&newest, "newest", 0, "maximum number of `runs` to list; 0 lists all")
 	c.Flags().Lookup("newest").DefValue = fmt.Sprintf("%d on a terminal, else all", runsOnScreen)
 	c.AddCommand(runsShowCommand(a, p), runsDiffCommand(a, p), runsReportCommand(a, p), runsPruneCommand(a, p))
 	return c
@@ -168,13 +167,15 @@ func outcomeText(l runLine) string {
 func runsShowCommand(a *app, p *printer) *cobra.Command {
 	var host string
 	c := &cobra.Command{
-		Use:               "show RUN",
+		Use: "show RUN",
+		Example: `  ccm-push runs show last
+  ccm-push runs show last --host web1`,
 		ValidArgsFunction: completeRun(a, 1),
-		Short:             "print a recorded run again, as it was printed when it ran",
-		Long: `show prints what a run printed on standard output: with -v, --diff and --timing as they
-were given then, or as they are given now. Of a run with several plays it also prints a table:
-how each host ended each play. With --output json it prints the events. A run
-under way is shown as far as it has got.`,
+		Short:             "print the output of a recorded run again",
+		Long: `show prints the standard output of a run, with the recorded -v, --diff and --timing, or with the ones
+that you give. For a run with several plays it also prints a table with the result of each host in
+each play. With --output json it prints the events. For a run in progress it prints the events so
+far.`,
 		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("host") && host == "" {
@@ -186,7 +187,7 @@ under way is shown as far as it has got.`,
 			return showRun(a, p, cmd, args[0], host)
 		},
 	}
-	c.Flags().StringVar(&host, "host", "", "only what happened on this `host`")
+	c.Flags().StringVar(&host, "host", "", "print only this `host`")
 	return c
 }
 
@@ -275,8 +276,9 @@ func playTableText(t *record.PlayTable) string {
 func runsDiffCommand(a *app, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:               "diff A B",
+		Example:           `  ccm-push runs diff 7k2m last`,
 		ValidArgsFunction: completeRun(a, 2),
-		Short:             "print which hosts and resources ended differently in two recorded runs",
+		Short:             "print hosts and resources with different results in two recorded runs",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
 				return fmt.Errorf("runs diff takes two runs, and these are %d", len(args))
@@ -351,14 +353,16 @@ func runsPruneCommand(a *app, p *printer) *cobra.Command {
 	megabytes := record.DefaultLimits.Bytes >> 20
 	c := &cobra.Command{
 		Use:   "prune",
-		Short: "remove recorded runs that are old, or more than there is room for",
+		Short: "remove recorded runs beyond limits of age and size",
 		Long: `prune removes the oldest runs beyond --days and --mib, and damaged records. It never
 removes a run in progress. --check only prints what it would remove. Runs apply the default
 limits themselves, once a day.`,
+		Example: `  ccm-push runs prune --check
+  ccm-push runs prune --days 30 --mib 500`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 0 || megabytes < 0 {
-				return errors.New("--days and --mib: at least 0, which is no limit")
+				return errors.New("--days and --mib: at least 0; 0 disables the limit")
 			}
 			store, err := a.records()
 			if err != nil {
@@ -370,8 +374,8 @@ limits themselves, once a day.`,
 			return errors.Join(printPruned(p, gone, dry), err)
 		},
 	}
-	c.Flags().IntVar(&days, "days", days, "how old a run may be; 0 is no limit")
-	c.Flags().Int64Var(&megabytes, "mib", megabytes, "how many MiB all runs may take; 0 is no limit")
+	c.Flags().IntVar(&days, "days", days, "maximum age of a run in days; 0 disables the limit")
+	c.Flags().Int64Var(&megabytes, "mib", megabytes, "maximum size of all runs in MiB; 0 disables the limit")
 	return c
 }
 

@@ -16,22 +16,24 @@ import (
 func schemaCommand(types modules.Registry, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema manifest|inventory|events",
-		Short: "print the JSON Schema of manifests or inventories, for editors, or of events",
-		Long: `schema prints a JSON Schema (2020-12) of one YAML document of a manifest file, or
-of an inventory. It is made from what reads these files, resource types included:
-whatever is accepted here, the schema accepts. That of events describes a line of
---output json and of --log: nothing else stands in them.`,
+		Short: "print the JSON Schema of manifests, inventories or events",
+		Long: `schema prints a JSON Schema (2020-12) of one YAML document of a manifest, or of an inventory, for
+editors. It is built from the code that reads these files, with all resource types, so the schema
+accepts every valid file. The schema of events describes a line of --output json and of --log.`,
 		Example: `  ccm-push schema manifest > manifest.schema.json
   ccm-push schema inventory > inventory.schema.json
   ccm-push schema events > events.schema.json`,
-		ValidArgs: []string{"manifest", "inventory", "events"},
+		ValidArgs: schemas,
 		RunE:      func(_ *cobra.Command, args []string) error { return printSchema(types, p, args) },
 	}
 }
 
+// schemas are the words after schema.
+var schemas = []string{"manifest", "inventory", "events"}
+
 func printSchema(types modules.Registry, p *printer, args []string) error {
 	if len(args) != 1 {
-		return errors.New("say which schema: manifest, inventory or events")
+		return errors.New("missing argument: ccm-push schema manifest|inventory|events")
 	}
 	var s *schema.Schema
 	switch args[0] {
@@ -42,7 +44,7 @@ func printSchema(types modules.Registry, p *printer, args []string) error {
 	case "events":
 		s = events.Schema()
 	default:
-		return fmt.Errorf("there is no schema %q: there are manifest, inventory and events", args[0])
+		return fmt.Errorf("there is no schema of %q; %s", args[0], suggestion(args[0], "", schemas))
 	}
 	text, err := s.Encode()
 	if err != nil {

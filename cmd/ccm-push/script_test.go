@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -122,7 +121,6 @@ func scriptParams(t *testing.T) testscript.Params {
 			"exits":      exits,
 			"needs":      needsPrograms,
 			"normal":     normal,
-			"readme":     readme,
 			"sshhost":    sshhost,
 			"sshstats":   sshstats,
 			"awaits":     awaits,
@@ -403,69 +401,4 @@ func sshstats(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.FormatInt(got, 10) != args[2] {
 		ts.Fatalf("%s: %s is %d, not %s", args[0], args[1], got, args[2])
 	}
-}
-
-// readme runs the quick start of README.md. `readme files` writes its inventory,
-// manifest and template, with connections that lead to the servers of the script;
-// `readme command N of M` runs the Nth of its M commands, word for word.
-func readme(ts *testscript.TestScript, neg bool, args []string) {
-	section := quickStart(ts)
-	switch {
-	case !neg && len(args) == 1 && args[0] == "files":
-		writeQuickStart(ts, section)
-	case !neg && len(args) == 4 && args[0] == "command" && args[2] == "of":
-		commands := regexp.MustCompile(`(?m)^ccm-push .*$`).FindAllString(section, -1)
-		if strconv.Itoa(len(commands)) != args[3] {
-			ts.Fatalf("the quick start has %d commands, not %s", len(commands), args[3])
-		}
-		n, err := strconv.Atoi(args[1])
-		ts.Check(err)
-		ts.Logf("$ %s", commands[n-1])
-		ts.Check(ts.Exec("sh", "-c", commands[n-1]))
-	default:
-		ts.Fatalf("usage: readme files | readme command N of M")
-	}
-}
-
-// quickStart is that section of the README.
-func quickStart(ts *testscript.TestScript) string {
-	text, err := os.ReadFile(filepath.Join(ts.Getenv("SOURCE"), "README.md"))
-	ts.Check(err)
-	_, section, found := strings.Cut(string(text), "\n## Quick start\n")
-	if !found {
-		ts.Fatalf("README.md has no section Quick start")
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
-	return section
-}
-
-// writeQuickStart writes the three files that the section shows, in its order.
-// The one thing that is not as written are the hosts: where they are, and that
-// their files are below folders of the script and belong to whoever runs it.
-func writeQuickStart(ts *testscript.TestScript, section string) {
-	blocks := regexp.MustCompile("(?ms)^```(?:yaml)?\n(.*?)^```$").FindAllStringSubmatch(section, -1)
-	names := []string{"hosts.yaml", "site.yaml", "site.jet"}
-	if len(blocks) != len(names) {
-		ts.Fatalf("the quick start shows %d files, not %v", len(blocks), names)
-	}
-	for i, name := range names {
-		text := blocks[i][1]
-		if i == 0 {
-			text = withServers(ts, text)
-		}
-		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o644))
-	}
-}
-
-func withServers(ts *testscript.TestScript, inventory string) string {
-	hosts := hostsOf(ts)
-	me, err := user.Current()
-	ts.Check(err)
-	return regexp.MustCompile(`(\w+): \{connect: \{address: [0-9.]+\}\}`).ReplaceAllStringFunc(inventory, func(host string) string {
-		name, _, _ := strings.Cut(host, ":")
-		if hosts.servers[name] == nil {
-			ts.Fatalf("the quick start has a host %s that the script has not", name)
-		}
-		return fmt.Sprintf("%s: {connect: %s, etc: %s, owner: %q, group: %q}", name, hosts.connection(name), filepath.Join(hosts.dir, name), me.Uid, me.Gid)
-	})
 }

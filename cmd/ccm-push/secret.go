@@ -20,16 +20,16 @@ import (
 func secretCommand(f *secretFlags, mode *modeFlags, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secret",
-		Short: "encrypt values of files to people's SSH and age keys",
-		Long: `Values of YAML files are encrypted one by one, with age, to the keys of people; keys,
-comments and all else stay in clear:
+		Short: "encrypt values in files, for the SSH and age keys of people",
+		Long: `secret encrypts single values of YAML files with age, for the keys of people. Keys, comments and
+other values stay in clear text:
 
   db_user: app
   db_password: !age 8yW4dQ…
 
-The file .ccm-secrets.yaml in the top folder of a project says who can read what. Paths are
-relative to it; * and ? stay within a folder, ** does not, and the first rule that is about a
-file counts:
+The file .ccm-secrets.yaml in the top folder of a project lists who can read which file. Paths are
+relative to it; * and ? match within a folder, ** matches across folders. The first rule that matches
+a file applies:
 
   people:
     anna: ssh-ed25519 AAAA…            # a line of ~/.ssh/id_ed25519.pub
@@ -40,11 +40,11 @@ file counts:
     - {path: "group_vars/prod/**", to: ops}
     - {path: "**", to: [anna, bert]}
 
-Private keys are those of --age-identity, of the variable CCM_AGE_IDENTITY, or the files
-~/.ssh/id_ed25519, ~/.ssh/id_rsa, ~/.config/age/keys.txt and that of sops. A passphrase is
-asked for once. SSH agents, hardware keys (sk-) and ECDSA keys cannot decrypt.
+Private keys come from --age-identity, from the variable CCM_AGE_IDENTITY, or from ~/.ssh/id_ed25519,
+~/.ssh/id_rsa, ~/.config/age/keys.txt and the key file of sops. ccm-push prompts once for a passphrase.
+SSH agents, hardware keys (sk-) and ECDSA keys cannot decrypt.
 
-KEY is such as db.password, users[0].key or hosts."web1.example.org".`,
+KEY looks like db.password, users[0].key or hosts."web1.example.org".`,
 		Example: `  ccm-push secret edit group_vars/all.yaml
   ccm-push secret set group_vars/all.yaml db.password
   ccm-push secret encrypt vars.yaml
@@ -81,9 +81,10 @@ func exactly(n int, words string) cobra.PositionalArgs {
 func secretGetCommand(f *secretFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get FILE [KEY]",
-		Short: "print a value in clear, or a whole file",
-		Long: `get prints one value, with a newline if it does not end in one. Without KEY it prints the file
-with its values in clear, marked as !secret; as git's textconv it makes diffs readable:
+		Short: "print a decrypted value, or a whole file",
+		Long: `get prints one value, followed by a newline if the value does not end in one. Without KEY it prints
+the file with its values in clear text, marked with !secret. As textconv of git it makes diffs
+readable:
 
   git config diff.secrets.textconv 'ccm-push secret get'`,
 		Example: `  ccm-push secret get group_vars/all.yaml db.password
@@ -131,10 +132,10 @@ func (f *secretFlags) get(ctx context.Context, name string, key []string) (strin
 func secretSetCommand(f *secretFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set FILE KEY",
-		Short: "encrypt a value, given on standard input or at a prompt",
-		Long: `set gives a key of a file a new value, encrypted. It reads the value from standard input, or
-asks for it on a terminal; a newline behind a single line is none of it. All else in the file
-stays as it is. FILE and KEY need not exist yet.`,
+		Short: "encrypt a value from standard input or a prompt",
+		Long: `set encrypts a new value for a key of a file. It reads the value from standard input, or prompts for
+it on a terminal; the newline after a single line is removed. The rest of the file does not change.
+FILE and KEY need not exist.`,
 		Example: `  ccm-push secret set group_vars/all.yaml db.password
   ccm-push secret set host_vars/web1.yaml tls.key < web1.key`,
 		Args: exactly(2, "FILE and KEY; the value is read from standard input"),
@@ -205,7 +206,7 @@ func (a *app) secretValue(ctx context.Context, key string) (string, error) {
 	case text == "":
 		return "", fmt.Errorf("there is no value for %s on standard input", key)
 	case !utf8.ValidString(text):
-		return "", fmt.Errorf("the value of %s is no text (UTF-8)\n  hint: write it in base64, or encrypt a file as a whole: ccm-push secret encrypt --whole FILE", key)
+		return "", fmt.Errorf("the value of %s is not UTF-8 text\n  hint: write it in base64, or encrypt a file as a whole: ccm-push secret encrypt --whole FILE", key)
 	}
 	return text, nil
 }
@@ -215,11 +216,11 @@ func secretEncryptCommand(f *secretFlags, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "encrypt FILE...",
 		Short: "encrypt the values that are marked !secret, or whole files",
-		Long: `encrypt encrypts in place the values of YAML files that are marked as !secret: the scalars
-with that mark, and those in maps and lists with it. An encrypted value is a text, whatever it
-looks like. With --whole a file of any kind is encrypted as a whole, as age -e -a does it.
+		Long: `encrypt encrypts in place the values of YAML files that are marked with !secret: scalars with this
+mark, and scalars in maps and lists with it. A decrypted value is always a text. With --whole it
+encrypts a whole file of any kind, like age -e -a.
 
-What has been in clear before may be in the history of git, too: such a secret is changed.`,
+If a value was committed in clear text, it stays in the history of git: change such a secret.`,
 		Example: `  ccm-push secret encrypt group_vars/all.yaml
   ccm-push secret encrypt --whole licence.key`,
 		Args: atLeast(1),
@@ -238,7 +239,7 @@ What has been in clear before may be in the history of git, too: such a secret i
 			return wrong
 		},
 	}
-	c.Flags().BoolVar(&whole, "whole", false, "encrypt the whole file, of whatever kind")
+	c.Flags().BoolVar(&whole, "whole", false, "encrypt the whole file; it may be of any kind")
 	return c
 }
 

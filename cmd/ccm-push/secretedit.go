@@ -18,13 +18,14 @@ import (
 func secretEditCommand(f *secretFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "edit FILE",
-		Short: "edit a file with its values in clear",
-		Long: `edit opens $VISUAL or $EDITOR (vi without them) with the values of a file in clear, marked as
-!secret, and encrypts what is marked when the editor ends. Values that have not changed stay as
-they are, byte for byte. FILE need not exist yet.
+		Short: "edit a file with its values in clear text",
+		Long: `edit opens $VISUAL or $EDITOR (default vi) with the values of a file in clear text, marked with
+!secret. When the editor ends, edit encrypts the marked values. Values that you did not change keep
+the same bytes. FILE need not exist.
 
-The text is in memory (/dev/shm) where the system has that, for this user alone, and is
-overwritten and removed afterwards. Have your editor keep no copies elsewhere; vim is told so.`,
+The text is in memory (/dev/shm) if the system has it, readable only for this user. It is
+overwritten and removed afterwards. Configure your editor to write no copies elsewhere; for vim
+ccm-push does that.`,
 		Example: `  ccm-push secret edit group_vars/all.yaml`,
 		Args:    exactly(1, "one FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -32,9 +32,9 @@ type secretFlags struct {
 
 func (f *secretFlags) register(set *pflag.FlagSet) {
 	v := &f.vault
-	set.StringArrayVar(&v.IDs, "vault-id", nil, "password of ansible-vault: `[LABEL@]SOURCE`, a file, a program that prints it, or prompt; may be repeated")
-	set.StringArrayVar(&v.Files, "vault-password-file", nil, "`file` with a password of ansible-vault, or a program that prints it; may be repeated (also: --vault-pass-file)")
-	set.BoolVarP(&v.Ask, "ask-vault-pass", "J", false, "ask for a password of ansible-vault (also: --ask-vault-password)")
+	set.StringArrayVar(&v.IDs, "vault-id", nil, "ansible-vault password: `[LABEL@]SOURCE`, where SOURCE is a file, a program that prints it, or prompt; may be repeated")
+	set.StringArrayVar(&v.Files, "vault-password-file", nil, "`file` with an ansible-vault password, or a program that prints it; may be repeated (also: --vault-pass-file)")
+	set.BoolVarP(&v.Ask, "ask-vault-pass", "J", false, "prompt for an ansible-vault password (also: --ask-vault-password)")
 	f.age.register(set)
 }
 

@@ -14,11 +14,10 @@ import (
 func secretImportVaultCommand(f *secretFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import-vault FILE...",
-		Short: "encrypt with age what ansible-vault has encrypted",
-		Long: `import-vault encrypts in place, for the people of .ccm-secrets.yaml, the values of YAML files that
-ansible-vault has encrypted (!vault), or the whole file if that was encrypted so. All else in a
-file stays as it is. The password is given as to ansible-vault: --vault-password-file,
---vault-id or --ask-vault-pass.`,
+		Short: "re-encrypt ansible-vault values with age",
+		Long: `import-vault re-encrypts in place, for the people of .ccm-secrets.yaml, the values of YAML files that
+ansible-vault encrypted (!vault), or a whole encrypted file. The rest of a file does not change. Give
+the password as for ansible-vault: --vault-password-file, --vault-id or --ask-vault-pass.`,
 		Example: `  ccm-push --ask-vault-pass secret import-vault group_vars/all.yml`,
 		Args:    atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -20,13 +20,13 @@ func secretRekeyCommand(f *secretFlags, mode *modeFlags, p *printer) *cobra.Comm
 	var o project.RekeyOptions
 	c := &cobra.Command{
 		Use:   "rekey",
-		Short: "encrypt files anew, for the people that the rules name now",
-		Long: `rekey gives each file of the project that is not for the people of .ccm-secrets.yaml a new key,
-and encrypts all of its values anew: all such files, or none. If it is ended in between, even
-by kill -9, the files are as they were, or the next ccm-push secret completes them.
---check changes nothing, and ends with status 8 if there is something to do: for CI.
+		Short: "encrypt files again for the current people of the rules",
+		Long: `rekey gives a new key to each file whose recipients differ from .ccm-secrets.yaml, and encrypts
+all of its values again. It changes all such files, or none: after a kill -9 the files are
+unchanged, or the next ccm-push secret completes them. --check changes nothing, and exits with
+status 8 if a file needs a rekey: for CI.
 
-Who could read a file may have kept what was in it: change the secrets themselves, too.`,
+People who could read a file may have kept its content: change the secrets themselves, too.`,
 		Example: `  ccm-push secret rekey
   ccm-push secret rekey --check
   ccm-push secret rekey --moved host_vars/web2.yaml`,
@@ -45,8 +45,8 @@ Who could read a file may have kept what was in it: change the secrets themselve
 			return f.rekey(cmd.Context(), p, one, o)
 		},
 	}
-	c.Flags().BoolVar(&o.All, "all", false, "give all files new keys, also those that are for the right people")
-	c.Flags().StringArrayVar(&o.Moved, "moved", nil, "a `file` that was moved or copied on purpose since it was encrypted; may be repeated")
+	c.Flags().BoolVar(&o.All, "all", false, "also rekey files that already have the right recipients")
+	c.Flags().StringArrayVar(&o.Moved, "moved", nil, "accept that this encrypted `file` was moved or copied; may be repeated")
 	return c
 }
 
@@ -56,7 +56,7 @@ func (f *secretFlags) rekey(ctx context.Context, p *printer, one *project.Projec
 		return err
 	}
 	if len(names) == 0 {
-		return p.print("all files are for those that .ccm-secrets.yaml names\n")
+		return p.print("all files have the recipients of .ccm-secrets.yaml\n")
 	}
 	var b strings.Builder
 	for _, name := range names {
@@ -119,9 +119,9 @@ func secretWhoCommand(p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "who [FILE...]",
 		Short: "print who can read which file",
-		Long: `who prints who can read encrypted files, from the files alone: no private key is needed. +NAME
-is to be able by the rules of .ccm-secrets.yaml, and is not yet; -NAME is able, and is not to
-be: ccm-push secret rekey changes that. Without FILE these are all files of the project.`,
+		Long: `who prints the people who can read encrypted files. It needs no private key. +NAME can read the file
+by the rules of .ccm-secrets.yaml, but not yet; -NAME can read it, but the rules do not allow it:
+run ccm-push secret rekey. Without FILE it prints all files of the project.`,
 		Example: `  ccm-push secret who
   ccm-push secret who group_vars/prod/db.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error { return printWho(p, args) },
@@ -163,7 +163,7 @@ func printWho(p *printer, names []string) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, a := range list {
-		can := "nobody: it is not encrypted"
+		can := "not encrypted"
 		if names := namesOf(a.Can); names != "" || a.Others > 0 {
 			can = names
 		}

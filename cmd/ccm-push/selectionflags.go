@@ -21,10 +21,10 @@ var selecting = []string{"tags", "skip-tags", "start-at"}
 
 func (f *selectionFlags) register(set *pflag.FlagSet) {
 	f.set = set
-	set.StringSliceVarP(&f.selection.Tags, "tags", "t", nil, "only plays and resources with one of these `tags`, comma-separated")
-	set.StringSliceVar(&f.selection.Skip, "skip-tags", nil, "no plays and resources with one of these `tags`")
-	set.StringVar(&f.selection.StartAt, "start-at", "", "leave out what stands before this `resource`, type#name (also: --start-at-task)")
-	set.BoolVar(&f.list, "list-resources", false, "print the plays' resources with their tags, and end (also: --list-tasks, --list-tags)")
+	set.StringSliceVarP(&f.selection.Tags, "tags", "t", nil, "only plays and resources with one of these `tags`")
+	set.StringSliceVar(&f.selection.Skip, "skip-tags", nil, "skip plays and resources with one of these `tags`")
+	set.StringVar(&f.selection.StartAt, "start-at", "", "skip the resources before this `resource`, type#name (also: --start-at-task)")
+	set.BoolVar(&f.list, "list-resources", false, "print resources and tags and exit (also: --list-tasks, --list-tags)")
 }
 
 func (f *selectionFlags) validate() error { return refuseEmpty(f.set, selecting...) }

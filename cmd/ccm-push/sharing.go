@@ -135,7 +135,7 @@ func (s *sharing) end(ctx context.Context, warn func(string)) {
 		return
 	}
 	if err := s.copied.Close(ctx); err != nil {
-		warn("what the run has left in NATS stays there, encrypted, for up to a week: " + err.Error())
+		warn("data of the run stays in NATS, encrypted, for up to a week: " + err.Error())
 	}
 	s.copied = nil
 }
@@ -146,7 +146,7 @@ func (s *sharing) giveBack(ctx context.Context, warn func(string)) {
 		return
 	}
 	if err := s.resumed.GiveBack(ctx); err != nil {
-		warn("the run can be gone on with in half a minute: " + err.Error())
+		warn("the run can be resumed in half a minute: " + err.Error())
 	}
 	s.resumed = nil
 }

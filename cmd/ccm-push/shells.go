@@ -20,34 +20,34 @@ var completionShells = []string{"bash", "zsh", "fish"}
 func completionCommand(p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
-		Short: "print the script that has a shell complete hosts, groups, resources and more",
-		Long: `completion prints a script for a shell. With it the tab key completes commands, flags and
-their values, hosts and groups of the inventory, tags and resources of the manifests on the
-line, resource types with their properties, and recorded runs. No host is contacted, and no
-inventory script is run.
+		Short: "print the completion script of a shell",
+		Long: `completion prints a script for a shell. With it the tab key completes commands, flags and their
+values, hosts and groups of the inventory, tags and resources of manifests, resource types with
+their properties, and recorded runs. It contacts no host and runs no inventory script.
 
-bash, in ~/.bashrc; the package bash-completion is not needed:
+bash, in ~/.bashrc (the package bash-completion is not needed):
 
   source <(ccm-push completion bash)
 
-zsh, in ~/.zshrc, behind compinit, or as the file _ccm-push in a folder of fpath:
+zsh, in ~/.zshrc after compinit, or as the file _ccm-push in a folder of fpath:
 
   source <(ccm-push completion zsh)
 
 fish:
 
   ccm-push completion fish > ~/.config/fish/completions/ccm-push.fish`,
+		Example:   `  source <(ccm-push completion bash)`,
 		ValidArgs: completionShells,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := p.textOnly("completion"); err != nil {
 				return err
 			}
 			if len(args) != 1 {
-				return errors.New("say which shell: bash, zsh or fish")
+				return errors.New("missing argument: ccm-push completion bash|zsh|fish")
 			}
 			script, err := completionScripts.ReadFile("shells/ccm-push." + args[0])
 			if err != nil {
-				return fmt.Errorf("there is no completion for %q: there is for bash, zsh and fish", args[0])
+				return fmt.Errorf("there is no completion for %q; %s", args[0], suggestion(args[0], "", completionShells))
 			}
 			return p.print(string(script))
 		},

@@ -88,7 +88,7 @@ func TestShells(t *testing.T) {
 			// Twice where there are several: a list, with what they are.
 			_, err := io.WriteString(s.terminal, "ccm-push runs \t\t")
 			require.NoError(t, err)
-			require.Eventually(t, func() bool { return strings.Contains(s.screen(), "print which hosts and resources") },
+			require.Eventually(t, func() bool { return strings.Contains(s.screen(), "print hosts and resources") },
 				time.Minute, 5*time.Millisecond, "%s", screenOf{s})
 			ran, err := os.ReadFile(filepath.Join(s.home, "ran"))
 			require.NoError(t, err)

@@ -18,12 +18,11 @@ import (
 func statusCommand(f *fleet, chosen *selectionFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status PATTERN TYPE NAME [PROPERTY=VALUE...]",
-		Short: "print how a resource is on hosts, such as a file, a package or a service",
-		Long: `status asks the hosts of a pattern how a resource is now, and changes nothing. The
-answer of one host is printed as YAML; those of several are YAML documents, each
-behind the hosts that gave it. With --output json the answer stands in the event
-"result" of each host, as state.before. A type that cannot be asked, such as exec, is
-refused, with those that can.`,
+		Short: "print the current state of a resource on hosts: a file, a package, a service",
+		Long: `status queries the hosts of a pattern for the state of a resource, and changes nothing. It prints
+YAML: one document for each different state, after the hosts that have it. With --output json the
+state is in state.before of the event "result" of each host. Some types, such as exec, have no
+state; for them status lists the types that it supports.`,
 		Example: `  ccm-push status web1 file /etc/motd
   ccm-push status 'web*' package nginx
   ccm-push -b --output json status all service ssh`,

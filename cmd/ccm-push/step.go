@@ -16,9 +16,9 @@ func (f *fleet) validateStep() error {
 	switch {
 	case !f.mode.step:
 	case f.mode.check:
-		return errors.New("--step asks before something is done, and --check does nothing: leave one of them out")
+		return errors.New("--step prompts before changes, and --check makes none: use one of them")
 	case !f.app.canAsk():
-		return errors.New("--step asks on the terminal, and standard input is none")
+		return errors.New("--step prompts on the terminal, and standard input is not a terminal")
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func TestStep(t *testing.T) {
 		{"no is no answer", [][2]string{{askOne, "n\n"}, {"nothing can be left out here, but by --skip-tags; q stops the run", "maybe\n"}, {"write one of y, c, q: ", "quit\n"}},
 			"", nil, interruptedStatus},
 		{"Ctrl-D", [][2]string{{askOne, "\x04"}}, "", nil, interruptedStatus},
-		{"Ctrl-C", [][2]string{{askOne, "y\n"}, {askTwo, ctrlC}}, "one ", []string{"stopping after the resources that are running"}, interruptedStatus},
+		{"Ctrl-C", [][2]string{{askOne, "y\n"}, {askTwo, ctrlC}}, "one ", []string{"stopping after the running resources"}, interruptedStatus},
 		{"Ctrl-C before the others", [][2]string{{askOne, "c\n"}, {askOthers, ctrlC}}, "one two hunter2 ", []string{"not started: 1 host"}, interruptedStatus},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -9,14 +9,15 @@ import (
 func sudoersCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "sudoers PATTERN",
-		Short: "print the sudoers rule that lets ccm-push become another user, and nothing else",
-		Long: `sudoers prints, for the hosts of a pattern, the narrowest sudoers(5) rule with which
-the login user can run this ccm-push as root, or as the --become-user, without a
-password. It contacts no host. Another version of ccm-push may want another rule.
+		Short: "print the sudoers rule with which ccm-push can become another user",
+		Long: `sudoers prints, for the hosts of a pattern, the narrowest sudoers(5) rule that allows the login user
+to run this ccm-push as root, or as --become-user, without a password. It contacts no host. Another
+version of ccm-push may need another rule.
 
-The rule allows one constant script, which installs the host program and starts it.
-That program does whatever it is told: whoever may run it is root. What the rule is
-good for is that sudo's log shows nothing else.`,
+The rule allows one constant script, which installs and starts the host program. The host program
+runs any catalog, so a user with this rule is root. The benefit of the rule is the log of sudo: it
+shows only this script.`,
+		Example:           `  ccm-push -u deploy sudoers 'web*'`,
 		Args:              onePattern,
 		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -26,8 +26,8 @@ func TestTheThirdSignalWaitsForNothing(t *testing.T) {
 	}
 	err = supervise(t.Context(), a, []string{"-i", "web1,", "--limit", fmt.Sprintf("@/dev/fd/%d", in.Fd()), "--list-hosts", "all"}, signals)
 	require.Equal(t, exitStatus(interruptedStatus), err)
-	require.Equal(t, "ccm-push: stopping after the resources that are running; once more to kill them\n"+
-		"ccm-push: killing what is running on the hosts\n", stderr.String())
+	require.Equal(t, "ccm-push: stopping after the running resources; press Ctrl-C again to kill them\n"+
+		"ccm-push: killing the running resources on the hosts\n", stderr.String())
 }
 
 // TestAClosedTerminalKillsNothing hears of it several times, as from a shell, while the
@@ -49,7 +49,7 @@ func TestAClosedTerminalKillsNothing(t *testing.T) {
 	}
 	out.Close()
 	<-ended
-	require.Equal(t, "ccm-push: stopping after the resources that are running; once more to kill them\n", stderr.String())
+	require.Equal(t, "ccm-push: stopping after the running resources; press Ctrl-C again to kill them\n", stderr.String())
 }
 
 // TestTheFirstSignalEndsLoading is about an inventory that never comes: a pipe that
@@ -71,7 +71,7 @@ func TestTheFirstSignalEndsLoading(t *testing.T) {
 			signals <- os.Interrupt
 			err := supervise(t.Context(), a, append([]string{"-i", inventory}, words...), signals)
 			require.Equal(t, interruptedStatus, exitCode(err, &stderr), "%s %s", inventory, words)
-			require.Equal(t, "ccm-push: stopping after the resources that are running; once more to kill them\n", stderr.String())
+			require.Equal(t, "ccm-push: stopping after the running resources; press Ctrl-C again to kill them\n", stderr.String())
 		}
 	}
 }

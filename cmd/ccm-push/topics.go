@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,16 +12,15 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// topicTexts are what help tells of besides commands: a file each, whose first line says what
-// it is about.
+// topicTexts has a file for each help topic. Its first line is the short text.
 //
 //go:embed topics/*.txt
 var topicTexts embed.FS
 
-// topicCommands are the topics as cobra has them: commands that do nothing.
+// topicCommands returns the help topics as commands that do nothing.
 func topicCommands() []*cobra.Command {
 	var list []*cobra.Command
-	files, _ := topicTexts.ReadDir("topics") // there is no other error than that it is not there
+	files, _ := topicTexts.ReadDir("topics") // the folder is embedded
 	for _, file := range files {
 		text, _ := topicTexts.ReadFile(path.Join("topics", file.Name()))
 		short, long, _ := strings.Cut(string(text), "\n")
@@ -32,23 +32,22 @@ func topicCommands() []*cobra.Command {
 	return list
 }
 
-// topics are the names of those of a program.
+// topics returns the names of the help topics of a program.
 func topics(root *cobra.Command) []string {
 	var names []string
 	for _, c := range root.Commands() {
-		if c.IsAdditionalHelpTopicCommand() {
+		if !c.Runnable() && !c.HasSubCommands() {
 			names = append(names, c.Name())
 		}
 	}
 	return names
 }
 
-// usageTemplate is cobra's, with topics called as they are asked for, with the flags of all commands
-// told of once, and in lines of so many columns; 0 breaks none.
+// usageTemplate returns cobra's template for commands, without the shared flags, in lines of a number of columns; 0 breaks no line.
 func usageTemplate(root *cobra.Command, columns int) string {
 	return strings.NewReplacer(
 		"Flags.FlagUsages", fmt.Sprintf("Flags.FlagUsagesWrapped %d", columns),
-		"Global Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}", "Flags that all commands share: "+root.Name()+" --help",
+		"Global Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}", "Flags of all commands: "+root.Name()+" help flags",
 		"Additional help topics:", "Topics ("+root.Name()+" help TOPIC):",
 		"{{rpad .CommandPath .CommandPathPadding}}", "{{rpad .Name .NamePadding}}",
 	).Replace(new(cobra.Command).UsageTemplate())
@@ -57,7 +56,7 @@ func usageTemplate(root *cobra.Command, columns int) string {
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND | TOPIC]",
-		Short: "tell of a command, or of a topic",
+		Short: "print help for a command or a topic",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
@@ -65,7 +64,7 @@ func helpCommand() *cobra.Command {
 			}
 			var names []string
 			for _, c := range about.Commands() {
-				if strings.HasPrefix(c.Name(), word) && (c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand()) {
+				if strings.HasPrefix(c.Name(), word) && (c.IsAvailableCommand() || slices.Contains(topics(about), c.Name())) {
 					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
 				}
 			}
@@ -77,13 +76,16 @@ func helpCommand() *cobra.Command {
 				about.InitDefaultHelpFlag()
 				return about.Help()
 			}
-			var names []string
-			for _, c := range cmd.Root().Commands() {
-				names = append(names, c.Name())
-			}
 			hint := "see ccm-push --help"
-			if near := yamlpos.Suggest(args[0], names); near != "" && near != args[0] {
-				hint = "did you mean " + near + "?"
+			if err != nil {
+				about, rest = cmd.Root(), args
+			}
+			names := append(commandNames(about), topics(about)...)
+			if near := yamlpos.Suggest(rest[0], names); near != "" && near != rest[0] {
+				hint = fmt.Sprintf("did you mean %s %s?", about.CommandPath(), near)
+				if slices.Contains(topics(about), near) {
+					hint = fmt.Sprintf("did you mean %s help %s?", about.CommandPath(), near)
+				}
 			}
 			return fmt.Errorf("there is no command and no topic %q; %s", strings.Join(args, " "), hint)
 		},

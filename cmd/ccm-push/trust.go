@@ -20,21 +20,22 @@ func trustCommand(f *fleet, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trust PATTERN",
 		Short: "show the keys of new hosts, and add them to known_hosts",
-		Long: `trust asks the hosts of a pattern for their keys, and the jump hosts on the way
-that are not known; it logs in to none but known jump hosts. It shows the
-fingerprints of new hosts, asks once whether they are right, and adds them to the
-known_hosts file that a run would read. Hosts that are known are left alone, and a
-key that has changed is refused: only you can remove it.
+		Long: `trust fetches the host keys of a pattern, and of unknown jump hosts on the way. It logs in only to
+known jump hosts. It shows the fingerprints of new hosts, prompts once, and adds the keys to the
+known_hosts file that a run would use. Known hosts are skipped. A changed key is an error: only you
+can remove the old key.
 
-Compare the fingerprints with what the hosts' consoles show, or with what
-ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub says on them. --fingerprints FILE
-does that: only keys that the file has for their host are added. Its lines are such as
+Compare the fingerprints with the consoles of the hosts, or with the output of
+ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub on them. --fingerprints FILE compares for you: it
+adds only keys that the file lists for their host. Lines of the file look like
 
   web1 SHA256:…
   web1 256 SHA256:… root@web1 (ED25519)
   web1 ssh-ed25519 AAAA…
 
-With --yes nobody is asked. Alone it trusts whoever answers now.`,
+--yes skips the prompt. Without --fingerprints it then trusts any machine that answers.`,
+		Example: `  ccm-push trust 'web*'
+  ccm-push trust all --fingerprints keys.txt --yes`,
 		Args:              onePattern,
 		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,13 +45,13 @@ With --yes nobody is asked. Alone it trusts whoever answers now.`,
 			return enrol(cmd.Context(), f, p, args[0], o)
 		},
 	}
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "ask nobody")
-	c.Flags().StringVar(&o.fingerprints, "fingerprints", "", "add only keys that this file has for their host")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not prompt")
+	c.Flags().StringVar(&o.fingerprints, "fingerprints", "", "add only keys that this file lists for their host")
 	return c
 }
 
 // errNobody is why trust does not begin.
-var errNobody = errors.New("there is no terminal to ask whether the keys are right: give the file of --fingerprints and --yes, or --yes alone to trust whoever answers now")
+var errNobody = errors.New("standard input is not a terminal, so trust cannot prompt: pass --fingerprints FILE --yes, or --yes alone to trust any machine that answers")
 
 // enrol makes known the new ones among the hosts of a pattern.
 func enrol(ctx context.Context, f *fleet, p *printer, pattern string, o trustOptions) error {

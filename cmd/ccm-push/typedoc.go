@@ -16,8 +16,10 @@ import (
 func docCommand(types modules.Registry, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doc [TYPE]",
-		Short: "print the properties of a resource type and examples, or what types there are",
-		Args:  cobra.MaximumNArgs(1),
+		Short: "print resource types, or the properties and examples of one",
+		Example: `  ccm-push doc
+  ccm-push doc file`,
+		Args: cobra.MaximumNArgs(1),
 
 		ValidArgsFunction: completeType(types),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -50,7 +52,7 @@ func noType(types modules.Registry, name string) error {
 	case near != "":
 		return fmt.Errorf("there is no resource type %q; did you mean %s?", name, near)
 	}
-	return fmt.Errorf("there is no resource type %q; there are %s", name, strings.Join(types.Names(), ", "))
+	return fmt.Errorf("there is no resource type %q; use one of %s", name, strings.Join(types.Names(), ", "))
 }
 
 // docWidth is where the lines of a documentation are broken, in characters.

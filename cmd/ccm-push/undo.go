@@ -20,24 +20,22 @@ import (
 func undoCommand(f *fleet, chosen *selectionFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "undo [RUN] [TYPE#NAME...]",
-		Short: "restore what a run has changed, as far as it has not been changed since",
-		Long: `undo restores what was there before a recorded run: files, links, directories, their
-owners and modes, lines, cron entries, services, archives and scaffolds; users and groups
-that the run has made are removed. Each host has kept that before its first change. It goes
-backwards, and refreshes again what the run had refreshed. A run and the runs that resumed
-it are undone together.
+		Short: "restore the state before a run",
+		Long: `undo restores the state before a recorded run: files, links, directories, their owners and modes,
+lines, cron entries, services, archives and scaffolds. It removes users and groups that the run
+created. Each host saved this state before its first change. undo goes backwards, and refreshes
+the services that the run refreshed. A run and the runs that resumed it are undone together.
 
-Without RUN, or with last, undo takes the last run that has changed something, never a
-check run. If that was an undo that failed or was cut off, undo continues it. On a terminal
-it prints what it will do and asks for confirmation, which --yes skips. Without a terminal
-name the RUN. With TYPE#NAME only those resources are undone, with --limit only those hosts.
+Without RUN, or with last, undo takes the last run that changed something, never a check run. If
+that was an undo that failed or was interrupted, undo continues it. On a terminal it prints its
+plan and prompts, unless you pass --yes. Without a terminal, name the RUN. With TYPE#NAME it undoes
+only these resources, with --limit only on these hosts.
 
-What is not as the run left it is left as it is, and named; its host has failed then.
-Packages are neither downgraded nor removed, and commands are not undone: they are named.
-Inventory and connection are those of that run; options that are given count over them.
---check tells what would be done.
+If a resource has changed since the run, undo does not change it, and the host counts as failed.
+Packages are not downgraded or removed, and commands are not undone; undo lists them. undo uses
+the inventory and connection of the run; options that you give override them. --check prints the plan.
 
-An undo is a run, too: it can be taken back by its own id.`,
+An undo is a run, too: you can undo it by its own id.`,
 		Example: `  ccm-push undo --check --diff
   ccm-push undo
   ccm-push undo last --yes
@@ -49,7 +47,7 @@ An undo is a run, too: it can be taken back by its own id.`,
 				return err
 			}
 			if f.mode.step {
-				return errors.New("--step is for runs of manifests and ad-hoc calls; ccm-push undo --check says what undo would do")
+				return errors.New("--step is for runs of manifests and ad-hoc calls; ccm-push undo --check prints the plan of undo")
 			}
 			run := ""
 			if len(args) > 0 && !strings.Contains(args[0], "#") {
@@ -151,7 +149,7 @@ func (f *fleet) lookFor(inv *inventory.Inventory, run *record.Run, hosts []strin
 	if names = events.Line(names); !there {
 		return fmt.Errorf("the inventory has none of the hosts of run %s: %s\n  hint: say which inventory has them: %s", run.Run, names, elsewhere)
 	}
-	f.app.warn(fmt.Sprintf("the inventory has these hosts of run %s no more, and %s leaves them out: %s", run.Run, what, names))
+	f.app.warn(fmt.Sprintf("hosts of run %s that are no longer in the inventory; %s skips them: %s", run.Run, what, names))
 	return nil
 }
 
@@ -179,7 +177,7 @@ func (f *fleet) confirmUndo(ctx context.Context, runs []*record.Run, name string
 	case !f.app.canAsk() && name != "":
 		return nil
 	case !f.app.canAsk():
-		return fmt.Errorf("undo without RUN asks for confirmation, and standard input is not a terminal\n  hint: %s", command)
+		return fmt.Errorf("undo without RUN prompts for confirmation, and standard input is not a terminal\n  hint: %s", command)
 	}
 	hosts := map[string][]string{}
 	var refs []string
@@ -215,7 +213,7 @@ func (f *fleet) confirmUndo(ctx context.Context, runs []*record.Run, name string
 	if f.inventory.limit != "" {
 		fmt.Fprintf(&b, "  only on hosts of --limit %s\n", events.Line(f.inventory.limit))
 	}
-	answer, err := f.app.askLine(ctx, "this restores what was there before these changes:\n"+b.String()+"undo them? (yes/no) ")
+	answer, err := f.app.askLine(ctx, "this restores the state before these changes:\n"+b.String()+"undo them? (yes/no) ")
 	if err != nil {
 		return err
 	}
@@ -260,7 +258,7 @@ func (f *fleet) findUndoable(store record.Store, name string) (run *record.Run, 
 	})
 	switch {
 	case errors.Is(err, record.ErrNone):
-		return nil, nil, fmt.Errorf("there is nothing to undo: no recorded run has changed anything")
+		return nil, nil, fmt.Errorf("nothing to undo: no recorded run has changed anything")
 	case err != nil:
 		return nil, nil, err
 	case run.Undoes == "":

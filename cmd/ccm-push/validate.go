@@ -13,15 +13,14 @@ import (
 func validateCommand(p *plays, out *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate MANIFEST...",
-		Short: "report everything that is wrong with manifests and the inventory, and contact no host",
-		Long: `validate reads manifests, the files and templates that they name and, if there is
-one, the inventory, and reports all errors at once. What depends on the facts of
-a host is checked too if --facts FILE gives some: then each play is made ready
-for each of its hosts.
+		Short: "report all errors in manifests and the inventory; contact no host",
+		Long: `validate reads manifests, their files and templates, and the inventory if there is one, and reports
+all errors at once. Expressions that use host facts are checked only with --facts FILE: then each
+play is compiled for each of its hosts.
 
-With --output json it prints each error and warning as a JSON object on a line, with
-github as an annotation of a pull request, with gitlab all as a Code Quality report. The
-exit status is that of text: 1 if there are errors.`,
+With --output json it prints each error and warning as a JSON object on a line, with github as
+annotations of a pull request, with gitlab as a Code Quality report. The exit status is 1 if there
+are errors.`,
 		Example: `  ccm-push -i hosts.yaml validate site.yaml
   ccm-push validate --output github site.yaml
   ccm-push validate --output gitlab site.yaml > gl-code-quality-report.json`,

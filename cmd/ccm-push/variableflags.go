@@ -30,11 +30,11 @@ type variableFlags struct {
 }
 
 func (f *variableFlags) register(set *pflag.FlagSet) {
-	set.StringArrayVarP(&f.extra, "extra-vars", "e", nil, "data over all other: `key=value` (with blanks: 'key=\"a b\"'), @file.yaml, @- (standard input) or a YAML map; may be repeated")
-	set.StringVar(&f.facts, "facts", "", "YAML or JSON `file` of facts, laid over those of every host")
-	set.StringArrayVar(&f.fact, "fact", nil, "one fact of every host, `KEY=VALUE`, over those of --facts; may be repeated")
-	set.BoolVar(&f.noReadEnv, "no-read-env", false, "leave out the file .env beside a manifest, which has more variables for Environ")
-	set.StringVar(&f.hiera, "hiera", "", "`file`, http(s) URL or kv://BUCKET/KEY of NATS with data that has a hierarchy of its own, merged over that of the manifests (default $CCM_HIERA_DATA)")
+	set.StringArrayVarP(&f.extra, "extra-vars", "e", nil, "data with the highest precedence: `key=value`; also @file.yaml, @- (standard input) or a YAML map; may be repeated")
+	set.StringVar(&f.facts, "facts", "", "`file` of facts, in YAML or JSON; they override the facts of every host")
+	set.StringArrayVar(&f.fact, "fact", nil, "one fact for every host, `KEY=VALUE`; overrides --facts; may be repeated")
+	set.BoolVar(&f.noReadEnv, "no-read-env", false, "do not read the file .env next to a manifest, which adds variables to Environ")
+	set.StringVar(&f.hiera, "hiera", "", "`file`, http(s) URL or kv://BUCKET/KEY of NATS with hierarchical data, merged over the data of the manifests (default $CCM_HIERA_DATA)")
 	set.StringVar(&f.parameters, "parameters", "", "YAML or JSON `file` of parameters for a DSC configuration document")
 }
 

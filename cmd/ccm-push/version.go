@@ -8,9 +8,10 @@ import (
 
 func versionCommand(f *workFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "print the version, and the host programs that it can send",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "print the version and the built-in host programs",
+		Example: `  ccm-push version`,
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := p.textOnly("version"); err != nil {
 				return err

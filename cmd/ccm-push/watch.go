@@ -31,26 +31,27 @@ func watchCommand(pl *plays, p *printer) *cobra.Command {
 	w := &watchCall{plays: pl, printer: p}
 	c := &cobra.Command{
 		Use:   "watch MANIFEST...",
-		Short: "apply manifests, and from then on tell what drifts",
-		Long: `watch applies manifests as any run does, and then keeps one session per host open. The host
-listens to what its resources are about, checks what may have changed, and tells what is not as it
-should be any more. With --check nothing is applied.
+		Short: "apply manifests, then report drift as it happens",
+		Long: `watch applies manifests like any run, and then keeps one session per host open. The host listens for
+changes, checks the resources that may have changed, and reports the ones that drifted. With --check
+watch applies nothing.
 
-What has drifted is told, and with --repair mended: by carrying out its play once more, with
-facts gathered anew, for what has drifted alone. A resource is mended three times in ten minutes at
-most, and two of a hundred hosts in that time; one that somebody else wants otherwise is left alone.
+watch reports drift. With --repair it also repairs it: it gathers facts, and applies the drifted
+resources of the play again. A resource is repaired at most three times in ten minutes, and at most
+two of a hundred hosts are repaired in that time. If another program changes a resource back, watch
+stops repairing it.
 
-Ctrl-C ends it; nothing stays behind on the hosts.`,
+Ctrl-C ends watch; it keeps nothing running on the hosts.`,
 		Example: `  ccm-push watch -i hosts.yaml site.yaml
   ccm-push watch -i hosts.yaml --check -l 'web*' site.yaml`,
 		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
 	}
-	c.Flags().BoolVar(&w.options.Once, "once", false, "apply nothing, check once what has drifted, and end: with status 8 if anything has")
-	c.Flags().Var(seconds{&w.options.Converged}, "converged-timeout", "end when nothing has changed for this long")
-	c.Flags().StringSliceVar(&w.failOn, "fail-on", nil, "add to the exit status what is so at the end: unwatched (4), drift (8), fighting (2)")
-	c.Flags().BoolVar(&w.options.Repair, "repair", false, "mend what has drifted, where the manifest does not say what to do")
-	c.Flags().BoolVar(&w.follows, "follow-manifests", false, "apply manifests, data and inventory again when they have changed and are valid, and watch what they say then")
+	c.Flags().BoolVar(&w.options.Once, "once", false, "check for drift once and exit, with status 8 if anything has drifted; apply nothing")
+	c.Flags().Var(seconds{&w.options.Converged}, "converged-timeout", "exit after this time without a change")
+	c.Flags().StringSliceVar(&w.failOn, "fail-on", nil, "conditions that add to the exit status: unwatched (4), drift (8), fighting (2)")
+	c.Flags().BoolVar(&w.options.Repair, "repair", false, "repair drift, unless the manifest sets another policy")
+	c.Flags().BoolVar(&w.follows, "follow-manifests", false, "apply manifests, data and inventory again after they changed, if they are valid")
 	w.tell.register(c.Flags())
 	c.AddCommand(w.release())
 	return c
@@ -58,10 +59,12 @@ Ctrl-C ends it; nothing stays behind on the hosts.`,
 
 func (w *watchCall) release() *cobra.Command {
 	return &cobra.Command{
-		Use: "release RUN HOST [TYPE#NAME]", Short: "have mended again what is left alone on a host",
-		Long: `release speaks to a run that watches, from another terminal. What is left alone on a host, since
-somebody else wanted it otherwise or its budget is spent, is mended again: the cause has been looked
-after. RUN is as with ccm-push runs.`,
+		Use: "release RUN HOST [TYPE#NAME]", Short: "repair resources again that watch has stopped repairing",
+		Long: `release controls a run of watch from another terminal. watch stops to repair a resource if another
+program changes it back, or if the budget is used up. After you removed the cause, release lets watch
+repair it again. RUN has the same form as in ccm-push runs.`,
+		Example: `  ccm-push watch release last web1
+  ccm-push watch release last web1 file#/etc/motd`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 3 {
 				return fmt.Errorf("release takes a RUN, a HOST and a resource, and these are %d words", len(args))
@@ -101,7 +104,7 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 	pl := w.plays
 	switch {
 	case pl.fleet.mode.step:
-		return errors.New("--step asks before something is done, and watch goes on without anybody")
+		return errors.New("--step prompts before changes, and watch runs without prompts")
 	case w.options.Repair && (pl.fleet.mode.check || w.options.Once):
 		return errors.New("--check and --once change nothing, and --repair does; leave one of them out")
 	case w.follows && w.options.Once:
@@ -112,7 +115,7 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 	for _, word := range w.failOn {
 		on := playbooks.FailOn(word)
 		if !slices.Contains([]playbooks.FailOn{playbooks.FailOnUnwatched, playbooks.FailOnDrift, playbooks.FailOnFighting}, on) {
-			return fmt.Errorf("--fail-on %s: there are unwatched, drift and fighting", word)
+			return fmt.Errorf("--fail-on %s: use unwatched, drift or fighting", word)
 		}
 		w.options.FailOn = append(w.options.FailOn, on)
 	}
@@ -161,7 +164,7 @@ func (w *watchCall) runs(ctx context.Context, r *playbooks.Runner, paths []strin
 		case one.begun: // it was stopped before its end, as a rollout may be
 			r, only, played = again(r), true, err
 		default:
-			a.warn("what has changed cannot be applied, and what is watched stays as it was: " + err.Error())
+			a.warn("the changed files cannot be applied; watch continues with the old version: " + err.Error())
 			r.Dialer.Close()
 			r, only = again(valid), true
 		}

@@ -81,16 +81,16 @@ func (r *watchedRun) look(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil || app.stopped():
 		case err != nil:
-			app.warn(text + ", and is not valid: what is watched stays as it was\n" + err.Error())
+			app.warn(text + ", and is invalid: watch continues with the old version\n" + err.Error())
 		case r.call.follows:
-			app.say(text + ", and valid: the run of it follows")
+			app.say(text + ", and is valid: applying it")
 			r.next = next
 			close(r.until)
 			return
 		default:
-			app.say(text + ", and valid: what is watched stays as it was, and this would be done:")
+			app.say(text + ", and is valid: watch continues with the old version; the new one would change this:")
 			if err := r.call.plan(ctx, next); err != nil {
-				app.warn("what would be done is not known: " + err.Error())
+				app.warn("the changes are unknown: " + err.Error())
 			}
 		}
 		if next != nil {

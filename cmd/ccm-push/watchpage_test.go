@@ -62,7 +62,7 @@ func TestWatchPage(t *testing.T) {
 		if hook {
 			script += "rm web1/motd\nexec timeout 60 sh until.sh '\"event\":\"drift\"' told\ngrep '^oncall$' told\n" +
 				fmt.Sprintf("cp wrong.yaml site.yaml\nexec timeout 60 sh until.sh hint: err%d\nexec sh shown.sh err%d\n", i, i)
-			files["shown.sh"] = "grep -A2 'not valid' \"$1\" | sed 's/^ccm-push: warning: //' >shown\ncat shown\ncmp shown wrong\n"
+			files["shown.sh"] = "grep -A2 'is invalid' \"$1\" | sed 's/^ccm-push: warning: //' >shown\ncat shown\ncmp shown wrong\n"
 		}
 		script += fmt.Sprintf("kill -INT %d\nwait %d\n", i, i)
 	}

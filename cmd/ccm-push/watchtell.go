@@ -20,8 +20,8 @@ type watchTellFlags struct {
 }
 
 func (f *watchTellFlags) register(set *pflag.FlagSet) {
-	set.StringArrayVar(&f.hooks, "on-drift", nil, "start this `command` with each event on its standard input, as JSON: drift and its end, repairs, fights, hosts that are lost and back")
-	set.StringVar(&f.listen, "listen", "", "serve Prometheus metrics at http://`address`/metrics: PORT, which is 127.0.0.1:PORT, or a whole address")
+	set.StringArrayVar(&f.hooks, "on-drift", nil, "run this `command` for each event (drift, repair, fight, host lost or back), with JSON on its standard input")
+	set.StringVar(&f.listen, "listen", "", "serve Prometheus metrics at http://`address`/metrics: PORT (on 127.0.0.1) or HOST:PORT")
 }
 
 // reporters are what tells them; they are closed when the run has ended. What fails then is a warning.
@@ -57,7 +57,7 @@ func (f *watchTellFlags) reporters(ctx context.Context, a *app) (to []events.Rep
 	manager, err := tell.NewManager(a.getenv, os.Getpid(), state)
 	switch {
 	case err != nil:
-		a.warn("the service manager is told nothing: " + err.Error())
+		a.warn("the service manager gets no state: " + err.Error())
 	case manager != nil:
 		stopped, end := a.untilStop(ctx)
 		manager.Start(stopped)

@@ -19,16 +19,16 @@ func workerCommand(f *fleet, p *printer) *cobra.Command {
 	var show bool
 	c := &cobra.Command{
 		Use:   "worker --workers URL",
-		Short: "work on hosts of runs that are begun elsewhere",
-		Long: `worker takes hosts of runs that are begun with --workers and the same URL, until it is stopped. It
-gets the files that the plays read, and the inventory of its hosts, sealed to a key that it makes for
-each run; it logs in to hosts with certificates that are made for that key. What
-happens is told by who has begun the run.
+		Short: "run hosts for other machines",
+		Long: `worker takes hosts of runs that other machines start with --workers and the same URL, until you stop
+it. It receives the files of the plays and the inventory of its hosts, encrypted to a key that it
+creates for each run. It logs in to hosts with certificates for this key. The machine that started
+the run prints the results.
 
-It works for those whose public keys are on its list, and has a key of its own that is on theirs: both as
-ssh-keygen -t ed25519 makes them, without a passphrase. Ctrl-C lets the resources end that are running;
-the hosts that remain go to other workers. With -v it prints a line when it takes hosts of a run, and
-when they have ended.`,
+worker accepts runs of machines whose public keys are on its list. Its own public key must be on
+their list. Create both keys with ssh-keygen -t ed25519, without a passphrase. After Ctrl-C, resources
+in progress finish, and other workers take the remaining hosts. With -v worker prints a line when it
+takes hosts of a run, and when they have finished.`,
 		Example: `  ccm-push worker --workers tls://nats.example.com:4222
   ccm-push worker --workers tls://nats.example.com:4222 --site paris`,
 		Args: cobra.NoArgs,
@@ -49,7 +49,7 @@ when they have ended.`,
 			}
 			ring, err := workers.OpenKeyFile(cmp.Or(coordinators, a.configuration(coordinatorsList)), a.say)
 			if err != nil {
-				return fmt.Errorf("the keys of those who begin runs: %w", err)
+				return fmt.Errorf("the keys of coordinators: %w", err)
 			}
 			from, err := prefixes(addresses)
 			if err != nil {
@@ -78,12 +78,12 @@ when they have ended.`,
 		},
 	}
 	c.AddCommand(workerJoinCommand(f, p))
-	c.Flags().BoolVar(&show, "show", false, "print the files that the workers of this user on this machine hold now")
-	c.Flags().StringVar(&site, "site", "", "take hosts whose variable site says this, and no others; without it those of no site")
-	c.Flags().IntVar(&shards, "shards", 4, "how many groups of hosts (--shard) it works on at once")
+	c.Flags().BoolVar(&show, "show", false, "print the files that this user's workers hold on this machine")
+	c.Flags().StringVar(&site, "site", "", "take only hosts whose variable site has this value (default: hosts without a site)")
+	c.Flags().IntVar(&shards, "shards", 4, "maximum number of host groups (--shard) in progress")
 	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which this worker, or its jump host, connects to hosts: its certificates are valid only from there; may be repeated, or have commas")
-	c.Flags().StringVar(&key, "key", "", "private key `file` of this worker (default worker.key in the folder of the configuration)")
-	c.Flags().StringVar(&coordinators, "coordinators", "", "`file` with the public keys of those who may begin runs (default coordinators.keys in the folder of the configuration)")
+	c.Flags().StringVar(&key, "key", "", "private key `file` of this worker (default ~/.config/ccm-push/worker.key)")
+	c.Flags().StringVar(&coordinators, "coordinators", "", "`file` with the public keys of machines that may start runs (default ~/.config/ccm-push/coordinators.keys)")
 	return c
 }
 

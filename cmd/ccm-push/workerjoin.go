@@ -30,10 +30,11 @@ func workerJoinCommand(f *fleet, p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "join",
 		Short: "make this machine a worker, with a token of ccm-push workers invite",
-		Long: `join reads the token that ccm-push workers invite has printed, from the terminal or a file. It makes the
-keys of this machine, sends the public ones to the machine that invites, and shows a fingerprint. If both
-machines show the same, answer y on both. Then it writes, in ~/.config/ccm-push: worker.key, worker.nk and
-worker.pem, and the key of the inviting machine in coordinators.keys; and prints how to start the worker.`,
+		Long: `join reads a token of ccm-push workers invite, from the terminal or a file. It creates the keys of this
+machine, sends the public keys to the inviting machine, and shows a fingerprint. If both machines show
+the same fingerprint, answer y on both. Then join writes worker.key, worker.nk and worker.pem in
+~/.config/ccm-push, adds the key of the inviting machine to coordinators.keys there, and prints how to
+start the worker.`,
 		Example: `  ccm-push worker join
   ccm-push worker join --token-file token --name paris1`,
 		Args: cobra.NoArgs,

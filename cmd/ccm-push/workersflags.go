@@ -73,14 +73,14 @@ const (
 
 func (f *workersFlags) register(set *pflag.FlagSet) {
 	f.set = set
-	set.StringVar(&f.url, workersFlag, "", "`URL` of NATS, tls:// or nats://, where workers take hosts from (default $CCM_PUSH_WORKERS); without it, or with '', this machine works on them")
-	set.StringVar(&f.key, "workers-key", "", "private key `file` by which workers know this machine (default coordinator.key in the folder of the configuration)")
-	set.StringVar(&f.list, "workers-list", "", "`file` with the public keys of workers that may get hosts (default workers.keys in the folder of the configuration)")
-	set.StringVar(&f.operators, "workers-operators", "", "`file` with the public keys of those who may follow runs and go on with them, besides this machine (default operators.keys in the folder of the configuration, if it is there)")
+	set.StringVar(&f.url, workersFlag, "", "NATS `URL`, tls:// or nats://, through which workers get hosts (default $CCM_PUSH_WORKERS); '' runs all hosts from this machine")
+	set.StringVar(&f.key, "workers-key", "", "private key `file` of this machine (default ~/.config/ccm-push/coordinator.key)")
+	set.StringVar(&f.list, "workers-list", "", "`file` with the public keys of workers that may get hosts (default ~/.config/ccm-push/workers.keys)")
+	set.StringVar(&f.operators, "workers-operators", "", "`file` with the public keys of other machines that may follow and resume runs (default ~/.config/ccm-push/operators.keys, if it exists)")
 	f.validity = defaultValidity
-	set.Var(seconds{&f.validity}, "cert-validity", "validity of the certificates that workers log in to hosts with, at least 1m; they are renewed while a worker needs them (default 10m, or --deadline host and a minute if that is less)")
-	set.Var(seconds{&f.wait}, "wait-workers", "how long the run waits for a worker of each site before it begins, such as 2m; then it ends with status 1 and has changed nothing. Without it the run begins when a worker has logged in to the first host, and waits for the others")
-	set.IntVar(&f.size, "shard", 0, "how many hosts a worker takes in one group, at most; without it 32 to 256")
+	set.Var(seconds{&f.validity}, "cert-validity", "validity of the login certificates of workers, at least 1m; they are renewed (default 10m, or --deadline host plus 1m if that is shorter)")
+	set.Var(seconds{&f.wait}, "wait-workers", "time to wait for a worker of each site before the run begins, such as 2m; after that the run ends with status 1 and has changed nothing")
+	set.IntVar(&f.size, "shard", 0, "maximum number of hosts in one group of a worker (default 32 to 256)")
 }
 
 func (f *workersFlags) validate() error {
@@ -97,7 +97,7 @@ func (f *workersFlags) validate() error {
 	case f.url == "":
 		for _, name := range []string{"workers-key", "workers-list", "workers-operators", "cert-validity", "wait-workers", "shard"} {
 			if f.set.Changed(name) {
-				return fmt.Errorf("--%s is about workers, and --workers does not say where they are", name)
+				return fmt.Errorf("--%s needs --workers URL", name)
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func (f *workersFlags) read() []string {
 }
 
 // errFromHere is that workers cannot do something.
-var errFromHere = errors.New("--workers: this is done from here, and by no worker: leave --workers out, or say --workers ''")
+var errFromHere = errors.New("--workers: workers cannot do this; remove --workers, or pass --workers ''")
 
 // recipeOf is what plays are made of.
 func (f *workersFlags) recipeOf(plays []*manifest.Play) (workers.Recipe, error) {
@@ -222,9 +222,9 @@ func (f *workersFlags) coordinator(ctx context.Context, r *playbooks.Runner, sha
 	case err != nil:
 		return nil, err
 	case authority == nil:
-		return nil, errors.New("--workers: workers log in with certificates, and no authority is named that signs them\n  hint: add --ca-command or --ca-key; ccm-push new authority DIR writes an authority")
+		return nil, errors.New("--workers: workers log in with certificates, which need an authority\n  hint: add --ca-command or --ca-key; ccm-push new authority DIR writes an authority")
 	case r.Connect.Password != nil:
-		return nil, errors.New("--workers: workers log in with certificates, and are not told passwords to log in with: leave out -k or --password-file")
+		return nil, errors.New("--workers: workers log in with certificates, not with passwords; remove -k or --password-file")
 	}
 	if recipe.Without, err = f.withoutFiles(ctx); err != nil {
 		return nil, err

@@ -25,16 +25,16 @@ func workersInviteCommand(f *fleet, p *printer) *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "invite [SITE]",
-		Short: "make a machine a worker: print a token for it, and admit it",
-		Long: `invite prints a token for ccm-push worker join, and waits for the machine that has it. Both sides then
-show a fingerprint. If they are equal, answer y on both: the broker adds the machine as a user with the
-role worker, and its key is added to workers.keys. Its line there limits the worker to hosts of SITE, or
-to hosts without a site, and to the addresses that the machine names (ccm-push worker join
---worker-address). A token is valid for one machine and 15 minutes.
+		Short: "print a token that makes a machine a worker, and admit the machine",
+		Long: `invite prints a token for ccm-push worker join, and waits for the machine with this token. Both
+machines then show a fingerprint. If they are equal, answer y on both: the broker adds the machine as
+a user with the role worker, and invite adds its key to workers.keys. Its line there limits the worker
+to hosts of SITE, or to hosts without a site, and to the addresses that the machine names (ccm-push
+worker join --worker-address). A token is valid for one machine and 15 minutes.
 
-The token is secret until it is used. It names the broker, its authority (--nats-ca) and the key of this
-machine, which is made if it is missing. It needs ccm-push-broker, and there the role coordinator or
-operator.`,
+Keep the token secret until it is used. It contains the address of the broker, its authority
+(--nats-ca) and the key of this machine. invite creates this key if it is missing. invite needs
+ccm-push-broker, and there the role coordinator or operator.`,
 		Example: `  ccm-push workers invite --workers tls://nats.example.com:4222
   ccm-push workers invite paris --token-file token
   ccm-push worker join --token-file token`,

@@ -110,7 +110,7 @@ var patterns = []pattern{
 	everywhere("maybe: may, unknown", `\bmaybe\b`, ""),
 	everywhere("is what, says whether: returns, reports", `\b(is|are) (what|whether|how|whom)\b|\bsays? (whether|what|who|how)\b`, ""),
 	inComments("gives: returns", `\bgives\b`, `\bgives up\b`),
-	everywhere("is nobody, is nothing: means none, disables", `\b(is|are) nothing\b|("|nil|0|empty) is (none|no|nobody|not|all|any)\b`, ""),
+	everywhere("is nobody, is nothing: means none, disables", `\b(is|are) nothing\b|(""|nil|\b0|\bempty) is (none|no|nobody|nothing|all|any)\b`, ""),
 	everywhere("go on: resume, continue", `\b(go|goes|went|gone|going) on\b`, ""),
 	everywhere("let in, get in: log in, reach", `\b(be|is|are|been|was|were) let in\b|\blets? (\w+ )?in\b|\bget(s|ting)? in\b`, ""),
 	everywhere("anew, once more: new, again", `\banew\b|\bonce more\b`, ""),

@@ -159,7 +159,7 @@ func (r *iniReader) header(raw string, start int, group, kind string) (l INILine
 func (r *iniReader) child(raw, line string, start int) (l INILine, err error) {
 	m := groupLine().FindStringSubmatch(line)
 	if m == nil {
-		return l, r.at(raw, start).Errorf("write one name on each line", "below [%s:children] stand names of groups", r.group)
+		return l, r.at(raw, start).Errorf("write one name on each line", "[%s:children] contains names of groups", r.group)
 	}
 	l = INILine{Kind: ChildLine, Name: r.named(raw, start, m[1])}
 	return l, pattern.CheckGroupName(l.Name)
@@ -171,7 +171,7 @@ func (r *iniReader) variable(raw, line string, start int) (l INILine, err error)
 	name, value, found := strings.Cut(line, "=")
 	key := r.named(raw, start, strings.TrimSpace(name))
 	if !found || key.Text == "" {
-		return l, key.Errorf("write NAME=VALUE", "below [%s:vars] stand variables", r.group)
+		return l, key.Errorf("write NAME=VALUE", "[%s:vars] contains variables", r.group)
 	}
 	blanks := len(value) - len(strings.TrimLeft(value, " \t"))
 	at := r.at(raw, start+len(name)+1+blanks)
@@ -196,7 +196,7 @@ func (r *iniReader) host(raw, line string, start int) (l INILine, err error) {
 		at := r.at(raw, start+word.Column)
 		name, value, found := strings.Cut(word.Text, "=")
 		if !found || name == "" {
-			return l, at.Errorf("quote a value that has blanks: NAME=\"a b\"", "behind a host stand variables, as NAME=VALUE")
+			return l, at.Errorf("quote a value that has blanks: NAME=\"a b\"", "write variables after a host as NAME=VALUE")
 		}
 		if word.ValueAt >= 0 {
 			at = r.at(raw, start+word.ValueAt)
@@ -273,7 +273,7 @@ func SplitWords(line string) (words []Word, cut int, problem string) {
 			i = stop
 		case '\\':
 			if i++; i == len(line) {
-				return nil, -1, "a backslash stands at the end"
+				return nil, -1, "a backslash is at the end"
 			}
 			text.WriteByte(line[i])
 		default:

@@ -119,7 +119,7 @@ func ParsePort(name, text string) (int, error) {
 
 func checkRelay(name, text string) error {
 	if !pattern.IsName(text) {
-		return problemf("write the name of a group or of a host, or "+NoRelay, "%s: %q is no name", name, text)
+		return problemf("write the name of a group or of a host, or "+NoRelay, "%s: %q is not a name", name, text)
 	}
 	return nil
 }

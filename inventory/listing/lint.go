@@ -139,8 +139,8 @@ func (l *linter) password(at, key string) {
 	file, line, column := splitPosition(at)
 	l.add(&yamlpos.Node{File: file, Line: line, Column: column}, Finding{
 		Text:    Withheld,
-		Message: fmt.Sprintf("a password (%s) stands here in clear", key),
-		Hint:    "let it be asked for, or log in with a key",
+		Message: fmt.Sprintf("a password (%s) is here in clear text", key),
+		Hint:    "use a prompt (-k, -K), or log in with a key",
 	})
 }
 

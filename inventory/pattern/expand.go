@@ -48,7 +48,7 @@ var bracketForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 
 func expandItem(item string) ([]string, error) {
 	if item == "" {
-		return nil, termErrorf("names stand between commas, as in web[1-3],db1", "a name is missing")
+		return nil, termErrorf("separate names with commas, as in web[1-3],db1", "a name is missing")
 	}
 	names, err := ExpandRanges(item, func(spec string) ([]string, error) {
 		if IsNodeSet(spec) || isDigits(spec) {

@@ -41,8 +41,8 @@ func TestExpand(t *testing.T) {
 
 func TestExpandErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"", `node set "": a name is missing` + "\n  hint: names stand between commas, as in web[1-3],db1"},
-		{"a,,b", `node set "a,,b": a name is missing` + "\n  hint: names stand between commas, as in web[1-3],db1"},
+		{"", `node set "": a name is missing` + "\n  hint: separate names with commas, as in web[1-3],db1"},
+		{"a,,b", `node set "a,,b": a name is missing` + "\n  hint: separate names with commas, as in web[1-3],db1"},
 		{"web[1-", `node set "web[1-": [ without ]` + "\n  hint: a range is written [begin:end] or [begin:end:step], as in web[01:20]"},
 		{"web[a-c]", `node set "web[a-c]": [a-c] is not a node set` + "\n  hint: a node set is written [1-3,7], or [1-9/2] with a step"},
 		{"web[1:3]", `node set "web[1:3]": [1:3] is not a node set` + "\n  hint: a node set is written [1-3,7], or [1-9/2] with a step"},

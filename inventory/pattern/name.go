@@ -72,7 +72,7 @@ func CheckHostName(key *yamlpos.Node, name string) error {
 	case !IsName(name):
 		return key.Errorf(nameHint, "%q cannot be a host name", name)
 	case !IsHostName(name):
-		return key.Errorf("a colon stands in IPv6 addresses, or before a port from 1 to 65535", "%q cannot be a host name", name)
+		return key.Errorf("a colon is allowed in IPv6 addresses, and before a port from 1 to 65535", "%q cannot be a host name", name)
 	}
 	return nil
 }

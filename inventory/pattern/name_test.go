@@ -21,7 +21,7 @@ func TestCheck(t *testing.T) {
 		{"a b", `f.yml:1:1: "a b" cannot be a host name` + nameRule, `f.yml:1:1: "a b" cannot be a group name` + nameRule},
 		{`"-x"`, `f.yml:1:1: "-x" cannot be a host name` + nameRule, `f.yml:1:1: "-x" cannot be a group name` + nameRule},
 		{`"::1"`, "", `f.yml:1:1: "::1" cannot be a group name` + nameRule},
-		{`"a:1"`, "f.yml:1:1: \"a:1\" cannot be a host name\n  hint: a colon stands in IPv6 addresses, or before a port from 1 to 65535", `f.yml:1:1: "a:1" cannot be a group name` + nameRule},
+		{`"a:1"`, "f.yml:1:1: \"a:1\" cannot be a host name\n  hint: a colon is allowed in IPv6 addresses, and before a port from 1 to 65535", `f.yml:1:1: "a:1" cannot be a group name` + nameRule},
 	} {
 		t.Run(tt.text, func(t *testing.T) {
 			documents, err := yamlpos.Parse("f.yml", []byte(tt.text))

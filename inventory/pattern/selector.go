@@ -101,7 +101,7 @@ func (s Selector) Limit(hosts []int, pattern string) (remaining []int, warnings 
 		return nil, nil, err
 	}
 	if named && len(terms) == 0 { // there is no failed host, or a file is empty
-		return s.none(&Error{Pattern: pattern, Msg: "no host stands there", nothing: true})
+		return s.none(&Error{Pattern: pattern, Msg: "it selects no host", nothing: true})
 	}
 	selected, warnings, err := s.terms(pattern, terms)
 	if err != nil || len(selected) == 0 {
@@ -113,7 +113,7 @@ func (s Selector) Limit(hosts []int, pattern string) (remaining []int, warnings 
 	indexed := indexWarnings(terms)
 	if len(remaining) == 0 {
 		return s.none(&Error{
-			Pattern: pattern, Msg: "the limit leaves no host of those selected", Hint: strings.Join(indexed, "\n  hint: "), nothing: true,
+			Pattern: pattern, Msg: "the limit excludes all selected hosts", Hint: strings.Join(indexed, "\n  hint: "), nothing: true,
 		})
 	}
 	return remaining, append(warnings, indexed...), nil
@@ -122,7 +122,7 @@ func (s Selector) Limit(hosts []int, pattern string) (remaining []int, warnings 
 func indexWarnings(terms []string) (warnings []string) {
 	for _, term := range terms {
 		if subscriptOf(term) != nil && !strings.HasPrefix(strings.TrimLeft(term, "&!"), "~") {
-			warnings = append(warnings, fmt.Sprintf("%q: in a limit an index counts over the inventory, not over the hosts selected", term))
+			warnings = append(warnings, fmt.Sprintf("%q: in a limit an index counts all hosts of the inventory, not the selected hosts", term))
 		}
 	}
 	return warnings

@@ -123,14 +123,14 @@ func TestLimit(t *testing.T) {
 		{limit: "web01:@last:failed", want: "web01 web03"},
 		{limit: "@last:failed,!web03,web02", want: "web02"},
 		{limit: "@01K9ABCDEFGHJKMNPQRSTVWXYZ:failed", want: "web03"},
-		{limit: "@last:changed", err: "no host stands there"},
+		{limit: "@last:changed", err: "it selects no host"},
 		{limit: "@last:odd", err: "no such state: odd"},
 		{limit: "@last", err: "no such file: last"},
 		{limit: "dc1", want: "web01 web02"},
 		{limit: "@dir/limit", want: "web02"},
 		{limit: "@dir/gone", err: "no such file: dir/gone"},
-		{limit: "db", err: "the limit leaves no host of those selected"},
-		{limit: "db[0]", err: "the limit leaves no host of those selected\n  hint: \"db[0]\": in a limit an index counts over the inventory, not over the hosts selected"},
+		{limit: "db", err: "the limit excludes all selected hosts"},
+		{limit: "db[0]", err: "the limit excludes all selected hosts\n  hint: \"db[0]\": in a limit an index counts all hosts of the inventory, not the selected hosts"},
 	} {
 		left, _, err := s.Limit(web, tt.limit)
 		if tt.err != "" {

@@ -57,7 +57,7 @@ func split(pattern string) ([]string, error) {
 		switch piece = strings.TrimSpace(piece); piece {
 		case "":
 		case "&", "!", "~", "&~", "!~":
-			return nil, &Error{Pattern: pattern, Msg: fmt.Sprintf("nothing stands behind %s", piece), Hint: "write " + piece + " and the name without a blank between them"}
+			return nil, &Error{Pattern: pattern, Msg: fmt.Sprintf("nothing follows %s", piece), Hint: "write " + piece + " and the name without a blank between them"}
 		default:
 			terms = append(terms, piece)
 		}

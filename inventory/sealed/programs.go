@@ -96,7 +96,7 @@ func questionOf(n *yamlpos.Node) (q question, err error) {
 		case "timeout":
 			q.timeout, err = duration(pair.Value)
 		default:
-			err = pair.Key.Errorf("below secret: stand cmd and timeout", "unknown key %q", pair.Key.Text)
+			err = pair.Key.Errorf("secret: has the keys cmd and timeout", "unknown key %q", pair.Key.Text)
 		}
 		errs.Add(err)
 	}
@@ -175,7 +175,7 @@ func Ask(ctx context.Context, argv []string, timeout time.Duration) (string, err
 	case text == "":
 		return "", fmt.Errorf("it printed nothing%s", said)
 	case !utf8.ValidString(text):
-		return "", errors.New("what it printed is not UTF-8")
+		return "", errors.New("its output is not UTF-8")
 	}
 	return text, nil
 }

@@ -79,7 +79,7 @@ func TestAsk(t *testing.T) {
 		{"nothing", `echo oops >&2`, "", "it printed nothing; it said: oops"},
 		{"a failure", `echo hunter2; printf 'x\033[1m' >&2; exit 7`, "", `exit status 7; it said: x\x1b[1m`},
 		{"too much", `head -c 100000 /dev/zero`, "", "it printed more than 64 KiB"},
-		{"no text", `printf '\377\376'`, "", "what it printed is not UTF-8"},
+		{"no text", `printf '\377\376'`, "", "its output is not UTF-8"},
 		{"standard input", `cat; echo end`, "end", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

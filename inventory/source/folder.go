@@ -153,7 +153,7 @@ func (w *folderWalk) entry(ctx context.Context, path string, above []fs.FileInfo
 	item, err := Named(ctx, path, info)
 	if err == nil && item.Script && !w.Scripts {
 		item, err = Item{}, &yamlpos.Error{
-			File: path, Msg: "is a script, and those in a folder are not run unasked",
+			File: path, Msg: "is a script, and scripts in a folder do not run by default",
 			Hint: "say --allow-inventory-scripts, or name it: -i " + path,
 		}
 	}

@@ -143,7 +143,7 @@ func ParseJSON(file string, data []byte) (*Node, error) {
 	if err == nil {
 		r.advance()
 		if _, end := r.dec.Token(); !errors.Is(end, io.EOF) {
-			err = r.errorf("there is something behind the JSON value")
+			err = r.errorf("there is more text after the JSON value")
 		}
 	}
 	if err != nil {

@@ -49,7 +49,7 @@ func (c *converter) isSecret(n *yaml.Node) bool { return c.secrets && n.Tag == s
 
 const (
 	secretTag  = "!secret"
-	secretHint = "secrets stand in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory; name them from there: \"{{ Data.… }}\""
+	secretHint = "secrets are allowed in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory; refer to them: \"{{ Data.… }}\""
 )
 
 // RefuseSecrets adds an error for each secret in n, which stands where none may.

@@ -32,7 +32,7 @@ func syntaxError(file string, data []byte, err error) *Error {
 	if m := unknownAnchor().FindStringSubmatch(problem); m != nil {
 		e.Msg = "no anchor &" + m[1] + " stands before *" + m[1]
 		if isSecretAlias(data, m[1]) {
-			e.Msg = "no anchor stands before its alias (which is not shown: it may be a password)"
+			e.Msg = "an alias has no anchor before it (it is not shown: it may be a password)"
 		}
 		e.Line, e.Column = positionOf(data, bytes.Index(data, []byte("*"+m[1])))
 		e.Hint = "quote a text that begins with *"

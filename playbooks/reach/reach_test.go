@@ -167,7 +167,7 @@ func TestRefusedConnections(t *testing.T) {
 		{"no way to log in", "PubkeyAuthentication no\nPreferredAuthentications publickey,hostbased\n", "all: {hosts: {a: }}",
 			"$FILE:2: no way to log in is left\n  hint: there are publickey, keyboard-interactive, password"},
 		{"an option of the inventory", "", "all: {hosts: {a: {ansible_ssh_common_args: -o ServerAliveInterval=often}}}",
-			`hosts.yaml:1:44: ServerAliveInterval: "often" is no time such as 90 or 1m30s`},
+			`hosts.yaml:1:44: ServerAliveInterval: "often" is not a time such as 90 or 1m30s`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config, path := sshConfig(t, c.config)

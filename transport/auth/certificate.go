@@ -95,7 +95,7 @@ func parseCertificate(path string, text []byte, now time.Time) (userCert, error)
 	}
 	key, _, _, _, err := ssh.ParseAuthorizedKey(text)
 	if err != nil {
-		return fail(errors.New("it is no certificate"), "name a file as ssh-keygen -s writes it: KEY-cert.pub")
+		return fail(errors.New("it is not a certificate"), "name a file as ssh-keygen -s writes it: KEY-cert.pub")
 	}
 	cert, ok := key.(*ssh.Certificate)
 	switch {

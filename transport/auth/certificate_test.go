@@ -148,8 +148,8 @@ func TestUserCertificateFiles(t *testing.T) {
 		{name: "in a far future", text: text(func(c *ssh.Certificate) { c.ValidAfter = 1 << 63 }), remark: "c is not valid before 36812-02-20T00:36:16Z"},
 		{name: "of a host", text: text(func(c *ssh.Certificate) { c.CertType = ssh.HostCert }), err: "certificate c: it is the certificate of a host, not of a user", hint: "sign the key without -h"},
 		{name: "a public key", text: ssh.MarshalAuthorizedKey(key), err: "certificate c: it is a public key, and no certificate", hint: hint},
-		{name: "junk", text: []byte("junk"), err: "certificate c: it is no certificate", hint: hint},
-		{name: "nothing", err: "certificate c: it is no certificate", hint: hint},
+		{name: "junk", text: []byte("junk"), err: "certificate c: it is not a certificate", hint: hint},
+		{name: "nothing", err: "certificate c: it is not a certificate", hint: hint},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, remark, err := auth.ParseCertificate(test.text, now)

@@ -55,7 +55,7 @@ func (f *keyFile) noAgentError() error {
 	}
 	return &transport.FileError{
 		Setting: transport.SettingPrivateKey, Path: f.path, Hint: hint,
-		Err: errors.New(f.why + ", and there is no agent to ask (SSH_AUTH_SOCK)"),
+		Err: errors.New(f.why + ", and there is no SSH agent (SSH_AUTH_SOCK)"),
 	}
 }
 

@@ -143,7 +143,7 @@ func readSmall(path string) ([]byte, fs.FileInfo, error) {
 	case err != nil:
 		return nil, nil, transport.WithoutPath(err)
 	case !info.Mode().IsRegular():
-		return nil, nil, errors.New("it is no regular file")
+		return nil, nil, errors.New("it is not a regular file")
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -185,7 +185,7 @@ func parseKeyFile(path string, text []byte) (keyFile, error) {
 		return key, nil
 	}
 	if public := publicPart(text); isHardware(public) {
-		key.public, key.why = public, "its key is in a security key, which only an agent can ask"
+		key.public, key.why = public, "its key is in a hardware security key, which needs an SSH agent"
 		key.remark = key.name + " is for a security key; " + add
 		return key, nil
 	}
@@ -232,7 +232,7 @@ func publicPart(text []byte) ssh.PublicKey {
 // noKeyHint recognises what people name instead of a private key.
 func noKeyHint(text []byte) string {
 	if bytes.HasPrefix(text, []byte("PuTTY-User-Key-File")) {
-		return "it is PuTTY's; write it anew with puttygen -O private-openssh-new"
+		return "it has the format of PuTTY; convert it with puttygen -O private-openssh-new"
 	}
 	return "name a private key as ssh-keygen writes it"
 }

@@ -15,8 +15,8 @@ import (
 const maxRounds = 10
 
 var (
-	errAskedAgain   = errors.New("the host asked again after it had the password")
-	errOtherPrompts = errors.New("the host asks for something else than a password")
+	errAskedAgain   = errors.New("the host requested the password again")
+	errOtherPrompts = errors.New("the host requests something other than a password")
 )
 
 func (l *Login) hasPassword() bool { return l.target.Password != nil }
@@ -78,16 +78,16 @@ func (l *Login) passwordHints() (parts []string) {
 	t := l.target
 	switch {
 	case l.askedAgain:
-		parts = append(parts, "the host asked again ("+l.prompt+") after it had the password: it is wrong, or the host wants more than one")
+		parts = append(parts, "the host asked again ("+l.prompt+") after it had the password: it is wrong, or the host needs a second one")
 	case l.passwordUsed:
 		parts = append(parts, "the password of "+t.User+" is wrong, or may not be used to log in")
 	case t.Password != nil && l.otherPrompts == 0 && l.takesPassword():
-		parts = append(parts, "the host asked for no password")
+		parts = append(parts, "the host requested no password")
 	case t.Password == nil && l.wantsPassword() && l.takesPassword():
 		parts = append(parts, "it would take a password (-k)")
 	}
 	if l.otherPrompts > 0 {
-		parts = append(parts, "it asks for something that is no password alone: "+l.prompt)
+		parts = append(parts, "it requests more than a password: "+l.prompt)
 	}
 	return parts
 }

@@ -98,32 +98,32 @@ func TestPasswords(t *testing.T) {
 				p.keyboard(func(c ssh.KeyboardInteractiveChallenge) error { return p.ask(c, "Password: ") })(c)
 				c.PasswordCallback = func(_ ssh.ConnMetadata, b []byte) (*ssh.Permissions, error) { return nil, p.judge(string(b)) }
 			}
-		}, err: refused + "the host asked again after it had the password\n  hint: the password of deploy is wrong, or may not be used to log in"},
+		}, err: refused + "the host requested the password again\n  hint: the password of deploy is wrong, or may not be used to log in"},
 		{name: "asks again", password: "x", told: 1, server: func(p *passwordServer) func(*ssh.ServerConfig) {
 			return p.keyboard(func(c ssh.KeyboardInteractiveChallenge) error {
 				p.ask(c, "Password: ")
 				return p.ask(c, "Password: ")
 			})
-		}, err: refused + "the host asked again after it had the password\n" +
-			"  hint: the host asked again (\"Password:\") after it had the password: it is wrong, or the host wants more than one"},
+		}, err: refused + "the host requested the password again\n" +
+			"  hint: the host asked again (\"Password:\") after it had the password: it is wrong, or the host needs a second one"},
 		{name: "asks for two things", server: func(p *passwordServer) func(*ssh.ServerConfig) {
 			return p.keyboard(func(c ssh.KeyboardInteractiveChallenge) error {
 				_, err := c("", "", []string{"Password: ", "Code: "}, []bool{false, false})
 				return errors.Join(err, errors.New("no"))
 			})
-		}, err: refused + "the host asks for something else than a password\n  hint: it asks for something that is no password alone: \"Password:\""},
+		}, err: refused + "the host requests something other than a password\n  hint: it requests more than a password: \"Password:\""},
 		{name: "shows what is typed", server: func(p *passwordServer) func(*ssh.ServerConfig) {
 			return p.keyboard(func(c ssh.KeyboardInteractiveChallenge) error {
 				_, err := c("", "", []string{"\x1b]0;name\a\u202eName: "}, []bool{true})
 				return errors.Join(err, errors.New("no"))
 			})
-		}, err: refused + "the host asks for something else than a password\n  hint: it asks for something that is no password alone: \"\\x1b]0;name\\a\\u202eName:\""},
+		}, err: refused + "the host requests something other than a password\n  hint: it requests more than a password: \"\\x1b]0;name\\a\\u202eName:\""},
 		{name: "asks a thousand things", server: func(p *passwordServer) func(*ssh.ServerConfig) {
 			return p.keyboard(func(c ssh.KeyboardInteractiveChallenge) error {
 				_, err := c(strings.Repeat("n", 40_000), strings.Repeat("i", 40_000), many, make([]bool, len(many)))
 				return errors.Join(err, errors.New("no"))
 			})
-		}, err: refused + "the host asks for something else than a password\n  hint: it asks for something that is no password alone: \"\""},
+		}, err: refused + "the host requests something other than a password\n  hint: it requests more than a password: \"\""},
 		{name: "talks for ever", server: func(p *passwordServer) func(*ssh.ServerConfig) {
 			return p.keyboard(func(c ssh.KeyboardInteractiveChallenge) error {
 				for {
@@ -132,7 +132,7 @@ func TestPasswords(t *testing.T) {
 					}
 				}
 			})
-		}, err: refused + "the host asks for something else than a password\n  hint: the host asked for no password"},
+		}, err: refused + "the host requests something other than a password\n  hint: the host requested no password"},
 		{name: "has a prompt without end", password: "x", told: 1, server: func(p *passwordServer) func(*ssh.ServerConfig) {
 			return p.keyboard(func(c ssh.KeyboardInteractiveChallenge) error { return p.ask(c, strings.Repeat("P", 100_000)) })
 		}, err: keyboard + "the password of deploy is wrong, or may not be used to log in"},

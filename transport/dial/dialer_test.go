@@ -32,7 +32,7 @@ func TestHostsThatMisbehaveFailAlone(t *testing.T) {
 		{"silent", sshtest.Silent(), "web1: handshake ADDR: timed out after 300ms\n  hint: something accepted the connection but does not speak SSH in time", transport.ErrTimeout},
 		{"drip", sshtest.Drip(), "web1: handshake ADDR: timed out after 300ms\n  hint: something accepted the connection but does not speak SSH in time", transport.ErrTimeout},
 		{"closes early", sshtest.CloseAtBanner(), "web1: handshake ADDR: the host closed the connection\n" +
-			"  hint: the log of its sshd says why: too many logins at once (sshd_config: MaxStartups), or an address that is not allowed", nil},
+			"  hint: see the log of its sshd: too many logins at once (sshd_config: MaxStartups), or an address that is not allowed", nil},
 		// These end in one of several ways.
 		{"endless", sshtest.Endless(), "", nil},
 		{"malformed", sshtest.Malformed(), "", nil},

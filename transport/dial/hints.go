@@ -23,7 +23,7 @@ func timeoutHint(op string, cause error) string {
 	case op == transport.OpHandshake:
 		return "something accepted the connection but does not speak SSH in time"
 	case op == transport.OpAuthenticate:
-		return "the host is slow to let us in, or an agent waits for a person; allow more time to connect"
+		return "the login on the host is slow, or an SSH agent waits for a person; allow more time to connect"
 	}
 	return ""
 }
@@ -53,7 +53,7 @@ func handshakeHint(err error) string {
 	case disagreed:
 		return ""
 	case transport.IsHangUp(err):
-		return "the log of its sshd says why: too many logins at once (sshd_config: MaxStartups), or an address that is not allowed"
+		return "see the log of its sshd: too many logins at once (sshd_config: MaxStartups), or an address that is not allowed"
 	}
 	return noServerHint
 }

@@ -69,7 +69,7 @@ func TestDialTimeout(t *testing.T) {
 
 // TestServersThatAreNoSSH has something else listen, or an sshd that gives up.
 func TestServersThatAreNoSSH(t *testing.T) {
-	const hint = "\n  hint: the log of its sshd says why: too many logins at once (sshd_config: MaxStartups), or an address that is not allowed"
+	const hint = "\n  hint: see the log of its sshd: too many logins at once (sshd_config: MaxStartups), or an address that is not allowed"
 	const no = "\n  hint: is it an SSH server that listens there, and does it allow so many logins at once (sshd_config: MaxStartups)?"
 	const closed = "web1: handshake w:22: the host closed the connection"
 	const again = " (6 times in a row)"

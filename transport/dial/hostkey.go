@@ -57,7 +57,7 @@ func (a *attempt) hostKeyHint(err error, key ssh.PublicKey) string {
 	case !errors.Is(err, transport.ErrHostKeyUnknown):
 		return ""
 	case a.authority(key) != "":
-		return fmt.Sprintf("have its certificate signed anew for %s by the authority in %s; to trust the key by itself would go around that", a.target.KnownHost().Principal, a.authority(key))
+		return fmt.Sprintf("sign its certificate again for %s with the authority in %s; do not trust the key itself", a.target.KnownHost().Principal, a.authority(key))
 	case a.dialer.TrustHint != nil:
 		return a.dialer.TrustHint(a.target, knownhosts.PlainKey(key))
 	case a.known.AddTo() == "":

@@ -88,16 +88,16 @@ func TestHostKeys(t *testing.T) {
 		{
 			name: "certificate for another name", keys: []ssh.Signer{wrongName}, known: func(a string) string { return "@cert-authority " + line(a, authority) },
 			err: `web1: host key 127.0.0.1:PORT: the host key is unknown: ssh-ed25519 FINGER: its certificate is for ["elsewhere"], not for "127.0.0.1"` +
-				"\n  hint: have its certificate signed anew for 127.0.0.1 by the authority in FILE:1; to trust the key by itself would go around that", is: transport.ErrHostKeyUnknown,
+				"\n  hint: sign its certificate again for 127.0.0.1 with the authority in FILE:1; do not trust the key itself", is: transport.ErrHostKeyUnknown,
 		},
 		{
 			name: "expired certificate", keys: []ssh.Signer{expired}, known: func(a string) string { return "@cert-authority " + line(a, authority) },
 			err: `web1: host key 127.0.0.1:PORT: the host key is unknown: ssh-ed25519 FINGER: its certificate has expired at 2020-01-02T03:04:05Z` +
-				"\n  hint: have its certificate signed anew for 127.0.0.1 by the authority in FILE:1; to trust the key by itself would go around that", is: transport.ErrHostKeyUnknown,
+				"\n  hint: sign its certificate again for 127.0.0.1 with the authority in FILE:1; do not trust the key itself", is: transport.ErrHostKeyUnknown,
 		},
 		{
 			name: "certificate of another authority", keys: []ssh.Signer{cert}, known: func(a string) string { return "@cert-authority " + line(a, other) },
-			err: "web1: host key 127.0.0.1:PORT: the host key is unknown: ssh-ed25519 FINGER: its certificate is signed by ecdsa-sha2-nistp256 CAFINGER, which is no authority for it" + hint,
+			err: "web1: host key 127.0.0.1:PORT: the host key is unknown: ssh-ed25519 FINGER: its certificate is signed by ecdsa-sha2-nistp256 CAFINGER, which is not an authority for it" + hint,
 			is:  transport.ErrHostKeyUnknown,
 		},
 		{

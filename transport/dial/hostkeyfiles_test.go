@@ -63,8 +63,8 @@ func TestRevokedHostKeysFile(t *testing.T) {
 		{"its key", publicText(other) + "\n" + publicText(host) + "\n", "web1: host key ADDR: the host key is revoked: ssh-ed25519 FINGER in FILE:2"},
 		{"a key revocation list", "SSHKRL\n\x00\x00\x00", "web1: host key ADDR: revoked host keys FILE: it is a binary key revocation list (KRL), which is not read\n" +
 			"  hint: list the public keys, one a line, as ssh_config(5) also allows"},
-		{"a line that is no key", publicText(other) + "\nssh-ed25519 AAAA\n", "web1: host key ADDR: revoked host keys FILE: line 2 is no public key\n  hint: write a public key as in a .pub file"},
-		{"known_hosts", "web1 " + publicText(other) + "\n", "web1: host key ADDR: revoked host keys FILE: line 1 is no public key\n  hint: write a public key as in a .pub file"},
+		{"a line that is no key", publicText(other) + "\nssh-ed25519 AAAA\n", "web1: host key ADDR: revoked host keys FILE: line 2 is not a public key\n  hint: write a public key as in a .pub file"},
+		{"known_hosts", "web1 " + publicText(other) + "\n", "web1: host key ADDR: revoked host keys FILE: line 1 is not a public key\n  hint: write a public key as in a .pub file"},
 		{"missing", "", "web1: host key ADDR: revoked host keys FILE: no such file or directory"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

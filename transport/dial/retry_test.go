@@ -157,7 +157,7 @@ func TestPhases(t *testing.T) {
 			if c, _, _, err := ssh.NewServerConn(conn, config); err == nil {
 				c.Close()
 			}
-		}, "web1: authenticate w:22: timed out after 3s\n  hint: the host is slow to let us in, or an agent waits for a person; allow more time to connect", 3500 * time.Millisecond},
+		}, "web1: authenticate w:22: timed out after 3s\n  hint: the login on the host is slow, or an SSH agent waits for a person; allow more time to connect", 3500 * time.Millisecond},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

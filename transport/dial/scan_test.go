@@ -48,7 +48,7 @@ func TestScan(t *testing.T) {
 			err: "web1: host key ADDR: the host key is revoked: ssh-ed25519 ED in FILE:1"},
 		{name: "certified", keys: []ssh.Signer{cert}, known: []string{"@cert-authority " + publicText(authority)}, at: "FILE:1"},
 		{name: "certified by somebody else", keys: []ssh.Signer{certificate(t, edKey, other, "127.0.0.1")}, known: []string{"@cert-authority " + publicText(authority)},
-			want: []ssh.Signer{edKey}, bad: "its certificate is signed by ssh-ed25519 OTHER, which is no authority for it"},
+			want: []ssh.Signer{edKey}, bad: "its certificate is signed by ssh-ed25519 OTHER, which is not an authority for it"},
 		{name: "an authority, and no certificate", keys: all, known: []string{"@cert-authority " + publicText(authority)}, want: all},
 		{name: "a revoked authority", keys: []ssh.Signer{cert}, known: []string{"@cert-authority " + publicText(authority), "@revoked " + publicText(authority)},
 			err: "web1: host key ADDR: the host key is revoked: ssh-ed25519 CA in FILE:2"},

@@ -136,7 +136,7 @@ func appendWhole(f *ownFile, lines string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() { // root could replace /dev/null
-		return errors.New("it is no regular file")
+		return errors.New("it is not a regular file")
 	}
 	for {
 		replaced, err := replaceWith(f, lines)

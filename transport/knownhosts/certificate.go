@@ -50,7 +50,7 @@ func signer(authorities []entry, cert *ssh.Certificate) string {
 func checkCertificate(principal string, cert *ssh.Certificate, authorities []entry) error {
 	switch {
 	case !hasKey(authorities, cert.SignatureKey):
-		return fmt.Errorf("its certificate is signed by %s, which is no authority for it", Fingerprint(cert.SignatureKey))
+		return fmt.Errorf("its certificate is signed by %s, which is not an authority for it", Fingerprint(cert.SignatureKey))
 	case cert.CertType != ssh.HostCert:
 		return errors.New("its certificate is one for users")
 	case len(cert.ValidPrincipals) > 0 && !slices.Contains(cert.ValidPrincipals, principal):

@@ -35,7 +35,7 @@ func TestCertificates(t *testing.T) {
 		{name: "for every host", change: func(c *ssh.Certificate) { c.ValidPrincipals = nil }},
 		{name: "for others", change: func(c *ssh.Certificate) { c.ValidPrincipals = []string{"web2"} }, err: `its certificate is for ["web2"], not for "web1"`},
 		{name: "wildcards are names", change: func(c *ssh.Certificate) { c.ValidPrincipals = []string{"web*"} }, err: `its certificate is for ["web*"], not for "web1"`},
-		{name: "by another authority", by: other, err: "its certificate is signed by ssh-ed25519 OTHER, which is no authority for it"},
+		{name: "by another authority", by: other, err: "its certificate is signed by ssh-ed25519 OTHER, which is not an authority for it"},
 		{name: "for users", change: func(c *ssh.Certificate) { c.CertType = ssh.UserCert }, err: "its certificate is one for users"},
 		{name: "expired", change: func(c *ssh.Certificate) { c.ValidBefore = at(0) }, err: "its certificate has expired at 2026-01-01T00:00:00Z"},
 		{name: "not yet", change: func(c *ssh.Certificate) { c.ValidAfter = at(36500) }, err: "its certificate is not valid before 2125-12-08T00:00:00Z"},

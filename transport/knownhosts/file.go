@@ -93,7 +93,7 @@ func parseRevoked(path string, text []byte) ([]entry, error) {
 		}
 		key, _, options, _, err := ssh.ParseAuthorizedKey(raw)
 		if err != nil || len(options) > 0 {
-			return nil, refuse("write a public key as in a .pub file", "line %d is no public key", number)
+			return nil, refuse("write a public key as in a .pub file", "line %d is not a public key", number)
 		}
 		entries = append(entries, entry{file: path, line: number, marker: revoked, key: PlainKey(key)})
 	}

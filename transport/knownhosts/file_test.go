@@ -92,7 +92,7 @@ func TestOnlyFilesAreReplaced(t *testing.T) {
 	f, err := openLocked(t.Context(), path, nil)
 	require.NoError(t, err)
 	defer f.Close()
-	require.EqualError(t, appendWhole(f, "web1 ssh-ed25519 AAAA\n"), "it is no regular file")
+	require.EqualError(t, appendWhole(f, "web1 ssh-ed25519 AAAA\n"), "it is not a regular file")
 	info, err := os.Lstat(path)
 	require.NoError(t, err)
 	require.Equal(t, fs.ModeNamedPipe, info.Mode().Type())

@@ -67,7 +67,7 @@ func (s *Store) read(path string) error {
 		return &FileError{Path: path, Err: withoutPath(err)}
 	}
 	if err := unreadable(text); err != nil {
-		return &FileError{Path: path, Err: err, Hint: "mend the line, or remove it"}
+		return &FileError{Path: path, Err: err, Hint: "repair the line, or remove it"}
 	}
 	if s.files == nil {
 		s.files = make(map[string]*parsed)

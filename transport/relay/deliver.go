@@ -34,7 +34,7 @@ func (r *Relay) Certify(ctx context.Context, a *usercert.Authority, b start.Buil
 }
 
 // errNoRoute is why a relay is not asked to deliver to a host.
-var errNoRoute = errors.New("how it is reached from here says nothing of how it is reached from the relay")
+var errNoRoute = errors.New("the relay cannot use the connection settings of this machine")
 
 // sshFailed is the exit status of ssh(1) if it has come to no command.
 const sshFailed = "255"
@@ -84,7 +84,7 @@ func (r *Relay) deliver(ctx context.Context, cert *ssh.Certificate, b start.Buil
 	case ended != nil:
 		return "", ended
 	case d.code == sshFailed && last != "":
-		err = fmt.Errorf("ssh on the relay says %s", transport.QuoteExcerpt(last))
+		err = fmt.Errorf("ssh on the relay reports %s", transport.QuoteExcerpt(last))
 	}
 	return "", fmt.Errorf("delivering to %s: %w", t.Host, err)
 }
@@ -108,7 +108,7 @@ func (r *Relay) begin(cert *ssh.Certificate, b start.Build, t transport.Target, 
 	for _, w := range words {
 		if !transport.IsPlainWord(w) {
 			r.forget(d)
-			return nil, fmt.Errorf("%q cannot be told to a relay: only letters, digits and _.,:/=@%%+- can", w)
+			return nil, fmt.Errorf("%q cannot be sent to a relay: only letters, digits and _.,:/=@%%+- can", w)
 		}
 	}
 	r.order("to", words...)

@@ -105,7 +105,7 @@ func (r *Relay) read(out *bufio.Reader) error {
 			return failure(text)
 		case strings.HasSuffix(noise, "key"):
 			if r.key, _, _, _, err = ssh.ParseAuthorizedKey([]byte(text)); err != nil || r.key.Type() != ssh.KeyAlgoED25519 {
-				return fmt.Errorf("%s is not a key of the kind that was asked for", transport.QuoteExcerpt(text))
+				return fmt.Errorf("%s is not a key of the requested type", transport.QuoteExcerpt(text))
 			}
 			if len(r.sources) == 0 {
 				return errors.New("it does not say which addresses it has")

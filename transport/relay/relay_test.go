@@ -303,7 +303,7 @@ func TestCertificateElsewhere(t *testing.T) {
 		}
 		require.ErrorContains(t, err, "unable to authenticate", name)
 		_, err = r.Deliver(t.Context(), &changed, s.build, s.to)
-		require.ErrorContains(t, err, "delivering to web1: ssh on the relay says", name)
+		require.ErrorContains(t, err, "delivering to web1: ssh on the relay reports", name)
 		require.ErrorContains(t, err, "Permission denied", name)
 	}
 }

@@ -42,7 +42,7 @@ func parseJump(arg string) (values []string, hops []Hop, err error) {
 	for one := range strings.SplitSeq(arg, ",") {
 		hop, ok := parseHop(one)
 		if !ok {
-			return nil, nil, fmt.Errorf("%q is no host such as user@host:22", one)
+			return nil, nil, fmt.Errorf("%q is not a host such as user@host:22", one)
 		}
 		hops = append(hops, hop)
 		values = append(values, hop.String())

@@ -103,7 +103,7 @@ func (l *loader) top(f File) {
 	case f.Named:
 		l.fail(f.Path, "", "reading it: %v", cause(err))
 	case errors.Is(err, fs.ErrPermission) && !errors.Is(err, errUnsafe): // ssh says nothing
-		l.config.warnings = append(l.config.warnings, fmt.Sprintf("%s cannot be read and is left out: %v", f.Path, cause(err)))
+		l.config.warnings = append(l.config.warnings, fmt.Sprintf("skipped %s, which cannot be read: %v", f.Path, cause(err)))
 	case !errors.Is(err, fs.ErrNotExist):
 		l.fail(f.Path, hintOf(err, f.Path), "%v", cause(err))
 	}
@@ -116,7 +116,7 @@ func cause(err error) error {
 	return err
 }
 
-var errUnsafe = errors.New("others can write to it, or it belongs to somebody else")
+var errUnsafe = errors.New("other users can write to it, or it belongs to another user")
 
 func hintOf(err error, path string) string {
 	if errors.Is(err, errUnsafe) {
@@ -138,7 +138,7 @@ func (l *loader) read(path string, named, guarded bool) ([]string, error) {
 	case info.IsDir(), path == os.DevNull: // to ssh a file without lines
 		return nil, nil
 	case !named && !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -177,7 +177,7 @@ func (l *loader) file(f File, lines []string, parent *block) {
 	l.begin(within)
 	for i, line := range lines {
 		if l.bytes += len(line) + 1; l.bytes > maxBytes {
-			l.fail(f.Path, "", "with what is included there are more than %d bytes", maxBytes)
+			l.fail(f.Path, "", "more than %d bytes, with included files", maxBytes)
 			return
 		}
 		keyword, rest := splitLine(line)
@@ -309,7 +309,7 @@ func (l *loader) glob(f File, pattern string) ([]string, error) {
 	}
 	paths, err := filepath.Glob(pattern)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no pattern for files", pattern)
+		return nil, fmt.Errorf("%q is not a pattern for files", pattern)
 	}
 	return slices.DeleteFunc(paths, func(path string) bool { return hides(pattern, path) }), nil
 }

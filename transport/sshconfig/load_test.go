@@ -38,15 +38,15 @@ func requireErrors(t testing.TB, dir, want string, err error) {
 func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"one of each", "Port x\nUser\nUser \"\"\nUser a b\nUser \"a\nIdentitiesOnly maybe\nAddressFamily ipx\nConnectTimeout 1y\nServerAliveCountMax -1\n", `
-$DIR/config:1: port: "x" is no port
+$DIR/config:1: port: "x" is not a port
 $DIR/config:2: user has no argument
 $DIR/config:3: user: an argument is missing
 $DIR/config:4: user: "b" follows the argument
 $DIR/config:5: user: a quote is not closed
-$DIR/config:6: identitiesonly: "maybe" is none of yes, true, no, false
-$DIR/config:7: addressfamily: "ipx" is none of any, inet, inet6
-$DIR/config:8: connecttimeout: "1y" is no time such as 90 or 1m30s
-$DIR/config:9: serveralivecountmax: "-1" is no number from 0 on`},
+$DIR/config:6: identitiesonly: "maybe" is not one of yes, true, no, false
+$DIR/config:7: addressfamily: "ipx" is not one of any, inet, inet6
+$DIR/config:8: connecttimeout: "1y" is not a time such as 90 or 1m30s
+$DIR/config:9: serveralivecountmax: "-1" is not a number from 0`},
 		{"blocks", "Host \"\"\nHost \"a\nMatch\nMatch colour red\nMatch host\nMatch all host x\nMatch localnetwork 10.0.0.0/33\n", `
 $DIR/config:1: host: an argument is missing
 $DIR/config:2: host: a quote is not closed
@@ -54,16 +54,16 @@ $DIR/config:3: match has no argument
 $DIR/config:4: match: there is no criterion "colour"
 $DIR/config:5: match: host lacks its argument
 $DIR/config:6: match: all cannot be combined with other criteria
-$DIR/config:7: match: localnetwork: "10.0.0.0/33" is no address or network`},
+$DIR/config:7: match: localnetwork: "10.0.0.0/33" is not an address or network`},
 		{"ways", "ProxyJump a,,b\nProxyJump u@:22\nUserKnownHostsFile a none\nCiphers +\nCiphers a,,b\n", `
-$DIR/config:1: proxyjump: "" is no host such as user@host:22
-$DIR/config:2: proxyjump: "u@:22" is no host such as user@host:22
+$DIR/config:1: proxyjump: "" is not a host such as user@host:22
+$DIR/config:2: proxyjump: "u@:22" is not a host such as user@host:22
 $DIR/config:3: userknownhostsfile: none cannot be combined with other files
 $DIR/config:4: ciphers: the list is empty
 $DIR/config:5: ciphers: the list has an empty or a negated name`},
 		{"includes", "Include \"\"\nInclude $DIR/[\nInclude ~nobody-has-this-name/x\nInclude \"a\n", `
 $DIR/config:1: include: an argument is missing
-$DIR/config:2: include: "$DIR/[" is no pattern for files
+$DIR/config:2: include: "$DIR/[" is not a pattern for files
 $DIR/config:3: include: "~nobody-has-this-name/x": there is no user "nobody-has-this-name"
 $DIR/config:4: include: a quote is not closed`},
 	} {
@@ -88,7 +88,7 @@ func TestIncludes(t *testing.T) {
 		{"itself", map[string]string{"config": "Include $DIR/config\n"}, "$DIR/config:1: include: the files lead in a circle: $DIR/config -> $DIR/config"},
 		{"a circle", map[string]string{"config": "Include $DIR/a", "a": "\nInclude $DIR/b", "b": "Include $DIR/a"}, "$DIR/b:1: include: the files lead in a circle: $DIR/a -> $DIR/b -> $DIR/a"},
 		{"too deep", deep, "$DIR/f16:1: include: files are included 17 deep"},
-		{"a mistake in it", map[string]string{"config": "Host x\n Include $DIR/a", "a": "Port 0"}, `$DIR/a:1: port: "0" is no port`},
+		{"a mistake in it", map[string]string{"config": "Host x\n Include $DIR/a", "a": "Port 0"}, `$DIR/a:1: port: "0" is not a port`},
 		{"too many", map[string]string{"config": strings.Repeat("Include $DIR/a\n", 5000), "a": "#"}, "$DIR/config:4097: include: more than 4096 files are included"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -128,13 +128,13 @@ func TestWhoMayWrite(t *testing.T) {
 	require.NoError(t, load(File{Path: dir + "/config", User: true}))
 	require.NoError(t, os.Chmod(dir+"/config", 0o664))
 	const hint = "\n  hint: chmod go-w $DIR/config, or name it with --ssh-config"
-	requireErrors(t, dir, "$DIR/config: others can write to it, or it belongs to somebody else"+hint, load(File{Path: dir + "/config", User: true}))
+	requireErrors(t, dir, "$DIR/config: other users can write to it, or it belongs to another user"+hint, load(File{Path: dir + "/config", User: true}))
 	require.NoError(t, load(File{Path: dir + "/config", User: true, Named: true}))
-	requireErrors(t, dir, "$DIR/includes:1: include: $DIR/config: others can write to it, or it belongs to somebody else"+hint, load(File{Path: dir + "/includes", User: true, Named: true}))
+	requireErrors(t, dir, "$DIR/includes:1: include: $DIR/config: other users can write to it, or it belongs to another user"+hint, load(File{Path: dir + "/includes", User: true, Named: true}))
 	if os.Getuid() == 0 {
 		require.NoError(t, os.Chmod(dir+"/config", 0o644))
 		require.NoError(t, os.Chown(dir+"/config", 12345, 12345))
-		requireErrors(t, dir, "$DIR/config: others can write to it, or it belongs to somebody else"+hint, load(File{Path: dir + "/config", User: true}))
+		requireErrors(t, dir, "$DIR/config: other users can write to it, or it belongs to another user"+hint, load(File{Path: dir + "/config", User: true}))
 	}
 }
 
@@ -155,7 +155,7 @@ func TestPipes(t *testing.T) {
 	dir := write(t, map[string]string{"config": "Include $DIR/pipe /dev/null $DIR\nPort 5\n"})
 	require.NoError(t, syscall.Mkfifo(dir+"/pipe", 0o600))
 	_, err := Load(environment(dir), File{Path: dir + "/config", User: true})
-	requireErrors(t, dir, "$DIR/config:1: include: $DIR/pipe: it is no regular file", err)
+	requireErrors(t, dir, "$DIR/config:1: include: $DIR/pipe: it is not a regular file", err)
 
 	var writing sync.WaitGroup
 	writing.Go(func() { os.WriteFile(dir+"/pipe", []byte("Port 6\n"), 0) })

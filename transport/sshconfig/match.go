@@ -156,7 +156,7 @@ func (c criterion) check() error {
 	if c.name == "localnetwork" {
 		for one := range strings.SplitSeq(c.arg, ",") {
 			if _, err := parseNetwork(strings.TrimPrefix(one, "!")); err != nil {
-				return fmt.Errorf("localnetwork: %q is no address or network", one)
+				return fmt.Errorf("localnetwork: %q is not an address or network", one)
 			}
 		}
 	}

@@ -147,7 +147,7 @@ func (c *Config) parseGiven(g Given) (*directive, error) {
 	case d.keyword == nil:
 		return nil, &Error{At: g.At, Msg: fmt.Sprintf("unknown option %q", g.Name)}
 	case d.keyword.kind == host || d.keyword.kind == match || d.keyword.kind == include:
-		return nil, fail("it can only stand in a file")
+		return nil, fail("it is allowed only in a file")
 	case d.keyword.kind == command:
 		return nil, fail("a command counts in the user's own ssh_config only")
 	}

@@ -71,8 +71,8 @@ func TestRefused(t *testing.T) {
 		query      Query
 		want       string
 	}{
-		{"a token that cannot stand here", "HostName %n\n", Query{Host: "a"}, `$DIR/config:1: HostName: "%n" has the token %n, which cannot stand here`},
-		{"a token that there is not", "IdentityFile %z\n", Query{Host: "a"}, `$DIR/config:1: IdentityFile: "%z" has the token %z, which cannot stand here`},
+		{"a token that cannot stand here", "HostName %n\n", Query{Host: "a"}, `$DIR/config:1: HostName: "%n" has the token %n, which is not allowed here`},
+		{"a token that there is not", "IdentityFile %z\n", Query{Host: "a"}, `$DIR/config:1: IdentityFile: "%z" has the token %z, which is not allowed here`},
 		{"a percent sign alone", "IdentityFile x%\n", Query{Host: "a"}, `$DIR/config:1: IdentityFile: "x%" ends with %`},
 		{"a variable that is not set", "CertificateFile ${NOT_SET}\n", Query{Host: "a"}, `$DIR/config:1: CertificateFile: ${NOT_SET} is not set`},
 		{"a variable without end", "IdentityFile ${SITE\n", Query{Host: "a"}, `$DIR/config:1: IdentityFile: "${SITE": ${ is not closed, or has no name`},
@@ -87,9 +87,9 @@ func TestRefused(t *testing.T) {
 $DIR/config:3: unknown option "tint"
   hint: IgnoreUnknown tint above it would let it pass`},
 		{"a command from elsewhere", "", Query{Host: "a", Given: []Given{{"proxycommand", "nc", "hosts.yaml:1:2"}}}, `hosts.yaml:1:2: proxycommand: a command counts in the user's own ssh_config only`},
-		{"a file from elsewhere", "", Query{Host: "a", Given: []Given{{"Include", "x", "hosts.yaml:1:2"}}}, `hosts.yaml:1:2: Include: it can only stand in a file`},
+		{"a file from elsewhere", "", Query{Host: "a", Given: []Given{{"Include", "x", "hosts.yaml:1:2"}}}, `hosts.yaml:1:2: Include: it is allowed only in a file`},
 		{"an unknown option from elsewhere", "", Query{Host: "a", Given: []Given{{"Colour", "x", "hosts.yaml:1:2"}}}, `hosts.yaml:1:2: unknown option "Colour"`},
-		{"a bad option from elsewhere", "", Query{Host: "a", Given: []Given{{"Port", "x", "hosts.yaml:1:2"}}}, `hosts.yaml:1:2: Port: "x" is no port`},
+		{"a bad option from elsewhere", "", Query{Host: "a", Given: []Given{{"Port", "x", "hosts.yaml:1:2"}}}, `hosts.yaml:1:2: Port: "x" is not a port`},
 		{"too many keys", strings.Repeat("IdentityFile ~/a%h\n", 2) + manyKeys(), Query{Host: "a"}, `$DIR/config:102: IdentityFile: more than 100 files`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

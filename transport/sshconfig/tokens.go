@@ -87,7 +87,7 @@ func (t *tokens) expand(at, what, arg, allowed string, variables, command bool) 
 			b.WriteByte('%')
 			i++
 		case strings.IndexByte(allowed, arg[i+1]) < 0:
-			return fail("%q has the token %%%c, which cannot stand here", arg, arg[i+1])
+			return fail("%q has the token %%%c, which is not allowed here", arg, arg[i+1])
 		default:
 			value := t.value(arg[i+1])
 			if command && !plain(value) {

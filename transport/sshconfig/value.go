@@ -93,14 +93,14 @@ func oneOf(arg string, words ...string) (string, error) {
 	for i := 0; i < len(words); i += 2 {
 		known = append(known, words[i])
 	}
-	return "", fmt.Errorf("%q is none of %s", arg, strings.Join(known, ", "))
+	return "", fmt.Errorf("%q is not one of %s", arg, strings.Join(known, ", "))
 }
 
 // parseInt reads a number from 0 on as strtonum(3) does.
 func parseInt(arg string) (int, error) {
 	n, err := strconv.ParseInt(strings.TrimPrefix(strings.TrimLeft(arg, blanks+"\v\f"), "+"), 10, 32)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%q is no number from 0 on", arg)
+		return 0, fmt.Errorf("%q is not a number from 0", arg)
 	}
 	return int(n), nil
 }
@@ -111,7 +111,7 @@ func parsePort(arg string) (int, error) {
 		n, err = net.LookupPort("tcp", arg)
 	}
 	if err != nil || n < 1 || n > 65535 {
-		return 0, fmt.Errorf("%q is no port", arg)
+		return 0, fmt.Errorf("%q is not a port", arg)
 	}
 	return n, nil
 }
@@ -124,7 +124,7 @@ func parseSeconds(arg string) (string, error) {
 	if arg == "none" {
 		return arg, nil
 	}
-	bad := fmt.Errorf("%q is no time such as 90 or 1m30s", arg)
+	bad := fmt.Errorf("%q is not a time such as 90 or 1m30s", arg)
 	var total int64
 	for rest := arg; rest != ""; {
 		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))

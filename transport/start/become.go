@@ -52,7 +52,7 @@ func (b *Become) validate() error {
 	switch b.method() {
 	case methodSudo, methodSu, methodDoas:
 	default:
-		return fmt.Errorf("escalation method %q is not known; there are %s", b.Method, strings.Join(Methods, ", "))
+		return fmt.Errorf("unknown escalation method %q; use one of %s", b.Method, strings.Join(Methods, ", "))
 	}
 	if b.Password == nil {
 		return nil
@@ -278,7 +278,7 @@ func SudoersRule(login string, b *Become) (string, error) {
 	}
 	for _, name := range []string{login, b.user()} {
 		if !accountForm().MatchString(name) {
-			return "", fmt.Errorf("the user %q cannot stand in sudoers as it is", name)
+			return "", fmt.Errorf("the user %q is not allowed in sudoers in this form", name)
 		}
 	}
 	return fmt.Sprintf("%s ALL=(%s) NOPASSWD: /bin/sh -c %s sh *", login, b.user(), sudoersEscaped(script)), nil

@@ -174,7 +174,7 @@ func TestSlowPassword(t *testing.T) {
 	start := fixedStart()
 	start.Become = &Become{Password: transport.NewSecret([]byte("pw"))}
 	_, err := new(silence).startUntil(t, filepath.Join(srv.Home, "silent"), connect(t, srv), start)
-	require.EqualError(t, err, fmt.Sprintf("web1: become %s: timed out after 300ms: sudo has the password, and says nothing\n  hint: does PAM wait for a server that does not answer?", srv.Addr))
+	require.EqualError(t, err, fmt.Sprintf("web1: become %s: timed out after 300ms: sudo has the password, and does not respond\n  hint: does PAM wait for a server that does not answer?", srv.Addr))
 	require.ErrorIs(t, err, transport.ErrTimeout)
 }
 
@@ -209,12 +209,12 @@ func TestSudoersRule(t *testing.T) {
 	}{
 		{"deploy", Become{Method: "su"}, "it becomes root with su, not with sudo"},
 		{"root", Become{}, "it logs in as root, who needs no rule to be root"},
-		{"%wheel", Become{}, `the user "%wheel" cannot stand in sudoers as it is`},
-		{"+netgroup", Become{}, `the user "+netgroup" cannot stand in sudoers as it is`},
-		{"#0", Become{}, `the user "#0" cannot stand in sudoers as it is`},
-		{"ALL", Become{}, `the user "ALL" cannot stand in sudoers as it is`},
-		{"a ALL=ALL\nb", Become{}, `the user "a ALL=ALL\nb" cannot stand in sudoers as it is`},
-		{"deploy", Become{User: "ADMINS"}, `the user "ADMINS" cannot stand in sudoers as it is`},
+		{"%wheel", Become{}, `the user "%wheel" is not allowed in sudoers in this form`},
+		{"+netgroup", Become{}, `the user "+netgroup" is not allowed in sudoers in this form`},
+		{"#0", Become{}, `the user "#0" is not allowed in sudoers in this form`},
+		{"ALL", Become{}, `the user "ALL" is not allowed in sudoers in this form`},
+		{"a ALL=ALL\nb", Become{}, `the user "a ALL=ALL\nb" is not allowed in sudoers in this form`},
+		{"deploy", Become{User: "ADMINS"}, `the user "ADMINS" is not allowed in sudoers in this form`},
 	} {
 		_, err := SudoersRule(test.login, &test.become)
 		require.EqualError(t, err, test.err)

@@ -130,7 +130,7 @@ func (r *runner) late(cause error) error {
 	case !errors.Is(cause, transport.ErrTimeout), !starting:
 		return r.fail(cause, r.noiseHint())
 	case r.become != nil && prompts > 0:
-		return r.failBecome(fmt.Errorf("%w: %s has the password, and says nothing", cause, r.become.method()), "does PAM wait for a server that does not answer?")
+		return r.failBecome(fmt.Errorf("%w: %s has the password, and does not respond", cause, r.become.method()), "does PAM wait for a server that does not answer?")
 	case r.atSu():
 		return r.fail(cause, r.afterNoise("su asks for nothing: does PAM wait for a server that does not answer, or has "+r.become.user()+" no shell that runs commands?"))
 	}

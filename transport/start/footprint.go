@@ -197,7 +197,7 @@ func (r *runner) output(line string) ([]byte, error) {
 	switch {
 	case err != nil:
 	case len(text) > maxTraces:
-		err = fmt.Errorf("the host says more than %d MiB of what was left there", maxTraces>>20)
+		err = fmt.Errorf("the host sent a list of more than %d MiB", maxTraces>>20)
 	default:
 		err = p.Wait()
 	}
@@ -207,7 +207,7 @@ func (r *runner) output(line string) ([]byte, error) {
 	return text, nil
 }
 
-var errCutShort = errors.New("the list of what was left on the host ends in the middle")
+var errCutShort = errors.New("the list of files on the host is incomplete")
 
 // parseFootprint reads what the script says. What has no nonce is none of it: a
 // name may have the end of a line.
@@ -259,7 +259,7 @@ func parseFootprint(nonce string, text []byte) (Footprint, error) {
 			done = true
 		}
 		if err != nil {
-			return Footprint{}, fmt.Errorf("what was left on the host is told as %.100q: %w", line, err)
+			return Footprint{}, fmt.Errorf("the host sent an invalid list of files, %.100q: %w", line, err)
 		}
 	}
 	if !done {
@@ -363,7 +363,7 @@ func (f *Footprint) addTrace(dir, text string) error {
 	}
 	size, err := strconv.ParseInt(words[1], 10, 64)
 	if err != nil || size < 0 {
-		return fmt.Errorf("the size %q is no number", words[1])
+		return fmt.Errorf("the size %q is not a number", words[1])
 	}
 	modified, err := seconds(words[2])
 	if err != nil {
@@ -378,7 +378,7 @@ func treeSize(dir, text string) (path string, size int64, err error) {
 	kib, name, _ := strings.Cut(text, "\t")
 	size, err = strconv.ParseInt(kib, 10, 64)
 	if err != nil || size < 0 || size > math.MaxInt64>>10 {
-		return "", 0, fmt.Errorf("the size %q is no number", kib)
+		return "", 0, fmt.Errorf("the size %q is not a number", kib)
 	}
 	return below(dir, name), size << 10, nil
 }

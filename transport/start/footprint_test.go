@@ -282,13 +282,13 @@ func TestFootprintLeavesAloneWhatIsNotOurs(t *testing.T) {
 
 func TestParseFootprint(t *testing.T) {
 	for _, test := range []struct{ name, text, err string }{
-		{"cut short", "user:N:ann:1\ndir:N:/a\n", "the list of what was left on the host ends in the middle"},
-		{"another's", "done:M\n", "the list of what was left on the host ends in the middle"},
-		{"no time", "user:N:ann:now\ndone:N\n", `what was left on the host is told as "user:N:ann:now\n": strconv.ParseInt: parsing "now": invalid syntax`},
-		{"few words", "item:N:81c0:1\ndone:N\n", `what was left on the host is told as "item:N:81c0:1\n": words are missing`},
-		{"no mode", "item:N:xyz:1:1:ann:./a\ndone:N\n", `what was left on the host is told as "item:N:xyz:1:1:ann:./a\n": strconv.ParseUint: parsing "xyz": invalid syntax`},
-		{"no size of a tree", "tree:N:-1\t./a\ndone:N\n", `what was left on the host is told as "tree:N:-1\t./a\n": the size "-1" is no number`},
-		{"no size", "item:N:81c0:-1:1:ann:./a\ndone:N\n", `what was left on the host is told as "item:N:81c0:-1:1:ann:./a\n": the size "-1" is no number`},
+		{"cut short", "user:N:ann:1\ndir:N:/a\n", "the list of files on the host is incomplete"},
+		{"another's", "done:M\n", "the list of files on the host is incomplete"},
+		{"no time", "user:N:ann:now\ndone:N\n", `the host sent an invalid list of files, "user:N:ann:now\n": strconv.ParseInt: parsing "now": invalid syntax`},
+		{"few words", "item:N:81c0:1\ndone:N\n", `the host sent an invalid list of files, "item:N:81c0:1\n": words are missing`},
+		{"no mode", "item:N:xyz:1:1:ann:./a\ndone:N\n", `the host sent an invalid list of files, "item:N:xyz:1:1:ann:./a\n": strconv.ParseUint: parsing "xyz": invalid syntax`},
+		{"no size of a tree", "tree:N:-1\t./a\ndone:N\n", `the host sent an invalid list of files, "tree:N:-1\t./a\n": the size "-1" is not a number`},
+		{"no size", "item:N:81c0:-1:1:ann:./a\ndone:N\n", `the host sent an invalid list of files, "item:N:81c0:-1:1:ann:./a\n": the size "-1" is not a number`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := parseFootprint("N", []byte(test.text))
@@ -325,5 +325,5 @@ func FuzzParseFootprint(f *testing.F) {
 func TestEndlessFootprint(t *testing.T) {
 	srv := sshtest.Start(t, shell(`echo begin $n; while echo left:$n:/x; do :; done`))
 	_, err := FootprintOf(t.Context(), connect(t, srv), FootprintRequest{Nonce: fixedNonce})
-	require.EqualError(t, err, fmt.Sprintf("web1: start %s: the host says more than 1 MiB of what was left there", srv.Addr))
+	require.EqualError(t, err, fmt.Sprintf("web1: start %s: the host sent a list of more than 1 MiB", srv.Addr))
 }

@@ -109,7 +109,7 @@ func (in *installer) install(p *Process, b Build) (*Process, error) {
 		}
 	}
 	p.Close()
-	return nil, in.runner.fail(fmt.Errorf("%w: the host asked for its build again", transport.ErrInstall), "")
+	return nil, in.runner.fail(fmt.Errorf("%w: the host requested the host program again", transport.ErrInstall), "")
 }
 
 // directories is in how many a script may try to put a build: it asks for it once more when there is no room in one.
@@ -161,7 +161,7 @@ func (in *installer) installUnpacked(a answer, b Build) (*Process, error) {
 	}
 	if a.hello == nil { // SFTP begins elsewhere, say
 		p.Close()
-		err := fmt.Errorf("%w: gzip is missing on the host, and what was sent by SFTP is not where the host looks for it", transport.ErrInstall)
+		err := fmt.Errorf("%w: gzip is missing on the host, and it does not find the file that was sent by SFTP", transport.ErrInstall)
 		return nil, in.runner.fail(err, hintGzip)
 	}
 	p.Uploaded = true

@@ -21,11 +21,11 @@ func ByAgent(socket string, key ssh.PublicKey) *Authority {
 	return &Authority{"the authority " + ssh.FingerprintSHA256(key), func(ctx context.Context, r Request, now time.Time) (*ssh.Certificate, error) {
 		cert := r.unsigned(now)
 		if socket == "" {
-			return nil, errors.New("there is no agent to ask: start one, and add its key (ssh-add)")
+			return nil, errors.New("no SSH agent is running: start one, and add its key (ssh-add)")
 		}
 		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 		if err != nil {
-			return nil, fmt.Errorf("asking the agent: %w", err)
+			return nil, fmt.Errorf("query of the SSH agent: %w", err)
 		}
 		defer conn.Close()
 		defer context.AfterFunc(ctx, func() { conn.Close() })()
@@ -40,7 +40,7 @@ func ByAgent(socket string, key ssh.PublicKey) *Authority {
 func signWith(a agent.Agent, key ssh.PublicKey, cert *ssh.Certificate) error {
 	signers, err := a.Signers()
 	if err != nil {
-		return fmt.Errorf("asking the agent: %w", err)
+		return fmt.Errorf("query of the SSH agent: %w", err)
 	}
 	for _, s := range signers {
 		if knownhosts.SameKey(s.PublicKey(), key) {

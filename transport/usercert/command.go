@@ -53,7 +53,7 @@ func ByCommand(line, shell string, env []string) *Authority {
 		if len(bytes.TrimSpace(printed)) == 0 {
 			printed, err = os.ReadFile(filepath.Join(folder, "key-cert.pub"))
 			if errors.Is(err, fs.ErrNotExist) {
-				err = errors.New("it has printed nothing, and written no key-cert.pub beside $CCM_PUSH_KEY_FILE")
+				err = errors.New("it has printed nothing, and written no key-cert.pub next to $CCM_PUSH_KEY_FILE")
 			}
 			if err != nil {
 				return nil, err
@@ -113,11 +113,11 @@ func runCommand(ctx context.Context, line, shell string, env []string, input []b
 func parse(text []byte) (*ssh.Certificate, error) {
 	key, _, _, _, err := ssh.ParseAuthorizedKey(text)
 	if err != nil {
-		return nil, fmt.Errorf("what it gives is no certificate: %.100q", text)
+		return nil, fmt.Errorf("its output is not a certificate: %.100q", text)
 	}
 	cert, ok := key.(*ssh.Certificate)
 	if !ok {
-		return nil, errors.New("what it gives is a public key, and no certificate")
+		return nil, errors.New("its output is a public key, not a certificate")
 	}
 	return cert, nil
 }

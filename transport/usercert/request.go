@@ -42,13 +42,13 @@ func (r Request) validate() error {
 	case knownhosts.IsCertificate(r.Key.Type()):
 		return errors.New("a certificate cannot be certified")
 	case len(r.Principals) == 0: // sshd lets nobody in with it
-		return errors.New("there is no account that the certificate would be for")
+		return errors.New("no account is given for the certificate")
 	case r.ValidFor < time.Second:
 		return fmt.Errorf("a certificate cannot be valid for %s", r.ValidFor)
 	}
 	for _, word := range slices.Concat(r.Principals, r.Extensions, []string{r.ID}) {
 		if word == "" || strings.ContainsAny(word, " ,\t\n\r\x00") {
-			return fmt.Errorf("%q cannot stand in a certificate: it is empty, or has a blank or a comma", word)
+			return fmt.Errorf("%q is not allowed in a certificate: it is empty, or has a blank or a comma", word)
 		}
 	}
 	return nil
@@ -100,13 +100,13 @@ func (r Request) check(cert *ssh.Certificate, now time.Time) error {
 	case !knownhosts.SameKey(cert.Key, r.Key):
 		return errors.New("it is for another key")
 	case !sameWords(cert.ValidPrincipals, r.Principals):
-		return fmt.Errorf("it is for %q, and %q was asked for", cert.ValidPrincipals, r.Principals)
+		return fmt.Errorf("it is for %q, expected %q", cert.ValidPrincipals, r.Principals)
 	case cert.Signature.Format == ssh.KeyAlgoRSA:
 		return errors.New("it is signed with SHA-1")
 	case !maps.Equal(cert.CriticalOptions, r.criticalOptions()):
-		return fmt.Errorf("its options are %s, and %s was asked for", listed(cert.CriticalOptions), listed(r.criticalOptions()))
+		return fmt.Errorf("its options are %s, expected %s", listed(cert.CriticalOptions), listed(r.criticalOptions()))
 	case !maps.Equal(cert.Extensions, r.extensions()):
-		return fmt.Errorf("its extensions are %s, and %s was asked for", listed(cert.Extensions), listed(r.extensions()))
+		return fmt.Errorf("its extensions are %s, expected %s", listed(cert.Extensions), listed(r.extensions()))
 	case cert.ValidBefore > uint64(now.Add(r.ValidFor+clockSkew).Unix()):
 		return fmt.Errorf("it is valid for longer than %s", r.ValidFor)
 	}

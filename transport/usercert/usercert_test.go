@@ -93,7 +93,7 @@ func TestAgentRefuses(t *testing.T) {
 	_, err := ByAgent(sshtest.ServeAgent(t, ring), other).Certificate(t.Context(), delivery(t))
 	require.EqualError(t, err, name+"the agent does not hold its key: add it with ssh-add")
 	_, err = ByAgent("", other).Certificate(t.Context(), delivery(t))
-	require.EqualError(t, err, name+"there is no agent to ask: start one, and add its key (ssh-add)")
+	require.EqualError(t, err, name+"no SSH agent is running: start one, and add its key (ssh-add)")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	waiting := &hanging{Agent: ring, asked: func() { cancel(errors.New("nobody confirms it")) }, answer: make(chan struct{})}
@@ -159,9 +159,9 @@ func TestCommandFails(t *testing.T) {
 	for line, want := range map[string]string{
 		"echo no such role >&2; exit 4": who + `exit status 4: it last wrote "no such role"`,
 		"exit 5":                        who + "exit status 5",
-		"true":                          who + "it has printed nothing, and written no key-cert.pub beside $CCM_PUSH_KEY_FILE",
-		"echo hello":                    who + `what it gives is no certificate: "hello\n"`,
-		"cat":                           who + "what it gives is a public key, and no certificate",
+		"true":                          who + "it has printed nothing, and written no key-cert.pub next to $CCM_PUSH_KEY_FILE",
+		"echo hello":                    who + `its output is not a certificate: "hello\n"`,
+		"cat":                           who + "its output is a public key, not a certificate",
 		"head -c 70000 /dev/zero":       who + "it printed more than 64 KiB",
 	} {
 		_, err := ByCommand(line, "/bin/sh", environment("")).Certificate(t.Context(), delivery(t))
@@ -181,15 +181,15 @@ func TestCertificateThatAllowsMore(t *testing.T) {
 	}{
 		{func(*ssh.Certificate) {}, ""},
 		{func(c *ssh.Certificate) { delete(c.CriticalOptions, forceCommand) }, "its options are " +
-			`source-address="192.0.2.1/32,2001:db8::/64", and force-command="/bin/sh -c 'echo $1; exit 3' sh x" source-address="192.0.2.1/32,2001:db8::/64" was asked for`},
-		{func(c *ssh.Certificate) { c.CriticalOptions = nil }, "its options are none, and " +
-			`force-command="/bin/sh -c 'echo $1; exit 3' sh x" source-address="192.0.2.1/32,2001:db8::/64" was asked for`},
-		{func(c *ssh.Certificate) { c.Extensions = map[string]string{"permit-port-forwarding": ""} }, `its extensions are permit-port-forwarding="", and none was asked for`},
+			`source-address="192.0.2.1/32,2001:db8::/64", expected force-command="/bin/sh -c 'echo $1; exit 3' sh x" source-address="192.0.2.1/32,2001:db8::/64"`},
+		{func(c *ssh.Certificate) { c.CriticalOptions = nil }, "its options are none, expected " +
+			`force-command="/bin/sh -c 'echo $1; exit 3' sh x" source-address="192.0.2.1/32,2001:db8::/64"`},
+		{func(c *ssh.Certificate) { c.Extensions = map[string]string{"permit-port-forwarding": ""} }, `its extensions are permit-port-forwarding="", expected none`},
 		{func(c *ssh.Certificate) { c.ValidBefore = ssh.CertTimeInfinity }, "it is valid for longer than 10m0s"},
 		{func(c *ssh.Certificate) { c.ValidBefore = uint64(time.Now().Add(time.Hour).Unix()) }, "it is valid for longer than 10m0s"},
 		{func(c *ssh.Certificate) { c.ValidBefore = uint64(time.Now().Add(-time.Second).Unix()) }, "ssh: cert has expired"},
-		{func(c *ssh.Certificate) { c.ValidPrincipals = nil }, `it is for [], and ["deploy" "root"] was asked for`},
-		{func(c *ssh.Certificate) { c.ValidPrincipals = append(c.ValidPrincipals, "other") }, `it is for ["deploy" "root" "other"], and ["deploy" "root"] was asked for`},
+		{func(c *ssh.Certificate) { c.ValidPrincipals = nil }, `it is for [], expected ["deploy" "root"]`},
+		{func(c *ssh.Certificate) { c.ValidPrincipals = append(c.ValidPrincipals, "other") }, `it is for ["deploy" "root" "other"], expected ["deploy" "root"]`},
 		{func(c *ssh.Certificate) { c.CertType = ssh.HostCert }, "it is the certificate of a host, not of a user"},
 		{func(c *ssh.Certificate) { c.Key = ca.PublicKey() }, "it is for another key"},
 	} {
@@ -218,11 +218,11 @@ func TestCertificateThatAllowsMore(t *testing.T) {
 
 func TestRequestsThatNobodySigns(t *testing.T) {
 	for want, change := range map[string]func(*Request){
-		"there is no key to certify":                                                  func(r *Request) { r.Key = nil },
-		"there is no account that the certificate would be for":                       func(r *Request) { r.Principals = nil },
-		"a certificate cannot be valid for 0s":                                        func(r *Request) { r.ValidFor = 0 },
-		`"a,b" cannot stand in a certificate: it is empty, or has a blank or a comma`: func(r *Request) { r.Principals = []string{"a,b"} },
-		`"" cannot stand in a certificate: it is empty, or has a blank or a comma`:    func(r *Request) { r.ID = "" },
+		"there is no key to certify":                                                    func(r *Request) { r.Key = nil },
+		"no account is given for the certificate":                                       func(r *Request) { r.Principals = nil },
+		"a certificate cannot be valid for 0s":                                          func(r *Request) { r.ValidFor = 0 },
+		`"a,b" is not allowed in a certificate: it is empty, or has a blank or a comma`: func(r *Request) { r.Principals = []string{"a,b"} },
+		`"" is not allowed in a certificate: it is empty, or has a blank or a comma`:    func(r *Request) { r.ID = "" },
 	} {
 		r := delivery(t)
 		change(&r)

@@ -95,24 +95,31 @@ func (m *man) list(title string, pages []Page) {
 func (p Page) reference() string { return fmt.Sprintf(`\fB%s\fR(%d)`, roff(p.Name()), p.Section()) }
 
 func (m *man) flags(p Page) {
-	flags := p.flags()
-	if len(flags) == 0 {
-		return
-	}
-	m.section("OPTIONS")
-	for _, f := range flags {
-		m.line(".TP")
-		var spellings []string
-		for _, s := range f.spellings {
-			spellings = append(spellings, `\fB`+roff(s)+`\fR`)
+	for i, s := range p.flags() {
+		if i == 0 {
+			m.section("OPTIONS")
 		}
-		line := strings.Join(spellings, ", ")
-		if f.value != "" {
-			line += ` \fI` + roff(f.value) + `\fR`
+		if s.title != "" {
+			m.line(".SS %s", roff(s.title))
 		}
-		m.line("%s", line)
-		m.line("%s", roff(f.usage))
+		for _, f := range s.flags {
+			m.flag(f)
+		}
 	}
+}
+
+func (m *man) flag(f flag) {
+	m.line(".TP")
+	var spellings []string
+	for _, s := range f.spellings {
+		spellings = append(spellings, `\fB`+roff(s)+`\fR`)
+	}
+	line := strings.Join(spellings, ", ")
+	if f.value != "" {
+		line += ` \fI` + roff(f.value) + `\fR`
+	}
+	m.line("%s", line)
+	m.line("%s", roff(f.usage))
 }
 
 func (m *man) seeAlso(p Page) {
@@ -125,7 +132,7 @@ func (m *man) seeAlso(p Page) {
 		m.line("%s", parent.reference())
 		return
 	}
-	m.line("%s, for the options that all commands share", parent.reference())
+	m.line("%s, for the options of all commands", parent.reference())
 }
 
 var roffEscapes = strings.NewReplacer(`\`, `\e`, `-`, `\-`, `'`, `\(aq`, "`", `\(ga`, `^`, `\(ha`, `~`, `\(ti`, `"`, `\(dq`)

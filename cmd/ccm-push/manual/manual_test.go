@@ -99,7 +99,7 @@ ship --knots 5
 `+"```"+`
 `, pages[0].Markdown())
 	require.Contains(t, pages[1].Markdown(), "\nSwab the deck.\n")
-	require.Contains(t, pages[1].Markdown(), "\nSee also [ship](ship.md), for the flags that all commands share.\n")
+	require.Contains(t, pages[1].Markdown(), "\nSee also [ship](ship.md), for the flags of all commands.\n")
 	require.Contains(t, pages[2].Markdown(), "\nSee also [ship deck](ship-deck.md).\n")
 	require.Equal(t, "# ship help stars\n\n<!-- Made of the program by `make reference`. -->\n\nLook up.\n\nSee also [ship](ship.md).\n", pages[3].Markdown())
 }

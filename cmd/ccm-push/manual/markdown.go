@@ -25,9 +25,15 @@ func (p Page) Markdown() string {
 	}
 	links(&b, "Commands", p.commands())
 	links(&b, "Topics", p.topics())
-	if flags := p.flags(); len(flags) > 0 {
-		b.WriteString("\n## Flags\n\n| flag | |\n|---|---|\n")
-		for _, f := range flags {
+	for i, s := range p.flags() {
+		if i == 0 {
+			b.WriteString("\n## Flags\n")
+		}
+		if s.title != "" {
+			fmt.Fprintf(&b, "\n### %s\n", s.title)
+		}
+		b.WriteString("\n| flag | |\n|---|---|\n")
+		for _, f := range s.flags {
 			words := strings.TrimSpace("`" + strings.Join(f.spellings, "`, `") + "` " + markdown(f.value))
 			fmt.Fprintf(&b, "| %s | %s |\n", words, markdown(f.usage))
 		}
@@ -43,7 +49,7 @@ func (p Page) Markdown() string {
 		parent := Page{command: p.command.Parent()}
 		fmt.Fprintf(&b, "\nSee also [%s](%s.md)", parent.command.CommandPath(), parent.Name())
 		if !p.Topic && !parent.command.HasParent() {
-			b.WriteString(", for the flags that all commands share")
+			b.WriteString(", for the flags of all commands")
 		}
 		b.WriteString(".\n")
 	}

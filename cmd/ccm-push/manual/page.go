@@ -72,6 +72,38 @@ func (p Page) text() string {
 	return strings.ToUpper(p.command.Short[:1]) + p.command.Short[1:] + "."
 }
 
+// group is the annotation that holds the title of a flag's group.
+const group = "group"
+
+// GroupFlags puts the flags of a set that have no group yet into one.
+func GroupFlags(set *pflag.FlagSet, title string) {
+	set.VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[group] == nil {
+			_ = set.SetAnnotation(f.Name, group, []string{title}) // it fails only for an unknown flag
+		}
+	})
+}
+
+// A FlagGroup is a title and its flags.
+type FlagGroup struct {
+	Title string
+	Flags []*pflag.Flag
+}
+
+// FlagGroups returns the groups of a set, in the order of their first flags. Flags without a group have an empty title.
+func FlagGroups(set *pflag.FlagSet) []FlagGroup {
+	var groups []FlagGroup
+	set.VisitAll(func(f *pflag.Flag) {
+		title := strings.Join(f.Annotations[group], "")
+		i := slices.IndexFunc(groups, func(g FlagGroup) bool { return g.Title == title })
+		if i < 0 {
+			i, groups = len(groups), append(groups, FlagGroup{Title: title})
+		}
+		groups[i].Flags = append(groups[i].Flags, f)
+	})
+	return groups
+}
+
 // A flag is one as people write it.
 type flag struct {
 	spellings []string // -C, --check
@@ -79,30 +111,54 @@ type flag struct {
 	usage     string
 }
 
-// flags are those of the command, without what it shares with others.
-func (p Page) flags() []flag {
-	var list []flag
+// A section is a group of flags on a page. A page without groups has one, without a title.
+type section struct {
+	title string
+	flags []flag
+}
+
+// flags returns the flags of the command, without those that it shares with others, in the order in which groups are registered.
+func (p Page) flags() []section {
 	p.command.InitDefaultHelpFlag()
 	p.command.InitDefaultVersionFlag()
-	p.command.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" && p.command.HasParent() {
-			return
+	var order []string
+	for _, g := range FlagGroups(p.command.PersistentFlags()) {
+		order = append(order, g.Title)
+	}
+	groups := FlagGroups(p.command.NonInheritedFlags())
+	slices.SortStableFunc(groups, func(a, b FlagGroup) int { return slices.Index(order, a.Title) - slices.Index(order, b.Title) })
+	var list []section
+	for _, g := range groups {
+		s := section{title: g.Title}
+		for _, f := range g.Flags {
+			if !f.Hidden && (f.Name != "help" || !p.command.HasParent()) {
+				s.flags = append(s.flags, shown(f))
+			}
 		}
-		shown := flag{}
-		shown.value, shown.usage = pflag.UnquoteUsage(f)
-		if f.NoOptDefVal != "" {
-			shown.value = ""
+		if len(s.flags) > 0 {
+			list = append(list, s)
 		}
-		if f.Shorthand != "" {
-			shown.spellings = append(shown.spellings, "-"+f.Shorthand)
-		}
-		shown.spellings = append(shown.spellings, "--"+f.Name)
-		if hasDefault(f) {
-			shown.usage += " (default " + f.DefValue + ")"
-		}
-		list = append(list, shown)
-	})
+	}
+	if len(list) > 1 && list[0].title == "" {
+		list = append(list[1:], section{"Other", list[0].flags})
+	}
 	return list
+}
+
+func shown(f *pflag.Flag) flag {
+	shown := flag{}
+	shown.value, shown.usage = pflag.UnquoteUsage(f)
+	if f.NoOptDefVal != "" {
+		shown.value = ""
+	}
+	if f.Shorthand != "" {
+		shown.spellings = append(shown.spellings, "-"+f.Shorthand)
+	}
+	shown.spellings = append(shown.spellings, "--"+f.Name)
+	if hasDefault(f) {
+		shown.usage += " (default " + f.DefValue + ")"
+	}
+	return shown
 }
 
 // hasDefault reports whether a flag has a default that is worth a word, and has not got it.

@@ -75,7 +75,7 @@ func findCheckout(dir string) (string, error) {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", errors.New("a resource type is written in a checkout of the sources of ccm-push, and this is none")
+			return "", errors.New("run new type in a checkout of the sources of ccm-push")
 		}
 	}
 }

@@ -67,5 +67,5 @@ func TestTypeRefuses(t *testing.T) {
 	}
 	require.NoDirExists(t, filepath.Join(dir, "modules"))
 	_, err := starter.Type(t.TempDir(), "greeting")
-	require.EqualError(t, err, "a resource type is written in a checkout of the sources of ccm-push, and this is none")
+	require.EqualError(t, err, "run new type in a checkout of the sources of ccm-push")
 }

@@ -26,7 +26,7 @@ func (f *File) add(path yamlpos.Path, value string) ([]byte, error) {
 	case above == nil || !above.IsMap || slices.ContainsFunc(rest, func(s yamlpos.Step) bool { return s.Item > 0 }):
 		return nil, f.noPlace(path, "write it there, marked: ccm-push secret edit "+shellquote.Join(f.Name))
 	case slices.Contains(above.Keys, rest[0].Key):
-		return nil, f.noPlace(path, "something else stands there: see ccm-push secret edit "+shellquote.Join(f.Name))
+		return nil, f.noPlace(path, "it contains something else: see ccm-push secret edit "+shellquote.Join(f.Name))
 	}
 	if depth == 0 && !above.Flow && above.Column == 1 {
 		return f.append(rest, value)

@@ -134,7 +134,7 @@ func TestEveryExchangeIsRefused(t *testing.T) {
 				}
 				b.Value = a.Value
 				_, err := one.Value(b)
-				require.ErrorContains(t, err, "the value is not what was encrypted for "+b.Path.String())
+				require.ErrorContains(t, err, "the value was not encrypted for "+b.Path.String())
 				if from == one {
 					require.ErrorContains(t, err, ": it was encrypted for "+a.Path.String())
 				}
@@ -186,15 +186,15 @@ func TestHeaderErrors(t *testing.T) {
 	require.NoError(t, err)
 	header := text[:f.Header.End]
 	for _, c := range []struct{ name, text, want string }{
-		{"none", "a: !age " + strings.Repeat("A", 60) + "\n", "a.yaml:1:4: !age stands in a file without the header that has its key"},
+		{"none", "a: !age " + strings.Repeat("A", 60) + "\n", "a.yaml:1:4: !age is in a file without the header that has its key"},
 		{"two", header + text, "there is a second header of ccm-push secret"},
 		{"cut", header[:len(header)-10], "a.yaml:1:1: the header was changed by something else than ccm-push"},
 		{"a merge", strings.Replace(text, "# reader", "<<<<<<< ours\n# reader", 1), "a.yaml:1:1: the header was changed by something else than ccm-push"},
-		{"no value", header + "\nb: !age x\n", ":4: this is no value that ccm-push has encrypted"},
+		{"no value", header + "\nb: !age x\n", ":4: this is not a value that ccm-push encrypted"},
 	} {
 		_, err := Read("a.yaml", "a.yaml", []byte(c.text))
 		require.ErrorContains(t, err, c.want, c.name)
-		require.ErrorContains(t, err, "hint: bring back the file as it was", c.name)
+		require.ErrorContains(t, err, "hint: restore the file", c.name)
 	}
 }
 
@@ -275,9 +275,9 @@ func TestSealErrors(t *testing.T) {
 	f := unlocked(t, "a.yaml", sealed(t, "a.yaml", "a: !secret x\n", anna), key)
 	for clear, want := range map[string]string{
 		"a: [\n":                     "a.yaml:",
-		"a: !age AAAA\n":             "!age stands in a file without the header",
-		string(f.Text):               "a header of ccm-push secret stands in the text",
-		"a: !secret x\na: !secret y": "the key a stands here twice",
+		"a: !age AAAA\n":             "!age is in a file without the header",
+		string(f.Text):               "the text contains a header of ccm-push secret",
+		"a: !secret x\na: !secret y": "the key a occurs twice",
 	} {
 		_, err := f.Seal([]byte(clear), nil)
 		require.ErrorContains(t, err, want)

@@ -39,7 +39,7 @@ func Read(name, path string, text []byte) (*File, error) {
 	var errs yamlpos.Errors
 	for _, s := range f.Values() {
 		if header == nil {
-			errs.Add(f.errorf(s, mergeHint, "%s stands in a file without the header that has its key", Tag))
+			errs.Add(f.errorf(s, mergeHint, "%s is in a file without the header that has its key", Tag))
 			break
 		}
 		if _, err := parseValue(s.Value); err != nil {
@@ -50,7 +50,7 @@ func Read(name, path string, text []byte) (*File, error) {
 }
 
 func setHint(name string, path yamlpos.Path) string {
-	return fmt.Sprintf("%s; or give it anew: ccm-push secret set %s %s", mergeHint, shellquote.Join(name), shellquote.Join(path.String()))
+	return fmt.Sprintf("%s; or set it again: ccm-push secret set %s %s", mergeHint, shellquote.Join(name), shellquote.Join(path.String()))
 }
 
 func (f *File) errorf(s spans.Scalar, hint, format string, args ...any) *yamlpos.Error {
@@ -130,10 +130,10 @@ func (f *File) Value(s spans.Scalar) (string, error) {
 		return value, nil
 	}
 	hint := setHint(f.Name, s.Path)
-	msg := fmt.Sprintf("the value is not what was encrypted for %s", s.Path)
+	msg := fmt.Sprintf("the value was not encrypted for %s", s.Path)
 	if other, ok := f.sealedFor(s); ok {
 		msg += ": it was encrypted for " + other.String()
-		hint = "put it back where it was; what is to be moved is moved in: ccm-push secret edit " + shellquote.Join(f.Name)
+		hint = "move it back; to move values use ccm-push secret edit " + shellquote.Join(f.Name)
 	} else {
 		msg += ": it was changed, or it was encrypted for another key or file"
 	}
@@ -236,7 +236,7 @@ func (f *File) Seal(clear []byte, readers []recipients.Reader) ([]byte, error) {
 func (f *File) checkClear() error {
 	var errs yamlpos.Errors
 	if f.Header != nil {
-		errs.Add(&yamlpos.Error{File: f.Name, Line: f.Header.Line, Column: 1, Msg: "a header of ccm-push secret stands in the text", Hint: "leave it out: it is added again"})
+		errs.Add(&yamlpos.Error{File: f.Name, Line: f.Header.Line, Column: 1, Msg: "the text contains a header of ccm-push secret", Hint: "remove it: ccm-push adds it again"})
 	}
 	seen := map[string]bool{}
 	for _, s := range f.spans.Scalars {
@@ -245,7 +245,7 @@ func (f *File) checkClear() error {
 		case s.Tag == Tag:
 			errs.Add(f.errorf(s, "write "+Marked+" and the value in clear", "a value that is already encrypted cannot be written here"))
 		case marked(s) && seen[path]:
-			errs.Add(f.errorf(s, "leave out one of them", "the key %s stands here twice", path))
+			errs.Add(f.errorf(s, "remove one of them", "the key %s occurs twice", path))
 		}
 		seen[path] = true
 	}
@@ -310,7 +310,7 @@ func (f *File) verify(text []byte, view *File, key *dataKey, want map[string]str
 		return err
 	}
 	sealed.key = key
-	wrong := &yamlpos.Error{File: f.Name, Msg: "the file could not be written so that all else in it stays as it is", Hint: "write secrets in quotes, each on one line"}
+	wrong := &yamlpos.Error{File: f.Name, Msg: "the file could not be written without other changes", Hint: "write secrets in quotes, each on one line"}
 	if len(sealed.spans.Scalars) != len(view.spans.Scalars) {
 		return wrong
 	}

@@ -137,7 +137,7 @@ func FindHeader(name string, text []byte) (*Header, error) {
 	return found, nil
 }
 
-const mergeHint = "bring back the file as it was (git checkout), or as it is on one side of a merge"
+const mergeHint = "restore the file (git checkout), or one side of a merge"
 
 // lengthOf is that of a line, with its break.
 func lengthOf(text []byte) int {

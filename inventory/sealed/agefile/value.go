@@ -37,7 +37,7 @@ func (k *dataKey) seal(file string, path yamlpos.Path, value string) string {
 	return encoding.EncodeToString(aead.Seal(nonce, nonce, []byte(value), context(file, path)))
 }
 
-var errValue = errors.New("the value is not what was encrypted here")
+var errValue = errors.New("the value was not encrypted for this place")
 
 // encoding has one form for each value, so that no bit can be changed unseen.
 var encoding = base64.StdEncoding.Strict()
@@ -47,7 +47,7 @@ func parseValue(text string) ([]byte, error) {
 	joined := strings.Join(strings.Fields(text), "")
 	raw, err := encoding.DecodeString(joined)
 	if err != nil || len(raw) < chacha20poly1305.NonceSizeX+chacha20poly1305.Overhead {
-		return nil, errors.New("this is no value that ccm-push has encrypted")
+		return nil, errors.New("this is not a value that ccm-push encrypted")
 	}
 	return raw, nil
 }

@@ -108,7 +108,7 @@ func Stanzas(text []byte) (ssh []string, others int, err error) {
 			others++
 		}
 	}
-	return nil, 0, fmt.Errorf("its header is not that of a file of age")
+	return nil, 0, fmt.Errorf("it has no header of an age file")
 }
 
 // StanzasFor is what [Stanzas] tells of a file that is for readers.

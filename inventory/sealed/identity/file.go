@@ -19,7 +19,7 @@ import (
 // maxFile is far above the size of any file of keys, in bytes.
 const maxFile = 1 << 20
 
-const otherKey = "decrypt with a key file instead: ssh-keygen -t ed25519 or age-keygen makes one; its public key goes into .ccm-secrets.yaml, and somebody who can read the secrets runs: ccm-push secret rekey"
+const otherKey = "decrypt with a key file instead: ssh-keygen -t ed25519 or age-keygen makes one; add its public key to .ccm-secrets.yaml; then a person who can read the secrets runs: ccm-push secret rekey"
 
 func exists(path string) bool {
 	_, err := os.Stat(path)
@@ -38,7 +38,7 @@ func (k *Keys) file(path string) ([]held, error) {
 	case info.IsDir():
 		return nil, errors.New("it is a folder")
 	case info.Size() > maxFile:
-		return nil, fmt.Errorf("more than %d MiB are no keys", maxFile>>20)
+		return nil, fmt.Errorf("more than %d MiB; this is not a key file", maxFile>>20)
 	case info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("its mode %04o lets others at it; chmod 600 %s", info.Mode().Perm(), path)
 	}
@@ -68,7 +68,7 @@ func (k *Keys) parse(path string, text []byte) ([]held, error) {
 	}
 	identities, err := age.ParseIdentities(bytes.NewReader(text))
 	if err != nil {
-		return nil, errors.New("there is no private key in it that is understood\n  hint: it should be what age-keygen or ssh-keygen has written")
+		return nil, errors.New("it has no supported private key\n  hint: it should be what age-keygen or ssh-keygen has written")
 	}
 	var list []held
 	for _, one := range identities {

@@ -37,7 +37,7 @@ func EditorOf(getenv func(string) string) (*Editor, error) {
 		words, err := shellquote.Split(getenv(name))
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("$%s is no command: %w", name, err)
+			return nil, fmt.Errorf("$%s is not a command: %w", name, err)
 		case len(words) > 0:
 			return &Editor{argv: words}, nil
 		}

@@ -133,5 +133,5 @@ func TestEditorOf(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"vi"}, e.argv)
 	_, err = EditorOf(func(string) string { return "'" })
-	require.ErrorContains(t, err, "$VISUAL is no command")
+	require.ErrorContains(t, err, "$VISUAL is not a command")
 }

@@ -71,7 +71,7 @@ func (d *Document) Seal(clear []byte) ([]byte, error) {
 // Value is one value of a file in clear, encrypted or not.
 func (d *Document) Value(path yamlpos.Path, keys *identity.Keys) (string, error) {
 	if d.Whole {
-		return "", &yamlpos.Error{File: d.Name, Msg: "the file is encrypted as a whole, and has no single values", Hint: "leave out the key"}
+		return "", &yamlpos.Error{File: d.Name, Msg: "the file is encrypted as a whole, and has no single values", Hint: "remove the key"}
 	}
 	s, ok := d.File.Find(path)
 	switch {

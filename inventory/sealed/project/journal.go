@@ -65,7 +65,7 @@ func complete(root string, files []replacement, d disk) error {
 		case err == nil && hashOf(now) == hashOf(r.Text):
 			continue
 		case err != nil || hashOf(now) != r.Before:
-			return fmt.Errorf("%s was changed while a rekey was not complete\n  hint: bring it back as it was (git checkout), and run the command once more; to give up the rest of the rekey, remove %s",
+			return fmt.Errorf("%s was changed while a rekey was not complete\n  hint: restore it (git checkout), and run the command again; to cancel the rest of the rekey, remove %s",
 				shown(path), shown(filepath.Join(root, journalName)))
 		}
 		if err := d.replace(path, r.Text); err != nil {
@@ -78,7 +78,7 @@ func complete(root string, files []replacement, d disk) error {
 // within is the path of a file of a journal, which may be anybody's in a project of others: no
 // link leads from it to what is not in the project.
 func within(root, path string) (string, error) {
-	outside := fmt.Errorf("%s: %q is no file of this project\n  hint: this is no journal of ccm-push: remove it", shown(filepath.Join(root, journalName)), path)
+	outside := fmt.Errorf("%s: %q is not a file of this project\n  hint: this is not a journal of ccm-push: remove it", shown(filepath.Join(root, journalName)), path)
 	if !filepath.IsLocal(filepath.FromSlash(path)) {
 		return "", outside
 	}
@@ -124,7 +124,7 @@ func recoverLocked(root string, d disk) error {
 	}
 	var files []replacement
 	if err := json.Unmarshal(text, &files); err != nil {
-		return fmt.Errorf("%s: %w\n  hint: this is no journal of ccm-push: remove it", shown(journal), err)
+		return fmt.Errorf("%s: %w\n  hint: this is not a journal of ccm-push: remove it", shown(journal), err)
 	}
 	return complete(root, files, d)
 }

@@ -136,7 +136,7 @@ func (p *Project) ReadAny(name string) (*Document, error) {
 	}
 	d := &Document{Name: name, Path: path, project: p}
 	if path == recipients.FileName {
-		return nil, &yamlpos.Error{File: name, Msg: "this file says who can read the others, and is not encrypted itself"}
+		return nil, &yamlpos.Error{File: name, Msg: "this file lists the readers of the other files, and is not encrypted itself"}
 	}
 	d.Text, err = readFile(name)
 	switch {
@@ -162,7 +162,7 @@ func readFile(name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: it is no file", name)
+		return nil, fmt.Errorf("%s is not a file", name)
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s: it is larger than %d MiB", name, maxFile>>20)
 	}
@@ -191,7 +191,7 @@ func (d *Document) Write(text []byte) error {
 		return err
 	}
 	if !bytes.Equal(now, d.Text) {
-		return fmt.Errorf("%s has changed meanwhile, and is left as it is now\n  hint: do it once more", d.Name)
+		return fmt.Errorf("%s has changed in the meantime; it was not written\n  hint: run the command again", d.Name)
 	}
 	return p.disk.replace(d.Name, text)
 }

@@ -158,7 +158,7 @@ func TestMovedFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a: !secret one\n", got)
 	_, err = m.project(t).Rekey(m.anna, RekeyOptions{Moved: []string{filepath.Join(m.folder, "none.yaml")}})
-	require.EqualError(t, err, "none.yaml: nothing in it is encrypted, so there is nothing to rekey")
+	require.EqualError(t, err, "none.yaml: it has no encrypted values")
 }
 
 var errKilled = errors.New("killed")
@@ -261,7 +261,7 @@ func TestFilesChangedMeanwhile(t *testing.T) {
 	d, err := p.Read(path)
 	require.NoError(t, err)
 	m.write(t, map[string]string{"vars.yaml": "changed: 1\n"})
-	require.ErrorContains(t, d.Write([]byte("x")), "has changed meanwhile")
+	require.ErrorContains(t, d.Write([]byte("x")), "has changed in the meantime")
 
 	m.seal(t, "vars.yaml", secrets["vars.yaml"])
 	m.rules(t, "bert")
@@ -276,7 +276,7 @@ func TestFilesChangedMeanwhile(t *testing.T) {
 	require.ErrorIs(t, err, errKilled)
 	m.write(t, map[string]string{"vars.yaml": "changed: 1\n"})
 	_, err = Of(m.folder)
-	require.ErrorContains(t, err, "was changed while a rekey was not complete\n  hint: bring it back as it was")
+	require.ErrorContains(t, err, "was changed while a rekey was not complete\n  hint: restore it")
 }
 
 func TestAccess(t *testing.T) {
@@ -315,14 +315,14 @@ func TestJournalOfOthers(t *testing.T) {
 		require.NoError(t, err)
 		m.write(t, map[string]string{journalName: string(text)})
 		_, err = Of(m.folder)
-		require.ErrorContains(t, err, "is no file of this project\n  hint: this is no journal of ccm-push: remove it", path)
+		require.ErrorContains(t, err, "is not a file of this project\n  hint: this is not a journal of ccm-push: remove it", path)
 		now, err := os.ReadFile(outside)
 		require.NoError(t, err)
 		require.Equal(t, "mine", string(now))
 	}
 	m.write(t, map[string]string{journalName: "{"})
 	_, err := Of(m.folder)
-	require.ErrorContains(t, err, "this is no journal of ccm-push: remove it")
+	require.ErrorContains(t, err, "this is not a journal of ccm-push: remove it")
 }
 
 func TestNoFolder(t *testing.T) {

@@ -72,7 +72,7 @@ func (p *Project) due(o RekeyOptions) (list []*Document, err error) {
 		delete(moved, d.Path)
 	}
 	for path := range moved {
-		errs.Add(&yamlpos.Error{File: path, Msg: "nothing in it is encrypted, so there is nothing to rekey"})
+		errs.Add(&yamlpos.Error{File: path, Msg: "it has no encrypted values"})
 	}
 	return list, errs.Err()
 }

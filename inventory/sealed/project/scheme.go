@@ -48,7 +48,7 @@ func (s *Scheme) Check(n *yamlpos.Node) error {
 // Open implements sealed.Scheme.
 func (s *Scheme) Open(n *yamlpos.Node) (string, error) {
 	if len(n.Sealed.Source) == 0 {
-		return "", n.Errorf("", "%s stands where nothing is encrypted", agefile.Tag)
+		return "", n.Errorf("", "%s is in a place where nothing is encrypted", agefile.Tag)
 	}
 	u := s.unlocked(n)
 	u.once.Do(func() { u.file, u.err = s.unlock(n) })
@@ -94,7 +94,7 @@ func (s *Scheme) unlock(n *yamlpos.Node) (*agefile.File, error) {
 // placeOf is the path of a file from the root of its project.
 func placeOf(name string) (string, error) {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no file of a project", name)
+		return "", fmt.Errorf("%s is not a file of a project", name)
 	}
 	root, err := rootOf(name)
 	if err != nil {

@@ -95,11 +95,11 @@ func TestSchemeErrors(t *testing.T) {
 
 	m.write(t, map[string]string{"b.yaml": "a: !age hello\n", "c.yaml": "a: !age " + strings.Repeat("A", 60) + "\n"})
 	_, err = parsed(t, filepath.Join(m.folder, "b.yaml"), m.anna)
-	require.ErrorContains(t, err, "b.yaml:1:4: this is no value that ccm-push has encrypted\n  hint: mark a value in clear as !secret, and encrypt it: ccm-push secret encrypt ")
+	require.ErrorContains(t, err, "b.yaml:1:4: this is not a value that ccm-push encrypted\n  hint: mark a value in clear as !secret, and encrypt it: ccm-push secret encrypt ")
 	n, err = parsed(t, filepath.Join(m.folder, "c.yaml"), m.anna)
 	require.NoError(t, err)
 	_, err = n.Get("a").Open()
-	require.ErrorContains(t, err, "c.yaml:1:4: !age stands in a file without the header that has its key")
+	require.ErrorContains(t, err, "c.yaml:1:4: !age is in a file without the header that has its key")
 
 	require.NoError(t, os.Remove(filepath.Join(m.folder, ".ccm-secrets.yaml")))
 	n, err = parsed(t, path, m.anna)

@@ -81,7 +81,7 @@ func (p *parser) top(top *yamlpos.Node) {
 	}
 	people := top.Get("people")
 	if people.IsNull() {
-		p.errs.Add(top.Errorf("write people: {anna: ssh-ed25519 AAAA…}", "nobody is named who can read anything"))
+		p.errs.Add(top.Errorf("write people: {anna: ssh-ed25519 AAAA…}", "no people and no groups are listed"))
 	}
 	for _, pair := range p.pairs(people, "people: NAME: KEY") {
 		p.person(pair)
@@ -92,7 +92,7 @@ func (p *parser) top(top *yamlpos.Node) {
 	rules := top.Get("rules")
 	switch {
 	case rules.IsNull():
-		p.errs.Add(top.Errorf(`write rules: [{path: "**", to: [anna]}]`, "there are no rules, so nothing is for anybody"))
+		p.errs.Add(top.Errorf(`write rules: [{path: "**", to: [anna]}]`, "there are no rules, so no person can read a file"))
 	case rules.Kind != yamlpos.List:
 		p.errs.Add(rules.Errorf(`write rules: [{path: "**", to: [anna]}]`, "rules are a list, and this is %s", rules.Describe()))
 	}
@@ -113,7 +113,7 @@ func (p *parser) pairs(n *yamlpos.Node, hint string) []yamlpos.Pair {
 	}
 	for _, pair := range n.Pairs {
 		if !nameText().MatchString(pair.Key.Text) {
-			p.errs.Add(pair.Key.Errorf("use letters, digits, . _ @ + and -", "%q is no name", pair.Key.Text))
+			p.errs.Add(pair.Key.Errorf("use letters, digits, . _ @ + and -", "%q is not a name", pair.Key.Text))
 		}
 	}
 	return n.Pairs
@@ -177,7 +177,7 @@ func (p *parser) names(n *yamlpos.Node, groups map[string][]string) (names []str
 			if meant := yamlpos.Suggest(one.Text, slices.Sorted(slices.Values(all))); meant != "" {
 				hint = "did you mean " + meant + "?"
 			}
-			p.errs.Add(one.Errorf(hint, "there is nobody called %q", one.Text))
+			p.errs.Add(one.Errorf(hint, "no person and no group has the name %q", one.Text))
 		}
 	}
 	slices.Sort(names)
@@ -202,7 +202,7 @@ func (p *parser) rule(n *yamlpos.Node) {
 	}
 	names := p.names(to, p.groups)
 	if len(names) == 0 {
-		p.errs.Add(to.Errorf(hint, "the rule gives its files to nobody"))
+		p.errs.Add(to.Errorf(hint, "the rule lists no recipients"))
 	}
 	list := []*yamlpos.Node{path}
 	if path.Kind == yamlpos.List {
@@ -257,7 +257,7 @@ func glob(n *yamlpos.Node) (*regexp.Regexp, error) {
 	b.WriteString("$")
 	pattern, err := regexp.Compile("(?s)" + b.String())
 	if err != nil {
-		return nil, n.Errorf("", "the path %q is no pattern", n.Text)
+		return nil, n.Errorf("", "the path %q is not a pattern", n.Text)
 	}
 	return pattern, nil
 }

@@ -32,24 +32,24 @@ func ParseKey(line string) (Key, error) {
 	kind, _, _ := strings.Cut(line, " ")
 	switch {
 	case strings.HasPrefix(line, "age1pq1"), strings.HasPrefix(line, "age1tagpq1"):
-		return Key{}, &unsuited{"a post-quantum key of age cannot stand beside other keys", "give the age1… key that age-keygen prints without -pq"}
+		return Key{}, &unsuited{"a post-quantum key of age cannot be combined with other keys", "give the age1… key that age-keygen prints without -pq"}
 	case strings.HasPrefix(line, "age1") && strings.LastIndexByte(line, '1') > len("age1"):
 		return Key{}, &unsuited{"a key of a plugin of age is not supported", otherKey}
 	case strings.HasPrefix(line, "age1"):
 		r, err := age.ParseX25519Recipient(line)
 		if err != nil {
-			return Key{}, &unsuited{"this is no recipient of age", "copy it anew: it begins with age1 and has 62 characters"}
+			return Key{}, &unsuited{"this is not a recipient of age", "copy it again: it begins with age1 and has 62 characters"}
 		}
 		return Key{r.String(), r}, nil
 	case strings.HasPrefix(line, "AGE-SECRET-KEY-"), strings.Contains(line, "PRIVATE KEY"):
-		return Key{}, &unsuited{"this is a private key, which must not stand here", "make a new one, since this one has been written down; here stands the public one"}
+		return Key{}, &unsuited{"this is a private key; it must not be in this file", "create a new key, because this one is exposed; write the public key here"}
 	}
 	public, _, options, _, err := ssh.ParseAuthorizedKey([]byte(line))
 	switch {
 	case err != nil && (strings.HasPrefix(kind, "ssh-") || strings.HasPrefix(kind, "sk-") || strings.HasPrefix(kind, "ecdsa-")):
-		return Key{}, &unsuited{fmt.Sprintf("this is no key of type %s", kind), "copy the whole line of the .pub file"}
+		return Key{}, &unsuited{fmt.Sprintf("this is not a key of type %s", kind), "copy the whole line of the .pub file"}
 	case err != nil:
-		return Key{}, &unsuited{"this is no public key", "write a line of authorized_keys (ssh-ed25519 AAAA… or ssh-rsa AAAA…), or age1…"}
+		return Key{}, &unsuited{"this is not a public key", "write a line of authorized_keys (ssh-ed25519 AAAA… or ssh-rsa AAAA…), or age1…"}
 	case len(options) > 0:
 		return Key{}, &unsuited{"options of authorized_keys have no meaning here", "write the key alone"}
 	}

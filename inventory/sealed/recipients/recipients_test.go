@@ -49,13 +49,13 @@ func TestParseKey(t *testing.T) {
 	for bad, want := range map[string]string{
 		line(t, curve.Public()):      "a key of type ecdsa-sha2-nistp256 cannot be encrypted to: age knows ssh-ed25519 and ssh-rsa",
 		sk:                           "a key of type sk-ssh-ed25519@openssh.com is held by hardware, which signs and cannot decrypt",
-		"ssh-ed25519 AAAA":           "this is no key of type ssh-ed25519",
-		"no key":                     "this is no public key",
+		"ssh-ed25519 AAAA":           "this is not a key of type ssh-ed25519",
+		"no key":                     "this is not a public key",
 		`command="x" ` + line(t, ed): "options of authorized_keys have no meaning here",
-		native.String():              "this is a private key, which must not stand here",
+		native.String():              "this is a private key; it must not be in this file",
 		"age1yubikey1qwt50d05nh5vutpdzmlg5wn80xq": "a key of a plugin of age is not supported",
-		"age1pq1abc": "a post-quantum key of age cannot stand beside other keys",
-		"age1abc":    "this is no recipient of age",
+		"age1pq1abc": "a post-quantum key of age cannot be combined with other keys",
+		"age1abc":    "this is not a recipient of age",
 	} {
 		_, err := ParseKey(bad)
 		require.EqualError(t, err, want, bad)
@@ -95,12 +95,12 @@ rules:
 
 func TestFileErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"empty", "", ".ccm-secrets.yaml:1:1: nobody is named who can read anything\n  hint: write people: {anna: ssh-ed25519 AAAA…}\n.ccm-secrets.yaml:1:1: there are no rules, so nothing is for anybody\n  hint: write rules: [{path: \"**\", to: [anna]}]"},
+		{"empty", "", ".ccm-secrets.yaml:1:1: no people and no groups are listed\n  hint: write people: {anna: ssh-ed25519 AAAA…}\n.ccm-secrets.yaml:1:1: there are no rules, so no person can read a file\n  hint: write rules: [{path: \"**\", to: [anna]}]"},
 		{"list", "- a\n", ".ccm-secrets.yaml:1:1: this is a list, not a map\n  hint: write people: and rules:"},
 		{"unknown key", "peeple: {}\npeople: {a: " + anna + "}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:1: unknown key \"peeple\"\n  hint: did you mean people?"},
-		{"bad key", "people: {a: [" + anna + ", ecdsa-sha2-nistp256 AAAA]}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:78: a: this is no key of type ecdsa-sha2-nistp256\n  hint: copy the whole line of the .pub file"},
+		{"bad key", "people: {a: [" + anna + ", ecdsa-sha2-nistp256 AAAA]}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:78: a: this is not a key of type ecdsa-sha2-nistp256\n  hint: copy the whole line of the .pub file"},
 		{"no key", "people: {a: }\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:1:10: \"a\" has no key\n  hint: write a: ssh-ed25519 AAAA…"},
-		{"nobody", "people: {anna: " + anna + "}\nrules: [{path: x, to: [ana]}]\n", ".ccm-secrets.yaml:2:24: there is nobody called \"ana\"\n  hint: did you mean anna?\n.ccm-secrets.yaml:2:23: the rule gives its files to nobody\n  hint: write {path: \"group_vars/**\", to: [anna]}"},
+		{"nobody", "people: {anna: " + anna + "}\nrules: [{path: x, to: [ana]}]\n", ".ccm-secrets.yaml:2:24: no person and no group has the name \"ana\"\n  hint: did you mean anna?\n.ccm-secrets.yaml:2:23: the rule lists no recipients\n  hint: write {path: \"group_vars/**\", to: [anna]}"},
 		{"above", "people: {a: " + anna + "}\nrules: [{path: ../x, to: a}]\n", ".ccm-secrets.yaml:2:16: the path \"../x\" is not relative to the folder of this file\n  hint: write it without / ./ and ../"},
 		{"half a rule", "people: {a: " + anna + "}\nrules: [{path: x}, y]\n", ".ccm-secrets.yaml:2:9: a rule has path and to\n  hint: write {path: \"group_vars/**\", to: [anna]}\n.ccm-secrets.yaml:2:20: a rule is a map, and this is the text \"y\"\n  hint: write {path: \"group_vars/**\", to: [anna]}"},
 		{"group of that name", "people: {a: " + anna + "}\ngroups: {a: [a]}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:2:10: \"a\" is a person\n  hint: call the group otherwise"},

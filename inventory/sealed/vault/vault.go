@@ -64,7 +64,7 @@ func (s *Scheme) open(at *yamlpos.Node, text, what string) ([]byte, error) {
 			}
 		}
 	}
-	hint := "the password is wrong, or the text was changed; ansible-vault view tells"
+	hint := "the password is wrong, or the text was changed; check with ansible-vault view"
 	if e.label != "" && !s.has(e.label) {
 		hint = fmt.Sprintf("give the password of %q: --vault-id %s@FILE", e.label, e.label)
 	}

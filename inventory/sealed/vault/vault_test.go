@@ -74,9 +74,9 @@ func TestErrors(t *testing.T) {
 		{"another id", value(1), password, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and no password opens it (tried: default)\n" +
 			"  hint: give the password of \"dev\": --vault-id dev@FILE"},
 		{"wrong", value(1), []Password{{"dev", []byte("x")}, {"prod", []byte("y")}}, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and no password opens it (tried: dev, prod)\n" +
-			"  hint: the password is wrong, or the text was changed; ansible-vault view tells"},
+			"  hint: the password is wrong, or the text was changed; check with ansible-vault view"},
 		{"changed", flip(value(0)), password, "f.yaml:3:7: the value is encrypted by ansible-vault, and no password opens it (tried: default)\n" +
-			"  hint: the password is wrong, or the text was changed; ansible-vault view tells"},
+			"  hint: the password is wrong, or the text was changed; check with ansible-vault view"},
 		{"cut short", value(0)[:100], password, unreadable + "it has been cut short, or something was added" + again},
 		{"no header", "hunter2", password, unreadable + "it does not begin with $ANSIBLE_VAULT;" + again},
 		{"version 1.0", "$ANSIBLE_VAULT;1.0;AES\n31", password, unreadable + "only AES256 is known, from ansible-vault 1.1 on; ansible-vault rekey writes it" + again},

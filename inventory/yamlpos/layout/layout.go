@@ -17,7 +17,7 @@ import (
 )
 
 // ErrLeft is why a text is left as it is: it is laid out in a way that is not known here.
-var ErrLeft = errors.New("its layout is not understood, so it is left as it is")
+var ErrLeft = errors.New("its layout is not supported, so the file is not changed")
 
 // Format formats a text. What is wrong with it as YAML is an error, too.
 func Format(text []byte) ([]byte, error) {
