@@ -120,6 +120,10 @@ func (c *conflicts) find(r *Reader) {
 				c.add(r, list)
 			}
 		}
+		for _, file := range databases(t.kind) {
+			c.add(r, c.planned.paths[file])
+			c.add(r, c.planned.differ[differs{path: file}])
+		}
 	}
 	if r.Failed { // what it misses, anything may bring
 		c.add(r, c.planned.opaque)

@@ -21,6 +21,35 @@ func (strangers) UserID(context.Context, string) (int, error)  { return 0, modul
 func (strangers) GroupID(context.Context, string) (int, error) { return 0, modules.ErrNoAccount }
 func (strangers) UserName(context.Context, int) string         { return "" }
 
+// TestForecastOfAccountFiles predicts accounts after a plan that changes the files in which they are.
+func TestForecastOfAccountFiles(t *testing.T) {
+	id := 7
+	user := modules.Effect{Kind: modules.UserEffect, Key: "root", State: modules.AccountState{Exists: true, ID: &id}}
+	text := func(name string) modules.Effect {
+		return modules.Effect{Kind: modules.PathEffect, Key: name, State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Regular}}}
+	}
+	for _, tt := range []struct {
+		name    string
+		effects []modules.Effect
+		want    string
+	}{
+		{"a line of passwd", []modules.Effect{text("/etc/passwd")}, "1"},
+		{"a line of group", []modules.Effect{text("/etc/group")}, "1"},
+		{"another file", []modules.Effect{text("/etc/hosts")}, ""},
+		{"a program that edits passwd", modules.Differ("", "/etc/passwd"), "1"},
+		{"a user", append(modules.Differ("accounts.user", "/etc/passwd", "/etc/group"), user), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := New(system.New())
+			f.Record(Plan{Entry: -1, Ref: "1", Effects: tt.effects})
+			p := &Prediction{}
+			_, err := f.Host(t.Context(), f.Everything(), p, modules.Discard{}).Accounts.UserID(t.Context(), "root")
+			require.NoError(t, err)
+			require.Equal(t, tt.want, p.Because)
+		})
+	}
+}
+
 func TestForecastOfAccounts(t *testing.T) {
 	f := New(modules.Host{Accounts: strangers{}})
 	seven := 7

@@ -149,9 +149,26 @@ func (h predictedHost) weighKind(kind modules.EffectKind, from origin) {
 			unsure = c
 		}
 	}
+	for _, file := range databases(kind) {
+		if p := h.paths[file]; p.at > unsure.at {
+			unsure = cause{p.ref, p.at}
+		}
+		if c := h.differ(file, ""); h.differs[file].kind == "" && c.at > unsure.at {
+			unsure = c
+		}
+	}
 	if unsure.ref != "" {
 		h.p.Doubt(unsure.ref)
 	}
+}
+
+// databases lists the files that have the accounts of the host. A plan that changes them by path, such as one of type line, predicts
+// no accounts. A plan that names a kind of effect in [modules.DiffersEffect] does.
+func databases(kind modules.EffectKind) []string {
+	if kind == modules.UserEffect || kind == modules.GroupEffect {
+		return []string{"/etc/passwd", "/etc/group"}
+	}
+	return nil
 }
 
 // unordered is told where a state comes from that was predicted for the very thing.
