@@ -19,7 +19,7 @@ var commandGroups = []struct {
 }{
 	{"Run", []string{"attach", "check-health", "rollout", "watch"}},
 	{"Inspect", []string{"explain", "explain-connection", "facts", "graph", "inventory", "render", "runs", "status"}},
-	{"Write", []string{"doc", "fmt", "from-ansible", "new", "schema", "validate"}},
+	{"Write", []string{"doc", "fmt", "from-ansible", "hiera", "new", "schema", "validate"}},
 	{"Recover", []string{"clean", "footprint", "resume", "undo"}},
 	{"Fleet", []string{"registration", "sudoers", "trust", "worker", "workers"}},
 	{"Secrets", []string{"secret"}},

@@ -47,7 +47,7 @@ func (f *natsFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&g.Servers, natsFlag, "", "NATS `URL`, tls:// or nats://; several with commas (default $NATS_URL)")
 	set.StringVar(&g.Context, "nats-context", "", "`name` of a context of the nats command (default $NATS_CONTEXT; without a URL, the context CCM if it exists)")
 	set.StringVar(&g.Creds, "nats-creds", "", "`file` with credentials for NATS (default $NATS_CREDS)")
-	set.StringVar(&g.NKey, "nats-nkey", "", "`file` with the seed of an nkey for NATS (default $NATS_NKEY)")
+	set.StringVar(&g.NKey, "nats-nkey", "", "`file` with the secret key (seed of an nkey) of your user at the NATS server (default $NATS_NKEY)")
 	set.StringVar(&g.CA, "nats-ca", "", "PEM `file` with the CA of NATS, instead of the system's (default $NATS_CA)")
 	set.StringVar(&g.Cert, "nats-cert", "", "PEM `file` with the client certificate for NATS (default $NATS_CERT)")
 	set.StringVar(&g.Key, "nats-key", "", "PEM `file` with the key of the client certificate (default $NATS_KEY)")

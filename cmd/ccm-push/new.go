@@ -20,9 +20,9 @@ func newCommand(types modules.Registry, p *printer) *cobra.Command {
 		Long: `new project writes an inventory, a manifest, data and the other files of a project into a folder.
 Add your hosts to its hosts.yaml, then apply it. new play writes a manifest with one play.
 
-new authority writes an authority for certificates of users: a private key, the command ca.sh that
-signs with it (--ca-command), and authority.yaml, which makes hosts accept its certificates. Relays
-and workers log in with such certificates.
+"new authority" writes a certificate authority, with which relays and workers log in to hosts: a private
+key, the program ca.sh, which signs certificates with the key (--ca-command), and authority.yaml, a
+manifest that makes hosts accept these certificates.
 
 new type is for development of ccm-push: in a checkout of its sources it writes the folder of a
 resource type that compiles and passes the tests of types; see docs/internals/adding-a-type.md.

@@ -15,7 +15,7 @@ func renderCommand(p *plays, out *printer) *cobra.Command {
 	var with catalog.Shown
 	c := &cobra.Command{
 		Use:   "render MANIFEST... HOST",
-		Short: "print the data and resources of manifests on a host; change nothing",
+		Short: "print the data and resources that a host would get; change nothing",
 		Long: `render queries the host for the facts that the manifests use, and prints the resolved data and
 resources of each play on this host, as YAML. With --facts FILE it uses these facts and does not
 contact the host.

@@ -14,9 +14,8 @@ func sudoersCommand(f *fleet, p *printer) *cobra.Command {
 to run this ccm-push as root, or as --become-user, without a password. It contacts no host. Another
 version of ccm-push may need another rule.
 
-The rule allows one constant script, which installs and starts the host program. The host program
-runs any catalog, so a user with this rule is root. The benefit of the rule is the log of sudo: it
-shows only this script.`,
+The rule allows one fixed script, which installs and starts the host program. The host program applies
+any catalog, so a user with this rule can do everything that root can do.`,
 		Example:           `  ccm-push -u deploy sudoers 'web*'`,
 		Args:              onePattern,
 		ValidArgsFunction: f.inventory.completePattern,

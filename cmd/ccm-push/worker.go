@@ -79,7 +79,7 @@ takes hosts of a run, and when they have finished.`,
 	}
 	c.AddCommand(workerJoinCommand(f, p))
 	c.Flags().BoolVar(&show, "show", false, "print the files that this user's workers hold on this machine")
-	c.Flags().StringVar(&site, "site", "", "take only hosts whose variable site has this value (default: hosts without a site)")
+	c.Flags().StringVar(&site, "site", "", "process only hosts whose variable \"site\" has this value (default: hosts without a site)")
 	c.Flags().IntVar(&shards, "shards", 4, "maximum number of host groups (--shard) in progress")
 	c.Flags().StringSliceVar(&addresses, "worker-address", nil, "`address` or network (CIDR) from which this worker, or its jump host, connects to hosts: its certificates are valid only from there; may be repeated, or have commas")
 	c.Flags().StringVar(&key, "key", "", "private key `file` of this worker (default ~/.config/ccm-push/worker.key)")

@@ -32,9 +32,10 @@ a user with the role worker, and invite adds its key to workers.keys. Its line t
 to hosts of SITE, or to hosts without a site, and to the addresses that the machine names (ccm-push
 worker join --worker-address). A token is valid for one machine and 15 minutes.
 
-Keep the token secret until it is used. It contains the address of the broker, its authority
-(--nats-ca) and the key of this machine. invite creates this key if it is missing. invite needs
-ccm-push-broker, and there the role coordinator or operator.`,
+Keep the token secret until it is used. It contains the address of the broker, the certificate of the
+broker's authority (--nats-ca) and the public key of the machine where you run invite. invite creates
+the key of this machine if it is missing. The server must be ccm-push-broker, and your user there needs
+the role coordinator or operator.`,
 		Example: `  ccm-push workers invite --workers tls://nats.example.com:4222
   ccm-push workers invite paris --token-file token
   ccm-push worker join --token-file token`,
