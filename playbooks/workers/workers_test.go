@@ -32,6 +32,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/natsconn/natstest"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
@@ -423,10 +424,7 @@ func serveAt(t *testing.T, dir string, port int) *server.Server {
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: filepath.Join(dir, "server"), NoSigs: true, NoLog: true})
 	require.NoError(t, err)
 	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
+	t.Cleanup(func() { natstest.Stop(t, s) })
 	require.True(t, s.ReadyForConnections(wait))
 	return s
 }

@@ -2,6 +2,7 @@
 package natstest
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -20,10 +21,15 @@ func Start(t testing.TB, changes ...func(*server.Options)) string {
 	srv, err := server.NewServer(opts)
 	require.NoError(t, err)
 	srv.Start()
-	t.Cleanup(func() {
-		srv.Shutdown()
-		srv.WaitForShutdown()
-	})
+	t.Cleanup(func() { Stop(t, srv) })
 	require.True(t, srv.ReadyForConnections(time.Minute))
 	return srv.ClientURL()
+}
+
+// Stop shuts a server down and removes its folder. JetStream may write for a moment after the shutdown, and [testing.T.TempDir] fails
+// if a file appears while it removes the folder.
+func Stop(t testing.TB, srv *server.Server) {
+	srv.Shutdown()
+	srv.WaitForShutdown()
+	require.Eventually(t, func() bool { return os.RemoveAll(srv.StoreDir()) == nil }, time.Minute, 10*time.Millisecond)
 }

@@ -43,10 +43,7 @@ func serveAt(t *testing.T, port int, dir string) *server.Server {
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true})
 	require.NoError(t, err)
 	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
+	t.Cleanup(func() { natstest.Stop(t, s) })
 	require.True(t, s.ReadyForConnections(wait))
 	return s
 }
