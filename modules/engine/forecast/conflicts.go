@@ -120,7 +120,7 @@ func (c *conflicts) find(r *Reader) {
 				c.add(r, list)
 			}
 		}
-		for _, file := range databases(t.kind) {
+		for _, file := range c.f.databases(t.kind) {
 			c.add(r, c.planned.paths[file])
 			c.add(r, c.planned.differ[differs{path: file}])
 		}

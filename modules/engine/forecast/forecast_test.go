@@ -41,7 +41,7 @@ func TestForecastOfAccountFiles(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := New(system.New())
-			f.Record(Plan{Entry: -1, Ref: "1", Effects: tt.effects})
+			f.Record(Plan{Entry: -1, Ref: "1", Effects: f.Settled(tt.effects)})
 			p := &Prediction{}
 			_, err := f.Host(t.Context(), f.Everything(), p, modules.Discard{}).Accounts.UserID(t.Context(), "root")
 			require.NoError(t, err)
@@ -131,8 +131,8 @@ func TestForecastBelow(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := New(system.New())
-			f.Record(Plan{Entry: -1, Ref: "archive#a", Effects: []modules.Effect{below(tt.dir), link}})
-			f.Record(Plan{Entry: -1, Ref: "file#known", Effects: []modules.Effect{again}})
+			f.Record(Plan{Entry: -1, Ref: "archive#a", Effects: f.Settled([]modules.Effect{below(tt.dir), link})})
+			f.Record(Plan{Entry: -1, Ref: "file#known", Effects: f.Settled([]modules.Effect{again})})
 			p := &Prediction{}
 			tt.ask(f.Host(t.Context(), f.Everything(), p, modules.Discard{}))
 			require.Equal(t, tt.want, p.Because)

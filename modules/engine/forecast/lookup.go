@@ -149,7 +149,7 @@ func (h predictedHost) weighKind(kind modules.EffectKind, from origin) {
 			unsure = c
 		}
 	}
-	for _, file := range databases(kind) {
+	for _, file := range h.databases(kind) {
 		if p := h.paths[file]; p.at > unsure.at {
 			unsure = cause{p.ref, p.at}
 		}
@@ -162,13 +162,13 @@ func (h predictedHost) weighKind(kind modules.EffectKind, from origin) {
 	}
 }
 
-// databases lists the files that have the accounts of the host. A plan that changes them by path, such as one of type line, predicts
+// databases returns the paths of the files that have the accounts of the host, without links. A plan that changes them by path, such as one of type line, predicts
 // no accounts. A plan that names a kind of effect in [modules.DiffersEffect] does.
-func databases(kind modules.EffectKind) []string {
-	if kind == modules.UserEffect || kind == modules.GroupEffect {
-		return []string{"/etc/passwd", "/etc/group"}
+func (f *Forecast) databases(kind modules.EffectKind) []string {
+	if len(f.paths)+len(f.differs) == 0 || kind != modules.UserEffect && kind != modules.GroupEffect {
+		return nil
 	}
-	return nil
+	return []string{f.Canonical("/etc/passwd", false), f.Canonical("/etc/group", false)}
 }
 
 // unordered is told where a state comes from that was predicted for the very thing.

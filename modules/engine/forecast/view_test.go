@@ -57,7 +57,7 @@ func TestView(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := New(system.New())
 			for i := range len(plans) {
-				f.Record(Plan{Entry: i, Ref: string(rune('0' + i)), Effects: plans[i]})
+				f.Record(Plan{Entry: i, Ref: string(rune('0' + i)), Effects: f.Settled(plans[i])})
 			}
 			before := func(entry int) bool { return slices.Contains(tt.before, entry) }
 			p := &Prediction{}

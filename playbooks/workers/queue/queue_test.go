@@ -12,6 +12,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/natsconn/natstest"
 )
 
 // wait is longer than anything here takes.
