@@ -26,7 +26,7 @@ type report struct {
 	verbose bool // print the output of tests that passed, too
 	output  map[string][]event
 	failed  map[string]bool     // "PACKAGE TEST"
-	skipped map[string][]string // by reason: "PACKAGE TEST"
+	skipped map[string][]string // "PACKAGE TEST", by reason
 	results []string            // the lines of CCM_RESULTS
 }
 
@@ -83,7 +83,7 @@ func (r *report) read(in io.Reader) {
 // marks are lines of test2json's own that say nothing of a test that failed.
 var marks = regexp.MustCompile(`^=== (RUN|PAUSE|CONT|NAME) `)
 
-// broken matches what makes it pointless to run a test once more.
+// broken matches output of failures that a second run does not cure.
 var broken = regexp.MustCompile(`(?m)^(panic: |fatal error: |WARNING: DATA RACE)`)
 
 func (r *report) add(e event) {
@@ -166,7 +166,7 @@ var place = regexp.MustCompile(`^\s*\S+\.go:\d+: `)
 
 func afterPlace(line string) string { return line[len(place.FindString(line)):] }
 
-// summary prints what was not tested, by reason.
+// summary prints the skipped tests, by reason.
 func (r *report) summary() {
 	for _, reason := range slices.Sorted(maps.Keys(r.skipped)) {
 		var list []string
@@ -184,8 +184,7 @@ func (r *report) summary() {
 	}
 }
 
-// again returns for each package of the lines "lacks PACKAGE TEST", except those of without, "PACKAGE PATTERN" for
-// go test -run.
+// again returns lines "PACKAGE PATTERN" for go test -run, from lines "lacks PACKAGE TEST". It omits the packages in without.
 func again(results string, without []string) (lines []string) {
 	tests := map[string][]string{}
 	for line := range strings.Lines(results) {
@@ -199,7 +198,7 @@ func again(results string, without []string) (lines []string) {
 	return lines
 }
 
-// pattern is what go test -run selects tests, and scripts, with.
+// pattern returns the argument of go test -run for tests and scripts.
 func pattern(tests []string) string {
 	slices.Sort(tests)
 	var parts []string

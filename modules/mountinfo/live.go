@@ -16,7 +16,7 @@ type Live struct {
 	table Table
 }
 
-// maxFile bounds what is read of [File], in bytes.
+// maxFile is the maximum length of [File], in bytes. The rest is not read.
 const maxFile = 64 << 20
 
 // Table returns the mounts as they are now, for reading only. It is empty where there is no such file.
@@ -35,7 +35,7 @@ func (l *Live) Table() Table {
 	}
 	l.table = nil
 	if _, err := l.file.Seek(0, io.SeekStart); err == nil {
-		text, _ := io.ReadAll(io.LimitReader(l.file, maxFile)) // what can be read of it counts
+		text, _ := io.ReadAll(io.LimitReader(l.file, maxFile)) // an error leaves the part before it
 		l.table = NewTable(string(text))
 	}
 	return l.table

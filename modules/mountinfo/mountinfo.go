@@ -1,5 +1,4 @@
-// Package mountinfo reads what Linux tells of the file systems that are mounted:
-// proc_pid_mountinfo(5).
+// Package mountinfo reads the list of mounted file systems of Linux: proc_pid_mountinfo(5).
 package mountinfo
 
 import (
@@ -8,26 +7,25 @@ import (
 	"strings"
 )
 
-// File is where it is told. Other systems have no such file.
+// File has the mounts of this process. Other systems have no such file.
 const File = "/proc/self/mountinfo"
 
 // A Mount is one line. If a line is cut off, its last fields are missing.
 type Mount struct {
-	ID      int      // of the mount
+	ID      int
 	Parent  int      // ID of the mount that Point is in
-	Device  string   // of the file system, as MAJOR:MINOR: the same for all its mounts
-	Root    string   // what of the file system is mounted, as a path in it
-	Point   string   // where it is mounted
-	Options []string // of the mount, then of the file system
+	Device  string   // MAJOR:MINOR, the same for all mounts of one file system
+	Root    string   // mounted directory or file, as a path in the file system
+	Point   string   // absolute path of the mount point
+	Options []string // mount options, then options of the file system
 	OfType  []string // options of the file system alone
-	Type    string   // of the file system
-	Source  string   // such as a device
+	Type    string   // file system type, such as ext4
+	Source  string   // device, or another source
 
-	on Place // where it is mounted; known of those in a [Table]
+	on Place // place of the mount point; set by [NewTable]
 }
 
-// Parse gives the mounts in the text, in its order: of several at one point, the
-// last is seen.
+// Parse returns the mounts in the text, in its order. If several have one mount point, the last one is visible.
 func Parse(text string) iter.Seq[Mount] {
 	return func(yield func(Mount) bool) {
 		for line := range strings.Lines(text) {

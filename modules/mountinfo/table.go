@@ -73,8 +73,8 @@ type Found struct {
 	Below string // its mount point, relative to the place; "" is the place itself
 }
 
-// On returns what is mounted at a place and below it, whatever bind mount of it that is mounted through:
-// the kernel refuses to remove what anything is mounted at. What is below a mount is what it shows.
+// On returns the mounts at a place and below it, also those that were made through another bind mount of the place: the kernel
+// refuses to remove a mount point, through whichever path it was mounted.
 func (t Table) On(top Place) []Found {
 	all := t.in(top, nil)
 	for _, f := range slices.Backward(all) {
@@ -116,9 +116,8 @@ func (t Table) At(point string) (Mount, bool) {
 	return Mount{}, false
 }
 
-// Binds maps each mount point to the path at which what it shows is seen as well, outside of it: where
-// several mounts show one directory or file, that of the first one. Other mount points map to themselves.
-// It is empty if nothing is seen twice.
+// Binds maps each mount point to another path of the same directory or file, outside of this mount: the path in the first mount
+// that has it. Other mount points map to themselves. Binds returns nil if no directory or file is visible twice.
 func (t Table) Binds() map[string]string {
 	all, twice := map[string]string{}, false
 	ofDevice := map[string][]int{}
@@ -145,7 +144,7 @@ func (t Table) Binds() map[string]string {
 	return all
 }
 
-// Of returns the place of a path without links, by the mount that is seen there.
+// Of returns the place of a path without links, in the mount that is visible there.
 func (t Table) Of(name string) (Place, bool) {
 	i := t.covering(name)
 	if i < 0 {

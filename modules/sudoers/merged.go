@@ -25,8 +25,8 @@ const defaultDir = "/etc/sudoers.d"
 // mainFile is the file that sudo begins with.
 func (s *Sudoers) mainFile() string { return cmp.Or(s.main, "/etc/sudoers") }
 
-// merged returns the lines that sudo reads, in its order, and whether it reads the folder at all. The rules are in
-// the place of the own file, which is as it is if they are nil.
+// merged returns the lines that sudo reads, in its order, and whether it reads the folder at all. The rules replace
+// those of the resource's file; nil keeps the file.
 func (s *Sudoers) merged(files modules.FileReader, rules []string) (all []line, included bool) {
 	dir := path.Dir(s.at())
 	add := func(file string, texts []string) {
@@ -129,10 +129,10 @@ func (s *Sudoers) overridden(h modules.Host) string {
 	return ""
 }
 
-// A grant is a line that lets somebody run something.
+// A grant is a line that allows a user to run commands.
 type grant struct {
 	who, commands string
-	free          bool // of a password
+	free          bool // no password is needed
 }
 
 // parseGrant reads a line: WHO HOSTS = (RUNAS) TAGS: COMMANDS.

@@ -68,10 +68,10 @@ func (s *Sudoers) Validate() error {
 	return errors.Join(errs...)
 }
 
-// text is what stands in the file.
+// text returns the content of the file.
 func (s *Sudoers) text() string { return strings.Join(s.Rules, "\n") + "\n" }
 
-// file is what shall be there.
+// file returns the desired file.
 func (s *Sudoers) file() *file.File {
 	f := &file.File{Ensure: absent}
 	switch {
@@ -90,11 +90,11 @@ const rootGroup = "0"
 
 func (s *Sudoers) at() string { return path.Join(cmp.Or(s.Path, defaultDir), s.Name) }
 
-// visudoEffect is what visudo reads besides its standard input: nothing that others plan, unless /etc/sudoers includes
-// more than the folder.
+// visudoEffect is the kind of effect that visudo reads. No other type plans it: visudo reads its standard input, and other files
+// only if /etc/sudoers includes more than the folder.
 const visudoEffect modules.EffectKind = "visudo"
 
-// visudoTimeout is how long visudo may take; host names in rules are not looked up.
+// visudoTimeout limits a call of visudo, which looks up no host names.
 const visudoTimeout = time.Minute
 
 // Check implements [modules.Resource].

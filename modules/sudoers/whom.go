@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// whom is the account that a rule is for: a user, or a group behind a percent sign. Of comments,
-// aliases, defaults, and what is quoted or a list it is none.
+// whom returns the account of a rule: a user, or a group after a percent sign. It returns none for comments, aliases, defaults,
+// quoted names and lists.
 func whom(rule string) modules.Thing {
 	word, _, _ := strings.Cut(strings.TrimSpace(rule), " ")
 	kind := modules.ThingUser

@@ -142,7 +142,7 @@ func TestDefaultsOfRollout(t *testing.T) {
 
 const (
 	batchesHint = "\n  hint: write a number of hosts, a percentage, or rest as the last one: batches: [1, 10%, rest]"
-	secretHint  = "\n  hint: secrets stand in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory; name them from there: \"{{ Data.… }}\""
+	secretHint  = "\n  hint: secrets are allowed in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory; refer to them: \"{{ Data.… }}\""
 	pauseHint   = "\n  hint: write true, or for how long it is waited for an answer: pause: 2h"
 )
 
