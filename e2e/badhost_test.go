@@ -23,7 +23,7 @@ type badHost struct {
 
 // shown is the output without what differs from run to run.
 func (r run) shown() string {
-	text := regexp.MustCompile(`(?m)^to go on: .*\n`).ReplaceAllString(r.stdout, "")
+	text := regexp.MustCompile(`(?m)^to continue: .*\n`).ReplaceAllString(r.stdout, "")
 	return regexp.MustCompile(`\b[0-9.]+m?s\b`).ReplaceAllString(text, "TIME") + r.stderr
 }
 

@@ -93,7 +93,7 @@ func TestFleetHandover(t *testing.T) {
 	terminal, out := follow()
 	require.NoError(t, syscall.Kill(begun.PID, syscall.SIGKILL))
 	require.Error(t, terminal.Wait())
-	require.Contains(t, out.String(), "nothing has been heard of ")
+	require.Contains(t, out.String(), "no message from ")
 	resume := pushCommand(t, there, append(shared, "resume", begun.Run, "--output", "text")...)
 	said := &text{}
 	resume.Stdout, resume.Stderr = said, said

@@ -243,7 +243,7 @@ ccm:
 			if tt.resumed == "" {
 				return
 			}
-			require.Contains(t, out.String(), "hint: check on h001 what it has done")
+			require.Contains(t, out.String(), "hint: check its outcome on h001")
 			require.Contains(t, out.String(), "outcome unknown: exec#long on h001")
 			r := f.push("resume")
 			r.requireCode(t, 2)

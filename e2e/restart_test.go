@@ -70,7 +70,7 @@ func TestFleetNoRestartIsLost(t *testing.T) {
 			f.awaits("s001", "! pgrep -f 'serv[e] '") // the one whose connection was cut ends what it is at
 			foretold := f.push("-i", "root.yaml", "-e", level, "--check", "site.yaml")
 			foretold.requireCode(t, 0)
-			require.Regexp(t, `s001 +untold +run 01\w+ of .*, did this and could not tell: \d results?`, foretold.stdout)
+			require.Regexp(t, `s001 +untold +run 01\w+ of .*, did this and could not report it: \d results?`, foretold.stdout)
 			require.Contains(t, foretold.stdout, "    changed  file#/etc/e2e/app.conf")
 			require.Contains(t, foretold.stdout, "would change  service#e2e-app  would have "+why)
 			second := f.push("-i", "root.yaml", "-e", level, "--lock-timeout", "20", "--output", "json", "site.yaml")

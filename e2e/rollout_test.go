@@ -255,7 +255,7 @@ func TestFleetRollout(t *testing.T) {
 	f.sh("h002", "touch /tmp/e2e-bad")
 	rollout(2, "undo_all")
 	r := run(2+32, site...)
-	require.Contains(t, r.stdout, "-- stopped in batch 2 by stop.failed: 1 of 2 hosts have failed or cannot be reached (h002), and it stops at 1\n")
+	require.Contains(t, r.stdout, "-- stopped in batch 2 by stop.failed: 1 of 2 hosts have failed or cannot be reached (h002); limit: 1\n")
 	require.Equal(t, before, []string{tree("h001"), tree("h002")})
 	require.Equal(t, "h001\nh002\n", pool())
 

@@ -46,7 +46,7 @@ func ParseQueries(entry string) (q Queries, ok bool, err error) {
 		err = json.Unmarshal(plain, &q)
 	}
 	if err != nil {
-		err = fmt.Errorf("facts that are asked for: %w", err)
+		err = fmt.Errorf("requested facts: %w", err)
 	}
 	return q, true, err
 }

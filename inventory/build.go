@@ -305,5 +305,5 @@ func (n *notes) ignore(key *yamlpos.Node) {
 
 // nearMiss warns of a variable that was probably meant to be one of ours.
 func (n *notes) nearMiss(key *yamlpos.Node, meant string) {
-	n.add(key, "%s is a variable without a meaning of its own (did you mean %q?)", key.Text, meant)
+	n.add(key, "%s is an ordinary variable (did you mean %q?)", key.Text, meant)
 }

@@ -100,9 +100,9 @@ func TestConnectionPositions(t *testing.T) {
 	}, h.Connection().Pos)
 }
 
-const forwardHint = "\n  hint: a host could use your keys as long as it is connected; to get through one, use ProxyJump"
+const forwardHint = "\n  hint: a host could use your keys while it is connected; to connect through a host, use ProxyJump"
 
-const optionsHint = "\n  hint: understood are HostName, Port, User, IdentityFile, UserKnownHostsFile, StrictHostKeyChecking, ProxyJump, ConnectTimeout, " +
+const optionsHint = "\n  hint: supported: HostName, Port, User, IdentityFile, UserKnownHostsFile, StrictHostKeyChecking, ProxyJump, ConnectTimeout, " +
 	"AddressFamily, BatchMode, CertificateFile, Ciphers, Compression, ConnectionAttempts, GlobalKnownHostsFile, HashKnownHosts, HostKeyAlgorithms, " +
 	"HostKeyAlias, IdentitiesOnly, IdentityAgent, KbdInteractiveAuthentication, KexAlgorithms, LogLevel, MACs, NumberOfPasswordPrompts, " +
 	"PasswordAuthentication, PreferredAuthentications, PubkeyAcceptedAlgorithms, PubkeyAuthentication, ServerAliveCountMax, ServerAliveInterval"
@@ -131,8 +131,8 @@ var connectionErrors = []struct{ name, text, want string }{
 	{"another connection", "all: {vars: {ansible_connection: winrm}}", "hosts.yml:1:34: ansible_connection \"winrm\" is not supported\n  hint: write ssh or local"},
 	{"another connection below connect", "all: {connect: {connection: docker}}", "hosts.yml:1:29: connection \"docker\" is not supported\n  hint: write ssh or local"},
 	{"password in a list", "all: {hosts: {h: {ansible_password: [hunter2]}}}", "hosts.yml:1:37: ansible_password must be a single value"},
-	{"password as an expression", "all: {hosts: {h: {ansible_password: \"{{ hunter2 | trim }}\"}}}", "hosts.yml:1:37: ansible_password cannot be an expression\n  hint: of what can be evaluated, \"{{ name }}\" of another variable of the host is understood, with nothing around it; in YAML !unsafe before a password makes it mean itself, passwords can be asked for with -k and -K, and a second -i SCRIPT may print those of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say)"},
-	{"password with text around a reference", "all: {hosts: {h: {ansible_password: \"{{ a }}{{ b }}\", a: x, b: y}}}", "hosts.yml:1:37: ansible_password cannot be an expression\n  hint: of what can be evaluated, \"{{ name }}\" of another variable of the host is understood, with nothing around it; in YAML !unsafe before a password makes it mean itself, passwords can be asked for with -k and -K, and a second -i SCRIPT may print those of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say)"},
+	{"password as an expression", "all: {hosts: {h: {ansible_password: \"{{ hunter2 | trim }}\"}}}", "hosts.yml:1:37: ansible_password cannot be an expression\n  hint: only a single \"{{ name }}\" of another variable of the host works here; for a literal password write !unsafe before it in YAML; for a prompt pass -k or -K; for passwords from a program pass a second -i SCRIPT that prints {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}}, for example from ansible-vault view"},
+	{"password with text around a reference", "all: {hosts: {h: {ansible_password: \"{{ a }}{{ b }}\", a: x, b: y}}}", "hosts.yml:1:37: ansible_password cannot be an expression\n  hint: only a single \"{{ name }}\" of another variable of the host works here; for a literal password write !unsafe before it in YAML; for a prompt pass -k or -K; for passwords from a program pass a second -i SCRIPT that prints {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}}, for example from ansible-vault view"},
 	{"empty password", "all: {hosts: {h: {ansible_become_pass: \"\"}}}", "hosts.yml:1:40: ansible_become_pass is empty\n  hint: remove it, or write the key without a value to unset an inherited one"},
 	{"password that is a number", "all: {connect: {password: 0123}}", "hosts.yml:1:27: password is not read as text, but as a number or a boolean that is written another way\n  hint: quote it, on a line of an INI inventory twice: '\"…\"'"},
 	{"password with a control character", "all: {connect: {become_password: \"hunter2\\n\"}}", "hosts.yml:1:34: become_password has a control character"},
@@ -149,7 +149,7 @@ var connectionErrors = []struct{ name, text, want string }{
 	{"agent forwarding, by flag", "all: {vars: {ansible_ssh_extra_args: -A}}", "hosts.yml:1:38: ansible_ssh_extra_args: option \"ForwardAgent\" is not supported" + forwardHint},
 	{"option with an expression", "all: {vars: {ansible_ssh_extra_args: \"-oCiphers=${x}\"}}", "hosts.yml:1:38: ansible_ssh_extra_args cannot be an expression\n  hint: connection values are read before anything is evaluated: write the value itself"},
 	{"empty option", "all: {vars: {ansible_ssh_extra_args: -oCiphers=}}", "hosts.yml:1:38: ansible_ssh_extra_args: Ciphers is empty"},
-	{"other flag", "all: {vars: {ansible_ssh_extra_args: -t}}", "hosts.yml:1:38: ansible_ssh_extra_args: \"-t\" is not supported\n  hint: understood are -o, -J, -p, -i, -l, -C, -4, -6 and -q"},
+	{"other flag", "all: {vars: {ansible_ssh_extra_args: -t}}", "hosts.yml:1:38: ansible_ssh_extra_args: \"-t\" is not supported\n  hint: supported: -o, -J, -p, -i, -l, -C, -4, -6 and -q"},
 	{"no value", "all: {vars: {ansible_ssh_extra_args: -o}}", "hosts.yml:1:38: ansible_ssh_extra_args: -o needs a value"},
 	{"option without a value", "all: {vars: {ansible_ssh_extra_args: -o Port}}", "hosts.yml:1:38: ansible_ssh_extra_args: Port is empty"},
 	{"no known hosts", "all: {vars: {ansible_ssh_extra_args: -o UserKnownHostsFile=}}", "hosts.yml:1:38: ansible_ssh_extra_args: UserKnownHostsFile is empty"},

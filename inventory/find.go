@@ -31,7 +31,7 @@ func Find(getenv func(string) string) (string, error) {
 			continue
 		}
 		if why := foreignFolder("."); path == local && why != "" {
-			return path, fmt.Errorf("hosts.yaml is in a folder %s; if you trust it, say -i hosts.yaml", why)
+			return path, fmt.Errorf("hosts.yaml is in a folder %s; if you trust it, pass -i hosts.yaml", why)
 		}
 		return path, nil
 	}
@@ -48,7 +48,7 @@ func FoldersBeside(manifests []string) ([]string, error) {
 			continue
 		}
 		if why := foreignFolder(folder); why != "" {
-			return nil, fmt.Errorf("%s: its group_vars and host_vars are in a folder %s; if you trust it, say --playbook-dir %s", path, why, folder)
+			return nil, fmt.Errorf("%s: its group_vars and host_vars are in a folder %s; if you trust it, pass --playbook-dir %s", path, why, folder)
 		}
 		folders = append(folders, folder)
 	}

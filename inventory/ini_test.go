@@ -118,7 +118,7 @@ var iniErrors = []struct{ name, text, want string }{
 	{"YAML in an INI file", "---\nall:\n", `hosts.ini:1:1: "---" cannot be a host name` + badNameHint + "\nhosts.ini:2:1: \"all:\" cannot be a host name\n  hint: a colon is allowed in IPv6 addresses, and before a port from 1 to 65535"},
 	{"connection value", "[a]\nh\n[a:vars]\n  ansible_port = x\n", `hosts.ini:4:18: ansible_port "x" is not a number`},
 	{"connection value on a host line", "h1 x=é\nh2  x=é   ansible_port=99999\n", "hosts.ini:2:24: ansible_port 99999 is outside 1-65535"},
-	{"connect as a variable", "[web]\n[web:vars]\nconnect={'user': 'x'}\n", "hosts.ini:3:1: connect as a variable would say nothing about how hosts are reached\n  hint: here a group uses ansible_user, ansible_become and so on; choose another name for a variable"},
+	{"connect as a variable", "[web]\n[web:vars]\nconnect={'user': 'x'}\n", "hosts.ini:3:1: a variable named connect would have no effect on connections\n  hint: here a group uses ansible_user, ansible_become and so on; choose another name for a variable"},
 	{"Jinja", "h ansible_host=\"{{ x }}\"\n", "hosts.ini:1:16: ansible_host cannot be an expression\n  hint: connection values are read before anything is evaluated: write the value itself"},
 	{"escape", "h x=\x1b[2J\n", "hosts.ini:1:5: not a text file\n  hint: save the file as UTF-8 text"},
 	{"Latin-1", "h x=caf\xe9\n", "hosts.ini:1:8: not a text file\n  hint: save the file as UTF-8 text"},

@@ -33,7 +33,7 @@ func TestAllowEmpty(t *testing.T) {
 		require.Equal(t, []string{tt.warning}, warnings)
 	}
 	_, _, err = inv.Select("web[9]")
-	require.EqualError(t, err, "pattern \"web[9]\": the index is past the end\n  hint: there are 4 hosts, with the indexes 0 to 3")
+	require.EqualError(t, err, "pattern \"web[9]\": the index is past the end\n  hint: the pattern matches 4 hosts: use an index from 0 to 3")
 }
 
 func TestStrictPatterns(t *testing.T) {

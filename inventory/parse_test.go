@@ -121,10 +121,10 @@ var shapeErrors = []struct{ name, text, want string }{
 	{"scalar host", "web: {hosts: {h1: x}}\n", "hosts.yml:1:19: host h1 must be a map, not the text \"x\"\n  hint: write its variables as a map, or nothing"},
 	{"list of vars", "web: {vars: [a]}\n", "hosts.yml:1:13: vars must be a map, not a list\n  hint: write a map: key: value"},
 	{"priority", "web: {vars: {ansible_group_priority: high}}\n", "hosts.yml:1:38: ansible_group_priority must be an integer, not the text \"high\""},
-	{"connect below vars", "all:\n  vars:\n    connect: {user: x, jump: gate}\n", "hosts.yml:3:5: connect as a variable would say nothing about how hosts are reached" + connectBesideHint},
-	{"connect below vars, an alias", "web: {vars: &v {connect: {become: true}}}\ndb: {vars: {<<: *v}}\n", "hosts.yml:1:17: connect as a variable would say nothing about how hosts are reached" + connectBesideHint +
-		"\nhosts.yml:1:17: connect as a variable would say nothing about how hosts are reached" + connectBesideHint},
-	{"connect below vars, beside a real one", "web: {connect: {port: 22}, vars: {connect: {password: hunter2}}}\n", "hosts.yml:1:35: connect as a variable would say nothing about how hosts are reached" + connectBesideHint},
+	{"connect below vars", "all:\n  vars:\n    connect: {user: x, jump: gate}\n", "hosts.yml:3:5: a variable named connect would have no effect on connections" + connectBesideHint},
+	{"connect below vars, an alias", "web: {vars: &v {connect: {become: true}}}\ndb: {vars: {<<: *v}}\n", "hosts.yml:1:17: a variable named connect would have no effect on connections" + connectBesideHint +
+		"\nhosts.yml:1:17: a variable named connect would have no effect on connections" + connectBesideHint},
+	{"connect below vars, beside a real one", "web: {connect: {port: 22}, vars: {connect: {password: hunter2}}}\n", "hosts.yml:1:35: a variable named connect would have no effect on connections" + connectBesideHint},
 	{"all at once", "web:\n  hots:\n  hosts:\n    a b:\n    h1: {connect: {prt: 0}}\n",
 		"hosts.yml:2:3: unknown key \"hots\" (did you mean \"hosts\"?)\nhosts.yml:4:5: \"a b\" cannot be a host name" + badNameHint + "\nhosts.yml:5:20: unknown key \"prt\" (did you mean \"port\"?)"},
 }

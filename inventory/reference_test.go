@@ -73,7 +73,7 @@ func TestPasswordReferenceErrors(t *testing.T) {
 		})
 	}
 	err := wrongWith(Parse("hosts.yml", []byte("all: {hosts: {h: {ansible_password: '{{ a }}', a: '{{ b | trim }}'}}}")))
-	require.ErrorContains(t, err, "hosts.yml:1:51: a, to which ansible_password refers, cannot be an expression\n  hint: of what can be evaluated, \"{{ name }}\"")
+	require.ErrorContains(t, err, "hosts.yml:1:51: a, to which ansible_password refers, cannot be an expression\n  hint: only a single \"{{ name }}\"")
 }
 
 // keyOfRefusal is the only key that cannot be honoured for the host h.

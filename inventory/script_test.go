@@ -168,7 +168,7 @@ func TestFolders(t *testing.T) {
 	t.Run("scripts", func(t *testing.T) {
 		t.Chdir(tree(t, files{"i/a": scriptOf(`{"web": ["a"], "_meta": {"hostvars": {}}}`), "i/b.yml": "db: {hosts: {b: }}"}))
 		_, err := Load(t.Context(), []string{"i"}, Options{})
-		require.EqualError(t, err, "i/a: is a script, and scripts in a folder do not run by default\n  hint: say --allow-inventory-scripts, or name it: -i i/a")
+		require.EqualError(t, err, "i/a: is a script, and scripts in a folder do not run by default\n  hint: pass --allow-inventory-scripts, or name it: -i i/a")
 		inv, err := Load(t.Context(), []string{"i"}, Options{AllowScripts: true})
 		require.NoError(t, err)
 		require.Equal(t, "a b", namesOf(inv.Hosts()))
@@ -179,7 +179,7 @@ func TestFolders(t *testing.T) {
 	t.Run("errors", func(t *testing.T) {
 		t.Chdir(tree(t, files{"empty/x.txt": "", "ini/a.ini": "h\n", "ini/b": "h\n", "bad/a.yml": "hosts:\n  h:", "bad/b": "a;b\n", "plugin/aws.yml": "plugin: aws_ec2\n"}))
 		_, err := Load(t.Context(), []string{"empty"}, Options{})
-		require.EqualError(t, err, "empty: there is no inventory in the folder\n  hint: what begins with . or ends in .pyc .pyo .swp .bak ~ .rpm .md .txt .rst .orig .ini .cfg .retry is not read")
+		require.EqualError(t, err, "empty: the folder contains no inventory\n  hint: these files are ignored: names that begin with . or end in .pyc .pyo .swp .bak ~ .rpm .md .txt .rst .orig .ini .cfg .retry")
 		inv, err := Load(t.Context(), []string{"ini"}, Options{})
 		require.NoError(t, err)
 		require.Equal(t, []string{"ini/a.ini: is not read, as Ansible ignores .ini files in a folder; name it with -i, or rename it"}, inv.Warnings())

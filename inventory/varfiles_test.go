@@ -280,13 +280,13 @@ func TestVarFilesThatAreNone(t *testing.T) {
 		require.NoError(t, os.Chmod(other, 0o666))
 		require.NoError(t, os.Symlink(other, filepath.Join(dir, "group_vars/web")))
 		_, err := load(t, dir)
-		require.EqualError(t, err, dir+"/group_vars/web: is writable for every user, who could change the program\n  hint: chmod o-w "+dir+"/group_vars/web")
+		require.EqualError(t, err, dir+"/group_vars/web: is writable for every user, so other users could change the program\n  hint: chmod o-w "+dir+"/group_vars/web")
 	})
 	t.Run("a folder that everybody can write to", func(t *testing.T) {
 		dir := tree(t, plain)
 		require.NoError(t, os.Chmod(filepath.Join(dir, "group_vars"), 0o777))
 		_, err := load(t, dir)
-		require.EqualError(t, err, dir+"/group_vars: is writable for every user, who could change the program\n  hint: chmod o-w "+dir+"/group_vars")
+		require.EqualError(t, err, dir+"/group_vars: is writable for every user, so other users could change the program\n  hint: chmod o-w "+dir+"/group_vars")
 		require.NoError(t, os.Chmod(dir, 0o777)) // then so is the inventory
 		_, err = load(t, dir)
 		require.NoError(t, err)
@@ -324,7 +324,7 @@ func TestVarFilesOfOthers(t *testing.T) {
 	dir := tree(t, files{"hosts.yml": "web: {hosts: {h: }}", "group_vars/web": "x: 1"})
 	require.NoError(t, os.Lchown(filepath.Join(dir, "group_vars"), 4321, 4321))
 	_, err := Load(t.Context(), below(dir, "hosts.yml"), Options{})
-	require.EqualError(t, err, dir+"/group_vars: belongs to another user, who could change the program\n  hint: if you trust it, make it yours: chown, or copy the folder")
+	require.EqualError(t, err, dir+"/group_vars: belongs to another user, and this user could change the program\n  hint: if you trust it, make it yours: chown, or copy the folder")
 	require.NoError(t, os.Lchown(filepath.Join(dir, "hosts.yml"), 4321, 4321)) // whom we trust with the inventory
 	_, err = Load(t.Context(), below(dir, "hosts.yml"), Options{})
 	require.NoError(t, err)

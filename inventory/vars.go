@@ -55,7 +55,7 @@ func (b *builder) connectVariable(p yamlpos.Pair, hint string) {
 	switch {
 	case p.Value.Kind != yamlpos.Map || len(p.Value.Pairs) == 0:
 	case !slices.ContainsFunc(p.Value.Pairs, other):
-		b.errs.Add(p.Key.Errorf(hint, "connect as a variable would say nothing about how hosts are reached"))
+		b.errs.Add(p.Key.Errorf(hint, "a variable named connect would have no effect on connections"))
 	case slices.ContainsFunc(p.Value.Pairs, known), !slices.ContainsFunc(p.Value.Pairs, far):
 		b.notes.add(p.Key, "connect is only a variable here, and has no effect on connections; %s", hint)
 	}

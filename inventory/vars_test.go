@@ -99,8 +99,8 @@ func TestWarnings(t *testing.T) {
     h[2:9]: {ansible_usr: x, ansible_pipelining: true}
 `)
 	require.Equal(t, []string{
-		`hosts.yml:6:10: ansible_hosst is a variable without a meaning of its own (did you mean "ansible_host"?)`,
-		`hosts.yml:7:14: ansible_usr is a variable without a meaning of its own (did you mean "ansible_user"?)`,
+		`hosts.yml:6:10: ansible_hosst is an ordinary variable (did you mean "ansible_host"?)`,
+		`hosts.yml:7:14: ansible_usr is an ordinary variable (did you mean "ansible_user"?)`,
 		`hosts.yml:3:5: ignored, as no host needs Python or a setting of its shell: ansible_pipelining, ansible_python_interpreter`,
 	}, inv.Warnings())
 	require.Empty(t, load(t, fixture).Warnings())

@@ -199,7 +199,7 @@ var patternErrors = []struct {
 	{"!all", `pattern "!all": selects no host`, true},
 	{"web01.example.com", `pattern "web01.example.com": selects no host: "web01.example.com" matches no host or group`, true},
 	{"bastion.example.com:2222", `pattern "bastion.example.com:2222": selects no host: "bastion.example.com:2222" matches no host or group
-  hint: leave the port away: it belongs into the inventory`, true},
+  hint: remove the port: it belongs in the inventory`, true},
 	{"~example", `pattern "~example": selects no host: "~example" matches no host or group
   hint: a regex is matched from the start of the name: write ~.*example to find it anywhere`, true},
 	{"web[1-2]", `pattern "web[1-2]": selects no host: "web[1-2]" matches no host or group
@@ -210,15 +210,15 @@ var patternErrors = []struct {
   hint: this machine is only known if the inventory lists it, or with --allow-implicit-localhost`, true},
 
 	{"web[9]", `pattern "web[9]": the index is past the end
-  hint: there are 4 hosts, with the indexes 0 to 3`, false},
+  hint: the pattern matches 4 hosts: use an index from 0 to 3`, false},
 	{"web[9],db", `pattern "web[9],db": web[9]: the index is past the end
-  hint: there are 4 hosts, with the indexes 0 to 3`, false},
+  hint: the pattern matches 4 hosts: use an index from 0 to 3`, false},
 	{"web*[4]", `pattern "web*[4]": the index is past the end
-  hint: there are 4 hosts, with the indexes 0 to 3`, false},
+  hint: the pattern matches 4 hosts: use an index from 0 to 3`, false},
 	{"web[-5]", `pattern "web[-5]": the index is past the end
-  hint: there are 4 hosts, with the indexes 0 to 3`, false},
+  hint: the pattern matches 4 hosts: use an index from 0 to 3`, false},
 	{"web01[99999999999999999999]", `pattern "web01[99999999999999999999]": the index is past the end
-  hint: there is 1 host, with the index 0`, false},
+  hint: the pattern matches 1 host: use index 0`, false},
 	{"web[3:1]", `pattern "web[3:1]": the slice ends before it begins`, false},
 	{"web[0:-1]", `pattern "web[0:-1]": a slice [a:b] takes no negative numbers
   hint: write web[-1] for the last host, [x:] for all from x on`, false},

@@ -36,7 +36,7 @@ func (q *Question) CheckAnswer(a *Answer) error {
 	}
 	for _, field := range set {
 		if !slices.Contains(kind.fields, field) {
-			return breach("answered %s with %s, which the worker has not asked for", name, field)
+			return breach("answered %s with %s, which the worker did not request", name, field)
 		}
 	}
 	if kind.fits == nil {
@@ -168,7 +168,7 @@ func checkOtherFacts(o *OtherFacts) error {
 	}
 	for host, found := range o.Facts {
 		if _, unknown := o.Unknown[host]; unknown || found.Node == nil || found.Kind != yamlpos.Map || deeper(found.Node, maxFactsDepth) {
-			return breach("sent facts of %.100q that no host has: they are no map, nested more than %d levels deep, or unknown", host, maxFactsDepth)
+			return breach("sent invalid facts of %.100q: they are not a map, nested more than %d levels deep, or unknown", host, maxFactsDepth)
 		}
 	}
 	for host, why := range o.Unknown {

@@ -97,8 +97,8 @@ func answerBreaches() []answerBreach {
 		{"a value in place of registrations", "Looked", registrations, Answer{Looked: &Looked{Value: []byte("x")}}, "a value in place of registrations"},
 		{"registrations that are a map", "Looked", registrations, Answer{Looked: &Looked{Registered: yamlpos.Portable{Node: deep}}}, "not a list"},
 		{"no facts", "OtherFacts", q["OtherFacts"], Answer{}, "no facts of other hosts"},
-		{"facts that are null", "OtherFacts", q["OtherFacts"], Answer{OtherFacts: &OtherFacts{Facts: map[string]yamlpos.Portable{"web2": {}}}}, "they are no map"},
-		{"facts that are a list", "OtherFacts", q["OtherFacts"], Answer{OtherFacts: &OtherFacts{Facts: map[string]yamlpos.Portable{"web2": {Node: list}}}}, "they are no map"},
+		{"facts that are null", "OtherFacts", q["OtherFacts"], Answer{OtherFacts: &OtherFacts{Facts: map[string]yamlpos.Portable{"web2": {}}}}, "they are not a map"},
+		{"facts that are a list", "OtherFacts", q["OtherFacts"], Answer{OtherFacts: &OtherFacts{Facts: map[string]yamlpos.Portable{"web2": {Node: list}}}}, "they are not a map"},
 		{"deep facts", "OtherFacts", q["OtherFacts"], Answer{OtherFacts: &OtherFacts{Facts: map[string]yamlpos.Portable{"web2": {Node: deep}}}}, "64 levels"},
 		{"a long reason for unknown facts", "OtherFacts", q["OtherFacts"], Answer{OtherFacts: &OtherFacts{Unknown: map[string]string{"web2": long}}}, "a reason of 2097152 bytes"},
 	}
@@ -114,7 +114,7 @@ func answerBreaches() []answerBreach {
 				allowed = allowed || one == field
 			}
 			if !allowed {
-				cases = append(cases, answerBreach{field + " for " + kind, field, question, answer, "answered " + kind + " with " + field + ", which the worker has not asked for"})
+				cases = append(cases, answerBreach{field + " for " + kind, field, question, answer, "answered " + kind + " with " + field + ", which the worker did not request"})
 			}
 		}
 	}

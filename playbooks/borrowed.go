@@ -194,13 +194,13 @@ func (a *answerer) before(l *loan, on string) Answer {
 	if l.result != nil {
 		return Answer{Result: l.result}
 	}
-	return Answer{Error: "a worker was lost that was at work there, and what it has done is not known: look at " + on}
+	return Answer{Error: "the outcome is unknown: the worker that ran it was lost; check " + on}
 }
 
 // checkBorrow checks that an entry of the host runs where the worker says.
 func (a *answerer) checkBorrow(b *Borrow) error {
 	if e, _, _ := a.entry(b.place); e == nil || e.On != b.On || b.On == manifest.Controller {
-		return breach("asked for %.100q, where resource %d of %s does not run", b.On, b.Index, a.host)
+		return breach("requested %.100q, where resource %d of %s does not run", b.On, b.Index, a.host)
 	}
 	return nil
 }
@@ -219,16 +219,16 @@ func (a *answerer) checkReturn(r *Return) error {
 func (a *answerer) checkHere(h *Here) error {
 	e, _, c := a.entry(h.place)
 	if e == nil || e.On != manifest.Controller {
-		return breach("asked for resource %d of %s to be run on the %s, where it does not run", h.Index, a.host, manifest.Controller)
+		return breach("requested that resource %d of %s run on the %s, where it does not run", h.Index, a.host, manifest.Controller)
 	}
 	o := &a.fleet.runner.Options
 	applies := a.turn.Kind == PlayTurn || a.turn.Kind == RollTurn || h.Part >= repairPart
 	if !h.Check && !h.Monitor && (o.Check || o.Monitor || !applies) {
-		return breach("asked for %s of %s to be applied on the %s in a turn that changes nothing", e.Ref(), a.host, manifest.Controller)
+		return breach("requested that %s of %s be applied on the %s in a turn that changes nothing", e.Ref(), a.host, manifest.Controller)
 	}
 	for _, ref := range h.Refresh {
 		if !slices.ContainsFunc(e.Subscribe, func(i int) bool { return i >= 0 && i < len(c.Catalog.Entries) && c.Catalog.Entries[i].Ref() == ref }) {
-			return breach("asked for %s of %s to be refreshed by %.100q, to which it does not subscribe", e.Ref(), a.host, ref)
+			return breach("requested a refresh of %s of %s by %.100q, to which it does not subscribe", e.Ref(), a.host, ref)
 		}
 	}
 	return nil

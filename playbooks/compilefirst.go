@@ -163,7 +163,7 @@ func (p *hostPlay) awaitOthers(ctx context.Context) error {
 // allReady reports whether no host has failed, or else warns that the run ends.
 func (f *fleet) allReady(play *manifest.Play, failed, hosts int) bool {
 	if failed > 0 {
-		f.runner.warn(fmt.Sprintf("play %q: %d of %d hosts could not be made ready; nothing was applied, and the run ends here", play.Name, failed, hosts))
+		f.runner.warn(fmt.Sprintf("play %q: %d of %d hosts could not be prepared; nothing was applied, and the run ends here", play.Name, failed, hosts))
 	}
 	return failed == 0
 }

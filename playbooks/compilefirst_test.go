@@ -29,7 +29,7 @@ func TestCompileFirst(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, append([]string{"play site 1/1: web1 web2 web3"}, test.want...), w.recorded.lines())
 			require.Equal(t, []string{"web1", "web3"}, summary.NotStarted)
-			require.Equal(t, []string{`play "site": 1 of 3 hosts could not be made ready; nothing was applied, and the run ends here`}, w.warnings)
+			require.Equal(t, []string{`play "site": 1 of 3 hosts could not be prepared; nothing was applied, and the run ends here`}, w.warnings)
 		})
 	}
 }

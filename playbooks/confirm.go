@@ -49,7 +49,7 @@ const (
 )
 
 // errTakenBack is why a host is done with a play: it has said that it has taken its changes back.
-var errTakenBack = errors.New("the host has taken back what was not confirmed")
+var errTakenBack = errors.New("the host has reverted its changes because they were not confirmed")
 
 // newGuard gives that of a play on a host, whose first catalog is compiled.
 func newGuard(g *stages) *guard {
@@ -164,7 +164,7 @@ func (g *guard) settle(ctx context.Context, err error) error {
 	case loss != nil && g.state.client == nil: // it was dialled again, and has not come back
 		why, late = loss.Error(), gone.Add(g.within+settling)
 	case err != nil && why == "":
-		why = "the play did not come to its end: " + err.Error()
+		why = "the play did not finish: " + err.Error()
 	}
 	if why == "" {
 		var verdict wire.ConfirmState
@@ -191,7 +191,7 @@ func (g *guard) unfinished() string {
 		}
 		for _, of := range e.Subscribe {
 			if of >= g.first && p.hasChanged(of) {
-				return e.Ref() + " follows what was changed, and was not brought about"
+				return e.Ref() + " depends on a change that has to be confirmed, and was not applied"
 			}
 		}
 	}
@@ -205,7 +205,7 @@ func (g *guard) lose(ctx context.Context, late time.Time, why string, was error)
 	g.state.close() // so that nothing holds the lock of the host
 	defer g.state.activity.Pin("waiting until changes are taken back")()
 	end := late.Add(reverting)
-	last := errors.New("it was not asked")
+	last := errors.New("the host was not contacted yet")
 	for wait := time.Until(late); time.Now().Before(end); wait = time.Second {
 		select {
 		case <-time.After(wait):
@@ -250,7 +250,7 @@ func (g *guard) ask(ctx context.Context, why string) (state wire.ConfirmState, e
 		case wire.StateReverted:
 			told := answer.Reverted
 			if told == nil {
-				told = &wire.Reverted{Run: r.Options.Run, Holder: r.Options.Holder, At: r.Now(), Why: "nobody confirmed it in time"}
+				told = &wire.Reverted{Run: r.Options.Run, Holder: r.Options.Holder, At: r.Now(), Why: "it was not confirmed in time"}
 			}
 			e := revertedEvent(g.of.play.Name, name, told, "")
 			e.Because, e.Rest = why, g.progress.Rest()
@@ -269,7 +269,7 @@ const phaseConfirm = "confirm"
 
 // given is the error of a host that is left to decide by itself.
 func (g *guard) given(why string) error {
-	return g.failed(fmt.Sprintf("%s; the host takes what was changed back by itself, %s after the last progress, and tells the next run", why, g.within))
+	return g.failed(fmt.Sprintf("%s; the host reverts its changes by itself %s after the last progress, and reports that to the next run", why, g.within))
 }
 
 func (g *guard) failed(text string) error {

@@ -214,7 +214,7 @@ func TestMovedInTheMidst(t *testing.T) {
 func TestUnfinished(t *testing.T) {
 	file, restart := wire.Entry{Type: "file", Name: "/etc/ssh/sshd_config"}, wire.Entry{Type: "service", Name: "sshd", Subscribe: []int{0}}
 	other := wire.Entry{Type: "exec", Name: "other"}
-	const missing = "service#sshd follows what was changed, and was not brought about"
+	const missing = "service#sshd depends on a change that has to be confirmed, and was not applied"
 	for _, test := range []struct {
 		name    string
 		entries []wire.Entry

@@ -122,7 +122,7 @@ func (g *guard) ways() ([]transport.Target, error) {
 		target.Port = cmp.Or(via.Port, before.Port)
 		if target.Addr() != before.Addr() {
 			if before.ProxyCommand != "" {
-				return nil, fmt.Errorf("confirm_via %s: %s is reached by a ProxyCommand, which decides where: leave confirm_via out", via, before.Host)
+				return nil, fmt.Errorf("confirm_via %s: %s is reached by a ProxyCommand, which chooses the address itself: remove confirm_via", via, before.Host)
 			}
 			// It is the same host, so it has the key that it is known by.
 			target.KnownAt, target.HostKeys = cmp.Or(before.KnownAt, before.Addr()), transport.Strict

@@ -120,5 +120,5 @@ func late(ctx context.Context, err error) error {
 	if phase == "" {
 		return &phaseError{phase: "deadline", err: cause}
 	}
-	return &phaseError{phase: "deadline", err: fmt.Errorf("%w; it was at: %s", cause, phase)}
+	return &phaseError{phase: "deadline", err: fmt.Errorf("%w; phase: %s", cause, phase)}
 }

@@ -49,8 +49,8 @@ func TestLate(t *testing.T) {
 		phase string
 	}{
 		{&transport.HostError{Host: "web1", Op: "dial", Addr: "a:22", Err: context.Cause(ctx)}, "web1: dial a:22: the host took longer than 1h30m", ""},
-		{&transport.HostError{Host: "web1", Op: "install", Addr: "a:22", Err: lost}, "the host took longer than 1h30m; it was at: install", "deadline"},
-		{&phaseError{phase: "compile", err: lost}, "the host took longer than 1h30m; it was at: compile", "deadline"},
+		{&transport.HostError{Host: "web1", Op: "install", Addr: "a:22", Err: lost}, "the host took longer than 1h30m; phase: install", "deadline"},
+		{&phaseError{phase: "compile", err: lost}, "the host took longer than 1h30m; phase: compile", "deadline"},
 		{&phaseError{phase: "deadline", err: lost}, "lost", "deadline"},
 		{&stoppedError{}, "the host took longer than 1h30m", "deadline"},
 	} {
@@ -83,7 +83,7 @@ func TestHostTimeEndsWhatIsUnderWay(t *testing.T) {
 	w.Options.Deadlines = Deadlines{Start: NoDeadline, Host: 3 * time.Second}
 	require.Equal(t, []string{"play site 1/1: web1", "web1 failed in deadline", "web1 done: failed"}, w.run(t))
 	_, text := w.recorded.failure("web1")
-	require.Equal(t, "the host took longer than 3s; it was at: start", text)
+	require.Equal(t, "the host took longer than 3s; phase: start", text)
 }
 
 // TestStartTimeBoundsEscalation has a host that says nothing when it is to become root.

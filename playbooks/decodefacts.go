@@ -81,17 +81,17 @@ func readFactsReport(raw json.RawMessage) (told factsReport, err error) {
 	heavy, depth := weight.Of(raw)
 	switch {
 	case heavy > weight.Max:
-		return told, fmt.Errorf("the host's facts come to more than %d MiB of memory", weight.Max>>20)
+		return told, fmt.Errorf("the host's facts need more than %d MiB of memory", weight.Max>>20)
 	case depth > maxFactsDepth+around:
 		return told, fmt.Errorf("the host's facts are nested more than %d levels deep", maxFactsDepth)
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&told); err != nil {
-		return told, fmt.Errorf("the host's facts are no JSON: %w", err)
+		return told, fmt.Errorf("the host's facts are not JSON: %w", err)
 	}
 	if len(told.Partial) > maxPartialFacts {
-		return told, fmt.Errorf("the host says of more than %d facts that it lacks them", maxPartialFacts)
+		return told, fmt.Errorf("the host reports more than %d missing facts", maxPartialFacts)
 	}
 	return told, nil
 }

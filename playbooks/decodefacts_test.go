@@ -28,13 +28,13 @@ var factsReports = []struct {
 		map[string]any{"cpu": map[string]any{"n": int64(4), "load": 0.5, "whole": 2.0, "large": int64(9223372036854775807), "larger": 9223372036854775808.0}}, ""},
 	{"custom facts", `{"facts":{"host":{"a":1,"b":[1]}},"custom":[{"path":"/f.yaml","text":"host: {a: 2, b: [2]}\nrole: web"},{"path":"/g.json","text":"{\"role\":\"db\"}"},{"path":"/empty","text":""}]}`,
 		map[string]any{"host": map[string]any{"a": int64(2), "b": []any{int64(1), int64(2)}}, "role": "db"}, ""},
-	{"no JSON", `{`, nil, "the host's facts are no JSON: unexpected EOF"},
+	{"no JSON", `{`, nil, "the host's facts are not JSON: unexpected EOF"},
 	{"too large a number", `{"facts":{"n":1e999}}`, nil, `fact "n": strconv.ParseFloat: parsing "1e999": value out of range`},
 	{"too deep", `{"facts":{"n":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}}`, nil, "the host's facts are nested more than 64 levels deep"},
 	{"as deep as may be", `{"facts":{"n":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}}`, map[string]any{"n": nestedLists(64)}, ""},
-	{"much that is missing", `{"partial":[` + strings.TrimSuffix(strings.Repeat(`"",`, 201), ",") + `]}`, nil, "the host says of more than 200 facts that it lacks them"},
+	{"much that is missing", `{"partial":[` + strings.TrimSuffix(strings.Repeat(`"",`, 201), ",") + `]}`, nil, "the host reports more than 200 missing facts"},
 	{"custom facts that are no map", `{"custom":[{"path":"/f","text":"[1]"}]}`, nil, "/f:1:1: a facts file is a map"},
-	{"custom facts that are no YAML", `{"custom":[{"path":"/f","text":"a: *b"}]}`, nil, "a facts file of the host: /f:1:4: no anchor &b stands before *b\n  hint: quote a text that begins with *"},
+	{"custom facts that are no YAML", `{"custom":[{"path":"/f","text":"a: *b"}]}`, nil, "a facts file of the host: /f:1:4: no anchor &b is defined before *b\n  hint: quote a text that begins with *"},
 	{"custom facts that copy", `{"custom":[` + strings.TrimSuffix(strings.Repeat(`{"path":"/f","text":"`+copying+`"},`, 11), ",") + `]}`, nil,
 		"a facts file of the host: /f:2:5: aliases and merge keys copy too many values\n  hint: an alias (*name) and a merge key (<<) count as often as they are used"},
 }
@@ -65,7 +65,7 @@ func TestDecodeFacts(t *testing.T) {
 // much of the controller.
 func TestLargeFactsReports(t *testing.T) {
 	const bytes = 4 << 20
-	const heavy, items = "the host's facts come to more than 16 MiB of memory", "the host's facts files have more than 20000 lines and items together"
+	const heavy, items = "the host's facts need more than 16 MiB of memory", "the host's facts files have more than 20000 lines and items together"
 	many := func(open, one, end string, size int) string {
 		return open + strings.TrimSuffix(strings.Repeat(one+",", size/(len(one)+1)), ",") + end
 	}

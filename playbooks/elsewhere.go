@@ -437,7 +437,7 @@ func (p *hostPlay) runFor(ctx context.Context, of string, entry int, alone *cata
 	case !whole:
 		return nil, errStopped
 	}
-	return nil, errors.New("it has told no result")
+	return nil, errors.New("no result was reported")
 }
 
 // untoldElsewhere reports what the host could not tell an earlier run. A worker reports only its own hosts, so this host

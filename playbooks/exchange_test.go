@@ -172,7 +172,7 @@ func TestSecretOfAnotherHost(t *testing.T) {
 // wait for it.
 func TestValuesThatNeverCome(t *testing.T) {
 	t.Parallel()
-	const gone = "receiving content: zed has failed, or its run has ended, before exec#token was done there: see what is said of it"
+	const gone = "receiving content: zed failed, or its run ended, before it finished exec#token: see its own messages"
 	for _, c := range []struct {
 		name, site string
 		zed        []sshtest.Option

@@ -59,7 +59,7 @@ func phased(err error, rest events.Rest) error {
 	late, isLate := errors.AsType[*session.Late](err)
 	switch {
 	case phase == phaseLost && errors.Is(err, context.Canceled):
-		err = errors.New("killed before it could say how it ended; " + unreported(rest))
+		err = errors.New("killed before it could report its result; " + unreported(rest))
 	case phase == phaseLost, phase == "deadline" && isLate && !late.Answered:
 		err = fmt.Errorf("%w; %s", err, unreported(rest))
 	}
@@ -99,7 +99,7 @@ func failure(play, host string, err error) events.Event {
 	case errors.As(err, &pe):
 		phase, rest = pe.phase, pe.rest
 		if refused, _ := errors.AsType[session.Refused](err); refused.Own {
-			hint = "another host of this inventory is the same machine and user, and this run is at work there: keep one of the names, or leave one out with --limit"
+			hint = "another host of this inventory is the same machine and user, and this run is using it: remove one of the names, or exclude one with --limit"
 		} else if refused.Locked {
 			hint = "--lock-timeout 10m waits for that to end"
 		}

@@ -23,7 +23,7 @@ func (r *Runner) checkFetches() error {
 	for _, play := range r.Plays {
 		manifest.Walk(play.Resources, func(res *manifest.Resource, _ int) {
 			if !res.Unselected && res.Query == "" && fetches(res.Type) {
-				errs.Add(res.Name.Node.Errorf("run it without --no-record", "what it fetches is kept in the record of the run, and this run has none"))
+				errs.Add(res.Name.Node.Errorf("run it without --no-record", "fetched files are kept in the record of the run, and this run has none"))
 			}
 		})
 	}

@@ -20,7 +20,7 @@ func TestCheckFiles(t *testing.T) {
 	require.NoError(t, os.Chmod(filepath.Join(home, "open"), 0o644)) // whatever the umask is
 	require.NoError(t, os.WriteFile(filepath.Join(home, "junk"), []byte("x"), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(home, "folder"), 0o700))
-	const junk = "ssh: no key found\n  hint: name a private key as ssh-keygen writes it"
+	const junk = "ssh: no key found\n  hint: name a private key file of ssh-keygen"
 
 	for _, test := range []struct {
 		name    string

@@ -100,13 +100,13 @@ func forgotten(traces []start.Trace) string {
 	for _, t := range traces {
 		switch name := "." + path.Base(t.Path); {
 		case strings.HasSuffix(name, ".reversals.json"):
-			text += "  " + printable.Line(t.Path) + ": without it, nothing is put back of what was there before resources with reverse\n"
+			text += "  " + printable.Line(t.Path) + ": without it, resources with reverse cannot restore their earlier state\n"
 		case strings.HasSuffix(name, ".history"):
 			text += "  " + printable.Line(t.Path) + ": without it, no run that has changed something here can be undone\n"
 		case strings.HasSuffix(name, ".reverted"):
-			text += "  " + printable.Line(t.Path) + ": without it, nobody learns what was taken back since it was not confirmed\n"
+			text += "  " + printable.Line(t.Path) + ": without it, the next run cannot report changes that were reverted because they were not confirmed\n"
 		case strings.HasSuffix(name, ".results.jsonl"):
-			text += "  " + printable.Line(t.Path) + ": without it, nobody learns what a run did whose connection was lost, and who goes on with that run, or comes late, does it again\n"
+			text += "  " + printable.Line(t.Path) + ": without it, results of a run that lost its connection are not reported, and ccm-push resume runs those resources again\n"
 		case strings.HasSuffix(name, ".applied.jsonl"):
 			text += "  " + printable.Line(t.Path) + ": without it, the next run takes for a change of the manifest what the host has drifted from it\n"
 		case strings.HasSuffix(name, ".refreshes.json"):

@@ -334,7 +334,7 @@ func TestElsewhereIsFetchedByResume(t *testing.T) {
 	i.recorded.reset()
 	_, err := i.Run(t.Context(), nil)
 	require.NoError(t, err)
-	require.NotContains(t, i.text.String(), "could not tell", "the result was acknowledged")
+	require.NotContains(t, i.text.String(), "could not report it", "the result was acknowledged")
 }
 
 // TestOnceOfALostHost loses the host that runs what runs once: it runs on no other host, and its outcome is unknown for all.

@@ -157,7 +157,7 @@ func variableValue(path string, n *yamlpos.Node) any {
 		err := unevaluatedError(path, n)
 		return templates.Unusable(err.Hint, "%s: %s", n.Pos(), err.Msg)
 	case yamlpos.IsTemplate(n):
-		return templates.Unusable("write the value itself, or what it is made of where it is used; a text that means itself is written !unsafe '…', in YAML",
+		return templates.Unusable("write the value itself, or use the expression where the value is needed; for literal text, write !unsafe '…' in YAML",
 			"%s: %s", n.Pos(), unevaluatedError(path, n).Msg)
 	case n.Kind == yamlpos.Map:
 		m := make(map[string]any, len(n.Pairs))

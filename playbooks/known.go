@@ -83,7 +83,7 @@ func (a *answerer) checkKnown(k *Known) error {
 	}
 	if k.Facts.Node != nil {
 		if k.Facts.Kind != yamlpos.Map || deeper(k.Facts.Node, maxFactsDepth) {
-			return breach("sent facts that no host has: they are no map, or nested more than %d levels deep", maxFactsDepth)
+			return breach("sent invalid facts: they are not a map, or nested more than %d levels deep", maxFactsDepth)
 		}
 	}
 	for _, r := range k.Results {

@@ -125,7 +125,7 @@ func (a *answerer) looked(l *Lookup) Answer {
 	}
 	nats := a.of.values.nats(a.host)
 	if nats == nil || !a.of.asksNATS(function) || len(l.Key) != 2 && len(l.Registration) != 4 {
-		return Answer{Error: fmt.Sprintf("the play is not seen to call it: %s is written where it is evaluated, in no text that is made", function)}
+		return Answer{Error: fmt.Sprintf("the play does not call it: write %s in the play itself, not in text that the play generates", function)}
 	}
 	var found Looked
 	var err error

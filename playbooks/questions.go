@@ -158,14 +158,14 @@ func fieldsSet(v reflect.Value) (set []string) {
 func (q *Question) kind() (string, questionKind, error) {
 	set := fieldsSet(reflect.ValueOf(q).Elem())
 	if len(set) > 1 {
-		return "", questionKind{}, breach("asked two things at once: %s and %s", set[0], set[1])
+		return "", questionKind{}, breach("sent two requests in one: %s and %s", set[0], set[1])
 	}
 	if len(set) == 1 {
 		if kind, known := questionKinds[set[0]]; known {
 			return set[0], kind, nil
 		}
 	}
-	return "", questionKind{}, breach("asked nothing that is known")
+	return "", questionKind{}, breach("sent an unknown request")
 }
 
 // Answer implements [TurnHandler].
@@ -179,7 +179,7 @@ func (a *answerer) Answer(q Question) (Answer, error) {
 		allowed = Turn.OfAPlay
 	}
 	if !allowed(a.turn) {
-		return Answer{}, breach("asked about %s, which no host does in such a turn", name)
+		return Answer{}, breach("sent a request about %s, which this turn does not allow", name)
 	}
 	if err := kind.check(a, &q); err != nil {
 		return Answer{}, err
@@ -274,7 +274,7 @@ func (a *answerer) checkImports(i *Imports) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if list := a.imports[i.Index]; a.participant == nil || len(list) == 0 || !slices.Equal(i.Properties, propertiesOf(list)) {
-		return breach("asked for values of resource %d, which receives none of these", i.Index)
+		return breach("requested values of resource %d, which receives none of these", i.Index)
 	}
 	return nil
 }
@@ -418,7 +418,7 @@ func (a *answerer) CheckEnd(end TurnEnd) error {
 	if end.Failure != nil {
 		return a.checkFailure(end.Failure.Event)
 	}
-	return checkText("what a gate said", end.Found.Text, end.Found.Open, end.Found.Sick)
+	return checkText("the answer of a gate", end.Found.Text, end.Found.Open, end.Found.Sick)
 }
 
 // Check implements [TurnHandler].
@@ -458,7 +458,7 @@ func (a *answerer) Check(e events.Event) (events.Event, error) {
 		return nil, breach("reported a %T, which only the coordinator reports", e)
 	}
 	if !slices.ContainsFunc(a.playsOfTurn(), func(s *selection) bool { return s.play.Name == play }) {
-		return nil, breach("reported an event of the play %.100q, which is not that of %s", play, a.host)
+		return nil, breach("reported an event of the play %.100q, which %s does not run", play, a.host)
 	}
 	return e, nil
 }

@@ -214,7 +214,7 @@ func TestReconnect(t *testing.T) {
 func TestReconnectAtTheStart(t *testing.T) {
 	sshtest.NeedsOwnLock(t)
 	uncut := requireUncut(t, faultCase{cached: true})
-	const unasked = "before anything was asked of it"
+	const unasked = "no work had started"
 	logins, again := 0, 0
 	for n := 1; ; n++ {
 		c := faultCase{fault: faultproxy.Fault{Kind: faultproxy.Reset, Direction: faultproxy.FromServer, Packets: n}, cached: true}

@@ -23,7 +23,7 @@ func (r *Runner) checkRegistry(ctx context.Context) error {
 		return nil
 	}
 	if err := r.Registry.Ready(ctx); err != nil {
-		return places[0].Errorf("docs/guide/nats.md says how it is made ready; --registration '' registers nothing", "nothing can be registered: %v", err)
+		return places[0].Errorf("to prepare NATS, see docs/guide/nats.md; to register nothing, pass --registration ''", "nothing can be registered: %v", err)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func TestRegistration(t *testing.T) {
 	w.Registry = s
 	_, err := w.Run(t.Context(), nil)
 	require.EqualError(t, err, w.dir+"/site.yaml:10:37: nothing can be registered: there is no stream\n"+
-		"  hint: docs/guide/nats.md says how it is made ready; --registration '' registers nothing")
+		"  hint: to prepare NATS, see docs/guide/nats.md; to register nothing, pass --registration ''")
 	require.Empty(t, w.recorded.lines(), "no host is touched")
 
 	w.Options.Check = true

@@ -110,8 +110,8 @@ func TestStatesOfAHost(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"null0 [{warning its state is left out: it is nested more than 100 levels deep} {warning what else it says has to be restarted is left out: it is too much}]",
-		"{\"before\":{\"a\":\"\ufffd\u009b2J\"}}64 [{warning what else it says has to be restarted is left out: it is too much}]",
+		"null0 [{warning its state is omitted: it is nested more than 100 levels deep} {warning further restarts that it reports are omitted: there are too many, or they are too large}]",
+		"{\"before\":{\"a\":\"\ufffd\u009b2J\"}}64 [{warning further restarts that it reports are omitted: there are too many, or they are too large}]",
 	}, got)
 	require.NotContains(t, w.text.String(), "\u009b")
 }

@@ -105,7 +105,7 @@ func (p *hostPlay) noteFacts(e *events.Result) {
 
 // unknownHint is the hint at a result whose outcome is unknown.
 func unknownHint(e *events.Result) string {
-	return fmt.Sprintf("check on %s what it has done; ccm-push resume does not run it again unless the resource has rerun: true", cmp.Or(e.On, e.Host))
+	return fmt.Sprintf("check its outcome on %s; ccm-push resume does not run it again unless the resource has rerun: true", cmp.Or(e.On, e.Host))
 }
 
 // Bounds of what is told of how a resource is.
@@ -147,13 +147,13 @@ func addState(e *events.Result, s *modules.State) {
 	switch {
 	case s.Before == nil && s.After == nil:
 	case max(jsonDepth(s.Before), jsonDepth(s.After)) > maxStateDepth:
-		leaveOut(fmt.Sprintf("its state is left out: it is nested more than %d levels deep", maxStateDepth))
+		leaveOut(fmt.Sprintf("its state is omitted: it is nested more than %d levels deep", maxStateDepth))
 	default:
 		e.State = &events.ResourceState{Before: wellFormed(s.Before), After: wellFormed(s.After)}
 	}
 	for _, what := range s.Restart {
 		if len(e.Restart) == maxRestarts || len(what) > maxRestart || jsonDepth(what) > maxStateDepth {
-			leaveOut("what else it says has to be restarted is left out: it is too much")
+			leaveOut("further restarts that it reports are omitted: there are too many, or they are too large")
 			break
 		}
 		e.Restart = append(e.Restart, wellFormed(what))

@@ -52,13 +52,13 @@ func TestResultEvent(t *testing.T) {
 		}},
 		{"a state that is too deep", func(_ *wire.Catalog, r *wire.Result) { r.State = &modules.State{Before: deep} },
 			func(e *events.Result) {
-				e.Messages = []events.Note{{Level: "warning", Text: "its state is left out: it is nested more than 100 levels deep"}}
+				e.Messages = []events.Note{{Level: "warning", Text: "its state is omitted: it is nested more than 100 levels deep"}}
 			}},
 		{"too much to restart", func(_ *wire.Catalog, r *wire.Result) {
 			r.State = &modules.State{Restart: []json.RawMessage{json.RawMessage("1"), deep, json.RawMessage("2")}}
 		}, func(e *events.Result) {
 			e.Restart = []json.RawMessage{json.RawMessage("1")}
-			e.Messages = []events.Note{{Level: "warning", Text: "what else it says has to be restarted is left out: it is too much"}}
+			e.Messages = []events.Note{{Level: "warning", Text: "further restarts that it reports are omitted: there are too many, or they are too large"}}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

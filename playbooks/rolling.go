@@ -98,7 +98,7 @@ func (r *rolling) leaveOut(ctx context.Context) {
 	}
 }
 
-var errLeftOut = errors.New("it was not healthy before the rollout, and is left as it was; --include-broken works on it as well")
+var errLeftOut = errors.New("skipped: it was not healthy before the rollout; to include it, pass --include-broken")
 
 // withOthers has those among the hosts of the play, too, that the run before is done with, since shares
 // are of all of them, and those that have failed in an earlier play: how they are, nobody knows.

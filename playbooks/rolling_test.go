@@ -77,7 +77,7 @@ func TestRolloutStops(t *testing.T) {
 	require.Equal(t, 2+32, summary.ExitStatus(false))
 	require.NoFileExists(t, path("web3", "made"))
 	lines := w.recorded.lines()
-	require.Contains(t, lines, "stop in batch 2 by stop.failed: 1 of 3 hosts have failed or cannot be reached (web2), and it stops at 1; then end")
+	require.Contains(t, lines, "stop in batch 2 by stop.failed: 1 of 3 hosts have failed or cannot be reached (web2); limit: 1; then end")
 	require.Equal(t, []string{"web3"}, summary.NotStarted)
 	require.Empty(t, w.TakeBack)
 }
@@ -117,7 +117,7 @@ func TestRolloutOfTheSick(t *testing.T) {
 	require.NoError(t, os.Mkdir(path("web1", "sick"), 0o700))
 	lines := w.run(t)
 	require.Contains(t, lines, "plan [web2], stable [], unreachable [], failed [], broken [web1]")
-	require.Contains(t, lines, "stop in batch 1 by max_unavailable: 1 host of the rollout may be out, and these are: web1 was not healthy before the rollout; 1 host waits; then end")
+	require.Contains(t, lines, "stop in batch 1 by max_unavailable: 1 host of the rollout may be out, and the places are taken: web1 was not healthy before the rollout; 1 host waits; then end")
 	require.NoFileExists(t, path("web2", "made"))
 
 	w.Options.IncludeBroken = true // and stays sick
@@ -148,7 +148,7 @@ func TestRolloutBehindAFailure(t *testing.T) {
 	}
 	lines := begin().run(t)
 	require.Contains(t, lines, "plan [web2 web3], stable [], unreachable [], failed [], broken [web1]")
-	require.Contains(t, lines, "stop in batch 1 by max_unavailable: 1 host of the rollout may be out, and these are: web1 was not healthy before the rollout; 2 hosts wait; then end")
+	require.Contains(t, lines, "stop in batch 1 by max_unavailable: 1 host of the rollout may be out, and the places are taken: web1 was not healthy before the rollout; 2 hosts wait; then end")
 	require.NoFileExists(t, at("web2", "made"))
 
 	require.NoError(t, os.Remove(at("web1", "sick")))
@@ -190,7 +190,7 @@ func TestRolloutIsHeld(t *testing.T) {
 	require.Equal(t, []rollout.Held{{Host: "web1", Why: "has failed"}}, status.Held)
 	require.Empty(t, say(steer, rollout.Command{Verb: rollout.Go, By: "me"}).Error)
 	require.Equal(t, "max_unavailable", (<-held).Rule)
-	require.Contains(t, say(steer, rollout.Command{Verb: rollout.ReleaseHost, Host: "web9"}).Error, "no host of this rollout")
+	require.Contains(t, say(steer, rollout.Command{Verb: rollout.ReleaseHost, Host: "web9"}).Error, "is not a host of this rollout")
 	require.Empty(t, say(steer, rollout.Command{Verb: rollout.ReleaseHost, Host: "web1", By: "me"}).Error)
 	require.Empty(t, say(steer, rollout.Command{Verb: rollout.Go, By: "me"}).Error)
 	summary := <-ended
@@ -233,7 +233,7 @@ func TestRolloutTellsAtOnceThatItHasStopped(t *testing.T) {
 	require.NoError(t, os.WriteFile(path("web2", "go"), nil, 0o600))
 	require.True(t, (<-ended).RolloutStopped)
 	require.Empty(t, stops, "it is told once")
-	require.Contains(t, w.text.String(), "    at work, and brought to their end: 1 host: web2\n")
+	require.Contains(t, w.text.String(), "    in progress, and finish first: 1 host: web2\n")
 }
 
 // TestRolloutWithoutProgress stops while its only host is at work, and goes on when somebody says so: the
@@ -247,7 +247,7 @@ func TestRolloutWithoutProgress(t *testing.T) {
 		}
 	}
 	ended := w.begin(t)
-	require.Equal(t, "no host has got done for 1s; at work: web1", (<-stops).Text)
+	require.Equal(t, "no host has finished for 1s; in progress: web1", (<-stops).Text)
 	require.Empty(t, say(steer, rollout.Command{Verb: rollout.Go, By: "me"}).Error)
 	require.Nil(t, say(steer, rollout.Command{Verb: rollout.Ask}).Status.Stop, "it has a second again")
 	require.Equal(t, "progress_deadline", (<-stops).Rule)
@@ -424,7 +424,7 @@ func TestRolloutGoesOnByAllHosts(t *testing.T) {
 		Rollout:      &rollout.Past{Batch: 3, Batches: [][]string{{"web1"}, {"web2"}, {"web3"}, {"web4"}}},
 	}}}
 	w.run(t)
-	require.Contains(t, w.text.String(), "at most 2 of 2: 2 below the limit (stop.failed: 75%), and 1 at work at once")
+	require.Contains(t, w.text.String(), "2 of 2 hosts fail: 2 below the limit (stop.failed: 75%), and 1 in progress at once")
 	require.Contains(t, w.text.String(), "    batch 2: done\n")
 	require.Contains(t, w.text.String(), "2 hosts in 4 batches, 0 hosts stable")
 }
@@ -444,7 +444,7 @@ func TestRolloutAsks(t *testing.T) {
 	}
 	lines := w.run(t)
 	require.Equal(t, []string{
-		"go on with batch 2? [g]o, [e]nd, [u]ndo: ", "  write one of go, end, undo: ", "go on with batch 3? [g]o, [e]nd, [u]ndo: ",
+		"continue with batch 2? [g]o, [e]nd, [u]ndo: ", "  write one of go, end, undo: ", "continue with batch 3? [g]o, [e]nd, [u]ndo: ",
 	}, questions)
 	require.Contains(t, lines, "pause behind batch 1")
 	require.FileExists(t, path("web2", "made"))
@@ -459,7 +459,7 @@ func TestRolloutCompilesFirst(t *testing.T) {
 	w.Plays[0].Rollout = &manifest.Rollout{Rules: rollout.Rules{OnStop: rollout.End, Stop: rollout.Limits{Failed: &rollout.Amount{Count: 2}}}}
 	w.Options.CompileFirst = true
 	w.run(t)
-	require.Equal(t, []string{`play "web": 1 of 2 hosts could not be made ready; nothing was applied, and the run ends here`}, w.warnings)
+	require.Equal(t, []string{`play "web": 1 of 2 hosts could not be prepared; nothing was applied, and the run ends here`}, w.warnings)
 	require.NoFileExists(t, filepath.Join(hosts["web2"].Home, "made"))
 	w.Options.CompileFirst = false
 	*w.Tally = events.Tally{}
@@ -472,7 +472,7 @@ func TestRolloutHeldByNobody(t *testing.T) {
 	w, path := newRolling(t, rollout.Rules{Batches: []rollout.Amount{{Count: 1}}}, "web1", "web2")
 	w.Plays[0].Rollout.OnStop = rollout.Hold
 	require.NoError(t, os.Mkdir(path("web1", "bad"), 0o700))
-	require.Contains(t, w.run(t), "stop in batch 1 by stop.failed: 1 of 2 hosts have failed or cannot be reached (web1), and it stops at 1; then end")
+	require.Contains(t, w.run(t), "stop in batch 1 by stop.failed: 1 of 2 hosts have failed or cannot be reached (web1); limit: 1; then end")
 }
 
 // TestRolloutHostDeadline has a host take longer than the rollout gives it, which is what is told.

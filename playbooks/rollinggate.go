@@ -61,7 +61,7 @@ func (r *rolling) pass(ctx context.Context, gate *manifest.Gate, number int) (ro
 		case bad > gate.FailureLimit:
 			return rollout.NotPassed, fmt.Sprintf("%d bad of %d, failure_limit is %d: %s", bad, good+bad, gate.FailureLimit, last)
 		case errs > gate.ErrorLimit:
-			return rollout.Inconclusive, fmt.Sprintf("%d times in a row it could not be told, error_limit is %d: %s", errs, gate.ErrorLimit, last)
+			return rollout.Inconclusive, fmt.Sprintf("no answer %d times in a row, error_limit is %d: %s", errs, gate.ErrorLimit, last)
 		case good+bad >= gate.Count:
 			return rollout.Passed, fmt.Sprintf("%d good of %d", good, good+bad)
 		}

@@ -272,7 +272,7 @@ func (r *rolling) askOn(ctx context.Context, gate int, state *hostState) (found 
 		}
 	}
 	if len(verdicts) == 0 {
-		found.Open = "it was not asked"
+		found.Open = "no answer"
 	}
 	return found, nil
 }

@@ -93,7 +93,7 @@ func (r *rolling) pause(ctx context.Context) bool {
 			Play: r.of.play.Name, Number: r.number, Batch: batch, Batches: len(r.plan.Batches), Next: len(r.plan.Batches[next-1]), WaitMS: max(0, wait.Milliseconds()),
 		})
 	}
-	return r.person(ctx, rollout.Paused, fmt.Sprintf("go on with batch %d? [g]o, [e]nd, [u]ndo: ", next), wait)
+	return r.person(ctx, rollout.Paused, fmt.Sprintf("continue with batch %d? [g]o, [e]nd, [u]ndo: ", next), wait)
 }
 
 // person waits for what a person says: on the terminal, or from elsewhere. most is how long, 0 is not
@@ -105,7 +105,7 @@ func (r *rolling) person(ctx context.Context, at rollout.State, question string,
 	asked, answers := r.askPerson(ctx, question)
 	defer asked()
 	if most == 0 && answers == nil {
-		return r.unanswered(at, "there is no terminal to ask on")
+		return r.unanswered(at, "there is no terminal for a prompt")
 	}
 	var late <-chan time.Time
 	if most > 0 {
@@ -120,7 +120,7 @@ func (r *rolling) person(ctx context.Context, at rollout.State, question string,
 		case request := <-f.runner.Steer:
 			r.answer(request)
 		case <-late:
-			return r.unanswered(at, fmt.Sprintf("nobody has said how it goes on for %s", printable.Duration(most)))
+			return r.unanswered(at, fmt.Sprintf("no answer within %s", printable.Duration(most)))
 		case <-f.stop:
 			return r.unanswered(at, "interrupted")
 		case <-ctx.Done():
@@ -208,7 +208,7 @@ func (r *rolling) said(c rollout.Command) error {
 	case rollout.HoldNow:
 		switch {
 		case r.conductor == nil:
-			return fmt.Errorf("it is %s, and has begun no host", r.state)
+			return fmt.Errorf("it is %s, and no host has started", r.state)
 		case r.conductor.Stopped() != nil:
 			return fmt.Errorf("it has stopped already: %s", r.conductor.Stopped())
 		case waits:
@@ -221,13 +221,13 @@ func (r *rolling) said(c rollout.Command) error {
 		r.stopped(rollout.UndoAll)
 	case rollout.ReleaseHost:
 		if r.conductor == nil {
-			return fmt.Errorf("it is %s, and has begun no host", r.state)
+			return fmt.Errorf("it is %s, and no host has started", r.state)
 		}
 		if err := r.conductor.Release(c.Host); err != nil {
 			return err
 		}
 	default:
-		return fmt.Errorf("%q is nothing that can be said to a rollout", c.Verb)
+		return fmt.Errorf("%q is not a command for a rollout", c.Verb)
 	}
 	r.fleet.runner.Events.Report(events.RolloutSaid{Play: r.of.play.Name, Number: r.number, Verb: string(c.Verb), Host: c.Host, By: c.By})
 	return nil

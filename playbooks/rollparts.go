@@ -107,7 +107,7 @@ func (r *Runner) checkAsking() error {
 	}
 	for _, play := range r.Plays {
 		if p := play.Rollout; p != nil && play.Undo == nil && p.Pause && p.PauseDeadline == 0 {
-			errs.Add(p.At.Errorf("give it a deadline (pause: 30m, answered by ccm-push rollout go), or run with --yes", "pause asks a person, and there is no terminal to ask on"))
+			errs.Add(p.At.Errorf("give it a deadline (pause: 30m, answered by ccm-push rollout go), or run with --yes", "pause prompts a person, and there is no terminal for a prompt"))
 		}
 	}
 	return errs.Err()
@@ -120,12 +120,12 @@ func (r *Runner) checkRollout(play *manifest.Play, hosts []*inventory.Host) erro
 		errs = append(errs, at.Errorf(hint, format, args...))
 	}
 	if share.Any([]*manifest.Play{play}) {
-		refuse("put what is exchanged into a play of its own before", "hosts of a rollout cannot wait for values of each other")
+		refuse("move the resources that export or import values into an earlier play", "hosts of a rollout cannot wait for values of each other")
 	}
 	once := false
 	manifest.Walk(play.Resources, func(r *manifest.Resource, _ int) { once = once || r.Once })
 	if once {
-		refuse("put it into a play of its own before", "once is for all hosts of a batch, and those of a rollout take turns")
+		refuse("move the resource with once into an earlier play", "once needs all hosts of a batch at the same time, and the hosts of a rollout take turns")
 	}
 	selected := setOf(names(hosts))
 	known := map[string]bool{}
@@ -133,7 +133,7 @@ func (r *Runner) checkRollout(play *manifest.Play, hosts []*inventory.Host) erro
 		ofGate := slices.ContainsFunc(play.Rollout.Gates, func(g *manifest.Gate) bool { return g.On == on })
 		if selected[on.Text] && !known[on.Text] && !ofGate {
 			known[on.Text] = true
-			errs = append(errs, on.Errorf("leave it out of hosts, or roll it out in a play of its own", "%s is a host of this rollout, and a resource of others runs on it: both would wait for each other", on.Text))
+			errs = append(errs, on.Errorf("remove it from hosts, or roll it out in a separate play", "%s is a host of this rollout, and a resource of others runs on it: both would wait for each other", on.Text))
 		}
 	})
 	if by := play.Rollout.By; by != "" {
@@ -144,14 +144,14 @@ func (r *Runner) checkRollout(play *manifest.Play, hosts []*inventory.Host) erro
 			}
 		}
 		if len(without) > 0 {
-			refuse("give each host a value that is a text or a number", "by: %s is no variable of %s", by, rollout.List(without))
+			refuse("give each host a value that is a text or a number", "by: %s is not a variable of %s", by, rollout.List(without))
 		}
 	}
 	if r.Step != nil {
-		refuse("", "--step and a rollout ask twice: leave --step out, or run one host first with --canary HOST")
+		refuse("", "--step and a rollout both prompt: remove --step; to run one host first, pass --canary HOST")
 	}
 	if canary := r.Options.Canary; canary != "" && !selected[canary] {
-		errs = append(errs, fmt.Errorf("--canary %s: it is no host of play %q", canary, play.Name))
+		errs = append(errs, fmt.Errorf("--canary %s is not a host of play %q", canary, play.Name))
 	}
 	return errors.Join(errs...)
 }

@@ -82,7 +82,7 @@ func (f *fleet) step(ctx context.Context, s *selection, batch int, batches [][]*
 	if f.failed(batches[0][0]) {
 		ended = "has failed"
 	}
-	question := fmt.Sprintf("play %s: %s %s; go on with the other hosts (%d)? [y]es, [q]uit: ", s.play.Name, s.first, ended, others)
+	question := fmt.Sprintf("play %s: %s %s; continue with the other hosts (%d)? [y]es, [q]uit: ", s.play.Name, s.first, ended, others)
 	return f.runner.Step.others(ctx, question)
 }
 
@@ -132,7 +132,7 @@ func (a *asking) stepper() *Stepper {
 func (a *answerer) step(question string) Answer {
 	f := a.fleet
 	if f.runner.Step == nil || a.of.first != a.host {
-		return Answer{Error: "nobody is asked about this host"}
+		return Answer{Error: "this host is not run step by step"}
 	}
 	ctx, end := f.untilStopped(a.ctx)
 	defer end()
@@ -197,7 +197,7 @@ func (s *Stepper) choose(ctx context.Context, question, letters string) byte {
 		}
 		question = "  write one of " + strings.Join(strings.Split(letters, ""), ", ") + ": "
 		if letter == 'n' {
-			question = "  nothing can be left out here, but by --skip-tags; q stops the run\n" + question
+			question = "  a step cannot be skipped here: use --skip-tags; q stops the run\n" + question
 		}
 	}
 	return 0

@@ -44,7 +44,7 @@ func TestStepper(t *testing.T) {
 	require.True(t, s.resource(t.Context(), first, "two?"))
 	require.True(t, s.resource(t.Context(), first, "three?"), "no more is asked")
 	require.True(t, s.resource(t.Context(), second, "four?"))
-	require.Equal(t, []string{"one?", "two?", "  nothing can be left out here, but by --skip-tags; q stops the run\n  write one of y, c, q: ", "four?"}, *asked)
+	require.Equal(t, []string{"one?", "two?", "  a step cannot be skipped here: use --skip-tags; q stops the run\n  write one of y, c, q: ", "four?"}, *asked)
 	require.False(t, isClosed(s.quit))
 	require.False(t, s.others(t.Context(), "others?"), "no answer ends the run")
 	require.True(t, isClosed(s.quit))

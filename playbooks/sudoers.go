@@ -28,7 +28,7 @@ func (r *Runner) Sudoers(hosts []*inventory.Host) (string, error) {
 	}
 	var text strings.Builder
 	for _, rule := range rules {
-		fmt.Fprintf(&text, "# %s: for ccm-push %s. Whoever may run this is %s.\n%s\n", pattern.Fold(names[rule]), r.Options.Version, runAs(rule), rule)
+		fmt.Fprintf(&text, "# %s: for ccm-push %s. A user with this rule has all rights of %s.\n%s\n", pattern.Fold(names[rule]), r.Options.Version, runAs(rule), rule)
 	}
 	return text.String(), nil
 }

@@ -123,10 +123,10 @@ func (r *Runner) checkHosts(ctx context.Context, c *checkedPlays, facts, keep bo
 		r.askOthers(ctx, &selection{play: r.Plays[i], compiler: one, values: c.values[i]}, nil)
 		switch {
 		case needsFacts(one) || !facts && len(c.values[i].others) > 0:
-			skipped(r.Plays[i], "facts, so it was not made ready for hosts; give some with --facts FILE")
+			skipped(r.Plays[i], "host facts, so only its syntax was checked; for a full check pass --facts FILE")
 			continue
 		case len(manifest.Registering(r.Plays[:i])) > 0 && asksNATS(one, templates.RegistrationsFunction):
-			skipped(r.Plays[i], "what earlier plays register, so it was not made ready for hosts")
+			skipped(r.Plays[i], "registrations of earlier plays, so only its syntax was checked")
 			continue
 		case hosts == nil:
 			_, err := one.Check(ctx, catalog.Host{})

@@ -28,7 +28,7 @@ func (p *hostPlay) watchedAway(ctx, stop context.Context, orders <-chan WatchOrd
 	watchAgain(stop, p.of, p.state, tell, func() (stood bool, err error) {
 		err = p.handOver(ctx, stop.Done(), t).err()
 		if err == nil || errors.Is(err, errStopped) {
-			err = errors.New("its worker watches it no more")
+			err = errors.New("its worker does not watch it any more")
 		}
 		return false, err
 	})

@@ -164,10 +164,10 @@ ccm:
 		return (<-answer).Error
 	}
 	require.Equal(t, `no host "web9" is watched`, say("web9", ""))
-	require.Equal(t, "file#x of web1 is as it shall be, or is not watched", say("web1", "file#x"))
+	require.Equal(t, "file#x of web1 has its desired state, or is not watched", say("web1", "file#x"))
 	require.Empty(t, say("web1", "file#motd"), "by its alias")
 	require.Empty(t, next[events.Repaired](t, w).Error)
-	require.Equal(t, "all of web1 is as it shall be", say("web1", ""))
+	require.Equal(t, "all resources of web1 have their desired state", say("web1", ""))
 	edit(t, filepath.Join(home, "motd"), "bye\n")
 	next[events.Drifted](t, w)
 	require.Empty(t, next[events.Repaired](t, w).Error)

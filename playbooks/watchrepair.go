@@ -88,7 +88,7 @@ func (w *watching) mended(h *watchedHost, m *WatchMended) {
 		k := watch.Key{Host: h.state.host.Name, Play: f.Play, Ref: f.Ref}
 		if failed[k] = f.Error; f.Unknown {
 			w.judge.Unknown(k)
-			failed[k] += "; its outcome is unknown, so it is left alone until ccm-push watch release"
+			failed[k] += "; its outcome is unknown, so it is not repaired until you run ccm-push watch release"
 		}
 	}
 	for _, k := range h.mending.keys(h.state.host.Name) {
@@ -157,9 +157,9 @@ func (w *watching) release(c rollout.Command) error {
 	case released:
 		return nil
 	case c.Resource != "":
-		return fmt.Errorf("%s of %s is as it shall be, or is not watched", c.Resource, c.Host)
+		return fmt.Errorf("%s of %s has its desired state, or is not watched", c.Resource, c.Host)
 	}
-	return fmt.Errorf("all of %s is as it shall be", c.Host)
+	return fmt.Errorf("all resources of %s have their desired state", c.Host)
 }
 
 // obey repairs plays, and has them watched again, which tells what has come of it. The error is that of a
@@ -209,7 +209,7 @@ func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, mended *WatchMen
 			case err != nil:
 				ended.Error = reason(failure(p.play.Name, h.state.host.Name, err))
 			default:
-				ended.Error = "nothing was told of it"
+				ended.Error = "the repair reported no result"
 			}
 			if ended.Error != "" {
 				ended.Play, ended.Ref = one.Play, ref

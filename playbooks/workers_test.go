@@ -373,7 +373,7 @@ func TestLookupsOfWorkers(t *testing.T) {
 	w.run(t)
 	require.Equal(t, "{{ other }}", string(answers[0].Looked.Value))
 	for _, a := range answers[1:] {
-		require.Contains(t, a.Error, "the play is not seen to call it")
+		require.Contains(t, a.Error, "the play does not call it")
 		require.Nil(t, a.Looked)
 	}
 }
@@ -494,7 +494,7 @@ func TestWorkersStepOnTheFirstHost(t *testing.T) {
 	throughWorkers(t, w.Runner).asks = func(handler TurnHandler) {
 		a, err := handler.Answer(Question{Step: "do it?"})
 		require.NoError(t, err)
-		require.Equal(t, "nobody is asked about this host", a.Error)
+		require.Equal(t, "this host is not run step by step", a.Error)
 	}
 	w.run(t)
 }

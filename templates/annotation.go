@@ -172,7 +172,7 @@ func (a *annotationReader) comments(n *yamlpos.Node, path []string, inert string
 	for paragraph := range strings.SplitSeq(n.Stray, "\n\n") {
 		last := paragraph[strings.LastIndexByte(paragraph, '\n')+1:]
 		if name, _ := annotation(last); name == requireTag || name == validateTag {
-			a.warn(n, "%s near %q belongs to no key: write it right above or beside one", name, n.Text)
+			a.warn(n, "%s near %q belongs to no key: write it directly above a key or on its line", name, n.Text)
 		}
 	}
 }
@@ -204,12 +204,12 @@ func (a *annotationReader) line(r *rule, line, inert string) {
 	case name == "":
 	case name != requireTag && name != validateTag:
 		if meant := yamlpos.Suggest(name, []string{requireTag, requiredTag, validateTag}); meant != "" {
-			a.warn(r.key, "%q is no annotation (did you mean %q?)", name, meant)
+			a.warn(r.key, "%q is not an annotation (did you mean %q?)", name, meant)
 		}
 	case inert != "":
 		a.warn(r.key, "%s has no effect %s", name, inert)
 	case name == requireTag && rest != "":
-		a.warn(r.key, "@require has no effect with text behind it: write it on a line of its own")
+		a.warn(r.key, "@require has no effect with text after it: write it on its own line")
 	case name == requireTag:
 		r.required = true
 	case rest == "":

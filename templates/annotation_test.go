@@ -167,10 +167,10 @@ func TestChecksEnd(t *testing.T) {
 func TestAnnotationWarnings(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"near misses", "data:\n  # @requires\n  a: 1 # @valdiate isInt(value)\n",
-			"data.yaml:3:3: \"@requires\" is no annotation (did you mean \"@require\"?)|data.yaml:3:3: \"@valdiate\" is no annotation (did you mean \"@validate\"?)"},
+			"data.yaml:3:3: \"@requires\" is not an annotation (did you mean \"@require\"?)|data.yaml:3:3: \"@valdiate\" is not an annotation (did you mean \"@validate\"?)"},
 		{"others are silent", "data:\n  # @todo x\n  # @\n  # see @require\n  # mail me@require\n  a: # @author\n", ""},
 		{"text behind", "data:\n  # @require it must be set\n  a:\n",
-			"data.yaml:3:3: @require has no effect with text behind it: write it on a line of its own"},
+			"data.yaml:3:3: @require has no effect with text after it: write it on its own line"},
 		{"nothing behind", "data:\n  # @validate\n  a:\n",
 			"data.yaml:3:3: @validate has no effect without an expression: write @validate isInt(value)"},
 		{"in a list", "data:\n  a:\n    # @require\n    - b: 1 # @validate isInt(value)\n    - [{c: 1}] # @required\n",
@@ -178,11 +178,11 @@ func TestAnnotationWarnings(t *testing.T) {
 		{"in overrides", "data: {a: 1}\noverrides:\n  x:\n    a: 1 # @require\n",
 			"data.yaml:4:5: @require has no effect in overrides: write it below data"},
 		{"a blank line below", "data:\n  # @require\n\n  a:\n",
-			"data.yaml:4:3: @require near \"a\" belongs to no key: write it right above or beside one"},
+			"data.yaml:4:3: @require near \"a\" belongs to no key: write it directly above a key or on its line"},
 		{"below the last key", "data:\n  a: 1\n  # @validate isInt(value)\n",
-			"data.yaml:2:3: @validate near \"a\" belongs to no key: write it right above or beside one"},
+			"data.yaml:2:3: @validate near \"a\" belongs to no key: write it directly above a key or on its line"},
 		{"behind an anchor", "data:\n  a: &a # @require\n    x: 1\n",
-			"data.yaml:3:5: @require near \"x\" belongs to no key: write it right above or beside one"},
+			"data.yaml:3:5: @require near \"x\" belongs to no key: write it directly above a key or on its line"},
 		{"a key in a comment", "data:\n  a: 1\n  # @require\n  # b: 1\n\n  c: 1\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

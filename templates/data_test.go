@@ -76,7 +76,7 @@ func TestParseSourceErrors(t *testing.T) {
 		{"data: {a: '{{ 1 + }}', b: \"x ${nope}\"}", "data.yaml:1:18: unexpected end in the expression \"1 +\"\n" +
 			"data.yaml:1:32: unknown name \"nope\" in the expression \"nope\"\n  hint: write a shell variable as $nope, or as ${ '${nope}' }"},
 		{"data: {a: '{{ template(Facts.x) }}'}", "data.yaml:1:30: template takes the name of a file or a text, written as a literal\n" +
-			"  hint: what is computed is a value and never a template"},
+			"  hint: only literal templates can be rendered, not computed values"},
 	}
 	for _, c := range cases {
 		t.Run(c.source, func(t *testing.T) {

@@ -79,7 +79,7 @@ func (d *deferred) isUnread() bool { return d.unread != nil && d.unread(d.path) 
 func (d *deferred) fault(f *diag.Fault) error { return diag.At(diag.PositionOf(d.node), f) }
 
 func (d *deferred) tooDeep() error {
-	return d.fault(diag.Faultf("%q is made of data that is made of data, more than %d levels deep", d.path, maxLinks))
+	return d.fault(diag.Faultf("%q refers to data that refers to other data, more than %d levels deep", d.path, maxLinks))
 }
 
 // circle is the error for values that need each other, each the next one and the last one the
@@ -104,8 +104,8 @@ func circle(links []render.Pending) error {
 		text = slices.Concat(text[:maxShownLinks], []string{fmt.Sprintf("%d more", len(text)-most)}, text[len(text)-maxShownLinks:])
 	}
 	line := strings.Join(append(text, all[0].path), " needs ")
-	return all[0].fault(diag.Faultf("data that is made of itself: %s", line).
-		WithHint("give one of them a value that does not need the others; -e and the inventory go over what is here"))
+	return all[0].fault(diag.Faultf("data refers to itself: %s", line).
+		WithHint("give one of them a value that does not need the others; -e and the inventory override these values"))
 }
 
 // maxShownLinks is how many links of a long circle are named at either end.

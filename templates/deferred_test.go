@@ -62,15 +62,15 @@ func TestDataOnData(t *testing.T) {
 }
 
 func TestDataOnDataErrors(t *testing.T) {
-	const hint = "\n  hint: give one of them a value that does not need the others; -e and the inventory go over what is here"
+	const hint = "\n  hint: give one of them a value that does not need the others; -e and the inventory override these values"
 	for _, c := range []errorCase{
-		{"data: {a: '{{ Data.a }}'}", "data.yaml:1:12: data that is made of itself: a (data.yaml:1:11) needs a" + hint},
+		{"data: {a: '{{ Data.a }}'}", "data.yaml:1:12: data refers to itself: a (data.yaml:1:11) needs a" + hint},
 		{"data:\n  x: '{{ Data.b }}'\n  c: '{{ Data.a }}'\n  a: ['{{ Data.b }}']\n  b: 'x{{ Data.c[0] }}'\n",
-			"data.yaml:3:7: data that is made of itself: c (data.yaml:3:6) needs a.0 (data.yaml:4:7) needs b (data.yaml:5:6) needs c" + hint},
-		{"data: {a: '{{ len(Data) }}', b: 1}", "data.yaml:1:12: data that is made of itself: a (data.yaml:1:11) needs a" + hint},
-		{"data: {a: \"{{ lookup('da' + 'ta.nope') }}\", b: 1}", "data.yaml:1:15: lookup: there is nothing at the computed path\n  hint: give a default: lookup(…, …)"},
+			"data.yaml:3:7: data refers to itself: c (data.yaml:3:6) needs a.0 (data.yaml:4:7) needs b (data.yaml:5:6) needs c" + hint},
+		{"data: {a: '{{ len(Data) }}', b: 1}", "data.yaml:1:12: data refers to itself: a (data.yaml:1:11) needs a" + hint},
+		{"data: {a: \"{{ lookup('da' + 'ta.nope') }}\", b: 1}", "data.yaml:1:15: lookup: the computed path has no value\n  hint: give a default: lookup(…, …)"},
 		{"data: {a: '{{ Data.b ?? 1 }}', b: '{{ Data.a ?? 1 }}'}",
-			"data.yaml:1:12: data that is made of itself: a (data.yaml:1:11) needs b (data.yaml:1:35) needs a" + hint},
+			"data.yaml:1:12: data refers to itself: a (data.yaml:1:11) needs b (data.yaml:1:35) needs a" + hint},
 		{"data: {a: '{{ Data.hots }}', host: x}", "data.yaml:1:20: missing key \"Data.hots\"\n  hint: did you mean \"host\"?; give a default with Data.hots ?? …"},
 		{"data: {a: '{{ Data.b }}', b: '{{ Facts.nope }}'}", "data.yaml:1:40: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"?; give a default with Facts.nope ?? …"},
 		{"data: {a: '{{ Item }}'}", "data.yaml:1:15: Item is not available here: there is an item only below each\n  hint: available: Facts, Data"},
@@ -103,7 +103,7 @@ func TestDataOnDataIsBounded(t *testing.T) {
 	source, err = templatetest.Source(t, chain(300))
 	require.NoError(t, err)
 	_, err = source.Resolve(t.Context(), nil)
-	require.ErrorContains(t, err, "is made of data that is made of data, more than 200 levels deep")
+	require.ErrorContains(t, err, "refers to data that refers to other data, more than 200 levels deep")
 
 	var doubling strings.Builder
 	doubling.WriteString("data:\n  k0: [" + strings.Repeat("x", 100) + "]\n")

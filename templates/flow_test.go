@@ -40,7 +40,7 @@ func TestFromHostThroughData(t *testing.T) {
 	}
 }
 
-const hostileHint = `: file: what a host sent may not be a path
+const hostileHint = `: file: data from a host cannot be a path
   hint: choose among literals: Facts.x == "y" ? "a.conf" : "b.conf"`
 
 // TestHostilePathsAreRefused knows the ways from a fact to a path that can be
@@ -138,10 +138,10 @@ func TestHostilePathsInGo(t *testing.T) {
 func TestComputedPathsStayUnsaid(t *testing.T) {
 	env := &templates.Env{Facts: map[string]any{"x": "data.hunter2"}, Data: map[string]any{}}
 	for source, want := range map[string]string{
-		"{{ lookup(Facts.x) }}":              "site.yaml:7:15: lookup: there is nothing at the computed path\n  hint: give a default: lookup(…, …)",
+		"{{ lookup(Facts.x) }}":              "site.yaml:7:15: lookup: the computed path has no value\n  hint: give a default: lookup(…, …)",
 		"{{ lookup(Facts.x, 1) }}":           "",
 		"{{ lookup(1) }}":                    "site.yaml:7:15: lookup: the path must be a string, not an integer",
-		"{{ jet('[[ lookup(Facts.x) ]]') }}": "site.yaml:7:23: lookup: there is nothing at the computed path\n  hint: give a default: lookup(…, …)",
+		"{{ jet('[[ lookup(Facts.x) ]]') }}": "site.yaml:7:23: lookup: the computed path has no value\n  hint: give a default: lookup(…, …)",
 	} {
 		text, err := templates.Parse(source, templatetest.Manifest)
 		require.NoError(t, err)

@@ -94,7 +94,7 @@ func TestNATS(t *testing.T) {
 }
 
 func TestNATSErrors(t *testing.T) {
-	const none = " reads from NATS, and none is given\n  hint: --nats tls://HOST:4222 says where it is, or a context of the nats command line: docs/guide/nats.md"
+	const none = " reads from NATS, but no NATS server is given\n  hint: pass --nats tls://HOST:4222 or --nats-context NAME; see docs/guide/nats.md"
 	with := &templates.Inventory{NATS: someNATS{}}
 	for _, c := range []struct {
 		language, source string
@@ -107,7 +107,7 @@ func TestNATSErrors(t *testing.T) {
 		{"expression", "{{ kvGet('B', nil) }}", with, "site.yaml:7:15: kvGet: argument 2 must be a string, not nil"},
 		{"Jet", `[[ kvGet("B", "none") ]]`, with, "a.jet:1:4: kvGet: no such key"},
 		{"Jet", `[[ kvGet("B") ]]`, with, "a.jet:1:4: kvGet takes 2 arguments, not 1"},
-		{"Jet", `[[ x := "x" ]][[ x.PrometheusFileSD() ]]`, with, "a.jet:1:18: PrometheusFileSD is a method of what registrations(…) gives, not of a string"},
+		{"Jet", `[[ x := "x" ]][[ x.PrometheusFileSD() ]]`, with, "a.jet:1:18: PrometheusFileSD is a method of the result of registrations(…), not of a string"},
 		{"Go", "\n{{ kvGet \"B\" \"none\" }}", with, "a.tmpl:2:4: kvGet: no such key"},
 	} {
 		t.Run(c.source, func(t *testing.T) {

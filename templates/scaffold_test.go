@@ -184,8 +184,8 @@ var badScaffolds = []struct {
 	want         string
 }{
 	{"missing", "t", templates.Scaffold{}, nil, `there is no folder "t" in DIR`},
-	{"a file", "s/a", templates.Scaffold{}, map[string]string{"s/a": ""}, `"s/a" is no folder`},
-	{"outside", "../x", templates.Scaffold{}, nil, `"../x" leads out of the folder DIR`},
+	{"a file", "s/a", templates.Scaffold{}, map[string]string{"s/a": ""}, `"s/a" is not a folder`},
+	{"outside", "../x", templates.Scaffold{}, nil, `"../x" is outside the folder DIR`},
 	{"absolute", "/etc", templates.Scaffold{}, nil, `"/etc" is not below the folder of the play`},
 	{"empty", "s", templates.Scaffold{}, nil, `there are no files in "s"`},
 	{"partials only", "s", templates.Scaffold{}, map[string]string{"s/_partials/p": "x"}, `there are no files in "s"`},
@@ -201,14 +201,14 @@ var badScaffolds = []struct {
 	{"render without a context in go", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": `{{ render "b" }}`, "s/b": ""}, "s/a:1:4: render takes 2 arguments, not 1"},
 	{"a binary partial", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ render("b", 1) ]]`, "s/b": "\xff"}, `s/a:1:4: "s/b" is not text, so that it cannot be rendered`},
 	{"a link that leads away", "s", templates.Scaffold{}, map[string]string{"s/a": "->/etc"}, `s/a: "a" leads away`},
-	{"a path made of facts", "s", templates.Scaffold{}, map[string]string{"s/a": "[[ file(Facts.evil) ]]"}, "s/a:1:4: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a path out of the context", "s", templates.Scaffold{}, map[string]string{"s/a": "[[ x := . ]][[ file(x.Facts.evil) ]]"}, "s/a:1:16: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a path below the context", "s", templates.Scaffold{}, map[string]string{"s/a": "[[ file(.facts.evil) ]]"}, "s/a:1:4: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a path at a computed key of the context", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ file(.["facts"].evil) ]]`}, "s/a:1:4: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a path that a partial is given", "s", templates.Scaffold{}, map[string]string{"s/a": "x", "s/_partials/p": "[[ file(.name) ]]"}, "s/_partials/p:1:4: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a path that a partial of go is given", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": "x", "s/_partials/p": "{{ file .name }}"}, "s/_partials/p:1:4: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a path that is the dot of a partial", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": "x", "s/_partials/p": "{{ . | file }}"}, "s/_partials/p:1:4: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-	{"a rendered path", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ file(render("b", .)) ]]`, "s/b": ""}, "s/a:1:4: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path made of facts", "s", templates.Scaffold{}, map[string]string{"s/a": "[[ file(Facts.evil) ]]"}, "s/a:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path out of the context", "s", templates.Scaffold{}, map[string]string{"s/a": "[[ x := . ]][[ file(x.Facts.evil) ]]"}, "s/a:1:16: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path below the context", "s", templates.Scaffold{}, map[string]string{"s/a": "[[ file(.facts.evil) ]]"}, "s/a:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path at a computed key of the context", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ file(.["facts"].evil) ]]`}, "s/a:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path that a partial is given", "s", templates.Scaffold{}, map[string]string{"s/a": "x", "s/_partials/p": "[[ file(.name) ]]"}, "s/_partials/p:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path that a partial of go is given", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": "x", "s/_partials/p": "{{ file .name }}"}, "s/_partials/p:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a path that is the dot of a partial", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": "x", "s/_partials/p": "{{ . | file }}"}, "s/_partials/p:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
+	{"a rendered path", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ file(render("b", .)) ]]`, "s/b": ""}, "s/a:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 }
 
 func TestScaffoldRefuses(t *testing.T) {
@@ -276,15 +276,15 @@ func TestScaffoldRenderErrors(t *testing.T) {
 		{"missing key", templates.Scaffold{}, map[string]string{"s/d/a": "x\n [[ Data.nope ]]"}, "s/d/a:2:5: missing key \"Data.nope\""},
 		{"missing key in go", templates.Scaffold{Go: true}, map[string]string{"s/a": "{{ .Data.nope }}"}, "s/a:1:9: missing key \"nope\" in .Data.nope"},
 		{"missing key of a partial", templates.Scaffold{}, map[string]string{"s/a": "[[ render(\"_partials/p\", map(\"x\", 1)) ]]", "s/_partials/p": "[[ .y ]]"}, "s/_partials/p:1:4: missing key \".y\""},
-		{"write outside", templates.Scaffold{}, map[string]string{"s/a": "[[ write(Facts.evil, \"x\") ]]"}, "s/a:1:4: write: the path must be clean and lead below the target"},
-		{"write to an absolute path", templates.Scaffold{Go: true}, map[string]string{"s/a": `{{ write "/etc/passwd" "x" }}`}, "s/a:1:4: write: the path must be clean and lead below the target"},
+		{"write outside", templates.Scaffold{}, map[string]string{"s/a": "[[ write(Facts.evil, \"x\") ]]"}, "s/a:1:4: write: the path must be clean and below the target"},
+		{"write to an absolute path", templates.Scaffold{Go: true}, map[string]string{"s/a": `{{ write "/etc/passwd" "x" }}`}, "s/a:1:4: write: the path must be clean and below the target"},
 		{"write over a file", templates.Scaffold{}, map[string]string{"s/a": "[[ write(\"b\", \"x\") ]]", "s/b": ""}, "s/a:1:4: write: there is something else of this name in the source"},
 		{"write over itself", templates.Scaffold{}, map[string]string{"s/a": "[[ write(\"a\", \"x\") ]]"}, "s/a:1:4: write: there is something else of this name in the source"},
 		{"write over a directory", templates.Scaffold{}, map[string]string{"s/a": "[[ write(\"d\", \"x\") ]]", "s/d/": ""}, "s/a:1:4: write: there is something else of this name in the source"},
 		{"write twice", templates.Scaffold{}, map[string]string{"s/a": "[[ write(\"x\", \"x\") ]][[ write(\"x\", \"x\") ]]"}, "s/a:1:25: write: the same file is written twice"},
-		{"write below a file", templates.Scaffold{}, map[string]string{"s/a": "[[ write(\"b/c\", \"x\") ]]", "s/b": ""}, "s/a:1:4: write: the path leads through a file or a link"},
-		{"write through a link", templates.Scaffold{}, map[string]string{"s/a": "[[ write(\"l/c\", \"x\") ]]", "s/l": "->d", "s/d/": ""}, "s/a:1:4: write: the path leads through a file or a link"},
-		{"write below what is written", templates.Scaffold{}, map[string]string{"s/a": "[[ write(\"b\", \"x\") ]][[ write(\"b/c\", \"x\") ]]"}, "s/a:1:25: write: the path leads through a file or a link"},
+		{"write below a file", templates.Scaffold{}, map[string]string{"s/a": "[[ write(\"b/c\", \"x\") ]]", "s/b": ""}, "s/a:1:4: write: a parent of the path is a file or a link"},
+		{"write through a link", templates.Scaffold{}, map[string]string{"s/a": "[[ write(\"l/c\", \"x\") ]]", "s/l": "->d", "s/d/": ""}, "s/a:1:4: write: a parent of the path is a file or a link"},
+		{"write below what is written", templates.Scaffold{}, map[string]string{"s/a": "[[ write(\"b\", \"x\") ]][[ write(\"b/c\", \"x\") ]]"}, "s/a:1:25: write: a parent of the path is a file or a link"},
 		{"endless partials", templates.Scaffold{Go: true}, map[string]string{"s/a": `{{ render "_partials/p" 1 }}`, "s/_partials/p": `{{ render "_partials/p" 1 }}`}, "s/_partials/p:1:4: templates render each other more than 20 levels deep: … s/_partials/p → s/_partials/p → s/_partials/p → s/_partials/p"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -344,7 +344,7 @@ func TestScaffoldPaths(t *testing.T) {
 	require.NoError(t, tree.CheckPaths(templates.Taint{}))
 	require.NoError(t, tree.CheckPaths(templates.Taint{Data: map[string]bool{"x": false, "y": true}}))
 	for _, taint := range []templates.Taint{{Data: map[string]bool{"x": true}}, {AllData: true}} {
-		require.EqualError(t, tree.CheckPaths(taint), "s/a:1:4: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\"")
+		require.EqualError(t, tree.CheckPaths(taint), "s/a:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\"")
 	}
 }
 

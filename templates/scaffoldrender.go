@@ -89,7 +89,7 @@ const (
 func (r *scaffoldRendering) WriteFile(name, text string) error {
 	switch {
 	case r.bounds.Path(name) != nil || !utf8.ValidString(name):
-		return diag.Faultf("write: the path must be clean and lead below the target").WithHint(`write it as "conf.d/site.conf"`)
+		return diag.Faultf("write: the path must be clean and below the target").WithHint(`write it as "conf.d/site.conf"`)
 	case r.skipEmpty && strings.TrimSpace(text) == "":
 		return nil
 	}
@@ -111,7 +111,7 @@ func (r *scaffoldRendering) WriteFile(name, text string) error {
 				return err
 			}
 		default:
-			return diag.Faultf("write: the path leads through a file or a link")
+			return diag.Faultf("write: a parent of the path is a file or a link")
 		}
 	}
 	r.kinds[name] = scaffoldWritten

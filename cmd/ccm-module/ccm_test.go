@@ -44,7 +44,7 @@ func TestCCMRefusals(t *testing.T) {
 		{"no type", ask("", `{}`), "missing type in request"},
 		{"no properties", `{"protocol":"io.choria.ccm.v1.resource.ensure.request","type":"file"}`, "missing properties in request"},
 		{"properties that are null", ask("file", `null`), "missing properties in request"},
-		{"YAML", "protocol: io.choria.ccm.v1.resource.ensure.request\ntype: file\n", "the request is no JSON object; YAML is not read on hosts: write the request as JSON"},
+		{"YAML", "protocol: io.choria.ccm.v1.resource.ensure.request\ntype: file\n", "the request is not a JSON object; hosts do not read YAML: write the request as JSON"},
 		{"half a request", `{"protocol":"io.choria.ccm.v1.resource.ensure.request",`, "reading the request: unexpected end of JSON input"},
 		{"a type that is a number", `{"protocol":"io.choria.ccm.v1.resource.ensure.request","type":1}`, "reading the request: json: cannot unmarshal number into Go struct field .type of type string"},
 		{"an unknown type", ask("cat", `{"name":"x"}`), "invalid resource: unknown resource type cat"},
@@ -52,7 +52,7 @@ func TestCCMRefusals(t *testing.T) {
 		{"an unknown property", ask("exec", `{"name":"true","nope":1}`), `invalid resource: json: unknown field "nope"`},
 		{"a bad value", ask("link", `{"name":"/x","ensure":"gone","target":"y"}`), `invalid resource: ensure: "gone" is not one of "present", "absent"`},
 		{"another property", ask("file", `{"name":"x",`+owned()+`}`), `invalid resource: name: file path must be absolute`},
-		{"properties that are text", ask("file", `"x"`), "the properties are no JSON object"},
+		{"properties that are text", ask("file", `"x"`), "the properties are not a JSON object"},
 		{"two resources", ask("exec", `[{"true":{}},{"false":{}}]`), "multiple resources found"},
 		{"two in one", ask("exec", `[{"true":{},"false":{}}]`), "multiple resources found"},
 		{"no resource", ask("exec", `[]`), "multiple resources found"},
@@ -256,5 +256,5 @@ func FuzzReadCCM(f *testing.F) {
 
 func TestRunRefusesNestedManifests(t *testing.T) {
 	_, _, err := readResource(t.Context(), []byte(`{"type":"apply","properties":{"name":"web"}}`))
-	require.EqualError(t, err, "a resource of type apply is for manifests: a controller puts what it applies in its place")
+	require.EqualError(t, err, "type apply works only in manifests: the controller replaces it with the resources that it applies")
 }

@@ -40,7 +40,7 @@ func readCCM(ctx context.Context, input []byte) (*ccmTask, error) {
 		Properties json.RawMessage `json:"properties"`
 	}
 	if trimmed := bytes.TrimSpace(input); len(trimmed) > 0 && trimmed[0] != '{' {
-		return nil, errors.New("the request is no JSON object; YAML is not read on hosts: write the request as JSON")
+		return nil, errors.New("the request is not a JSON object; hosts do not read YAML: write the request as JSON")
 	}
 	err := json.Unmarshal(input, &req)
 	switch {
@@ -67,7 +67,7 @@ func onlyResource(text json.RawMessage) (map[string]json.RawMessage, error) {
 		var properties map[string]json.RawMessage
 		err := json.Unmarshal(text, &properties)
 		if err != nil {
-			err = errors.New("the properties are no JSON object")
+			err = errors.New("the properties are not a JSON object")
 		}
 		return properties, err
 	}

@@ -44,7 +44,7 @@ func killers(args []string) []os.Signal {
 
 func command(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 {
-		return usageError("say what to do: run, serve, watchdog, facts or version")
+		return usageError("no command is given; use run, serve, watchdog, facts or version")
 	}
 	switch name, rest := args[0], args[1:]; name {
 	case "run":

@@ -35,7 +35,7 @@ func command() *cobra.Command {
 		Short: "a server of NATS in one folder, with TLS and users",
 		Long: `ccm-push-broker is a server of NATS with JetStream. Its first start makes the folder and an
 authority in it (ca.pem), which signs its certificate: clients get ca.pem and the file that
-"user add" makes. Nothing goes over it in the clear, and nobody else is let in.`,
+"user add" makes. All connections are encrypted, and only these users can log in.`,
 		Example: `  ccm-push-broker user add ops --dir /var/lib/ccm-push-broker
   ccm-push-broker --dir /var/lib/ccm-push-broker --name nats.example.com
   ccm-push --nats tls://nats.example.com:4222 --nats-ca ca.pem --nats-nkey ops.nk ...`,
@@ -47,18 +47,18 @@ authority in it (ca.pem), which signs its certificate: clients get ca.pem and th
 	root.PersistentFlags().StringVar(&b.Dir, "dir", "", "the `folder` that has everything; made if it is not there")
 	_ = root.MarkPersistentFlagRequired("dir") // there is such a flag
 	root.Flags().StringVar(&b.Listen, "listen", ":4222", "the `address` to listen on")
-	root.Flags().StringArrayVar(&b.Names, "name", nil, "a `name` or IP address that clients reach it by, beside localhost and what this machine is called; may be repeated")
+	root.Flags().StringArrayVar(&b.Names, "name", nil, "another `name` or IP address that clients connect to, in addition to localhost and the name of this machine; may be repeated")
 	root.Flags().StringVar(&b.Server, "server", "", "the loopback `address` of a separate nats-server: this program then filters its clients and runs no server; user config prints the configuration that nats-server needs")
 	root.AddCommand(userCommand(b))
 	return root
 }
 
 func userCommand(b *broker.Broker) *cobra.Command {
-	user := &cobra.Command{Use: "user", Short: "who may log in: add, list, remove"}
+	user := &cobra.Command{Use: "user", Short: "users who can log in: add, list, remove"}
 	var file, role string
 	var sites []string
 	add := &cobra.Command{
-		Use: "add NAME", Short: "let somebody in, and write the file to log in with", Args: cobra.ExactArgs(1),
+		Use: "add NAME", Short: "add a user, and write the file to log in with", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if file == "" {
 				file = args[0] + ".nk"
@@ -75,7 +75,7 @@ func userCommand(b *broker.Broker) *cobra.Command {
 		},
 	}
 	add.Flags().StringVar(&file, "out", "", "the `file` to write (default NAME.nk); a copy of ca.pem is written next to it, as NAME.pem")
-	add.Flags().StringVar(&role, "role", string(broker.Operator), "what he may do: operator (everything), coordinator (begin runs with --workers, register services), worker (take hosts), reader (read data, manifests and registrations)")
+	add.Flags().StringVar(&role, "role", string(broker.Operator), "the permissions of the user: operator (everything), coordinator (begin runs with --workers, register services), worker (take hosts), reader (read data, manifests and registrations)")
 	add.Flags().StringSliceVar(&sites, "site", nil, "sites whose hosts a worker may take, with commas; without it all sites")
 	list := &cobra.Command{
 		Use: "list", Short: "print who may log in", Args: cobra.NoArgs,
@@ -88,7 +88,7 @@ func userCommand(b *broker.Broker) *cobra.Command {
 		},
 	}
 	remove := &cobra.Command{
-		Use: "remove NAME", Short: "let somebody in no more, and end his connections", Args: cobra.ExactArgs(1),
+		Use: "remove NAME", Short: "remove a user, and end the connections of this user", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return b.RemoveUser(args[0]) },
 	}
 	config := &cobra.Command{

@@ -60,7 +60,7 @@ func (p *printer) printShared(ctx context.Context, cmd *cobra.Command, h *worker
 		return err
 	}
 	gate.elsewhere = true
-	summary, err := gate.follow(header.Decode("what run "+run.Run+" tells", sharedLines(ctx, h, run)), reporter)
+	summary, err := gate.follow(header.Decode("the events of run "+run.Run, sharedLines(ctx, h, run)), reporter)
 	switch {
 	case err != nil:
 		return err

@@ -65,11 +65,11 @@ func (c *commandLine) detach(cmd *cobra.Command) error {
 	case c.fleet.mode.step:
 		return errors.New("--step prompts on the terminal, which --detach leaves: use one of them")
 	case c.fleet.record.none:
-		return errors.New("--detach: the run is followed by its record, and --no-record keeps none: leave one of them out")
+		return errors.New("--detach needs the record of the run, and --no-record keeps none: remove one of them")
 	case c.fleet.inventory.listHosts, c.selection.list:
 		return errors.New("--detach is for runs; a list is printed at once")
 	case c.printer.stream, c.printer.follow != "":
-		return errors.New("--stream and --follow show on the terminal what commands write, and --detach leaves it: leave one of them out")
+		return errors.New("--stream and --follow print the output of commands on the terminal, and --detach leaves it: remove one of them")
 	}
 	if !child {
 		return f.begin(&c.printer)

@@ -64,7 +64,7 @@ func formatFiles(f *modeFlags, p *printer, paths []string) error {
 		}
 	}
 	if len(paths) == 0 {
-		return errors.New("say which files to lay out: there is no *.yaml or *.yml here")
+		return errors.New("there is no *.yaml or *.yml file here: name the files to format")
 	}
 	var wrong error
 	changed := false

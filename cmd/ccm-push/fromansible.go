@@ -47,7 +47,7 @@ lists all modules and keywords.`,
 			}
 			if report != "" {
 				if _, err := os.Lstat(report); err == nil {
-					return fmt.Errorf("%s is there already: give another file with --report", report)
+					return fmt.Errorf("%s exists already: pass another file with --report", report)
 				}
 			}
 			if err := writeConversion(out, done.Files); err != nil {
@@ -95,7 +95,7 @@ func writeConversion(folder string, files map[string]fromansible.File) error {
 	defer root.Close()
 	for name := range files {
 		if _, err := root.Lstat(name); err == nil {
-			return fmt.Errorf("%s is there already: give another folder with --out", filepath.Join(folder, name))
+			return fmt.Errorf("%s exists already: pass another folder with --out", filepath.Join(folder, name))
 		}
 	}
 	var errs error

@@ -67,7 +67,7 @@ func printGraph(ctx context.Context, p *plays, out *printer, paths []string, nam
 	case why != "":
 		return printWhy(out, drawings, why)
 	case format == "svg" && len(drawings) > 1:
-		return fmt.Errorf("%d plays run on %s, and a picture is of one: give one manifest, or choose by --tags", len(drawings), name)
+		return fmt.Errorf("%d plays run on %s, and a picture shows one play: give one manifest, or select a play with --tags", len(drawings), name)
 	}
 	for i, d := range drawings {
 		text := ""

@@ -66,7 +66,7 @@ With --env each key of the first level is a line for a shell, such as HIERA_PORT
 	}
 	c.Flags().StringVar(&o.query, "query", "", "print only the value at a gjson `path`, such as tls.port")
 	c.Flags().BoolVar(&o.env, "env", false, "print lines NAME=VALUE for a shell")
-	c.Flags().StringVar(&o.prefix, "env-prefix", "HIERA", "what the names of --env begin with")
+	c.Flags().StringVar(&o.prefix, "env-prefix", "HIERA", "the prefix of the names that --env prints")
 	c.Flags().BoolVar(&o.yaml, "yaml", false, "print YAML")
 	return c
 }

@@ -25,14 +25,14 @@ var wholeRuns = map[string]bool{
 	"to undo its changes run ccm-push undo %s":                                        true,
 	"ccm-push resume %[1]s, or undo %[1]s":                                            true,
 	"NATS has nothing about run %s any more, so it ends here\n  hint: its stream may have been deleted; ccm-push resume %s continues the run": true, // its record is here
-	"the run ends; ccm-push resume %s goes on": true,
+	"the run ends; to continue it: ccm-push resume %s": true,
 
 	// Another run than the one that was named.
-	"the last run that changed something has undone run %s\n  hint: ccm-push undo %s takes back that undo; ccm-push runs lists all runs": true,
+	"the last run that changed something has undone run %s\n  hint: ccm-push undo %s reverts that undo; ccm-push runs lists all runs": true,
 
 	// The text names the missing options: the URL may have a password.
-	"run %s was given back by %s, and its record has no end\n  hint: ccm-push resume %[1]s goes on with it, with the same --workers and in a folder with the same files":         true,
-	"nothing has been heard of %s, who coordinates run %s, since %s\n  hint: ccm-push resume %[2]s goes on with it, with the same --workers and in a folder with the same files": true,
+	"run %s was released by %s before its end\n  hint: continue it with ccm-push resume %[1]s, the same --workers, and in a folder with the same files":               true,
+	"no message from %s, the controller of run %s, since %s\n  hint: continue it with ccm-push resume %[2]s, the same --workers, and in a folder with the same files": true,
 }
 
 // TestHintsKeepTheirArguments finds texts that put a resume or undo command together by hand. The functions of

@@ -116,7 +116,7 @@ func printGroups(inv *inventory.Inventory, f *inventoryFlags, vars bool, p *prin
 // that does not.
 func printListing(p *printer, text string, withheld bool) error {
 	if withheld {
-		p.app.say("note: passwords are not printed; " + listing.Withheld + " stands in their place")
+		p.app.say("note: passwords are not printed; " + listing.Withheld + " replaces them")
 	}
 	return p.print(text)
 }

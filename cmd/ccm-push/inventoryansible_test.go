@@ -32,11 +32,11 @@ var differences = map[string]difference{
 	},
 	`ansible -i inventory/01-fleet.yaml --list-hosts 'web[:2]'`: {hosts: "web01 web02 web03", why: "a slice from the first host on"},
 	`ansible -i inventory/01-fleet.yaml --list-hosts 'web[9]'`: {
-		err: "pattern \"web[9]\": the index is past the end\n  hint: there are 4 hosts, with the indexes 0 to 3",
+		err: "pattern \"web[9]\": the index is past the end\n  hint: the pattern matches 4 hosts: use an index from 0 to 3",
 		why: "an index that is not there is a mistake",
 	},
 	`ansible -i inventory/01-fleet.yaml --list-hosts 'web*[4]'`: {
-		err: "pattern \"web*[4]\": the index is past the end\n  hint: there are 4 hosts, with the indexes 0 to 3",
+		err: "pattern \"web*[4]\": the index is past the end\n  hint: the pattern matches 4 hosts: use an index from 0 to 3",
 		why: "each host counts once, however many groups and names it is found by",
 	},
 	`ansible -i inventory/01-fleet.yaml --list-hosts localhost`: {

@@ -35,7 +35,7 @@ func resourceList(plays []*manifest.Play) string {
 	for _, p := range plays {
 		fmt.Fprintf(table, "play %q, hosts %q%s:\n", p.Name, p.HostPattern(), tagList(", tags ", p.Tags))
 		if p.JetFile != nil {
-			fmt.Fprintf(table, "  what %s writes for each host\t\t%s\n", p.JetFile.Text, p.JetFile.Pos())
+			fmt.Fprintf(table, "  resources that %s writes for each host\t\t%s\n", p.JetFile.Text, p.JetFile.Pos())
 		}
 		listed(table, p.Resources, "  ")
 	}
@@ -63,7 +63,7 @@ func listed(table io.Writer, resources []*manifest.Resource, indent string) {
 		fmt.Fprintf(table, "%s%s\t%s\t%s\n", indent, name, tagList("", r.Tags), r.Name.Node.Pos())
 		switch {
 		case r.Child != nil && r.Child.JetFile != nil:
-			fmt.Fprintf(table, "%s  what %s writes for each host\t\t%s\n", indent, r.Child.JetFile.Text, r.Child.JetFile.Pos())
+			fmt.Fprintf(table, "%s  resources that %s writes for each host\t\t%s\n", indent, r.Child.JetFile.Text, r.Child.JetFile.Pos())
 		case r.Child != nil:
 			listed(table, r.Child.Resources, indent+"  ")
 		case r.Unknown():

@@ -30,7 +30,7 @@ The date of the pages is SOURCE_DATE_EPOCH (seconds since 1970). Without it they
 				return err
 			}
 			if len(args) > 1 {
-				return fmt.Errorf("man takes one DIR, and this is %d", len(args))
+				return fmt.Errorf("man takes one DIR, but got %d arguments", len(args))
 			}
 			date, err := sourceDate(a.getenv("SOURCE_DATE_EPOCH"))
 			if err != nil {

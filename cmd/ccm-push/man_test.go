@@ -110,7 +110,7 @@ func TestManRefuses(t *testing.T) {
 		want    string
 	}{
 		{nil, []string{"man"}, "missing argument: ccm-push man DIR"},
-		{nil, []string{"man", dir, dir}, "man takes one DIR, and this is 2"},
+		{nil, []string{"man", dir, dir}, "man takes one DIR, but got 2 arguments"},
 		{[]string{"SOURCE_DATE_EPOCH=today"}, []string{"man", dir}, `SOURCE_DATE_EPOCH "today": write seconds since 1970`},
 		{nil, []string{"-o", "json", "man", dir}, "--output json is for runs and facts; man prints text"},
 	} {

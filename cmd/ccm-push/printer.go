@@ -60,11 +60,11 @@ func (p *printer) validate() error {
 	case p.fold != "auto" && p.fold != "always" && p.fold != "never":
 		return fmt.Errorf("--fold %q: use auto, always or never", p.fold)
 	case p.follow != "" && p.stream:
-		return errors.New("--follow and --stream: one of them is enough")
+		return errors.New("--follow and --stream exclude each other: remove one of them")
 	case (p.follow != "" || p.stream) && p.format == "dsc-json":
 		return errors.New("--output dsc-json cannot contain the output of commands; use --follow and --stream with text or json")
 	case p.quiet && p.verbose > 0:
-		return errors.New("-q and -v: one of them is enough")
+		return errors.New("-q and -v exclude each other: remove one of them")
 	}
 	return nil
 }

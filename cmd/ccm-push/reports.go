@@ -141,7 +141,7 @@ func begins(path, text string) error {
 		return err
 	}
 	if string(head) != text {
-		return fmt.Errorf("%s is there and holds something else: its first line does not begin with %s", path, text)
+		return fmt.Errorf("%s exists and has other content: its first line does not begin with %s", path, text)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ killed, the report ends with the last recorded event.`,
   ccm-push runs report 7k2m --junit run.xml --report run.html`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return fmt.Errorf("runs report takes one RUN, and this is %d", len(args))
+				return fmt.Errorf("runs report takes one RUN, but got %d arguments", len(args))
 			}
 			return atLeast(1)(cmd, args)
 		},
@@ -186,7 +186,7 @@ func reportRun(a *app, p *printer, name, format string) error {
 	case format != "" && !known:
 		return fmt.Errorf("--format %q: use one of %s", format, formatNames)
 	case format == "" && !p.reports.any():
-		return errors.New("say what to write: --format " + formatNames + ", or a file as of a run, such as --report FILE.html")
+		return errors.New("no output is chosen; use --format " + formatNames + ", or a file such as --report FILE.html")
 	}
 	r, err := a.shownRun(name)
 	if err != nil {

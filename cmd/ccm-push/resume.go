@@ -170,7 +170,7 @@ func findResumable(store record.Store, name string) (*record.Run, error) {
 // ended reports a run that is still under way.
 func ended(run *record.Run) error {
 	if run.Outcome() == record.Running {
-		return fmt.Errorf("run %s is still under way: %s@%s, pid %d", run.Run, run.User, run.Host, run.PID)
+		return fmt.Errorf("run %s is still in progress: %s@%s, pid %d", run.Run, run.User, run.Host, run.PID)
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func (p *plays) returnTo(run *record.Run, set *pflag.FlagSet) error {
 	}
 	for _, m := range run.Manifests {
 		if m.Withheld {
-			return fmt.Errorf("run %s was of the URL %s, which is not recorded whole: apply it again, with --limit @%s:notstarted for instance", run.Run, m.Path, run.Run)
+			return fmt.Errorf("run %s applied the URL %s, which is not recorded completely: apply it again, for example with --limit @%s:notstarted", run.Run, m.Path, run.Run)
 		}
 	}
 	if err := changeTo(run, set); err != nil {
@@ -198,7 +198,7 @@ func (p *plays) returnTo(run *record.Run, set *pflag.FlagSet) error {
 func givenAgain(run *record.Run, flags []record.Flag, set *pflag.FlagSet) error {
 	given := func(f record.Flag) bool { return set.Changed(f.Name) }
 	if missing := withheld(slices.DeleteFunc(slices.Clone(flags), given)); len(missing) > 0 {
-		return fmt.Errorf("run %s was given values with %s, which are not recorded: give them again", run.Run, strings.Join(missing, ", "))
+		return fmt.Errorf("run %s got values with %s, which are not recorded: pass them again", run.Run, strings.Join(missing, ", "))
 	}
 	return nil
 }

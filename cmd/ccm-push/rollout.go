@@ -79,7 +79,7 @@ undo. It keeps the limit of unavailable hosts of the rollout.`,
 		Example: "  ccm-push rollout release web3\n  ccm-push rollout release 7k2m web3",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
-				return fmt.Errorf("release takes a RUN and a HOST, and these are %d words", len(args))
+				return fmt.Errorf("release takes a RUN and a HOST, but got %d arguments", len(args))
 			}
 			return atLeast(1)(cmd, args)
 		},
@@ -143,7 +143,7 @@ func (s *steer) say(cmd *cobra.Command, name string, c rollout.Command, withoutA
 	case reply.Error != "":
 		return fmt.Errorf("run %s: %s", run.Run, events.Line(reply.Error))
 	case reply.Status == nil:
-		return fmt.Errorf("run %s has answered nothing", run.Run)
+		return fmt.Errorf("run %s has not answered", run.Run)
 	}
 	return s.print(run, reply.Status)
 }
@@ -237,7 +237,7 @@ func statusText(run *record.Run, s *rollout.Status) string {
 	for _, one := range []struct {
 		what  string
 		hosts []string
-	}{{"at work", s.AtWork}, {"failed", s.Failed}, {"could not be reached, or lost", s.Unreachable}} {
+	}{{"in progress", s.AtWork}, {"failed", s.Failed}, {"could not be reached, or lost", s.Unreachable}} {
 		if len(one.hosts) > 0 {
 			names, more := events.Fold(one.hosts, 200)
 			if names = events.Line(names); more > 0 {

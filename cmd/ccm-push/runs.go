@@ -182,7 +182,7 @@ far.`,
 				return errors.New("--host is empty")
 			}
 			if len(args) > 1 {
-				return fmt.Errorf("runs show takes one RUN, and this is %d", len(args))
+				return fmt.Errorf("runs show takes one RUN, but got %d arguments", len(args))
 			}
 			return showRun(a, p, cmd, args[0], host)
 		},
@@ -281,7 +281,7 @@ func runsDiffCommand(a *app, p *printer) *cobra.Command {
 		Short:             "print hosts and resources with different results in two recorded runs",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
-				return fmt.Errorf("runs diff takes two runs, and these are %d", len(args))
+				return fmt.Errorf("runs diff takes two runs, but got %d arguments", len(args))
 			}
 			return atLeast(2)(cmd, args)
 		},
@@ -355,7 +355,7 @@ func runsPruneCommand(a *app, p *printer) *cobra.Command {
 		Use:   "prune",
 		Short: "remove recorded runs beyond limits of age and size",
 		Long: `prune removes the oldest runs beyond --days and --mib, and damaged records. It never
-removes a run in progress. --check only prints what it would remove. Runs apply the default
+removes a run in progress. --check only prints the runs to remove. Runs apply the default
 limits themselves, once a day.`,
 		Example: `  ccm-push runs prune --check
   ccm-push runs prune --days 30 --mib 500`,

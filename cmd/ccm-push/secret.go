@@ -72,7 +72,7 @@ func openFile(name string) (*project.Document, error) {
 func exactly(n int, words string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
-			return fmt.Errorf("secret %s takes %s, and this is %d words", cmd.Name(), words, len(args))
+			return fmt.Errorf("secret %s takes %s (got %d arguments)", cmd.Name(), words, len(args))
 		}
 		return atLeast(n)(cmd, args)
 	}

@@ -56,7 +56,7 @@ const (
 	askOne    = "web1  exec#one  Would have executed"
 	askTwo    = "web1  exec#two  Would have executed"
 	askSecret = "web1  exec#secret  would do something that is sensitive"
-	askOthers = "play web tier: web1 is done; go on with the other hosts (1)? [y]es, [q]uit: "
+	askOthers = "play web tier: web1 is done; continue with the other hosts (1)? [y]es, [q]uit: "
 )
 
 func TestStep(t *testing.T) {
@@ -76,7 +76,7 @@ func TestStep(t *testing.T) {
 			"one two hunter2 ", []string{"web1: 3 changed, 1 stable", "not started: 1 host"}, interruptedStatus},
 		{"quit", [][2]string{{askOne, "y\n"}, {askTwo, "q\n"}},
 			"one ", []string{"web1  changed  exec#one", "exec#two"}, interruptedStatus},
-		{"no is no answer", [][2]string{{askOne, "n\n"}, {"nothing can be left out here, but by --skip-tags; q stops the run", "maybe\n"}, {"write one of y, c, q: ", "quit\n"}},
+		{"no is no answer", [][2]string{{askOne, "n\n"}, {"a step cannot be skipped here: use --skip-tags; q stops the run", "maybe\n"}, {"write one of y, c, q: ", "quit\n"}},
 			"", nil, interruptedStatus},
 		{"Ctrl-D", [][2]string{{askOne, "\x04"}}, "", nil, interruptedStatus},
 		{"Ctrl-C", [][2]string{{askOne, "y\n"}, {askTwo, ctrlC}}, "one ", []string{"stopping after the running resources"}, interruptedStatus},

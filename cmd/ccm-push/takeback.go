@@ -23,7 +23,7 @@ func (f *fleet) takesBack(plays []*manifest.Play) error {
 	}
 	for _, play := range plays {
 		if r := play.Rollout; r != nil && (r.OnStop == rollout.UndoAll || r.OnStop == rollout.UndoBatch) {
-			return r.At.Errorf("remove --no-record, or set on_stop: end", "on_stop: %s needs the record of the run, and there will be none", r.OnStop)
+			return r.At.Errorf("remove --no-record, or set on_stop: end", "on_stop: %s needs the record of the run, and --no-record keeps none", r.OnStop)
 		}
 	}
 	return nil

@@ -147,7 +147,7 @@ func (f *fleet) lookFor(inv *inventory.Inventory, run *record.Run, hosts []strin
 		names += fmt.Sprintf(" and %d more", more)
 	}
 	if names = events.Line(names); !there {
-		return fmt.Errorf("the inventory has none of the hosts of run %s: %s\n  hint: say which inventory has them: %s", run.Run, names, elsewhere)
+		return fmt.Errorf("the inventory has none of the hosts of run %s: %s\n  hint: pass the inventory that has them: %s", run.Run, names, elsewhere)
 	}
 	f.app.warn(fmt.Sprintf("hosts of run %s that are no longer in the inventory; %s skips them: %s", run.Run, what, names))
 	return nil
@@ -264,7 +264,7 @@ func (f *fleet) findUndoable(store record.Store, name string) (run *record.Run, 
 	case run.Undoes == "":
 		return run, nil, ended(run)
 	case whole[run.Undoes]:
-		return nil, nil, fmt.Errorf("the last run that changed something has undone run %s\n  hint: ccm-push undo %s takes back that undo; ccm-push runs lists all runs", run.Undoes, run.Run)
+		return nil, nil, fmt.Errorf("the last run that changed something has undone run %s\n  hint: ccm-push undo %s reverts that undo; ccm-push runs lists all runs", run.Undoes, run.Run)
 	}
 	if err := ended(run); err != nil {
 		return nil, nil, err
@@ -297,7 +297,7 @@ func (f *fleet) returnTo(run *record.Run, set *pflag.FlagSet, elsewhere string) 
 	case errors.Is(err, fs.ErrNotExist) && set.Changed("inventory"): // nothing else is needed of it
 		f.app.warn(err.Error())
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w\n  hint: say where the inventory is now: %s", err, elsewhere)
+		return fmt.Errorf("%w\n  hint: pass the new place of the inventory: %s", err, elsewhere)
 	case err != nil:
 		return err
 	}

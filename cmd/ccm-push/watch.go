@@ -67,7 +67,7 @@ repair it again. RUN has the same form as in ccm-push runs.`,
   ccm-push watch release last web1 file#/etc/motd`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 3 {
-				return fmt.Errorf("release takes a RUN, a HOST and a resource, and these are %d words", len(args))
+				return fmt.Errorf("release takes a RUN, a HOST and a resource, but got %d arguments", len(args))
 			}
 			return atLeast(2)(cmd, args)
 		},
@@ -106,9 +106,9 @@ func (w *watchCall) run(ctx context.Context, paths []string) error {
 	case pl.fleet.mode.step:
 		return errors.New("--step prompts before changes, and watch runs without prompts")
 	case w.options.Repair && (pl.fleet.mode.check || w.options.Once):
-		return errors.New("--check and --once change nothing, and --repair does; leave one of them out")
+		return errors.New("--check and --once change nothing, and --repair does: remove one of them")
 	case w.follows && w.options.Once:
-		return errors.New("--once ends before anything can be followed; leave it or --follow-manifests out")
+		return errors.New("--once ends before manifests can change: remove it or --follow-manifests")
 	case pl.selection.list, pl.fleet.inventory.listHosts:
 		return pl.apply(ctx, w.printer, paths)
 	}

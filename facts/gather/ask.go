@@ -38,7 +38,7 @@ func ask(ctx context.Context, q facts.Query) (any, error) {
 	case q.Command != "":
 		return commandOf(ctx, "/bin/sh", "-c", q.Command)
 	}
-	return nil, errors.New("a query that asks for nothing")
+	return nil, errors.New("the query is empty")
 }
 
 // pathAnswer is what a path is, and what a link leads to.
@@ -133,7 +133,7 @@ func packageOf(ctx context.Context, name string) (any, error) {
 		version := m.version(line)
 		return packageAnswer{version != "", version}, nil
 	}
-	return nil, errors.New("there is none of dpkg-query, rpm, apk and pacman")
+	return nil, errors.New("the host has no dpkg-query, rpm, apk or pacman")
 }
 
 type serviceAnswer struct {

@@ -73,7 +73,7 @@ func (c *custom) add(path string) {
 		return
 	}
 	if len(c.files) == MaxCustomFiles {
-		c.partial = append(c.partial, fmt.Sprintf("%s: left out, since there are more than %d files", path, MaxCustomFiles))
+		c.partial = append(c.partial, fmt.Sprintf("%s: skipped, because there are more than %d files", path, MaxCustomFiles))
 		return
 	}
 	text, err := readBounded(path)

@@ -139,7 +139,7 @@ func (r *report) missing(format string, args ...any) {
 // take reports whether n more bytes fit, and says so if they do not.
 func (r *report) take(what string, n int) bool {
 	if n > r.left {
-		r.missing("%s: left out, since facts are limited to %d bytes", what, MaxReport)
+		r.missing("%s: skipped, because facts are limited to %d bytes", what, MaxReport)
 		return false
 	}
 	r.left -= n

@@ -151,7 +151,7 @@ func TestCustomBounds(t *testing.T) {
 	}
 	r := gather(t, nil, Options{Dirs: []string{dir}})
 	require.Len(t, r.Custom, MaxCustomFiles)
-	require.Equal(t, []string{filepath.Join(dir, "facts.d/064.json") + ": left out, since there are more than 64 files"}, r.Partial)
+	require.Equal(t, []string{filepath.Join(dir, "facts.d/064.json") + ": skipped, because there are more than 64 files"}, r.Partial)
 }
 
 func TestTotalBound(t *testing.T) {
@@ -163,7 +163,7 @@ func TestTotalBound(t *testing.T) {
 	}
 	r := gather(t, nil, Options{Dirs: []string{dir}})
 	require.Len(t, r.Custom, 4)
-	require.Equal(t, []string{filepath.Join(dir, "facts.d/4.json") + ": left out, since facts are limited to 1048576 bytes"}, r.Partial)
+	require.Equal(t, []string{filepath.Join(dir, "facts.d/4.json") + ": skipped, because facts are limited to 1048576 bytes"}, r.Partial)
 }
 
 func TestDirs(t *testing.T) {

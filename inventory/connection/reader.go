@@ -131,7 +131,7 @@ func setting(k rank, name, key string, n *yamlpos.Node) Setting {
 
 // notSecret is the error for a setting that is marked as secret and would be shown.
 func notSecret(name string, n *yamlpos.Node) error {
-	return n.Errorf("of the connection only passwords are secrets; write this one without !secret, and where nothing is encrypted", "%s cannot be a secret", name)
+	return n.Errorf("only passwords of a connection can be secrets; write this value without !secret, and unencrypted", "%s cannot be a secret", name)
 }
 
 // textsOf gives the text of a scalar, or those of a list where one may stand.

@@ -22,19 +22,19 @@ const (
 // one by one, see [Reader].
 type connectDoc struct {
 	Address      string   `json:"address" doc:"name or IP address to dial; default: the name of the host"`
-	Port         int      `json:"port" doc:"of the SSH server"`
-	User         string   `json:"user" doc:"to log in as"`
-	Password     string   `json:"password" doc:"to log in with; better asked for with -k"`
+	Port         int      `json:"port" doc:"port of the SSH server"`
+	User         string   `json:"user" doc:"login user"`
+	Password     string   `json:"password" doc:"the login password; better: use -k to be prompted"`
 	PrivateKey   []string `json:"private_key" doc:"file with the key to log in with, or a list of them"`
 	KnownHosts   []string `json:"known_hosts" doc:"file with the keys of hosts instead of OpenSSH's, or a list of them"`
-	Jump         string   `json:"jump" doc:"[user@]host[:port] to go through, several with commas, outermost first; none for none"`
-	Relay        string   `json:"relay" doc:"group, or host, of which one hands the host program on to these hosts; none for none; default: the jump host"`
+	Jump         string   `json:"jump" doc:"jump hosts, [user@]host[:port] separated by commas, outermost first; none disables it"`
+	Relay        string   `json:"relay" doc:"a host, or a group from which ccm-push picks one host, that forwards the host program to these hosts; none disables it; default: the jump host"`
 	Connection   string   `json:"connection" doc:"ssh, or local for this machine itself, without SSH"`
 	Become       bool     `json:"become" doc:"run the host program as another user"`
 	BecomeUser   string   `json:"become_user" doc:"the user to become; default: root"`
 	BecomeMethod string   `json:"become_method" doc:"how to become it"`
 
-	BecomePassword string `json:"become_password" doc:"that the method asks for; better asked for with -K"`
+	BecomePassword string `json:"become_password" doc:"the password for the become method; better: use -K to be prompted"`
 }
 
 // VariablesSchema describes the variables that have a meaning. All others are

@@ -38,7 +38,7 @@ func splitArgs(name string, words []string) ([]argument, error) {
 			continue
 		}
 		if len(word) < 2 || word[0] != '-' || !strings.Contains("oJpil", word[1:2]) {
-			return nil, problemf("understood are -o, -J, -p, -i, -l, -C, -4, -6 and -q", "%s: %q is not supported", name, word)
+			return nil, problemf("supported: -o, -J, -p, -i, -l, -C, -4, -6 and -q", "%s: %q is not supported", name, word)
 		}
 		flag, value := word[:2], word[2:]
 		if value == "" {
@@ -214,8 +214,8 @@ func optionHint(a argument) string {
 		}
 		return "use ProxyJump; a command is run from your own ssh_config only"
 	case "forwardagent":
-		return "a host could use your keys as long as it is connected; to get through one, use ProxyJump"
+		return "a host could use your keys while it is connected; to connect through a host, use ProxyJump"
 	}
-	return "understood are HostName, Port, User, IdentityFile, UserKnownHostsFile, StrictHostKeyChecking, ProxyJump, ConnectTimeout, " +
+	return "supported: HostName, Port, User, IdentityFile, UserKnownHostsFile, StrictHostKeyChecking, ProxyJump, ConnectTimeout, " +
 		strings.Join(optionNames, ", ")
 }

@@ -253,7 +253,7 @@ func checkSecret(name string, n *yamlpos.Node) error {
 	case n.Text == "":
 		return n.Errorf("remove it, or write the key without a value to unset an inherited one", "%s is empty", name)
 	case yamlpos.IsTemplate(n):
-		return n.Errorf(`of what can be evaluated, "{{ name }}" of another variable of the host is understood, with nothing around it; in YAML !unsafe before a password makes it mean itself, passwords can be asked for with -k and -K, and a second -i SCRIPT may print those of a group, such as {"db":{"vars":{"ansible_become_password":"…"}}} (from ansible-vault view, say)`, "%s cannot be an expression", name)
+		return n.Errorf(`only a single "{{ name }}" of another variable of the host works here; for a literal password write !unsafe before it in YAML; for a prompt pass -k or -K; for passwords from a program pass a second -i SCRIPT that prints {"db":{"vars":{"ansible_become_password":"…"}}}, for example from ansible-vault view`, "%s cannot be an expression", name)
 	case strings.ContainsFunc(n.Text, unicode.IsControl):
 		return n.Errorf("", "%s has a control character", name)
 	}

@@ -120,7 +120,7 @@ func (l *linter) inventory(inv *inventory.Inventory) {
 			if slices.Contains(setByAnsible, p.Key.Text) {
 				l.add(p.Key, Finding{
 					Text:    p.Key.Text,
-					Message: fmt.Sprintf("Ansible puts a value of its own over the variable %s", p.Key.Text),
+					Message: fmt.Sprintf("Ansible itself sets the variable %s", p.Key.Text),
 					Hint:    "use another name",
 				})
 			}

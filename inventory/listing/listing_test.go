@@ -93,7 +93,7 @@ func TestLint(t *testing.T) {
 	require.Equal(t, []string{
 		":1:22: the key on is true to Ansible, and \"on\" here\n  hint: write true or false, or 'on'",
 		":1:26: 0755 is the number 493\n  hint: write the number in digits, or '0755'",
-		":1:32: Ansible puts a value of its own over the variable groups\n  hint: use another name",
+		":1:32: Ansible itself sets the variable groups\n  hint: use another name",
 		":1:61: a password (password) is here in clear text\n  hint: use a prompt (-k, -K), or log in with a key",
 		":2:16: 1.10 is the number 1.1\n  hint: write 1.1, or '1.10' for the text",
 		":2:56: 2.00 is the number 2.0\n  hint: write 2.0, or '2.00' for the text",

@@ -88,7 +88,7 @@ func (s *subscript) of(hosts []int) ([]int, error) {
 
 func counted(n int) string {
 	if n == 1 {
-		return "there is 1 host, with the index 0"
+		return "the pattern matches 1 host: use index 0"
 	}
-	return fmt.Sprintf("there are %d hosts, with the indexes 0 to %d", n, n-1)
+	return fmt.Sprintf("the pattern matches %d hosts: use an index from 0 to %d", n, n-1)
 }

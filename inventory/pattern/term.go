@@ -201,7 +201,7 @@ func (m *matcher) reason(term string) string {
 		return "this machine is only known if the inventory lists it, or with --allow-implicit-localhost"
 	}
 	if host, port := SplitPort(term); port != "" && isIn(m.Hosts, host) {
-		return "leave the port away: it belongs into the inventory"
+		return "remove the port: it belongs in the inventory"
 	}
 	if at := strings.LastIndexByte(term, '['); at > 0 && isIn(m.Groups, term[:at]) {
 		return "by index it would be " + strings.ReplaceAll(term, "-", ":")

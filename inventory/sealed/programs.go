@@ -70,7 +70,7 @@ func (p *Programs) Open(n *yamlpos.Node) (string, error) {
 	p.mu.Unlock()
 	text, err := ask()
 	if err != nil {
-		return "", n.Errorf("run it by hand; it must print the secret alone, and end with status 0", "the program %q did not give the secret: %v", q.argv[0], err)
+		return "", n.Errorf("run it by hand; it must print the secret alone, and end with status 0", "the program %q returned no secret: %v", q.argv[0], err)
 	}
 	return text, nil
 }

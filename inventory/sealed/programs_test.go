@@ -49,7 +49,7 @@ func TestProgramIsAskedOnce(t *testing.T) {
 func TestProgramErrors(t *testing.T) {
 	r := asking(func([]string, time.Duration) (string, error) { return "", errors.New("exit status 3") })
 	_, err := parse(t, "a: {secret: {cmd: [get]}}", r).Get("a").Open()
-	require.EqualError(t, err, "f.yaml:1:4: the program \"get\" did not give the secret: exit status 3\n  hint: run it by hand; it must print the secret alone, and end with status 0")
+	require.EqualError(t, err, "f.yaml:1:4: the program \"get\" returned no secret: exit status 3\n  hint: run it by hand; it must print the secret alone, and end with status 0")
 	for text, want := range map[string]string{
 		"a: {secret: {cmd: get x}}":                  `f.yaml:1:19: cmd must be a list of words, not the text "get x"`,
 		"a: {secret: {cmd: [get, [x]]}}":             "f.yaml:1:25: a word of cmd must be a text, not a list",

@@ -112,7 +112,7 @@ func (w *folderWalk) folder(ctx context.Context, dir string, above []fs.FileInfo
 		}
 	}
 	if !found && len(above) == 0 {
-		return w.yield(Item{}, &yamlpos.Error{File: dir, Msg: "there is no inventory in the folder", Hint: "what begins with . or ends in " + strings.Join(ignoredSuffixes, " ") + " is not read"})
+		return w.yield(Item{}, &yamlpos.Error{File: dir, Msg: "the folder contains no inventory", Hint: "these files are ignored: names that begin with . or end in " + strings.Join(ignoredSuffixes, " ")})
 	}
 	return true
 }
@@ -154,7 +154,7 @@ func (w *folderWalk) entry(ctx context.Context, path string, above []fs.FileInfo
 	if err == nil && item.Script && !w.Scripts {
 		item, err = Item{}, &yamlpos.Error{
 			File: path, Msg: "is a script, and scripts in a folder do not run by default",
-			Hint: "say --allow-inventory-scripts, or name it: -i " + path,
+			Hint: "pass --allow-inventory-scripts, or name it: -i " + path,
 		}
 	}
 	return w.yield(item, err)

@@ -127,11 +127,11 @@ func (f VarsFolder) check(path string, info fs.FileInfo) error {
 	switch {
 	case owner != 0 && owner != os.Geteuid() && owner != f.owner:
 		return &yamlpos.Error{
-			File: path, Msg: "belongs to another user, who could change the program",
+			File: path, Msg: "belongs to another user, and this user could change the program",
 			Hint: "if you trust it, make it yours: chown, or copy the folder",
 		}
 	case info.Mode().Perm()&0o002 != 0:
-		return &yamlpos.Error{File: path, Msg: "is writable for every user, who could change the program", Hint: "chmod o-w " + path}
+		return &yamlpos.Error{File: path, Msg: "is writable for every user, so other users could change the program", Hint: "chmod o-w " + path}
 	}
 	return nil
 }

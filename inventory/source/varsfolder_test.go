@@ -76,7 +76,7 @@ func TestFindGoesOn(t *testing.T) {
 	list, err := only(t, dir).Open(HostVars, func(string) {})
 	require.NoError(t, err)
 	paths, err := list.Find("h")
-	require.EqualError(t, err, open+": is writable for every user, who could change the program\n  hint: chmod o-w "+open)
+	require.EqualError(t, err, open+": is writable for every user, so other users could change the program\n  hint: chmod o-w "+open)
 	require.Equal(t, []string{filepath.Join(dir, "host_vars/h/a")}, paths)
 }
 

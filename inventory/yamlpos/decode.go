@@ -48,7 +48,7 @@ func Literal(check func(f reflect.StructField, path string, n *Node) error) Opti
 func Decode(n *Node, into any, opts ...Option) error {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
-		panic(fmt.Sprintf("yamlpos: Decode into %T, which is no pointer", into))
+		panic(fmt.Sprintf("yamlpos: Decode into %T, which is not a pointer", into))
 	}
 	var d decoder
 	for _, opt := range opts {
@@ -103,7 +103,7 @@ func (t target) String() string {
 func (d *decoder) value(n *Node, v reflect.Value, t target) {
 	if n.Kind == Scalar && (n.Value == nil || d.isOpen(n)) {
 		if n.Computed && t.field != nil && v.Kind() != reflect.Interface {
-			d.errs.Add(n.Errorf("give it a default, such as Data.x ?? 'y', or leave the property out", "%s is null: the expression gives nothing", t))
+			d.errs.Add(n.Errorf("give it a default, such as Data.x ?? 'y', or remove the property", "%s is null: the expression has no value", t))
 		}
 		return
 	}

@@ -148,7 +148,7 @@ func TestDecodeComputed(t *testing.T) {
 		{value: map[string]any{"force": "yes"}, err: "f.yml:7:3: force must be true or false, not the text \"yes\""},
 		{value: map[string]any{"env": []string{"a"}, "map": map[string]int{"a": 1}}, want: subject{Env: []string{"a"}, Map: map[string]string{"a": "1"}}},
 		{value: map[string]any{"any": nil}, want: subject{}},
-		{value: map[string]any{"timeout": nil}, err: "f.yml:7:3: timeout is null: the expression gives nothing\n  hint: give it a default, such as Data.x ?? 'y', or leave the property out"},
+		{value: map[string]any{"timeout": nil}, err: "f.yml:7:3: timeout is null: the expression has no value\n  hint: give it a default, such as Data.x ?? 'y', or remove the property"},
 	} {
 		var got subject
 		err := Decode(From(at, tt.value), &got)

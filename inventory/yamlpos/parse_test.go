@@ -213,7 +213,7 @@ var parseErrors = []struct{ name, text, want string }{
 	{"no colon", "x:\n  y: 1\nnocolon\nz: 1\n", "f.yml:3: could not find expected ':'"},
 	{"at sign", "a: 1\nb: @x\n", "f.yml:2: found character that cannot start any token\n  hint: quote a text that begins with @"},
 	{"percent sign", "- %x\n", "f.yml:1: found character that cannot start any token\n  hint: quote a text that begins with %"},
-	{"unknown anchor", "a: 1\nb: *web\n", "f.yml:2:4: no anchor &web stands before *web\n  hint: quote a text that begins with *"},
+	{"unknown anchor", "a: 1\nb: *web\n", "f.yml:2:4: no anchor &web is defined before *web\n  hint: quote a text that begins with *"},
 	{"unknown anchor that may be a password", "a: 1\nansible_become_pass: *web\n", "f.yml:2:22: an alias has no anchor before it (it is not shown: it may be a password)\n  hint: quote a text that begins with *"},
 	{"unknown anchor in quoted keys", "{\"Password\" : *web}\n", "f.yml:1:15: an alias has no anchor before it (it is not shown: it may be a password)\n  hint: quote a text that begins with *"},
 	{"unknown tag that may be a password", "a: {password: !hunter2 }\nb: {password: [!hunter2 x], c: !d x}\n", "f.yml:1:15: this tag is not supported (and not shown: it may be a password)\n  hint: quote a text that begins with !\nf.yml:2:16: this tag is not supported (and not shown: it may be a password)\n  hint: quote a text that begins with !\nf.yml:2:32: tag !d is not supported\n  hint: remove it"},

@@ -30,7 +30,7 @@ func syntaxError(file string, data []byte, err error) *Error {
 		return e
 	}
 	if m := unknownAnchor().FindStringSubmatch(problem); m != nil {
-		e.Msg = "no anchor &" + m[1] + " stands before *" + m[1]
+		e.Msg = "no anchor &" + m[1] + " is defined before *" + m[1]
 		if isSecretAlias(data, m[1]) {
 			e.Msg = "an alias has no anchor before it (it is not shown: it may be a password)"
 		}

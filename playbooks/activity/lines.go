@@ -30,7 +30,7 @@ func (s Snapshot) lines(expected time.Duration, columns, rows int) []string {
 	return append(list, cut(s.totals(expected, columns), columns))
 }
 
-// totals is how far the run has got, such as "37/40 done, 2 changed · 1 at work, 2 waiting".
+// totals is how far the run has got, such as "37/40 done, 2 changed · 1 running, 2 waiting".
 func (s Snapshot) totals(expected time.Duration, columns int) string {
 	parts := []string{fmt.Sprintf("%d/%d done", s.Done, s.Hosts) + s.outcomes()}
 	waiting := max(0, s.Hosts-s.Done-s.Working)
@@ -41,7 +41,7 @@ func (s Snapshot) totals(expected time.Duration, columns int) string {
 	case s.Working == 1 && len(s.Longest) == 1:
 		parts = append(parts, s.Longest[0].short(max(10, columns*3/5)))
 	case s.Working > 0:
-		parts = append(parts, fmt.Sprintf("%d at work", s.Working))
+		parts = append(parts, fmt.Sprintf("%d running", s.Working))
 	}
 	if waiting > 0 {
 		parts = append(parts, fmt.Sprintf("%d waiting", waiting))

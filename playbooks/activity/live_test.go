@@ -141,7 +141,7 @@ func TestNarrowerThanItSays(t *testing.T) {
 		l := NewLive(Terminal{Writer: s, Size: func() (int, int) { return 60, 24 }}, busy(3, "web1", "web2").Snapshot, nil)
 		fmt.Fprint(l, "one\n")
 		pause(2 * time.Second)
-		require.Equal(t, []string{"  web1  exec#migrate", "  web2  exec#migrate", "0/3 done · 2 at work"}, s.below())
+		require.Equal(t, []string{"  web1  exec#migrate", "  web2  exec#migrate", "0/3 done · 2 running"}, s.below())
 		require.NoError(t, l.Close(t.Context()))
 		require.Equal(t, "one\n", s.text())
 	})

@@ -92,13 +92,13 @@ func TestLines(t *testing.T) {
 			`  s002                  exec#migrate  1m14s`,
 			`  database-of-the-shop  sending the host program, 1.0 of 2.5 MiB  9s`,
 			`  世界\x1b[2J           file#/etc/\nmotd\u202e (waits for other hosts)  1h01m`,
-			`30/40 done, 2 changed, 1 failed, 3 unreachable · 4 at work · 6 waiting · about 30s to go`,
+			`30/40 done, 2 changed, 1 failed, 3 unreachable · 4 running · 6 waiting · about 30s to go`,
 		}},
 		{"60 columns", three, 0, 60, 5, []string{
 			`  s002                  exec#migrate  1m14s`,
 			`  database-of-the-shop  sending the host program, 1.0 o…  9s`,
 			`  世界\x1b[2J           file#/etc/\nmotd\u202e (wait…  1h01m`,
-			`30/40 done, 2 changed, 1 failed, 3 unreachable · 4 at work …`,
+			`30/40 done, 2 changed, 1 failed, 3 unreachable · 4 running …`,
 		}},
 		{"20 columns", three, 0, 20, 5, []string{
 			`  s002    ex…  1m14s`,
@@ -108,7 +108,7 @@ func TestLines(t *testing.T) {
 		}},
 		{"two rows", three, 0, 60, 2, []string{
 			`  s002  exec#migrate  1m14s`,
-			`30/40 done, 2 changed, 1 failed, 3 unreachable · 4 at work …`,
+			`30/40 done, 2 changed, 1 failed, 3 unreachable · 4 running …`,
 		}},
 		{"one row", three, 0, 20, 1, []string{`30/40 done, 2 chang…`}},
 		{"one host", one, 0, 200, 5, []string{`37/40 done, 2 would change, 1 failed · s002 exec#migrate 14s · 2 waiting`}},

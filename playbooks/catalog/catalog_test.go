@@ -141,7 +141,7 @@ var wrong = []struct{ name, manifest, want string }{
 	{"an error of every element once", play("- exec: [\"{{ Item }}\": {each: \"{{ Data.names }}\", user: \"{{ Data.nope }}\"}]"), "site.yaml:4:70: missing key \"Data.nope\"" + nopeHint},
 	{"control", play("- exec: [a: {control: {if: Data.nope}}]"), "site.yaml:4:37: missing key \"Data.nope\"" + nopeHint},
 	{"control that is no boolean", play("- exec: [a: {control: {if: Data.n}}]"), "site.yaml:4:32: expected a boolean, got an integer; n from site.yaml:1:22\n  hint: write a comparison, such as Data.x == \"y\""},
-	{"sensitive values are not told", play("- exec: [a: {sensitive: true, environment: [\"{{ Facts.os }}\"]}]"), "site.yaml:4:49: the value is not valid; the details are withheld because the resource is sensitive"},
+	{"sensitive values are not told", play("- exec: [a: {sensitive: true, environment: [\"{{ Facts.os }}\"]}]"), "site.yaml:4:49: the value is not valid; the details are hidden because the resource is sensitive"},
 	{"messages", "ccm: {pre_message: \"{{ Data.a }}\", post_message: \"{{ Data.b }}\", resources: [exec: [a: ]]}",
 		"site.yaml:1:29: missing key \"Data.a\"\n  hint: it has port, role; give a default with Data.a ?? …\nsite.yaml:1:59: missing key \"Data.b\"\n  hint: it has port, role; give a default with Data.b ?? …"},
 	{"source that is missing", play("- file: [/a: {source: nope, control: {if: 'true'}, " + root + "}]"), "site.yaml:4:27: there is no file nope in DIR"},
@@ -309,7 +309,7 @@ func TestContents(t *testing.T) {
 func TestSources(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"missing", "nope", "there is no file nope in DIR"},
-		{"absolute", "/etc/passwd", "/etc/passwd is an absolute path; give one relative to DIR; a property receives what the host has there: exec: {name: read, command: cat /etc/passwd} before it, and recv: {content: exec#read.stdout}"},
+		{"absolute", "/etc/passwd", "/etc/passwd is an absolute path; give one relative to DIR; to read it on the host, write exec: {name: read, command: cat /etc/passwd} before it, and recv: {content: exec#read.stdout}"},
 		{"a folder", "sub", "sub is not a file of the play's folder DIR: not a regular file"},
 		{"a pipe", "fifo", "fifo is not a file of the play's folder DIR: not a regular file"},
 		{"out of the folder", "../x", "../x is not a file of the play's folder DIR: path escapes from parent"},

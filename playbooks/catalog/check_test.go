@@ -27,23 +27,23 @@ func TestHostsChooseNoFiles(t *testing.T) {
 	for _, c := range []struct{ name, manifest, want string }{
 		{"data that is made of facts", `data: {conf: "{{ Facts.os }}.conf"}
 ccm: {resources: [file: [/x: {source: "{{ Data.conf }}", owner: a, group: a, mode: "0600"}]]}`,
-			"site.yaml:2:39: what a host sent may not name a file of the play" + nameHint},
+			"site.yaml:2:39: data from a host cannot be the name of a file of the play" + nameHint},
 		{"overrides that are", `overrides: {a: {conf: {deep: ["{{ Facts.os }}.conf"]}}}
 ccm: {resources: [exec: [x: {command: "{{ file(Data.conf.deep[0]) }}"}]]}`,
-			"site.yaml:2:43: file: what a host sent may not be a path" + fileHint},
+			"site.yaml:2:43: file: data from a host cannot be a path" + fileHint},
 		{"an excluded resource", `data: {conf: "{{ Facts.os }}.conf"}
 ccm: {resources: [exec: [x: {command: "{{ file(Data.conf) }}", control: {if: "false"}}]]}`,
-			"site.yaml:2:43: file: what a host sent may not be a path" + fileHint},
+			"site.yaml:2:43: file: data from a host cannot be a path" + fileHint},
 		{"elements", `ccm: {resources: [exec: [x: {each: "{{ Facts.list }}", command: "{{ file(Item) }}"}]]}`,
-			"site.yaml:1:69: file: what a host sent may not be a path" + fileHint},
+			"site.yaml:1:69: file: data from a host cannot be a path" + fileHint},
 		{"elements of data that is made of facts", `data: {l: ["{{ Facts.os }}"]}
 ccm: {resources: [file: ["/{{ Item }}": {each: "{{ Data.l }}", source: "{{ Item }}", owner: a, group: a, mode: "0600"}]]}`,
-			"site.yaml:2:72: what a host sent may not name a file of the play" + nameHint},
+			"site.yaml:2:72: data from a host cannot be the name of a file of the play" + nameHint},
 		{"a condition", `ccm: {resources: [exec: [x: {each: "{{ Facts.list }}", control: {if: "file(Item) == 'x'"}}]]}`,
-			"site.yaml:1:71: file: what a host sent may not be a path" + fileHint},
+			"site.yaml:1:71: file: data from a host cannot be a path" + fileHint},
 		{"a message", `data: {conf: "{{ Facts.os }}.conf"}
 ccm: {pre_message: "{{ file(Data.conf) }}", resources: [exec: [x: ]]}`,
-			"site.yaml:2:24: file: what a host sent may not be a path" + fileHint},
+			"site.yaml:2:24: file: data from a host cannot be a path" + fileHint},
 		{"a choice", `data: {conf: "{{ Facts.os == 'linux' ? 'a' : 'b' }}.conf", other: "{{ Facts.os }}"}
 ccm: {resources: [exec: [x: {command: "{{ file(Data.conf) }} {{ Data.other }}"}]]}`, ""},
 	} {

@@ -51,7 +51,7 @@ func (x *resultCheck) manifest(m *loadedManifest) {
 			continue
 		}
 		if paths, _ := message.Inputs(m.files).Results(); len(paths) > 0 {
-			x.errs.Add(message.Node.Errorf("leave it out", "a message cannot use the results of resources"))
+			x.errs.Add(message.Node.Errorf("remove the expression", "a message cannot use the results of resources"))
 		}
 	}
 	here := map[string]*yamlpos.Node{} // the names that this manifest has registered
@@ -73,7 +73,7 @@ func (x *resultCheck) manifest(m *loadedManifest) {
 		name := r.Register.Text
 		switch other := here[name]; {
 		case x.inGraph:
-			x.errs.Add(r.Register.Errorf("remove strategy: graph; or hand values on with recv, which works there",
+			x.errs.Add(r.Register.Errorf("remove strategy: graph, or pass values with recv",
 				"register needs resources that run in the order written"))
 		case other != nil:
 			x.errs.Add(r.Register.Errorf("give each its own name; of one that control excludes the result is there too: Results."+name+".skipped",
@@ -120,7 +120,7 @@ func (x *resultCheck) subscribes(r *manifest.Resource, files *templates.Files) {
 			continue
 		}
 		if paths, all := v.Inputs(files).Results(); all && len(x.before) > 0 || len(paths) > 0 {
-			x.errs.Add(v.Node.Errorf("write the name as it is, and choose with control", "a resource that subscribes cannot be called by results: what it is owed would have no name if the run ended before"))
+			x.errs.Add(v.Node.Errorf("write the name as it is, and choose with control", "a resource with subscribe cannot have a name from Results: its pending refresh would have no name if the run ended before it"))
 		}
 	}
 }
@@ -132,12 +132,12 @@ func (x *resultCheck) unregistered(r *manifest.Resource, at *yamlpos.Node, name 
 		other := all[0]
 		switch {
 		case other == r:
-			return at.Errorf("use it in later resources", "Results.%s is the result of this resource, which is not there yet", name)
+			return at.Errorf("use it in later resources", "Results.%s is the result of this resource itself, which does not exist yet", name)
 		case other.Unselected:
-			return at.Errorf("select it too, or leave this resource out", "Results.%s is registered by %s (%s), which --tags, --skip-tags or --start-at leave out",
+			return at.Errorf("select it too, or remove this resource", "Results.%s is registered by %s (%s), which --tags, --skip-tags or --start-at skip",
 				name, other.Ref(), other.Name.Node.Pos())
 		}
-		return at.Errorf("move this resource behind it", "Results.%s is registered later, by %s (%s)", name, other.Ref(), other.Name.Node.Pos())
+		return at.Errorf("move this resource after it", "Results.%s is registered later, by %s (%s)", name, other.Ref(), other.Name.Node.Pos())
 	}
 	if x.anything {
 		return nil

@@ -13,7 +13,7 @@ import (
 
 // TestConfirmVia has addresses that are made of variables of a host, and none that it has a say in.
 func TestConfirmVia(t *testing.T) {
-	const byHost = "what a host sent may not choose where it is dialled\n  hint: use data of the inventory"
+	const byHost = "data from a host cannot choose the address that ccm-push connects to\n  hint: use data of the inventory"
 	for _, c := range []struct {
 		name, manifest string
 		want           []manifest.Via
@@ -22,7 +22,7 @@ func TestConfirmVia(t *testing.T) {
 		{"none", "", nil, ""},
 		{"of variables", `confirm_via: ["{{ Data.address }}", ":2222", "ssh://admin@[2001:db8::7]:22"]`,
 			[]manifest.Via{{Host: "10.0.0.9"}, {Port: 2222}, {User: "admin", Host: "2001:db8::7", Port: 22}}, ""},
-		{"no address", `confirm_via: ["{{ Data.odd }}"]`, nil, "site.yaml:1:15: confirm_via: \"a b\" is no address\n  hint: write HOST, HOST:PORT, :PORT or ssh://USER@HOST:PORT"},
+		{"no address", `confirm_via: ["{{ Data.odd }}"]`, nil, "site.yaml:1:15: confirm_via: \"a b\" is not an address\n  hint: write HOST, HOST:PORT, :PORT or ssh://USER@HOST:PORT"},
 		{"by the host", `confirm_via: ["{{ Facts.address }}"]`, nil, "site.yaml:1:14: " + byHost},
 		{"by the host through data", "data: {a: \"{{ Facts.address }}\"}\nconfirm_via: [\"{{ Data.a }}\"]", nil, "site.yaml:2:14: " + byHost},
 	} {

@@ -42,7 +42,7 @@ func TestWithEnvFile(t *testing.T) {
 	require.NoError(t, err)
 	defer outside.Close()
 	_, err = withEnvFile(environ, outside)
-	require.EqualError(t, err, `more variables for Environ: ".env" leads out of the folder `+linked+"\n  hint: --no-read-env leaves that file out")
+	require.EqualError(t, err, `more variables for Environ: ".env" is outside the folder `+linked+"\n  hint: --no-read-env leaves that file out")
 }
 
 // TestNestedDataOnData holds that the data of a nested manifest sees what it is given, and that
@@ -77,7 +77,7 @@ ccm: {resources: [apply: [inner.yaml: {data: {name: "{{ Facts.os }}"}}]]}
 data: {path: "{{ Data.name }}.conf"}
 ccm: {resources: [file: [/a: {source: "{{ Data.path }}", `+root+`}]]}
 `, Options{})
-	require.ErrorContains(t, err, "inner.yaml:2:39: what a host sent may not name a file of the play")
+	require.ErrorContains(t, err, "inner.yaml:2:39: data from a host cannot be the name of a file of the play")
 }
 
 // TestVariables holds that variables are evaluated in their own language, that one which
@@ -101,8 +101,8 @@ func TestVariables(t *testing.T) {
 	_, err = compile("data: {name: DB}\nccm: {resources: [exec: [\"{{ Data.bad }}\": ]]}")
 	require.ErrorContains(t, err, `hosts.yaml:4:6: the variable is an expression to Ansible, and not understood here: "+"`)
 	_, err = compile("data: {name: '{{ Data.addr }}', os: x}\nccm: {resources: [exec: [\"{{ Data.addr }}\": ]]}")
-	require.ErrorContains(t, err, "data that is made of itself: addr (hosts.yaml:2:7) needs host (hosts.yaml:3:7) needs name (site.yaml:1:14) needs addr")
+	require.ErrorContains(t, err, "data refers to itself: addr (hosts.yaml:2:7) needs host (hosts.yaml:3:7) needs name (site.yaml:1:14) needs addr")
 
 	_, _, err = nesting(t, "\n-- site.yaml --\ndata: {os: '{{ Facts.os }}'}\nccm: {resources: [file: [/a: {source: \"{{ Data.file }}\", "+root+"}]]}\n", Options{Variables: vars})
-	require.ErrorContains(t, err, "site.yaml:2:39: what a host sent may not name a file of the play")
+	require.ErrorContains(t, err, "site.yaml:2:39: data from a host cannot be the name of a file of the play")
 }

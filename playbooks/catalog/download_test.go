@@ -139,7 +139,7 @@ func TestNeedsFull(t *testing.T) {
 
 // What a host sent decides nothing of a download that it does not make itself.
 func TestHostsDoNotChooseDownloads(t *testing.T) {
-	const choice = "what a host sent may not choose what the controller downloads\n" +
+	const choice = "data from a host cannot choose a download of the controller\n" +
 		"  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a' : 'b' }}\", use data of the inventory, or let the host download it"
 	const rest = ", owner: root, group: root}]"
 	for _, test := range []struct{ name, properties, loading, compiling string }{
@@ -250,6 +250,6 @@ func TestDownloadedFiles(t *testing.T) {
 	})
 	t.Run("what a host chooses", func(t *testing.T) {
 		_, err := load.Parse(t.Context(), "site.yaml", []byte(play(`- file: [/f: {source: "https://{{ Facts.x }}/f", checksum: none}]`)), builtin.Types())
-		require.ErrorContains(t, err, "what a host sent may not name a file of the play")
+		require.ErrorContains(t, err, "data from a host cannot be the name of a file of the play")
 	})
 }

@@ -80,7 +80,7 @@ func elements(ctx context.Context, r *manifest.Resource, env *templates.Env, roo
 	if err == nil && len(list) > room {
 		hint := ""
 		if room < maxEntries {
-			hint = fmt.Sprintf("%d stand before it", maxEntries-room)
+			hint = fmt.Sprintf("%d entries come before it", maxEntries-room)
 		}
 		err = r.Each.Node.Errorf(hint, "each has %d elements, and a host may have %d resources", len(list), maxEntries)
 	}

@@ -13,23 +13,23 @@ import (
 func TestHostsChooseNothingElsewhere(t *testing.T) {
 	const hint = "\n  hint: use data of the inventory, or choose with control"
 	only := func(what string) string {
-		return "what a host sent may only be the content of a file on another host, not " + what + hint
+		return "data from a host can only be the content of a file on another host, not " + what + hint
 	}
 	for _, c := range []struct{ name, manifest, want string }{
 		{"where", `ccm: {resources: [exec: [x: {on: "{{ Facts.os }}"}]]}`,
-			"site.yaml:1:34: what a host sent may not choose where something runs\n  hint: use data of the inventory"},
+			"site.yaml:1:34: data from a host cannot choose where a resource runs\n  hint: use data of the inventory"},
 		{"where, by data", `data: {d: "{{ Facts.os }}"}
 ccm: {resources: [exec: [x: {on: "{{ Data.d }}"}]]}`,
-			"site.yaml:2:34: what a host sent may not choose where something runs\n  hint: use data of the inventory"},
+			"site.yaml:2:34: data from a host cannot choose where a resource runs\n  hint: use data of the inventory"},
 		{"where, by elements", `ccm: {resources: [exec: [x: {each: "{{ Facts.list }}", on: "{{ Item }}"}]]}`,
-			"site.yaml:1:60: what a host sent may not choose where something runs\n  hint: use data of the inventory"},
+			"site.yaml:1:60: data from a host cannot choose where a resource runs\n  hint: use data of the inventory"},
 		{"its name", `ccm: {resources: [exec: ["x {{ Facts.os }}": {on: lb1}]]}`,
-			"site.yaml:1:26: what a host sent may not be the name of a resource that runs on another one" + hint},
+			"site.yaml:1:26: data from a host cannot be the name of a resource that runs on another host" + hint},
 		{"a command", `ccm: {resources: [exec: [x: {on: lb1, command: "x {{ Facts.os }}"}]]}`, "site.yaml:1:48: " + only("command of exec")},
 		{"an environment", `ccm: {resources: [exec: [x: {on: lb1, environment: ["A={{ Facts.os }}"]}]]}`, "site.yaml:1:52: " + only("environment of exec")},
 		{"an owner", `ccm: {resources: [file: [/x: {on: lb1, content: "", owner: "{{ Facts.os }}", group: a, mode: "0600"}]]}`, "site.yaml:1:60: " + only("owner of file")},
 		{"a health check", `ccm: {resources: [exec: [x: {on: lb1, health_checks: [{command: "x {{ Facts.os }}"}]}]]}`,
-			"site.yaml:1:54: what a host sent may not be in a health check on another one" + hint},
+			"site.yaml:1:54: data from a host cannot be in a health check on another host" + hint},
 		{"a result", `ccm: {resources: [exec: [{say: {command: id, register: said}}, {x: {on: controller, command: "x {{ Results.said.stdout }}"}}]]}`,
 			"site.yaml:1:94: " + only("command of exec")},
 		{"facts of another host", `hostfacts: [web2]
@@ -39,7 +39,7 @@ ccm: {resources: [exec: [x: {on: controller, command: "x {{ Hosts.web2.facts.os 
 		{"words of a command", `ccm: {resources: [exec: [x: {on: controller, command: "x {{ Facts.os | upper() }}", provider: shell}]]}`,
 			"site.yaml:1:55: " + only("command of exec")},
 		{"a path", `ccm: {resources: [file: ["/x/{{ Facts.os }}": {on: controller, content: "", owner: a, group: a, mode: "0600"}]]}`,
-			"site.yaml:1:26: what a host sent may not be the name of a resource that runs on another one" + hint},
+			"site.yaml:1:26: data from a host cannot be the name of a resource that runs on another host" + hint},
 		{"the content", `ccm: {resources: [file: [/x: {on: controller, content: "{{ Facts.os }}", owner: a, group: a, mode: "0600"}]]}`, ""},
 		{"a condition", `ccm: {resources: [exec: [x: {on: lb1, control: {if: "Facts.os == 'x'"}, command: "{{ Facts.os == 'x' ? 'a' : 'b' }}"}]]}`, ""},
 		{"the inventory's", `ccm: {resources: [exec: [x: {on: "{{ Host.name }}", command: "x {{ Host.name }}"}]]}`, ""},

@@ -113,7 +113,7 @@ func withheld(err error) error {
 	errs.Add(err)
 	for _, e := range errs {
 		at := yamlpos.Node{File: e.File, Line: e.Line, Column: e.Column}
-		safe.Add(at.Errorf("", "the value is not valid; the details are withheld because the resource is sensitive"))
+		safe.Add(at.Errorf("", "the value is not valid; the details are hidden because the resource is sensitive"))
 	}
 	return safe.Err()
 }

@@ -82,7 +82,7 @@ func TestGeneratedIsNotInjected(t *testing.T) {
 func TestGeneratedErrors(t *testing.T) {
 	const where = "r.jet (rendered)"
 	for _, c := range []struct{ name, template, want string }{
-		{"nothing", "[[ if false ]]- exec: [x: ][[ end ]]\n", "site.yaml:2:27: resources jet template produced no output\n  hint: a host for which there is nothing to do gets []"},
+		{"nothing", "[[ if false ]]- exec: [x: ][[ end ]]\n", "site.yaml:2:27: resources jet template produced no output\n  hint: write [] for a host without resources"},
 		{"a map", "exec: [x: ]", where + ":1:1: resources is not a list\n  hint: write a list: - file: [...]"},
 		{"no YAML", "- [[ Data.port ]]: [", where + ":1: did not find expected node content\n  hint: check the indentation of this line and the quotes and brackets before it"},
 		{"a key", "- exec: [x: {[[ Facts.os ]]: 1}]", where + ":1: a printed value cannot be the key \"[[…]]\"\n  hint: a template prints names and the values of properties; it writes the other keys itself"},
@@ -91,7 +91,7 @@ func TestGeneratedErrors(t *testing.T) {
 		{"a value", "- exec: [x: {returns: [[ Facts.os ]]}]", where + ":1: returns must be a list, not the text \"linux\"\n  hint: write a list: - linux"},
 		{"a condition", "- exec: [x: {control: {if: [[ Facts.os ]] == \"x\"}}]", where + ":1: a printed value cannot be part of control.if\n  hint: let the expression read Data or Facts itself"},
 		{"a file", "- file: [/x: {source: \"[[ Facts.os ]]\", owner: root, group: root, mode: '0600'}]",
-			where + ":1: what a host sent may not name a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
+			where + ":1: data from a host cannot be the name of a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
 		{"a missing key", "- exec: [\"[[ Facts.nope ]]\": ]", "r.jet:1:14: missing key \"Facts.nope\"\n  hint: it has cpus, evil, list, os; ask with isset(Facts.nope)"},
 		{"a reference", "- exec: [aa: , a: {require: [exec#ab]}]", where + ":1:30: no resource is called exec#ab\n  hint: did you mean exec#aa?"},
 	} {
@@ -111,7 +111,7 @@ func TestTemplateOfResourcesIsCheckedBeforeAnyHost(t *testing.T) {
 	for _, c := range []struct{ name, template, want string }{
 		{"missing", "", "site.yaml:2:27: no file \"r.jet\" in "},
 		{"syntax", "[[ if ]]", "r.jet:1: parsing if: unexpected"},
-		{"a path", "[[ file(Facts.os) ]]", "r.jet:1:4: file: what a host sent may not be a path"},
+		{"a path", "[[ file(Facts.os) ]]", "r.jet:1:4: file: data from a host cannot be a path"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -130,7 +130,7 @@ var nestedWrong = []struct{ name, archive, want string }{
 	{"annotations", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {port: x}}]]}\n-- n.yaml --\ndata:\n  # @require\n  name:\n  # @validate isInt(value)\n  port: 1\nccm: {resources: [exec: [a: ]]}\n", "n.yaml:3:3: key \"name\" is required but has no value\n  hint: give it in the data of site.yaml:1:27\nn.yaml:5:3: key \"port\" failed validation \"isInt(value)\"; port from site.yaml:1:49\n  hint: give it in the data of site.yaml:1:27"},
 	{"a name without a file", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n", "site.yaml:1:27: web.yaml: there is no such manifest"},
 	{"errors in what is found per host", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n-- web.yaml --\nhosts: x\nccm: {resources: [exec: [a: {commnad: x}]]}\n",
-		"web.yaml:1:1: hosts cannot stand in a nested manifest\n  hint: write it at the play: a nested manifest runs as the play does that applies it\nweb.yaml:2:30: type exec has no property \"commnad\"\n  hint: did you mean command?"},
+		"web.yaml:1:1: hosts cannot be used in a nested manifest\n  hint: write it at the play: a nested manifest uses the settings of the play that applies it\nweb.yaml:2:30: type exec has no property \"commnad\"\n  hint: did you mean command?"},
 	{"a circle that is found per host", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n-- web.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n",
 		"web.yaml:1:27: circular apply: site.yaml → web.yaml → web.yaml\n  hint: a manifest cannot apply itself, not even through others"},
 	{"denied per host", "-- site.yaml --\ndata: {no: false}\nccm: {resources: [apply: [n.yaml: {allow_apply: '{{ Data.no }}'}]]}\n-- n.yaml --\nccm: {resources: [apply: [m.yaml: ]]}\n-- m.yaml --\nccm: {resources: [exec: [a: ]]}\n",
@@ -140,9 +140,9 @@ var nestedWrong = []struct{ name, archive, want string }{
 	{"a reference to nothing", "-- site.yaml --\nccm: {resources: [apply: ['{{ Data.role }}.yaml': ]]}\n-- web.yaml --\nccm: {resources: [exec: [{aaa: }, {b: {require: [exec#aab]}}]]}\n",
 		"web.yaml:1:50: no earlier resource is called exec#aab on this host\n  hint: did you mean exec#aaa?"},
 	{"a file of another folder", "-- site.yaml --\nccm: {resources: [apply: [sub: ]]}\n-- x --\n-- sub/manifest.yaml --\nccm: {resources: [exec: [\"{{ file('../x') }}\": ]]}\n",
-		"sub/manifest.yaml:1:30: \"../x\" leads out of the folder sub\n  hint: a play reads files of its own folder only"},
+		"sub/manifest.yaml:1:30: \"../x\" is outside the folder sub\n  hint: a play can read only files in its own folder"},
 	{"too many", "-- site.yaml --\ndata: {l: '{{ 1..400 }}'}\nccm: {resources: [apply: [n.yaml: {each: '{{ Data.l }}'}]]}\n-- n.yaml --\nccm: {resources: [exec: ['{{ Item }}': {each: '{{ Data.l }}'}]]}\n",
-		"n.yaml:1:47: each has 400 elements, and a host may have 100000 resources\n  hint: 99849 stand before it"},
+		"n.yaml:1:47: each has 400 elements, and a host may have 100000 resources\n  hint: 99849 entries come before it"},
 }
 
 func TestCompileNestedErrors(t *testing.T) {
@@ -165,14 +165,14 @@ func TestNestedFilesOfHosts(t *testing.T) {
 	for _, c := range []struct{ name, site, want string }{
 		{"not given", "data: {x: a}\nccm: {resources: [apply: [sub: ]]}", ""},
 		{"given", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {x: a}}]]}", ""},
-		{"from the parent", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: ]]}", "sub/manifest.yaml:1:30: file: what a host sent may not be a path"},
-		{"a fact", "ccm: {resources: [apply: [sub: {data: {x: '{{ Facts.os }}'}}]]}", "sub/manifest.yaml:1:30: file: what a host sent may not be a path"},
-		{"through the parent", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {x: '{{ Data.y }}'}}]]}", "sub/manifest.yaml:1:30: file: what a host sent may not be a path"},
-		{"through an element", "ccm: {resources: [apply: [sub: {each: '{{ Facts.list }}', data: {x: '{{ Item }}'}}]]}", "sub/manifest.yaml:1:30: file: what a host sent may not be a path"},
-		{"a key", "ccm: {resources: [apply: [sub: {data: {x: {'{{ Facts.os }}': a}}}]]}", "sub/manifest.yaml:1:30: file: what a host sent may not be a path"},
-		{"a key, through data", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {'{{ Data.y }}': a}}]]}", "site.yaml:2:40: what a host sent may neither be a key"},
-		{"the name, through data", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: ['{{ Data.x }}': ]]}", "site.yaml:2:27: what a host sent may not name a manifest"},
-		{"all data, through data", "data: {x: {x: '{{ Facts.os }}'}}\nccm: {resources: [apply: [sub: {data: '{{ Data.x }}'}]]}", "site.yaml:2:39: what a host sent may not be the whole data of a manifest"},
+		{"from the parent", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: ]]}", "sub/manifest.yaml:1:30: file: data from a host cannot be a path"},
+		{"a fact", "ccm: {resources: [apply: [sub: {data: {x: '{{ Facts.os }}'}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot be a path"},
+		{"through the parent", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {x: '{{ Data.y }}'}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot be a path"},
+		{"through an element", "ccm: {resources: [apply: [sub: {each: '{{ Facts.list }}', data: {x: '{{ Item }}'}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot be a path"},
+		{"a key", "ccm: {resources: [apply: [sub: {data: {x: {'{{ Facts.os }}': a}}}]]}", "sub/manifest.yaml:1:30: file: data from a host cannot be a path"},
+		{"a key, through data", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {'{{ Data.y }}': a}}]]}", "site.yaml:2:40: data from a host cannot be a key"},
+		{"the name, through data", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: ['{{ Data.x }}': ]]}", "site.yaml:2:27: data from a host cannot be the name of a manifest"},
+		{"all data, through data", "data: {x: {x: '{{ Facts.os }}'}}\nccm: {resources: [apply: [sub: {data: '{{ Data.x }}'}]]}", "site.yaml:2:39: data from a host cannot be the whole data of a manifest"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, dir, err := nesting(t, "-- site.yaml --\n"+c.site+"\n"+sub, Options{})
@@ -290,7 +290,7 @@ ccm:
         ensure: present # default
         provider: posix # default
         cwd: / # default
-    - apply: # the resource before it is that of n.yaml
+    - apply: # the resource before it is from n.yaml
         name: n.yaml # site.yaml:2:28
         data:
           list:
@@ -304,7 +304,7 @@ ccm:
         ensure: present # default
         provider: posix # default
         cwd: / # default
-    - apply: # the resource before it is that of n.yaml
+    - apply: # the resource before it is from n.yaml
         name: n.yaml # site.yaml:2:40
         alias: b
         data:
@@ -427,6 +427,6 @@ func TestNestedFilesOfHostsKnownLate(t *testing.T) {
 	for range 2 {
 		_, err = c.Compile(t.Context(), web1)
 		require.Error(t, err)
-		require.Equal(t, "web.yaml:1:30: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\"", strings.ReplaceAll(err.Error(), dir+"/", ""))
+		require.Equal(t, "web.yaml:1:30: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\"", strings.ReplaceAll(err.Error(), dir+"/", ""))
 	}
 }

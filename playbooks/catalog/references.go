@@ -202,7 +202,7 @@ func (r *resolver) edges(i int, order reference.Order, ref *yamlpos.Node) []grap
 	}
 	if len(all) == 0 && earlier {
 		r.errs.Add(ref.Errorf(fmt.Sprintf("resources run in the order written: move %s above it, or write strategy: graph at the play", r.entries[i].Ref()),
-			"%s stands earlier", ref.Text))
+			"%s comes earlier", ref.Text))
 	}
 	return all
 }
@@ -231,16 +231,16 @@ func (r *resolver) receive(i int, one receiving) []graph.Edge {
 	switch {
 	case err != nil:
 	case len(targets) == 0:
-		err = one.at.Errorf("what is received must be sent in the same run, by an earlier resource where they run in the order written",
-			"%s is not there on this host, or is left out by control or tags", ref)
+		err = one.at.Errorf("recv needs a resource of the same run that sends the value; with strategy linear it must come earlier",
+			"%s does not exist on this host, or control or tags skip it", ref)
 	case len(targets) > 1:
-		err = one.at.Errorf("give the one that is meant an alias of its own", "%d resources are called %s", len(targets), ref)
+		err = one.at.Errorf("give the resource that you mean its own alias", "%d resources are called %s", len(targets), ref)
 	case targets[0] == i:
 		err = one.at.Errorf("", "%s receives from itself", ref)
 	case r.entries[targets[0]].Scope != nil:
 		err = one.at.Errorf("receive from the resources of that manifest", "%s applies a manifest, and has no values of its own", ref)
 	case r.entries[targets[0]].Hidden:
-		err = one.at.Errorf("remove hidden there", "%s is hidden, so that it sends no %s", ref, key)
+		err = one.at.Errorf("remove hidden there", "%s is hidden, so it does not send %s", ref, key)
 	}
 	if err != nil {
 		r.errs.Add(err)

@@ -171,11 +171,11 @@ func came(value map[string]any, t modules.Type, r *wire.Result, sensitive bool) 
 	_, command := t.New().(modules.Sender)
 	switch {
 	case lost:
-		noOutput(value, "run again", "the output of %s was lost with a connection: hosts keep no secrets")
+		noOutput(value, "run again", "the output of %s was lost with the connection: hosts do not store secrets")
 	case exit != nil:
 		putOutput(value, exit)
 	case command:
-		noOutput(value, "ask first: Results.NAME.changed, or Results.NAME.skipped", "%s ran no command, so there is no output: it is "+string(status))
+		noOutput(value, "check first: Results.NAME.changed, or Results.NAME.skipped", "%s ran no command, so there is no output: it is "+string(status))
 	}
 }
 
@@ -207,7 +207,7 @@ func putOutput(value map[string]any, exit *modules.Exit) {
 // output is what a command has written, or the error of using what has been cut.
 func output(value map[string]any, stream string, o modules.Output) any {
 	if o.Dropped > 0 {
-		return templates.Unusable("have the command print less",
+		return templates.Unusable("make the command print less",
 			"%s#%s wrote more to %s than the %d KiB that are kept, so it cannot be used", value["type"], value["name"], stream, modules.MaxOutput>>10)
 	}
 	return o.Text
@@ -427,7 +427,7 @@ func (x *expansion) ofSecretResults(r *manifest.Resource, in *scope) (secret boo
 	use := x.compiler.resultUse(r, in)
 	for _, part := range use.shown {
 		if x.results.secrets(part.inputs) || part.inputs.Item() && x.results.secrets(use.each) {
-			x.errs.Add(part.at.Errorf("give it to properties and health checks; the rest of a resource is shown", "the result of a sensitive resource would be shown here"))
+			x.errs.Add(part.at.Errorf("use it only in properties and health checks; all else of a resource is printed", "the result of a sensitive resource would be shown here"))
 		}
 	}
 	return x.results.secrets(use.all)

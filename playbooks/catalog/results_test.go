@@ -162,9 +162,9 @@ func TestResultsThatCannotBeUsed(t *testing.T) {
 		result *wire.Result
 		want   string
 	}{
-		{"stdout", &wire.Result{Status: wire.Skipped}, "exec#a ran no command, so there is no output: it is skipped\n  hint: ask first: Results.NAME.changed, or Results.NAME.skipped"},
-		{"exit_code", &wire.Result{}, "exec#a ran no command, so there is no output: it is stable\n  hint: ask first: Results.NAME.changed, or Results.NAME.skipped"},
-		{"stdout_lines", &wire.Result{Status: wire.Changed, Exit: &modules.Exit{Stdout: modules.Output{Text: "a", Dropped: 9}}}, "exec#a wrote more to stdout than the 64 KiB that are kept, so it cannot be used\n  hint: have the command print less"},
+		{"stdout", &wire.Result{Status: wire.Skipped}, "exec#a ran no command, so there is no output: it is skipped\n  hint: check first: Results.NAME.changed, or Results.NAME.skipped"},
+		{"exit_code", &wire.Result{}, "exec#a ran no command, so there is no output: it is stable\n  hint: check first: Results.NAME.changed, or Results.NAME.skipped"},
+		{"stdout_lines", &wire.Result{Status: wire.Changed, Exit: &modules.Exit{Stdout: modules.Output{Text: "a", Dropped: 9}}}, "exec#a wrote more to stdout than the 64 KiB that are kept, so it cannot be used\n  hint: make the command print less"},
 		{"state", said(""), "missing key \"Results.x.state\""},
 	} {
 		c := compiler(t, play(strings.Replace(manifest, "%s", tc.field, 1)), nil, Options{})
@@ -191,7 +191,7 @@ func TestResultsAreTainted(t *testing.T) {
 			plays[0].Folder = t.TempDir()
 			_, err = New(plays[0], Options{})
 		}
-		require.ErrorContains(t, err, "what a host sent may not", lines)
+		require.ErrorContains(t, err, "data from a host cannot", lines)
 	}
 }
 
@@ -206,6 +206,6 @@ func TestResultsNotInData(t *testing.T) {
 func TestStageOfChance(t *testing.T) {
 	before := &Compiled{Catalog: wire.Catalog{Until: 1, Entries: []wire.Entry{{Type: "exec", Name: "a"}, {}}}, written: make([]*yamlpos.Node, 2)}
 	other := &Compiled{Catalog: wire.Catalog{Entries: []wire.Entry{{Type: "exec", Name: "b"}}}}
-	require.EqualError(t, other.follow(before), "with the results of earlier resources the play has exec#b in the place of exec#a: chance or a clock chooses its resources")
-	require.EqualError(t, (&Compiled{}).follow(before), "with the results of its first 1 resources the play has 0 on this host: chance or a clock chooses them")
+	require.EqualError(t, other.follow(before), "the resource list changed between two evaluations (exec#b instead of exec#a); do not use random values or the time in names or conditions")
+	require.EqualError(t, (&Compiled{}).follow(before), "the resource list changed between two evaluations (it had at least 1 resources, now it has 0); do not use random values or the time in names or conditions")
 }

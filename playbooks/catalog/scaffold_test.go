@@ -123,7 +123,7 @@ func TestScaffoldProperties(t *testing.T) {
 	}
 }
 
-const hostilePath = "tree/f:1:4: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
+const hostilePath = "tree/f:1:4: file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
 
 func TestScaffoldErrors(t *testing.T) {
 	for _, test := range []struct{ name, properties, template, loading, compiling string }{
@@ -147,7 +147,7 @@ func TestScaffoldErrors(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "tree/f"), []byte(test.template), 0o644))
 			plays, err := load.Parse(t.Context(), "site.yaml", []byte(play("- scaffold: [/t: {"+test.properties+"}]")), builtin.Types())
 			if test.name == "a source out of facts" {
-				require.ErrorContains(t, err, "site.yaml:4:31: what a host sent may not name a file of the play")
+				require.ErrorContains(t, err, "site.yaml:4:31: data from a host cannot be the name of a file of the play")
 				return
 			}
 			require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestScaffoldWithEmptyData(t *testing.T) {
 // so.
 func TestScaffoldDelimitersOfHosts(t *testing.T) {
 	_, _, err := nesting(t, "-- site.yaml --\ndata: {p: '{{ Facts.os }}'}\nccm: {resources: [scaffold: [/t: {source: tree, left_delimiter: '{{ Data.p }}', right_delimiter: end}]]}\n-- tree/f --\nlinux Data.p end\n", Options{})
-	require.ErrorContains(t, err, "site.yaml:2:65: what a host sent may not decide how templates are read\n  hint: use data of the inventory")
+	require.ErrorContains(t, err, "site.yaml:2:65: data from a host cannot choose the template engine or delimiters\n  hint: use data of the inventory")
 }
 
 // TestScaffoldSensitive shows nothing of what was rendered.
@@ -185,7 +185,7 @@ func TestScaffoldSensitive(t *testing.T) {
 	_, err := c.Compile(t.Context(), web1)
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "7*7")
-	require.Contains(t, err.Error(), "withheld")
+	require.Contains(t, err.Error(), "the details are hidden because the resource is sensitive")
 }
 
 // TestScaffoldIsBounded has many scaffolds that are small each.

@@ -99,7 +99,7 @@ func (c *Compiler) useOf(r *manifest.Resource, in *scope, env *templates.Env) (u
 	var errs yamlpos.Errors
 	for _, part := range static.shown {
 		if in.reads(part.inputs, u.item) || in.readsOuter(part.inputs, r, env) {
-			errs.Add(part.at.Errorf("give secrets to properties and health checks; the rest of a resource is shown", "a secret would be shown here%s", in.secretRead(part.inputs)))
+			errs.Add(part.at.Errorf("use secrets only in properties and health checks; all else of a resource is printed", "a secret would be shown here%s", in.secretRead(part.inputs)))
 		}
 	}
 	u.visible = errs.Err()
@@ -177,7 +177,7 @@ func (x *expansion) checkShown(r *manifest.Resource, in *scope, e *wire.Entry) e
 	}
 	for _, text := range append([]string{e.Name, e.Alias}, e.Sema...) {
 		if x.compiler.opts.Mask.Text(text) != text {
-			return r.Name.Node.Errorf("give secrets to properties and health checks; the rest of a resource is shown", "a secret stands in the name of the resource, or what else is shown of it")
+			return r.Name.Node.Errorf("use secrets only in properties and health checks; all else of a resource is printed", "the name, or another printed part of the resource, contains a secret")
 		}
 	}
 	return nil
@@ -188,7 +188,7 @@ func (in *scope) messages(ctx context.Context, errs *yamlpos.Errors) (pre, post 
 	p := in.manifest.play
 	for _, v := range []*manifest.Value{p.Pre, p.Post} {
 		if v != nil && in.hasSecrets() && in.reads(v.Inputs(in.env.Files), secret.Paths{}) {
-			errs.Add(v.Node.Errorf("leave it out: a message is shown", "the message would show a secret%s", in.secretRead(v.Inputs(in.env.Files))))
+			errs.Add(v.Node.Errorf("remove the secret: messages are printed", "the message would show a secret%s", in.secretRead(v.Inputs(in.env.Files))))
 			return "", ""
 		}
 	}
@@ -205,7 +205,7 @@ func (in *scope) hideShort(errs yamlpos.Errors) {
 		for i, e := range errs {
 			if text != "" && len(text) < secret.Searchable && strings.Contains(e.Msg+e.Hint, text) {
 				at := yamlpos.Node{File: e.File, Line: e.Line, Column: e.Column}
-				errs[i] = at.Errorf("", "this is wrong; the details are withheld because a secret may stand in them")
+				errs[i] = at.Errorf("", "this value is invalid; the details are hidden because they may contain a secret")
 			}
 		}
 	})

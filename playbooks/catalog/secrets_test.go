@@ -73,7 +73,7 @@ ccm:
 func TestGeneratedSecrets(t *testing.T) {
 	for text, want := range map[string]string{
 		"- exec: [{a: {command: \"echo [[ Data.key ]]\"}}]": "",
-		"- exec: [{\"[[ Data.key ]]\": {}}]":                "r.jet (rendered):1: a secret stands in the name of the resource, or what else is shown of it",
+		"- exec: [{\"[[ Data.key ]]\": {}}]":                "r.jet (rendered):1: the name, or another printed part of the resource, contains a secret",
 	} {
 		c := compiler(t, "data: {key: !secret hunter2-hunter2}\nccm: {resources_jet_file: r.jet}\n", map[string]string{"r.jet": text}, Options{})
 		compiled, err := c.Compile(t.Context(), Host{Name: "web1", Facts: map[string]any{}})
@@ -94,8 +94,8 @@ func TestErrorsHideShortSecrets(t *testing.T) {
 ccm: {resources: [exec: [a: {command: "echo {{ file(Data.key) }}"}, b: {command: "true", control: {if: "file(Data.key) == ''"}}]]}
 `, nil, Options{})
 	_, err := c.Compile(t.Context(), Host{Name: "web1", Facts: map[string]any{}})
-	require.ErrorContains(t, err, "site.yaml:2:48: this is wrong; the details are withheld because a secret may stand in them")
-	require.ErrorContains(t, err, "site.yaml:2:105: this is wrong")
+	require.ErrorContains(t, err, "site.yaml:2:48: this value is invalid; the details are hidden because they may contain a secret")
+	require.ErrorContains(t, err, "site.yaml:2:105: this value is invalid")
 	require.NotContains(t, err.Error(), "zq(9")
 }
 

@@ -214,7 +214,7 @@ func (w *writer) resource(all []RenderedResource, i int) *yaml.Node {
 	case len(r.Awaits) > 0:
 		comment = "known once " + strings.Join(r.Awaits, ", ") + " has run"
 	case r.Entry.Sensitive && !w.secrets:
-		comment = "sensitive: what it was given is withheld"
+		comment = "sensitive: the properties are hidden"
 	default:
 		w.properties(body, r)
 		w.health(body, r.Entry.Health)
@@ -305,9 +305,9 @@ func (w *writer) properties(body *yaml.Node, r RenderedResource) {
 // before says which of the resources before its own belong to the manifest.
 func (n *Nested) before(count int) string {
 	if count == 1 {
-		return "the resource before it is that of " + n.Manifest
+		return "the resource before it is from " + n.Manifest
 	}
-	return fmt.Sprintf("the %d resources before it are those of %s", count, n.Manifest)
+	return fmt.Sprintf("the %d resources before it are from %s", count, n.Manifest)
 }
 
 // nested writes what a resource says of the manifest that it applies, and the data

@@ -20,11 +20,11 @@ func (c *Compiler) Next(ctx context.Context, before *Compiled, h Host) (*Compile
 func (c *Compiled) follow(before *Compiled) error {
 	until := before.Catalog.Until
 	if len(c.Catalog.Entries) < until {
-		return fmt.Errorf("with the results of its first %d resources the play has %d on this host: chance or a clock chooses them", until, len(c.Catalog.Entries))
+		return fmt.Errorf("the resource list changed between two evaluations (it had at least %d resources, now it has %d); do not use random values or the time in names or conditions", until, len(c.Catalog.Entries))
 	}
 	for i, e := range before.Catalog.Entries[:until] {
 		if now := &c.Catalog.Entries[i]; now.Type != e.Type || now.Name != e.Name {
-			return fmt.Errorf("with the results of earlier resources the play has %s in the place of %s: chance or a clock chooses its resources", now.Ref(), e.Ref())
+			return fmt.Errorf("the resource list changed between two evaluations (%s instead of %s); do not use random values or the time in names or conditions", now.Ref(), e.Ref())
 		}
 		c.Catalog.Entries[i], c.common[i], c.written[i] = e, false, before.written[i]
 		if alone := before.Elsewhere[i]; alone != nil {

@@ -67,7 +67,7 @@ func (w *YAMLWork) oneDocument(name string, text []byte) (*yamlpos.Node, error) 
 	case len(docs) == 0:
 		return nil, &yamlpos.Error{File: name, Msg: "there is no YAML document"}
 	case len(docs) > 1:
-		return nil, docs[1].Errorf("", "there are %d YAML documents, and one is wanted", len(docs))
+		return nil, docs[1].Errorf("", "expected one YAML document, found %d", len(docs))
 	}
 	return docs[0], nil
 }

@@ -57,7 +57,7 @@ func (s *scope) fold(ctx context.Context, n *yamlpos.Node, names *expr.Names, er
 	v, err := expr.FoldText(text, func(string) (expr.Result, error) {
 		p, err := s.expression(ctx, n, names)
 		if v, _ := p.Value(); expr.IsLambda(v) {
-			return expr.Result{}, n.Errorf("give it to map() or filter()", "the expression gives a lambda, which is no value")
+			return expr.Result{}, n.Errorf("give it to map() or filter()", "the expression returns a lambda, which is not a value")
 		}
 		return p, err
 	})
@@ -130,9 +130,9 @@ func (s *scope) text(ctx context.Context, n *yamlpos.Node, what string, names *e
 	text, isText := v.(string)
 	switch {
 	case !known:
-		s.add(n.Errorf("what depends on the host belongs into properties", "%s depends on the host", what))
+		s.add(n.Errorf("use host-dependent expressions only in properties", "%s depends on the host", what))
 	case expr.IsSecure(v):
-		s.add(n.Errorf("", "%s is secure, and would be shown", what))
+		s.add(n.Errorf("", "%s is secure, but would be printed", what))
 	case !isText:
 		s.add(n.Errorf("", "%s must be a string, and the expression gives %s", what, expr.Kind(v)))
 	default:

@@ -13,7 +13,7 @@ import (
 func (s *scope) group(ctx context.Context, d *draft, kind string) {
 	properties := d.body.Get("properties")
 	if s.depth >= maxNesting {
-		s.add(d.Node.Errorf("", "groups and included documents stand in each other more than %d levels deep", maxNesting))
+		s.add(d.Node.Errorf("", "groups and included documents are nested more than %d levels deep", maxNesting))
 		return
 	}
 	s.depth++

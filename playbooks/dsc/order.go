@@ -73,7 +73,7 @@ func (s *scope) find(id string) ([]*draft, error) {
 		}
 	}
 	slices.Sort(known)
-	return nil, unknown("resource", id, known, "it must stand in the same document or group, or around it")
+	return nil, unknown("resource", id, known, "it must be in the same document or group, or in an enclosing one")
 }
 
 // resourceRef gives the instance that an expression of d asks about, which d then
@@ -91,7 +91,7 @@ func (d *draft) resourceRef(at *yamlpos.Node) func(id string) (string, error) {
 		case other == d:
 			return "", &expr.Error{Msg: d.Ref() + " refers to itself"}
 		case d.scope.opts.Tells != nil && !d.scope.opts.Tells(other.Entry):
-			return "", &expr.Error{Msg: "a resource of type " + other.Type + " does not tell its state", Hint: "order it by dependsOn"}
+			return "", &expr.Error{Msg: "a resource of type " + other.Type + " does not return its state", Hint: "order it by dependsOn"}
 		}
 		d.need(at, other)
 		return other.Ref(), nil

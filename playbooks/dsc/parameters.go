@@ -66,7 +66,7 @@ func (s *scope) givenParameters() []yamlpos.Pair {
 	if inner := n.Get("parameters"); inner != nil {
 		for _, pair := range n.Pairs {
 			if !slices.Contains([]string{"parameters", "$schema", "contentVersion"}, pair.Key.Text) {
-				s.add(pair.Key.Errorf("put it below parameters", "unknown key %q beside parameters", pair.Key.Text))
+				s.add(pair.Key.Errorf("put it below parameters", "unknown key %q next to parameters", pair.Key.Text))
 			}
 		}
 		n = inner
@@ -192,9 +192,9 @@ func (s *scope) checkParameter(name, kind string, v any, at *yamlpos.Node, keys 
 			words = append(words, fmt.Sprint(a))
 		}
 		if secure {
-			return at.Errorf("", "%s is none of its allowedValues", shown)
+			return at.Errorf("", "%s is not one of its allowedValues", shown)
 		}
-		return at.Errorf("write "+alternatives(words), "%s is none of its allowedValues", shown)
+		return at.Errorf("write "+alternatives(words), "%s is not one of its allowedValues", shown)
 	}
 	size, what := int64(0), "length"
 	low, high := keys.MinLength, keys.MaxLength

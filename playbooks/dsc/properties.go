@@ -74,7 +74,7 @@ func (d *draft) seal(ctx context.Context, n *yamlpos.Node, tree any) {
 // received.
 func (d *draft) values(ctx context.Context, n *yamlpos.Node, tree any) {
 	if _, known := d.holds(ctx).Value(); !known {
-		d.scope.add(d.Node.Errorf("decide by a parameter, or use a DSC resource", "the condition depends on the host, and %s evaluates nothing there", d.Type))
+		d.scope.add(d.Node.Errorf("decide by a parameter, or use a DSC resource", "the condition depends on the host, but %s cannot evaluate expressions there", d.Type))
 	}
 	receives := &yamlpos.Node{File: n.File, Line: n.Line, Column: n.Column, Kind: yamlpos.Map}
 	kept := *n
@@ -92,7 +92,7 @@ func (d *draft) values(ctx context.Context, n *yamlpos.Node, tree any) {
 		}
 		if !ok {
 			d.scope.add(pair.Value.Errorf("take a whole property from reference(): \"[reference(resourceId('Owner/Thing', 'name')).member]\"",
-				"%s depends on the host, and %s evaluates nothing there", pair.Key.Text, d.Type))
+				"%s depends on the host, but %s cannot evaluate expressions there", pair.Key.Text, d.Type))
 			continue
 		}
 		from := strings.TrimSuffix(ref+".state."+key, ".")

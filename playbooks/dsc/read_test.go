@@ -169,7 +169,7 @@ var wrong = []struct{ name, text, parameters, want string }{
 	{"no name, no type", "resources: [{properties: {}}]\n", "", "doc.yaml:1:13: the resource has no name\ndoc.yaml:1:13: the resource has no type"},
 	{"twice", "resources: [{name: a, type: A/B}, {name: a, type: a/b}]\n", "", "doc.yaml:1:42: there are two resources \"a\" of type a/b"},
 	{"twice by copy", "resources: [{name: a, type: A/B, copy: {name: l, count: 2}}]\n", "", "doc.yaml:1:20: there are two resources \"a\" of type A/B\n  hint: use copyIndex() in the name: \"[format('a-{0}', copyIndex())]\""},
-	{"copy", "resources: [{name: a, type: A/B, copy: {name: l, count: -1, mode: serial}}]\n", "", "doc.yaml:1:57: the count of copy must be an integer of 0-10000\ndoc.yaml:1:67: copy has no mode outside of Azure\n  hint: leave it out"},
+	{"copy", "resources: [{name: a, type: A/B, copy: {name: l, count: -1, mode: serial}}]\n", "", "doc.yaml:1:57: the count of copy must be an integer of 0-10000\ndoc.yaml:1:67: copy has no mode outside of Azure\n  hint: remove it"},
 	{"an unknown type", "resources: [{name: a, type: AB}]\n", "", "doc.yaml:1:29: there is no resource type \"AB\"\n  hint: known types have a slash"},
 	{"an expression's place", "resources:\n- name: a\n  type: A/B\n  properties:\n    quoted: \"[concat('a', nope())]\"\n    plain: x\n    folded: >\n      [concat('a',\n      nope())]\n", "",
 		"doc.yaml:5:27: unknown function \"nope\"\n  hint: did you mean not?\ndoc.yaml:7:13: column 14 of the expression: unknown function \"nope\"\n  hint: did you mean not?"},
@@ -182,7 +182,7 @@ var wrong = []struct{ name, text, parameters, want string }{
 	{"the state of a group", "resources: [{name: g, type: Microsoft.DSC/Group, properties: {resources: [{name: a, type: A/B}]}}, {name: b, type: A/B, properties: {p: \"[reference(resourceId('Microsoft.DSC/Group', 'g'))]\"}}]\n", "",
 		"doc.yaml:1:139: a group has no state of its own\n  hint: refer to a resource in it"},
 	{"the state of what tells none", "resources: [{name: f, type: Ccm/File, properties: {name: /x}}, {name: b, type: A/B, condition: \"[stateChanged(resourceId('Ccm/File', 'f'))]\"}]\n", "",
-		"doc.yaml:1:98: a resource of type Ccm/File does not tell its state\n  hint: order it by dependsOn"},
+		"doc.yaml:1:98: a resource of type Ccm/File does not return its state\n  hint: order it by dependsOn"},
 	{"into a group", "resources: [{name: g, type: Microsoft.DSC/Group, properties: {resources: [{name: a, type: A/B}]}}, {name: b, type: A/B, dependsOn: [\"[resourceId('A/B', 'a')]\"]}]\n", "",
 		"doc.yaml:1:133: there is no resource \"A/B:a\"\n  hint: did you mean A/B:b?"},
 	{"parameters", "parameters: {a: {type: text}, b: {}, c: {type: int, minLength: 3}, d: {type: string}, e: 3, f: {type: bool, defaultValue: \"[envvar('X')]\"}}\n" + one, "",
@@ -193,19 +193,19 @@ var wrong = []struct{ name, text, parameters, want string }{
 			"doc.yaml:1:90: parameter \"e\" must be a map with a type, not the number 3\n  hint: the types are string, secureString, int, bool, object, secureObject and array\n" +
 			"doc.yaml:1:123: the default of parameter \"f\" depends on the host\n  hint: use the expression in a variable or a property"},
 	{"values of parameters", "parameters: {a: {type: string, allowedValues: [x, y]}, b: {type: int, minValue: 2}, c: {type: array, maxLength: 1}, d: {type: secureString, allowedValues: [q]}, e: {type: string}}\n" + one,
-		"{a: z, b: 1, c: [1, 2], d: hush, e: 3, ff: 1}", "given.yaml:1:5: the value of parameter \"a\" is none of its allowedValues\n  hint: write x or y\ngiven.yaml:1:11: the value of parameter \"b\" is below its least value, 2\n" +
-			"given.yaml:1:17: the value of parameter \"c\" is above its greatest length, 1\ngiven.yaml:1:28: the value of parameter \"d\" is none of its allowedValues\n" +
+		"{a: z, b: 1, c: [1, 2], d: hush, e: 3, ff: 1}", "given.yaml:1:5: the value of parameter \"a\" is not one of its allowedValues\n  hint: write x or y\ngiven.yaml:1:11: the value of parameter \"b\" is below its least value, 2\n" +
+			"given.yaml:1:17: the value of parameter \"c\" is above its greatest length, 1\ngiven.yaml:1:28: the value of parameter \"d\" is not one of its allowedValues\n" +
 			"given.yaml:1:37: the value of parameter \"e\" must be of type string, not an integer\ngiven.yaml:1:40: the document has no parameter \"ff\"\n  hint: declare it in the document's parameters"},
 	{"circles of values", "variables: {x: \"[variables('y')]\", y: \"[variables('x')]\"}\n" + one, "",
 		"doc.yaml:1:13: circular variables: x depends on itself through y\n  hint: one of them needs a value that does not depend on the others"},
 	{"where secure values cannot be", "parameters: {s: {type: secureString, defaultValue: hush}}\nresources: [{name: \"[parameters('s')]\", type: A/B}, {name: b, type: A/B, condition: \"[equals(parameters('s'), 'x')]\", metadata: {m: \"[parameters('s')]\"}}]\n", "",
-		"doc.yaml:2:20: the name of a resource is secure, and would be shown\ndoc.yaml:2:85: condition: the condition is secure, and what it decides would tell of it\ndoc.yaml:2:129: metadata must be known without a host, and not be secure"},
+		"doc.yaml:2:20: the name of a resource is secure, but would be printed\ndoc.yaml:2:85: condition: the condition is secure, and what it decides would tell of it\ndoc.yaml:2:129: metadata must be known without a host, and not be secure"},
 	{"what must be known", "resources: [{name: \"[envvar('X')]\", type: A/B}, {name: c, type: A/B, copy: {name: l, count: \"[int(envvar('N'))]\"}}]\n", "",
-		"doc.yaml:1:20: the name of a resource depends on the host\n  hint: what depends on the host belongs into properties\ndoc.yaml:1:93: the count of copy must be known without a host, and not be secure"},
+		"doc.yaml:1:20: the name of a resource depends on the host\n  hint: use host-dependent expressions only in properties\ndoc.yaml:1:93: the count of copy must be known without a host, and not be secure"},
 	{"conditions", "resources: [{name: a, type: A/B, condition: yes please}, {name: b, type: A/B, condition: \"[string(1)]\"}]\n", "",
 		"doc.yaml:1:45: condition must be an expression, not the text \"yes please\"\n  hint: write an expression: \"[equals(parameters('x'), 'y')]\"\ndoc.yaml:1:90: condition: the expression gives a string, not a boolean"},
 	{"built-in types evaluate nothing", "resources: [{name: f, type: Ccm/File, condition: \"[equals(envvar('X'), '1')]\", properties: {name: /x, content: \"[concat(envvar('X'), 'y')]\"}}]\n", "",
-		"doc.yaml:1:20: the condition depends on the host, and Ccm/File evaluates nothing there\n  hint: decide by a parameter, or use a DSC resource\ndoc.yaml:1:112: content depends on the host, and Ccm/File evaluates nothing there\n  hint: take a whole property from reference(): \"[reference(resourceId('Owner/Thing', 'name')).member]\""},
+		"doc.yaml:1:20: the condition depends on the host, but Ccm/File cannot evaluate expressions there\n  hint: decide by a parameter, or use a DSC resource\ndoc.yaml:1:112: content depends on the host, but Ccm/File cannot evaluate expressions there\n  hint: take a whole property from reference(): \"[reference(resourceId('Owner/Thing', 'name')).member]\""},
 	{"includes", "resources: [{name: a, type: Microsoft.DSC/Include, properties: {configurationFile: circle.yaml}}, {name: b, type: Microsoft.DSC/Include, properties: {configurationFile: nope.yaml}}, {name: c, type: Microsoft.DSC/Include, properties: {}}, {name: d, type: Microsoft.DSC/Include, properties: {configurationContent: '{', file: x}}]\n", "",
 		"circle.yaml:2:54: the documents include each other: doc.yaml → circle.yaml → circle.yaml\ndoc.yaml:1:170: nope.yaml: there is no such document\ndoc.yaml:1:234: the include names no document\n  hint: write configurationFile: other.dsc.yaml\ndoc.yaml:1:318: unknown key \"file\" in an include\n  hint: write configurationFile and, if need be, parametersFile"},
 	{"parameters in defaults", "parameters: {a: {type: string, defaultValue: x}, b: {type: string, defaultValue: \"[concat(parameters('a'), '!')]\"}, c: {type: object, defaultValue: {d: \"[parameters('a')]\"}}}\n" + one, "",

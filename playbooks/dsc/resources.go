@@ -102,7 +102,7 @@ func (s *scope) copies(ctx context.Context, n *yamlpos.Node) (name string, count
 	s.add(yamlpos.Decode(n, &keys))
 	for _, key := range []string{"mode", "batchSize"} {
 		if at := n.Get(key); at != nil {
-			s.add(at.Errorf("leave it out", "copy has no %s outside of Azure", key))
+			s.add(at.Errorf("remove it", "copy has no %s outside of Azure", key))
 		}
 	}
 	at := n.Get("count")
@@ -131,7 +131,7 @@ func (s *scope) copies(ctx context.Context, n *yamlpos.Node) (name string, count
 // as far as its name.
 func (s *scope) instance(ctx context.Context, n *yamlpos.Node, l *loop) bool {
 	if len(s.instances) >= maxInstances {
-		s.add(n.Errorf("", "the document comes to more than %d resources", maxInstances))
+		s.add(n.Errorf("", "the document has more than %d resources", maxInstances))
 		return true
 	}
 	names := s.exprNames(ctx, l, nil)

@@ -11,7 +11,7 @@ type Armed struct {
 	Type   string        `json:"type" doc:"of the resource whose change is the first"`
 	Name   string        `json:"name" doc:"of the resource"`
 	Alias  string        `json:"alias" doc:"of the resource; empty if it has none"`
-	Why    string        `json:"why" doc:"why it has to be confirmed: what of the way in it may touch"`
+	Why    string        `json:"why" doc:"why it has to be confirmed: the part of the login that it may affect"`
 	Within time.Duration `json:"-"` // without progress and without a confirmation
 }
 
@@ -39,14 +39,14 @@ type Reverted struct {
 	Stamp
 	Play    string         `json:"play" doc:"of this run"`
 	Host    string         `json:"host" doc:"which"`
-	Earlier string         `json:"earlier,omitempty" doc:"the id of the run whose changes these were, if that is not this one"`
-	Holder  string         `json:"holder" doc:"who ran that, and where"`
-	At      time.Time      `json:"at" doc:"when it had been taken back"`
-	Why     string         `json:"why" doc:"what the host says of the reason"`
-	Because string         `json:"because,omitempty" doc:"why this run has not confirmed it"`
-	Results []UntoldResult `json:"results" doc:"what was taken back, changed, and what could not be, failed or skipped"`
-	More    int            `json:"more,omitempty" doc:"results that are not among those"`
-	Error   string         `json:"error,omitempty" doc:"what else is wrong on the host now"`
+	Earlier string         `json:"earlier,omitempty" doc:"the id of the run that made these changes; absent if it is this run"`
+	Holder  string         `json:"holder" doc:"user and machine of that run"`
+	At      time.Time      `json:"at" doc:"when the changes were reverted"`
+	Why     string         `json:"why" doc:"the reason, as the host reports it"`
+	Because string         `json:"because,omitempty" doc:"why this run did not confirm the changes"`
+	Results []UntoldResult `json:"results" doc:"one per resource; changed: reverted; skipped: kept; failed: could not be reverted"`
+	More    int            `json:"more,omitempty" doc:"how many more results there are"`
+	Error   string         `json:"error,omitempty" doc:"another error on the host"`
 	Rest
 }
 

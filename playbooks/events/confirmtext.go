@@ -48,7 +48,7 @@ func (t *Text) reverted(p *page, e Reverted) {
 		t.recap.blame(e.Host, "taken back: "+cmp.Or(e.Because, e.Why))
 	} else {
 		t.recap.meet(e.Host)
-		what = fmt.Sprintf("what run %s of %s had changed: %s", e.Earlier, e.Holder, e.Why)
+		what = fmt.Sprintf("changes of run %s of %s: %s", e.Earlier, e.Holder, e.Why)
 	}
 	t.who(p, e.Host)
 	p.pad(red, "reverted", t.statusColumn())

@@ -137,7 +137,7 @@ func (d *DSC) Report(e Event) {
 		d.line(e.Host)
 	case Summary:
 		for _, host := range e.NotStarted {
-			d.problem(host, "", "", "the run ended before it came to this host")
+			d.problem(host, "", "", "the run ended before it started this host")
 			d.line(host)
 		}
 	}
@@ -179,9 +179,9 @@ func (d *DSC) result(r Result) {
 		h.notes = append(h.notes, dscMessage{i.name, i.typ, n.Text, level})
 	}
 	if r.Check && !r.Certain {
-		text := "what is said of it may turn out otherwise"
+		text := "this prediction is uncertain"
 		if r.Because != "" {
-			text += ", because of " + r.Because
+			text += ": it depends on " + r.Because
 		}
 		h.notes = append(h.notes, dscMessage{i.name, i.typ, text, "information"})
 	}

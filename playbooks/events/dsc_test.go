@@ -94,7 +94,7 @@ func TestDSCOfACheckRun(t *testing.T) {
 		}),
 		HostDone{Host: "web1"}, Summary{NotStarted: []string{"web2"}})
 	head := `"metadata":{"Microsoft.DSC":{"operation":"test","executionType":"actual","startDatetime":"2026-01-02T03:04:05.000Z","endDatetime":"2026-01-02T03:04:05.000Z","duration":"PT0S"}}`
-	require.Equal(t, `{"host":"web1",`+head+`,"results":[{"metadata":{"Microsoft.DSC":{"duration":"PT1.5S"}},"name":"x","type":"Owner/dsc","result":{"desiredState":{"want":1},"actualState":{"a":1},"inDesiredState":false,"differingProperties":["a"]}}],"messages":[{"name":"x","type":"Owner/dsc","message":"what is said of it may turn out otherwise, because of dsc#w","level":"information"}],"hadErrors":false}
-{"host":"web2",`+head+`,"results":[],"messages":[{"name":"","type":"","message":"the run ended before it came to this host","level":"error"}],"hadErrors":true}
+	require.Equal(t, `{"host":"web1",`+head+`,"results":[{"metadata":{"Microsoft.DSC":{"duration":"PT1.5S"}},"name":"x","type":"Owner/dsc","result":{"desiredState":{"want":1},"actualState":{"a":1},"inDesiredState":false,"differingProperties":["a"]}}],"messages":[{"name":"x","type":"Owner/dsc","message":"this prediction is uncertain: it depends on dsc#w","level":"information"}],"hadErrors":false}
+{"host":"web2",`+head+`,"results":[],"messages":[{"name":"","type":"","message":"the run ended before it started this host","level":"error"}],"hadErrors":true}
 `, got)
 }

@@ -60,7 +60,7 @@ type PlayStart struct {
 	Play    string   `json:"play" doc:"its name"`
 	Hosts   []string `json:"hosts" doc:"of this batch, in the order of the inventory"`
 	Number  int      `json:"number" doc:"of the play in the run, from 1"`
-	Batch   int      `json:"batch" doc:"from 1; 0 where hosts are only asked what a rollout will change"`
+	Batch   int      `json:"batch" doc:"from 1; 0 while a rollout only looks for the hosts that will change"`
 	Batches int      `json:"batches" doc:"at least 1; 0 where batch is"`
 }
 
@@ -100,27 +100,27 @@ type Result struct {
 	Type         string            `json:"type" doc:"of the resource"`
 	Name         string            `json:"name" doc:"of the resource"`
 	Alias        string            `json:"alias" doc:"of the resource; empty if it has none"`
-	Status       Status            `json:"status" doc:"how it ended; in a check result changed is what would change; rescued is what failed in a block whose rescue then ran" enum:"stable,changed,skipped,failed,rescued"`
+	Status       Status            `json:"status" doc:"how it ended; changed in a check result: it would change; rescued: it failed in a block, and the rescue of that block ran" enum:"stable,changed,skipped,failed,rescued"`
 	Check        bool              `json:"check" doc:"nothing was done: the run was a check run, or the resource has noop"`
 	Refreshed    bool              `json:"refreshed" doc:"it acted because something it subscribes to changed"`
 	RefreshedBy  []string          `json:"refreshed_by,omitempty" doc:"the resources whose change it followed"`
 	Certain      bool              `json:"certain" doc:"false: a prediction that may turn out wrong"`
-	Because      string            `json:"because" doc:"the resource that it depends on if not certain, or what it was skipped for"`
-	Message      string            `json:"message" doc:"what was done, or would be"`
-	Messages     []Note            `json:"messages" doc:"what the resource has to say besides"`
+	Because      string            `json:"because" doc:"not certain: the resource that it depends on; skipped: the reason"`
+	Message      string            `json:"message" doc:"the action, done or planned"`
+	Messages     []Note            `json:"messages" doc:"other messages of the resource"`
 	Error        string            `json:"error" doc:"set when failed or rescued"`
 	Changed      bool              `json:"changed" doc:"the host was changed, also by one that failed afterwards, on a health check; not there in check results"`
 	Changes      []Change          `json:"changes" doc:"properties that differed"`
 	Diff         string            `json:"diff" doc:"unified, only with --diff, --report or --junit"`
 	Facts        map[string]string `json:"facts,omitempty" doc:"facts of the host that the play reads and that diff contains, by path"`
-	HealthChecks []HealthCheck     `json:"health_checks,omitempty" doc:"those that were asked, in the order of the manifest"`
-	State        *ResourceState    `json:"state,omitempty" doc:"how the resource was found and left, if its type tells"`
-	Restart      []json.RawMessage `json:"restart,omitempty" doc:"what has to be restarted before the resource counts"`
-	ErrorKind    string            `json:"error_kind,omitempty" doc:"what sort of failure error is, if that is known" enum:"unknown,forbidden,failed"`
+	HealthChecks []HealthCheck     `json:"health_checks,omitempty" doc:"health checks that ran, in the order of the manifest"`
+	State        *ResourceState    `json:"state,omitempty" doc:"the state of the resource before and after, if its type reports it"`
+	Restart      []json.RawMessage `json:"restart,omitempty" doc:"restarts that are needed before the change takes effect"`
+	ErrorKind    string            `json:"error_kind,omitempty" doc:"the kind of failure, if known" enum:"unknown,forbidden,failed"`
 	Tries        int               `json:"tries,omitempty" doc:"if it took more than one"`
 	Due          bool              `json:"due,omitempty" doc:"the run does not select the resource: a refresh of it stays due, or in a check run would stay due"`
-	Once         string            `json:"once,omitempty" doc:"if it runs for one host of a batch, and its result holds for all: what it is for all of them, as it is written"`
-	Repair       bool              `json:"repair,omitempty" doc:"of a watched host: the play was carried out again for what had drifted"`
+	Once         string            `json:"once,omitempty" doc:"set if it runs on one host of a batch for all of them: its name as the manifest writes it"`
+	Repair       bool              `json:"repair,omitempty" doc:"on a watched host: the play ran again because resources had drifted"`
 	Left         bool              `json:"left,omitempty" doc:"the resource has left the manifest and is undone"`
 	Fetched      string            `json:"fetched,omitempty" doc:"the file here that a file of the host was fetched into, or in a check run would be"`
 	Cause        Cause             `json:"cause,omitempty" doc:"why it is changed, or would be; not there if it is not known" enum:"intent,drift,notified,undo"`
@@ -177,7 +177,7 @@ type Output struct {
 	Alias   string `json:"alias" doc:"its alias; empty if it has none"`
 	Stream  string `json:"stream" enum:"stdout,stderr" doc:"where the command has written it"`
 	Text    string `json:"text" doc:"whole lines"`
-	Dropped int    `json:"dropped,omitempty" doc:"how many lines behind it, of either stream, were too many to be sent"`
+	Dropped int    `json:"dropped,omitempty" doc:"lines after this text, of both streams, that were not sent because there were too many"`
 }
 
 // The streams of an [Output].
@@ -189,14 +189,14 @@ const (
 // A ResourceState is how a resource was before and after its turn, as JSON documents
 // in the words of its type. A part that is nil is not known.
 type ResourceState struct {
-	Before json.RawMessage `json:"before,omitempty" doc:"as it was found, in the words of its type"`
-	After  json.RawMessage `json:"after,omitempty" doc:"as it was left, in the words of its type"`
+	Before json.RawMessage `json:"before,omitempty" doc:"the state before, in the fields of its type"`
+	After  json.RawMessage `json:"after,omitempty" doc:"the state after, in the fields of its type"`
 }
 
 // A Note is a line that a resource had to say.
 type Note struct {
 	Level string `json:"level" doc:"error, warning, info, verbose, debug or trace"`
-	Text  string `json:"text" doc:"what it says"`
+	Text  string `json:"text" doc:"the message"`
 }
 
 // verbosity is how often -v has to be given before text shows the note.
@@ -217,7 +217,7 @@ func (n Note) loud() bool { return n.Level != "info" && n.verbosity() == 0 }
 type Change struct {
 	Property string `json:"property" doc:"its name"`
 	Have     string `json:"have" doc:"the value found; contents as sha256:…"`
-	Want     string `json:"want" doc:"the value that is to be; contents as sha256:…"`
+	Want     string `json:"want" doc:"the desired value; contents as sha256:…"`
 }
 
 // A HealthCheck is what came of a health check of a resource.
@@ -231,8 +231,8 @@ type HealthCheck struct {
 // A Command is how the program of an exec resource ended. Of long output the two ends
 // are kept, with a mark between them; so many bytes are missing there.
 type Command struct {
-	Stdout        string `json:"stdout" doc:"what it wrote; of much the beginning and the end"`
-	Stderr        string `json:"stderr" doc:"what it wrote; of much the beginning and the end"`
+	Stdout        string `json:"stdout" doc:"its output; only the beginning and the end if it is long"`
+	Stderr        string `json:"stderr" doc:"its output; only the beginning and the end if it is long"`
 	ExitCode      int    `json:"exit_code" doc:"of the program"`
 	StdoutDropped int64  `json:"stdout_dropped,omitempty" doc:"bytes that are not in stdout"`
 	StderrDropped int64  `json:"stderr_dropped,omitempty" doc:"bytes that are not in stderr"`
@@ -262,9 +262,9 @@ type Unreachable struct {
 	Stamp
 	Play       string `json:"play" doc:"name of the play"`
 	Host       string `json:"host" doc:"where"`
-	Error      string `json:"error" doc:"what went wrong"`
-	Hint       string `json:"hint" doc:"what to do next; may be empty"`
-	Via        string `json:"via,omitempty" doc:"the jump host that is to blame, which error and hint are about"`
+	Error      string `json:"error" doc:"the error"`
+	Hint       string `json:"hint" doc:"the next step for the operator; may be empty"`
+	Via        string `json:"via,omitempty" doc:"the jump host that caused the error; error and hint are about it"`
 	UnknownKey bool   `json:"unknown_key,omitempty" doc:"known_hosts has no key of the host, or of the jump host"`
 }
 
@@ -274,9 +274,9 @@ type HostFailed struct {
 	Stamp
 	Play  string `json:"play" doc:"name of the play"`
 	Host  string `json:"host" doc:"where"`
-	Phase string `json:"phase" doc:"what it was at" enum:"become,install,start,facts,compile,lock,undo,confirm,lost,protocol,deadline,soak"`
-	Error string `json:"error" doc:"what went wrong"`
-	Hint  string `json:"hint" doc:"what to do next; may be empty"`
+	Phase string `json:"phase" doc:"the phase in which it failed" enum:"become,install,start,facts,compile,lock,undo,confirm,lost,protocol,deadline,soak"`
+	Error string `json:"error" doc:"the error"`
+	Hint  string `json:"hint" doc:"the next step for the operator; may be empty"`
 	Rest
 	// Cause is what Error is the text of, where that has places in files; else nil.
 	Cause error `json:"-"`
@@ -287,7 +287,7 @@ type Interrupted struct {
 	Stamp
 	Play  string `json:"play" doc:"name of the play"`
 	Host  string `json:"host" doc:"where"`
-	Phase string `json:"phase,omitempty" doc:"what of a rollout it was at, behind the play" enum:"soak"`
+	Phase string `json:"phase,omitempty" doc:"the phase of a rollout after the play in which it was interrupted" enum:"soak"`
 	Rest
 }
 
@@ -309,13 +309,13 @@ type Untold struct {
 	Stamp
 	Play    string         `json:"play" doc:"of this run"`
 	Host    string         `json:"host" doc:"where"`
-	Earlier string         `json:"earlier" doc:"the id of the run that could not tell it"`
+	Earlier string         `json:"earlier" doc:"the id of the run that could not report it"`
 	Number  int            `json:"-"` // of the play in that run, from 1
 	For     string         `json:"for,omitempty" doc:"the host whose resource ran here, if that is another host"`
-	Holder  string         `json:"holder" doc:"who ran that, and where"`
-	Since   time.Time      `json:"since" doc:"when that began"`
+	Holder  string         `json:"holder" doc:"user and machine of that run"`
+	Since   time.Time      `json:"since" doc:"when that run began"`
 	Results []UntoldResult `json:"results" doc:"how resources had ended"`
-	More    int            `json:"more,omitempty" doc:"results that are not among those"`
+	More    int            `json:"more,omitempty" doc:"how many more results there are"`
 }
 
 // An UntoldResult is how a resource had ended.
@@ -323,7 +323,7 @@ type UntoldResult struct {
 	Type    string `json:"type" doc:"of the resource"`
 	Name    string `json:"name" doc:"of the resource"`
 	Status  Status `json:"status" doc:"how it had ended" enum:"changed,failed,rescued,skipped"`
-	Message string `json:"message,omitempty" doc:"what was done"`
+	Message string `json:"message,omitempty" doc:"the action"`
 	Error   string `json:"error,omitempty" doc:"set when failed or rescued"`
 	Unknown bool   `json:"unknown,omitempty" doc:"as in a result"`
 }
@@ -334,7 +334,7 @@ type Rest struct {
 	// host that failed, it is not known what became of Next.
 	NotReached int      `json:"not_reached,omitempty" doc:"how many resources have no result"`
 	Next       string   `json:"next,omitempty" doc:"the first of them"`
-	RefreshDue []string `json:"refresh_due,omitempty" doc:"those of them whose refresh the next run makes up for"`
+	RefreshDue []string `json:"refresh_due,omitempty" doc:"resources without a result whose refresh the next run does"`
 }
 
 // State is how a host ended.
@@ -359,14 +359,14 @@ type PlayEnd struct {
 // Counts are numbers of resources by status.
 type Counts struct {
 	Stable        int `json:"stable" doc:"resources that are stable"`
-	Changed       int `json:"changed" doc:"resources that are changed; in a check run those that would change"`
+	Changed       int `json:"changed" doc:"resources that changed; in a check run, resources that would change"`
 	Skipped       int `json:"skipped" doc:"resources that are skipped"`
 	Failed        int `json:"failed" doc:"resources that failed"`
-	WouldChange   int `json:"would_change" doc:"resources with noop that would change, in a run that is no check run"`
-	FailedChanged int `json:"failed_changed" doc:"those of failed and rescued that had changed the host before"`
+	WouldChange   int `json:"would_change" doc:"resources with noop that would change; 0 in a check run"`
+	FailedChanged int `json:"failed_changed" doc:"failed and rescued resources that had changed the host before they failed"`
 	NotReached    int `json:"not_reached" doc:"resources without a result"`
-	Drift         int `json:"drift,omitempty" doc:"those of changed whose cause is drift"`
-	Unknown       int `json:"unknown,omitempty" doc:"those of failed and rescued whose outcome is unknown"`
+	Drift         int `json:"drift,omitempty" doc:"changed resources whose cause is drift"`
+	Unknown       int `json:"unknown,omitempty" doc:"failed and rescued resources whose outcome is unknown"`
 	Rescued       int `json:"rescued,omitempty" doc:"resources that failed in a block whose rescue then ran"`
 }
 
@@ -383,8 +383,8 @@ type HostDone struct {
 	State State  `json:"state" doc:"how it ended; incomplete: nothing failed, but the run ended before the host had all of its plays" enum:"ok,failed,unreachable,interrupted,incomplete"`
 	Counts
 	Uncertain   int           `json:"uncertain" doc:"results that may turn out wrong"`
-	PlaysNotRun int           `json:"plays_not_run,omitempty" doc:"how many of its plays, the last ones, it did not enter"`
-	Plays       []PlayEnd     `json:"plays,omitempty" doc:"how it ended each of its plays, in their order; plays that are not for this host are left out"`
+	PlaysNotRun int           `json:"plays_not_run,omitempty" doc:"how many of its plays did not start; they are its last ones"`
+	Plays       []PlayEnd     `json:"plays,omitempty" doc:"how each play of this host ended, in the order of the plays"`
 	Duration    time.Duration `json:"-"`
 	Phases      Phases        `json:"-"`
 	Steps       []Step        `json:"-"` // the phases as they went, for traces; records have none
@@ -413,12 +413,12 @@ type Summary struct {
 	Check       bool `json:"check" doc:"nothing was changed"`
 	Interrupted bool `json:"interrupted" doc:"the run was interrupted"`
 	// NotStarted and PlaysNotRun are filled in by whoever runs the plays.
-	NotStarted  []string `json:"not_started,omitempty" doc:"hosts that the run ended before"`
+	NotStarted  []string `json:"not_started,omitempty" doc:"hosts that the run did not start"`
 	PlaysNotRun []string `json:"plays_not_run,omitempty" doc:"plays that no host began"`
 	// RolloutStopped is too.
 	RolloutStopped bool `json:"rollout_stopped,omitempty" doc:"a rollout has stopped, or is held"`
 	// Watch is too.
-	Watch  *WatchTotals           `json:"watch,omitempty" doc:"what hosts that were watched had come to"`
+	Watch  *WatchTotals           `json:"watch,omitempty" doc:"totals of the watched hosts at the end"`
 	Hosts  map[string]HostSummary `json:"-"`
 	Totals Totals                 `json:"-"`
 }
@@ -443,10 +443,10 @@ type HostTotals struct {
 	OK          int `json:"ok" doc:"hosts"`
 	Failed      int `json:"failed" doc:"hosts that failed, or one of their resources did"`
 	Unreachable int `json:"unreachable" doc:"hosts that no session could be opened with"`
-	Interrupted int `json:"interrupted" doc:"hosts that were not done"`
+	Interrupted int `json:"interrupted" doc:"hosts that were interrupted before they finished"`
 	Incomplete  int `json:"incomplete,omitempty" doc:"hosts on which nothing failed, but the run ended before they had all of their plays"`
-	NotStarted  int `json:"not_started" doc:"hosts that the run ended before"`
-	Reverted    int `json:"reverted,omitempty" doc:"those of failed that have taken back what was not confirmed"`
+	NotStarted  int `json:"not_started" doc:"hosts that the run did not start"`
+	Reverted    int `json:"reverted,omitempty" doc:"failed hosts that have reverted changes that were not confirmed"`
 }
 
 // Sum is the number of hosts that were worked on.
@@ -456,7 +456,7 @@ func (t HostTotals) Sum() int { return t.OK + t.Failed + t.Unreachable + t.Inter
 type ResourceTotals struct {
 	Counts
 	Uncertain    int           `json:"uncertain" doc:"results that may turn out wrong"`
-	HealthChecks *HealthCounts `json:"health_checks,omitempty" doc:"health checks by their answer, if any were asked"`
+	HealthChecks *HealthCounts `json:"health_checks,omitempty" doc:"health checks by status, if any ran"`
 }
 
 // HealthCounts are numbers of health checks by their answer.

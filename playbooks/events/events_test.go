@@ -162,7 +162,7 @@ func scenes() []scene {
 			events.HostFailed{Play: "web tier", Host: "web2", Phase: "soak", Error: "its health checks have not held"},
 			events.HostRolled{Play: "web tier", Number: 1, Host: "web2", Failed: true, Touched: true},
 			events.HostDone{Host: "web2", Duration: 90 * time.Millisecond},
-			events.RolloutStop{Play: "web tier", Number: 1, Batch: 2, Rule: "stop.failed", Text: "1 of 4 hosts have failed (web2), and it stops at 1", Hosts: []string{"web2"}, Then: "hold", Waiting: 1},
+			events.RolloutStop{Play: "web tier", Number: 1, Batch: 2, Rule: "stop.failed", Text: "1 of 4 hosts have failed (web2); limit: 1", Hosts: []string{"web2"}, Then: "hold", Waiting: 1},
 			events.RolloutSaid{Play: "web tier", Number: 1, Verb: "release", Host: "web2", By: "ann@ctl"},
 			events.RolloutSaid{Play: "web tier", Number: 1, Verb: "end", By: "ann@ctl"},
 		}},

@@ -51,9 +51,9 @@ func newFolding(hosts []string, s *setting, addresses map[string]string) *foldin
 	switch {
 	case s.options.Verbose > 0:
 	case s.options.Recorded:
-		rest = fmt.Sprintf("%s(what it has written differs from those above: ccm-push runs show %s -v)\n", indent, s.run.Run)
+		rest = fmt.Sprintf("%s(its output differs from the hosts above; to see it: ccm-push runs show %s -v)\n", indent, s.run.Run)
 	default:
-		rest = indent + "(what it has written differs from those above: -v shows it)\n"
+		rest = indent + "(its output differs from the hosts above; to see it, pass -v)\n"
 	}
 	return &folding{
 		hosts: hosts, known: map[string]int{}, of: map[string][]int{}, alike: map[string]int{}, rest: rest,

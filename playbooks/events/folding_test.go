@@ -116,7 +116,7 @@ web[0001-0004] (4)
 
 4 hosts: 0 changed, 0 stable, 1 failed (failed: file#/a, up to 3ms)
     web[0001-0004]
-to go on: ccm-push resume r1
+to continue: ccm-push resume r1
 4 hosts: 0 ok, 4 failed; 4 resources: 0 changed, 0 stable, 4 failed
 `},
 		{"a failure on one", func(i int, host string) []events.Event {
@@ -207,13 +207,13 @@ web0307  failed   exec#migrate
     stderr | no database
 web0406  failed   exec#migrate
     exit code 3
-    (what it has written differs from those above: ccm-push runs show r1 -v)
+    (its output differs from the hosts above; to see it: ccm-push runs show r1 -v)
 web[0001-0500] (500)
   failed   exec#migrate  (error shown above)
 
 500 hosts: 0 changed, 0 stable, 1 failed (failed: exec#migrate, up to 499ms)
     web[0001-0500]
-to go on: ccm-push resume r1
+to continue: ccm-push resume r1
 500 hosts: 0 ok, 500 failed; 500 resources: 0 changed, 0 stable, 500 failed
 `, text)
 	two := func(i int, host string) []events.Event {
@@ -230,7 +230,7 @@ web[0002,0004,0006] (3)
   failed   exec#migrate
       it cannot begin
 `, "each cause has its hosts")
-	require.Contains(t, folded(foldedFleet(1, 5, fails), events.TextOptions{}), "    (what it has written differs from those above: -v shows it)\n")
+	require.Contains(t, folded(foldedFleet(1, 5, fails), events.TextOptions{}), "    (its output differs from the hosts above; to see it, pass -v)\n")
 	require.Equal(t, 500, strings.Count(folded(foldedFleet(1, 500, fails), events.TextOptions{Verbose: 1}), "stderr | process"))
 	errors := func(i int, host string) []events.Event {
 		return []events.Event{with(file(host, "/a", events.Failed), func(r *events.Result) { r.Error = fmt.Sprintf("no\nsector %d", i+1000) })}

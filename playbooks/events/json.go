@@ -146,7 +146,7 @@ type (
 	}
 	hostDoneFields struct {
 		HostDone
-		DurationMS milliseconds `json:"duration_ms" doc:"how long it was worked on, waiting included"`
+		DurationMS milliseconds `json:"duration_ms" doc:"how long it took, with waiting"`
 		Phases     phasesFields `json:"phases_ms" doc:"of it"`
 	}
 	phasesFields struct {
@@ -157,7 +157,7 @@ type (
 	}
 	hostSummaryFields struct {
 		HostSummary
-		DurationMS milliseconds `json:"duration_ms" doc:"how long it was worked on, waiting included"`
+		DurationMS milliseconds `json:"duration_ms" doc:"how long it took, with waiting"`
 	}
 	summaryFields struct {
 		Summary

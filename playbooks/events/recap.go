@@ -121,7 +121,7 @@ func (r *recap) next(p *page, s Summary) {
 	if r.run.Undoes != "" {
 		command = "undo " + r.run.Undoes
 	}
-	p.print(plain, "to go on", again, ": ", cmp.Or(r.options.Resume, "ccm-push "+command))
+	p.print(plain, "to continue", again, ": ", cmp.Or(r.options.Resume, "ccm-push "+command))
 	p.newline()
 }
 

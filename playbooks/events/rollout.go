@@ -10,21 +10,21 @@ type RolloutPlan struct {
 	Stable  []string       `json:"stable" doc:"hosts on which nothing will change; they are in no batch"`
 	// What was wrong before the rollout began.
 	Unreachable []string `json:"unreachable,omitempty" doc:"hosts that could not be reached"`
-	Failed      []string `json:"failed,omitempty" doc:"hosts of which it could not be told what will change"`
+	Failed      []string `json:"failed,omitempty" doc:"hosts whose changes could not be determined"`
 	Broken      []string `json:"broken,omitempty" doc:"hosts that were not healthy"`
-	Harm        int      `json:"harm" doc:"the most hosts that can end badly before it stops by itself"`
-	Reckoning   string   `json:"reckoning" doc:"how harm is reckoned, for people"`
-	Rules       []string `json:"rules" doc:"what it keeps to, for people: key: value"`
+	Harm        int      `json:"harm" doc:"worst case: hosts that can fail before the rollout stops by itself"`
+	Reckoning   string   `json:"reckoning" doc:"how harm is calculated, for people"`
+	Rules       []string `json:"rules" doc:"the limits of the rollout, for people, as key: value"`
 	// What an undo keeps to, too.
-	By             string `json:"by,omitempty" doc:"the variable whose value hosts have in common that stand in for one another"`
-	MaxUnavailable string `json:"max_unavailable,omitempty" doc:"how many of those may be out at once: a number or a percentage"`
+	By             string `json:"by,omitempty" doc:"the variable that groups hosts: hosts with the same value replace each other"`
+	MaxUnavailable string `json:"max_unavailable,omitempty" doc:"how many hosts of a group may be unavailable at once: a number or a percentage"`
 }
 
 // A RolloutBatch is one batch of a [RolloutPlan].
 type RolloutBatch struct {
 	Hosts    []string         `json:"hosts" doc:"in the order of the inventory"`
-	AtOnce   int              `json:"at_once" doc:"how many of them may be at work at once"`
-	Restarts []RolloutRestart `json:"restarts,omitempty" doc:"what restarts for sure"`
+	AtOnce   int              `json:"at_once" doc:"how many of them may run at once"`
+	Restarts []RolloutRestart `json:"restarts,omitempty" doc:"resources that certainly restart"`
 }
 
 // A RolloutRestart is a resource that will be restarted.
@@ -42,7 +42,7 @@ type Gate struct {
 	Name    string `json:"name" doc:"of the gate"`
 	Verdict string `json:"verdict" doc:"inconclusive is never a yes" enum:"passed,failed,inconclusive"`
 	Counts  bool   `json:"counts,omitempty" doc:"it counts as not passed"`
-	Text    string `json:"text" doc:"what was answered, for people"`
+	Text    string `json:"text" doc:"the answer, for people"`
 }
 
 // HostRolling says that a host of a rollout is begun: until [HostRolled] comes it may be out of
@@ -63,8 +63,8 @@ type HostRolled struct {
 	Host        string `json:"host" doc:"which"`
 	Failed      bool   `json:"failed,omitempty" doc:"something has failed on it"`
 	Unreachable bool   `json:"unreachable,omitempty" doc:"it could not be reached, or was lost"`
-	Touched     bool   `json:"touched,omitempty" doc:"it failed or was lost, and is not as it was before"`
-	Restarted   bool   `json:"restarted,omitempty" doc:"something was, on it, since another resource had changed"`
+	Touched     bool   `json:"touched,omitempty" doc:"it failed or was lost after it had changed"`
+	Restarted   bool   `json:"restarted,omitempty" doc:"a resource on it restarted because another resource had changed"`
 }
 
 // RolloutStop says that a rollout does not go on by itself.
@@ -73,13 +73,13 @@ type RolloutStop struct {
 	Play   string   `json:"play" doc:"name of the play"`
 	Number int      `json:"number" doc:"of the play in the run, from 1"`
 	Batch  int      `json:"batch" doc:"from 1; 0 before the first"`
-	Rule   string   `json:"rule" doc:"the key that says so, such as stop.failed; hold and end are what a person said"`
-	Text   string   `json:"text" doc:"its arithmetic"`
+	Rule   string   `json:"rule" doc:"the key of the limit, such as stop.failed; hold and end come from a person"`
+	Text   string   `json:"text" doc:"the numbers that led to the decision"`
 	Hosts  []string `json:"hosts" doc:"that are counted"`
-	Then   string   `json:"then" doc:"what is done now" enum:"hold,end,undo_batch,undo_all"`
-	AtWork []string `json:"at_work,omitempty" doc:"hosts that have begun: they are brought to their end before"`
+	Then   string   `json:"then" doc:"the action that follows" enum:"hold,end,undo_batch,undo_all"`
+	AtWork []string `json:"at_work,omitempty" doc:"hosts in progress: they finish first"`
 	// Waiting are those of the batch, and of those behind it, that have not begun.
-	Waiting int `json:"waiting" doc:"hosts that have not begun"`
+	Waiting int `json:"waiting" doc:"hosts that have not started"`
 }
 
 // RolloutPause says that a person is asked between two batches.
@@ -90,7 +90,7 @@ type RolloutPause struct {
 	Batch   int    `json:"batch" doc:"that is done, from 1"`
 	Batches int    `json:"batches" doc:"how many there are"`
 	Next    int    `json:"next" doc:"how many hosts come next"`
-	WaitMS  int64  `json:"wait_ms,omitempty" doc:"how long an answer is waited for, in milliseconds; absent is for ever"`
+	WaitMS  int64  `json:"wait_ms,omitempty" doc:"how long the rollout waits for an answer, in milliseconds; absent: without limit"`
 }
 
 // RolloutSaid is what a person has said to a rollout, and was obeyed.

@@ -50,7 +50,7 @@ func (t *Text) rolloutPlan(p *page, e RolloutPlan) {
 		hosts []string
 	}{
 		{"cannot be reached", e.Unreachable},
-		{"failed when asked what will change", e.Failed},
+		{"failed when looking for changes", e.Failed},
 		{"not healthy before; counted as out from the beginning", e.Broken},
 	} {
 		if len(one.hosts) > 0 {
@@ -61,7 +61,7 @@ func (t *Text) rolloutPlan(p *page, e RolloutPlan) {
 		p.block(indent, strings.Join(e.Rules, "; "), always(plain))
 	}
 	if hosts > 0 {
-		p.block(indent, "the most harm: "+e.Reckoning, always(plain))
+		p.block(indent, "worst case: "+e.Reckoning, always(plain))
 	}
 }
 
@@ -101,16 +101,16 @@ func (t *Text) rolloutStop(p *page, e RolloutStop) {
 	p.print(plain, fmt.Sprintf("%s by %s: %s", at, Line(e.Rule), Line(e.Text)))
 	p.newline()
 	if e.Waiting > 0 {
-		p.block(indent, count(e.Waiting, "host")+" not begun", always(plain))
+		p.block(indent, count(e.Waiting, "host")+" not started", always(plain))
 	}
 	if len(e.AtWork) > 0 {
-		p.block(indent, "at work, and brought to their end: "+hostsOf(e.AtWork), always(plain))
+		p.block(indent, "in progress, and finish first: "+hostsOf(e.AtWork), always(plain))
 	}
 	then := map[string]string{
 		"hold":       fmt.Sprintf("held: ccm-push rollout go %[1]s, or end, undo, release; ccm-push rollout status %[1]s", e.Run),
-		"end":        fmt.Sprintf("the run ends; ccm-push resume %s goes on", e.Run),
-		"undo_batch": "what was changed in this batch is taken back",
-		"undo_all":   "what was changed in this run is taken back",
+		"end":        fmt.Sprintf("the run ends; to continue it: ccm-push resume %s", e.Run),
+		"undo_batch": "the changes of this batch are reverted",
+		"undo_all":   "the changes of this run are reverted",
 	}[e.Then]
 	p.block(indent, then, always(plain))
 }
@@ -131,5 +131,5 @@ func (t *Text) rolloutSaid(p *page, e RolloutSaid) {
 	if e.Host != "" {
 		text += " " + Line(e.Host)
 	}
-	p.inline(plain, text+", says "+Line(e.By))
+	p.inline(plain, text+" by "+Line(e.By))
 }

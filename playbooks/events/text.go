@@ -350,7 +350,7 @@ func (t *Text) unreachable(p *page, e Unreachable) {
 	batch := t.folding
 	t.folding, p.direct = nil, true // it is no host of the batch
 	defer func() { t.folding = batch }()
-	t.hostProblem(p, e.Via, "jump host", strings.TrimPrefix(e.Error, who+": ")+"; what lies behind it is unreachable", e.Hint)
+	t.hostProblem(p, e.Via, "jump host", strings.TrimPrefix(e.Error, who+": ")+"; hosts behind it are unreachable", e.Hint)
 }
 
 // hostProblem says what is wrong with a host as a whole.
@@ -384,9 +384,9 @@ func (t *Text) reconnect(p *page, e Reconnect) {
 	t.recap.meet(e.Host)
 	t.who(p, e.Host)
 	p.pad(yellow, "reconnected", t.statusColumn())
-	told := "before anything was asked of it"
+	told := "no work had started"
 	if e.Reported+e.Remaining > 0 {
-		told = fmt.Sprintf("%s told before, %d to come", count(e.Reported, "result"), e.Remaining)
+		told = fmt.Sprintf("%s before, %d to come", count(e.Reported, "result"), e.Remaining)
 	}
 	p.inline(plain, fmt.Sprintf("after %s; %s: %s", short(e.Duration), told, e.Error))
 }
@@ -401,7 +401,7 @@ func (t *Text) untold(p *page, e Untold) {
 	if e.For != "" {
 		did += " for " + shorten(e.For, 100)
 	}
-	p.inline(plain, fmt.Sprintf("run %s of %s, begun %s, %s and could not tell: %s", e.Earlier, e.Holder, e.Since.Local().Format("2006-01-02 15:04:05"), did, count(n, "result")))
+	p.inline(plain, fmt.Sprintf("run %s of %s, started %s, %s and could not report it: %s", e.Earlier, e.Holder, e.Since.Local().Format("2006-01-02 15:04:05"), did, count(n, "result")))
 	for _, r := range e.Results {
 		of := yellow
 		text := string(r.Status) + "  " + r.Type + "#" + shorten(r.Name, 100)

@@ -395,7 +395,7 @@ func someLines(s string) (some string, all bool) {
 // looksLikeOurs finds a line of a command's output that could be taken for one that ccm-push
 // itself prints of an ad-hoc call: a heading, a result, a line of the recap.
 var looksLikeOurs = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(== |std(out|err) \| |ccm-push: |to go on: ` +
+	return regexp.MustCompile(`(?m)^(== |std(out|err) \| |ccm-push: |to continue: ` +
 		`|(\S+: )?\d+ hosts?: |\S+: \d+ (changed|would change)\b|\S+ +(failed|changed|would change|unreachable|interrupted|untold) {2,})`)
 })
 

@@ -51,7 +51,7 @@ func TestOutputThatImitates(t *testing.T) {
 		"web9: 0 changed, 5 stable (1ms)\n":          "stdout | web9: 0 changed, 5 stable (1ms)\n",
 		"web9: 2 changed (1 drift), 0 stable\n":      "stdout | web9: 2 changed (1 drift), 0 stable\n",
 		"web9  failed   file#/x\n":                   "stdout | web9  failed   file#/x\n",
-		"to go on: ccm-push resume x\n":              "stdout | to go on: ccm-push resume x\n",
+		"to continue: ccm-push resume x\n":           "stdout | to continue: ccm-push resume x\n",
 		"ccm-push: killing\n":                        "stdout | ccm-push: killing\n",
 		"a == b\n  == c\n0 upgraded, 2 hosts\n===\n": "a == b\n  == c\n0 upgraded, 2 hosts\n===\n",
 		"job failed\n2 changed\n":                    "job failed\n2 changed\n",

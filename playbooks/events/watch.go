@@ -5,15 +5,15 @@ import "time"
 // WatchStart says that the plays are over, and that their hosts are watched from now on.
 type WatchStart struct {
 	Stamp
-	Hosts int `json:"hosts" doc:"how many are to be watched"`
+	Hosts int `json:"hosts" doc:"how many hosts the run will watch"`
 }
 
 // WatchTotals are what watched hosts had come to when watching ended.
 type WatchTotals struct {
-	Hosts     int `json:"hosts" doc:"that were to be watched"`
-	Unwatched int `json:"unwatched" doc:"hosts of them that were not watched then"`
-	Drifted   int `json:"drifted" doc:"resources that were not as they shall be"`
-	Fighting  int `json:"fighting" doc:"resources of them that are left alone: somebody else wants them otherwise"`
+	Hosts     int `json:"hosts" doc:"how many hosts the run had to watch"`
+	Unwatched int `json:"unwatched" doc:"hosts that were not watched at that time"`
+	Drifted   int `json:"drifted" doc:"resources that had drifted"`
+	Fighting  int `json:"fighting" doc:"drifted resources that are not repaired because something else keeps changing them"`
 	// Failed are the parts of the exit status for those of these that count as a failure.
 	Failed int `json:"-"`
 }
@@ -23,8 +23,8 @@ type Watched struct {
 	Stamp
 	Host      string   `json:"host" doc:"which"`
 	Resources int      `json:"resources" doc:"how many of its resources are watched"`
-	Polled    int      `json:"polled" doc:"those of them of which the host hears nothing: they are checked every now and then"`
-	Unsettled []string `json:"unsettled" doc:"resources that never are as they shall be, such as a command that always runs: they are no drift"`
+	Polled    int      `json:"polled" doc:"watched resources whose changes cause no event: the host checks them at intervals"`
+	Unsettled []string `json:"unsettled" doc:"resources that never reach their desired state, such as a command that always runs; they do not count as drift"`
 }
 
 // Drifted says that a watched resource is not as it shall be, or is again.
@@ -35,22 +35,22 @@ type Drifted struct {
 	Type    string    `json:"type" doc:"of the resource"`
 	Name    string    `json:"name" doc:"of the resource"`
 	Alias   string    `json:"alias" doc:"of the resource; empty if it has none"`
-	Settled bool      `json:"settled" doc:"it is as it shall be again, and this run has not mended it"`
-	Status  Status    `json:"status" doc:"what a check run says of it; failed: it could not be found out" enum:"stable,changed,failed"`
-	Cause   Cause     `json:"cause" doc:"drift: it has changed since it was left as it shall be; run: another run has left it otherwise; intent: it never was so; empty: what it depends on"`
-	Certain bool      `json:"certain" doc:"nothing else decides what would be done"`
-	Message string    `json:"message" doc:"what would be done"`
+	Settled bool      `json:"settled" doc:"it has its desired state again, without a repair by this run"`
+	Status  Status    `json:"status" doc:"the status in a check run; failed: the check failed" enum:"stable,changed,failed"`
+	Cause   Cause     `json:"cause" doc:"drift: it changed after it had its desired state; run: another run changed it; intent: it never had its desired state; empty: a resource that it depends on"`
+	Certain bool      `json:"certain" doc:"the planned action depends on nothing else"`
+	Message string    `json:"message" doc:"the planned action"`
 	Changes []Change  `json:"changes" doc:"properties that differ"`
 	Error   string    `json:"error,omitempty" doc:"set when failed"`
-	Since   time.Time `json:"since" doc:"when it was first seen otherwise"`
-	Writer  *Writer   `json:"writer,omitempty" doc:"who has changed it, as far as the host knows"`
-	Mode    string    `json:"mode" doc:"what is done about it" enum:"report,repair"`
+	Since   time.Time `json:"since" doc:"when the drift was first seen"`
+	Writer  *Writer   `json:"writer,omitempty" doc:"the process or run that changed it, if the host knows"`
+	Mode    string    `json:"mode" doc:"the reaction" enum:"report,repair"`
 }
 
 // A Writer is who has changed a resource, as far as its host knows.
 type Writer struct {
 	By      string `json:"by_run,omitempty" doc:"id of the run that did"`
-	Holder  string `json:"holder,omitempty" doc:"who ran that, and where"`
+	Holder  string `json:"holder,omitempty" doc:"user and machine of that run"`
 	PID     int    `json:"pid,omitempty" doc:"of the process that did"`
 	Program string `json:"program,omitempty" doc:"that the process ran"`
 	User    string `json:"user,omitempty" doc:"of the process"`
@@ -66,8 +66,8 @@ type Repaired struct {
 	Name  string     `json:"name" doc:"of the resource"`
 	Alias string     `json:"alias" doc:"of the resource; empty if it has none"`
 	By    string     `json:"by_run,omitempty" doc:"id of the run that did"`
-	Since time.Time  `json:"since" doc:"when it was first seen otherwise"`
-	Error string     `json:"error,omitempty" doc:"why it is not as it shall be; empty: it is"`
+	Since time.Time  `json:"since" doc:"when the drift was first seen"`
+	Error string     `json:"error,omitempty" doc:"why the repair failed; empty: it has its desired state"`
 	Next  *time.Time `json:"next,omitempty" doc:"when it is tried again, if it failed"`
 }
 
@@ -80,11 +80,11 @@ type Fighting struct {
 	Type     string     `json:"type" doc:"of the resource"`
 	Name     string     `json:"name" doc:"of the resource"`
 	Alias    string     `json:"alias" doc:"of the resource; empty if it has none"`
-	Values   []string   `json:"values" doc:"the two that it goes to and fro between, as what would be done about each; empty: as it shall be. None if it is left alone for its budget"`
-	Times    int        `json:"times" doc:"how often it was otherwise, or was mended"`
+	Values   []string   `json:"values" doc:"the two states that it alternates between, each as the action that would repair it; empty: the desired state. No values if the repair budget is spent"`
+	Times    int        `json:"times" doc:"how often it drifted, or was repaired"`
 	WithinMS int64      `json:"within_ms" doc:"in what time"`
-	Writer   *Writer    `json:"writer,omitempty" doc:"who has changed it, as far as the host knows"`
-	Next     *time.Time `json:"next,omitempty" doc:"when it is mended again; none: when there is another catalog, or a person says so"`
+	Writer   *Writer    `json:"writer,omitempty" doc:"the process or run that changed it, if the host knows"`
+	Next     *time.Time `json:"next,omitempty" doc:"when it is repaired again; absent: after a new catalog or ccm-push watch release"`
 }
 
 // RepairWaits says that a resource is not repaired now, since as many hosts have been repaired lately as the budget of the fleet allows.
@@ -108,7 +108,7 @@ type Unwatched struct {
 	Host  string     `json:"host" doc:"which"`
 	Since time.Time  `json:"since" doc:"when it was lost"`
 	Error string     `json:"error" doc:"why"`
-	Hint  string     `json:"hint" doc:"what to do next; may be empty"`
+	Hint  string     `json:"hint" doc:"the next step for the operator; may be empty"`
 	Next  *time.Time `json:"next,omitempty" doc:"when it is tried again; none: when a worker has it"`
 }
 

@@ -48,7 +48,7 @@ func (t *Text) end(p *page, e Summary) {
 		text string
 		c    color
 	}{
-		{w.Unwatched, fmt.Sprintf("%d of them unwatched in the end", w.Unwatched), red}, {w.Drifted, count(w.Drifted, "resource") + " drifted", yellow},
+		{w.Unwatched, fmt.Sprintf("%d of them not watched at the end", w.Unwatched), red}, {w.Drifted, count(w.Drifted, "resource") + " drifted", yellow},
 		{w.Fighting, fmt.Sprintf("%d of them fighting", w.Fighting), red},
 	} {
 		if one.n > 0 {
@@ -66,10 +66,10 @@ func (t *Text) watched(p *page, e Watched) {
 	p.pad(green, "watched", watchColumn)
 	text := count(e.Resources, "resource")
 	if e.Polled > 0 {
-		text += fmt.Sprintf(", of which %d are only checked every now and then", e.Polled)
+		text += fmt.Sprintf(", of which %d are checked only at intervals", e.Polled)
 	}
 	if len(e.Unsettled) > 0 {
-		text += "; never as they shall be, and no drift: " + strings.Join(e.Unsettled, ", ")
+		text += "; never in their desired state, which does not count as drift: " + strings.Join(e.Unsettled, ", ")
 	}
 	p.inline(plain, shorten(text, 400))
 }
@@ -79,7 +79,7 @@ func (t *Text) drift(p *page, e Drifted) {
 	t.watchWho(p, e.Host, e.Time)
 	if e.Settled {
 		p.pad(green, "settled", watchColumn)
-		p.inline(plain, reference(r)+"  as it shall be again, after "+short(e.Time.Sub(e.Since)))
+		p.inline(plain, reference(r)+"  in its desired state again, after "+short(e.Time.Sub(e.Since)))
 		return
 	}
 	p.pad(yellow, "drift", watchColumn)
@@ -94,7 +94,7 @@ func (t *Text) drift(p *page, e Drifted) {
 	case e.Cause == ByRun:
 		text += "; as another run has left it"
 	case e.Cause == "" && e.Status == Changed:
-		text += "; because of what it depends on"
+		text += "; because of a resource that it depends on"
 	}
 	p.inline(plain, text+byWriter(e.Writer))
 }
@@ -128,7 +128,7 @@ func (t *Text) repaired(p *page, e Repaired) {
 		p.inline(plain, ref+"  after "+short(e.Time.Sub(e.Since)))
 		return
 	}
-	p.pad(red, "unmended", watchColumn)
+	p.pad(red, "not fixed", watchColumn)
 	p.inline(plain, ref+"  "+shorten(e.Error, 200)+"; "+nextTry(e.Next, e.Time))
 }
 
@@ -149,18 +149,18 @@ func (t *Text) fighting(p *page, e Fighting) {
 	p.pad(red, "fighting", watchColumn)
 	within := short(time.Duration(e.WithinMS) * time.Millisecond)
 	if len(e.Values) == 0 {
-		p.inline(plain, fmt.Sprintf("%s  mended %d times within %s, which is its budget; %s", ref, e.Times, within, strings.Replace(nextTry(e.Next, e.Time), "tried", "mended", 1)))
+		p.inline(plain, fmt.Sprintf("%s  repaired %d times within %s, which is its limit; %s", ref, e.Times, within, strings.Replace(nextTry(e.Next, e.Time), "tried", "repaired", 1)))
 		return
 	}
-	p.inline(plain, fmt.Sprintf("%s  %d times otherwise within %s: it is left alone until there is another catalog%s", ref, e.Times, within, byWriter(e.Writer)))
+	p.inline(plain, fmt.Sprintf("%s  drifted %d times within %s: it is not repaired until the next catalog%s", ref, e.Times, within, byWriter(e.Writer)))
 	for i, value := range e.Values {
 		text := value
 		if text == "" {
-			text = "as it shall be"
+			text = "the desired state"
 		}
 		p.block(indent, []string{"one: ", "other: "}[min(i, 1)]+shorten(text, 200), always(yellow))
 	}
-	p.block(indent, "hint: when its cause has been looked after: ccm-push watch release "+e.Run+" "+shorten(e.Host, 100), always(cyan))
+	p.block(indent, "hint: after you have fixed the cause: ccm-push watch release "+e.Run+" "+shorten(e.Host, 100), always(cyan))
 }
 
 func (t *Text) repairWaits(p *page, e RepairWaits) {

@@ -16,7 +16,7 @@ func (x *explainer) because(ctx context.Context, i int) []Reason {
 	one := &x.rendered.Resources[i]
 	reasons := append(x.ofResource(ctx, one, ""), ofPlay(x.play)...)
 	if len(one.Awaits) > 0 {
-		reasons = append(reasons, Reason{Key: "results", Text: "what it is, and whether it runs, is known once " + strings.Join(one.Awaits, ", ") + " has run"})
+		reasons = append(reasons, Reason{Key: "results", Text: "its properties, and whether it runs, are known after " + strings.Join(one.Awaits, ", ") + " has run"})
 	}
 	if one.Entry.Check {
 		reasons = append(reasons, Reason{Key: "noop", Text: "it is checked and not applied"})

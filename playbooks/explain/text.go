@@ -181,7 +181,7 @@ func (t *table) relations(heading string, all []Relation) {
 func (t *table) past(e *Explanation) {
 	t.heading("recorded runs")
 	if e.LastRun == nil {
-		t.row("none has worked on it")
+		t.row("no recorded run has processed it")
 		return
 	}
 	if c := e.LastChange; c != nil {

@@ -101,7 +101,7 @@ func unquotedError(err error) error {
 	for _, e := range errs {
 		if strings.ContainsAny(e.Msg, "*&!") {
 			at := yamlpos.Node{File: e.File, Line: e.Line, Column: e.Column}
-			e = at.Errorf("look for what YAML gives a meaning: * & ! at the beginning of a value", "this is not YAML (it is not shown, as it may hold a secret)")
+			e = at.Errorf("put quotes around a value that begins with *, & or !", "this is not YAML (it is not shown, as it may hold a secret)")
 		}
 		safe.Add(e)
 	}
@@ -270,7 +270,7 @@ func printedFacts(path string, facts map[string]any) (map[string]any, error) {
 		return facts, nil
 	case len(hosts) > 1:
 		slices.Sort(hosts)
-		return nil, fmt.Errorf("%s has the facts of %d hosts: %s\n  hint: --facts takes those of one host: ccm-push facts %s > %s", path, len(hosts), strings.Join(hosts, ", "), hosts[0], path)
+		return nil, fmt.Errorf("%s has the facts of %d hosts: %s\n  hint: --facts takes the facts of one host: ccm-push facts %s > %s", path, len(hosts), strings.Join(hosts, ", "), hosts[0], path)
 	}
 	return facts[hosts[0]].(map[string]any), nil
 }

@@ -55,7 +55,7 @@ func (d *Document) Source(keys *sealed.Ring, warn func(string)) (*templates.Sour
 		return nil, nil
 	}
 	if d.Foreign {
-		keys = keys.Foreign("this is no file of yours")
+		keys = keys.Foreign("this file comes from another user")
 	}
 	src, err := parseHiera(d.Name, d.Data, keys.Opener())
 	if src != nil {
@@ -94,7 +94,7 @@ func hieraData(ctx context.Context, from string, buckets Buckets, warn func(stri
 	case "kv":
 		return bucketData(ctx, from, buckets, warn)
 	default:
-		return "", nil, fmt.Errorf("%q is not a scheme that data is read from: there are http://, https:// and kv://, and paths of files", scheme)
+		return "", nil, fmt.Errorf("%q is not a supported scheme: use http://, https://, kv:// or the path of a file", scheme)
 	}
 	page, err := source.ParsePage(from)
 	if err != nil {

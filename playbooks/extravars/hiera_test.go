@@ -59,8 +59,8 @@ func TestReadHiera(t *testing.T) {
 		{"nothing in a bucket", "kv://B/empty", "", nil, "--hiera: kv://B/empty: it is empty; write data: {} for no data"},
 		{"no key in a bucket", "", "kv://B/none", nil, "kv://B/none: no such key\n  hint: CCM_HIERA_DATA names it"},
 		{"no key", "kv://B", "", nil, `--hiera: "kv://B" names no bucket and key of NATS: write kv://BUCKET/KEY`},
-		{"a user of a bucket", "kv://ann:hunter2@BUCKET/key", "", nil, "--hiera: no user stands in the URL of a bucket: write kv://BUCKET/KEY, and log in to NATS with --nats-creds or --nats-nkey"},
-		{"another scheme", "ftp://ann:hunter2@h/x", "", nil, "--hiera: \"ftp\" is not a scheme that data is read from: there are http://, https:// and kv://, and paths of files"},
+		{"a user of a bucket", "kv://ann:hunter2@BUCKET/key", "", nil, "--hiera: the URL of a bucket cannot contain a user: write kv://BUCKET/KEY, and log in to NATS with --nats-creds or --nats-nkey"},
+		{"another scheme", "ftp://ann:hunter2@h/x", "", nil, "--hiera: \"ftp\" is not a supported scheme: use http://, https://, kv:// or the path of a file"},
 		{"an error in the page", withPassword + "/bad?token=hunter2", "", nil, s.URL + "/bad?…:1:7: data must be a map, not a list\n  hint: write key: value"},
 		{"an error in the file", file("bad.yaml", "data: [1]\n"), "", nil, dir + "/bad.yaml:1:7: data must be a map, not a list\n  hint: write key: value"},
 		{"an unknown key", file("unknown.yaml", "data: {a: 1}\ndatum: {a: 2}\n"), "", nil,
@@ -110,7 +110,7 @@ func TestReadHieraWarnsOfAnnotations(t *testing.T) {
 	require.NoError(t, err)
 	_, err = document.Source(nil, warn)
 	require.NoError(t, err)
-	require.Equal(t, []string{path + ":2:3: \"@requires\" is no annotation (did you mean \"@require\"?)"}, warnings)
+	require.Equal(t, []string{path + ":2:3: \"@requires\" is not an annotation (did you mean \"@require\"?)"}, warnings)
 }
 
 func TestReadHieraWarnsOfAPasswordInTheClear(t *testing.T) {

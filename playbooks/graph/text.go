@@ -129,7 +129,7 @@ func (g *Graph) dropped(edges []Edge) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("\nleft out, because it would close a circle:\n")
+	b.WriteString("\nomitted, because it would close a circle:\n")
 	for _, e := range edges {
 		fmt.Fprintf(&b, "  %s after %s (%s)\n", g.name(e.To), g.name(e.From), printable.Line(e.Reason()))
 	}

@@ -64,7 +64,7 @@ func ParseVia(n *yamlpos.Node) (Via, error) {
 	}
 	v.Host = host
 	if host != "" && !pattern.IsHostName(host) || host == "" && port == "" {
-		return Via{}, n.Errorf(viaHint, "confirm_via: %q is no address", n.Text)
+		return Via{}, n.Errorf(viaHint, "confirm_via: %q is not an address", n.Text)
 	}
 	if port != "" {
 		number, err := strconv.Atoi(port)
@@ -96,7 +96,7 @@ func (p *Play) ConfirmVia(ctx context.Context, env *templates.Env) ([]Via, error
 	var errs yamlpos.Errors
 	for _, n := range list.Items {
 		if n.Kind != yamlpos.Scalar {
-			errs.Add(n.Errorf(viaHint, "confirm_via: %s is no address", n.Describe()))
+			errs.Add(n.Errorf(viaHint, "confirm_via: %s is not an address", n.Describe()))
 			continue
 		}
 		via, err := ParseVia(n)
@@ -110,7 +110,7 @@ func (p *Play) ConfirmVia(ctx context.Context, env *templates.Env) ([]Via, error
 // take what answers there for the host.
 func (p *Play) checkConfirmVia(seen templates.Taint) error {
 	if v := p.Confirm.Via; v != nil && v.FromHost(seen) {
-		return v.Node.Errorf("use data of the inventory", "what a host sent may not choose where it is dialled")
+		return v.Node.Errorf("use data of the inventory", "data from a host cannot choose the address that ccm-push connects to")
 	}
 	return nil
 }

@@ -20,11 +20,11 @@ func (t Taint) checkElsewhere() error {
 	}
 	const hint = "use data of the inventory, or choose with control"
 	if r.On.FromHost(t.seen) {
-		return r.On.Node.Errorf("use data of the inventory", "what a host sent may not choose where something runs")
+		return r.On.Node.Errorf("use data of the inventory", "data from a host cannot choose where a resource runs")
 	}
 	var errs yamlpos.Errors
 	if r.Name.FromHost(t.seen) {
-		errs.Add(r.Name.Node.Errorf(hint, "what a host sent may not be the name of a resource that runs on another one"))
+		errs.Add(r.Name.Node.Errorf(hint, "data from a host cannot be the name of a resource that runs on another host"))
 	}
 	content := map[string]bool{}
 	for _, f := range modules.Fields(r.Type.New()) {
@@ -34,11 +34,11 @@ func (t Taint) checkElsewhere() error {
 		switch {
 		case !t.fromHost(pair.Key) && !t.fromHost(pair.Value):
 		case t.fromHost(pair.Key) || !content[CanonicalProperty(r.Type, pair.Key.Text)]:
-			errs.Add(pair.Value.Errorf(hint, "what a host sent may only be the content of a file on another host, not %s of %s", pair.Key.Text, r.Type.Name))
+			errs.Add(pair.Value.Errorf(hint, "data from a host can only be the content of a file on another host, not %s of %s", pair.Key.Text, r.Type.Name))
 		}
 	}
 	if r.Health.FromHost(t.seen) {
-		errs.Add(r.Health.Node.Errorf(hint, "what a host sent may not be in a health check on another one"))
+		errs.Add(r.Health.Node.Errorf(hint, "data from a host cannot be in a health check on another host"))
 	}
 	return errs.Err()
 }

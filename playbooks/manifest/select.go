@@ -211,7 +211,7 @@ func knownTags(tag string, known []string) string {
 	case len(known) == 0:
 		return "there are no tags"
 	}
-	return "there are " + strings.Join(known, ", ")
+	return "the tags are " + strings.Join(known, ", ")
 }
 
 // start finds the resource to start at, and those of its play that stand before it.
@@ -240,7 +240,7 @@ func (s *Selection) start(plays []*Play) (play int, before []*Resource, err erro
 		}
 		all = append(all, p.Resources...)
 		if p.JetFile != nil {
-			hint = "one that a template writes cannot be started at"
+			hint = "--start-at cannot name a resource that a template writes"
 		}
 	}
 	if never != nil {
@@ -266,5 +266,5 @@ func rescuer(order []*Resource, within []int, j int) (block *Resource) {
 // onlyRescues is the error for a start in a rescue: what could fail stands before it.
 func (s *Selection) onlyRescues(r, block *Resource) error {
 	return r.Name.Node.Errorf(fmt.Sprintf("start at the block: --start-at '%s'", block.Ref()),
-		"--start-at %q would not run: it stands in the rescue of %s, and what could fail there is before it", s.StartAt, block.Ref())
+		"--start-at %q would not run: it is in the rescue of %s, and the resources that could fail come before it", s.StartAt, block.Ref())
 }

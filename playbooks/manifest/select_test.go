@@ -113,7 +113,7 @@ func TestWrongSelections(t *testing.T) {
 		want  string
 	}{
 		{tagged, manifest.Selection{Tags: []string{"wbe"}}, `--tags "wbe": no play or resource has this tag; did you mean "web"?`},
-		{tagged, manifest.Selection{Skip: []string{"monitoring"}}, `--skip-tags "monitoring": no play or resource has this tag; there are always, base, db, debug, never, slow, web`},
+		{tagged, manifest.Selection{Skip: []string{"monitoring"}}, `--skip-tags "monitoring": no play or resource has this tag; the tags are always, base, db, debug, never, slow, web`},
 		{none, manifest.Selection{Tags: []string{"web"}}, `--tags "web": no play or resource has this tag; there are no tags`},
 		{none, manifest.Selection{Tags: []string{"tagged"}}, "nothing is selected: --tags and --skip-tags leave no resource"},
 		{tagged, manifest.Selection{StartAt: "exec#bea"}, `--start-at "exec#bea": no resource is called that; did you mean exec#bee?`},
@@ -131,6 +131,6 @@ func TestWrongSelections(t *testing.T) {
 
 // onlyRescues is the error for a start in the rescue of block#x.
 func onlyRescues(at, ref string) string {
-	return fmt.Sprintf("site.yaml:%s: --start-at %q would not run: it stands in the rescue of block#x, and what could fail there is before it\n"+
+	return fmt.Sprintf("site.yaml:%s: --start-at %q would not run: it is in the rescue of block#x, and the resources that could fail come before it\n"+
 		"  hint: start at the block: --start-at 'block#x'", at, ref)
 }

@@ -65,7 +65,7 @@ func (t Taint) CheckPlayFiles() error {
 		}
 		if text := properties.texts[n]; text != nil && text.FromHost(t.seen) {
 			errs.Add(n.Errorf(`choose among literals: "{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}", or use data of the inventory`,
-				"what a host sent may not name a file of the play"))
+				"data from a host cannot be the name of a file of the play"))
 		}
 	}
 	res := t.resource.Type.New()
@@ -79,7 +79,7 @@ func (t Taint) CheckPlayFiles() error {
 		case f.PlayFile, f.PlayTree:
 			check(n)
 		case n != nil && slices.Contains(reading, f.Name) && t.fromHost(n):
-			errs.Add(n.Errorf("use data of the inventory", "what a host sent may not decide how templates are read"))
+			errs.Add(n.Errorf("use data of the inventory", "data from a host cannot choose the template engine or delimiters"))
 		}
 	}
 	return errs.Err()
@@ -93,7 +93,7 @@ func (t Taint) CheckDownload(from []string) error {
 	for _, name := range from {
 		if n := t.resource.PropertySet().Get(name); n != nil && t.fromHost(n) {
 			errs.Add(n.Errorf(`choose among literals: "{{ Facts.x == 'y' ? 'a' : 'b' }}", use data of the inventory, or let the host download it`,
-				"what a host sent may not choose what the controller downloads"))
+				"data from a host cannot choose a download of the controller"))
 		}
 	}
 	return errs.Err()
@@ -109,13 +109,13 @@ func (t Taint) CheckNested() error {
 	var errs yamlpos.Errors
 	checksum := r.PropertySet().Get("checksum")
 	if r.Name.FromHost(t.seen) {
-		errs.Add(r.Name.Node.Errorf("choose with control, or use data of the inventory", "what a host sent may not name a manifest"))
+		errs.Add(r.Name.Node.Errorf("choose with control, or use data of the inventory", "data from a host cannot be the name of a manifest"))
 	}
 	if checksum != nil && t.fromHost(checksum) {
-		errs.Add(checksum.Errorf("", "what a host sent may not be the checksum of a manifest"))
+		errs.Add(checksum.Errorf("", "data from a host cannot be the checksum of a manifest"))
 	}
 	if own := r.DataGiven(); own != nil && own.Kind != yamlpos.Map && t.fromHost(own) {
-		errs.Add(own.Errorf("write a map: data: {key: \"{{ ... }}\"}", "what a host sent may not be the whole data of a manifest"))
+		errs.Add(own.Errorf("write a map: data: {key: \"{{ ... }}\"}", "data from a host cannot be the whole data of a manifest"))
 	} else if own != nil {
 		errs.Add(t.checkDataKeys(own))
 	}
@@ -129,7 +129,7 @@ func (t Taint) checkDataKeys(data *yamlpos.Node) error {
 	for _, pair := range data.Pairs {
 		if t.resource.Properties.texts[pair.Key] != nil && (t.fromHost(pair.Key) || t.fromHost(pair.Value)) {
 			errs.Add(pair.Key.Errorf("write the key as it is: data: {key: \"{{ ... }}\"}",
-				"what a host sent may neither be a key of the data of a manifest, nor stand below one that is computed"))
+				"data from a host cannot be a key of the data of a manifest, or the value of a computed key"))
 		}
 	}
 	return errs.Err()

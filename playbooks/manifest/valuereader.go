@@ -75,7 +75,7 @@ func (vr *ValueReader) compile(n *yamlpos.Node, texts map[*yamlpos.Node]*templat
 		vr.report.Warn(n, fmt.Sprintf(`this %s is not closed, so it stays text; close the expression, or write {{ "%[1]s" }}`, open))
 	}
 	if leftover := templates.LeftoverStatement(n.Text); leftover != "" {
-		vr.report.Warn(n, leftover+`, or {{ "{%" }} for what is meant so`)
+		vr.report.Warn(n, leftover+`, or {{ "{%" }} to write it literally`)
 	}
 	if !vr.IsOpen(n) {
 		return
@@ -118,7 +118,7 @@ func (vr *ValueReader) Conditions(key string, n *yamlpos.Node) []*templates.Expr
 	case n.Kind != yamlpos.List:
 		return vr.condition(nil, key, n)
 	case len(n.Items) == 0:
-		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or leave it out`, "%s is empty", key))
+		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or remove the key`, "%s is empty", key))
 	}
 	var all []*templates.Expr
 	for i, item := range n.Items {
@@ -136,7 +136,7 @@ func (vr *ValueReader) condition(all []*templates.Expr, key string, n *yamlpos.N
 	text := strings.TrimSpace(n.Text)
 	switch _, isText := n.Value.(string); {
 	case text == "":
-		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or leave it out`, "%s is empty", key))
+		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or remove the key`, "%s is empty", key))
 		return all
 	case vr.marked.Has(text):
 		vr.report.Add(n.Errorf("let the expression read Data or Facts itself", "a printed value cannot be part of %s", key))
@@ -176,7 +176,7 @@ func (vr *ValueReader) LiteralText(key string, n *yamlpos.Node) *yamlpos.Node {
 	case n.Kind != yamlpos.Scalar: // which decoding has reported
 		return nil
 	case vr.IsOpen(n):
-		vr.report.Add(n.Errorf("write a name: no host is known when it is read; hierarchy and overrides choose data by host, control chooses resources",
+		vr.report.Add(n.Errorf("write a literal: it is read before any host is known; to choose by host, use hierarchy and overrides for data, or control for resources",
 			"%s cannot be an expression", key))
 		return nil
 	}
@@ -190,7 +190,7 @@ func (vr *ValueReader) LiteralTags(tags *yamlpos.Node) {
 	}
 	for _, item := range append([]*yamlpos.Node{tags}, tags.Items...) {
 		if vr.IsOpen(item) {
-			vr.report.Add(item.Errorf("use control for what depends on the host", "a tag cannot be an expression"))
+			vr.report.Add(item.Errorf("use control to select by host", "a tag cannot be an expression"))
 		}
 	}
 }

@@ -168,7 +168,7 @@ func (r *watchReader) repair(n *yamlpos.Node, k *keys.Repair) {
 	r.tokens(n, k)
 	for key, always := range map[string]*bool{"reset": k.Reset, "retryreset": k.RetryReset} {
 		if at := r.given(n, key); at != nil && always != nil && !*always {
-			r.wrong(at, "leave it out", "%s cannot be false: %s", key, alwaysReset[key])
+			r.wrong(at, "remove it", "%s cannot be false: %s", key, alwaysReset[key])
 		}
 	}
 	if backoff := r.given(n, "backoff"); backoff != nil {
@@ -184,8 +184,8 @@ func (r *watchReader) repair(n *yamlpos.Node, k *keys.Repair) {
 
 // alwaysReset is why counters cannot stay.
 var alwaysReset = map[string]string{
-	"reset":      "with another manifest all counters begin anew",
-	"retryreset": "backoff begins anew once a resource is as it shall be",
+	"reset":      "a new manifest resets all counters",
+	"retryreset": "backoff restarts when a resource is in its desired state",
 }
 
 // count reads how often something is mended. That it is no number has been reported.
@@ -193,7 +193,7 @@ func (r *watchReader) count(n *yamlpos.Node, key string, count int) {
 	switch _, whole := n.Value.(int64); {
 	case !whole:
 	case count < 1 || count > keys.MaxBudget:
-		r.wrong(n, "to mend nothing, write watch: report", "%s %d is outside 1-%d", key, count, keys.MaxBudget)
+		r.wrong(n, "to disable repairs, write watch: report", "%s %d is outside 1-%d", key, count, keys.MaxBudget)
 	default:
 		r.rules.Budget = count
 	}
@@ -207,7 +207,7 @@ func (r *watchReader) tokens(n *yamlpos.Node, k *keys.Repair) {
 	}
 	for _, other := range []string{"budget", "per"} {
 		if at := keys.Given(n.Get(other)); at != nil {
-			r.wrong(at, "keep budget and per, or burst and limit", "%s cannot stand beside what mgmt says in its place", other)
+			r.wrong(at, "keep budget and per, or burst and limit", "%s cannot be used together with the mgmt keys that replace it", other)
 			return
 		}
 	}
@@ -232,7 +232,7 @@ func (r *watchReader) tokens(n *yamlpos.Node, k *keys.Repair) {
 		per = time.Duration(float64(k.Burst) / k.Limit * float64(time.Second)).Round(time.Millisecond)
 	}
 	if k.Burst > 0 && per < time.Second {
-		r.wrong(limit, "write repairs per second, such as 0.005", "burst %d at limit %s comes to a time outside 1s-30d", k.Burst, limit.Text)
+		r.wrong(limit, "write repairs per second, such as 0.005", "burst %d / limit %s is a time outside 1s-30d", k.Burst, limit.Text)
 		return
 	}
 	r.count(burst, "burst", k.Burst)
@@ -267,7 +267,7 @@ func (r *watchReader) fleet(n *yamlpos.Node) {
 	share, isShare := strings.CutSuffix(n.Text, "%")
 	percent, err := strconv.ParseFloat(share, 64)
 	if !isShare || err != nil || !(percent > 0 && percent <= 100) { // so that NaN is refused too
-		r.wrong(n, "write a percentage up to 100%: fleet: 2%. At least one host is mended", "fleet cannot be %s", n.Describe())
+		r.wrong(n, "write a percentage up to 100%: fleet: 2%. At least one host is repaired", "fleet cannot be %s", n.Describe())
 		return
 	}
 	r.rules.Fleet, r.rules.Fewest = percent, 1
@@ -312,12 +312,12 @@ func (r *watchReader) quietFile(n *yamlpos.Node) string {
 	switch {
 	case err != nil:
 	case !r.ofPlay:
-		r.wrong(n, "write it at the play", "a file that keeps a host quiet is about the whole host, not about a resource")
+		r.wrong(n, "write it at the play", "a quiet file applies to the whole host, not to one resource")
 	case n.Get("file") == nil || keys.Given(n.Get("file")) == nil:
 		r.wrong(n, "write {file: /run/maintenance}", "no file is named")
 	case file == nil:
 	case !path.IsAbs(k.File) || path.Clean(k.File) != k.File:
-		r.wrong(file, "write it as /run/maintenance", "%q is no absolute path without . and ..", k.File)
+		r.wrong(file, "write it as /run/maintenance", "%q is not an absolute path without . and ..", k.File)
 	default:
 		return k.File
 	}
@@ -336,7 +336,7 @@ func (r *watchReader) hinted(n *yamlpos.Node, hints map[string]string) *yamlpos.
 			r.wrong(pair.Key, hint, "watch has no key %q here", key)
 		case key == "poll" && pair.Value.Kind == yamlpos.Scalar && pair.Value.Text == "-1":
 			foreign = true
-			r.wrong(pair.Value, "ccm-push watch --once checks once and ends; poll: 0 checks only what is heard of", "poll cannot be -1")
+			r.wrong(pair.Value, "to check once, run ccm-push watch --once; to check only after events, write poll: 0", "poll cannot be -1")
 		}
 		return foreign
 	})
@@ -345,8 +345,8 @@ func (r *watchReader) hinted(n *yamlpos.Node, hints map[string]string) *yamlpos.
 
 const (
 	belowRepair  = "write it below repair: watch: {repair: {...}}"
-	besideRepair = "write it beside repair: watch: {...}"
-	besideWatch  = "write it at the resources, beside watch"
+	besideRepair = "write it on the same level as repair: watch: {...}"
+	besideWatch  = "write it at the resources, on the same level as watch"
 )
 
 // misplacedInWatch and misplacedInRepair are what to write in place of keys that stand elsewhere,
@@ -356,8 +356,8 @@ var (
 		"budget": belowRepair, "per": belowRepair, "backoff": belowRepair, "fleet": belowRepair, "only": belowRepair,
 		"burst": belowRepair, "limit": belowRepair, "reset": belowRepair, "retryreset": belowRepair,
 		"retry": besideWatch, "delay": besideWatch, "timeout": besideWatch, "noop": besideWatch, "sema": besideWatch,
-		"rewatch": "leave it out: what cannot be listened to any more is polled, and listened to again as soon as it can be",
-		"realize": "leave it out: another manifest takes effect when it is read",
+		"rewatch": "remove it: if an event source is lost, ccm-push polls and reconnects automatically",
+		"realize": "remove it: a new manifest takes effect when it is read",
 	}
 	misplacedInRepair = map[string]string{
 		"mode": besideRepair, "settle": besideRepair, "poll": besideRepair, "ignore": besideRepair, "quiet": besideRepair, "on_budget": besideRepair,

@@ -118,9 +118,9 @@ func (c Config) tls(ctx *savedContext) (opts []nats.Option, err error) {
 	switch {
 	case cert == "" && key == "":
 	case cert == "":
-		return nil, fmt.Errorf("%s is the key of a certificate, and none is given: there is --nats-cert", key)
+		return nil, fmt.Errorf("%s is the key of a certificate, but the certificate is missing; pass --nats-cert FILE", key)
 	case key == "":
-		return nil, fmt.Errorf("%s is a certificate, and its key is not given: there is --nats-key", cert)
+		return nil, fmt.Errorf("%s is a certificate, but its key is missing; pass --nats-key FILE", cert)
 	default:
 		for _, file := range []string{cert, key} {
 			if err := readable(file); err != nil {
@@ -157,7 +157,7 @@ func parseServers(list string) ([]string, error) {
 		servers = append(servers, text)
 	}
 	if len(servers) == 0 {
-		return nil, errors.New("no server of NATS is given: there are --nats tls://HOST:4222, and --nats-context NAME")
+		return nil, errors.New("no NATS server is given; use --nats tls://HOST:4222 or --nats-context NAME")
 	}
 	return servers, nil
 }

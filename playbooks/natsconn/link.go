@@ -105,7 +105,7 @@ func (d *dialled) flush() {
 	switch err := d.conn.FlushTimeout(dialTimeout); {
 	case !needed:
 	case err != nil:
-		d.warn(fmt.Sprintf("what was published last may not have arrived: %v", trimmed(err)))
+		d.warn(fmt.Sprintf("the last messages may not have arrived: %v", trimmed(err)))
 	case errors.Is(d.conn.LastError(), nats.ErrPermissionViolation):
 		d.warn(trimmed(d.conn.LastError()).Error())
 	}
@@ -178,7 +178,7 @@ func dial(ctx context.Context, c Config) (*dialled, error) {
 	}
 	connected()
 	if !protected(conn) {
-		warn("the connection is not encrypted, so others on the way could read and change what goes over it; write tls://")
+		warn("the connection is not encrypted, so others on the network can read and change its data; write tls://")
 	}
 	js, err := saved.jetStream(conn)
 	if err != nil {
@@ -210,7 +210,7 @@ func explained(where string, err error) error {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrNkeysNotSupported):
 		hint = "; give the credentials of a user with --nats-creds or --nats-nkey"
 	case errors.Is(err, nats.ErrSecureConnWanted):
-		hint = "; the server has no TLS, which a tls:// URL, a CA or a certificate ask for, and a password off this machine"
+		hint = "; the server has no TLS; a tls:// URL, a CA, a certificate, or a password for another machine requires TLS"
 	case errors.As(err, &unknown):
 		hint = "; give the CA that has signed its certificate with --nats-ca"
 	case errors.As(err, &name):

@@ -127,7 +127,7 @@ func TestPublish(t *testing.T) {
 			srv.WaitForShutdown()
 			require.Eventually(t, conn.IsReconnecting, time.Minute, time.Millisecond)
 		})
-		require.Contains(t, warned, "NATS at "+url+": what was published last may not have arrived: timeout")
+		require.Contains(t, warned, "NATS at "+url+": the last messages may not have arrived: timeout")
 	})
 }
 
@@ -289,8 +289,8 @@ func TestTLS(t *testing.T) {
 		"the system's":      {Config{Servers: "tls://localhost:" + port}, "NATS at tls://localhost:" + port + ": connecting: tls error: tls: failed to verify certificate: x509: certificate signed by unknown authority; give the CA that has signed its certificate with --nats-ca"},
 		"it asks for it":    {Config{Servers: "nats://localhost:" + port, CA: ca}, ""},
 		"another name":      {Config{Servers: "tls://127.0.0.1:" + port, CA: ca}, "NATS at tls://127.0.0.1:" + port + ": connecting: tls error: tls: failed to verify certificate: x509: cannot validate certificate for 127.0.0.1 because it doesn't contain any IP SANs; write a name that its certificate has"},
-		"a server without":  {Config{Servers: "tls" + strings.TrimPrefix(plain, "nats")}, "NATS at tls" + strings.TrimPrefix(plain, "nats") + ": connecting: secure connection not available; the server has no TLS, which a tls:// URL, a CA or a certificate ask for, and a password off this machine"},
-		"and a CA for that": {Config{Servers: plain, CA: ca}, "NATS at " + plain + ": connecting: secure connection not available; the server has no TLS, which a tls:// URL, a CA or a certificate ask for, and a password off this machine"},
+		"a server without":  {Config{Servers: "tls" + strings.TrimPrefix(plain, "nats")}, "NATS at tls" + strings.TrimPrefix(plain, "nats") + ": connecting: secure connection not available; the server has no TLS; a tls:// URL, a CA, a certificate, or a password for another machine requires TLS"},
+		"and a CA for that": {Config{Servers: plain, CA: ca}, "NATS at " + plain + ": connecting: secure connection not available; the server has no TLS; a tls:// URL, a CA, a certificate, or a password for another machine requires TLS"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := New(c.config)
@@ -360,7 +360,7 @@ func TestWrongConfig(t *testing.T) {
 		config Config
 		err    string
 	}{
-		{"no server", Config{}, "no server of NATS is given: there are --nats tls://HOST:4222, and --nats-context NAME"},
+		{"no server", Config{}, "no NATS server is given; use --nats tls://HOST:4222 or --nats-context NAME"},
 		{"another scheme", Config{Servers: "wss://a"}, "wss:// is not how a server of NATS is reached: write nats://HOST:4222 or tls://HOST:4222"},
 		{"no URL", Config{Servers: "nats://a,nats://ann:hunter2@ho st"}, notURL},
 		{"no host", Config{Servers: "nats://"}, notURL},
@@ -369,14 +369,14 @@ func TestWrongConfig(t *testing.T) {
 		{"nsc", Config{Context: "nsc"}, folder + "/nsc.json: nsc is not supported: write creds, or another way to the server"},
 		{"a proxy", Config{Context: "proxy"}, folder + "/proxy.json: socks_proxy is not supported: write creds, or another way to the server"},
 		{"no JSON", Config{Context: "broken"}, folder + "/broken.json: unexpected end of JSON input"},
-		{"a context without a server", Config{Context: "empty"}, folder + "/empty.json: no server of NATS is given: there are --nats tls://HOST:4222, and --nats-context NAME"},
+		{"a context without a server", Config{Context: "empty"}, folder + "/empty.json: no NATS server is given; use --nats tls://HOST:4222 or --nats-context NAME"},
 		{"a secret in a context", Config{Context: "secret"}, folder + "/secret.json: " + notURL},
 		{"two logins", Config{Servers: "a", Creds: "a", NKey: "b"}, "--nats-creds and --nats-nkey are two ways to log in: give one"},
 		{"no credentials", Config{Servers: "a", Creds: "/nowhere"}, "credentials of NATS: open /nowhere: no such file or directory"},
 		{"no seed", Config{Servers: "a", NKey: garbage}, garbage + ": nkeys: no nkey seed found; it has the seed of a user, which begins with SU"},
 		{"no CA", Config{Servers: "a", CA: "/nowhere"}, "authorities of NATS: open /nowhere: no such file or directory"},
-		{"no key", Config{Servers: "a", Cert: garbage}, garbage + " is a certificate, and its key is not given: there is --nats-key"},
-		{"no certificate", Config{Servers: "a", Key: garbage}, garbage + " is the key of a certificate, and none is given: there is --nats-cert"},
+		{"no key", Config{Servers: "a", Cert: garbage}, garbage + " is a certificate, but its key is missing; pass --nats-key FILE"},
+		{"no certificate", Config{Servers: "a", Key: garbage}, garbage + " is the key of a certificate, but the certificate is missing; pass --nats-cert FILE"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.config.Contexts = folder

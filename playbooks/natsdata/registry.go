@@ -39,9 +39,9 @@ func (r Registry) Ready(ctx context.Context) error {
 		}
 		switch c := s.CachedInfo().Config; {
 		case !slices.Contains(c.Subjects, registry.Subjects):
-			return fmt.Errorf("the stream %q of NATS has not the subjects %s", r.Stream, registry.Subjects)
+			return fmt.Errorf("the stream %q of NATS does not have the subjects %s", r.Stream, registry.Subjects)
 		case !c.AllowRollup:
-			return fmt.Errorf("the stream %q of NATS does not allow that a registration takes the place of the one before (rollup)", r.Stream)
+			return fmt.Errorf("the stream %q of NATS does not allow a registration to replace the one before it (rollup)", r.Stream)
 		case !c.AllowMsgTTL:
 			return fmt.Errorf("the stream %q of NATS does not allow that registrations end by themselves (TTL of messages)", r.Stream)
 		}
@@ -120,7 +120,7 @@ func (r Registry) stream(ctx context.Context) (jetstream.Stream, error) {
 	s, err := js.Stream(ctx, r.Stream)
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
-		return nil, fmt.Errorf("there is no stream %q in NATS that could have registrations", r.Stream)
+		return nil, fmt.Errorf("NATS has no stream %q for registrations", r.Stream)
 	case errors.Is(err, jetstream.ErrInvalidStreamName):
 		return nil, fmt.Errorf("%q is not a stream of NATS: write letters, digits, - and _", r.Stream)
 	case err != nil:

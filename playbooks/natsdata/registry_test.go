@@ -119,12 +119,12 @@ func TestManyRegistrations(t *testing.T) {
 func TestRegistryIsNotReady(t *testing.T) {
 	s, js := store(t)
 	r := Registry{s, registry.Stream}
-	require.EqualError(t, r.Ready(t.Context()), `there is no stream "REGISTRATION" in NATS that could have registrations`)
+	require.EqualError(t, r.Ready(t.Context()), `NATS has no stream "REGISTRATION" for registrations`)
 	require.EqualError(t, Registry{s, "a.b"}.Ready(t.Context()), `"a.b" is not a stream of NATS: write letters, digits, - and _`)
 	err := r.Register(t.Context(), []registry.Registration{at("192.0.2.3", 80)})
 	require.EqualError(t, err, "registering http web of eu at 192.0.2.3:80: no stream of NATS has "+at("192.0.2.3", 80).Subject())
 	_, err = r.Registered(t.Context(), "*", "*", "*", "*")
-	require.EqualError(t, err, `there is no stream "REGISTRATION" in NATS that could have registrations`)
+	require.EqualError(t, err, `NATS has no stream "REGISTRATION" for registrations`)
 
 	registrations(t, js, func(c *jetstream.StreamConfig) { c.AllowMsgTTL, c.SubjectDeleteMarkerTTL = false, 0 })
 	require.ErrorContains(t, r.Ready(t.Context()), "TTL of messages")
@@ -133,14 +133,14 @@ func TestRegistryIsNotReady(t *testing.T) {
 	require.ErrorContains(t, r.Ready(t.Context()), "(rollup)")
 	require.NoError(t, js.DeleteStream(t.Context(), registry.Stream))
 	registrations(t, js, func(c *jetstream.StreamConfig) { c.Subjects = []string{"x"} })
-	require.EqualError(t, r.Ready(t.Context()), `the stream "REGISTRATION" of NATS has not the subjects choria.ccm.registration.v1.>`)
+	require.EqualError(t, r.Ready(t.Context()), `the stream "REGISTRATION" of NATS does not have the subjects choria.ccm.registration.v1.>`)
 }
 
 // TestWatch follows registrations: what is there, and what becomes of it.
 func TestWatch(t *testing.T) {
 	s, js := store(t)
 	r := Registry{s, registry.Stream}
-	require.ErrorContains(t, r.Watch(t.Context(), "", "", "", "", nil), `there is no stream "REGISTRATION"`)
+	require.ErrorContains(t, r.Watch(t.Context(), "", "", "", "", nil), `NATS has no stream "REGISTRATION"`)
 	registrations(t, js)
 	other := at("192.0.2.9", 80)
 	other.Cluster = "us"

@@ -16,7 +16,7 @@ func TestSnapshot(t *testing.T) {
 	require.NoError(t, r.Reach(t.Context()))
 	missing := r.Snapshot()
 	_, err := missing.Registrations(t.Context(), "*", "*", "*", "*")
-	require.ErrorContains(t, err, "there is no stream")
+	require.ErrorContains(t, err, "NATS has no stream")
 	require.NoError(t, r.Prepare(t.Context(), 1, time.Minute))
 	require.NoError(t, r.Register(t.Context(), []registry.Registration{at("192.0.2.3", 80)}))
 

@@ -30,9 +30,9 @@ func (r *hostSettings) negotiation() error {
 		names, unknown := list.assemble(spec)
 		switch {
 		case len(names) == 0:
-			return &sshconfig.Error{At: at, Msg: fmt.Sprintf("%s %s leaves none that is supported", list.option, spec), Hint: "supported are " + strings.Join(list.defaults, ", ")}
+			return &sshconfig.Error{At: at, Msg: fmt.Sprintf("%s %s selects no supported algorithm", list.option, spec), Hint: "supported are " + strings.Join(list.defaults, ", ")}
 		case len(unknown) > 0 && r.ofUser(at):
-			r.opts.warn(fmt.Sprintf("%s: %s: not supported, and left out: %s", at, list.option, strings.Join(unknown, ", ")))
+			r.opts.warn(fmt.Sprintf("%s: %s: ignored, because they are not supported: %s", at, list.option, strings.Join(unknown, ", ")))
 		}
 		*list.into = names
 		if list.option == sshconfig.HostKeyAlgorithms {
@@ -69,7 +69,7 @@ func (r *hostSettings) methods() ([]string, error) {
 	case !restricted:
 		return nil, nil
 	case len(methods) == 0:
-		return nil, &sshconfig.Error{At: origin, Msg: "no way to log in is left", Hint: "there are " + strings.Join(known, ", ")}
+		return nil, &sshconfig.Error{At: origin, Msg: "no login method remains", Hint: "supported: " + strings.Join(known, ", ")}
 	}
 	r.note("methods", origin, methods...)
 	return methods, nil

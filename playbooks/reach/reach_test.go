@@ -163,9 +163,9 @@ func TestRefusedConnections(t *testing.T) {
 		{"a circle that begins in the inventory", "Host c\nProxyJump b\nHost b\nProxyJump c\n", "all: {hosts: {a: {connect: {jump: c}}}}",
 			"$FILE:4: jump hosts lead in a circle: c -> b -> c\n  hint: one of them has to be reached directly: ProxyJump none for c"},
 		{"no cipher", "Ciphers umac-64@openssh.com,x\n", "all: {hosts: {a: }}",
-			"$FILE:1: Ciphers umac-64@openssh.com,x leaves none that is supported\n  hint: supported are " + strings.Join(algorithmLists(&transport.Algorithms{})[1].defaults, ", ")},
+			"$FILE:1: Ciphers umac-64@openssh.com,x selects no supported algorithm\n  hint: supported are " + strings.Join(algorithmLists(&transport.Algorithms{})[1].defaults, ", ")},
 		{"no way to log in", "PubkeyAuthentication no\nPreferredAuthentications publickey,hostbased\n", "all: {hosts: {a: }}",
-			"$FILE:2: no way to log in is left\n  hint: there are publickey, keyboard-interactive, password"},
+			"$FILE:2: no login method remains\n  hint: supported: publickey, keyboard-interactive, password"},
 		{"an option of the inventory", "", "all: {hosts: {a: {ansible_ssh_common_args: -o ServerAliveInterval=often}}}",
 			`hosts.yaml:1:44: ServerAliveInterval: "often" is not a time such as 90 or 1m30s`},
 	} {

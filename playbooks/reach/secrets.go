@@ -23,9 +23,9 @@ type SecretSources struct {
 func (s SecretSources) Validate() error {
 	switch {
 	case s.Ask && s.File != "":
-		return errors.New("--ask-pass and --password-file: one of them is enough")
+		return errors.New("--ask-pass and --password-file exclude each other: remove one of them")
 	case s.AskBecome && s.BecomeFile != "":
-		return errors.New("--ask-become-pass and --become-password-file: one of them is enough")
+		return errors.New("--ask-become-pass and --become-password-file exclude each other: remove one of them")
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 const terminalPath = "/dev/tty"
 
 // errNoTerminal is why no person can be asked.
-var errNoTerminal = errors.New("there is no terminal to ask on")
+var errNoTerminal = errors.New("there is no terminal for a prompt")
 
 // Ask asks a person on the terminal for a secret that is not empty, without showing what is
 // typed. It is [ErrInterrupted] if there is no answer.

@@ -39,7 +39,7 @@ func TestDamagedHeader(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, good.Header.Run, last.Header.Run)
 			require.Len(t, warned, 1)
-			require.Contains(t, warned[0], "run "+bad.Header.Run+" is left out, since its record is damaged: ")
+			require.Contains(t, warned[0], "run "+bad.Header.Run+" is skipped, because its record is damaged: ")
 			require.Contains(t, warned[0], "hint: ccm-push runs prune removes damaged records")
 			_, err = last.Progress(s)
 			require.NoError(t, err)

@@ -80,7 +80,7 @@ type FetchedFile struct {
 func (f *Fetched) Create(host, name string, sensitive bool) (*FetchedFile, error) {
 	root, err := os.OpenRoot(f.folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("there is no record of this run that could take it")
+		return nil, errors.New("this run has no record that could store the file")
 	}
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func TestFetchedFile(t *testing.T) {
 	s := Store{Folder: t.TempDir()}
 	f := s.Fetched("run")
 	_, err := f.Create("web1", "/etc/motd", false)
-	require.EqualError(t, err, "there is no record of this run that could take it")
+	require.EqualError(t, err, "this run has no record that could store the file")
 	require.NoError(t, os.Mkdir(s.FolderOf("run"), 0o700))
 	put := func(text string, keep bool) {
 		file, err := f.Create("web1", "/etc/motd", false)

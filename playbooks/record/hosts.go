@@ -18,7 +18,7 @@ var States = []string{"ok", "failed", "unreachable", "interrupted", "incomplete"
 // ended. unknown selects hosts with a result whose outcome is unknown, however they ended.
 func (r *Run) Hosts(state string) ([]string, error) {
 	if !slices.Contains(States, state) {
-		return nil, fmt.Errorf("%q is no state of a host; there are %s", state, strings.Join(States, ", "))
+		return nil, fmt.Errorf("%q is not a state of a host; use one of %s", state, strings.Join(States, ", "))
 	}
 	tally, table := new(events.Tally), NewPlayTable(r.Plays)
 	for e, err := range r.readable(table.Gap) {

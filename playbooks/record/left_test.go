@@ -78,7 +78,7 @@ func TestChain(t *testing.T) {
 		require.Equal(t, timeID(0), of[0].Header.Run)
 	}
 	_, _, err := s.Undo(runs[0], []string{"file#/nowhere"})
-	require.EqualError(t, err, "run "+timeID(0)+" has not changed file#/nowhere\n  hint: ccm-push runs show "+timeID(0)+" lists what it has changed")
+	require.EqualError(t, err, "run "+timeID(0)+" has not changed file#/nowhere\n  hint: to list its changes: ccm-push runs show "+timeID(0)+"")
 	_, _, err = s.Undo(runs[1], nil)
 	require.EqualError(t, err, "run "+timeID(1)+" was a check run: it changed nothing")
 }

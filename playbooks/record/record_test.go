@@ -160,7 +160,7 @@ func TestNewerFormat(t *testing.T) {
 	s.Warn = func(text string) { warned = append(warned, text) }
 	runs, err := s.List()
 	require.NoError(t, err)
-	require.Equal(t, []string{"run " + newer.Header.Run + " is left out: written by a newer ccm-push: " + newer.folder + " has format 2, which only ccm-push 9.0 reads"}, warned)
+	require.Equal(t, []string{"run " + newer.Header.Run + " is skipped: written by a newer ccm-push: " + newer.folder + " has format 2, which only ccm-push 9.0 reads"}, warned)
 	gone, err := s.Prune(Limits{Damaged: true, Age: 1}, began, false)
 	require.NoError(t, err)
 	require.Empty(t, gone)
@@ -186,7 +186,7 @@ func TestHosts(t *testing.T) {
 		require.Equal(t, want, hosts, state)
 	}
 	_, err := r.Hosts("odd")
-	require.EqualError(t, err, `"odd" is no state of a host; there are ok, failed, unreachable, interrupted, incomplete, changed, notstarted, unknown`)
+	require.EqualError(t, err, `"odd" is not a state of a host; use one of ok, failed, unreachable, interrupted, incomplete, changed, notstarted, unknown`)
 }
 
 // TestProgressOfARunTakenBack has one of two hosts that are done taken back, and both in a check run.

@@ -55,9 +55,9 @@ func (s Store) List() ([]*Run, error) {
 		switch {
 		case s.Warn == nil, errors.Is(u.Err, fs.ErrNotExist):
 		case errors.Is(u.Err, ErrNewer):
-			s.Warn(fmt.Sprintf("run %s is left out: %v", u.Run, u.Err))
+			s.Warn(fmt.Sprintf("run %s is skipped: %v", u.Run, u.Err))
 		default:
-			s.Warn(fmt.Sprintf("run %s is left out, since its record is damaged: %v\n  hint: ccm-push runs prune removes damaged records", u.Run, u.Err))
+			s.Warn(fmt.Sprintf("run %s is skipped, because its record is damaged: %v\n  hint: ccm-push runs prune removes damaged records", u.Run, u.Err))
 		}
 	}
 	return runs, err

@@ -122,7 +122,7 @@ func (s Store) undos(r *Run) ([]*Run, error) {
 var errUnchanged = errors.New("it changed nothing")
 
 func errMissing(r *Run, missing []string) error {
-	return fmt.Errorf("run %s has not changed %s\n  hint: ccm-push runs show %s lists what it has changed", r.Header.Run, strings.Join(missing, ", "), r.Header.Run)
+	return fmt.Errorf("run %s has not changed %s\n  hint: to list its changes: ccm-push runs show %s", r.Header.Run, strings.Join(missing, ", "), r.Header.Run)
 }
 
 // Undo returns the plays that take the run back, without the runs that resumed it. only names resources
@@ -174,7 +174,7 @@ func (r *Run) undo(only []string) (plays []*manifest.Play, missing []string, err
 		}
 	}
 	if len(plays) == 0 {
-		return nil, missing, fmt.Errorf("there is nothing to undo of run %s: %w", r.Header.Run, errUnchanged)
+		return nil, missing, fmt.Errorf("run %s has nothing to undo: %w", r.Header.Run, errUnchanged)
 	}
 	if len(plays) == 1 { // else it is not known which user has changed it
 		plays[0].Undo.Changed = c.changed

@@ -167,7 +167,7 @@ func (t *TTL) UnmarshalJSON(text []byte) (err error) {
 	case float64:
 		*t = TTL(v)
 	default:
-		return fmt.Errorf("%s is no TTL", text)
+		return fmt.Errorf("%s is not a TTL", text)
 	}
 	return err
 }

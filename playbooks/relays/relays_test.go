@@ -227,7 +227,7 @@ func TestHostsThatDoNotTrustTheAuthority(t *testing.T) {
 	}
 	require.Equal(t, []string{"g1", "g2"}, f.dialed)
 	require.Len(t, f.warned, 3, "%s", f.warned)
-	require.Regexp(t, "^relay g1: delivering to web1: .*Permission denied.*; the host is sent the host program from here, as all are that this is true of$", f.warned[0])
+	require.Regexp(t, "^relay g1: delivering to web1: .*Permission denied.*; the controller sends the host program to this host, and to all hosts with this error$", f.warned[0])
 	require.Regexp(t, "^relay g1 is not used any more: it has delivered to none of 3 hosts: delivering to web1: ", f.warned[1])
 	require.Regexp(t, "^relay g2 is not used any more: ", f.warned[2])
 }
@@ -245,7 +245,7 @@ func TestRelayThatLies(t *testing.T) {
 	f := newFleet(t, nil, "g1", "g2")
 	require.NotEmpty(t, f.bring("web1"))
 	f.Refused("web1")
-	require.Equal(t, []string{"relay g1 is not used any more: what it has delivered to web1 is not what it was sent"}, f.warned)
+	require.Equal(t, []string{"relay g1 is not used any more: it has delivered other data to web1 than it was sent"}, f.warned)
 	require.NotEmpty(t, f.bring("web2"))
 	require.Equal(t, []string{"g1", "g2"}, f.dialed)
 }

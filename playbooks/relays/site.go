@@ -138,7 +138,7 @@ func (s *site) tell(p *post, host string, err error) {
 	defer s.mu.Unlock()
 	if !s.told {
 		s.told = true
-		s.relays.options.Warn(fmt.Sprintf("relay %s: %s; the host is sent the host program from here, as all are that this is true of", p.host, cause(err)))
+		s.relays.options.Warn(fmt.Sprintf("relay %s: %s; the controller sends the host program to this host, and to all hosts with this error", p.host, cause(err)))
 	}
 }
 
@@ -148,7 +148,7 @@ func (s *site) refused(host string) {
 	p := s.current
 	s.mu.Unlock()
 	if p != nil {
-		s.drop(p, fmt.Sprintf("what it has delivered to %s is not what it was sent", host))
+		s.drop(p, fmt.Sprintf("it has delivered other data to %s than it was sent", host))
 	}
 }
 

@@ -155,7 +155,7 @@ func (r *Run) suite(h *host) testSuite {
 		}
 	}
 	if !h.seen {
-		s.Cases = []testCase{{Class: name, Name: "not started", Time: seconds(0), Skipped: &problem{Message: "the run ended before it came to this host"}}}
+		s.Cases = []testCase{{Class: name, Name: "not started", Time: seconds(0), Skipped: &problem{Message: "the run ended before it started this host"}}}
 	}
 	for _, play := range r.missed(h) {
 		s.Cases = append(s.Cases, testCase{

@@ -50,7 +50,7 @@ func (r *Run) Markdown(w io.Writer) error {
 	r.markdownDiffs(&b)
 	text := b.String()
 	if strings.Contains(text, "{host}") || strings.Contains(text, "{address}") {
-		b.WriteString("\n`{host}` and `{address}` are those of each host.")
+		b.WriteString("\n`{host}` is the name of each host, and `{address}` its address.")
 	}
 	fmt.Fprintf(&b, "\n%s\n", code(r.foot()))
 	_, err := io.WriteString(w, b.String())

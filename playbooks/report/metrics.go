@@ -91,9 +91,9 @@ func (m *metrics) run(r *Run) {
 	m.family("ccm_push_run_start_timestamp_seconds", "When the last run began.", sample{value: unixSeconds(r.began)})
 	m.family("ccm_push_run_end_timestamp_seconds", "When the last run ended.", sample{value: unixSeconds(r.last)})
 	m.family("ccm_push_run_duration_seconds", "How long the last run took.", sample{value: r.last.Sub(r.began).Seconds()})
-	m.family("ccm_push_run_check", "Whether the last run was a check run: what is changed is what would change.", sample{value: truth(r.start.Check)})
-	m.family("ccm_push_run_success", "Whether the last run came to its end on all hosts, and nothing failed.", sample{value: truth(ok)})
-	m.success(lastRunSuccess, "End of the last run that was a success and no check run.", r, []sample{{value: truth(ok)}})
+	m.family("ccm_push_run_check", "Whether the last run was a check run: changed counts the resources that would change.", sample{value: truth(r.start.Check)})
+	m.family("ccm_push_run_success", "Whether the last run finished on all hosts, and nothing failed.", sample{value: truth(ok)})
+	m.success(lastRunSuccess, "End of the last successful run that was not a check run.", r, []sample{{value: truth(ok)}})
 	m.family("ccm_push_run_hosts", "Hosts of the last run, by how they ended.",
 		sample{"state", "ok", float64(h.OK)}, sample{"state", "failed", float64(h.Failed)}, sample{"state", "unreachable", float64(h.Unreachable)},
 		sample{"state", "interrupted", float64(h.Interrupted)}, sample{"state", "incomplete", float64(h.Incomplete)}, sample{"state", "not_started", float64(h.NotStarted)})
@@ -117,7 +117,7 @@ func (m *metrics) hosts(r *Run) {
 	m.family("ccm_push_host_changed_resources", "Resources of the host that the last run changed, or would change.", changed...)
 	m.family("ccm_push_host_failed_resources", "Resources of the host that failed in the last run.", failed...)
 	m.family("ccm_push_host_unknown_resources", "Failed and rescued resources of the host whose outcome is unknown.", unknown...)
-	m.success(lastHostSuccess, "End of the last run that the host came through well and that was no check run.", r, success)
+	m.success(lastHostSuccess, "End of the last run, not a check run, that was successful on the host.", r, success)
 }
 
 // success writes when each of the samples was last true: now, if it is, else what the earlier file says.

@@ -104,7 +104,7 @@ func mixed() []events.Event {
 		events.Confirmed{Play: "web tier", Host: "web1", Over: []string{"10.0.0.1:22"}},
 		events.Reverted{Play: "web tier", Host: "web4", Because: "dial 10.0.0.4:22: connection refused", Why: "nobody confirmed it", Error: "nothing listens on port 22", Results: []events.UntoldResult{{Type: "file", Name: "/etc/ssh/sshd_config", Status: events.Changed}}},
 		events.Reverted{Play: "web tier", Host: "web1", Earlier: "r0", Why: "nobody confirmed it"},
-		events.RolloutStop{Play: "web tier", Number: 1, Batch: 1, Rule: "stop.failed", Text: "1 of 6 hosts have failed (web2), and it stops at 1", Hosts: []string{"web2"}, Then: "end", Waiting: 1},
+		events.RolloutStop{Play: "web tier", Number: 1, Batch: 1, Rule: "stop.failed", Text: "1 of 6 hosts have failed (web2); limit: 1", Hosts: []string{"web2"}, Then: "end", Waiting: 1},
 		done("web1", 312*time.Millisecond), done("web2", 6*time.Second), done("web3", 10*time.Second), done("web4", 20*time.Millisecond), done("web5", 40*time.Millisecond),
 		events.Summary{},
 	}

@@ -15,6 +15,6 @@ func (r *Run) stopped(e events.RolloutStop) {
 	if e.Batch > 0 {
 		where = fmt.Sprintf(" in batch %d", e.Batch)
 	}
-	r.stops = append(r.stops, fmt.Sprintf("%s stopped%s by %s: %s; not begun: %s", e.Play, where, e.Rule, e.Text, count(e.Waiting, "host")))
+	r.stops = append(r.stops, fmt.Sprintf("%s stopped%s by %s: %s; not started: %s", e.Play, where, e.Rule, e.Text, count(e.Waiting, "host")))
 	r.stops = r.stops[max(0, len(r.stops)-maxStops):]
 }

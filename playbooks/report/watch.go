@@ -141,17 +141,17 @@ func (w *Watch) Metrics(to io.Writer) error {
 		resources, polled = resources+h.resources, polled+h.polled
 	}
 	m.family("ccm_push_watch_start_timestamp_seconds", "When the plays were over and hosts began to be watched.", sample{value: unixSeconds(w.began)})
-	m.family("ccm_push_watch_hosts", "Hosts that are to be watched, by whether they are.",
+	m.family("ccm_push_watch_hosts", "Hosts of the run, by whether they are watched now.",
 		sample{"state", "watched", float64(watched)}, sample{"state", "unwatched", float64(w.toBe - watched)})
-	m.family("ccm_push_watch_resources", "Resources that are watched, and those of them of which a host hears nothing: they are only polled.",
+	m.family("ccm_push_watch_resources", "Watched resources: all, and polled ones, whose changes cause no event.",
 		sample{"how", "all", float64(resources)}, sample{"how", "polled", float64(polled)})
-	m.family("ccm_push_watch_drifted_resources", "Resources that are not as they shall be.", sample{value: float64(drifted)})
-	m.family("ccm_push_watch_fighting_resources", "Resources of these that somebody else wants otherwise, and that are left alone.", sample{value: float64(fighting)})
-	m.counter("ccm_push_watch_drifts_total", "How often drift was told.", sample{value: float64(w.drifts)})
-	m.counter("ccm_push_watch_repairs_total", "Repairs of resources, by what came of them.",
+	m.family("ccm_push_watch_drifted_resources", "Resources that have drifted.", sample{value: float64(drifted)})
+	m.family("ccm_push_watch_fighting_resources", "Drifted resources that are not repaired because something else keeps changing them.", sample{value: float64(fighting)})
+	m.counter("ccm_push_watch_drifts_total", "How often drift was reported.", sample{value: float64(w.drifts)})
+	m.counter("ccm_push_watch_repairs_total", "Repairs of resources, by result.",
 		sample{"result", "repaired", float64(w.mended)}, sample{"result", "failed", float64(w.unmended)})
-	m.counter("ccm_push_watch_fights_total", "How often a resource began to be left alone, since somebody else wants it otherwise.", sample{value: float64(w.fights)})
-	m.counter("ccm_push_watch_budgets_spent_total", "How often a resource had been repaired as often as it may be.", sample{value: float64(w.exhausted)})
+	m.counter("ccm_push_watch_fights_total", "How often repairs of a resource stopped because something else kept changing it.", sample{value: float64(w.fights)})
+	m.counter("ccm_push_watch_budgets_spent_total", "How often a resource reached its limit of repairs.", sample{value: float64(w.exhausted)})
 	m.counter("ccm_push_watch_lost_sessions_total", "How often the session of a watched host was lost.", sample{value: float64(w.losses)})
 	w.eachHost(&m)
 	return m.err
@@ -172,6 +172,6 @@ func (w *Watch) eachHost(m *metrics) {
 	}
 	m.family("ccm_push_watch_host_watched", "Whether the host is watched.", watched...)
 	m.family("ccm_push_watch_host_last_seen_timestamp_seconds", "When the host was last watched: now, as long as it is.", seen...)
-	m.family("ccm_push_watch_host_drifted_resources", "Resources of the host that are not as they shall be.", drifted...)
-	m.family("ccm_push_watch_host_fighting_resources", "Resources of these that are left alone.", fighting...)
+	m.family("ccm_push_watch_host_drifted_resources", "Resources of the host that have drifted.", drifted...)
+	m.family("ccm_push_watch_host_fighting_resources", "Drifted resources of the host that are not repaired because something else keeps changing them.", fighting...)
 }

@@ -77,7 +77,7 @@ func NewConductor(p *Plan, past *Past) *Conductor {
 	for i := range p.Hosts {
 		h := &p.Hosts[i]
 		if past != nil && past.Left[h.Name] {
-			c.hold(h.Name, "was left in the midst of it by the run before")
+			c.hold(h.Name, "was in progress when the run before ended")
 		}
 		switch {
 		case h.Unreachable:
@@ -110,7 +110,7 @@ func (c *Conductor) predicted() {
 		}
 	}
 	if most := limit.Down(len(c.plan.Hosts)); len(restarting) >= most {
-		text := fmt.Sprintf("services will be restarted on %d of %d hosts, and it stops at %s", len(restarting), len(c.plan.Hosts), c.reckoned(*limit, len(c.plan.Hosts)))
+		text := fmt.Sprintf("services would restart on %d of %d hosts; limit: %s", len(restarting), len(c.plan.Hosts), c.reckoned(*limit, len(c.plan.Hosts)))
 		c.stopBy("stop.restarts", text, restarting, nil)
 	}
 }
@@ -141,7 +141,7 @@ func (c *Conductor) Begin() string {
 	c.waiting = slices.Delete(c.waiting, i, i+1)
 	c.working[name] = c.out[name]
 	c.busy[c.plan.Host(name).Group]++
-	c.hold(name, "is at work")
+	c.hold(name, "is in progress")
 	return name
 }
 
@@ -216,9 +216,9 @@ func (c *Conductor) Healthy(name string) {
 func (c *Conductor) Release(name string) error {
 	switch {
 	case !c.plan.Has(name):
-		return fmt.Errorf("%s is no host of this rollout", name)
+		return fmt.Errorf("%s is not a host of this rollout", name)
 	case c.at(name):
-		return fmt.Errorf("%s is at work", name)
+		return fmt.Errorf("%s is in progress", name)
 	case c.out[name] == "":
 		return fmt.Errorf("%s holds no place", name)
 	}
@@ -296,7 +296,7 @@ func (c *Conductor) Gate(name string, v Verdict, stops bool, why string) {
 // NoProgress tells that no host has got done for the progress deadline.
 func (c *Conductor) NoProgress(d time.Duration) {
 	if c.stop == nil {
-		c.stopBy("progress_deadline", fmt.Sprintf("no host has got done for %s; at work: %s", printable.Duration(d), cmp.Or(List(c.AtWork()), "none")), c.AtWork(), nil)
+		c.stopBy("progress_deadline", fmt.Sprintf("no host has finished for %s; in progress: %s", printable.Duration(d), cmp.Or(List(c.AtWork()), "none")), c.AtWork(), nil)
 	}
 }
 
@@ -319,7 +319,7 @@ func (c *Conductor) NoPlaces() {
 	if n := len(c.waiting); n > 1 {
 		waiting = fmt.Sprintf("%d hosts wait", n)
 	}
-	c.stopBy("max_unavailable", fmt.Sprintf("%s may be out, and these are: %s; %s", c.mayBeOut(), List(whys), waiting), names, nil)
+	c.stopBy("max_unavailable", fmt.Sprintf("%s may be out, and the places are taken: %s; %s", c.mayBeOut(), List(whys), waiting), names, nil)
 }
 
 func (c *Conductor) mayBeOut() string {
@@ -346,7 +346,7 @@ func (c *Conductor) WithoutCanary() {
 // Hold stops a rollout because a person says so.
 func (c *Conductor) Hold(by string) {
 	if c.stop == nil {
-		c.stopBy("hold", "asked for by "+by, nil, nil)
+		c.stopBy("hold", "requested by "+by, nil, nil)
 	}
 }
 

@@ -29,7 +29,7 @@ func (c *Conductor) judgeCounts(rule string, limits *Limits, of *counts, more co
 		if !more || limit == nil || c.stop != nil || len(names) < limit.Down(all) {
 			return
 		}
-		text := fmt.Sprintf("%d of %d %s %s (%s), and it stops at %s", len(names), all, hosts, what, List(names), c.reckoned(*limit, all))
+		text := fmt.Sprintf("%d of %d %s %s (%s); limit: %s", len(names), all, hosts, what, List(names), c.reckoned(*limit, all))
 		c.stopBy(rule+key, text, names, nil)
 	}
 	judge(".failed", more.failed, limits.Failed, bad, what)
@@ -49,7 +49,7 @@ func (c *Conductor) judgeGates(why string) {
 		if c.stop != nil || one.limit == (Amount{}) || len(one.names) < one.limit.Down(len(c.plan.Batches)) {
 			continue
 		}
-		text := fmt.Sprintf("%d not passed, and it stops at %s; the last one was %s: %s", len(one.names), c.reckoned(one.limit, len(c.plan.Batches)), one.names[len(one.names)-1], why)
+		text := fmt.Sprintf("gates not passed: %d; limit: %s; last gate: %s: %s", len(one.names), c.reckoned(one.limit, len(c.plan.Batches)), one.names[len(one.names)-1], why)
 		c.stopBy(one.rule, text, nil, one.names)
 	}
 }

@@ -92,7 +92,7 @@ func (p *Plan) withoutCanary(name string) (why string, sick bool) {
 	case h.Unreachable:
 		return name + " cannot be reached", true
 	case h.Failed:
-		return name + " could not be asked what will change", true
+		return name + " failed when it looked for changes", true
 	case h.Broken:
 		return name + " was not healthy before", true
 	}
@@ -191,10 +191,10 @@ func (p *Plan) Harm(forks int) (most int, text string) {
 	if u := p.Rules.Stop.Unreachable; u != nil {
 		n := min(hosts, u.Down(hosts)) - 1
 		below += n
-		limits += fmt.Sprintf(", %d below that of unreachable ones (stop.unreachable: %s)", n, u)
+		limits += fmt.Sprintf(", %d below the limit of unreachable hosts (stop.unreachable: %s)", n, u)
 	}
 	most = min(p.size(), below+atOnce)
-	return most, fmt.Sprintf("at most %d of %d: %s, and %d at work at once", most, p.size(), limits, atOnce)
+	return most, fmt.Sprintf("%d of %d hosts fail: %s, and %d in progress at once", most, p.size(), limits, atOnce)
 }
 
 // failed is the limit of hosts that fail: one if none is written.

@@ -339,7 +339,7 @@ func (s *simulation) work() (ended, again bool) {
 			}
 			s.person()
 		default:
-			require.True(s.t, s.c.Stuck(), "nobody is at work, and nobody is told")
+			require.True(s.t, s.c.Stuck(), "nobody is in progress, and nobody is told")
 			s.c.NoPlaces()
 			s.o.why, s.o.names = "max_unavailable", nil
 		}
@@ -391,7 +391,7 @@ func (s *simulation) something(working []string) []string {
 		return working
 	}
 	if s.chance(3) {
-		s.c.Healthy(name) // which says nothing of a host that is at work
+		s.c.Healthy(name) // which says nothing of a host that is in progress
 		return working
 	}
 	working = slices.Delete(working, i, i+1)

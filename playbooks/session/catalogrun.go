@@ -142,7 +142,7 @@ func (c *catalogRun) locked(waits bool) error {
 func (c *catalogRun) output(o *wire.Output) error {
 	switch {
 	case c.task.Output == nil:
-		return breach("the host sends the output of commands when nobody has asked for it")
+		return breach("the host sends the output of commands without a request")
 	case o.Index < 0 || o.Index >= len(c.reported) || c.reported[o.Index]:
 		return breach("the host sends the output of resource %d of %d, or after its result", o.Index, len(c.reported))
 	case c.catalog.Entries[o.Index].Sensitive:
@@ -160,7 +160,7 @@ func (c *catalogRun) output(o *wire.Output) error {
 // done checks that no resource is missing without a reason.
 func (c *catalogRun) done(d *wire.Done) error {
 	if d.Armed < 0 || d.Armed > 0 && c.catalog.Confirm == nil {
-		return breach("the host waits for a confirmation that nobody has asked for")
+		return breach("the host waits for a confirmation that was not requested")
 	}
 	if c.task.Armed != nil {
 		c.task.Armed(d.Armed)
@@ -186,11 +186,11 @@ func (c *catalogRun) result(r *wire.Result) error {
 	case r.Earlier && (!r.Kept || c.catalog.Lock == nil || c.catalog.Lock.Epoch == 0):
 		return breach("the host reports resource %d for an earlier run, and this run resumes none", r.Index)
 	case r.Registered != nil && !c.catalog.Entries[r.Index].Register:
-		return breach("the host sends what is withheld of resource %d, and nobody has asked for it", r.Index)
+		return breach("the host sends the withheld values of resource %d without a request", r.Index)
 	}
 	entry := &c.catalog.Entries[r.Index]
 	if r.Fetched && entry.Fetch == 0 {
-		return breach("the host says that it has handed over a file for resource %d, which has none", r.Index)
+		return breach("the host reports a fetched file for resource %d, which fetches none", r.Index)
 	}
 	if err := errors.Join(checkResult(r, len(entry.Health), entry.Query != ""), c.sent(r)); err != nil {
 		return err
@@ -226,10 +226,10 @@ func (c *catalogRun) told(r *wire.Result) bool {
 // untold hands on what an earlier run could not tell. It is acknowledged with the catalog.
 func (c *catalogRun) untold(u *wire.Untold) error {
 	if c.results > 0 || c.task.Untold == nil {
-		return breach("the host tells of an earlier run when nobody has asked it to")
+		return breach("the host reports an earlier run without a request")
 	}
 	if c.untolds++; c.untolds > wire.MaxUntoldCatalogs {
-		return breach("the host tells of more than %d catalogs of earlier runs", wire.MaxUntoldCatalogs)
+		return breach("the host reports more than %d catalogs of earlier runs", wire.MaxUntoldCatalogs)
 	}
 	if c.task.Untold(u) {
 		c.acks = append(c.acks, &wire.Message{Ack: &wire.Ack{Run: u.Run, Play: u.Play, For: u.For}})
@@ -326,7 +326,7 @@ func checkHealth(r *wire.Result, asked int) error {
 // it takes back of an earlier run. The host may say so once.
 func (c *catalogRun) remove(left *wire.Reversals) error {
 	if c.removed {
-		return breach("the host says twice what it undoes")
+		return breach("the host reports twice which resources it undoes")
 	}
 	if c.catalog.Undo == nil {
 		if err := c.mayRemove(left); err != nil {
@@ -348,7 +348,7 @@ func (c *catalogRun) mayRemove(left *wire.Reversals) error {
 	m := c.catalog.Remember
 	switch {
 	case m == nil, !m.Whole, c.catalog.Monitor:
-		return breach("the host undoes what it was not asked to")
+		return breach("the host undoes resources without a request")
 	case len(left.Entries) > wire.MaxReversals:
 		return breach("the host undoes %d resources, and remembers %d at most", len(left.Entries), wire.MaxReversals)
 	case c.missing() > 0:

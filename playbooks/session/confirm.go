@@ -13,11 +13,11 @@ import (
 func (c *catalogRun) arm(ctx context.Context, m *wire.Arm) error {
 	switch {
 	case c.catalog.Confirm == nil || c.task.Arm == nil:
-		return breach("the host asks for a second login in a catalog of which nothing is to be confirmed")
+		return breach("the host requests a second login for a catalog that needs no confirmation")
 	case m.Index < 0 || m.Index >= len(c.reported):
-		return breach("the host asks for a second login for resource %d of %d", m.Index, len(c.reported))
+		return breach("the host requests a second login for resource %d of %d", m.Index, len(c.reported))
 	case c.reported[m.Index]:
-		return breach("the host asks for a second login for resource %d, which it has reported", m.Index)
+		return breach("the host requests a second login for resource %d, which it has reported", m.Index)
 	case m.Set && !c.armed[m.Index]:
 		return breach("the host is armed for resource %d without a second login", m.Index)
 	case m.Set:
@@ -26,7 +26,7 @@ func (c *catalogRun) arm(ctx context.Context, m *wire.Arm) error {
 		}
 		return nil
 	case c.armed[m.Index]:
-		return breach("the host asks for a second login for resource %d twice", m.Index)
+		return breach("the host requests a second login for resource %d twice", m.Index)
 	}
 	c.armed[m.Index] = true
 	c.later(ctx, func(ctx context.Context) *wire.Message {
@@ -43,7 +43,7 @@ func (c *catalogRun) arm(ctx context.Context, m *wire.Arm) error {
 func (c *catalogRun) reverted(r *wire.Reverted) error {
 	switch {
 	case c.results > 0:
-		return breach("the host tells what it has taken back behind its first result")
+		return breach("the host reports reverted changes after its first result")
 	case c.reverts == wire.MaxUntoldCatalogs:
 		return breach("the host has taken back more than %d catalogs", wire.MaxUntoldCatalogs)
 	}
@@ -70,7 +70,7 @@ func (s *Session) Prove(ctx context.Context, nonce string) (*wire.Confirmed, err
 	select {
 	case all := <-s.incoming:
 		if m := all[0]; len(all) > 1 || m.Confirmed == nil || m.Confirmed.Nonce != nonce {
-			err := breach("the host answers something else than what has become of its changes")
+			err := breach("the host does not answer whether it keeps its changes")
 			s.end(err)
 			return nil, err
 		}

@@ -70,13 +70,13 @@ func TestConfirmBreaches(t *testing.T) {
 		says  []*wire.Message
 		error string
 	}{
-		{"nothing is to be confirmed", task(one()), []*wire.Message{arm(0)}, "the host asks for a second login in a catalog of which nothing is to be confirmed"},
-		{"no such resource", guardedTask(), []*wire.Message{arm(1)}, "the host asks for a second login for resource 1 of 1"},
-		{"reported", guardedTask(), []*wire.Message{result, arm(0)}, "the host asks for a second login for resource 0, which it has reported"},
-		{"twice", guardedTask(), []*wire.Message{arm(0), arm(0)}, "the host asks for a second login for resource 0 twice"},
-		{"reverted behind a result", guardedTask(), []*wire.Message{result, reverted}, "the host tells what it has taken back behind its first result"},
+		{"nothing is to be confirmed", task(one()), []*wire.Message{arm(0)}, "the host requests a second login for a catalog that needs no confirmation"},
+		{"no such resource", guardedTask(), []*wire.Message{arm(1)}, "the host requests a second login for resource 1 of 1"},
+		{"reported", guardedTask(), []*wire.Message{result, arm(0)}, "the host requests a second login for resource 0, which it has reported"},
+		{"twice", guardedTask(), []*wire.Message{arm(0), arm(0)}, "the host requests a second login for resource 0 twice"},
+		{"reverted behind a result", guardedTask(), []*wire.Message{result, reverted}, "the host reports reverted changes after its first result"},
 		{"reverted often", guardedTask(), many, "the host has taken back more than 20 catalogs"},
-		{"armed without", task(one()), []*wire.Message{result, {Done: &wire.Done{Armed: time.Second}}}, "the host waits for a confirmation that nobody has asked for"},
+		{"armed without", task(one()), []*wire.Message{result, {Done: &wire.Done{Armed: time.Second}}}, "the host waits for a confirmation that was not requested"},
 		{"no watchdog", task(one()), []*wire.Message{{Watchdog: &wire.Watchdog{}}}, "the host reports the end of a watchdog that it does not have, or too often"},
 		{"an answer", guardedTask(), []*wire.Message{{Confirmed: &wire.Confirmed{Nonce: nonce, State: wire.StateConfirmed}}}, "the host sent a message that only the controller sends"},
 	} {
@@ -128,7 +128,7 @@ func TestRevertedIsAcknowledged(t *testing.T) {
 func TestProve(t *testing.T) {
 	confirmed := &wire.Message{Confirmed: &wire.Confirmed{Nonce: nonce, State: wire.StateConfirmed}}
 	other := &wire.Message{Confirmed: &wire.Confirmed{Nonce: nonce + "x", State: wire.StateConfirmed}}
-	const odd = "the host answers something else than what has become of its changes"
+	const odd = "the host does not answer whether it keeps its changes"
 	for _, tt := range []struct {
 		name  string
 		says  []*wire.Message

@@ -17,16 +17,16 @@ import (
 func (c *catalogRun) want(ctx context.Context, w *wire.Want) error {
 	contents, digests := c.task.Compiled.Contents, w.SHA256
 	if len(digests) == 0 {
-		return breach("the host asks for nothing")
+		return breach("the host sends an empty request")
 	}
 	for _, digest := range digests {
 		switch {
 		case !contents.Has(digest):
-			return breach("the host asks for a content that is not its own: %.64q", digest)
+			return breach("the host requests a content that its catalog does not name: %.64q", digest)
 		case c.session.asked[digest] == askedWhole, c.session.asked[digest] == askedRest && w.From[digest] != 0:
-			return breach("the host asks for the content %s twice", digest)
+			return breach("the host requests the content %s twice", digest)
 		case w.From[digest] < 0 || w.From[digest] > 0 && contents.Promised(digest):
-			return breach("the host asks for a part of a content that there is not: %s", digest)
+			return breach("the host requests a part that the content does not have: %s", digest)
 		}
 		c.session.asked[digest] = askedWhole
 		if w.From[digest] > 0 {
@@ -102,7 +102,7 @@ func (p *parcel) add(contents opener, digest string, from int64) error {
 	}
 	defer r.Close()
 	if from > 0 && from >= size {
-		return breach("the host asks for a part of a content that there is not: %s", digest)
+		return breach("the host requests a part that the content does not have: %s", digest)
 	}
 	if err := skip(r, from); err != nil {
 		return p.put(gone(digest, fmt.Errorf("the file changed during the run: %w", err)))

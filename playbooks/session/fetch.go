@@ -26,7 +26,7 @@ type fetch struct {
 	failed error
 }
 
-var errNoFetch = errors.New("there is no record of this run that could take it")
+var errNoFetch = errors.New("this run has no record that could store the file")
 
 // part takes a part of a file. A host hands over no more than its entry says, in order, and begins as
 // often as the entry is tried.

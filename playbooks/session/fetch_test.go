@@ -111,5 +111,5 @@ func TestFetchBreaches(t *testing.T) {
 	c, _ := fetching(false, &told, nil)
 	require.NoError(t, c.result(&wire.Result{Fetched: true}))
 	require.ErrorContains(t, c.part(part(0, "a", true)), "or after its result")
-	require.EqualError(t, c.result(&wire.Result{Index: 1, Fetched: true}), "the host says that it has handed over a file for resource 1, which has none")
+	require.EqualError(t, c.result(&wire.Result{Index: 1, Fetched: true}), "the host reports a fetched file for resource 1, which fetches none")
 }

@@ -19,14 +19,14 @@ func (c *catalogRun) turn(ctx context.Context, m *wire.Semaphore) error {
 	entries := c.catalog.Entries
 	switch {
 	case m.Index < 0 || m.Index >= len(entries) || len(entries[m.Index].Sema) == 0:
-		return breach("the host asks for semaphores of resource %d, which has none", m.Index)
+		return breach("the host requests semaphores of resource %d, which has none", m.Index)
 	case m.Release:
 		c.release(m.Index)
 		return nil
 	case c.reported[m.Index]:
-		return breach("the host asks for semaphores of resource %d, which it has reported", m.Index)
+		return breach("the host requests semaphores of resource %d, which it has reported", m.Index)
 	case c.turns[m.Index] != nil && !hasFailed(c.turns[m.Index]):
-		return breach("the host asks for the semaphores of resource %d twice", m.Index)
+		return breach("the host requests the semaphores of resource %d twice", m.Index)
 	}
 	c.release(m.Index) // it is another try
 	claims, err := share.ParseSemaphores(entries[m.Index].Sema)
@@ -170,11 +170,11 @@ func (c *catalogRun) endTurns() {
 func (c *catalogRun) need(ctx context.Context, m *wire.Import) error {
 	switch {
 	case m.Index < 0 || m.Index >= len(c.reported) || len(c.task.Compiled.Imports[m.Index]) == 0 || c.task.Exchange == nil:
-		return breach("the host asks for values of resource %d, which receives none from other hosts", m.Index)
+		return breach("the host requests values of resource %d, which receives none from other hosts", m.Index)
 	case c.reported[m.Index]:
-		return breach("the host asks for values of resource %d, which it has reported", m.Index)
+		return breach("the host requests values of resource %d, which it has reported", m.Index)
 	case c.needs[m.Index]:
-		return breach("the host asks for the values of resource %d twice", m.Index)
+		return breach("the host requests the values of resource %d twice", m.Index)
 	}
 	c.needs[m.Index] = true
 	participant := c.task.Exchange
@@ -211,13 +211,13 @@ func (c *catalogRun) elsewhere(ctx context.Context, m *wire.Elsewhere) error {
 	entries := c.catalog.Entries
 	switch {
 	case m.Index < 0 || m.Index >= len(entries) || entries[m.Index].On == "" && !entries[m.Index].Once || c.task.Elsewhere == nil:
-		return breach("the host asks for resource %d to run on another host, where it does not belong", m.Index)
+		return breach("the host requests that resource %d run on another host, but it runs only here", m.Index)
 	case c.reported[m.Index]:
-		return breach("the host asks for resource %d to run on another host, and has reported it", m.Index)
+		return breach("the host requests that resource %d run on another host, but it has reported it", m.Index)
 	case c.needs[m.Index]:
-		return breach("the host asks twice for resource %d to run on another host", m.Index)
+		return breach("the host requests twice that resource %d run on another host", m.Index)
 	case m.Refresh && len(entries[m.Index].Subscribe) == 0:
-		return breach("the host asks for a refresh of resource %d, which subscribes to nothing", m.Index)
+		return breach("the host requests a refresh of resource %d, which subscribes to nothing", m.Index)
 	}
 	c.needs[m.Index] = true
 	c.later(ctx, func(ctx context.Context) *wire.Message {

@@ -247,7 +247,7 @@ func TestTurnOfTheSilent(t *testing.T) {
 			p.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: 0}})
 			for p.until() != nil {
 			}
-		}, "the host asks for the semaphores of resource 0 twice", 0},
+		}, "the host requests the semaphores of resource 0 twice", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var took time.Duration
@@ -334,12 +334,12 @@ func TestTurnBreaches(t *testing.T) {
 		say  []*wire.Message
 		err  string
 	}{
-		{"of no resource", []*wire.Message{{Semaphore: &wire.Semaphore{Index: 2}}}, "the host asks for semaphores of resource 2, which has none"},
-		{"below zero", []*wire.Message{{Semaphore: &wire.Semaphore{Index: -1}}}, "the host asks for semaphores of resource -1, which has none"},
-		{"of one without", []*wire.Message{{Semaphore: &wire.Semaphore{Index: 1}}}, "the host asks for semaphores of resource 1, which has none"},
-		{"of one that is over", []*wire.Message{{Result: &wire.Result{Index: 0}}, {Semaphore: &wire.Semaphore{Index: 0}}}, "the host asks for semaphores of resource 0, which it has reported"},
-		{"values of one that receives none", []*wire.Message{{Import: &wire.Import{Index: 0}}}, "the host asks for values of resource 0, which receives none from other hosts"},
-		{"values of none", []*wire.Message{{Import: &wire.Import{Index: 7}}}, "the host asks for values of resource 7, which receives none from other hosts"},
+		{"of no resource", []*wire.Message{{Semaphore: &wire.Semaphore{Index: 2}}}, "the host requests semaphores of resource 2, which has none"},
+		{"below zero", []*wire.Message{{Semaphore: &wire.Semaphore{Index: -1}}}, "the host requests semaphores of resource -1, which has none"},
+		{"of one without", []*wire.Message{{Semaphore: &wire.Semaphore{Index: 1}}}, "the host requests semaphores of resource 1, which has none"},
+		{"of one that is over", []*wire.Message{{Result: &wire.Result{Index: 0}}, {Semaphore: &wire.Semaphore{Index: 0}}}, "the host requests semaphores of resource 0, which it has reported"},
+		{"values of one that receives none", []*wire.Message{{Import: &wire.Import{Index: 0}}}, "the host requests values of resource 0, which receives none from other hosts"},
+		{"values of none", []*wire.Message{{Import: &wire.Import{Index: 7}}}, "the host requests values of resource 7, which receives none from other hosts"},
 		{"a value that is no export", []*wire.Message{{Result: &wire.Result{Index: 1, Sent: map[string]json.RawMessage{"stdout": json.RawMessage(`"x"`)}}}},
 			`the host sends the value "stdout" of resource 1, which does not export it`},
 	} {
@@ -366,12 +366,12 @@ func TestElsewhereBreaches(t *testing.T) {
 		say  []*wire.Message
 		err  string
 	}{
-		{"of no resource", asks(2), "the host asks for resource 2 to run on another host, where it does not belong"},
-		{"below zero", asks(-1), "the host asks for resource -1 to run on another host, where it does not belong"},
-		{"of its own", asks(0), "the host asks for resource 0 to run on another host, where it does not belong"},
-		{"twice", append(asks(1), asks(1)...), "the host asks twice for resource 1 to run on another host"},
-		{"of one that is over", append([]*wire.Message{{Result: &wire.Result{Index: 1}}}, asks(1)...), "the host asks for resource 1 to run on another host, and has reported it"},
-		{"a refresh", []*wire.Message{{Elsewhere: &wire.Elsewhere{Index: 1, Refresh: true}}}, "the host asks for a refresh of resource 1, which subscribes to nothing"},
+		{"of no resource", asks(2), "the host requests that resource 2 run on another host, but it runs only here"},
+		{"below zero", asks(-1), "the host requests that resource -1 run on another host, but it runs only here"},
+		{"of its own", asks(0), "the host requests that resource 0 run on another host, but it runs only here"},
+		{"twice", append(asks(1), asks(1)...), "the host requests twice that resource 1 run on another host"},
+		{"of one that is over", append([]*wire.Message{{Result: &wire.Result{Index: 1}}}, asks(1)...), "the host requests that resource 1 run on another host, but it has reported it"},
+		{"a refresh", []*wire.Message{{Elsewhere: &wire.Elsewhere{Index: 1, Refresh: true}}}, "the host requests a refresh of resource 1, which subscribes to nothing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			errs := staged(t, func(s *stage) {

@@ -24,7 +24,7 @@ func TestOutputBreaches(t *testing.T) {
 			}
 			return newCatalogRun(&Session{}, task)
 		}
-		require.EqualError(t, run(false).output(&wire.Output{Text: "a\n"}), "the host sends the output of commands when nobody has asked for it")
+		require.EqualError(t, run(false).output(&wire.Output{Text: "a\n"}), "the host sends the output of commands without a request")
 		c := run(true)
 		require.NoError(t, c.output(&wire.Output{Text: "a\n"}))
 		require.EqualError(t, c.output(&wire.Output{Index: 1, Text: "hunter2\n"}), "the host sends the output of a resource that is sensitive")

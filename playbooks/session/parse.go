@@ -35,9 +35,9 @@ func (c *catalogRun) parse(p *wire.Parse) error {
 	s := &c.session.parses
 	switch {
 	case p.ID <= 0:
-		return breach("the host asks for a YAML document to be read, number %d", p.ID)
+		return breach("the host sends a YAML document with the invalid number %d", p.ID)
 	case s.asked == maxParses:
-		return breach("the host asks for more than %d YAML documents to be read", maxParses)
+		return breach("the host sends more than %d YAML documents", maxParses)
 	case len(p.Text) > modules.MaxParse:
 		return breach("the host sends a YAML document of %d bytes, more than %d", len(p.Text), modules.MaxParse)
 	case s.bytes+len(p.Text) > maxParseBytes:
@@ -50,7 +50,7 @@ func (c *catalogRun) parse(p *wire.Parse) error {
 	case s.work.Copied > maxCopied:
 		return breach("the host sends YAML documents whose aliases and merge keys copy more than %d values", maxCopied)
 	case s.work.JSON > maxParsedJSON:
-		return breach("the host sends YAML documents that come to more than %d MiB as JSON", maxParsedJSON>>20)
+		return breach("the host sends YAML documents that are larger than %d MiB as JSON", maxParsedJSON>>20)
 	}
 	if answer.JSON = text; err != nil {
 		answer.Error = clipped(err.Error(), maxParseError)
@@ -68,7 +68,7 @@ func (c *catalogRun) answerParse(m *wire.Message) error {
 	s.mu.Unlock()
 	switch {
 	case waiting > maxParsesOpen:
-		return breach("the host asks faster than it takes answers")
+		return breach("the host sends requests faster than it reads answers")
 	case waiting > 1: // sending them is queued already
 		return nil
 	}

@@ -27,9 +27,9 @@ func TestWhatHostsMayUndo(t *testing.T) {
 		want     string
 	}{
 		{"one thing", whole(), true, []*wire.Reversals{left("/b", "/c")}, ""},
-		{"a play that is not remembered", nil, true, []*wire.Reversals{left("/b")}, "the host undoes what it was not asked to"},
-		{"not a whole run", &wire.Remember{As: "a"}, true, []*wire.Reversals{left("/b")}, "the host undoes what it was not asked to"},
-		{"twice", whole(), true, []*wire.Reversals{left("/b"), left("/c")}, "the host says twice what it undoes"},
+		{"a play that is not remembered", nil, true, []*wire.Reversals{left("/b")}, "the host undoes resources without a request"},
+		{"not a whole run", &wire.Remember{As: "a"}, true, []*wire.Reversals{left("/b")}, "the host undoes resources without a request"},
+		{"twice", whole(), true, []*wire.Reversals{left("/b"), left("/c")}, "the host reports twice which resources it undoes"},
 		{"one thing twice", whole(), true, []*wire.Reversals{left("/b", "/b")}, `the host undoes "file#/b", which the play has, or twice`},
 		{"too early", whole(), false, []*wire.Reversals{left("/b")}, "the host undoes something before it has reported 1 of its 1 resources"},
 		{"what the play has", whole(), true, []*wire.Reversals{left("/a")}, `the host undoes "file#/a", which the play has, or twice`},

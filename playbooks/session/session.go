@@ -259,7 +259,7 @@ func (s *Session) queue(do func() error) error {
 	case <-s.over:
 		return s.err
 	default:
-		return breach("the host asks faster than it takes answers")
+		return breach("the host sends requests faster than it reads answers")
 	}
 }
 

@@ -19,7 +19,7 @@ func TestStageBreaches(t *testing.T) {
 	}{
 		{"of a stage before", []*wire.Message{{Result: &wire.Result{Index: 0}}}, "the host reports resource 0 twice"},
 		{"too little", []*wire.Message{{Done: &wire.Done{}}}, "the host is done but has not reported 1 of its 3 resources"},
-		{"what is withheld", []*wire.Message{{Result: &wire.Result{Index: 2, Registered: &wire.Registered{}}}}, "the host sends what is withheld of resource 2, and nobody has asked for it"},
+		{"what is withheld", []*wire.Message{{Result: &wire.Result{Index: 2, Registered: &wire.Registered{}}}}, "the host sends the withheld values of resource 2 without a request"},
 		{"nothing wrong", []*wire.Message{{Result: &wire.Result{Index: 1, Registered: &wire.Registered{}}}, {Done: &wire.Done{}}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -22,15 +22,15 @@ func TestUntoldBreaches(t *testing.T) {
 		require.NoError(t, c.untold(u))
 	}
 	require.Equal(t, wire.MaxUntoldCatalogs, told)
-	require.EqualError(t, c.untold(u), "the host tells of more than 20 catalogs of earlier runs")
-	require.EqualError(t, run(nil).untold(u), "the host tells of an earlier run when nobody has asked it to")
+	require.EqualError(t, c.untold(u), "the host reports more than 20 catalogs of earlier runs")
+	require.EqualError(t, run(nil).untold(u), "the host reports an earlier run without a request")
 	require.Len(t, c.acks, told)
 	c = run(func(*wire.Untold) bool { return false })
 	require.NoError(t, c.untold(u))
 	require.Empty(t, c.acks, "the next run reports it")
 	c = run(func(*wire.Untold) bool { return true })
 	require.NoError(t, c.result(&wire.Result{Index: 0}))
-	require.EqualError(t, c.untold(u), "the host tells of an earlier run when nobody has asked it to")
+	require.EqualError(t, c.untold(u), "the host reports an earlier run without a request")
 }
 
 // TestKnownResults are not told twice, though the host says them again.

@@ -73,7 +73,7 @@ func (s *Session) hear(ctx context.Context) error {
 		early := s.early
 		s.early = nil
 		for _, m := range early {
-			err := breach("the host speaks of a catalog when it is at none")
+			err := breach("the host sends a message about a catalog, but none is running")
 			if m.Watched != nil {
 				err = s.watched(m.Watched)
 			}
@@ -96,7 +96,7 @@ func (s *Session) hear(ctx context.Context) error {
 func (s *Session) watched(m *wire.Watched) error {
 	w := s.watches[m.Play]
 	if w == nil {
-		return breach("the host tells what becomes of play %d, which it does not watch", m.Play)
+		return breach("the host reports play %d, which it does not watch", m.Play)
 	}
 	if err := w.check(m); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (s *Session) watched(m *wire.Watched) error {
 func (w *watched) check(m *wire.Watched) error {
 	inBounds := func(i int) error {
 		if i < 0 || i >= w.entries {
-			return breach("the host tells what becomes of resource %d of %d", i, w.entries)
+			return breach("the host reports resource %d of a play with %d resources", i, w.entries)
 		}
 		return nil
 	}
@@ -118,7 +118,7 @@ func (w *watched) check(m *wire.Watched) error {
 		w.window, w.results = now, 0
 	}
 	if w.results += max(1, len(m.Results)); w.results > maxTold*w.entries+maxMoreTold {
-		return breach("the host tells more than %d times within %v what has become of %d resources", maxTold*w.entries+maxMoreTold, watchWindow, w.entries)
+		return breach("the host sends more than %d reports within %v about %d resources", maxTold*w.entries+maxMoreTold, watchWindow, w.entries)
 	}
 	told := make(map[int]bool, len(m.Results))
 	for _, r := range m.Results {
@@ -126,11 +126,11 @@ func (w *watched) check(m *wire.Watched) error {
 			return err
 		}
 		if told[r.Index] {
-			return breach("the host tells twice at once what becomes of resource %d", r.Index)
+			return breach("the host reports resource %d twice in one message", r.Index)
 		}
 		told[r.Index] = true
 		if r.Registered != nil || len(r.Sent) > 0 {
-			return breach("the host tells more of resource %d than what becomes of it", r.Index)
+			return breach("the host sends more about resource %d than its status", r.Index)
 		}
 		if err := checkResult(r, w.health[r.Index], false); err != nil {
 			return err
@@ -139,7 +139,7 @@ func (w *watched) check(m *wire.Watched) error {
 	for i := range m.Writers {
 		one := &m.Writers[i]
 		if !told[one.Index] || one.PID < 0 {
-			return breach("the host says who has changed resource %d, of which it tells nothing", one.Index)
+			return breach("the host names what changed resource %d without a report about it", one.Index)
 		}
 		for _, text := range []*string{&one.Run, &one.Holder, &one.Program, &one.User, &one.Package} {
 			*text = clipped(*text, maxWriter)

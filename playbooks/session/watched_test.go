@@ -90,17 +90,17 @@ func TestWatchedOutOfBounds(t *testing.T) {
 		say  *wire.Message
 		want string
 	}{
-		{"another play", changed(2, 0), "the host tells what becomes of play 2, which it does not watch"},
-		{"no such resource", changed(1, 3), "the host tells what becomes of resource 3 of 3"},
-		{"before the first", changed(1, -1), "the host tells what becomes of resource -1 of 3"},
-		{"twice", &wire.Message{Watched: &wire.Watched{Play: 1, Results: []*wire.Result{{}, {}}}}, "the host tells twice at once what becomes of resource 0"},
+		{"another play", changed(2, 0), "the host reports play 2, which it does not watch"},
+		{"no such resource", changed(1, 3), "the host reports resource 3 of a play with 3 resources"},
+		{"before the first", changed(1, -1), "the host reports resource -1 of a play with 3 resources"},
+		{"twice", &wire.Message{Watched: &wire.Watched{Play: 1, Results: []*wire.Result{{}, {}}}}, "the host reports resource 0 twice in one message"},
 		{"a status", &wire.Message{Watched: result(wire.Result{Status: "odd"})}, `the host reports the status "odd"`},
 		{"a cause", &wire.Message{Watched: result(wire.Result{Status: wire.Changed, Cause: "odd"})}, `the host reports the cause "odd"`},
 		{"health checks", &wire.Message{Watched: result(wire.Result{Index: 1, Health: []wire.HealthVerdict{{}}})}, "the host reports 1 health checks of a resource that has 0"},
-		{"values", &wire.Message{Watched: result(wire.Result{Registered: &wire.Registered{}})}, "the host tells more of resource 0 than what becomes of it"},
-		{"a writer", &wire.Message{Watched: &wire.Watched{Play: 1, Writers: []wire.Writer{{Index: 1}}}}, "the host says who has changed resource 1, of which it tells nothing"},
-		{"what is polled", &wire.Message{Watched: &wire.Watched{Play: 1, Polled: []wire.Polled{{Index: 5}}}}, "the host tells what becomes of resource 5 of 3"},
-		{"something else", &wire.Message{Result: &wire.Result{}}, "the host speaks of a catalog when it is at none"},
+		{"values", &wire.Message{Watched: result(wire.Result{Registered: &wire.Registered{}})}, "the host sends more about resource 0 than its status"},
+		{"a writer", &wire.Message{Watched: &wire.Watched{Play: 1, Writers: []wire.Writer{{Index: 1}}}}, "the host names what changed resource 1 without a report about it"},
+		{"what is polled", &wire.Message{Watched: &wire.Watched{Play: 1, Polled: []wire.Polled{{Index: 5}}}}, "the host reports resource 5 of a play with 3 resources"},
+		{"something else", &wire.Message{Result: &wire.Result{}}, "the host sends a message about a catalog, but none is running"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -142,6 +142,6 @@ func TestWatchedTooOften(t *testing.T) {
 		for range maxMoreTold + 3*maxTold {
 			require.NoError(t, s.watched(changed(1, 0).Watched))
 		}
-		require.EqualError(t, s.watched(changed(1, 0).Watched), "the host tells more than 10300 times within 1m0s what has become of 3 resources")
+		require.EqualError(t, s.watched(changed(1, 0).Watched), "the host sends more than 10300 reports within 1m0s about 3 resources")
 	})
 }

@@ -86,11 +86,11 @@ func (c *importCheck) notExported(play int, imp manifest.Import) error {
 		switch name := c.run.Plays[n].Name; {
 		case !x.mayExport(imp.Ref, imp.Key):
 		case n > play:
-			return imp.From.Errorf("move the play that receives it behind that one", "%s gives %s only later, in play %q", imp.Ref, imp.Key, name)
+			return imp.From.Errorf("move the play that receives it after that play", "%s gives %s only later, in play %q", imp.Ref, imp.Key, name)
 		default:
 			hint := "receive it from a host of that play"
 			if c.run.Limited {
-				hint += ", or have --limit let it in"
+				hint += ", or include that host in --limit"
 			}
 			return imp.Host.Errorf(hint, "play %q, which has %s, does not run on %s", name, imp.Ref, imp.Host.Text)
 		}
@@ -103,7 +103,7 @@ func (c *importCheck) notExported(play int, imp manifest.Import) error {
 	case len(called) == 0:
 		return imp.From.Errorf("", "no resource is called %s", imp.Ref)
 	case called[0].resource.Unselected:
-		return imp.From.Errorf("have the tags or --start-at let it in", "%s is not selected in this run", imp.Ref)
+		return imp.From.Errorf("change --tags, --skip-tags or --start-at so that they select it", "%s is not selected in this run", imp.Ref)
 	}
 	return imp.From.Errorf(fmt.Sprintf("write there export: [%s]", imp.Key), "%s, at %s, does not export %s", imp.Ref, called[0].resource.Name.Node.Pos(), imp.Key)
 }
@@ -118,7 +118,7 @@ func (c *importCheck) inTime(play int, r *manifest.Resource, imp manifest.Import
 			if circle := x.circle(r, first.resource); circle != "" {
 				return imp.From.Errorf("remove one of these", "hosts would wait for each other in a circle: %s", circle)
 			}
-			return imp.From.Errorf("what another host gives stands before what receives it: move it up", "%s stands later, at %s", imp.Ref, first.resource.Name.Node.Pos())
+			return imp.From.Errorf("move the resource that exports the value before the resource that receives it", "%s comes later, at %s", imp.Ref, first.resource.Name.Node.Pos())
 		}
 	}
 	if !r.Unconditional() || c.run.Hosts == nil {

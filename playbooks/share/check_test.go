@@ -70,15 +70,15 @@ func TestImportsThatCannotBe(t *testing.T) {
 		{"a host that is not in that play", onePlay("a", "app2", "", token) + onePlay("b", "all", "", key), "",
 			"site.yaml:12:87: play \"a\", which has exec#token, does not run on app1\n  hint: receive it from a host of that play"},
 		{"a host that --limit leaves out", onePlay("a", "app1", "", token) + onePlay("b", "webs", "", key), "web1",
-			"site.yaml:12:87: play \"a\", which has exec#token, does not run on app1\n  hint: receive it from a host of that play, or have --limit let it in"},
+			"site.yaml:12:87: play \"a\", which has exec#token, does not run on app1\n  hint: receive it from a host of that play, or include that host in --limit"},
 		{"a later play", onePlay("a", "webs", "", key) + onePlay("b", "app1", "", token), "",
-			"site.yaml:6:99: exec#token gives stdout only later, in play \"b\"\n  hint: move the play that receives it behind that one"},
+			"site.yaml:6:99: exec#token gives stdout only later, in play \"b\"\n  hint: move the play that receives it after that play"},
 		{"no such resource", onePlay("p", "all", "", key), "",
 			"site.yaml:6:99: no resource is called exec#token"},
 		{"what is not exported", onePlay("p", "all", "", strings.ReplaceAll(token, "stdout", "stderr"), key), "",
 			"site.yaml:8:99: exec#token, at site.yaml:6:13, does not export stdout\n  hint: write there export: [stdout]"},
 		{"a later resource", onePlay("p", "all", "", key, token), "",
-			"site.yaml:6:99: exec#token stands later, at site.yaml:8:13\n  hint: what another host gives stands before what receives it: move it up"},
+			"site.yaml:6:99: exec#token comes later, at site.yaml:8:13\n  hint: move the resource that exports the value before the resource that receives it"},
 		{"itself", onePlay("p", "all", "", `
       - exec:
           - a: {command: a, export: [stdout], recv: {cwd: {host: app1, from: exec#a.stdout}}}`), "",
@@ -115,14 +115,14 @@ func TestImportsWithoutInventory(t *testing.T) {
 	list, err := load.Parse(t.Context(), "site.yaml", []byte(onePlay("p", "all", "", key, token)), builtin.Types())
 	require.NoError(t, err)
 	require.EqualError(t, Run{Plays: list}.Check(),
-		"site.yaml:6:99: exec#token stands later, at site.yaml:8:13\n  hint: what another host gives stands before what receives it: move it up")
+		"site.yaml:6:99: exec#token comes later, at site.yaml:8:13\n  hint: move the resource that exports the value before the resource that receives it")
 }
 
 func TestImportOfWhatIsNotSelected(t *testing.T) {
 	run := runOf(t, fourHosts, onePlay("p", "all", "", token, key), "")
 	list := run.Plays[0].Resources
 	list[0].Unselected = true
-	require.EqualError(t, run.Check(), "site.yaml:8:99: exec#token is not selected in this run\n  hint: have the tags or --start-at let it in")
+	require.EqualError(t, run.Check(), "site.yaml:8:99: exec#token is not selected in this run\n  hint: change --tags, --skip-tags or --start-at so that they select it")
 	list[0].Unselected, list[1].Unselected = false, true
 	require.NoError(t, run.Check(), "what receives it is not run either")
 }

@@ -126,11 +126,11 @@ func TestImport(t *testing.T) {
 			m.Join(0, "app1", c).Export(r, &c.Catalog)
 		}, unknown},
 		{"unreachable", func(m *Exchange, c *catalog.Compiled) { m.Over(0, "app1") },
-			none("app1 has failed, or its run has ended, before exec#token was done there: see what is said of it")},
+			none("app1 failed, or its run ended, before it finished exec#token: see its own messages")},
 		{"lost on the way", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c)
 			m.Over(0, "app1")
-		}, none("app1 has failed, or its run has ended, before exec#token was done there: see what is said of it")},
+		}, none("app1 failed, or its run ended, before it finished exec#token: see its own messages")},
 		{"without the resource", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Entries[0].Name = "other"
 			m.Join(0, "app1", c)
@@ -189,7 +189,7 @@ func TestCircleOfCatalogs(t *testing.T) {
 			synctest.Wait()
 		}
 		waiting.Wait() // a deadlock would fail the test
-		const gone = "receiving cwd: %s has failed, or its run has ended, before exec#token was done there: see what is said of it"
+		const gone = "receiving cwd: %s failed, or its run ended, before it finished exec#token: see its own messages"
 		require.Equal(t, "receiving cwd: hosts wait for each other in a circle: a resource of app1 waits for exec#token of web1, one of web1 for exec#token of app2, one of app2 for exec#token of app1", given["app1"].Error)
 		require.Equal(t, fmt.Sprintf(gone, "app1"), given["app2"].Error)
 		require.Equal(t, fmt.Sprintf(gone, "app2"), given["web1"].Error)
@@ -239,7 +239,7 @@ func TestLostEarlier(t *testing.T) {
 	x.PlayBegins(0, alive)
 	x.BatchBegins(0, names(alive))
 	got := x.Join(0, "web1", importing(exporting(), "exec#b", "app1", "exec#token")).Import(t.Context(), 0)
-	require.Equal(t, "receiving cwd: app1 has failed, or its run has ended, before exec#token was done there: see what is said of it", got.Error)
+	require.Equal(t, "receiving cwd: app1 failed, or its run ended, before it finished exec#token: see its own messages", got.Error)
 }
 
 // TestExchangeOfMany is a law: hosts that receive whatever from whomever, as many at

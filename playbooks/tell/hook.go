@@ -53,7 +53,7 @@ func NewHook(command string, warn func(string)) (*Hook, error) {
 	argv, err := shellquote.Split(command)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%q is no command: %w", command, err)
+		return nil, fmt.Errorf("%q is not a command: %w", command, err)
 	case len(argv) == 0 || argv[0] == "":
 		return nil, errors.New("there is no command")
 	}

@@ -74,7 +74,7 @@ func listenAddress(text string) (string, error) {
 	}
 	host, port, err := net.SplitHostPort(text)
 	if number, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || number == 0 && port != "0" {
-		return "", fmt.Errorf("--listen %q is no address: %s", text, hint)
+		return "", fmt.Errorf("--listen %q is not an address: %s", text, hint)
 	}
 	switch {
 	case host == "" || host == "localhost":

@@ -35,7 +35,7 @@ func NewManager(getenv func(string) string, pid int, state *report.Watch) (*Mana
 		return nil, nil
 	}
 	if path[0] != '/' && path[0] != '@' { // an abstract one
-		return nil, fmt.Errorf("NOTIFY_SOCKET %q is no path of a socket", path)
+		return nil, fmt.Errorf("NOTIFY_SOCKET %q is not the path of a socket", path)
 	}
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {

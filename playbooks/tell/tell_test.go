@@ -127,7 +127,7 @@ func TestHookEndsWithTheRun(t *testing.T) {
 func TestHookCommands(t *testing.T) {
 	for command, want := range map[string]string{
 		"":                  "there is no command",
-		"page 'oncall":      `"page 'oncall" is no command: Unterminated single-quoted string`,
+		"page 'oncall":      `"page 'oncall" is not a command: Unterminated single-quoted string`,
 		"/nonexistent/page": `exec: "/nonexistent/page": stat /nonexistent/page: no such file or directory`,
 	} {
 		_, err := NewHook(command, nil)
@@ -186,7 +186,7 @@ func TestManagerThatIsNone(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, m)
 	_, err = NewManager(func(string) string { return "vsock:2:1234" }, 7, nil)
-	require.EqualError(t, err, `NOTIFY_SOCKET "vsock:2:1234" is no path of a socket`)
+	require.EqualError(t, err, `NOTIFY_SOCKET "vsock:2:1234" is not the path of a socket`)
 	_, err = NewManager(func(string) string { return "/nonexistent" }, 7, nil)
 	require.ErrorContains(t, err, "NOTIFY_SOCKET: ")
 }
@@ -229,11 +229,11 @@ func TestListenAddresses(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 	for text, want := range map[string]string{
-		"":              `--listen ":" is no address`,
-		"metrics":       `--listen ":metrics" is no address`,
-		"127.0.0.1":     `--listen ":127.0.0.1" is no address`,
-		"::1:9180":      `--listen "::1:9180" is no address`,
-		"70000":         `--listen ":70000" is no address`,
+		"":              `--listen ":" is not an address`,
+		"metrics":       `--listen ":metrics" is not an address`,
+		"127.0.0.1":     `--listen ":127.0.0.1" is not an address`,
+		"::1:9180":      `--listen "::1:9180" is not an address`,
+		"70000":         `--listen ":70000" is not an address`,
 		"monitor1:9180": `--listen "monitor1:9180": a name may mean any address`,
 	} {
 		_, err := listenAddress(text)

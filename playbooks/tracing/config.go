@@ -71,7 +71,7 @@ func (c *Config) collector(getenv func(string) string) error {
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("%s is no URL that begins with http:// or https://", name) // it may hold a password
+		return fmt.Errorf("%s is not a URL that begins with http:// or https://", name) // it may hold a password
 	}
 	if name, protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol == "grpc" {
 		return fmt.Errorf("%s is grpc, and traces are sent over HTTP alone: give OTEL_EXPORTER_OTLP_TRACES_ENDPOINT one of HTTP (port 4318) and http/json here", name)
@@ -95,7 +95,7 @@ func (c *Config) collector(getenv func(string) string) error {
 type pair struct{ key, value string }
 
 // errList does not quote the list, in which secrets may stand.
-var errList = errors.New("it is no list such as KEY=VALUE,KEY=VALUE, with %2C for a comma in a value")
+var errList = errors.New("it is not a list such as KEY=VALUE,KEY=VALUE; write %2C for a comma in a value")
 
 // listOf reads the form of W3C baggage.
 func listOf(list string) ([]pair, error) {

@@ -40,7 +40,7 @@ func Enrol(ctx context.Context, f Fleet, hosts []*inventory.Host, o Options) (Ou
 		return Outcome{}, err
 	}
 	if o.Unasked && o.Fingerprints == nil && !o.Check {
-		o.Warn("--yes trusts whoever answers now: the fingerprints are not compared")
+		o.Warn("--yes trusts the keys that answer now: no fingerprints are compared")
 	}
 	for _, round := range rounds {
 		f.scan(ctx, round)

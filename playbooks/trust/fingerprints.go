@@ -97,7 +97,7 @@ func parseFingerprint(words []string) (names []string, fingerprint string, err e
 	case len(words) >= 3:
 		return knownLine(words)
 	case slices.ContainsFunc(words, isMD5):
-		return nil, "", &lineError{"a fingerprint with MD5 proves nothing", "ask for SHA-256: ssh-keygen -E sha256 -lf FILE"}
+		return nil, "", &lineError{"a fingerprint with MD5 proves nothing", "use SHA-256: ssh-keygen -E sha256 -lf FILE"}
 	}
 	return nil, "", &lineError{"there is no fingerprint in this line", formHint}
 }
@@ -106,7 +106,7 @@ func parseFingerprint(words []string) (names []string, fingerprint string, err e
 func namedFingerprint(words []string, at int) ([]string, string, error) {
 	digest, err := base64.RawStdEncoding.Strict().DecodeString(strings.TrimRight(strings.TrimPrefix(words[at], "SHA256:"), "="))
 	if err != nil || len(digest) != 32 {
-		return nil, "", &lineError{strconv.Quote(words[at]) + " is no SHA-256 in base64", "it has 43 characters after SHA256:"}
+		return nil, "", &lineError{strconv.Quote(words[at]) + " is not a SHA-256 hash in base64", "it has 43 characters after SHA256:"}
 	}
 	fingerprint := "SHA256:" + base64.RawStdEncoding.EncodeToString(digest)
 	before := words[:at]

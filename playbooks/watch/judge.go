@@ -209,7 +209,7 @@ func (j *Judge) mendedBy(now time.Time, k Key, i *item) []Outcome {
 		o := j.outcome(Repaired, k, i, i.verdict)
 		return []Outcome{o}
 	}
-	return j.unmended(now, k, i, cmp.Or(i.error, "it is not as it shall be after that either"))
+	return j.unmended(now, k, i, cmp.Or(i.error, "it does not have its desired state after the repair either"))
 }
 
 func (j *Judge) unmended(now time.Time, k Key, i *item, err string) []Outcome {

@@ -15,7 +15,7 @@ type Window struct {
 
 // ParseWindow reads "02:00-04:00", "Sat 02:00-04:00" or "Mon-Fri,Sun 22:00-06:00".
 func ParseWindow(text string) (Window, error) {
-	wrong := fmt.Errorf("%.60q is no time: write it as \"Sat 02:00-04:00\", \"Mon-Fri 22:00-06:00\" or \"02:00-04:00\"", text)
+	wrong := fmt.Errorf("%.60q is not a time: write it as \"Sat 02:00-04:00\", \"Mon-Fri 22:00-06:00\" or \"02:00-04:00\"", text)
 	w := Window{}
 	words := strings.Fields(text)
 	switch len(words) {

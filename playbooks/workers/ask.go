@@ -125,7 +125,7 @@ func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (pla
 			return playbooks.Answer{}, ctx.Err()
 		case err != nil:
 			s.silent(err)
-			return playbooks.Answer{}, fmt.Errorf("asking the controller: %w", err)
+			return playbooks.Answer{}, fmt.Errorf("request to the controller: %w", err)
 		case a.Over:
 			s.stop()
 			return playbooks.Answer{Over: true}, nil
@@ -343,7 +343,7 @@ func (c *Coordinator) answerShift(ctx context.Context, data []byte) []byte {
 	text, err := sealer.open(toCoordinator, data[1+handoutSize:])
 	if err != nil {
 		if h != nil {
-			c.Warn(fmt.Sprintf("what the worker %s asks was changed on the way", h.worker))
+			c.Warn(fmt.Sprintf("a request of the worker %s was changed in transit", h.worker))
 		}
 		return nil
 	}
@@ -502,14 +502,14 @@ func (all *questions) take(q asked) (*pending, error) {
 	p := all.byNumber[q.Number]
 	if p == nil {
 		if len(all.byNumber) == maxPending {
-			return nil, fmt.Errorf("it asks more than %d questions at once", maxPending)
+			return nil, fmt.Errorf("it sends more than %d requests at once", maxPending)
 		}
 		p = &pending{done: make(chan struct{})}
 		all.byNumber[q.Number] = p
 	}
 	if !p.begun && q.Offset == len(p.text) {
 		if len(p.text)+len(q.Text) > maxQuestion {
-			return nil, fmt.Errorf("it asks a question of more than %d MiB", maxQuestion>>20)
+			return nil, fmt.Errorf("it sends a request of more than %d MiB", maxQuestion>>20)
 		}
 		p.text = append(p.text, q.Text...)
 	}

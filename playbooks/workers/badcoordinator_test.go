@@ -193,11 +193,11 @@ func TestBadCoordinators(t *testing.T) {
 		{"an inventory without a group", command, nil, func(_ *site, c *shardContent) { c.Inventory.Groups = nil }, `does not have its group "all"`},
 		{"vars_files of the worker", "vars_files: [$SECRETS]\n" + reads, func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil, "no such"},
 		{"vars_files that lead out", "vars_files: [../../../../../../../../../../../../../../../..$SECRETS]\n" + reads, func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil,
-			"leads out of the files that the coordinator sent"},
+			"is outside the files that the coordinator sent"},
 		{"an included play that leads out", "- include: ../../../../../../../../../../../../../../../..$SECRETS\n", func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil,
-			"leads out of the files that the coordinator sent"},
+			"is outside the files that the coordinator sent"},
 		{"a nested manifest that leads out", "ccm: {resources: [apply: [{../../../../../../../../../../../../../../../..$SECRETS: {}}]]}\n", func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil,
-			"leads out of the files that the coordinator sent"},
+			"is outside the files that the coordinator sent"},
 		{"a link to a file of the worker", strings.ReplaceAll(reads, "$READ", "{{ file('out') }}"), func(s *site, r *runContent) {
 			r.Files = s.packedPlay(linked(s.dir[1:]+"/out", s.dir+"/secrets.yaml"))
 		}, nil, "out"},
@@ -281,13 +281,13 @@ ccm:
 				return nil
 			}
 			return playbooks.Answer{Lend: "db1", Lent: lent}
-		}, "it answered Claims with Lend, which the worker has not asked for"},
+		}, "it answered Claims with Lend, which the worker did not request"},
 		{"a host for news", func(q playbooks.Question, _ playbooks.Answer) any {
 			if q.Once == nil {
 				return nil
 			}
 			return playbooks.Answer{Lent: lent}
-		}, "it answered Once with Lent, which the worker has not asked for"},
+		}, "it answered Once with Lent, which the worker did not request"},
 		{"an odd status", func(q playbooks.Question, _ playbooks.Answer) any {
 			if q.Awaits == "" {
 				return nil

@@ -267,11 +267,11 @@ func (c *Coordinator) failed(t playbooks.Turn, phase, why, hint string) playbook
 func (c *Coordinator) notHeard(t playbooks.Turn) playbooks.TurnEnd {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	why := "its worker has not said how it ended"
+	why := "its worker did not report its result"
 	if c.err != nil {
 		why += ": " + c.err.Error()
 	}
-	return c.failed(t, "lost", why, "the next run tells what was done there")
+	return c.failed(t, "lost", why, "the next run reports what was done there")
 }
 
 // fail has all hosts of a shard fail that have not ended.
@@ -279,7 +279,7 @@ func (c *Coordinator) fail(s *shard, why string) { c.failAll(s, "start", why, ""
 
 // lose has them fail since their worker was lost, and what it did is known to nobody.
 func (c *Coordinator) lose(s *shard) {
-	c.failAll(s, "lost", "its worker was lost, and the command may have run", "look at the host before it is run again")
+	c.failAll(s, "lost", "its worker was lost, and the command may have run", "check the host before you run it again")
 }
 
 func (c *Coordinator) failAll(s *shard, phase, why, hint string) {

@@ -200,7 +200,7 @@ func signerOf(certificate []byte) (ssh.PublicKey, error) {
 	}
 	cert, is := key.(*ssh.Certificate)
 	if !is {
-		return nil, errors.New("the authority has given a key that is no certificate")
+		return nil, errors.New("the authority returned a key that is not a certificate")
 	}
 	return cert.SignatureKey, nil
 }

@@ -87,15 +87,15 @@ func (h *Handover) awaitLoss(ctx context.Context, s *Shared, f *following) *Lost
 		case ctx.Err() != nil:
 			return nil
 		case err != nil && time.Since(heard) >= h.lasts():
-			return &LostError{fmt.Sprintf("nothing has been heard of %s, who coordinates run %s, since %s: NATS does not answer\n  hint: the run may go on all the same; once NATS answers, ccm-push attach %[2]s follows it, with the same --workers",
+			return &LostError{fmt.Sprintf("no message from %s, the controller of run %s, since %s: NATS does not answer\n  hint: the run may continue; when NATS answers again, follow it with ccm-push attach %[2]s and the same --workers",
 				s.Holder, s.Run, at(heard))}
 		case err != nil:
 		case !now.Since.Equal(s.Since):
-			return &LostError{fmt.Sprintf("run %s is gone on with by %s since %s\n  hint: ccm-push attach follows that, with the same --workers", s.Run, now.Holder, at(now.Since))}
+			return &LostError{fmt.Sprintf("run %s was continued by %s at %s\n  hint: follow it with ccm-push attach and the same --workers", s.Run, now.Holder, at(now.Since))}
 		case now.Over && time.Since(over) >= 2*often:
-			return &LostError{fmt.Sprintf("run %s was given back by %s, and its record has no end\n  hint: ccm-push resume %[1]s goes on with it, with the same --workers and in a folder with the same files", s.Run, now.Holder)}
+			return &LostError{fmt.Sprintf("run %s was released by %s before its end\n  hint: continue it with ccm-push resume %[1]s, the same --workers, and in a folder with the same files", s.Run, now.Holder)}
 		case !now.Held && !now.Over:
-			return &LostError{fmt.Sprintf("nothing has been heard of %s, who coordinates run %s, since %s\n  hint: ccm-push resume %[2]s goes on with it, with the same --workers and in a folder with the same files", s.Holder, s.Run, at(now.Heard))}
+			return &LostError{fmt.Sprintf("no message from %s, the controller of run %s, since %s\n  hint: continue it with ccm-push resume %[2]s, the same --workers, and in a folder with the same files", s.Holder, s.Run, at(now.Heard))}
 		}
 	}
 }

@@ -58,19 +58,19 @@ func TestFollow(t *testing.T) {
 		}},
 		"its coordinator is killed": {
 			then: func(f *followed) { f.copied.own.end() },
-			want: "nothing has been heard of coordinator@here (pid 1), who coordinates run " + followedRun + ", since 2",
+			want: "no message from coordinator@here (pid 1), the controller of run " + followedRun + ", since 2",
 		},
 		"NATS ends": {
 			then: func(f *followed) { f.server.Shutdown() },
-			want: "nothing has been heard of coordinator@here (pid 1), who coordinates run " + followedRun + ", since 2",
+			want: "no message from coordinator@here (pid 1), the controller of run " + followedRun + ", since 2",
 		},
 		"another one goes on": {
 			then: func(f *followed) { f.take() },
-			want: "run " + followedRun + " is gone on with by stranger@here (pid 1) since 2",
+			want: "run " + followedRun + " was continued by stranger@here (pid 1) at 2",
 		},
 		"it was given back without its end": {
 			before: func(f *followed) { require.NoError(f.t, f.take().GiveBack(f.t.Context())) },
-			want:   "run " + followedRun + " was given back by stranger@here (pid 1), and its record has no end",
+			want:   "run " + followedRun + " was released by stranger@here (pid 1) before its end",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -108,7 +108,7 @@ func (c *Coordinator) answerTicket(ctx context.Context, text []byte) (out []byte
 		a.Refused = fmt.Sprintf("it has another version of ccm-push (%s) than the controller (%s)", q.Version, c.Runner.Options.Version)
 		c.warnOfRefused(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))
 	case !validAddresses(q.Addresses):
-		a.Refused = fmt.Sprintf("it names more than %d addresses (--worker-address), or one that is not valid", maxAddresses)
+		a.Refused = fmt.Sprintf("it names more than %d addresses (--worker-address), or an invalid address", maxAddresses)
 		c.warnOfRefused(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))
 	case !c.isFresh(q.Stamp) && !c.isFresh(q.Ticket.Stamp):
 		a.Stale = true
@@ -428,12 +428,12 @@ func (c *Coordinator) certificate(ctx context.Context, of Certificate) (certific
 
 // warnOfAuthority says once that the authority does not certify keys any more, and what happens after which time if it goes on like that.
 func (c *Coordinator) warnOfAuthority(err error, last time.Time) {
-	then := "until " + last.Format(time.TimeOnly) + ", and then no more hosts are begun"
+	then := "until " + last.Format(time.TimeOnly) + "; after that no more hosts are started"
 	if c.isWatching() {
-		then = "as long as hosts are watched; those that are logged in to stay watched, and others cannot be logged in to when certificates have ended"
+		then = "while hosts are watched; connected hosts stay watched, but no new login is possible after the certificates expire"
 	}
 	if c.outages.isNew(theAuthority, err) {
-		c.Warn(fmt.Sprintf("%v: %v: it is asked again %s", errNotRenewed, err, then))
+		c.Warn(fmt.Sprintf("%v: %v: the request is repeated %s", errNotRenewed, err, then))
 	}
 }
 
@@ -458,7 +458,7 @@ func (c *Coordinator) isWatching() bool {
 // halt has the run stop before the certificates end that there are.
 func (c *Coordinator) halt(why error) {
 	c.halting.Do(func() {
-		c.Warn(fmt.Sprintf("%v: no more hosts are begun; once the authority answers, resume goes on", why))
+		c.Warn(fmt.Sprintf("%v: no more hosts are started; when the authority answers again, continue the run with ccm-push resume", why))
 		close(c.halted)
 	})
 }

@@ -120,7 +120,7 @@ func (h *Handover) All(ctx context.Context) ([]Shared, error) {
 		switch {
 		case !readable:
 		case err != nil:
-			h.Warn(fmt.Sprintf("a run in NATS is left alone: what is said of it cannot be believed: %v", err))
+			h.Warn(fmt.Sprintf("a run in NATS is ignored because its claim is not valid: %v", err))
 		default:
 			all = append(all, Shared{
 				Run: l.Run, What: l.What, Started: l.Started, Holder: l.Holder, Since: l.Since, Heard: c.Since(),
@@ -165,7 +165,7 @@ func (h *Handover) Find(ctx context.Context, name string) (*Shared, error) {
 		if name == "last" || newest == nil {
 			return nil, fmt.Errorf("%w in NATS that this machine can read\n  hint: %s", record.ErrNone, kept)
 		}
-		return nil, fmt.Errorf("%w in NATS: %s\n  hint: the last one there is %s of %s; %s", record.ErrNone, name, newest.Run, newest.Holder, kept)
+		return nil, fmt.Errorf("%w in NATS: %s\n  hint: the last run in NATS is %s of %s; %s", record.ErrNone, name, newest.Run, newest.Holder, kept)
 	case len(all) > 1 && name != "" && name != "last":
 		return nil, fmt.Errorf("%s begins or ends the ids of %d runs in NATS: write the whole id", name, len(all))
 	}
@@ -174,7 +174,7 @@ func (h *Handover) Find(ctx context.Context, name string) (*Shared, error) {
 
 // held is why a run cannot be gone on with.
 func (s *Shared) held() error {
-	return fmt.Errorf("run %s is coordinated by %s since %s\n  hint: ccm-push attach %s follows it; once nothing has been heard of that for half a minute, or Ctrl-C has ended it there, resume goes on with it",
+	return fmt.Errorf("run %s is coordinated by %s since %s\n  hint: ccm-push attach %s follows it; ccm-push resume can continue it half a minute after its last message, or after Ctrl-C there",
 		s.Run, s.Holder, s.Since.Local().Format("2006-01-02 15:04:05"), s.Run)
 }
 
@@ -188,7 +188,7 @@ func (h *Handover) Take(ctx context.Context, s *Shared) (*Lease, error) {
 	l.Holder, l.Since, l.Over = h.Holder, time.Now(), false
 	taken, err := h.claim(ctx, l, &s.claim, newLoss())
 	if errors.Is(err, queue.ErrTaken) {
-		return nil, fmt.Errorf("run %s: somebody else has gone on with it just now", s.Run)
+		return nil, fmt.Errorf("run %s: another controller has just continued it", s.Run)
 	}
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (h *Handover) Take(ctx context.Context, s *Shared) (*Lease, error) {
 		return nil, errors.Join(err, taken.GiveBack(ctx))
 	}
 	if err := h.bury(ctx, s.said.Queue); err != nil {
-		h.Warn(fmt.Sprintf("what the lost controller of run %s has left in NATS stays there, encrypted, for up to a week: %v", s.Run, err))
+		h.Warn(fmt.Sprintf("the data of the lost controller of run %s stays in NATS, encrypted, for up to a week: %v", s.Run, err))
 	}
 	return taken, nil
 }
@@ -298,7 +298,7 @@ func (h *Handover) Read(ctx context.Context, s *Shared, follow bool, take func(P
 		return err == nil && p.End == nil, err
 	})
 	if errors.Is(err, queue.ErrCut) {
-		return fmt.Errorf("run %s: %w\n  hint: where it was begun, which %s says, ccm-push attach %[1]s follows it", s.Run, err, s.Holder)
+		return fmt.Errorf("run %s: %w\n  hint: run ccm-push attach %[1]s on the machine where it began: %[3]s", s.Run, err, s.Holder)
 	}
 	return err
 }
@@ -310,7 +310,7 @@ func (h *Handover) Fetch(ctx context.Context, s *Shared, to record.Store, direct
 		if _, err := to.Find(s.said.Resumes); errors.Is(err, record.ErrNone) {
 			earlier, err := h.Find(ctx, s.said.Resumes)
 			if err != nil {
-				return fmt.Errorf("run %s goes on with another one: %w", s.Run, err)
+				return fmt.Errorf("run %s resumes another run: %w", s.Run, err)
 			}
 			if err := h.Fetch(ctx, earlier, to, directory); err != nil {
 				return err

@@ -107,7 +107,7 @@ ccm:
 				for ends := time.Now().Add(wait); time.Now().Before(ends); {
 					shared.Held = false // as if nothing had been heard of it
 					taken, err = other.Take(t.Context(), shared)
-					if err == nil || !strings.Contains(err.Error(), "somebody else has gone on with it just now") {
+					if err == nil || !strings.Contains(err.Error(), "another controller has just continued it") {
 						break
 					}
 					// Its coordinator has renewed the lease since then.
@@ -246,5 +246,5 @@ func TestNotRenewed(t *testing.T) {
 	require.True(t, summary.Interrupted)
 	require.Zero(t, summary.Totals.Hosts.Failed+summary.Totals.Hosts.Unreachable, said.all())
 	require.NotZero(t, summary.Totals.Hosts.NotStarted+summary.Totals.Hosts.Interrupted)
-	require.Contains(t, warned.all(), "the key of a worker is not certified any more: nobody has unlocked the agent: no more hosts are begun")
+	require.Contains(t, warned.all(), "the key of a worker is not certified any more: nobody has unlocked the agent: no more hosts are started")
 }

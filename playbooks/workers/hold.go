@@ -11,7 +11,7 @@ import (
 )
 
 // errLost is that others may have a lease by now.
-var errLost = errors.New("this worker has stood still, or the queue does not answer, so that others may have its hosts by now; the work on them ends")
+var errLost = errors.New("this worker was suspended, or the queue does not answer, so other workers may have its hosts; it stops its work on them")
 
 // hold extends a lease until end is called. The context that it gives ends when others may have the lease:
 // without an answer of the queue that is well before they do.

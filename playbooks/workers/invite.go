@@ -155,7 +155,7 @@ func (c *Candidate) validate() error {
 		return fmt.Errorf("the name %q: write letters, digits and . _ @ -, at most %d", c.Name, maxJoinName)
 	}
 	if !validAddresses(c.Addresses) {
-		return fmt.Errorf("more than %d addresses, or one that is not valid", maxAddresses)
+		return fmt.Errorf("more than %d addresses, or an invalid address", maxAddresses)
 	}
 	return nil
 }

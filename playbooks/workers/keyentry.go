@@ -143,7 +143,7 @@ func parseEntry(line []byte, limits bool) (key ssh.PublicKey, e Entry, err error
 	key, comment, options, _, err := ssh.ParseAuthorizedKey(line)
 	switch {
 	case err != nil:
-		return nil, e, errors.New("this is no public key: write lines as they stand in authorized_keys")
+		return nil, e, errors.New("this is not a public key: write lines in the format of authorized_keys")
 	case len(options) > 0 && !limits:
 		return nil, e, errors.New("options before a key have no meaning here: remove them")
 	case key.Type() != ssh.KeyAlgoED25519:

@@ -39,7 +39,7 @@ func TestKeyFile(t *testing.T) {
 		{one, 1, path + " has changed: added worker"},
 		{one, 1, ""},
 		{one + two, 2, path + " has changed: added stranger"},
-		{one + "ssh-ed25519 cut", 2, path + " has changed and is not valid; the last version stays in use: " + path + ":3: this is no public key: write lines as they stand in authorized_keys"},
+		{one + "ssh-ed25519 cut", 2, path + " has changed and is not valid; the last version stays in use: " + path + ":3: this is not a public key: write lines in the format of authorized_keys"},
 		{two, 1, path + " has changed: removed worker"},
 		{"", 0, path + " has changed: removed stranger; it has no key"},
 		{two, 1, path + " has changed: added stranger"},

@@ -37,7 +37,7 @@ func ReadKey(path string) (Key, error) {
 	signer, err := ssh.ParsePrivateKey(text)
 	switch _, locked := errors.AsType[*ssh.PassphraseMissingError](err); {
 	case locked:
-		return Key{}, fmt.Errorf("%s: the key has a passphrase, and nobody can be asked for it\n  hint: make one for this purpose alone: ssh-keygen -t ed25519 -N '' -f FILE", path)
+		return Key{}, fmt.Errorf("%s: the key has a passphrase, and no prompt is possible here\n  hint: create a separate key: ssh-keygen -t ed25519 -N '' -f FILE", path)
 	case err != nil:
 		return Key{}, fmt.Errorf("%s: %w", path, err)
 	case signer.PublicKey().Type() != ssh.KeyAlgoED25519:
@@ -49,7 +49,7 @@ func ReadKey(path string) (Key, error) {
 	}
 	private, ok := raw.(*ed25519.PrivateKey)
 	if !ok {
-		return Key{}, fmt.Errorf("%s: the key is no ed25519 key", path)
+		return Key{}, fmt.Errorf("%s: the key is not an ed25519 key", path)
 	}
 	identity, err := agessh.NewEd25519Identity(*private)
 	if err != nil {

@@ -230,7 +230,7 @@ func (c *Copy) append(ctx context.Context, frame []byte) bool {
 			return true
 		case errors.Is(err, queue.ErrTaken), errors.Is(err, queue.ErrGone):
 			if c.own.Held(ctx) {
-				c.handover.Warn(fmt.Sprintf("the record of the run is not copied any more, so nobody can go on with it elsewhere: %v", err))
+				c.handover.Warn(fmt.Sprintf("the record of the run is not copied to NATS any more, so no other machine can continue the run: %v", err))
 			}
 			return false
 		}

@@ -109,7 +109,7 @@ func (l layer) layer() (templates.Layer, error) {
 	}
 	values, ok := l.Node.Any().(map[string]any)
 	if !ok {
-		return templates.Layer{}, fmt.Errorf("the data %q is no map", l.Name)
+		return templates.Layer{}, fmt.Errorf("the data %q is not a map", l.Name)
 	}
 	out := templates.Layer{Name: l.Name, Deep: l.Deep, Values: values, Node: l.Node.Node}
 	if l.Bare {

@@ -90,7 +90,7 @@ func TestOutagesAreToldOnce(t *testing.T) {
 	said := &warnings{}
 	w.Say, w.Shards, w.Temp = said.add, 1, t.TempDir()
 	require.NoError(t, w.Run(ctx, nil))
-	const away = "asking the controller coordinator: the controller of the run does not answer"
+	const away = "request to the controller coordinator: the controller of the run does not answer"
 	require.Equal(t, []string{
 		"it has no storage", "the queue answers again", away, "the controller coordinator answers again",
 		"it has no storage", "the queue answers again", away,

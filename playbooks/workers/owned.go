@@ -118,7 +118,7 @@ func (o *owned) path(c candidate) string {
 		for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
 			info, err := look(at)
 			if err == nil && slices.ContainsFunc(o.infos, func(one fs.FileInfo) bool { return os.SameFile(one, info) }) {
-				return "it is an inventory, a key or a password of the operator, or in a folder of those"
+				return "it is an inventory, key or password file of the operator, or is in the folder of such a file"
 			}
 		}
 		if at = filepath.Dir(at); c.by != unnamed { // a play may name a file in the folder of its inventory

@@ -28,7 +28,7 @@ func TestPlaysThatCannotBeRead(t *testing.T) {
 	require.NoError(t, c.Begin(t.Context()))
 	_, err := c.Runner.Run(t.Context(), nil)
 	require.NoError(t, c.Close(t.Context()))
-	require.ErrorContains(t, err, "--workers: packing the play's files for workers: "+s.dir+"/own.yaml: the play is read from it, but workers never get it: it is an inventory, a key or a password of the operator")
+	require.ErrorContains(t, err, "--workers: packing the play's files for workers: "+s.dir+"/own.yaml: the play is read from it, but workers never get it: it is an inventory, key or password file of the operator")
 	require.ErrorContains(t, err, "hint: ")
 	require.Empty(t, got.lines(s))
 	require.Empty(t, warned.all())
@@ -44,7 +44,7 @@ func TestKeys(t *testing.T) {
 	require.ErrorContains(t, err, "the key has a passphrase")
 	for _, test := range []struct{ text, err string }{
 		{"# nobody\n", "LIST: the file has no key"},
-		{"\nssh-ed25519\n", "LIST:2: this is no public key: write lines as they stand in authorized_keys"},
+		{"\nssh-ed25519\n", "LIST:2: this is not a public key: write lines in the format of authorized_keys"},
 		{`command="x" ` + key.Public(), "LIST:1: options before a key have no meaning here: remove them"},
 		{sshtest.PublicLine(sshtest.NewKey(t, "ecdsa")), "LIST:1: the key is of type ecdsa-sha2-nistp256, and only ssh-ed25519 is taken here"},
 		{key.Public() + " of a", ""},
@@ -103,14 +103,14 @@ func TestFrames(t *testing.T) {
 	changed := append([]byte(nil), frame...)
 	changed[len(changed)-1] ^= 1
 	_, err = r.read(changed)
-	require.ErrorContains(t, err, "was changed on the way")
+	require.ErrorContains(t, err, "was changed in transit")
 	_, err = r.read(w.frames([]byte("too far"))[0])
-	require.ErrorContains(t, err, "has a gap")
+	require.ErrorContains(t, err, "is incomplete")
 	read(frame)
 	other, err := newFrameReader(newFrameKey())
 	require.NoError(t, err)
 	_, err = other.read(first[0])
-	require.ErrorContains(t, err, "was changed on the way", "who has another key reads nothing")
+	require.ErrorContains(t, err, "was changed in transit", "who has another key reads nothing")
 }
 
 func TestTold(t *testing.T) {

@@ -50,7 +50,7 @@ ccm: {resources: [exec: [{"touch made {{ Facts.host.info.os != '' && Host.name =
 				}
 				require.Equal(t, 1, summary.Totals.Hosts.Failed)
 				require.ElementsMatch(t, []string{"web1", "web2"}, summary.NotStarted)
-				require.Contains(t, warned.all(), "1 of 3 hosts could not be made ready; nothing was applied, and the run ends here")
+				require.Contains(t, warned.all(), "1 of 3 hosts could not be prepared; nothing was applied, and the run ends here")
 			})
 		}
 	})

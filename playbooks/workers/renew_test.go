@@ -130,7 +130,7 @@ func TestNotRenewedAtWork(t *testing.T) {
 	require.True(t, summary.Interrupted)
 	require.Equal(t, 1, summary.Totals.Hosts.OK, warned.all())
 	require.Equal(t, 1, summary.Totals.Hosts.NotStarted)
-	require.Equal(t, 1, strings.Count(warned.all(), "nobody has unlocked the agent: no more hosts are begun; once the authority answers, resume goes on"), warned.all())
+	require.Equal(t, 1, strings.Count(warned.all(), "nobody has unlocked the agent: no more hosts are started; when the authority answers again, continue the run with ccm-push resume"), warned.all())
 }
 
 // TestCertificates has an authority be asked for certificates, again and again.
@@ -162,7 +162,7 @@ func TestCertificates(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, second.text, same.text, "it is good for a while")
 		require.Equal(t, time.Hour/16, time.Until(same.renew))
-		require.Contains(t, said.all(), "the key of a worker is not certified any more: it is down: it is asked again until ")
+		require.Contains(t, said.all(), "the key of a worker is not certified any more: it is down: the request is repeated until ")
 		_, err = certificate(0, Certificate{SSHKey: key, Principals: []string{"other"}})
 		require.ErrorIs(t, err, errNotRenewed, "there is none for that account")
 		_, err = certificate(13*time.Minute, of)

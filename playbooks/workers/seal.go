@@ -139,11 +139,11 @@ func (r *frameReader) read(frame []byte) ([]byte, error) {
 		return nil, nil
 	}
 	if number > r.next {
-		return nil, fmt.Errorf("what a worker says has a gap: frame %d is missing", r.next)
+		return nil, fmt.Errorf("a message of a worker is incomplete: frame %d is missing", r.next)
 	}
 	piece, err := r.aead.Open(nil, nonceOf(number), frame[headSize:], frame[:headSize])
 	if err != nil || len(piece) == 0 {
-		return nil, errors.New("what a worker says was changed on the way")
+		return nil, errors.New("a message of a worker was changed in transit")
 	}
 	r.next++
 	r.text = append(r.text, piece[1:]...)

@@ -365,7 +365,7 @@ func trustHint(targets map[string]transport.Target) func(transport.Target, ssh.P
 				name = host
 			}
 		}
-		return "compare the fingerprint with what the host's console shows, then trust it where the run was begun: ccm-push trust " + name
+		return "compare the fingerprint with the console of the host, then trust it on the machine where the run began: ccm-push trust " + name
 	}
 }
 

@@ -168,7 +168,7 @@ func (c *Coordinator) ofWorker(h *handed) (all []*handed) {
 }
 
 // othersGoOn is what becomes of hosts that a worker has left.
-const othersGoOn = "another worker of its site goes on, as soon as there is one"
+const othersGoOn = "the next free worker of its site continues"
 
 // left takes in that a worker which watches hosts has ended before they have: others get them.
 func (c *Coordinator) left(h *handed) {

@@ -186,7 +186,7 @@ func TestWatchOfAKilledWorker(t *testing.T) {
 		require.True(t, lost.Since.Before(killed), "it was last heard of before it was killed")
 		require.Equal(t, "its worker was lost", lost.Error)
 		require.Nil(t, lost.Next)
-		require.Equal(t, "another worker of its site goes on, as soon as there is one", lost.Hint)
+		require.Equal(t, "the next free worker of its site continues", lost.Hint)
 	}
 	require.Equal(t, "nothing is heard of the worker worker any more, which watches 2 hosts", v.warned.all(), "once for both shards")
 	s.process(srv.ClientURL())
@@ -240,7 +240,7 @@ func TestWatchWithoutAnAuthority(t *testing.T) {
 	require.Eventually(t, func() bool { return time.Since(began) > 2*valid && refused.Load() > 3 }, wait, 10*time.Millisecond)
 	v.spoil("web1", "motd")
 	require.Empty(t, next[events.Repaired](v).Error)
-	require.Equal(t, 1, strings.Count(v.warned.all(), "the key of a worker is not certified any more: it is down: it is asked again as long as hosts are watched"), v.warned.all())
+	require.Equal(t, 1, strings.Count(v.warned.all(), "the key of a worker is not certified any more: it is down: the request is repeated while hosts are watched"), v.warned.all())
 
 	s.work(connect(t, srv.ClientURL()), "worker", "")
 	stop()

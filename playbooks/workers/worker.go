@@ -234,7 +234,7 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lea
 	case err != nil && !w.outages.isNew(t.Run, err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("asking the controller %s: %w", who, err)
+		return fmt.Errorf("request to the controller %s: %w", who, err)
 	}
 	if w.outages.end(t.Run) {
 		w.Say(fmt.Sprintf("the controller %s answers again", who))
@@ -372,7 +372,7 @@ func (w *Worker) ask(ctx context.Context, j *job, t ticket) (*answer, error) {
 			return a, err
 		}
 	}
-	return nil, errors.New("it takes what is asked at once for late")
+	return nil, errors.New("it treats a new request as late")
 }
 
 func (w *Worker) askStamped(ctx context.Context, j *job, t ticket) (*answer, error) {
@@ -421,7 +421,7 @@ func askUntil(ctx context.Context, member queue.Member, text []byte) ([]byte, er
 // fetch reads a sealed object of the run.
 func (j *job) fetch(ctx context.Context, o *object, v message) error {
 	if o == nil {
-		return errors.New("the controller has left out what is needed")
+		return errors.New("the controller did not send a required part")
 	}
 	var data []byte
 	if err := again(ctx, func(ctx context.Context) (err error) {
@@ -431,7 +431,7 @@ func (j *job) fetch(ctx context.Context, o *object, v message) error {
 		return err
 	}
 	if sum := sha256.Sum256(data); !bytes.Equal(sum[:], o.SHA256) {
-		return errors.New("what was fetched is not what the controller has sent")
+		return errors.New("the fetched data differs from the data that the controller sent")
 	}
 	text, err := unseal(j.identity, data)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // Todo is the error for a value that is still to be written: todo("why") stands in its place.
 func Todo(why string) *Fault {
-	return Faultf("still to be done: %s", why).WithHint("write in its place what gives the value")
+	return Faultf("still to be done: %s", why).WithHint("replace it with the value, or an expression for it")
 }
 
 // RefusedFunction is the error for a function of CCM that is left out on purpose; nil for
@@ -16,29 +16,29 @@ func Todo(why string) *Fault {
 func RefusedFunction(name string) *Fault {
 	switch name {
 	case "todo":
-		return Todo("what todo(…) says")
+		return Todo("the text of todo(…)")
 	case "render", "write":
 		return Faultf("%s is a function of the templates of a scaffold", name)
 	case "getHostByName":
-		return Faultf("%s asks the network of the controller while a template is rendered", name).
+		return Faultf("%s queries the network of the controller while a template is rendered", name).
 			WithHint("write the address into the data, or read it from a fact of the host")
 	case "randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "uuidv4", "shuffle":
-		return Faultf("%s gives another text at every run, so that its resource never becomes stable", name).
+		return Faultf("%s returns a different text in each run, so its resource never becomes stable", name).
 			WithHint("make the text once and write it into the data")
 	case "randInt":
-		return Faultf("%s gives another number at every run, so that its resource never becomes stable", name).
+		return Faultf("%s returns a different number in each run, so its resource never becomes stable", name).
 			WithHint("write the number into the data; Go templates have one for each host: mod (adler32sum .facts.host.info.hostname) 60")
 	case "encryptAES":
-		return Faultf("%s gives another text at every run, so that its resource never becomes stable", name).
-			WithHint("encrypt the text once and write what it gives into the data")
+		return Faultf("%s returns a different text in each run, so its resource never becomes stable", name).
+			WithHint("encrypt the text once and write the result into the data")
 	case "bcrypt", "htpasswd":
-		return Faultf("%s gives another text at every run, so that its resource never becomes stable", name).
+		return Faultf("%s returns a different text in each run, so its resource never becomes stable", name).
 			WithHint("make the hash once (htpasswd -nB NAME) and write it into the data")
 	case "derivePassword":
-		return Faultf("%s computes for longer than a rendering may", name).
+		return Faultf("%s takes longer than the time limit for templates", name).
 			WithHint("write the password into the data")
 	case "genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey", "buildCustomCert":
-		return Faultf("%s makes a new key or certificate at every run, so that its resource never becomes stable", name).
+		return Faultf("%s creates a new key or certificate in each run, so its resource never becomes stable", name).
 			WithHint("make it once (openssl req -x509 …) and read it with file")
 	}
 	return nil
@@ -65,7 +65,7 @@ func ForeignFunction(name string) (Equivalent, bool) {
 		"length":          {"write len(…)", "write len(…)", "write len"},
 		"basename":        {"write last(split(…, \"/\"))", "", "write base"},
 		"dirname":         {"", "", "write dir"},
-		"combine":         {"", "", "write merge, with the map that wins first"},
+		"combine":         {"", "", "write merge, with the preferred map first"},
 		"include":         {`write template("file.templ")`, "", `write template "name" .`},
 		"ansible_facts":   {"write Facts.…", "write Facts.…", "write .Facts.…"},
 		"hostvars":        {"write Hosts[NAME]", "write Hosts[NAME]", "write index .Hosts NAME"},
@@ -136,7 +136,7 @@ func NoSuchFunction(name string, known []string, word func(Equivalent) string) *
 		return f
 	}
 	if len(known) > maxNames*5 {
-		return f.WithHint("there are those of Go's text/template and of Sprig, and lookup, file, readFile and jet")
+		return f.WithHint("use functions of Go's text/template or Sprig, or lookup, file, readFile or jet")
 	}
 	return f.WithHint("functions: %s", strings.Join(known, ", "))
 }

@@ -22,7 +22,7 @@ func (l JinjaLeftover) String() string {
 	if l.More > 0 {
 		more = fmt.Sprintf(", and %d more in this text", l.More)
 	}
-	return fmt.Sprintf("%s is Jinja, and is written as it stands%s; %s", l.Found, more, l.Write)
+	return fmt.Sprintf("%s is Jinja, and is written unchanged%s; %s", l.Found, more, l.Write)
 }
 
 var (

@@ -205,35 +205,35 @@ func syntaxErrorCases() []errorCase {
 		{"{{ let Data = 1; Data }}", `site.yaml:7:19: cannot redeclare Data in the expression "let Data = 1; Data"`},
 		{"{{ \"\\q\" }}", `site.yaml:7:17: invalid char escape in the expression "\"\\q\""`},
 		{"{{ template(Data.name) }}", "site.yaml:7:29: template takes the name of a file or a text, written as a literal\n" +
-			"  hint: what is computed is a value and never a template"},
+			"  hint: only literal templates can be rendered, not computed values"},
 		{"{{ jet('[' + '[') }}", "site.yaml:7:23: jet takes the name of a file or a text, written as a literal\n" +
-			"  hint: what is computed is a value and never a template"},
+			"  hint: only literal templates can be rendered, not computed values"},
 		{"{{ map(Facts.list, template(#)) }}", "site.yaml:7:40: template takes the name of a file or a text, written as a literal\n" +
-			"  hint: what is computed is a value and never a template"},
+			"  hint: only literal templates can be rendered, not computed values"},
 		{"{{ let t = template; t('x') }}", "site.yaml:7:23: template is a function\n  hint: call it: template(…)"},
 		{"{{ Data.name | template() }}", "site.yaml:7:20: template takes the name of a file or a text, written as a literal\n" +
-			"  hint: what is computed is a value and never a template"},
+			"  hint: only literal templates can be rendered, not computed values"},
 		{"{{ template() }}", "site.yaml:7:15: template: 0 arguments\n  hint: write template(\"name.templ\"), jet(\"name.jet\") or jet(\"name.jet\", \"<<\", \">>\")"},
 		{"{{ template('motd.j2') }}", "site.yaml:7:15: template: \"motd.j2\" is neither a template file nor a template\n" +
 			"  hint: template files end in .templ, .tmpl, .gotmpl or .jet; file(\"motd.j2\") gives a file as it is"},
 		{"{{ template('{{ 1 + }}') }}", `site.yaml:7:31: unexpected end in the expression "1 +"`},
 		{"{{ jet('[[ Data. ]]') }}", "site.yaml:7:20: parsing pipeline: unexpected '.' (expected pipe or right delimiter)"},
-		{"{{ file(Facts.host.name) }}", "site.yaml:7:15: file: what a host sent may not be a path\n" +
+		{"{{ file(Facts.host.name) }}", "site.yaml:7:15: file: data from a host cannot be a path\n" +
 			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{"{{ file(lookup('facts.host.name')) }}", "site.yaml:7:15: file: what a host sent may not be a path\n" +
+		{"{{ file(lookup('facts.host.name')) }}", "site.yaml:7:15: file: data from a host cannot be a path\n" +
 			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{"{{ file(lookup(Data.path)) }}", "site.yaml:7:15: file: what a host sent may not be a path\n" +
+		{"{{ file(lookup(Data.path)) }}", "site.yaml:7:15: file: data from a host cannot be a path\n" +
 			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{"{{ map(Facts.list, file(#)) }}", "site.yaml:7:31: file: what a host sent may not be a path\n" +
+		{"{{ map(Facts.list, file(#)) }}", "site.yaml:7:31: file: data from a host cannot be a path\n" +
 			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{"{{ let p = Facts.path; file(p) }}", "site.yaml:7:35: file: what a host sent may not be a path\n" +
+		{"{{ let p = Facts.path; file(p) }}", "site.yaml:7:35: file: data from a host cannot be a path\n" +
 			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 		{"{{ filter(Data.list, 5) }}", `site.yaml:7:33: predicate should return boolean (got int) in the expression "filter(Data.list, 5)"`},
-		{"{{ file(Data.x ?? Facts.y) }}", "site.yaml:7:15: file: what a host sent may not be a path\n" +
+		{"{{ file(Data.x ?? Facts.y) }}", "site.yaml:7:15: file: data from a host cannot be a path\n" +
 			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{"{{ file(lookup('data.x', Facts.y)) }}", "site.yaml:7:15: file: what a host sent may not be a path\n" +
+		{"{{ file(lookup('data.x', Facts.y)) }}", "site.yaml:7:15: file: data from a host cannot be a path\n" +
 			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
-		{"{{ file(upper(Facts.y) + '.conf') }}", "site.yaml:7:15: file: what a host sent may not be a path\n" +
+		{"{{ file(upper(Facts.y) + '.conf') }}", "site.yaml:7:15: file: data from a host cannot be a path\n" +
 			"  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""},
 		{"{{ file('a', 'b') }}", "site.yaml:7:15: file takes one path, not 2 arguments"},
 	}
@@ -272,7 +272,7 @@ func evalErrorCases() []errorCase {
 	return []errorCase{
 		{"{{ Data.nope.deeper == nil }}", "site.yaml:7:20: missing key \"Data.nope\"\n" +
 			"  hint: did you mean \"name\"?; give a default with Data.nope ?? …"},
-		{"{{ Data.nothing.deeper == nil }}", "site.yaml:7:28: Data.nothing.deeper: there is nothing to read it from (nil)\n" +
+		{"{{ Data.nothing.deeper == nil }}", "site.yaml:7:28: Data.nothing.deeper: its parent is nil\n" +
 			"  hint: give a default with Data.nothing.deeper ?? …"},
 		{"{{ Data.name.x == nil }}", "site.yaml:7:25: Data.name.x: a string has no keys"},
 		{"{{ Data.list[9] == nil }}", "site.yaml:7:24: Data.list[9]: the list has only 3 elements\n" +
@@ -290,7 +290,7 @@ func evalErrorCases() []errorCase {
 			"  hint: did you mean \"port\"?; give a default with Data.nested.prot ?? …"},
 		{"{{ Data.nested['x' + Data.secret] }}", "site.yaml:7:26: missing key \"Data.nested[\\\"x\\\" + Data.secret]\"\n" +
 			"  hint: it has a.b, port, with space; give a default with Data.nested[\"x\" + Data.secret] ?? …"},
-		{"{{ Data.nothing.x }}", "site.yaml:7:28: Data.nothing.x: there is nothing to read it from (nil)\n" +
+		{"{{ Data.nothing.x }}", "site.yaml:7:28: Data.nothing.x: its parent is nil\n" +
 			"  hint: give a default with Data.nothing.x ?? …"},
 		{"{{ keys(Data.list) }}", "site.yaml:7:15: keys: needs a map, not a list"},
 		{"{{ Data.name.x }}", "site.yaml:7:25: Data.name.x: a string has no keys"},

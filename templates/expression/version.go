@@ -24,7 +24,7 @@ func compareVersions(args []any) (any, error) {
 	for i := range min(len(a), len(b)) {
 		x, y := a[i], b[i]
 		if isNumber(x) != isNumber(y) {
-			return nil, diag.Faultf("compareVersions: %q and %q have no order: there is %q where the other has %q", texts[0], texts[1], x, y)
+			return nil, diag.Faultf("compareVersions: %q and %q cannot be compared: %q against %q", texts[0], texts[1], x, y)
 		}
 		if isNumber(x) { // a longer number is larger, without zeros in front
 			x, y = strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")

@@ -93,7 +93,7 @@ func (g *goRun) lookup(args []any) (any, error) {
 	path, isText := args[0].(string)
 	switch {
 	case err != nil && isText && g.Dead == nil && !g.Literals[path]:
-		return nil, diag.Faultf("lookup: there is nothing at the computed path").WithHint(`give a default: lookup … "…"`)
+		return nil, diag.Faultf("lookup: the computed path has no value").WithHint(`give a default: lookup … "…"`)
 	case err == nil && g.Changes:
 		return g.Copied("lookup", v)
 	}

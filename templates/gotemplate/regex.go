@@ -37,7 +37,7 @@ func (g *goRun) pattern(name, source string) (*pattern, error) {
 	}
 	re, err := regexp.Compile(source)
 	if err != nil {
-		return nil, diag.Faultf("%s: the pattern is not a regular expression", name).WithHint("patterns are those of RE2")
+		return nil, diag.Faultf("%s: the pattern is not a regular expression", name).WithHint("use the RE2 syntax")
 	}
 	p := &pattern{re, 1}
 	if tree, err := syntax.Parse(source, syntax.Perl); err == nil {

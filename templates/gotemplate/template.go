@@ -111,7 +111,7 @@ func printable(v any) (string, error) {
 	if errors.As(err, &f) {
 		f.Hint = "use range, join or toJson"
 		if v == nil {
-			f.Hint = "ask with if, or give another value with or"
+			f.Hint = "test it with if, or give a default with or"
 		}
 	}
 	return s, err

@@ -59,15 +59,15 @@ func TestGoDelimiters(t *testing.T) {
 }
 
 func goErrorCases() []errorCase {
-	hostile := ": file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
-	literal := ": jet takes the name of a file or a text, written as a literal\n  hint: what is computed is a value and never a template"
+	hostile := ": file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
+	literal := ": jet takes the name of a file or a text, written as a literal\n  hint: only literal templates can be rendered, not computed values"
 	return []errorCase{
 		{"a\n {{ .data.nope }}", "motd.tmpl:2:10: missing key \"nope\" in .data.nope\n  hint: give a default: .data.nope | default \"…\""},
 		{"{{ .dat.name }}", "motd.tmpl:1:8: missing key \"dat\" in .dat.name\n  hint: did you mean \"data\"?"},
 		{"{{ .Item }}", "motd.tmpl:1:4: .Item is not available here"},
 		{"{{ .data.name.x }}", "motd.tmpl:1:9: .data.name.x: there is no \"x\" in it"},
 		{"{{ .data.list }}", "motd.tmpl:1:4: a list in a text\n  hint: use range, join or toJson"},
-		{"{{ .data.nothing }}", "motd.tmpl:1:4: nil in a text\n  hint: ask with if, or give another value with or"},
+		{"{{ .data.nothing }}", "motd.tmpl:1:4: nil in a text\n  hint: test it with if, or give a default with or"},
 		{`{{ lookup "data.nope" }}`, "motd.tmpl:1:4: missing key \"data.nope\"\n  hint: did you mean \"name\"?; give a default with lookup(\"data.nope\", …)"},
 		{`{{ lookup }}`, "motd.tmpl:1:4: lookup takes 1 or 2 arguments, not 0"},
 		{"{{ nope }}", "motd.tmpl:1:4: function \"nope\" is not defined\n  hint: did you mean \"now\"?"},

@@ -169,7 +169,7 @@ func (g *goRun) fail(args []any) (any, error) {
 	if s := args[0].(string); g.Literals[s] {
 		return nil, diag.Faultf("%s", s)
 	}
-	return nil, diag.Faultf("the template gives up with fail").
+	return nil, diag.Faultf("the template stopped with fail").
 		WithHint("the text is computed and may hold values, so it is not shown; write it as a literal")
 }
 

@@ -33,7 +33,7 @@ func (w *rewriter) expr(e jet.Expression) jet.Expression {
 	case *jet.TernaryExprNode:
 		n.Boolean, n.Left, n.Right = w.expr(n.Boolean), w.expr(n.Left), w.expr(n.Right)
 	case *jet.UnderscoreNode:
-		w.fail(n, diag.Faultf("_ is only the place of a piped value"))
+		w.fail(n, diag.Faultf("_ is allowed only as the place of a piped value"))
 	}
 	return e
 }

@@ -55,7 +55,7 @@ func callFunction(r *render.Run, name string, args []any) (any, error) {
 	case render.PrometheusMethod:
 		list, ok := args[0].(render.Registrations)
 		if !ok {
-			return nil, diag.Faultf("%s is a method of what registrations(…) gives, not of %s", name, render.KindName(args[0]))
+			return nil, diag.Faultf("%s is a method of the result of registrations(…), not of %s", name, render.KindName(args[0]))
 		}
 		return list.PrometheusFileSD()
 	case "map":

@@ -101,8 +101,8 @@ func TestJetEscapesNothing(t *testing.T) {
 }
 
 func jetErrorCases() []errorCase {
-	hostile := ": file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
-	literal := " takes the name of a file or a text, written as a literal\n  hint: what is computed is a value and never a template"
+	hostile := ": file: data from a host cannot be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
+	literal := " takes the name of a file or a text, written as a literal\n  hint: only literal templates can be rendered, not computed values"
 	return []errorCase{
 		{"a\n\n [[ nope ]]", "motd.jet:3:5: identifier \"nope\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
 		{"[[ Dat.name ]]", "motd.jet:1:4: identifier \"Dat\" is not defined\n  hint: did you mean \"Data\"?"},
@@ -121,7 +121,7 @@ func jetErrorCases() []errorCase {
 		{"[[ range Data.users ]][[ .nick ]][[ end ]]", "motd.jet:1:26: missing key \".nick\"\n  hint: it has id, name; ask with isset(.nick)"},
 		{"[[ range Data.nope ]]x[[ end ]]", "motd.jet:1:10: missing key \"Data.nope\"\n  hint: did you mean \"name\"?; ask with isset(Data.nope)"},
 		{"[[ .name ]]", "motd.jet:1:4: there is no context here\n  hint: use Data, Facts or a variable"},
-		{"[[ Data.nothing ]]", "motd.jet:1:4: nil in a text\n  hint: ask with isset(…), or give another value"},
+		{"[[ Data.nothing ]]", "motd.jet:1:4: nil in a text\n  hint: test it with isset(…), or give a default"},
 		{"[[ Data.list ]]", "motd.jet:1:4: a list in a text\n  hint: use range, or json(…)"},
 		{"[[ Data.nested | raw ]]", "motd.jet:1:18: raw: argument 1 must be a string, not a map"},
 		{"[[ ints(1, 3) ]]", "motd.jet:1:4: a range in a text\n  hint: use range"},

@@ -166,7 +166,7 @@ func TestMarkedErrors(t *testing.T) {
 	env := &templates.Env{Facts: map[string]any{"x": "v"}, Data: map[string]any{"nil": nil}}
 	for source, want := range map[string]string{
 		"a: [[ Data.nope ]]": "r.jet:1:7: missing key \"Data.nope\"\n  hint: it has nil; ask with isset(Data.nope)",
-		"a: [[ Data.nil ]]":  "r.jet:1:7: nil in a document\n  hint: ask with isset(…), or give another value",
+		"a: [[ Data.nil ]]":  "r.jet:1:7: nil in a document\n  hint: test it with isset(…), or give a default",
 		"a: ·value·0·value·": "r.jet:1:1: only a Jet template without \"·value·\" in it can write a document",
 	} {
 		tmpl, err := templates.ParseJet(source, diag.WholeFile("r.jet"), templates.Delims{}, nil)

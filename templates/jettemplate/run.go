@@ -319,7 +319,7 @@ func printable(v any) (string, error) {
 	if errors.As(err, &f) {
 		f.Hint = "use range, or json(…)"
 		if v == nil {
-			f.Hint = "ask with isset(…), or give another value"
+			f.Hint = "test it with isset(…), or give a default"
 		}
 	}
 	return s, err

@@ -155,7 +155,7 @@ func (c *Call) RenderWith(r *Run, dot any) (any, error) {
 // NotLiteral is the error for a template that is computed.
 func NotLiteral(function string) *diag.Fault {
 	return diag.Faultf("%s takes the name of a file or a text, written as a literal", function).
-		WithHint("what is computed is a value and never a template")
+		WithHint("only literal templates can be rendered, not computed values")
 }
 
 // A Source is a text with expressions or a template, parsed.
@@ -211,7 +211,7 @@ func JetFile(f *Files, in Languages, name string, delims Delims) (*Template, err
 func warnOfJinja(f *Files, name string, content []byte, delims Delims) {
 	left, right := cmp.Or(delims.Left, "[["), cmp.Or(delims.Right, "]]")
 	if l := diag.JinjaInJet(string(content), left, right); l != nil {
-		f.Warn(name, content, l.Offset, l.String()+", or "+left+" `…` "+right+" around what is meant so")
+		f.Warn(name, content, l.Offset, l.String()+", or "+left+" `…` "+right+" around literal text")
 	}
 }
 

@@ -88,7 +88,7 @@ func (f *Files) HasRead(name string) bool { return f != nil && f.contents.has(pa
 // HostFileHint says how a property gets the content of a file of the host, which no
 // template can read.
 func HostFileHint(name string) string {
-	return fmt.Sprintf("a property receives what the host has there: exec: {name: read, command: cat %s} before it, and recv: {content: exec#read.stdout}", name)
+	return fmt.Sprintf("to read it on the host, write exec: {name: read, command: cat %s} before it, and recv: {content: exec#read.stdout}", name)
 }
 
 // ReadOnce is Read for a clean path below the folder, and does not keep the bytes.
@@ -114,7 +114,7 @@ func (f *Files) ReadOnce(name string) ([]byte, error) {
 		return nil, diag.Faultf("%q is larger than %d MiB", name, MaxFileBytes>>20)
 	case bytes.HasPrefix(content, []byte("$ANSIBLE_VAULT;")): // nobody means its text
 		return nil, diag.Faultf("%q is encrypted by ansible-vault", name).
-			WithHint("a whole file may be, as a source; of a template, encrypt the values that it names, in data")
+			WithHint("only a source can be encrypted as a whole file; for a template, encrypt its values in data")
 	}
 	return content, nil
 }
@@ -169,8 +169,8 @@ func (f *Files) explain(name string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		e.Msg = fmt.Sprintf("no file %q in %s", name, FolderName(f.dir))
 	case err.Error() == "path escapes from parent": // os.Root has no sentinel for it
-		e.Msg = fmt.Sprintf("%q leads out of the folder %s", name, f.dir)
-		e.Hint = "a play reads files of its own folder only"
+		e.Msg = fmt.Sprintf("%q is outside the folder %s", name, f.dir)
+		e.Hint = "a play can read only files in its own folder"
 	default:
 		e.Msg = fmt.Sprintf("reading %q: %v", name, err)
 	}

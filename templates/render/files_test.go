@@ -27,7 +27,7 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, big.Close())
 
 	escapes := func(name string) string {
-		return `"` + name + `" leads out of the folder ` + files.Dir()
+		return `"` + name + `" is outside the folder ` + files.Dir()
 	}
 	cases := []struct{ name, want, err string }{
 		{"a.txt", "a\x00\xff\r\n", ""},

@@ -115,7 +115,7 @@ func (m *Reads) CheckPaths(files *Files, taint Taint) error {
 
 // HostilePath is the error for a path that is made of facts.
 func HostilePath(function string) *diag.Fault {
-	return diag.Faultf("%s: what a host sent may not be a path", function).
+	return diag.Faultf("%s: data from a host cannot be a path", function).
 		WithHint(`choose among literals: Facts.x == "y" ? "a.conf" : "b.conf"`)
 }
 

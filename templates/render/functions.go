@@ -35,7 +35,7 @@ func (r *Run) LookupComputed(args []any) (any, error) {
 	if _, isText := args[0].(string); err == nil || !isText || r.Dead != nil {
 		return value, err
 	}
-	return nil, diag.Faultf("lookup: there is nothing at the computed path").WithHint("give a default: lookup(…, …)")
+	return nil, diag.Faultf("lookup: the computed path has no value").WithHint("give a default: lookup(…, …)")
 }
 
 // File is file(path): the content of a file of the play, as it is.

@@ -103,7 +103,7 @@ func fromResult(r gjson.Result) (any, error) {
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		return nil, diag.Faultf("the path does not give one JSON value")
+		return nil, diag.Faultf("the path does not return one JSON value")
 	}
 	return PlainCopy(nil, v)
 }

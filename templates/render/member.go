@@ -56,7 +56,7 @@ func (r *Run) lookIn(container, key any, path string) (any, error) {
 	case absentValue:
 		return Absent, nil
 	case nil:
-		return nil, diag.Faultf("%s: there is nothing to read it from (nil)", path).WithHint("%s", DefaultHint(path))
+		return nil, diag.Faultf("%s: its parent is nil", path).WithHint("%s", DefaultHint(path))
 	case map[string]any:
 		return r.mapElement(c, key, path)
 	case string:

@@ -45,8 +45,8 @@ type NATSCall struct {
 
 // NoNATS is the error for a function that asks NATS where none is given.
 func NoNATS(function string) *diag.Fault {
-	return diag.Faultf("%s reads from NATS, and none is given", function).
-		WithHint("--nats tls://HOST:4222 says where it is, or a context of the nats command line: docs/guide/nats.md")
+	return diag.Faultf("%s reads from NATS, but no NATS server is given", function).
+		WithHint("pass --nats tls://HOST:4222 or --nats-context NAME; see docs/guide/nats.md")
 }
 
 // AskNATS calls a function that asks NATS; see [AsksNATS].

@@ -95,12 +95,12 @@ func parseCertificate(path string, text []byte, now time.Time) (userCert, error)
 	}
 	key, _, _, _, err := ssh.ParseAuthorizedKey(text)
 	if err != nil {
-		return fail(errors.New("it is not a certificate"), "name a file as ssh-keygen -s writes it: KEY-cert.pub")
+		return fail(errors.New("it is not a certificate"), "name the file that ssh-keygen -s writes: KEY-cert.pub")
 	}
 	cert, ok := key.(*ssh.Certificate)
 	switch {
 	case !ok:
-		return fail(errors.New("it is a public key, and no certificate"), "name a file as ssh-keygen -s writes it: KEY-cert.pub")
+		return fail(errors.New("it is a public key, not a certificate"), "name the file that ssh-keygen -s writes: KEY-cert.pub")
 	case cert.CertType != ssh.UserCert:
 		return fail(errors.New("it is the certificate of a host, not of a user"), "sign the key without -h")
 	}

@@ -137,7 +137,7 @@ func TestUserCertificateFiles(t *testing.T) {
 	text := func(change func(*ssh.Certificate)) []byte {
 		return ssh.MarshalAuthorizedKey(certify(t, authority, key, change))
 	}
-	const hint = "name a file as ssh-keygen -s writes it: KEY-cert.pub"
+	const hint = "name the file that ssh-keygen -s writes: KEY-cert.pub"
 	for _, test := range []struct {
 		name, err, hint, remark string
 		text                    []byte
@@ -147,7 +147,7 @@ func TestUserCertificateFiles(t *testing.T) {
 		{name: "to come", text: text(func(c *ssh.Certificate) { c.ValidAfter = uint64(now.Unix()) + 1 }), remark: "c is not valid before 2026-01-02T03:04:06Z"},
 		{name: "in a far future", text: text(func(c *ssh.Certificate) { c.ValidAfter = 1 << 63 }), remark: "c is not valid before 36812-02-20T00:36:16Z"},
 		{name: "of a host", text: text(func(c *ssh.Certificate) { c.CertType = ssh.HostCert }), err: "certificate c: it is the certificate of a host, not of a user", hint: "sign the key without -h"},
-		{name: "a public key", text: ssh.MarshalAuthorizedKey(key), err: "certificate c: it is a public key, and no certificate", hint: hint},
+		{name: "a public key", text: ssh.MarshalAuthorizedKey(key), err: "certificate c: it is a public key, not a certificate", hint: hint},
 		{name: "junk", text: []byte("junk"), err: "certificate c: it is not a certificate", hint: hint},
 		{name: "nothing", err: "certificate c: it is not a certificate", hint: hint},
 	} {

@@ -44,8 +44,8 @@ func TestCheckFiles(t *testing.T) {
 		{name: "readable by others", keys: "open", want: []string{"private key DIR/open: its mode 0644 lets others read it", "chmod 600 DIR/open"}},
 		{name: "a folder", keys: "folder", want: []string{"private key DIR/folder: it is not a regular file", ""}},
 		{name: "a pipe", keys: "pipe", want: []string{"private key DIR/pipe: it is not a regular file", ""}},
-		{name: "nothing in it", keys: "empty", want: []string{"private key DIR/empty: ssh: no key found", "name a private key as ssh-keygen writes it"}},
-		{name: "broken", keys: "broken", want: []string{"private key DIR/broken: ssh: parse error in message type 0", "name a private key as ssh-keygen writes it"}},
+		{name: "nothing in it", keys: "empty", want: []string{"private key DIR/empty: ssh: no key found", "name a private key file of ssh-keygen"}},
+		{name: "broken", keys: "broken", want: []string{"private key DIR/broken: ssh: parse error in message type 0", "name a private key file of ssh-keygen"}},
 		{name: "the public key", keys: "good.pub", want: []string{
 			"private key DIR/good.pub: it is a public key, and there is no SSH agent (SSH_AUTH_SOCK)",
 			"name the private one, DIR/good; or start one, and give it the key: eval $(ssh-agent) && ssh-add DIR/good"}},

@@ -234,7 +234,7 @@ func noKeyHint(text []byte) string {
 	if bytes.HasPrefix(text, []byte("PuTTY-User-Key-File")) {
 		return "it has the format of PuTTY; convert it with puttygen -O private-openssh-new"
 	}
-	return "name a private key as ssh-keygen writes it"
+	return "name a private key file of ssh-keygen"
 }
 
 func isPublicKey(text []byte) bool {

@@ -134,7 +134,7 @@ func (l *Login) Fail(err error) *transport.HostError {
 		return l.target.Fail(transport.OpAuthenticate, transport.HangUpCause(err), l.said())
 	}
 	if err = transport.WithoutHandshake(err); l.isExpiry(err) {
-		hint := fmt.Sprintf("that of %s has expired: change it with %s", l.target.User, l.target.SSHCommand())
+		hint := fmt.Sprintf("the password of %s has expired: change it with %s", l.target.User, l.target.SSHCommand())
 		return l.target.Fail(transport.OpAuthenticate, fmt.Errorf("%w: the host wants a new password", transport.ErrAuth), hint)
 	}
 	err = fmt.Errorf("%w: %w", transport.ErrAuth, err)

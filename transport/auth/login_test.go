@@ -97,7 +97,7 @@ func TestAuthErrors(t *testing.T) {
 			"  hint: offered wrong as root; check authorized_keys on the host; locked is encrypted; add it to the agent (ssh-add DIR/locked)"},
 		{"missing", []string{"missing"}, "deploy", "web1: authenticate ADDR: private key DIR/missing: no such file or directory"},
 		{"readable by others", []string{"open"}, "deploy", "web1: authenticate ADDR: private key DIR/open: its mode 0640 lets others read it\n  hint: chmod 600 DIR/open"},
-		{"no key", []string{"junk"}, "deploy", "web1: authenticate ADDR: private key DIR/junk: ssh: no key found\n  hint: name a private key as ssh-keygen writes it"},
+		{"no key", []string{"junk"}, "deploy", "web1: authenticate ADDR: private key DIR/junk: ssh: no key found\n  hint: name a private key file of ssh-keygen"},
 		{"no user", nil, "", "web1: authenticate ADDR: no user to log in as\n  hint: set the user of the connection"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

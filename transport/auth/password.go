@@ -78,7 +78,7 @@ func (l *Login) passwordHints() (parts []string) {
 	t := l.target
 	switch {
 	case l.askedAgain:
-		parts = append(parts, "the host asked again ("+l.prompt+") after it had the password: it is wrong, or the host needs a second one")
+		parts = append(parts, "the host prompted again ("+l.prompt+") after the password: the password is wrong, or the host needs a second one")
 	case l.passwordUsed:
 		parts = append(parts, "the password of "+t.User+" is wrong, or may not be used to log in")
 	case t.Password != nil && l.otherPrompts == 0 && l.takesPassword():

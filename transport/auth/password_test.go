@@ -105,7 +105,7 @@ func TestPasswords(t *testing.T) {
 				return p.ask(c, "Password: ")
 			})
 		}, err: refused + "the host requested the password again\n" +
-			"  hint: the host asked again (\"Password:\") after it had the password: it is wrong, or the host needs a second one"},
+			"  hint: the host prompted again (\"Password:\") after the password: the password is wrong, or the host needs a second one"},
 		{name: "asks for two things", server: func(p *passwordServer) func(*ssh.ServerConfig) {
 			return p.keyboard(func(c ssh.KeyboardInteractiveChallenge) error {
 				_, err := c("", "", []string{"Password: ", "Code: "}, []bool{false, false})
@@ -284,6 +284,6 @@ func TestExpiredPassword(t *testing.T) {
 	target.Password = secret(strangePassword)
 	err := dialOnce(t, &dial.Dialer{}, target)
 	require.Equal(t, "web1: authenticate ADDR: authentication refused: the host wants a new password\n"+
-		"  hint: that of deploy has expired: change it with ssh -p PORT deploy@127.0.0.1", masked(err, srv.Addr, "ADDR", fmt.Sprint(srv.Port), "PORT"))
+		"  hint: the password of deploy has expired: change it with ssh -p PORT deploy@127.0.0.1", masked(err, srv.Addr, "ADDR", fmt.Sprint(srv.Port), "PORT"))
 	require.ErrorIs(t, err, transport.ErrAuth)
 }

@@ -29,8 +29,8 @@ func TestChosenAlgorithms(t *testing.T) {
 		{"host key", transport.Algorithms{HostKeys: []string{ssh.KeyAlgoRSASHA256}}, `we offered: ["rsa-sha2-256"]`},
 		{"public key", transport.Algorithms{PublicKeys: []string{ssh.KeyAlgoRSASHA256}}, "there was no key to offer as deploy"},
 		{"certificates only", transport.Algorithms{PublicKeys: []string{ssh.CertAlgoED25519v01}}, "there was no key to offer as deploy"},
-		{"nothing is left", transport.Algorithms{Ciphers: []string{}}, `web1: handshake ADDR: no cipher is left to offer: of [] none is supported, which are aes128-gcm@openssh.com, aes256-gcm@openssh.com, chacha20-poly1305@openssh.com, aes128-ctr, aes192-ctr, aes256-ctr`},
-		{"nothing is known", transport.Algorithms{MACs: []string{"md5"}}, `web1: handshake ADDR: no MAC is left to offer: of ["md5"] none is supported, which are `},
+		{"nothing is left", transport.Algorithms{Ciphers: []string{}}, `web1: handshake ADDR: no cipher can be offered: none of [] is supported; supported: aes128-gcm@openssh.com, aes256-gcm@openssh.com, chacha20-poly1305@openssh.com, aes128-ctr, aes192-ctr, aes256-ctr`},
+		{"nothing is known", transport.Algorithms{MACs: []string{"md5"}}, `web1: handshake ADDR: no MAC can be offered: none of ["md5"] is supported; supported: `},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			target := targetOf(srv)

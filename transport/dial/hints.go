@@ -69,7 +69,7 @@ func dialCause(err error) error {
 		err = e.Err
 	}
 	if e, ok := errors.AsType[*net.DNSError](err); ok && e.Server != "" {
-		return fmt.Errorf("%s (asked %s)", e.Err, e.Server)
+		return fmt.Errorf("%s (from DNS server %s)", e.Err, e.Server)
 	} else if ok {
 		return errors.New(e.Err)
 	}

@@ -39,9 +39,9 @@ func TestDialErrors(t *testing.T) {
 		err  string
 	}{
 		{"no such name", &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "w", Server: "10.0.0.2:53", IsNotFound: true}},
-			"web1: dial w:22: no such host (asked 10.0.0.2:53)\n  hint: if \"w\" is only what the inventory calls the host, say where it is: connect: {address: ...}"},
+			"web1: dial w:22: no such host (from DNS server 10.0.0.2:53)\n  hint: if \"w\" is only what the inventory calls the host, say where it is: connect: {address: ...}"},
 		{"no name server", &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "server misbehaving", Name: "w", Server: "10.0.0.2:53"}},
-			"web1: dial w:22: server misbehaving (asked 10.0.0.2:53)"},
+			"web1: dial w:22: server misbehaving (from DNS server 10.0.0.2:53)"},
 		{"no server to ask", &net.DNSError{Err: "too many addresses", Name: "w"}, "web1: dial w:22: too many addresses"},
 		{"host is down", system(syscall.EHOSTUNREACH), "web1: dial w:22: no route to host\n  hint: is the host up, and is there a way to its network from here?"},
 		{"no network", system(syscall.ENETUNREACH), "web1: dial w:22: network is unreachable\n  hint: is the host up, and is there a way to its network from here?"},

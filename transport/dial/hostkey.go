@@ -82,7 +82,7 @@ const noOwnFile = "name a known_hosts file of your own, to which the key can be 
 // changedHint says what to do about a key that has changed, before what is wanted can
 // be done again.
 func changedHint(e *knownhosts.ChangedError, wanted string) string {
-	return "if the host was set up anew, remove " + strings.Join(e.Lines, " and ") + " and " + wanted + " again; if not, someone else answers in its place"
+	return "if the host was reinstalled, remove " + strings.Join(e.Lines, " and ") + " and " + wanted + " again; if not, another machine may answer at its address"
 }
 
 // hostKeyAlgorithms are those asked for that are supported, or else those of the
@@ -132,7 +132,7 @@ func checkAlgorithms(a transport.Algorithms) error {
 			return slices.Contains(list.known, name) || slices.Contains(list.also, name)
 		}
 		if !slices.ContainsFunc(list.wanted, known) {
-			return fmt.Errorf("no %s is left to offer: of %q none is supported, which are %s", list.what, list.wanted, strings.Join(list.known, ", "))
+			return fmt.Errorf("no %s can be offered: none of %q is supported; supported: %s", list.what, list.wanted, strings.Join(list.known, ", "))
 		}
 	}
 	return nil

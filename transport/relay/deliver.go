@@ -142,7 +142,7 @@ func (r *Relay) lost() error {
 	if err := r.keeper.Wait(); errors.Is(err, transport.ErrLost) {
 		return err
 	}
-	return fmt.Errorf("%w: what keeps the key of the relay has ended", transport.ErrLost)
+	return fmt.Errorf("%w: the process that holds the key of the relay has ended", transport.ErrLost)
 }
 
 // order gives the keeper an order. A failed write is followed by the end of what it says.

@@ -108,7 +108,7 @@ func (r *Relay) read(out *bufio.Reader) error {
 				return fmt.Errorf("%s is not a key of the requested type", transport.QuoteExcerpt(text))
 			}
 			if len(r.sources) == 0 {
-				return errors.New("it does not say which addresses it has")
+				return errors.New("it does not report its addresses")
 			}
 			return nil
 		}

@@ -375,7 +375,7 @@ func TestHostThatPrints(t *testing.T) {
 		s.relay = sshtest.Start(t, sshtest.Env("PATH="+s.command("ssh", "case $1 in -G) exit;; esac; "+prints)+":"+os.Getenv("PATH")))
 		r, cert := s.ready()
 		_, err := r.Deliver(t.Context(), cert, s.build, s.to)
-		require.EqualError(t, err, "delivering to web1: it does not say that it has the file")
+		require.EqualError(t, err, "delivering to web1: it does not confirm that it has the file")
 		require.NoError(t, r.client.Ping(), "and the relay is still one")
 	}
 }

@@ -247,7 +247,7 @@ func (p *pass) meets(c *condition, one criterion) (bool, error) {
 // not does not match, whatever its sign.
 func (p *pass) exec(c *condition, one criterion) (bool, error) {
 	if p.config.env.Exec == nil {
-		p.set.warn("%s: Match exec is not allowed to run its command, so what follows it does not count", c.at)
+		p.set.warn("%s: Match exec is not allowed to run its command, so the lines after it are ignored", c.at)
 		return one.negated, nil
 	}
 	host, err := p.target()

@@ -122,8 +122,8 @@ Match host other exec nothing
 	require.NoError(t, err)
 	require.Equal(t, "", s.Text(Port)+s.Text(User))
 	require.Equal(t, []string{
-		"$DIR/config:1: Match exec is not allowed to run its command, so what follows it does not count",
-		"$DIR/config:3: Match exec is not allowed to run its command, so what follows it does not count",
+		"$DIR/config:1: Match exec is not allowed to run its command, so the lines after it are ignored",
+		"$DIR/config:3: Match exec is not allowed to run its command, so the lines after it are ignored",
 	}, strings.Split(strings.ReplaceAll(strings.Join(s.Warnings(), "\n"), dir, "$DIR"), "\n"))
 
 	var ran []string

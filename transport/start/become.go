@@ -274,7 +274,7 @@ func SudoersRule(login string, b *Become) (string, error) {
 		return "", fmt.Errorf("it becomes %s with %s, not with sudo", b.user(), b.method())
 	}
 	if login == b.user() {
-		return "", fmt.Errorf("it logs in as %s, who needs no rule to be %s", login, b.user())
+		return "", fmt.Errorf("it logs in as %s, so it needs no rule to become %s", login, b.user())
 	}
 	for _, name := range []string{login, b.user()} {
 		if !accountForm().MatchString(name) {

@@ -208,7 +208,7 @@ func TestSudoersRule(t *testing.T) {
 		err    string
 	}{
 		{"deploy", Become{Method: "su"}, "it becomes root with su, not with sudo"},
-		{"root", Become{}, "it logs in as root, who needs no rule to be root"},
+		{"root", Become{}, "it logs in as root, so it needs no rule to become root"},
 		{"%wheel", Become{}, `the user "%wheel" is not allowed in sudoers in this form`},
 		{"+netgroup", Become{}, `the user "+netgroup" is not allowed in sudoers in this form`},
 		{"#0", Become{}, `the user "#0" is not allowed in sudoers in this form`},

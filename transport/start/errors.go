@@ -132,7 +132,7 @@ func (r *runner) late(cause error) error {
 	case r.become != nil && prompts > 0:
 		return r.failBecome(fmt.Errorf("%w: %s has the password, and does not respond", cause, r.become.method()), "does PAM wait for a server that does not answer?")
 	case r.atSu():
-		return r.fail(cause, r.afterNoise("su asks for nothing: does PAM wait for a server that does not answer, or has "+r.become.user()+" no shell that runs commands?"))
+		return r.fail(cause, r.afterNoise("su does not prompt: does PAM wait for a server that does not answer, or does "+r.become.user()+" have no shell that runs commands?"))
 	}
 	return r.fail(cause, r.shellHint())
 }
@@ -147,7 +147,7 @@ func (r *runner) silentHint(err error) string {
 	case exit != nil && exit.Code == notExecutable:
 		return "the host does not execute it: is its directory mounted noexec, or does a policy forbid it (SELinux, fapolicyd)?"
 	case exit != nil && exit.Signal == "KILL":
-		return "has the host run out of memory?"
+		return "did the host run out of memory?"
 	case exit != nil && exit.Signal != "":
 		return ""
 	}

@@ -53,7 +53,7 @@ func Taking(nonce string, b Build, out io.Reader, wanted func() error) (string, 
 		noise, answer, _ := strings.Cut(line, " "+nonce)
 		switch {
 		case err != nil:
-			return "", errors.New("it does not say that it has the file")
+			return "", errors.New("it does not confirm that it has the file")
 		case strings.HasSuffix(noise, "want"):
 			if err := wanted(); err != nil {
 				return "", err
@@ -69,7 +69,7 @@ func Taking(nonce string, b Build, out io.Reader, wanted func() error) (string, 
 // takenPath is a path that a host has said, if it is one that a build is taken to.
 func takenPath(text string, b Build) (string, error) {
 	if !strings.HasPrefix(text, "/") || path.Clean(text) != text || !strings.HasSuffix(text, "/"+cacheDir+"/"+b.CompressedSHA256+".gz") || !transport.IsPlainWord(text) {
-		return "", fmt.Errorf("it has put the file where no file is looked for: %s", transport.QuoteExcerpt(text))
+		return "", fmt.Errorf("it stored the file in an unexpected place: %s", transport.QuoteExcerpt(text))
 	}
 	return text, nil
 }

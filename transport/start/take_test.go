@@ -166,13 +166,13 @@ func TestTaking(t *testing.T) {
 		"there":            {said: "motd without an end took N0NCE123 " + dir + file + "\n", path: dir + file},
 		"cannot be sent":   {said: "want N0NCE123\n", err: "no way", wanted: true, write: errWrite},
 		"refused":          {said: "fail N0NCE123 nodir\n", err: `it cannot take the file: "nodir"`},
-		"silent":           {said: "hello\n", err: "it does not say that it has the file"},
-		"another nonce":    {said: "took NONCE999 " + dir + file + "\n", err: "it does not say that it has the file"},
-		"cut short":        {said: "took N0NCE123 " + dir + file, err: "it does not say that it has the file"},
-		"another file":     {said: "took N0NCE123 /etc/shadow\n", err: `it has put the file where no file is looked for: "/etc/shadow"`},
-		"not a clean path": {said: "took N0NCE123 /home/../x/.cache/ccm-push/" + file + "\n", err: `it has put the file where no file is looked for: "/home/../x/.cache/ccm-push/` + file + `"`},
-		"not a plain path": {said: "took N0NCE123 /h o/.cache/ccm-push/" + file + "\n", err: `it has put the file where no file is looked for: "/h o/.cache/ccm-push/` + file + `"`},
-		"endless":          {said: strings.Repeat("x", 2*maxNoise), err: "it does not say that it has the file"},
+		"silent":           {said: "hello\n", err: "it does not confirm that it has the file"},
+		"another nonce":    {said: "took NONCE999 " + dir + file + "\n", err: "it does not confirm that it has the file"},
+		"cut short":        {said: "took N0NCE123 " + dir + file, err: "it does not confirm that it has the file"},
+		"another file":     {said: "took N0NCE123 /etc/shadow\n", err: `it stored the file in an unexpected place: "/etc/shadow"`},
+		"not a clean path": {said: "took N0NCE123 /home/../x/.cache/ccm-push/" + file + "\n", err: `it stored the file in an unexpected place: "/home/../x/.cache/ccm-push/` + file + `"`},
+		"not a plain path": {said: "took N0NCE123 /h o/.cache/ccm-push/" + file + "\n", err: `it stored the file in an unexpected place: "/h o/.cache/ccm-push/` + file + `"`},
+		"endless":          {said: strings.Repeat("x", 2*maxNoise), err: "it does not confirm that it has the file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wanted := false

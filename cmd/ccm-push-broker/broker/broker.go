@@ -51,7 +51,7 @@ func (b *Broker) prepare() error {
 		return err
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("others can get into %s (mode %04o): chmod 0700 %[1]s", b.Dir, info.Mode().Perm())
+		return fmt.Errorf("other users can enter %s (mode %04o): chmod 0700 %[1]s", b.Dir, info.Mode().Perm())
 	}
 	_, err = openAuthority(b.Dir, time.Now())
 	for _, name := range []string{"users", "ca.pem", "ca.key"} {
@@ -70,7 +70,7 @@ func (b *Broker) lock() (*os.File, error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("another broker is at work in %s", b.Dir)
+		return nil, fmt.Errorf("another broker is running in %s", b.Dir)
 	}
 	return f, nil
 }
@@ -130,7 +130,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	address := listener.Addr().String()
 	b.Say(fmt.Sprintf("listening on %s; the authority %s is %s", address, b.CA(), ca.fingerprint()))
 	if len(users) == 0 {
-		b.Say("nobody can log in yet: ccm-push-broker user add NAME --dir " + b.Dir)
+		b.Say("there are no users yet; add one: ccm-push-broker user add NAME --dir " + b.Dir)
 	}
 	b.notify("READY=1")
 	if b.Listening != nil {
@@ -283,7 +283,7 @@ func (b *Broker) follow(ctx context.Context, f *filter, admit func([]User) error
 		}
 		now, err := b.Users()
 		if err != nil {
-			b.Say("the users stay as they are: " + err.Error())
+			b.Say("the list of users was not reloaded: " + err.Error())
 			continue
 		}
 		if slices.Equal(now, users) {
@@ -309,7 +309,7 @@ func (b *Broker) notify(state string) {
 		err = errors.Join(err, conn.Close())
 	}
 	if err != nil {
-		b.Say("warning: telling the service manager: " + err.Error())
+		b.Say("warning: notifying the service manager: " + err.Error())
 	}
 }
 

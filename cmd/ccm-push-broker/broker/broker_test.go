@@ -126,7 +126,7 @@ func TestBroker(t *testing.T) {
 	require.Eventually(t, conn.IsClosed, time.Minute, 50*time.Millisecond, "a connection of somebody who was removed")
 
 	// Another one does not work in the same folder, and one that follows has what was stored, under the same authority.
-	require.EqualError(t, (&Broker{Dir: dir, Listen: "127.0.0.1:0"}).Run(t.Context()), "another broker is at work in "+dir)
+	require.EqualError(t, (&Broker{Dir: dir, Listen: "127.0.0.1:0"}).Run(t.Context()), "another broker is running in "+dir)
 	before, err := os.ReadFile(r.CA())
 	require.NoError(t, err)
 	require.NoError(t, r.end())
@@ -176,7 +176,7 @@ func TestNobodyYet(t *testing.T) {
 	defer r.mu.Unlock()
 	require.GreaterOrEqual(t, len(r.said), 2)
 	require.Regexp(t, `^listening on 127\.0\.0\.1:\d+; the authority .*/ca\.pem is sha256:[0-9a-f]{64}$`, r.said[0])
-	require.Equal(t, "nobody can log in yet: ccm-push-broker user add NAME --dir "+dir, r.said[1])
+	require.Equal(t, "there are no users yet; add one: ccm-push-broker user add NAME --dir "+dir, r.said[1])
 }
 
 func TestNotify(t *testing.T) {
@@ -211,7 +211,7 @@ func TestWrong(t *testing.T) {
 		call   func(*Broker) error
 		err    string
 	}{
-		{"a folder of all", Broker{Dir: open}, run, "others can get into " + open + " (mode 0755): chmod 0700 " + open},
+		{"a folder of all", Broker{Dir: open}, run, "other users can enter " + open + " (mode 0755): chmod 0700 " + open},
 		{"no address", Broker{Dir: fresh(), Listen: "4222"}, run, "--listen 4222: write HOST:PORT or :PORT"},
 		{"no port", Broker{Dir: fresh(), Listen: ":nats"}, run, "--listen :nats: write HOST:PORT or :PORT"},
 		{"a port that is taken", Broker{Dir: fresh(), Listen: taken.Addr().String()}, run, "--listen: listen tcp " + taken.Addr().String() + ": bind: address already in use"},
@@ -220,7 +220,7 @@ func TestWrong(t *testing.T) {
 		{"twice", Broker{Dir: fresh()}, func(b *Broker) error {
 			require.NoError(t, b.AddUser("ann", Operator, filepath.Join(t.TempDir(), "ann.nk")))
 			return b.AddUser("ann", Operator, "x")
-		}, `there is a user "ann" already; user remove ann takes it away`},
+		}, `there is a user "ann" already; to remove it: ccm-push-broker user remove ann`},
 		{"a file that is there", Broker{Dir: fresh()}, func(b *Broker) error { return b.AddUser("ann", Operator, open) }, "writing what ann logs in with: open " + open + ": file exists"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

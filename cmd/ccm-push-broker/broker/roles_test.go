@@ -422,7 +422,7 @@ func TestAnotherRoleIsNeeded(t *testing.T) {
 		{Worker, func(q *queue.JetStream) error {
 			_, err := q.Records(t.Context())
 			return err
-		}, "asking who coordinates runs", "$JS.API.STREAM.CREATE.KV_ccm-push-runs", Coordinator},
+		}, "reading the controllers of runs", "$JS.API.STREAM.CREATE.KV_ccm-push-runs", Coordinator},
 		{Worker, func(q *queue.JetStream) error {
 			_, err := p.queue(Coordinator).Records(t.Context()) // somebody has begun a run before
 			require.NoError(t, err)
@@ -434,7 +434,7 @@ func TestAnotherRoleIsNeeded(t *testing.T) {
 		{Reader, func(q *queue.JetStream) error {
 			_, err := q.Lease(t.Context(), "")
 			return err
-		}, "asking for work", "$JS.API.CONSUMER.CREATE.ccm-push-work.", Worker},
+		}, "requesting work", "$JS.API.CONSUMER.CREATE.ccm-push-work.", Worker},
 	} {
 		err := c.do(p.queue(c.role))
 		require.ErrorIs(t, err, nats.ErrPermissionViolation)
@@ -448,7 +448,7 @@ func TestParseRole(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Worker, role)
 	_, err = ParseRole("root")
-	require.EqualError(t, err, `role "root": there are operator, coordinator, worker, reader`)
+	require.EqualError(t, err, `there is no role "root"; use one of operator, coordinator, worker, reader`)
 	_, err = parseUser("ann", "x worker")
 	require.EqualError(t, err, "it has no public key of a user")
 	pair, err := nkeys.CreateUser()

@@ -88,7 +88,7 @@ func (b *Broker) AddUser(name string, role Role, file string, sites ...string) e
 		return err
 	}
 	if _, err := os.Stat(path); err == nil {
-		return fmt.Errorf("there is a user %q already; user remove %s takes it away", name, name)
+		return fmt.Errorf("there is a user %q already; to remove it: ccm-push-broker user remove %s", name, name)
 	}
 	pair, err := nkeys.CreateUser()
 	if err != nil {

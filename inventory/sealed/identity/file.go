@@ -64,7 +64,7 @@ func (k *Keys) parse(path string, text []byte) ([]held, error) {
 		return nil, errors.New("a key of a plugin of age is not supported\n  hint: " + otherKey)
 	}
 	if public, _, _, _, err := ssh.ParseAuthorizedKey(text); err == nil {
-		return nil, fmt.Errorf("this is a public key, of type %s, and the private one is wanted\n  hint: name the file without .pub; a key that only an SSH agent or hardware holds cannot decrypt: %s", public.Type(), otherKey)
+		return nil, fmt.Errorf("this is a public key of type %s, but a private key is needed\n  hint: name the file without .pub; a key that only an SSH agent or hardware holds cannot decrypt: %s", public.Type(), otherKey)
 	}
 	identities, err := age.ParseIdentities(bytes.NewReader(text))
 	if err != nil {
@@ -206,7 +206,7 @@ func (k *Keys) askFor(path string, text []byte) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case len(answer) == 0:
-			return nil, fmt.Errorf("private key %s: its passphrase is needed; without a terminal, --key-passphrase-file gives it", path)
+			return nil, fmt.Errorf("private key %s: its passphrase is needed; without a terminal, pass --key-passphrase-file FILE", path)
 		}
 		if _, err := ssh.ParseRawPrivateKeyWithPassphrase(text, answer); err == nil {
 			return answer, nil

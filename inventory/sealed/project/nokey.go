@@ -36,7 +36,7 @@ func NoKey(name string, line int, names []string, keys *identity.Keys, err error
 // ask says whom to ask for help.
 func ask(names []string) string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	who := "somebody who can read it"
+	who := "a person who can read it"
 	switch n := len(names); {
 	case n == 1:
 		who = names[0]

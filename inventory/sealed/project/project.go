@@ -24,7 +24,7 @@ type Project struct {
 }
 
 // ErrNone is why there is no project: nothing says who can read what.
-var ErrNone = errors.New("no " + recipients.FileName + " stands here or in a folder above")
+var ErrNone = errors.New("no " + recipients.FileName + " in this folder or in a folder above")
 
 const example = `write one in the top folder of the project, such as
 people:

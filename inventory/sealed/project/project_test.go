@@ -334,5 +334,5 @@ func TestNoFolder(t *testing.T) {
 
 func TestNoProject(t *testing.T) {
 	_, err := Of(filepath.Join(t.TempDir(), "x.yaml"))
-	require.ErrorContains(t, err, "no .ccm-secrets.yaml stands here or in a folder above\n  hint: write one in the top folder of the project")
+	require.ErrorContains(t, err, "no .ccm-secrets.yaml in this folder or in a folder above\n  hint: write one in the top folder of the project")
 }

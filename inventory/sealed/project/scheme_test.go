@@ -105,5 +105,5 @@ func TestSchemeErrors(t *testing.T) {
 	n, err = parsed(t, path, m.anna)
 	require.NoError(t, err)
 	_, err = n.Get("a").Open()
-	require.ErrorContains(t, err, ":4: no .ccm-secrets.yaml stands here or in a folder above")
+	require.ErrorContains(t, err, ":4: no .ccm-secrets.yaml in this folder or in a folder above")
 }

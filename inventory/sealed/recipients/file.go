@@ -150,7 +150,7 @@ func (p *parser) person(pair yamlpos.Pair) {
 
 func (p *parser) group(pair yamlpos.Pair) {
 	if _, taken := p.file.people[pair.Key.Text]; taken {
-		p.errs.Add(pair.Key.Errorf("call the group otherwise", "%q is a person", pair.Key.Text))
+		p.errs.Add(pair.Key.Errorf("rename the group", "%q is a person", pair.Key.Text))
 	}
 	p.groups[pair.Key.Text] = p.names(pair.Value, nil)
 }
@@ -166,7 +166,7 @@ func (p *parser) names(n *yamlpos.Node, groups map[string][]string) (names []str
 		members, isGroup := groups[one.Text]
 		switch {
 		case one.Kind != yamlpos.Scalar || one.IsNull():
-			p.errs.Add(one.Errorf("write names: [anna, bert]", "a name is wanted, and this is %s", one.Describe()))
+			p.errs.Add(one.Errorf("write names: [anna, bert]", "expected a name, but this is %s", one.Describe()))
 		case known:
 			names = append(names, one.Text)
 		case isGroup:

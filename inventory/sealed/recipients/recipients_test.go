@@ -103,7 +103,7 @@ func TestFileErrors(t *testing.T) {
 		{"nobody", "people: {anna: " + anna + "}\nrules: [{path: x, to: [ana]}]\n", ".ccm-secrets.yaml:2:24: no person and no group has the name \"ana\"\n  hint: did you mean anna?\n.ccm-secrets.yaml:2:23: the rule lists no recipients\n  hint: write {path: \"group_vars/**\", to: [anna]}"},
 		{"above", "people: {a: " + anna + "}\nrules: [{path: ../x, to: a}]\n", ".ccm-secrets.yaml:2:16: the path \"../x\" is not relative to the folder of this file\n  hint: write it without / ./ and ../"},
 		{"half a rule", "people: {a: " + anna + "}\nrules: [{path: x}, y]\n", ".ccm-secrets.yaml:2:9: a rule has path and to\n  hint: write {path: \"group_vars/**\", to: [anna]}\n.ccm-secrets.yaml:2:20: a rule is a map, and this is the text \"y\"\n  hint: write {path: \"group_vars/**\", to: [anna]}"},
-		{"group of that name", "people: {a: " + anna + "}\ngroups: {a: [a]}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:2:10: \"a\" is a person\n  hint: call the group otherwise"},
+		{"group of that name", "people: {a: " + anna + "}\ngroups: {a: [a]}\nrules: [{path: x, to: a}]\n", ".ccm-secrets.yaml:2:10: \"a\" is a person\n  hint: rename the group"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse(FileName, []byte(c.text))

@@ -66,9 +66,9 @@ func (s *Scheme) OpenFile(name string, data []byte) ([]byte, error) {
 	text, err := s.Run([]string{"sops", "--decrypt", "--input-type", kind, "--output-type", kind, "/dev/stdin"}, data)
 	switch {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return nil, at.Errorf("install sops, or encrypt the file otherwise: ccm-push secret --help", "the file is encrypted by sops, and there is no program sops here")
+		return nil, at.Errorf("install sops, or encrypt the file otherwise: ccm-push secret --help", "the file is encrypted by sops, but sops is not installed")
 	case err != nil:
-		return nil, at.Errorf("see what sops -d "+name+" says", "the file is encrypted by sops, which does not decrypt it: %s", reason(err))
+		return nil, at.Errorf("for the full error run: sops -d "+name, "the file is encrypted by sops, and sops cannot decrypt it: %s", reason(err))
 	}
 	return text, nil
 }

@@ -41,11 +41,11 @@ func TestOpenFile(t *testing.T) {
 
 	fails = &exec.Error{Name: "sops", Err: exec.ErrNotFound}
 	_, err = s.OpenFile("a.yaml", []byte(encrypted))
-	require.EqualError(t, err, "a.yaml:1:1: the file is encrypted by sops, and there is no program sops here\n  hint: install sops, or encrypt the file otherwise: ccm-push secret --help")
+	require.EqualError(t, err, "a.yaml:1:1: the file is encrypted by sops, but sops is not installed\n  hint: install sops, or encrypt the file otherwise: ccm-push secret --help")
 	fails = &exec.ExitError{Stderr: []byte("first\nno key\n")}
 	_, err = s.OpenFile("a.yaml", []byte(encrypted))
-	require.EqualError(t, err, "a.yaml:1:1: the file is encrypted by sops, which does not decrypt it: no key\n  hint: see what sops -d a.yaml says")
+	require.EqualError(t, err, "a.yaml:1:1: the file is encrypted by sops, and sops cannot decrypt it: no key\n  hint: for the full error run: sops -d a.yaml")
 	fails = errors.New("odd")
 	_, err = s.OpenFile("a.yaml", []byte(encrypted))
-	require.ErrorContains(t, err, "does not decrypt it: odd")
+	require.ErrorContains(t, err, "sops cannot decrypt it: odd")
 }

@@ -51,7 +51,7 @@ func (s *Scheme) open(at *yamlpos.Node, text, what string) ([]byte, error) {
 		of = fmt.Sprintf(" with the vault id %q", e.label)
 	}
 	if len(s.Passwords) == 0 {
-		return nil, at.Errorf("give its password: --vault-id "+labelOr(e.label)+"@FILE, --vault-password-file FILE or --ask-vault-pass",
+		return nil, at.Errorf("pass its password: --vault-id "+labelOr(e.label)+"@FILE, --vault-password-file FILE or --ask-vault-pass",
 			"the %s is encrypted by ansible-vault%s, and no password is given", what, of)
 	}
 	for _, first := range []bool{true, false} {

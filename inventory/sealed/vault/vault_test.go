@@ -68,9 +68,9 @@ func TestErrors(t *testing.T) {
 		want       string
 	}{
 		{"no password", value(0), nil, "f.yaml:3:7: the value is encrypted by ansible-vault, and no password is given\n" +
-			"  hint: give its password: --vault-id default@FILE, --vault-password-file FILE or --ask-vault-pass"},
+			"  hint: pass its password: --vault-id default@FILE, --vault-password-file FILE or --ask-vault-pass"},
 		{"no password with an id", value(1), nil, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and no password is given\n" +
-			"  hint: give its password: --vault-id dev@FILE, --vault-password-file FILE or --ask-vault-pass"},
+			"  hint: pass its password: --vault-id dev@FILE, --vault-password-file FILE or --ask-vault-pass"},
 		{"another id", value(1), password, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and no password opens it (tried: default)\n" +
 			"  hint: give the password of \"dev\": --vault-id dev@FILE"},
 		{"wrong", value(1), []Password{{"dev", []byte("x")}, {"prod", []byte("y")}}, "f.yaml:3:7: the value is encrypted by ansible-vault with the vault id \"dev\", and no password opens it (tried: dev, prod)\n" +

@@ -194,7 +194,7 @@ func (f *finder) scalar(n *yaml.Node, path yamlpos.Path, in place) {
 	}
 	var ok bool
 	if s.End, ok = f.end(n, s.Start); !ok {
-		f.fail(n, "it is not understood where this value ends; write it in quotes, on one line")
+		f.fail(n, "the end of this value is not clear; write it in quotes, on one line")
 		return
 	}
 	s.indent = in.column + 1

@@ -34,18 +34,18 @@ func commandModules() map[string]Module {
 			Args: Arguments{
 				"repo": same("source"), "name": same("source"), "dest": same("name"), "version": same("revision"), "update": same("update"), "depth": same("depth"), "force": same("force"), "recursive": same("submodules"), "key_file": same("key"),
 				"clone": none("it is cloned"), "accept_hostkey": same("source"), "accept_newhostkey": same("source"), "ssh_opts": no("ssh_config has it"), "refspec": no("a version is a branch, a tag or a commit"),
-				"bare": no("a checkout has files"), "single_branch": none("all branches are fetched, and one commit is checked out"), "remote": no("it is called origin"), "executable": no("git is on the path"), "umask": no("a checkout is made as the host has it"), "track_submodules": no("submodules are those of the commit"),
-				"verify_commit": no("signers are those of a file: signers"), "gpg_allowlist": no("signers are those of a file: signers"), "gpg_whitelist": no("signers are those of a file: signers"), "archive": no("git archive is an exec"), "archive_prefix": no("git archive is an exec"),
+				"bare": no("a checkout has files"), "single_branch": none("all branches are fetched, and one commit is checked out"), "remote": no("the remote is always origin"), "executable": no("git is on the path"), "umask": no("the umask of the host applies"), "track_submodules": no("submodules are at the versions of the commit"),
+				"verify_commit": no("write signers: FILE, a file of allowed signers"), "gpg_allowlist": no("write signers: FILE, a file of allowed signers"), "gpg_whitelist": no("write signers: FILE, a file of allowed signers"), "archive": no("git archive is an exec"), "archive_prefix": no("git archive is an exec"),
 				"reference": no("objects are fetched"), "separate_git_dir": no("a checkout has its own .git"),
 			},
-			Gap: "HEAD is detached: branches of the checkout stay as they are. What `force` throws away is kept",
+			Gap: "HEAD is detached: local branches do not change. Changes that `force` discards are saved",
 		},
 	}
 }
 
 func commandArguments() Arguments {
 	return Arguments{
-		"cmd": same("command"), "argv": same("command"), "chdir": same("cwd"), "creates": same("creates"), "removes": same("onlyif"), "executable": same("command"), "warn": none("it is gone from Ansible"),
+		"cmd": same("command"), "argv": same("command"), "chdir": same("cwd"), "creates": same("creates"), "removes": same("onlyif"), "executable": same("command"), "warn": none("Ansible has removed it"),
 		"stdin": no("a file has it"), "stdin_add_newline": no("a file has it"), "strip_empty_ends": none("stdout_trimmed"), "expand_argument_vars": none("no shell expands them"), "_raw_params": same("command"),
 	}
 }

@@ -6,7 +6,7 @@ func controlModules() map[string]Module {
 		"include_tasks": {
 			Type:  "apply",
 			Write: "- apply: [other.yaml: {}]",
-			Args:  Arguments{"file": same("name"), "apply": no("a block has them")},
+			Args:  Arguments{"file": same("name"), "apply": no("write them at a block")},
 		},
 		"import_tasks": {
 			Type:  "apply",
@@ -35,32 +35,32 @@ func controlModules() map[string]Module {
 		"set_fact": {
 			Write: "write data: {KEY: VALUE} at the play",
 			Args:  Arguments{},
-			Gap:   "where a variable is set in one way: data, or its expression in its place; in a loop a list to which each round adds one element, or what the last round says",
+			Gap:   "only if the variable is set in one place: it becomes data, or its expression is inserted; a loop becomes a list with one element for each round, or the value of the last round",
 		},
 		"meta": {
-			Write: "leave it out: a resource that subscribes is refreshed in its place in the order",
+			Write: "remove it: a resource with subscribe is refreshed at its position in the order",
 			Args:  Arguments{},
 		},
 		"fail": {
 			Type:  "assert",
-			Write: `- assert: [this host is left out: {that: ["{{ Data.left_out != true }}"]}]`,
+			Write: `- assert: [this host is in service: {that: ["{{ Data.in_service != false }}"]}]`,
 			Args:  Arguments{"msg": same("message")},
 		},
 		"assert": {
 			Type:  "assert",
 			Write: `- assert: [enough memory: {that: ["{{ Data.memory >= 4 }}"]}]`,
 			Args: Arguments{
-				"that": same("that"), "fail_msg": same("message"), "msg": same("message"), "success_msg": none("nothing is said of what is right"), "quiet": none("nothing is said of what is right"),
+				"that": same("that"), "fail_msg": same("message"), "msg": same("message"), "success_msg": none("successful assertions are not reported"), "quiet": none("successful assertions are not reported"),
 			},
 		},
 		"debug": {
-			Write: "leave it out; pre_message and post_message of ccm print a text, ccm-push render prints what a host would get",
-			AdHoc: "there is ccm-push inventory explain HOST [KEY]",
-			Args:  Arguments{"msg": same("command"), "var": same("command"), "verbosity": none("it is shown with -v")},
+			Write: "remove it; to print a text use ccm: {pre_message: TEXT}, to inspect values run ccm-push render",
+			AdHoc: "use ccm-push inventory explain HOST [KEY]",
+			Args:  Arguments{"msg": same("command"), "var": same("command"), "verbosity": none("use -v")},
 		},
 		"pause": {
-			Write: "write a play of its own: between two plays all hosts wait for each other",
-			Args:  Arguments{"seconds": same("command"), "minutes": same("command"), "prompt": no("a rollout asks a person: pause"), "echo": no("a rollout asks a person: pause")},
+			Write: "split the play: all hosts wait for each other between two plays",
+			Args:  Arguments{"seconds": same("command"), "minutes": same("command"), "prompt": no("use rollout: {pause: true}"), "echo": no("use rollout: {pause: true}")},
 		},
 		"wait_for": {
 			Type:  "wait",
@@ -69,24 +69,24 @@ func controlModules() map[string]Module {
 			Args:  waitArguments(),
 		},
 		"wait_for_connection": {
-			Write: "leave it out: --connect-retries says how often a connection is tried again",
+			Write: "remove it: --connect-retries sets the number of connection attempts",
 			AdHoc: "exec true logs in and runs a command: ccm-push PATTERN exec true",
 			Args:  Arguments{"timeout": none("--connect-retries"), "delay": none("--connect-retries"), "connect_timeout": none("--timeout"), "sleep": none("--connect-retries")},
 		},
 		"ping": {
-			Write: "leave it out: a host that cannot be reached is reported",
+			Write: "remove it: unreachable hosts are reported",
 			AdHoc: "exec true logs in and runs a command: ccm-push PATTERN exec true",
-			Args:  Arguments{"data": none("nobody asks")},
+			Args:  Arguments{"data": none("the result is not used")},
 		},
 		"setup": {
 			Write: factsWrite,
 			AdHoc: factsAdHoc,
-			Args:  Arguments{"gather_subset": none("facts that are mentioned are asked for"), "filter": none("facts that are mentioned are asked for"), "gather_timeout": none("facts that are mentioned are asked for"), "fact_path": none("/etc/choria/ccm/facts.d")},
+			Args:  Arguments{"gather_subset": none("facts in expressions are collected automatically"), "filter": none("facts in expressions are collected automatically"), "gather_timeout": none("facts in expressions are collected automatically"), "fact_path": none("/etc/choria/ccm/facts.d")},
 		},
 		"gather_facts": {
 			Write: factsWrite,
 			AdHoc: factsAdHoc,
-			Args:  Arguments{"parallel": none("facts that are mentioned are asked for")},
+			Args:  Arguments{"parallel": none("facts in expressions are collected automatically")},
 		},
 		"add_host": {
 			Write: "write the host into the inventory",
@@ -100,13 +100,13 @@ func controlModules() map[string]Module {
 func roleArguments() Arguments {
 	return Arguments{
 		"name": same("name"), "role": same("name"), "tasks_from": same("name"), "defaults_from": no("main only"), "vars_from": no("main only"), "handlers_from": no("main only"), "public": none("data of roles is data of the play"),
-		"apply": no("a block has them"), "allow_duplicates": none("a manifest may be applied twice"), "rolespec_validate": none("data is checked where it is used"),
+		"apply": no("write them at a block"), "allow_duplicates": none("a manifest may be applied twice"), "rolespec_validate": none("data is checked where it is used"),
 	}
 }
 
 func waitArguments() Arguments {
 	return Arguments{
-		"port": same("port"), "host": same("host"), "path": same("path"), "state": same("ensure"), "timeout": same("timeout"), "delay": none("it is looked at once"), "sleep": same("interval"), "connect_timeout": none("it is tried again"), "msg": none("the error says what is waited for"),
-		"search_regex": same("line"), "exclude_hosts": no("only for drained"), "active_connection_states": no("only for drained"),
+		"port": same("port"), "host": same("host"), "path": same("path"), "state": same("ensure"), "timeout": same("timeout"), "delay": none("the first check is immediate"), "sleep": same("interval"), "connect_timeout": none("failed attempts are repeated"), "msg": none("the error names the condition"),
+		"search_regex": same("line"), "exclude_hosts": no("only useful with state: drained, which is not supported"), "active_connection_states": no("only useful with state: drained, which is not supported"),
 	}
 }

@@ -36,7 +36,7 @@ func (m Module) Hint() string {
 	if m.Type == "" {
 		return m.Write
 	}
-	return "there is " + m.Type + ": write " + m.Write
+	return "use the type " + m.Type + ": write " + m.Write
 }
 
 // AdHocHint says what to call in place of the module.
@@ -47,7 +47,7 @@ func (m Module) AdHocHint() string {
 	case m.Type == "":
 		return m.AdHoc
 	}
-	return "there is " + m.Type + ": ccm-push PATTERN " + m.AdHoc
+	return "use the type " + m.Type + ": ccm-push PATTERN " + m.AdHoc
 }
 
 // aliases are other names of modules, and modules that take the same arguments.
@@ -90,9 +90,9 @@ const (
 	fetchWrite = "- archive: [/opt/app.tar.gz: {url: \"https://example.net/app.tar.gz\", extract_parent: /opt, creates: /opt/app, owner: root, group: root}]"
 	fetchAdHoc = "archive /opt/app.tar.gz url=https://example.net/app.tar.gz extract_parent=/opt creates=/opt/app owner=root group=root"
 
-	factsWrite = "leave it out: the facts that are mentioned are asked for"
-	factsAdHoc = "there is ccm-push facts PATTERN [PATH]"
-	factsGap   = "only where nothing before it in the play may change what it gathers"
+	factsWrite = "remove it: facts in expressions are collected automatically"
+	factsAdHoc = "use ccm-push facts PATTERN [PATH]"
+	factsGap   = "only if no earlier task of the play can change the values"
 )
 
 // modules are those of Ansible that are common in playbooks and on command lines: one table for errors, for what

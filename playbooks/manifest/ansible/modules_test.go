@@ -19,7 +19,7 @@ func TestFind(t *testing.T) {
 	for _, name := range []string{"copy", "ansible.builtin.copy", "ansible.legacy.copy"} {
 		m, ok := ansible.Find(name)
 		require.True(t, ok, name)
-		require.Equal(t, `there is file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]`, m.Hint())
+		require.Equal(t, `use the type file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]`, m.Hint())
 	}
 	for _, name := range []string{"", "copies", "builtin.copy", "a.b.c.copy", "ansible.builtin.", "/etc/motd"} {
 		_, ok := ansible.Find(name)

@@ -12,15 +12,15 @@ func systemModules() map[string]Module {
 		"service": unit, "systemd": unit, "sysvinit": unit,
 		"service_facts": {
 			Write: "write facts: {nginx: {service: nginx.service}} into the play: Facts.nginx.running",
-			AdHoc: "there is exec: ccm-push PATTERN exec systemctl list-units",
+			AdHoc: "use the type exec: ccm-push PATTERN exec systemctl list-units",
 			Args:  Arguments{},
-			Gap:   "services that are mentioned by literal names with their endings: whether they are there, `state == 'running'` and `status == 'enabled'`; " + factsGap,
+			Gap:   "services with literal full names such as `nginx.service`: existence, `state == 'running'` and `status == 'enabled'`; " + factsGap,
 		},
 		"package_facts": {
 			Write: "write facts: {nginx: {package: nginx}} into the play: Facts.nginx.installed",
-			AdHoc: "there is exec: ccm-push PATTERN exec dpkg-query -W",
-			Args:  Arguments{"manager": none("those of the host"), "strategy": no("the host's own is asked")},
-			Gap:   "whether packages that are mentioned by literal names are installed; " + factsGap,
+			AdHoc: "use the type exec: ccm-push PATTERN exec dpkg-query -W",
+			Args:  Arguments{"manager": none("the managers of the host are used"), "strategy": no("the manager of the host is used")},
+			Gap:   "whether packages with literal names are installed; " + factsGap,
 		},
 		"cron": {
 			Type:  "cron",
@@ -28,7 +28,7 @@ func systemModules() map[string]Module {
 			AdHoc: `cron backup command=/usr/local/bin/backup hour=3 minute=0`,
 			Args: Arguments{
 				"name": same("name"), "job": same("command"), "user": same("user"), "minute": same("minute"), "hour": same("hour"), "day": same("day"), "dom": same("day"), "month": same("month"), "weekday": same("weekday"), "dow": same("weekday"),
-				"special_time": same("special"), "state": same("ensure"), "disabled": same("disabled"), "cron_file": no("entries are those of a crontab; /etc/cron.d has files"), "env": no("entries only"), "backup": no("undo brings back what a run has changed"),
+				"special_time": same("special"), "state": same("ensure"), "disabled": same("disabled"), "cron_file": no("entries are in a crontab; for /etc/cron.d use file"), "env": no("entries only"), "backup": no("use ccm-push undo"),
 				"insertafter": no("entries only"), "insertbefore": no("entries only"), "reboot": no("write special_time: reboot"),
 			},
 		},
@@ -38,7 +38,7 @@ func systemModules() map[string]Module {
 			AdHoc: `mount /data device=/dev/sdb1 fstype=ext4`,
 			Args: Arguments{
 				"path": same("name"), "name": same("name"), "src": same("device"), "fstype": same("fstype"), "opts": same("options"), "dump": same("dump"), "passno": same("pass"), "fstab": same("fstab"), "state": same("ensure"),
-				"boot": no("it is mounted at boot"), "backup": no("undo brings back what a run has changed"),
+				"boot": no("it is mounted at boot"), "backup": no("use ccm-push undo"),
 			},
 		},
 		"sysctl": {
@@ -46,7 +46,7 @@ func systemModules() map[string]Module {
 			Write: `- sysctl: [vm.swappiness: {value: "10"}]`,
 			AdHoc: `sysctl vm.swappiness value=10`,
 			Args: Arguments{
-				"name": same("name"), "value": same("value"), "state": same("ensure"), "sysctl_set": same("runtime"), "reload": same("runtime"), "sysctl_file": same("path"), "ignoreerrors": no("what fails fails"),
+				"name": same("name"), "value": same("value"), "state": same("ensure"), "sysctl_set": same("runtime"), "reload": same("runtime"), "sysctl_file": same("path"), "ignoreerrors": no("errors are always reported"),
 			},
 		},
 		"hostname": {
@@ -59,14 +59,14 @@ func systemModules() map[string]Module {
 			Type:  "timezone",
 			Write: "- timezone: [Europe/Vienna: {}]",
 			AdHoc: "timezone Europe/Vienna",
-			Args:  Arguments{"name": same("name"), "hwclock": no("the clock of the hardware stays as it is")},
+			Args:  Arguments{"name": same("name"), "hwclock": no("the hardware clock is not changed")},
 		},
 		"locale_gen": {
 			Type:  "locale",
 			Write: "- locale: [de_DE.UTF-8: {}]",
 			AdHoc: "locale de_DE.UTF-8",
 			Args:  Arguments{"name": same("name"), "state": same("ensure")},
-			Gap:   "one locale for each resource; `default: true` makes it that of LANG",
+			Gap:   "one locale for each resource; `default: true` sets LANG to it",
 		},
 		"modprobe": {
 			Type:  "kmod",
@@ -78,8 +78,8 @@ func systemModules() map[string]Module {
 			Type:  "kmod",
 			Write: "- kmod: [floppy: {ensure: absent, blacklist: true}]",
 			AdHoc: "kmod floppy ensure=absent blacklist=true",
-			Args:  Arguments{"name": same("name"), "state": same("blacklist"), "blacklist_file": no("its lines stand in /etc/modprobe.d/ccm-push.conf")},
-			Gap:   "it is removed as well, if it is loaded",
+			Args:  Arguments{"name": same("name"), "state": same("blacklist"), "blacklist_file": no("the file is always /etc/modprobe.d/ccm-push.conf")},
+			Gap:   "a loaded module is also unloaded",
 		},
 		"sudoers": {
 			Type:  "sudoers",
@@ -96,7 +96,7 @@ func systemModules() map[string]Module {
 			AdHoc: "alternatives editor path=/usr/bin/vim.basic",
 			Args: Arguments{
 				"name": same("name"), "path": same("path"), "link": same("link"), "priority": same("priority"), "state": same("ensure"),
-				"subcommands": no("links that follow are those that a package brings"), "family": no("a path says which one is meant"),
+				"subcommands": no("only the package sets the subordinate links"), "family": no("the path selects the alternative"),
 			},
 		},
 		"selinux": {
@@ -112,7 +112,7 @@ func systemModules() map[string]Module {
 			Write: "- seboolean: [httpd_can_network_connect: {value: true}]",
 			AdHoc: "seboolean httpd_can_network_connect value=true",
 			Args: Arguments{
-				"name": same("name"), "state": same("value"), "persistent": same("persistent"), "ignore_selinux_state": none("a policy is enough"),
+				"name": same("name"), "state": same("value"), "persistent": same("persistent"), "ignore_selinux_state": none("an installed policy is enough"),
 			},
 		},
 		"sefcontext": {
@@ -121,16 +121,16 @@ func systemModules() map[string]Module {
 			AdHoc: `fcontext "/srv/web(/.*)?" type=httpd_sys_content_t`,
 			Args: Arguments{
 				"target": same("name"), "path": same("name"), "setype": same("type"), "ftype": same("ftype"), "seuser": same("user"), "selevel": same("range"), "serange": same("range"), "state": same("ensure"),
-				"reload": none("the policy is loaded anew where it runs"), "substitute": no("paths that stand for others are not kept"), "equal": no("paths that stand for others are not kept"), "ignore_selinux_state": none("a policy is enough"),
+				"reload": none("a running policy is reloaded"), "substitute": no("equivalent paths are not supported"), "equal": no("equivalent paths are not supported"), "ignore_selinux_state": none("an installed policy is enough"),
 			},
-			Gap: "files that are there get their labels by `restorecon`",
+			Gap: "run `restorecon` to relabel existing files",
 		},
 		"seport": {
 			Type:  "seport",
 			Write: "- seport: [8448/tcp: {type: http_port_t}]",
 			AdHoc: "seport 8448/tcp type=http_port_t",
 			Args: Arguments{
-				"ports": same("name"), "proto": same("name"), "setype": same("type"), "state": same("ensure"), "reload": none("the policy is loaded anew where it runs"), "ignore_selinux_state": none("a policy is enough"),
+				"ports": same("name"), "proto": same("name"), "setype": same("type"), "state": same("ensure"), "reload": none("a running policy is reloaded"), "ignore_selinux_state": none("an installed policy is enough"),
 				"local": none("the policy's own are never removed"),
 			},
 			Gap: "one port or range for each resource",
@@ -140,9 +140,9 @@ func systemModules() map[string]Module {
 			Write: "- reboot: [updates: {}]",
 			AdHoc: `reboot "as agreed" when=always`,
 			Args: Arguments{
-				"msg": same("name"), "reboot_timeout": same("timeout"), "connect_timeout": none("the inventory has it"), "test_command": no("a wait behind it says what has to be so"),
-				"pre_reboot_delay": none("it starts again at once"), "post_reboot_delay": none("it is dialled until it is back"), "boot_time_command": none("the kernel's boot id tells one boot from another"),
-				"reboot_command": no("it is systemctl reboot, or reboot"), "search_paths": none("programs are looked for where they are"),
+				"msg": same("name"), "reboot_timeout": same("timeout"), "connect_timeout": none("the inventory has it"), "test_command": no("write a wait after it"),
+				"pre_reboot_delay": none("the reboot is immediate"), "post_reboot_delay": none("ccm-push reconnects until the host is back"), "boot_time_command": none("the boot id of the kernel is compared"),
+				"reboot_command": no("it is systemctl reboot, or reboot"), "search_paths": none("programs are found in PATH"),
 			},
 			Gap: "in each run, as with Ansible (`when: always`); as a handler `when: notified`",
 		},
@@ -153,8 +153,8 @@ func serviceArguments() Arguments {
 	return Arguments{
 		"name": same("name"), "service": same("name"), "unit": same("name"), "state": same("ensure"), "enabled": same("enable"), "masked": same("masked"),
 		"daemon_reload": none("unit files that have changed are read again"), "daemon-reload": none("unit files that have changed are read again"),
-		"daemon_reexec": no("an exec of systemctl daemon-reexec"), "no_block": none("a start is waited for"), "scope": no("units are those of the system"), "user": no("units are those of the system"),
+		"daemon_reexec": no("an exec of systemctl daemon-reexec"), "no_block": none("a start is waited for"), "scope": no("only system units are supported"), "user": no("only system units are supported"),
 		"use": none("the host shows which one it has"), "pattern": no("the service manager knows what runs"), "sleep": none("a restart is one of the service manager"), "arguments": no("a unit file has them"), "args": no("a unit file has them"),
-		"force": none("links are made as systemctl makes them"), "runlevel": no("enable says it"),
+		"force": none("links are made as systemctl makes them"), "runlevel": no("write enable"),
 	}
 }

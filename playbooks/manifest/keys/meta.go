@@ -26,18 +26,18 @@ const (
 // are a part of [Resource].
 type Meta struct {
 	Retry     int      `json:"retry" doc:"how often it is tried again after a failure, 0-1000"`
-	Rerun     bool     `json:"rerun" doc:"a command of it may start again after it was cut, so that its outcome is unknown: the host program was killed, or the host restarted"`
+	Rerun     bool     `json:"rerun" doc:"allow its command to run again if it was interrupted and its outcome is unknown (the host program was killed, or the host restarted)"`
 	Delay     Seconds  `json:"delay" doc:"how long to wait before it is tried again, such as 5s; a bare number is seconds"`
 	Timeout   Seconds  `json:"timeout" doc:"how long one try may take, such as 5m; a bare number is seconds; default: no limit. A type with a timeout of its own keeps that"`
 	Limit     float64  `json:"limit" doc:"how many tries there may be per second"`
-	Sema      []string `json:"sema" doc:"semaphores to hold while something is changed: NAME or NAME:N, where N is how many hosts may hold it at once; default 1"`
-	Hidden    bool     `json:"hidden" doc:"define it, and do not run it; what depends on it runs"`
-	Reverse   bool     `json:"reverse" doc:"put back what was there before, in the first whole run in which the manifest is without it; the play needs remembered_as"`
-	History   *bool    `json:"history" default:"true" doc:"keep on the host what was there before it is changed, so that the run can be undone (ccm-push undo)"`
-	Confirm   string   `json:"confirm" enum:"auto,always,never" doc:"whether a change of it has to be confirmed over a new login, or is taken back; default: as the play says"`
-	Watch     any      `json:"watch" doc:"what becomes of drift while it is watched (ccm-push watch): report, repair or off, or a map of keys; what it leaves out is as the play says"`
+	Sema      []string `json:"sema" doc:"semaphores to hold during a change: NAME or NAME:N, where N is the number of hosts that can hold it at once; default 1"`
+	Hidden    bool     `json:"hidden" doc:"define it but do not run it; resources that depend on it run"`
+	Reverse   bool     `json:"reverse" doc:"restore the previous state in the first complete run after the resource is removed from the manifest; the play needs remembered_as"`
+	History   *bool    `json:"history" default:"true" doc:"save the previous state on the host before a change, so that ccm-push undo can restore it"`
+	Confirm   string   `json:"confirm" enum:"auto,always,never" doc:"whether a change of it is reverted unless a new login confirms it; default: the value of the play"`
+	Watch     any      `json:"watch" doc:"how ccm-push watch handles drift: report, repair or off, or a map of keys; missing keys are taken from the play"`
 	AutoEdge  *bool    `json:"autoedge" default:"true" doc:"take part in automatic edges, with strategy graph"`
-	AutoGroup *bool    `json:"autogroup" default:"true" doc:"be carried out together with others of its type, with strategy graph"`
+	AutoGroup *bool    `json:"autogroup" default:"true" doc:"apply it together with others of its type, with strategy graph"`
 }
 
 var semaphoreForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(SemaphoreForm) })

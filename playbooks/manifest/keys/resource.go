@@ -18,17 +18,17 @@ type Resource struct {
 	Alias     string   `json:"alias" doc:"another name, for references and reports"`
 	Require   []string `json:"require" doc:"earlier resources, as type#name, without which this one is skipped"`
 	Subscribe []string `json:"subscribe" doc:"earlier resources whose change refreshes this one"`
-	Before    []string `json:"before" doc:"later resources that are skipped without this one: require, written at the other end"`
-	Notify    []string `json:"notify" doc:"later resources that a change of this one refreshes: subscribe, written at the other end"`
+	Before    []string `json:"before" doc:"later resources that are skipped if this one fails: the reverse of require"`
+	Notify    []string `json:"notify" doc:"later resources that a change of this one refreshes: the reverse of subscribe"`
 	Control   Control  `json:"control" hint:"write control: {if: Data.x == 'y'}" doc:"whether the resource is managed at all"`
 	Each      any      `json:"each" doc:"a list: one resource per element, which is Item"`
 	Noop      bool     `json:"noop" doc:"only predict this resource, also in a run that changes things"`
 	Sensitive bool     `json:"sensitive" doc:"show no content, output or diff of it anywhere"`
 	Tags      []string `json:"tags" doc:"labels of the resource"`
 
-	Health []health.Check `json:"health_checks" hint:"write - command: /usr/lib/nagios/plugins/check_disk -w 10%" doc:"questions to the host after the resource has had its turn; if the answer is not OK, it has failed"`
+	Health []health.Check `json:"health_checks" hint:"write - command: /usr/lib/nagios/plugins/check_disk -w 10%" doc:"checks on the host after the resource is applied; if a check is not OK, the resource has failed"`
 
-	On string `json:"on" hint:"write on: HOST" doc:"the host where it runs, in the place of the one it is for; controller is where ccm-push runs"`
+	On string `json:"on" hint:"write on: HOST" doc:"the host where it runs instead of the host of the play; controller is the machine where ccm-push runs"`
 
 	Once bool `json:"once" hint:"write true or false, and decide with control" doc:"it runs for one host of a batch, and its result holds for all of them"`
 
@@ -36,7 +36,7 @@ type Resource struct {
 	Recv   map[string]any `json:"recv" hint:"write recv: {content: exec#token.stdout}" doc:"properties whose values another resource sends: PROPERTY: type#name.key, or PROPERTY: {host: NAME, from: type#name.key}"`
 	Export []string       `json:"export" doc:"the values that other hosts may receive, such as stdout"`
 
-	Results string `json:"register" doc:"the name under which later resources of the host and play find what came of this one: Results.NAME"`
+	Results string `json:"register" doc:"the name of its result for later resources of the same host and play: Results.NAME"`
 
 	Register []Registration `json:"register_when_stable" doc:"where others find a service, published to NATS once the resource is stable"`
 }
@@ -98,7 +98,7 @@ func checkRegistered(f modules.Field, n *yamlpos.Node) error {
 	case "address":
 		_, err = netip.ParseAddr(n.Text)
 		if err != nil {
-			err = errors.New("is no IP address")
+			err = errors.New("is not an IP address")
 		}
 	case "port":
 		err = within(n, 65535)

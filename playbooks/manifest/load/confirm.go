@@ -23,7 +23,7 @@ func (f *file) confirm(n *yamlpos.Node, k *keys.Play) manifest.Confirm {
 		}
 	}
 	if k.History != nil && !*k.History && c.Mode == wire.ConfirmAlways {
-		f.report.Add(mode.Errorf("leave one of them out", "confirm: always cannot be with history: false: nothing is kept that could be put back"))
+		f.report.Add(mode.Errorf("remove one of them", "confirm: always needs history: with history: false no state is saved that could be restored"))
 	}
 	via := keys.Given(n.Get("confirm_via"))
 	if via == nil || via.Kind != yamlpos.List {
@@ -31,7 +31,7 @@ func (f *file) confirm(n *yamlpos.Node, k *keys.Play) manifest.Confirm {
 	}
 	c.Via = f.values.Optional(n, "confirm_via")
 	if len(via.Items) == 0 {
-		f.report.Add(via.Errorf("leave it out to confirm as the inventory says", "confirm_via has no address"))
+		f.report.Add(via.Errorf("remove confirm_via to use the address of the inventory", "confirm_via has no address"))
 	}
 	for _, item := range via.Items {
 		if item.Kind == yamlpos.Scalar && !f.values.IsOpen(item) {

@@ -31,10 +31,10 @@ func (f *file) askedFacts(n *yamlpos.Node) []manifest.AskedFact {
 		case !factName().MatchString(name.Text):
 			f.report.Add(name.Errorf("use letters, digits and _", "a fact cannot be called %q", name.Text))
 		case keys.Given(q) == nil:
-			f.report.Add(name.Errorf("write one of stat, package, service, getent, command", "%s asks for nothing", name.Text))
+			f.report.Add(name.Errorf("write one of stat, package, service, getent, command", "%s has no value", name.Text))
 		case q.Kind != yamlpos.Map: // which decoding has reported
 		case len(q.Pairs) != 1:
-			f.report.Add(q.Errorf("write one of stat, package, service, getent, command", "a fact asks for one thing"))
+			f.report.Add(q.Errorf("write one of stat, package, service, getent, command", "a fact has exactly one query"))
 		default:
 			if query, ok := f.query(q.Pairs[0]); ok {
 				all = append(all, manifest.AskedFact{At: name, Query: query})
@@ -48,15 +48,15 @@ func (f *file) askedFacts(n *yamlpos.Node) []manifest.AskedFact {
 func (f *file) query(pair yamlpos.Pair) (q facts.Query, ok bool) {
 	key, n := pair.Key.Text, keys.Given(pair.Value)
 	if n == nil {
-		f.report.Add(pair.Key.Errorf("", "%s asks for nothing", key))
+		f.report.Add(pair.Key.Errorf("", "%s has no value", key))
 		return q, false
 	}
 	if n.Kind != yamlpos.Scalar {
 		return q, false
 	}
 	if key == "command" && f.values.IsOpen(n) {
-		f.report.Add(n.Errorf("a variable of the shell is $NAME; what needs more stands in a script, or in an exec with readonly and register",
-			"a command that is asked for has no expressions: {{ … }} and ${ … }"))
+		f.report.Add(n.Errorf("write a shell variable as $NAME; for anything else use a script, or an exec with readonly and register",
+			"the command of a fact cannot contain expressions: {{ … }} and ${ … }"))
 		return q, false
 	}
 	if f.values.LiteralText(key, n) == nil {
@@ -69,7 +69,7 @@ func (f *file) query(pair yamlpos.Pair) (q facts.Query, ok bool) {
 	}
 	switch {
 	case len(words) == 0:
-		return wrong("", "%s asks for nothing", key)
+		return wrong("", "%s has no value", key)
 	case key == "stat" && !path.IsAbs(n.Text):
 		return wrong("", "stat needs an absolute path, not %q", n.Text)
 	case key == "getent" && len(words) != 2:
@@ -93,12 +93,12 @@ func onlyOneQuestion(plays []*manifest.Play) error {
 	for _, p := range plays {
 		for _, a := range p.AskedFacts {
 			if other, ok := first[a.At.Text]; ok && other.Query != a.Query {
-				errs.Add(a.At.Errorf("give it another name", "the fact %s asks for something else in another play: %s", a.At.Text, other.At.Pos()))
+				errs.Add(a.At.Errorf("give it another name", "the fact %s has a different query in another play: %s", a.At.Text, other.At.Pos()))
 				continue
 			}
 			first[a.At.Text], asked[a.At.Text] = a, a.Query
 			if len(asked.Collector()) > facts.MaxQueries {
-				errs.Add(a.At.Errorf("have a command of the host ask", "the facts that are asked for come to more than %d KiB", facts.MaxQueries>>10))
+				errs.Add(a.At.Errorf("use one command of the host for several facts", "the queries of all facts together are larger than %d KiB", facts.MaxQueries>>10))
 				return errs.Err()
 			}
 		}

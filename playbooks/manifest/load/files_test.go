@@ -44,7 +44,7 @@ func TestGossfile(t *testing.T) {
 		{"a list", "a.yaml: {}", "-- a.yaml --\n- x\n", "a.yaml:1:1: a file of goss must be a map, not a list\n  hint: write rules: {service: {nginx: {running: true}}}"},
 		{"rules that are wrong", "a.yaml: {}", "-- a.yaml --\nservices: {x: {running: true}}\n", "site.yaml:1:59: goss_rules: there are no rules of the kind \"services\"\n  hint: there are addr, command, dns, file, group, http, interface, kernel-param, matching, mount, package, port, process, service, user"},
 		{"a circle", "a.yaml: {}", "-- a.yaml --\ngossfile: {a.yaml: {}}\n", "a.yaml:1:12: files of rules include each other more than 10 levels deep"},
-		{"a name from a fact", "'{{ Facts.x }}': {}", "", "site.yaml:1:71: a gossfile cannot be an expression\n  hint: write a name: no host is known when it is read; hierarchy and overrides choose data by host, control chooses resources"},
+		{"a name from a fact", "'{{ Facts.x }}': {}", "", "site.yaml:1:71: a gossfile cannot be an expression\n  hint: write a literal: it is read before any host is known; to choose by host, use hierarchy and overrides for data, or control for resources"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			plays, text := load(t, fmt.Sprintf(site, test.files)+test.archive)
@@ -138,12 +138,12 @@ func TestWrongFiles(t *testing.T) {
 				"site.yaml:2:32: type exec has no property \"retruns\"\n  hint: did you mean returns?"},
 		{"one error of a file that is included twice", "-- site.yaml --\n- include: a.yaml\n- include: a.yaml\n-- a.yaml --\nccm: {resources: []}\n", "a.yaml:1:18: manifest must contain resources"},
 		{"a name for several plays", "-- site.yaml --\n- name: x\n  include: two.yaml\n" + webManifest,
-			"site.yaml:1:9: a name for the 2 plays of two.yaml\n  hint: leave it out: each has a name of its own"},
+			"site.yaml:1:9: one name is given for the 2 plays of two.yaml\n  hint: remove name: each play has its own name"},
 		{"an empty file", "-- site.yaml --\ninclude: a.yaml\n-- a.yaml --\n", "a.yaml: the file is empty"},
 		{"vars that are a list", "-- site.yaml --\nvars_files: [a.yaml]\nccm: {resources: [exec: [x: ]]}\n-- a.yaml --\n- 1\n",
 			"a.yaml:1:1: a file of vars_files must be a map, not a list\n  hint: write key: value"},
 		{"vars in two documents", "-- site.yaml --\nvars_files: [a.yaml]\nccm: {resources: [exec: [x: ]]}\n-- a.yaml --\na: 1\n---\nb: 2\n",
-			"a.yaml:3:1: a file of vars_files has one document"},
+			"a.yaml:3:1: a file of vars_files must contain one document"},
 		{"vars that are no YAML", "-- site.yaml --\nvars_files: [a.yaml]\nccm: {resources: [exec: [x: ]]}\n-- a.yaml --\na: [\n",
 			"a.yaml:1: did not find expected node content\n  hint: check the indentation of this line and the quotes and brackets before it"},
 	} {

@@ -21,7 +21,7 @@ const maxIncludes = 10
 func (f *file) include(ctx context.Context, p *manifest.Play, n, path *yamlpos.Node, over ordering) []*manifest.Play {
 	for _, pair := range n.Pairs {
 		if key := pair.Key.Text; slices.Contains(keys.NotBesideInclude, key) {
-			f.report.Add(pair.Key.Errorf("write it into the included manifest", "%s cannot stand beside include", key))
+			f.report.Add(pair.Key.Errorf("write it into the included manifest", "%s cannot be used together with include", key))
 		}
 	}
 	if f.values.LiteralText("include", path) == nil {
@@ -42,7 +42,7 @@ func (f *file) include(ctx context.Context, p *manifest.Play, n, path *yamlpos.N
 	plays := inner.documents(ctx, documents, over.overlaid(p, n))
 	f.report.Include(inner.report)
 	if keys.Given(n.Get("name")) != nil && len(plays) > 1 {
-		f.report.Add(n.Get("name").Errorf("leave it out: each has a name of its own", "a name for the %d plays of %s", len(plays), inner.at.Name()))
+		f.report.Add(n.Get("name").Errorf("remove name: each play has its own name", "one name is given for the %d plays of %s", len(plays), inner.at.Name()))
 	}
 	for _, one := range plays {
 		if one.Rollout != nil && cmp.Or(f.run.rollout, over.rollout, keys.Given(n.Get("rollout"))) == nil {
@@ -84,7 +84,7 @@ func (over ordering) overlaid(p *manifest.Play, n *yamlpos.Node) ordering {
 func (f *file) besideIncluded(n *yamlpos.Node, p *manifest.Play) {
 	for _, pair := range n.Pairs {
 		if insteadOf[pair.Key.Text] != "" && keys.Given(pair.Value) != nil {
-			f.report.Add(pair.Key.Errorf("write rollout here, which takes the place of the one there", "%s cannot be laid over the rollout of %s", pair.Key.Text, p.Rollout.At.Pos()))
+			f.report.Add(pair.Key.Errorf("write rollout in this play: it replaces the rollout of the included play", "%s cannot override the rollout of %s", pair.Key.Text, p.Rollout.At.Pos()))
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (f *file) mapIn(ctx context.Context, at *yamlpos.Node, kind, hint string, o
 	case err != nil:
 		f.report.Add(err)
 	case len(documents) > 1:
-		f.report.Add(documents[1].Errorf("", "a %s has one document", kind))
+		f.report.Add(documents[1].Errorf("", "a %s must contain one document", kind))
 	case len(documents) == 1 && keys.Given(documents[0]) != nil && documents[0].Kind != yamlpos.Map:
 		f.report.Add(documents[0].Errorf(hint, "a %s must be a map, not %s", kind, documents[0].Describe()))
 	case len(documents) == 1:

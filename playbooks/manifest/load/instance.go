@@ -21,7 +21,7 @@ func (f *file) expand(resources []*manifest.Resource) {
 			f.report.Add(r.Name.Node.Errorf("", "maximum apply depth of %d exceeded: %s", maxNesting, strings.Join(deepest, " → ")))
 			r.Child = nil
 		case size > maxNested:
-			f.report.Add(r.Name.Node.Errorf("", "the play has more than %d resources, with those of the manifests that it applies", maxNested))
+			f.report.Add(r.Name.Node.Errorf("", "the play and the manifests that it applies have more than %d resources", maxNested))
 			r.Child = nil
 			return
 		}

@@ -190,9 +190,9 @@ func (f *file) withoutPlayKeys(n *yamlpos.Node) *yamlpos.Node {
 		case slices.Contains(keys.OfNested, key), !slices.Contains(keys.OfPlay, key):
 			return false
 		case hint == "":
-			hint = "write it at the play: a nested manifest runs as the play does that applies it"
+			hint = "write it at the play: a nested manifest uses the settings of the play that applies it"
 		}
-		f.report.Add(pair.Key.Errorf(hint, "%s cannot stand in a nested manifest", key))
+		f.report.Add(pair.Key.Errorf(hint, "%s cannot be used in a nested manifest", key))
 		return true
 	})
 	return &kept

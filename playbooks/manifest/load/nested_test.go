@@ -26,7 +26,7 @@ const child = "ccm: {resources: [exec: [inner: {tags: [deep]}]]}\n"
 
 func TestWrongNested(t *testing.T) {
 	const applies = "-- site.yaml --\nccm: {resources: [apply: [a.yaml: ]]}\n-- a.yaml --\n"
-	const playKey = "\n  hint: write it at the play: a nested manifest runs as the play does that applies it"
+	const playKey = "\n  hint: write it at the play: a nested manifest uses the settings of the play that applies it"
 	for _, c := range []struct{ name, archive, want string }{
 		{"missing", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: ]]}\n", "site.yaml:1:27: a.yaml: there is no such manifest"},
 		{"a missing archive", "-- site.yaml --\nccm: {resources: [apply: [a.tgz: ]]}\n", "site.yaml:1:27: archives are not unpacked here"},
@@ -40,11 +40,11 @@ func TestWrongNested(t *testing.T) {
 		{"a playbook of Ansible", applies + "tasks: []\n", "a.yaml:1:1: this is a playbook of Ansible\n  hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md"},
 		{"no ccm", applies + "data: {a: 1}\n", "a.yaml:1:1: there is no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
 		{"keys of a play", applies + "name: x\nhosts: web\nbecome: true\nserial: 1\ntags: [a]\ninclude: x.yaml\nnmae: x\n" + child,
-			"a.yaml:1:1: name cannot stand in a nested manifest\n  hint: write alias at the resource that applies it\n" +
-				"a.yaml:2:1: hosts cannot stand in a nested manifest" + playKey + "\na.yaml:3:1: become cannot stand in a nested manifest" + playKey +
-				"\na.yaml:4:1: serial cannot stand in a nested manifest" + playKey +
-				"\na.yaml:5:1: tags cannot stand in a nested manifest\n  hint: write tags at the resource that applies it, or at its resources\n" +
-				"a.yaml:6:1: include cannot stand in a nested manifest\n  hint: write an apply resource\n" +
+			"a.yaml:1:1: name cannot be used in a nested manifest\n  hint: write alias at the resource that applies it\n" +
+				"a.yaml:2:1: hosts cannot be used in a nested manifest" + playKey + "\na.yaml:3:1: become cannot be used in a nested manifest" + playKey +
+				"\na.yaml:4:1: serial cannot be used in a nested manifest" + playKey +
+				"\na.yaml:5:1: tags cannot be used in a nested manifest\n  hint: write tags at the resource that applies it, or at its resources\n" +
+				"a.yaml:6:1: include cannot be used in a nested manifest\n  hint: write an apply resource\n" +
 				"a.yaml:7:1: unknown key \"nmae\"\n  hint: known keys: defaults, strict, data, vars_files, hierarchy, overrides, ccm"},
 		{"all errors of all files", "-- site.yaml --\nccm: {resources: [exec: [x: {retruns: [1]}], apply: [a.yaml: {dta: 1}]]}\n"[:0] +
 			"-- site.yaml --\nccm: {resources: [{exec: [x: {retruns: [1]}]}, {apply: [a.yaml: ]}, {apply: [a.yaml: ]}]}\n-- a.yaml --\nccm: {resources: [exec: [x: {commnad: y}]]}\n",
@@ -64,13 +64,13 @@ func TestWrongNested(t *testing.T) {
 		{"a URL of no archive", "-- site.yaml --\nccm: {resources: [apply: ['https://h/a.yaml': ]]}\n",
 			"site.yaml:1:27: name: the URL does not lead to a .tar.gz\n  hint: pack the folder of the manifest: tar -C FOLDER -czf x.tar.gz ."},
 		{"what a host sent", "-- site.yaml --\nccm: {resources: [apply: ['{{ Facts.x }}': ]]}\n",
-			"site.yaml:1:27: what a host sent may not name a manifest\n  hint: choose with control, or use data of the inventory"},
+			"site.yaml:1:27: data from a host cannot be the name of a manifest\n  hint: choose with control, or use data of the inventory"},
 		{"a checksum that a host sent", "-- site.yaml --\nccm: {resources: [apply: ['https://h/a.tgz': {checksum: '{{ Facts.x }}', data: '{{ Facts }}'}]]}\n",
-			"site.yaml:1:57: what a host sent may not be the checksum of a manifest\nsite.yaml:1:80: what a host sent may not be the whole data of a manifest\n  hint: write a map: data: {key: \"{{ ... }}\"}"},
+			"site.yaml:1:57: data from a host cannot be the checksum of a manifest\nsite.yaml:1:80: data from a host cannot be the whole data of a manifest\n  hint: write a map: data: {key: \"{{ ... }}\"}"},
 		{"a key that a host sent", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {data: {'{{ Facts.x }}': y}}]]}\n-- a.yaml --\n" + child,
-			"site.yaml:1:43: what a host sent may neither be a key of the data of a manifest, nor stand below one that is computed\n  hint: write the key as it is: data: {key: \"{{ ... }}\"}"},
+			"site.yaml:1:43: data from a host cannot be a key of the data of a manifest, or the value of a computed key\n  hint: write the key as it is: data: {key: \"{{ ... }}\"}"},
 		{"below a key that is not known", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {data: {'{{ Data.x }}': '{{ Facts.x }}', '{{ Data.y }}': z}}]]}\n-- a.yaml --\n" + child,
-			"site.yaml:1:43: what a host sent may neither be a key of the data of a manifest, nor stand below one that is computed\n  hint: write the key as it is: data: {key: \"{{ ... }}\"}"},
+			"site.yaml:1:43: data from a host cannot be a key of the data of a manifest, or the value of a computed key\n  hint: write the key as it is: data: {key: \"{{ ... }}\"}"},
 		{"a subscription", "-- site.yaml --\nccm: {resources: [{exec: [x: ]}, {apply: [a.yaml: {subscribe: [exec#x]}]}]}\n-- a.yaml --\n" + child,
 			"site.yaml:1:63: type apply has no refresh, so it cannot subscribe\n  hint: use require for the order"},
 		{"absent", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {ensure: absent}]]}\n-- a.yaml --\n" + child,
@@ -91,13 +91,13 @@ func TestNestedReferences(t *testing.T) {
 		{"to one of the parent", "[{exec: [x: ]}, {apply: [b.yaml: ]}]", "[exec: [inner: {require: [exec#x]}]]", ""},
 		{"between two nested manifests", "[{apply: [a.yaml: ]}, {apply: [c.yaml: ]}]", "[exec: [inner: ]]", ""},
 		{"to a later one of the parent", "[{apply: [a.yaml: ]}, {exec: [x: ]}]", "[exec: [inner: {require: [exec#x]}]]",
-			"a.yaml:1:44: exec#x stands later, at site.yaml:1:48\n  hint: resources run in the order written: move it up"},
+			"a.yaml:1:44: exec#x comes later, at site.yaml:1:48\n  hint: resources run in the order written: move it up"},
 		{"to a later one of a nested manifest", "[{exec: [x: {require: [exec#inner]}]}, {apply: [b.yaml: ]}]", "[exec: [inner: ]]",
-			"site.yaml:1:41: exec#inner stands later, at a.yaml:1:26\n  hint: resources run in the order written: move it up"},
+			"site.yaml:1:41: exec#inner comes later, at a.yaml:1:26\n  hint: resources run in the order written: move it up"},
 		{"to what applies it", "[apply: [a.yaml: ]]", "[exec: [inner: {require: [apply#a.yaml]}]]",
-			"a.yaml:1:44: apply#a.yaml applies the manifest that this stands in\n  hint: remove the reference: it ends after all that it applies"},
+			"a.yaml:1:44: apply#a.yaml applies the manifest that contains this resource\n  hint: remove the reference: it ends after the resources of its manifest"},
 		{"to what it applies", "[apply: [a.yaml: {require: [exec#inner]}]]", "[exec: [inner: ]]",
-			"site.yaml:1:46: exec#inner belongs to what apply#a.yaml applies\n  hint: remove the reference: it runs as a part of this one"},
+			"site.yaml:1:46: exec#inner is applied by apply#a.yaml\n  hint: remove the reference: it already runs as a part of this resource"},
 		{"to nothing", "[apply: [b.yaml: ]]", "[exec: [inner: {require: [exec#iner]}]]",
 			"a.yaml:1:44: no resource is called exec#iner"},
 		{"to nothing, while a manifest is not known", "[{apply: ['{{ Data.x }}': ]}, {exec: [x: {require: [exec#anything]}]}]", "[exec: [inner: ]]", ""},
@@ -140,7 +140,7 @@ func TestNestingEnds(t *testing.T) {
 		archive = strings.Replace(archive, fmt.Sprintf("[apply: [n%d.yaml: ]]", i), "["+strings.Repeat(one+", ", 9)+one+"]", 1)
 	}
 	_, text = load(t, archive)
-	require.Equal(t, "site.yaml:1:27: the play has more than 100000 resources, with those of the manifests that it applies", text)
+	require.Equal(t, "site.yaml:1:27: the play and the manifests that it applies have more than 100000 resources", text)
 
 	archive = "-- site.yaml --\nccm:\n  resources:\n    - apply:\n"
 	for i := range maxManifests + 1 {
@@ -302,7 +302,7 @@ func TestNestedArchives(t *testing.T) {
 	mux.Handle("/away.tgz", http.RedirectHandler(other.URL+"/web.tar.gz", http.StatusFound))
 	mux.HandleFunc("/large.tgz", func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) })
 	with := strings.Replace(server.URL, "://", "://ann:hunter2@", 1)
-	const changed = "\n  hint: it has been changed: look at what is in it before you write its new checksum"
+	const changed = "\n  hint: the file has changed: inspect it before you update the checksum"
 	zero := strings.Repeat("0", 64)
 	for _, c := range []struct{ name, apply, asked, want string }{
 		{"a local one", "web.tar.gz: ", "", ""},
@@ -312,9 +312,9 @@ func TestNestedArchives(t *testing.T) {
 		{"no archive", "no.tgz: ", "", "site.yaml:1:27: no.tgz: unexpected EOF"},
 		{"no manifest in it", "none.tgz: ", "", "site.yaml:1:27: none.tgz: there is no manifest.yaml in it"},
 		{"one that leads out of it", "out.tgz: ", "",
-			"out.tgz/manifest.yaml:1:14: \"../x.yaml\" leads out of the archive out.tgz\n  hint: an archive holds all that its manifests need\n" +
-				"out.tgz/manifest.yaml:2:28: \"/etc/x.yaml\" leads out of the archive out.tgz\n  hint: an archive holds all that its manifests need\n" +
-				"out.tgz/manifest.yaml:2:54: \"../../y\" leads out of the archive out.tgz\n  hint: an archive holds all that its manifests need"},
+			"out.tgz/manifest.yaml:1:14: \"../x.yaml\" is outside the archive out.tgz\n  hint: an archive must contain all files that its manifests use\n" +
+				"out.tgz/manifest.yaml:2:28: \"/etc/x.yaml\" is outside the archive out.tgz\n  hint: an archive must contain all files that its manifests use\n" +
+				"out.tgz/manifest.yaml:2:54: \"../../y\" is outside the archive out.tgz\n  hint: an archive must contain all files that its manifests use"},
 		{"a download", "'" + server.URL + "/web.tar.gz': {checksum: " + sum + "}", "/web.tar.gz :", ""},
 		{"with a password", "'" + with + "/web.tar.gz?token=hunter2': {checksum: " + sum + "}", "/web.tar.gz ann:hunter2", ""},
 		{"another content", "'" + with + "/bad.tar.gz': {checksum: " + sum + "}", "/bad.tar.gz ann:hunter2",

@@ -157,7 +157,7 @@ func withoutColumns(n *yamlpos.Node, lines map[int]bool) {
 // It may be empty: not every host needs something.
 func (f *file) generated(ctx context.Context, p *manifest.Play, documents []*yamlpos.Node) []*manifest.Resource {
 	if len(documents) == 0 || keys.Given(documents[0]) == nil {
-		f.report.Add(p.JetFile.Errorf("a host for which there is nothing to do gets []", "resources jet template produced no output"))
+		f.report.Add(p.JetFile.Errorf("write [] for a host without resources", "resources jet template produced no output"))
 		return nil
 	}
 	list := documents[0]

@@ -241,7 +241,7 @@ func (f *file) strategy(p *manifest.Play, n *yamlpos.Node, k *keys.Play, over or
 			f.report.Add(parallel.Errorf("", "parallel %s is outside 1-%d", parallel.Text, keys.MaxParallel))
 		}
 	case !p.Graph() && keys.Given(n.Get("include")) == nil:
-		f.report.Add(parallel.Errorf("write strategy: graph as well", "parallel has no meaning for resources that run in the order written"))
+		f.report.Add(parallel.Errorf("write strategy: graph as well", "parallel has no effect on resources that run in the order written"))
 	}
 	if over.parallel != 0 {
 		p.Parallel = over.parallel
@@ -282,7 +282,7 @@ func onePlayEach(plays []*manifest.Play) error {
 			continue
 		}
 		if other := first[n.Text]; other != nil {
-			errs.Add(n.Errorf("give each play a name of its own", "another play is remembered_as %s already: %s", n.Text, other.Pos()))
+			errs.Add(n.Errorf("give each play its own remembered_as", "another play already has remembered_as: %s: %s", n.Text, other.Pos()))
 			continue
 		}
 		first[n.Text] = n
@@ -294,7 +294,7 @@ func onePlayEach(plays []*manifest.Play) error {
 // another tool, or one of the ccm section. It is "" for all others.
 func foreignHint(key string) string {
 	if slices.Contains(keys.OfCCM, key) {
-		return fmt.Sprintf("%s stands below ccm: write ccm: {%[1]s: ...}", key)
+		return fmt.Sprintf("%s belongs below ccm: write ccm: {%[1]s: ...}", key)
 	}
 	if here := ansible.PlaybookKeys[key]; here != "" {
 		return "write " + here
@@ -306,7 +306,7 @@ func foreignHint(key string) string {
 	case !ok || slices.Contains(keys.OfPlay, key):
 		return ""
 	case module.Type == key:
-		return fmt.Sprintf("resources stand below ccm: write ccm: {resources: [%s: [...]]}", key)
+		return fmt.Sprintf("resources belong below ccm: write ccm: {resources: [%s: [...]]}", key)
 	default: // a file of tasks
 		return module.Hint()
 	}

@@ -40,7 +40,7 @@ var wrongPlays = []struct{ name, manifest, want string }{
 		`site.yaml:1:3: this is a playbook of Ansible
   hint: here a play has ccm: {resources: [...]} in place of roles; see docs/guide/from-ansible.md
 site.yaml:2:3: unknown key "gather_facts"
-  hint: leave it out: the facts that are mentioned are asked for
+  hint: remove it: facts in expressions are collected automatically
 site.yaml:3:3: unknown key "vars"
   hint: write data
 site.yaml:5:3: unknown key "tasks"
@@ -51,7 +51,7 @@ site.yaml:7:3: unknown key "nmae" (did you mean "name"?)
 site.yaml:8:11: the text "x" is not a batch size
   hint: write a number of hosts or a percentage: serial: [1, 10%, 100%]
 site.yaml:9:21: "copy" is a module of Ansible
-  hint: there is file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]
+  hint: use the type file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]
 site.yaml:10:3: this is a playbook of Ansible
   hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/guide/from-ansible.md
 site.yaml:10:3: unknown key "vars"
@@ -59,9 +59,9 @@ site.yaml:10:3: unknown key "vars"
 	{"tasks without a play", "- name: nginx\n  apt: {name: nginx}\n- file: []\n", `site.yaml:1:3: there is no ccm section
   hint: a play needs ccm: {resources: [...]}
 site.yaml:2:3: unknown key "apt"
-  hint: there is package: write - package: [nginx: {ensure: present}]
+  hint: use the type package: write - package: [nginx: {ensure: present}]
 site.yaml:3:3: unknown key "file"
-  hint: resources stand below ccm: write ccm: {resources: [file: [...]]}
+  hint: resources belong below ccm: write ccm: {resources: [file: [...]]}
 site.yaml:3:3: there is no ccm section
   hint: a play needs ccm: {resources: [...]}`},
 	{"resources and a template", "ccm: {resources_jet_file: a.jet, resources: [exec: [x: ]]}\n", "site.yaml:1:27: resources_jet_file and resources cannot be used together\n  hint: keep one of them"},
@@ -69,21 +69,21 @@ site.yaml:3:3: there is no ccm section
 	{"computed files", "vars_files: ['{{ Facts.x }}.yaml']\n" + some, "site.yaml:1:14: a file of vars_files cannot be an expression" + chooseHint},
 	{"missing files", "vars_files: [a.yaml, testdata]\n" + some, "site.yaml:1:14: a.yaml: there is no such file\nsite.yaml:1:22: testdata: is a directory; give the file in it, such as testdata/site.yaml"},
 	{"include beside a manifest", "include: a.yaml\nhierarchy: {order: [a]}\n" + some,
-		"site.yaml:1:10: a.yaml: there is no such manifest\nsite.yaml:2:1: hierarchy cannot stand beside include" + includeHint + "\nsite.yaml:3:1: ccm cannot stand beside include" + includeHint},
-	{"a command that is asked for, computed", "facts: {x: {command: 'echo ${HOME}'}}\n" + some, "site.yaml:1:22: a command that is asked for has no expressions: {{ … }} and ${ … }\n" +
-		"  hint: a variable of the shell is $NAME; what needs more stands in a script, or in an exec with readonly and register"},
+		"site.yaml:1:10: a.yaml: there is no such manifest\nsite.yaml:2:1: hierarchy cannot be used together with include" + includeHint + "\nsite.yaml:3:1: ccm cannot be used together with include" + includeHint},
+	{"a command that is asked for, computed", "facts: {x: {command: 'echo ${HOME}'}}\n" + some, "site.yaml:1:22: the command of a fact cannot contain expressions: {{ … }} and ${ … }\n" +
+		"  hint: write a shell variable as $NAME; for anything else use a script, or an exec with readonly and register"},
 	{"computed include", "include: '{{ Facts.x }}'\n", "site.yaml:1:10: include cannot be an expression" + chooseHint},
 	{"defaults of nothing", "defaults: [file]\n" + some, "site.yaml:1:11: defaults must be a map, not a list\n  hint: write defaults: {owner: root, exec: {timeout: 5m}}"},
 	{"defaults that are none", "defaults:\n  content: x\n  alias: y\n  fiel: {mode: \"0644\"}\n  exec: 5m\n  file: {contnt: x}\n  noop: perhaps\n  control: {if: x}\n  colour: red\n" + some,
 		"site.yaml:2:3: defaults has no key \"content\"\n  hint: write it below its type: file: {content: ...}\nsite.yaml:3:3: defaults has no key \"alias\"\n  hint: write it at the resources, or below a type: exec: {alias: ...}\nsite.yaml:4:3: defaults has no key \"fiel\"\n  hint: did you mean file?\nsite.yaml:5:9: the defaults of exec must be a map, not the text \"5m\"\nsite.yaml:6:10: type file has no property \"contnt\"\n  hint: did you mean content?\nsite.yaml:7:9: noop must be true or false, not the text \"perhaps\"\nsite.yaml:8:17: unknown name \"x\" in the expression \"x\"\n  hint: a value is Data.x, Facts.… or lookup('data.x'); a text needs quotes\nsite.yaml:9:3: defaults has no key \"colour\"\n  hint: it has types, and for all of them control, noop, sensitive, retry, rerun, delay, timeout, limit, sema, history, confirm, watch, autoedge, autogroup, owner, group, mode"},
 	{"confirm", "confirm: sometimes\nconfirm_within: 2h\n" + some, "site.yaml:1:10: confirm \"sometimes\" is not known\n  hint: write auto, always or never\nsite.yaml:2:17: confirm_within 2h is outside 5s-1h\n  hint: write something like 60s"},
-	{"confirm without history", "confirm: always\nhistory: false\n" + some, "site.yaml:1:10: confirm: always cannot be with history: false: nothing is kept that could be put back\n  hint: leave one of them out"},
+	{"confirm without history", "confirm: always\nhistory: false\n" + some, "site.yaml:1:10: confirm: always needs history: with history: false no state is saved that could be restored\n  hint: remove one of them"},
 	{"confirm_via", "confirm_via: [a b, 'h:0', ':', ssh://-x@h, [h], '{{ 1 + }}']\n" + some,
-		"site.yaml:1:15: confirm_via: \"a b\" is no address" + viaHint + "\nsite.yaml:1:20: confirm_via: port \"0\" is not in 1-65535" + viaHint +
-			"\nsite.yaml:1:27: confirm_via: \":\" is no address" + viaHint + "\nsite.yaml:1:32: confirm_via: \"ssh://-x@h\" names no user" + viaHint +
+		"site.yaml:1:15: confirm_via: \"a b\" is not an address" + viaHint + "\nsite.yaml:1:20: confirm_via: port \"0\" is not in 1-65535" + viaHint +
+			"\nsite.yaml:1:27: confirm_via: \":\" is not an address" + viaHint + "\nsite.yaml:1:32: confirm_via: \"ssh://-x@h\" names no user" + viaHint +
 			"\nsite.yaml:1:44: confirm_via[4] must be a single value, not a list\nsite.yaml:1:56: unexpected end in the expression \"1 +\""},
-	{"confirm_via of nothing", "confirm_via: []\n" + some, "site.yaml:1:14: confirm_via has no address\n  hint: leave it out to confirm as the inventory says"},
-	{"a tag that is an expression", "tags: ['{{ Facts.x }}']\n" + some, "site.yaml:1:8: a tag cannot be an expression\n  hint: use control for what depends on the host"},
+	{"confirm_via of nothing", "confirm_via: []\n" + some, "site.yaml:1:14: confirm_via has no address\n  hint: remove confirm_via to use the address of the inventory"},
+	{"a tag that is an expression", "tags: ['{{ Facts.x }}']\n" + some, "site.yaml:1:8: a tag cannot be an expression\n  hint: use control to select by host"},
 	{"a resource's key at a play", "health_checks: []\n" + some, "site.yaml:1:1: unknown key \"health_checks\"\n  hint: known keys: name, hosts, become, become_user, become_method, serial, max_fail_percentage, any_errors_fatal, rollout, watch, hostfacts, facts, strategy, parallel, tags, remembered_as, history, confirm, confirm_within, confirm_via, confirm_boot, defaults, strict, data, vars_files, hierarchy, overrides, include, ccm"},
 	{"shapes", "name: [a]\nhosts: [a]\nbecome: maybe\ntags: web\ndata: 5\noverrides: [x]\nhierarchy: {merge: first}\n" + some,
 		"site.yaml:1:7: name must be a single value, not a list\nsite.yaml:2:8: hosts must be a single value, not a list\n  hint: write one pattern: hosts: web1,web2\n" +
@@ -106,7 +106,7 @@ site.yaml:3:3: there is no ccm section
 }
 
 const (
-	chooseHint  = "\n  hint: write a name: no host is known when it is read; hierarchy and overrides choose data by host, control chooses resources"
+	chooseHint  = "\n  hint: write a literal: it is read before any host is known; to choose by host, use hierarchy and overrides for data, or control for resources"
 	viaHint     = "\n  hint: write HOST, HOST:PORT, :PORT or ssh://USER@HOST:PORT"
 	includeHint = "\n  hint: write it into the included manifest"
 	some        = "ccm: {resources: [exec: [x: ]]}\n"
@@ -115,11 +115,11 @@ const (
 
 // foreignPlayHints are some keys that a play does not have, and what is written instead.
 var foreignPlayHints = map[string]string{
-	"fail_on_error":      "fail_on_error stands below ccm: write ccm: {fail_on_error: ...}",
-	"pre_message":        "pre_message stands below ccm: write ccm: {pre_message: ...}",
-	"post_message":       "post_message stands below ccm: write ccm: {post_message: ...}",
-	"resources":          "resources stands below ccm: write ccm: {resources: ...}",
-	"resources_jet_file": "resources_jet_file stands below ccm: write ccm: {resources_jet_file: ...}",
+	"fail_on_error":      "fail_on_error belongs below ccm: write ccm: {fail_on_error: ...}",
+	"pre_message":        "pre_message belongs below ccm: write ccm: {pre_message: ...}",
+	"post_message":       "post_message belongs below ccm: write ccm: {post_message: ...}",
+	"resources":          "resources belongs below ccm: write ccm: {resources: ...}",
+	"resources_jet_file": "resources_jet_file belongs below ccm: write ccm: {resources_jet_file: ...}",
 
 	"port": "write connect: {port: PORT} in the inventory",
 	"when": "write control: {if: EXPRESSION} at the resources",

@@ -44,7 +44,7 @@ func (rn *run) readRollout(ctx context.Context) error {
 	}
 	n := documents[0]
 	if whole := n.Get("rollout"); whole != nil && len(n.Pairs) == 1 {
-		return n.Errorf("leave rollout: out, and write what is below it at the margin", "the file is the block itself")
+		return n.Errorf("remove the line rollout: and unindent the keys below it", "the file must contain the keys of rollout, not rollout itself")
 	}
 	var errs yamlpos.Errors
 	if n.RefuseSecrets(&errs); len(errs) > 0 {
@@ -75,7 +75,7 @@ func (f *file) besideRollout(n *yamlpos.Node) {
 	}
 	for _, pair := range n.Pairs {
 		if hint := insteadOf[pair.Key.Text]; hint != "" && keys.Given(pair.Value) != nil {
-			f.report.Add(pair.Key.Errorf(hint, "%s cannot stand beside rollout", pair.Key.Text))
+			f.report.Add(pair.Key.Errorf(hint, "%s cannot be used together with rollout", pair.Key.Text))
 		}
 	}
 }
@@ -83,8 +83,8 @@ func (f *file) besideRollout(n *yamlpos.Node) {
 // insteadOf are keys that rollout takes the place of, with what to write there.
 var insteadOf = map[string]string{
 	"serial":              "write rollout: {batches: [...]}",
-	"max_fail_percentage": "write rollout: {stop: {per_batch: {failed: N%}}}, which stops at that share and not above it",
-	"any_errors_fatal":    "leave it out: rollout stops at the first host that fails, unless stop says otherwise",
+	"max_fail_percentage": "write rollout: {stop: {per_batch: {failed: N%}}}; it stops at this percentage, not above it",
+	"any_errors_fatal":    "remove it: a rollout stops at the first failed host, unless stop sets another limit",
 }
 
 // rolloutBlock reads the block itself.
@@ -125,19 +125,19 @@ func (f *file) checkRollout(n *yamlpos.Node, r *manifest.Rollout) {
 		case by.Text == "":
 			f.report.Add(by.Errorf("write the name of a variable of the inventory: by: rack", "by is empty"))
 		case keys.Given(n.Get("max_unavailable")) == nil:
-			f.report.Add(by.Errorf("write max_unavailable as well", "by says whose places max_unavailable counts, and there is none"))
+			f.report.Add(by.Errorf("write max_unavailable as well", "by has no effect without max_unavailable"))
 		}
 	}
 	switch {
 	case r.HostDeadline > 0 && r.Soak >= r.HostDeadline:
-		f.report.Add(soak.Errorf("write a longer host_deadline, or a shorter soak", "no host could get done: soak is %s of a host_deadline of %s", r.Soak, r.HostDeadline))
+		f.report.Add(soak.Errorf("write a longer host_deadline, or a shorter soak", "no host could finish: soak is %s, but host_deadline is %s", r.Soak, r.HostDeadline))
 	case r.ProgressDeadline > 0 && r.Soak >= r.ProgressDeadline:
-		f.report.Add(soak.Errorf("write a longer progress_deadline, or a shorter soak", "no host could get done in time: soak is %s, and the rollout stops when none has got done for %s", r.Soak, r.ProgressDeadline))
+		f.report.Add(soak.Errorf("write a longer progress_deadline, or a shorter soak", "no host could finish in time: soak is %s, but progress_deadline is %s", r.Soak, r.ProgressDeadline))
 	}
 	if stop := keys.Given(n.Get("stop")); stop != nil && keys.Given(n.Get("gate")) == nil {
 		for _, limits := range []*yamlpos.Node{stop, stop.Get("per_batch")} {
 			if limits != nil && keys.Given(limits.Get("gate")) != nil {
-				f.report.Add(limits.Get("gate").Errorf("write gate as well", "stop counts gates, and there is none"))
+				f.report.Add(limits.Get("gate").Errorf("write gate as well", "stop.gate has no effect without a gate"))
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func (f *file) rolloutBatches(n *yamlpos.Node) []rollout.Amount {
 		isRest := item.Kind == yamlpos.Scalar && item.Text == "rest"
 		switch {
 		case isRest && i < len(items)-1:
-			f.report.Add(item.Errorf("write it as the last one, or leave it out", "rest is all hosts that are left: no batch can come after it"))
+			f.report.Add(item.Errorf("move rest to the end of the list, or remove it", "rest contains all remaining hosts: no batch can follow it"))
 		case isRest:
 			size.Rest = true
 		case !ok:
@@ -216,7 +216,7 @@ func (f *file) pause(n *yamlpos.Node) (pause bool, deadline time.Duration) {
 	}
 	var s keys.Seconds
 	if n.Kind != yamlpos.Scalar || s.UnmarshalText([]byte(n.Text)) != nil || s == 0 {
-		f.report.Add(n.Errorf("write true, or for how long it is waited for an answer: pause: 2h", "pause cannot be %s", n.Describe()))
+		f.report.Add(n.Errorf("write true, or the longest wait: pause: 2h", "pause cannot be %s", n.Describe()))
 	}
 	return true, time.Duration(s)
 }
@@ -267,13 +267,13 @@ func (f *file) gate(p *manifest.Play, n *yamlpos.Node, number int) *manifest.Gat
 		g.ErrorLimit = *k.Gate.ErrorLimit
 	}
 	if g.On != nil && f.values.LiteralText("on", g.On) != nil && g.Untouched {
-		f.report.Add(keys.Given(n.Get("compare")).Errorf("leave on out: then each host of the batch is asked, and an untouched one beside it", "compare asks hosts of the rollout, and on is %s", g.On.Text))
+		f.report.Add(keys.Given(n.Get("compare")).Errorf("remove on: the gate then queries each host of the batch and one untouched host for each", "compare queries hosts of the rollout, but on is %s", g.On.Text))
 	}
 	f.within("count", n, 1)
 	f.within("failure_limit", n, 0)
 	f.within("error_limit", n, 0)
 	if g.Count > 0 && g.FailureLimit >= g.Count {
-		f.report.Add(keys.Given(n.Get("failure_limit")).Errorf("write a larger count, or a smaller failure_limit", "the gate would always be passed: of %d answers %d may be bad", g.Count, g.FailureLimit))
+		f.report.Add(keys.Given(n.Get("failure_limit")).Errorf("write a larger count, or a smaller failure_limit", "the gate would always pass: it makes %d checks, and %d of them may fail", g.Count, g.FailureLimit))
 	}
 	if name := keys.Scalar(n.Get("name")); name != nil {
 		f.values.LiteralText("name", name)
@@ -346,10 +346,10 @@ func (f *file) checkDrain(r *manifest.Resource) {
 	case r.Applies():
 		f.report.Add(at.Errorf("write its resources here", "a manifest cannot be applied to drain a host"))
 	case len(r.Tags) > 0:
-		f.report.Add(at.Errorf("leave tags out", "what drains a host is not selected by tags: it runs for each host that is worked on"))
+		f.report.Add(at.Errorf("remove tags", "resources of drain cannot have tags: they run for each host that is changed"))
 	case r.Once:
-		f.report.Add(at.Errorf("leave once out", "every host is drained by itself, so %s cannot run once for all of them", r.Ref()))
+		f.report.Add(at.Errorf("remove once", "each host is drained separately, so %s cannot run once for all hosts", r.Ref()))
 	case r.On == nil:
-		f.report.Add(at.Errorf("write on: HOST, or on: controller", "%s has no on: what drains a host runs on another one", r.Ref()))
+		f.report.Add(at.Errorf("write on: HOST, or on: controller", "%s has no on: resources of drain run on another host", r.Ref()))
 	}
 }

@@ -143,7 +143,7 @@ func TestDefaultsOfRollout(t *testing.T) {
 const (
 	batchesHint = "\n  hint: write a number of hosts, a percentage, or rest as the last one: batches: [1, 10%, rest]"
 	secretHint  = "\n  hint: secrets are allowed in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory; refer to them: \"{{ Data.… }}\""
-	pauseHint   = "\n  hint: write true, or for how long it is waited for an answer: pause: 2h"
+	pauseHint   = "\n  hint: write true, or the longest wait: pause: 2h"
 )
 
 func amountHint(key string) string {
@@ -160,7 +160,7 @@ var wrongRollouts = []struct{ name, manifest, want string }{
 		"site.yaml:2:13: the number 0 is not a batch size" + batchesHint + "\nsite.yaml:2:16: the text \"0%\" is not a batch size" + batchesHint +
 			"\nsite.yaml:2:20: the text \"101%\" is not a batch size" + batchesHint + "\nsite.yaml:2:26: the number 1.5 is not a batch size" + batchesHint +
 			"\nsite.yaml:2:31: the text \"x\" is not a batch size" + batchesHint + "\nsite.yaml:2:34: a map is not a batch size" + batchesHint +
-			"\nsite.yaml:2:42: rest is all hosts that are left: no batch can come after it\n  hint: write it as the last one, or leave it out"},
+			"\nsite.yaml:2:42: rest contains all remaining hosts: no batch can follow it\n  hint: move rest to the end of the list, or remove it"},
 	{"no batches", withRollout("batches: []"), "site.yaml:2:12: there are no batches" + batchesHint},
 	{"amounts", withRollout("max_unavailable: 0", "stop: {failed: rest, unreachable: [1], restarts: 0%}"),
 		"site.yaml:2:20: max_unavailable cannot be the number 0" + amountHint("max_unavailable") + "\nsite.yaml:3:18: failed cannot be the text \"rest\"" + amountHint("failed") +
@@ -177,7 +177,7 @@ var wrongRollouts = []struct{ name, manifest, want string }{
 	{"pause", withRollout("pause: [1h]"), "site.yaml:2:10: pause cannot be a list" + pauseHint},
 	{"numbers of a gate", withRollout("gate: [{check: {command: x}, count: 0, failure_limit: -1, error_limit: 1001}, {check: {command: y}, count: 2, failure_limit: 2}]"),
 		"site.yaml:2:39: count 0 is outside 1-1000\nsite.yaml:2:57: failure_limit -1 is outside 0-1000\nsite.yaml:2:74: error_limit 1001 is outside 0-1000\n" +
-			"site.yaml:2:128: the gate would always be passed: of 2 answers 2 may be bad\n  hint: write a larger count, or a smaller failure_limit"},
+			"site.yaml:2:128: the gate would always pass: it makes 2 checks, and 2 of them may fail\n  hint: write a larger count, or a smaller failure_limit"},
 	{"gates that are none", withRollout("gate: [x, {on: lb}, {check: [command]}]"),
 		"site.yaml:2:10: gate must be a map, not the text \"x\"\n  hint: write gate: {check: {command: ...}}\nsite.yaml:2:13: a gate needs a check\n  hint: write check: {command: /usr/lib/nagios/plugins/check_http -H web}\n" +
 			"site.yaml:2:31: check must be a map, not a list\n  hint: write check: {command: /usr/lib/nagios/plugins/check_http -H web}"},
@@ -187,28 +187,28 @@ var wrongRollouts = []struct{ name, manifest, want string }{
 	{"two gates of one name", withRollout("gate: [{check: {command: check_a}}, {name: check_a, check: {command: x}}]"),
 		"site.yaml:2:39: two gates are called \"check_a\"\n  hint: give it another name"},
 	{"compare with a gate elsewhere", withRollout("gate: {check: {command: x}, on: lb, compare: untouched}"),
-		"site.yaml:2:48: compare asks hosts of the rollout, and on is lb\n  hint: leave on out: then each host of the batch is asked, and an untouched one beside it"},
+		"site.yaml:2:48: compare queries hosts of the rollout, but on is lb\n  hint: remove on: the gate then queries each host of the batch and one untouched host for each"},
 	{"drain without on", withRollout("drain: {before: [exec: [out: ], {block: [exec: [within: ]]}], after: [exec: [in: {on: lb, once: true}, {in2: {on: lb, tags: [x]}}]]}"),
-		"site.yaml:2:27: exec#out has no on: what drains a host runs on another one\n  hint: write on: HOST, or on: controller\n" +
-			"site.yaml:2:51: exec#within has no on: what drains a host runs on another one\n  hint: write on: HOST, or on: controller\n" +
-			"site.yaml:2:80: every host is drained by itself, so exec#in cannot run once for all of them\n  hint: leave once out\n" +
-			"site.yaml:2:107: what drains a host is not selected by tags: it runs for each host that is worked on\n  hint: leave tags out"},
+		"site.yaml:2:27: exec#out has no on: resources of drain run on another host\n  hint: write on: HOST, or on: controller\n" +
+			"site.yaml:2:51: exec#within has no on: resources of drain run on another host\n  hint: write on: HOST, or on: controller\n" +
+			"site.yaml:2:80: each host is drained separately, so exec#in cannot run once for all hosts\n  hint: remove once\n" +
+			"site.yaml:2:107: resources of drain cannot have tags: they run for each host that is changed\n  hint: remove tags"},
 	{"drain of nothing", withRollout("drain: {before: [], after: {exec: x}}"),
 		"site.yaml:2:19: before has no resources\n  hint: write a list: - exec: [...]\nsite.yaml:2:30: after must be a list of resources, not a map\n  hint: write a list: - exec: [...]"},
 	{"drain by a manifest", withRollout("drain: {before: [apply: [lb.yaml: ]]}"), "site.yaml:2:28: lb.yaml: there is no such manifest\nsite.yaml:2:28: a manifest cannot be applied to drain a host\n  hint: write its resources here"},
 	{"drain that refers to the play", withRollout("drain: {before: [exec: [out: {on: lb, require: ['exec#x']}]]}"),
 		"site.yaml:2:51: no resource is called exec#x"},
-	{"by without max_unavailable", withRollout("by: rack"), "site.yaml:2:7: by says whose places max_unavailable counts, and there is none\n  hint: write max_unavailable as well"},
+	{"by without max_unavailable", withRollout("by: rack"), "site.yaml:2:7: by has no effect without max_unavailable\n  hint: write max_unavailable as well"},
 	{"stop.gate without a gate", withRollout("stop: {gate: 1, per_batch: {gate: 2}}"),
-		"site.yaml:2:16: stop counts gates, and there is none\n  hint: write gate as well\nsite.yaml:2:37: stop counts gates, and there is none\n  hint: write gate as well"},
+		"site.yaml:2:16: stop.gate has no effect without a gate\n  hint: write gate as well\nsite.yaml:2:37: stop.gate has no effect without a gate\n  hint: write gate as well"},
 	{"a soak that is too long", withRollout("soak: 10m", "host_deadline: 10m", "progress_deadline: 20m"),
-		"site.yaml:2:9: no host could get done: soak is 10m0s of a host_deadline of 10m0s\n  hint: write a longer host_deadline, or a shorter soak"},
+		"site.yaml:2:9: no host could finish: soak is 10m0s, but host_deadline is 10m0s\n  hint: write a longer host_deadline, or a shorter soak"},
 	{"a soak without progress", withRollout("soak: 10m", "progress_deadline: 5m"),
-		"site.yaml:2:9: no host could get done in time: soak is 10m0s, and the rollout stops when none has got done for 5m0s\n  hint: write a longer progress_deadline, or a shorter soak"},
+		"site.yaml:2:9: no host could finish in time: soak is 10m0s, but progress_deadline is 5m0s\n  hint: write a longer progress_deadline, or a shorter soak"},
 	{"two ways", "serial: 1\nmax_fail_percentage: 5\nany_errors_fatal: true\nrollout: {}\n" + some,
-		"site.yaml:1:1: serial cannot stand beside rollout\n  hint: write rollout: {batches: [...]}\n" +
-			"site.yaml:2:1: max_fail_percentage cannot stand beside rollout\n  hint: write rollout: {stop: {per_batch: {failed: N%}}}, which stops at that share and not above it\n" +
-			"site.yaml:3:1: any_errors_fatal cannot stand beside rollout\n  hint: leave it out: rollout stops at the first host that fails, unless stop says otherwise"},
+		"site.yaml:1:1: serial cannot be used together with rollout\n  hint: write rollout: {batches: [...]}\n" +
+			"site.yaml:2:1: max_fail_percentage cannot be used together with rollout\n  hint: write rollout: {stop: {per_batch: {failed: N%}}}; it stops at this percentage, not above it\n" +
+			"site.yaml:3:1: any_errors_fatal cannot be used together with rollout\n  hint: remove it: a rollout stops at the first failed host, unless stop sets another limit"},
 	{"a secret", "rollout: {by: !secret rack}\n" + some, "site.yaml:1:15: !secret has no meaning here" + secretHint},
 }
 
@@ -254,7 +254,7 @@ func TestIncludedRollouts(t *testing.T) {
 	require.Nil(t, plays[0].Rollout.Before)
 
 	_, err = parse("include: rolled.yaml\nserial: 1\n")
-	require.EqualError(t, err, "site.yaml:2:1: serial cannot be laid over the rollout of rolled.yaml:2:10\n  hint: write rollout here, which takes the place of the one there")
+	require.EqualError(t, err, "site.yaml:2:1: serial cannot override the rollout of rolled.yaml:2:10\n  hint: write rollout in this play: it replaces the rollout of the included play")
 }
 
 // TestRolloutOfTheCommandLine has a file take the place of what plays say.
@@ -278,11 +278,11 @@ func TestRolloutOfTheCommandLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                               "careful.yaml: the file is empty",
 		"batches: 1\n---\nbatches: 2\n":  "careful.yaml:3:1: a file with a rollout is one document",
-		"rollout: {batches: 1}\n":        "careful.yaml:1:1: the file is the block itself\n  hint: leave rollout: out, and write what is below it at the margin",
+		"rollout: {batches: 1}\n":        "careful.yaml:1:1: the file must contain the keys of rollout, not rollout itself\n  hint: remove the line rollout: and unindent the keys below it",
 		"batchs: 1\nsoak: x\n":           "careful.yaml:1:1: unknown key \"batchs\" in rollout (did you mean \"batches\"?)\ncareful.yaml:2:7: rollout.soak: \"x\" is not a duration",
 		"[1]":                            "careful.yaml:1:1: rollout must be a map, not a list\n  hint: write keys such as batches: [1, 10%, rest]",
 		"by: !secret x\n":                "careful.yaml:1:5: !secret has no meaning here" + secretHint,
-		"drain: {before: [exec: [x: ]]}": "careful.yaml:1:25: exec#x has no on: what drains a host runs on another one\n  hint: write on: HOST, or on: controller",
+		"drain: {before: [exec: [x: ]]}": "careful.yaml:1:25: exec#x has no on: resources of drain run on another host\n  hint: write on: HOST, or on: controller",
 	} {
 		_, err := read(text, "more.yaml")
 		require.EqualError(t, err, want)

@@ -88,19 +88,19 @@ func (x *Index) earlier(i int, ref *yamlpos.Node) error {
 
 // part is the error of a reference of resource number i to a part of itself.
 func (x *Index) part(ref *yamlpos.Node, i int) error {
-	of := "belongs to what " + x.all[i].Ref() + " applies"
+	of := "is applied by " + x.all[i].Ref()
 	if !x.all[i].Applies {
-		of = "stands in " + x.all[i].Ref()
+		of = "is in " + x.all[i].Ref()
 	}
-	return ref.Errorf("remove the reference: it runs as a part of this one", "%s %s", ref.Text, of)
+	return ref.Errorf("remove the reference: it already runs as a part of this resource", "%s %s", ref.Text, of)
 }
 
 // around is the error of a reference to what the resource stands in.
 func (x *Index) around(ref *yamlpos.Node) error {
 	if strings.HasPrefix(ref.Text, "block#") {
-		return ref.Errorf("remove the reference: it ends after all that it has", "%s is the block that this stands in", ref.Text)
+		return ref.Errorf("remove the reference: the block ends after its resources", "%s is the block that contains this resource", ref.Text)
 	}
-	return ref.Errorf("remove the reference: it ends after all that it applies", "%s applies the manifest that this stands in", ref.Text)
+	return ref.Errorf("remove the reference: it ends after the resources of its manifest", "%s applies the manifest that contains this resource", ref.Text)
 }
 
 // tooEarly is the error of a reference to a later resource. A circle is reported
@@ -110,7 +110,7 @@ func (x *Index) tooEarly(ref *yamlpos.Node, i, later int) error {
 		x.circles = findCircles(x)
 	}
 	if x.circles.of[i] != x.circles.of[later] {
-		return ref.Errorf("resources run in the order written: move it up", "%s stands later, at %s", ref.Text, x.place(later, ref))
+		return ref.Errorf("resources run in the order written: move it up", "%s comes later, at %s", ref.Text, x.place(later, ref))
 	}
 	if x.circles.first(i) != i {
 		return nil
@@ -177,7 +177,7 @@ func (x *Index) later(i int, ref *yamlpos.Node, o Order) error {
 		return nil
 	}
 	return ref.Errorf(fmt.Sprintf("resources run in the order written: move %s above it, or write strategy: graph at the play", x.all[i].Ref()),
-		"%s stands earlier, at %s", ref.Text, x.place(targets[0], ref))
+		"%s comes earlier, at %s", ref.Text, x.place(targets[0], ref))
 }
 
 // notified checks that the type of a notified resource has a refresh.
@@ -227,7 +227,7 @@ func (r *Resource) sends(at *yamlpos.Node, key string) error {
 	case r.Applies:
 		return at.Errorf("receive from the resources of that manifest", "%s applies a manifest, and has no values of its own", r.Ref())
 	case r.Hidden:
-		return at.Errorf("remove hidden there", "%s is hidden, so that it sends no %s", r.Ref(), key)
+		return at.Errorf("remove hidden there", "%s is hidden, so it does not send %s", r.Ref(), key)
 	}
 	return nil
 }

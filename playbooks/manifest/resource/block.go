@@ -35,14 +35,14 @@ func (rd *Reader) block(ctx context.Context, item *yamlpos.Node) []*manifest.Res
 		case slices.Contains(keys.OfBlock, key): // user is a type as well
 			rest.Pairs = append(rest.Pairs, pair)
 		case isType:
-			rd.Report.Add(pair.Key.Errorf("write it as an item of block: - block: [{"+key+": [...]}]", "%s stands beside a block", key))
+			rd.Report.Add(pair.Key.Errorf("write it as an item of block: - block: [{"+key+": [...]}]", "%s is on the same level as a block", key))
 		default:
 			rd.Report.Add(pair.Key.Errorf(blockHint(key), "a block has no key %q", key))
 		}
 	}
 	if item.Get("block") == nil {
 		at := item.Pairs[slices.IndexFunc(item.Pairs, func(p yamlpos.Pair) bool { return slices.Contains(blockLists, p.Key.Text) })].Key
-		rd.Report.Add(at.Errorf("write what may fail into block, beside it: - block: [...]", "%s stands without block", at.Text))
+		rd.Report.Add(at.Errorf("add a block on the same level with the resources that can fail: - block: [...]", "%s has no block", at.Text))
 	}
 	r := rd.blockItself(ctx, item, rest)
 	inner := *rd
@@ -78,7 +78,7 @@ func (rd *Reader) blockList(pair yamlpos.Pair) *yamlpos.Node {
 	key, list := pair.Key.Text, pair.Value
 	switch {
 	case keys.Given(list) == nil, list.Kind == yamlpos.List && len(list.Items) == 0:
-		hint := "leave it out"
+		hint := "remove it"
 		if key == "block" {
 			hint = "write a list: - block: [{exec: [...]}]"
 		}
@@ -136,7 +136,7 @@ func blockHint(key string) string {
 // checkRescue refuses what a resource cannot say that most runs leave out.
 func (rd *Reader) checkRescue(r *manifest.Resource) {
 	for _, key := range r.Exports {
-		rd.Report.Add(key.Errorf("export from the block, or from always", "what stands in rescue exports nothing: it runs only if the block fails"))
+		rd.Report.Add(key.Errorf("export from the block, or from always", "resources in rescue cannot export values: they run only if the block fails"))
 		return
 	}
 }

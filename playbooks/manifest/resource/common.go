@@ -56,7 +56,7 @@ func (rd *Reader) checkEach(each *manifest.Value) {
 	if each == nil || each.Node.Kind == yamlpos.List || each.Open(each.Node) {
 		return
 	}
-	rd.Report.Add(each.Node.Errorf(`write a list, or an expression that gives one: each: "{{ Data.sites }}"`, "each must be a list, not %s", each.Node.Describe()))
+	rd.Report.Add(each.Node.Errorf(`write a list, or an expression that returns a list: each: "{{ Data.sites }}"`, "each must be a list, not %s", each.Node.Describe()))
 }
 
 // meta reads what stands in the common keys of a resource.
@@ -82,7 +82,7 @@ func (rd *Reader) meta(r *manifest.Resource, n *yamlpos.Node) {
 		case "autoedge", "watch":
 			continue
 		case "reverse":
-			hint = "write the resources that are to be undone into the play itself"
+			hint = "move the resources with reverse into the play itself"
 		}
 		rd.Report.Add(pair.Key.Errorf(hint, "%s has no meaning for a resource that applies a manifest", pair.Key.Text))
 	}
@@ -101,9 +101,9 @@ func (rd *Reader) checkReverse(r *manifest.Resource, n *yamlpos.Node) {
 	case !can:
 		rd.Report.Add(at.Errorf("these can: "+strings.Join(rd.Registry.Reversers(), ", "), "type %s cannot be undone", r.Type.Name))
 	case rd.Nested:
-		rd.Report.Add(at.Errorf("write the resource into the play itself: which resources a nested manifest has is not always known", "reverse cannot stand in a nested manifest"))
+		rd.Report.Add(at.Errorf("move the resource into the play itself: the resources of a nested manifest are not always known", "reverse cannot be used in a nested manifest"))
 	case !rd.Remembered:
-		rd.Report.Add(at.Errorf("write remembered_as: OWNER/NAME in the play, a name that no other manifest for its hosts has", "reverse needs a name by which hosts remember the play"))
+		rd.Report.Add(at.Errorf("write remembered_as: OWNER/NAME in the play; no other manifest for its hosts may have this name", "reverse needs a name under which hosts store the play"))
 	}
 }
 

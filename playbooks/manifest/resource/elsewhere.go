@@ -37,7 +37,7 @@ func (rd *Reader) elsewhere(r *manifest.Resource, n *yamlpos.Node) {
 	for _, pair := range n.Pairs {
 		key := pair.Key.Text
 		if slices.Contains(notElsewhere, key) && keys.Common(r.Type, key) && keys.Given(pair.Value) != nil && pair.Value.Value != false {
-			rd.Report.Add(pair.Key.Errorf("write a play for that host", "%s cannot stand beside %s", key, word))
+			rd.Report.Add(pair.Key.Errorf("write a play for that host", "%s cannot be used together with %s", key, word))
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (rd *Reader) Instance(i *dsc.Instance) *manifest.Resource {
 	rd.checkReceiving(r, guessed)
 	if i.Secure && len(rd.Report.Errors) > before { // which may quote it
 		rd.Report.Errors = rd.Report.Errors[:before]
-		rd.Report.Add(i.Node.Errorf("", "the properties of %s are not valid; the details are withheld because a value is secure", i.Ref()))
+		rd.Report.Add(i.Node.Errorf("", "the properties of %s are not valid; the details are hidden because a value is secure", i.Ref()))
 	}
 	return r
 }
@@ -57,7 +57,7 @@ func required(i *dsc.Instance) *manifest.Value {
 func (rd *Reader) builtIn(r *manifest.Resource, i *dsc.Instance) (guessed map[*yamlpos.Node]bool) {
 	p, _ := rd.split(r.Type, nil, i.Properties)
 	for _, pair := range p.common.Pairs {
-		rd.Report.Add(pair.Key.Errorf("a document says it with dependsOn, condition and copy", "%s cannot stand in a document", pair.Key.Text))
+		rd.Report.Add(pair.Key.Errorf("in a DSC document use dependsOn, condition and copy", "%s cannot be used in a DSC document", pair.Key.Text))
 	}
 	r.Properties = manifest.Literal(p.props)
 	if own := keys.Given(i.Properties.Get("name")); own != nil {

@@ -51,7 +51,7 @@ func (rd *Reader) todo(item *yamlpos.Node) bool {
 	if item.Kind != yamlpos.Map || len(item.Pairs) != 1 || item.Pairs[0].Key.Text != "todo" {
 		return false
 	}
-	rd.Report.Add(item.Errorf("write resources in its place, or take it out", "still to be done: %s", item.Pairs[0].Value.Text))
+	rd.Report.Add(item.Errorf("replace it with resources, or remove it", "still to be done: %s", item.Pairs[0].Value.Text))
 	return true
 }
 
@@ -102,7 +102,7 @@ func (rd *Reader) reportBeside(only yamlpos.Pair, misplaced []*yamlpos.Node) {
 		form = "{name: NAME, %s: ...}"
 	}
 	for _, key := range misplaced {
-		rd.Report.Add(key.Errorf(fmt.Sprintf("write - %s: "+form, only.Key.Text, key.Text), "%s belongs inside a resource, not beside %s", key.Text, only.Key.Text))
+		rd.Report.Add(key.Errorf(fmt.Sprintf("write - %s: "+form, only.Key.Text, key.Text), "%s belongs inside the resource, not on the level of %s", key.Text, only.Key.Text))
 	}
 }
 

@@ -71,7 +71,7 @@ site.yaml:4:30: type exec has no property "mode"
 site.yaml:4:39: type exec has no property "src"
   hint: the properties of exec are name, ensure, provider, command, cwd, environment, path, user, timeout, creates, onlyif, unless, refreshonly, refresh_only, readonly, returns, logoutput
 site.yaml:4:47: type exec has no property "recurse"
-  hint: file has it, with ensure: directory; scaffold keeps a whole folder, with owner and group
+  hint: only file has it, with ensure: directory; for a whole folder with owner and group use scaffold
 site.yaml:5:21: type service has no property "shell"
   hint: shell is for user
 site.yaml:5:31: type service has no property "chdir"
@@ -79,40 +79,40 @@ site.yaml:5:31: type service has no property "chdir"
 site.yaml:5:41: type service has no property "enabled"
   hint: write enable`},
 	{"notify at a later resource", list("- service: [cron: {}]", "- file: [/a: {"+root+", notify: [service#cron]}]"),
-		"site.yaml:4:68: service#cron stands earlier, at line 3\n  hint: resources run in the order written: move file#/a above it, or write strategy: graph at the play"},
+		"site.yaml:4:68: service#cron comes earlier, at line 3\n  hint: resources run in the order written: move file#/a above it, or write strategy: graph at the play"},
 	{"notify of what has no refresh, misspelt", list("- file: [/a: {"+root+", notify: [group#ab]}]", "- group: [aa: {}]", "- exec: [a: {require: [exec#aa]}]"),
 		"site.yaml:3:68: no resource is called group#ab\nsite.yaml:5:28: no resource is called exec#aa\n  hint: did you mean group#aa?"},
 	{"a module of Ansible", list("- copy: [x: {}]", "- ansible.builtin.apt: {name: nginx}", "- exec: [a: {require: [apt#nginx]}]"),
 		`site.yaml:3:7: "copy" is a module of Ansible
-  hint: there is file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]
+  hint: use the type file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]
 site.yaml:4:7: "ansible.builtin.apt" is a module of Ansible
-  hint: there is package: write - package: [nginx: {ensure: present}]
+  hint: use the type package: write - package: [nginx: {ensure: present}]
 site.yaml:5:28: unknown resource type "apt"
   hint: did you mean package#nginx?`},
 	{"tasks of Ansible", list("- name: nginx", "  apt: {name: nginx}", "- name: facts", "  set_fact: {a: b}", "- name: dir", "  file: {path: /srv}", "  notify: x"),
 		`site.yaml:4:7: this is a task of Ansible: apt
-  hint: there is package: write - package: [nginx: {ensure: present}]
+  hint: use the type package: write - package: [nginx: {ensure: present}]
 site.yaml:6:7: this is a task of Ansible: set_fact
   hint: write data: {KEY: VALUE} at the play
 site.yaml:8:7: this is a task of Ansible: file
-  hint: there is file: write - file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]`},
+  hint: use the type file: write - file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]`},
 	{"keys beside a type", list("- file: [/a: {"+root+"}]", "  require: [exec#x]", "- exec: [b: ]", "  tags: [x]", "  alias: y", "- service: {name: c}", "  before: [exec#b]", "- group: [d: {x: y}]", "  notify: [exec#b]"),
-		`site.yaml:4:7: require belongs inside a resource, not beside file
+		`site.yaml:4:7: require belongs inside the resource, not on the level of file
   hint: write - file: [NAME: {require: ...}]
-site.yaml:6:7: tags belongs inside a resource, not beside exec
+site.yaml:6:7: tags belongs inside the resource, not on the level of exec
   hint: write - exec: [NAME: {tags: ...}]
-site.yaml:7:7: alias belongs inside a resource, not beside exec
+site.yaml:7:7: alias belongs inside the resource, not on the level of exec
   hint: write - exec: [NAME: {alias: ...}]
-site.yaml:9:7: before belongs inside a resource, not beside service
+site.yaml:9:7: before belongs inside the resource, not on the level of service
   hint: write - service: {name: NAME, before: ...}
 site.yaml:10:19: type group has no property "x"
-site.yaml:11:7: notify belongs inside a resource, not beside group
+site.yaml:11:7: notify belongs inside the resource, not on the level of group
   hint: write - group: [NAME: {notify: ...}]`},
 	{"a task of Ansible without a name", list("- package: {name: nginx}", "  tags: [x]", "- file: {path: /srv}", "  when: x"),
 		`site.yaml:3:7: this is a task of Ansible: package
-  hint: there is package: write - package: [nginx: {ensure: present}]
+  hint: use the type package: write - package: [nginx: {ensure: present}]
 site.yaml:5:7: this is a task of Ansible: file
-  hint: there is file: write - file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]`},
+  hint: use the type file: write - file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]`},
 	{"unknown type", list("- flie: []"), "site.yaml:3:7: unknown resource type \"flie\"\n  hint: did you mean file?"},
 	{"quite unknown type", list("- printer: []"), "site.yaml:3:7: unknown resource type \"printer\"\n  hint: ccm-push --help lists the types"},
 	{"null", list("- file:"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
@@ -134,7 +134,7 @@ site.yaml:3:75: name: file path must be absolute
 	{"unknown common key", list("- exec: [a: {requires: [exec#a]}]"), "site.yaml:3:18: type exec has no property \"requires\"\n  hint: did you mean require?"},
 	{"a shell is a provider", list("- exec: [a: {shell: x}]"), "site.yaml:3:18: type exec has no property \"shell\"\n  hint: write provider: shell"},
 	{"of another type", list("- group: [a: {}]", "- exec: [b: {require: [user#a]}]"), "site.yaml:4:28: no resource is called user#a\n  hint: did you mean group#a?"},
-	{"quite unknown property", list("- exec: [a: {become: true}]"), "site.yaml:3:18: type exec has no property \"become\"\n  hint: escalation is for a play; exec has user"},
+	{"quite unknown property", list("- exec: [a: {become: true}]"), "site.yaml:3:18: type exec has no property \"become\"\n  hint: write become at the play; for exec write user: NAME"},
 	{"registrations", list(`- exec:
         - a:
             register_when_stable:
@@ -143,7 +143,7 @@ site.yaml:3:75: name: file path must be absolute
               - x
             tags: ["{{ Data.x }}"]`), `site.yaml:6:27: registration is invalid: cluster "1x" is not a valid name
 site.yaml:6:40: registration is invalid: service "a b" is not a valid name
-site.yaml:6:71: registration is invalid: address "web1" is no IP address
+site.yaml:6:71: registration is invalid: address "web1" is not an IP address
 site.yaml:6:83: registration is invalid: port "0" is outside 1-65535
 site.yaml:6:96: registration is invalid: priority "256" is outside 1-255
 site.yaml:6:106: registration is invalid: ttl "soon" is neither a duration such as 30s nor never
@@ -156,23 +156,23 @@ site.yaml:7:51: register_when_stable[1].port must be an integer, not the text "h
 site.yaml:8:17: register_when_stable[2] must be a map, not the text "x"
   hint: write a map: key: value
 site.yaml:9:20: a tag cannot be an expression
-  hint: use control for what depends on the host`},
+  hint: use control to select by host`},
 	{"circular references", list("- exec: [a: {require: [exec#b]}, b: {require: [exec#c]}, c: {subscribe: [exec#a]}]"),
 		"site.yaml:3:28: circular reference: exec#a → exec#b → exec#c → exec#a\n  hint: remove one of these references"},
-	{"a password that is no hash", list("- user: [ann: {password: x}]"), "site.yaml:3:20: type user has no property \"password\"\n  hint: a user has password_hash: write a hash, as openssl passwd -6 prints it"},
+	{"a password that is no hash", list("- user: [ann: {password: x}]"), "site.yaml:3:20: type user has no property \"password\"\n  hint: write password_hash with the output of openssl passwd -6"},
 	{"a play's key at a resource", list("- exec: [a: {strategy: free}]"), "site.yaml:3:18: type exec has no property \"strategy\""},
 	{"two spellings", list("- file: [/a: {content: x, contents: y, " + root + "}]"), "site.yaml:3:31: content and contents are two spellings of one key\n  hint: keep one of them"},
 	{"shapes of common keys", list("- exec:", "  - a:", "      alias: [x]", "      require: exec#b", "      control: x", "      noop: maybe", "      sensitive: [x]", "      tags: web", "      each: 5"),
 		"site.yaml:5:18: alias must be a single value, not a list\nsite.yaml:6:20: require must be a list, not the text \"exec#b\"\n  hint: write a list: - exec#b\n" +
 			"site.yaml:7:20: control must be a map, not the text \"x\"\n  hint: write control: {if: Data.x == 'y'}\nsite.yaml:8:17: noop must be true or false, not the text \"maybe\"\n" +
 			"site.yaml:9:22: sensitive must be a single value, not a list\nsite.yaml:10:17: tags must be a list, not the text \"web\"\n  hint: write a list: - web\n" +
-			"site.yaml:11:17: each must be a list, not the number 5\n  hint: write a list, or an expression that gives one: each: \"{{ Data.sites }}\""},
+			"site.yaml:11:17: each must be a list, not the number 5\n  hint: write a list, or an expression that returns a list: each: \"{{ Data.sites }}\""},
 	{"expressions where there can be none", list("- exec:", "  - a:", "      control: \"{{ Data.c }}\"", "      tags: [\"{{ Data.t }}\"]", "  - b: {control: {if: \"{{ Data.x }}\", unless: 5}}", "  - c: {control: {iff: x}}"),
-		"site.yaml:5:20: control must be a map, not the text \"{{ Data.c }}\"\n  hint: write control: {if: Data.x == 'y'}\nsite.yaml:6:18: a tag cannot be an expression\n  hint: use control for what depends on the host\n" +
+		"site.yaml:5:20: control must be a map, not the text \"{{ Data.c }}\"\n  hint: write control: {if: Data.x == 'y'}\nsite.yaml:6:18: a tag cannot be an expression\n  hint: use control to select by host\n" +
 			"site.yaml:7:27: control.if is an expression already, without delimiters\n  hint: write it bare: if: Data.role == \"web\"\nsite.yaml:7:51: control.unless must be true or false, not the number 5\n  hint: write a comparison, such as Data.x == \"y\"\n" +
 			"site.yaml:8:23: unknown key \"iff\" in control (did you mean \"if\"?)"},
 	{"shapes of control", list("- exec: [a: {control: {if: 5, unless: {}}}]"), "site.yaml:3:32: control.if must be true or false, not the number 5\n  hint: write a comparison, such as Data.x == \"y\"\nsite.yaml:3:43: control.unless must be an expression, not a map\n  hint: write a comparison, such as Data.x == \"y\", or a list of them"},
-	{"lists of control", list("- exec: [a: {control: {if: ['x', '{{ y }}', [z]], unless: []}}]"), "site.yaml:3:34: unknown name \"x\" in the expression \"x\"\n  hint: a value is Data.x, Facts.… or lookup('data.x'); a text needs quotes\nsite.yaml:3:38: control.if[1] is an expression already, without delimiters\n  hint: write it bare: if: Data.role == \"web\"\nsite.yaml:3:49: control.if[2] must be an expression, not a list\n  hint: write a comparison, such as Data.x == \"y\", or a list of them\nsite.yaml:3:63: control.unless is empty\n  hint: write a comparison, such as Data.x == \"y\", or leave it out"},
+	{"lists of control", list("- exec: [a: {control: {if: ['x', '{{ y }}', [z]], unless: []}}]"), "site.yaml:3:34: unknown name \"x\" in the expression \"x\"\n  hint: a value is Data.x, Facts.… or lookup('data.x'); a text needs quotes\nsite.yaml:3:38: control.if[1] is an expression already, without delimiters\n  hint: write it bare: if: Data.role == \"web\"\nsite.yaml:3:49: control.if[2] must be an expression, not a list\n  hint: write a comparison, such as Data.x == \"y\", or a list of them\nsite.yaml:3:63: control.unless is empty\n  hint: write a comparison, such as Data.x == \"y\", or remove the key"},
 	{"syntax of expressions", list("- file:", "  - \"/{{ Data. }}\": {content: \"{{ 1 + }}\", mode: \"{{ ) }}\", owner: root, group: root, alias: '{{ 2 + }}', control: {if: 'a =='}}"),
 		"site.yaml:4:19: unexpected end of expression in the expression \"Data.\"\nsite.yaml:4:42: unexpected end in the expression \"1 +\"\n" +
 			"site.yaml:4:58: unexpected Bracket(\")\") in the expression \")\"\nsite.yaml:4:105: unexpected end in the expression \"2 +\"\nsite.yaml:4:129: unexpected end in the expression \"a ==\""},
@@ -181,9 +181,9 @@ site.yaml:9:20: a tag cannot be an expression
 	{"mode", list("- file: [/a: {mode: '0999', owner: root, group: root}]"), "site.yaml:3:25: mode \"0999\" has a digit outside 0-7" + modeHint},
 	{"ensure", list("- file: [/a: {ensure: there, " + root + "}]"), "site.yaml:3:27: ensure: \"there\" is not one of \"present\", \"absent\", \"directory\""},
 	{"a fact in the name of a source", list("- file: [/a: {source: 'keys/{{ Facts.fqdn }}', " + root + "}]"),
-		"site.yaml:3:27: what a host sent may not name a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
+		"site.yaml:3:27: data from a host cannot be the name of a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
 	{"an element from facts in the name of a source", list("- file: ['/{{ Item }}': {each: '{{ Facts.list }}', source: '{{ Item }}', " + root + "}]"),
-		"site.yaml:3:64: what a host sent may not name a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
+		"site.yaml:3:64: data from a host cannot be the name of a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
 	{"relative path", list("- file: [a: {" + root + "}]"), "site.yaml:3:14: name: file path must be absolute"},
 	{"missing properties", "strict: true\n" + list("- file: [/a: ]"), "site.yaml:4:14: owner cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:14: group cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:14: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
 	{"null properties are not given", "strict: true\n" + list("- file: [/a: {owner: , group: , mode: }]"), "site.yaml:4:26: owner cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:35: group cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:43: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
@@ -202,8 +202,8 @@ site.yaml:9:20: a tag cannot be an expression
 	{"missing whatever is open", "strict: true\n" + list("- file: [/a: {content: \"{{ Data.x }}\", owner: root, group: root}]"), "site.yaml:4:14: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
 
 	{"references", list("- exec:", "  - a: {require: [exec#a]}", "  - b: {require: [exec#c, exec#a, exec#d, file#x, exce#a, apply#ppp, a, 'exec#', '#a', \"\"]}", "  - c: {alias: sea, require: [exec#seb]}", "  - d: {require: [exec#sea, exec#see]}"),
-		"site.yaml:4:23: exec#a refers to itself\nsite.yaml:5:23: exec#c stands later, at line 6\n  hint: resources run in the order written: move it up\n" +
-			"site.yaml:5:39: exec#d stands later, at line 7\n  hint: resources run in the order written: move it up\nsite.yaml:5:47: no resource is called file#x\n" +
+		"site.yaml:4:23: exec#a refers to itself\nsite.yaml:5:23: exec#c comes later, at line 6\n  hint: resources run in the order written: move it up\n" +
+			"site.yaml:5:39: exec#d comes later, at line 7\n  hint: resources run in the order written: move it up\nsite.yaml:5:47: no resource is called file#x\n" +
 			"site.yaml:5:55: unknown resource type \"exce\"\n  hint: did you mean exec?\nsite.yaml:5:63: no resource is called apply#ppp\n" +
 			"site.yaml:5:74: \"a\" names no resource" + refHint + "\nsite.yaml:5:77: \"exec#\" names no resource" + refHint + "\nsite.yaml:5:86: \"#a\" names no resource" + refHint + "\nsite.yaml:5:92: \"\" names no resource" + refHint +
 			"\nsite.yaml:6:35: no resource is called exec#seb\nsite.yaml:7:33: no resource is called exec#see\n  hint: did you mean exec#sea?"},

@@ -42,7 +42,7 @@ func (rd *Reader) split(t modules.Type, name, body *yamlpos.Node) (p parts, ok b
 		case keys.Common(t, key):
 			p.common.Pairs = append(p.common.Pairs, pair)
 		case !rd.AdHoc && t.OnlyAdHoc(key) != "":
-			rd.Report.Add(pair.Key.Errorf(t.OnlyAdHoc(key), "%q is for ad-hoc calls: a manifest says how things are, and this would be done in every run", key))
+			rd.Report.Add(pair.Key.Errorf(t.OnlyAdHoc(key), "%q is for ad-hoc commands: in a manifest every run would repeat it", key))
 		case t.HasProperty(key):
 			p.props.Pairs = append(p.props.Pairs, pair)
 		default:
@@ -227,7 +227,7 @@ func (rd *Reader) member(t modules.Type, body *yamlpos.Node) (modules.Type, *yam
 			}
 		default:
 			if !slices.Contains(keys.OfResource, pair.Key.Text) {
-				rd.Report.Add(pair.Key.Errorf("its properties stand below properties", "%s has no meaning for %s", pair.Key.Text, named.Text))
+				rd.Report.Add(pair.Key.Errorf("write its properties below the key properties", "%s has no meaning for %s", pair.Key.Text, named.Text))
 				continue
 			}
 			inner.Pairs = append(inner.Pairs, pair)

@@ -28,7 +28,7 @@ func (rd *Reader) receives(r *manifest.Resource, n *yamlpos.Node) {
 		}
 		switch value := keys.Given(pair.Value); {
 		case value == nil:
-			rd.Report.Add(pair.Key.Errorf("write PROPERTY: type#name.key", "%s is received from nowhere", pair.Key.Text))
+			rd.Report.Add(pair.Key.Errorf("write PROPERTY: type#name.key", "%s in recv has no source", pair.Key.Text))
 		case value.Kind == yamlpos.Map:
 			rd.imported(r, pair.Key.Text, value)
 		case value.Kind == yamlpos.List:
@@ -64,9 +64,9 @@ func (rd *Reader) receivable(r *manifest.Resource, key *yamlpos.Node) bool {
 	case field == nil:
 		rd.Report.Add(rd.unknownKey(key, r.Type))
 	case field.PlayFile, field.PlayTree:
-		rd.Report.Add(key.Errorf("receive what the file holds: content", "%s names a file of the play, which is read before any host has sent something", name))
+		rd.Report.Add(key.Errorf("receive the content of the file: content", "%s names a file of the play, which is read before hosts send values", name))
 	case r.PropertySet().Get(name) != nil, nested && r.PropertySet().Has(name):
-		rd.Report.Add(key.Errorf("keep one of them", "%s is both given and received", name))
+		rd.Report.Add(key.Errorf("keep one of them", "%s is set both directly and by recv", name))
 	default:
 		return true
 	}
@@ -89,7 +89,7 @@ func (rd *Reader) imported(r *manifest.Resource, name string, n *yamlpos.Node) {
 		case part.node == nil: // which decoding has reported
 			return
 		case rd.Values.IsOpen(part.node):
-			rd.Report.Add(part.node.Errorf("write it as it is: no fact may lead a value to another host", "%s cannot be an expression", part.key))
+			rd.Report.Add(part.node.Errorf("write it literally: a fact cannot choose the host that a value comes from", "%s cannot be an expression", part.key))
 			return
 		}
 	}
@@ -114,7 +114,7 @@ func (rd *Reader) exports(r *manifest.Resource, n *yamlpos.Node) {
 		case r.Applies():
 			rd.Report.Add(item.Errorf("write it at the resources of that manifest", "a resource that applies a manifest has no values"))
 		case rd.Values.IsOpen(item):
-			rd.Report.Add(item.Errorf("", "what is exported cannot be an expression"))
+			rd.Report.Add(item.Errorf("", "export needs literal names, not expressions"))
 		case unknown != nil:
 			rd.Report.Add(unknown)
 		case known[item.Text]:

@@ -150,7 +150,7 @@ func hierarchySchema() *schema.Schema {
 				Items:       &schema.Schema{Type: schema.Types{schema.String}},
 			}},
 			{Name: "merge", Schema: &schema.Schema{
-				Description: "first: the first of them that exists replaces keys of the data; deep: all that exist are merged into it",
+				Description: "first: the first override that exists replaces keys of the data; deep: all overrides that exist are merged into the data",
 				Default:     "first",
 				AnyOf: []*schema.Schema{
 					{Enum: []any{"first", "deep"}},

@@ -93,7 +93,7 @@ func typeSchema(t modules.Type) *schema.Schema {
 	}
 	name.Type = schema.Types{schema.String, schema.Number, schema.Boolean}
 	defaults := entrySchema(t)
-	defaults.Description = "properties of all others in this list that do not have their own"
+	defaults.Description = "default properties of the other resources in this list"
 	return &schema.Schema{
 		Description: t.Doc,
 		Type:        schema.Types{schema.Array, schema.Object},
@@ -206,7 +206,7 @@ func metaSchemas(list schema.Properties, t modules.Type) {
 	}
 	for _, key := range append(slices.Clone(keys.OfMeta), "recv", "export") {
 		if key != "autoedge" && key != "watch" {
-			*list.Get(key) = schema.Schema{Description: "has no meaning for what applies a manifest", Type: schema.Types{schema.Null}}
+			*list.Get(key) = schema.Schema{Description: "has no effect on a resource that applies a manifest", Type: schema.Types{schema.Null}}
 		}
 	}
 	*list.Get("recv") = schema.Schema{Type: schema.Types{schema.Null, schema.Object}}

@@ -63,7 +63,7 @@ func (u *Unpacker) Unpacked() (list []Unpacked, err error) {
 			known[key] = one.archive
 			list = append(list, one.Unpacked)
 		case !before.same(one.archive):
-			return nil, fmt.Errorf("%s is the name of two archives, with different queries or users: give them names of their own", one.Name)
+			return nil, fmt.Errorf("%s is the name of two archives with different queries or users: rename one of them", one.Name)
 		}
 	}
 	return list, nil
@@ -313,7 +313,7 @@ func ParseURL(text string) (Archive, error) {
 	case pinned && !checksum().MatchString(archive.Checksum):
 		return Archive{}, fmt.Errorf("%s: what follows %s is not a checksum: write 64 hexadecimal digits, as sha256sum prints them", archive.name(), pin)
 	case page != nil && !pinned && page.Unprotected():
-		return Archive{}, fmt.Errorf("%s: others on the way could change what your hosts are to do: write https://, or the checksum behind it: %s…", page, pin)
+		return Archive{}, fmt.Errorf("%s: the connection is not encrypted, so others could change the manifest: use https://, or append a checksum: %s…", page, pin)
 	}
 	return archive, nil
 }
@@ -336,6 +336,6 @@ func parseURL(text string) (Archive, error) {
 		}
 		return Archive{Object: &object, Checksum: sum}, nil
 	default:
-		return Archive{}, fmt.Errorf("%q is not a scheme that manifests are read from: there are https://, http:// and obj://, and paths", scheme)
+		return Archive{}, fmt.Errorf("%q is not a scheme that manifests are read from: use https://, http://, obj:// or a path", scheme)
 	}
 }

@@ -28,7 +28,7 @@ func ParseBucketKey(text string) (BucketKey, error) {
 	scheme = strings.ToLower(scheme)
 	switch {
 	case strings.Contains(bucket, "@"):
-		return BucketKey{}, fmt.Errorf("no user stands in the URL of a bucket: write %s://BUCKET/KEY, and log in to NATS with --nats-creds or --nats-nkey", scheme)
+		return BucketKey{}, fmt.Errorf("the URL of a bucket cannot contain a user: write %s://BUCKET/KEY, and log in to NATS with --nats-creds or --nats-nkey", scheme)
 	case bucket == "" || key == "":
 		return BucketKey{}, fmt.Errorf("%q names no bucket and key of NATS: write %s://BUCKET/KEY", text, scheme)
 	}
@@ -46,7 +46,7 @@ func (b BucketKey) copyTo(ctx context.Context, objects Objects, pinned bool, mos
 	if safe, err := objects.Protected(ctx); err != nil {
 		return fmt.Errorf("%s: %w", b, err)
 	} else if !safe && !pinned {
-		return fmt.Errorf("%s: others on the way could change what your hosts are to do: reach NATS by tls://, or write the checksum behind it: %s…", b, pin)
+		return fmt.Errorf("%s: the connection is not encrypted, so others could change the manifest: connect to NATS with tls://, or append a checksum: %s…", b, pin)
 	}
 	if err := objects.Object(ctx, b.Bucket, b.Key, most, w); err != nil {
 		return fmt.Errorf("%s: %w", b, err)
@@ -56,7 +56,7 @@ func (b BucketKey) copyTo(ctx context.Context, objects Objects, pinned bool, mos
 
 // unpinned returns the warning about what was read without a checksum; sum is the one that it has.
 func (b BucketKey) unpinned(sum string) string {
-	return fmt.Sprintf("%s has no checksum, so every user of NATS who can write to this bucket decides what is done on your hosts\n  hint: %[1]s%s%s", b, pin, sum)
+	return fmt.Sprintf("%s has no checksum, so every NATS user with write access to this bucket can change your hosts\n  hint: %[1]s%s%s", b, pin, sum)
 }
 
 // ParsePinned takes the URL of a bucket apart that may end in the checksum of what it has: #sha256=HEX.

@@ -56,9 +56,9 @@ func (f File) CheckInside(at *yamlpos.Node, other File) error {
 	case inArchive && f.Archive.Contains(other.Path), !inArchive && (f.Root == "" || isBelow(f.Root, other.Path)):
 		return nil
 	case !inArchive:
-		return at.Errorf("", "%q leads out of the files that the coordinator sent", at.Text)
+		return at.Errorf("", "%q is outside the files that the coordinator sent", at.Text)
 	}
-	return at.Errorf("an archive holds all that its manifests need", "%q leads out of the archive %s", at.Text, f.Archive.Shown)
+	return at.Errorf("an archive must contain all files that its manifests use", "%q is outside the archive %s", at.Text, f.Archive.Shown)
 }
 
 // Documents reads the YAML file that at names. kind is what it should be, for errors,

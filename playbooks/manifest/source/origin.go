@@ -101,7 +101,7 @@ func (o Origin) Read(ctx context.Context, archives *Unpacker) (File, []byte, err
 // ReadHint says what to do about an error of [Origin.Read]; "" if nothing is known.
 func ReadHint(err error) string {
 	if _, changed := errors.AsType[*ChecksumError](err); changed {
-		return "it has been changed: look at what is in it before you write its new checksum"
+		return "the file has changed: inspect it before you update the checksum"
 	}
 	return ""
 }

@@ -89,7 +89,7 @@ func unpackOne(header *tar.Header, content io.Reader, root *os.Root) error {
 	case header.Typeflag == tar.TypeXGlobalHeader, name == "", name == ".":
 		return nil
 	case !filepath.IsLocal(name):
-		return errors.New("the name leads out of the archive")
+		return errors.New("the name points outside the archive")
 	case header.Typeflag == tar.TypeDir:
 		return root.MkdirAll(filepath.Clean(name), 0o700)
 	case header.Typeflag != tar.TypeReg:

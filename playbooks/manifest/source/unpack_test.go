@@ -61,9 +61,9 @@ func TestUnpackRefuses(t *testing.T) {
 		entry tar.Header
 		want  string
 	}{
-		"a way out":        {tar.Header{Typeflag: tar.TypeReg, Name: "../x"}, `A: "../x": the name leads out of the archive`},
-		"a longer way out": {tar.Header{Typeflag: tar.TypeReg, Name: "a/../../x"}, `A: "a/../../x": the name leads out of the archive`},
-		"an absolute path": {tar.Header{Typeflag: tar.TypeReg, Name: "/etc/x"}, `A: "/etc/x": the name leads out of the archive`},
+		"a way out":        {tar.Header{Typeflag: tar.TypeReg, Name: "../x"}, `A: "../x": the name points outside the archive`},
+		"a longer way out": {tar.Header{Typeflag: tar.TypeReg, Name: "a/../../x"}, `A: "a/../../x": the name points outside the archive`},
+		"an absolute path": {tar.Header{Typeflag: tar.TypeReg, Name: "/etc/x"}, `A: "/etc/x": the name points outside the archive`},
 		"a link":           {tar.Header{Typeflag: tar.TypeSymlink, Name: "l", Linkname: "/etc"}, `A: "l": neither a file nor a folder`},
 		"a hard link":      {tar.Header{Typeflag: tar.TypeLink, Name: "l", Linkname: "manifest.yaml"}, `A: "l": neither a file nor a folder`},
 		"a device":         {tar.Header{Typeflag: tar.TypeChar, Name: "d"}, `A: "d": neither a file nor a folder`},
@@ -157,6 +157,6 @@ func TestUnpackedBefore(t *testing.T) {
 
 	read(first, strings.Replace(url, "token=hunter2", "token=hunter3", 1))
 	_, err = first.Unpacked()
-	require.EqualError(t, err, s.URL+"/site.tgz?… is the name of two archives, with different queries or users: give them names of their own")
+	require.EqualError(t, err, s.URL+"/site.tgz?… is the name of two archives with different queries or users: rename one of them")
 	require.NoError(t, first.Close())
 }

@@ -122,7 +122,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	case len(via) > maxRedirects:
 		return fmt.Errorf("more than %d redirects", maxRedirects)
 	case last.URL.Scheme == "https" && req.URL.Scheme != "https":
-		return errors.New("it leads from https:// to a page without encryption")
+		return errors.New("it redirects from https:// to an unencrypted page")
 	}
 	req.URL.User = nil
 	req.Header.Del("Authorization")

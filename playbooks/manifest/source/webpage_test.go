@@ -164,7 +164,7 @@ func TestPageEncrypted(t *testing.T) {
 	require.Equal(t, []string{"/data ann:hunter2"}, s.takeAsked())
 
 	_, err = readPage(t, trusting, s.with("ann:hunter2@", "/down"))
-	require.EqualError(t, err, "reading "+s.URL+"/down: it leads from https:// to a page without encryption")
+	require.EqualError(t, err, "reading "+s.URL+"/down: it redirects from https:// to an unencrypted page")
 	require.Empty(t, plain.takeAsked())
 	s.takeAsked()
 

@@ -109,7 +109,7 @@ func TestListenInAPrivateFolder(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(dir, link))
 	_, err := Listen(link, nil)
-	require.EqualError(t, err, link+" is no folder")
+	require.EqualError(t, err, link+" is not a folder")
 	require.NoError(t, os.Chmod(dir, 0o750))
 	_, err = Listen(dir, nil)
 	require.EqualError(t, err, dir+" can be opened by others (-rwxr-x---)")
@@ -136,8 +136,8 @@ func TestHostileClients(t *testing.T) {
 		{"nothing", "", `{"error":"there is no command"}`},
 		{"an empty line", "\n", `{"error":"there is no command"}`},
 		{"half a line", `{"verb":"go"}`, `{"error":"a command ends with a newline"}`},
-		{"no JSON", "go\n", `{"error":"this is no command: invalid character 'g' looking for beginning of value"}`},
-		{"another shape", "{\"verb\":[1]}\n", `{"error":"this is no command: json: cannot unmarshal array into Go struct field Command.verb of type rollout.Verb"}`},
+		{"no JSON", "go\n", `{"error":"this is not a command: invalid character 'g' looking for beginning of value"}`},
+		{"another shape", "{\"verb\":[1]}\n", `{"error":"this is not a command: json: cannot unmarshal array into Go struct field Command.verb of type rollout.Verb"}`},
 		{"two lines", "{\"verb\":\"hold\"}\n{\"verb\":\"go\"}\n", `{"error":"hold  "}`},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want+"\n", said(t, dir, c.text)) })

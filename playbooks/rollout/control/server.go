@@ -173,7 +173,7 @@ func readCommand(r io.Reader) (c rollout.Command, err error) {
 		return c, errors.New("a command ends with a newline")
 	}
 	if err := json.Unmarshal(line, &c); err != nil {
-		return rollout.Command{}, fmt.Errorf("this is no command: %w", err)
+		return rollout.Command{}, fmt.Errorf("this is not a command: %w", err)
 	}
 	return c, nil
 }

@@ -71,7 +71,7 @@ func private(folder string) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.IsDir():
-		return fmt.Errorf("%s is no folder", folder)
+		return fmt.Errorf("%s is not a folder", folder)
 	case !ok || int(stat.Uid) != os.Geteuid():
 		return fmt.Errorf("%s belongs to another user", folder)
 	case info.Mode().Perm()&0o077 != 0:

@@ -82,7 +82,7 @@ func failed(doing string, err error) error {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return fmt.Errorf("NATS: %s: JetStream is not enabled at the server, or for this account: %w", doing, err)
 	case errors.Is(err, nats.ErrNoResponders):
-		return fmt.Errorf("NATS: %s: nobody answers: JetStream is not enabled at the server, or this account may not use it: %w", doing, err)
+		return fmt.Errorf("NATS: %s: no answer: JetStream is not enabled at the server, or this account may not use it: %w", doing, err)
 	}
 	return fmt.Errorf("NATS: %s: %w", doing, err)
 }
@@ -146,7 +146,7 @@ func (q *JetStream) Open(ctx context.Context, name string) (Run, error) {
 	_, _, _ = q.announcements(ctx) // a run goes without
 	r := &natsRun{queue: q, name: name, work: work, closed: make(chan struct{})}
 	if r.stream, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: PerRun + name, Subjects: []string{saidSubject + name}, MaxAge: KeptTime, Description: "what workers say of a run of ccm-push",
+		Name: PerRun + name, Subjects: []string{saidSubject + name}, MaxAge: KeptTime, Description: "messages of workers about a run of ccm-push",
 	}); err != nil {
 		return nil, q.needs("coordinator", "making the stream of the run", err)
 	}
@@ -179,7 +179,7 @@ func (q *JetStream) site(ctx context.Context, site string) (jetstream.Consumer, 
 		Durable: SitePrefix + token, FilterSubject: workSubject + token + ".*", AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.lease, MaxDeliver: -1,
 	})
 	if err != nil {
-		return nil, q.needs("worker", "asking for work", err)
+		return nil, q.needs("worker", "requesting work", err)
 	}
 	q.sites[site] = c
 	return c, nil
@@ -380,7 +380,7 @@ func (r *natsRun) LastSaid(ctx context.Context) (number uint64, err error) {
 		}
 		return err
 	})
-	return number, failed("asking what workers have said", err)
+	return number, failed("reading the messages of workers", err)
 }
 
 // Order implements [Run].
@@ -431,7 +431,7 @@ func (m *natsMember) Ask(ctx context.Context, question []byte) ([]byte, error) {
 		}
 		return nil, ErrAway
 	case err != nil:
-		return nil, failed("asking the coordinator", err)
+		return nil, failed("sending a request to the controller", err)
 	}
 	return msg.Data, nil
 }
@@ -452,7 +452,7 @@ func (m *natsMember) Say(ctx context.Context, data []byte) error {
 	if errors.Is(err, jetstream.ErrNoStreamResponse) {
 		return ErrGone
 	}
-	return failed("telling the coordinator", err)
+	return failed("reporting to the controller", err)
 }
 
 // Orders implements [Member].

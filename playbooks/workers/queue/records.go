@@ -32,7 +32,7 @@ const (
 )
 
 // ErrTaken is that somebody else has made a claim since.
-var ErrTaken = errors.New("somebody else has taken it")
+var ErrTaken = errors.New("another controller has taken it")
 
 // ErrCut is that a record has no beginning any more.
 var ErrCut = errors.New("the beginning of its record is older than a week, and NATS has deleted it")
@@ -49,16 +49,16 @@ type Claim struct {
 func (q *JetStream) Records(ctx context.Context) (*Records, error) {
 	kv, err := q.js.KeyValue(ctx, claimBucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: claimBucket, TTL: KeptTime, Description: "who coordinates runs of ccm-push"})
+		kv, err = q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: claimBucket, TTL: KeptTime, Description: "controllers of the runs of ccm-push"})
 		if errors.Is(err, jetstream.ErrBucketExists) { // somebody was quicker
 			kv, err = q.js.KeyValue(ctx, claimBucket)
 		}
 	}
 	if err != nil {
-		return nil, q.needs("coordinator", "asking who coordinates runs", err)
+		return nil, q.needs("coordinator", "reading the controllers of runs", err)
 	}
 	bucket, err := q.js.Stream(ctx, "KV_"+claimBucket)
-	return &Records{q, kv, bucket}, failed("asking who coordinates runs", err)
+	return &Records{q, kv, bucket}, failed("reading the controllers of runs", err)
 }
 
 // Lasts is how long a claim is good for, unless it is made anew.
@@ -106,13 +106,13 @@ func (r *Records) Claims(ctx context.Context) (all []Claim, now time.Time, err e
 			continue
 		}
 		if err != nil {
-			return nil, now, failed("asking who coordinates a run", err)
+			return nil, now, failed("reading the controller of a run", err)
 		}
 		all = append(all, Claim{e.Key(), e.Value(), e.Revision(), e.Created()})
 	}
 	info, err := r.bucket.Info(ctx)
 	if err != nil {
-		return nil, now, failed("asking for the time", err)
+		return nil, now, failed("reading the time", err)
 	}
 	return all, info.TimeStamp, nil
 }
@@ -268,7 +268,7 @@ func (r *recordReader) leave(ctx context.Context) {
 func (r *Records) Readers(ctx context.Context, run string) (int, error) {
 	s, err := r.queue.js.Stream(ctx, RecordStream+hashed(run))
 	if err != nil {
-		return 0, failed("asking for readers of the record", err)
+		return 0, failed("reading the list of readers of the record", err)
 	}
 	return s.CachedInfo().State.Consumers, nil
 }
