@@ -462,7 +462,7 @@ func TestParseRole(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, User{Name: "ann", Key: key, Role: Reader}, user)
 	_, err = parseUser("ann", key+" root\n")
-	require.ErrorContains(t, err, `role "root": there are`)
+	require.ErrorContains(t, err, `there is no role "root"; use one of operator`)
 }
 
 // TestUsersOfRoot are those of the broker, which works as who owns the folder.
