@@ -141,8 +141,9 @@ const promptOwner = "owner="
 
 // ownerIn returns the account that the text before the end of a prompt of sudo names, or "".
 func ownerIn(text string) string {
-	_, name, found := strings.Cut(text[strings.LastIndexByte(text, '\n')+1:], promptOwner)
-	if name, found = strings.CutSuffix(name, ":"); !found || !accountForm().MatchString(name) {
+	_, name, _ := strings.Cut(text[strings.LastIndexByte(text, '\n')+1:], promptOwner)
+	name, found := strings.CutSuffix(name, ":")
+	if !found || !accountForm().MatchString(name) {
 		return ""
 	}
 	return name
