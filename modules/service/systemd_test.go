@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -242,6 +243,8 @@ func TestOnSystemdConverges(t *testing.T) {
 		})
 	}
 	changed, unchanged := declared.Paths()
+	// insserv writes its three files together. Which of them changes depends on the other scripts of the host.
+	unchanged = slices.DeleteFunc(unchanged, func(name string) bool { return strings.HasPrefix(name, "/etc/init.d/.depend.") })
 	t.Logf("changed paths: %s", strings.Join(changed, " "))
 	t.Logf("unchanged paths: %s", strings.Join(unchanged, " "))
 	if of == 1 {
