@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
@@ -69,9 +70,7 @@ func TestAmongOthers(t *testing.T) {
 			if !strings.HasPrefix(test.file, "etc/apt") {
 				return
 			}
-			if _, err := exec.LookPath("apt-get"); err != nil {
-				t.Skip("apt-get is not here")
-			}
+			needs.Program(t, "apt-get")
 			out, err := exec.Command("apt-get", "-o", "Dir::Etc::sourcelist="+root+"/etc/apt/sources.list", "-o", "Dir::Etc::sourceparts="+root+"/etc/apt/sources.list.d", "indextargets").CombinedOutput()
 			require.Equal(t, test.err != "", err != nil, "%s", out)
 			require.Equal(t, test.err != "", strings.Contains(string(out), "Conflicting values set for option Signed-By"), "%s", out)

@@ -360,6 +360,7 @@ func TestNoUpload(t *testing.T) {
 
 // TestUploadToAFullDisk has a disk on which there was room when the script looked.
 func TestUploadToAFullDisk(t *testing.T) {
+	skipUnlessRoot(t)
 	home, bin := t.TempDir(), t.TempDir()
 	mount(t, home, "size=640k")
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "head"), []byte("#!/bin/sh\n"), 0o755))
