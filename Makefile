@@ -51,7 +51,7 @@ SLOWEST      = ./playbooks ./cmd/ccm-push ./modules/pkg ./templates/gotemplate .
 # Those of user and group are run by the tests of e2e, in folders of their own.
 ROOT_TESTS   = $(shell find ./cmd ./inventory ./modules ./playbooks ./transport -name '*_test.go' ! -path './modules/user/*' ! -path './modules/group/*' -exec awk \
                '/^func /{name = match($$0, /^func Test[A-Za-z0-9_]*/) ? substr($$0, 6, RLENGTH-5) : ""} \
-               name && /Gete?uid\(\)|skipUnlessRoot|Trapped|InMountNamespace|accountstest\.Private/{dir = FILENAME; sub("/[^/]*$$", "", dir); print dir, name; name = ""}' {} +)
+               name && /Gete?uid\(\)|needs\.Root|skipUnlessRoot|Trapped|InMountNamespace|accountstest\.Private/{dir = FILENAME; sub("/[^/]*$$", "", dir); print dir, name; name = ""}' {} +)
 ROOT_SCRIPTS = TestScripts/^(converge|footprint|resources|umask)$$
 # The largest compressed lean linux/amd64 host program that `make size` accepts, in bytes.
 SIZE_LIMIT  ?= 2350000

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // tree makes files below a new folder and gives that. A name that ends in / is a
@@ -318,9 +320,7 @@ func TestVarFilesThatAreNone(t *testing.T) {
 
 // TestVarFilesOfOthers needs root, to give files to somebody else.
 func TestVarFilesOfOthers(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: only root can give a file to somebody else")
-	}
+	needs.Root(t, "only root can give a file to somebody else")
 	dir := tree(t, files{"hosts.yml": "web: {hosts: {h: }}", "group_vars/web": "x: 1"})
 	require.NoError(t, os.Lchown(filepath.Join(dir, "group_vars"), 4321, 4321))
 	_, err := Load(t.Context(), below(dir, "hosts.yml"), Options{})

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
 // writeHosts writes an inventory of one host, in folders that are made.
@@ -59,9 +61,7 @@ func TestInventoryInAFolderThatEveryUserCanWriteTo(t *testing.T) {
 }
 
 func TestInventoryInAFolderOfAnotherUser(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: only root can give a folder away")
-	}
+	needs.Root(t, "only root can give a folder away")
 	dir := t.TempDir()
 	t.Chdir(dir)
 	writeHosts(t, "hosts.yaml", "web1")

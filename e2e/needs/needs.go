@@ -63,6 +63,14 @@ func Skip(tb testing.TB, why string) {
 	tb.Skip(Prefix + why)
 }
 
+// Root skips the test for other users than root, also in CI: `make root` runs it there.
+func Root(tb testing.TB, why string) {
+	tb.Helper()
+	if os.Geteuid() != 0 {
+		tb.Skip(Prefix + why)
+	}
+}
+
 // find returns "" if no folder has the program.
 func find(folders, name string) string {
 	if filepath.IsAbs(name) {

@@ -207,9 +207,7 @@ func TestSafe(t *testing.T) {
 // TestRootRunsNothingOfOthers has manifests that others can change, and directories
 // of PATH and of manifests in which they can put some.
 func TestRootRunsNothingOfOthers(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: others than root may trust whom they like")
-	}
+	needs.Root(t, "others than root may trust whom they like")
 	manifest := manifestOf("A/B", "1.0.0", "", `"{}"`)
 	t.Run("a manifest", func(t *testing.T) {
 		b := newBench(t)

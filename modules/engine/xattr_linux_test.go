@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
@@ -109,9 +110,7 @@ func TestXattrsAreStable(t *testing.T) {
 // TestUndoOfCapabilities brings back what the kernel takes from a program that is written or gets
 // another owner.
 func TestUndoOfCapabilities(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: only root gives capabilities")
-	}
+	needs.Root(t, "only root gives capabilities")
 	const netRaw = "\x01\x00\x00\x02\x00\x20\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 	u := newUndoer(t)
 	for _, name := range []string{"written", "owned", "since"} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/file"
 	"github.com/ccm-push/ccm-push/modules/modtest"
@@ -85,9 +86,7 @@ func TestMountPoints(t *testing.T) {
 
 // TestFlaggedFiles has the check refuse what flags of chattr(1) keep root from.
 func TestFlaggedFiles(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: only root can set these flags")
-	}
+	needs.Root(t, "only root can set these flags")
 	const madeByTheKernel = ": no file is made, replaced or removed there; run a program that writes to the file (type exec), or use the type sysctl below /proc/sys"
 	root := modtest.Root(t)
 	modtest.Build(t, root, []modtest.Node{

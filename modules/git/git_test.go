@@ -408,9 +408,7 @@ func TestValidate(t *testing.T) {
 
 // TestCheckoutOfAnotherUser has git run as another user, whom all of the checkout belongs to.
 func TestCheckoutOfAnotherUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can act for others")
-	}
+	needs.Root(t, "only root can act for others")
 	s, root := newSource(t), t.TempDir()
 	for _, dir := range []string{filepath.Dir(root), root, filepath.Dir(s.dir), s.dir} {
 		require.NoError(t, os.Chmod(dir, 0o755))

@@ -1,9 +1,9 @@
 package link_test
 
 import (
-	"os"
 	"testing"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/file"
 	"github.com/ccm-push/ccm-push/modules/link"
@@ -20,9 +20,7 @@ func TestPlanted(t *testing.T) {
 
 // TestOwnTrap has root's own link lead root on, in a directory that is to be a user's.
 func TestOwnTrap(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root acts in the directories of others")
-	}
+	needs.Root(t, "only root acts in the directories of others")
 	const theirs = `"owner":"65534","group":"65534",`
 	modtest.Predicts(t, modules.Registry{link.Type(), file.Type()}, modtest.Scenario{
 		Tree: []modtest.Node{{Path: "etc", Dir: true}},

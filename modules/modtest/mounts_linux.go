@@ -22,9 +22,7 @@ func InMountNamespace(t *testing.T) bool {
 		require.NoError(t, syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""))
 		return true
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: only root can mount")
-	}
+	needs.Root(t, "only root can mount")
 	self, err := os.Executable()
 	require.NoError(t, err)
 	c := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.v")

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
@@ -48,9 +49,7 @@ func Trapped(t *testing.T, typ modules.Type, traps ...Trap) {
 		exchange(t, dir)
 		return
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("only root acts in the directories of others")
-	}
+	needs.Root(t, "only root acts in the directories of others")
 	for _, trap := range traps {
 		t.Run(trap.Name, func(t *testing.T) {
 			t.Run("planted", func(t *testing.T) { trap.planted(t, typ) })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -158,9 +159,7 @@ func TestSuitableOnceItIsThere(t *testing.T) {
 // TestRootRunsNothingOfOthers has providers of the host that others can change, and a
 // directory in which they can put some. None of them is even asked what it is.
 func TestRootRunsNothingOfOthers(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: others than root may trust whom they like")
-	}
+	needs.Root(t, "others than root may trust whom they like")
 	provider := says("provider: {type: t, invoke: json, suitable: true, " + from + "}")
 	for _, test := range []struct{ name, path, want string }{
 		{"a provider", "providers/a.prov", "HOST/providers/a.prov: user 1000 can change HOST/providers/a.prov"},

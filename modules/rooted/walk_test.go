@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
@@ -32,9 +33,7 @@ func stat(path string) (modules.FileInfo, error) {
 // TestLinks has a link in a directory lead to another one, with owners and modes that
 // only root can give them.
 func TestLinks(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root gives files to others")
-	}
+	needs.Root(t, "only root gives files to others")
 	const alice, bob = 65533, 65534
 	for _, tt := range []struct {
 		name                string
@@ -116,9 +115,7 @@ func TestLinks(t *testing.T) {
 // TestFileDir opens the directory of a user's file: through links of that user to what is their own, and
 // through no other link.
 func TestFileDir(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root gives files to others")
-	}
+	needs.Root(t, "only root gives files to others")
 	const bob = 65534
 	for _, tt := range []struct {
 		name string

@@ -1,7 +1,6 @@
 package sudoers
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,9 +16,7 @@ const rule = "deploy ALL=(root) NOPASSWD: /bin/true"
 // skipUnlessRoot leaves a test to root, who may give files to root (`make root`), on machines that have sudo.
 func skipUnlessRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give files to root")
-	}
+	needs.Root(t, "only root can give files to root")
 	needs.Program(t, "visudo")
 }
 

@@ -8,14 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
 // TestOtherNames has a user give one of root's files a name where the user may.
 func TestOtherNames(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root changes what belongs to others")
-	}
+	needs.Root(t, "only root changes what belongs to others")
 	root := t.TempDir()
 	home := filepath.Join(root, "home")
 	require.NoError(t, os.Mkdir(home, 0o755))

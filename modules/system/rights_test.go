@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/system"
@@ -137,9 +138,7 @@ func readOnlyDirectory() string {
 }
 
 func TestRootMayAll(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: only for root")
-	}
+	needs.Root(t, "only for root")
 	root := modtest.Root(t)
 	modtest.Build(t, root, []modtest.Node{{Path: "closed", Dir: true, Mode: 0o500}, {Path: "closed/f", Text: "x"}})
 	files := system.New().Files

@@ -20,9 +20,7 @@ import (
 func TestIDsOfAUserNamespace(t *testing.T) {
 	const mark, last = "CCM_PUSH_TEST_USER_NAMESPACE", 999
 	if os.Getenv(mark) == "" {
-		if os.Geteuid() != 0 {
-			t.Skip("NOT TESTED: only root can map so many ids")
-		}
+		needs.Root(t, "only root can map so many ids")
 		self, err := os.Executable()
 		require.NoError(t, err)
 		c := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.v")

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
@@ -121,9 +122,7 @@ func TestCopyHandsOnXattrs(t *testing.T) {
 
 // TestWriteDropsCapabilities also drops what another owner has said of the file.
 func TestWriteDropsCapabilities(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: only root gives capabilities, and files to others")
-	}
+	needs.Root(t, "only root gives capabilities, and files to others")
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, os.WriteFile(path, []byte("old"), 0o755))
 	give(t, path, capability, netRaw)

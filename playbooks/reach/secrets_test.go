@@ -9,14 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
 // TestPasswordProgramOfAnotherUser is not run: its owner could have root run anything.
 func TestPasswordProgramOfAnotherUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: only root can give a file away")
-	}
+	needs.Root(t, "only root can give a file away")
 	path := filepath.Join(t.TempDir(), "vault")
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\necho hunter2\n"), 0o700))
 	var s SecretSources

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
@@ -362,9 +363,7 @@ func TestClockJumps(t *testing.T) {
 
 // TestForeignState writes nothing where another user may have put links.
 func TestForeignState(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: only root can give a folder away")
-	}
+	needs.Root(t, "only root can give a folder away")
 	home := t.TempDir()
 	require.NoError(t, os.Chown(home, 12345, 12345))
 	var told string
@@ -380,9 +379,7 @@ func TestForeignState(t *testing.T) {
 // TestPlantedState plants a link, or a folder, at each place on the way to the record: nothing is made
 // or changed where it leads.
 func TestPlantedState(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: only root can give a folder away")
-	}
+	needs.Root(t, "only root can give a folder away")
 	const mallory = 12345
 	for name, plant := range map[string]func(t *testing.T, state, victim string){
 		"a link in the home of another user": func(t *testing.T, state, victim string) {

@@ -556,9 +556,7 @@ func keepsThree(p *place, install func()) {
 }
 
 func skipUnlessRoot(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("NOT TESTED: only root can set this up")
-	}
+	needs.Root(t, "only root can set this up")
 }
 
 // mount puts a tmpfs on dir for the rest of the test.

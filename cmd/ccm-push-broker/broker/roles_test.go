@@ -21,6 +21,7 @@ import (
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
 	"github.com/ccm-push/ccm-push/playbooks/natsdata"
 	"github.com/ccm-push/ccm-push/playbooks/registry"
@@ -467,9 +468,7 @@ func TestParseRole(t *testing.T) {
 
 // TestUsersOfRoot are those of the broker, which works as who owns the folder.
 func TestUsersOfRoot(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root gives files away")
-	}
+	needs.Root(t, "only root gives files away")
 	const somebody = 12345
 	dir := filepath.Join(t.TempDir(), "broker")
 	require.NoError(t, os.Mkdir(dir, 0o700))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
@@ -28,9 +29,7 @@ func Private(t *testing.T, test func(t *testing.T)) {
 		test(t)
 		return
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: changing accounts needs root")
-	}
+	needs.Root(t, "changing accounts needs root")
 	self, err := os.Executable()
 	require.NoError(t, err)
 	args := []string{"-test.run=^" + t.Name() + "$", "-test.count=1", fmt.Sprintf("-test.short=%t", testing.Short())}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/needs"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/archive/format"
 )
@@ -43,9 +44,7 @@ func TestKept(t *testing.T) {
 
 // TestPlantedBelow has a link of a user stand where a directory is unpacked to.
 func TestPlantedBelow(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root gives files to others")
-	}
+	needs.Root(t, "only root gives files to others")
 	dir := t.TempDir()
 	for _, name := range []string{"home", "etc"} {
 		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o755))
