@@ -53,7 +53,6 @@ func source(file string, content []byte) ([]text, error) {
 				tag, _ := strconv.Unquote(n.Tag.Value) // the parser has accepted it
 				message(n, reflect.StructTag(tag).Get("doc"))
 			}
-			ast.Inspect(n.Type, func(ast.Node) bool { return true })
 			return false
 		case *ast.KeyValueExpr:
 			if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Example" { // commands, which tests run
@@ -118,8 +117,8 @@ func commentText(group *ast.CommentGroup) string {
 	return text
 }
 
-// literal returns the text of a literal, or of literals and values that are joined with +. It reports false if there is no
-// literal at the top.
+// literal returns the text of a literal, or of literals and values that are joined with +. It reports false if no
+// literal is at the top.
 func literal(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

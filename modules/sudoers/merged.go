@@ -59,13 +59,9 @@ func (s *Sudoers) merged(files modules.FileReader, rules []string) (all []line, 
 	return all, included
 }
 
-// among refuses rules that are right, and that sudo does not take with the other files: an alias that two files
-// define, for one. A sudo that finds a mistake may refuse everything.
-func (s *Sudoers) among(ctx context.Context, h modules.Host) error {
-	after, included := s.merged(h.Files, s.Rules)
-	if !included {
-		return nil
-	}
+// among refuses rules that are correct alone, and wrong among all lines that sudo reads: an alias that two files
+// define, for example. A sudo that finds a mistake may refuse everything.
+func (s *Sudoers) among(ctx context.Context, h modules.Host, after []line) error {
 	mistake, err := s.mistakeIn(ctx, h, after)
 	if err != nil || mistake == "" {
 		return err
@@ -101,10 +97,9 @@ func (s *Sudoers) mistakeIn(ctx context.Context, h modules.Host, lines []line) (
 	return mistake, nil
 }
 
-// overridden returns a warning if sudo does not read the rules, or reads another rule after them that decides whether
+// overridden returns a warning if sudo does not read the rules among its lines, or reads another rule after them that decides whether
 // a password is needed: the last rule that matches does (sudoers(5)).
-func (s *Sudoers) overridden(h modules.Host) string {
-	lines, included := s.merged(h.Files, s.Rules)
+func (s *Sudoers) overridden(h modules.Host, lines []line, included bool) string {
 	if !included {
 		if s.at() == path.Join(defaultDir, s.Name) && len(lines) > 0 || s.main != "" {
 			return fmt.Sprintf("%s has no line @includedir %s, so sudo reads no file there", s.mainFile(), path.Dir(s.at()))

@@ -100,13 +100,15 @@ const visudoTimeout = time.Minute
 // Check implements [modules.Resource].
 func (s *Sudoers) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	plan, err := s.file().Check(ctx, h)
-	if err == nil && s.Was == nil && s.Ensure != absent {
-		if warning := s.overridden(h); warning != "" {
-			h.Report.Message(modules.LevelWarning, warning)
-		}
-	}
-	if err != nil || !plan.Pending() || s.Was != nil || s.Ensure == absent {
+	if err != nil || s.Was != nil || s.Ensure == absent {
 		return plan, err
+	}
+	lines, included := s.merged(h.Files, s.Rules)
+	if warning := s.overridden(h, lines, included); warning != "" {
+		h.Report.Message(modules.LevelWarning, warning)
+	}
+	if !plan.Pending() {
+		return plan, nil
 	}
 	if !modules.HasProgram(h.Files, "", "visudo") {
 		return modules.Plan{}, modules.Refuse("visudo is not found in %s; install the package sudo first", modules.DefaultPath)
@@ -118,7 +120,10 @@ func (s *Sudoers) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	case exit.Code != 0:
 		return modules.Plan{}, &refused{s.inRules(said(exit))}
 	}
-	return plan, s.among(ctx, h)
+	if included {
+		err = s.among(ctx, h, lines)
+	}
+	return plan, err
 }
 
 // visudo lets visudo read a text.

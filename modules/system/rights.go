@@ -157,14 +157,14 @@ func (rights) MaySetAttributes(path string, a modules.Attributes) error {
 	if err := unix.Statfs(path, &mount); err != nil {
 		return at("statfs", path, err)
 	}
-	have := describe(info)
+	have, flagged := describe(info), unflagged(path, false, "its owner and mode cannot be changed")
 	switch {
 	case mount.Flags&readOnlyMount != 0:
 		return readOnly(path)
 	case !owns(info):
 		return deny("%q belongs to user %d, so user %d may not change its owner or mode; use become", path, have.UID, os.Geteuid())
-	case unflagged(path, false, "") != nil:
-		return unflagged(path, false, "its owner and mode cannot be changed")
+	case flagged != nil:
+		return flagged
 	case a.GID < 0 || a.GID == have.GID:
 		if setsGID(have, a) && mayGive(modules.Attributes{UID: -1, GID: have.GID}) != nil {
 			return deny("user %d is not in group %d of %q, so the kernel drops its setgid bit with each change of the mode; use become", os.Geteuid(), have.GID, path)

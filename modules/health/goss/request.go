@@ -3,6 +3,7 @@ package goss
 import (
 	"encoding/base64"
 	"errors"
+	"maps"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -22,7 +23,7 @@ var public = []string{"Accept", "Accept-Charset", "Accept-Encoding", "Accept-Lan
 // userinfo matches user and password of a URL.
 var userinfo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`//[^/\s"]*@`) })
 
-// withoutUser is a text without the user and password of URLs in it.
+// withoutUser hides user and password of the URLs in a text.
 func withoutUser(text string) string { return userinfo().ReplaceAllString(text, "//"+Hidden+"@") }
 
 // request checks the request of an http rule. Its errors quote no secret.
@@ -128,10 +129,7 @@ func Shown(rules map[string]any) map[string]any {
 		rule := Rule{Kind: "http", Parameters: attributes}
 		safe[withoutUser(key)] = rule.shown(attributes)
 	}
-	all := map[string]any{}
-	for kind, body := range rules {
-		all[kind] = body
-	}
+	all := maps.Clone(rules)
 	all["http"] = safe
 	return all
 }
