@@ -81,9 +81,6 @@ func (l *links) install(id, file string, fresh bool) {
 		}
 		return
 	}
-	if path.Dir(file) != l.dir && !slices.Contains(unitDirs, path.Dir(file)) {
-		l.add(path.Join(l.dir, path.Base(file))) // a linked unit file: its link goes when it is disabled
-	}
 	settings := installs(text)
 	for key, names := range settings {
 		for _, name := range names {
