@@ -111,8 +111,8 @@ type FileRights interface {
 	// MountPoints returns where something is mounted at path or below it: the kernel neither replaces nor
 	// removes that. It is empty on systems that do not tell.
 	MountPoints(path string) []MountPoint
-	// Binds maps mount points to another path of what is mounted there, and is empty if nothing has two: see
-	// package mountinfo. What is written at one is read at the other.
+	// Binds maps the mount points of bind mounts to the other path of the same directory or file; see package mountinfo.
+	// It is empty without bind mounts.
 	Binds() map[string]string
 }
 

@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDocs runs every example of the guide and of some other pages: the blocks
-// of a section are the files and commands of one script.
+// TestDocs runs every example of the guide and of some other pages. One script has all files and commands of a section.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	params := scriptParams(t)

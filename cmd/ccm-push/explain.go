@@ -106,7 +106,7 @@ func checkRef(types modules.Registry, ref string) error {
 	if meant := yamlpos.Suggest(typeName, types.Names()); meant != "" {
 		hint = "did you mean " + meant + "?"
 	}
-	return fmt.Errorf("there is no resource type %q; %s", typeName, events.Line(hint))
+	return fmt.Errorf("unknown resource type %q; %s", typeName, events.Line(hint))
 }
 
 // completeExplained completes manifests, a host, and behind that one of their resources.

@@ -73,7 +73,7 @@ func TestWrongFlags(t *testing.T) {
 		{"doc ansible.builtin.file", `"ansible.builtin.file" is a module of Ansible; use the type file: write - file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]` + "\n  hint: ccm-push doc file"},
 		{"doc setup", `"setup" is a module of Ansible; in a manifest remove it: facts in expressions are collected automatically` + "\n  hint: by hand: use ccm-push facts PATTERN [PATH]"},
 		{"doc uri", `"uri" is a module of Ansible; use the type http: write - http: [the application is healthy: {url: "https://example.net/health", values: {state: up}}]` + "\n  hint: ccm-push doc http"},
-		{"doc fiel", `there is no resource type "fiel"; did you mean file?`},
+		{"doc fiel", `unknown resource type "fiel"; did you mean file?`},
 		{"web debug", ansibleModule("debug") + `use ccm-push inventory explain HOST [KEY]`},
 		{"exec id", "exec is a resource type: write a host pattern before it\n  hint: ccm-push all exec …; --limit (-l) selects fewer hosts"},
 		{"-l web1 user deploy", "user is a resource type: write a host pattern before it\n  hint: ccm-push all user …; --limit (-l) selects fewer hosts"},

@@ -71,7 +71,7 @@ With --env each key of the first level is a line for a shell, such as HIERA_PORT
 	return c
 }
 
-// resolved returns the data of a document for a host with facts KEY=VALUE besides those of the flags.
+// resolved returns the data of a document for a host with facts KEY=VALUE, in addition to the facts of the flags.
 func (f *variableFlags) resolved(ctx context.Context, from string, facts []string) (map[string]any, error) {
 	document, err := extravars.ReadHiera(ctx, from, "", f.nats.store(), f.secrets.app.warn)
 	if err != nil {
@@ -93,7 +93,7 @@ func (f *variableFlags) resolved(ctx context.Context, from string, facts []strin
 	return templates.Settle(ctx, options.Facts, nil, append(layers, options.Extra...), nil)
 }
 
-// text is the data as it is printed.
+// text returns the data in the form that is printed.
 func (o hieraOutput) text(data map[string]any) (string, error) {
 	if o.env && o.yaml {
 		return "", errors.New("--env and --yaml are two forms of output; use one")
@@ -106,7 +106,7 @@ func (o hieraOutput) text(data map[string]any) (string, error) {
 		}
 		found := gjson.GetBytes(whole, o.query)
 		if !found.Exists() {
-			return "", fmt.Errorf("--query %q: there is no such value", o.query)
+			return "", fmt.Errorf("--query %q: the data has no value at this path", o.query)
 		}
 		value = found.Value()
 	}
@@ -144,7 +144,7 @@ func (o hieraOutput) lines(value any) (string, error) {
 	return b.String(), nil
 }
 
-// variable is the name of the variable for a key.
+// variable returns the name of the variable for a key.
 func (o hieraOutput) variable(key string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
@@ -154,7 +154,7 @@ func (o hieraOutput) variable(key string) string {
 	}, strings.ToUpper(o.prefix+"_"+key))
 }
 
-// envText is a value in a variable: lists and maps as JSON.
+// envText returns a value in the form of a variable: lists and maps as JSON.
 func envText(value any) (string, error) {
 	switch v := value.(type) {
 	case string:

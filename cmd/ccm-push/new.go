@@ -78,7 +78,7 @@ func writeStarter(types modules.Registry, p *printer, what, name string) error {
 		paths, err = starter.Type(".", name)
 		next = fmt.Sprintf("in modules/builtin/builtin.go import github.com/ccm-push/ccm-push/modules/%s and list %s.Type(); then go test ./modules/%s", name, name, name)
 	default:
-		return fmt.Errorf("there is no new %q; %s", what, suggestion(what, "", starters))
+		return fmt.Errorf("new does not write %q; %s", what, suggestion(what, "", starters))
 	}
 	if err != nil {
 		return err

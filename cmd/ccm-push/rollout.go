@@ -48,15 +48,15 @@ it again. If the process of the run has ended, go runs ccm-push resume RUN.`,
 			}},
 		{rollout.HoldNow, "start no more hosts until ccm-push rollout go", `hold stops a rollout from starting more hosts; hosts in progress finish. Then it waits for go, end or
 undo.`,
-			func(_ *cobra.Command, run *record.Run) error { return s.nobody(run, "the run is not in progress") }},
+			func(_ *cobra.Command, run *record.Run) error { return s.notRunning(run, "the run is not in progress") }},
 		{rollout.EndNow, "start no more hosts, and end the run", `end ends a run after the hosts in progress. ccm-push resume continues it.`,
 			func(_ *cobra.Command, run *record.Run) error {
-				return s.nobody(run, fmt.Sprintf("it has ended; ccm-push resume %[1]s continues it, ccm-push undo %[1]s undoes it", run.Run))
+				return s.notRunning(run, fmt.Sprintf("it has ended; ccm-push resume %[1]s continues it, ccm-push undo %[1]s undoes it", run.Run))
 			}},
 		{rollout.UndoNow, "end the run, and undo its changes", `undo ends a run after the hosts in progress, and undoes its changes on all of its hosts, like ccm-push
 undo. It keeps the limit of unavailable hosts of the rollout.`,
 			func(_ *cobra.Command, run *record.Run) error {
-				return s.nobody(run, fmt.Sprintf("to undo its changes run ccm-push undo %s", run.Run))
+				return s.notRunning(run, fmt.Sprintf("to undo its changes run ccm-push undo %s", run.Run))
 			}},
 	} {
 		c.AddCommand(&cobra.Command{
@@ -90,7 +90,7 @@ undo. It keeps the limit of unavailable hosts of the rollout.`,
 				name = args[0]
 			}
 			return s.say(cmd, name, rollout.Command{Verb: rollout.ReleaseHost, Host: host}, func(_ *cobra.Command, run *record.Run) error {
-				return s.nobody(run, "no host counts as unavailable; ccm-push resume queries each host again")
+				return s.notRunning(run, "no host counts as unavailable; ccm-push resume queries each host again")
 			})
 		},
 	})
@@ -201,8 +201,8 @@ func (s *steer) recorded(run *record.Run) error {
 	return s.print(run, status)
 }
 
-// nobody reports that there is nobody to hear what was said.
-func (s *steer) nobody(run *record.Run, instead string) error {
+// notRunning returns the error for a command to a rollout that no program runs, with a hint.
+func (s *steer) notRunning(run *record.Run, instead string) error {
 	if err := ended(run); err != nil {
 		return fmt.Errorf("%w; it has no rollout, or does not listen yet", err)
 	}

@@ -44,7 +44,7 @@ func printSchema(types modules.Registry, p *printer, args []string) error {
 	case "events":
 		s = events.Schema()
 	default:
-		return fmt.Errorf("there is no schema of %q; %s", args[0], suggestion(args[0], "", schemas))
+		return fmt.Errorf("unknown schema %q; %s", args[0], suggestion(args[0], "", schemas))
 	}
 	text, err := s.Encode()
 	if err != nil {

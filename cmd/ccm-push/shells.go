@@ -47,7 +47,7 @@ fish:
 			}
 			script, err := completionScripts.ReadFile("shells/ccm-push." + args[0])
 			if err != nil {
-				return fmt.Errorf("there is no completion for %q; %s", args[0], suggestion(args[0], "", completionShells))
+				return fmt.Errorf("unknown shell %q; %s", args[0], suggestion(args[0], "", completionShells))
 			}
 			return p.print(string(script))
 		},

@@ -79,7 +79,7 @@ func printStatus(ctx context.Context, f *fleet, p *printer, pattern, kind string
 // noStatus says what else there is for a type that cannot be asked.
 func noStatus(t modules.Type, kind, pattern string, types []string) error {
 	if t.New == nil {
-		return fmt.Errorf("there is no resource type %q; use one of %s", kind, strings.Join(types, ", "))
+		return fmt.Errorf("unknown resource type %q; use one of %s", kind, strings.Join(types, ", "))
 	}
 	if queries := t.Queries(); len(queries) > 0 {
 		return fmt.Errorf("%s answers questions of its own: ccm-push %s %s %s …", kind, pattern, kind, queries[0])

@@ -87,7 +87,7 @@ func helpCommand() *cobra.Command {
 					hint = fmt.Sprintf("did you mean %s help %s?", about.CommandPath(), near)
 				}
 			}
-			return fmt.Errorf("there is no command and no topic %q; %s", strings.Join(args, " "), hint)
+			return fmt.Errorf("unknown command or topic %q; %s", strings.Join(args, " "), hint)
 		},
 	}
 }

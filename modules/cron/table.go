@@ -10,7 +10,7 @@ import (
 // markerPrefix begins the line above an entry of ours.
 const markerPrefix = "#ccm-push: "
 
-// An outcome is a crontab with the entry as it shall be, and what was there.
+// An outcome is a crontab with the desired entry, and the entry that it replaces.
 type outcome struct {
 	text  string
 	found int              // markers of that name

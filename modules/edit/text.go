@@ -99,8 +99,8 @@ func (t *Text) Body() string {
 // Insert puts new lines before the line i.
 func (t *Text) Insert(i int, lines ...string) { t.Replace(i, i, lines...) }
 
-// Replace puts new lines in the place of those from the line i to before the line end. They get the line end of the
-// line that they replace, or of the one above.
+// Replace replaces the lines i to end-1 with new lines. These get the line end of the first replaced line, or, if none
+// is replaced, of the line above.
 func (t *Text) Replace(i, end int, lines ...string) {
 	all := append([]Line(nil), t.Lines[:i]...)
 	ending := t.ending(i, end)
@@ -123,9 +123,9 @@ func (t *Text) ending(i, end int) string {
 	return "\n"
 }
 
-// Keep goes over the lines once, and then adds new ones at the end. become is called with the rest of the lines. It
-// returns how many of them are an entry of the resource, and what is written in their place: nothing removes them, and
-// a line that is equal stays as it is. Keep reports whether it has changed the text.
+// Keep edits the entries of a resource, and then appends the lines of added. It calls become at each entry with the rest
+// of the lines: become returns how many of these lines are the entry (0: the first line is not one), and the lines that
+// replace it. No lines remove the entry. Keep reports whether it has changed the text.
 //
 // It is for files of programs that take a byte order mark as text, so that they do not read the first line: if that is
 // an entry, the mark is removed.
@@ -153,8 +153,8 @@ func (t *Text) Keep(become func(rest []Line) (entry int, lines []string), added 
 	return changed
 }
 
-// KeepLine is [Text.Keep] for an entry of one line, which is where it first was, and nowhere else. is reports whether a
-// line is such an entry, and what it becomes. want is written if there is none; if it is empty, no entry stays.
+// KeepLine is [Text.Keep] for a resource with one line. It keeps the first entry and removes the others. is reports whether
+// a line is an entry, and returns its new text. KeepLine appends want if no line is an entry. An empty want removes all entries.
 func (t *Text) KeepLine(want string, is func(line string) (becomes string, ok bool)) bool {
 	found := want == ""
 	return t.Keep(func(rest []Line) (int, []string) {

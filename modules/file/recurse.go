@@ -16,7 +16,7 @@ const (
 	maxEffects = 10_000 // paths of which others know how they will be; with more of them nobody knows
 )
 
-// A below is what is in a directory, at any depth, except symbolic links and mount points.
+// A below holds the content of a directory, at any depth, except symbolic links and mount points.
 type below struct {
 	*File // with numbers of owner and group
 	h     modules.Host

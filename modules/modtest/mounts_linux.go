@@ -43,7 +43,7 @@ func Tmpfs(t *testing.T, at string) {
 	t.Cleanup(func() { _ = syscall.Unmount(at, syscall.MNT_DETACH) })
 }
 
-// Bind mounts what is at a path at another one, in a test that is [InMountNamespace].
+// Bind mounts a path at another one, in a test that is [InMountNamespace].
 func Bind(t *testing.T, from, at string) {
 	t.Helper()
 	require.NoError(t, syscall.Mount(from, at, "", syscall.MS_BIND, ""))

@@ -10,14 +10,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
-// live is what is mounted at a path: the state of a [modules.MountEffect].
+// live holds the mounts at a path: the state of a [modules.MountEffect].
 type live struct {
 	there   bool
 	device  string
 	fstype  string
 	options []string
 	layers  int      // how many mounts are at the path, one above the other; 0 is one, where that is not known
-	below   []string // what is mounted in these, which keeps them from being unmounted
+	below   []string // mount points in these mounts, which prevent unmounting
 	shows   mountinfo.Place
 	source  mountinfo.Place // of the path that is to be mounted there
 }
@@ -25,7 +25,7 @@ type live struct {
 // Mounted implements the state of a [modules.MountEffect].
 func (l live) Mounted() bool { return l.there }
 
-// now is what is mounted, in a check run what will be. The kernel lists a mount by the path without links.
+// now returns the mounts at the path, in a check run the predicted ones. The kernel lists a mount by the path without links.
 func (m *Mount) now(h modules.Host) (live, error) {
 	at := real(h.Files, m.Name)
 	if state, predicted := h.Forecast.Lookup(modules.MountEffect, at); predicted {

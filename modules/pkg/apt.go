@@ -96,8 +96,8 @@ var aptQuiet = []string{
 	"-o", "Dir::Cache::pkgcache=/proc/none/pkgcache.bin",
 }
 
-// policy asks what is on offer of a package. apt takes a name that it does not have for a regular expression, or for
-// another name with a + or - behind it, so that only the answer about this name counts.
+// policy queries the versions of a package that apt can install. If apt does not know the name, it reads it as a regular
+// expression, or as another name with + or - after it. Therefore only the answer for this very name counts.
 func (a apt) policy(ctx context.Context, name string) (policy aptPolicy, err error) {
 	all := aptPolicies{byName: map[string]*aptPolicy{}}
 	if err := a.cache(ctx, all.line, "policy", name); err != nil {

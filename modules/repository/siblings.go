@@ -116,7 +116,7 @@ func sourcesIn(files modules.FileReader, file string) (all []source) {
 	return all
 }
 
-// sources returns what a definition in the format deb822 stands for.
+// sources returns the repositories of a definition in the format deb822.
 func sources(file string, settings []setting) (all []source) {
 	fields := map[string][]string{}
 	for _, s := range settings {

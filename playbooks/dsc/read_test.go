@@ -170,7 +170,7 @@ var wrong = []struct{ name, text, parameters, want string }{
 	{"twice", "resources: [{name: a, type: A/B}, {name: a, type: a/b}]\n", "", "doc.yaml:1:42: there are two resources \"a\" of type a/b"},
 	{"twice by copy", "resources: [{name: a, type: A/B, copy: {name: l, count: 2}}]\n", "", "doc.yaml:1:20: there are two resources \"a\" of type A/B\n  hint: use copyIndex() in the name: \"[format('a-{0}', copyIndex())]\""},
 	{"copy", "resources: [{name: a, type: A/B, copy: {name: l, count: -1, mode: serial}}]\n", "", "doc.yaml:1:57: the count of copy must be an integer of 0-10000\ndoc.yaml:1:67: copy has no mode outside of Azure\n  hint: remove it"},
-	{"an unknown type", "resources: [{name: a, type: AB}]\n", "", "doc.yaml:1:29: there is no resource type \"AB\"\n  hint: known types have a slash"},
+	{"an unknown type", "resources: [{name: a, type: AB}]\n", "", "doc.yaml:1:29: unknown resource type \"AB\"\n  hint: known types have a slash"},
 	{"an expression's place", "resources:\n- name: a\n  type: A/B\n  properties:\n    quoted: \"[concat('a', nope())]\"\n    plain: x\n    folded: >\n      [concat('a',\n      nope())]\n", "",
 		"doc.yaml:5:27: unknown function \"nope\"\n  hint: did you mean not?\ndoc.yaml:7:13: column 14 of the expression: unknown function \"nope\"\n  hint: did you mean not?"},
 	{"a circle of dependencies", "resources:\n- {name: a, type: A/B, dependsOn: [\"[resourceId('A/B', 'c')]\"]}\n- {name: b, type: A/B, properties: {p: \"[reference(resourceId('A/B', 'a'))]\"}}\n- {name: c, type: A/B, dependsOn: [\"[resourceId('A/B', 'b')]\"]}\n", "",

@@ -234,7 +234,7 @@ func (s *scope) single(ctx context.Context, d *draft) {
 	if s.opts.Type != nil {
 		entry, builtIn, hint, ok := s.opts.Type(d.Type)
 		if d.Entry, d.BuiltIn = entry, builtIn; !ok {
-			s.add(d.body.Get("type").Errorf(hint, "there is no resource type %q", d.Type))
+			s.add(d.body.Get("type").Errorf(hint, "unknown resource type %q", d.Type))
 		}
 	}
 	base := d.Name

@@ -119,7 +119,7 @@ func (r *Recipe) plays(ctx context.Context, root string, registry modules.Regist
 func (a *AdHoc) plays(r *Recipe, root string, registry modules.Registry) ([]*manifest.Play, error) {
 	t, known := registry.Lookup(a.Type)
 	if !known {
-		return nil, fmt.Errorf("there is no resource type %q here", a.Type)
+		return nil, fmt.Errorf("unknown resource type %q here", a.Type)
 	}
 	var all []map[string]any
 	for _, p := range a.Properties {

@@ -35,7 +35,7 @@ func ParseRole(name string) (Role, error) {
 	for _, r := range Roles {
 		names = append(names, string(r))
 	}
-	return "", fmt.Errorf("there is no role %q; use one of %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("unknown role %q; use one of %s", name, strings.Join(names, ", "))
 }
 
 // answerWithin is how long who was asked may take to answer: a certificate may have to be made first.

@@ -449,7 +449,7 @@ func TestParseRole(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Worker, role)
 	_, err = ParseRole("root")
-	require.EqualError(t, err, `there is no role "root"; use one of operator, coordinator, worker, reader`)
+	require.EqualError(t, err, `unknown role "root"; use one of operator, coordinator, worker, reader`)
 	_, err = parseUser("ann", "x worker")
 	require.EqualError(t, err, "it has no public key of a user")
 	pair, err := nkeys.CreateUser()
@@ -463,7 +463,7 @@ func TestParseRole(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, User{Name: "ann", Key: key, Role: Reader}, user)
 	_, err = parseUser("ann", key+" root\n")
-	require.ErrorContains(t, err, `there is no role "root"; use one of operator`)
+	require.ErrorContains(t, err, `unknown role "root"; use one of operator`)
 }
 
 // TestUsersOfRoot are those of the broker, which works as who owns the folder.

@@ -117,7 +117,7 @@ type section struct {
 	flags []flag
 }
 
-// flags returns the flags of the command, without those that it shares with others, in the order in which groups are registered.
+// flags returns the flags of this command alone, in sections, in the order in which groups are registered.
 func (p Page) flags() []section {
 	p.command.InitDefaultHelpFlag()
 	p.command.InitDefaultVersionFlag()

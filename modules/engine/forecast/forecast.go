@@ -89,7 +89,7 @@ func (f *Forecast) on(real modules.Host) *Forecast {
 	return f
 }
 
-// same returns the path that stands for a path without links in what is predicted.
+// same returns the path under which the forecast keeps a path without links: bind mounts have one.
 func (f *Forecast) same(name string) string { return modules.FollowBinds(f.real.Files, f.binds, name) }
 
 // Pending is the first resource that would change something; "" is none.

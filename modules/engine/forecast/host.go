@@ -270,7 +270,7 @@ func (h predictedHost) mounted(point string) (mounted, planned bool) {
 	return state.(interface{ Mounted() bool }).Mounted(), true
 }
 
-// isNew reports whether nothing of what is at the path now will be there.
+// isNew reports whether the current file or directory at the path will be gone.
 func (s predictedPath) isNew() bool { return s.Kind == modules.Absent || s.fresh }
 
 // MayCreate implements [modules.FileRights].

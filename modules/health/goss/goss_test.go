@@ -76,7 +76,7 @@ var wrongRules = []struct{ rules, want string }{
 	{`{"service":{"a":{"title":"x"}}}`, `the rule service "a" expects nothing`},
 	{`{"service":{"a":{"running":"yes"}}}`, `running of service "a": "yes" is not a boolean`},
 	{`{"service":{"a":{"running":[true]}}}`, `running of service "a": [true] is a list, and the value is a boolean`},
-	{`{"command":{"a":{"exit-status":{"more":1}}}}`, `exit-status of command "a": there is no matcher "more" (there are and, consist-of, contain-element, contain-elements, contain-substring, equal, ge, gjson, gt, have-key, have-len, have-patterns, have-prefix, have-suffix, le, lt, match-regexp, not, or, semver-constraint)`},
+	{`{"command":{"a":{"exit-status":{"more":1}}}}`, `exit-status of command "a": unknown matcher "more" (there are and, consist-of, contain-element, contain-elements, contain-substring, equal, ge, gjson, gt, have-key, have-len, have-patterns, have-prefix, have-suffix, le, lt, match-regexp, not, or, semver-constraint)`},
 	{`{"command":{"a":{"exit-status":{"gt":"1"}}}}`, `exit-status of command "a": gt compares numbers`},
 	{`{"command":{"a":{"exit-status":{"gt":1,"lt":2}}}}`, `exit-status of command "a": {"gt":1,"lt":2} must have one matcher`},
 	{`{"command":{"a":{"stdout":["/(/"]}}}`, "stdout of command \"a\": \"/(/\" is no regular expression: error parsing regexp: missing closing ): `(?m)(`"},

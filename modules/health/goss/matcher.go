@@ -287,7 +287,7 @@ func operator(s shape, e map[string]any, depth int) (Matcher, error) {
 		}
 		return elements(s, items, depth, name, name == "consist-of")
 	}
-	return nil, fmt.Errorf("there is no matcher %q (there are and, consist-of, contain-element, contain-elements, contain-substring, equal, ge, gjson, gt, "+
+	return nil, fmt.Errorf("unknown matcher %q (there are and, consist-of, contain-element, contain-elements, contain-substring, equal, ge, gjson, gt, "+
 		"have-key, have-len, have-patterns, have-prefix, have-suffix, le, lt, match-regexp, not, or, semver-constraint)", name)
 }
 

@@ -87,7 +87,7 @@ func parseComparison(text string) (versionRange, error) {
 	case ">":
 		return func(v *semver.Version) bool { return !below(v) && !within(v) }, nil
 	}
-	return nil, fmt.Errorf("%q is not a comparison with a version such as >=1.2.3: there is no operator %q", text, operator)
+	return nil, fmt.Errorf("%q is not a comparison with a version such as >=1.2.3: unknown operator %q", text, operator)
 }
 
 // bounds returns the lowest version that a text means, and for one with a wildcard the lowest version above it.
