@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -167,19 +168,24 @@ func WithoutPath(err error) error {
 	return err
 }
 
+// ends are the errors of a connection, or of a pipe, whose other end is gone.
+var ends = []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, fs.ErrClosed, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE}
+
+func isEnd(err error) bool {
+	return slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) })
+}
+
 // IsHangUp reports whether the connection ended, rather than was refused.
 func IsHangUp(err error) bool {
 	_, isNet := errors.AsType[net.Error](err)
-	return isNet || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE)
+	return isNet || isEnd(err)
 }
 
-// HangUpCause says in words what an end of file, or a reset, means. x/crypto closes
-// the connection itself when it cannot write, and may report that.
+// HangUpCause returns a sentence for an end of file or a reset. x/crypto closes the connection itself when
+// it cannot write, and may report that.
 func HangUpCause(err error) error {
-	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
-		if errors.Is(err, end) {
-			return errors.New("the host closed the connection")
-		}
+	if isEnd(err) {
+		return errors.New("the host closed the connection")
 	}
 	return WithoutHandshake(err)
 }

@@ -50,7 +50,7 @@ func TestLiveIsGoneWithoutATrace(t *testing.T) {
 				}
 				below := s.below()
 				require.Len(t, below, min(4, size[1]-1))
-				require.True(t, strings.HasPrefix(below[len(below)-1], "0/40 done · 4 at w"), below)
+				require.True(t, strings.HasPrefix(below[len(below)-1], "0/40 done · 4 runn"), below)
 			}
 			require.NoError(t, l.Close(t.Context()))
 			require.Equal(t, want.String(), s.text())

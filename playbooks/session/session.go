@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/transport"
 )
 
 // A Program is the host program, running: a [start.Process]. Closing the
@@ -187,7 +188,7 @@ func (s *Session) receive(ctx context.Context) {
 		case out != nil:
 			s.end(out)
 			return
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		case transport.IsHangUp(err): // also when reading fails because x/crypto could not write
 			s.end(io.EOF)
 			return
 		case err != nil:

@@ -5,7 +5,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"net"
+	"os"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,6 +128,26 @@ func TestClosedOutput(t *testing.T) {
 		io.Copy(io.Discard, p.in)
 	})
 	require.EqualError(t, err, "the host closed its output in the middle of the run")
+}
+
+// TestBrokenConnection is not taken for what a host said, whichever error the connection has when it breaks.
+func TestBrokenConnection(t *testing.T) {
+	for _, broken := range []error{
+		io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
+		&net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.ECONNRESET)},
+		&net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded},
+		syscall.EPIPE, syscall.ECONNRESET, syscall.ETIMEDOUT,
+		&fs.PathError{Op: "read", Path: "|0", Err: os.ErrClosed},
+	} {
+		_, err := converse(t, func(p *puppet) {
+			p.once.Do(func() { close(p.gone) })
+			p.out.CloseWithError(broken)
+			io.Copy(io.Discard, p.in)
+		})
+		require.EqualError(t, err, "the connection was closed", "%v", broken)
+		_, isBreach := errors.AsType[Breach](err)
+		require.False(t, isBreach, "%v", broken)
+	}
 }
 
 // TestLongResource keeps silent for an hour, but for its pongs.
