@@ -305,7 +305,7 @@ func (r *cutRun) elsewhere(args ...string) *exec.Cmd {
 // watch has a terminal of the other machine follow the run.
 func (r *cutRun) watch() {
 	r.watching, r.watched = r.elsewhere("attach", r.begun.Run), &text{}
-	r.watching.Stdout = r.watched
+	r.watching.Stdout, r.watching.Stderr = r.watched, &r.said
 	require.NoError(r.tb, r.watching.Start())
 }
 

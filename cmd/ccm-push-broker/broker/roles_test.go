@@ -301,6 +301,38 @@ func TestAnsweredBehindARestart(t *testing.T) {
 	require.NotContains(t, strings.ToLower(strings.Join(p.refused[Coordinator], " ")), "permissions violation")
 }
 
+// TestRecordIsReadOverARestart restarts the broker while a coordinator follows the record of a run. The consumer that it reads with is lost.
+func TestRecordIsReadOverARestart(t *testing.T) {
+	p := admitAll(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	records, err := p.queue(Coordinator).Records(ctx)
+	require.NoError(t, err)
+	require.NoError(t, records.Make(ctx, "01"))
+	lines, read := make(chan string), make(chan error, 1)
+	go func() {
+		read <- records.Read(ctx, "01", true, func(data []byte) (bool, error) {
+			lines <- string(data)
+			return string(data) != "last", nil
+		})
+	}()
+	require.NoError(t, records.Append(ctx, "01", []byte("first")))
+	require.Equal(t, "first", <-lines)
+	require.NoError(t, p.broker.end())
+	startAt(t, p.broker.Dir, p.broker.address)
+	require.Eventually(t, func() bool { return p.conn(Coordinator).Stats().Reconnects > 0 && p.conn(Coordinator).IsConnected() }, time.Minute, 10*time.Millisecond)
+	p.forget(Coordinator)
+	require.NoError(t, records.Append(ctx, "01", []byte("last")))
+	select {
+	case line := <-lines:
+		require.Equal(t, "last", line)
+		require.NoError(t, <-read)
+	case err := <-read:
+		require.NoError(t, err)
+	}
+	p.notRefused(Coordinator)
+}
+
 // TestRolesAreBounded has a worker, a reader and a coordinator try what they must not do.
 func TestRolesAreBounded(t *testing.T) {
 	p := admitAll(t)

@@ -243,33 +243,53 @@ func createReader(q *request) bool {
 
 const ownerTime = 5 * time.Second
 
-// owns reports whether the user has made a consumer. It queries the server each time, because another user may have made
-// a new consumer with that name.
-func (q *request) owns(stream, name string) bool {
+// owns reports whether the user has made a consumer, and whether there is no such consumer. It queries the server each time,
+// because another user may have made a new consumer with that name.
+func (q *request) owns(stream, name string) (owned, missing bool) {
 	msg, err := q.filter.own.Request(api+"CONSUMER.INFO."+stream+"."+name, nil, ownerTime)
 	if err != nil {
-		return false
+		return false, false
 	}
 	var info struct {
 		Config struct{ Metadata map[string]string }
+		Error  struct{ Code int }
 	}
-	return json.Unmarshal(msg.Data, &info) == nil && info.Config.Metadata[ownerKey] == q.user.Key
+	if json.Unmarshal(msg.Data, &info) != nil {
+		return false, false
+	}
+	const notFound = 404
+	return info.Config.Metadata[ownerKey] == q.user.Key, info.Error.Code == notFound
 }
 
-func ownConsumer(q *request) bool { return q.reply != "" && q.owns(q.tokens[5], q.tokens[6]) }
+// noConsumer is the name of a consumer that does not exist. A request for it gets the answer of the server that there is none;
+// a client does not take a permission error as the answer.
+const noConsumer = "ccm-push-not-yours"
 
-// deleteConsumer lets a user delete the user's own consumers. For other consumers the server answers that they do not
-// exist: a client does not take a permission error as the answer.
+// ownConsumer lets a user request messages of the user's own consumer. If the server has lost the consumer, such as by a restart,
+// its answer makes the client create the consumer again.
+func ownConsumer(q *request) bool {
+	owned, missing := q.owns(q.tokens[5], q.tokens[6])
+	if missing {
+		q.subject = api + "CONSUMER.MSG.NEXT." + q.tokens[5] + "." + noConsumer
+	}
+	return q.reply != "" && (owned || missing)
+}
+
+// deleteConsumer lets a user delete the user's own consumers. For other consumers the server answers that they do not exist.
 func deleteConsumer(q *request) bool {
-	if !q.owns(q.tokens[4], q.tokens[5]) {
-		q.subject = api + "CONSUMER.DELETE." + q.tokens[4] + ".ccm-push-not-yours"
+	if owned, _ := q.owns(q.tokens[4], q.tokens[5]); !owned {
+		q.subject = api + "CONSUMER.DELETE." + q.tokens[4] + "." + noConsumer
 	}
 	return empty(q)
 }
 
 // flowControl lets a user request the next messages of the user's own consumer.
 func flowControl(q *request) bool {
-	return len(q.tokens) == 5 && q.reply == "" && empty(q) && q.owns(q.tokens[2], q.tokens[3])
+	if len(q.tokens) != 5 || q.reply != "" || !empty(q) {
+		return false
+	}
+	owned, _ := q.owns(q.tokens[2], q.tokens[3])
+	return owned
 }
 
 // createSite lets a worker make the consumer of a site, with exactly the configuration that all workers of the site use.
