@@ -127,7 +127,7 @@ func TestFleetFirewallManagers(t *testing.T) {
 	site("wrong.yaml", "", "\n    - firewall: [https: {port: 444, zone: nowhere}]\n")
 	r = f.push("-i", "hosts.yaml", "-b", "wrong.yaml")
 	r.requireCode(t, 2)
-	require.Contains(t, r.stdout, "zones are those of firewalld, which does not run on this host")
+	require.Contains(t, r.stdout, "zone needs firewalld, which does not run on this host")
 	if len(all) > 1 {
 		require.Contains(t, r.stdout, `firewalld has no zone "nowhere"`)
 	}

@@ -400,7 +400,7 @@ func TestFleetLock(t *testing.T) {
 	failed := only(r.events(t), "host_failed")
 	require.Len(t, failed, 1)
 	require.Equal(t, "lock", failed[0].Phase)
-	require.Contains(t, failed[0].Error, "another run is at work on this host: root@")
+	require.Contains(t, failed[0].Error, "another run is in progress on this host: root@")
 	t.Logf("%s", failed[0].Error)
 
 	// Those that change nothing, and ad-hoc commands, do not wait.

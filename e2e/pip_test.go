@@ -74,7 +74,7 @@ func TestFleetPip(t *testing.T) {
 			undo := f.push("undo", "--check")
 			undo.requireCode(t, 0)
 			call := "package e2e-demo ensure=1.0 options=--no-index,--find-links=/srv/wheels provider=pip user=app virtualenv=/home/app/env"
-			require.Contains(t, undo.stdout, "left as it is: packages are neither downgraded nor removed; the ad-hoc call that would: "+call+"\n")
+			require.Contains(t, undo.stdout, "left unchanged: packages are neither downgraded nor removed; the ad-hoc call that would: "+call+"\n")
 			f.push(append([]string{"-i", "root.yaml", "s001"}, strings.Fields(call)...)...).requireCode(t, 0)
 			require.Contains(t, f.sh("s001", pipState), "e2e_demo-1.0.dist-info\n")
 		}

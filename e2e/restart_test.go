@@ -151,7 +151,7 @@ func TestFleetChangeThatCannotBeNoted(t *testing.T) {
 	for _, args := range [][]string{{"--check"}, nil} {
 		r := f.push(append([]string{"-i", "root.yaml", "-e", "level=debug", "site.yaml"}, args...)...)
 		r.requireCode(t, 2)
-		require.Contains(t, r.stdout, "not done, because it cannot be noted what is to be refreshed after it: ")
+		require.Contains(t, r.stdout, "not done, because the refreshes that it causes cannot be recorded: ")
 		require.Contains(t, r.stdout, "read-only")
 		require.Equal(t, "level = info\n", f.sh("s001", "cat /etc/e2e/app.conf"))
 	}
@@ -166,7 +166,7 @@ func TestFleetDamagedJournal(t *testing.T) {
 	f.sh("s001", "mkdir -p -m 700 /var/lib/ccm-push && echo garbage >/var/lib/ccm-push/refreshes.json")
 	r := f.push("-i", "root.yaml", "site.yaml")
 	r.requireCode(t, 0)
-	require.Contains(t, r.stdout, "warning: which refreshes are due cannot be read, so all that subscribe are refreshed: invalid character 'g'")
+	require.Contains(t, r.stdout, "warning: the record of due refreshes cannot be read, so all resources that subscribe are refreshed: invalid character 'g'")
 	require.Contains(t, r.stdout, "it is now /var/lib/ccm-push/refreshes.json.damaged")
 	require.Contains(t, r.stdout, "changed  service#e2e-app  restarted via subscribe; it may be due: the journal of refreshes was damaged")
 	require.Contains(t, f.push("-i", "root.yaml", "site.yaml").stdout, "0 changed")

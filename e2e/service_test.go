@@ -302,7 +302,7 @@ alive
 			"what cannot be", `run '"name":"nope"'; run '"name":"nope","ensure":"stopped"'; run '"name":"demo","masked":false'; run '"name":"demo","provider":"systemd"'`,
 			`"failed","check":false,"i":0,"error":"service nope not found; install it first, or correct its name"}
 "stable","check":false,"i":0}
-"failed","check":false,"i":0,"error":"OpenRC has no masked services; leave masked out"}
+"failed","check":false,"i":0,"error":"OpenRC cannot mask services; remove masked"}
 "failed","check":false,"i":0,"error":"provider is not manageable: systemd does not run this host (there is no /run/systemd/system)"}
 `,
 		},

@@ -85,7 +85,7 @@ systemctl daemon-reload; systemctl enable --now e2e-old`)
 			f.requireForetold(outcomes(foretold.events(t)), outcomes(r.events(t)))
 			require.Equal(t, "reload\nreload\n", f.sh("s001", "cat /srv/e2e-reloads"))
 			require.Equal(t, "", f.sh("s001", "cat /srv/e2e-command"), "what a command has made stays")
-			require.Contains(t, r.stdout, "left as it is: type exec does not tell what it changes")
+			require.Contains(t, r.stdout, "left unchanged: type exec does not report its changes")
 
 			r = f.push("undo", runID.FindString(r.stdout)) // and forth again, with the accounts
 			r.requireCode(t, 0)
@@ -105,7 +105,7 @@ func TestFleetUndoNamesPackages(t *testing.T) {
 	r := f.push("undo", "--yes")
 	r.requireCode(t, 0)
 	for _, call := range []string{"package e2e-left ensure=absent", "package e2e-demo ensure=1.0"} {
-		require.Contains(t, r.stdout, "left as it is: packages are neither downgraded nor removed; the ad-hoc call that would: "+call)
+		require.Contains(t, r.stdout, "left unchanged: packages are neither downgraded nor removed; the ad-hoc call that would: "+call)
 		f.push(append([]string{"-i", "root.yaml", "h001"}, strings.Fields(call)...)...).requireCode(t, 0)
 	}
 	require.Equal(t, "demo 1.0\n", strings.ReplaceAll(f.sh("h001", f.state), " installed", ""))

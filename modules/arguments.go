@@ -51,7 +51,7 @@ func (t Type) orAsk() string {
 	if len(queries) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; to ask: %s %s", t.Name, strings.Join(queries, ", "+t.Name+" "))
+	return fmt.Sprintf("; to query: %s %s", t.Name, strings.Join(queries, ", "+t.Name+" "))
 }
 
 // HasProperty reports whether a property of the type is called so, in any spelling.
@@ -165,7 +165,7 @@ func SplitOptions(words, options []string) (Words, error) {
 		_, twice := w.Options[name]
 		switch {
 		case !slices.Contains(options, name):
-			return w, fmt.Errorf("there is no option --%s here; there are --%s, and the flags of ccm-push go before the pattern", name, strings.Join(options, ", --"))
+			return w, fmt.Errorf("--%s is not an option here; use --%s, and write the flags of ccm-push before the pattern", name, strings.Join(options, ", --"))
 		case twice:
 			return w, fmt.Errorf("--%s is given twice", name)
 		case !given && i == len(words)-1:

@@ -24,7 +24,7 @@ func TestTakeApart(t *testing.T) {
 		{"a -x b", "a -x b", "", ""},
 		{"a --input", "", "", "--input lacks its value"},
 		{"a --input 1 --input=2", "", "", "--input is given twice"},
-		{"a --become", "", "", "there is no option --become here; there are --input, --version, and the flags of ccm-push go before the pattern"},
+		{"a --become", "", "", "--become is not an option here; use --input, --version, and write the flags of ccm-push before the pattern"},
 	}
 	for _, tt := range tests {
 		got, err := modules.SplitOptions(strings.Fields(tt.words), []string{"input", "version"})

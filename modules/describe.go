@@ -35,7 +35,7 @@ const StatusQuery = "status"
 func StatusOf(ctx context.Context, r Resource, h Host) (json.RawMessage, error) {
 	d, ok := r.(Describer)
 	if !ok {
-		return nil, Refuse("the type does not tell how its resources are")
+		return nil, Refuse("the type does not report the state of its resources")
 	}
 	found, err := d.Describe(ctx, h)
 	if err != nil {

@@ -30,7 +30,7 @@ func OrPutBack(ctx context.Context, h Host, paths []string, change func() error)
 	ctx = context.WithoutCancel(ctx)
 	for _, k := range slices.Backward(kept) {
 		if left := k.putBack(ctx, h); left != nil {
-			err = fmt.Errorf("%w; %s is left changed: %w", err, k.path, left)
+			err = fmt.Errorf("%w; %s has changed and could not be restored: %w", err, k.path, left)
 		}
 	}
 	return err

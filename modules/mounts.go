@@ -63,7 +63,7 @@ func (e *MountedError) Error() string {
 		}
 		switch {
 		case p.Below == "" && p.Path == e.Path && p.ReadOnly:
-			return e.Path + " is a mount point, and what is mounted there is read-only; unmount it first"
+			return e.Path + " is a mount point of a read-only file system; unmount it first"
 		case p.Below == "" && p.Path == e.Path:
 			return e.Path + " is a mount point; unmount it first"
 		case p.Below == "":

@@ -38,7 +38,7 @@ func NoDirectory(files FileReader, dir string, err error) error {
 		leads, followed := Follow(files, at)
 		switch {
 		case err == nil && info.Kind == Symlink && NotThere(followed):
-			return Refuse("%q is a link to nothing; make what it leads to, or correct the link", at)
+			return Refuse("%q is a link to a missing path; create the target, or correct the link", at)
 		case followed == nil && leads.Kind != Directory:
 			return Refuse("%q is not a directory", at)
 		case followed == nil || at == "/" || !NotThere(followed):

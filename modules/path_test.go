@@ -96,8 +96,8 @@ func TestInDirectory(t *testing.T) {
 		"f/x":         `"$ROOT/f" is not a directory`,
 		"lf/x":        `"$ROOT/lf" is not a directory`,
 		"f/no/such/x": `"$ROOT/f" is not a directory`,
-		"nothing/x":   `"$ROOT/nothing" is a link to nothing; make what it leads to, or correct the link`,
-		"nothing/a/x": `"$ROOT/nothing" is a link to nothing; make what it leads to, or correct the link`,
+		"nothing/x":   `"$ROOT/nothing" is a link to a missing path; create the target, or correct the link`,
+		"nothing/a/x": `"$ROOT/nothing" is a link to a missing path; create the target, or correct the link`,
 	} {
 		err := modules.InDirectory(modtest.Host().Files, filepath.Join(root, name))
 		if want == "" {

@@ -143,7 +143,7 @@ func ValidateTreeLink(name, target string) error {
 	}
 	for element := range strings.SplitSeq(rest, "/") {
 		if element == ".." {
-			return fmt.Errorf("%q links to %q: .. may stand only at the beginning", name, target)
+			return fmt.Errorf("%q links to %q: .. is allowed only at the beginning", name, target)
 		}
 	}
 	return nil

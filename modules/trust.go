@@ -46,7 +46,7 @@ func (l PassedLink) CheckOwner(owner, uid int) error {
 	if owner == l.UID {
 		return nil
 	}
-	return l.planted(fmt.Sprintf("what it leads to belongs to user %d", owner), uid)
+	return l.planted(fmt.Sprintf("its target belongs to user %d", owner), uid)
 }
 
 func (l PassedLink) planted(why string, uid int) error {
@@ -75,7 +75,7 @@ func others(uid int) string {
 
 // ErrPlanted is what is refused because another user may have put it there to redirect a
 // change. It is an fs.ErrPermission as well.
-var ErrPlanted error = planted{"planted by somebody else"}
+var ErrPlanted error = planted{"planted by another user"}
 
 type planted struct{ text string }
 
@@ -175,7 +175,7 @@ func OpenSeen(files FileReader, name string, seen FileInfo) (io.ReadCloser, erro
 	}
 	if !SameOwner(r, seen) {
 		r.Close()
-		return nil, Refuse("%s has just been exchanged by somebody else; run again", name)
+		return nil, Refuse("%s has just been replaced by another process; run again", name)
 	}
 	return r, nil
 }

@@ -67,8 +67,8 @@ func TestMisbehavingHosts(t *testing.T) {
 		{"facts", "facts", "the host's facts are nested more than 64 levels deep"},
 		{"heavy facts", "facts", "the host's facts need more than 16 MiB of memory"},
 		{"heavy fact files", "facts", "the host's facts files have more than 20000 lines and items together"},
-		{"heavy changes", "protocol", "message comes to more than 16 MiB of memory"},
-		{"heavy values", "protocol", "message comes to more than 16 MiB of memory"},
+		{"heavy changes", "protocol", "message needs more than 16 MiB of memory"},
+		{"heavy values", "protocol", "message needs more than 16 MiB of memory"},
 		{"fact files", "facts", "a facts file of the host: /etc/facts.yaml:1"},
 		{"large fact files", "facts", "the host's facts files have more than 1024 KiB together"},
 	}

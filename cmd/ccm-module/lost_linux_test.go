@@ -136,7 +136,7 @@ func TestLostController(t *testing.T) {
 			m, err = next.conn.Receive()
 			require.NoError(t, err)
 			require.NotNil(t, m.Refused, "the lock is free while long runs")
-			require.Contains(t, m.Refused.Error, "another run is at work on this host: ann@laptop, run r1, for ")
+			require.Contains(t, m.Refused.Error, "another run is in progress on this host: ann@laptop, run r1, for ")
 			require.False(t, exists("long.ended"))
 
 			exit, ok := errors.AsType[*exec.ExitError](s.program.Wait())

@@ -220,7 +220,7 @@ func TestNotArmed(t *testing.T) {
 		m, err := s.conn.Receive()
 		require.NoError(t, err, s.stderr)
 		if m.Arm != nil {
-			require.Equal(t, "it says confirm: always", m.Arm.Why)
+			require.Equal(t, "it has confirm: always", m.Arm.Why)
 			require.NoError(t, s.conn.Send(&wire.Message{Armed: &wire.Armed{Index: m.Arm.Index, Error: "no route"}}))
 		}
 		if m.Result != nil {
@@ -232,7 +232,7 @@ func TestNotArmed(t *testing.T) {
 			break
 		}
 	}
-	const want = "not done, since it says confirm: always, and a second login does not work, so that nobody could confirm it: no route"
+	const want = "not done, since it has confirm: always, and a second login fails, so it could not be confirmed: no route"
 	require.Equal(t, []string{want, want}, errs)
 	require.True(t, isBack(dir))
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(program), "*confirm*"))

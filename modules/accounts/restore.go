@@ -242,7 +242,7 @@ func (r *restoring) userFree(was, is string) string {
 	old, now := ParseUsers(was+"\n"), ParseUsers(is+"\n")
 	if len(now) > 0 && (len(old) == 0 || old[0].UID != now[0].UID) {
 		if pid, busy := Process(r.files, now[0].UID); busy {
-			return fmt.Sprintf("user %q is logged in or at work, such as in process %s", r.name, pid)
+			return fmt.Sprintf("user %q is logged in or has running processes, such as process %s", r.name, pid)
 		}
 	}
 	for _, u := range ParseUsers(r.text(PasswdFile)) {

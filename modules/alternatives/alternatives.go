@@ -12,10 +12,10 @@ import (
 // there is read from the files of the program, so that looking starts none.
 type Alternatives struct {
 	Name     string `json:"name" required:"true" looks:"^[A-Za-z0-9][A-Za-z0-9_.+-]*$" doc:"the name that has alternatives, such as editor or java"`
-	Ensure   string `json:"ensure,omitempty" enum:"selected,present,auto,absent" default:"selected" doc:"selected: path is the alternative, chosen by hand, so that no package changes it; present: it is one of them, whichever is chosen; auto: the one of the highest priority is chosen; absent: path is none of them"`
+	Ensure   string `json:"ensure,omitempty" enum:"selected,present,auto,absent" default:"selected" doc:"selected: path is chosen by hand, so that no package changes it; present: path is one of the alternatives, chosen or not; auto: the alternative with the highest priority is chosen; absent: path is not an alternative"`
 	Path     string `json:"path,omitempty" text:"argument" looks:"^/" doc:"absolute path of the program; auto may be without"`
 	Link     string `json:"link,omitempty" text:"argument" looks:"^/" doc:"absolute path of the link that programs are started by, such as /usr/bin/editor; an alternative that is not known yet needs it"`
-	Priority *int   `json:"priority,omitempty" doc:"of the alternative, where one is chosen by itself: the highest wins; default for one that is not known yet: 50"`
+	Priority *int   `json:"priority,omitempty" doc:"priority of the alternative: in auto mode the highest is chosen; default for a new alternative: 50"`
 	// Restore is set where the resource undoes another one.
 	Restore *Restore `json:"restore,omitempty" wire:"only"`
 
@@ -63,7 +63,7 @@ var nameShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func (a *Alternatives) Validate() error {
 	errs := []error{modules.ValidatePath("path", a.Path), modules.ValidatePath("link", a.Link)}
 	if a.Name != "" && !nameShape().MatchString(a.Name) {
-		errs = append(errs, modules.Errorf("name", "%q is no name of alternatives: it has letters, digits, dots, dashes, plus signs and underscores", a.Name))
+		errs = append(errs, modules.Errorf("name", "%q is not a valid name for alternatives: use letters, digits, dots, dashes, plus signs and underscores", a.Name))
 	}
 	if a.Path == "" && a.Ensure != auto {
 		errs = append(errs, &modules.PropertyError{Path: "path", Msg: "path cannot be empty", Hint: "name the program, or write ensure: auto"})

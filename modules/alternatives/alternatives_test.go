@@ -123,7 +123,7 @@ func TestConverges(t *testing.T) {
 		modtest.Fixture{Name: "no alternative anyway", Tree: tree("", ""), Properties: with(`"path":VIM,"ensure":"absent"`)},
 		modtest.Fixture{
 			Name: "unknown, without a link", Tree: tree("", ""), Properties: with(`"path":VIM`),
-			Err: "editor has no alternatives on this host yet, and $ROOT/usr/bin/vim is to be the first: write link, such as /usr/bin/editor",
+			Err: "editor has no alternatives on this host yet, and $ROOT/usr/bin/vim is the first: write link, such as /usr/bin/editor",
 		},
 		modtest.Fixture{
 			Name: "no such program", Tree: tree(state("auto"), "nano"), Properties: `{"root":"$ROOT","name":"editor","path":"$ROOT/usr/bin/joe"}`,
@@ -197,10 +197,10 @@ func TestValidate(t *testing.T) {
 	ten := 10
 	for want, a := range map[string]*Alternatives{
 		"": {Name: "editor", Ensure: auto},
-		"path: path cannot be empty (name the program, or write ensure: auto)":                                      {Name: "editor", Ensure: selected},
-		`name: "../x" is no name of alternatives: it has letters, digits, dots, dashes, plus signs and underscores`: {Name: "../x", Ensure: auto},
-		"link: 'link' is about an alternative, whose path is not given":                                             {Name: "x", Ensure: auto, Link: "/x"},
-		"priority: 'priority' is about an alternative, whose path is not given":                                     {Name: "x", Ensure: auto, Priority: &ten},
+		"path: path cannot be empty (name the program, or write ensure: auto)":                                             {Name: "editor", Ensure: selected},
+		`name: "../x" is not a valid name for alternatives: use letters, digits, dots, dashes, plus signs and underscores`: {Name: "../x", Ensure: auto},
+		"link: 'link' is about an alternative, whose path is not given":                                                    {Name: "x", Ensure: auto, Link: "/x"},
+		"priority: 'priority' is about an alternative, whose path is not given":                                            {Name: "x", Ensure: auto, Priority: &ten},
 	} {
 		if err := a.Validate(); want == "" {
 			require.NoError(t, err)

@@ -142,7 +142,7 @@ func parse(file io.Reader) (group, error) {
 		number, _, _ := strings.Cut(text, " ")
 		priority, err := strconv.Atoi(number)
 		if err != nil {
-			return group{}, modules.Refuse("the priority of %s is no number", rest[0])
+			return group{}, modules.Refuse("the priority of %s is not a number", rest[0])
 		}
 		c := choice{path: rest[0], priority: priority}
 		for i, s := range g.slaves {

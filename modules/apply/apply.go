@@ -56,7 +56,7 @@ func (a *Apply) Validate() error {
 			Hint: "pack the folder of the manifest: tar -C FOLDER -czf x.tar.gz ."}
 	case a.Checksum == "":
 		return &modules.PropertyError{Path: "checksum", Msg: "checksum is required for a manifest that is downloaded",
-			Hint: "write the output of sha256sum: what it downloads will run on your hosts"}
+			Hint: "write the output of sha256sum: the downloaded manifest runs on your hosts"}
 	}
 	return nil
 }

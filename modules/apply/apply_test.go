@@ -15,7 +15,7 @@ var sum = strings.Repeat("0aF1", 16)
 func TestDecode(t *testing.T) {
 	const noArchive = "checksum: a checksum is for an archive (.tar.gz), not for other files"
 	const pack = "name: the URL does not lead to a .tar.gz (pack the folder of the manifest: tar -C FOLDER -czf x.tar.gz .)"
-	const need = "checksum: checksum is required for a manifest that is downloaded (write the output of sha256sum: what it downloads will run on your hosts)"
+	const need = "checksum: checksum is required for a manifest that is downloaded (write the output of sha256sum: the downloaded manifest runs on your hosts)"
 	for _, c := range []struct{ name, properties, want string }{
 		{"a file", `{"name":"web.yaml"}`, ""},
 		{"a folder", `{"name":"../web","ensure":"present","data":{"a":[1,null]},"health_check_only":true,"allow_apply":false}`, ""},

@@ -22,8 +22,8 @@ import (
 //     downloaded again;
 //   - a download that broke is continued, and may take as long as it moves.
 type Archive struct {
-	Name          string            `json:"name" required:"true" looks:"^/" doc:"absolute path of the archive file; its ending is that of the url"`
-	Ensure        string            `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: it is downloaded and unpacked; absent: the archive file is not there (what was unpacked stays)"`
+	Name          string            `json:"name" required:"true" looks:"^/" doc:"absolute path of the archive file; it has the same file extension as url"`
+	Ensure        string            `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: it is downloaded and unpacked; absent: the archive file does not exist (unpacked files are kept)"`
 	URL           string            `json:"url,omitempty" secret:"url" looks:"^https?://" doc:"http or https URL of the archive; required unless absent"`
 	Headers       map[string]string `json:"headers,omitempty" secret:"true" doc:"headers of the request, such as Authorization; only the server of the url gets them"`
 	Username      string            `json:"username,omitempty" doc:"user for basic authentication"`
@@ -33,10 +33,10 @@ type Archive struct {
 	Creates       string            `json:"creates,omitempty" looks:"^/" doc:"path that is there once the archive has been unpacked; while it is missing, the archive is downloaded and unpacked"`
 	Cleanup       bool              `json:"cleanup,omitempty" doc:"remove the archive file when it has been unpacked; needs extract_parent and creates"`
 	Owner         string            `json:"owner,omitempty" doc:"name or id of the user that the archive file belongs to; default: as it is, and for a new one the user the play works as"`
-	Group         string            `json:"group,omitempty" doc:"name or id of its group; the default is like that of owner"`
+	Group         string            `json:"group,omitempty" doc:"name or id of its group; same default as owner"`
 	Mode          string            `json:"mode,omitempty" default:"0600" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"permissions of the archive file in octal"`
-	Fetch         string            `json:"fetch,omitempty" enum:"host,controller" default:"host" doc:"who downloads: the host itself, or the controller once for all hosts, which pushes it to those that need it"`
-	MaxSize       int               `json:"max_size,omitempty" doc:"how large the archive, and what is unpacked from it, may be, in MiB; default 4096, and then not more than 250 times the archive's size either"`
+	Fetch         string            `json:"fetch,omitempty" enum:"host,controller" default:"host" doc:"where it is downloaded: on the host, or once on the controller, which sends it to each host that needs it"`
+	MaxSize       int               `json:"max_size,omitempty" doc:"maximum size of the archive, and of the unpacked files, in MiB; default: 4096, but unpacked files at most 250 times the size of the archive"`
 
 	// Content is what the controller pushes.
 	Content modules.Content `json:"content,omitzero" wire:"only"`
@@ -89,7 +89,7 @@ func (a *Archive) Prepare(ctx context.Context, src modules.Source) error {
 		return nil
 	}
 	if src.Download == nil {
-		return &modules.PropertyError{Path: "fetch", Msg: "there is no controller to download it", Hint: "leave fetch out"}
+		return &modules.PropertyError{Path: "fetch", Msg: "there is no controller to download it", Hint: "remove fetch"}
 	}
 	content, err := src.Download(ctx, a.download())
 	if err != nil {
@@ -179,7 +179,7 @@ func (a *Archive) validateURL() error {
 		return modules.Errorf("url", "url and name must have the same archive type: url is %s, name is %s", is, name)
 	}
 	if _, twice := u.User.Password(); (twice || u.User.Username() != "") && (a.Username != "" || a.Password != "") {
-		return modules.Errorf("url", "url has a user already; leave it out there, or username and password")
+		return modules.Errorf("url", "url already has a user; remove it from url, or remove username and password")
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (a *Archive) validateHeaders() error {
 	for name, value := range a.Headers {
 		switch {
 		case !isHeaderName(name):
-			return modules.Errorf("headers", "headers: %q is no name of a header", name)
+			return modules.Errorf("headers", "headers: %q is not a header name", name)
 		case strings.ContainsAny(value, "\r\n\x00"):
 			return modules.Errorf("headers", "headers: the value of %q is more than one line", name)
 		}

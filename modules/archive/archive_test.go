@@ -43,7 +43,7 @@ func TestValidate(t *testing.T) {
 		{"another ending of the name", `"name":"/tmp/a","url":"https://example.com/a.zip"`, "name: name must end in .zip, .tar.gz, .tgz, .tar.xz, .tar.zst, or .tar"},
 		{"two types", `"url":"https://example.com/a.zip"`, "url: url and name must have the same archive type: url is zip, name is tar.gz"},
 		{"the same type", `"name":"/tmp/a.tgz","url":"https://example.com/a.tar.gz"`, ""},
-		{"two users", `"url":"https://u:p@example.com/a.tar.gz","username":"v","password":"w"`, "url: url has a user already; leave it out there, or username and password"},
+		{"two users", `"url":"https://u:p@example.com/a.tar.gz","username":"v","password":"w"`, "url: url already has a user; remove it from url, or remove username and password"},
 		{"a relative name", `"name":"a.tar.gz","url":"https://example.com/a.tar.gz"`, "name: file path must be absolute"},
 		{"a name that is not clean", `"name":"/tmp/../a.tar.gz","url":"https://example.com/a.tar.gz"`, "name: file path must be canonical (write /a.tar.gz)"},
 		{"relative places", `"url":"https://example.com/a.tar.gz","extract_parent":"a","creates":"b"`, "extract_parent: extract_parent path must be absolute\ncreates: creates path must be absolute"},
@@ -54,7 +54,7 @@ func TestValidate(t *testing.T) {
 		{"a password without a user", `"url":"https://example.com/a.tar.gz","password":"secret"`, "password: password needs a username"},
 		{"a short checksum", `"url":"https://example.com/a.tar.gz","checksum":"abc"`, "checksum: checksum is not a SHA-256 in hex (write 64 hex digits, as sha256sum prints them)"},
 		{"another checksum", `"url":"https://example.com/a.tar.gz","checksum":"md5:` + digest + `"`, "checksum: checksum is not a SHA-256 in hex (write 64 hex digits, as sha256sum prints them)"},
-		{"a header's name", `"url":"https://example.com/a.tar.gz","headers":{"X Token":"t"}`, `headers: headers: "X Token" is no name of a header`},
+		{"a header's name", `"url":"https://example.com/a.tar.gz","headers":{"X Token":"t"}`, `headers: headers: "X Token" is not a header name`},
 		{"a header's value", `"url":"https://example.com/a.tar.gz","headers":{"X-Token":"secret\r\nX: y"}`, `headers: headers: the value of "X-Token" is more than one line`},
 		{"a header of ours", `"url":"https://example.com/a.tar.gz","headers":{"range":"bytes=1-"}`, `headers: headers: "range" cannot be set`},
 		{"a mode", `"url":"https://example.com/a.tar.gz","mode":"999"`, `mode: mode "999" has a digit outside 0-7 (write an octal string such as mode: "0644")`},
@@ -113,7 +113,7 @@ func TestPrepare(t *testing.T) {
 	again := decode(t, sent(a)) // as it comes over the wire
 	require.True(t, again.Content.Promised())
 
-	require.EqualError(t, decode(t, full+`"fetch":"controller"}`).Prepare(t.Context(), modules.Source{}), "fetch: there is no controller to download it (leave fetch out)")
+	require.EqualError(t, decode(t, full+`"fetch":"controller"}`).Prepare(t.Context(), modules.Source{}), "fetch: there is no controller to download it (remove fetch)")
 	src.Download = func(context.Context, modules.Download) (modules.Content, error) {
 		return modules.Content{}, errors.New("no")
 	}

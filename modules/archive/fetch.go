@@ -107,9 +107,9 @@ func (p *stagingFile) resume(url string) (part, error) {
 }
 
 // errNotOurs is for a file that somebody else can have written to.
-var errNotOurs = errors.New("somebody else can have written to it")
+var errNotOurs = errors.New("another user may have changed it")
 
-// ours describes a file of that name, unless somebody else can have written to it
+// ours describes a file of that name, unless another user may have changed it
 // or the name is that of a link: a Root follows links whatever the flags say.
 func (p *stagingFile) ours(f *os.File, name string) (fs.FileInfo, error) {
 	named, err := p.dir.Lstat(name)

@@ -12,16 +12,16 @@ import (
 // An Assert is conditions over facts, data and results of earlier resources. The controller
 // evaluates them, so a host sees what they came to.
 type Assert struct {
-	Name    string `json:"name" required:"true" doc:"what has to be so, in words"`
+	Name    string `json:"name" required:"true" doc:"what must be true, in words"`
 	That    []bool `json:"that" required:"true" doc:"conditions, each an expression such as \"{{ Facts.host.info.os == 'linux' }}\"; all of them have to be true"`
-	Message string `json:"message,omitempty" also:"fail_msg" doc:"what the failure says; default: the name"`
+	Message string `json:"message,omitempty" also:"fail_msg" doc:"message of the failure; default: the name"`
 }
 
 // Type is the entry of the registry.
 func Type() modules.Type {
 	return modules.Type{
 		Name: "assert",
-		Doc: "Fails unless all of its conditions are true, in check runs too. What requires it is then skipped; " +
+		Doc: "Fails unless all of its conditions are true, in check runs too. Resources that require it are then skipped; " +
 			"it changes nothing.",
 		New: func() modules.Resource { return new(Assert) },
 	}

@@ -19,7 +19,7 @@ type AuthorizedKey struct {
 	Ensure    string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the key is there"`
 	User      string   `json:"user" required:"true" doc:"name of the user who logs in with it"`
 	Key       string   `json:"key" required:"true" doc:"the line of a .pub file: type, key in base64 and, if any, a comment"`
-	Options   []string `json:"options,omitempty" also:"key_options" doc:"what stands before the key, such as restrict, from=\"192.0.2.0/24\" or command=\"/opt/app/backup\"; see sshd(8)"`
+	Options   []string `json:"options,omitempty" also:"key_options" doc:"options before the key, such as restrict, from=\"192.0.2.0/24\" or command=\"/opt/app/backup\"; see sshd(8)"`
 	Exclusive bool     `json:"exclusive,omitempty" doc:"remove all other lines of the file; for several keys with this, write ssh_keys of a user"`
 	Path      string   `json:"path,omitempty" looks:"^/" doc:"absolute path of the file; default: .ssh/authorized_keys in the home of the user"`
 	// Restore is set where the resource undoes another one.
@@ -37,8 +37,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "authorized_key",
-		Doc: "Keeps a public key in the authorized_keys of a user, with its options, or keeps it away. Other " +
-			"keys stay as they are, unless it is exclusive.",
+		Doc: "Keeps a public key in the authorized_keys of a user, with its options, or removes it. Other " +
+			"keys stay unchanged, unless exclusive is true.",
 		New: func() modules.Resource { return new(AuthorizedKey) },
 	}
 }
@@ -52,7 +52,7 @@ func (k *AuthorizedKey) Requires() modules.Requirements {
 func (k *AuthorizedKey) Validate() error {
 	errs := []error{modules.ValidatePath("path", k.Path), modules.ValidateLine("name", k.Name)}
 	if k.User != "" && strings.ContainsAny(k.User, ":/\n \x00") {
-		errs = append(errs, modules.Errorf("user", "%q is no name of a user", k.User))
+		errs = append(errs, modules.Errorf("user", "%q is not a valid user name", k.User))
 	}
 	if k.Key != "" {
 		errs = append(errs, k.validateKey())
@@ -60,7 +60,7 @@ func (k *AuthorizedKey) Validate() error {
 	for n, option := range k.Options {
 		if at := fmt.Sprintf("options[%d]", n); !whole(option) {
 			errs = append(errs, &modules.PropertyError{
-				Path: at, Msg: fmt.Sprintf("%q is no option: it has a blank or a comma outside of quotes, or a quote that is not closed", option),
+				Path: at, Msg: fmt.Sprintf("%q is not a valid option: it has a blank or a comma outside of quotes, or a quote that is not closed", option),
 				Hint: `write one option, such as from="192.0.2.0/24"`,
 			})
 		}
@@ -83,7 +83,7 @@ func (k *AuthorizedKey) validateKey() error {
 	case err != nil:
 		return wrong(err.Error(), hint)
 	case !publickey.IsType(strings.Fields(read.Line)[0]):
-		return wrong("options stand before the key", "write them into options")
+		return wrong("options go before the key", "write them into options")
 	}
 	return nil
 }

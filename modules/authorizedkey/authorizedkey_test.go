@@ -75,12 +75,12 @@ func TestValidate(t *testing.T) {
 		{"a key", AuthorizedKey{Key: ann}, ""},
 		{"options", AuthorizedKey{Key: ann, Options: []string{"restrict", `from="a,b"`, `command="say \"a b\""`}}, ""},
 		{"no key", AuthorizedKey{Key: "ssh-ed25519 AAAA"}, "key: there is no key of a known type in this" + write},
-		{"options at the key", AuthorizedKey{Key: "restrict " + ann}, "key: options stand before the key (write them into options)"},
+		{"options at the key", AuthorizedKey{Key: "restrict " + ann}, "key: options go before the key (write them into options)"},
 		{"a private key", AuthorizedKey{Key: "-----BEGIN OPENSSH PRIVATE KEY-----"}, "key: this is a private key (it stays where it is: write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{"two options", AuthorizedKey{Key: ann, Options: []string{"restrict,pty"}}, `options[0]: "restrict,pty" is no option: it has a blank or a comma outside of quotes, or a quote that is not closed (write one option, such as from="192.0.2.0/24")`},
-		{"an open quote", AuthorizedKey{Key: ann, Options: []string{`from="x`}}, `options[0]: "from=\"x" is no option: it has a blank or a comma outside of quotes, or a quote that is not closed (write one option, such as from="192.0.2.0/24")`},
+		{"two options", AuthorizedKey{Key: ann, Options: []string{"restrict,pty"}}, `options[0]: "restrict,pty" is not a valid option: it has a blank or a comma outside of quotes, or a quote that is not closed (write one option, such as from="192.0.2.0/24")`},
+		{"an open quote", AuthorizedKey{Key: ann, Options: []string{`from="x`}}, `options[0]: "from=\"x" is not a valid option: it has a blank or a comma outside of quotes, or a quote that is not closed (write one option, such as from="192.0.2.0/24")`},
 		{"path", AuthorizedKey{Key: ann, Path: "x"}, "path: file path must be absolute"},
-		{"user", AuthorizedKey{Key: ann, User: "a:b"}, `user: "a:b" is no name of a user`},
+		{"user", AuthorizedKey{Key: ann, User: "a:b"}, `user: "a:b" is not a valid user name`},
 		{"exclusive absence", AuthorizedKey{Key: ann, Ensure: absent, Exclusive: true}, "exclusive: 'exclusive: true' is only valid with 'ensure: present', got 'ensure: absent'"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -94,7 +94,7 @@ func read(dir fs.FS) ([]Build, error) {
 			return nil, err
 		}
 		if info.Size() != e.CompressedSize {
-			return nil, fmt.Errorf("%s has %d bytes, %s says %d", e.File(), info.Size(), IndexFile, e.CompressedSize)
+			return nil, fmt.Errorf("%s has %d bytes, but %s records %d", e.File(), info.Size(), IndexFile, e.CompressedSize)
 		}
 		list[i] = Build{
 			OS: e.OS, Arch: e.Arch, Full: e.Full, ID: e.ID, SHA256: e.SHA256, Size: e.Size,
@@ -129,10 +129,10 @@ func (b Build) Program() ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", b, err)
 	}
 	if int64(len(program)) != b.Size {
-		return nil, fmt.Errorf("%s is not the %d bytes that the index says", b, b.Size)
+		return nil, fmt.Errorf("%s does not have the %d bytes that the index records", b, b.Size)
 	}
 	if sum := sha256.Sum256(program); hex.EncodeToString(sum[:]) != b.SHA256 {
-		return nil, fmt.Errorf("%s has SHA-256 %x, the index says %s", b, sum, b.SHA256)
+		return nil, fmt.Errorf("%s has SHA-256 %x, but the index records %s", b, sum, b.SHA256)
 	}
 	return program, nil
 }

@@ -66,7 +66,7 @@ func TestLoadErrors(t *testing.T) {
 	}{
 		{"no index", func(dir string) error { return os.Remove(filepath.Join(dir, IndexFile)) }, "host programs in DIR: open index.json: no such file or directory"},
 		{"no file", func(dir string) error { return os.Remove(filepath.Join(dir, file)) }, "host programs in DIR: stat ccm-module_linux_amd64.gz: no such file or directory"},
-		{"other size", func(dir string) error { return os.WriteFile(filepath.Join(dir, file), []byte("x"), 0o644) }, "host programs in DIR: ccm-module_linux_amd64.gz has 1 bytes, index.json says 27"},
+		{"other size", func(dir string) error { return os.WriteFile(filepath.Join(dir, file), []byte("x"), 0o644) }, "host programs in DIR: ccm-module_linux_amd64.gz has 1 bytes, but index.json records 27"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -86,9 +86,9 @@ func TestProgramErrors(t *testing.T) {
 	}{
 		{"not gzip", func(b *Build) { *b = b.WithCompressed([]byte("plain text, not gzip")) }, "host program linux/amd64: gzip: invalid header"},
 		{"cut", func(b *Build) { packed, _ := b.Compressed(); *b = b.WithCompressed(packed[:15]) }, "host program linux/amd64: unexpected EOF"},
-		{"longer", func(b *Build) { b.Size-- }, "host program linux/amd64 is not the 2 bytes that the index says"},
-		{"shorter", func(b *Build) { b.Size++ }, "host program linux/amd64 is not the 4 bytes that the index says"},
-		{"other hash", func(b *Build) { b.SHA256 = "00" }, "host program linux/amd64 has SHA-256 7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed, the index says 00"},
+		{"longer", func(b *Build) { b.Size-- }, "host program linux/amd64 does not have the 2 bytes that the index records"},
+		{"shorter", func(b *Build) { b.Size++ }, "host program linux/amd64 does not have the 4 bytes that the index records"},
+		{"other hash", func(b *Build) { b.SHA256 = "00" }, "host program linux/amd64 has SHA-256 7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed, but the index records 00"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,7 +119,7 @@ var indexes = []struct{ name, text, want string }{
 	{"no architecture", entry("linux", "", "id", digest, 1, 1), `"" is not an architecture`},
 	{"id for a shell", entry("linux", "amd64", "$(id)", digest, 1, 1), `ccm-module_linux_amd64.gz: "$(id)" is not a build id`},
 	{"short hash", entry("linux", "amd64", "id", "00", 1, 1), `ccm-module_linux_amd64.gz: "00" is not a SHA-256`},
-	{"no hash of the file", strings.Replace(entry("linux", "amd64", "id", digest, 1, 1), `,"compressed_sha256":"`+digest+`"`, "", 1), `ccm-module_linux_amd64.gz: compressed_sha256 "" is not a SHA-256; make the folder anew with modules/builds/gen`},
+	{"no hash of the file", strings.Replace(entry("linux", "amd64", "id", digest, 1, 1), `,"compressed_sha256":"`+digest+`"`, "", 1), `ccm-module_linux_amd64.gz: compressed_sha256 "" is not a SHA-256; build the folder again with modules/builds/gen`},
 	{"negative size", entry("linux", "amd64", "id", digest, -1, 1), `ccm-module_linux_amd64.gz: sizes -1 and 1 are not both above zero`},
 	{"twice", strings.Replace(entry("linux", "arm", "id", digest, 1, 1), "]", ","+oneEntry("linux", "arm", "id", digest, 1, 1)+"]", 1), `ccm-module_linux_arm.gz is listed twice`},
 	{"lean and full", strings.Replace(entry("linux", "arm", "id", digest, 1, 1), "]", ","+fullEntry("linux", "arm", "id", digest, 1, 1)+"]", 1), ""},

@@ -61,7 +61,7 @@ func (e Entry) validate() error {
 	case !isDigest(e.SHA256):
 		return fmt.Errorf("%s: %q is not a SHA-256", e.File(), e.SHA256)
 	case !isDigest(e.CompressedSHA256):
-		return fmt.Errorf("%s: compressed_sha256 %q is not a SHA-256; make the folder anew with modules/builds/gen", e.File(), e.CompressedSHA256)
+		return fmt.Errorf("%s: compressed_sha256 %q is not a SHA-256; build the folder again with modules/builds/gen", e.File(), e.CompressedSHA256)
 	case e.Size <= 0 || e.CompressedSize <= 0:
 		return fmt.Errorf("%s: sizes %d and %d are not both above zero", e.File(), e.Size, e.CompressedSize)
 	}

@@ -106,8 +106,8 @@ func TestWatch(t *testing.T) {
 		{"a service", "service", `{"name":"nginx"}`, systemd, modules.Sources{Paths: words(nginx), Trees: words(dropIns), Units: words("nginx.service")}},
 		{"enabled", "service", `{"name":"nginx","enable":true}`, systemd,
 			modules.Sources{Paths: words(nginx), Trees: words(dropIns), Units: words("nginx.service")}},
-		{"of OpenRC", "service", `{"name":"nginx"}`, "sbin/openrc-run", modules.Sources{Paths: words("/run/systemd/system"), Polled: "only systemd tells of services"}},
-		{"of nothing", "service", `{"name":"nginx"}`, "", modules.Sources{Paths: words("/run/systemd/system"), Polled: "only systemd tells of services"}},
+		{"of OpenRC", "service", `{"name":"nginx"}`, "sbin/openrc-run", modules.Sources{Paths: words("/run/systemd/system"), Polled: "only systemd sends events about services"}},
+		{"of nothing", "service", `{"name":"nginx"}`, "", modules.Sources{Paths: words("/run/systemd/system"), Polled: "only systemd sends events about services"}},
 
 		{"a command", "exec", `{"name":"true"}`, "", modules.Sources{}},
 		{"for refreshes", "exec", `{"name":"true","refreshonly":true}`, "", modules.Sources{}},
@@ -117,8 +117,8 @@ func TestWatch(t *testing.T) {
 			modules.Sources{Paths: words("/a/f /b/check /c/d /e"), Polled: "what its guards look at"}},
 		{"that only looks", "exec", `{"name":"true","readonly":true}`, "", modules.Sources{Polled: "what it looks at"}},
 
-		{"DSC", "dsc", `{"name":"x","type":"A/B"}`, "", modules.Sources{Polled: "what resources of DSC are about only their programs know"}},
-		{"libral", "ral", `{"name":"x","type":"host"}`, "", modules.Sources{Polled: "what resources of libral are about only their providers know"}},
+		{"DSC", "dsc", `{"name":"x","type":"A/B"}`, "", modules.Sources{Polled: "only the programs of DSC resources know their state"}},
+		{"libral", "ral", `{"name":"x","type":"host"}`, "", modules.Sources{Polled: "only the providers of libral know the state of their resources"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			root := t.TempDir()

@@ -40,7 +40,7 @@ func (c *Container) Check(ctx context.Context, h modules.Host) (modules.Plan, er
 		return modules.Plan{}, err
 	}
 	if is.exists && !is.ours && !c.Force {
-		return modules.Plan{}, modules.Refuse("the container %s was not made by this type; remove it, or set 'force: true' to have it replaced", c.Name)
+		return modules.Plan{}, modules.Refuse("the container %s was not made by this type; remove it, or set 'force: true' to replace it", c.Name)
 	}
 	if c.Ensure == absent {
 		if !is.exists {
@@ -59,7 +59,7 @@ func (c *Container) Check(ctx context.Context, h modules.Host) (modules.Plan, er
 	case !is.exists:
 		action, do.create = "made the container", true
 	case len(changes) > 0:
-		action, do.create, do.remove = "made the container anew", true, true
+		action, do.create, do.remove = "recreated the container", true, true
 	}
 	if do.create {
 		if do.pull = pull; do.pull && c.Pull == never {
@@ -169,7 +169,7 @@ func (c *Container) differences(is live, image string) (changes []modules.Change
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		if value, there := is.env[name]; there && slices.Contains(is.made.Env, name) && value != c.Env[name] {
-			differ("env."+name, "another value", "that of the manifest")
+			differ("env."+name, "another value", "the value of the manifest")
 		}
 	}
 	if is.made.Image == c.Image && image != "" && is.image != "" && image != is.image { // the name is that of another image by now

@@ -18,22 +18,22 @@ import (
 type Container struct {
 	Name     string            `json:"name" required:"true" looks:"^[a-zA-Z0-9][a-zA-Z0-9_.-]*$" doc:"name of the container"`
 	Ensure   string            `json:"ensure,omitempty" enum:"running,stopped,present,absent" default:"running" doc:"running; stopped: it is there, and does not run; present: it is there, whether it runs or not; absent"`
-	Provider string            `json:"provider,omitempty" enum:"podman,docker,quadlet" doc:"quadlet: a service of systemd that has podman run it, made of a file in /etc/containers/systemd; default: podman or docker, the first of them that the host has"`
-	Image    string            `json:"image,omitempty" doc:"its image, with a tag or a digest: registry.example.net/shop@sha256:…; required but for absent. One that the host has under that name is not pulled again"`
-	Pull     string            `json:"pull,omitempty" enum:"missing,always,never" default:"missing" doc:"missing: an image that the host does not have is pulled; always: also one that the registry has another one of by now, which skopeo asks it; never"`
-	Command  []string          `json:"command,omitempty" doc:"what runs in it; default: what the image says"`
-	Env      map[string]string `json:"env,omitempty" secret:"true" doc:"variables of its environment, one line each; nobody is shown their values, and no argument has them"`
+	Provider string            `json:"provider,omitempty" enum:"podman,docker,quadlet" doc:"quadlet: a systemd service that runs it with podman, from a file in /etc/containers/systemd; default: podman or docker, whichever of them the host has, podman first"`
+	Image    string            `json:"image,omitempty" doc:"its image, with a tag or a digest: registry.example.net/shop@sha256:…; required unless absent. An image that the host already has under that name is not pulled again"`
+	Pull     string            `json:"pull,omitempty" enum:"missing,always,never" default:"missing" doc:"missing: pull an image that the host does not have; always: also pull if the registry has a newer one (checked with skopeo); never"`
+	Command  []string          `json:"command,omitempty" doc:"command that runs in it; default: the command of the image"`
+	Env      map[string]string `json:"env,omitempty" secret:"true" doc:"environment variables, one line each; their values are never shown and never put on a command line"`
 	Ports    []string          `json:"ports,omitempty" doc:"ports of the host that lead to it: 8080:80, 127.0.0.1:8080:80/tcp"`
-	Volumes  []string          `json:"volumes,omitempty" doc:"what is mounted in it: /srv/shop:/data:ro, or the name of a volume before the colon"`
-	Network  string            `json:"network,omitempty" doc:"its network, such as host, none or the name of one; default: as the program has it"`
+	Volumes  []string          `json:"volumes,omitempty" doc:"volumes mounted in it: /srv/shop:/data:ro, or the name of a volume before the colon"`
+	Network  string            `json:"network,omitempty" doc:"its network, such as host, none or the name of a network; default: the default of podman or docker"`
 	Labels   map[string]string `json:"labels,omitempty" doc:"labels that it has"`
 	Restart  string            `json:"restart,omitempty" enum:"no,on-failure,always,unless-stopped" doc:"when it is started again; default: no. For quadlet unless-stopped is always"`
-	Enable   *bool             `json:"enable,omitempty" doc:"quadlet: whether it is started at boot; default: unless it shall be stopped"`
-	User     string            `json:"user,omitempty" doc:"user that its command runs as; default: as the image says"`
-	Memory   string            `json:"memory,omitempty" looks:"^[0-9]+(\\.[0-9]+)?[kmgtpKMGTP]?[iI]?[bB]?$" doc:"memory that it may have, such as 512m"`
-	CPUs     string            `json:"cpus,omitempty" numbers:"refuse" looks:"^[0-9]+(\\.[0-9]+)?$" doc:"processors that it may use, such as \"1.5\""`
-	Options  []string          `json:"options,omitempty" doc:"further options of podman create or docker create, with their values behind =: --read-only, --cap-drop=all"`
-	Force    bool              `json:"force,omitempty" doc:"replace or remove one of that name that something else has made"`
+	Enable   *bool             `json:"enable,omitempty" doc:"quadlet: whether it is started at boot; default: true, unless ensure is stopped"`
+	User     string            `json:"user,omitempty" doc:"user that its command runs as; default: the user of the image"`
+	Memory   string            `json:"memory,omitempty" looks:"^[0-9]+(\\.[0-9]+)?[kmgtpKMGTP]?[iI]?[bB]?$" doc:"memory limit, such as 512m"`
+	CPUs     string            `json:"cpus,omitempty" numbers:"refuse" looks:"^[0-9]+(\\.[0-9]+)?$" doc:"CPU limit, such as \"1.5\""`
+	Options  []string          `json:"options,omitempty" doc:"further options of podman create or docker create, with the value after =: --read-only, --cap-drop=all"`
+	Force    bool              `json:"force,omitempty" doc:"replace or remove a container of that name that this type did not make"`
 
 	root string // of a test: where the programs are
 }
@@ -59,8 +59,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "container",
-		Doc: "Keeps a container of podman or docker, or one that systemd has podman run. One that is made of something else than it shall be is made anew, " +
-			"and what it has written outside of its volumes is lost; the result says what was different.",
+		Doc: "Keeps a container of podman or docker, or one that systemd runs with podman. A container whose settings differ from the resource is recreated, " +
+			"and data that it has written outside of its volumes is lost; the result names the differences.",
 		New: func() modules.Resource { return new(Container) },
 	}
 }
@@ -93,7 +93,7 @@ func (c *Container) Validate() error {
 		errs = append(errs, modules.Errorf(property, format, args...))
 	}
 	if c.Name != "" && !nameShape().MatchString(c.Name) {
-		wrong("name", "%q is no name of a container", c.Name)
+		wrong("name", "%q is not a valid container name", c.Name)
 	}
 	if c.Image == "" && c.Ensure != absent {
 		errs = append(errs, &modules.PropertyError{Path: "image", Msg: "image cannot be empty", Hint: "write an image with its tag or its digest"})
@@ -104,13 +104,13 @@ func (c *Container) Validate() error {
 			wrong(p.property, "%s cannot begin with a dash", p.property)
 		}
 		if strings.ContainsAny(p.text, " \t") {
-			wrong(p.property, "%q has a space, which %s cannot have", p.text, p.property)
+			wrong(p.property, "%q has a space, which is not allowed in %s", p.text, p.property)
 		}
 	}
 	errs = append(errs, c.validateShapes())
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		if name == "" || strings.HasPrefix(name, "#") || strings.ContainsAny(name, "= \t\r\n\x00") {
-			wrong("env", "%q is no name of a variable", name)
+			wrong("env", "%q is not a valid variable name", name)
 		}
 		if strings.ContainsAny(c.Env[name], "\r\n\x00") { // the files that programs read them from have lines
 			wrong("env."+name, "env.%s must be one line, without NUL bytes", name)
@@ -119,7 +119,7 @@ func (c *Container) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Labels)) {
 		errs = append(errs, modules.ValidateText("labels."+name, name+c.Labels[name]))
 		if name == "" || strings.Contains(name, "=") || name == labelName {
-			wrong("labels", "%q is no label that can be given", name)
+			wrong("labels", "%q is not a valid label", name)
 		}
 	}
 	for i, word := range c.Command {
@@ -137,7 +137,7 @@ func (c *Container) Validate() error {
 		}
 	}
 	if c.Enable != nil && c.Provider != quadlet {
-		errs = append(errs, &modules.PropertyError{Path: "enable", Msg: "only a container of provider quadlet is started by systemd", Hint: "write provider: quadlet, or restart: always"})
+		errs = append(errs, &modules.PropertyError{Path: "enable", Msg: "enable is only valid with provider: quadlet", Hint: "write provider: quadlet, or restart: always"})
 	}
 	if c.Provider == quadlet {
 		errs = append(errs, c.validateUnit())
@@ -149,11 +149,11 @@ func (c *Container) Validate() error {
 func (c *Container) validateShapes() error {
 	var errs []error
 	wrong := func(property, text, is, hint string) {
-		errs = append(errs, &modules.PropertyError{Path: property, Msg: fmt.Sprintf("%q is no %s", text, is), Hint: "write " + hint})
+		errs = append(errs, &modules.PropertyError{Path: property, Msg: fmt.Sprintf("%q is not a valid %s", text, is), Hint: "write " + hint})
 	}
 	for i, port := range c.Ports {
 		if !isPort(port) {
-			wrong(fmt.Sprintf("ports[%d]", i), port, "port that leads to one of the container", "8080:80, 127.0.0.1:8080:80 or 8080:80/udp")
+			wrong(fmt.Sprintf("ports[%d]", i), port, "port mapping", "8080:80, 127.0.0.1:8080:80 or 8080:80/udp")
 		}
 	}
 	for i, volume := range c.Volumes {
@@ -163,7 +163,7 @@ func (c *Container) validateShapes() error {
 		}
 		relative := strings.Contains(source, "/") && !strings.HasPrefix(source, "/")
 		if source == "" || relative || !strings.HasPrefix(inside, "/") || strings.ContainsAny(volume, "\x00\r\n") {
-			wrong(fmt.Sprintf("volumes[%d]", i), volume, "volume", "/srv/shop:/data, or the name of a volume before the colon: both paths are absolute")
+			wrong(fmt.Sprintf("volumes[%d]", i), volume, "volume", "/srv/shop:/data with absolute paths, or the name of a volume before the colon")
 		}
 	}
 	if c.Memory != "" && !memoryShape().MatchString(c.Memory) {

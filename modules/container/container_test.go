@@ -124,29 +124,29 @@ func TestConverges(t *testing.T) {
 		{Name: "stopped by somebody", Tree: there(ofApp, false), Properties: with(same), Action: "started the container", Changes: []modules.Change{modtest.Change("ensure", stopped, running)}},
 		{Name: "runs and shall not", Tree: there(ofApp, true), Properties: with(same + `,"ensure":"stopped"`), Action: "stopped the container", Changes: []modules.Change{modtest.Change("ensure", running, stopped)}},
 		{
-			Name: "made of something else", Tree: there(ofApp, true), Properties: with(`"image":"app:1","env":{"A":"2"},"ports":["81:80","90:90"],"command":["run","a b"],"memory":"1g"`), Action: "made the container anew",
-			Changes: []modules.Change{modtest.Change("command", "none", `run "a b"`), modtest.Change("ports", "80:80", "81:80 90:90"), modtest.Change("memory", "none", "1g"), modtest.Change("env.A", "another value", "that of the manifest")},
+			Name: "made of something else", Tree: there(ofApp, true), Properties: with(`"image":"app:1","env":{"A":"2"},"ports":["81:80","90:90"],"command":["run","a b"],"memory":"1g"`), Action: "recreated the container",
+			Changes: []modules.Change{modtest.Change("command", "none", `run "a b"`), modtest.Change("ports", "80:80", "81:80 90:90"), modtest.Change("memory", "none", "1g"), modtest.Change("env.A", "another value", "the value of the manifest")},
 		},
 		{
-			Name: "another image of that name", Tree: moved(there(ofApp, true)), Properties: with(same), Action: "made the container anew",
+			Name: "another image of that name", Tree: moved(there(ofApp, true)), Properties: with(same), Action: "recreated the container",
 			Changes: []modules.Change{modtest.Change("image", "id-of-app:1", "another")},
 		},
 		{
-			Name: "made by something else, and replaced", Tree: there("", true), Properties: with(same + `,"force":true`), Action: "made the container anew",
+			Name: "made by something else, and replaced", Tree: there("", true), Properties: with(same + `,"force":true`), Action: "recreated the container",
 			Changes: []modules.Change{modtest.Change("container", "made by something else", "made of these properties")},
 		},
-		{Name: "made by something else", Tree: there("", true), Properties: with(same), Err: "the container c was not made by this type; remove it, or set 'force: true' to have it replaced"},
+		{Name: "made by something else", Tree: there("", true), Properties: with(same), Err: "the container c was not made by this type; remove it, or set 'force: true' to replace it"},
 		{
 			Name: "the registry has another image", Tree: tree(skopeo, modtest.Node{Path: "state/registry-app_1", Text: "newer\n"}), Properties: with(`"image":"app:1","pull":"always"`), Action: "made the container",
 			Changes: []modules.Change{modtest.Change("ensure", absent, running), modtest.Change("image", digestOf("id-of-app:1\n"), digestOf("newer\n"))},
 		},
 		{
-			Name: "it runs, and the registry has another image", Tree: append(there(ofApp, true), skopeo, modtest.Node{Path: "state/registry-app_1", Text: "newer\n"}), Properties: with(same + `,"pull":"always"`), Action: "made the container anew",
+			Name: "it runs, and the registry has another image", Tree: append(there(ofApp, true), skopeo, modtest.Node{Path: "state/registry-app_1", Text: "newer\n"}), Properties: with(same + `,"pull":"always"`), Action: "recreated the container",
 			Changes: []modules.Change{modtest.Change("image", digestOf("id-of-app:1\n"), digestOf("newer\n"))},
 		},
 		{Name: "the registry has the same image", Tree: append(there(ofApp, true), skopeo, modtest.Node{Path: "state/registry-app_1", Text: "id-of-app:1\n"}), Properties: with(same + `,"pull":"always"`)},
 		{Name: "the registry does not answer", Tree: append(there(ofApp, true), skopeo), Properties: with(same + `,"pull":"always"`), Err: "skopeo inspect: exit code 1: no answer"},
-		{Name: "nothing asks the registry", Tree: there(ofApp, true), Properties: with(same + `,"pull":"always"`), Err: "'pull: always' needs skopeo to ask the registry, which is not found in $ROOT/bin; install it first, or name the image by its digest"},
+		{Name: "nothing asks the registry", Tree: there(ofApp, true), Properties: with(same + `,"pull":"always"`), Err: "'pull: always' needs skopeo, which is not found in $ROOT/bin; install skopeo first, or name the image by its digest"},
 		{Name: "no image", Tree: tree(), Properties: with(`"image":"none","pull":"never"`), Err: "the host does not have the image none ('pull: never')"},
 		{Name: "no program", Properties: with(same + `,"provider":"docker"`), Err: "docker is not found in $ROOT/bin; install it first"},
 		{Name: "absent, without a program", Properties: with(`"ensure":"absent"`)},
@@ -222,21 +222,21 @@ func TestValidate(t *testing.T) {
 		{Container{Name: "c", Image: "a:1", Options: []string{"--read-only"}}, ""},
 		{Container{Name: "c", Ensure: absent}, ""},
 		{Container{Name: "c"}, "image: image cannot be empty (write an image with its tag or its digest)"},
-		{Container{Name: "-c", Image: "a"}, `name: "-c" is no name of a container`},
+		{Container{Name: "-c", Image: "a"}, `name: "-c" is not a valid container name`},
 		{Container{Name: "c", Image: "-v/:/a"}, "image: image cannot begin with a dash"},
 		{Container{Name: "c", Image: "a", Env: map[string]string{"A": "1\n2"}}, "env.A: env.A must be one line, without NUL bytes"},
-		{Container{Name: "c", Image: "a", Env: map[string]string{"A=": "1"}}, `env: "A=" is no name of a variable`},
-		{Container{Name: "c", Image: "a", Labels: map[string]string{labelName: "x"}}, `labels: "io.ccm-push.made" is no label that can be given`},
-		{Container{Name: "c", Image: "a", Enable: new(bool)}, "enable: only a container of provider quadlet is started by systemd (write provider: quadlet, or restart: always)"},
+		{Container{Name: "c", Image: "a", Env: map[string]string{"A=": "1"}}, `env: "A=" is not a valid variable name`},
+		{Container{Name: "c", Image: "a", Labels: map[string]string{labelName: "x"}}, `labels: "io.ccm-push.made" is not a valid label`},
+		{Container{Name: "c", Image: "a", Enable: new(bool)}, "enable: enable is only valid with provider: quadlet (write provider: quadlet, or restart: always)"},
 		{Container{Name: "c", Image: "a", Provider: quadlet, Enable: new(bool), Command: []string{"a", "%$;"}, Ports: []string{"80:80"}}, ""},
 		{Container{Name: "c", Image: "a", Provider: quadlet, Volumes: []string{"/a:/b", "/50%:/b"}}, `volumes[1]: with quadlet, volumes[1] can have none of the characters %$\"', and no space around it`},
 		{Container{Name: "c", Image: "a", Provider: quadlet, Command: []string{"find", ";"}}, "command[1]: with quadlet, no word of a command can be a semicolon: have sh -c run it"},
 		{Container{Name: "c", Image: "a", Options: []string{"-v"}}, `options[0]: "-v" does not begin with two dashes`},
 		{Container{Name: "c", Image: "a", Options: []string{"--env=TOKEN=secret"}}, "options[0]: the option --env has a property (write env)"},
 		{Container{Name: "c", Image: "a", Options: []string{"--env-file=/etc/app.env", "--memory-swap=1g", "--network=second"}}, ""},
-		{Container{Name: "c", Image: "a b"}, `image: "a b" has a space, which image cannot have`},
-		{Container{Name: "c", Image: "a", Memory: "lots"}, `memory: "lots" is no amount of memory (write one such as 512m or 2g)`},
-		{Container{Name: "c", Image: "a", CPUs: "many"}, `cpus: "many" is no number of processors (write one such as "1.5")`},
+		{Container{Name: "c", Image: "a b"}, `image: "a b" has a space, which is not allowed in image`},
+		{Container{Name: "c", Image: "a", Memory: "lots"}, `memory: "lots" is not a valid amount of memory (write one such as 512m or 2g)`},
+		{Container{Name: "c", Image: "a", CPUs: "many"}, `cpus: "many" is not a valid number of processors (write one such as "1.5")`},
 		{Container{Name: "c", Image: "a", Memory: "1.5GiB", CPUs: "0.25"}, ""},
 		{Container{Name: "c", Image: "a", Ports: []string{
 			"80", "80/udp", "8080:80", "127.0.0.1:8080:80/tcp", "127.0.0.1::80", "[::1]:8080:80", "8000-8010:9000-9010/SCTP",
@@ -254,11 +254,11 @@ func TestValidate(t *testing.T) {
 func TestValidatePlaces(t *testing.T) {
 	for _, port := range []string{"", "99999:80", "80:99999", "http:80", "127.0.0.1:80", "80:80/icmp", "::1:80:80", "80:80\n[Service]"} {
 		err := (&Container{Name: "c", Image: "a", Provider: quadlet, Ports: []string{port}}).Validate()
-		require.ErrorContains(t, err, fmt.Sprintf("ports[0]: %q is no port that leads to one of the container (write 8080:80, 127.0.0.1:8080:80 or 8080:80/udp)", port))
+		require.ErrorContains(t, err, fmt.Sprintf("ports[0]: %q is not a valid port mapping (write 8080:80, 127.0.0.1:8080:80 or 8080:80/udp)", port))
 	}
 	for _, volume := range []string{"", "data", "srv:data", "./srv:/data", ":/data", "/srv:/data\nExec=/bin/sh"} {
 		err := (&Container{Name: "c", Image: "a", Provider: quadlet, Volumes: []string{volume}}).Validate()
-		require.ErrorContains(t, err, fmt.Sprintf("volumes[0]: %q is no volume (write /srv/shop:/data, or the name of a volume before the colon: both paths are absolute)", volume))
+		require.ErrorContains(t, err, fmt.Sprintf("volumes[0]: %q is not a valid volume (write /srv/shop:/data with absolute paths, or the name of a volume before the colon)", volume))
 	}
 }
 

@@ -168,7 +168,7 @@ func inspected(text string) (live, error) {
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &all); err != nil || len(all) != 1 {
-		return live{}, modules.Refuse("what inspect says of the container is not understood")
+		return live{}, modules.Refuse("cannot read the output of inspect for the container")
 	}
 	is := live{exists: true, image: plainID(all[0].Image), running: all[0].State.Running, env: map[string]string{}}
 	for _, variable := range all[0].Config.Env {
@@ -202,7 +202,7 @@ func (c *Container) outdated(ctx context.Context, h modules.Host, program string
 		return "", "", nil
 	}
 	if !modules.HasProgram(h.Files, c.places(), "skopeo") {
-		return "", "", modules.Refuse("'pull: always' needs skopeo to ask the registry, which is not found in %s; install it first, or name the image by its digest", c.places())
+		return "", "", modules.Refuse("'pull: always' needs skopeo, which is not found in %s; install skopeo first, or name the image by its digest", c.places())
 	}
 	known, err := c.look(ctx, h, program, "image", "inspect", "--format", "{{range .RepoDigests}}{{println .}}{{end}}", c.Image)
 	if err != nil {

@@ -67,7 +67,7 @@ func (c *Container) Watch(context.Context, modules.Host) (modules.Sources, error
 			Polled: "which image its name stands for",
 		}, nil
 	}
-	return modules.Sources{Polled: "what podman and docker say of the container"}, nil
+	return modules.Sources{Polled: "the output of podman or docker for the container"}, nil
 }
 
 type state struct {

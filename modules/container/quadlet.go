@@ -56,7 +56,7 @@ func (c *Container) checkUnit(ctx context.Context, h modules.Host, program strin
 		foreign = c.variablesFile()
 	}
 	if foreign != "" && !c.Force {
-		return modules.Plan{}, modules.Refuse("%s was not made by this type; remove it, or set 'force: true' to have it replaced", foreign)
+		return modules.Plan{}, modules.Refuse("%s was not made by this type; remove it, or set 'force: true' to replace it", foreign)
 	}
 	do, will := unitSteps{program: program, reread: is.unread}, is
 	if c.Ensure == absent {
@@ -97,7 +97,7 @@ func (c *Container) checkUnit(ctx context.Context, h modules.Host, program strin
 	case !is.exists:
 		action, do.write = "made the container", true
 	case len(changes) > 0:
-		action, do.write = "made the container anew", true
+		action, do.write = "recreated the container", true
 	case is.unread:
 		action = "had systemd read its unit"
 		changes = append(changes, modules.Change{Property: "unit", Have: "not read", Want: "read"})
@@ -176,14 +176,14 @@ func (c *Container) hasQuadlet(h modules.Host) error {
 		}
 	}
 	h.Forecast.Lookup(modules.AnyEffect, "") // a package may bring it
-	return modules.Refuse("podman of this host has no quadlet, which is there from podman 4.4 on; leave the provider out, or install another podman")
+	return modules.Refuse("podman of this host has no quadlet, which needs podman 4.4 or later; remove provider, or upgrade podman")
 }
 
 // taken reports whether there is a container of the name, which is of no unit.
 func (c *Container) taken(ctx context.Context, h modules.Host, program string) (bool, error) {
 	other, err := c.now(ctx, h, program)
 	if err == nil && other.exists && !c.Force {
-		err = modules.Refuse("there is a container %s that is no service; remove it, or set 'force: true' to have it replaced", c.Name)
+		err = modules.Refuse("a container %s that is not a service already exists; remove it, or set 'force: true' to replace it", c.Name)
 	}
 	return other.exists, err
 }

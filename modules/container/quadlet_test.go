@@ -102,26 +102,26 @@ func TestConvergesQuadlet(t *testing.T) {
 		{Name: "runs and shall not", Tree: asUnit(t, true), Properties: with(asQuadlet + `,"enable":true,"ensure":"stopped"`), Action: "stopped the container", Changes: []modules.Change{modtest.Change("ensure", running, stopped)}},
 		{Name: "started again and again, and shall not run", Tree: asUnit(t, true, modtest.Node{Path: "state/c.dying"}), Properties: with(asQuadlet + `,"enable":true,"ensure":"stopped"`), Action: "stopped the container", Changes: []modules.Change{modtest.Change("ensure", running, stopped)}},
 		{
-			Name: "started again and again, made of something else", Tree: asUnit(t, true, modtest.Node{Path: "state/c.dying"}), Properties: with(asQuadlet + `,"memory":"1g"`), Action: "made the container anew",
+			Name: "started again and again, made of something else", Tree: asUnit(t, true, modtest.Node{Path: "state/c.dying"}), Properties: with(asQuadlet + `,"memory":"1g"`), Action: "recreated the container",
 			Changes: []modules.Change{modtest.Change("memory", "none", "1g"), modtest.Change("ensure", stopped, running)},
 		},
 		{
-			Name: "made of something else", Tree: asUnit(t, true), Properties: with(`"provider":"quadlet","image":"app:1","env":{"A":"2","B":"3"},"command":["sh","-c","echo 100% of $HOME"],"restart":"always","enable":false`), Action: "made the container anew",
+			Name: "made of something else", Tree: asUnit(t, true), Properties: with(`"provider":"quadlet","image":"app:1","env":{"A":"2","B":"3"},"command":["sh","-c","echo 100% of $HOME"],"restart":"always","enable":false`), Action: "recreated the container",
 			Changes: []modules.Change{
 				modtest.Change("command", "none", `sh -c "echo 100% of $HOME"`), modtest.Change("env", "A", "A B"), modtest.Change("ports", "80:80", "none"), modtest.Change("restart", "none", "always"),
-				modtest.Change("enable", "at boot", "none"), modtest.Change("env.A", "another value", "that of the manifest"),
+				modtest.Change("enable", "at boot", "none"), modtest.Change("env.A", "another value", "the value of the manifest"),
 			},
 		},
 		{
-			Name: "made of something else while it does not run", Tree: asUnit(t, false), Properties: with(`"provider":"quadlet","image":"app:1","ensure":"present"`), Action: "made the container anew",
+			Name: "made of something else while it does not run", Tree: asUnit(t, false), Properties: with(`"provider":"quadlet","image":"app:1","ensure":"present"`), Action: "recreated the container",
 			Changes: []modules.Change{modtest.Change("env", "A", "none"), modtest.Change("ports", "80:80", "none")},
 		},
 		{
-			Name: "edited", Tree: replaced(asUnit(t, true), "etc/containers/systemd/c.env", variablesLine+"A=1\nB=2\n"), Properties: with(asQuadlet), Action: "made the container anew",
+			Name: "edited", Tree: replaced(asUnit(t, true), "etc/containers/systemd/c.env", variablesLine+"A=1\nB=2\n"), Properties: with(asQuadlet), Action: "recreated the container",
 			Changes: []modules.Change{modtest.Change("unit", "changed by something else", "as these properties have it")},
 		},
 		{
-			Name: "readable by others", Tree: open, Properties: with(asQuadlet), Action: "made the container anew",
+			Name: "readable by others", Tree: open, Properties: with(asQuadlet), Action: "recreated the container",
 			Changes: []modules.Change{modtest.Change("unit", "changed by something else", "as these properties have it")},
 		},
 		{
@@ -129,7 +129,7 @@ func TestConvergesQuadlet(t *testing.T) {
 			Changes: []modules.Change{modtest.Change("unit", "not read", "read")},
 		},
 		{
-			Name: "another image of that name", Tree: replaced(asUnit(t, true), "state/image-app_1", "another\n"), Properties: with(asQuadlet), Action: "made the container anew",
+			Name: "another image of that name", Tree: replaced(asUnit(t, true), "state/image-app_1", "another\n"), Properties: with(asQuadlet), Action: "recreated the container",
 			Changes: []modules.Change{modtest.Change("image", "id-of-app:1", "another")},
 		},
 		{
@@ -138,13 +138,13 @@ func TestConvergesQuadlet(t *testing.T) {
 		},
 		{Name: "absent", Tree: asUnit(t, true), Properties: with(`"provider":"quadlet","ensure":"absent"`), Action: "removed the container", Changes: []modules.Change{modtest.Change("ensure", running, absent)}},
 		{Name: "absent, and its variables are left", Tree: without(asUnit(t, false), "etc/containers/systemd/c.container"), Properties: with(`"provider":"quadlet","ensure":"absent"`), Action: "removed the container", Changes: []modules.Change{modtest.Change("ensure", "remains of it", absent)}},
-		{Name: "absent, and the file is of somebody else", Tree: replaced(asUnit(t, false), "etc/containers/systemd/c.container", "[Container]\nImage=app:1\n"), Properties: with(`"provider":"quadlet","ensure":"absent"`), Err: "$ROOT/etc/containers/systemd/c.container was not made by this type; remove it, or set 'force: true' to have it replaced"},
-		{Name: "variables of somebody else", Tree: replaced(asUnit(t, false), "etc/containers/systemd/c.env", "A=1\n"), Properties: with(asQuadlet), Err: "$ROOT/etc/containers/systemd/c.env was not made by this type; remove it, or set 'force: true' to have it replaced"},
+		{Name: "absent, and the file is of somebody else", Tree: replaced(asUnit(t, false), "etc/containers/systemd/c.container", "[Container]\nImage=app:1\n"), Properties: with(`"provider":"quadlet","ensure":"absent"`), Err: "$ROOT/etc/containers/systemd/c.container was not made by this type; remove it, or set 'force: true' to replace it"},
+		{Name: "variables of somebody else", Tree: replaced(asUnit(t, false), "etc/containers/systemd/c.env", "A=1\n"), Properties: with(asQuadlet), Err: "$ROOT/etc/containers/systemd/c.env was not made by this type; remove it, or set 'force: true' to replace it"},
 		{Name: "absent already", Tree: noQuadlet, Properties: with(`"provider":"quadlet","ensure":"absent"`)},
-		{Name: "no quadlet", Tree: noQuadlet, Properties: with(asQuadlet), Err: "podman of this host has no quadlet, which is there from podman 4.4 on; leave the provider out, or install another podman"},
-		{Name: "a file of somebody else", Tree: replaced(asUnit(t, false), "etc/containers/systemd/c.container", "[Container]\nImage=app:1\n"), Properties: with(asQuadlet), Err: "$ROOT/etc/containers/systemd/c.container was not made by this type; remove it, or set 'force: true' to have it replaced"},
+		{Name: "no quadlet", Tree: noQuadlet, Properties: with(asQuadlet), Err: "podman of this host has no quadlet, which needs podman 4.4 or later; remove provider, or upgrade podman"},
+		{Name: "a file of somebody else", Tree: replaced(asUnit(t, false), "etc/containers/systemd/c.container", "[Container]\nImage=app:1\n"), Properties: with(asQuadlet), Err: "$ROOT/etc/containers/systemd/c.container was not made by this type; remove it, or set 'force: true' to replace it"},
 		{Name: "a service of somebody else", Tree: withQuadlet(modtest.Node{Path: "state/c.other"}), Properties: with(asQuadlet), Err: "there is a service c.service of something else, /lib/systemd/system/c.service; give the container another name"},
-		{Name: "a container that is no service", Tree: withQuadlet(there("", true)[4:]...), Properties: with(asQuadlet), Err: "there is a container c that is no service; remove it, or set 'force: true' to have it replaced"},
+		{Name: "a container that is no service", Tree: withQuadlet(there("", true)[4:]...), Properties: with(asQuadlet), Err: "a container c that is not a service already exists; remove it, or set 'force: true' to replace it"},
 		{Name: "a container that is no service, replaced", Tree: withQuadlet(there("", true)[4:]...), Properties: with(asQuadlet + `,"force":true`), Action: "made the container", Changes: []modules.Change{modtest.Change("ensure", absent, running)}},
 	})...)
 }

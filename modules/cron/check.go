@@ -37,7 +37,7 @@ func (c *Cron) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		plan.Action, plan.Changes = update(e, *want)
 	}
 	if plan.Action == "" && want == nil && c.Made != "" && strings.Contains(have, c.Made) {
-		return modules.Plan{}, modules.Refuse("%s is left as it is: the command of the entry is still in it, but not below the comment %q", t, markerPrefix+c.Name)
+		return modules.Plan{}, modules.Refuse("%s stays unchanged: the command of the entry is still in it, but not below the comment %q", t, markerPrefix+c.Name)
 	}
 	if plan.Action == "" {
 		return modules.Plan{}, nil
@@ -115,7 +115,7 @@ func (c *Cron) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 		return err
 	}
 	if now != s.have { // somebody's work would be lost
-		return modules.Refuse("%s has just been changed by somebody else; run again", s.crontab)
+		return modules.Refuse("%s was changed by another program during this run; run again", s.crontab)
 	}
 	return s.crontab.write(ctx, h, s.want)
 }

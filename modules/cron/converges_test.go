@@ -173,7 +173,7 @@ func TestFailures(t *testing.T) {
 	require.Equal(t, "writing the own crontab: crontab ended with 1", r.Redacted())
 
 	require.NoError(t, os.WriteFile(filepath.Join(root, "own"), []byte("theirs\n"), 0o600))
-	require.EqualError(t, res.Apply(t.Context(), modtest.Host(), plan), "the own crontab has just been changed by somebody else; run again")
+	require.EqualError(t, res.Apply(t.Context(), modtest.Host(), plan), "the own crontab was changed by another program during this run; run again")
 	require.EqualError(t, res.Apply(t.Context(), modtest.Host(), modules.Plan{}), "the plan is not one of a cron entry")
 }
 
@@ -300,7 +300,7 @@ func TestUndoOfAnEntryWithoutItsComment(t *testing.T) {
 	undo := modtest.Decode(t, modules.Registry{typ}, "cron", properties(`"ensure":"absent","made":"`+made+`"`), root)
 	require.NoError(t, os.WriteFile(filepath.Join(root, "own"), []byte("* * * * * backup --all\n"), 0o600))
 	_, err = undo.Check(t.Context(), modules.ReadOnly(h))
-	require.ErrorContains(t, err, `is left as it is: the command of the entry is still in it, but not below the comment "#ccm-push: n"`)
+	require.ErrorContains(t, err, `stays unchanged: the command of the entry is still in it, but not below the comment "#ccm-push: n"`)
 	require.NoError(t, os.WriteFile(filepath.Join(root, "own"), nil, 0o600))
 	plan, err = undo.Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)

@@ -11,10 +11,10 @@ import (
 // A Cron is an entry of a crontab. It is known by the comment line above it,
 // "#ccm-push: NAME"; everything else in the crontab stays as it is.
 type Cron struct {
-	Name     string `json:"name" required:"true" doc:"tells the entry from others: it stands in a comment line above it"`
+	Name     string `json:"name" required:"true" doc:"identifies the entry: it is written in a comment line above it"`
 	Ensure   string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the entry is in the crontab"`
-	Command  string `json:"command,omitempty" also:"job" doc:"what cron gives to the shell; as always in a crontab, a % that is no \\% ends the line; required unless absent"`
-	User     string `json:"user,omitempty" doc:"user (name or id) whose crontab it is; default: the user the play works as"`
+	Command  string `json:"command,omitempty" also:"job" doc:"command that cron passes to the shell; as in every crontab, a % ends the line unless written as \\%; required unless absent"`
+	User     string `json:"user,omitempty" doc:"user (name or id) whose crontab it is; default: the user that the play runs as"`
 	Minute   string `json:"minute,omitempty" default:"*" doc:"0-59, * for every one; 1,31 is a list, 1-5 a range, */10 or 0-30/10 every tenth"`
 	Hour     string `json:"hour,omitempty" default:"*" doc:"0-23, likewise"`
 	Day      string `json:"day,omitempty" default:"*" doc:"day of the month, 1-31, likewise"`
@@ -37,7 +37,7 @@ func Type() modules.Type {
 	return modules.Type{
 		Name: "cron",
 		Doc: "Keeps an entry in a user's crontab, or keeps it away, by means of the crontab program. " +
-			"Other entries, settings and comments stay as they are.",
+			"Other entries, settings and comments stay unchanged.",
 		New: func() modules.Resource { return new(Cron) },
 	}
 }

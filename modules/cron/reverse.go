@@ -36,7 +36,7 @@ func (c *Cron) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 		properties["user"] = c.User
 	}
 	if edited(e.text, c.Name, back).text != before {
-		return nil, modules.Refuse("what %s has of this entry cannot be brought back as it is, at its place", t)
+		return nil, modules.Refuse("the lines of this entry in %s cannot be restored exactly, at their place", t)
 	}
 	return properties, nil
 }
@@ -45,7 +45,7 @@ func (c *Cron) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 func (c *Cron) stillBack(kept *Cron, t crontab, before, after string) error {
 	was := kept.wanted()
 	if kept.User != c.User || edited(after, c.Name, was).text != edited(before, c.Name, was).text {
-		return modules.Refuse("what %s had of this entry could not be brought back after that, at its place; write a new entry, and let this one leave", t)
+		return modules.Refuse("the lines of this entry in %s could not be restored afterwards, at their place; write a new entry, and set this one to absent", t)
 	}
 	return nil
 }

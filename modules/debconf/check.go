@@ -62,7 +62,7 @@ func (d *Debconf) changes(have question) []modules.Change {
 	switch {
 	case have.value == d.answer():
 	case d.Password != "":
-		all = append(all, modules.Change{Property: "password", Have: "another one", Want: "the one that is given"})
+		all = append(all, modules.Change{Property: "password", Have: "another one", Want: "the given password"})
 	default:
 		all = append(all, modules.Change{Property: "value", Have: have.value, Want: d.Value})
 	}

@@ -35,7 +35,7 @@ func (d *Debconf) look(h modules.Host) (question, error) {
 		return state.(question), nil
 	}
 	if !modules.HasProgram(h.Files, "", "debconf-set-selections") {
-		return question{}, modules.Refuse("this host has no debconf-set-selections, as those of Debian and its relatives do")
+		return question{}, modules.Refuse("this host has no debconf-set-selections; the type debconf needs Debian or a derivative")
 	}
 	files := []string{answers, passwords}
 	if d.Password != "" {
@@ -60,7 +60,7 @@ func (d *Debconf) fits(q question) error {
 	case q.password && d.Type != "":
 		return modules.Refuse("%s is a question of type password; write password in place of type and value", d.Name)
 	case !q.password && d.Password != "":
-		return modules.Refuse("%s is no question of type password; write type and value", d.Name)
+		return modules.Refuse("%s is not a question of type password; write type and value", d.Name)
 	}
 	return nil
 }

@@ -15,12 +15,12 @@ import (
 // looking starts no program and takes no lock.
 type Debconf struct {
 	Name        string `json:"name" text:"argument" required:"true" looks:"^[^ ]+$" doc:"the question, such as postfix/main_mailer_type"`
-	Package     string `json:"package" required:"true" looks:"^[a-z0-9][a-z0-9.+-]*$" doc:"the package that asks it"`
-	Ensure      string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the package has no such question: what was answered is forgotten"`
+	Package     string `json:"package" required:"true" looks:"^[a-z0-9][a-z0-9.+-]*$" doc:"package that owns the question"`
+	Ensure      string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the package's answer is removed"`
 	Type        string `json:"type,omitempty" enum:"string,boolean,select,multiselect,note,text,title" doc:"of the question, as the templates of the package have it"`
 	Value       string `json:"value,omitempty" doc:"the answer, on one line; of a select one of its choices, of a multiselect several with commas between them"`
-	Password    string `json:"password,omitempty" secret:"true" doc:"the answer to a question of type password, in place of type and value; nobody is shown it"`
-	Seen        *bool  `json:"seen,omitempty" doc:"false: it counts as not asked yet, so that the package may ask it; default: true"`
+	Password    string `json:"password,omitempty" secret:"true" doc:"the answer to a question of type password, instead of type and value; never printed"`
+	Seen        *bool  `json:"seen,omitempty" doc:"false: the question is marked as unseen, so that the package may show it; default: true"`
 	LockTimeout string `json:"lock_timeout,omitempty" pattern:"^[0-9]+[smh]$" default:"2m" doc:"how long to wait while another process uses the database of debconf"`
 
 	root string // before all paths, in tests
@@ -37,8 +37,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "debconf",
-		Doc: "Keeps the answer to a question that a package of Debian asks when it is installed. Written before the package, it is " +
-			"answered when that comes; a package that is there already takes it into account when it is configured anew.",
+		Doc: "Keeps the answer to a question of a Debian package. If the package is not installed yet, its installation uses the " +
+			"answer. An installed package uses it when it is configured again (dpkg-reconfigure).",
 		New: func() modules.Resource { return new(Debconf) },
 	}
 }
@@ -52,10 +52,10 @@ var packageShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 func (d *Debconf) Validate() error {
 	var errs []error
 	if strings.ContainsAny(d.Name, " \t\r\n\\") || strings.HasPrefix(d.Name, "#") {
-		errs = append(errs, modules.Errorf("name", "%q is no name of a question", d.Name))
+		errs = append(errs, modules.Errorf("name", "%q is not a name of a question", d.Name))
 	}
 	if d.Package != "" && !packageShape().MatchString(d.Package) {
-		errs = append(errs, modules.Errorf("package", "%q is no name of a package", d.Package))
+		errs = append(errs, modules.Errorf("package", "%q is not a package name", d.Package))
 	}
 	switch {
 	case d.Ensure == absent:

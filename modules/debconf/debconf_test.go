@@ -112,8 +112,8 @@ func TestConverges(t *testing.T) {
 		fixture("answered, and not seen", asked("fast", ""), mode+`,"type":"string","value":"fast"`, "marked the question as seen", to("seen", "false", "true")),
 		fixture("to be asked again", asked("fast", "seen"), mode+`,"type":"string","value":"fast","seen":false`, "marked the question as not seen", to("seen", "true", "false")),
 		fixture("a first password", tree("", "", ""), secret+`,"password":"new one"`, "answered the question",
-			to("ensure", absent, present), to("password", "another one", "the one that is given"), to("seen", "false", "true")),
-		fixture("another password", hidden, secret+`,"password":"new one"`, "answered the question", to("password", "another one", "the one that is given")),
+			to("ensure", absent, present), to("password", "another one", "the given password"), to("seen", "false", "true")),
+		fixture("another password", hidden, secret+`,"password":"new one"`, "answered the question", to("password", "another one", "the given password")),
 		fixture("the password", hidden, secret+`,"password":"old one"`, ""),
 		fixture("forgotten", asked("fast", "seen"), mode+`,"ensure":"absent"`, "removed the question", to("ensure", present, absent)),
 		fixture("nobody asks anyway", tree("", "", ""), mode+`,"ensure":"absent"`, ""),
@@ -123,7 +123,7 @@ func TestConverges(t *testing.T) {
 		},
 		modtest.Fixture{
 			Name: "a value as a password", Tree: asked("fast", "seen"), Properties: `{"root":"$ROOT",` + mode + `,"password":"x"}`,
-			Err: "app/mode is no question of type password; write type and value",
+			Err: "app/mode is not a question of type password; write type and value",
 		},
 	)
 }
@@ -156,8 +156,8 @@ func TestValidate(t *testing.T) {
 		`{"name":"app/mode","package":"app","type":"string","value":"a\nb"}`:             "value: an answer is one line",
 		`{"name":"app/mode","package":"app","type":"string","value":" a"}`:               "value: debconf keeps no blanks around an answer",
 		`{"name":"app/mode","package":"app","type":"string","value":"a\\"}`:              "value: debconf keeps neither a backslash at the end of an answer nor one before an n",
-		`{"name":"a b","package":"app","type":"string"}`:                                 `name: "a b" is no name of a question`,
-		`{"name":"app/mode","package":"-x","type":"string"}`:                             `package: "-x" is no name of a package`,
+		`{"name":"a b","package":"app","type":"string"}`:                                 `name: "a b" is not a name of a question`,
+		`{"name":"app/mode","package":"-x","type":"string"}`:                             `package: "-x" is not a package name`,
 		`{"name":"app/mode","package":"app","password":"x","value":"y","type":"string"}`: "password: 'password' takes the place of 'type' and 'value'",
 		`{"name":"app/mode","package":"app","ensure":"absent","value":"y"}`:              "value: 'value' is about a question that is present",
 	} {

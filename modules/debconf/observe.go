@@ -23,7 +23,7 @@ func (d *Debconf) Reversal(_ context.Context, h modules.Host, kept modules.Resou
 	case !d.owns(have):
 		back["ensure"] = absent
 	case have.password && have.value == "":
-		return nil, modules.Refuse("the question has no password yet, and debconf cannot be told that")
+		return nil, modules.Refuse("the question has no password yet, and debconf cannot restore that")
 	case have.password:
 		back["password"], back["seen"] = have.value, have.seen
 	default:

@@ -92,7 +92,7 @@ func (d *DSC) Verify(ctx context.Context, h modules.Host, p modules.Plan) error 
 func (in *instance) believed(ctx context.Context) error {
 	switch printed := in.setPrinted; {
 	case printed != nil && printed.verdict != nil && !*printed.verdict:
-		return failed("", "set of %s says that the instance is not in the desired state", in.resource.as.Type)
+		return failed("", "set of %s reports that the instance is not in the desired state", in.resource.as.Type)
 	case printed != nil || in.resource.operation("get") == nil:
 		return nil
 	}

@@ -68,7 +68,7 @@ func (o *builtinResource) allowed(in *instance) error {
 	if o.set == nil || !in.resource.discreet {
 		return nil
 	}
-	return failed("", "the resource is sensitive, and %s has what it is given among the arguments of a program, where others could see it; use a type that hands it to standard input", o.manifest.Type)
+	return failed("", "the resource is sensitive, and %s passes its properties as arguments of a program, where other users can see them; use a type that passes them on standard input", o.manifest.Type)
 }
 
 // echo gives back what it is given. It is always as it shall be.

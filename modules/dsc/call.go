@@ -80,7 +80,7 @@ func (rs *resource) judge(c call, exit modules.Exit, err error) error {
 				break
 			}
 		}
-		return failed(process.Line(text, at, rs.secrets.HidePrinted), "%s has printed what is not UTF-8", what)
+		return failed(process.Line(text, at, rs.secrets.HidePrinted), "%s has printed text that is not UTF-8", what)
 	}
 	return nil
 }
@@ -109,9 +109,9 @@ func (rs *resource) allowed(c call) error {
 func (d *DSC) rightUser() error {
 	switch root := os.Geteuid() == 0; {
 	case d.Security == string(manifest.SecurityElevated) && !root:
-		return needsRoot("the document says that %s needs root; use become", d.TypeName)
+		return needsRoot("the document requires root for %s; use become", d.TypeName)
 	case d.Security == string(manifest.SecurityRestricted) && root:
-		return failed("", "the document says that %s must not run as root", d.TypeName)
+		return failed("", "the document does not allow root for %s", d.TypeName)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func TestConverges(t *testing.T) {
 		modtest.Fixture{
 			Name:       "not what it takes",
 			Properties: `{"name": "x", "type": "Test/Nothing"}`,
-			Err:        "there is no DSC resource Test/Nothing (did you mean Test/Thing?); looked into resources/ beside the manifest and into " + b.resources,
+			Err:        "there is no DSC resource Test/Nothing (did you mean Test/Thing?); searched resources/ next to the manifest and " + b.resources,
 		},
 	)
 }
@@ -72,7 +72,7 @@ func TestValidate(t *testing.T) {
 		`{"name": "x", "type": "A/B/C"}`:                                         `type: type "A/B/C" is not of the form Owner/Thing (write it as in the resource's manifest; one for *.dscresource.json is called Owner.Thing)`,
 		`{"name": "x", "type": "A/B", "adapter": "C"}`:                           `adapter: adapter "C" is not of the form Owner/Thing`,
 		`{"name": "x", "type": "A/B", "version": "x"}`:                           `version: version: "x" is no range of versions, such as ^1.2 or >=1.0, <2.0`,
-		`{"name": "x", "type": "A/B", "timeout": "0s"}`:                          `timeout: timeout "0s" is no time span (write it as 30s, 5m or 1h)`,
+		`{"name": "x", "type": "A/B", "timeout": "0s"}`:                          `timeout: timeout "0s" is not a duration (write it as 30s, 5m or 1h)`,
 		`{"name": "x", "type": "A/B", "properties": {"a": {"secureString": 1}}}`: "properties.a: properties.a: secureString must be a text",
 		`{"name": "x", "type": "A/B", "properties": []}`:                         "properties must be an object",
 		`{"name": "x", "type": "A.B"}`:                                           "",

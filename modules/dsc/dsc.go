@@ -17,10 +17,10 @@ import (
 type DSC struct {
 	Name       string             `json:"name" required:"true" doc:"name of the instance, for references and reports"`
 	TypeName   string             `json:"type" required:"true" doc:"fully qualified name of the DSC resource: Owner/Thing or Owner.Area/Thing"`
-	Version    string             `json:"version,omitempty" doc:"which versions of the resource will do: a semantic version range, such as ^1.2"`
-	Adapter    string             `json:"adapter,omitempty" doc:"type of the adapter that shall run it, if several could"`
-	Timeout    string             `json:"timeout,omitempty" default:"5m" looks:"^[0-9.]+(ns|us|µs|μs|ms|s|m|h)([0-9.]+(ns|us|µs|μs|ms|s|m|h))*$" doc:"how long each call of the resource may take, such as 30s or 1h; then it is killed with all that it has started"`
-	Retest     *bool              `json:"verify,omitempty" doc:"whether the resource is tested again after it has changed something; false believes its set or delete; default: true"`
+	Version    string             `json:"version,omitempty" doc:"accepted versions of the resource: a semantic version range, such as ^1.2"`
+	Adapter    string             `json:"adapter,omitempty" doc:"type of the adapter that runs it, if there are several"`
+	Timeout    string             `json:"timeout,omitempty" default:"5m" looks:"^[0-9.]+(ns|us|µs|μs|ms|s|m|h)([0-9.]+(ns|us|µs|μs|ms|s|m|h))*$" doc:"timeout of each call of the resource, such as 30s or 1h; then it is killed with its child processes"`
+	Retest     *bool              `json:"verify,omitempty" doc:"whether the resource is tested again after a change; false: the report of its set or delete is trusted; default: true"`
 	Properties process.Properties `json:"properties,omitempty" doc:"the properties of the instance"`
 
 	// Candidates are the manifests of the play's folder resources/ that the type may
@@ -159,7 +159,7 @@ func (d *DSC) timeout() (time.Duration, error) {
 	}
 	t, err := time.ParseDuration(d.Timeout)
 	if err != nil || t <= 0 {
-		return 0, &modules.PropertyError{Path: "timeout", Msg: fmt.Sprintf("timeout %q is no time span", d.Timeout), Hint: "write it as 30s, 5m or 1h"}
+		return 0, &modules.PropertyError{Path: "timeout", Msg: fmt.Sprintf("timeout %q is not a duration", d.Timeout), Hint: "write it as 30s, 5m or 1h"}
 	}
 	return t, nil
 }

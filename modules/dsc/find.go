@@ -201,9 +201,9 @@ func (s *search) notFound() error {
 		reasons = append(reasons, fmt.Sprintf("version %q excludes what there is: %s", s.d.Version, strings.Join(slices.Compact(s.others), ", ")))
 	}
 	if len(reasons) == 0 {
-		reasons = append(reasons, "looked into resources/ beside the manifest")
+		reasons = append(reasons, "searched resources/ next to the manifest")
 		if len(s.looked) > 0 {
-			reasons[0] += " and into " + strings.Join(s.looked, ", ")
+			reasons[0] += " and " + strings.Join(s.looked, ", ")
 		}
 	}
 	for _, err := range s.unsafe {

@@ -58,7 +58,7 @@ func TestFind(t *testing.T) {
 		{"the folder comes first", map[string]string{"x.dsc.resource.json": manifestOf("A/B", "1.0.0", "", `"{\"v\": 1}"`)}, map[string]string{"x.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{\"v\": 2}"`)}, `"type": "A/B"`, `{"v":1}`, ""},
 		{"on the host", nil, map[string]string{"x.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{\"v\": 2}"`)}, `"type": "A/B"`, `{"v":2}`, ""},
 		{"on the host, YAML", nil, map[string]string{"x.dsc.resource.yml": "$schema: https://aka.ms/dsc/schemas/v3/resource/manifest.json\ntype: A/B\nversion: 1.0.0\nget: {executable: printf, args: ['{}']}\nschema: {embedded: {}}\nexitCodes: {1: a}\n"}, `"type": "A/B"`, `{}`, ""},
-		{"not deep down on the host", nil, map[string]string{"sub/x.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{}"`)}, `"type": "A/B"`, "", "there is no DSC resource A/B; looked into resources/ beside the manifest and into $DIR"},
+		{"not deep down on the host", nil, map[string]string{"sub/x.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{}"`)}, `"type": "A/B"`, "", "there is no DSC resource A/B; searched resources/ next to the manifest and $DIR"},
 		{"the newest", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "1.9.0", "", `"{\"v\": 1}"`), "b.dsc.resource.json": manifestOf("A/B", "1.10.0", "", `"{\"v\": 2}"`)}, nil, `"type": "A/B"`, `{"v":2}`, ""},
 		{"the newest that will do", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "1.9.0", "", `"{\"v\": 1}"`), "b.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{\"v\": 2}"`)}, nil, `"type": "A/B", "version": "^1"`, `{"v":1}`, ""},
 		{"one that the host has instead", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "1.0.0", "", `"{}"`)}, map[string]string{"a.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{\"v\": 2}"`)}, `"type": "A/B", "version": "2"`, `{"v":2}`, ""},
@@ -74,16 +74,16 @@ func TestFind(t *testing.T) {
 		{"hopeless in the folder", map[string]string{"a.dsc.resource.yaml": "type: A/B\nget: [\n"}, nil, `"type": "A/B"`, "", "type: type A/B cannot be used: resources/a.dsc.resource.yaml: yaml: line 2: did not find expected node content"},
 		{"hopeless in one line", map[string]string{"z.dsc.resource.json": `{"schema": {"type": "object"}, "type": "A/B", "version": "1.0.0",`}, nil, `"type": "A/B"`, "", "type: type A/B cannot be used: resources/z.dsc.resource.json: the manifest: unexpected EOF"},
 		{"nobody knows what it is", map[string]string{"z.dsc.resource.json": "{", "y.dscresource.json": `{"name": "A.B", "version": "1.0.0"}`}, nil, `"type": "A.B"`, "",
-			"there is no DSC resource A.B; found resources/y.dscresource.json, but: dscresource is missing, below which name, version and get stand; found resources/z.dsc.resource.json, but: the manifest: unexpected EOF"},
-		{"nowhere", nil, nil, `"type": "A/B"`, "", "there is no DSC resource A/B; looked into resources/ beside the manifest and into $DIR"},
+			"there is no DSC resource A.B; found resources/y.dscresource.json, but: dscresource is missing, the key that contains name, version and get; found resources/z.dsc.resource.json, but: the manifest: unexpected EOF"},
+		{"nowhere", nil, nil, `"type": "A/B"`, "", "there is no DSC resource A/B; searched resources/ next to the manifest and $DIR"},
 		{"almost one of the folder", map[string]string{"a.dsc.resource.json": manifestOf("A/Note", "1.0.0", "", `"{}"`), "b.dsc.resource.json": manifestOf("A/Notes", "1.0.0", "", `"{}"`)}, nil, `"type": "a/nots"`, "",
-			"there is no DSC resource a/nots (did you mean A/Note?); looked into resources/ beside the manifest and into $DIR"},
+			"there is no DSC resource a/nots (did you mean A/Note?); searched resources/ next to the manifest and $DIR"},
 		{"almost one of the host", nil, map[string]string{"x.dsc.resource.json": manifestOf("A/Notes", "2.0.0", "", `"{}"`)}, `"type": "A/Nots"`, "",
-			"there is no DSC resource A/Nots (did you mean A/Notes?); looked into resources/ beside the manifest and into $DIR"},
+			"there is no DSC resource A/Nots (did you mean A/Notes?); searched resources/ next to the manifest and $DIR"},
 		{"almost one that needs no program", nil, nil, `"type": "Microsoft/OSInf"`, "",
-			"there is no DSC resource Microsoft/OSInf (did you mean Microsoft/OSInfo?); looked into resources/ beside the manifest and into $DIR"},
+			"there is no DSC resource Microsoft/OSInf (did you mean Microsoft/OSInfo?); searched resources/ next to the manifest and $DIR"},
 		{"nothing like it", map[string]string{"a.dsc.resource.json": manifestOf("A/Note", "1.0.0", "", `"{}"`)}, nil, `"type": "A/Banner"`, "",
-			"there is no DSC resource A/Banner; looked into resources/ beside the manifest and into $DIR"},
+			"there is no DSC resource A/Banner; searched resources/ next to the manifest and $DIR"},
 		{"alpha", map[string]string{"a.dsc.resource.json": `{"manifestVersion": "1.0", "type": "A/B", "version": "0.1.0", "get": {"executable": "cat"}}`}, nil, `"type": "A/B", "properties": {"a": 1.50}`, `{"a":1.50}`, ""},
 		{"first design", map[string]string{"a.dscresource.json": `{"dscresource": {"name": "A.B", "version": "0.1.0", "get": {"executable": "printf", "args": ["{\"%s\": \"%s\"}"], "inputAsArgs": true}}}`}, nil, `"type": "A.B", "properties": {"a": "x"}`, `{"--a":"x"}`, ""},
 		{"what it needs is missing", map[string]string{"a.dscresource.json": `{"dscresource": {"name": "A.B", "version": "0.1.0", "requires": [{"resource": "no-such-program", "resourceType": "executable"}], "get": {"executable": "true"}}}`}, nil, `"type": "A.B"`, "", "A.B needs the program no-such-program, which is not on the host"},
@@ -148,7 +148,7 @@ func TestAdapters(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, plan.Pending())
 	_, err = b.check(b.instance("Test/Adapter", `{}`))
-	require.EqualError(t, err, "Test/Adapter is an adapter, which runs resources and is none itself")
+	require.EqualError(t, err, "Test/Adapter is an adapter, which runs resources and is not a resource itself")
 
 	_, err = b.check(b.instance("Py/Listed", `{"file": "$ROOT/new"}`))
 	require.EqualError(t, err, "Py/Listed is not in the desired state: _exist is false, not true; and it has no set", "its capabilities have none")
@@ -221,7 +221,7 @@ func TestRootRunsNothingOfOthers(t *testing.T) {
 		dir := b.hosted(t, map[string]string{"a.dsc.resource.json": manifest})
 		require.NoError(t, os.Chmod(dir, 0o1777))
 		_, err := b.got(`{"name": "x", "type": "A/B"}`)
-		require.EqualError(t, err, "there is no DSC resource A/B; looked into resources/ beside the manifest; did not look where others can put something: everybody can change "+dir)
+		require.EqualError(t, err, "there is no DSC resource A/B; searched resources/ next to the manifest; did not look where others can put something: everybody can change "+dir)
 	})
 	t.Run("a program", func(t *testing.T) {
 		b := newBench(t)

@@ -133,5 +133,5 @@ func (rs *resource) validity(p printed) error {
 	if strings.TrimSpace(reason) == "" {
 		reason = "it gives no reason: " + p.line(p.values[0])
 	}
-	return failed(reason, "%s says that the properties are not valid", rs.as.Type)
+	return failed(reason, "%s reports that the properties are not valid", rs.as.Type)
 }

@@ -45,7 +45,7 @@ func (rs *resource) usable() error {
 	case rs.own != nil:
 		return nil
 	case rs.as.Kind == manifest.KindAdapter:
-		return modules.Refuse("%s is an adapter, which runs resources and is none itself", rs.as.Type)
+		return modules.Refuse("%s is an adapter, which runs resources and is not a resource itself", rs.as.Type)
 	case rs.as.Kind != manifest.KindResource && rs.as.Kind != manifest.KindExporter:
 		return modules.Refuse("%s is of the kind %s, and only resources can be run", rs.as.Type, rs.as.Kind)
 	case rs.as.Adapted() && rs.run.Adapter.InputKind != "single":
@@ -116,7 +116,7 @@ func unknowable(as, run *manifest.Manifest) error {
 	if as.Adapted() || run.Dialect != manifest.Current || as.Schema != nil || run.Validate != nil {
 		return nil
 	}
-	return modules.Refuse("%s has neither a schema nor validate, so that nobody knows what it may be given", as.Type)
+	return modules.Refuse("%s has neither a schema nor validate, so its valid properties are not known", as.Type)
 }
 
 // tell reports what a program had to say, each thing once.

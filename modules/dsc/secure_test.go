@@ -52,7 +52,7 @@ func TestSecretsStayInside(t *testing.T) {
 	require.EqualError(t, err, "get of Test/Thing has failed with exit code 1: no <secureValue>")
 	b.resource(thing("get", `"--prints", "{\"a\": \"hunter2-Krähe\""`, "") + "," + anySchema)
 	_, err = b.instance("Test/Thing", `{"file": "$ROOT/kept", "password": {"secureString": "`+secret+`"}}`).Check(t.Context(), b.checking())
-	require.EqualError(t, err, "get of Test/Thing has printed what is no JSON: it ends too early: line 1 is `{\"a\": \"<secureValue>\"`")
+	require.EqualError(t, err, "get of Test/Thing has printed text that is not JSON: it ends too early: line 1 is `{\"a\": \"<secureValue>\"`")
 }
 
 // TestSecretsInWhatNobodyParses: what is quoted of a program's output, and all of it for
@@ -70,7 +70,7 @@ func TestSecretsInWhatNobodyParses(t *testing.T) {
 		require.NoError(t, err)
 		b.resource(thing("get", `"--prints", `+string(prints), "") + "," + anySchema)
 		_, err = b.instance("Test/Thing", `{"file": "$ROOT/x", "password": {"secureString": "hunter2-Krähe"}}`).Check(t.Context(), b.checking())
-		require.EqualError(t, err, "get of Test/Thing has printed what is no JSON: "+test.err)
+		require.EqualError(t, err, "get of Test/Thing has printed text that is not JSON: "+test.err)
 		require.Equal(t, []string{"debug: get of Test/Thing printed:\n" + test.said}, b.said)
 	}
 }

@@ -115,7 +115,7 @@ func TestSensitiveCommand(t *testing.T) {
 	b := newBench(t)
 	entry := b.entry("Microsoft.DSC.Transitional/RunCommandOnSet", `{"executable": "touch", "arguments": ["$ROOT/kept"]}`)
 	entry.Sensitive = true
-	require.Equal(t, "the resource is sensitive, and Microsoft.DSC.Transitional/RunCommandOnSet has what it is given among the arguments of a program, where others could see it; use a type that hands it to standard input",
+	require.Equal(t, "the resource is sensitive, and Microsoft.DSC.Transitional/RunCommandOnSet passes its properties as arguments of a program, where other users can see them; use a type that passes them on standard input",
 		b.catalog(false, entry)[0].Error)
 	require.NoFileExists(t, filepath.Join(b.root, "kept"))
 }
@@ -129,7 +129,7 @@ func TestAllThatWasPrinted(t *testing.T) {
 		said                 []modules.Note
 	}{
 		{"no state", thing("get", `"--prints", "Warning: s3cret\n{}", "--says", "trying"`, ""),
-			`get of Test/Thing has printed what is no JSON: line 1 is "Warning: s3cret"`, "get of Test/Thing has printed what is no JSON",
+			`get of Test/Thing has printed text that is not JSON: line 1 is "Warning: s3cret"`, "get of Test/Thing has printed text that is not JSON",
 			[]modules.Note{{Level: "info", Text: "trying"}, {Level: "debug", Text: "get of Test/Thing printed:\nWarning: s3cret\n{}"}}},
 		{"an exit code", `"get": {"executable": "sh", "args": ["-c", "echo one; echo s3cret; exit 3"], "input": "stdin"}`,
 			`get of Test/Thing has failed with exit code 3: it printed "s3cret"`, "get of Test/Thing has failed with exit code 3",
@@ -155,7 +155,7 @@ func TestAllThatWasPrinted(t *testing.T) {
 func TestExportOfNoInstances(t *testing.T) {
 	for text, want := range map[string]string{
 		"{}\n7\n":     "has printed a number where an instance was expected: line 2 is \"7\"",
-		"{}\nDone.\n": `has printed what is no JSON: line 2 is "Done."`,
+		"{}\nDone.\n": `has printed text that is not JSON: line 2 is "Done."`,
 	} {
 		b := newBench(t)
 		b.write("lines", text)

@@ -53,7 +53,7 @@ func (rs *resource) parse(c call, exit modules.Exit, read func(printed) error) e
 		if fault, ok := errors.AsType[*process.Fault](err); ok {
 			evidence = fault.Hiding(p.hide)
 		}
-		err = failed(evidence, "%s has printed what is no JSON", p.what)
+		err = failed(evidence, "%s has printed text that is not JSON", p.what)
 	}
 	if err != nil {
 		rs.show(c, exit)
@@ -157,7 +157,7 @@ func (rs *resource) dropUnknown(what string, state map[string]any, faults []sche
 			continue
 		}
 		delete(state, f.Unknown)
-		rs.quirks = append(rs.quirks, fmt.Sprintf("%s: the state %s; it is left out", what, f.Msg))
+		rs.quirks = append(rs.quirks, fmt.Sprintf("%s: the state %s; it is ignored", what, f.Msg))
 	}
 	return others
 }

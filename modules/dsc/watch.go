@@ -8,5 +8,5 @@ import (
 
 // Watch implements [modules.Watcher].
 func (r *DSC) Watch(context.Context, modules.Host) (modules.Sources, error) {
-	return modules.Sources{Polled: "what resources of DSC are about only their programs know"}, nil
+	return modules.Sources{Polled: "only the programs of DSC resources know their state"}, nil
 }

@@ -113,7 +113,7 @@ func (f *File) read(files modules.FileReader, at modules.FileInfo) (string, erro
 	case len(b) > maxSize:
 		return "", tooLarge(f.Path)
 	case strings.IndexByte(string(b), 0) >= 0:
-		return "", modules.Refuse("%s has a NUL byte, so it is no file with lines", f.Path)
+		return "", modules.Refuse("%s has a NUL byte, so it is not a text file", f.Path)
 	}
 	return string(b), nil
 }
@@ -224,7 +224,7 @@ func (f *File) unchanged(files modules.FileReader, seen string) error {
 		return err
 	}
 	if digest != seen {
-		return modules.Refuse("%s has just been changed by somebody else; run again", f.Path)
+		return modules.Refuse("%s has just been changed by another process; run again", f.Path)
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func Compile(property, expression string) (*regexp.Regexp, error) {
 	invalid := &modules.PropertyError{
 		Path: property,
 		Msg:  "invalid regular expression: " + err.Error(),
-		Hint: "the syntax is that of RE2, without look-around and back-references",
+		Hint: "use RE2 syntax, without look-around and back-references",
 	}
 	if s, ok := errors.AsType[*syntax.Error](err); ok {
 		invalid.Msg = "invalid regular expression: " + string(s.Code) + ": " + s.Expr

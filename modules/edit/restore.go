@@ -71,7 +71,7 @@ func (r *Restore) on(file, text string) (was string, changes []modules.Change, e
 		back = back || r.Whole != "" && p.applied(text) // without it, Common was not noted
 	}
 	if !back {
-		return "", nil, modules.Refuse("%s is left as it is: what was changed in it has been changed since by somebody else", file)
+		return "", nil, modules.Refuse("%s cannot be restored: the lines that the run changed have been changed again since", file)
 	}
 	return text, nil, nil
 }

@@ -55,7 +55,7 @@ func (f *File) reversal(h modules.Host, kept *Restore) (*Restore, error) {
 			return r, r.fits(f.Path)
 		}
 	}
-	return nil, modules.Refuse("%s has too many equal lines to tell where what stands there would have to come back", f.Path)
+	return nil, modules.Refuse("%s has too many equal lines, so the place of the changed lines cannot be recorded", f.Path)
 }
 
 // findCommon notes the words that the hunks share with the text before.
@@ -84,12 +84,12 @@ func (r *Restore) fits(file string) error {
 		for _, h := range p {
 			text := h.Above + h.Is + h.Was + h.Below + strings.Join(h.Common, "")
 			if size += len(text); !utf8.ValidString(text) {
-				return modules.Refuse("what is changed in %s is no UTF-8, and could not be kept", file)
+				return modules.Refuse("the changed lines of %s are not UTF-8, so they cannot be kept", file)
 			}
 		}
 	}
 	if size > modules.MaxKept {
-		return modules.Refuse("what is changed in %s is more than the %d KiB that are kept", file, modules.MaxKept>>10)
+		return modules.Refuse("the changed lines of %s have more than the %d KiB that can be kept", file, modules.MaxKept>>10)
 	}
 	return nil
 }

@@ -77,11 +77,11 @@ func TestResultsAreBounded(t *testing.T) {
 			cat := wire.Catalog{Check: test.check, FailOnError: true, Remember: as, Entries: []wire.Entry{{Type: "talker"}, {Type: "talker", Subscribe: []int{0}}}}
 			results, _ := enginetest.Run(t, e, "", cat)
 			result := results[0]
-			require.Contains(t, result.Messages[0].Text, "which refreshes are due cannot be read")
+			require.Contains(t, result.Messages[0].Text, "the record of due refreshes cannot be read")
 			require.LessOrEqual(t, len(result.Messages), modules.MaxParts)
 			require.Contains(t, result.Messages, modules.Note{Level: "warning", Text: "[… 1004 messages left out …]"})
 			if last := result.Messages[len(result.Messages)-1]; test.fails != nil {
-				require.Equal(t, modules.Note{Level: "info", Text: "what has left the manifest (1) waits for a whole run, since this failure ends the play"}, last)
+				require.Equal(t, modules.Note{Level: "info", Text: "resources removed from the manifest (1) are not undone before a complete run, because this failure ends the play"}, last)
 			} else {
 				require.Equal(t, modules.Note{Level: "info", Text: "x"}, last)
 			}

@@ -34,7 +34,7 @@ func (a *attempt) check(ctx context.Context) (err error) {
 		return err
 	}
 	if ran := j.entry.Ran; ran != "" && a.plan.Pending() && !a.plan.Refreshed && recurs(j.resource, a.plan) {
-		t.said.Message("warning", "run "+ran+" ran it, and the undo left that as it is; rerun it by hand if it has to run once more")
+		t.said.Message("warning", "run "+ran+" ran it, and undo did not revert that; if it must run again, run it by hand")
 		return modules.SkipError("not run again after an undo")
 	}
 	if r.engine.Forgotten && a.plan.Pending() && !a.plan.Refreshed && a.plan.Command == modules.RunsOnce && !j.entry.Rerun && !j.predicts() {

@@ -53,12 +53,12 @@ func (a *attempt) needsConfirm() string {
 	case wire.ConfirmNever:
 		return ""
 	case wire.ConfirmAlways:
-		j.reaches = "it says confirm: always"
+		j.reaches = "it has confirm: always"
 	default:
 		if touched := a.touches(c); touched != "" {
 			j.reaches = "it may touch " + touched
 		} else if by := r.followed(j.index); by != "" {
-			j.reaches = by + ", which follows it, says confirm: always"
+			j.reaches = by + ", which follows it, has confirm: always"
 		}
 	}
 	if j.reaches == "" || r.engine.Confirm.Armed() {
@@ -133,12 +133,12 @@ func (t *turn) confirm(ctx context.Context, a *attempt, why string) error {
 	switch {
 	case err != nil:
 	case past == nil:
-		err = modules.Refuse("nothing is kept on this host of what was there before")
+		err = modules.Refuse("this host stores no former states")
 	default:
 		err = a.cannotBeTakenBack(ctx)
 	}
 	if err != nil {
-		return modules.Refuse("not done, since %s, and could not be taken back if nobody confirmed it: %v; to have it done all the same, write confirm: never", why, err)
+		return modules.Refuse("not done, since %s, and without confirmation it could not be reverted: %v; to apply it anyway, write confirm: never", why, err)
 	}
 	arming := Arming{Index: t.job.index, Why: why, First: past.Next()}
 	if a.plan.Refreshed { // what it follows comes into force with it, and is to be put back before it is refreshed again
@@ -168,7 +168,7 @@ func (a *attempt) cannotBeTakenBack(ctx context.Context) (err error) {
 	reverser, ok := j.resource.(modules.Reverser)
 	if !ok {
 		if slices.ContainsFunc(a.plan.Effects, func(e modules.Effect) bool { return e.Kind == modules.AnyEffect }) {
-			return modules.Refuse("type %s does not tell what it changes", j.entry.Type)
+			return modules.Refuse("type %s does not report its changes", j.entry.Type)
 		}
 		return nil
 	}

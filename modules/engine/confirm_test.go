@@ -139,17 +139,17 @@ func TestConfirmModes(t *testing.T) {
 		{"auto, and harmless", wire.ConfirmAuto, fileWith("$/a", "x"), "", "0 changed: created the file"},
 		{"auto, and a way", wire.ConfirmAuto, fileWith("$/home/.ssh/a", "x"), "it may touch the keys by which one logs in (path $/home/.ssh/a)", "0 changed: created the file"},
 		{"auto, but never", wire.ConfirmAuto, confirmed(fileWith("$/home/.ssh/a", "x"), wire.ConfirmNever), "", "0 changed: created the file"},
-		{"never, but always", wire.ConfirmNever, confirmed(fileWith("$/a", "x"), wire.ConfirmAlways), "it says confirm: always", "0 changed: created the file"},
+		{"never, but always", wire.ConfirmNever, confirmed(fileWith("$/a", "x"), wire.ConfirmAlways), "it has confirm: always", "0 changed: created the file"},
 		{"never", wire.ConfirmNever, fileWith("$/home/.ssh/a", "x"), "", "0 changed: created the file"},
-		{"always", wire.ConfirmAlways, fileWith("$/a", "x"), "it says confirm: always", "0 changed: created the file"},
+		{"always", wire.ConfirmAlways, fileWith("$/a", "x"), "it has confirm: always", "0 changed: created the file"},
 		{"a command", wire.ConfirmAuto, command, "", "0 changed: executed"},
 		{
 			"a command, always", wire.ConfirmAlways, command, "",
-			"0 failed: not done, since it says confirm: always, and could not be taken back if nobody confirmed it: type exec does not tell what it changes; to have it done all the same, write confirm: never",
+			"0 failed: not done, since it has confirm: always, and without confirmation it could not be reverted: type exec does not report its changes; to apply it anyway, write confirm: never",
 		},
 		{
 			"without history", wire.ConfirmAuto, enginetest.With(fileWith("$/home/.ssh/a", "x"), func(e *wire.Entry) { e.NoHistory = true }), "",
-			"0 failed: not done, since it may touch the keys by which one logs in (path $/home/.ssh/a), and could not be taken back if nobody confirmed it: nothing is kept of it (history: false); to have it done all the same, write confirm: never",
+			"0 failed: not done, since it may touch the keys by which one logs in (path $/home/.ssh/a), and without confirmation it could not be reverted: nothing is kept of it (history: false); to apply it anyway, write confirm: never",
 		},
 		{"noop", wire.ConfirmAlways, enginetest.With(fileWith("$/a", "x"), func(e *wire.Entry) { e.Check = true }), "", "0 changed: Would have created the file"},
 	} {
@@ -174,8 +174,8 @@ func TestWhatACommandFollowsIsTakenBack(t *testing.T) {
 		mode  wire.ConfirmMode
 		asked string
 	}{
-		{wire.ConfirmAuto, "1: exec#load, which follows it, says confirm: always (from change 2 on)"},
-		{wire.ConfirmNever, "3: it says confirm: always (from change 2 on)"}, // where the file itself is not asked of
+		{wire.ConfirmAuto, "1: exec#load, which follows it, has confirm: always (from change 2 on)"},
+		{wire.ConfirmNever, "3: it has confirm: always (from change 2 on)"}, // where the file itself is not asked of
 	} {
 		t.Run(string(test.mode), func(t *testing.T) {
 			u := newUndoer(t)

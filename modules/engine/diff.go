@@ -51,7 +51,7 @@ func unifiedDiff(ctx context.Context, h modules.Host, t modules.TextChange) stri
 		return inWords(h, name, t, why)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("no diff: the text there is %v\n", err)
+		return fmt.Sprintf("no diff: the current text is %v\n", err)
 	}
 	want, err := readText(func() (io.ReadCloser, error) {
 		if t.Want.IsZero() {

@@ -19,7 +19,7 @@ func (t *turn) elsewhere(ctx context.Context) (here bool, err error) {
 	case j.entry.On == "":
 		return true, nil
 	default:
-		return false, modules.Refuse("only a controller can have it run on %s", j.entry.On)
+		return false, modules.Refuse("only a controller can run it on %s", j.entry.On)
 	}
 	var triggers []string
 	due, err := t.refreshDue(&triggers)

@@ -62,7 +62,7 @@ func TestElsewhere(t *testing.T) {
 // TestElsewhereAlone has no controller to ask.
 func TestElsewhereAlone(t *testing.T) {
 	results := play(t, t.TempDir(), wire.Catalog{Entries: []wire.Entry{{Type: "exec", Name: "there", On: "lb1"}}}, nil)
-	require.Equal(t, "only a controller can have it run on lb1", results[0].Error)
+	require.Equal(t, "only a controller can run it on lb1", results[0].Error)
 }
 
 // TestRefreshFromElsewhere has what has changed on another host refresh a resource here.

@@ -40,17 +40,17 @@ func (e *exports) value(key string, skipped, ran bool) (json.RawMessage, error) 
 	case skipped:
 		return nil, errors.New("it was skipped")
 	case first == stateKey:
-		return nil, errors.New("it does not tell its state")
+		return nil, errors.New("it does not report its state")
 	case ran:
-		return nil, errors.New("it has no such value, or one that is too long or no text")
+		return nil, errors.New("it has no such value, or the value is too long or not text")
 	default:
-		return nil, errors.New("it has never run here, or nobody received it then; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way")
+		return nil, errors.New("it has never run here, or its output was lost; to run it once, undo the condition of its creates, onlyif or unless, or read the value in another way")
 	}
 	for deeper {
 		var part string
 		part, rest, deeper = strings.Cut(rest, ".")
 		if value, ok = element(value, part); !ok {
-			return nil, fmt.Errorf("there is no %q in what it has sent", part)
+			return nil, fmt.Errorf("its sent value has no %q", part)
 		}
 	}
 	return value, nil

@@ -40,7 +40,7 @@ func (a *attempt) fetch(ctx context.Context) error {
 func (t *turn) hand(ctx context.Context, f modules.Fetcher) (err error) {
 	e := t.run.engine
 	if e.Hand == nil {
-		return modules.Refuse("there is no controller here that could fetch it")
+		return modules.Refuse("there is no controller to fetch it")
 	}
 	file, err := f.Fetch(t.run.real.present(t.said))
 	if err != nil {

@@ -85,9 +85,9 @@ func (t *turn) askHealth(ctx context.Context, err error) (notAsked string, _ err
 // waiting is said of health checks before the name of what they wait for.
 func waiting(n int) string {
 	if n == 1 {
-		return "health check not asked: it waits for "
+		return "health check not run: it waits for "
 	}
-	return fmt.Sprintf("%d health checks not asked: they wait for ", n)
+	return fmt.Sprintf("%d health checks not run: they wait for ", n)
 }
 
 func joined(bad []*unhealthy, text func(*unhealthy) string) string {

@@ -121,7 +121,7 @@ func TestHealthIsNotAskedEarly(t *testing.T) {
 	}})
 	require.Len(t, results[0].Health, 1)
 	ref := "file#" + dir + "/a"
-	for i, want := range []string{"health check not asked: it waits for " + ref, "2 health checks not asked: they wait for " + ref} {
+	for i, want := range []string{"health check not run: it waits for " + ref, "2 health checks not run: they wait for " + ref} {
 		r := results[i+1]
 		require.Equal(t, []modules.Note{{Level: "info", Text: want}}, r.Messages)
 		require.Empty(t, r.Health)

@@ -53,10 +53,10 @@ func (a *attempt) keepBefore(ctx context.Context) error {
 		err = k.Err()
 	}
 	if err != nil && a.turn.job.reaches != "" {
-		return fmt.Errorf("not done, since it could not be taken back if nobody confirmed it: what was there before could not be kept: %w", err)
+		return fmt.Errorf("not done, because without confirmation it could not be reverted: the former state could not be stored: %w", err)
 	}
 	if err != nil {
-		a.turn.said.Message("warning", fmt.Sprintf("it cannot be undone later, since what was there before could not be kept: %v", err))
+		a.turn.said.Message("warning", fmt.Sprintf("it cannot be undone later, because the former state could not be stored: %v", err))
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (a *attempt) reversedBy(ctx context.Context, c *notes.Change) (reversed boo
 		}
 		return false, nil
 	case !ok:
-		c.Cannot = "type " + j.entry.Type + " does not tell what it changes"
+		c.Cannot = "type " + j.entry.Type + " does not report its changes"
 		return false, nil
 	}
 	c.Subject = reverser.Subject()
@@ -246,7 +246,7 @@ func (a *attempt) left(ctx context.Context, failed bool) (err error) {
 	switch {
 	case k.keeper != nil:
 		if err = k.keeper.Err(); err != nil {
-			err = cmp.Or(k.past.Cannot(k.change, "not all that was there before could be kept: "+err.Error()), err)
+			err = cmp.Or(k.past.Cannot(k.change, "a part of the former state could not be stored: "+err.Error()), err)
 		}
 		if len(k.change.Before) == 0 {
 			if err != nil {

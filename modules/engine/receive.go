@@ -62,7 +62,7 @@ func (t *turn) askOthers(ctx context.Context) (others *wire.Imported, err error)
 	first := j.entry.Receive[at]
 	sender := imports{job: j}.sender(first)
 	if ask == nil {
-		return nil, modules.Refuse("%s comes from %s, which only a controller can ask", first.Property, sender)
+		return nil, modules.Refuse("%s comes from %s, which only a controller can query", first.Property, sender)
 	}
 	t.run.real.scheduler.Aside(j.index, func() { others, err = ask(ctx, j.index) })
 	switch {
@@ -133,7 +133,7 @@ func (in imports) misfits(properties json.RawMessage, err error) error {
 		}
 		for _, p := range problems {
 			if p.Path == top || strings.HasPrefix(p.Path, top+".") || strings.HasPrefix(p.Path, top+"[") {
-				return &misfit{text: fmt.Sprintf("%v; it is what %s", p, source), safe: fmt.Sprintf("%s cannot be what %s", from.Property, source)}
+				return &misfit{text: fmt.Sprintf("%v; the value is what %s", p, source), safe: fmt.Sprintf("%s cannot be what %s", from.Property, source)}
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func with(object json.RawMessage, path []string, value json.RawMessage) (json.Ra
 	members := map[string]json.RawMessage{}
 	if len(object) > 0 {
 		if err := json.Unmarshal(object, &members); err != nil {
-			return nil, errors.New("what it would be in is no object")
+			return nil, errors.New("its parent is not an object")
 		}
 	}
 	inner, err := with(members[path[0]], path[1:], value)

@@ -395,9 +395,9 @@ func TestDue(t *testing.T) {
 		},
 		"it cannot be noted": {
 			{entries: pair, with: func(_ *mortal, j *mortalJournal) { j.full = errors.New("disk full") }, want: "failed stable",
-				says: "not done, because it cannot be noted what is to be refreshed after it: disk full"},
+				says: "not done, because the refreshes that it causes cannot be recorded: disk full"},
 			{entries: pair, check: true, with: func(_ *mortal, j *mortalJournal) { j.full = errors.New("disk full") }, want: "failed stable",
-				says: "not done, because it cannot be noted what is to be refreshed after it: disk full"},
+				says: "not done, because the refreshes that it causes cannot be recorded: disk full"},
 			{entries: pair, want: "changed changed*", says: "executed via subscribe"},
 		},
 		"nobody subscribes, so it does not matter": {
@@ -407,15 +407,15 @@ func TestDue(t *testing.T) {
 		"a damaged journal": {
 			{entries: pair, want: "changed changed*", says: "executed via subscribe"},
 			{entries: pair, check: true, with: func(_ *mortal, j *mortalJournal) { j.text = []byte("{") }, want: "stable changed*?",
-				says: "which refreshes are due cannot be read, so all that subscribe are refreshed: unexpected EOF Would have executed via subscribe; it may be due: the journal of refreshes was damaged", due: "{"},
-			{entries: unmet, want: "stable failed skipped", says: "which refreshes are due cannot be read, so all that subscribe are refreshed: unexpected EOF; it is now /aside",
+				says: "the record of due refreshes cannot be read, so all resources that subscribe are refreshed: unexpected EOF Would have executed via subscribe; it may be due: the journal of refreshes was damaged", due: "{"},
+			{entries: unmet, want: "stable failed skipped", says: "the record of due refreshes cannot be read, so all resources that subscribe are refreshed: unexpected EOF; it is now /aside",
 				due: `{"refresh":[{"resource":"exec#touch","time":"1970-01-01T00:00:00Z"}]}`},
 			{entries: pair, want: "stable changed*", says: "executed via subscribe; it may be due: the journal of refreshes was damaged"},
 			{entries: pair, want: "stable stable"},
 		},
 		"a damaged journal that stays where it is": {
 			{entries: pair, with: func(_ *mortal, j *mortalJournal) { j.readErr, j.stuck = errors.New("not ours"), errors.New("no way") }, want: "failed failed",
-				says: "not done, because it cannot be noted what is to be refreshed after it: which refreshes are due cannot be read: not ours; no way which refreshes are due cannot be read: not ours; no way"},
+				says: "not done, because the refreshes that it causes cannot be recorded: the record of due refreshes cannot be read: not ours; no way the record of due refreshes cannot be read: not ours; no way"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -173,7 +173,7 @@ func TestReverse(t *testing.T) {
 func TestWhatIsNotUndone(t *testing.T) {
 	other := text("$/other", "x")
 	failing := file("$/no/where", `"mode":"0600","content":"x"`)
-	const waits = " [what has left the manifest (1) waits for a whole run, since this failure ends the play]"
+	const waits = " [resources removed from the manifest (1) are not undone before a complete run, because this failure ends the play]"
 	for name, test := range map[string]struct {
 		next   wire.Catalog
 		want   []string
@@ -282,7 +282,7 @@ func TestUndoneInReverse(t *testing.T) {
 	ends.FailOnError = true
 	for _, cat := range []wire.Catalog{whole(), ends} {
 		require.Equal(t, []string{
-			"failed $/d: it has left the manifest, and cannot be undone: cannot remove $/d: directory is not empty; take out what is in it, and the next whole run removes it (to keep what is there, put it back into the manifest without reverse)",
+			"failed $/d: it has left the manifest, and cannot be undone: cannot remove $/d: directory is not empty; empty it, and the next complete run removes it (to keep it, add it to the manifest again without reverse)",
 		}, r.run(cat))
 	}
 	require.Equal(t, []string{"stable $/d"}, r.run(whole(dir)))
@@ -294,7 +294,7 @@ func TestUndoneByItself(t *testing.T) {
 	r := newRememberer(t)
 	r.run(whole(reversed(text("$/a", "x"))...))
 	require.NoError(t, os.Remove(r.dir+"/a"))
-	require.Equal(t, []string{"stable $/a: it has left the manifest; what was there before is there already"}, r.run(whole()))
+	require.Equal(t, []string{"stable $/a: it has left the manifest; the former state is there already"}, r.run(whole()))
 	require.Empty(t, r.store.text)
 }
 
@@ -307,20 +307,20 @@ func TestWhatCannotBeUndoneIsNotDone(t *testing.T) {
 		want  string
 	}{
 		"too large": {func(r *rememberer) { r.write("a", strings.Repeat("x", modules.MaxKept+1)) }, text("$/a", "x"),
-			"$/a has more than the 64 KiB that are kept of a file"},
+			"$/a is larger than the 64 KiB that can be kept of a file"},
 		"a link": {func(r *rememberer) { require.NoError(r.t, os.Symlink("there", r.dir+"/a")) }, text("$/a", "x"),
-			"$/a is a symlink, which a file resource cannot bring back; look after it with a link resource"},
+			"$/a is a symlink, which a file resource cannot restore; use a link resource for it"},
 		"two names": {func(r *rememberer) { r.write("b", "y"); require.NoError(r.t, os.Link(r.dir+"/b", r.dir+"/a")) }, text("$/a", "x"),
-			"$/a has 2 names (hard links), and would come back under one"},
+			"$/a has 2 names (hard links), and only one of them can be restored"},
 		"a directory that is not empty": {func(r *rememberer) { require.NoError(r.t, os.MkdirAll(r.dir+"/a/b", 0o755)) }, file("$/a", `"ensure":"absent","force":true`),
 			"$/a is a directory that is not empty"},
-		"parents":            {func(*rememberer) {}, file("$/a/b/c", `"ensure":"directory","mode":"0755"`), "$/a would be made as well, and would stay; write a resource of its own for it"},
+		"parents":            {func(*rememberer) {}, file("$/a/b/c", `"ensure":"directory","mode":"0755"`), "$/a would be created as well, and not removed again; write a separate resource for it"},
 		"a type that cannot": {func(*rememberer) {}, command("touch $/a", ""), "type exec cannot"},
 		"a file of lines with two names": {func(r *rememberer) { r.write("b", "y"); require.NoError(r.t, os.Link(r.dir+"/b", r.dir+"/a")) },
 			wire.Entry{Type: "line", Name: "$/a", Properties: json.RawMessage(`{"name":"$/a","line":"x"}`)},
 			"$/a has 2 names (hard links), and only this one would be changed and come back"},
-		"damaged":           {func(r *rememberer) { r.store.text = []byte("{") }, text("$/a", "x"), "unexpected EOF [what was there before cannot be read, so nothing is undone: unexpected EOF]"},
-		"not to be read":    {func(r *rememberer) { r.store.readErr = errors.New("no") }, text("$/a", "x"), "no [what was there before cannot be read, so nothing is undone: no]"},
+		"damaged":           {func(r *rememberer) { r.store.text = []byte("{") }, text("$/a", "x"), "unexpected EOF [the record of former states cannot be read, so nothing is undone: unexpected EOF]"},
+		"not to be read":    {func(r *rememberer) { r.store.readErr = errors.New("no") }, text("$/a", "x"), "no [the record of former states cannot be read, so nothing is undone: no]"},
 		"not to be written": {func(r *rememberer) { r.store.full = errors.New("the disk is full") }, text("$/a", "x"), "the disk is full"},
 		"no room": {func(r *rememberer) {
 			var all []string
@@ -487,7 +487,7 @@ func TestNothingIsUndoneElsewhere(t *testing.T) {
 			cat := whole()
 			for _, cat.Check = range []bool{true, false} {
 				require.Equal(t, []string{
-					"failed $/his/a: it has left the manifest, and cannot be undone: $/his/a was $/his/a when it was changed, and leads to $/etc/a now (to keep what is there, put it back into the manifest without reverse)",
+					"failed $/his/a: it has left the manifest, and cannot be undone: $/his/a was $/his/a when it was changed, and leads to $/etc/a now (to keep it, add it to the manifest again without reverse)",
 				}, r.run(cat))
 			}
 			require.Equal(t, before, modtest.State(t, r.dir))

@@ -72,7 +72,7 @@ func (t *turn) export() {
 func (t *turn) keepSent() {
 	j, kept := t.job, t.run.history.sent
 	if err := kept.Open(); err != nil {
-		t.said.Message("warning", "what was sent in earlier runs cannot be read: "+err.Error())
+		t.said.Message("warning", "the values sent in earlier runs cannot be read: "+err.Error())
 	}
 	properties := t.properties
 	if properties == nil {
@@ -81,7 +81,7 @@ func (t *turn) keepSent() {
 	key := notes.SentKey(j.entry, properties)
 	if j.changed && !j.predicts() {
 		if err := kept.Note(key, j.exports.sent, t.run.engine.Now()); err != nil {
-			t.said.Message("warning", "what it has sent is not kept for runs in which it has nothing to do: "+err.Error())
+			t.said.Message("warning", "its sent values are not stored for runs in which it changes nothing: "+err.Error())
 		}
 		return
 	}

@@ -27,7 +27,7 @@ func (r *run) awaits(j *job) bool { return r.later(j) && r.play.ended() == "" }
 func (r *run) goOn() error {
 	before := r.history.stage
 	if r.cat.From > len(before) || r.cat.From > len(r.jobs) {
-		return fmt.Errorf("a stage begins behind %d entries, and %d have had their turn", r.cat.From, len(before))
+		return fmt.Errorf("a stage begins after %d entries, but %d are finished", r.cat.From, len(before))
 	}
 	for i, old := range before[:r.cat.From] {
 		r.jobs[i].endsAs(old)

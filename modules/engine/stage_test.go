@@ -160,7 +160,7 @@ func TestStageOfAPlayThatEnds(t *testing.T) {
 func TestStageWithoutTheOneBefore(t *testing.T) {
 	cat := wire.Catalog{From: 1, Entries: []wire.Entry{command("true", "")}}
 	_, err := enginetest.New().Run(t.Context(), &cat, func(*wire.Result) error { return nil })
-	require.EqualError(t, err, "a stage begins behind 1 entries, and 0 have had their turn")
+	require.EqualError(t, err, "a stage begins after 1 entries, but 0 are finished")
 }
 
 // TestCommandThatOnlyLooks runs in a check run, too. What it has printed is uncertain where

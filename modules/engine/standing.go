@@ -137,13 +137,13 @@ func (s *Standing) Sources(ctx context.Context, i int) (from modules.Sources, po
 	j := s.jobs[i]
 	switch {
 	case j.entry.On != "":
-		return from, "it runs on another host, and is as it was when this watch began"
+		return from, "it runs on another host, and its state was read when this watch began"
 	case j.result.Status == wire.Skipped && j.resource == nil, j.nested != nil:
 		return from, ""
 	}
 	watcher, ok := j.resource.(modules.Watcher)
 	if !ok || j.invalid != nil {
-		return from, "its type says nothing of what to listen to"
+		return from, "its type names no events"
 	}
 	from, err := watcher.Watch(ctx, newRealHost(s.engine.Host, s.states.last).present(modules.Discard{}))
 	switch {
@@ -152,7 +152,7 @@ func (s *Standing) Sources(ctx context.Context, i int) (from modules.Sources, po
 	case err != nil:
 		return modules.Sources{}, err.Error()
 	case len(j.entry.Health) > 0:
-		from.Polled = cmp.Or(from.Polled, "what its health checks look at")
+		from.Polled = cmp.Or(from.Polled, "its health checks")
 	}
 	polled, from.Polled = from.Polled, ""
 	if polled != "" && j.secret {
@@ -245,7 +245,7 @@ func (a *answers) record(e *Engine) {
 }
 
 // errNotAsked is what becomes of a question that the controller was not asked before.
-var errNotAsked = errors.New("the controller is asked only when a watch begins")
+var errNotAsked = errors.New("the controller is queried only when a watch begins")
 
 // recall has an engine get the answers that were kept.
 func (a *answers) recall(e *Engine) {

@@ -22,7 +22,7 @@ import (
 type undone struct {
 	change  *notes.Change
 	refresh bool   // it is refreshed again, and nothing else
-	force   bool   // also if it is not as the run left it
+	force   bool   // also if it has changed since the run
 	lost    string // why it cannot be taken back: it is not in what is kept
 }
 
@@ -79,7 +79,7 @@ func (e *Engine) TakeBack(cat *wire.Catalog) error {
 }
 
 // errNothingKept is why a run cannot be undone.
-var errNothingKept = modules.Refuse("nothing is kept here of that run: it changed nothing here, or was told to keep nothing (history: false), or is too long ago")
+var errNothingKept = modules.Refuse("this host has no record of that run: the run changed nothing here, had history: false, or is too old")
 
 // A takingBack makes a catalog that undoes a run.
 type takingBack struct {
@@ -119,7 +119,7 @@ func (b *takingBack) lost(changes []*notes.Change, damage string) {
 		if slices.ContainsFunc(changes, is) || len(b.cat.Undo.Only) > 0 && !slices.Contains(b.cat.Undo.Only, ref) {
 			continue
 		}
-		add(c, "left as it is: the run has changed it, and what is kept here of that run does not have it")
+		add(c, "left unchanged: the run has changed it, but the record of that run does not contain it")
 	}
 }
 
@@ -193,7 +193,7 @@ func (w *whole) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
 	w.hash.Write(p[:n])
 	if err == io.EOF && hex.EncodeToString(w.hash.Sum(nil)) != w.want {
-		err = errors.New("what was kept of it is damaged: it has another SHA-256")
+		err = errors.New("its stored content is damaged: it has another SHA-256")
 	}
 	return n, err
 }
@@ -208,7 +208,7 @@ func (r *run) decodeUndone(j *job, u *undone) {
 		r.decode(j, j.entry)
 	case c.Cannot != "" && len(c.Before) == 0, c.UndoneBy != "":
 	case c.Left == nil && !u.force:
-		j.invalid = modules.Refuse("left as it is: it is not known how the run left it, since its host program was killed (ccm-push resume goes on with that run)")
+		j.invalid = modules.Refuse("left unchanged: its state after the run is unknown, because the host program was killed (to continue that run: ccm-push resume)")
 	case c.Reversal != nil:
 		r.decode(j, j.entry)
 	default:
@@ -226,7 +226,7 @@ func (u *undone) cannot() string {
 	case u == nil || u.refresh || u.lost != "":
 		return ""
 	case u.change.Cannot != "" && len(u.change.Before) == 0:
-		return "left as it is: " + u.change.Cannot
+		return "left unchanged: " + u.change.Cannot
 	case u.change.UndoneBy != "":
 		return "run " + u.change.UndoneBy + " has taken it back already"
 	}
@@ -257,7 +257,7 @@ func (a *attempt) asLeft(ctx context.Context) error {
 		return nil
 	case !a.plan.Pending():
 		if !u.refresh {
-			j.result.Message = "it is as it was before the run"
+			j.result.Message = "it already has the state before the run"
 		}
 		return nil
 	case u.refresh && (u.force || diedInRun(u.change)):
@@ -275,7 +275,7 @@ func (a *attempt) asLeft(ctx context.Context) error {
 	}
 	c := j.undone.change
 	if now := a.place(c.Subject); now != c.Place {
-		return modules.Refuse("left as it is: it was %s when it was changed, and leads to %s now", c.Place, now)
+		return modules.Refuse("left unchanged: its path was %s when it was changed, and now leads to %s", c.Place, now)
 	}
 	if j.undone.force || diedInRun(c) {
 		return nil
@@ -291,18 +291,18 @@ func (a *attempt) asLeft(ctx context.Context) error {
 	seen.Report = modules.Discard{} // which has been told what is to be said
 	a.turn.outside(func() { plan, err = resource.Check(ctx, seen) })
 	if err != nil {
-		return fmt.Errorf("left as it is: %w", err)
+		return fmt.Errorf("left unchanged: %w", err)
 	}
 	now, left := unitChanges(c, plan.Changes), unitChanges(c, c.Left.Changes)
 	if slices.Equal(now, left) && (c.Type == serviceType || plan.Pending() == (len(left) > 0)) {
 		return nil
 	}
-	what := "it is not as the run left it"
+	what := "it has changed since the run"
 	for _, change := range now {
 		if !j.secret && !slices.Contains(left, change) {
 			what += fmt.Sprintf(": %s is %s, and was %s", change.Property, change.Have, change.Want)
 			break
 		}
 	}
-	return modules.Refuse("left as it is: %s", what)
+	return modules.Refuse("left unchanged: %s", what)
 }

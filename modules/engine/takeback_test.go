@@ -139,89 +139,89 @@ func TestUndo(t *testing.T) {
 			[]string{"changed file#$/f: removed what the run had made"}, false},
 		{"a file that was written", func(u *undoer) { u.write("f", "old") },
 			[]wire.Entry{text("$/f", "new")}, nil, nil,
-			[]string{"changed file#$/f: put back what was there before the run"}, false},
+			[]string{"changed file#$/f: restored the state before the run"}, false},
 		{"a file and its directories", nil,
 			[]wire.Entry{dir("$/a"), dir("$/a/b"), text("$/a/b/f", "new")}, nil, nil,
 			[]string{"changed file#$/a/b/f: removed what the run had made", "changed file#$/a/b: removed what the run had made", "changed file#$/a: removed what the run had made"}, false},
 		{"a directory in which somebody else has put something", nil,
 			[]wire.Entry{dir("$/a")}, func(u *undoer) { u.write("a/his", "x") }, nil,
-			[]string{"failed file#$/a: left as it is: $/a: his is in it"}, true},
+			[]string{"failed file#$/a: left unchanged: $/a: his is in it"}, true},
 		{"a directory that was removed with all in it", func(u *undoer) {
 			require.NoError(u.t, os.MkdirAll(u.at("a/b/c"), 0o755))
 			u.write("a/b/f", "old")
 			require.NoError(u.t, os.Symlink("f", u.at("a/b/l")))
 		}, []wire.Entry{removed("$/a", `,"force":true`)}, nil, nil,
-			[]string{"changed file#$/a: put back what was there before the run"}, false},
+			[]string{"changed file#$/a: restored the state before the run"}, false},
 		{"a large file", func(u *undoer) { u.write("f", strings.Repeat("old\n", 100_000)) },
 			[]wire.Entry{text("$/f", "new")}, nil, nil,
-			[]string{"changed file#$/f: put back what was there before the run"}, false},
+			[]string{"changed file#$/f: restored the state before the run"}, false},
 		{"a file that somebody else has written since", func(u *undoer) { u.write("f", "old") },
 			[]wire.Entry{text("$/f", "new")}, func(u *undoer) { u.write("f", "his") }, nil,
-			[]string{"failed file#$/f: left as it is: $/f: it is not as the run left it: it has been written since"}, true},
+			[]string{"failed file#$/f: left unchanged: $/f: it has changed since the run: it has been written since"}, true},
 		{"a mode, of a file that somebody else has written since", func(u *undoer) { u.write("f", "old") },
 			[]wire.Entry{enginetest.File("$/f", `"mode":"0600"`)},
 			func(u *undoer) {
 				u.write("f", "his")
 			}, nil,
-			[]string{"changed file#$/f: put back what was there before the run"}, true},
+			[]string{"changed file#$/f: restored the state before the run"}, true},
 		{"what is back already", func(u *undoer) { u.write("f", "old") },
 			[]wire.Entry{text("$/f", "new")}, func(u *undoer) {
 				u.write("f", "old")
 				require.NoError(u.t, os.Chmod(u.at("f"), 0o644))
 			}, nil,
-			[]string{"stable file#$/f: it is as it was before the run"}, false},
+			[]string{"stable file#$/f: it already has the state before the run"}, false},
 		{"a link", func(u *undoer) { require.NoError(u.t, os.Symlink("old", u.at("l"))) },
 			[]wire.Entry{linkTo("$/l", "/new")}, nil, nil,
-			[]string{"changed link#$/l: put back what was there before the run"}, false},
+			[]string{"changed link#$/l: restored the state before the run"}, false},
 		{"a link in the place of a file", func(u *undoer) { u.write("l", "old") },
 			[]wire.Entry{removed("$/l", ""), linkTo("$/l", "/new")}, nil, nil,
-			[]string{"changed link#$/l: removed what the run had made", "changed file#$/l: put back what was there before the run"}, false},
+			[]string{"changed link#$/l: removed what the run had made", "changed file#$/l: restored the state before the run"}, false},
 		{"names that are no UTF-8", func(u *undoer) {
 			require.NoError(u.t, os.MkdirAll(u.at("a/\xff"), 0o755))
 			u.write("a/\xff/\xfe\n", "old")
 			require.NoError(u.t, os.Symlink("\xff", u.at("a/l")))
 		}, []wire.Entry{removed("$/a", `,"force":true`)}, nil, nil,
-			[]string{"changed file#$/a: put back what was there before the run"}, false},
+			[]string{"changed file#$/a: restored the state before the run"}, false},
 		{"a sticky directory", func(u *undoer) {
 			require.NoError(u.t, os.MkdirAll(u.at("a/b"), 0o755))
 			require.NoError(u.t, os.Chmod(u.at("a/b"), 0o777|os.ModeSticky))
 		}, []wire.Entry{removed("$/a", `,"force":true`)}, nil, nil,
-			[]string{"changed file#$/a: put back what was there before the run"}, false},
+			[]string{"changed file#$/a: restored the state before the run"}, false},
 		{"a setuid file", func(u *undoer) {
 			u.write("f", "old")
 			require.NoError(u.t, os.Chmod(u.at("f"), 0o711|os.ModeSetuid))
 		}, []wire.Entry{text("$/f", "new")}, nil, nil,
-			[]string{"changed file#$/f: put back what was there before the run"}, false},
+			[]string{"changed file#$/f: restored the state before the run"}, false},
 		{"a setuid file that somebody else has written since", func(u *undoer) {
 			u.write("f", "old")
 			require.NoError(u.t, os.Chmod(u.at("f"), 0o711|os.ModeSetuid))
 		}, []wire.Entry{enginetest.File("$/f", `"mode":"0700"`)}, func(u *undoer) { u.write("f", "his") }, nil,
-			[]string{"failed file#$/f: left as it is: $/f: it may have been written since, and would run as its owner or group: it had mode 4711"}, true},
+			[]string{"failed file#$/f: left unchanged: $/f: it may have been written since, and would run as its owner or group: it had mode 4711"}, true},
 		{"a setuid bit", func(u *undoer) { u.write("f", "old") },
 			[]wire.Entry{enginetest.File("$/f", `"mode":"4711"`)}, nil, nil,
-			[]string{"changed file#$/f: put back what was there before the run"}, false},
+			[]string{"changed file#$/f: restored the state before the run"}, false},
 		{"a setgid directory", func(u *undoer) { require.NoError(u.t, os.Mkdir(u.at("d"), 0o755)) },
 			[]wire.Entry{enginetest.File("$/d", `"ensure":"directory","mode":"2775"`)}, nil, nil,
-			[]string{"changed file#$/d: put back what was there before the run"}, false},
+			[]string{"changed file#$/d: restored the state before the run"}, false},
 		{"a tree's modes", func(u *undoer) {
 			require.NoError(u.t, os.MkdirAll(u.at("a/b"), 0o755))
 			u.write("a/b/f", "old")
 			u.write("a/g", "old")
 		}, []wire.Entry{enginetest.File("$/a", `"ensure":"directory","recurse":true,"mode":"u=rwX,go="`)},
 			func(u *undoer) { u.write("a/g", "his") }, nil,
-			[]string{"changed file#$/a: put back what was there before the run"}, true},
+			[]string{"changed file#$/a: restored the state before the run"}, true},
 		{"a tree's modes, one of which somebody else has changed since", func(u *undoer) {
 			require.NoError(u.t, os.MkdirAll(u.at("a/b"), 0o755))
 			u.write("a/b/f", "old")
 		}, []wire.Entry{enginetest.File("$/a", `"ensure":"directory","recurse":true,"mode":"u=rwX,go="`)},
 			func(u *undoer) { require.NoError(u.t, os.Chmod(u.at("a/b"), 0o711)) }, nil,
-			[]string{"failed file#$/a: put back what was there before the run: put back in part; left as it is: $/a/b: it is not as the run left it: its mode is 0711, and was 0700"}, true},
+			[]string{"failed file#$/a: restored the state before the run: put back in part; left unchanged: $/a/b: it has changed since the run: its mode is 0711, and was 0700"}, true},
 		{"the mode of a large file", func(u *undoer) { u.write("f", ""); require.NoError(u.t, os.Truncate(u.at("f"), 17<<20)) },
 			[]wire.Entry{enginetest.File("$/f", `"mode":"0600"`)}, nil, nil,
-			[]string{"changed file#$/f: put back what was there before the run"}, false},
+			[]string{"changed file#$/f: restored the state before the run"}, false},
 		{"a large file that was written", func(u *undoer) { u.write("f", ""); require.NoError(u.t, os.Truncate(u.at("f"), 17<<20)) },
 			[]wire.Entry{text("$/f", "new")}, nil, nil,
-			[]string{"failed file#$/f: left as it is: $/f: it had more than the 16 MiB that are kept of a file"}, true},
+			[]string{"failed file#$/f: left unchanged: $/f: it had more than the 16 MiB that are kept of a file"}, true},
 		{"the mode of a file that others may have exchanged", func(u *undoer) {
 			require.NoError(u.t, os.Mkdir(u.at("a"), 0o755))
 			u.write("a/f", "old")
@@ -231,14 +231,14 @@ func TestUndo(t *testing.T) {
 				require.NoError(u.t, os.WriteFile(u.at("a/secret"), []byte("secret"), 0o600))
 				require.NoError(u.t, os.Rename(u.at("a/secret"), u.at("a/f")))
 			}, nil,
-			[]string{"failed file#$/a/f: left as it is: $/a/f: it is not as the run left it, and somebody may have put another one in its place: it has been written since"}, true},
+			[]string{"failed file#$/a/f: left unchanged: $/a/f: it has changed since the run, and another one may be in its place: it has been written since"}, true},
 		{"a link in the place of a directory", func(u *undoer) { require.NoError(u.t, os.Mkdir(u.at("l"), 0o750)) },
 			[]wire.Entry{{Type: "link", Name: "$/l", Properties: []byte(`{"name":"$/l","target":"/new","force":true}`)}}, nil, nil,
-			[]string{"changed link#$/l: put back what was there before the run"}, false},
+			[]string{"changed link#$/l: restored the state before the run"}, false},
 		{"a link in the place of a directory, of which an undo that was killed has left nothing", func(u *undoer) { require.NoError(u.t, os.Mkdir(u.at("l"), 0o750)) },
 			[]wire.Entry{{Type: "link", Name: "$/l", Properties: []byte(`{"name":"$/l","target":"/new","force":true}`)}},
 			func(u *undoer) { require.NoError(u.t, os.Remove(u.at("l"))) }, nil,
-			[]string{"changed link#$/l: put back what was there before the run"}, false},
+			[]string{"changed link#$/l: restored the state before the run"}, false},
 		{"lines, one of which somebody else has changed since", func(u *undoer) { u.write("f", "a\nb\nc\n") },
 			[]wire.Entry{lineOf("$/f", "B", `,"regexp":"^b"`), wire.Entry{Type: "line", Name: "two", Properties: []byte(`{"name":"two","path":"$/f","line":"d"}`)}},
 			func(u *undoer) { u.write("f", "his\na\nB\nc\nd\n") }, nil,
@@ -246,22 +246,22 @@ func TestUndo(t *testing.T) {
 		{"a line that somebody else has removed since", func(u *undoer) { u.write("f", "a\nb\n") },
 			[]wire.Entry{lineOf("$/f", "B", `,"regexp":"^b"`)},
 			func(u *undoer) { u.write("f", "a\nx\n") }, nil,
-			[]string{"failed line#$/f: $/f is left as it is: what was changed in it has been changed since by somebody else"}, true},
+			[]string{"failed line#$/f: $/f cannot be restored: the lines that the run changed have been changed again since"}, true},
 		{"two changes of one file", func(u *undoer) { u.write("f", "old\n") },
 			[]wire.Entry{text("$/f", "new\\n"), lineOf("$/f", "more", "")}, nil, nil,
-			[]string{"changed line#$/f: put back what was there before", "changed file#$/f: put back what was there before the run"}, false},
+			[]string{"changed line#$/f: put back what was there before", "changed file#$/f: restored the state before the run"}, false},
 		{"one resource of several", func(u *undoer) { u.write("f", "old") },
 			[]wire.Entry{text("$/f", "new"), text("$/g", "new")}, nil, []string{"file#$/f"},
-			[]string{"changed file#$/f: put back what was there before the run"}, true},
+			[]string{"changed file#$/f: restored the state before the run"}, true},
 		{"a command", nil,
 			[]wire.Entry{enginetest.Command("touch $/made", `"creates":"$/made"`)}, nil, nil,
-			[]string{"skipped exec#touch $/made: left as it is: type exec does not tell what it changes"}, true},
+			[]string{"skipped exec#touch $/made: left unchanged: type exec does not report its changes"}, true},
 		{"what is not kept", nil,
 			[]wire.Entry{enginetest.With(text("$/f", "new"), func(e *wire.Entry) { e.NoHistory = true })}, nil, nil,
-			[]string{"skipped file#$/f: left as it is: nothing is kept of it (history: false)"}, true},
+			[]string{"skipped file#$/f: left unchanged: nothing is kept of it (history: false)"}, true},
 		{"what has been refreshed", func(u *undoer) { u.write("f", "old") },
 			[]wire.Entry{text("$/f", "new"), enginetest.With(enginetest.Command("cat $/f >>$/log", `"refresh_only":true`), func(e *wire.Entry) { e.Subscribe = []int{0} })}, nil, nil,
-			[]string{"changed file#$/f: put back what was there before the run", "changed exec#cat $/f >>$/log: executed via subscribe"}, true},
+			[]string{"changed file#$/f: restored the state before the run", "changed exec#cat $/f >>$/log: executed via subscribe"}, true},
 		{"what a directory is reached through", func(u *undoer) {
 			require.NoError(u.t, os.MkdirAll(u.at("a"), 0o755))
 			require.NoError(u.t, os.MkdirAll(u.at("b"), 0o755))
@@ -271,7 +271,7 @@ func TestUndo(t *testing.T) {
 			require.NoError(u.t, os.Symlink("b", u.at("l")))
 			u.write("b/f", "new")
 			require.NoError(u.t, os.Chmod(u.at("b/f"), 0o600))
-		}, nil, []string{"failed file#$/l/f: left as it is: $/l/f: it was $/a/f when it was changed, and leads to $/b/f now"}, true},
+		}, nil, []string{"failed file#$/l/f: left unchanged: $/l/f: its path was $/a/f when it was changed, and now leads to $/b/f"}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			u := newUndoer(t)
@@ -313,12 +313,12 @@ func TestUndoInOneStep(t *testing.T) {
 	require.Len(t, kept, 1)
 	content := filepath.Join(contents, kept[0].Name())
 	require.NoError(t, os.WriteFile(content, []byte("odd"), 0o600))
-	require.Equal(t, []string{"failed link#$/l: write $/l: what was kept of it is damaged: it has another SHA-256"}, u.undo("1", false))
+	require.Equal(t, []string{"failed link#$/l: write $/l: its stored content is damaged: it has another SHA-256"}, u.undo("1", false))
 	target, err := os.Readlink(u.at("l"))
 	require.NoError(t, err)
 	require.Equal(t, "/new", target)
 	require.NoError(t, os.WriteFile(content, []byte("old"), 0o600))
-	require.Equal(t, []string{"changed link#$/l: put back what was there before the run"}, u.undo("1", false))
+	require.Equal(t, []string{"changed link#$/l: restored the state before the run"}, u.undo("1", false))
 }
 
 // TestUndoOfAnUndo takes back that something was taken back.
@@ -390,10 +390,10 @@ func TestUndoWithoutAnything(t *testing.T) {
 		undo wire.Undo
 		want string
 	}{
-		{wire.Undo{Run: "2"}, "nothing is kept here of that run: it changed nothing here, or was told to keep nothing (history: false), or is too long ago"},
+		{wire.Undo{Run: "2"}, "this host has no record of that run: the run changed nothing here, had history: false, or is too old"},
 		{wire.Undo{Run: "2", Maybe: true}, ""},
 		{wire.Undo{Run: "1", Only: []string{"file#/x"}}, "the run has changed nothing here of file#/x"},
-		{wire.Undo{Run: "../1"}, `"../1" is no id of a run`},
+		{wire.Undo{Run: "../1"}, `"../1" is not a run id`},
 	} {
 		cat := wire.Catalog{Undo: &test.undo}
 		err := u.engine().TakeBack(&cat)
@@ -417,7 +417,7 @@ func TestUndoOfWhatIsFull(t *testing.T) {
 	results, _ := enginetest.Run(t, e, u.dir, cat)
 	require.Equal(t, wire.Changed, results[0].Status)
 	require.Equal(t, "it cannot be undone later: no space left on device", results[0].Messages[0].Text)
-	require.Equal(t, []string{"skipped file#$/f: left as it is: not all that was there before could be kept: no space left on device"}, u.undo("1", false))
+	require.Equal(t, []string{"skipped file#$/f: left unchanged: a part of the former state could not be stored: no space left on device"}, u.undo("1", false))
 }
 
 // A full place keeps no contents.
@@ -437,7 +437,7 @@ func TestUndoOfWhatIsNotKnown(t *testing.T) {
 		cat := enginetest.In(u.dir, wire.Catalog{Lock: &wire.Lock{Run: "1"}, Entries: []wire.Entry{text("$/f", "new")}})
 		enginetest.Run(t, e, u.dir, cat)
 	}()
-	require.Equal(t, []string{"failed file#$/f: left as it is: it is not known how the run left it, since its host program was killed (ccm-push resume goes on with that run)"}, u.undo("1", false))
+	require.Equal(t, []string{"failed file#$/f: left unchanged: its state after the run is unknown, because the host program was killed (to continue that run: ccm-push resume)"}, u.undo("1", false))
 }
 
 // TestUndoOfManyRuns changes files at random in several runs, and takes those back, the last one
@@ -528,8 +528,8 @@ func TestWarningsOfWhatIsNotKept(t *testing.T) {
 	}, u.warn)
 	require.Equal(t, []string{
 		"changed file#$/g: removed what the run had made",
-		"changed line#$/l: put back what was there before the run",
-		"failed file#$/d: put back what was there before the run: put back in part; left as it is: $/d/p: it was a device, socket or pipe",
-		"failed file#$/f: left as it is: $/f: it had more than the 16 MiB that are kept of a file",
+		"changed line#$/l: restored the state before the run",
+		"failed file#$/d: restored the state before the run: put back in part; left unchanged: $/d/p: it was a device, socket or pipe",
+		"failed file#$/f: left unchanged: $/f: it had more than the 16 MiB that are kept of a file",
 	}, u.undo("1", false))
 }

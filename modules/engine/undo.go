@@ -46,14 +46,14 @@ func (r *run) undo(ctx context.Context, step func(context.Context, *job) (began 
 		}
 	}
 	if err := r.reversals.Hide(sensitive); err != nil {
-		return false, fmt.Errorf("noting that what was there before is sensitive: %w", err)
+		return false, fmt.Errorf("recording that the former state is sensitive: %w", err)
 	}
 	if !r.reversals.Undoes() || r.play.endedBy != "" {
 		return false, nil
 	}
 	if !r.cat.Check {
 		if err := r.reversals.Forget(); err != nil {
-			return false, fmt.Errorf("forgetting what is not to be undone any more: %w", err)
+			return false, fmt.Errorf("removing the records of resources that are no longer undone: %w", err)
 		}
 	}
 	u := &undoing{run: r, step: step}
@@ -103,7 +103,7 @@ func (r *run) tellWaiting(j *job) {
 		return
 	}
 	if n := len(r.reversals.Gone()); n > 0 {
-		text := fmt.Sprintf("what has left the manifest (%d) waits for a whole run, since this failure ends the play", n)
+		text := fmt.Sprintf("resources removed from the manifest (%d) are not undone before a complete run, because this failure ends the play", n)
 		j.result.Messages = append(j.result.Messages, modules.Note{Level: "info", Text: text})
 	}
 }
@@ -222,9 +222,9 @@ func (u *undoing) settle(v *reversal, result *wire.Result) {
 		result.Message, result.Because = hasLeft+", and is not undone yet: "+v.kept, ""
 	case result.Status == wire.Changed: // who reports it says why
 	case result.Status == wire.Failed:
-		result.Error = excerpt.Of(hasLeft+", and cannot be undone: "+result.Error+" (to keep what is there, put it back into the manifest without reverse)", maxText)
+		result.Error = excerpt.Of(hasLeft+", and cannot be undone: "+result.Error+" (to keep it, add it to the manifest again without reverse)", maxText)
 	case done:
-		result.Message = hasLeft + "; what was there before is there already"
+		result.Message = hasLeft + "; the former state is there already"
 	}
 	if !done || u.run.cat.Check {
 		return

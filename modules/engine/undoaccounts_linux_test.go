@@ -71,7 +71,7 @@ func shOut(t *testing.T, line string) string {
 func TestUndoOfAccounts(t *testing.T) { accountstest.Private(t, undoOfAccounts) }
 
 func undoOfAccounts(t *testing.T) {
-	const back, removed = "put back what was there before the run", "removed what the run had made"
+	const back, removed = "restored the state before the run", "removed what the run had made"
 	everything := `"shell":"/bin/bash","comment":"New","groups":["wheel"],"password_hash":"` + otherHash + `","expires":"2031-02-03","ssh_keys":["` + annKey + `"]`
 	for _, test := range []struct {
 		name    string
@@ -97,25 +97,25 @@ func undoOfAccounts(t *testing.T) {
 			[]string{"changed user#app: " + back, "changed group#apps: " + back}, "", ""},
 		{"a new user in a group of that name", "groupadd -g 1900 app", []wire.Entry{userEntry("app", `"group":"app"`)}, "", []string{"changed user#app: " + back}, "", ""},
 		{"a new user who has something in its home", "", []wire.Entry{userEntry("app", `"uid":1700`)}, "echo x >/home/app/his; chown app: /home/app/his",
-			[]string{`failed user#app: ` + back + `: put back in part; left as it is: /home/app: his is in it; /home/app: it was the home of user "app", who is not there, and belongs to root now, with mode 0700`},
+			[]string{`failed user#app: ` + back + `: put back in part; left unchanged: /home/app: his is in it; /home/app: it was the home of user "app", who is not there, and belongs to root now, with mode 0700`},
 			"stat -c '%U:%G %a' /home/app; getent passwd app || echo gone", "root:root 700\ngone"},
 		{"a user whose uid another one has by now", "useradd -m -u 1600 rmu; echo precious >~rmu/data", []wire.Entry{userEntry("rmu", `"ensure":"absent","remove_home":true`)}, "useradd -u 1600 -M next",
-			[]string{`failed user#rmu: ` + back + `: put back in part; left as it is: user "rmu" had the uid 1600, which user "next" has now; /home/rmu: it was the home of user "rmu", who is not there, and belongs to root now, with mode 0700`},
+			[]string{`failed user#rmu: ` + back + `: put back in part; left unchanged: user "rmu" had the uid 1600, which user "next" has now; /home/rmu: it was the home of user "rmu", who is not there, and belongs to root now, with mode 0700`},
 			"stat -c '%U:%G %a' /home/rmu; cat /home/rmu/data; getent passwd rmu || echo gone", "root:root 700\nprecious\ngone"},
 		{"a user whose uid another one has by now, and whose home had stayed", "useradd -m -u 1600 rmu", []wire.Entry{userEntry("rmu", `"ensure":"absent"`)}, "useradd -u 1600 -M next",
-			[]string{`failed user#rmu: ` + back + `: put back in part; left as it is: user "rmu" had the uid 1600, which user "next" has now; /home/rmu: it was the home of user "rmu", who is not there, and belongs to root now, with mode 0700`},
+			[]string{`failed user#rmu: ` + back + `: put back in part; left unchanged: user "rmu" had the uid 1600, which user "next" has now; /home/rmu: it was the home of user "rmu", who is not there, and belongs to root now, with mode 0700`},
 			"stat -c '%U:%G %a' /home/rmu", "root:root 700"},
 		{"a group whose gid another one has by now", "", []wire.Entry{groupEntry("docker", `"ensure":"absent"`)}, "groupadd -g 900 next",
-			[]string{`failed group#docker: left as it is: group "docker" had the gid 900, which group "next" has now`}, "getent group docker || echo gone", "gone"},
+			[]string{`failed group#docker: left unchanged: group "docker" had the gid 900, which group "next" has now`}, "getent group docker || echo gone", "gone"},
 		{"a shell that somebody else has changed since", "", []wire.Entry{userEntry("bob", everything)}, "usermod -s /bin/dash bob",
-			[]string{`failed user#bob: ` + back + `: put back in part; left as it is: the shell of user "bob" has been changed since`},
+			[]string{`failed user#bob: ` + back + `: put back in part; left unchanged: the shell of user "bob" has been changed since`},
 			"getent passwd bob; id -nG bob", "bob:x:1500:1500:Bob:/home/bob:/bin/dash\nbob docker"},
 		{"other users who were changed since", "", []wire.Entry{userEntry("bob", everything), userEntry("app", `"uid":1700,"groups":["wheel"]`)}, "useradd -M -u 1650 -G docker,wheel his; usermod -L daemon",
 			[]string{"changed user#app: " + back, "changed user#bob: " + back}, "getent passwd bob his; getent group docker wheel", "bob:x:1500:1500:Bob:/home/bob:/bin/sh\nhis:x:1650:1650::/home/his:/bin/sh\ndocker:x:900:his,bob\nwheel:x:901:his"},
 		{"a user that was made again since", "useradd -M -u 1600 rmu", []wire.Entry{userEntry("rmu", `"ensure":"absent"`)}, "useradd -M -u 1601 rmu",
-			[]string{`failed user#rmu: left as it is: user "rmu" has been made again since (/etc/passwd)`}, "id -u rmu", "1601"},
+			[]string{`failed user#rmu: left unchanged: user "rmu" has been made again since (/etc/passwd)`}, "id -u rmu", "1601"},
 		{"a new user whose password somebody has set since", "", []wire.Entry{userEntry("app", `"uid":1700`)}, "usermod -p '!x' app",
-			[]string{`failed user#app: left as it is: user "app" has been changed since (/etc/shadow)`}, "id -u app", "1700"},
+			[]string{`failed user#app: left unchanged: user "app" has been changed since (/etc/shadow)`}, "id -u app", "1700"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			accountstest.Reset(t)

@@ -91,7 +91,7 @@ func TestUndoOfWhatIsNotKept(t *testing.T) {
 	u.apply("1", text("$/f", "new"))
 	cat := wire.Catalog{Lock: &wire.Lock{Run: "undo1"}, Undo: &wire.Undo{Run: "1", Changed: []string{"file#" + u.at("f"), "file#" + u.at("g")}}}
 	require.Equal(t, []string{
-		"failed file#$/g: left as it is: the run has changed it, and what is kept here of that run does not have it",
+		"failed file#$/g: left unchanged: the run has changed it, but the record of that run does not contain it",
 		"changed file#$/f: removed what the run had made",
 	}, u.takeBack(cat))
 }

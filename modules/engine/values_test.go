@@ -20,7 +20,7 @@ import (
 )
 
 // letItRun is what to do where an earlier run has left nothing.
-const letItRun = "; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way"
+const letItRun = "; to run it once, undo the condition of its creates, onlyif or unless, or read the value in another way"
 
 // A shelf is a note store that is kept between runs.
 type shelf struct {
@@ -135,17 +135,17 @@ func TestReceive(t *testing.T) {
 
 		results = play(t, dir, cat, nil)
 		require.Equal(t, "stable failed", brief(results))
-		require.Equal(t, "exec#token has not sent stdout: it has never run here, or nobody received it then"+letItRun, results[1].Error)
+		require.Equal(t, "exec#token has not sent stdout: it has never run here, or its output was lost"+letItRun, results[1].Error)
 
 		kept.broke = errors.New("it is another's")
 		results = play(t, dir, cat, remember)
 		require.Equal(t, "stable failed", brief(results))
-		require.Equal(t, []modules.Note{{Level: "warning", Text: "what was sent in earlier runs cannot be read: it is another's"}}, results[0].Messages)
+		require.Equal(t, []modules.Note{{Level: "warning", Text: "the values sent in earlier runs cannot be read: it is another's"}}, results[0].Messages)
 
 		require.NoError(t, os.Remove(filepath.Join(dir, "made")))
 		results = play(t, dir, cat, remember)
 		require.Equal(t, "changed stable", brief(results), "it has run")
-		require.Equal(t, "what it has sent is not kept for runs in which it has nothing to do: it is another's", results[0].Messages[1].Text)
+		require.Equal(t, "its sent values are not stored for runs in which it changes nothing: it is another's", results[0].Messages[1].Text)
 	}
 }
 
@@ -177,21 +177,21 @@ func TestReceiveValues(t *testing.T) {
 		{"deep in a state that is new", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "state.in.0.x"))}, `{"in":[{"x":true}],"into":null,"port":true}`},
 		{"whole", []wire.Entry{gaugeOf(`"fine":true`), receiving(into, from("port", "state.in"))}, `{"in":[{"x":true}],"into":null,"port":[{"x":true}]}`},
 
-		{"no such member", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "state.in.1.x"))}, `gauge#g has not sent state.in.1.x: there is no "1" in what it has sent`},
-		{"no state", []wire.Entry{say(nil), receiving(into, from("port", "state.port"))}, `exec#say has not sent state.port: it does not tell its state`},
-		{"nothing of the kind", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "stdout"))}, `gauge#g has not sent stdout: it has no such value, or one that is too long or no text`},
-		{"too long", []wire.Entry{command("head -c 70000 /dev/zero", ""), receiving(into, from("port", "stdout"))}, `exec#head -c 70000 /dev/zero has not sent stdout: it has no such value, or one that is too long or no text`},
-		{"no text", []wire.Entry{command(`printf '\\377'`, ""), receiving(into, from("port", "stdout"))}, `exec#printf '\\377' has not sent stdout: it has no such value, or one that is too long or no text`},
+		{"no such member", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "state.in.1.x"))}, `gauge#g has not sent state.in.1.x: its sent value has no "1"`},
+		{"no state", []wire.Entry{say(nil), receiving(into, from("port", "state.port"))}, `exec#say has not sent state.port: it does not report its state`},
+		{"nothing of the kind", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "stdout"))}, `gauge#g has not sent stdout: it has no such value, or the value is too long or not text`},
+		{"too long", []wire.Entry{command("head -c 70000 /dev/zero", ""), receiving(into, from("port", "stdout"))}, `exec#head -c 70000 /dev/zero has not sent stdout: it has no such value, or the value is too long or not text`},
+		{"no text", []wire.Entry{command(`printf '\\377'`, ""), receiving(into, from("port", "stdout"))}, `exec#printf '\\377' has not sent stdout: it has no such value, or the value is too long or not text`},
 		{"excluded", []wire.Entry{with(say(nil), func(e *wire.Entry) { e.Excluded = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it was skipped`},
 		{"hidden", []wire.Entry{say(func(e *wire.Entry) { e.Hidden = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it was skipped`},
-		{"noop", []wire.Entry{say(func(e *wire.Entry) { e.Check = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it has never run here, or nobody received it then` + letItRun},
+		{"noop", []wire.Entry{say(func(e *wire.Entry) { e.Check = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it has never run here, or its output was lost` + letItRun},
 		{"another type", []wire.Entry{say(nil), receiving(into, from("fine", "stdout"))}, `fine cannot be the string that exec#say has sent as stdout`},
 		{"another type for a content", []wire.Entry{say(nil), receiving(file("$/x", ""), from("content", "exit_code"))}, `content cannot be the number that exec#say has sent as exit_code`},
-		{"not valid", []wire.Entry{command("printf bad", ""), receiving(into, from("into.a", "stdout"))}, `into.a: "bad" is bad; it is what exec#printf bad has sent as stdout`},
-		{"not valid at all", []wire.Entry{say(nil), receiving(file("$/x", `"ensure":"present"`), from("mode", "stderr"))}, `mode: mode "b" is not an octal number (write an octal string such as mode: "0644"); it is what exec#say has sent as stderr`},
-		{"into no object", []wire.Entry{say(nil), receiving(gaugeOf(`"port":80`), from("port.a", "stderr"))}, `port.a cannot be received: what it would be in is no object`},
+		{"not valid", []wire.Entry{command("printf bad", ""), receiving(into, from("into.a", "stdout"))}, `into.a: "bad" is bad; the value is what exec#printf bad has sent as stdout`},
+		{"not valid at all", []wire.Entry{say(nil), receiving(file("$/x", `"ensure":"present"`), from("mode", "stderr"))}, `mode: mode "b" is not an octal number (write an octal string such as mode: "0644"); the value is what exec#say has sent as stderr`},
+		{"into no object", []wire.Entry{say(nil), receiving(gaugeOf(`"port":80`), from("port.a", "stderr"))}, `port.a cannot be received: its parent is not an object`},
 		{"from a failure", []wire.Entry{command("exit 3", ""), receiving(into, from("port", "stdout"))}, ``},
-		{"from nowhere", []wire.Entry{say(nil), receiving(into, wire.Receive{Property: "port", From: -1})}, `port comes from another host, which only a controller can ask`},
+		{"from nowhere", []wire.Entry{say(nil), receiving(into, wire.Receive{Property: "port", From: -1})}, `port comes from another host, which only a controller can query`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			results := play(t, t.TempDir(), wire.Catalog{Entries: test.entries}, func(e *engine.Engine) { e.Sent = &shelf{} })
@@ -281,7 +281,7 @@ func TestExport(t *testing.T) {
 
 	r := play(t, dir, cat, remember)[0]
 	require.Equal(t, map[string]json.RawMessage{"stdout": json.RawMessage(`"a"`), "exit_code": json.RawMessage("0")}, r.Sent)
-	require.Equal(t, []modules.Note{{Level: "warning", Text: "state is not sent: it does not tell its state"}}, r.Messages)
+	require.Equal(t, []modules.Note{{Level: "warning", Text: "state is not sent: it does not report its state"}}, r.Messages)
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "made"), nil, 0o600))
 	r = play(t, dir, check, remember)[0]

@@ -74,15 +74,15 @@ func TestUndoOfXattrs(t *testing.T) {
 	require.NoError(t, unix.Removexattr(u.at("touched"), "user.origin"))
 
 	want := []string{
-		"changed file#$/d: %sut back what was there before the run",
-		"changed file#$/touched: %sut back what was there before the run",
-		"changed file#$/removed: %sut back what was there before the run",
-		"changed file#$/changed: %sut back what was there before the run",
-		"changed file#$/written: %sut back what was there before the run",
+		"changed file#$/d: %sestored the state before the run",
+		"changed file#$/touched: %sestored the state before the run",
+		"changed file#$/removed: %sestored the state before the run",
+		"changed file#$/changed: %sestored the state before the run",
+		"changed file#$/written: %sestored the state before the run",
 	}
 	said := func(how string) string { return strings.ReplaceAll(strings.Join(want, "\n"), "%s", how) }
-	require.Equal(t, said("Would have p"), strings.Join(u.undo("1", true), "\n"))
-	require.Equal(t, said("p"), strings.Join(u.undo("1", false), "\n"))
+	require.Equal(t, said("Would have r"), strings.Join(u.undo("1", true), "\n"))
+	require.Equal(t, said("r"), strings.Join(u.undo("1", false), "\n"))
 	require.Equal(t, "none", u.attribute("touched", "user.origin"), "somebody has taken it away since")
 	u.give("touched", "user.origin", "here")
 	same()
@@ -140,11 +140,11 @@ func TestUndoLeavesXattrsOfOthers(t *testing.T) {
 	u.give("f", "user.a", "1")
 	u.apply("1", removed("$/f", ""))
 	u.write("f", "old")
-	require.Equal(t, []string{"failed file#$/f: left as it is: $/f: it is not as the run left it: ensure is file, and was absent"}, u.undo("1", false))
+	require.Equal(t, []string{"failed file#$/f: left unchanged: $/f: it has changed since the run: ensure is file, and was absent"}, u.undo("1", false))
 
 	u.write("g", "old")
 	u.apply("2", text("$/g", "new"))
 	u.give("g", "user.a", "2")
-	require.Equal(t, []string{"changed file#$/g: put back what was there before the run"}, u.undo("2", false))
+	require.Equal(t, []string{"changed file#$/g: restored the state before the run"}, u.undo("2", false))
 	require.Equal(t, "2", u.attribute("g", "user.a"))
 }

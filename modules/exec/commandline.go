@@ -22,10 +22,10 @@ func commandLine(words []string) (map[string]any, error) {
 		return nil, errors.New("exec takes a command: exec 'systemctl reload nginx'")
 	}
 	if strings.HasPrefix(words[0], "-") {
-		return nil, fmt.Errorf("%q is no command: exec takes one as it is, and the flags of ccm-push go before it: ccm-push FLAGS PATTERN exec COMMAND", words[0])
+		return nil, fmt.Errorf("%q is not a command: the flags of ccm-push go before the pattern: ccm-push FLAGS PATTERN exec COMMAND", words[0])
 	}
 	if name, _, ok := strings.Cut(words[0], "="); ok && hasProperty(name) {
-		return nil, fmt.Errorf("%q is no command: exec takes one as it is, exec 'systemctl reload nginx'; its properties are for manifests", words[0])
+		return nil, fmt.Errorf("%q is not a command: write exec 'systemctl reload nginx'; properties of exec work only in manifests", words[0])
 	}
 	if len(words) == 1 {
 		return map[string]any{"name": words[0], "provider": shell}, nil

@@ -63,7 +63,7 @@ func forShell(command string) string {
 			found = expansion().FindString(w.expanded)
 		}
 		if found != "" {
-			return fmt.Sprintf("%s is for a shell, %s, or single quotes where it is meant as it stands", found, none)
+			return fmt.Sprintf("%s is for a shell, %s, or put it in single quotes to use it literally", found, none)
 		}
 		inner = inner || script().MatchString(w.bare)
 	}

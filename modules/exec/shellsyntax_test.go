@@ -9,7 +9,7 @@ import (
 const asShell = ", and exec starts none: write provider: shell"
 
 func isForShell(found string) string {
-	return found + " is for a shell" + asShell + ", or single quotes where it is meant as it stands"
+	return found + " is for a shell" + asShell + ", or put it in single quotes to use it literally"
 }
 
 func isShellCommand(name string) string { return name + " is a command of the shell" + asShell }

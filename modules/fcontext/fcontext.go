@@ -15,13 +15,13 @@ import (
 // A Fcontext is the label of files whose paths match, which is kept on the host besides those of the policy.
 type Fcontext struct {
 	Name       string   `json:"name" text:"argument" required:"true" looks:"^[^\\s'\"]+$" doc:"a regular expression of whole paths, such as /srv/web(/.*)?; something else if target has it"`
-	Ensure     string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: files have no label but that of the policy"`
+	Ensure     string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: files have only the label from the policy"`
 	Target     string   `json:"target,omitempty" looks:"^/[^\\s'\"]*$" doc:"the regular expression, where the resource is called otherwise; default: name"`
 	Ftype      string   `json:"ftype,omitempty" enum:"a,f,d,c,b,s,p,l" default:"a" doc:"of which files: all of them, regular files, directories, character or block devices, sockets, pipes, or symbolic links"`
-	Type       string   `json:"type,omitempty" text:"argument" doc:"their type, such as httpd_sys_content_t; <<none>> leaves them as they are; required unless absent"`
-	User       string   `json:"user,omitempty" text:"argument" looks:"^[A-Za-z0-9_.-]+$" doc:"their SELinux user; default: as it is, system_u for a new one"`
-	Range      string   `json:"range,omitempty" text:"argument" looks:"^[A-Za-z0-9:.,-]+$" doc:"their levels; default: as it is, s0 for a new one"`
-	Restorecon []string `json:"restorecon,omitempty" doc:"absolute paths of what gets its labels at once, with all that is below it, where SELinux runs: files keep the label that they have otherwise"`
+	Type       string   `json:"type,omitempty" text:"argument" doc:"their type, such as httpd_sys_content_t; <<none>>: their labels stay unchanged; required unless absent"`
+	User       string   `json:"user,omitempty" text:"argument" looks:"^[A-Za-z0-9_.-]+$" doc:"their SELinux user; default: unchanged; system_u for a new entry"`
+	Range      string   `json:"range,omitempty" text:"argument" looks:"^[A-Za-z0-9:.,-]+$" doc:"their levels; default: unchanged; s0 for a new entry"`
+	Restorecon []string `json:"restorecon,omitempty" doc:"absolute paths of files and directories to relabel at once, with everything below them, if SELinux runs; other existing files keep their label"`
 
 	root string // of a test: in place of /
 }
@@ -61,22 +61,22 @@ func (f *Fcontext) Validate() error {
 	}
 	if is := f.target(); is != "" && !targetShape().MatchString(is) {
 		errs = append(errs, &modules.PropertyError{
-			Path: property, Msg: fmt.Sprintf("%q is no regular expression of paths: it begins with a slash, and has neither spaces nor quotes", is), Hint: "write one such as /srv/web(/.*)?",
+			Path: property, Msg: fmt.Sprintf("%q is not a valid regular expression for paths: it must begin with a slash, and have no spaces or quotes", is), Hint: "write one such as /srv/web(/.*)?",
 		})
 	}
 	switch {
 	case f.Type == "" && f.Ensure != absent:
 		errs = append(errs, &modules.PropertyError{Path: "type", Msg: "type cannot be empty", Hint: "write one such as httpd_sys_content_t; semanage fcontext -l lists them"})
 	case f.Type != "" && f.Type != semanage.None && !wordShape().MatchString(f.Type):
-		errs = append(errs, modules.Errorf("type", "%q is no type of SELinux", f.Type))
+		errs = append(errs, modules.Errorf("type", "%q is not an SELinux type", f.Type))
 	case f.Type == semanage.None && f.User+f.Range != "":
 		errs = append(errs, modules.Errorf("type", "%s has neither user nor range", semanage.None))
 	}
 	if f.User != "" && !wordShape().MatchString(f.User) {
-		errs = append(errs, modules.Errorf("user", "%q is no user of SELinux", f.User))
+		errs = append(errs, modules.Errorf("user", "%q is not an SELinux user", f.User))
 	}
 	if f.Range != "" && !rangeShape().MatchString(f.Range) {
-		errs = append(errs, modules.Errorf("range", "%q is no range of levels", f.Range))
+		errs = append(errs, modules.Errorf("range", "%q is not a range of levels", f.Range))
 	}
 	for i, at := range f.Restorecon {
 		errs = append(errs, modules.ValidatePath(fmt.Sprintf("restorecon[%d]", i), at))

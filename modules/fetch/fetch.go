@@ -13,7 +13,7 @@ import (
 // host, so it is stable whenever it succeeds.
 type Fetch struct {
 	Name     string `json:"name" required:"true" looks:"^/" doc:"absolute path of the file, links followed"`
-	Optional bool   `json:"optional,omitempty" doc:"true: a file that is missing is no failure"`
+	Optional bool   `json:"optional,omitempty" doc:"true: a missing file is not a failure"`
 	MaxSize  int64  `json:"max_size,omitempty" doc:"how many bytes it may have, up to 1 GiB; default: 16 MiB"`
 
 	found *modules.FileInfo // by Check; nil is nothing
@@ -29,7 +29,7 @@ func Type() modules.Type {
 	return modules.Type{
 		Name: "fetch",
 		Doc: "Brings a file of the host into the record of the run on the controller: fetched/HOST/PATH in its folder, " +
-			"for the own user alone; of a sensitive resource below fetched-sensitive. A check run says what would be fetched.",
+			"for the own user alone; of a sensitive resource below fetched-sensitive. A check run reports what would be fetched.",
 		New: func() modules.Resource { return new(Fetch) },
 	}
 }

@@ -22,20 +22,20 @@ import (
 type File struct {
 	Name     string          `json:"name" required:"true" looks:"^/(([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+)(/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))*)?$" doc:"absolute path without . or .. elements"`
 	Ensure   string          `json:"ensure,omitempty" enum:"present,absent,directory" default:"present" doc:"present: a file is there; directory: a directory, with its parents; absent: nothing"`
-	Content  modules.Content `json:"content,omitzero" also:"contents" doc:"the whole content of the file; left out together with source, a file keeps what it holds and a new one is empty"`
-	Source   string          `json:"source,omitempty" file:"play" doc:"file beside the manifest whose bytes are the content, never rendered; or an https:// URL that it is downloaded from, http:// with a sha256 in checksum"`
+	Content  modules.Content `json:"content,omitzero" also:"contents" doc:"the whole content of the file; without content and source, a file keeps its content and a new one is empty"`
+	Source   string          `json:"source,omitempty" file:"play" doc:"file next to the manifest to copy as it is, never rendered; or an https:// URL to download, http:// with a sha256 in checksum"`
 	Checksum string          `json:"checksum,omitempty" looks:"^(none|(sha256:)?[0-9a-fA-F]{64})$" doc:"with a URL as source: the SHA-256 of the content in hex, with or without the prefix sha256:, or none"`
-	Fetch    string          `json:"fetch,omitempty" enum:"controller,host" doc:"with a URL as source: who downloads; default: the controller, once for all hosts"`
+	Fetch    string          `json:"fetch,omitempty" enum:"controller,host" doc:"with a URL as source: where to download; default: on the controller, once for all hosts"`
 	MaxSize  int             `json:"max_size,omitempty" doc:"with a URL as source: how large the content may be, in MiB; default 4096"`
-	Owner    string          `json:"owner,omitempty" doc:"name or id of the user it belongs to; default: as it is, and for what is new the user the play works as"`
-	Group    string          `json:"group,omitempty" doc:"name or id of its group; the default is like that of owner"`
-	Mode     string          `json:"mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"permissions in octal, such as \"0644\", or what to change in them, such as \"u=rw,g=r,o=\" or \"g-w,a+X\"; setuid, setgid and sticky as in \"4755\", \"g+s\" or \"+t\"; directories get x wherever there is r or w; default: as it is, and for what is new 0644, of a directory 0755, without what others may if it is sensitive"`
-	Backup   bool            `json:"backup,omitempty" doc:"before other content is put in place, copy the file to NAME.HASH.YYYY-MM-DD@HH:MM:SS~ beside it: the beginning of its SHA-256, and when it was last written, in UTC"`
+	Owner    string          `json:"owner,omitempty" doc:"name or id of its owner; default: unchanged; for a new file, the user that the play runs as"`
+	Group    string          `json:"group,omitempty" doc:"name or id of its group; default: unchanged; for a new file, the group of the user that the play runs as"`
+	Mode     string          `json:"mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"permissions in octal, such as \"0644\", or symbolic changes, such as \"u=rw,g=r,o=\" or \"g-w,a+X\"; setuid, setgid and sticky as in \"4755\", \"g+s\" or \"+t\"; directories get x wherever there is r or w; default: unchanged; 0644 for a new file, 0755 for a new directory, without access for others if sensitive"`
+	Backup   bool            `json:"backup,omitempty" doc:"before new content is written, copy the file to NAME.HASH.YYYY-MM-DD@HH:MM:SS~ in the same directory: the beginning of its SHA-256, and the time of its last change in UTC"`
 	// Validation is called so since Validate is what a resource does.
-	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at a new content, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
-	Recurse    bool   `json:"recurse,omitempty" doc:"with ensure directory: owner, group and mode are also for all that is in it, except symbolic links and what is mounted in it; a mode in octal is for directories alone"`
-	FileMode   string `json:"file_mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"with recurse: the mode of what is no directory; default: mode, if it is not in octal"`
-	Force      bool   `json:"force,omitempty" doc:"with ensure absent: remove a directory with all that is in it; one in which something is mounted is refused"`
+	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that checks new content, at the path %s, before it is put in place; any exit status except 0 refuses it; split as by exec, without a shell"`
+	Recurse    bool   `json:"recurse,omitempty" doc:"with ensure directory: apply owner, group and mode to everything in it, except symbolic links and mounted file systems; an octal mode applies to directories only"`
+	FileMode   string `json:"file_mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"with recurse: the mode of everything except directories; default: mode, if it is not octal"`
+	Force      bool   `json:"force,omitempty" doc:"with ensure absent: remove a directory with everything in it; a directory that contains a mount point is refused"`
 
 	undoes, discreet bool // see Inform
 	fetch            getter
@@ -52,8 +52,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "file",
-		Doc: "Keeps a file or directory as described, or away. Content is compared by hash and " +
-			"written atomically; of owner, group and mode, what is not given stays as it is.",
+		Doc: "Keeps a file or directory as described, or removes it. Content is compared by hash and " +
+			"written atomically; owner, group and mode stay unchanged unless they are given.",
 		New: func() modules.Resource { return &File{fetch: fetch} },
 	}
 }
@@ -89,10 +89,10 @@ func (f *File) Validate() error {
 		errs = append(errs, modules.Errorf("source", "'content' and 'source' are mutually exclusive"))
 	}
 	if f.Validation != "" && (f.Ensure == absent || f.Ensure == directory) {
-		errs = append(errs, modules.Errorf("validate", "'validate' is about the content of a file, and cannot stand with 'ensure: %s'", f.Ensure))
+		errs = append(errs, modules.Errorf("validate", "'validate' applies to the content of a file, and cannot be used with 'ensure: %s'", f.Ensure))
 	}
 	if f.Backup && (f.Ensure == absent || f.Ensure == directory) {
-		errs = append(errs, modules.Errorf("backup", "'backup' is about the content of a file, and cannot stand with 'ensure: %s'", f.Ensure))
+		errs = append(errs, modules.Errorf("backup", "'backup' applies to the content of a file, and cannot be used with 'ensure: %s'", f.Ensure))
 	}
 	return errors.Join(append(errs, validateMode("mode", f.Mode), validateMode("file_mode", f.FileMode), f.validateBelow(), f.validateRemote())...)
 }

@@ -45,7 +45,7 @@ func TestMountPoints(t *testing.T) {
 	for properties, want := range map[string]string{
 		`{"name":"$ROOT/f","ensure":"present","content":"new"}`:     "$ROOT/f is a mount point; unmount it first",
 		`{"name":"$ROOT/f","ensure":"absent"}`:                      "$ROOT/f is a mount point; unmount it first",
-		`{"name":"$ROOT/ro","ensure":"present","content":"new"}`:    "$ROOT/ro is a mount point, and what is mounted there is read-only; unmount it first",
+		`{"name":"$ROOT/ro","ensure":"present","content":"new"}`:    "$ROOT/ro is a mount point of a read-only file system; unmount it first",
 		`{"name":"$ROOT/ro","ensure":"present","mode":"0600"}`:      `the file system of "$ROOT/ro" is mounted read-only`,
 		`{"name":"$ROOT/rodir/f","ensure":"absent"}`:                `the file system of "$ROOT/rodir" is mounted read-only`,
 		`{"name":"$ROOT/d","ensure":"absent","force":true}`:         "$ROOT/d has file systems mounted in it: $ROOT/d/in; unmount them first",

@@ -101,7 +101,7 @@ func (f *File) validateRemote() error {
 		}{{"checksum", f.Checksum != "" && !f.Content.Promised()}, {"fetch", f.Fetch != ""}, {"max_size", f.MaxSize != 0}} {
 			switch {
 			case p.given && f.Source != "": // which may be a URL once it is known
-				return &modules.PropertyError{Path: "source", Msg: "'" + p.name + "' is about a source that is a URL, and this one is a file", Hint: "leave " + p.name + " out, or write source: https://…"}
+				return &modules.PropertyError{Path: "source", Msg: "'" + p.name + "' is about a source that is a URL, and this one is a file", Hint: "remove " + p.name + ", or write source: https://…"}
 			case p.given:
 				return &modules.PropertyError{Path: p.name, Msg: "'" + p.name + "' is about a source that is a URL", Hint: "write source: https://…"}
 			}
@@ -115,11 +115,11 @@ func (f *File) validateRemote() error {
 	case u.User != nil:
 		return &modules.PropertyError{Path: "source", Msg: "a source may not have a user or a password", Hint: "an archive has username, password and headers"}
 	case f.Checksum == "":
-		return &modules.PropertyError{Path: "source", Msg: "what is downloaded needs a checksum", Hint: `write checksum: "sha256:…", as sha256sum prints it, or checksum: none`}
+		return &modules.PropertyError{Path: "source", Msg: "a download needs a checksum", Hint: `write checksum: "sha256:…", as sha256sum prints it, or checksum: none`}
 	case f.Checksum == unchecked && !strings.EqualFold(u.Scheme, "https"):
-		return &modules.PropertyError{Path: "checksum", Msg: "others on the way could change what comes from http://", Hint: `write https://, or checksum: "sha256:…"`}
+		return &modules.PropertyError{Path: "checksum", Msg: "a download over http:// can be changed on the way", Hint: `write https://, or checksum: "sha256:…"`}
 	case f.Checksum == unchecked && f.Fetch == byHost:
-		return &modules.PropertyError{Path: "checksum", Msg: "with 'fetch: host' nobody knows without a checksum whether the file is the right one", Hint: `write checksum: "sha256:…", or fetch: controller`}
+		return &modules.PropertyError{Path: "checksum", Msg: "with 'fetch: host' only a checksum shows whether the file is the right one", Hint: `write checksum: "sha256:…", or fetch: controller`}
 	case f.Checksum != unchecked && !modules.IsDigest(f.digestWanted()):
 		return &modules.PropertyError{Path: "checksum", Msg: "checksum is neither a SHA-256 nor none", Hint: `write checksum: "sha256:…", with 64 hexadecimal digits`}
 	case f.MaxSize < 0 || f.MaxSize > largestMaxSize:

@@ -27,11 +27,11 @@ func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 	at, err := look(h.Files, f.Name)
 	switch {
 	case f.Recurse && at.Kind == modules.Directory:
-		return nil, modules.Refuse("recurse changes what is in %s, which a file resource cannot bring back", f.Name)
+		return nil, modules.Refuse("recurse changes the files in %s, which a file resource cannot restore", f.Name)
 	case err != nil:
 		return nil, modules.PermissionRefusal(err)
 	case at.link:
-		return nil, modules.Refuse("%s is a symlink, which a file resource cannot bring back; look after it with a link resource", f.Name)
+		return nil, modules.Refuse("%s is a symlink, which a file resource cannot restore; use a link resource for it", f.Name)
 	case at.Kind == modules.Absent:
 		return f.none(h.Files)
 	case at.Kind == modules.Directory:
@@ -68,7 +68,7 @@ func (f *File) none(files modules.FileReader) (map[string]any, error) {
 			return nil, err
 		}
 		if len(parents) > 0 {
-			return nil, modules.Refuse("%s would be made as well, and would stay; write a resource of its own for it", parents[0])
+			return nil, modules.Refuse("%s would be created as well, and not removed again; write a separate resource for it", parents[0])
 		}
 	}
 	return map[string]any{"ensure": absent}, nil
@@ -98,7 +98,7 @@ func (f *File) bytes(files modules.FileReader, at found) ([]byte, error) {
 	case at.Kind != modules.Regular:
 		return nil, modules.Refuse("%s is a device, socket or pipe", f.Name)
 	case at.Links > 1:
-		return nil, modules.Refuse("%s has %d names (hard links), and would come back under one", f.Name, at.Links)
+		return nil, modules.Refuse("%s has %d names (hard links), and only one of them can be restored", f.Name, at.Links)
 	case at.Size > modules.MaxKept:
 		return nil, tooLarge(f.Name)
 	}
@@ -118,5 +118,5 @@ func (f *File) bytes(files modules.FileReader, at found) ([]byte, error) {
 }
 
 func tooLarge(name string) error {
-	return modules.Refuse("%s has more than the %d KiB that are kept of a file", name, modules.MaxKept>>10)
+	return modules.Refuse("%s is larger than the %d KiB that can be kept of a file", name, modules.MaxKept>>10)
 }

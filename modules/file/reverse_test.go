@@ -35,5 +35,5 @@ func TestReversalKeepsNobodyElsesText(t *testing.T) {
 	require.Equal(t, map[string]any{"data": []byte("his own")}, properties["content"])
 	h.Files.FileReader = exchanged{h.Files.FileReader, dir + "/secret"}
 	_, err = f.Reversal(t.Context(), h, nil)
-	require.EqualError(t, err, dir+"/his has just been exchanged by somebody else; run again")
+	require.EqualError(t, err, dir+"/his has just been replaced by another process; run again")
 }

@@ -54,9 +54,9 @@ func TestValidateRefuses(t *testing.T) {
 		{"says nothing", "false %s", "validate ended with exit code 1, so the file was not put in place", "", ""},
 		{"killed", "sh -c 'kill -9 $$' sh %s", "validate ended with exit code 137, so the file was not put in place", "", ""},
 		{"not there", "no-such-program %s", `validate: "no-such-program" is not found in ` + modules.DefaultPath, "", ""},
-		{"writes", "sh -c 'echo x >\"$1\"; touch -t 200001010000 \"$1\"' sh %s", "validate has changed the file that it was to look at, or somebody else has", "", ""},
-		{"replaces", "sh -c 'rm \"$1\" && echo new >\"$1\"' sh %s", "validate has changed the file that it was to look at, or somebody else has", "", ""},
-		{"removes", "rm %s", "validate has changed the file that it was to look at, or somebody else has", "", ""},
+		{"writes", "sh -c 'echo x >\"$1\"; touch -t 200001010000 \"$1\"' sh %s", "the file changed while the validate command was running", "", ""},
+		{"replaces", "sh -c 'rm \"$1\" && echo new >\"$1\"' sh %s", "the file changed while the validate command was running", "", ""},
+		{"removes", "rm %s", "the file changed while the validate command was running", "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			root := modtest.Root(t)

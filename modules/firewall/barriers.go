@@ -92,7 +92,7 @@ func barriers(chains []*chain, all []gate, r rule) []string {
 		i := slices.IndexFunc(all, func(g gate) bool { return g.blocks && g.family == c.Family && g.table == c.Table && g.chain == c.Name })
 		isGate := i >= 0
 		if c.Hook == "prerouting" && c.Policy == drop {
-			named = append(named, fmt.Sprintf("the chain %s, which drops what no rule of it accepts", c))
+			named = append(named, fmt.Sprintf("the chain %s, which drops packets that none of its rules accepts", c))
 		}
 		if isGate && !all[i].last && !all[i].open {
 			continue // the jump comes before all its rules

@@ -23,13 +23,13 @@ type steps struct {
 func (f *Firewall) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	m := f.manager(h.Files)
 	if _, zones := m.(firewalldRules); f.Zone != "" && !zones { // else it would be for all that come in
-		return modules.Plan{}, modules.Refuse("zones are those of firewalld, which does not run on this host")
+		return modules.Plan{}, modules.Refuse("zone needs firewalld, which does not run on this host")
 	}
 	if m != nil {
 		return f.checkManaged(ctx, h, m)
 	}
 	if by := f.incharge(h.Files); by != "" {
-		return modules.Plan{}, modules.Refuse("%s is in charge of the rules of this host, and would not know of this one: leave provider away", by)
+		return modules.Plan{}, modules.Refuse("%s manages the rules of this host, and would not use this one: remove provider", by)
 	}
 	is, err := f.look(ctx, h)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *Firewall) wanted() (inForce, kept []rule, err error) {
 		for _, line := range lines {
 			r, ok := parseRule(line)
 			if !ok || r.name != f.Name {
-				err = modules.Refuse("%q is no rule that could be put back", line)
+				err = modules.Refuse("the rule %q cannot be restored", line)
 			}
 			all = append(all, r)
 		}
@@ -112,7 +112,7 @@ func (f *Firewall) action(is ruleset, want []rule, do steps) string {
 func (f *Firewall) inForce(is ruleset, want, rules []rule) []modules.Change {
 	was, will := shown(named(is.rules, f.Name)), shown(want)
 	if is.made && !is.whole {
-		was = "in a table that somebody has changed"
+		was = "in a table that another program has changed"
 	}
 	var all []modules.Change
 	if was != will {
@@ -168,7 +168,7 @@ func (f *Firewall) incharge(files modules.FileReader) string {
 func (f *Firewall) refuseForeign(is ruleset, want []rule) error {
 	for _, g := range is.gates {
 		if by := g.foreign(); by != "" && g.passes(want) != nil {
-			return modules.Refuse("the chain %s drops what no rule of it accepts, and it is that of %s, which would not know of this rule: add it with %s, or have nftables keep these rules", g, by, by)
+			return modules.Refuse("the chain %s drops packets that none of its rules accepts; it belongs to %s, which does not use rules of nftables: add the rule with %s, or let nftables manage that chain", g, by, by)
 		}
 	}
 	return nil
@@ -188,12 +188,12 @@ func (f *Firewall) warn(h modules.Host, is ruleset, want, kept []rule) {
 		for _, barrier := range barriers(is.chains, is.gates, r) {
 			if !named[barrier] {
 				named[barrier] = true
-				h.Report.Message(modules.LevelWarning, "what this accepts may still be dropped by "+barrier)
+				h.Report.Message(modules.LevelWarning, "packets that this rule accepts may still be dropped by "+barrier)
 			}
 		}
 		if strings.Contains(f.read(h.Files, "/proc/net/ip_tables_names"), "filter") && !named[""] {
 			named[""] = true
-			h.Report.Message(modules.LevelWarning, "what this accepts may still be dropped by rules of iptables-legacy, of which nft tells nothing")
+			h.Report.Message(modules.LevelWarning, "packets that this rule accepts may still be dropped by rules of iptables-legacy, which nft does not list")
 		}
 	}
 	if kept != nil && f.unloaded(h.Files) {

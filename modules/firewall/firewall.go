@@ -16,11 +16,11 @@ import (
 // A Firewall is one rule about packets that come in. It is in force, and kept for the next boot; a change of
 // either is put right.
 type Firewall struct {
-	Name      string   `json:"name" text:"argument" required:"true" doc:"what the rule is called, such as https or \"no telnet\"; by it nftables knows the rule again"`
+	Name      string   `json:"name" text:"argument" required:"true" doc:"name of the rule, such as https or \"no telnet\"; nftables identifies the rule by it"`
 	Ensure    string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: there is no such rule"`
-	Action    string   `json:"action,omitempty" enum:"accept,drop,reject" default:"accept" doc:"accept: packets come in; drop: they are lost; reject: they are lost, and who sent them is told"`
+	Action    string   `json:"action,omitempty" enum:"accept,drop,reject" default:"accept" doc:"accept: let packets in; drop: discard them; reject: discard them and notify the sender"`
 	Service   string   `json:"service,omitempty" doc:"a service with well-known ports, such as ssh, http or postgresql, in place of port"`
-	Port      string   `json:"port,omitempty" looks:"^[0-9, -]+$" doc:"one port, several (80,443), or a range (8000-8100); without port and service the rule is about all packets of its source"`
+	Port      string   `json:"port,omitempty" looks:"^[0-9, -]+$" doc:"one port, several (80,443), or a range (8000-8100); without port and service the rule applies to all packets of its source"`
 	Protocol  string   `json:"protocol,omitempty" enum:"tcp,udp,both" doc:"of port; default: tcp"`
 	Source    []string `json:"source,omitempty" doc:"addresses and networks, of IPv4 and IPv6, from which packets come; default: anywhere"`
 	Interface string   `json:"interface,omitempty" text:"argument" doc:"the interface by which they come; default: any"`
@@ -61,8 +61,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "firewall",
-		Doc: "Keeps a rule about who may reach a port of the host, now and after a boot, with firewalld or ufw where they are active, else with nftables. Rules of others are left " +
-			"as they are: what these drop stays dropped, and a rule that accepts it says so. What would cut off the login of the run is refused.",
+		Doc: "Keeps a rule for access to a port of the host, now and after a boot, with firewalld or ufw where they are active, else with nftables. Other rules stay " +
+			"unchanged: packets that they drop stay dropped, and the result warns about it. A rule that would cut off the connection of the run is refused.",
 		New: func() modules.Resource { return new(Firewall) },
 	}
 }
@@ -84,16 +84,16 @@ var (
 func (f *Firewall) Validate() error {
 	var errs []error
 	if f.Name != "" && (!nameShape().MatchString(f.Name) || len(f.Name) > maxName) {
-		errs = append(errs, modules.Errorf("name", "%q is no name of a rule: it has at most %d bytes, and no quotes, backslashes and control characters", f.Name, maxName))
+		errs = append(errs, modules.Errorf("name", "%q is not a valid rule name: use at most %d bytes, without quotes, backslashes and control characters", f.Name, maxName))
 	}
 	if f.Interface != "" && !interfaceShape().MatchString(f.Interface) {
-		errs = append(errs, modules.Errorf("interface", "%q is no name of an interface", f.Interface))
+		errs = append(errs, modules.Errorf("interface", "%q is not a valid interface name", f.Interface))
 	}
 	if f.Zone != "" && !zoneShape().MatchString(f.Zone) {
-		errs = append(errs, modules.Errorf("zone", "%q is no name of a zone", f.Zone))
+		errs = append(errs, modules.Errorf("zone", "%q is not a valid zone name", f.Zone))
 	}
 	if f.Zone != "" && f.Provider != "" && f.Provider != firewalld {
-		errs = append(errs, modules.Errorf("zone", "zones are those of firewalld"))
+		errs = append(errs, modules.Errorf("zone", "zone is only valid with firewalld"))
 	}
 	for n, source := range f.Source {
 		if _, err := parseSource(source); err != nil {
@@ -109,9 +109,9 @@ func (f *Firewall) Validate() error {
 	case f.Service != "" && !known:
 		errs = append(errs, &modules.PropertyError{Path: "service", Msg: fmt.Sprintf("no ports are known of a service %q", f.Service), Hint: "write its port and protocol"})
 	case f.Port == "" && f.Protocol != "":
-		errs = append(errs, modules.Errorf("protocol", "'protocol' is that of a port, and none is given"))
+		errs = append(errs, modules.Errorf("protocol", "'protocol' needs 'port'"))
 	case f.Port == "" && f.Service == "" && len(f.Source) == 0 && f.Interface == "" && f.Ensure != absent && f.Restore == nil:
-		errs = append(errs, &modules.PropertyError{Path: "port", Msg: "nothing says which packets the rule is about", Hint: "write port, service, source or interface"})
+		errs = append(errs, &modules.PropertyError{Path: "port", Msg: "the rule does not select any packets", Hint: "write port, service, source or interface"})
 	}
 	return errors.Join(errs...)
 }
@@ -133,7 +133,7 @@ func parsePorts(text string) ([]span, error) {
 			last, err = strconv.ParseUint(to, 10, 16)
 		}
 		if err != nil || first == 0 || last < first {
-			return nil, &modules.PropertyError{Path: "port", Msg: fmt.Sprintf("%q is no port", part), Hint: `write ports from 1 to 65535, such as 443, "80,443" or 8000-8100`}
+			return nil, &modules.PropertyError{Path: "port", Msg: fmt.Sprintf("%q is not a port", part), Hint: `write ports from 1 to 65535, such as 443, "80,443" or 8000-8100`}
 		}
 		all = append(all, span{uint16(first), uint16(last)})
 	}
@@ -147,14 +147,14 @@ func parseSource(text string) (netip.Prefix, error) {
 		if addr.Zone() == "" && !addr.Is4In6() {
 			return netip.PrefixFrom(addr, addr.BitLen()), nil
 		}
-		return netip.Prefix{}, fmt.Errorf("%q is no address of a packet", text)
+		return netip.Prefix{}, fmt.Errorf("%q is not an address of a packet", text)
 	}
 	network, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil, network.Addr().Is4In6():
 		return netip.Prefix{}, fmt.Errorf("%q is neither an address nor a network", text)
 	case network.Masked() != network:
-		return netip.Prefix{}, fmt.Errorf("%q is an address and a network at once: that network is %s", text, network.Masked())
+		return netip.Prefix{}, fmt.Errorf("%q has bits set after its prefix: the network is %s", text, network.Masked())
 	}
 	return network, nil
 }

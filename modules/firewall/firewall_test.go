@@ -133,24 +133,24 @@ func TestConverges(t *testing.T) {
 		{Name: "no nftables, and none needed", Tree: []modtest.Node{{Path: "bin", Dir: true}}, Properties: with1(`"name":"https","ensure":"absent"`)},
 		{
 			Name: "what drops is iptables'", Tree: tree(t, strings.ReplaceAll(strings.ReplaceAll(closed, `"inet"`, `"ip"`), `"input","type"`, `"INPUT","type"`)), Properties: with1(https),
-			Err: "the chain ip filter INPUT drops what no rule of it accepts, and it is that of iptables, which would not know of this rule: add it with iptables, or have nftables keep these rules",
+			Err: "the chain ip filter INPUT drops packets that none of its rules accepts; it belongs to iptables, which does not use rules of nftables: add the rule with iptables, or let nftables manage that chain",
 		},
 		{
 			Name: "somebody else's", Tree: tree(t, open, running("firewalld.service")...), Properties: with1(`"name":"x","port":"1","provider":"nftables"`),
-			Err: "firewalld is in charge of the rules of this host, and would not know of this one: leave provider away",
+			Err: "firewalld manages the rules of this host, and would not use this one: remove provider",
 		},
 		{
 			Name: "the own login", Tree: tree(t, open, loggedIn...), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
-			Err: `nobody could log in again the way this run has, from 192.0.2.1 to port 22: "ssh" would drop it; accept that from a narrower source first`,
+			Err: `this would lock out logins like the one of this run, from 192.0.2.1 to port 22: "ssh" would drop them; first accept them from a narrower source`,
 		},
 		{
 			Name: "everything of the own network", Tree: tree(t, open, loggedIn...), Properties: with1(`"name":"them","source":["192.0.2.0/24"],"action":"reject"`),
-			Err: `nobody could log in again the way this run has, from 192.0.2.1 to port 22: "them" would reject it; accept that from a narrower source first`,
+			Err: `this would lock out logins like the one of this run, from 192.0.2.1 to port 22: "them" would reject them; first accept them from a narrower source`,
 		},
 		{
 			Name: "the own login, behind a rule of an interface that drops it too", Tree: tree(t, open, loggedIn...), Prepare: settled(`"name":"from eth9","service":"ssh","interface":"eth9","action":"reject"`),
 			Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
-			Err:        `nobody could log in again the way this run has, from 192.0.2.1 to port 22: "ssh" would drop it; accept that from a narrower source first`,
+			Err:        `this would lock out logins like the one of this run, from 192.0.2.1 to port 22: "ssh" would drop them; first accept them from a narrower source`,
 		},
 		{
 			Name: "all logins but by an interface", Tree: tree(t, open, loggedIn...), Prepare: settled(`"name":"from eth9","service":"ssh","interface":"eth9"`), Properties: with1(`"name":"ssh","service":"ssh","action":"drop"`),
@@ -240,7 +240,7 @@ func TestWarnings(t *testing.T) {
 		return `{"family":"inet","table":"` + table + `","name":"` + chain + `",` + hook + `"rules":[` + strings.Join(rules, ",") + `]}`
 	}
 	const input = `"type":"filter","hook":"input","prio":0,"policy":"accept",`
-	const warning = "what this accepts may still be dropped by "
+	const warning = "packets that this rule accepts may still be dropped by "
 	for _, test := range []struct{ name, chains, want string }{
 		{"none", of("x", "input", input, rule(match(tcpPort, "443")+`,{"accept":null}`)), ""},
 		{"its port", of("x", "input", input, rule(match(tcpPort, `{"set":[80,{"range":[400,500]}]}`)+`,{"drop":null}`)), warning + "a rule of the chain inet x input"},
@@ -250,7 +250,7 @@ func TestWarnings(t *testing.T) {
 		{"some addresses", of("f2b", "in", input, rule(match(`{"payload":{"field":"saddr","protocol":"ip"}}`, `"@banned"`)+`,{"reject":null}`)), warning + "a rule of the chain inet f2b in"},
 		{"behind a jump", of("x", "input", input, rule(`{"jump":{"target":"deep"}}`)) + "," + of("x", "deep", "", rule(`{"limit":{}},{"drop":null}`)), warning + "a rule of the chain inet x deep"},
 		{"accepted before", of("x", "input", input, rule(`{"accept":null}`), rule(`{"drop":null}`)), ""},
-		{"before routing", of("x", "pre", `"type":"filter","hook":"prerouting","prio":0,"policy":"drop",`), warning + "the chain inet x pre, which drops what no rule of it accepts"},
+		{"before routing", of("x", "pre", `"type":"filter","hook":"prerouting","prio":0,"policy":"drop",`), warning + "the chain inet x pre, which drops packets that none of its rules accepts"},
 		{"behind the jump", of("x", "input", strings.Replace(input, `"accept"`, `"drop"`, 1), rule(`{"counter":null},{"drop":null}`)), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -277,16 +277,16 @@ func (n *notes) Message(_, text string) { n.all = append(n.all, text) }
 func TestValidate(t *testing.T) {
 	for want, f := range map[string]*Firewall{
 		"": {Name: "x", Port: "80,443, 8000-8100", Protocol: both, Source: []string{"192.0.2.7", "2001:db8::/32"}, Interface: "eth0.7"},
-		`name: "a\"b" is no name of a rule: it has at most 100 bytes, and no quotes, backslashes and control characters`:                                                                {Name: `a"b`, Port: "1"},
-		`port: "0" is no port (write ports from 1 to 65535, such as 443, "80,443" or 8000-8100)`:                                                                                        {Name: "x", Port: "0"},
-		`port: "9-8" is no port (write ports from 1 to 65535, such as 443, "80,443" or 8000-8100)`:                                                                                      {Name: "x", Port: "9-8"},
-		`source[0]: "192.0.2.7/24" is an address and a network at once: that network is 192.0.2.0/24 (write an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32)`: {Name: "x", Port: "1", Source: []string{"192.0.2.7/24"}},
-		`source[0]: "office" is neither an address nor a network (write an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32)`:                                     {Name: "x", Port: "1", Source: []string{"office"}},
-		`interface: "eth0; drop" is no name of an interface`:                                                                                                                            {Name: "x", Port: "1", Interface: "eth0; drop"},
-		`service: no ports are known of a service "gopher" (write its port and protocol)`:                                                                                               {Name: "x", Service: "gopher"},
-		"service: 'port' and 'service' are mutually exclusive":                                                                                                                          {Name: "x", Service: "ssh", Port: "22"},
-		"protocol: 'protocol' is that of a port, and none is given":                                                                                                                     {Name: "x", Protocol: udp, Interface: "eth0"},
-		"port: nothing says which packets the rule is about (write port, service, source or interface)":                                                                                 {Name: "x"},
+		`name: "a\"b" is not a valid rule name: use at most 100 bytes, without quotes, backslashes and control characters`:                                                       {Name: `a"b`, Port: "1"},
+		`port: "0" is not a port (write ports from 1 to 65535, such as 443, "80,443" or 8000-8100)`:                                                                              {Name: "x", Port: "0"},
+		`port: "9-8" is not a port (write ports from 1 to 65535, such as 443, "80,443" or 8000-8100)`:                                                                            {Name: "x", Port: "9-8"},
+		`source[0]: "192.0.2.7/24" has bits set after its prefix: the network is 192.0.2.0/24 (write an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32)`: {Name: "x", Port: "1", Source: []string{"192.0.2.7/24"}},
+		`source[0]: "office" is neither an address nor a network (write an address or a network, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32)`:                              {Name: "x", Port: "1", Source: []string{"office"}},
+		`interface: "eth0; drop" is not a valid interface name`:                                                                                                                  {Name: "x", Port: "1", Interface: "eth0; drop"},
+		`service: no ports are known of a service "gopher" (write its port and protocol)`:                                                                                        {Name: "x", Service: "gopher"},
+		"service: 'port' and 'service' are mutually exclusive":                                                                                                                   {Name: "x", Service: "ssh", Port: "22"},
+		"protocol: 'protocol' needs 'port'":                                                     {Name: "x", Protocol: udp, Interface: "eth0"},
+		"port: the rule does not select any packets (write port, service, source or interface)": {Name: "x"},
 	} {
 		if err := f.Validate(); want == "" {
 			require.NoError(t, err)

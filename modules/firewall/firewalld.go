@@ -93,7 +93,7 @@ func (d firewalldRules) look(ctx context.Context, h modules.Host) (managed, erro
 		case err != nil:
 			return nil, err
 		case strings.Contains(exit.Stderr.Text, "INVALID_ZONE"):
-			return nil, modules.Refuse("firewalld has no zone %q: firewall-cmd --get-zones names those that there are", d.zone)
+			return nil, modules.Refuse("firewalld has no zone %q; list the zones with: firewall-cmd --get-zones", d.zone)
 		case exit.Code != 0:
 			return nil, modules.Refuse("firewall-cmd --zone=%s --list-all ended with exit code %d: %s", d.zone, exit.Code, strings.TrimSpace(exit.Stderr.Text))
 		}

@@ -53,7 +53,7 @@ type listed struct {
 func parseListing(text string) ([]*chain, error) {
 	var l listing
 	if err := json.Unmarshal([]byte(text), &l); err != nil {
-		return nil, modules.Refuse("nft does not tell its rules as it should: %w", err)
+		return nil, modules.Refuse("cannot read the rules that nft lists: %w", err)
 	}
 	var all []*chain
 	for _, of := range l.Nftables {

@@ -195,11 +195,11 @@ func TestManagersConverge(t *testing.T) {
 		},
 		{
 			Name: "ufw, absent by name", Tree: ufwTree(t, "yes"), Properties: with1(`"name":"https","ensure":"absent"`),
-			Err: "ufw knows a rule by what it says, and by no name: write port, service, source or interface of the one that is to be absent",
+			Err: "ufw identifies a rule by its contents, not by a name: write port, service, source or interface of the rule to remove",
 		},
 		{
 			Name: "ufw, of a zone", Tree: ufwTree(t, "yes"), Properties: with1(`"name":"https","port":"443","zone":"internal"`),
-			Err: "zones are those of firewalld, which does not run on this host",
+			Err: "zone needs firewalld, which does not run on this host",
 		},
 		{
 			Name: "firewalld", Tree: firewalldTree(t, `["service ssh"]`, `["service ssh","port 443/tcp"]`), Properties: with1(`"name":"https","port":"443"`), Action: "added the rule",

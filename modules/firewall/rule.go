@@ -118,7 +118,7 @@ func parseRule(text string) (rule, bool) {
 // sourceOf reads what stands behind ip or ip6.
 func sourceOf(saddr, text string) (netip.Prefix, error) {
 	if saddr != "saddr" {
-		return netip.Prefix{}, fmt.Errorf("%q is no saddr", saddr)
+		return netip.Prefix{}, fmt.Errorf("%q is not a saddr", saddr)
 	}
 	return parseSource(text)
 }

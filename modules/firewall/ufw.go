@@ -33,7 +33,7 @@ func (u ufwRules) words(h modules.Host, rules []rule) ([]string, error) {
 			source := of.anywhere
 			switch {
 			case r.family() == "ip6" && !six:
-				return nil, modules.Refuse("ufw leaves IPv6 alone on this host, and %s is an address of it: write IPV6=yes into /etc/default/ufw", r.source)
+				return nil, modules.Refuse("ufw does not handle IPv6 on this host, and %s is an IPv6 address: write IPV6=yes into /etc/default/ufw", r.source)
 			case n == 1 && !six, r.family() == "ip" && n == 1, r.family() == "ip6" && n == 0:
 				continue
 			case r.source.IsSingleIP():

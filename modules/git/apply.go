@@ -198,7 +198,7 @@ func (g *Git) fetch(ctx context.Context, h modules.Host, at program, commit stri
 	if g.Depth > 0 {
 		_, err := at.do(ctx, h, "fetch", "--quiet", "--no-tags", "--depth", strconv.Itoa(g.Depth), "origin", commit)
 		if err != nil {
-			err = fmt.Errorf("%w (a source that gives no part of its history needs depth left out)", err)
+			err = fmt.Errorf("%w (if the source does not support a partial history, remove depth)", err)
 		}
 		return err
 	}

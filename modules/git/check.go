@@ -30,10 +30,10 @@ func (g *Git) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 		return g.checkAbsent(ctx, h, have)
 	}
 	if len(have.stuck) > 0 {
-		return modules.Plan{}, modules.Refuse("somebody has changed files in the submodules %s of %q: settle that there", some(have.stuck), g.Name)
+		return modules.Plan{}, modules.Refuse("files in the submodules %s of %q have local changes: commit or revert them there", some(have.stuck), g.Name)
 	}
 	if len(have.changed) > 0 && !g.Force {
-		return modules.Plan{}, modules.Refuse("somebody has changed files in %q: %s%s", g.Name, some(have.changed),
+		return modules.Plan{}, modules.Refuse("files in %q have local changes: %s%s", g.Name, some(have.changed),
 			g.orForce("commit or remove that; with 'force: true' it is kept as a commit, and does not stop the play"))
 	}
 	want, err := g.wanted(ctx, h, have)

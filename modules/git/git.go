@@ -13,16 +13,16 @@ import (
 // A Git is a checkout. Its HEAD is detached: branches that somebody has in it stay as they are.
 type Git struct {
 	Name       string `json:"name" required:"true" looks:"^/" doc:"absolute path of the checkout"`
-	Ensure     string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: it is removed, unless it has something that is nowhere else"`
+	Ensure     string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: it is removed, unless it contains changes or commits that exist nowhere else"`
 	Source     string `json:"source,omitempty" doc:"the repository: https, http, ssh, git or file as URL, user@host:path, or an absolute path on the host; required for present"`
-	Revision   string `json:"revision,omitempty" text:"argument" doc:"a commit in full, which needs no network while it is checked out; or a tag or a branch, which the source is asked for; default: the branch that the source has as its HEAD"`
+	Revision   string `json:"revision,omitempty" text:"argument" doc:"a full commit id, which needs no network if it is already checked out; or a tag or a branch, which is looked up at the source; default: the branch that is the HEAD of the source"`
 	Update     *bool  `json:"update,omitempty" doc:"false: a checkout that is there stays at its commit; default: true"`
 	Depth      int    `json:"depth,omitempty" doc:"how many commits of the history to fetch; default: all"`
 	Submodules bool   `json:"submodules,omitempty" doc:"check out the submodules too, as the commit has them"`
-	User       string `json:"user,omitempty" doc:"name or id of the user whom the checkout belongs to and git runs as; default: the user the play works as"`
-	Key        string `json:"key,omitempty" looks:"^/" doc:"absolute path, on the host, of the private key for ssh; default: those of the user"`
+	User       string `json:"user,omitempty" doc:"name or id of the user that owns the checkout and runs git; default: the user that the play runs as"`
+	Key        string `json:"key,omitempty" looks:"^/" doc:"absolute path, on the host, of the private key for ssh; default: the keys of the user"`
 	Signers    string `json:"signers,omitempty" looks:"^/" doc:"absolute path, on the host, of a file of allowed signers as in ssh-keygen(1); a commit that none of them has signed is not checked out"`
-	Force      bool   `json:"force,omitempty" doc:"changes that somebody has made in the checkout do not stop it: they are kept as a commit below refs/ccm-push/kept"`
+	Force      bool   `json:"force,omitempty" doc:"update the checkout in spite of local changes: they are kept as a commit below refs/ccm-push/kept"`
 	// Branch and Directory are set where the resource undoes another one: a branch was checked out, or an
 	// empty directory was there.
 	Branch    string `json:"branch,omitempty" wire:"only"`
@@ -40,8 +40,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "git",
-		Doc: "Keeps a checkout of a git repository at a commit, a tag or a branch. What somebody has changed in it " +
-			"is never lost. Needs git on the host; for ssh, the host key of the server has to be known there.",
+		Doc: "Keeps a checkout of a git repository at a commit, a tag or a branch. Local changes in it " +
+			"are never lost. Needs git on the host; for ssh, the host key of the server must be known there.",
 		New: func() modules.Resource { return new(Git) },
 	}
 }
@@ -77,7 +77,7 @@ func (g *Git) Validate() error {
 		g.validateSource(), validateRevision(g.Revision),
 	}
 	if g.Name == "/" {
-		errs = append(errs, modules.Errorf("name", "the root of the host is no checkout"))
+		errs = append(errs, modules.Errorf("name", "the root directory of the host cannot be a checkout"))
 	}
 	if g.Depth < 0 {
 		errs = append(errs, modules.Errorf("depth", "depth %d is less than 0", g.Depth))
@@ -103,16 +103,16 @@ func (g *Git) validateSource() error {
 		if onHost().MatchString(g.Source) {
 			return nil
 		}
-		return wrong("source is no repository")
+		return wrong("source is not a repository")
 	}
 	u, err := url.Parse(g.Source)
 	if err != nil {
-		return wrong("source is no valid URL")
+		return wrong("source is not a valid URL")
 	}
 	switch scheme {
 	case "file":
 		if u.Host != "" || u.Path == "" {
-			return wrong("source is no repository")
+			return wrong("source is not a repository")
 		}
 	case "https", "http", "ssh", "git":
 		if u.Host == "" || strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-") {
@@ -121,7 +121,7 @@ func (g *Git) validateSource() error {
 		if _, password := u.User.Password(); password || u.User != nil && scheme != "ssh" {
 			return &modules.PropertyError{
 				Path: "source", Msg: "a user or password in source would be seen in the arguments of git",
-				Hint: "leave it out, and have the user's ~/.netrc or credential helper know it",
+				Hint: "remove it, and store it in the user's ~/.netrc or credential helper",
 			}
 		}
 	default:
@@ -137,10 +137,10 @@ func validateRevision(name string) error {
 	case name == "" || commitID().MatchString(name):
 		return nil
 	case len(name) >= 7 && shortID().MatchString(name):
-		return &modules.PropertyError{Path: "revision", Msg: "the beginning of a commit is no revision", Hint: "write the commit in full: 40 hex digits, as git rev-parse prints them"}
+		return &modules.PropertyError{Path: "revision", Msg: "a shortened commit id is not a valid revision", Hint: "write the commit in full: 40 hex digits, as git rev-parse prints them"}
 	case strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") || strings.ContainsAny(name, " \t\r\n\x00~^:?*[\\") ||
 		strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, "/"):
-		return modules.Errorf("revision", "%q is no commit, tag or branch", name)
+		return modules.Errorf("revision", "%q is not a commit, tag or branch", name)
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func validateRevision(name string) error {
 // Warnings implements [modules.Warner].
 func (g *Git) Warnings() []*modules.PropertyError {
 	if g.Ensure != absent && strings.HasPrefix(g.Source, "http://") && g.Signers == "" && !commitID().MatchString(g.Revision) {
-		return []*modules.PropertyError{{Path: "source", Msg: "anybody on the way can change what comes over http", Hint: "write https, a commit as revision, or signers"}}
+		return []*modules.PropertyError{{Path: "source", Msg: "a transfer over http can be changed on the way", Hint: "write https, a commit as revision, or signers"}}
 	}
 	return nil
 }

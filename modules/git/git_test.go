@@ -116,7 +116,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "changed files", Prepare: s.cloned("", func(t *testing.T, d string) { put(t, "mine\n", d, "app.txt") }), Properties: at(s.one),
-			Err: `somebody has changed files in "$ROOT/d": app.txt (commit or remove that; with 'force: true' it is kept as a commit, and does not stop the play)`,
+			Err: `files in "$ROOT/d" have local changes: app.txt (commit or remove that; with 'force: true' it is kept as a commit, and does not stop the play)`,
 		},
 		{
 			Name: "changed files, forced", Prepare: s.cloned(s.one, func(t *testing.T, d string) { put(t, "mine\n", d, "app.txt") }), Properties: props(fmt.Sprintf(`,"force":true,"revision":%q`, s.one)),
@@ -126,8 +126,8 @@ func TestConverges(t *testing.T) {
 			Name: "a commit of somebody", Prepare: s.cloned(s.one, func(t *testing.T, d string) { commit(t, d, map[string]string{"app.txt": "mine\n"}) }), Properties: at(s.one),
 			Err: `commit 5b2615dafdff, which is checked out in "$ROOT/d", is on no branch and would be lost (give it one; with 'force: true' it is kept)`,
 		},
-		{Name: "not empty", Tree: []modtest.Node{{Path: "d", Dir: true}, {Path: "d/x", Text: "x"}}, Properties: at(s.one), Err: `"$ROOT/d" is no checkout, and not empty: move away what is in it`},
-		{Name: "a file", Tree: []modtest.Node{{Path: "d", Text: "x"}}, Properties: at(s.one), Err: `"$ROOT/d" is no directory, but a file`},
+		{Name: "not empty", Tree: []modtest.Node{{Path: "d", Dir: true}, {Path: "d/x", Text: "x"}}, Properties: at(s.one), Err: `"$ROOT/d" is not a checkout, and not empty: move its files away`},
+		{Name: "a file", Tree: []modtest.Node{{Path: "d", Text: "x"}}, Properties: at(s.one), Err: `"$ROOT/d" is not a directory, but a file`},
 		{Name: "no parent", Properties: fmt.Sprintf(`{"name":"$ROOT/no/d","source":%q}`, s.dir), Err: `"$ROOT/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`},
 		{Name: "no such revision", Properties: at("v2"), Err: `the source has no tag and no branch "v2"`},
 		{Name: "no such source", Properties: `{"name":"$ROOT/d","source":"$ROOT/none","revision":"main"}`, Err: `git ls-remote: '$ROOT/none' does not appear to be a git repository`},
@@ -251,7 +251,7 @@ func TestSubmodules(t *testing.T) {
 
 	put(t, "mine\n", root, "d/lib/app.txt")
 	_, err = apply(t, g)
-	require.EqualError(t, err, fmt.Sprintf(`somebody has changed files in the submodules lib of %q: settle that there`, filepath.Join(root, "d")))
+	require.EqualError(t, err, fmt.Sprintf(`files in the submodules lib of %q have local changes: commit or revert them there`, filepath.Join(root, "d")))
 
 	run(t, s.dir, "submodule", "--quiet", "add", lib.dir, "stolen")
 	run(t, s.dir, "commit", "-q", "-m", "another one")
@@ -305,13 +305,13 @@ func TestSigners(t *testing.T) {
 	}
 	for _, wrong := range []string{eve, s.one} {
 		_, err := apply(t, at(wrong))
-		require.EqualError(t, err, fmt.Sprintf("commit %s is not signed by one of those in %s", wrong[:12], filepath.Join(root, "signers")))
+		require.EqualError(t, err, fmt.Sprintf("commit %s is not signed by any signer in %s", wrong[:12], filepath.Join(root, "signers")))
 		require.NoDirExists(t, filepath.Join(root, "d"))
 	}
 	_, err = apply(t, at(ann))
 	require.NoError(t, err)
 	_, err = apply(t, at(eve))
-	require.ErrorContains(t, err, "is not signed by one of those in")
+	require.ErrorContains(t, err, "is not signed by any signer in")
 
 	require.NoError(t, os.Chmod(filepath.Join(root, "signers"), 0o666))
 	_, err = at(ann).Check(t.Context(), modules.ReadOnly(modtest.Host()))
@@ -320,7 +320,7 @@ func TestSigners(t *testing.T) {
 
 	put(t, "ann@example.net "+strings.Replace(string(key), "AAAA", "AAAB", 1), root, "signers")
 	_, err = at(ann).Check(t.Context(), modules.ReadOnly(modtest.Host()))
-	require.ErrorContains(t, err, "is not signed by one of those in", "what is checked out is looked at too")
+	require.ErrorContains(t, err, "is not signed by any signer in", "what is checked out is looked at too")
 }
 
 func TestPredicts(t *testing.T) {
@@ -368,7 +368,7 @@ func TestDescribe(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, fmt.Sprintf(`{"ensure":"present","name":"%s/d","source":"https://example.net/app.git","commit":%q,"branch":"main","changed":["app.txt"]}`, root, s.two), string(status))
 	_, err = g.Reversal(t.Context(), modtest.Host(), nil)
-	require.ErrorContains(t, err, "not put back")
+	require.ErrorContains(t, err, "not restored")
 }
 
 func TestValidate(t *testing.T) {
@@ -383,15 +383,15 @@ func TestValidate(t *testing.T) {
 		{"a path", Git{Source: "/srv/git/app.git", Revision: "refs/tags/v1"}, ""},
 		{"absent", Git{Ensure: absent}, ""},
 		{"no source", Git{}, "source: source cannot be empty (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
-		{"a command", Git{Source: "ext::sh -c id"}, "source: source is no repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
-		{"an option", Git{Source: "--upload-pack=id:x"}, "source: source is no repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
-		{"an option as path", Git{Source: "host:--x"}, "source: source is no repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{"a command", Git{Source: "ext::sh -c id"}, "source: source is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{"an option", Git{Source: "--upload-pack=id:x"}, "source: source is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{"an option as path", Git{Source: "host:--x"}, "source: source is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
 		{"an option as host", Git{Source: "ssh://-oProxyCommand=id/x"}, "source: source names no host (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
 		{"another scheme", Git{Source: "ftp://h/x"}, "source: source has the scheme ftp, which is not supported (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
-		{"a secret", Git{Source: "https://ann:x@h/x"}, "source: a user or password in source would be seen in the arguments of git (leave it out, and have the user's ~/.netrc or credential helper know it)"},
-		{"part of a commit", Git{Source: "/x", Revision: "1a2b3c4d"}, "revision: the beginning of a commit is no revision (write the commit in full: 40 hex digits, as git rev-parse prints them)"},
-		{"an option as revision", Git{Source: "/x", Revision: "--all"}, `revision: "--all" is no commit, tag or branch`},
-		{"another commit", Git{Source: "/x", Revision: "main~1"}, `revision: "main~1" is no commit, tag or branch`},
+		{"a secret", Git{Source: "https://ann:x@h/x"}, "source: a user or password in source would be seen in the arguments of git (remove it, and store it in the user's ~/.netrc or credential helper)"},
+		{"part of a commit", Git{Source: "/x", Revision: "1a2b3c4d"}, "revision: a shortened commit id is not a valid revision (write the commit in full: 40 hex digits, as git rev-parse prints them)"},
+		{"an option as revision", Git{Source: "/x", Revision: "--all"}, `revision: "--all" is not a commit, tag or branch`},
+		{"another commit", Git{Source: "/x", Revision: "main~1"}, `revision: "main~1" is not a commit, tag or branch`},
 		{"depth", Git{Source: "/x", Depth: -1}, "depth: depth -1 is less than 0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

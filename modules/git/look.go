@@ -32,7 +32,7 @@ func (g *Git) find(ctx context.Context, h modules.Host) (checkout, error) {
 	case err != nil:
 		return c, modules.PermissionRefusal(err)
 	case dir.Kind != modules.Directory:
-		return c, modules.Refuse("%q is no directory, but a %s", g.Name, dir.Kind)
+		return c, modules.Refuse("%q is not a directory, but a %s", g.Name, dir.Kind)
 	}
 	c.dir = dir
 	names, err := h.Files.List(g.Name)
@@ -46,7 +46,7 @@ func (g *Git) find(ctx context.Context, h modules.Host) (checkout, error) {
 	switch {
 	case modules.NotThere(err):
 		h.Forecast.Lookup(modules.AnyEffect, "") // a command that is pending may clone it
-		return c, modules.Refuse("%q is no checkout, and not empty: move away what is in it", g.Name)
+		return c, modules.Refuse("%q is not a checkout, and not empty: move its files away", g.Name)
 	case err != nil:
 		return c, modules.PermissionRefusal(err)
 	case at.Kind != modules.Directory:
@@ -208,7 +208,7 @@ func (g *Git) verify(ctx context.Context, h modules.Host, p program, commit stri
 	}
 	exit, err := p.ask(ctx, h, append(words, "verify-commit", commit)...)
 	if err == nil && exit.Code != 0 {
-		return modules.Refuse("commit %s is not signed by one of those in %s", short(commit), g.Signers)
+		return modules.Refuse("commit %s is not signed by any signer in %s", short(commit), g.Signers)
 	}
 	return err
 }

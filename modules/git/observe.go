@@ -21,7 +21,7 @@ func (g *Git) Reversal(ctx context.Context, h modules.Host, kept modules.Resourc
 	case err != nil:
 		return nil, err
 	case len(have.changed) > 0:
-		return nil, modules.Refuse("what somebody had changed in it is kept below %s, and not put back", keptRefs)
+		return nil, modules.Refuse("local changes in it are kept below %s, and not restored", keptRefs)
 	case have.is && have.commit == "":
 		return nil, modules.Refuse("%q was a repository without a commit", g.Name)
 	}

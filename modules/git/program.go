@@ -90,7 +90,7 @@ func (p program) ask(ctx context.Context, h modules.Host, words ...string) (modu
 	c.Env = append(c.Env, "GIT_OPTIONAL_LOCKS=0")
 	exit, err := h.Commands.Probe(ctx, c)
 	if err == nil && exit.Stdout.Dropped > 0 {
-		err = fmt.Errorf("git %s says more than %d MiB", words[0], maxAnswer>>20)
+		err = fmt.Errorf("git %s printed more than %d MiB", words[0], maxAnswer>>20)
 	}
 	return exit, err
 }

@@ -11,8 +11,8 @@ import (
 // is said by the users.
 type Group struct {
 	Name   string `json:"name" required:"true" looks:"^[A-Za-z_][A-Za-z0-9_.-]{0,31}[$]?$" doc:"name of the group"`
-	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether it is there; one that is a user's primary group is not removed"`
-	GID    *int   `json:"gid,omitempty" doc:"its id; default: the host chooses one, and keeps what is there"`
+	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether it exists; the primary group of a user is not removed"`
+	GID    *int   `json:"gid,omitempty" doc:"its id; default: unchanged; for a new group, chosen by the host"`
 	System bool   `json:"system,omitempty" doc:"a new group gets its id from the range for system accounts"`
 }
 
@@ -22,7 +22,7 @@ const absent = "absent"
 func Type() modules.Type {
 	return modules.Type{
 		Name: "group",
-		Doc:  "Keeps a local group with an id, or away, with the tools of shadow-utils or BusyBox.",
+		Doc:  "Keeps a local group with an id, or removes it, with the tools of shadow-utils or BusyBox.",
 		New:  func() modules.Resource { return new(Group) },
 	}
 }

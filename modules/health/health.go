@@ -24,9 +24,9 @@ import (
 type Check struct {
 	Command   string         `json:"command,omitempty" doc:"a command, split at blanks with shell quoting but without a shell; it ends with 0 for OK, 1 for WARNING, 2 for CRITICAL, anything else for UNKNOWN"`
 	GossRules map[string]any `json:"goss_rules,omitempty" doc:"rules as in a file of goss"`
-	Name      string         `json:"name,omitempty" doc:"what it is called in reports; default: the command without the folder of its program, or goss"`
+	Name      string         `json:"name,omitempty" doc:"its name in reports; default: the command without the folder of its program, or goss"`
 	Format    string         `json:"format,omitempty" enum:"nagios,goss" doc:"default: nagios for a command, goss for goss_rules"`
-	Tries     *int           `json:"tries,omitempty" doc:"how often to ask at most, until the answer is OK; default: 1"`
+	Tries     *int           `json:"tries,omitempty" doc:"maximum number of tries until the result is OK; default: 1"`
 	TrySleep  string         `json:"try_sleep,omitempty" default:"1s" looks:"^(0|([0-9.]+(ns|us|µs|μs|ms|s|m|h))+)$" doc:"how long to wait between tries"`
 	Timeout   string         `json:"timeout,omitempty" default:"30s" looks:"^([0-9.]+(ns|us|µs|μs|ms|s|m|h))+$" doc:"how long each try may take"`
 }
@@ -90,9 +90,9 @@ func (c *Check) question(h *wire.HealthCheck) error {
 	case c.Command == "" && !rules:
 		return &modules.PropertyError{Msg: "'format' flag is required", Hint: "write command: PROGRAM ARGUMENT..., or goss_rules"}
 	case c.Format == gossFormat && !rules:
-		return &modules.PropertyError{Path: "format", Msg: "a command answers in the format nagios", Hint: "write goss_rules, or leave format out"}
+		return &modules.PropertyError{Path: "format", Msg: "a command answers in the format nagios", Hint: "write goss_rules, or remove format"}
 	case c.Format == nagiosFormat && rules:
-		return &modules.PropertyError{Path: "format", Msg: "goss_rules have the format goss", Hint: "leave format out"}
+		return &modules.PropertyError{Path: "format", Msg: "goss_rules have the format goss", Hint: "remove format"}
 	case rules:
 		return c.rules(h)
 	}

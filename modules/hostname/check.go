@@ -66,7 +66,7 @@ func (n *Hostname) now(h modules.Host) (string, error) {
 	}
 	file, err := h.Files.Open(n.at(kernel))
 	if err != nil {
-		return "", modules.Refuse("what the host is called is not known on this system: %w", err)
+		return "", modules.Refuse("cannot find the host name on this system: %w", err)
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, 4<<10))

@@ -15,8 +15,8 @@ import (
 // The pretty one, for people, is in /etc/machine-info (machine-info(5)).
 type Hostname struct {
 	Name   string `json:"name" required:"true" doc:"the name, such as web1 or web1.example.net; something else if static has it"`
-	Static string `json:"static,omitempty" doc:"the name, where the resource is called otherwise; default: name"`
-	Pretty string `json:"pretty,omitempty" doc:"a name for people, such as Web 1 (staging); default: it stays as it is"`
+	Static string `json:"static,omitempty" doc:"the host name, if the resource has another name; default: name"`
+	Pretty string `json:"pretty,omitempty" doc:"a name for people, such as Web 1 (staging); default: unchanged"`
 	// Restore is set where the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
 
@@ -28,7 +28,7 @@ func Type() modules.Type {
 	return modules.Type{
 		Name: "hostname",
 		Doc: "Keeps the name of the host: the one that it has now, and the one that it gets at boot. " +
-			"Names in /etc/hosts are none of its business.",
+			"It does not change /etc/hosts.",
 		New: func() modules.Resource { return new(Hostname) },
 	}
 }
@@ -52,7 +52,7 @@ func (n *Hostname) Validate() error {
 		property = "static"
 	}
 	if is := n.static(); n.Restore == nil && is != "" && (len(is) > maxName || !nameShape().MatchString(is)) {
-		errs = append(errs, &modules.PropertyError{Path: property, Msg: "this is no name of a host", Hint: "write letters, digits and hyphens, with dots between labels: at most 64 bytes"})
+		errs = append(errs, &modules.PropertyError{Path: property, Msg: "this is not a valid host name", Hint: "write letters, digits and hyphens, with dots between labels: at most 64 bytes"})
 	}
 	return errors.Join(errs...)
 }

@@ -118,7 +118,7 @@ func TestPredicts(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	const wrong = "name: this is no name of a host (write letters, digits and hyphens, with dots between labels: at most 64 bytes)"
+	const wrong = "name: this is not a valid host name (write letters, digits and hyphens, with dots between labels: at most 64 bytes)"
 	for name, want := range map[string]string{
 		"web1": "", "web-1.example.net": "", "this host": wrong, "-web": wrong, "web.": wrong, "a_b": wrong, "a\nb": wrong,
 		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": wrong,

@@ -128,7 +128,7 @@ func (r *HTTP) Verify(ctx context.Context, h modules.Host, p modules.Plan) error
 	}
 	done, err := r.done(ctx, h)
 	if err == nil && !done && r.Unless != "" {
-		err = fmt.Errorf("it was sent, and %s does not say yet that there is nothing to do", modules.ShownURL(r.Unless))
+		err = fmt.Errorf("the request was sent, but %s does not report the desired state yet", modules.ShownURL(r.Unless))
 	}
 	return err
 }

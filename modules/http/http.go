@@ -22,22 +22,22 @@ import (
 // It does what uri of Ansible does, except that on purpose redirections are answers and not followed: who
 // wrote the manifest says what a host talks to, and whom it shows a secret. Certificates are verified.
 type HTTP struct {
-	Name         string            `json:"name" required:"true" doc:"what the request is for, in words"`
-	URL          string            `json:"url" required:"true" secret:"url" looks:"^https?://" doc:"where it goes; a user does not stand in it"`
+	Name         string            `json:"name" required:"true" doc:"purpose of the request, in words"`
+	URL          string            `json:"url" required:"true" secret:"url" looks:"^https?://" doc:"URL of the request, without a user name"`
 	Method       string            `json:"method,omitempty" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" default:"GET" doc:"method of the request"`
-	Headers      map[string]string `json:"headers,omitempty" secret:"true" doc:"headers of the request, by name; nobody is shown them"`
+	Headers      map[string]string `json:"headers,omitempty" secret:"true" doc:"headers of the request, by name; never printed"`
 	Username     string            `json:"username,omitempty" doc:"user of basic authentication"`
 	Password     string            `json:"password,omitempty" secret:"true" with:"username" doc:"its password"`
-	Body         string            `json:"body,omitempty" secret:"true" doc:"what is sent"`
-	JSON         map[string]any    `json:"json,omitempty" secret:"true" doc:"what is sent, as a JSON object, with the header that says so"`
-	Status       []int             `json:"status,omitempty" doc:"what it may be answered with; default: 200 to 299"`
-	Values       map[string]any    `json:"values,omitempty" doc:"what the answer has to say, which is JSON: by path, with dots and numbers: checks.0.state"`
+	Body         string            `json:"body,omitempty" secret:"true" doc:"body of the request"`
+	JSON         map[string]any    `json:"json,omitempty" secret:"true" doc:"body of the request, as a JSON object; sets the header Content-Type"`
+	Status       []int             `json:"status,omitempty" doc:"accepted status codes; default: 200 to 299"`
+	Values       map[string]any    `json:"values,omitempty" doc:"values that the JSON response must contain, by path with dots and indexes: checks.0.state"`
 	ReadOnly     *bool             `json:"readonly,omitempty" doc:"true: the request only looks, and is sent in check runs too; default: true of GET, HEAD and OPTIONS"`
 	Unless       string            `json:"unless,omitempty" secret:"url" looks:"^https?://" doc:"a URL; if a GET of it is answered with unless_status and has unless_values, the request is not sent"`
 	UnlessStatus []int             `json:"unless_status,omitempty" with:"unless" doc:"default: 200 to 299"`
 	UnlessValues map[string]any    `json:"unless_values,omitempty" with:"unless" doc:"as values"`
 	RefreshOnly  bool              `json:"refreshonly,omitempty" also:"refresh_only" doc:"send it only when a resource in subscribe has changed"`
-	CA           string            `json:"ca,omitempty" looks:"^/" doc:"absolute path, on the host, of the certificates of authorities to trust, in PEM; default: those that the host trusts"`
+	CA           string            `json:"ca,omitempty" looks:"^/" doc:"absolute path, on the host, of the certificates of authorities to trust, in PEM; default: the certificates that the host trusts"`
 	Socket       string            `json:"socket,omitempty" looks:"^/" doc:"absolute path of a Unix socket that the server listens at, whatever host the URL names"`
 	Timeout      string            `json:"timeout,omitempty" default:"30s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long an answer may take"`
 }
@@ -90,10 +90,10 @@ func validateURL(property, text string) error {
 	}
 	u, err := url.Parse(text)
 	if err != nil || !slices.Contains([]string{"http", "https"}, u.Scheme) || u.Host == "" {
-		return &modules.PropertyError{Path: property, Msg: "this is no URL of http or https", Hint: "write one such as http://127.0.0.1:8080/health"}
+		return &modules.PropertyError{Path: property, Msg: "this is not an http or https URL", Hint: "write one such as http://127.0.0.1:8080/health"}
 	}
 	if u.User != nil {
-		return &modules.PropertyError{Path: property, Msg: "a user does not stand in a URL", Hint: "write username and password"}
+		return &modules.PropertyError{Path: property, Msg: "the URL contains a user name", Hint: "write username and password"}
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (r *HTTP) validateHeaders() error {
 	for name, value := range r.Headers {
 		switch {
 		case !headerName().MatchString(name):
-			return modules.Errorf("headers", "headers: %q is no name of a header", name)
+			return modules.Errorf("headers", "headers: %q is not a header name", name)
 		case strings.ContainsAny(value, "\r\n\x00"):
 			return modules.Errorf("headers", "headers: the value of %q is more than one line", name)
 		case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(own, name) }):

@@ -128,7 +128,7 @@ func TestConverges(t *testing.T) {
 	plan, err := stubborn.Check(t.Context(), modules.ReadOnly(modtest.Host()))
 	require.NoError(t, err)
 	require.NoError(t, stubborn.Apply(t.Context(), modtest.Host(), plan))
-	require.EqualError(t, stubborn.Verify(t.Context(), modtest.Host(), plan), "it was sent, and "+url+"/none does not say yet that there is nothing to do")
+	require.EqualError(t, stubborn.Verify(t.Context(), modtest.Host(), plan), "the request was sent, but "+url+"/none does not report the desired state yet")
 }
 
 // trimmed takes away fields at the end that are empty, of requests of which the last one is.
@@ -240,9 +240,9 @@ func TestValidate(t *testing.T) {
 		err  string
 	}{
 		{"a request", HTTP{URL: "https://h/x"}, ""},
-		{"no URL", HTTP{URL: "h/x"}, "url: this is no URL of http or https (write one such as http://127.0.0.1:8080/health)"},
-		{"a user", HTTP{URL: "https://ann:x@h/"}, "url: a user does not stand in a URL (write username and password)"},
-		{"a header", HTTP{URL: "https://h", Headers: map[string]string{"A B": ""}}, `headers: headers: "A B" is no name of a header`},
+		{"no URL", HTTP{URL: "h/x"}, "url: this is not an http or https URL (write one such as http://127.0.0.1:8080/health)"},
+		{"a user", HTTP{URL: "https://ann:x@h/"}, "url: the URL contains a user name (write username and password)"},
+		{"a header", HTTP{URL: "https://h", Headers: map[string]string{"A B": ""}}, `headers: headers: "A B" is not a header name`},
 		{"two headers", HTTP{URL: "https://h", Headers: map[string]string{"A": "b\r\nC: d"}}, `headers: headers: the value of "A" is more than one line`},
 		{"a header of its own", HTTP{URL: "https://h", Headers: map[string]string{"content-length": "1"}}, `headers: headers: "content-length" cannot be set`},
 		{"status", HTTP{URL: "https://h", Status: []int{99}}, "status[0]: 99 is outside 100-599"},

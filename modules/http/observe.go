@@ -17,7 +17,7 @@ func (r *HTTP) Watch(context.Context, modules.Host) (from modules.Sources, err e
 		}
 	}
 	if r.readOnly() || r.Unless != "" {
-		from.Polled = "what the server answers"
+		from.Polled = "the server's response"
 	}
 	return from, nil
 }

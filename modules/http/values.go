@@ -41,7 +41,7 @@ func decode(text string) (any, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("there is more behind it")
+		return nil, errors.New("there is more data after the JSON value")
 	}
 	return v, nil
 }

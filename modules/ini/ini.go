@@ -21,13 +21,13 @@ type Ini struct {
 	Name      string   `json:"name" required:"true" doc:"path of the file, or any text if path is given"`
 	Path      string   `json:"path,omitempty" looks:"^/" doc:"absolute path of the file, without . or .. elements; default: the name"`
 	Ensure    string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the option is there; absent without an option: the whole section is not"`
-	Section   string   `json:"section,omitempty" doc:"name of the section, without brackets; it is made if it is missing; default: what stands above the first section"`
+	Section   string   `json:"section,omitempty" doc:"name of the section, without brackets; it is created if it is missing; default: the lines above the first section"`
 	Option    string   `json:"option,omitempty" doc:"name of the option, as it is written in the file; required for present"`
 	Value     string   `json:"value,omitempty" doc:"its value; default: the empty text"`
-	Values    []string `json:"values,omitempty" doc:"values of an option that stands there several times, in this order; in place of value"`
-	Exclusive *bool    `json:"exclusive,omitempty" doc:"false: other values of the option stay, and with absent only those that are given go; default: true"`
+	Values    []string `json:"values,omitempty" doc:"values of an option that occurs several times, in this order; instead of value"`
+	Exclusive *bool    `json:"exclusive,omitempty" doc:"false: other values of the option are kept, and absent removes only the given values; default: true"`
 	Bare      bool     `json:"bare,omitempty" also:"allow_no_value" doc:"the option is a word of its own, without a value"`
-	Separator string   `json:"separator,omitempty" doc:"what stands between a new option and its value, such as \"=\"; default: as at the other options of the section or the file, or \" = \""`
+	Separator string   `json:"separator,omitempty" doc:"text between a new option and its value, such as \"=\"; default: as at the other options of the section or the file, or \" = \""`
 	Create    bool     `json:"create,omitempty" doc:"make the file if it is missing; without it that is an error"`
 	Owner     string   `json:"owner,omitempty" with:"create" doc:"name or id of the user that a new file belongs to; an existing file keeps its own; default: the user the play works as"`
 	Group     string   `json:"group,omitempty" with:"create" doc:"name or id of its group; default: that of the user the play works as"`
@@ -51,7 +51,7 @@ func Type() modules.Type {
 	return modules.Type{
 		Name: "ini",
 		Doc: "Keeps an option in a section of a file, with one value or several, or keeps it or the section away. " +
-			"Comments, other options, their order and how they are written stay as they are.",
+			"Comments, other options, their order and their spelling are kept.",
 		New: func() modules.Resource { return new(Ini) },
 	}
 }
@@ -79,7 +79,7 @@ func (i *Ini) validateOption() error {
 	case i.Option == "" && i.Ensure != absent:
 		errs = append(errs, modules.Errorf("option", "option cannot be empty"))
 	case i.Option == "" && i.Section == "":
-		errs = append(errs, &modules.PropertyError{Path: "option", Msg: "there is nothing that shall be absent", Hint: "write option, or section for all of one"})
+		errs = append(errs, &modules.PropertyError{Path: "option", Msg: "ensure: absent needs an option or a section", Hint: "write option, or section for all of one"})
 	case i.Option == "" && (i.Value != "" || i.Values != nil):
 		errs = append(errs, modules.Errorf("value", "a value needs an option"))
 	}
@@ -101,7 +101,7 @@ func (i *Ini) validateValues() error {
 		errs = append(errs, &modules.PropertyError{Path: "values", Msg: "values cannot be empty", Hint: "ensure: absent removes an option"})
 	}
 	if i.Separator != "" && strings.Trim(i.Separator, " \t") != "=" && strings.Trim(i.Separator, " \t") != ":" {
-		errs = append(errs, modules.Errorf("separator", "separator %q is no = or : with blanks around it", i.Separator))
+		errs = append(errs, modules.Errorf("separator", "separator %q is not = or :, optionally with blanks around it", i.Separator))
 	}
 	line := func(property, value string) {
 		errs = append(errs, modules.ValidateLine(property, value))

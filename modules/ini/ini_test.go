@@ -14,7 +14,7 @@ import (
 
 var no = false
 
-const continued = "/f:2: the value goes on in the next line, which an ini resource does not read (use a line or replace resource)"
+const continued = "/f:2: the value continues on the next line, which an ini resource cannot read (use a line or replace resource)"
 
 var edits = []struct {
 	name   string
@@ -126,7 +126,7 @@ func TestValidate(t *testing.T) {
 		{"no section", Ini{Name: "/a", Section: "s", Ensure: absent}, ""},
 		{"no path", Ini{Name: "a", Option: "o"}, "path: path cannot be empty where the name is not the path of the file (write path: /etc/hosts)"},
 		{"no option", Ini{Name: "/a", Section: "s"}, "option: option cannot be empty"},
-		{"nothing is absent", Ini{Name: "/a", Ensure: absent}, "option: there is nothing that shall be absent (write option, or section for all of one)"},
+		{"nothing is absent", Ini{Name: "/a", Ensure: absent}, "option: ensure: absent needs an option or a section (write option, or section for all of one)"},
 		{"a value of nothing", Ini{Name: "/a", Section: "s", Value: "v", Ensure: absent}, "value: a value needs an option"},
 		{"brackets", Ini{Name: "/a", Section: "[s]", Option: "o"}, `section: section "[s]" has a bracket, or blanks around it`},
 		{"an equals sign", Ini{Name: "/a", Option: "o=1"}, `option: option "o=1" begins with one of [, # and ;, has a = or blanks around it`},
@@ -136,7 +136,7 @@ func TestValidate(t *testing.T) {
 		{"a bare value", Ini{Name: "/a", Option: "o", Value: "v", Bare: true}, "bare: 'bare: true' is only valid without a value"},
 		{"two lines", Ini{Name: "/a", Option: "o", Values: []string{"v", "w\nx"}}, "values[1]: values[1] must be one line, without NUL bytes"},
 		{"blanks", Ini{Name: "/a", Option: "o", Value: " v"}, `value: " v" would not be read as one value: it has blanks around it, or a backslash at its end`},
-		{"separator", Ini{Name: "/a", Option: "o", Value: "v", Separator: " "}, `separator: separator " " is no = or : with blanks around it`},
+		{"separator", Ini{Name: "/a", Option: "o", Value: "v", Separator: " "}, `separator: separator " " is not = or :, optionally with blanks around it`},
 		{"no create", Ini{Name: "/a", Option: "o", Mode: "0644"}, "mode: mode is only valid with 'create: true' (a file that is there keeps its own; a file resource changes it)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

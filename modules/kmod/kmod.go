@@ -16,9 +16,9 @@ import (
 // /etc/modprobe.d. If another file contradicts them, the resource warns.
 type Kmod struct {
 	Name       string   `json:"name" required:"true" doc:"the module, such as br_netfilter"`
-	Ensure     string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: it is loaded; absent: it is not, and no line of the two files asks for it"`
+	Ensure     string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: it is loaded; absent: it is not loaded, and no line of the two files names it"`
 	Persist    *bool    `json:"persist,omitempty" doc:"false: it is not loaded at boot; default: true"`
-	Parameters []string `json:"parameters,omitempty" also:"params" doc:"its parameters, each as NAME=VALUE; they count when it is loaded, and one that is loaded keeps those that it has"`
+	Parameters []string `json:"parameters,omitempty" also:"params" doc:"its parameters, each as NAME=VALUE; they take effect when it is loaded, and a module that is already loaded keeps its parameters"`
 	Blacklist  bool     `json:"blacklist,omitempty" doc:"with ensure absent: it is not loaded by itself when its device is found"`
 	// Restore is set where the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
@@ -58,11 +58,11 @@ var (
 func (k *Kmod) Validate() error {
 	var errs []error
 	if k.Name != "" && !nameShape().MatchString(k.Name) {
-		errs = append(errs, &modules.PropertyError{Path: "name", Msg: "this is no module", Hint: "write its name without a path and without .ko, such as br_netfilter"})
+		errs = append(errs, &modules.PropertyError{Path: "name", Msg: "this is not a valid module name", Hint: "write its name without a path and without .ko, such as br_netfilter"})
 	}
 	for n, p := range k.Parameters {
 		if !paramShape().MatchString(p) {
-			errs = append(errs, modules.Errorf("parameters["+strconv.Itoa(n)+"]", "%q is no parameter such as nf_conntrack_max=65536", p))
+			errs = append(errs, modules.Errorf("parameters["+strconv.Itoa(n)+"]", "%q is not a parameter such as nf_conntrack_max=65536", p))
 		}
 	}
 	switch {

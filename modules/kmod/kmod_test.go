@@ -210,8 +210,8 @@ func TestValidate(t *testing.T) {
 	}{
 		{"a module", Kmod{Name: "br_netfilter", Parameters: []string{"a=1", "b.c"}}, ""},
 		{"absent", Kmod{Name: "floppy", Ensure: absent, Blacklist: true}, ""},
-		{"a path", Kmod{Name: "/lib/x.ko"}, "name: this is no module (write its name without a path and without .ko, such as br_netfilter)"},
-		{"two parameters", Kmod{Name: "x", Parameters: []string{"a=1 b=2"}}, `parameters[0]: "a=1 b=2" is no parameter such as nf_conntrack_max=65536`},
+		{"a path", Kmod{Name: "/lib/x.ko"}, "name: this is not a valid module name (write its name without a path and without .ko, such as br_netfilter)"},
+		{"two parameters", Kmod{Name: "x", Parameters: []string{"a=1 b=2"}}, `parameters[0]: "a=1 b=2" is not a parameter such as nf_conntrack_max=65536`},
 		{"absent with parameters", Kmod{Name: "x", Ensure: absent, Parameters: []string{"a"}}, "parameters: a module that is absent has no parameters"},
 		{"absent at boot", Kmod{Name: "x", Ensure: absent, Persist: &yes}, "persist: a module that is absent is not loaded at boot"},
 		{"blacklisted", Kmod{Name: "x", Blacklist: true}, "blacklist: 'blacklist: true' is only valid with 'ensure: absent'"},

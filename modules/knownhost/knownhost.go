@@ -21,9 +21,9 @@ import (
 type KnownHost struct {
 	Name   string   `json:"name" text:"argument" required:"true" doc:"the host as clients call it: git.example.net, 192.0.2.11, [git.example.net]:2222"`
 	Ensure string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the host is known"`
-	Keys   []string `json:"keys,omitempty" doc:"all its keys, as ssh-keyscan prints them behind the name: type and key in base64; required for present"`
+	Keys   []string `json:"keys,omitempty" doc:"all its keys, as ssh-keyscan prints them after the name: type and key in base64; required for present"`
 	Path   string   `json:"path,omitempty" looks:"^/" doc:"absolute path of the file; default: /etc/ssh/ssh_known_hosts"`
-	Owner  string   `json:"owner,omitempty" doc:"name or id of the user that a new file belongs to; default: the user the play works as"`
+	Owner  string   `json:"owner,omitempty" doc:"name or id of the owner of a new file; default: the user that the play runs as"`
 	// Restore is set where the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
 }
@@ -38,7 +38,7 @@ func Type() modules.Type {
 	return modules.Type{
 		Name: "known_host",
 		Doc: "Keeps the public keys of a host in a known_hosts file, or keeps the host out of it. Other hosts, " +
-			"certificate authorities and revoked keys stay as they are; hashed names are understood.",
+			"certificate authorities and revoked keys stay unchanged; hashed names are understood.",
 		New: func() modules.Resource { return new(KnownHost) },
 	}
 }
@@ -53,11 +53,11 @@ func (k *KnownHost) Validate() error {
 		errs = append(errs, &modules.PropertyError{Path: "name", Msg: fmt.Sprintf("%q names no host", k.Name), Hint: "write one name or address, with a port as [host]:2222"})
 	}
 	if k.Ensure != absent && len(k.Keys) == 0 && k.Restore == nil {
-		errs = append(errs, &modules.PropertyError{Path: "keys", Msg: "keys cannot be empty", Hint: "ssh-keyscan prints the keys of a host; compare their fingerprints with those that its console shows"})
+		errs = append(errs, &modules.PropertyError{Path: "keys", Msg: "keys cannot be empty", Hint: "ssh-keyscan HOST prints the keys of a host; compare their fingerprints with the ones on its console"})
 	}
 	for n, key := range k.Keys {
 		if _, err := publickey.Parse(key); err != nil || !publickey.IsType(strings.Fields(key)[0]) {
-			errs = append(errs, &modules.PropertyError{Path: fmt.Sprintf("keys[%d]", n), Msg: "this is no public key", Hint: "write type and key, such as: ssh-ed25519 AAAA…"})
+			errs = append(errs, &modules.PropertyError{Path: fmt.Sprintf("keys[%d]", n), Msg: "this is not a public key", Hint: "write type and key, such as: ssh-ed25519 AAAA…"})
 		}
 	}
 	return errors.Join(errs...)

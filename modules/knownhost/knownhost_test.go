@@ -65,9 +65,9 @@ func TestValidate(t *testing.T) {
 		{"with a port", KnownHost{Name: "[192.0.2.1]:2222", Keys: []string{one, two}}, ""},
 		{"absent", KnownHost{Name: "h", Ensure: absent}, ""},
 		{"two names", KnownHost{Name: "a,b", Ensure: absent}, `name: "a,b" names no host (write one name or address, with a port as [host]:2222)`},
-		{"no keys", KnownHost{Name: "h"}, "keys: keys cannot be empty (ssh-keyscan prints the keys of a host; compare their fingerprints with those that its console shows)"},
-		{"with the name", KnownHost{Name: "h", Keys: []string{"h " + one}}, "keys[0]: this is no public key (write type and key, such as: ssh-ed25519 AAAA…)"},
-		{"empty", KnownHost{Name: "h", Keys: []string{""}}, "keys[0]: this is no public key (write type and key, such as: ssh-ed25519 AAAA…)"},
+		{"no keys", KnownHost{Name: "h"}, "keys: keys cannot be empty (ssh-keyscan HOST prints the keys of a host; compare their fingerprints with the ones on its console)"},
+		{"with the name", KnownHost{Name: "h", Keys: []string{"h " + one}}, "keys[0]: this is not a public key (write type and key, such as: ssh-ed25519 AAAA…)"},
+		{"empty", KnownHost{Name: "h", Keys: []string{""}}, "keys[0]: this is not a public key (write type and key, such as: ssh-ed25519 AAAA…)"},
 		{"path", KnownHost{Name: "h", Keys: []string{one}, Path: "x"}, "path: file path must be absolute"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

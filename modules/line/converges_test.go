@@ -139,7 +139,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name: "a NUL byte", Tree: []modtest.Node{{Path: "f", Text: "a\x00b\n"}},
 			Properties: `{"name":"$ROOT/f","line":"x"}`,
-			Err:        "$ROOT/f has a NUL byte, so it is no file with lines",
+			Err:        "$ROOT/f has a NUL byte, so it is not a text file",
 		},
 		{
 			Name: "the largest file", Tree: []modtest.Node{{Path: "f", Text: strings.Repeat("a", 8<<20-3) + "\n"}},
@@ -199,7 +199,7 @@ func TestNobodysWorkIsLost(t *testing.T) {
 			plan, err := res.Check(t.Context(), modules.ReadOnly(h))
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(file, []byte("theirs\n"), 0o644))
-			require.EqualError(t, res.Apply(t.Context(), h, plan), file+" has just been changed by somebody else; run again")
+			require.EqualError(t, res.Apply(t.Context(), h, plan), file+" has just been changed by another process; run again")
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
 			require.Equal(t, "theirs\n", string(text))

@@ -21,17 +21,17 @@ type Line struct {
 	Path   string `json:"path,omitempty" looks:"^/" doc:"absolute path of the file, without . or .. elements; default: the name"`
 	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the line or block is in the file"`
 	Line   string `json:"line,omitempty" doc:"the line; required for present, unless there is a block; for absent, every such line is removed"`
-	Regexp string `json:"regexp,omitempty" doc:"regular expression (RE2); present: the last line that it matches is replaced by line; absent: all that it matches are removed"`
-	Block  string `json:"block,omitempty" doc:"lines that stand between two marker lines, in place of line"`
+	Regexp string `json:"regexp,omitempty" doc:"regular expression (RE2); present: the last line that it matches is replaced by line; absent: all matching lines are removed"`
+	Block  string `json:"block,omitempty" doc:"lines to keep between two marker lines, instead of line"`
 	Marker string `json:"marker,omitempty" doc:"the marker lines, where {mark} becomes BEGIN and END; default: # {mark} ccm-push NAME; keep it when you rename the resource"`
-	After  string `json:"after,omitempty" also:"insertafter" doc:"a new line or block goes below the last line that this regular expression matches, or to BOF, the beginning of the file, or EOF, its end; default, and where nothing matches: EOF"`
-	Before string `json:"before,omitempty" also:"insertbefore" doc:"likewise, above the last line that matches"`
-	Create bool   `json:"create,omitempty" doc:"make the file if it is missing; without it that is an error"`
-	Owner  string `json:"owner,omitempty" with:"create" doc:"name or id of the user that a new file belongs to; an existing file keeps its own; default: the user the play works as"`
-	Group  string `json:"group,omitempty" with:"create" doc:"name or id of its group; default: that of the user the play works as"`
+	After  string `json:"after,omitempty" also:"insertafter" doc:"a new line or block goes below the last line that this regular expression matches; BOF: to the beginning of the file; EOF: to its end; default, and if no line matches: EOF"`
+	Before string `json:"before,omitempty" also:"insertbefore" doc:"as after, but above the last line that matches"`
+	Create bool   `json:"create,omitempty" doc:"create the file if it is missing; without this, a missing file is an error"`
+	Owner  string `json:"owner,omitempty" with:"create" doc:"name or id of the owner of a new file; an existing file keeps its own; default: the user that the play runs as"`
+	Group  string `json:"group,omitempty" with:"create" doc:"name or id of its group; default: the group of the user that the play runs as"`
 	Mode   string `json:"mode,omitempty" with:"create" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"its permissions in octal, such as \"0644\", which is the default, or 0600 if it is sensitive"`
 	// Validation is called so since Validate is what a resource does.
-	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at the changed file, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
+	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that checks the changed file, at the path %s, before it is put in place; any exit status except 0 refuses it; split as by exec, without a shell"`
 	// Restore is set where the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
 
@@ -48,8 +48,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "line",
-		Doc: "Keeps one line, or a block of lines between two markers, in a file, or keeps it away. The rest " +
-			"of the file, its owner, its mode and its kind of line ends stay as they are.",
+		Doc: "Keeps one line, or a block of lines between two markers, in a file, or removes it. The rest " +
+			"of the file, its owner, its mode and its line endings stay unchanged.",
 		New: func() modules.Resource { return new(Line) },
 	}
 }

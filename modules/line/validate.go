@@ -28,7 +28,7 @@ func (l *Line) validateWhat() error {
 	case hasLine && l.hasBlock():
 		return modules.Errorf("block", "'line' and 'block' are mutually exclusive, with 'regexp' and 'marker'")
 	case l.Ensure == absent && !hasLine && !l.hasBlock():
-		return &modules.PropertyError{Path: "line", Msg: "there is nothing that shall be absent", Hint: "write line, regexp, block or marker"}
+		return &modules.PropertyError{Path: "line", Msg: "nothing to remove is given", Hint: "write line, regexp, block or marker"}
 	case l.Ensure == absent:
 		return nil
 	case l.hasBlock() && l.Block == "":

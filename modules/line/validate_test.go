@@ -30,7 +30,7 @@ func TestValidate(t *testing.T) {
 		{"nothing", Line{Name: "/a"}, "line: line cannot be empty (write the line, or a block; ensure: absent removes what regexp matches)"},
 		{"regexp only", Line{Name: "/a", Regexp: "x"}, "line: line cannot be empty (write the line, or a block; ensure: absent removes what regexp matches)"},
 		{"marker only", Line{Name: "/a", Marker: "{mark}"}, "block: block cannot be empty (ensure: absent removes a block)"},
-		{"nothing is absent", Line{Name: "/a", Ensure: absent}, "line: there is nothing that shall be absent (write line, regexp, block or marker)"},
+		{"nothing is absent", Line{Name: "/a", Ensure: absent}, "line: nothing to remove is given (write line, regexp, block or marker)"},
 		{"line and block", Line{Name: "/a", Line: "x", Block: "x"}, "block: 'line' and 'block' are mutually exclusive, with 'regexp' and 'marker'"},
 		// texts
 		{"two lines", Line{Name: "/a", Line: "x\ny"}, "line: line must be one line, without NUL bytes"},
@@ -44,10 +44,10 @@ func TestValidate(t *testing.T) {
 		// regular expressions
 		{"EOF", Line{Name: "/a", Line: "x", After: "EOF"}, ""},
 		{"after and before", Line{Name: "/a", Line: "x", After: "a", Before: "b"}, "before: 'after' and 'before' are mutually exclusive"},
-		{"look-ahead", Line{Name: "/a", Line: "x", Regexp: "(?=x)"}, "regexp: invalid regular expression: invalid or unsupported Perl syntax: (?= (the syntax is that of RE2, without look-around and back-references)"},
-		{"parentheses", Line{Name: "/a", Line: "x", After: "(", Regexp: "["}, "regexp: invalid regular expression: missing closing ]: [ (the syntax is that of RE2, without look-around and back-references)\n" +
-			"after: invalid regular expression: missing closing ): ( (the syntax is that of RE2, without look-around and back-references)"},
-		{"before", Line{Name: "/a", Line: "x", Before: "*"}, "before: invalid regular expression: missing argument to repetition operator: * (the syntax is that of RE2, without look-around and back-references)"},
+		{"look-ahead", Line{Name: "/a", Line: "x", Regexp: "(?=x)"}, "regexp: invalid regular expression: invalid or unsupported Perl syntax: (?= (use RE2 syntax, without look-around and back-references)"},
+		{"parentheses", Line{Name: "/a", Line: "x", After: "(", Regexp: "["}, "regexp: invalid regular expression: missing closing ]: [ (use RE2 syntax, without look-around and back-references)\n" +
+			"after: invalid regular expression: missing closing ): ( (use RE2 syntax, without look-around and back-references)"},
+		{"before", Line{Name: "/a", Line: "x", Before: "*"}, "before: invalid regular expression: missing argument to repetition operator: * (use RE2 syntax, without look-around and back-references)"},
 		// create
 		{"create", Line{Name: "/a", Line: "x", Create: true, Owner: "root", Group: "0", Mode: "0644"}, ""},
 		{"create, absent", Line{Name: "/a", Line: "x", Create: true, Ensure: absent}, ""},

@@ -52,7 +52,7 @@ func (l *Link) checkAbsent(files modules.Files, at modules.FileInfo) (modules.Pl
 		}
 		return modules.PlanIfPermitted(plan, files.MayReplace(l.Name))
 	}
-	return modules.Plan{}, modules.Refuse("%s is %s; refusing to remove what is no link (a file resource with ensure: absent removes it)", l.Name, described(at))
+	return modules.Plan{}, modules.Refuse("%s is %s, not a link; refusing to remove it (a file resource with ensure: absent removes it)", l.Name, described(at))
 }
 
 func (l *Link) checkPresent(files modules.Files, at modules.FileInfo) (modules.Plan, error) {

@@ -13,7 +13,7 @@ import (
 // mean nothing, so there are no properties for them.
 type Link struct {
 	Name   string `json:"name" required:"true" looks:"^/" doc:"absolute path of the link, without . or .. elements"`
-	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: the link is there; absent: it is not, and what is no link is left alone with an error"`
+	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: the link exists; absent: it does not; anything else at the path is kept, with an error"`
 	Target string `json:"target,omitempty" doc:"where the link leads, stored as it is written: a relative one starts at the directory of the link; nothing has to be there; required unless absent"`
 	Force  bool   `json:"force,omitempty" doc:"replace a file or an empty directory that is at the path; without it that is an error"`
 }
@@ -29,7 +29,7 @@ func Type() modules.Type {
 	return modules.Type{
 		Name: "link",
 		Doc: "Keeps a symbolic link, or keeps it away. A link that leads elsewhere is replaced in one " +
-			"step; what is no link is replaced only by force, and never removed.",
+			"step; anything else at the path is replaced only with force, and never removed.",
 		New: func() modules.Resource { return new(Link) },
 	}
 }

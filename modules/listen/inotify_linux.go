@@ -91,10 +91,10 @@ var deaf = map[uint32]string{
 	unix.OCFS2_SUPER_MAGIC:   "ocfs2: other hosts may change it",
 	unix.V9FS_MAGIC:          "9p: it may be changed from elsewhere",
 	unix.FUSE_SUPER_MAGIC:    "fuse: it may be changed from elsewhere",
-	unix.PROC_SUPER_MAGIC:    "the kernel changes /proc without telling",
-	unix.SYSFS_MAGIC:         "the kernel changes /sys without telling",
-	unix.CGROUP_SUPER_MAGIC:  "the kernel changes control groups without telling",
-	unix.CGROUP2_SUPER_MAGIC: "the kernel changes control groups without telling",
+	unix.PROC_SUPER_MAGIC:    "the kernel sends no events for /proc",
+	unix.SYSFS_MAGIC:         "the kernel sends no events for /sys",
+	unix.CGROUP_SUPER_MAGIC:  "the kernel sends no events for control groups",
+	unix.CGROUP2_SUPER_MAGIC: "the kernel sends no events for control groups",
 }
 
 // deafness is why changes in a directory may go unheard although it is watched.

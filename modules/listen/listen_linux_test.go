@@ -437,7 +437,7 @@ func TestPolled(t *testing.T) {
 	}
 	polled, err := l.Listen(t.Context(), sources)
 	require.NoError(t, err)
-	require.Equal(t, []string{"nothing tells of it", "the newest version", "the kernel changes /proc without telling"}, polled[:3])
+	require.Equal(t, []string{"it causes no events", "the newest version", "the kernel sends no events for /proc"}, polled[:3])
 	if os.Getuid() != 0 {
 		require.Equal(t, "no right to read "+root+"/closed", polled[3])
 		require.NoError(t, os.Chmod(root+"/closed", 0o700))

@@ -251,7 +251,7 @@ func (l *Listener) polled() []string {
 			why = cmp.Or(why, "there is no "+mountinfo.File)
 		}
 		if len(s.Paths)+len(s.Trees)+len(s.Units) == 0 && !s.Mounts {
-			why = cmp.Or(why, "nothing tells of it")
+			why = cmp.Or(why, "it causes no events")
 		}
 		polled[i] = why
 	}
@@ -297,7 +297,7 @@ func (l *Listener) Drain(ctx context.Context) error {
 	case <-l.ended:
 		return ErrClosed
 	case <-ctx.Done():
-		return fmt.Errorf("waiting for what the host has told so far: %w", ctx.Err())
+		return fmt.Errorf("waiting for earlier events of the host: %w", ctx.Err())
 	}
 }
 

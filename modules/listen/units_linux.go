@@ -210,7 +210,7 @@ func (l *Listener) subscribe(ctx context.Context, conn *dbus.Conn) {
 	case name == "org.freedesktop.DBus.Error.NameHasNoOwner", name == "org.freedesktop.DBus.Error.ServiceUnknown":
 		why = "systemd is not on the system bus"
 	default:
-		why = fmt.Sprintf("asking systemd to tell of units: %v", err)
+		why = fmt.Sprintf("subscribing to systemd's events of units: %v", err)
 	}
 	l.mu.Lock()
 	l.units.why = why
@@ -366,7 +366,7 @@ func (l *Listener) passUnits(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, busAnswers)
 	defer cancel()
 	if call(ctx, conn, "org.freedesktop.DBus.Peer.Ping"); ctx.Err() != nil {
-		return fmt.Errorf("waiting for what systemd has told so far: %w", ctx.Err())
+		return fmt.Errorf("waiting for earlier events of systemd: %w", ctx.Err())
 	}
 	return l.ask(ctx) // a connection that is lost is told by itself
 }

@@ -83,16 +83,16 @@ func ensured(there bool) string {
 func (l *Locale) possible(there bool, by generates) error {
 	switch want := l.Ensure != absent; {
 	case !want && l.inside():
-		return modules.Refuse("the C library has %s always", l.Name)
+		return modules.Refuse("the C library always has %s", l.Name)
 	case want && by.yes && by.charset == "" && !l.inside():
 		return modules.Refuse("this host cannot generate %s: %s has no such locale", l.Name, supported)
 	case there == want || by.yes:
 		return nil
 	case want:
 		language, _, _ := strings.Cut(l.Name, "_")
-		return modules.Refuse("this host has no locale %s, and no locale-gen; a package brings it along: locales on Debian, glibc-langpack-%s on Fedora", l.Name, language)
+		return modules.Refuse("this host has no locale %s, and no locale-gen; install a package with it: locales on Debian, glibc-langpack-%s on Fedora", l.Name, language)
 	}
-	return modules.Refuse("this host has no locale-gen, so %s is of a package; remove that", l.Name)
+	return modules.Refuse("this host has no locale-gen, so %s belongs to a package; remove the package", l.Name)
 }
 
 // there reports whether the host has the locale, in a check run whether it will have it.

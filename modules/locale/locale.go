@@ -16,7 +16,7 @@ import (
 type Locale struct {
 	Name    string `json:"name" required:"true" doc:"the locale, such as de_DE.UTF-8, as locale -a or /usr/share/i18n/SUPPORTED has it"`
 	Ensure  string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the host has it"`
-	Default bool   `json:"default,omitempty" doc:"true: it is that of programs and logins that say nothing else (LANG)"`
+	Default bool   `json:"default,omitempty" doc:"true: it is the default locale (LANG) of programs and logins"`
 	// Restore is set where the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
 
@@ -53,7 +53,7 @@ var nameShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func (l *Locale) Validate() error {
 	var errs []error
 	if l.Name != "" && !nameShape().MatchString(l.Name) {
-		errs = append(errs, &modules.PropertyError{Path: "name", Msg: "this is no locale", Hint: "write its name alone, such as de_DE.UTF-8"})
+		errs = append(errs, &modules.PropertyError{Path: "name", Msg: "this is not a locale", Hint: "write its name alone, such as de_DE.UTF-8"})
 	}
 	if l.Default && l.Ensure == absent {
 		errs = append(errs, modules.Errorf("default", "a locale that is absent is not the default one"))

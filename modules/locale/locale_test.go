@@ -99,16 +99,16 @@ func TestConverges(t *testing.T) {
 		{Name: "absent already", Tree: debian(list("# de_AT.UTF-8 UTF-8\n")), Properties: with(`"name":"de_AT.UTF-8","ensure":"absent"`)},
 		{Name: "of the library", Tree: debian(list("")), Properties: with(`"name":"C"`)},
 		{Name: "unknown", Tree: debian(), Properties: with(`"name":"xx_YY.UTF-8"`), Err: "this host cannot generate xx_YY.UTF-8: /usr/share/i18n/SUPPORTED has no such locale"},
-		{Name: "of the library, that shall go", Tree: debian(), Properties: with(`"name":"C.UTF-8","ensure":"absent"`), Err: "the C library has C.UTF-8 always"},
+		{Name: "of the library, that shall go", Tree: debian(), Properties: with(`"name":"C.UTF-8","ensure":"absent"`), Err: "the C library always has C.UTF-8"},
 		{
 			Name: "of a package", Tree: other(austria), Properties: with(`"name":"de_AT.UTF-8","default":true`),
 			Action: "set it up", Changes: []modules.Change{change("default", "none", "de_AT.UTF-8")},
 		},
 		{
 			Name: "of a package that is missing", Tree: other(), Properties: with(`"name":"de_AT.UTF-8"`),
-			Err: "this host has no locale de_AT.UTF-8, and no locale-gen; a package brings it along: locales on Debian, glibc-langpack-de on Fedora",
+			Err: "this host has no locale de_AT.UTF-8, and no locale-gen; install a package with it: locales on Debian, glibc-langpack-de on Fedora",
 		},
-		{Name: "of a package that shall go", Tree: other(austria), Properties: with(`"name":"de_AT.UTF-8","ensure":"absent"`), Err: "this host has no locale-gen, so de_AT.UTF-8 is of a package; remove that"},
+		{Name: "of a package that shall go", Tree: other(austria), Properties: with(`"name":"de_AT.UTF-8","ensure":"absent"`), Err: "this host has no locale-gen, so de_AT.UTF-8 belongs to a package; remove the package"},
 	})...)
 }
 
@@ -168,8 +168,8 @@ func TestValidate(t *testing.T) {
 	}{
 		{Locale{Name: "de_AT.UTF-8", Default: true}, ""},
 		{Locale{Name: "POSIX"}, ""},
-		{Locale{Name: "de_AT.UTF-8 UTF-8"}, "name: this is no locale (write its name alone, such as de_DE.UTF-8)"},
-		{Locale{Name: "../x"}, "name: this is no locale (write its name alone, such as de_DE.UTF-8)"},
+		{Locale{Name: "de_AT.UTF-8 UTF-8"}, "name: this is not a locale (write its name alone, such as de_DE.UTF-8)"},
+		{Locale{Name: "../x"}, "name: this is not a locale (write its name alone, such as de_DE.UTF-8)"},
 		{Locale{Name: "de_AT", Ensure: absent, Default: true}, "default: a locale that is absent is not the default one"},
 	} {
 		if err := test.locale.Validate(); test.err == "" {

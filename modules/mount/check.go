@@ -109,7 +109,7 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 		will(live{there: true, device: is.device, fstype: is.fstype, options: append(slices.Clone(m.Options), stay...), layers: is.layers})
 		plan.MayFail = true
 	case m.Ensure == mounted && do.write && m.Restore == nil && len(m.unseen(is)) > 0:
-		h.Report.Message(modules.LevelWarning, fmt.Sprintf("%s is mounted already, and it is not known whether with %s: fstab has it from the next mount on", m.Name, strings.Join(m.unseen(is), ",")))
+		h.Report.Message(modules.LevelWarning, fmt.Sprintf("%s is already mounted, possibly without %s: fstab applies it at the next mount", m.Name, strings.Join(m.unseen(is), ",")))
 	case (m.Ensure == unmounted || m.Ensure == absent) && is.there:
 		if len(is.below) > 0 {
 			return modules.Plan{}, modules.Refuse("%s has file systems mounted in it: %s; unmount them first", m.Name, strings.Join(is.below, ", "))

@@ -33,7 +33,7 @@ func (m *Mount) now(h modules.Host) (live, error) {
 	}
 	file, err := h.Files.Open(mountinfo.File)
 	if err != nil {
-		return live{}, modules.Refuse("what is mounted is not known on this system: %w", err)
+		return live{}, modules.Refuse("cannot read the mounted file systems of this system: %w", err)
 	}
 	defer file.Close()
 	const most = 8 << 20

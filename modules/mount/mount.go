@@ -22,7 +22,7 @@ import (
 type Mount struct {
 	Name    string   `json:"name" required:"true" looks:"^/" doc:"absolute path at which it is mounted"`
 	Ensure  string   `json:"ensure,omitempty" enum:"mounted,unmounted,present,absent" default:"mounted" doc:"mounted: now and at boot; unmounted: not now, however many mounts are at the path; present: in fstab, whether it is mounted or not; absent: neither"`
-	Device  string   `json:"device,omitempty" doc:"what is mounted: /dev/sdb1, UUID=…, LABEL=…, server:/path, tmpfs; required for mounted and present"`
+	Device  string   `json:"device,omitempty" doc:"the device to mount: /dev/sdb1, UUID=…, LABEL=…, server:/path, tmpfs; required for mounted and present"`
 	Fstype  string   `json:"fstype,omitempty" doc:"ext4, xfs, nfs, tmpfs, none for a bind mount; required for mounted and present"`
 	Options []string `json:"options,omitempty" also:"opts" doc:"options of mount(8); default: defaults"`
 	Dump    int      `json:"dump,omitempty" doc:"whether dump(8) saves it: 0 or 1"`
@@ -44,8 +44,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "mount",
-		Doc: "Keeps a file system mounted at a path, now and at boot, or keeps it away. Other lines of fstab, " +
-			"comments and their order stay as they are.",
+		Doc: "Keeps a file system mounted at a path, now and at boot, or unmounted. Other lines of fstab, " +
+			"comments and their order stay unchanged.",
 		New: func() modules.Resource { return new(Mount) },
 	}
 }

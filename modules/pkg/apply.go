@@ -18,7 +18,7 @@ func (p *Package) Apply(ctx context.Context, h modules.Host, plan modules.Plan) 
 	if left, err := p.Check(ctx, modules.ReadOnly(h)); err != nil || left.Pending() {
 		return failed
 	}
-	h.Report.Message("warning", "this package is as it should be, but: "+failed.Error())
+	h.Report.Message("warning", "this package has the desired state, but: "+failed.Error())
 	return nil
 }
 

@@ -99,7 +99,7 @@ func TestApplyInSpiteOfOthers(t *testing.T) {
 		"installed broken package post-installation script subprocess returned error exit status 3"
 	require.EqualError(t, apply(`{"name":"broken"}`), why)
 	require.NoError(t, apply(`{"name":"demo"}`))
-	require.Equal(t, []string{"warning: this package is as it should be, but: " + why}, m.lines)
+	require.Equal(t, []string{"warning: this package has the desired state, but: " + why}, m.lines)
 	require.EqualError(t, apply(`{"name":"broken","ensure":"latest"}`), why)
 	require.NoError(t, apply(`{"name":"broken","ensure":"absent"}`))
 }

@@ -22,7 +22,7 @@ type holding interface {
 }
 
 // errHeld says that a transaction cannot be tried out while one of its packages is on hold.
-var errHeld = errors.New("what is on hold cannot be tried out")
+var errHeld = errors.New("packages on hold cannot be simulated")
 
 // holdEffect is the kind of effect that a hold has: Key is the name of the package, State a bool.
 const holdEffect modules.EffectKind = "hold"
@@ -195,7 +195,7 @@ func (z zypper) setHold(ctx context.Context, names []string, on bool) error {
 
 // held implements [holding].
 func (apk) held(string, State) (bool, error) {
-	return false, modules.Refuse("apk has no holds: what ensure says of a version stays in its world, where upgrades leave it")
+	return false, modules.Refuse("apk cannot hold packages: it keeps the version of ensure in /etc/apk/world, and upgrades do not change that")
 }
 
 func (apk) holds() []string                               { return nil }

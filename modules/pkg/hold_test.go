@@ -68,7 +68,7 @@ func TestHeld(t *testing.T) {
 	}
 	for m, want := range map[holding]string{
 		dnf{rpmdb{at(nil)}}: "dnf holds packages by its plugin versionlock, which is not there; install python3-dnf-plugin-versionlock",
-		apk{}:               "apk has no holds: what ensure says of a version stays in its world, where upgrades leave it",
+		apk{}:               "apk cannot hold packages: it keeps the version of ensure in /etc/apk/world, and upgrades do not change that",
 		pacman{}:            "pacman holds what IgnorePkg in /etc/pacman.conf names; write it there with an ini resource",
 	} {
 		_, err := m.held("foo", State{})

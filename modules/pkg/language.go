@@ -108,12 +108,12 @@ func (p *Package) validateLanguageName() error {
 	switch {
 	case p.Provider == pipProvider && !pipName().MatchString(p.Name):
 		return &modules.PropertyError{
-			Path: "name", Msg: quote(p.Name) + " is no name of a package of Python",
+			Path: "name", Msg: quote(p.Name) + " is not a name of a Python package",
 			Hint: `write it as its index does, such as flask or uvicorn[standard], and its version in ensure`,
 		}
 	case p.Provider == npmProvider && (!npmName().MatchString(p.Name) || strings.HasPrefix(p.Name, "-")):
 		return &modules.PropertyError{
-			Path: "name", Msg: quote(p.Name) + " is no name of a package of npm",
+			Path: "name", Msg: quote(p.Name) + " is not a name of an npm package",
 			Hint: `write it as its registry does, such as pm2 or @babel/core, and its version in ensure`,
 		}
 	}
@@ -126,8 +126,8 @@ func (p *Package) validateLanguage() error {
 	only := func(set bool, property string, of ...string) {
 		if set && !slices.Contains(of, p.Provider) {
 			errs = append(errs, &modules.PropertyError{
-				Path: property, Msg: "'" + property + "' is about packages of " + strings.Join(of, " and "),
-				Hint: "write provider: " + strings.Join(of, " or provider: ") + ", or leave it out",
+				Path: property, Msg: "'" + property + "' is only for packages of " + strings.Join(of, " and "),
+				Hint: "write provider: " + strings.Join(of, " or provider: ") + ", or remove it",
 			})
 		}
 	}
@@ -148,21 +148,21 @@ func (p *Package) validateLanguage() error {
 		{"hold", p.Hold != nil}, {"source", p.Source != ""}, {"path", p.Path != ""}, {"checksum", p.Checksum != ""}, {"cache_valid", p.CacheValid != ""},
 	} {
 		if of.set {
-			errs = append(errs, modules.Errorf(of.property, "'%s' is about packages of the operating system, and not about those of %s", of.property, p.Provider))
+			errs = append(errs, modules.Errorf(of.property, "'%s' is only for packages of the operating system, not for provider: %s", of.property, p.Provider))
 		}
 	}
 	if p.BreakSystemPackages && p.Virtualenv != "" {
 		errs = append(errs, modules.Errorf("break_system_packages", "a virtualenv has packages of its own"))
 	}
 	if p.Provider == npmProvider && p.pinned() && !isRange(p.Ensure) && p.Ensure != "" && !isDigit(p.Ensure[0]) {
-		errs = append(errs, &modules.PropertyError{Path: "ensure", Msg: quote(p.Ensure) + " is no version of a package of npm", Hint: "write latest, or a version such as 5.3.0"})
+		errs = append(errs, &modules.PropertyError{Path: "ensure", Msg: quote(p.Ensure) + " is not a version of an npm package", Hint: "write latest, or a version such as 5.3.0"})
 	}
 	if p.User != "" && !userName().MatchString(p.User) {
-		errs = append(errs, modules.Errorf("user", "%q is no name of a user", p.User))
+		errs = append(errs, modules.Errorf("user", "%q is not a user name", p.User))
 	}
 	errs = append(errs, modules.ValidatePath("virtualenv", p.Virtualenv), modules.ValidatePath("directory", p.Directory), p.validateIndex(), p.validateOptions())
 	if p.Python != "" && (strings.HasPrefix(p.Python, "-") || strings.ContainsAny(p.Python, dangerous+" ") || strings.Contains(p.Python, "/") && !strings.HasPrefix(p.Python, "/")) {
-		errs = append(errs, &modules.PropertyError{Path: "python", Msg: quote(p.Python) + " is no program", Hint: "write a name such as python3.11, or an absolute path"})
+		errs = append(errs, &modules.PropertyError{Path: "python", Msg: quote(p.Python) + " is not a program", Hint: "write a name such as python3.11, or an absolute path"})
 	}
 	return errors.Join(errs...)
 }
@@ -174,11 +174,11 @@ func (p *Package) validateIndex() error {
 	u, err := url.Parse(p.Index)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsAny(p.Index, " \r\n\t"):
-		return &modules.PropertyError{Path: "index", Msg: "index is no valid URL", Hint: "write https://host/path"} // the text of err has all of it
+		return &modules.PropertyError{Path: "index", Msg: "index is not a valid URL", Hint: "write https://host/path"} // the text of err has all of it
 	case p.Provider == npmProvider && (u.User != nil || u.RawQuery != ""):
 		return &modules.PropertyError{
 			Path: "index", Msg: "a user, a password or a token in index would be seen in the arguments of npm",
-			Hint: "leave it out, and write //HOST/:_authToken=… into the user's ~/.npmrc with a file resource of mode 0600",
+			Hint: "remove it, and write //HOST/:_authToken=… into the user's ~/.npmrc with a file resource of mode 0600",
 		}
 	}
 	return nil
@@ -198,7 +198,7 @@ func (p *Package) validateOptions() error {
 		name, value, _ := strings.Cut(option, "=")
 		switch property := placeOptions[name]; {
 		case !strings.HasPrefix(option, "-") || strings.ContainsAny(option, "\x00\r\n"):
-			errs = append(errs, &modules.PropertyError{Path: path, Msg: quote(option) + " is no option", Hint: "write an option with its value in one, such as --find-links=/srv/wheels"})
+			errs = append(errs, &modules.PropertyError{Path: path, Msg: quote(option) + " is not an option", Hint: "write an option and its value as one word, such as --find-links=/srv/wheels"})
 		case property != "":
 			errs = append(errs, &modules.PropertyError{Path: path, Msg: "the option " + name + " has a property", Hint: "write " + property})
 		case strings.Contains(value, "://") && strings.Contains(value, "@"):

@@ -232,7 +232,7 @@ func (a *access) query(ctx context.Context, reads modules.EffectKind, onLine fun
 		OnLine:  onLine,
 	})
 	if err != nil {
-		return exit, fmt.Errorf("asking for packages: %w", err)
+		return exit, fmt.Errorf("querying packages: %w", err)
 	}
 	return exit, nil
 }

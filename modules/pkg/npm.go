@@ -30,7 +30,7 @@ func (n *npm) database() string {
 // changes implements [changer].
 func (n *npm) changes() (from modules.Sources) {
 	from = n.told()
-	from.Polled = "npm tells nobody what it installs"
+	from.Polled = "npm sends no events about installed packages"
 	if n.p.Directory != "" {
 		from.Paths = append(from.Paths, path.Join(n.p.Directory, "package.json"), path.Join(n.p.Directory, "node_modules/.package-lock.json"))
 	}
@@ -63,10 +63,10 @@ func (n *npm) ask(ctx context.Context, reads modules.EffectKind, answer any, arg
 	c.Reads, c.MaxOutput = reads, maxNPM
 	exit, err := n.Probe(ctx, c)
 	if err != nil {
-		return exit, fmt.Errorf("asking npm: %w", err)
+		return exit, fmt.Errorf("running npm: %w", err)
 	}
 	if exit.Stdout.Dropped > 0 || json.Unmarshal([]byte(exit.Stdout.Text), answer) != nil && exit.Code == 0 && exit.Stdout.Text != "" {
-		err = modules.Refuse("npm %s says what nobody understands", arguments[0])
+		err = modules.Refuse("the output of npm %s cannot be parsed", arguments[0])
 	}
 	return exit, err
 }
@@ -132,7 +132,7 @@ func (n *npm) view(ctx context.Context, spec, field string) ([]string, error) {
 	}
 	var all []string
 	if len(raw) > 0 && json.Unmarshal(raw, &all) != nil {
-		return nil, modules.Refuse("npm view says what nobody understands")
+		return nil, modules.Refuse("the output of npm view cannot be parsed")
 	}
 	return all, nil
 }
@@ -142,7 +142,7 @@ func (n *npm) offer(ctx context.Context, name, version string) (string, error) {
 	if version == "" {
 		found, err := n.view(ctx, name, "version")
 		if err == nil && len(found) != 1 {
-			err = modules.Refuse("the registry of npm does not say what is the latest version of %s", name)
+			err = modules.Refuse("the npm registry does not report the latest version of %s", name)
 		}
 		if err != nil {
 			return "", err
@@ -209,9 +209,9 @@ func (n *npm) rehearse(ctx context.Context, t transaction) ([]consequence, error
 	exit, err := n.Probe(ctx, n.command(append(n.arguments(t), "--dry-run", "--ignore-scripts")...))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("asking npm: %w", err)
+		return nil, fmt.Errorf("running npm: %w", err)
 	case n.isMissing(exit):
-		return nil, unforeseen{modules.Refuse("the directory is not there yet, so npm does not try out what it would install")}
+		return nil, unforeseen{modules.Refuse("the directory does not exist yet, so npm cannot simulate the installation")}
 	case exit.Code != 0:
 		return nil, modules.Refuse("%w", n.failure("npm install --dry-run", exit))
 	}

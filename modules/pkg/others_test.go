@@ -414,8 +414,8 @@ func TestOtherUpgrades(t *testing.T) {
 			"apk upgrade --no-progress --simulate": says("(1/1) Upgrading demo (1.0-r0 -> 1.1-r0)\nOK: 7 MiB in 15 packages\n"),
 			"apk policy demo":                      says(apkPolicies),
 		}, "[{demo 1.0-r0 1.1-r0}]", ""},
-		{"security of apk", "apk", Upgrader{Security: true}, nil, "", "apk does not tell security updates from others; upgrade all"},
-		{"security of pacman", "pacman", Upgrader{Security: true}, nil, "", "pacman does not tell security updates from others; upgrade all"},
+		{"security of apk", "apk", Upgrader{Security: true}, nil, "", "apk cannot select security updates; upgrade all"},
+		{"security of pacman", "pacman", Upgrader{Security: true}, nil, "", "pacman cannot select security updates; upgrade all"},
 		{"all of pacman", "pacman", Upgrader{}, map[string]modules.Exit{
 			"pacman --noconfirm --print --print-format %n\t%v -Su": says("demo\t2.0-1\n"),
 			"pacman -Q -- demo":     says("demo 1.0-1\n"),

@@ -307,7 +307,7 @@ func (p pacman) change(ctx context.Context, arguments ...string) error {
 		Env:  environment, Follow: true,
 	}
 	exit, err := p.untilUnlocked(ctx, func() (modules.Exit, error) { return p.Run(ctx, command) }, func(exit modules.Exit) (string, bool) {
-		return "another process (if there is none, remove /var/lib/pacman/db.lck, which one has left behind)",
+		return "another process (if none is running, remove the stale lock: rm /var/lib/pacman/db.lck)",
 			strings.Contains(exit.Stderr.Text, "unable to lock database") && strings.Contains(exit.Stderr.Text, "File exists") ||
 				strings.Contains(exit.Stderr.Text, "failed to synchronize all databases (unable to lock database)")
 	})

@@ -42,7 +42,7 @@ func (y *pip) database() string {
 
 // changes implements [changer].
 func (y *pip) changes() (from modules.Sources) {
-	from.Polled = "pip tells nobody what it installs"
+	from.Polled = "pip sends no events about installed packages"
 	if y.p.Virtualenv == "" {
 		from.AddProgram(y.program)
 		return from
@@ -84,7 +84,7 @@ func (y *pip) probe(ctx context.Context, python string, reads modules.EffectKind
 	c.Reads, c.OnLine = reads, onLine
 	exit, err := y.Probe(ctx, c)
 	if err != nil {
-		err = fmt.Errorf("asking pip: %w", err)
+		err = fmt.Errorf("running pip: %w", err)
 	}
 	return exit, err
 }
@@ -175,11 +175,11 @@ func (y *pip) try(ctx context.Context, arguments ...string) ([]consequence, erro
 	case exit.Code == 0:
 		return done, nil
 	case strings.Contains(said, noPip):
-		return nil, unforeseen{modules.Refuse("%s has no pip, so nobody knows what will be installed until the virtualenv is made", python)}
+		return nil, unforeseen{modules.Refuse("%s has no pip, so the packages to install are unknown until the virtualenv exists", python)}
 	case strings.Contains(said, "no such option: --dry-run"):
-		return nil, unforeseen{modules.Refuse("this pip is older than 22.2, and does not tell what it would install")}
+		return nil, unforeseen{modules.Refuse("this pip is older than 22.2 and cannot simulate an installation")}
 	case strings.Contains(said, "No matching distribution found"):
-		return nil, unforeseen{modules.Refuse("pip finds nothing that is built already, and what it has to build is not known beforehand: %s", firstLine(marked(y.shown(said), "ERROR:")))}
+		return nil, unforeseen{modules.Refuse("pip finds no built package, and cannot simulate an installation that has to build one: %s", firstLine(marked(y.shown(said), "ERROR:")))}
 	}
 	return nil, modules.Refuse("%w", y.failure("pip install --dry-run", exit))
 }

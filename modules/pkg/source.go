@@ -55,11 +55,11 @@ func (p *Package) Prepare(ctx context.Context, src modules.Source) (err error) {
 func (p *Package) validateSource() error {
 	switch {
 	case p.Checksum != "" && !modules.IsDigest(p.digest()):
-		return &modules.PropertyError{Path: "checksum", Msg: "checksum is no SHA-256", Hint: `write checksum: "sha256:…", with 64 hexadecimal digits`}
+		return &modules.PropertyError{Path: "checksum", Msg: "checksum is not a SHA-256", Hint: `write checksum: "sha256:…", with 64 hexadecimal digits`}
 	case p.Source != "" && p.Path != "":
 		return modules.Errorf("path", "'source' and 'path' are mutually exclusive")
 	case p.local() && p.Ensure == latest:
-		return &modules.PropertyError{Path: "ensure", Msg: "a file has one version, and nobody knows a later one", Hint: "write the version that it has"}
+		return &modules.PropertyError{Path: "ensure", Msg: "a package file has only one version, so latest is not possible", Hint: "write the version that it has"}
 	case modules.IsURL(p.Source):
 		u, err := url.Parse(p.Source)
 		switch {
@@ -68,10 +68,10 @@ func (p *Package) validateSource() error {
 		case u.User != nil:
 			return modules.Errorf("source", "a source may not have a user or a password")
 		case p.Checksum == "" && p.Content.IsZero():
-			return &modules.PropertyError{Path: "source", Msg: "what is downloaded needs a checksum", Hint: `write checksum: "sha256:…", as sha256sum prints it`}
+			return &modules.PropertyError{Path: "source", Msg: "a downloaded package needs a checksum", Hint: `write checksum: "sha256:…", as sha256sum prints it`}
 		}
 	case p.Source != "" && p.Checksum != "":
-		return &modules.PropertyError{Path: "source", Msg: "'checksum' is about a source that is a URL, or a path, and this one is a file beside the manifest", Hint: "leave checksum out"}
+		return &modules.PropertyError{Path: "source", Msg: "'checksum' is only for a source that is a URL or an absolute path, and this source is a file next to the manifest", Hint: "remove checksum"}
 	case !p.local() && p.Checksum != "":
 		return &modules.PropertyError{Path: "checksum", Msg: "'checksum' is about a package that is in a file", Hint: "write source: https://… or path: /…"}
 	}
@@ -90,7 +90,7 @@ type filer interface {
 // version that is.
 func (p *Package) fromFile(ctx context.Context, h modules.Host, m manager, have State) (*steps, error) {
 	if m.suffix() == "" {
-		return nil, modules.Refuse("apk does not tell what is in a file; write an exec: apk add FILE")
+		return nil, modules.Refuse("apk cannot read the name and version of a package file; use an exec resource: apk add FILE")
 	}
 	s := &steps{verb: install, version: p.version(), within: p.within(), awaits: true}
 	if _, pending := h.Forecast.Lookup(modules.PathEffect, p.Path); p.Path != "" && !pending {
@@ -209,9 +209,9 @@ func told(program, name, version string, exit modules.Exit, err error) (string, 
 	case err != nil:
 		return "", "", err
 	case exit.Code != 0:
-		return "", "", modules.Refuse("this is no package: %w", failure(program, exit, nil))
+		return "", "", modules.Refuse("this is not a package: %w", failure(program, exit, nil))
 	case name == "" || version == "":
-		return "", "", modules.Refuse("this is no package: %s names none", program)
+		return "", "", modules.Refuse("this is not a package: %s found no package name", program)
 	}
 	return name, strings.TrimSpace(version), nil
 }

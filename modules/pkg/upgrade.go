@@ -117,7 +117,7 @@ func (u *Upgrader) look(ctx context.Context, h modules.Host, m manager, by upgra
 		return o, nil, err
 	}
 	if len(o.kept) > 0 {
-		h.Report.Message(modules.LevelInfo, "kept back, since they are held or their dependencies are not to be had: "+words(some(o.kept)))
+		h.Report.Message(modules.LevelInfo, "kept back, because they are on hold or their dependencies are not available: "+words(some(o.kept)))
 	}
 	changes, err := upgradeChanges(ctx, m, o.done)
 	if err != nil || u.Removals {
@@ -430,7 +430,7 @@ func (z zypper) upgrade(ctx context.Context, u *Upgrader, _ outlook) error {
 			return nil
 		}
 	}
-	return modules.Refuse("zypper has asked %d times to be called again", most)
+	return modules.Refuse("zypper requested a restart of itself %d times", most)
 }
 
 // zypperExitAgain is how zypper ends that has brought itself up to date.
@@ -484,5 +484,5 @@ func (p pacman) upgrade(ctx context.Context, _ *Upgrader, _ outlook) error {
 
 // noAdvisories says that a manager does not know which updates are for security.
 func noAdvisories(program string) error {
-	return modules.Refuse("%s does not tell security updates from others; upgrade all", program)
+	return modules.Refuse("%s cannot select security updates; upgrade all", program)
 }

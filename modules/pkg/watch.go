@@ -26,7 +26,7 @@ func (p *Package) Watch(_ context.Context, h modules.Host) (from modules.Sources
 		from.Paths = append(from.Paths, m.holds()...)
 	}
 	if p.offered {
-		from.Polled = "what its repositories offer"
+		from.Polled = "the packages in its repositories"
 	}
 	return from, nil
 }

@@ -173,7 +173,7 @@ func ID(public crypto.PublicKey) (string, error) {
 func said(err error, path string) error {
 	switch {
 	case errors.Is(err, ErrEncrypted):
-		return fmt.Errorf("%s is %w, which nobody enters here", path, err)
+		return fmt.Errorf("%s is %w, and a passphrase cannot be entered here", path, err)
 	case errors.Is(err, ErrNoKey):
 		return fmt.Errorf("%s holds %w in PEM", path, err)
 	}

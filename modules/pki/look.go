@@ -38,7 +38,7 @@ func Look(h modules.Host, path string, kind modules.EffectKind) (Found, error) {
 	case err != nil:
 		return Found{}, modules.PermissionRefusal(err)
 	case at.Kind != modules.Regular:
-		return Found{}, modules.Refuse("%s is no file", path)
+		return Found{}, modules.Refuse("%s is not a file", path)
 	case at.Size > MaxSize:
 		return Found{}, modules.Refuse("%s has more than %s", path, modules.FormatSize(MaxSize))
 	}

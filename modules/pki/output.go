@@ -118,7 +118,7 @@ func (o *Output) Apply(ctx context.Context, h modules.Host, p modules.Plan, cont
 	case err != nil && !modules.NotThere(err):
 		return err
 	case digest != do.seen:
-		return modules.Refuse("%s has just been changed by somebody else; run again", o.Path)
+		return modules.Refuse("%s was changed by another program during this run; run again", o.Path)
 	}
 	return h.Files.Write(ctx, o.Path, bytes.NewReader(text), do.want)
 }

@@ -141,7 +141,7 @@ func (r *Ral) conclude(t *task, told *report, again reply) {
 // believed is the state that the provider says it has brought about.
 func (t *task) believed(told *report) (values, error) {
 	if told == nil || len(told.changes) == 0 {
-		return nil, t.provider.told(modules.ErrorFailed, "it says that it has changed nothing")
+		return nil, t.provider.told(modules.ErrorFailed, "it reports that it has changed nothing")
 	}
 	after := t.update.is.plus(nil)
 	for key, c := range told.changes {

@@ -159,7 +159,7 @@ func (t *task) predict(ctx context.Context, h modules.Host) (idle bool, err erro
 	_, real := h.Forecast.(modules.NoForecast)
 	switch {
 	case !t.provider.NoopSafe && newer:
-		h.Report.Message("info", "whether "+shown(t.update.is[ensure])+" is the latest only set can tell, so it is called every time")
+		h.Report.Message("info", "only set can find out whether "+shown(t.update.is[ensure])+" is the latest, so it is called every time")
 		return false, nil
 	case !t.provider.NoopSafe || real && !newer:
 		return false, nil

@@ -33,7 +33,7 @@ func (p *provider) told(kind modules.ErrorKind, message string) *failure {
 // silent is an error that the provider has told without a message. What it has instead
 // is quoted.
 func (p *provider) silent(kind modules.ErrorKind, instead any) *failure {
-	text := "it tells of an error without a message"
+	text := "it reports an error without a message"
 	if instead != nil {
 		text += ": " + written(instead)
 	}

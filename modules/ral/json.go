@@ -54,7 +54,7 @@ func (p *provider) setJSON(ctx context.Context, h modules.Host, start starter, u
 func (p *provider) encode(action string, doc any) (string, *failure) {
 	text, err := process.JSON(doc)
 	if err != nil {
-		return "", p.broken(action, "cannot be asked: %v", err)
+		return "", p.broken(action, "cannot be called: %v", err)
 	}
 	return text + "\n", nil
 }
@@ -75,14 +75,14 @@ func (p *provider) parseAnswer(action, text string) (*answer, *failure) {
 		err = fmt.Errorf("%w: %w", shapeError(wrong), err)
 	}
 	if err != nil {
-		return nil, p.broken(action, "printed what is no answer: %v", err)
+		return nil, p.broken(action, "printed an invalid answer: %v", err)
 	}
 	if len(a.Error) == 0 || string(a.Error) == "null" {
 		return &a, nil
 	}
 	var told any
 	if err := process.Decode(string(a.Error), &told); err != nil {
-		return nil, p.broken(action, "printed what is no answer: %v", err)
+		return nil, p.broken(action, "printed an invalid answer: %v", err)
 	}
 	return nil, p.parseError(told)
 }
@@ -212,13 +212,13 @@ func (p *provider) parseChange(r *report, told map[string]any) {
 		}
 		pair, ok := v.(map[string]any)
 		if _, has := pair["is"]; !ok || !has {
-			r.err = p.broken("set", "tells of %q neither is nor was: %s", key, written(v))
+			r.err = p.broken("set", "reports a change of %q without is or was: %s", key, written(v))
 			return
 		}
 		is, err := a.read(pair["is"])
 		was, wasErr := a.read(pair["was"])
 		if err = errors.Join(err, wasErr); err != nil {
-			r.err = p.broken("set", "tells of %q what it cannot be: %v", key, err)
+			r.err = p.broken("set", "reports an impossible value for %q: %v", key, err)
 			return
 		}
 		r.changes[key] = change{was, is}

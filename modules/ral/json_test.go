@@ -103,15 +103,15 @@ func TestAnswersToGet(t *testing.T) {
 		{"a forbidden one", map[string]string{"get": `{"error":{"message":"not you","kind":"forbidden"}}`}, "", "failed: provider thing::canned: not you; use become [forbidden]"},
 		{"no kind", map[string]string{"get": `{"error":{"message":["one","two"]}}`}, "", "failed: provider thing::canned: one; two [failed]"},
 		{"a kind that is none", map[string]string{"get": `{"error":{"message":"x","kind":"odd"}}`}, "", "failed: provider thing::canned: x (kind odd) [failed]"},
-		{"no message", map[string]string{"get": `{"error":{}}`}, "", `failed: provider thing::canned: it tells of an error without a message: "{}" [failed]`},
+		{"no message", map[string]string{"get": `{"error":{}}`}, "", `failed: provider thing::canned: it reports an error without a message: "{}" [failed]`},
 		{"a code", map[string]string{"get": `{"error":{"message":"x","kind":"unknown","code":2147942405}}`}, "", "failed: provider thing::canned: x (code 2147942405) [unknown]"},
 		{"a code and a kind that is none", map[string]string{"get": `{"error":{"message":"x","kind":"odd","code":"E7"}}`}, "", "failed: provider thing::canned: x (kind odd, code E7) [failed]"},
-		{"a code alone", map[string]string{"get": `{"error":{"code":7,"kind":"forbidden"}}`}, "", "failed: provider thing::canned: it tells of an error without a message: `{\"code\":7,\"kind\":\"forbidden\"}`; use become [forbidden]"},
+		{"a code alone", map[string]string{"get": `{"error":{"code":7,"kind":"forbidden"}}`}, "", "failed: provider thing::canned: it reports an error without a message: `{\"code\":7,\"kind\":\"forbidden\"}`; use become [forbidden]"},
 		{"no message, but standard error", map[string]string{"get": `{"error":{"message":" "}}`, "get.err": "info: trying\nno such bus\n"}, "",
-			"failed: provider thing::canned: it tells of an error without a message: `{\"message\":\" \"}`; on standard error: \"no such bus\" [failed]\n  info: trying\n  warning: no such bus"},
+			"failed: provider thing::canned: it reports an error without a message: `{\"message\":\" \"}`; on standard error: \"no such bus\" [failed]\n  info: trying\n  warning: no such bus"},
 		{"an error that is a text", map[string]string{"get": `{"error":"no database"}`}, "", "failed: provider thing::canned: no database [failed]"},
 		{"an error that is true", map[string]string{"get": `{"error":true}`}, "", "failed: provider thing::canned: true [failed]"},
-		{"an error of the resource without a message", map[string]string{"get": `{"resources":[{"name":"n","error":{"kind":"failed","where":"<bus>"}}]}`}, "", "failed: provider thing::canned: it tells of an error without a message: `{\"kind\":\"failed\",\"where\":\"<bus>\"}` [failed]"},
+		{"an error of the resource without a message", map[string]string{"get": `{"resources":[{"name":"n","error":{"kind":"failed","where":"<bus>"}}]}`}, "", "failed: provider thing::canned: it reports an error without a message: `{\"kind\":\"failed\",\"where\":\"<bus>\"}` [failed]"},
 		{"an error of the resource", map[string]string{"get": `{"resources":[{"name":"n","error":{"message":"no such thing","kind":"unknown"}}]}`}, "", "failed: provider thing::canned: no such thing [unknown]"},
 		{"unknown is absent enough", map[string]string{"get": `{"resources":[{"name":"n","error":{"message":"no","kind":"unknown"}}]}`}, `{"name":"n","type":"thing","properties":{"ensure":"absent"}}`, "stable"},
 		{"an error of another one", map[string]string{"get": `{"resources":[{"name":"m","error":{"message":"no","kind":"failed"}},{"name":"n","ensure":"present","a":"1"}]}`}, "", "stable"},
@@ -123,20 +123,20 @@ func TestAnswersToGet(t *testing.T) {
 		{"an exit code, and text on standard output", map[string]string{"get": "Usage: get\nno such action\n\n", "get.exit": "64"}, "",
 			`failed: provider thing::canned: get ended with exit code 64: it printed "no such action" [failed]`},
 		{"a signal", map[string]string{"get": there, "get.kill": "TERM"}, "", "failed: provider thing::canned: get ended with exit code 143 (signal 15) [failed]"},
-		{"nothing", map[string]string{"get": ""}, "", "failed: provider thing::canned: get printed what is no answer: it is empty [failed]"},
-		{"half", map[string]string{"get": `{"resources":[`}, "", "failed: provider thing::canned: get printed what is no answer: it ends too early: line 1 is `{\"resources\":[` [failed]"},
-		{"text", map[string]string{"get": "hello\n"}, "", `failed: provider thing::canned: get printed what is no answer: line 1 is "hello" [failed]`},
-		{"text before the answer", map[string]string{"get": "Warning: please upgrade\n" + there}, "", `failed: provider thing::canned: get printed what is no answer: line 1 is "Warning: please upgrade" [failed]`},
-		{"text after the answer", map[string]string{"get": there + "\n\nDone.\n"}, "", `failed: provider thing::canned: get printed what is no answer: more follows: line 3 is "Done." [failed]`},
-		{"resources of another kind", map[string]string{"get": `{"resources":{"n":{}}}`}, "", "failed: provider thing::canned: get printed what is no answer: resources is a map, which it cannot be: line 1 is `{\"resources\":{\"n\":{}}}` [failed]"},
-		{"what a terminal would obey", map[string]string{"get": "\x1b[31mred\n"}, "", `failed: provider thing::canned: get printed what is no answer: line 1 is "\x1b[31mred" [failed]`},
-		{"two", map[string]string{"get": "{}{}"}, "", `failed: provider thing::canned: get printed what is no answer: more follows: line 1 is "{}{}" [failed]`},
-		{"a list instead", map[string]string{"get": "[]"}, "", `failed: provider thing::canned: get printed what is no answer: it is a list, which it cannot be: line 1 is "[]" [failed]`},
+		{"nothing", map[string]string{"get": ""}, "", "failed: provider thing::canned: get printed an invalid answer: it is empty [failed]"},
+		{"half", map[string]string{"get": `{"resources":[`}, "", "failed: provider thing::canned: get printed an invalid answer: it ends too early: line 1 is `{\"resources\":[` [failed]"},
+		{"text", map[string]string{"get": "hello\n"}, "", `failed: provider thing::canned: get printed an invalid answer: line 1 is "hello" [failed]`},
+		{"text before the answer", map[string]string{"get": "Warning: please upgrade\n" + there}, "", `failed: provider thing::canned: get printed an invalid answer: line 1 is "Warning: please upgrade" [failed]`},
+		{"text after the answer", map[string]string{"get": there + "\n\nDone.\n"}, "", `failed: provider thing::canned: get printed an invalid answer: more follows: line 3 is "Done." [failed]`},
+		{"resources of another kind", map[string]string{"get": `{"resources":{"n":{}}}`}, "", "failed: provider thing::canned: get printed an invalid answer: resources is a map, which it cannot be: line 1 is `{\"resources\":{\"n\":{}}}` [failed]"},
+		{"what a terminal would obey", map[string]string{"get": "\x1b[31mred\n"}, "", `failed: provider thing::canned: get printed an invalid answer: line 1 is "\x1b[31mred" [failed]`},
+		{"two", map[string]string{"get": "{}{}"}, "", `failed: provider thing::canned: get printed an invalid answer: more follows: line 1 is "{}{}" [failed]`},
+		{"a list instead", map[string]string{"get": "[]"}, "", `failed: provider thing::canned: get printed an invalid answer: it is a list, which it cannot be: line 1 is "[]" [failed]`},
 		{"no resources", map[string]string{"get": "{}"}, "", `failed: provider thing::canned: get answered without resources: "{}" [failed]`},
 		{"no name", map[string]string{"get": `{"resources":[{"a":"1"}]}`}, "", "failed: provider thing::canned: get answered with a resource without a name, the 1. of them: `{\"a\":\"1\"}` [failed]"},
 		{"twice", map[string]string{"get": `{"resources":[{"name":"n"},{"name":"n"}]}`}, "", `failed: provider thing::canned: get answered with resource "n" twice [failed]`},
-		{"a wrong type", map[string]string{"get": `{"resources":[{"name":"n","b":"maybe"}]}`}, "", `failed: provider thing::canned: get tells of "b" what it cannot be: "maybe" is not true or false [failed]`},
-		{"a map", map[string]string{"get": `{"resources":[{"name":"n","a":{}}]}`}, "", `failed: provider thing::canned: get tells of "a" what it cannot be: a map is not a single value [failed]`},
+		{"a wrong type", map[string]string{"get": `{"resources":[{"name":"n","b":"maybe"}]}`}, "", `failed: provider thing::canned: get reports an impossible value for "b": "maybe" is not true or false [failed]`},
+		{"a map", map[string]string{"get": `{"resources":[{"name":"n","a":{}}]}`}, "", `failed: provider thing::canned: get reports an impossible value for "a": a map is not a single value [failed]`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := canned(t, "", test.files)
@@ -161,7 +161,7 @@ func TestAllThatWasPrinted(t *testing.T) {
 	}{
 		{"an answer that is used", map[string]string{"get": there}, false, "", ""},
 		{"no answer", map[string]string{"get": "Warning: please upgrade\n" + there + "\n"}, false,
-			`provider thing::canned: get printed what is no answer: line 1 is "Warning: please upgrade"`, "Warning: please upgrade\n" + there},
+			`provider thing::canned: get printed an invalid answer: line 1 is "Warning: please upgrade"`, "Warning: please upgrade\n" + there},
 		{"an error", map[string]string{"get": `{"error":{"message":"no","trace":["a","b"]}}`}, false, "provider thing::canned: no", `{"error":{"message":"no","trace":["a","b"]}}`},
 		{"an exit code", map[string]string{"get": "one\ntwo\n", "get.exit": "1"}, false, `provider thing::canned: get ended with exit code 1: it printed "two"`, "one\ntwo"},
 		{"sensitive, no answer", map[string]string{"get": "s3cret\n"}, true, "provider thing::canned: get failed", ""},
@@ -210,15 +210,15 @@ func TestAnswersToSet(t *testing.T) {
 		{"levels", map[string]string{"set": `{"derive":true}`, "set.err": "INFO: on my way\n"}, "", done + "\n  info: on my way"},
 
 		{"believed", map[string]string{"set": `{"derive":true}`, "get.2": there}, `,"verify":false`, done},
-		{"believed, and it says no", map[string]string{"set": `{"changes":[]}`}, `,"verify":false`, "failed: provider thing::canned: it says that it has changed nothing [failed]\n  a: 1 -> 2"},
+		{"believed, and it says no", map[string]string{"set": `{"changes":[]}`}, `,"verify":false`, "failed: provider thing::canned: it reports that it has changed nothing [failed]\n  a: 1 -> 2"},
 		{"claimed", map[string]string{"set": `{"derive":true}`, "get.2": there}, "", "failed: failed to reach desired state: a mismatch: state=1 requested=2 [failed]\n  a: 1 -> 2"},
 		{"an error of all", map[string]string{"set": `{"error":{"message":"not you","kind":"forbidden"},"changes":[{"name":"n","a":{"is":"2","was":"1"}}]}`}, "", "failed: provider thing::canned: not you; use become [forbidden]\n  a: 1 -> 2"},
 		{"an error of the resource", map[string]string{"set": `{"changes":[{"name":"n","error":{"message":"cannot be","kind":"unknown"}}]}`}, "", "failed: provider thing::canned: cannot be [unknown]\n  a: 1 -> 2"},
 		{"an exit code", map[string]string{"set": `{"derive":true}`, "set.exit": "1"}, "", "failed: provider thing::canned: set ended with exit code 1: it printed `{\"derive\":true}` [failed]\n  a: 1 -> 2"},
-		{"text", map[string]string{"set": "done"}, "", "failed: provider thing::canned: set printed what is no answer: line 1 is \"done\" [failed]\n  a: 1 -> 2"},
+		{"text", map[string]string{"set": "done"}, "", "failed: provider thing::canned: set printed an invalid answer: line 1 is \"done\" [failed]\n  a: 1 -> 2"},
 		{"neither", map[string]string{"set": "{}"}, "", "failed: provider thing::canned: set answered without changes: \"{}\" [failed]\n  a: 1 -> 2"},
-		{"a change without is", map[string]string{"set": `{"changes":[{"name":"n","a":"2"}]}`}, "", "failed: provider thing::canned: set tells of \"a\" neither is nor was: `\"2\"` [failed]\n  a: 1 -> 2"},
-		{"afterwards it is mute", map[string]string{"set": `{"derive":true}`, "get.2": ""}, "", "failed: provider thing::canned: get printed what is no answer: it is empty [failed]\n  a: 1 -> 2"},
+		{"a change without is", map[string]string{"set": `{"changes":[{"name":"n","a":"2"}]}`}, "", "failed: provider thing::canned: set reports a change of \"a\" without is or was: `\"2\"` [failed]\n  a: 1 -> 2"},
+		{"afterwards it is mute", map[string]string{"set": `{"derive":true}`, "get.2": ""}, "", "failed: provider thing::canned: get printed an invalid answer: it is empty [failed]\n  a: 1 -> 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			files := map[string]string{"get": there, "get.2": after}
@@ -309,7 +309,7 @@ func TestLatest(t *testing.T) {
 	t.Run("unsafe: called every time", func(t *testing.T) {
 		dir := canned(t, "", map[string]string{"get": old, "set": `{"changes":[]}`})
 		require.Equal(t, "changed: set ensure through thing::canned\n  ensure: 1.0 -> latest\n"+
-			"  info: whether 1.0 is the latest only set can tell, so it is called every time", brief(one(t, dir, latest)))
+			"  info: only set can find out whether 1.0 is the latest, so it is called every time", brief(one(t, dir, latest)))
 	})
 	t.Run("safe: asked first", func(t *testing.T) {
 		dir := canned(t, safe, map[string]string{"get": old, "set": `{"changes":[]}`})

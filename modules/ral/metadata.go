@@ -134,7 +134,7 @@ func parseSuitable(text json.RawMessage) (suitable, error) {
 	for _, c := range *doc.Commands {
 		c = strings.Join(strings.Fields(c), " ")
 		if name := strings.TrimPrefix(c, "not "); name == "" || strings.ContainsAny(name, " \x00") {
-			return suitable{}, fmt.Errorf("provider.suitable.commands: %q is no name of a command", c)
+			return suitable{}, fmt.Errorf("provider.suitable.commands: %q is not a valid command name", c)
 		}
 		s.Commands = append(s.Commands, c)
 	}

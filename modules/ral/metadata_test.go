@@ -59,7 +59,7 @@ func TestBadMetadata(t *testing.T) {
 		{"{provider: {type: t, invoke: json, attributes: {name: }}}", "provider.suitable is missing"},
 		{"{provider: {type: t, invoke: json, suitable: maybe, attributes: {name: }}}", "provider.suitable is neither true nor false nor {commands: [...]}"},
 		{"{provider: {type: t, invoke: json, suitable: {command: [x]}, attributes: {name: }}}", "provider.suitable is neither true nor false nor {commands: [...]}"},
-		{"{provider: {type: t, invoke: json, suitable: {commands: [a b]}, attributes: {name: }}}", `provider.suitable.commands: "a b" is no name of a command`},
+		{"{provider: {type: t, invoke: json, suitable: {commands: [a b]}, attributes: {name: }}}", `provider.suitable.commands: "a b" is not a valid command name`},
 		{"{provider: {type: t, invoke: json, suitable: true}}", "provider.attributes has no name"},
 		{"{provider: {type: t, invoke: json, suitable: true, attributes: {name: , a: {type: integer}}}}", `provider.attributes.a: type "integer" is not one of string, boolean, array[string], enum[...]`},
 		{"{provider: {type: t, invoke: json, suitable: true, attributes: {name: , a: {type: 'enum[A]'}}}}", `provider.attributes.a: type "enum[A]": an option has lower-case letters and digits, and at least one of them`},

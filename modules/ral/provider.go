@@ -40,7 +40,7 @@ type starter func(context.Context, modules.Command) (modules.Exit, error)
 // any exit code but 0 discards all that it printed on the other one.
 func (p *provider) call(ctx context.Context, h modules.Host, start starter, action string, args []string, stdin string) (modules.Exit, *failure) {
 	if len(stdin) > maxQuestion {
-		return modules.Exit{}, p.broken(action, "would be asked with more than %d MiB", maxQuestion>>20)
+		return modules.Exit{}, p.broken(action, "needs an input of more than %d MiB", maxQuestion>>20)
 	}
 	c := command(append([]string{p.file}, args...))
 	c.Timeout, c.Stdin = p.limit, stdin
@@ -167,7 +167,7 @@ func (p *provider) attributes(action string, told map[string]any) (values, *fail
 		}
 		value, err := a.read(raw)
 		if err != nil {
-			return nil, p.broken(action, "tells of %q what it cannot be: %v", key, err)
+			return nil, p.broken(action, "reports an impossible value for %q: %v", key, err)
 		}
 		v[key] = value
 	}

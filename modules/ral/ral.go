@@ -16,12 +16,12 @@ import (
 
 // A Ral is one resource of a provider.
 type Ral struct {
-	Name       string             `json:"name" required:"true" doc:"what the provider calls the resource"`
-	TypeName   string             `json:"type,omitempty" doc:"libral's type, such as service; may be left out where the provider says it"`
-	Provider   string             `json:"provider,omitempty" doc:"name of the provider, or type::name; may be left out where only one is suitable"`
-	Properties process.Properties `json:"properties,omitempty" doc:"the attributes that shall hold"`
-	Timeout    string             `json:"timeout,omitempty" default:"10m" doc:"how long one call of the provider may take, such as 30s or 5m; then it is killed with all that it has started; 0 is any time"`
-	Verify     *bool              `json:"verify,omitempty" doc:"whether the provider is asked again after it has changed something; false believes what it says; default: true"`
+	Name       string             `json:"name" required:"true" doc:"name of the resource in the provider"`
+	TypeName   string             `json:"type,omitempty" doc:"type in libral, such as service; optional if the provider states it"`
+	Provider   string             `json:"provider,omitempty" doc:"name of the provider, or type::name; optional if only one is suitable"`
+	Properties process.Properties `json:"properties,omitempty" doc:"the desired attributes"`
+	Timeout    string             `json:"timeout,omitempty" default:"10m" doc:"timeout of one call of the provider, such as 30s or 5m; then it is killed with its child processes; 0: no timeout"`
+	Verify     *bool              `json:"verify,omitempty" doc:"whether the provider is called again after a change, to verify it; false: its report is trusted; default: true"`
 	Play       *play              `json:"play,omitempty" wire:"only"`
 
 	// described are the metadata of the host's providers, by what they were made of; it is
@@ -68,7 +68,7 @@ func (r *Ral) exposed(m *metadata) error {
 	if !r.discreet || m.Invoke != invokeSimple || len(r.Properties) == 0 {
 		return nil
 	}
-	return modules.Refuse("the resource is sensitive, and provider %s takes what it is given as arguments, where others could see it; only one with invoke: json takes it on standard input", m.full())
+	return modules.Refuse("the resource is sensitive, and provider %s takes values as arguments, where other users can see them; use a provider with invoke: json, which reads them from standard input", m.full())
 }
 
 // Requires implements [modules.Requirer].

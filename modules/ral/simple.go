@@ -90,7 +90,7 @@ func (p *provider) getSimple(ctx context.Context, h modules.Host, names []string
 	all := map[string]*entry{}
 	for _, name := range names {
 		if err := unfit(name); err != nil {
-			return nil, p.broken("find", "cannot be asked: the name %v", err)
+			return nil, p.broken("find", "cannot be called: the name %v", err)
 		}
 		said, failed := p.call(ctx, h, h.Commands.Probe, "find", []string{argument("name", name), "ral_action=find"}, "")
 		if failed != nil {
@@ -112,7 +112,7 @@ func (p *provider) setSimple(ctx context.Context, h modules.Host, start starter,
 	for _, key := range slices.Sorted(maps.Keys(u.should)) {
 		text, err := simpleText(u.should[key])
 		if err != nil {
-			return nil, p.broken("update", "cannot be asked: the value of %s %v", key, err)
+			return nil, p.broken("update", "cannot be called: the value of %s %v", key, err)
 		}
 		args = append(args, argument(key, text))
 	}
@@ -137,7 +137,7 @@ func (p *provider) parseFields(action, text string, header bool) ([]field, *fail
 	if strings.TrimRight(lines[0], "\r") == simpleHeader {
 		lines = lines[1:]
 	} else if key, _, _ := strings.Cut(lines[0], ":"); header && strings.TrimSpace(key) != simpleError {
-		return nil, p.broken(action, "printed what is no answer: it begins with %q, not with %q", clipped(lines[0]), simpleHeader)
+		return nil, p.broken(action, "printed an invalid answer: it begins with %q, not with %q", clipped(lines[0]), simpleHeader)
 	}
 	for i, line := range lines {
 		if line = strings.TrimSpace(line); line == "" {
@@ -147,7 +147,7 @@ func (p *provider) parseFields(action, text string, header bool) ([]field, *fail
 		f := field{strings.TrimSpace(key), strings.TrimSpace(value)}
 		switch {
 		case !found || f.key == "":
-			return nil, p.broken(action, "printed what is no answer: %q is not \"key: value\"", clipped(line))
+			return nil, p.broken(action, "printed an invalid answer: %q is not \"key: value\"", clipped(line))
 		case f.key == simpleError:
 			message := simpleMessage(f.value, lines[i+1:])
 			if message == "" {
@@ -225,7 +225,7 @@ func (p *provider) parseFind(text, name string) (*entry, *failure) {
 	told := map[string]any{}
 	for _, f := range fields {
 		if f.key == "name" && f.value != name {
-			return nil, p.broken("find", "was asked for resource %q and printed %q", name, clipped(f.value))
+			return nil, p.broken("find", "was called for resource %q and printed %q", name, clipped(f.value))
 		}
 		told[f.key] = f.value
 	}
@@ -249,7 +249,7 @@ func (p *provider) parseUpdate(text string, u update) (*report, *failure) {
 		switch f.key {
 		case "name":
 			if f.value != u.name {
-				return nil, p.broken("update", "was asked for resource %q and printed %q", u.name, clipped(f.value))
+				return nil, p.broken("update", "was called for resource %q and printed %q", u.name, clipped(f.value))
 			}
 		case simpleDerive:
 			if f.value == "true" {
@@ -266,7 +266,7 @@ func (p *provider) parseUpdate(text string, u update) (*report, *failure) {
 			if a, known := p.Attributes[last]; known {
 				was, err := a.read(f.value)
 				if err != nil {
-					return nil, p.broken("update", "tells of %q what it cannot be: %v", last, err)
+					return nil, p.broken("update", "reports an impossible value for %q: %v", last, err)
 				}
 				r.changes[last] = change{was, r.changes[last].is}
 			}
@@ -275,7 +275,7 @@ func (p *provider) parseUpdate(text string, u update) (*report, *failure) {
 			if a, known := p.Attributes[last]; known {
 				is, err := a.read(f.value)
 				if err != nil {
-					return nil, p.broken("update", "tells of %q what it cannot be: %v", last, err)
+					return nil, p.broken("update", "reports an impossible value for %q: %v", last, err)
 				}
 				r.changes[last] = change{u.is[last], is}
 			}

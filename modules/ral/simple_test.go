@@ -62,13 +62,13 @@ func TestParseFind(t *testing.T) {
 		{"unknown", "# simple\nname: n\nral_unknown: true\n", "", `provider t::p: there is no resource "n", and none can be made`},
 		{"an error", "# simple\nral_error: one\n two\nral_eom\nname: x\n", "", "provider t::p: one\ntwo"},
 		{"an error before all", "ral_error: one\nral_eom\n", "", "provider t::p: one"},
-		{"an error without a message", "# simple\nral_error:\nral_eom\n", "", "provider t::p: it tells of an error without a message"},
+		{"an error without a message", "# simple\nral_error:\nral_eom\n", "", "provider t::p: it reports an error without a message"},
 		{"an error without an end", "# simple\nral_error: one\ntwo", "", "provider t::p: one\ntwo"},
-		{"no header", "name: n\n", "", `provider t::p: find printed what is no answer: it begins with "name: n", not with "# simple"`},
-		{"empty", "", "", `provider t::p: find printed what is no answer: it begins with "", not with "# simple"`},
-		{"no colon", "# simple\nhello\n", "", `provider t::p: find printed what is no answer: "hello" is not "key: value"`},
-		{"another one", "# simple\nname: m\n", "", `provider t::p: find was asked for resource "n" and printed "m"`},
-		{"a wrong boolean", "# simple\non: maybe\n", "", `provider t::p: find tells of "on" what it cannot be: "maybe" is not true or false`},
+		{"no header", "name: n\n", "", `provider t::p: find printed an invalid answer: it begins with "name: n", not with "# simple"`},
+		{"empty", "", "", `provider t::p: find printed an invalid answer: it begins with "", not with "# simple"`},
+		{"no colon", "# simple\nhello\n", "", `provider t::p: find printed an invalid answer: "hello" is not "key: value"`},
+		{"another one", "# simple\nname: m\n", "", `provider t::p: find was called for resource "n" and printed "m"`},
+		{"a wrong boolean", "# simple\non: maybe\n", "", `provider t::p: find reports an impossible value for "on": "maybe" is not true or false`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e, err := simple().parseFind(test.text, "n")
@@ -99,7 +99,7 @@ func TestParseList(t *testing.T) {
 		{"# simple\na: 1\n", `provider t::p: list printed "a" before a name`},
 		{"# simple\nname:\n", "provider t::p: list printed a resource without a name"},
 		{"# simple\nname: a\nname: a\n", `provider t::p: list printed resource "a" twice`},
-		{"#simple\n", `provider t::p: list printed what is no answer: it begins with "#simple", not with "# simple"`},
+		{"#simple\n", `provider t::p: list printed an invalid answer: it begins with "#simple", not with "# simple"`},
 	} {
 		_, err := simple().parseList(test.text)
 		require.EqualError(t, err, test.want)
@@ -119,11 +119,11 @@ func TestParseUpdate(t *testing.T) {
 		{"nothing", "", nil, ""},
 		{"not derived", "ral_derive: false\n", nil, ""},
 		{"an error", "a: 2\nral_error: no\nral_eom\n", nil, "provider t::p: no"},
-		{"another name", "name: m\na: 2\n", nil, `provider t::p: update was asked for resource "n" and printed "m"`},
+		{"another name", "name: m\na: 2\n", nil, `provider t::p: update was called for resource "n" and printed "m"`},
 		{"was of nothing", "ral_was: 1\n", nil, "provider t::p: update printed ral_was before an attribute"},
 		{"unknown", "ral_unknown: true\n", nil, `provider t::p: there is no resource "n", and none can be made`},
-		{"a wrong boolean", "on: 5\n", nil, `provider t::p: update tells of "on" what it cannot be: "5" is not true or false`},
-		{"a wrong one before", "on: true\nral_was: 5\n", nil, `provider t::p: update tells of "on" what it cannot be: "5" is not true or false`},
+		{"a wrong boolean", "on: 5\n", nil, `provider t::p: update reports an impossible value for "on": "5" is not true or false`},
+		{"a wrong one before", "on: true\nral_was: 5\n", nil, `provider t::p: update reports an impossible value for "on": "5" is not true or false`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r, err := simple().parseUpdate(test.text, u)

@@ -39,8 +39,8 @@ func TestValidate(t *testing.T) {
 		{`"type":"kv","provider":"other::python"`, []string{`provider: provider "other::python" is not of type "kv"`}},
 		{`"type":"kv","timeout":"soon"`, []string{`timeout: invalid duration "soon" (write a number and a unit, such as 30s, 5m or 2h)`}},
 		{`"type":"kv","timeout":"-1s"`, []string{`timeout: invalid duration "-1s" (write a number and a unit, such as 30s, 5m or 2h)`}},
-		{`"type":"kv","properties":{"value":{"a":1}}`, []string{"properties.value: a map is no value that libral knows"}},
-		{`"type":"kv","properties":{"tags":[["a"]]}`, []string{"properties.tags[0]: a list is no element that libral knows"}},
+		{`"type":"kv","properties":{"value":{"a":1}}`, []string{"properties.value: a map is not a value that libral knows"}},
+		{`"type":"kv","properties":{"tags":[["a"]]}`, []string{"properties.tags[0]: a list is not an element that libral knows"}},
 		{`"type":"kv","properties":{"valu":"x","name":"y"}`, []string{
 			"properties.name: the name of the resource is its key",
 			`properties.valu: provider kv::python has no attribute "valu" (it has ensure, level, on, tags, token, value)`,
@@ -225,7 +225,7 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 // TestSensitiveAttributes: what nobody may see goes to standard input only.
 func TestSensitiveAttributes(t *testing.T) {
 	needs.ProgramIn(t, modules.DefaultPath, "bash", "python3")
-	const want = "the resource is sensitive, and provider conf::conf takes what it is given as arguments, where others could see it; only one with invoke: json takes it on standard input"
+	const want = "the resource is sensitive, and provider conf::conf takes values as arguments, where other users can see them; use a provider with invoke: json, which reads them from standard input"
 	dir := folder(t, nil)
 	r := of(t, dir,
 		`{"name":"x","type":"conf","properties":{"ensure":"present","text":"s3cret"}}`,

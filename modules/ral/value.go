@@ -58,14 +58,14 @@ func validateShape(path string, v any) error {
 	if !ok {
 		if _, isScalar := scalar(v); !isScalar && v != nil {
 			if _, ok := v.([]string); !ok {
-				return modules.Errorf(path, "a map is no value that libral knows")
+				return modules.Errorf(path, "a map is not a value that libral knows")
 			}
 		}
 		return nil
 	}
 	for i, e := range list {
 		if _, ok := scalar(e); !ok {
-			return modules.Errorf(fmt.Sprintf("%s[%d]", path, i), "%s is no element that libral knows", inWords(e))
+			return modules.Errorf(fmt.Sprintf("%s[%d]", path, i), "%s is not an element that libral knows", inWords(e))
 		}
 	}
 	return nil

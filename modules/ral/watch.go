@@ -8,5 +8,5 @@ import (
 
 // Watch implements [modules.Watcher].
 func (r *Ral) Watch(context.Context, modules.Host) (modules.Sources, error) {
-	return modules.Sources{Polled: "what resources of libral are about only their providers know"}, nil
+	return modules.Sources{Polled: "only the providers of libral know the state of their resources"}, nil
 }

@@ -74,7 +74,7 @@ func bootID(files modules.FileReader) (string, error) {
 	const at = "/proc/sys/kernel/random/boot_id"
 	text, err := read(files, at)
 	if err != nil {
-		return "", modules.Refuse("one boot cannot be told from another on this system: %w", err)
+		return "", modules.Refuse("this system has no id of the current boot: %w", err)
 	}
 	return strings.TrimSpace(text), nil
 }
@@ -109,7 +109,7 @@ func asked(ctx context.Context, h modules.Host) (string, error) {
 	case modules.HasProgram(h.Files, "", "apt-get"), modules.HasProgram(h.Files, "", "zypper"), !modules.HasProgram(h.Files, "", "rpm"):
 		return "", nil
 	default:
-		return "", modules.Refuse("whether this host asks for a restart is not known without needs-restarting; install the package dnf-utils")
+		return "", modules.Refuse("only needs-restarting reports whether this host requires a restart, and it is not installed; install the package dnf-utils")
 	}
 	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"needs-restarting", "-r"}, Timeout: 5 * time.Minute})
 	switch {
@@ -202,7 +202,7 @@ func (r *Reboot) Verify(ctx context.Context, h modules.Host, _ modules.Plan) err
 	}
 	why, err := asked(ctx, h)
 	if err == nil && why != "" {
-		err = modules.Refuse("the host has started again, and still asks for a restart: %s", why)
+		err = modules.Refuse("the host has restarted, but still requires a restart: %s", why)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ func (r *Reboot) Watch(_ context.Context, h modules.Host) (modules.Sources, erro
 	}
 	sources := modules.Sources{Paths: asking}
 	if modules.HasProgram(h.Files, "", "rpm") {
-		sources.Polled = "what needs-restarting says"
+		sources.Polled = "the output of needs-restarting"
 	}
 	return sources, nil
 }

@@ -11,8 +11,8 @@ import (
 // dials until the host is back, and the run goes on behind the resource. What tells one boot from
 // another is the kernel's boot id (random(4)).
 type Reboot struct {
-	Name    string `json:"name" required:"true" doc:"what it is for, in words"`
-	When    string `json:"when,omitempty" enum:"pending,notified,always" default:"pending" doc:"pending: if the host asks for it, such as after an update of its kernel; notified: if a resource that it subscribes to has changed; always: in each run"`
+	Name    string `json:"name" required:"true" doc:"purpose of the restart, in words"`
+	When    string `json:"when,omitempty" enum:"pending,notified,always" default:"pending" doc:"pending: if the host requires it, such as after an update of its kernel; notified: if a resource that it subscribes to has changed; always: in each run"`
 	Timeout string `json:"timeout,omitempty" default:"10m" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long the host may take until one can log in to it again"`
 
 	again bool // see Inform
@@ -28,8 +28,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "reboot",
-		Doc: "Has the host start again, if it asks for it or has been notified. The run waits for it, and goes " +
-			"on behind that. A host that does not come back in time is unreachable.",
+		Doc: "Restarts the host if it requires a restart or the resource is notified. The run waits for the host and " +
+			"then continues. A host that is not back before the timeout is unreachable.",
 		New: func() modules.Resource { return new(Reboot) },
 	}
 }
@@ -51,7 +51,7 @@ func (r *Reboot) timeout() (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(r.Timeout)
 	if err != nil || d < least || d > most {
-		return 0, modules.Errorf("timeout", "timeout %q is no time from 10s to 24h", r.Timeout)
+		return 0, modules.Errorf("timeout", "timeout %q is not a duration from 10s to 24h", r.Timeout)
 	}
 	return d, nil
 }

@@ -86,7 +86,7 @@ func TestKnownOnlyByAProgram(t *testing.T) {
 	h := hostThat(t, "/usr/bin/rpm")
 	delete(h.Files.FileReader.(asks).files, "/usr/bin/apt-get")
 	_, err := asked(t.Context(), h)
-	require.EqualError(t, err, "whether this host asks for a restart is not known without needs-restarting; install the package dnf-utils")
+	require.EqualError(t, err, "only needs-restarting reports whether this host requires a restart, and it is not installed; install the package dnf-utils")
 	h.Files.FileReader.(asks).files["/usr/bin/needs-restarting"] = true
 	for code, want := range map[int]string{0: "", 1: "needs-restarting"} {
 		h.Commands = ends{code}
@@ -149,7 +149,7 @@ func TestValidate(t *testing.T) {
 		if ok {
 			require.NoError(t, err, timeout)
 		} else {
-			require.EqualError(t, err, `timeout: timeout "`+timeout+`" is no time from 10s to 24h`)
+			require.EqualError(t, err, `timeout: timeout "`+timeout+`" is not a duration from 10s to 24h`)
 		}
 	}
 }

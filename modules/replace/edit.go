@@ -171,7 +171,7 @@ func parse(text string, re *regexp.Regexp) (replacement, error) {
 		case !escaped:
 			return all, nil
 		case rest == "":
-			return wrong(`a backslash stands at the end`)
+			return wrong(`it ends with a single backslash`)
 		}
 		switch c := rest[0]; {
 		case c == '\\':
@@ -183,7 +183,7 @@ func parse(text string, re *regexp.Regexp) (replacement, error) {
 		case c >= '1' && c <= '9':
 			group := int(c - '0')
 			if group > re.NumSubexp() {
-				return wrong(`\%c is a group that the expression does not have`, c)
+				return wrong(`the expression has no group \%c`, c)
 			}
 			all = append(all, part{group: group})
 		case c == 'g':
@@ -193,7 +193,7 @@ func parse(text string, re *regexp.Regexp) (replacement, error) {
 				group = n
 			}
 			if !closed || !strings.HasPrefix(rest[1:], "<") || group < 1 {
-				return wrong(`\g%s is no group of the expression`, rest[1:])
+				return wrong(`the expression has no group \g%s`, rest[1:])
 			}
 			all = append(all, part{group: group})
 			text = behind

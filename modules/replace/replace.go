@@ -19,10 +19,10 @@ import (
 type Replace struct {
 	Name    string `json:"name" required:"true" doc:"path of the file, or any text if path is given"`
 	Path    string `json:"path,omitempty" looks:"^/" doc:"absolute path of the file, without . or .. elements; default: the name"`
-	Regexp  string `json:"regexp" required:"true" doc:"regular expression (RE2); all that it matches is replaced, over several lines too; ^ and $ match at the ends of lines"`
-	Replace string `json:"replace,omitempty" doc:"what stands there instead; \\1 and \\g<name> are groups of the expression, \\n and \\t a line end and a tab, \\\\ a backslash; default: nothing"`
-	After   string `json:"after,omitempty" doc:"only what stands below the first match of this expression is replaced, in which . matches line ends, too, and ^ and $ match at the ends of lines; a warning tells if it matches nothing"`
-	Before  string `json:"before,omitempty" doc:"only what stands above the first match of this expression, likewise; with after: behind that"`
+	Regexp  string `json:"regexp" required:"true" doc:"regular expression (RE2); each match is replaced, also one of several lines; ^ and $ match at the ends of lines"`
+	Replace string `json:"replace,omitempty" doc:"replacement text; \\1 and \\g<name> are groups of the expression, \\n and \\t a line end and a tab, \\\\ a backslash; default: nothing"`
+	After   string `json:"after,omitempty" doc:"replace only after the first match of this expression; in it . also matches line ends, and ^ and $ match at the ends of lines; if it matches nothing, a warning is printed"`
+	Before  string `json:"before,omitempty" doc:"as after, but replace only before the first match of this expression; with after: before its first match below that"`
 	// Validation is called so since Validate is what a resource does.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at the changed file, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
 	// Restore is set where the resource undoes another one.
@@ -35,8 +35,8 @@ type Replace struct {
 func Type() modules.Type {
 	return modules.Type{
 		Name: "replace",
-		Doc: "Replaces all that a regular expression matches in a file. The rest of the file, its owner and " +
-			"its mode stay as they are. A file in which nothing matches is as it shall be.",
+		Doc: "Replaces each match of a regular expression in a file. The rest of the file, its owner and " +
+			"its mode are kept. A file without a match has the desired state.",
 		New: func() modules.Resource { return new(Replace) },
 	}
 }

@@ -98,14 +98,14 @@ func TestValidate(t *testing.T) {
 	}{
 		{"the name is the path", Replace{Name: "/a", Regexp: "x"}, ""},
 		{"no path", Replace{Name: "a", Regexp: "x"}, "path: path cannot be empty where the name is not the path of the file (write path: /etc/hosts)"},
-		{"no expression", Replace{Name: "/a", Regexp: "("}, "regexp: invalid regular expression: missing closing ): ( (the syntax is that of RE2, without look-around and back-references)"},
+		{"no expression", Replace{Name: "/a", Regexp: "("}, "regexp: invalid regular expression: missing closing ): ( (use RE2 syntax, without look-around and back-references)"},
 		{"everywhere", Replace{Name: "/a", Regexp: "x*"}, "regexp: the expression matches the empty text, so it matches everywhere (write x+ in place of x*)"},
-		{"no group", Replace{Name: "/a", Regexp: "x", Replace: `\1`}, `replace: \1 is a group that the expression does not have (write \\ for a backslash)`},
-		{"no named group", Replace{Name: "/a", Regexp: "(x)", Replace: `\g<y>`}, `replace: \g<y> is no group of the expression (write \\ for a backslash)`},
-		{"group without an end", Replace{Name: "/a", Regexp: "(x)", Replace: `\g<1`}, `replace: \g<1 is no group of the expression (write \\ for a backslash)`},
-		{"half a backslash", Replace{Name: "/a", Regexp: "x", Replace: `a\`}, `replace: a backslash stands at the end (write \\ for a backslash)`},
+		{"no group", Replace{Name: "/a", Regexp: "x", Replace: `\1`}, `replace: the expression has no group \1 (write \\ for a backslash)`},
+		{"no named group", Replace{Name: "/a", Regexp: "(x)", Replace: `\g<y>`}, `replace: the expression has no group \g<y> (write \\ for a backslash)`},
+		{"group without an end", Replace{Name: "/a", Regexp: "(x)", Replace: `\g<1`}, `replace: the expression has no group \g<1 (write \\ for a backslash)`},
+		{"half a backslash", Replace{Name: "/a", Regexp: "x", Replace: `a\`}, `replace: it ends with a single backslash (write \\ for a backslash)`},
 		{"another letter", Replace{Name: "/a", Regexp: "x", Replace: `\d`}, `replace: \d means nothing (write \\ for a backslash)`},
-		{"after", Replace{Name: "/a", Regexp: "x", After: "["}, "after: invalid regular expression: missing closing ]: [ (the syntax is that of RE2, without look-around and back-references)"},
+		{"after", Replace{Name: "/a", Regexp: "x", After: "["}, "after: invalid regular expression: missing closing ]: [ (use RE2 syntax, without look-around and back-references)"},
 		{"command", Replace{Name: "/a", Regexp: "x", Validation: "visudo"}, `validate: "visudo" has no %s, which stands for the file to look at (write it as in validate: "visudo -cf %s")`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -167,10 +167,10 @@ func (r *Repository) bytes(ctx context.Context, h modules.Host, do *keySteps) ([
 	case r.Restore != nil: // whatever it was
 		return key, nil
 	case r.Checksum != "" && digestOf(key) != r.digest():
-		return nil, modules.Refuse("the key has the checksum sha256:%s, and not the one that was asked for (if it is the right one, correct checksum)", digestOf(key))
+		return nil, modules.Refuse("the checksum of the key is sha256:%s, not the value of property checksum (if this key is the right one, change checksum)", digestOf(key))
 	case !bytes.Contains(key, []byte(armourBegins)):
 		if len(key) == 0 || key[0]&0x80 == 0 { // of an OpenPGP packet (RFC 9580, 4.2)
-			return nil, modules.Refuse("what is at the URL is no public key")
+			return nil, modules.Refuse("the file at the URL is not a public key")
 		}
 		return armour(key), nil
 	}
@@ -260,7 +260,7 @@ func dearmour(text string) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(data.String())
 	if err != nil || len(key) == 0 {
-		return nil, errors.New("what is in the armour of the key is no base64")
+		return nil, errors.New("the armored text of the key is not base64")
 	}
 	return key, nil
 }

@@ -23,22 +23,22 @@ type Repository struct {
 	Name          string            `json:"name" required:"true" looks:"^[A-Za-z0-9][A-Za-z0-9_.:-]*$" doc:"name of the repository: of its file, and for dnf and zypper of its section"`
 	Ensure        string            `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: its definition goes, and its key; packages that came from it stay"`
 	Provider      string            `json:"provider,omitempty" enum:"apt,dnf,zypper" doc:"package manager; default: the one that the host has, in this order"`
-	Description   string            `json:"description,omitempty" doc:"what it is, in a line; default for dnf and zypper: its name"`
+	Description   string            `json:"description,omitempty" doc:"description, one line; default for dnf and zypper: its name"`
 	URIs          []string          `json:"uris,omitempty" also:"baseurl" doc:"where it is; several are mirrors of each other"`
 	Suites        []string          `json:"suites,omitempty" doc:"apt: suites, such as bookworm and bookworm-updates, or one path that ends with a slash"`
 	Components    []string          `json:"components,omitempty" doc:"apt: components of the suites, such as main"`
 	Types         []string          `json:"types,omitempty" doc:"apt: deb, deb-src; default: deb"`
-	Architectures []string          `json:"architectures,omitempty" doc:"apt: only these, such as amd64; default: those of the host"`
+	Architectures []string          `json:"architectures,omitempty" doc:"apt: only these, such as amd64; default: the host's architectures"`
 	Mirrorlist    string            `json:"mirrorlist,omitempty" doc:"dnf, zypper: URL of a list of mirrors, in place of uris"`
 	Metalink      string            `json:"metalink,omitempty" doc:"dnf: URL of a metalink, in place of uris"`
 	SignedBy      string            `json:"signed_by,omitempty" doc:"the public key that it is signed with: armoured, as a text; an https:// URL, with a sha256 in checksum; or the absolute path of a key that is on the host; default: any key that the package manager trusts"`
 	Checksum      string            `json:"checksum,omitempty" doc:"of a key that is downloaded: sha256:… as sha256sum prints it"`
-	Fetch         string            `json:"fetch,omitempty" enum:"controller,host" doc:"who downloads the key; default: controller"`
+	Fetch         string            `json:"fetch,omitempty" enum:"controller,host" doc:"where the key is downloaded: controller or host; default: controller"`
 	Gpgcheck      *bool             `json:"gpgcheck,omitempty" doc:"false: signatures are not looked at; default: true"`
-	Priority      int               `json:"priority,omitempty" doc:"dnf and zypper: 1 to 99, the lowest wins; apt: a pin for all packages of these hosts, where the highest wins and 500 is usual; default: that of the package manager"`
+	Priority      int               `json:"priority,omitempty" doc:"dnf and zypper: 1 to 99, the lowest has precedence; apt: pin for all packages of these hosts, the highest has precedence and 500 is usual; default: the package manager's"`
 	Enabled       *bool             `json:"enabled,omitempty" doc:"false: it is known and not used; default: true"`
 	Options       map[string]string `json:"options,omitempty" doc:"further settings as the package manager calls them, such as exclude or Languages"`
-	Refresh       *bool             `json:"refresh,omitempty" doc:"false: what it offers is not looked at before it is set up; default: true"`
+	Refresh       *bool             `json:"refresh,omitempty" doc:"false: it is set up without fetching its package lists first; default: true"`
 	Path          string            `json:"path,omitempty" looks:"^/" doc:"absolute path of the file; default: /etc/apt/sources.list.d/NAME.sources, /etc/yum.repos.d/NAME.repo or /etc/zypp/repos.d/NAME.repo"`
 	// Key is the public key, once it is prepared.
 	Key modules.Content `json:"key,omitzero" wire:"only"`
@@ -83,7 +83,7 @@ func Type(m Managers) modules.Type {
 	return modules.Type{
 		Name: "repository",
 		Doc: "Keeps a repository known to apt, dnf or zypper, with the key that it is signed with, or keeps it away. " +
-			"What it offers is fetched first: one that cannot be read is refused, and nothing is changed.",
+			"Its package lists are fetched first. If they cannot be read, nothing is changed.",
 		New: func() modules.Resource { return &Repository{managers: m} },
 	}
 }
@@ -148,7 +148,7 @@ var (
 func (r *Repository) Validate() error {
 	errs := []error{modules.ValidateLine("description", r.Description), modules.ValidatePath("path", r.Path)}
 	if r.Name != "" && !nameCharacters().MatchString(r.Name) {
-		errs = append(errs, modules.Errorf("name", "%q has a character that is none of letters, digits, dot, dash, colon and underscore, or begins with one that is neither letter nor digit", r.Name))
+		errs = append(errs, modules.Errorf("name", "%q may have only letters, digits, dots, dashes, colons and underscores, and must begin with a letter or digit", r.Name))
 	}
 	if r.Restore != nil || r.Ensure == absent {
 		return errors.Join(errs...)
@@ -159,7 +159,7 @@ func (r *Repository) Validate() error {
 		errs = append(errs, modules.ValidateLine(at, r.Options[name]))
 		switch property := propertyOf[strings.ToLower(name)]; {
 		case !optionName().MatchString(name):
-			errs = append(errs, modules.Errorf(at, "%q is no name of a setting", name))
+			errs = append(errs, modules.Errorf(at, "%q is not a name of a setting", name))
 		case property != "":
 			errs = append(errs, &modules.PropertyError{Path: at, Msg: name + " has a property of its own", Hint: "write " + property})
 		}
@@ -196,7 +196,7 @@ func (r *Repository) validatePlace() error {
 		u, err := url.Parse(strings.ReplaceAll(text, "$", "_")) // $releasever
 		switch {
 		case strings.ContainsAny(text, " \t\r\n\x00,") || !elsewhere().MatchString(text):
-			errs = append(errs, &modules.PropertyError{Path: at, Msg: "this is no URI", Hint: "write one such as https://deb.example.net/debian or file:/srv/repo"})
+			errs = append(errs, &modules.PropertyError{Path: at, Msg: "this is not a URI", Hint: "write one such as https://deb.example.net/debian or file:/srv/repo"})
 		case err == nil && u.User != nil:
 			errs = append(errs, &modules.PropertyError{Path: at, Msg: "all users of the host could read a user and a password here", Hint: "apt has /etc/apt/auth.conf.d for them, dnf a file of mode 0600"})
 		}
@@ -223,7 +223,7 @@ func (r *Repository) validatePlace() error {
 	flat := slices.ContainsFunc(r.Suites, func(suite string) bool { return strings.HasSuffix(suite, "/") })
 	switch {
 	case len(r.Suites) == 0 && (r.Provider == apt || len(r.Components)+len(r.Types)+len(r.Architectures) > 0):
-		errs = append(errs, &modules.PropertyError{Path: "suites", Msg: "for apt, suites cannot be empty", Hint: "write suites: [bookworm] with components, or suites: [./] where the packages are beside each other"})
+		errs = append(errs, &modules.PropertyError{Path: "suites", Msg: "for apt, suites cannot be empty", Hint: "write suites: [bookworm] with components, or suites: [./] for a flat repository"})
 	case flat && len(r.Components) > 0:
 		errs = append(errs, modules.Errorf("components", "a suite that ends with a slash has no components"))
 	case len(r.Suites) > 0 && !flat && len(r.Components) == 0:
@@ -261,7 +261,7 @@ func (r *Repository) validateKey() error {
 		case path.IsAbs(r.SignedBy):
 			return errors.Join(modules.ValidatePath("signed_by", r.SignedBy), modules.ValidateLine("signed_by", r.SignedBy))
 		}
-		return &modules.PropertyError{Path: "signed_by", Msg: "this is no public key", Hint: hint}
+		return &modules.PropertyError{Path: "signed_by", Msg: "this is not a public key", Hint: hint}
 	}
 	u, err := url.Parse(r.SignedBy)
 	switch {
@@ -272,7 +272,7 @@ func (r *Repository) validateKey() error {
 	case r.Checksum == "":
 		return &modules.PropertyError{Path: "signed_by", Msg: "a key that is downloaded needs a checksum", Hint: `write checksum: "sha256:…", as sha256sum prints it, once you have compared its fingerprint`}
 	case !modules.IsDigest(r.digest()):
-		return &modules.PropertyError{Path: "checksum", Msg: "checksum is no SHA-256", Hint: `write checksum: "sha256:…", with 64 hexadecimal digits`}
+		return &modules.PropertyError{Path: "checksum", Msg: "checksum is not a SHA-256", Hint: `write checksum: "sha256:…", with 64 hexadecimal digits`}
 	}
 	return nil
 }

@@ -151,13 +151,13 @@ func TestValidate(t *testing.T) {
 	}{
 		{"right", "", func(*Repository) {}},
 		{"absent", "", func(r *Repository) { *r = Repository{Name: "x", Ensure: absent} }},
-		{"a name", `name: "a b" has a character that is none of letters, digits, dot, dash, colon and underscore, or begins with one that is neither letter nor digit`, func(r *Repository) { r.Name = "a b" }},
-		{"up", `name: "../x" has a character that is none of letters, digits, dot, dash, colon and underscore, or begins with one that is neither letter nor digit`, func(r *Repository) { r.Name = "../x" }},
+		{"a name", `name: "a b" may have only letters, digits, dots, dashes, colons and underscores, and must begin with a letter or digit`, func(r *Repository) { r.Name = "a b" }},
+		{"up", `name: "../x" may have only letters, digits, dots, dashes, colons and underscores, and must begin with a letter or digit`, func(r *Repository) { r.Name = "../x" }},
 		{"nowhere", "uris: uris cannot be empty (say where the repository is: uris: [https://…], or mirrorlist, or metalink)", func(r *Repository) { r.URIs, r.Suites, r.Components = nil, nil, nil }},
 		{"twice", "uris: 'uris', 'mirrorlist' and 'metalink' are mutually exclusive", func(r *Repository) { r.Metalink = "https://m" }},
-		{"two lines", "uris[0]: this is no URI (write one such as https://deb.example.net/debian or file:/srv/repo)", func(r *Repository) { r.URIs = []string{"https://a\nTrusted: yes"} }},
+		{"two lines", "uris[0]: this is not a URI (write one such as https://deb.example.net/debian or file:/srv/repo)", func(r *Repository) { r.URIs = []string{"https://a\nTrusted: yes"} }},
 		{"a password", "uris[0]: all users of the host could read a user and a password here (apt has /etc/apt/auth.conf.d for them, dnf a file of mode 0600)", func(r *Repository) { r.URIs = []string{"https://u:p@a/"} }},
-		{"no suites", "suites: for apt, suites cannot be empty (write suites: [bookworm] with components, or suites: [./] where the packages are beside each other)", func(r *Repository) { r.Suites = nil }},
+		{"no suites", "suites: for apt, suites cannot be empty (write suites: [bookworm] with components, or suites: [./] for a flat repository)", func(r *Repository) { r.Suites = nil }},
 		{"no components", "components: components cannot be empty (write components: [main])", func(r *Repository) { r.Components = nil }},
 		{"components of a path", "components: a suite that ends with a slash has no components", func(r *Repository) { r.Suites = []string{"./"} }},
 		{"suites of dnf", "suites: dnf has no suites", func(r *Repository) { r.Provider = "dnf" }},
@@ -166,7 +166,7 @@ func TestValidate(t *testing.T) {
 		{"a setting of two lines", "options.Languages: options.Languages must be one line, without NUL bytes", func(r *Repository) { r.Options = map[string]string{"Languages": "a\nb"} }},
 		{"an armoured key", "", func(r *Repository) { r.SignedBy = key }},
 		{"half a key", "signed_by: the armour of the key is not whole: it begins with " + armourBegins + " and ends with " + armourEnds, func(r *Repository) { r.SignedBy = key[:60] }},
-		{"no key", "signed_by: this is no public key (write an armoured key, https://…, or an absolute path)", func(r *Repository) { r.SignedBy = "0xABCD" }},
+		{"no key", "signed_by: this is not a public key (write an armoured key, https://…, or an absolute path)", func(r *Repository) { r.SignedBy = "0xABCD" }},
 		{"not pinned", `signed_by: a key that is downloaded needs a checksum (write checksum: "sha256:…", as sha256sum prints it, once you have compared its fingerprint)`, func(r *Repository) { r.SignedBy = "https://k/a.asc" }},
 		{"pinned", "", func(r *Repository) { r.SignedBy, r.Checksum = "https://k/a.asc", sum }},
 		{"a key that nobody looks at", "signed_by: with 'gpgcheck: false' nothing is held against this key", func(r *Repository) { r.SignedBy, r.Gpgcheck = key, &no }},
@@ -221,7 +221,7 @@ func TestDownloadedKey(t *testing.T) {
 	require.Equal(t, uint32(0x21cf02), crc24([]byte("123456789")), "as catalogues of such sums have it")
 	r := &Repository{Checksum: "sha256:" + strings.Repeat("0", 64)}
 	_, err = r.bytes(t.Context(), modtest.Host(), &keySteps{content: modules.TextContent(key)})
-	require.EqualError(t, err, "the key has the checksum sha256:"+digestOf([]byte(key))+", and not the one that was asked for (if it is the right one, correct checksum)")
+	require.EqualError(t, err, "the checksum of the key is sha256:"+digestOf([]byte(key))+", not the value of property checksum (if this key is the right one, change checksum)")
 }
 
 // TestPredictsPackages has a check run in which a package comes from a repository that is not there yet.

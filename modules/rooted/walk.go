@@ -51,7 +51,7 @@ type element struct {
 const maxLinks = 40
 
 var (
-	errExchanged = errors.New("somebody has just exchanged it; run again")
+	errExchanged = errors.New("another program has just replaced it; run again")
 	errEscapes   = errors.New("path escapes from parent") // in the words of os.Root
 )
 

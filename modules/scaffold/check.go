@@ -367,7 +367,7 @@ func (v *survey) file(ctx context.Context, n *modules.TreeNode, name string, at 
 	}
 	have, become := seen(at), "sha256:"+digest
 	if !known {
-		become = "what post makes of it"
+		become = "the output of post"
 	}
 	if at.Kind == modules.Regular {
 		sum, err := v.h.Files.Digest(name)

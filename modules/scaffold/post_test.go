@@ -64,7 +64,7 @@ func TestPost(t *testing.T) {
 
 	plan := check(t, res)
 	require.Equal(t, "changed 3 scaffold files", plan.Action)
-	require.Contains(t, plan.Changes, changed("a.txt", "absent", "what post makes of it"))
+	require.Contains(t, plan.Changes, changed("a.txt", "absent", "the output of post"))
 	require.Contains(t, plan.Changes, changed("plain", "absent", sum("p\n")))
 	require.Contains(t, plan.Effects, modules.Anything)
 	require.NoFileExists(t, filepath.Join(root, "ran"), "a check runs nothing")

@@ -23,16 +23,16 @@ import (
 type Scaffold struct {
 	Name           string              `json:"name" required:"true" looks:"^/(([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+)(/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))*)?$" doc:"absolute path of the target directory, without . or .. elements"`
 	Ensure         string              `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: the files are there; absent: none of them is"`
-	Source         string              `json:"source,omitempty" file:"tree" doc:"folder of templates, or of files with engine none, beside the manifest; folders in it called _partials are for render()"`
+	Source         string              `json:"source,omitempty" file:"tree" doc:"folder of templates next to the manifest, or of files with engine: none; its folders named _partials are for render()"`
 	Engine         string              `json:"engine,omitempty" enum:"jet,go,none" default:"jet" doc:"language of the templates; none: the files are copied as they are"`
-	LeftDelimiter  string              `json:"left_delimiter,omitempty" doc:"what begins an expression in the templates; default [[ of jet, {{ of go"`
-	RightDelimiter string              `json:"right_delimiter,omitempty" doc:"what ends one; given together with left_delimiter"`
-	SkipEmpty      bool                `json:"skip_empty,omitempty" doc:"leave out files that are rendered to white space only"`
-	Purge          bool                `json:"purge,omitempty" doc:"remove what is in the target and not in the source"`
+	LeftDelimiter  string              `json:"left_delimiter,omitempty" doc:"opening delimiter of expressions in the templates; default [[ for jet, {{ for go"`
+	RightDelimiter string              `json:"right_delimiter,omitempty" doc:"closing delimiter; required with left_delimiter"`
+	SkipEmpty      bool                `json:"skip_empty,omitempty" doc:"skip files that render to white space only"`
+	Purge          bool                `json:"purge,omitempty" doc:"remove files from the target that are not in the source"`
 	Data           map[string]any      `json:"data,omitempty" doc:"takes the place of the play's data in the templates"`
 	Post           []map[string]string `json:"post,omitempty" doc:"commands for changed files before they are put in place: GLOB of the base name: COMMAND, in which {} is the path"`
-	Owner          string              `json:"owner,omitempty" doc:"name or id of the user that the files belong to; default: they keep theirs, new ones get that of the process"`
-	Group          string              `json:"group,omitempty" doc:"name or id of their group; the default is like that of owner"`
+	Owner          string              `json:"owner,omitempty" doc:"name or id of the user that the files belong to; default: unchanged, and for new files the user of the play"`
+	Group          string              `json:"group,omitempty" doc:"name or id of their group; same default as owner"`
 	Tree           *modules.Tree       `json:"tree,omitempty" wire:"only"`
 }
 
@@ -46,7 +46,7 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "scaffold",
-		Doc: "Keeps a directory as a folder of templates says. The templates are rendered on the " +
+		Doc: "Keeps the files of a directory rendered from a folder of templates. The templates are rendered on the " +
 			"controller; files are compared by hash and written atomically.",
 		New: func() modules.Resource { return new(Scaffold) },
 	}
@@ -77,7 +77,7 @@ func (s *Scaffold) Prepare(ctx context.Context, src modules.Source) error {
 		return &modules.PropertyError{
 			Path: "source",
 			Msg:  "there is no controller to render the templates of the source",
-			Hint: `give the files that they come to, as "tree"`,
+			Hint: `pass the rendered files as "tree"`,
 		}
 	}
 	request := s.request()
@@ -153,7 +153,7 @@ func validatePost(at string, entry map[string]string) error {
 			return modules.Errorf(at, "post keys cannot be empty")
 		}
 		if _, err := path.Match(glob, ""); err != nil || strings.Contains(glob, "/") {
-			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf("post key %q is no pattern of base names", glob), Hint: `write it as "*.sh"`}
+			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf("post key %q is not a pattern of base names", glob), Hint: `write it as "*.sh"`}
 		}
 		words, err := shellquote.Split(command)
 		switch {
@@ -162,7 +162,7 @@ func validatePost(at string, entry map[string]string) error {
 		case err != nil:
 			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf("post value for key %q: %s", glob, strings.ToLower(err.Error())), Hint: "close the quote, or put a backslash before it"}
 		case len(words) == 0 || words[0] == "" || strings.ContainsRune(command, 0):
-			return modules.Errorf(at, "post value for key %q is no command", glob)
+			return modules.Errorf(at, "post value for key %q is not a command", glob)
 		}
 	}
 	return nil

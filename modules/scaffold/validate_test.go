@@ -41,10 +41,10 @@ func TestValidate(t *testing.T) {
 		{"post", post("*.sh", "chmod +x {}"), ""},
 		{"post without a glob", post("", "x"), "post[0]: post keys cannot be empty"},
 		{"post without a command", post("*.sh", " "), `post[0]: post value for key "*.sh" cannot be empty`},
-		{"post of nothing", post("*.sh", "''"), `post[0]: post value for key "*.sh" is no command`},
+		{"post of nothing", post("*.sh", "''"), `post[0]: post value for key "*.sh" is not a command`},
 		{"post with half a quote", post("*.sh", "sh 'x"), `post[0]: post value for key "*.sh": unterminated single-quoted string (close the quote, or put a backslash before it)`},
-		{"post with half a pattern", post("[", "x"), `post[0]: post key "[" is no pattern of base names (write it as "*.sh")`},
-		{"post with a path", post("d/*.sh", "x"), `post[0]: post key "d/*.sh" is no pattern of base names (write it as "*.sh")`},
+		{"post with half a pattern", post("[", "x"), `post[0]: post key "[" is not a pattern of base names (write it as "*.sh")`},
+		{"post with a path", post("d/*.sh", "x"), `post[0]: post key "d/*.sh" is not a pattern of base names (write it as "*.sh")`},
 		{"post twice in one", Scaffold{Name: "/a", Source: "s", Post: []map[string]string{{"a": "b", "c": "d"}}}, `post[0]: post has 2 globs in one list item (write each with its own dash: - "*.sh": COMMAND)`},
 		{"a tree", made(file("a"), modules.TreeNode{Path: "d", Mode: 0o755}, file("d/a"), modules.TreeNode{Path: "d/l", Target: "../a"}), ""},
 		{"an empty tree", made(), ""},
@@ -58,7 +58,7 @@ func TestValidate(t *testing.T) {
 		{"setuid", made(modules.TreeNode{Path: "a", Mode: 0o1000 << 12, Content: modules.TextContent("")}), `source: "a" has mode -x--------- and more`},
 		{"a link out", made(modules.TreeNode{Path: "l", Target: "../x"}), `source: "l" links to "../x", which is outside of the tree`},
 		{"an absolute link", made(modules.TreeNode{Path: "l", Target: "/etc"}), `source: "l" links to "/etc", which is outside of the tree`},
-		{"a link with a way up in it", made(modules.TreeNode{Path: "l", Target: "d/../../x"}), `source: "l" links to "d/../../x": .. may stand only at the beginning`},
+		{"a link with a way up in it", made(modules.TreeNode{Path: "l", Target: "d/../../x"}), `source: "l" links to "d/../../x": .. is allowed only at the beginning`},
 		{"too large", made(modules.TreeNode{Path: "a", Content: modules.HashedContent(modules.TextContent("").SHA256(), 49<<20)}), "source: the files together have more than 48 MiB"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestPrepare(t *testing.T) {
 	require.EqualError(t, gone.Prepare(t.Context(), src), "there is no folder")
 	alone := Scaffold{Name: "/a", Source: "s"}
 	require.EqualError(t, alone.Prepare(t.Context(), modules.Source{}),
-		`source: there is no controller to render the templates of the source (give the files that they come to, as "tree")`)
+		`source: there is no controller to render the templates of the source (pass the rendered files as "tree")`)
 	// Nothing is read for what Validate refuses.
 	half := Scaffold{Name: "/a", Source: "gone", LeftDelimiter: "<"}
 	require.NoError(t, half.Prepare(t.Context(), src))

@@ -132,7 +132,7 @@ func (b *Seboolean) want(have values, system semanage.System) (values, error) {
 		}
 		return want, nil
 	case !b.persistent() && !system.Running:
-		return want, modules.Refuse("SELinux does not run on this host, so that a boolean has only the value that is kept: leave persistent out")
+		return want, modules.Refuse("SELinux does not run on this host, so a boolean has only its stored value: remove persistent")
 	}
 	if system.Running {
 		want.live = word(*b.Value)

@@ -11,7 +11,7 @@ import (
 // A Seboolean is a switch of the policy: its value now, where SELinux runs, and the one that it keeps.
 type Seboolean struct {
 	Name       string `json:"name" text:"argument" required:"true" looks:"^[A-Za-z0-9_.-]+$" doc:"the boolean, such as httpd_can_network_connect; getsebool -a lists them"`
-	Ensure     string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: nothing is kept of it on this host, so that the policy says what it is at boot"`
+	Ensure     string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the host stores no value for it, so that the policy sets it at boot"`
 	Value      *bool  `json:"value,omitempty" doc:"whether it is on; required unless absent"`
 	Persistent *bool  `json:"persistent,omitempty" doc:"false: only the running SELinux has the value, until the next boot; default: true"`
 	// Live is the value that the running SELinux has again, where the resource undoes another one.
@@ -45,11 +45,11 @@ var nameShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func (b *Seboolean) Validate() error {
 	var errs []error
 	if b.Name != "" && !nameShape().MatchString(b.Name) {
-		errs = append(errs, modules.Errorf("name", "%q is no boolean: it has letters, digits and underscores", b.Name))
+		errs = append(errs, modules.Errorf("name", "%q is not a valid boolean: use letters, digits and underscores", b.Name))
 	}
 	switch {
 	case b.Ensure == absent && b.Value != nil:
-		errs = append(errs, modules.Errorf("value", "what is absent has the value of the policy"))
+		errs = append(errs, modules.Errorf("value", "an absent boolean has the value of the policy"))
 	case b.Ensure == absent && b.Persistent != nil:
 		errs = append(errs, modules.Errorf("persistent", "'persistent' is about a value, and absent has none"))
 	case b.Ensure != absent && b.Value == nil:

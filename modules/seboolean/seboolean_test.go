@@ -87,7 +87,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name: "nothing to have it now", Tree: semanagetest.Disabled(), Properties: with(`"name":"httpd_can_network_connect","value":true,"persistent":false`),
-			Err: "SELinux does not run on this host, so that a boolean has only the value that is kept: leave persistent out",
+			Err: "SELinux does not run on this host, so a boolean has only its stored value: remove persistent",
 		},
 		{Name: "no SELinux", Properties: with(`"name":"httpd_can_network_connect","value":true`), Err: "this host has no SELinux: /etc/selinux/config is not there (install a policy, such as selinux-policy-targeted or selinux-policy-default)"},
 		{Name: "no SELinux, and nothing to keep", Properties: with(`"name":"httpd_can_network_connect","ensure":"absent"`)},
@@ -142,9 +142,9 @@ func TestValidate(t *testing.T) {
 		properties, err string
 	}{
 		{`{"name":"httpd_enable_cgi","value":true}`, ""},
-		{`{"name":"a b","value":true}`, `name: "a b" is no boolean: it has letters, digits and underscores`},
+		{`{"name":"a b","value":true}`, `name: "a b" is not a valid boolean: use letters, digits and underscores`},
 		{`{"name":"a"}`, "value: value cannot be empty (write true or false)"},
-		{`{"name":"a","ensure":"absent","value":true}`, "value: what is absent has the value of the policy"},
+		{`{"name":"a","ensure":"absent","value":true}`, "value: an absent boolean has the value of the policy"},
 		{`{"name":"a","ensure":"absent","persistent":true}`, "persistent: 'persistent' is about a value, and absent has none"},
 	} {
 		res, err := modules.Registry{Type()}.Decode("seboolean", []byte(test.properties))

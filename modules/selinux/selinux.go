@@ -17,8 +17,8 @@ import (
 // that it has now.
 type Selinux struct {
 	Name   string `json:"name" required:"true" doc:"enforcing, permissive or disabled; something else if mode has it"`
-	Mode   string `json:"mode,omitempty" enum:"enforcing,permissive,disabled" doc:"the mode, where the resource is called otherwise; default: name. enforcing: what the policy does not allow is refused; permissive: it is only told of; disabled: from the next boot there is no SELinux, and until then it is permissive"`
-	Policy string `json:"policy,omitempty" text:"argument" looks:"^[A-Za-z0-9_-]+$" doc:"the policy from the next boot on, such as targeted, or default on Debian; default: it stays as it is"`
+	Mode   string `json:"mode,omitempty" enum:"enforcing,permissive,disabled" doc:"the mode, where the resource is called otherwise; default: name. enforcing: actions that the policy does not allow are refused; permissive: they are only logged; disabled: SELinux is off from the next boot, and permissive until then"`
+	Policy string `json:"policy,omitempty" text:"argument" looks:"^[A-Za-z0-9_-]+$" doc:"the policy from the next boot on, such as targeted, or default on Debian; default: unchanged"`
 	// Restore is set where the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
 	// Live is, of such a one, the mode that the kernel had; "" where there was none.
@@ -38,8 +38,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "selinux",
-		Doc: "Keeps the mode of SELinux and its policy: now, where it runs, and at boot. What a host needs to begin with SELinux, " +
-			"it does not do: a package of the policy, a parameter of the kernel on Debian, and a restart, in which files get their labels.",
+		Doc: "Keeps the mode of SELinux and its policy: now, where it runs, and at boot. It does not set up SELinux on a host: " +
+			"that needs a policy package, a kernel parameter on Debian, and a reboot, which labels the files.",
 		New: func() modules.Resource { return new(Selinux) },
 	}
 }
@@ -55,10 +55,10 @@ func (s *Selinux) Validate() error {
 	switch s.mode() {
 	case "", enforcing, permissive, disabled:
 	default:
-		errs = append(errs, &modules.PropertyError{Path: "name", Msg: fmt.Sprintf("%q is no mode", s.Name), Hint: "write enforcing, permissive or disabled, or the property mode"})
+		errs = append(errs, &modules.PropertyError{Path: "name", Msg: fmt.Sprintf("%q is not a mode", s.Name), Hint: "write enforcing, permissive or disabled, or the property mode"})
 	}
 	if s.Policy != "" && !policyShape().MatchString(s.Policy) {
-		errs = append(errs, modules.Errorf("policy", "%q is no policy: it is the name of a folder in /etc/selinux", s.Policy))
+		errs = append(errs, modules.Errorf("policy", "%q is not a policy: write the name of a folder in /etc/selinux", s.Policy))
 	}
 	return errors.Join(errs...)
 }

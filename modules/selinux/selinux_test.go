@@ -124,8 +124,8 @@ func TestValidate(t *testing.T) {
 	}{
 		{`{"name":"enforcing","policy":"targeted"}`, ""},
 		{`{"name":"for a test","mode":"permissive"}`, ""},
-		{`{"name":"on"}`, `name: "on" is no mode (write enforcing, permissive or disabled, or the property mode)`},
-		{`{"name":"enforcing","policy":"../x"}`, `policy: "../x" is no policy: it is the name of a folder in /etc/selinux`},
+		{`{"name":"on"}`, `name: "on" is not a mode (write enforcing, permissive or disabled, or the property mode)`},
+		{`{"name":"enforcing","policy":"../x"}`, `policy: "../x" is not a policy: write the name of a folder in /etc/selinux`},
 	} {
 		res, err := modules.Registry{Type()}.Decode("selinux", []byte(test.properties))
 		if err == nil {

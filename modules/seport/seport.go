@@ -13,10 +13,10 @@ import (
 
 // A Seport is the type of a port, or of a range of ports, that is kept on the host besides those of the policy.
 type Seport struct {
-	Name   string `json:"name" required:"true" looks:"^[0-9]+(-[0-9]+)?(/(tcp|udp|dccp|sctp))?$" doc:"the port or the range, and its protocol: 8080/tcp or 10000-10100/udp; without one it is that of tcp"`
-	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the port has no type but that of the policy"`
+	Name   string `json:"name" required:"true" looks:"^[0-9]+(-[0-9]+)?(/(tcp|udp|dccp|sctp))?$" doc:"the port or the range, and its protocol: 8080/tcp or 10000-10100/udp; default protocol: tcp"`
+	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the port has only the type from the policy"`
 	Type   string `json:"type,omitempty" text:"argument" looks:"^[A-Za-z0-9_.-]+$" doc:"its type, such as http_port_t; required unless absent"`
-	Range  string `json:"range,omitempty" text:"argument" looks:"^[A-Za-z0-9:.,-]+$" doc:"levels of MLS; default: as it is, s0 for a new one"`
+	Range  string `json:"range,omitempty" text:"argument" looks:"^[A-Za-z0-9:.,-]+$" doc:"MLS levels; default: unchanged; s0 for a new entry"`
 
 	root string // of a test: in place of /
 }
@@ -32,7 +32,7 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "seport",
-		Doc:  "Keeps the type that SELinux gives to a port, so that a service may listen there which the policy keeps to others.",
+		Doc:  "Keeps the type that SELinux gives to a port, so that a service can listen on a port that the policy does not allow by default.",
 		New:  func() modules.Resource { return new(Seport) },
 	}
 }
@@ -58,10 +58,10 @@ func (p *Seport) Validate() error {
 	case p.Type == "" && p.Ensure != absent:
 		errs = append(errs, &modules.PropertyError{Path: "type", Msg: "type cannot be empty", Hint: "write one such as http_port_t; semanage port -l lists them"})
 	case p.Type != "" && !typeShape().MatchString(p.Type):
-		errs = append(errs, modules.Errorf("type", "%q is no type of SELinux", p.Type))
+		errs = append(errs, modules.Errorf("type", "%q is not an SELinux type", p.Type))
 	}
 	if p.Range != "" && !rangeShape().MatchString(p.Range) {
-		errs = append(errs, modules.Errorf("range", "%q is no range of levels", p.Range))
+		errs = append(errs, modules.Errorf("range", "%q is not a range of levels", p.Range))
 	}
 	return errors.Join(errs...)
 }
@@ -78,7 +78,7 @@ const maxPort = 65535
 func (p *Seport) port() (port, error) {
 	parts := nameShape().FindStringSubmatch(p.Name)
 	if parts == nil {
-		return port{}, &modules.PropertyError{Path: "name", Msg: fmt.Sprintf("%q is no port", p.Name), Hint: "write 8080/tcp or 10000-10100/udp"}
+		return port{}, &modules.PropertyError{Path: "name", Msg: fmt.Sprintf("%q is not a port", p.Name), Hint: "write 8080/tcp or 10000-10100/udp"}
 	}
 	is := port{protocol: "tcp"}
 	is.first, _ = strconv.Atoi(parts[1])
@@ -90,7 +90,7 @@ func (p *Seport) port() (port, error) {
 		is.protocol = parts[3]
 	}
 	if is.first < 1 || is.last > maxPort || is.last < is.first || parts[2] != "" && is.first == is.last {
-		return port{}, modules.Errorf("name", "%q is no range of ports from 1 to %d", p.Name, maxPort)
+		return port{}, modules.Errorf("name", "%q is not a range of ports from 1 to %d", p.Name, maxPort)
 	}
 	return is, nil
 }

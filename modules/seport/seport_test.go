@@ -154,12 +154,12 @@ func TestValidate(t *testing.T) {
 	}{
 		{`{"name":"8080","type":"http_port_t"}`, ""},
 		{`{"name":"1-65535/sctp","ensure":"absent"}`, ""},
-		{`{"name":"http","type":"http_port_t"}`, `name: "http" is no port (write 8080/tcp or 10000-10100/udp)`},
-		{`{"name":"0","type":"http_port_t"}`, `name: "0" is no range of ports from 1 to 65535`},
-		{`{"name":"9-8/tcp","type":"http_port_t"}`, `name: "9-8/tcp" is no range of ports from 1 to 65535`},
+		{`{"name":"http","type":"http_port_t"}`, `name: "http" is not a port (write 8080/tcp or 10000-10100/udp)`},
+		{`{"name":"0","type":"http_port_t"}`, `name: "0" is not a range of ports from 1 to 65535`},
+		{`{"name":"9-8/tcp","type":"http_port_t"}`, `name: "9-8/tcp" is not a range of ports from 1 to 65535`},
 		{`{"name":"80"}`, "type: type cannot be empty (write one such as http_port_t; semanage port -l lists them)"},
-		{`{"name":"80","type":"a b"}`, `type: "a b" is no type of SELinux`},
-		{`{"name":"80","type":"t","range":"s0 x"}`, `range: "s0 x" is no range of levels`},
+		{`{"name":"80","type":"a b"}`, `type: "a b" is not an SELinux type`},
+		{`{"name":"80","type":"t","range":"s0 x"}`, `range: "s0 x" is not a range of levels`},
 	} {
 		res, err := modules.Registry{Type()}.Decode("seport", []byte(test.properties))
 		if err == nil {

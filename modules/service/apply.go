@@ -80,7 +80,7 @@ func (s *Service) reconsider(ctx context.Context, h modules.Host, t *task) ([]ve
 	}
 	more := slices.DeleteFunc(verbs, func(v verb) bool { return slices.Contains(t.verbs, v) })
 	if len(more) > 0 {
-		h.Report.Message("info", "the unit file as it is now asks for more: "+action(more))
+		h.Report.Message("info", "the current unit file requires more: "+action(more))
 	}
 	return more, nil
 }

@@ -46,11 +46,11 @@ func TestRereadAsksForMore(t *testing.T) {
 		{"as it was", unit{id: "a.service", state: "active", fileState: "static"}, []verb{reread}, nil, ""},
 		{
 			"it can be enabled", unit{id: "a.service", state: "active", fileState: "disabled"}, []verb{reread, enable},
-			[]string{"info: the unit file as it is now asks for more: enabled"}, "",
+			[]string{"info: the current unit file requires more: enabled"}, "",
 		},
 		{
 			"it runs no longer", unit{id: "a.service", state: "inactive", fileState: "disabled"}, []verb{reread, enable, start},
-			[]string{"info: the unit file as it is now asks for more: started and enabled"}, "",
+			[]string{"info: the current unit file requires more: started and enabled"}, "",
 		},
 		{
 			"still not read", unit{id: "a.service", state: "active", fileState: "static", stale: true}, []verb{reread},

@@ -76,7 +76,7 @@ func (s *Service) find(ctx context.Context, h modules.Host) (manager, unit, erro
 		return nil, unit{}, err
 	}
 	if _, ok := m.(openrc); ok && s.Masked != nil {
-		return nil, unit{}, modules.Refuse("OpenRC has no masked services; leave masked out")
+		return nil, unit{}, modules.Refuse("OpenRC cannot mask services; remove masked")
 	}
 	u, err := m.look(ctx, h, s.Name)
 	s.seen = u
@@ -124,7 +124,7 @@ func (s *Service) possible(files modules.FileReader, u unit) error {
 	case is(s.Masked, true) && !u.masked():
 		return s.maskable(files, u)
 	case is(s.Enable, true) && !u.enabled() && !u.masked() && !u.stale && (u.fileState == "" || u.fileState == "bad"):
-		return modules.Refuse("service %s has no unit file that could be enabled; leave enable out", u.id)
+		return modules.Refuse("service %s has no unit file that could be enabled; remove enable", u.id)
 	case is(s.Enable, false) && !u.disabled() && !u.stale:
 		return s.disableable(u)
 	}
@@ -134,8 +134,8 @@ func (s *Service) possible(files modules.FileReader, u unit) error {
 // disableable refuses to disable what is enabled by something else than links.
 func (s *Service) disableable(u unit) error {
 	if u.enabling().fixed {
-		return modules.Refuse("service %s is %s: there is nothing to disable, since other units or programs start it; "+
-			"write masked: true with ensure: stopped to keep it from being started", u.id, u.fileState)
+		return modules.Refuse("service %s is %s: it cannot be disabled, because other units or programs start it; "+
+			"to prevent that, write masked: true with ensure: stopped", u.id, u.fileState)
 	}
 	return s.notAlias(u, "disabled")
 }

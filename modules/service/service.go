@@ -23,11 +23,11 @@ import (
 type Service struct {
 	Name     string `json:"name" text:"argument" required:"true" looks:"^([a-zA-Z0-9._+:~@-]|\\\\x[0-9a-f]{2})+$" doc:"the unit; without a suffix such as .timer it is a .service"`
 	Ensure   string `json:"ensure,omitempty" enum:"running,stopped" default:"running" doc:"whether it runs"`
-	Enable   *bool  `json:"enable,omitempty" doc:"whether it is started at boot; left out, that stays as it is"`
-	Masked   *bool  `json:"masked,omitempty" doc:"whether systemd is kept from starting it, whoever asks; left out, that stays as it is"`
+	Enable   *bool  `json:"enable,omitempty" doc:"whether it is started at boot; default: unchanged"`
+	Masked   *bool  `json:"masked,omitempty" doc:"whether it is masked, so that systemd never starts it; default: unchanged"`
 	Reload   bool   `json:"reload,omitempty" doc:"when a resource in subscribe has changed, reload instead of restarting, if the service can and its unit file is the same"`
-	Action   string `json:"action,omitempty" enum:"restarted,reloaded" adhoc:"write ensure: running, and subscribe to what it shall be restarted for; reload: true has it reloaded" doc:"ad hoc only: restart the service, or have it read its configuration again; one that does not run is started"`
-	Provider string `json:"provider,omitempty" enum:"systemd,openrc" doc:"what manages services; default: what runs the host"`
+	Action   string `json:"action,omitempty" enum:"restarted,reloaded" adhoc:"write ensure: running, and subscribe to the resources whose changes must restart it; with reload: true it is reloaded" doc:"ad hoc only: restart the service, or reload its configuration; a stopped service is started"`
+	Provider string `json:"provider,omitempty" enum:"systemd,openrc" doc:"service manager; default: the host's"`
 	Timeout  string `json:"timeout,omitempty" default:"90s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long starting, stopping and reloading may each take, such as 30s or 5m"`
 
 	seen unit // what Check has found
@@ -103,7 +103,7 @@ func (s *Service) validateName() error {
 	case !wellNamed(s.Name):
 		return modules.Errorf("name", `service name contains invalid characters: %q (allowed: alphanumeric, ._+:~-@ and escapes such as \x2d)`, s.Name)
 	case strings.Trim(s.Name, ".") == "":
-		return modules.Errorf("name", "%q is no name of a service", s.Name)
+		return modules.Errorf("name", "%q is not a service name", s.Name)
 	case len(s.Name) > maxName:
 		return modules.Errorf("name", "service name has %d characters, and at most %d are possible", len(s.Name), maxName)
 	case strings.HasSuffix(name, "@"):
@@ -148,7 +148,7 @@ func (s *Service) validateMasked() error {
 	case s.Ensure != stopped:
 		return &modules.PropertyError{Path: "masked", Msg: "a masked service cannot run", Hint: "write ensure: stopped"}
 	case s.Enable != nil && *s.Enable:
-		return &modules.PropertyError{Path: "masked", Msg: "a masked service cannot be enabled", Hint: "leave enable out"}
+		return &modules.PropertyError{Path: "masked", Msg: "a masked service cannot be enabled", Hint: "remove enable"}
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func parseShow(name, text string) unit {
 			u.stale = true
 		}
 	case "":
-		u.broken = "systemd says nothing about it"
+		u.broken = "systemd does not report it"
 	default:
 		u.broken = clip(load)
 		if why := loadError(p["LoadError"]); why != "" {

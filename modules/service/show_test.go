@@ -130,7 +130,7 @@ func TestParseShow(t *testing.T) {
 			"not there", "Id=nope.service\nNames=nope.service\nLoadState=not-found\nActiveState=inactive\nType=\nResult=success\n",
 			unit{id: "nope.service", names: []string{"nope.service"}, missing: true, state: "inactive", result: "success"},
 		},
-		{"nothing", "", unit{id: "asked.service", names: []string{"asked.service"}, broken: "systemd says nothing about it"}},
+		{"nothing", "", unit{id: "asked.service", names: []string{"asked.service"}, broken: "systemd does not report it"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, parseShow("asked.service", tc.text)) })
 	}

@@ -133,7 +133,7 @@ var situations = []situation{
 		stays: "service sv-a.service is enabled until the next boot only, which no property restores; to do that again, run on the host: systemctl enable --runtime sv-a.service"},
 
 	{name: "static is enabled", setup: static + "systemctl start sv-s", properties: `"name":"sv-s","enable":true`},
-	{name: "static cannot be disabled", setup: static, properties: `"name":"sv-s","enable":false`, err: "service sv-s.service is static: there is nothing to disable, since other units or programs start it; write masked: true with ensure: stopped to keep it from being started"},
+	{name: "static cannot be disabled", setup: static, properties: `"name":"sv-s","enable":false`, err: "service sv-s.service is static: it cannot be disabled, because other units or programs start it; to prevent that, write masked: true with ensure: stopped"},
 	{name: "an instance", setup: instances, properties: `"name":"sv-t@1","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
 	{name: "an instance that is as it should be", setup: instances + "systemctl enable --now sv-t@2", properties: `"name":"sv-t@2","enable":true`},
 	{name: "an instance beside another", setup: instances + "systemctl enable --now sv-t@2", properties: `"name":"sv-t@1.service","ensure":"stopped","enable":false`},

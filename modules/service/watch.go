@@ -12,7 +12,7 @@ import (
 func (s *Service) Watch(_ context.Context, h modules.Host) (from modules.Sources, err error) {
 	from.Paths = []string{"/run/systemd/system"}
 	if m, err := s.manager(h); m != (systemd{}) || err != nil {
-		from.Polled = "only systemd tells of services"
+		from.Polled = "only systemd sends events about services"
 		return from, nil
 	}
 	name := unitName(s.Name)

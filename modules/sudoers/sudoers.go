@@ -62,7 +62,7 @@ func (s *Sudoers) Validate() error {
 		property := "rules[" + strconv.Itoa(n) + "]"
 		errs = append(errs, modules.ValidateLine(property, rule))
 		if strings.HasSuffix(rule, `\`) {
-			errs = append(errs, modules.Errorf(property, "a rule is one line, so nothing goes on behind a backslash"))
+			errs = append(errs, modules.Errorf(property, "a rule is one line, so a backslash cannot continue it"))
 		}
 	}
 	return errors.Join(errs...)

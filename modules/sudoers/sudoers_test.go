@@ -89,7 +89,7 @@ func TestValidate(t *testing.T) {
 		{"a backup", Sudoers{Name: "deploy~", Ensure: absent}, `name: sudo reads no file that is called "deploy~" (write a name without slashes and dots, and without a ~ at its end)`},
 		{"a path", Sudoers{Name: "/etc/sudoers", Ensure: absent}, `name: sudo reads no file that is called "/etc/sudoers" (write a name without slashes and dots, and without a ~ at its end)`},
 		{"two lines", Sudoers{Name: "deploy", Rules: []string{"a\nb"}}, "rules[0]: rules[0] must be one line, without NUL bytes"},
-		{"goes on", Sudoers{Name: "deploy", Rules: []string{rule, `a \`}}, "rules[1]: a rule is one line, so nothing goes on behind a backslash"},
+		{"goes on", Sudoers{Name: "deploy", Rules: []string{rule, `a \`}}, "rules[1]: a rule is one line, so a backslash cannot continue it"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := test.sudoers.Validate()

@@ -52,7 +52,7 @@ func (s *Swap) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		what string
 	}{
 		{do.off && !do.on, "deactivated it"}, {do.files != nil, "edited fstab"}, {do.remove, "removed the file"}, {do.create > 0, "made the file"}, {do.mode, "set its mode"},
-		{do.mkswap && do.create == 0, "made it a swap area"}, {do.on && !do.off, "activated it"}, {do.on && do.off, "activated it anew"},
+		{do.mkswap && do.create == 0, "made it a swap area"}, {do.on && !do.off, "activated it"}, {do.on && do.off, "activated it again"},
 	} {
 		if a.done {
 			actions = append(actions, a.what)
@@ -237,11 +237,11 @@ func (s *Swap) takeBack(ctx context.Context, h modules.Host, do steps, err error
 		}
 	}
 	now, more := h.Files.Stat(s.path())
-	left("whether "+s.path()+" is left is not known", ignoreMissing(more))
+	left("checking whether "+s.path()+" still exists", ignoreMissing(more))
 	there := more == nil
 	switch {
 	case do.create > 0 && !do.was.exists && there:
-		left(s.path()+" is left", h.Files.Remove(ctx, s.path(), false))
+		left("removing "+s.path(), h.Files.Remove(ctx, s.path(), false))
 	case do.create > 0 && do.was.exists && now.Size != do.was.size:
 		old := do
 		old.create, old.mkswap, old.on = do.was.size, do.was.holds == swapArea, false

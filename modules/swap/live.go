@@ -44,7 +44,7 @@ func (s *Swap) now(ctx context.Context, h modules.Host) (live, error) {
 	case err != nil:
 		return live{}, modules.PermissionRefusal(err)
 	case at.Kind == modules.Directory, at.Kind == modules.Special && !s.device():
-		return live{}, modules.Refuse("%s is no file", s.Name)
+		return live{}, modules.Refuse("%s is not a file", s.Name)
 	}
 	is := live{exists: true, size: at.Size, private: at.Mode.Perm()&0o077 == 0}
 	if s.device() {
@@ -97,7 +97,7 @@ func (s *Swap) signature(ctx context.Context, h modules.Host) (string, error) {
 	case exit.Code == none:
 		return nothing, nil
 	case exit.Code != 0:
-		return "", modules.Refuse("blkid does not tell what %s holds: exit code %d", s.Name, exit.Code)
+		return "", modules.Refuse("blkid cannot identify the content of %s: exited with status %d", s.Name, exit.Code)
 	}
 	if what := strings.TrimSpace(exit.Stdout.Text); what != "" {
 		return what, nil
@@ -143,7 +143,7 @@ func sameFile(told, path string) bool {
 // may refuses what only root can do.
 func (s *Swap) may() error {
 	if os.Geteuid() != 0 && s.root == "" {
-		return modules.Refuse("only root may set up what is swapped to; use become")
+		return modules.Refuse("only root can set up swap space; use become")
 	}
 	return nil
 }

@@ -39,8 +39,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "swap",
-		Doc: "Keeps a file or a device to swap to, now and at boot, or keeps it away. A file is made with its size, and anew if " +
-			"that changes; what holds something else than a swap area is left as it is, which is a failure.",
+		Doc: "Keeps a file or a device to swap to, now and at boot, or keeps it away. A file is created with its size, and created again if " +
+			"the size changes. If a file or device has other content than a swap area, it is not changed and the resource fails.",
 		New: func() modules.Resource { return new(Swap) },
 	}
 }
@@ -61,7 +61,7 @@ func (s *Swap) size() (int64, error) {
 	if s.Size == "" {
 		return 0, nil
 	}
-	wrong := &modules.PropertyError{Path: "size", Msg: fmt.Sprintf("%q is no size", s.Size), Hint: "write a number with K, M, G or T behind it, such as 512M or 2G: at least 40K, in whole pages of 4K"}
+	wrong := &modules.PropertyError{Path: "size", Msg: fmt.Sprintf("%q is not a size", s.Size), Hint: "write a number followed by K, M, G or T, such as 512M or 2G: at least 40K, a multiple of 4K"}
 	parts := sizeShape().FindStringSubmatch(s.Size)
 	if parts == nil {
 		return 0, wrong

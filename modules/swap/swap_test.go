@@ -111,8 +111,8 @@ func TestActive(t *testing.T) {
 		want             Swap
 		action, after    string
 	}{
-		{"another priority", "ROOT/swap file 60 0 -2\n", area(16), Swap{Size: "64K", Priority: new(int)}, "edited fstab and activated it anew", "ROOT/swap file 40 0 0\n"},
-		{"another size", "ROOT/swap file 60 0 -2\n", area(10), Swap{Size: "64K"}, "edited fstab, made the file and activated it anew", "ROOT/swap file 40 0 -2\n"},
+		{"another priority", "ROOT/swap file 60 0 -2\n", area(16), Swap{Size: "64K", Priority: new(int)}, "edited fstab and activated it again", "ROOT/swap file 40 0 0\n"},
+		{"another size", "ROOT/swap file 60 0 -2\n", area(10), Swap{Size: "64K"}, "edited fstab, made the file and activated it again", "ROOT/swap file 40 0 -2\n"},
 		{"away", "ROOT/swap file 60 0 -2\nROOT/swap2 file 1 0 -3\n", area(16), Swap{Ensure: absent}, "deactivated it and removed the file", "ROOT/swap2 file 1 0 -3\n"},
 		{"present is content with both", "ROOT/swap file 60 0 7\n", area(16), Swap{Ensure: present, Size: "64K"}, "edited fstab", "ROOT/swap file 60 0 7\n"},
 	} {
@@ -195,7 +195,7 @@ func TestDevice(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	const size = " (write a number with K, M, G or T behind it, such as 512M or 2G: at least 40K, in whole pages of 4K)"
+	const size = " (write a number followed by K, M, G or T, such as 512M or 2G: at least 40K, a multiple of 4K)"
 	low := -1
 	for _, test := range []struct {
 		swap Swap
@@ -206,10 +206,10 @@ func TestValidate(t *testing.T) {
 		{Swap{Name: "/dev/sdb2"}, ""},
 		{Swap{Name: "/swap", Ensure: absent}, ""},
 		{Swap{Name: "/swap"}, "size: size cannot be empty (write how large the file is, such as 2G)"},
-		{Swap{Name: "/swap", Size: "2GB"}, `size: "2GB" is no size` + size},
-		{Swap{Name: "/swap", Size: "39K"}, `size: "39K" is no size` + size},
-		{Swap{Name: "/swap", Size: "41K"}, `size: "41K" is no size` + size},
-		{Swap{Name: "/swap", Size: "999999999999999T"}, `size: "999999999999999T" is no size` + size},
+		{Swap{Name: "/swap", Size: "2GB"}, `size: "2GB" is not a size` + size},
+		{Swap{Name: "/swap", Size: "39K"}, `size: "39K" is not a size` + size},
+		{Swap{Name: "/swap", Size: "41K"}, `size: "41K" is not a size` + size},
+		{Swap{Name: "/swap", Size: "999999999999999T"}, `size: "999999999999999T" is not a size` + size},
 		{Swap{Name: "/dev/sdb2", Size: "2G"}, "size: a device has the size that it has"},
 		{Swap{Name: "/swap", Size: "2G", Priority: &low}, "priority: priority -1 is outside 0-32767"},
 		{Swap{Name: "/swap", Size: "2G", Options: []string{"pri=5"}}, `options[0]: "pri=5" is not one option`},

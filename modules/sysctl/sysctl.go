@@ -13,9 +13,9 @@ import (
 // /proc/sys; no program is started for either.
 type Sysctl struct {
 	Name    string `json:"name" text:"argument" required:"true" doc:"the setting, such as net.ipv4.ip_forward; with slashes where a part has a dot: net/ipv4/conf/eth0.1/forwarding"`
-	Ensure  string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: it does not stand in the file; the value that holds now stays"`
+	Ensure  string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: it is not in the file; the current value stays"`
 	Value   string `json:"value,omitempty" doc:"its value; required for present; several numbers with a blank between them"`
-	Runtime *bool  `json:"runtime,omitempty" doc:"false: the value that holds now stays; default: true"`
+	Runtime *bool  `json:"runtime,omitempty" doc:"false: the current value stays; default: true"`
 	Persist *bool  `json:"persist,omitempty" doc:"false: nothing is written for the next boot; default: true"`
 	Path    string `json:"path,omitempty" also:"sysctl_file" looks:"^/" doc:"absolute path of the file; default: /etc/sysctl.d/90-ccm-push.conf"`
 	// Restore is set where the resource undoes another one.
@@ -35,8 +35,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "sysctl",
-		Doc: "Keeps a setting of the kernel: the value that holds now, and the one that a file sets at boot. " +
-			"Other lines of the file stay as they are.",
+		Doc: "Keeps a kernel setting: its current value, and the value that a file sets at boot. " +
+			"Other lines of the file stay unchanged.",
 		New: func() modules.Resource { return new(Sysctl) },
 	}
 }

@@ -252,7 +252,7 @@ func parseIDs(texts []string) ([]int, error) {
 	for i, text := range texts {
 		id, ok := decimal(text)
 		if !ok {
-			return nil, fmt.Errorf("%q is no id", text)
+			return nil, fmt.Errorf("%q is not a numeric id", text)
 		}
 		ids[i] = id
 	}

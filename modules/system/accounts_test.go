@@ -94,7 +94,7 @@ func TestAccountsOfADirectoryService(t *testing.T) {
 	_, err = a.UserID(t.Context(), "half-an-entry")
 	require.EqualError(t, err, `user "half-an-entry": the entry has 3 fields instead of 7`)
 	_, err = a.UserID(t.Context(), "bad-id")
-	require.EqualError(t, err, `user "bad-id": "x" is no id`)
+	require.EqualError(t, err, `user "bad-id": "x" is not a numeric id`)
 }
 
 func FuzzParseEntry(f *testing.F) {

@@ -74,7 +74,7 @@ func (f *commandLog) take(p *exec.Cmd) (*slot, error) {
 	}
 	s := &slot{f, number, ticks()}
 	if err := s.write(note{from: s.from}.String()); err != nil {
-		return nil, fmt.Errorf("noting beside the lock what is started: %w", err)
+		return nil, fmt.Errorf("recording a started process next to the lock: %w", err)
 	}
 	f.used[number] = true
 	p.Env = append(p.Env, mark(f.file, number))

@@ -156,7 +156,7 @@ func (j *Journal) Read() ([]byte, error) {
 func checkJournal(path string, info fs.FileInfo, most int64) error {
 	switch f := describe(info); {
 	case f.Kind != modules.Regular:
-		return fmt.Errorf("%s is no regular file, but a %s", path, f.Kind)
+		return fmt.Errorf("%s is not a regular file but a %s", path, f.Kind)
 	case f.UID != os.Geteuid():
 		return fmt.Errorf("%s belongs to user %d, not to %d", path, f.UID, os.Geteuid())
 	case f.Mode&0o022 != 0:

@@ -49,8 +49,8 @@ func TestJournalIsNotTrusted(t *testing.T) {
 		put  func(t *testing.T, path string)
 		want string // PATH is the journal
 	}{
-		{"a link", func(t *testing.T, path string) { require.NoError(t, os.Symlink("/etc/passwd", path)) }, "PATH is no regular file, but a symlink"},
-		{"a directory", func(t *testing.T, path string) { require.NoError(t, os.Mkdir(path, 0o700)) }, "PATH is no regular file, but a directory"},
+		{"a link", func(t *testing.T, path string) { require.NoError(t, os.Symlink("/etc/passwd", path)) }, "PATH is not a regular file but a symlink"},
+		{"a directory", func(t *testing.T, path string) { require.NoError(t, os.Mkdir(path, 0o700)) }, "PATH is not a regular file but a directory"},
 		{"writable by others", func(t *testing.T, path string) {
 			require.NoError(t, os.WriteFile(path, nil, 0o600))
 			require.NoError(t, os.Chmod(path, 0o602))

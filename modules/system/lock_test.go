@@ -23,12 +23,12 @@ func TestLock(t *testing.T) {
 		time.Sleep(3*time.Minute + 12*time.Second)
 
 		_, err = lock(t.Context(), wire.Lock{Holder: "bob@desk", Run: "r2"}, dir, "h.lock", nil)
-		require.EqualError(t, err, "another run is at work on this host: ann@laptop, run r1, for 3m14s")
+		require.EqualError(t, err, "another run is in progress on this host: ann@laptop, run r1, for 3m14s")
 		require.ErrorIs(t, err, wire.ErrLocked)
 		require.Equal(t, &LockedError{Holder: "ann@laptop", Run: "r1", Age: 194 * time.Second, pid: os.Getpid(), origin: "r1"}, err)
 
 		_, err = lock(t.Context(), wire.Lock{Wait: time.Minute}, dir, "h.lock", nil)
-		require.EqualError(t, err, "another run is at work on this host: ann@laptop, run r1, for 4m14s")
+		require.EqualError(t, err, "another run is in progress on this host: ann@laptop, run r1, for 4m14s")
 
 		other, err := lock(t.Context(), first, dir, "another-host.lock", nil)
 		require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestLockOfAnUnknownHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		_, err = lock(t.Context(), wire.Lock{}, dir, "l", nil)
-		require.EqualError(t, err, "another run is at work on this host")
+		require.EqualError(t, err, "another run is in progress on this host")
 		require.Equal(t, lockMoment, time.Since(began))
 	})
 }
@@ -163,7 +163,7 @@ func TestLockOfARunThatIsResumed(t *testing.T) {
 			time.AfterFunc(time.Hour, unlock)
 			again, err := lock(t.Context(), tt.comes, dir, "l", nil)
 			if !tt.waits {
-				require.ErrorContains(t, err, "another run is at work on this host: "+tt.holds.Holder)
+				require.ErrorContains(t, err, "another run is in progress on this host: "+tt.holds.Holder)
 				time.Sleep(2 * time.Hour)
 				return
 			}

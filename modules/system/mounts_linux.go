@@ -151,7 +151,7 @@ func (m *mounts) staged(path string, do func(stage string, at *os.File) error) e
 	}
 	err = do(stage, at)
 	if left := dropStage(stage); err == nil && left != nil {
-		err = fmt.Errorf("mounted, but %s is left: %w", stage, left)
+		err = fmt.Errorf("mounted, but %s could not be removed: %w", stage, left)
 	}
 	return err
 }

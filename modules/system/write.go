@@ -97,7 +97,7 @@ func approved(dir *os.Root, file *os.File, temp string, approve func(string) err
 	return nil
 }
 
-var errChecked = errors.New("validate has changed the file that it was to look at, or somebody else has")
+var errChecked = errors.New("the file changed while the validate command was running")
 
 // openParent opens the directory that holds path. All that follows happens in
 // this directory, even if somebody exchanges its path for a link meanwhile.
@@ -320,7 +320,7 @@ func justMade(d *os.File) error {
 	return err
 }
 
-var errExchanged = errors.New("somebody has just put something else in its place; run again")
+var errExchanged = errors.New("another process has just replaced the file; run again")
 
 func dressDir(d *os.File, a modules.Attributes) error {
 	info, err := d.Stat()

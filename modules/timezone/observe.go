@@ -17,7 +17,7 @@ func (z *Timezone) Reversal(_ context.Context, h modules.Host, kept modules.Reso
 	case err != nil:
 		return nil, err
 	case at.Kind != modules.Symlink && at.Kind != modules.Absent:
-		return nil, modules.Refuse("%s is no link, and what it is would not come back", z.at("/etc/localtime"))
+		return nil, modules.Refuse("%s is not a link, so it could not be restored", z.at("/etc/localtime"))
 	}
 	var earlier map[string]*edit.Restore
 	if before, ok := kept.(*Timezone); ok {

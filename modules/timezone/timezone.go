@@ -50,7 +50,7 @@ func (z *Timezone) Validate() error {
 		property = "zone"
 	}
 	if is := z.zone(); is != "" && !zoneShape().MatchString(is) {
-		return &modules.PropertyError{Path: property, Msg: "this is no time zone", Hint: "write a name such as Europe/Vienna or UTC; timedatectl list-timezones lists them"}
+		return &modules.PropertyError{Path: property, Msg: "this is not a time zone", Hint: "write a name such as Europe/Vienna or UTC; timedatectl list-timezones lists them"}
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func (z *Timezone) known(h modules.Host) error {
 	_, err := modules.Follow(h.Files, z.at(database+"/"+z.zone()))
 	switch {
 	case modules.NotThere(err):
-		return modules.Refuse("this host has no time zone %s (timedatectl list-timezones lists those that it has; the package tzdata brings them)", z.zone())
+		return modules.Refuse("this host has no time zone %s (to list the zones: timedatectl list-timezones; the package tzdata contains them)", z.zone())
 	case err != nil:
 		return modules.PermissionRefusal(err)
 	}

@@ -98,7 +98,7 @@ func TestConverges(t *testing.T) {
 		{Name: "written otherwise", Tree: tree("/usr/share/zoneinfo/Europe/Vienna", ""), Properties: with(`"name":"Europe/Vienna"`)},
 		{
 			Name: "unknown", Tree: tree(utc, ""), Properties: with(`"name":"Mars/Base"`),
-			Err: "this host has no time zone Mars/Base (timedatectl list-timezones lists those that it has; the package tzdata brings them)",
+			Err: "this host has no time zone Mars/Base (to list the zones: timedatectl list-timezones; the package tzdata contains them)",
 		},
 	}...)
 }
@@ -123,7 +123,7 @@ func TestPredicts(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	const wrong = "this is no time zone (write a name such as Europe/Vienna or UTC; timedatectl list-timezones lists them)"
+	const wrong = "this is not a time zone (write a name such as Europe/Vienna or UTC; timedatectl list-timezones lists them)"
 	for name, ok := range map[string]bool{"UTC": true, "Etc/GMT+1": true, "America/Argentina/Buenos_Aires": true, "../etc": false, "/UTC": false, "a b": false, "UTC/": false} {
 		err := (&Timezone{Name: name}).Validate()
 		if ok {

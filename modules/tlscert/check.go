@@ -95,7 +95,7 @@ func look(h modules.Host, path string) (pki.Found, content, parsed, error) {
 func (c *TLSCert) wantedOn(h modules.Host) (want content, like *x509.CertificateRequest, err error) {
 	want = c.wanted()
 	if c.CSR == "" && want.subject == "" && want.names == "" {
-		return want, nil, modules.Refuse("neither names nor subject say what it is for: they are empty on this host")
+		return want, nil, modules.Refuse("names and subject are both empty on this host")
 	}
 	if c.CSR != "" {
 		at, said, is, err := look(h, c.CSR)
@@ -111,7 +111,7 @@ func (c *TLSCert) wantedOn(h modules.Host) (want content, like *x509.Certificate
 		}
 		for _, usage := range said.usages() {
 			if _, id := extended(usage); id == nil && usage != "ca" {
-				return want, nil, modules.Refuse("the request %s asks for the usage %s, which nothing gives here", c.CSR, usage)
+				return want, nil, modules.Refuse("the request %s contains the usage %s, which is not supported", c.CSR, usage)
 			}
 		}
 		want = said
@@ -157,7 +157,7 @@ func (c *TLSCert) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		changes = c.differences(is, want, file.cert, by)
 	}
 	what := map[bool]string{true: "request", false: "certificate"}[want.request]
-	action, will := "made the "+what+" anew", is
+	action, will := "renewed the "+what, is
 	if at.Kind == modules.Absent {
 		action = "made a " + what
 	}
@@ -197,7 +197,7 @@ func (c *TLSCert) differences(is, want content, cert *x509.Certificate, by *auth
 		return []modules.Change{{Property: "ensure", Have: words[is.request], Want: words[want.request]}}
 	}
 	if is.key != want.key {
-		differ("key", "another", cmp.Or(c.Key, "that of "+c.CSR))
+		differ("key", "another", cmp.Or(c.Key, "the key of "+c.CSR))
 	}
 	differ("subject", is.subject, want.subject)
 	differ("names", is.names, want.names)

@@ -149,7 +149,7 @@ func parseName(text string) (name, error) {
 	default:
 		n.kind = dnsName
 	}
-	wrong := fmt.Errorf("%q is no %s", n.text, map[string]string{dnsName: "DNS name", ipName: "IP address", uriName: "URI", email: "e-mail address"}[n.kind])
+	wrong := fmt.Errorf("%q is not a valid %s", n.text, map[string]string{dnsName: "DNS name", ipName: "IP address", uriName: "URI", email: "e-mail address"}[n.kind])
 	printable := n.text != "" && !strings.ContainsFunc(n.text, func(r rune) bool { return r <= ' ' || r > '~' || r == ',' })
 	switch n.kind {
 	case ipName:

@@ -18,18 +18,18 @@ import (
 type TLSCert struct {
 	Name   string   `json:"name" required:"true" looks:"^/" doc:"absolute path of the file"`
 	Ensure string   `json:"ensure,omitempty" enum:"present,request,absent" default:"present" doc:"present: a certificate is there; request: a request for one (CSR), for an authority elsewhere; absent: nothing"`
-	Key    string   `json:"key,omitempty" looks:"^/" doc:"absolute path, on the host, of its private key, as tls_key makes it; required for one that is self-signed, and for a request"`
-	Names  []string `json:"names,omitempty" doc:"what it is for: DNS names, IP addresses, URIs, e-mail addresses; where it matters which, with DNS:, IP:, URI: or email: before it"`
+	Key    string   `json:"key,omitempty" looks:"^/" doc:"absolute path, on the host, of its private key, such as one from tls_key; required for a self-signed certificate and for a request"`
+	Names  []string `json:"names,omitempty" doc:"subject alternative names: DNS names, IP addresses, URIs, e-mail addresses; to set the kind, write DNS:, IP:, URI: or email: before the name"`
 	// Parts is called so since Subject is what a resource is about.
-	Parts  map[string]string `json:"subject,omitempty" doc:"its subject: CN, O, OU, C, ST, L, emailAddress, serialNumber; one that is empty is left out; default: the first of names as CN"`
-	Usage  []string          `json:"usage,omitempty" enum:"server,client,email,code,ca" doc:"what it may be used for; ca: to sign others; default: server"`
-	CSR    string            `json:"csr,omitempty" looks:"^/" doc:"absolute path, on the host, of a request; its subject, names and usage are those of the certificate, in place of the properties"`
-	Days   int               `json:"days,omitempty" doc:"how long it is valid, from the day that it is made; default: 365"`
-	Renew  int               `json:"renew,omitempty" doc:"it is made anew when fewer days than that are left; default: 30, or a third of days if that is less"`
+	Parts  map[string]string `json:"subject,omitempty" doc:"its subject: CN, O, OU, C, ST, L, emailAddress, serialNumber; empty parts are omitted; default: the first of names as CN"`
+	Usage  []string          `json:"usage,omitempty" enum:"server,client,email,code,ca" doc:"its purpose; ca: to sign other certificates; default: server"`
+	CSR    string            `json:"csr,omitempty" looks:"^/" doc:"absolute path, on the host, of a request; the certificate takes subject, names and usage from it instead of from the properties"`
+	Days   int               `json:"days,omitempty" doc:"days that it is valid, from the day that it is made; default: 365"`
+	Renew  int               `json:"renew,omitempty" doc:"it is renewed when it is valid for fewer days than this; default: 30, or a third of days if that is less"`
 	CACert string            `json:"ca_cert,omitempty" looks:"^/" doc:"absolute path, on the host, of the certificate of the authority that signs it; default: it is self-signed"`
 	CAKey  string            `json:"ca_key,omitempty" looks:"^/" doc:"absolute path, on the host, of the private key of that authority"`
-	Owner  string            `json:"owner,omitempty" doc:"name or id of the user it belongs to; default: as it is, and for what is new the user the play works as"`
-	Group  string            `json:"group,omitempty" doc:"name or id of its group; the default is like that of owner"`
+	Owner  string            `json:"owner,omitempty" doc:"name or id of its owner; default: unchanged; for a new file, the user that the play runs as"`
+	Group  string            `json:"group,omitempty" doc:"name or id of its group; default: unchanged; for a new file, the group of the user that the play runs as"`
 	Mode   string            `json:"mode,omitempty" numbers:"refuse" looks:"^(0[oO])?0?[0-7]?[0-7]{3}$" default:"0644" doc:"permissions in octal"`
 	// Was is set where the resource undoes another one: the file that was there.
 	Was *file.File `json:"was,omitempty" wire:"only"`
@@ -49,8 +49,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "tls_cert",
-		Doc: "Keeps a certificate for TLS: self-signed, or of an authority whose key is on the host; or a request for one. " +
-			"It is made anew before it expires, and when it is not for its key, its names, its subject or its usage any more.",
+		Doc: "Keeps a TLS certificate, self-signed or signed by an authority whose key is on the host, or a certificate request. " +
+			"It is renewed before it expires, and when its key, names, subject or usage no longer match.",
 		New: func() modules.Resource { return new(TLSCert) },
 	}
 }
@@ -102,9 +102,9 @@ func (c *TLSCert) Validate() error {
 	case c.CSR != "" && c.CSR == c.Name:
 		errs = append(errs, modules.Errorf("csr", "the certificate would take the place of its request"))
 	case c.CSR != "" && c.Ensure == request:
-		errs = append(errs, modules.Errorf("csr", "'csr' is of a certificate, and cannot stand with 'ensure: request'"))
+		errs = append(errs, modules.Errorf("csr", "'csr' applies to a certificate, and cannot be used with 'ensure: request'"))
 	case c.CSR != "" && (given || len(c.Usage) > 0):
-		errs = append(errs, modules.Errorf("csr", "names, subject and usage stand in the request"))
+		errs = append(errs, modules.Errorf("csr", "names, subject and usage come from the request"))
 	}
 	for i, name := range c.Names {
 		parsed, err := parseName(name)
@@ -131,7 +131,7 @@ func validatePart(key, value string) error {
 	case attribute(key) == nil:
 		return &modules.PropertyError{Path: "subject." + key, Msg: fmt.Sprintf("a subject has no %q here", key), Hint: "write CN, O, OU, C, ST, L, emailAddress or serialNumber"}
 	case key == "C" && value != "" && !isCountry(value):
-		return &modules.PropertyError{Path: "subject.C", Msg: fmt.Sprintf("%q is no country", value), Hint: "write the two letters that it has in ISO 3166, such as DE"}
+		return &modules.PropertyError{Path: "subject.C", Msg: fmt.Sprintf("%q is not a country", value), Hint: "write the two letters that it has in ISO 3166, such as DE"}
 	case length > mostCharacters(key):
 		return modules.Errorf("subject."+key, "it has %d characters, and at most %d are allowed", length, mostCharacters(key))
 	}
@@ -145,7 +145,7 @@ func (c *TLSCert) validateSigning() (errs []error) {
 			given    bool
 		}{{"days", c.Days != 0}, {"renew", c.Renew != 0}, {"ca_cert", c.CACert != ""}, {"ca_key", c.CAKey != ""}} {
 			if p.given {
-				errs = append(errs, modules.Errorf(p.property, "'%s' is of a certificate, and cannot stand with 'ensure: request'", p.property))
+				errs = append(errs, modules.Errorf(p.property, "'%s' applies to a certificate, and cannot be used with 'ensure: request'", p.property))
 			}
 		}
 		return errs
@@ -154,7 +154,7 @@ func (c *TLSCert) validateSigning() (errs []error) {
 		errs = append(errs, modules.Errorf("days", "days %d is outside 1-%d", c.Days, mostDays))
 	}
 	if c.Renew < 0 || c.Renew >= c.days() {
-		errs = append(errs, &modules.PropertyError{Path: "renew", Msg: fmt.Sprintf("renew %d is not between 1 and 'days: %d'", c.Renew, c.days()), Hint: "it would be made anew in each run"})
+		errs = append(errs, &modules.PropertyError{Path: "renew", Msg: fmt.Sprintf("renew %d is not between 1 and 'days: %d'", c.Renew, c.days()), Hint: "it would be renewed in each run"})
 	}
 	switch {
 	case c.CACert != "" && c.CAKey == "":
@@ -162,7 +162,7 @@ func (c *TLSCert) validateSigning() (errs []error) {
 	case c.CAKey != "" && c.CACert == "":
 		errs = append(errs, modules.Errorf("ca_cert", "'ca_key' needs 'ca_cert', the certificate of the authority"))
 	case c.CACert != "" && c.CACert == c.Name:
-		errs = append(errs, modules.Errorf("ca_cert", "the certificate would take the place of its authority (leave ca_cert out for one that is self-signed)"))
+		errs = append(errs, modules.Errorf("ca_cert", "the certificate would overwrite the certificate of its authority (for a self-signed certificate, remove ca_cert)"))
 	}
 	return errs
 }

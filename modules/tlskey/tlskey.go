@@ -17,12 +17,12 @@ import (
 type TLSKey struct {
 	Name      string `json:"name" required:"true" looks:"^/" doc:"absolute path of the file"`
 	Ensure    string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether it is there"`
-	Algorithm string `json:"algorithm,omitempty" enum:"ecdsa,rsa,ed25519" doc:"a key of another one is replaced; default: as it is, and for what is new ecdsa, or rsa if bits is given"`
-	Bits      int    `json:"bits,omitempty" doc:"of rsa: how long it is, 2048 to 16384; default: as it is, and for what is new 3072"`
-	Curve     string `json:"curve,omitempty" enum:"p256,p384,p521" doc:"of ecdsa: its curve; default: as it is, and for what is new p256"`
-	Format    string `json:"format,omitempty" enum:"pkcs8,traditional" doc:"PKCS #8, or what OpenSSL before 3.0 wrote (RSA PRIVATE KEY, EC PRIVATE KEY); the same key is written anew if it differs; default: as it is, and for what is new pkcs8"`
-	Owner     string `json:"owner,omitempty" doc:"name or id of the user it belongs to; default: as it is, and for what is new the user the play works as"`
-	Group     string `json:"group,omitempty" doc:"name or id of its group; the default is like that of owner"`
+	Algorithm string `json:"algorithm,omitempty" enum:"ecdsa,rsa,ed25519" doc:"a key with another algorithm is replaced; default: unchanged; for a new key ecdsa, or rsa if bits is given"`
+	Bits      int    `json:"bits,omitempty" doc:"for rsa: its length in bits, 2048 to 16384; default: unchanged; for a new key 3072"`
+	Curve     string `json:"curve,omitempty" enum:"p256,p384,p521" doc:"for ecdsa: its curve; default: unchanged; for a new key p256"`
+	Format    string `json:"format,omitempty" enum:"pkcs8,traditional" doc:"PKCS #8, or the format of OpenSSL before 3.0 (RSA PRIVATE KEY, EC PRIVATE KEY); if the format differs, the same key is rewritten; default: unchanged; for a new key pkcs8"`
+	Owner     string `json:"owner,omitempty" doc:"name or id of its owner; default: unchanged; for a new file, the user that the play runs as"`
+	Group     string `json:"group,omitempty" doc:"name or id of its group; default: unchanged; for a new file, the group of the user that the play runs as"`
 	Mode      string `json:"mode,omitempty" numbers:"refuse" looks:"^(0[oO])?0?[0-7]?[0-7]{3}$" default:"0600" doc:"permissions in octal"`
 	// Was is set where the resource undoes another one: the file that was there.
 	Was *file.File `json:"was,omitempty" wire:"only"`
@@ -39,8 +39,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "tls_key",
-		Doc: "Keeps a private key for TLS. It is made on the host and never leaves it: no report, diff or record has " +
-			"anything of it but which kind of key it is. Certificates for it are of type tls_cert.",
+		Doc: "Keeps a private key for TLS. It is made on the host and never leaves it: reports, diffs and records contain " +
+			"only the kind of the key. For certificates, use the type tls_cert.",
 		New: func() modules.Resource { return new(TLSKey) },
 	}
 }
@@ -79,7 +79,7 @@ func (k *TLSKey) Validate() error {
 func (k *TLSKey) Warnings() []*modules.PropertyError {
 	const others = 0o007
 	if mode, err := modules.ParseMode(cmp.Or(k.Mode, "0600")); err == nil && k.Ensure != absent && mode&others != 0 {
-		return []*modules.PropertyError{{Path: "mode", Msg: "all users of the host may read the key", Hint: `write mode: "0640" with the group of who needs it`}}
+		return []*modules.PropertyError{{Path: "mode", Msg: "all users of the host may read the key", Hint: `write mode: "0640" with the group of the program that needs it`}}
 	}
 	return nil
 }

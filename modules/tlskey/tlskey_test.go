@@ -41,10 +41,10 @@ func TestConverges(t *testing.T) {
 		modtest.Fixture{Name: "in another format", Tree: []modtest.Node{p256}, Properties: properties(`,"format":"traditional"`), Action: "wrote the key in another format", Changes: []modules.Change{modtest.Change("format", "pkcs8", "traditional")}},
 		modtest.Fixture{Name: "not PEM", Tree: []modtest.Node{{Path: "k", Text: "s3cret"}}, Properties: properties(``), Err: "$ROOT/k holds no private key in PEM"},
 		modtest.Fixture{
-			Name: "with a passphrase", Properties: properties(``), Err: "$ROOT/k is a private key with a passphrase, which nobody enters here",
+			Name: "with a passphrase", Properties: properties(``), Err: "$ROOT/k is a private key with a passphrase, and a passphrase cannot be entered here",
 			Tree: []modtest.Node{{Path: "k", Text: "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n"}},
 		},
-		modtest.Fixture{Name: "a directory", Tree: []modtest.Node{{Path: "k", Dir: true}}, Properties: properties(``), Err: "$ROOT/k is no file"},
+		modtest.Fixture{Name: "a directory", Tree: []modtest.Node{{Path: "k", Dir: true}}, Properties: properties(``), Err: "$ROOT/k is not a file"},
 		modtest.Fixture{Name: "no directory", Properties: `{"name":"$ROOT/none/k"}`, Err: `"$ROOT/none" is not a directory: it does not exist (make it with a file resource, ensure: directory)`},
 		modtest.Fixture{
 			Name: "through a link", Tree: []modtest.Node{old, {Path: "l", Link: "k"}}, Properties: `{"name":"$ROOT/l","algorithm":"ed25519","mode":"0644"}`,

@@ -107,7 +107,7 @@ func (s *Store) open() (*os.Root, error) {
 	owner := int(info.Sys().(*syscall.Stat_t).Uid)
 	switch {
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s is no directory; ccm-push clean removes it", place)
+		return nil, fmt.Errorf("%s is not a directory; to remove it, run ccm-push clean", place)
 	case owner != os.Geteuid():
 		return nil, fmt.Errorf("%s belongs to user %d, not to %d", place, owner, os.Geteuid())
 	case info.Mode().Perm() != 0o700:

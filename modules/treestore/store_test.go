@@ -220,7 +220,7 @@ func TestPutRefuses(t *testing.T) {
 	}{
 		{"a link", func(t *testing.T, dir string, _ *sender) {
 			require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(dir, "resources")))
-		}, "DIR/resources is no directory; ccm-push clean removes it"},
+		}, "DIR/resources is not a directory; to remove it, run ccm-push clean"},
 		{"open to others", func(t *testing.T, dir string, _ *sender) {
 			require.NoError(t, os.Mkdir(filepath.Join(dir, "resources"), 0o700))
 			require.NoError(t, os.Chmod(filepath.Join(dir, "resources"), 0o770))

@@ -33,7 +33,7 @@ func (u *Upgrade) Recurs(modules.Plan) bool { return true }
 // Watch implements [modules.Watcher].
 func (u *Upgrade) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
 	from := u.packages().Sources(h)
-	from.Polled = "what its repositories offer"
+	from.Polled = "the packages in its repositories"
 	return from, nil
 }
 

@@ -9,9 +9,9 @@ import (
 // An Upgrade brings what a package manager has installed up to date. What would change is what the package
 // manager's own simulation says.
 type Upgrade struct {
-	Name        string `json:"name" required:"true" enum:"all,security" doc:"which packages: all that have a newer version; security: those that have a security update, each to the lowest version with it that the package manager offers (apt, dnf and zypper: pacman and apk do not tell them from others)"`
-	Removals    bool   `json:"removals,omitempty" doc:"true: packages may be removed where others cannot be brought up to date otherwise (apt-get dist-upgrade), or take their places (obsoletes of dnf); default: nothing is removed, and what needs that stays as it is, or is an error"`
-	Provider    string `json:"provider,omitempty" enum:"apt,dnf,zypper,apk,pacman" doc:"package manager; default: the one that the host has, in this order"`
+	Name        string `json:"name" required:"true" enum:"all,security" doc:"which packages; all: every package with a newer version; security: packages with a security update, each to the lowest version that contains it (apt, dnf and zypper only: pacman and apk do not mark security updates)"`
+	Removals    bool   `json:"removals,omitempty" doc:"true: packages may be removed if an update needs it (apt-get dist-upgrade) or replaces them (obsoletes of dnf); default: nothing is removed, and an update that needs it is skipped or fails"`
+	Provider    string `json:"provider,omitempty" enum:"apt,dnf,zypper,apk,pacman" doc:"package manager; default: the first in this order that the host has"`
 	CacheValid  string `json:"cache_valid,omitempty" pattern:"^[0-9]+[smhd]$" doc:"how old the lists of available packages may be, such as 1h; older ones are fetched first; default: apt, apk and pacman never fetch them, dnf and zypper as they are configured"`
 	LockTimeout string `json:"lock_timeout,omitempty" pattern:"^[0-9]+[smhd]$" default:"2m" doc:"how long to wait while another process uses the package manager"`
 
@@ -43,8 +43,8 @@ const (
 func Type(by func(*Upgrade) Manager) modules.Type {
 	return modules.Type{
 		Name: "upgrade",
-		Doc: "Brings packages up to date: all of them, or those that have security updates. What changes is named beforehand, with both " +
-			"versions; packages that are held stay, and nothing is removed unless that is allowed.",
+		Doc: "Upgrades packages: all of them, or only security updates. The plan lists each package that changes, with both " +
+			"versions; held packages stay, and nothing is removed unless removals is true.",
 		New: func() modules.Resource { return &Upgrade{by: by} },
 	}
 }

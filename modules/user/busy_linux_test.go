@@ -31,9 +31,9 @@ func busy(t *testing.T) {
 	}
 	number := regexp.MustCompile(`process \d+`)
 	for properties, want := range map[string]string{
-		`{"name":"bob","ensure":"absent"}`:  `user "bob" is logged in or at work, such as in process N; end its processes first`,
-		`{"name":"bob","uid":1501}`:         `uid: user "bob" is logged in or at work, such as in process N; end its processes first`,
-		`{"name":"bob","home":"/home/b"}`:   `home: user "bob" is logged in or at work, such as in process N; end its processes first`,
+		`{"name":"bob","ensure":"absent"}`:  `user "bob" is logged in or has running processes, such as process N; end its processes first`,
+		`{"name":"bob","uid":1501}`:         `uid: user "bob" is logged in or has running processes, such as process N; end its processes first`,
+		`{"name":"bob","home":"/home/b"}`:   `home: user "bob" is logged in or has running processes, such as process N; end its processes first`,
 		`{"name":"bob","comment":"Robert"}`: "",
 	} {
 		_, err := apply(t, properties)

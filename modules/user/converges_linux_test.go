@@ -67,7 +67,7 @@ func newUsers() []modtest.Fixture {
 		{Name: "no group", Properties: `{"name":"app","group":"apps"}`, Err: `group: group "apps" does not exist; let an earlier group resource make it`},
 		{Name: "no group with that id", Properties: `{"name":"app","group":"4242"}`, Err: `group: group "4242" does not exist; let an earlier group resource make it`},
 		{Name: "no other group", Properties: `{"name":"bob","groups":["docker","apps"]}`, Err: `groups[1]: group "apps" does not exist; let an earlier group resource make it`},
-		{Name: "nothing to unlock", Properties: `{"name":"app","password_lock":false}`, Err: `password_lock: user "app" has no password, so that without the lock it would let in anybody; give password_hash`},
+		{Name: "nothing to unlock", Properties: `{"name":"app","password_lock":false}`, Err: `password_lock: user "app" has no password, so without the lock anyone could log in; set password_hash`},
 		{Name: "no place for a home", Properties: `{"name":"app","home":"/home/a/b"}`, Err: `home: "/home/a" is not a directory; let an earlier file resource make it`},
 		{Name: "no home for keys", Properties: `{"name":"nobody","ssh_keys":["` + annKey + `"]}`, Err: `ssh_keys: user "nobody" has no home, since "/nonexistent" is not there; set create_home: true`},
 	}
@@ -221,7 +221,7 @@ func tricksOfUsers(t *testing.T) {
 		{"home is a link", gone, func() {
 			require.NoError(t, os.Rename("/home/bob", "/home/real"))
 			put(t, "/home/bob", "-> /home/real", 0, 0)
-		}, `remove_home: refusing to remove "/home/bob", which is no directory`},
+		}, `remove_home: refusing to remove "/home/bob", which is not a directory`},
 		{"home of somebody else", gone, func() { require.NoError(t, os.Chown("/home/bob", 1, 1)) }, `remove_home: refusing to remove "/home/bob", which belongs to user 1`},
 		{"home in a place of the user", gone, func() { require.NoError(t, os.Chown("/home", 1500, 1500)) }, `remove_home: "/home" is not a directory that only root can change`},
 	} {

@@ -105,7 +105,7 @@ func (d *draft) giveAccess() error {
 }
 
 func (d *draft) noPassword() error {
-	return modules.Refuse("password_lock: user %q has no password, so that without the lock it would let in anybody; give password_hash", d.Name)
+	return modules.Refuse("password_lock: user %q has no password, so without the lock anyone could log in; set password_hash", d.Name)
 }
 
 func (d *draft) free(ctx context.Context) error {
@@ -217,7 +217,7 @@ func (d *draft) warnOfShell() {
 	}
 	info, err := modules.Follow(d.h.Files, d.Shell)
 	if err != nil || info.Kind != modules.Regular || info.Mode&0o111 == 0 {
-		d.h.Report.Message("warning", "shell: "+strconv.Quote(d.Shell)+" is no program on this host")
+		d.h.Report.Message("warning", "shell: "+strconv.Quote(d.Shell)+" is not a program on this host")
 		return
 	}
 	if shells, err := accounts.Shells(d.h.Files); err == nil && !shells[d.Shell] {

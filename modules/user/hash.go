@@ -39,7 +39,7 @@ func checkHash(text string) error {
 			return nil
 		}
 	}
-	return &modules.PropertyError{Path: "password_hash", Msg: "this is no hash of a password as crypt(3) makes them; a password is not taken", Hint: hashHint}
+	return &modules.PropertyError{Path: "password_hash", Msg: "this is not a crypt(3) password hash; a plain password is not accepted", Hint: hashHint}
 }
 
 // mark reports whether a field of shadow(5) says that there is no password: "!",

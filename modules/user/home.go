@@ -31,7 +31,7 @@ func (d *draft) homeOfNew() error {
 		return nil
 	}
 	if info.UID != d.after.UID {
-		d.h.Report.Message("warning", "home: "+d.after.Home+" is there already; its owner and what is in it are left as they are")
+		d.h.Report.Message("warning", "home: "+d.after.Home+" already exists; its owner and its files stay unchanged")
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (d *draft) homeOfOld() error {
 func (d *draft) lookHome() (modules.FileInfo, error) {
 	home := d.after.Home
 	if !path.IsAbs(home) || path.Clean(home) != home {
-		return modules.FileInfo{}, modules.Refuse("home: user %q has the home %q, which is no absolute path", d.Name, home)
+		return modules.FileInfo{}, modules.Refuse("home: user %q has the home %q, which is not an absolute path", d.Name, home)
 	}
 	info, err := modules.Follow(d.h.Files, home)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -37,9 +37,9 @@ func (d *draft) makeHome() {
 			argv = []string{"deluser", d.Name}
 		}
 		if left := accounts.Run(context.WithoutCancel(ctx), h, modules.Command{Argv: argv}); left != nil {
-			return fmt.Errorf("home: %w; the user was made without it, and is left: %w", err, left)
+			return fmt.Errorf("home: %w; the user was created without it, and could not be removed again: %w", err, left)
 		}
-		return fmt.Errorf("home: %w; the user is not there either", err)
+		return fmt.Errorf("home: %w; the user was not created either", err)
 	})
 }
 

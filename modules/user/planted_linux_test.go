@@ -38,7 +38,7 @@ func plantedHome(t *testing.T) {
 			put(t, "/home/bob/h", "-> /home/victim", 0, 1500)
 			err = res.Apply(t.Context(), modtest.Host(), plan)
 			require.ErrorIs(t, err, modules.ErrPlanted)
-			require.ErrorContains(t, err, "the user is not there either")
+			require.ErrorContains(t, err, "the user was not created either")
 			require.NoDirExists(t, "/home/victim/eve")
 			passwd, err := os.ReadFile("/etc/passwd")
 			require.NoError(t, err)

@@ -83,9 +83,9 @@ func (d *draft) removeHome(ctx context.Context, have accounts.User) error {
 	}
 	switch {
 	case !path.IsAbs(have.Home) || path.Clean(have.Home) != have.Home || strings.Count(have.Home, "/") < 2:
-		return refuse("is no path below a directory of homes")
+		return refuse("is not a path below a directory of homes")
 	case info.Kind != modules.Directory:
-		return refuse("is no directory")
+		return refuse("is not a directory")
 	case have.UID != accounts.Unknown && info.UID != have.UID:
 		return refuse("belongs to user %d", info.UID)
 	}

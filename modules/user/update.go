@@ -94,7 +94,7 @@ func (d *draft) idle(have accounts.User, property string) error {
 		return nil
 	}
 	if pid, busy := accounts.Process(d.h.Files, have.UID); busy {
-		return modules.Refuse("%suser %q is logged in or at work, such as in process %s; end its processes first", property, d.Name, pid)
+		return modules.Refuse("%suser %q is logged in or has running processes, such as process %s; end its processes first", property, d.Name, pid)
 	}
 	return nil
 }

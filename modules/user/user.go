@@ -22,22 +22,22 @@ import (
 //   - SSH keys are written as the user, not as root.
 type User struct {
 	Name             string   `json:"name" required:"true" looks:"^[A-Za-z_][A-Za-z0-9_.-]{0,31}[$]?$" doc:"name of the user"`
-	Ensure           string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether it is there; one who has processes is not removed"`
-	UID              *int     `json:"uid,omitempty" doc:"its id; default: the host chooses one, and keeps what is there"`
-	Group            string   `json:"group,omitempty" doc:"primary group, by name or id; default for a new user: the group of the same name, which is made where the host does so"`
-	Groups           []string `json:"groups,omitzero" doc:"the other groups it is in, by name or id; others are left unless append is true; [] leaves all"`
+	Ensure           string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether it exists; a user with running processes is not removed"`
+	UID              *int     `json:"uid,omitempty" doc:"its id; default: unchanged; for a new user, chosen by the host"`
+	Group            string   `json:"group,omitempty" doc:"primary group, by name or id; default for a new user: the group of the same name, if the host creates it"`
+	Groups           []string `json:"groups,omitzero" doc:"its other groups, by name or id; it is removed from all others unless append is true; [] removes it from all"`
 	Append           bool     `json:"append,omitempty" doc:"keep the groups that are not in groups"`
 	Shell            string   `json:"shell,omitempty" looks:"^/" doc:"path of the login shell"`
-	Home             string   `json:"home,omitempty" looks:"^/" doc:"path of the home; what is in the old one is not moved"`
-	CreateHome       *bool    `json:"create_home,omitempty" doc:"make the home; default: true for a new user, while a home that is missing later is made only if this is given"`
+	Home             string   `json:"home,omitempty" looks:"^/" doc:"path of the home directory; files in the old one are not moved"`
+	CreateHome       *bool    `json:"create_home,omitempty" doc:"create the home directory; default: true for a new user; for an existing user, a missing home is created only if this is true"`
 	Comment          *string  `json:"comment,omitempty" doc:"the user's full name or purpose (GECOS)"`
 	System           bool     `json:"system,omitempty" doc:"a new user gets its id from the range for system accounts"`
-	PasswordHash     string   `json:"password_hash,omitempty" secret:"true" doc:"the password as a crypt(3) hash such as $6$…; * is none, so that only keys let in; ! is none and locked"`
-	PasswordLock     *bool    `json:"password_lock,omitempty" doc:"whether the password is locked; default: left as it is"`
+	PasswordHash     string   `json:"password_hash,omitempty" secret:"true" doc:"the password as a crypt(3) hash such as $6$…; *: no password, so that only key logins work; !: no password, and locked"`
+	PasswordLock     *bool    `json:"password_lock,omitempty" doc:"whether the password is locked; default: unchanged"`
 	Expires          string   `json:"expires,omitempty" looks:"^(never|[0-9]{4}-[0-9]{2}-[0-9]{2})$" doc:"day from which on the account cannot be used, such as 2030-12-31, or never"`
-	SSHKeys          []string `json:"ssh_keys,omitzero" doc:"lines that ~/.ssh/authorized_keys has"`
+	SSHKeys          []string `json:"ssh_keys,omitzero" doc:"lines of ~/.ssh/authorized_keys"`
 	SSHKeysExclusive bool     `json:"ssh_keys_exclusive,omitempty" doc:"~/.ssh/authorized_keys has no other keys"`
-	RemoveHome       bool     `json:"remove_home,omitempty" doc:"with ensure absent: remove the home with all that is in it; one in which something is mounted is refused"`
+	RemoveHome       bool     `json:"remove_home,omitempty" doc:"with ensure absent: remove the home directory with everything in it; a home that contains a mount point is refused"`
 }
 
 // The values of ensure.
@@ -50,8 +50,8 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "user",
-		Doc: "Keeps a local user as described, or away, with the tools of shadow-utils or BusyBox. " +
-			"Passwords are given as hashes only, and neither shown nor put on a command line.",
+		Doc: "Keeps a local user as described, or removes it, with the tools of shadow-utils or BusyBox. " +
+			"Passwords are given as hashes only, and never shown or put on a command line.",
 		New: func() modules.Resource { return new(User) },
 	}
 }

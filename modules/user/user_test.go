@@ -38,7 +38,7 @@ func TestHashes(t *testing.T) {
 		"hunter2", "abcdefghijklm", "x", "!hunter2", "$6$short", "$6$salt$hunter2", "$6$salt$" + strings.Repeat("a", 85), "$9$a$" + strings.Repeat("a", 86),
 		"$6$sa:t$" + strings.Repeat("a", 86), "$6$salt$" + strings.Repeat("a", 86) + "\nroot:", " ", "!!!", "$6$" + strings.Repeat("a", 86),
 	} {
-		require.EqualError(t, checkHash(text), "password_hash: this is no hash of a password as crypt(3) makes them; a password is not taken (make one with: openssl passwd -6)", text)
+		require.EqualError(t, checkHash(text), "password_hash: this is not a crypt(3) password hash; a plain password is not accepted (make one with: openssl passwd -6)", text)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestValidate(t *testing.T) {
 		{"dots in the home", User{Name: "app", Home: "/home/../etc"}, `home: "/home/../etc" is not canonical (write /etc)`},
 		{"no home", User{Name: "app", Home: "/"}, "home: the root directory cannot be a home"},
 		{"two lines", User{Name: "app", Comment: text("a\nroot2:x:0:0:::")}, `comment: "a\nroot2:x:0:0:::" has a colon or a control character`},
-		{"password", User{Name: "app", PasswordHash: "hunter2"}, "password_hash: this is no hash of a password as crypt(3) makes them; a password is not taken (make one with: openssl passwd -6)"},
+		{"password", User{Name: "app", PasswordHash: "hunter2"}, "password_hash: this is not a crypt(3) password hash; a plain password is not accepted (make one with: openssl passwd -6)"},
 		{"date", User{Name: "app", Expires: "31.12.2030"}, `expires: "31.12.2030" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
 		{"no such date", User{Name: "app", Expires: "2030-02-30"}, `expires: "2030-02-30" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
 		{"first date", User{Name: "app", Expires: "1970-01-01"}, `expires: "1970-01-01" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},

@@ -113,7 +113,7 @@ func (w *Wait) find(h modules.Host) (why, err error) {
 	case w.Line == "":
 		return nil, nil
 	case info.Kind != modules.Regular:
-		return nil, fmt.Errorf("%q is no regular file", w.Path)
+		return nil, fmt.Errorf("%q is not a regular file", w.Path)
 	}
 	line, err := regexp.Compile(w.Line)
 	if err != nil {

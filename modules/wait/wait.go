@@ -19,14 +19,14 @@ import (
 // that on purpose a port, a path, a URL and a command each are one condition, and that a redirection
 // of a URL is an answer and not followed: nobody but the author says what a host talks to.
 type Wait struct {
-	Name     string `json:"name" required:"true" doc:"what is waited for, in words"`
+	Name     string `json:"name" required:"true" doc:"purpose of the wait, in words"`
 	Ensure   string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: until the port is closed, the path gone, no line like that in it, no such answer given, or the command fails"`
 	Port     int    `json:"port,omitempty" doc:"a TCP port that takes connections"`
 	Host     string `json:"host,omitempty" text:"argument" with:"port" default:"127.0.0.1" doc:"name or address whose port it is, as the managed host sees it"`
-	Path     string `json:"path,omitempty" looks:"^/" doc:"absolute path of what is there, links followed"`
+	Path     string `json:"path,omitempty" looks:"^/" doc:"absolute path of a file or directory; links are followed"`
 	Line     string `json:"line,omitempty" with:"path" doc:"regular expression that a line of the file at path matches"`
 	URL      string `json:"url,omitempty" secret:"url" looks:"^https?://" doc:"a URL that answers"`
-	Status   []int  `json:"status,omitempty" with:"url" doc:"what it may answer with; default: 200 to 299"`
+	Status   []int  `json:"status,omitempty" with:"url" doc:"accepted status codes; default: 200 to 299"`
 	Command  string `json:"command,omitempty" doc:"a command that only looks, split at blanks with shell quoting but without a shell; it ends with 0"`
 	Timeout  string `json:"timeout,omitempty" default:"5m" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long to wait at most"`
 	Interval string `json:"interval,omitempty" default:"1s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long to wait between two looks"`
@@ -57,7 +57,7 @@ func (w *Wait) Validate() error {
 		errs = append(errs, modules.Errorf("port", "port %d is outside 1-65535", w.Port))
 	}
 	if strings.ContainsAny(w.Host, " /\n\r\x00") {
-		errs = append(errs, modules.Errorf("host", "%q is no name or address of a host", w.Host))
+		errs = append(errs, modules.Errorf("host", "%q is not a host name or address", w.Host))
 	}
 	if _, err := regexp.Compile(w.Line); err != nil {
 		errs = append(errs, modules.Errorf("line", "%v", err))
@@ -73,7 +73,7 @@ func (w *Wait) Validate() error {
 	if w.Command != "" {
 		if words, err := shellquote.Split(w.Command); err != nil || len(words) == 0 || words[0] == "" {
 			errs = append(errs, &modules.PropertyError{
-				Path: "command", Msg: fmt.Sprintf("%q is no command", w.Command), Hint: "close the quote, or put a backslash before it",
+				Path: "command", Msg: fmt.Sprintf("%q is not a command", w.Command), Hint: "close the quote, or put a backslash before it",
 			})
 		}
 	}
@@ -105,7 +105,7 @@ func (w *Wait) validateOne() error {
 func validateURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || !slices.Contains([]string{"http", "https"}, u.Scheme) || u.Host == "" {
-		return &modules.PropertyError{Path: "url", Msg: "this is no URL of http or https", Hint: "write one such as http://127.0.0.1:8080/health"}
+		return &modules.PropertyError{Path: "url", Msg: "this is not an http or https URL", Hint: "write one such as http://127.0.0.1:8080/health"}
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func TestConverges(t *testing.T) {
 		modtest.Fixture{Name: "a line", Tree: []modtest.Node{f}, Properties: `{"name":"x","path":"$ROOT/f","line":"^ready=\\d$"}`},
 		modtest.Fixture{Name: "no line", Tree: []modtest.Node{f}, Properties: `{"name":"x","ensure":"absent","path":"$ROOT/f","line":"^failed"}`},
 		modtest.Fixture{Name: "no line and no file", Properties: `{"name":"x","ensure":"absent","path":"$ROOT/f","line":"^failed"}`},
-		modtest.Fixture{Name: "a line of a directory", Properties: `{"name":"x","path":"$ROOT","line":"x"}`, Err: `"$ROOT" is no regular file`},
+		modtest.Fixture{Name: "a line of a directory", Properties: `{"name":"x","path":"$ROOT","line":"x"}`, Err: `"$ROOT" is not a regular file`},
 		modtest.Fixture{Name: "a command", Properties: `{"name":"x","command":"test 1 = 1"}`},
 		modtest.Fixture{Name: "a command that fails", Properties: `{"name":"x","ensure":"absent","command":"sh -c 'exit 3'"}`},
 		modtest.Fixture{
@@ -141,12 +141,12 @@ func TestValidate(t *testing.T) {
 		`"ensure":"absent"`:                           "nothing is waited for (write port, path, url or command)",
 		`"port":80,"path":"/x"`:                       "path: port and path are two conditions (write a resource for each)",
 		`"port":70000`:                                "port: port 70000 is outside 1-65535",
-		`"port":80,"host":"a b"`:                      `host: "a b" is no name or address of a host`,
+		`"port":80,"host":"a b"`:                      `host: "a b" is not a host name or address`,
 		`"path":"x"`:                                  "path: file path must be absolute",
 		`"path":"/x","line":"("`:                      "line: error parsing regexp: missing closing ): `(`",
-		`"url":"ftp://x"`:                             "url: this is no URL of http or https (write one such as http://127.0.0.1:8080/health)",
+		`"url":"ftp://x"`:                             "url: this is not an http or https URL (write one such as http://127.0.0.1:8080/health)",
 		`"url":"http://x","status":[99]`:              "status[0]: 99 is outside 100-599",
-		`"command":"echo 'x"`:                         `command: "echo 'x" is no command (close the quote, or put a backslash before it)`,
+		`"command":"echo 'x"`:                         `command: "echo 'x" is not a command (close the quote, or put a backslash before it)`,
 		`"port":80,"timeout":"1ms"`:                   `timeout: invalid duration "1ms" (write a duration from 10ms to 24h, such as 500ms, 10s or 5m)`,
 	} {
 		_, err := modules.Registry{wait.Type()}.Decode("wait", []byte(`{"name":"x",`+properties+`}`))

@@ -118,9 +118,9 @@ func (c *Confirm) validate() error {
 	}
 	switch {
 	case c.Mode != ConfirmAuto && c.Mode != ConfirmAlways && c.Mode != ConfirmNever:
-		return fmt.Errorf("changes are to be confirmed %.64q", c.Mode)
+		return fmt.Errorf("the mode of confirmation is unknown: %.64q", c.Mode)
 	case c.Within < MinConfirmWithin || c.Within > MaxConfirmWithin:
-		return fmt.Errorf("changes are to be confirmed within %v, and %v to %v are possible", c.Within, MinConfirmWithin, MaxConfirmWithin)
+		return fmt.Errorf("the time for confirmation is %v, but must be %v to %v", c.Within, MinConfirmWithin, MaxConfirmWithin)
 	case c.Port < 0 || c.Port > 65535:
 		return fmt.Errorf("there is no port %d", c.Port)
 	}
@@ -170,7 +170,7 @@ func (c *Confirmed) validate() error {
 		return fmt.Errorf("a change is %.64q", c.State)
 	}
 	if len(c.Nonce) > maxConfirmNonce || len(c.Error) > MaxUntoldText {
-		return fmt.Errorf("what became of a change is out of bounds")
+		return fmt.Errorf("the report of a change is out of bounds")
 	}
 	return c.Reverted.validate()
 }
@@ -180,11 +180,11 @@ func (r *Reverted) validate() error {
 		return nil
 	}
 	if len(r.Results) > MaxUntold || r.More < 0 {
-		return fmt.Errorf("what was taken back is out of bounds")
+		return fmt.Errorf("the report of a reverted change is out of bounds")
 	}
 	for _, text := range []string{r.Run, r.Holder, r.Why, r.Error} {
 		if len(text) > MaxUntoldText {
-			return fmt.Errorf("what was taken back has a text of %d bytes", len(text))
+			return fmt.Errorf("the report of a reverted change has a text of %d bytes", len(text))
 		}
 	}
 	for _, one := range r.Results {
@@ -192,7 +192,7 @@ func (r *Reverted) validate() error {
 			return err
 		}
 		if s := one.Status; s != Changed && s != Skipped && !s.HasFailed() {
-			return fmt.Errorf("what was taken back has the status %.64q", s)
+			return fmt.Errorf("the report of a reverted change has the status %.64q", s)
 		}
 	}
 	return nil

@@ -25,9 +25,9 @@ func TestConfirmIsBounded(t *testing.T) {
 		want    string
 	}{
 		{"good", catalog(func(*Confirm) {}), ""},
-		{"a mode", catalog(func(c *Confirm) { c.Mode = "perhaps" }), `changes are to be confirmed "perhaps"`},
-		{"soon", catalog(func(c *Confirm) { c.Within = time.Second }), "changes are to be confirmed within 1s, and 5s to 1h0m0s are possible"},
-		{"late", catalog(func(c *Confirm) { c.Within = 2 * time.Hour }), "changes are to be confirmed within 2h0m0s, and 5s to 1h0m0s are possible"},
+		{"a mode", catalog(func(c *Confirm) { c.Mode = "perhaps" }), `the mode of confirmation is unknown: "perhaps"`},
+		{"soon", catalog(func(c *Confirm) { c.Within = time.Second }), "the time for confirmation is 1s, but must be 5s to 1h0m0s"},
+		{"late", catalog(func(c *Confirm) { c.Within = 2 * time.Hour }), "the time for confirmation is 2h0m0s, but must be 5s to 1h0m0s"},
 		{"a port", catalog(func(c *Confirm) { c.Port = 65536 }), "there is no port 65536"},
 		{"a short nonce", catalog(func(c *Confirm) { c.Nonce = "abc" }), "a nonce of 3 bytes is not 16 to 64 letters and digits"},
 		{"a nonce with a path", catalog(func(c *Confirm) { c.Nonce = "../../../../etc/passwd" }), "a nonce of 22 bytes is not 16 to 64 letters and digits"},
@@ -39,10 +39,10 @@ func TestConfirmIsBounded(t *testing.T) {
 		{"confirmed", &Message{Confirmed: &Confirmed{Nonce: nonceOfTests, State: StateReverting}}, ""},
 		{"a state", &Message{Confirmed: &Confirmed{State: "perhaps"}}, `a change is "perhaps"`},
 		{"reverted", reverted(Reverted{Run: "r", Results: []UntoldResult{{Type: "file", Name: "/a", Status: Changed}, {Status: Skipped}, {Status: Failed}}}), ""},
-		{"reverted to stable", reverted(Reverted{Results: []UntoldResult{{Status: Stable}}}), `what was taken back has the status "stable"`},
-		{"reverted for much", reverted(Reverted{Why: long}), "what was taken back has a text of 1025 bytes"},
-		{"reverted much", reverted(Reverted{Results: make([]UntoldResult, MaxUntold+1)}), "what was taken back is out of bounds"},
-		{"within a proof's answer", &Message{Confirmed: &Confirmed{State: StateReverted, Reverted: &Reverted{More: -1}}}, "what was taken back is out of bounds"},
+		{"reverted to stable", reverted(Reverted{Results: []UntoldResult{{Status: Stable}}}), `the report of a reverted change has the status "stable"`},
+		{"reverted for much", reverted(Reverted{Why: long}), "the report of a reverted change has a text of 1025 bytes"},
+		{"reverted much", reverted(Reverted{Results: make([]UntoldResult, MaxUntold+1)}), "the report of a reverted change is out of bounds"},
+		{"within a proof's answer", &Message{Confirmed: &Confirmed{State: StateReverted, Reverted: &Reverted{More: -1}}}, "the report of a reverted change is out of bounds"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if test.want == "" {

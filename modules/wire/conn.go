@@ -21,7 +21,7 @@ const (
 )
 
 // ErrTooHeavy is returned for a message of a host that would take too much memory.
-var ErrTooHeavy = fmt.Errorf("message comes to more than %d MiB of memory", weight.Max>>20)
+var ErrTooHeavy = fmt.Errorf("message needs more than %d MiB of memory", weight.Max>>20)
 
 // compressed says whether the stream after hello is deflated. For a catalog of
 // 200 files BenchmarkCatalogWire counts a fifth of the bytes, which is what lets
@@ -161,7 +161,7 @@ func ParseHello(line []byte) (*Hello, error) {
 		return nil, fmt.Errorf("reading hello: %w", err)
 	}
 	if err := m.validate(); err != nil || m.Hello == nil {
-		return nil, errors.New("the first line is no hello")
+		return nil, errors.New("the first line is not a hello message")
 	}
 	return m.Hello, nil
 }

@@ -172,7 +172,7 @@ type Granted struct {
 }
 
 // ErrLocked says that another run holds the lock of this host and user.
-var ErrLocked = errors.New("another run is at work on this host")
+var ErrLocked = errors.New("another run is in progress on this host")
 
 // errNotOne is returned for a message with no field or several.
 var errNotOne = errors.New("a message has exactly one field")

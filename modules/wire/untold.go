@@ -49,14 +49,14 @@ func (u *Untold) validate() error {
 		return nil
 	}
 	if len(u.Results) > MaxUntold || u.More < 0 || len(u.Run) > MaxUntoldText || len(u.For) > MaxUntoldText || len(u.Holder) > MaxUntoldText {
-		return fmt.Errorf("what an earlier run could not tell is out of bounds")
+		return fmt.Errorf("a result of an earlier run is out of bounds")
 	}
 	for _, r := range u.Results {
 		if err := r.validate(); err != nil {
 			return err
 		}
 		if r.Status != Changed && !r.Status.HasFailed() {
-			return fmt.Errorf("what an earlier run could not tell has the status %.64q", r.Status)
+			return fmt.Errorf("a result of an earlier run has the status %.64q", r.Status)
 		}
 		if r.Unknown && !r.Status.HasFailed() {
 			return fmt.Errorf("an earlier run has an unknown outcome with the status %.64q", r.Status)
@@ -68,7 +68,7 @@ func (u *Untold) validate() error {
 func (r *UntoldResult) validate() error {
 	for _, text := range []string{r.Type, r.Name, r.Message, r.Error} {
 		if len(text) > MaxUntoldText {
-			return fmt.Errorf("what an earlier run could not tell has a text of %d bytes", len(text))
+			return fmt.Errorf("a result of an earlier run has a text of %d bytes", len(text))
 		}
 	}
 	return nil

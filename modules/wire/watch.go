@@ -83,7 +83,7 @@ func (w *Watched) validate() error {
 		return nil
 	}
 	if w.Play < 1 || len(w.Results) > MaxWatched || len(w.Writers) > MaxWatched || len(w.Polled) > MaxWatched {
-		return fmt.Errorf("what is told of a watched play is out of bounds")
+		return fmt.Errorf("the report of a watched play is out of bounds")
 	}
 	return nil
 }

@@ -199,7 +199,7 @@ var wrong = []struct{ name, text, parameters, want string }{
 	{"circles of values", "variables: {x: \"[variables('y')]\", y: \"[variables('x')]\"}\n" + one, "",
 		"doc.yaml:1:13: circular variables: x depends on itself through y\n  hint: one of them needs a value that does not depend on the others"},
 	{"where secure values cannot be", "parameters: {s: {type: secureString, defaultValue: hush}}\nresources: [{name: \"[parameters('s')]\", type: A/B}, {name: b, type: A/B, condition: \"[equals(parameters('s'), 'x')]\", metadata: {m: \"[parameters('s')]\"}}]\n", "",
-		"doc.yaml:2:20: the name of a resource is secure, but would be printed\ndoc.yaml:2:85: condition: the condition is secure, and what it decides would tell of it\ndoc.yaml:2:129: metadata must be known without a host, and not be secure"},
+		"doc.yaml:2:20: the name of a resource is secure, but would be printed\ndoc.yaml:2:85: condition: the condition is secure, and its result would reveal it\ndoc.yaml:2:129: metadata must be known without a host, and not be secure"},
 	{"what must be known", "resources: [{name: \"[envvar('X')]\", type: A/B}, {name: c, type: A/B, copy: {name: l, count: \"[int(envvar('N'))]\"}}]\n", "",
 		"doc.yaml:1:20: the name of a resource depends on the host\n  hint: use host-dependent expressions only in properties\ndoc.yaml:1:93: the count of copy must be known without a host, and not be secure"},
 	{"conditions", "resources: [{name: a, type: A/B, condition: yes please}, {name: b, type: A/B, condition: \"[string(1)]\"}]\n", "",

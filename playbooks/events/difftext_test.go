@@ -29,7 +29,7 @@ func TestDiffStat(t *testing.T) {
 		{"--- /a\n+++ /a\n@@ -1 +1 @@\n--- gone\n+++ new\n\\ No newline at end of file\n", "/a: +1 -1"},
 		{"--- /a\n+++ /a\n@@ -1 +1,2 @@\n x\n+y\n@@ -9 +10,0 @@\n-z\n--- /b\n+++ /b\n@@ -0,0 +1 @@\n+y\n", "/a: +1 -1\n/b: +1 -0"},
 		{"/a: binary, 1.5 KiB -> 5 bytes, sha256 a… -> b…\n", "/a: binary, 1.5 KiB -> 5 bytes, sha256 a… -> b…"},
-		{"no diff: the text there is unreadable: x\n", "no diff: the text there is unreadable: x"},
+		{"no diff: the current text is unreadable: x\n", "no diff: the current text is unreadable: x"},
 		{"@@\n@@ x y @@\n+a", "@@"},
 	} {
 		want := "    " + strings.ReplaceAll(test.want, "\n", "\n    ") + "\n"

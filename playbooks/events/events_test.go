@@ -176,7 +176,7 @@ func scenes() []scene {
 			}, Error: "nothing listens on port 22"},
 			events.Armed{Play: "web tier", Host: "web1", Type: "file", Name: "/etc/ssh/sshd_config", Why: "it may touch the SSH server's configuration (path /etc/ssh/sshd_config)", Within: time.Minute},
 			file("web1", "/etc/ssh/sshd_config", events.Changed, "content"),
-			events.Armed{Play: "web tier", Host: "web2", Type: "exec", Name: "nft -f /etc/nftables.conf", Alias: "rules", Why: "it says confirm: always", Within: 90 * time.Second},
+			events.Armed{Play: "web tier", Host: "web2", Type: "exec", Name: "nft -f /etc/nftables.conf", Alias: "rules", Why: "it has confirm: always", Within: 90 * time.Second},
 			file("web2", "/etc/nftables.conf", events.Changed, "content"),
 			events.Watchdog{Play: "web tier", Host: "web1"},
 			events.Watchdog{Play: "web tier", Host: "web1", Error: "no memory"},

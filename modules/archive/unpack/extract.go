@@ -32,7 +32,7 @@ func (a *Archive) Inspect(ctx context.Context) (entries int, bytes int64, err er
 			return fmt.Errorf("%q: %w", e.name, err)
 		}
 		if n != e.size {
-			return fmt.Errorf("%q has %d bytes, not the %d that the archive says", e.name, n, e.size)
+			return fmt.Errorf("%q has %d bytes, but its entry in the archive has %d", e.name, n, e.size)
 		}
 		entries++
 		bytes += n

@@ -58,7 +58,7 @@ func TestPlantedBelow(t *testing.T) {
 	err := extractTo(t.Context(), archive(format.Tar, b), dir, "")
 	require.ErrorIs(t, err, modules.ErrPlanted)
 	require.EqualError(t, err, `putting "home/conf/f" in place: "`+dir+`/home/conf" is a link of user 65534 to "../etc", in a directory where `+
-		`others than root may write (owner 65534, mode 0755): what it leads to belongs to user 0; `+
+		`others than root may write (owner 65534, mode 0755): its target belongs to user 0; `+
 		`write the path that it leads to, or put a directory in the place of the link`)
 	require.NoFileExists(t, filepath.Join(dir, "etc/f"))
 }

@@ -285,12 +285,12 @@ var hostile = []struct {
 	{"an absolute link", []item{{name: "l", kind: tar.TypeSymlink, target: "/etc"}}, `"l" links to "/etc", which is outside of the tree`},
 	{"a link out behind a link", []item{
 		{name: "d/l", kind: tar.TypeSymlink, target: ".."}, {name: "x", kind: tar.TypeSymlink, target: "d/l/../y"},
-	}, `"x" links to "d/l/../y": .. may stand only at the beginning`},
+	}, `"x" links to "d/l/../y": .. is allowed only at the beginning`},
 	{"through a link", []item{{name: "l", kind: tar.TypeSymlink, target: "d"}, {name: "l/x"}}, `"l/x" is below "l", which is a symbolic link in the archive`},
 	{"below a file", []item{{name: "f"}, {name: "f/x/y"}}, `"f/x/y" is below "f", which is a file in the archive`},
 	{"a directory becomes a link", []item{{name: "d/x"}, {name: "d", kind: tar.TypeSymlink, target: "e"}}, `"d" is there twice: as a directory and as a symbolic link`},
 	{"a link becomes a file", []item{{name: "l", kind: tar.TypeSymlink, target: "e"}, {name: "l", body: "x"}}, `"l" is there twice: as a symbolic link and as a file`},
-	{"a fifo", []item{{name: "p", kind: tar.TypeFifo}}, `"p" is a device, pipe or something else that is no file, directory or link`},
+	{"a fifo", []item{{name: "p", kind: tar.TypeFifo}}, `"p" is neither a file nor a directory nor a link`},
 	{"a long element", []item{{name: strings.Repeat("x", 256)}}, `"` + strings.Repeat("x", 256) + `" has an element of more than 255 bytes`},
 	{"deep", []item{{name: strings.Repeat("d/", 64) + "x"}}, `"` + strings.Repeat("d/", 64) + `x" is more than 64 directories deep`},
 }
@@ -316,12 +316,12 @@ func TestHostileTar(t *testing.T) {
 		items []item
 		err   string
 	}{
-		{"a device", []item{{name: "sda", kind: tar.TypeBlock}}, `"sda" is a device, pipe or something else that is no file, directory or link`},
-		{"a character device", []item{{name: "null", kind: tar.TypeChar}}, `"null" is a device, pipe or something else that is no file, directory or link`},
+		{"a device", []item{{name: "sda", kind: tar.TypeBlock}}, `"sda" is neither a file nor a directory nor a link`},
+		{"a character device", []item{{name: "null", kind: tar.TypeChar}}, `"null" is neither a file nor a directory nor a link`},
 		{"a hard link out", []item{{name: "h", kind: tar.TypeLink, target: "../etc/shadow"}}, `"h" is a hard link: "../etc/shadow" leads up by a .. element`},
 		{"an absolute hard link", []item{{name: "h", kind: tar.TypeLink, target: "/etc/shadow"}}, `"h" is a hard link: "/etc/shadow" is an absolute path`},
-		{"a hard link to what is on the host", []item{{name: "h", kind: tar.TypeLink, target: "secret"}}, `"h" is a hard link to "secret", which is no earlier file of the archive`},
-		{"a hard link to a link", []item{{name: "l", kind: tar.TypeSymlink, target: "x"}, {name: "h", kind: tar.TypeLink, target: "l"}}, `"h" is a hard link to "l", which is no earlier file of the archive`},
+		{"a hard link to what is on the host", []item{{name: "h", kind: tar.TypeLink, target: "secret"}}, `"h" is a hard link to "secret", which is not an earlier file of the archive`},
+		{"a hard link to a link", []item{{name: "l", kind: tar.TypeSymlink, target: "x"}, {name: "h", kind: tar.TypeLink, target: "l"}}, `"h" is a hard link to "l", which is not an earlier file of the archive`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := extract(t, archive(format.Tar, tarOf(t, tt.items...)), "")

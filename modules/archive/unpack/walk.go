@@ -135,7 +135,7 @@ func tarEntry(h *tar.Header) (*entry, error) {
 	case tar.TypeLink:
 		e.kind = hardlink
 	default:
-		return nil, fmt.Errorf("%q is a device, pipe or something else that is no file, directory or link", h.Name)
+		return nil, fmt.Errorf("%q is neither a file nor a directory nor a link", h.Name)
 	}
 	var err error
 	if e.name, err = cleanName(h.Name); err != nil {
@@ -210,7 +210,7 @@ func (a *Archive) visitZip(ctx context.Context, f *zip.File, e *entry, visit fun
 		return fmt.Errorf("%q: %w", e.name, err)
 	}
 	defer body.Close()
-	in := &gauge{ctx, body, e.size, fmt.Errorf("%q is larger than the archive says", e.name)}
+	in := &gauge{ctx, body, e.size, fmt.Errorf("%q is larger than its size in the archive", e.name)}
 	if e.kind != symlink {
 		return visit(e, in)
 	}
@@ -244,7 +244,7 @@ func zipEntry(f *zip.File) (*entry, error) {
 	case mode.IsRegular():
 		e.kind = file
 	default:
-		return nil, fmt.Errorf("%q is a device, pipe or something else that is no file, directory or link", f.Name)
+		return nil, fmt.Errorf("%q is neither a file nor a directory nor a link", f.Name)
 	}
 	var err error
 	if e.name, err = cleanName(f.Name); err != nil {

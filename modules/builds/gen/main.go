@@ -50,7 +50,7 @@ func main() {
 	g := generator{log: os.Stderr}
 	flag.StringVar(&g.out, "out", "modules/builds/bin", "the `folder` to fill")
 	flag.StringVar(&g.pkg, "pkg", "./cmd/ccm-module", "the `package` of the host program")
-	flag.StringVar(&g.id, "id", "", "what the programs shall say they are (default: a hash of their sources)")
+	flag.StringVar(&g.id, "id", "", "build id that the programs report (default: a hash of their sources)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -134,7 +134,7 @@ func (g *generator) open() error {
 	}
 	entries, err := builds.ReadIndex(os.DirFS(g.out))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprintf(g.log, "gen: %v; making everything anew\n", err)
+		fmt.Fprintf(g.log, "gen: %v; building everything again\n", err)
 	}
 	g.old = make(map[compile.Target]builds.Entry, len(entries))
 	for _, e := range entries {

@@ -44,7 +44,7 @@ func TestGeneratorMakesWhatIsMissing(t *testing.T) {
 	require.Contains(t, log, "gen: "+own+" (full) other")
 	require.NotContains(t, log, "gen: "+own+" other")
 	require.NoError(t, os.WriteFile(filepath.Join(out, builds.IndexFile), []byte("{"), 0o644))
-	require.Contains(t, generate("other"), "gen: index.json: unexpected EOF; making everything anew\n")
+	require.Contains(t, generate("other"), "gen: index.json: unexpected EOF; building everything again\n")
 }
 
 func TestGeneratorErrors(t *testing.T) {

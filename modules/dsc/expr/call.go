@@ -46,10 +46,10 @@ func (e *Evaluator) call(ctx context.Context, n *call) (Result, error) {
 func (e *Evaluator) callNames(ctx context.Context, n *call, f *function, args []Result) (Result, error) {
 	for i, a := range args {
 		if a.residual != nil {
-			return Result{}, withHint("", "what %s() is asked for depends on the host", f.name)
+			return Result{}, withHint("", "the argument of %s() depends on the host", f.name)
 		}
 		if IsSecure(a.value) {
-			return Result{}, fmt.Errorf("%s() is asked for by a secure value", f.name)
+			return Result{}, fmt.Errorf("the argument of %s() is a secure value", f.name)
 		}
 		if err := f.checkKind(i, a.value); err != nil {
 			return Result{}, err
@@ -159,7 +159,7 @@ func (e *Evaluator) askHost(ctx context.Context, n *call, f *function, args []Re
 			continue
 		}
 		if IsSecure(a.value) {
-			return Result{}, fmt.Errorf("%s() cannot be asked about a secure value", f.name)
+			return Result{}, fmt.Errorf("%s() cannot be used with a secure value", f.name)
 		}
 		if err := f.checkKind(i, a.value); err != nil {
 			return Result{}, err

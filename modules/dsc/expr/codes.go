@@ -27,13 +27,13 @@ var codeFunctions = []*function{
 	pure("uriComponentToString", 1, 1, func(args []any) (any, error) { return percentDecode(args[0].(string)) }, kString),
 }
 
-var errNotText = errors.New("what it stands for is no text in UTF-8")
+var errNotText = errors.New("the decoded value is not UTF-8 text")
 
 func fromBase64(s string) (any, error) {
 	b, err := base64.StdEncoding.Strict().DecodeString(s)
 	switch {
 	case err != nil:
-		return nil, errors.New("the text is no Base64")
+		return nil, errors.New("the text is not Base64")
 	case !utf8.Valid(b):
 		return nil, errNotText
 	}
@@ -46,7 +46,7 @@ func fromDataURI(args []any) (any, error) {
 	head, isData := strings.CutPrefix(head, "data:")
 	parts := strings.Split(head, ";")
 	if !ok || !isData || strings.Contains(parts[0], "=") || strings.HasPrefix(parts[0], ":") {
-		return nil, errors.New("the text is no data URI, such as data:text/plain;base64,SGk=")
+		return nil, errors.New("the text is not a data URI, such as data:text/plain;base64,SGk=")
 	}
 	isBase64, charsets := false, 0
 	for _, part := range parts[1:] {
@@ -151,7 +151,7 @@ func resolveURI(base, reference string) (string, error) {
 	case err != nil:
 		return "", wrongURI("base", base, err)
 	case b.Scheme == "":
-		return "", fmt.Errorf("the base %q is no absolute URI: it has no scheme, such as https://", base)
+		return "", fmt.Errorf("the base %q is not an absolute URI: it has no scheme, such as https://", base)
 	case b.Opaque != "":
 		return "", fmt.Errorf("nothing can be resolved against the base %q, which has no path", base)
 	case strings.HasPrefix(reference, "///"):
@@ -179,7 +179,7 @@ func wrongURI(what, text string, err error) error {
 	if own, ok := errors.AsType[*url.Error](err); ok {
 		err = own.Err
 	}
-	return fmt.Errorf("the %s %q is no URI: %w", what, text, err)
+	return fmt.Errorf("the %s %q is not a URI: %w", what, text, err)
 }
 
 // encodeQuery writes characters that no query has as %XX; what is encoded stays so.

@@ -48,13 +48,13 @@ func TestURI(t *testing.T) {
 	}
 	for _, c := range []struct{ base, reference, want string }{
 		{"", "a", "the base is empty; write an absolute URI, such as https://example.com/"},
-		{"h.example", "a", `the base "h.example" is no absolute URI: it has no scheme, such as https://`},
-		{"/a/b", "c", `the base "/a/b" is no absolute URI: it has no scheme, such as https://`},
+		{"h.example", "a", `the base "h.example" is not an absolute URI: it has no scheme, such as https://`},
+		{"/a/b", "c", `the base "/a/b" is not an absolute URI: it has no scheme, such as https://`},
 		{"mailto:me@h", "a", `nothing can be resolved against the base "mailto:me@h", which has no path`},
 		{"https://h/", "///a", `the reference "///a" begins with three slashes`},
 		{"https:///a", "b", `the result "https:///b" has no host`},
-		{"https://h:x/", "a", `the base "https://h:x/" is no URI: invalid port ":x" after host`},
-		{"https://h/", "%zz", `the reference "%zz" is no URI: invalid URL escape "%zz"`},
+		{"https://h:x/", "a", `the base "https://h:x/" is not a URI: invalid port ":x" after host`},
+		{"https://h/", "%zz", `the reference "%zz" is not a URI: invalid URL escape "%zz"`},
 	} {
 		_, err := resolveURI(c.base, c.reference)
 		require.EqualError(t, err, c.want, "%s + %s", c.base, c.reference)

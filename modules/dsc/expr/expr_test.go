@@ -157,14 +157,14 @@ var wrong = []struct{ text, want string }{
 	{"[concat('a', 'b')] x", "column 19: text after the ] that ends the expression (write [[ for text that begins with a bracket)"},
 	{"[concat('a' 'b')]", "column 13: '\\'' where there should be , or )"},
 	{"[concat('a', 'b]", "column 14: this text is not closed (write two single quotes for one within the text)"},
-	{"[concat('a', b)]", "column 14: \"b\" stands alone (a function is called with (), text stands in 'single quotes')"},
+	{"[concat('a', b)]", "column 14: \"b\" stands alone (call a function with (), write text in 'single quotes')"},
 	{"[concat('a', \"b\")]", "column 14: '\"' where there should be a function or a literal"},
-	{"[concat('ä', 'b', 1.5)]", "column 19: this is no integer (there are only integers; put another number into a variable or a parameter)"},
-	{"[add(9223372036854775808, 1)]", "column 6: 9223372036854775808 is no integer of 64 bits"},
+	{"[concat('ä', 'b', 1.5)]", "column 19: this is not an integer (there are only integers; put another number into a variable or a parameter)"},
+	{"[add(9223372036854775808, 1)]", "column 6: 9223372036854775808 is not a 64-bit integer"},
 	{"[concat('a'", "column 8: this ( is not closed"},
 	{"[parameters('object').]", "column 23: ']' where there should be the name of a member"},
 	{"[parameters('list')[1]", "column 23: the expression ends where there should be ] at the end"},
-	{"[parameters('list')[1 2]]", "column 23: '2' where there should be ] behind the index"},
+	{"[parameters('list')[1 2]]", "column 23: '2' where there should be ] after the index"},
 	{"[cancat('a', 'b')]", "column 2: unknown function \"cancat\" (did you mean concat?)"},
 	{"[concat('a')]", "column 2: concat() takes at least 2 arguments, not 1"},
 	{"[not()]", "column 2: not() takes 1 argument, not 0"},
@@ -177,13 +177,13 @@ var wrong = []struct{ text, want string }{
 	{"[parameters('list')[3]]", "column 20: the index 3 is outside an array of 3"},
 	{"[parameters('list')[true]]", "column 20: an index is an integer or a string, not a boolean"},
 	{"[if('true', 1, 2)]", "column 2: argument 1 of if() must be a boolean, not a string"},
-	{"[add(9223372036854775807, 1)]", "column 2: add(): the result is no integer of 64 bits"},
+	{"[add(9223372036854775807, 1)]", "column 2: add(): the result is not a 64-bit integer"},
 	{"[div(1, 0)]", "column 2: div(): division by zero"}, {"[mod(1, 0)]", "column 2: mod(): division by zero"},
-	{"[div(-9223372036854775808, -1)]", "column 2: div(): the result is no integer of 64 bits"},
+	{"[div(-9223372036854775808, -1)]", "column 2: div(): the result is not a 64-bit integer"},
 	{"[min(createArray())]", "column 2: min(): the array is empty"}, {"[max('a')]", "column 2: argument 1 of max() must be an integer or an array, not a string"},
-	{"[int('x')]", "column 2: int(): \"x\" is no number"}, {"[int('1e40')]", "column 2: int(): the result is no integer of 64 bits"}, {"[int('NaN')]", "column 2: int(): the result is no integer of 64 bits"},
+	{"[int('x')]", "column 2: int(): \"x\" is not a number"}, {"[int('1e40')]", "column 2: int(): the result is not a 64-bit integer"}, {"[int('NaN')]", "column 2: int(): the result is not a 64-bit integer"},
 	{"[bool('yes')]", "column 2: bool(): \"yes\" is neither true nor false"}, {"[less('a', 1)]", "column 2: less(): a string cannot be compared with an integer"},
-	{"[json('{')]", "column 2: json(): the text is no JSON: unexpected EOF"}, {"[join(createArray(null()), '')]", "column 2: join(): element 0 is null"},
+	{"[json('{')]", "column 2: json(): the text is not JSON: unexpected EOF"}, {"[join(createArray(null()), '')]", "column 2: join(): element 0 is null"},
 	{"[format('{2}', 1)]", "column 2: format(): {2} stands for argument 3 of 1"}, {"[format('{x', 1)]", "column 2: format(): a { or } stands alone; write {{ and }} for braces"},
 	{"[format('{0:x}', 'a')]", "column 2: format(): {0:x} is for integers, not for a string"}, {"[format('{0:z}', 1)]", "column 2: format(): {0:z}: the forms are x, X, o, b, e and E"},
 	{"[substring('abc', 4)]", "column 2: substring(): the start 4 is outside a string of 3 characters"}, {"[substring('abc', 1, 3)]", "column 2: substring(): the length 3 is outside 0-2"},
@@ -192,26 +192,26 @@ var wrong = []struct{ text, want string }{
 	{"[contains('true', true)]", "column 2: argument 2 of contains() must be an integer or a string, not a boolean"},
 	{"[range(0, 10001)]", "column 2: range(): the count 10001 is outside 0-10000"}, {"[range(2147483647, 1)]", "column 2: range(): it counts beyond 2147483647"},
 	{"[createObject('a')]", "column 2: createObject(): write names and values in turn: there is no value for the last name"}, {"[createObject(1, 2)]", "column 2: createObject(): argument 1 is a name: it must be a string, not an integer"},
-	{"[base64ToString('%')]", "column 2: base64ToString(): the text is no Base64"}, {"[base64ToString('/w==')]", "column 2: base64ToString(): what it stands for is no text in UTF-8"},
-	{"[dataUriToString('x')]", "column 2: dataUriToString(): the text is no data URI, such as data:text/plain;base64,SGk="}, {"[dataUriToString('data:a;charset=utf-16;base64,')]", "column 2: dataUriToString(): the charset \"utf-16\" is not UTF-8"},
+	{"[base64ToString('%')]", "column 2: base64ToString(): the text is not Base64"}, {"[base64ToString('/w==')]", "column 2: base64ToString(): the decoded value is not UTF-8 text"},
+	{"[dataUriToString('x')]", "column 2: dataUriToString(): the text is not a data URI, such as data:text/plain;base64,SGk="}, {"[dataUriToString('data:a;charset=utf-16;base64,')]", "column 2: dataUriToString(): the charset \"utf-16\" is not UTF-8"},
 	{"[uriComponentToString('%2')]", "column 2: uriComponentToString(): a % is not followed by two hexadecimal digits"},
-	{"[parseCidr('1.2.3.4')]", "column 2: parseCidr(): \"1.2.3.4\" is no network, such as 10.0.0.0/24"}, {"[cidrSubnet('10.0.0.0/20', 16, 0)]", "column 2: cidrSubnet(): the prefix length 16 is outside 20-32"},
-	{"[cidrSubnet('10.0.0.0/20', 24, 16)]", "column 2: cidrSubnet(): there are 16 subnets, and none has the index 16"}, {"[cidrHost('10.0.0.0/24', 254)]", "column 2: cidrHost(): there are 254 addresses for hosts, and none has the index 254"},
+	{"[parseCidr('1.2.3.4')]", "column 2: parseCidr(): \"1.2.3.4\" is not a network, such as 10.0.0.0/24"}, {"[cidrSubnet('10.0.0.0/20', 16, 0)]", "column 2: cidrSubnet(): the prefix length 16 is outside 20-32"},
+	{"[cidrSubnet('10.0.0.0/20', 24, 16)]", "column 2: cidrSubnet(): only 16 subnets exist, none with the index 16"}, {"[cidrHost('10.0.0.0/24', 254)]", "column 2: cidrHost(): only 254 host addresses exist, none with the index 254"},
 	{"[cidrHost('10.0.0.1/32', 0)]", "column 2: cidrHost(): a network of one address has none for hosts"},
 	{"[map('a', lambda('x', 1))]", "column 2: map() takes an array, not a string"}, {"[map(createArray(), 1)]", "column 2: map() takes a lambda, not an integer (write lambda('item', ...))"},
 	{"[filter(createArray(1), lambda('x', 1))]", "column 2: filter(): the lambda gives an integer, not a boolean"}, {"[lambdaVariables('x')]", "column 2: no lambda around this has a variable \"x\""},
-	{"[lambda(string(1), 1)]", "column 2: the variables of a lambda are named by literal strings (write lambda('item', ...))"}, {"[resourceId('a', 'b')]", "column 2: resourceId(): \"a\" is no type of a resource: it has one slash"},
+	{"[lambda(string(1), 1)]", "column 2: the variables of a lambda are named by literal strings (write lambda('item', ...))"}, {"[resourceId('a', 'b')]", "column 2: resourceId(): \"a\" is not a resource type: a type has one slash"},
 	{"[secret('x')]", "column 2: secret() has no vault here (give it as a parameter of type secureString)"}, {"[stdout()]", "column 2: stdout() has no meaning in a document"},
-	{"[map(createArray(1), lambda('x', lambda('y', 1)))]", "column 2: map(): the lambda gives a lambda, which is no value"},
+	{"[map(createArray(1), lambda('x', lambda('y', 1)))]", "column 2: map(): the lambda returns a lambda, which is not a value"},
 	{"[my.greet()]", "column 2: my.greet() takes 1 argument, not 0"}, {"[copyIndex(-1)]", "column 2: copyIndex(): the offset -1 is negative"},
 	// Nothing tells of a secure value.
-	{"[if(equals(parameters('password'), 'x'), 1, 2)]", "column 2: if(): what decides is secure, and the choice would tell of it"},
+	{"[if(equals(parameters('password'), 'x'), 1, 2)]", "column 2: if(): the condition is secure, and the choice would reveal it"},
 	{"[int(parameters('password'))]", "column 2: int() fails; the details are withheld because a value is secure"},
-	{"[parameters(parameters('password'))]", "column 2: parameters() is asked for by a secure value"}, {"[envvar(parameters('password'))]", "column 2: envvar() cannot be asked about a secure value"},
-	{"[filter(createArray(1), lambda('x', equals(parameters('password'), 'a')))]", "column 2: filter(): what decides is secure, and the choice would tell of it"},
+	{"[parameters(parameters('password'))]", "column 2: the argument of parameters() is a secure value"}, {"[envvar(parameters('password'))]", "column 2: envvar() cannot be used with a secure value"},
+	{"[filter(createArray(1), lambda('x', equals(parameters('password'), 'a')))]", "column 2: filter(): the condition is secure, and the choice would reveal it"},
 	{"[parameters('account').nope]", "column 23: the secure value has no such member"},
 	// What must be known here.
-	{"[parameters(envvar('X'))]", "column 2: what parameters() is asked for depends on the host"}, {"[reference(envvar('X'))]", "column 2: which resource reference() is about depends on the host"},
+	{"[parameters(envvar('X'))]", "column 2: the argument of parameters() depends on the host"}, {"[reference(envvar('X'))]", "column 2: which resource reference() is about depends on the host"},
 }
 
 func TestWrong(t *testing.T) {
@@ -359,7 +359,7 @@ func TestRestIsBounded(t *testing.T) {
 			break
 		}
 	}
-	require.EqualError(t, err, "column 2: what depends on the host comes to more than 10000 calls")
+	require.EqualError(t, err, "column 2: the part that depends on the host has more than 10000 calls")
 }
 
 // TestRestIsNotTooDeep: what variables put together is refused where it is written,
@@ -373,7 +373,7 @@ func TestRestIsNotTooDeep(t *testing.T) {
 		names := &Names{Variable: func(string) (Result, error) { return last, nil }}
 		p, err = evaluate(t, names, nil, "[concat(variables('v'), 'x')]")
 	}
-	require.EqualError(t, err, "column 2: what depends on the host comes to more than 80 calls within each other")
+	require.EqualError(t, err, "column 2: the part that depends on the host has more than 80 nested calls")
 	condition, err := evaluate(t, &Names{Variable: func(string) (Result, error) { return last, nil }}, nil, "[variables('v')]")
 	require.NoError(t, err)
 	for range 16 { // groups

@@ -83,7 +83,7 @@ func copyIndex(e *Evaluator, _ *call, args []any) (Result, error) {
 func resourceID(args []any) (any, error) {
 	typeName, name := args[0].(string), args[1].(string)
 	if strings.Count(typeName, "/") != 1 {
-		return nil, fmt.Errorf("%q is no type of a resource: it has one slash", typeName)
+		return nil, fmt.Errorf("%q is not a resource type: a type has one slash", typeName)
 	}
 	return ResourceID(typeName, name), nil
 }
@@ -159,7 +159,7 @@ func choose(ctx context.Context, e *Evaluator, n *call) (Result, error) {
 		}
 		return e.eval(ctx, n.args[2])
 	case Secure:
-		return Result{}, errors.New("if(): what decides is secure, and the choice would tell of it")
+		return Result{}, errors.New("if(): the condition is secure, and the choice would reveal it")
 	}
 	return Result{}, fmt.Errorf("argument 1 of if() must be a boolean, not %s", Kind(condition.value))
 }

@@ -127,7 +127,7 @@ func (e *Evaluator) callLambda(ctx context.Context, l *lambda, item any, i int64
 
 func mapped(list []any, _, result any) ([]any, error) {
 	if IsLambda(result) {
-		return nil, errors.New("map(): the lambda gives a lambda, which is no value")
+		return nil, errors.New("map(): the lambda returns a lambda, which is not a value")
 	}
 	return append(list, result), nil
 }
@@ -140,7 +140,7 @@ func filtered(list []any, item, result any) ([]any, error) {
 		}
 		return list, nil
 	case Secure:
-		return nil, errors.New("filter(): what decides is secure, and the choice would tell of it")
+		return nil, errors.New("filter(): the condition is secure, and the choice would reveal it")
 	}
 	return nil, fmt.Errorf("filter(): the lambda gives %s, not a boolean", Kind(result))
 }

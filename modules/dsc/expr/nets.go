@@ -17,7 +17,7 @@ var netFunctions = []*function{
 func network(s string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(s)
 	if err != nil {
-		return p, fmt.Errorf("%q is no network, such as 10.0.0.0/24", s)
+		return p, fmt.Errorf("%q is not a network, such as 10.0.0.0/24", s)
 	}
 	return p.Masked(), nil
 }
@@ -73,7 +73,7 @@ func cidrSubnet(args []any) (any, error) {
 	}
 	number := new(big.Int).Lsh(big.NewInt(1), uint(bits)-uint(p.Bits()))
 	if i < 0 || big.NewInt(i).Cmp(number) >= 0 {
-		return nil, fmt.Errorf("there are %v subnets, and none has the index %d", number, i)
+		return nil, fmt.Errorf("only %v subnets exist, none with the index %d", number, i)
 	}
 	each := new(big.Int).Lsh(big.NewInt(1), uint(p.Addr().BitLen())-uint(bits))
 	a, _ := offset(p.Addr(), each.Mul(each, big.NewInt(i)))
@@ -97,7 +97,7 @@ func cidrHost(args []any) (any, error) {
 		usable.Sub(usable, big.NewInt(1))
 	}
 	if i < 0 || big.NewInt(i).Cmp(usable) >= 0 {
-		return nil, fmt.Errorf("there are %v addresses for hosts, and none has the index %d", usable, i)
+		return nil, fmt.Errorf("only %v host addresses exist, none with the index %d", usable, i)
 	}
 	a, _ := offset(p.Addr(), new(big.Int).Add(big.NewInt(i), big.NewInt(skipped)))
 	return a.String(), nil

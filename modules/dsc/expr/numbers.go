@@ -21,7 +21,7 @@ var numberFunctions = []*function{
 	pure("int", 1, 1, toInt, kString|kInt|kFloat),
 }
 
-var errTooLarge = errors.New("the result is no integer of 64 bits")
+var errTooLarge = errors.New("the result is not a 64-bit integer")
 
 func calculation(do func(z, x, y *big.Int) *big.Int) func([]any) (any, error) {
 	return func(args []any) (any, error) {
@@ -84,7 +84,7 @@ func toInt(args []any) (any, error) {
 		}
 		var err error
 		if f, err = strconv.ParseFloat(v, 64); err != nil {
-			return nil, fmt.Errorf("%q is no number", v)
+			return nil, fmt.Errorf("%q is not a number", v)
 		}
 	}
 	if f = math.Trunc(f); !(f >= -(1<<63) && f < 1<<63) { // so that NaN is refused too

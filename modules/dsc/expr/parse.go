@@ -122,7 +122,7 @@ func columnOf(text string, pos int) int {
 
 func (p *parser) whole() (node, error) {
 	if !Is(p.text) {
-		return nil, p.errorAt(0, "write [ and ] around it", "this is no expression")
+		return nil, p.errorAt(0, "write [ and ] around it", "this is not an expression")
 	}
 	p.pos = 1
 	p.blanks()
@@ -173,7 +173,7 @@ func (p *parser) expression() (node, error) {
 		if name == "true" || name == "false" {
 			return &literal{at, name == "true"}, nil
 		}
-		return nil, p.errorAt(at, "a function is called with (), text stands in 'single quotes'", "%q stands alone", name)
+		return nil, p.errorAt(at, "call a function with (), write text in 'single quotes'", "%q stands alone", name)
 	}
 	args, err := p.arguments()
 	if err != nil {
@@ -239,7 +239,7 @@ func (p *parser) accesses(of node) (node, error) {
 				return nil, err
 			}
 			if p.blanks(); p.peek() != ']' {
-				return nil, p.unexpected("] behind the index")
+				return nil, p.unexpected("] after the index")
 			}
 			p.pos++
 			of = &index{at: at, of: of, by: by}
@@ -277,11 +277,11 @@ func (p *parser) number() (node, error) {
 		p.pos++
 	}
 	if c := p.peek(); c == '.' || isName(c) {
-		return nil, p.errorAt(at, "there are only integers; put another number into a variable or a parameter", "this is no integer")
+		return nil, p.errorAt(at, "there are only integers; put another number into a variable or a parameter", "this is not an integer")
 	}
 	n, err := strconv.ParseInt(p.text[at:p.pos], 10, 64)
 	if err != nil {
-		return nil, p.errorAt(at, "", "%s is no integer of 64 bits", p.text[at:p.pos])
+		return nil, p.errorAt(at, "", "%s is not a 64-bit integer", p.text[at:p.pos])
 	}
 	return &literal{at, n}, nil
 }

@@ -21,7 +21,7 @@ func Known(v any) Result { return Result{value: Normal(v)} }
 // Value gives the value, if it is known.
 func (p Result) Value() (v any, known bool) { return p.value, p.residual == nil }
 
-var errSecureCondition = errors.New("the condition is secure, and what it decides would tell of it")
+var errSecureCondition = errors.New("the condition is secure, and its result would reveal it")
 
 // Bool gives a result that must be a boolean; what names it in errors.
 func (p Result) Bool(what string) (bool, error) {
@@ -117,9 +117,9 @@ const maxResidualDepth = 80
 func (e *Evaluator) bounded(n node) (Result, error) {
 	switch r := residualSizeOf(n); {
 	case r.size > maxResidual:
-		return Result{}, e.errorAt(n, fmt.Errorf("what depends on the host comes to more than %d calls", maxResidual))
+		return Result{}, e.errorAt(n, fmt.Errorf("the part that depends on the host has more than %d calls", maxResidual))
 	case r.depth > maxResidualDepth:
-		return Result{}, e.errorAt(n, fmt.Errorf("what depends on the host comes to more than %d calls within each other", maxResidualDepth))
+		return Result{}, e.errorAt(n, fmt.Errorf("the part that depends on the host has more than %d nested calls", maxResidualDepth))
 	}
 	return Result{residual: n}, nil
 }

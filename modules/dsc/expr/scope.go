@@ -125,7 +125,7 @@ func (s *Sealer) expression(n node) string {
 	s.write(&b, n)
 	b.WriteByte(']')
 	if s.size += b.Len(); s.size > maxText && s.err == nil {
-		s.err = fmt.Errorf("what is left of the expressions for the host is longer than %d KiB", maxText>>10)
+		s.err = fmt.Errorf("the expressions that the host evaluates are longer than %d KiB", maxText>>10)
 	}
 	return b.String()
 }

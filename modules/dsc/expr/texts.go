@@ -16,7 +16,7 @@ var textFunctions = []*function{
 	pure("json", 1, 1, func(args []any) (any, error) {
 		v, err := Decode([]byte(args[0].(string)))
 		if err != nil {
-			return nil, fmt.Errorf("the text is no JSON: %w", err)
+			return nil, fmt.Errorf("the text is not JSON: %w", err)
 		}
 		return v, nil
 	}, kString),

@@ -42,7 +42,7 @@ func FoldText(text string, eval func(text string) (Result, error)) (any, error) 
 		return p, err
 	}
 	if l, ok := p.value.(*lambda); ok {
-		return nil, fmt.Errorf("the expression gives %s, which is no value", Kind(l))
+		return nil, fmt.Errorf("the expression returns %s, which is not a value", Kind(l))
 	}
 	return p.value, nil
 }

@@ -74,7 +74,7 @@ func (m *Manifest) schemaURI(r *reader, what string) {
 			return
 		}
 	}
-	m.warn("$schema is %q, which is not that of a DSC manifest", uri)
+	m.warn("$schema is %q, which is not the schema of a DSC manifest", uri)
 }
 
 func (m *Manifest) warn(format string, args ...any) {
@@ -235,7 +235,7 @@ func (m *Manifest) adapted(r *reader) {
 	m.Content = r.all["content"]
 	m.Schema = r.adaptedSchema()
 	if r.err == nil && !isTypeName(m.RequireAdapter) {
-		r.fail(fmt.Errorf("requireAdapter is %q, which is no type such as Owner/Thing", m.RequireAdapter))
+		r.fail(fmt.Errorf("requireAdapter is %q, which is not a type such as Owner/Thing", m.RequireAdapter))
 	}
 }
 

@@ -98,7 +98,7 @@ func (m *Manifest) firstOperation(r *reader, name string) *Operation {
 	inner := &reader{m: m, all: all, at: name}
 	switch kind := inner.kind(); {
 	case all["host"] != nil:
-		r.fail(fmt.Errorf("%s is for a program that is asked over gRPC, which is not supported", name))
+		r.fail(fmt.Errorf("%s is for a program that is called over gRPC, which is not supported", name))
 		return nil
 	case strings.HasPrefix(strings.ToLower(kind), "powershell"):
 		r.fail(fmt.Errorf("%s is a %s, which is not supported: only executables are", name, kind))

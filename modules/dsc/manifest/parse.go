@@ -150,7 +150,7 @@ func parseOne(f form, doc json.RawMessage) (*Manifest, error) {
 	case top["manifestVersion"] != nil:
 		m, err = parseAlpha(top)
 	case f == firstFile:
-		err = errors.New("dscresource is missing, below which name, version and get stand")
+		err = errors.New("dscresource is missing, the key that contains name, version and get")
 	default:
 		err = errors.New("it has neither $schema nor manifestVersion")
 	}
@@ -248,7 +248,7 @@ func (r *reader) flag(key string, into *bool)   { r.get(key, "true or false", in
 func (r *reader) oneOf(key string, into *string, values ...string) {
 	r.text(key, into)
 	if r.err == nil && *into != "" && !slices.Contains(values, *into) {
-		r.err = fmt.Errorf("%s%s is %q, which is none of %s", key, in(r.at), *into, strings.Join(values, ", "))
+		r.err = fmt.Errorf("%s%s is %q, which is not one of %s", key, in(r.at), *into, strings.Join(values, ", "))
 	}
 }
 
@@ -266,7 +266,7 @@ func (r *reader) exitCodes() map[string]string {
 	for _, code := range sorted(codes) {
 		digits := strings.TrimPrefix(code, "-")
 		if digits == "" || strings.Trim(digits, "0123456789") != "" {
-			r.fail(fmt.Errorf("exitCodes has %q, which is no number", code))
+			r.fail(fmt.Errorf("exitCodes has %q, which is not a number", code))
 		}
 	}
 	return codes

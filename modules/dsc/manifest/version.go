@@ -141,10 +141,10 @@ func (r Range) names(v *semver.Version) bool {
 func (m *Manifest) checkVersion() error {
 	v, err := ParseVersion(m.Version)
 	if err != nil {
-		return fmt.Errorf("version is %q, which is no semantic version", m.Version)
+		return fmt.Errorf("version is %q, which is not a semantic version", m.Version)
 	}
 	if v.IsDate() {
-		m.warn("version is the date %s; a semantic version would tell what has changed", m.Version)
+		m.warn("version is the date %s; use a semantic version, which shows what kind of change it is", m.Version)
 	}
 	return nil
 }

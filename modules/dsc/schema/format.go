@@ -145,7 +145,7 @@ func isIPv6(s string) bool {
 	return err == nil && addr.Is6() && addr.Zone() == ""
 }
 
-var errAddress = errors.New("an IPv6 address stands in brackets")
+var errAddress = errors.New("write an IPv6 address in brackets")
 
 // parseURI reads a URI, or a reference to one.
 func parseURI(s string) (*url.URL, error) {

@@ -52,11 +52,11 @@ func (c *compiler) start(n *node, id string, d draft, isRoot bool) {
 	at := n.at.member("$id")
 	uri, _, err := join(n.res.id, id)
 	if err != nil {
-		c.refuse(at, "is no URI")
+		c.refuse(at, "is not a URI")
 		return
 	}
 	if other := c.resources[uri]; other != nil && other.root != n {
-		c.refuse(at, "is %q, as is that of another schema", id)
+		c.refuse(at, "is %q, which another schema also has", id)
 		return
 	}
 	if isRoot {
@@ -70,7 +70,7 @@ func (c *compiler) start(n *node, id string, d draft, isRoot bool) {
 func (c *compiler) anchors(n *node, object map[string]any) {
 	add := func(key, name string) {
 		if other := n.res.anchors[name]; other != nil && other != n {
-			c.refuse(n.at.member(key), "is %q, as is that of another schema", name)
+			c.refuse(n.at.member(key), "is %q, which another schema also has", name)
 		}
 		n.res.anchors[name] = n
 	}
@@ -123,7 +123,7 @@ func (c *compiler) target(n *node, r *reference) *node {
 	nothing := &node{at: r.at, res: n.res, boolean: &everything}
 	uri, fragment, err := join(n.res.id, r.text)
 	if err != nil {
-		c.refuse(r.at, "is no reference")
+		c.refuse(r.at, "is not a reference")
 		return nothing
 	}
 	res := c.resources[uri]
@@ -184,7 +184,7 @@ func (c *compiler) follow(res *resource, pointer string, r *reference) *node {
 	case map[string]any, bool:
 		return c.schema(v, at, res)
 	}
-	c.refuse(r.at, "leads to %q, which is no schema", r.text)
+	c.refuse(r.at, "leads to %q, which is not a schema", r.text)
 	return nil
 }
 

@@ -34,7 +34,7 @@ func Value(doc []byte) (any, error) {
 func Compile(doc json.RawMessage) (*Schema, error) {
 	v, err := Value(doc)
 	if err != nil {
-		return nil, fmt.Errorf("the schema is no JSON: %w", err)
+		return nil, fmt.Errorf("the schema is not JSON: %w", err)
 	}
 	s := &Schema{}
 	if s.root, err = compileRoot(s, v); err != nil {

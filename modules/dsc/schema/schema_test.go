@@ -150,8 +150,8 @@ func TestNothingIsFetched(t *testing.T) {
 
 func TestCompileErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{`:                           "the schema is no JSON: unexpected EOF",
-		`{} {}`:                       "the schema is no JSON: more than one JSON value",
+		`{`:                           "the schema is not JSON: unexpected EOF",
+		`{} {}`:                       "the schema is not JSON: more than one JSON value",
 		`{"type": 1}`:                 "",
 		`{"$ref": "#/$defs/nothing"}`: "",
 	} {

@@ -262,7 +262,7 @@ func (s *Restore) stillRestores(files modules.FileReader) (accounts.Restored, er
 	all, err := s.restoreAccounts(files)
 	for _, why := range all.Left {
 		if err == nil && !slices.Contains(s.incomplete, why) {
-			err = modules.Refuse("left as it is: %s", why)
+			err = modules.Refuse("left unchanged: %s", why)
 		}
 	}
 	return all, err
@@ -316,7 +316,7 @@ func rewrite(ctx context.Context, files modules.Files, file, text string) error 
 func (s *Restore) verifyAccounts(files modules.FileReader) error {
 	still, err := s.stillRestores(files)
 	if err == nil && len(still.Texts) > 0 {
-		err = errors.New("accounts are not as they were")
+		err = errors.New("the accounts have changed")
 	}
 	return err
 }

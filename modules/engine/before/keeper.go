@@ -124,7 +124,7 @@ func (k *Keeper) put(n *Node) error {
 	}
 	defer r.Close()
 	if !modules.SameOwner(r, n.info()) {
-		n.Lost = "somebody was just exchanging it"
+		n.Lost = "another process was replacing it"
 		return nil
 	}
 	var size int64

@@ -31,7 +31,7 @@ type Restore struct {
 type IncompleteError []string
 
 func (e IncompleteError) Error() string {
-	return "put back in part; left as it is: " + strings.Join(e, "; ")
+	return "put back in part; left unchanged: " + strings.Join(e, "; ")
 }
 
 // Incomplete returns an [IncompleteError] if the last Check has found something that is left as it is.
@@ -45,7 +45,7 @@ func (s *Restore) Incomplete() error {
 // Validate implements [modules.Resource].
 func (s *Restore) Validate() error {
 	if len(s.Before) != len(s.Left) && !s.Force {
-		return errors.New("it is not known how the run left what it changed")
+		return errors.New("the state after the run is not recorded")
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (s *Restore) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	}
 	s.incomplete = c.left
 	if s.Partly = len(c.left) > 0; s.Partly && len(c.steps)+len(c.account.Texts) == 0 {
-		return modules.Plan{}, modules.Refuse("left as it is: %s", strings.Join(c.shown(), "; "))
+		return modules.Plan{}, modules.Refuse("left unchanged: %s", strings.Join(c.shown(), "; "))
 	}
 	plan := c.plan(ctx)
 	return plan, c.addAccounts(&plan)
@@ -198,7 +198,7 @@ func (c *restoring) node(was, left *Node) (why string, err error) {
 	case differs == 0:
 		return "", nil
 	case left.differs(&now)&differs != 0 && !cut(was, left, &now):
-		return "it is not as the run left it: " + different(left, &now), nil
+		return "it has changed since the run: " + different(left, &now), nil
 	case was.Lost != "" && changed&(kind|content) != 0:
 		return was.Lost, nil
 	case was.runsAsOwner() && (left.differs(&now)&content != 0 || left.Written != 0):
@@ -209,10 +209,10 @@ func (c *restoring) node(was, left *Node) (why string, err error) {
 		return "it may have been written since, and would run " + as, nil
 	}
 	if place, was := Place(c.h.Files, was.Path), orPath(was); place != was {
-		return fmt.Sprintf("it was %s when it was changed, and leads to %s now", was, place), nil
+		return fmt.Sprintf("its path was %s when it was changed, and now leads to %s", was, place), nil
 	}
 	if differs&(owner|group|mode|attributes) != 0 && left.differs(&now)&content != 0 && c.exchanged(&now) {
-		return "it is not as the run left it, and somebody may have put another one in its place: " + different(left, &now), nil
+		return "it has changed since the run, and another one may be in its place: " + different(left, &now), nil
 	}
 	if left.Kind == modules.Directory && now.Kind == modules.Directory && differs&kind != 0 {
 		if in, err := c.within(was.Path); err != nil || in != "" {
@@ -337,14 +337,14 @@ func (c *restoring) plan(ctx context.Context) modules.Plan {
 	}
 	switch n := len(c.steps); {
 	case len(c.account.Texts) > 0:
-		p.Action = "put back what was there before the run"
+		p.Action = "restored the state before the run"
 	case n == 0:
 	case removed == n:
 		p.Action = "removed what the run had made"
 	case removed == 0:
-		p.Action = "put back what was there before the run"
+		p.Action = "restored the state before the run"
 	default:
-		p.Action = fmt.Sprintf("put back what was there before the run, and removed what it had made (%d of %d)", removed, n)
+		p.Action = fmt.Sprintf("restored the state before the run, and removed %d of %d created files and directories", removed, n)
 	}
 	return p
 }
@@ -447,7 +447,7 @@ func (s *step) restore(ctx context.Context, h modules.Host) error {
 	case s.differs&(kind|content) != 0:
 		from, err := h.Contents.Open(ctx, s.want.content())
 		if err != nil {
-			return fmt.Errorf("what was in it is not kept any more: %w", err)
+			return fmt.Errorf("its former content is no longer stored: %w", err)
 		}
 		defer from.Close()
 		return h.Files.Write(ctx, s.want.Path, from, s.attributes)
@@ -470,7 +470,7 @@ func (s *Restore) Verify(ctx context.Context, h modules.Host, p modules.Plan) er
 			return err
 		}
 		if want.differs(&now)&do.steps[i].differs != 0 {
-			return fmt.Errorf("%s is not as it was: %s", now.Path, different(want, &now))
+			return fmt.Errorf("%s has changed: %s", now.Path, different(want, &now))
 		}
 	}
 	return s.Incomplete()

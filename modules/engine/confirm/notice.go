@@ -95,7 +95,7 @@ func readNotice(dir *os.Root, name string) (*wire.Reverted, error) {
 		err = json.Unmarshal(text, r)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("what was taken back cannot be read: %s: %w", name, err)
+		return nil, fmt.Errorf("the record of reverted changes cannot be read: %s: %w", name, err)
 	}
 	return r, nil
 }

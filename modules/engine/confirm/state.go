@@ -232,7 +232,7 @@ func (f *Files) read(dir *os.Root, name string) (*State, error) {
 		err = json.Unmarshal(text, s)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("what is to be confirmed cannot be read: %s: %w", name, err)
+		return nil, fmt.Errorf("the record of unconfirmed changes cannot be read: %s: %w", name, err)
 	}
 	return s, nil
 }

@@ -95,7 +95,7 @@ func (a *Applied) Open() error {
 		err = a.readHead(text)
 	}
 	if err != nil {
-		a.err = fmt.Errorf("what earlier runs have left cannot be read, so that drift is not told: %w", err)
+		a.err = fmt.Errorf("the records of earlier runs cannot be read, so drift is not reported: %w", err)
 		return a.err
 	}
 	if a.head.Key == nil {
@@ -122,7 +122,7 @@ func (a *Applied) readHead(text []byte) error {
 	case err != nil || h.Format < 1:
 		return nil
 	case h.Format > appliedFormat:
-		return fmt.Errorf("a newer ccm-push has written it in format %d, and it is left alone", h.Format)
+		return fmt.Errorf("a newer ccm-push has written it in format %d, so it is not changed", h.Format)
 	case len(h.Key) != sha256.Size:
 		return nil
 	}

@@ -184,7 +184,7 @@ func TestAppliedWithoutLock(t *testing.T) {
 func TestAppliedThatCannotBeRead(t *testing.T) {
 	newer := &shelf{text: []byte(`{"format":2,"other":[]}` + "\n")}
 	a := NewApplied(newer, asking("a=1"))
-	require.EqualError(t, a.Open(), "what earlier runs have left cannot be read, so that drift is not told: a newer ccm-push has written it in format 2, and it is left alone")
+	require.EqualError(t, a.Open(), "the records of earlier runs cannot be read, so drift is not reported: a newer ccm-push has written it in format 2, so it is not changed")
 	require.NoError(t, a.Open(), "it is said once")
 	require.False(t, a.Known())
 	a.Left(0, nil)

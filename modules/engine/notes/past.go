@@ -147,12 +147,12 @@ const (
 	maxChanges = wire.MaxUndone
 )
 
-// CheckRun refuses what is no id of a run: letters and digits.
+// CheckRun refuses what is not a run id: letters and digits.
 func CheckRun(run string) error {
 	if run == "" || len(run) > 64 || strings.ContainsFunc(run, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) {
-		return fmt.Errorf("%.70q is no id of a run", run)
+		return fmt.Errorf("%.70q is not a run id", run)
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (p *Past) read() error {
 		l, err := p.parse(line[:len(line)-1], format)
 		if err == nil && number == 1 && l.Begin != nil {
 			if format = l.Begin.Format; format > pastFormat {
-				return fmt.Errorf("what is kept of run %s cannot be read: a newer ccm-push has written it, in format %d", p.header.Run, format)
+				return fmt.Errorf("the record of run %s cannot be read: a newer ccm-push has written it in format %d", p.header.Run, format)
 			}
 			p.header.Format = format
 		}
@@ -223,7 +223,7 @@ func (p *Past) read() error {
 
 // damaged notes that the log cannot be read from a line on.
 func (p *Past) damaged(number int, err error) {
-	p.damage = fmt.Sprintf("what is kept of run %s is cut off or damaged from line %d on (%v), so what it changed after that is not known", p.header.Run, number, err)
+	p.damage = fmt.Sprintf("the record of run %s is damaged from line %d on (%v), so its later changes are unknown", p.header.Run, number, err)
 }
 
 // parse reads a line of the log without its end, and its checksum. The first line says in which

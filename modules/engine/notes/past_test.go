@@ -46,7 +46,7 @@ func TestPast(t *testing.T) {
 	store["01A"] += `{"change":{"n":3` // the program was killed as it wrote this
 	all, damage, err := ReadPast(store, "01A")
 	require.NoError(t, err)
-	require.Equal(t, "what is kept of run 01A is cut off or damaged from line 8 on (it is cut off), so what it changed after that is not known", damage)
+	require.Equal(t, "the record of run 01A is damaged from line 8 on (it is cut off), so its later changes are unknown", damage)
 	require.Equal(t, []*Change{
 		{Number: 1, Play: 1, Type: "file", Name: "/f", Before: []before.Node{{Path: "/f", Kind: modules.Absent}, {Path: "/g", Kind: modules.Absent}}, Left: &Left{RefreshedBy: []string{"file#/x"}}},
 		{Number: 2, Play: 1, Type: "file", Name: "/h", Cannot: "no"},
@@ -57,7 +57,7 @@ func TestPast(t *testing.T) {
 func TestPastOfANewerProgram(t *testing.T) {
 	store := pastShelf{"1": `{"begin":{"format":3,"run":"1"}}` + "\n"}
 	_, _, err := ReadPast(store, "1")
-	require.EqualError(t, err, "what is kept of run 1 cannot be read: a newer ccm-push has written it, in format 3")
+	require.EqualError(t, err, "the record of run 1 cannot be read: a newer ccm-push has written it in format 3")
 	_, err = OpenPast(store, &wire.Lock{Run: "1"}, time.Now())
 	require.Error(t, err)
 }

@@ -132,7 +132,7 @@ func (r *Refreshes) damaged(err error) (warning string) {
 			r.err = unreadable(err, r.err)
 			return ""
 		}
-		warning = fmt.Sprintf("which refreshes are due cannot be read, so all that subscribe are refreshed: %v%s", err, moved)
+		warning = fmt.Sprintf("the record of due refreshes cannot be read, so all resources that subscribe are refreshed: %v%s", err, moved)
 	}
 	for _, j := range slices.Sorted(maps.Keys(r.names)) {
 		if name := r.names[j]; r.find(name) == nil {
@@ -146,9 +146,9 @@ func (r *Refreshes) damaged(err error) (warning string) {
 // unreadable is what is wrong with notes that cannot even be set aside.
 func unreadable(read, aside error) error {
 	if read.Error() == aside.Error() {
-		return fmt.Errorf("which refreshes are due cannot be read: %w", read)
+		return fmt.Errorf("the record of due refreshes cannot be read: %w", read)
 	}
-	return fmt.Errorf("which refreshes are due cannot be read: %w; %w", read, aside)
+	return fmt.Errorf("the record of due refreshes cannot be read: %w; %w", read, aside)
 }
 
 // assign finds the entries that are to serve the notes. Of several that are called
@@ -379,7 +379,7 @@ func unnoted(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("not done, because it cannot be noted what is to be refreshed after it: %w", err)
+	return fmt.Errorf("not done, because the refreshes that it causes cannot be recorded: %w", err)
 }
 
 // refresh is the note that a subscriber is to be refreshed because of an entry.

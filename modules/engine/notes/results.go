@@ -169,7 +169,7 @@ func (r *Results) read(text []byte) error {
 		}
 		if err != nil {
 			r.catalogs = nil
-			return fmt.Errorf("what earlier runs have left there cannot be read: %w", err)
+			return fmt.Errorf("the results of earlier runs cannot be read: %w", err)
 		}
 	}
 	return nil
@@ -185,7 +185,7 @@ func (r *Results) add(l *resultsLine) error {
 	n := len(r.catalogs)
 	switch {
 	case l.Begin != nil && l.Begin.Format > resultsFormat:
-		return fmt.Errorf("a newer ccm-push has left results of run %.64q there, in format %d, and they are left alone", l.Begin.Run, l.Begin.Format)
+		return fmt.Errorf("a newer ccm-push has written results of run %.64q in format %d, so they are not changed", l.Begin.Run, l.Begin.Format)
 	case l.Begin != nil:
 		if c, _, _ := r.goOn(l.Begin); c == nil {
 			r.catalogs = append(r.catalogs, &keptCatalog{header: *l.Begin})
@@ -193,7 +193,7 @@ func (r *Results) add(l *resultsLine) error {
 	case len(l.Forgotten) > 0:
 		r.lost = l.Forgotten
 	case n == 0:
-		return errors.New("what earlier runs have left there has no beginning")
+		return errors.New("the results of earlier runs have no first line")
 	case l.Finished != nil && l.Finished.Result != nil:
 		r.catalogs[n-1].add(l.Finished)
 	case l.Attempt != nil:
@@ -324,8 +324,8 @@ type Begun struct {
 	Forgotten bool
 }
 
-// ErrResumed says that another run has gone on with this one.
-var ErrResumed = errors.New("another run has gone on with this one")
+// ErrResumed says that another run has resumed this one.
+var ErrResumed = errors.New("another run has resumed this one")
 
 // Begin begins a catalog, or goes on with it if no other run has begun since but those that this one goes on
 // with. The error is [ErrResumed] if one of those comes late.

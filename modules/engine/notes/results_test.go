@@ -252,9 +252,9 @@ func TestResultsThatCannotBeKept(t *testing.T) {
 	require.ErrorIs(t, r.Open(&memoryLog{err: disk}), disk)
 	require.NoError(t, r.Finish(finish(0, wire.Changed)), "then nothing is kept")
 	for text, want := range map[string]string{
-		"{}\n": "what earlier runs have left there cannot be read: what earlier runs have left there has no beginning",
-		"x\n":  "what earlier runs have left there cannot be read: invalid character 'x' looking for beginning of value",
-		`{"begin":{"format":2,"run":"r9"}}` + "\n": `what earlier runs have left there cannot be read: a newer ccm-push has left results of run "r9" there, in format 2, and they are left alone`,
+		"{}\n": "the results of earlier runs cannot be read: the results of earlier runs have no first line",
+		"x\n":  "the results of earlier runs cannot be read: invalid character 'x' looking for beginning of value",
+		`{"begin":{"format":2,"run":"r9"}}` + "\n": `the results of earlier runs cannot be read: a newer ccm-push has written results of run "r9" in format 2, so they are not changed`,
 	} {
 		l := &memoryLog{text: []byte(text)}
 		require.EqualError(t, r.Open(l), want)
@@ -399,7 +399,7 @@ func TestResultsOfRunsThatGoOnWithEachOther(t *testing.T) {
 	for _, late := range []wire.Lock{first, second} {
 		_, _, err = begin(late, "hash")
 		require.ErrorIs(t, err, ErrResumed)
-		require.EqualError(t, err, "another run has gone on with this one: run r3 of eve@ctl")
+		require.EqualError(t, err, "another run has resumed this one: run r3 of eve@ctl")
 	}
 	_, b, err = begin(third, "hash")
 	require.NoError(t, err)

@@ -69,7 +69,7 @@ func formatReversals(all []Reversal) ([]byte, error) {
 	}
 	text, err := format(&reversalText{all})
 	if err == nil && len(text) > maxText {
-		err = fmt.Errorf("all that is remembered would have more than %d bytes", maxText)
+		err = fmt.Errorf("the records would have more than %d bytes", maxText)
 	}
 	return text, err
 }
@@ -99,7 +99,7 @@ func OpenReversals(store Store, cat *wire.Catalog) (r *Reversals, warning string
 	}
 	var text reversalText
 	if r.err = read(store, &text); r.err != nil {
-		return r, fmt.Sprintf("what was there before cannot be read, so nothing is undone: %v", r.err)
+		return r, fmt.Sprintf("the record of former states cannot be read, so nothing is undone: %v", r.err)
 	}
 	r.all = text.Reversals
 	return r, ""
@@ -125,7 +125,7 @@ func (r *Reversals) May(e *wire.Entry) error {
 // New is the note of an entry of the catalog, still without properties.
 func (r *Reversals) New(e *wire.Entry, subject string, now time.Time) (*Reversal, error) {
 	if len(subject) > maxSubject {
-		return nil, modules.Refuse("what it is about is too long to be remembered")
+		return nil, modules.Refuse("its properties are too long to be recorded")
 	}
 	v := &Reversal{Play: r.cat.Remember.As, Type: e.Type, Name: e.Name, Subject: subject, Time: now.UTC()}
 	if r.cat.Lock != nil {

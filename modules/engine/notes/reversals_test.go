@@ -36,7 +36,7 @@ func TestReversalsAreNotTrusted(t *testing.T) {
 func TestReversalsAreBounded(t *testing.T) {
 	one := Reversal{Play: "p", Type: "file", Name: "/a", Properties: json.RawMessage(`{"content":"` + strings.Repeat("x", maxText) + `"}`)}
 	_, err := formatReversals([]Reversal{one})
-	require.EqualError(t, err, "all that is remembered would have more than 1048576 bytes")
+	require.EqualError(t, err, "the records would have more than 1048576 bytes")
 	_, err = formatReversals(make([]Reversal, wire.MaxReversals+1))
 	require.EqualError(t, err, "it would be more than 1000 resources")
 }

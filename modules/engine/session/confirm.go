@@ -138,7 +138,7 @@ func (c *confirming) Arm(ctx context.Context, a engine.Arming) error {
 		return err
 	}
 	if answer.Error != "" {
-		return modules.Refuse("not done, since %s, and a second login does not work, so that nobody could confirm it: %s", a.Why, answer.Error)
+		return modules.Refuse("not done, since %s, and a second login fails, so it could not be confirmed: %s", a.Why, answer.Error)
 	}
 	c.mu.Lock()
 	cat, id := c.cat, c.id
@@ -156,7 +156,7 @@ func (c *confirming) Arm(ctx context.Context, a engine.Arming) error {
 		s.Play = cat.Once.Play
 	}
 	if err := c.start(ctx, s); err != nil {
-		return fmt.Errorf("not done, since %s, and nothing would take it back if nobody confirmed it: %w", a.Why, err)
+		return fmt.Errorf("not done, since %s, and without confirmation nothing would revert it: %w", a.Why, err)
 	}
 	c.armed(a.First)
 	return c.conn.Send(&wire.Message{Arm: &wire.Arm{Index: a.Index, Why: a.Why, Set: true}})
@@ -390,10 +390,10 @@ func (c *confirming) clear(ctx context.Context, cat *wire.Catalog) error {
 		ends, text := cat.Lock.Wait, fmt.Sprintf("%v: changes of %s, run %s, await their confirmation for %v more", wire.ErrLocked, s.Holder, s.Run, left.Round(time.Second))
 		if p == confirm.Reverting || left <= 0 {
 			own, ends = false, max(ends, revertTakes)
-			text = fmt.Sprintf("%v: changes of %s, run %s, that nobody has confirmed are being taken back", wire.ErrLocked, s.Holder, s.Run)
+			text = fmt.Sprintf("%v: unconfirmed changes of %s, run %s, are being reverted", wire.ErrLocked, s.Holder, s.Run)
 			if !files.Watched() {
 				if err := c.startWatchdog(ctx); err != nil {
-					return fmt.Errorf("changes of %s, run %s, that nobody has confirmed are to be taken back first: %w", s.Holder, s.Run, err)
+					return fmt.Errorf("unconfirmed changes of %s, run %s, must be reverted first: %w", s.Holder, s.Run, err)
 				}
 			}
 		}

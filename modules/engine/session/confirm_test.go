@@ -158,7 +158,7 @@ func TestSessionArmsOnce(t *testing.T) {
 	said, _ = g.serve().run(catalogOf(c, "r2", anotherNonce, "other"))
 	require.Equal(t, &wire.Refused{
 		Phase: "lock", Locked: true,
-		Error: "another run is at work on this host: changes of ann@laptop, run r1, await their confirmation for 1m0s more",
+		Error: "another run is in progress on this host: changes of ann@laptop, run r1, await their confirmation for 1m0s more",
 	}, said[0].Refused)
 	again := g.serve()
 	again.dir = c.dir
@@ -267,7 +267,7 @@ func TestWatchWhileTheHostStarts(t *testing.T) {
 	require.Nil(t, s)
 	r, err := g.files.Of(confirm.ID(oneNonce))
 	require.NoError(t, err)
-	require.Equal(t, "nobody had confirmed it when the host was started again", r.Why)
+	require.Equal(t, "it was not confirmed before the host restarted", r.Why)
 	require.Equal(t, []wire.UntoldResult{{Type: "file", Name: made, Status: wire.Changed, Message: "removed what the run had made"}}, r.Results)
 	watch("boot 2", false) // there is nothing left
 	require.Equal(t, 2, evicted)
@@ -282,11 +282,11 @@ func TestSessionCannotArm(t *testing.T) {
 	}{
 		{
 			"no watchdog", func(g *guarded, _ *wire.Confirm) { g.refuse(errors.New("systemd-run: no such file")) },
-			"not done, since it says confirm: always, and nothing would take it back if nobody confirmed it: the watchdog cannot be started: systemd-run: no such file",
+			"not done, since it has confirm: always, and without confirmation nothing would revert it: the watchdog cannot be started: systemd-run: no such file",
 		},
 		{
 			"no unit", func(g *guarded, c *wire.Confirm) { g.noBoot, c.Boot = errors.New("no systemd"), true },
-			"not done, since it says confirm: always, and nothing would take it back if nobody confirmed it: no systemd",
+			"not done, since it has confirm: always, and without confirmation nothing would revert it: no systemd",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

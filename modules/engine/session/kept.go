@@ -15,7 +15,7 @@ import (
 
 // begin tells what earlier runs could not, and what has been finished of this catalog before
 // its connection was lost, or by the run that this one goes on with. ended says that this is all of it. The
-// error is [notes.ErrResumed] if another run has gone on with this one.
+// error is [notes.ErrResumed] if another run has resumed this one.
 func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (ended bool, err error) {
 	s.engine.Finished, s.engine.Cut, s.engine.Keep, s.engine.Begins, s.engine.Forgotten, s.anew = nil, nil, nil, nil, false, ""
 	if cat.From > 0 && s.Results != nil && cat.Once != nil && cat.Lock == nil {

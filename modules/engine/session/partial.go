@@ -84,4 +84,4 @@ func sweepPartials(dir string, now time.Time) {
 }
 
 // errStale says that what an earlier session has left is no beginning of the content.
-var errStale = errors.New("what was kept of the content is damaged")
+var errStale = errors.New("the stored part of the content is damaged")

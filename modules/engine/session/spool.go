@@ -155,7 +155,7 @@ func (s *spool) receive(b *wire.Blob) error {
 	item := s.items[b.SHA256]
 	switch {
 	case item == nil:
-		return fmt.Errorf("content %s was not asked for", b.SHA256)
+		return fmt.Errorf("content %s was not requested", b.SHA256)
 	case item.received == item.size && item.size > 0:
 		return fmt.Errorf("content %s was sent twice", b.SHA256)
 	case b.Gone != "":

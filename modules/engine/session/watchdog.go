@@ -71,7 +71,7 @@ func (s *Session) revert(ctx context.Context, state *confirm.State, starting boo
 	defer unlock()
 	r := wire.Reverted{Run: state.Run, Play: state.Play, Holder: notes.Clip(state.Holder, wire.MaxUntoldText), Why: fmt.Sprintf("nobody confirmed it within %v", state.Within)}
 	if state.Start != s.Confirms.Clock.Start {
-		r.Why = "nobody had confirmed it when the host was started again"
+		r.Why = "it was not confirmed before the host restarted"
 	}
 	if before, err := files.Of(state.ID); err == nil && before != nil { // as the host was starting
 		r.Results, r.More = before.Results, before.More

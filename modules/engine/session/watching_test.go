@@ -159,7 +159,7 @@ func TestSessionAsksNothingWhileItWatches(t *testing.T) {
 		}
 	}
 	polled := c.said().Watched.Polled
-	require.Contains(t, polled, wire.Polled{Index: 1, Why: "it runs on another host, and is as it was when this watch began"})
+	require.Contains(t, polled, wire.Polled{Index: 1, Why: "it runs on another host, and its state was read when this watch began"})
 	for _, name := range []string{path, large.Name} { // whole, since all is checked once when the watch begins
 		require.NoError(t, os.WriteFile(name+".new", []byte("drifted"), 0o644))
 		require.NoError(t, os.Rename(name+".new", name))

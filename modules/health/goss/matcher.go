@@ -131,7 +131,7 @@ func patterns(list []any) (Matcher, error) {
 	for _, item := range list {
 		p, ok := toText(item)
 		if !ok {
-			return nil, fmt.Errorf("%s is no text to look for", shown(item))
+			return nil, fmt.Errorf("%s is not a text to search for", shown(item))
 		}
 		var next pattern
 		if rest, not := strings.CutPrefix(p, "!"); not {
@@ -141,7 +141,7 @@ func patterns(list []any) (Matcher, error) {
 		if len(p) > 1 && p[0] == '/' && p[len(p)-1] == '/' && item != `\`+p {
 			re, err := regexp.Compile("(?m)" + p[1:len(p)-1])
 			if err != nil {
-				return nil, fmt.Errorf("%q is no regular expression: %w", p, err)
+				return nil, fmt.Errorf("%q is not a regular expression: %w", p, err)
 			}
 			next.found = re.MatchString
 		} else {
@@ -224,7 +224,7 @@ func operator(s shape, e map[string]any, depth int) (Matcher, error) {
 		}
 		re, err := regexp.Compile(want)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no regular expression: %w", want, err)
+			return nil, fmt.Errorf("%q is not a regular expression: %w", want, err)
 		}
 		return describe(func(v any) bool { have, ok := toText(v); return ok && re.MatchString(have) })
 	case "have-patterns":

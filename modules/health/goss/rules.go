@@ -148,7 +148,7 @@ func Parse(all map[string]any) (Rules, error) {
 		}
 		byName, ok := all[name].(map[string]any)
 		if !ok || len(byName) == 0 {
-			errs = append(errs, wrong("write "+name+": {NAME: {ATTRIBUTE: VALUE}}", "the rules of the kind %q are no map of names", name))
+			errs = append(errs, wrong("write "+name+": {NAME: {ATTRIBUTE: VALUE}}", "the rules of the kind %q are not a map of names", name))
 			continue
 		}
 		for _, key := range slices.Sorted(maps.Keys(byName)) {
@@ -174,7 +174,7 @@ func (k kind) rule(kindName, key string, body any) (Rule, error) {
 	}
 	attributes, ok := body.(map[string]any)
 	if !ok {
-		return r, wrong("write "+kindName+": {NAME: {ATTRIBUTE: VALUE}}", "the rule %s %q is no map of attributes", kindName, key)
+		return r, wrong("write "+kindName+": {NAME: {ATTRIBUTE: VALUE}}", "the rule %s %q is not a map of attributes", kindName, key)
 	}
 	var errs []error
 	for _, written := range slices.Sorted(maps.Keys(attributes)) {

@@ -107,7 +107,7 @@ func look(ctx context.Context, h modules.Host, r goss.Rule) (finder, error) {
 	case "user":
 		return l.user()
 	}
-	return nil, fmt.Errorf("nobody knows how to look at a %s", r.Kind)
+	return nil, fmt.Errorf("checking a %s is not supported", r.Kind)
 }
 
 type looker struct {

@@ -48,7 +48,7 @@ const commandTime = 10 * time.Second // as in goss
 func (l looker) command() (finder, error) {
 	argv, err := shellquote.Split(l.rule.Name)
 	if err != nil || len(argv) == 0 {
-		return nil, fmt.Errorf("%q is no command", l.rule.Name)
+		return nil, fmt.Errorf("%q is not a command", l.rule.Name)
 	}
 	exit, err := l.host.Commands.Probe(l.ctx, modules.Command{Argv: argv, Timeout: l.limit(commandTime), Home: true})
 	if err != nil {
@@ -137,7 +137,7 @@ func (l looker) digest(name string, h hash.Hash) (string, error) {
 // entry finds the line of an account in a database such as passwd.
 func (l looker) entry(database string) ([]string, error) {
 	if strings.ContainsAny(l.rule.Name, ":\n") || strings.HasPrefix(l.rule.Name, "-") {
-		return nil, fmt.Errorf("%q is no name of an account", l.rule.Name)
+		return nil, fmt.Errorf("%q is not a valid account name", l.rule.Name)
 	}
 	exit, err := l.probe("getent", database, l.rule.Name)
 	var text string
@@ -293,7 +293,7 @@ func (l looker) usage(point string) (any, error) {
 func (l looker) service() (finder, error) {
 	name := l.rule.Name
 	if strings.HasPrefix(name, "-") {
-		return nil, fmt.Errorf("%q is no name of a service", name)
+		return nil, fmt.Errorf("%q is not a valid service name", name)
 	}
 	systemd := true
 	if _, err := l.host.Files.Stat("/run/systemd/system"); err != nil {
@@ -309,7 +309,7 @@ func (l looker) service() (finder, error) {
 		case !systemd && attribute == "enabled":
 			exit, err := l.probe("rc-update", "show", "-a")
 			if err != nil {
-				return nil, fmt.Errorf("neither systemd nor OpenRC can be asked: %w", err)
+				return nil, fmt.Errorf("cannot query systemd or OpenRC: %w", err)
 			}
 			return slices.ContainsFunc(strings.Split(exit.Stdout.Text, "\n"), func(line string) bool {
 				service, levels, _ := strings.Cut(line, "|")
@@ -356,7 +356,7 @@ func (l looker) runlevels(name string, systemd bool) ([]string, error) {
 func (l looker) pkg() (finder, error) {
 	name := l.rule.Name
 	if strings.HasPrefix(name, "-") {
-		return nil, fmt.Errorf("%q is no name of a package", name)
+		return nil, fmt.Errorf("%q is not a valid package name", name)
 	}
 	for _, ask := range [][]string{
 		{"dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}\\n", "--", name},
@@ -377,5 +377,5 @@ func (l looker) pkg() (finder, error) {
 		}
 		return of(map[string]any{"installed": true, "versions": versions}), nil
 	}
-	return nil, errors.New("there is neither dpkg nor rpm to ask")
+	return nil, errors.New("the host has neither dpkg nor rpm")
 }

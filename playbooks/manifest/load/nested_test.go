@@ -58,7 +58,7 @@ func TestWrongNested(t *testing.T) {
 		{"checksum of a file", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {checksum: " + strings.Repeat("0", 64) + "}]]}\n-- a.yaml --\n" + child,
 			"site.yaml:1:46: a checksum is for an archive (.tar.gz), not for other files"},
 		{"no checksum of a URL", "-- site.yaml --\nccm: {resources: [apply: ['https://ann:hunter2@h/a.tar.gz': ]]}\n",
-			"site.yaml:1:27: checksum is required for a manifest that is downloaded\n  hint: write the output of sha256sum: what it downloads will run on your hosts"},
+			"site.yaml:1:27: checksum is required for a manifest that is downloaded\n  hint: write the output of sha256sum: the downloaded manifest runs on your hosts"},
 		{"another URL", "-- site.yaml --\nccm: {resources: [apply: ['ftp://h/a.tar.gz': ]]}\n",
 			"site.yaml:1:27: name: the scheme of the URL is neither http nor https\n  hint: write https://… or a path"},
 		{"a URL of no archive", "-- site.yaml --\nccm: {resources: [apply: ['https://h/a.yaml': ]]}\n",
