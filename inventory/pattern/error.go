@@ -60,14 +60,6 @@ func inTerm(terms []string, term string, err error) error {
 	return err
 }
 
-// inNodeSet says which node set an error is about.
-func inNodeSet(text string, err error) error {
-	if te, ok := errors.AsType[*TermError](err); ok {
-		return termErrorf(te.Hint, "node set %q: %s", text, te.Msg)
-	}
-	return err
-}
-
 // inPattern turns what is wrong with a term into an [Error].
 func inPattern(pattern string, err error) error {
 	if te, ok := errors.AsType[*TermError](err); ok {

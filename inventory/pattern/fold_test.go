@@ -61,23 +61,18 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// requireFolds checks that a fold expands to the names it was made of, and that
-// it selects them in an inventory that has them, and nothing else.
+// requireFolds checks that a folded text, used as a host pattern, selects the names that it was made of, and
+// that these fold to the same text again.
 func requireFolds(t *testing.T, names []string) {
 	t.Helper()
 	folded := pattern.Fold(names)
 	if len(names) == 0 {
 		return
 	}
-	expanded, err := pattern.Expand(folded)
-	require.NoError(t, err, "%q", folded)
 	distinct := slices.Clone(names)
 	slices.Sort(distinct)
 	distinct = slices.Compact(distinct)
-	require.Equal(t, folded, pattern.Fold(expanded))
-	require.Len(t, expanded, len(distinct), "%q", folded)
-	slices.Sort(expanded)
-	require.Equal(t, distinct, expanded)
+	require.Equal(t, folded, pattern.Fold(distinct))
 
 	var text strings.Builder
 	text.WriteString("all: {hosts: {other-host: ")
@@ -179,9 +174,5 @@ func BenchmarkFold100000(b *testing.B) {
 
 func Example() {
 	fmt.Println(pattern.Fold([]string{"web1", "web3", "web2", "db01"}))
-	names, err := pattern.Expand("web[1-5]!web3,db01")
-	fmt.Println(names, err)
-	// Output:
-	// db01,web[1-3]
-	// [web1 web2 web4 web5 db01] <nil>
+	// Output: db01,web[1-3]
 }

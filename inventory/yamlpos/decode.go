@@ -22,13 +22,6 @@ func Open(is func(*Node) bool) Option {
 	return func(d *decoder) { d.open = is }
 }
 
-// Literal calls check for every scalar that is set to a struct field or to an element of
-// a list in one, once its type is known to be right. path names the value, as in
-// "environment[2]". An error without a position gets that of n.
-func Literal(check func(f reflect.StructField, path string, n *Node) error) Option {
-	return func(d *decoder) { d.literal = check }
-}
-
 // Decode reads n into what into points to: a struct, map, list or scalar. All
 // that does not fit is reported at once, as [Errors]; what fits is set.
 //
@@ -59,9 +52,8 @@ func Decode(n *Node, into any, opts ...Option) error {
 }
 
 type decoder struct {
-	open    func(*Node) bool
-	literal func(reflect.StructField, string, *Node) error
-	errs    Errors
+	open func(*Node) bool
+	errs Errors
 }
 
 // A target says what is being set: its path from the root, and the struct field
@@ -125,9 +117,6 @@ func (d *decoder) value(n *Node, v reflect.Value, t target) {
 		d.list(n, v, t)
 	case reflect.Interface:
 		v.Set(reflect.ValueOf(n.Any()))
-		if n.Kind == Scalar {
-			d.check(n, t)
-		}
 	default:
 		panic(fmt.Sprintf("yamlpos: %s: cannot decode into %s", t, v.Type()))
 	}
@@ -147,19 +136,6 @@ func (d *decoder) scalar(n *Node, v reflect.Value, t target, set setter) {
 		d.errs.Add(err)
 		return
 	}
-	d.check(n, t)
-}
-
-// check hands a scalar that has been set to the caller's own check.
-func (d *decoder) check(n *Node, t target) {
-	if d.literal == nil || t.field == nil {
-		return
-	}
-	err := d.literal(*t.field, t.path, n)
-	if _, positioned := errors.AsType[*Error](err); err != nil && !positioned {
-		err = n.Errorf("", "%s", err)
-	}
-	d.errs.Add(err)
 }
 
 func (d *decoder) list(n *Node, v reflect.Value, t target) {

@@ -3,8 +3,6 @@ package yamlpos
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -178,27 +176,6 @@ owner: me
 	require.NoError(t, Decode(n, &got, isOpen))
 	require.Equal(t, subject{common: common{"me"}, List: []inner{{}, {}}, Map: map[string]string{"a": "", "b": "c"}}, got)
 	require.Error(t, Decode(n, &got))
-}
-
-func TestDecodeLiteral(t *testing.T) {
-	var calls []string
-	record := Literal(func(f reflect.StructField, path string, n *Node) error {
-		calls = append(calls, fmt.Sprintf("%s %s=%s", f.Name, path, n.Text))
-		return nil
-	})
-	n := parseOne(t, "name: x\nenv: [a, b]\nlist: [{deep: y}]\nmap: {a: b}\nany: 5\nport: bad\nforce:\nmode: \"{{ x }}\"\n")
-	var got subject
-	require.Error(t, Decode(n, &got, record, Open(func(n *Node) bool { return strings.Contains(n.Text, "{{") })))
-	require.Equal(t, []string{"Name name=x", "Env env[0]=a", "Env env[1]=b", "Deep list[0].deep=y", "Any any=5"}, calls)
-
-	refuse := Literal(func(f reflect.StructField, path string, n *Node) error {
-		if path == "name" {
-			return n.Errorf("write y", "%s is not y", path)
-		}
-		return errors.New(path + " is bad")
-	})
-	require.EqualError(t, Decode(parseOne(t, "name: x\nenv: [a]"), &got, refuse),
-		"f.yml:1:7: name is not y\n  hint: write y\nf.yml:2:7: env[0] is bad")
 }
 
 func TestDecodePanicsOnMisuse(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/inventory/pattern"
+	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
@@ -33,6 +33,8 @@ func TestFold(t *testing.T) {
 // The pattern stands for the first hosts, whole, and is not too wide.
 func TestFoldLaw(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
+	inv, err := inventory.Parse("hosts.yml", []byte("all: {hosts: {\"web[0:199]\": , \"db[0:199]\": }}"))
+	require.NoError(t, err)
 	for range 500 {
 		var hosts []string
 		for _, n := range r.Perm(200)[:1+r.IntN(60)] {
@@ -41,8 +43,13 @@ func TestFoldLaw(t *testing.T) {
 		width := r.IntN(200)
 		folded, rest := events.Fold(hosts, width)
 		shown := hosts[:len(hosts)-rest]
-		names, err := pattern.Expand(folded)
+		selected, warnings, err := inv.Select(folded)
 		require.NoError(t, err)
+		require.Empty(t, warnings)
+		var names []string
+		for _, h := range selected {
+			names = append(names, h.Name)
+		}
 		require.ElementsMatch(t, shown, names)
 		require.True(t, utf8.RuneCountInString(folded) <= width || len(shown) == 1, "%q in %d", folded, width)
 	}

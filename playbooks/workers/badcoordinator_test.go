@@ -21,6 +21,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
 // A badCoordinator hands out what a test has changed.
@@ -213,7 +214,7 @@ func TestBadCoordinators(t *testing.T) {
 		t.Run(one.name, func(t *testing.T) {
 			s := newSite(t, "ccm: {resources: [exec: [{'true': }]]}\n", "web1")
 			s.write("secrets.yaml", "canary: canary-of-the-worker\n")
-			q := queue.NewInProcess(0)
+			q := queuetest.New(0)
 			said := s.work(q, "worker", "")
 			got := &recorded{}
 			c, warned := s.coordinator(nil, s.runner(s.inventory(nil), got))
@@ -317,7 +318,7 @@ ccm:
 		t.Run(one.name, func(t *testing.T) {
 			s := newSite(t, "", "web1", "db1")
 			s.write("site.yaml", strings.ReplaceAll(manifest, "$DIR", s.dir))
-			q := queue.NewInProcess(0)
+			q := queuetest.New(0)
 			said := s.work(q, "worker", "")
 			got := &recorded{}
 			c, warned := s.coordinator(nil, s.runner(s.inventory(nil), got))

@@ -17,6 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -145,7 +146,7 @@ func TestBadWorkers(t *testing.T) {
 			r.Options.NoLock, r.Registry = false, registered
 			r.Fetched = record.Store{Folder: filepath.Join(s.dir, "state")}.Fetched(r.Options.Run)
 			c, warned := s.coordinator(q, r)
-			others, err := ReadKeyring(filepath.Join(s.dir, "stranger.keys"))
+			others, err := readKeyring(filepath.Join(s.dir, "stranger.keys"), false)
 			require.NoError(t, err)
 			maps.Copy(others, s.ring("worker.keys"))
 			c.Workers = others
@@ -177,7 +178,7 @@ func TestBadWorkers(t *testing.T) {
 
 // ring reads a list of keys.
 func (s *site) ring(name string) Keyring {
-	ring, err := ReadKeyring(filepath.Join(s.dir, name))
+	ring, err := readKeyring(filepath.Join(s.dir, name), false)
 	require.NoError(s.t, err)
 	return ring
 }
@@ -186,7 +187,7 @@ func (s *site) ring(name string) Keyring {
 func TestExcludedMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "hosts: all\nccm:\n  resources:\n    - file:\n        - '{{ Data.home }}/a': {content: a, mode: '0600'}\n", "web1")
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	c, warned := s.coordinator(q, s.runner(s.inventory(nil)))
 	s.listed(c, map[string]string{"worker": "", "stranger": ""}, nil)
 	key, err := ReadKey(filepath.Join(s.dir, "worker"))

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
 // TestOneLogin has a host that the same worker takes through several plays be logged in to once. Before the run one
@@ -24,7 +24,7 @@ func TestOneLogin(t *testing.T) {
 		}
 		inv += fmt.Sprintf("    %s: {connect: {address: %q, port: %d, user: %s, known_hosts: %q%s}}\n", name, srv.Host, srv.Port, srv.User, srv.KnownHosts, jump)
 	}
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	s.work(q, "worker", "")
 	connections := func(names ...string) (sum int64) {
 		for _, name := range names {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
 // TestRefusedCertificate has hosts not trust the authority: where none does that was asked, the run is refused
@@ -36,7 +36,7 @@ func TestRefusedCertificate(t *testing.T) {
 			for _, host := range test.strangers {
 				s.strangers[host] = true
 			}
-			q := queue.NewInProcess(0)
+			q := queuetest.New(0)
 			s.work(q, "worker", "")
 			s.work(q, "worker", "far")
 			got := &recorded{}
@@ -72,7 +72,7 @@ func TestRefusedCertificate(t *testing.T) {
 // TestSiteWithoutWorkers has a site whose hosts no worker takes hold up no other one.
 func TestSiteWithoutWorkers(t *testing.T) {
 	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "db1")
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	s.work(q, "worker", "")
 	stop := make(chan struct{})
 	got := &recorded{hook: func(e events.Event) {
@@ -97,7 +97,7 @@ func TestHostsThatDoNotKnowSites(t *testing.T) {
 	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "web2")
 	s.old = true
 	var sources []netip.Prefix
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	s.work(q, "worker", "paris", func(w *Worker) { w.Addresses = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
 	c, warned := s.coordinator(q, s.runner(s.inventory(map[string]string{"web1": "site: paris,", "web2": "site: paris,"})))
 	certify := c.Certify
@@ -118,7 +118,7 @@ func TestHostsThatDoNotKnowSites(t *testing.T) {
 // TestWorkerElsewhere has the certificate of a worker be bound to another address than it comes from.
 func TestWorkerElsewhere(t *testing.T) {
 	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1")
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	s.work(q, "worker", "", func(w *Worker) { w.Addresses = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} })
 	c, _ := s.coordinator(q, s.runner(s.inventory(nil)))
 	require.NoError(t, c.Begin(t.Context()))

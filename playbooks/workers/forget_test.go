@@ -11,6 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
 // A client is a worker of which a test says what it asks and says.
@@ -194,7 +195,7 @@ func TestForgetsWhatWasTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, plays(), "web1")
 			s.write("motd.jet", "x")
-			q, got := queue.NewInProcess(0), &recorded{}
+			q, got := queuetest.New(0), &recorded{}
 			c, _ := s.coordinator(q, s.runner(s.inventory(nil), got))
 			require.NoError(t, c.Begin(t.Context()))
 			defer func() { require.NoError(t, c.Close(t.Context())) }()
@@ -216,7 +217,7 @@ func TestForgetsWhatWasTold(t *testing.T) {
 // TestStamps has a question be asked late: without a stamp that is new the coordinator gives one, and the worker asks again.
 func TestStamps(t *testing.T) {
 	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1")
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	c, _ := s.coordinator(q, s.runner(s.inventory(nil)))
 	require.NoError(t, c.Begin(t.Context()))
 	defer func() { require.NoError(t, c.Close(t.Context())) }()
@@ -243,7 +244,7 @@ func TestStamps(t *testing.T) {
 // another ticket, and the old one is for nobody.
 func TestTicketsEnd(t *testing.T) {
 	s := newSite(t, watchedFiles(), "web1")
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	r := s.runner(s.inventory(map[string]string{"web1": "token: x,"}))
 	r.Options.NoLock = false
 	c, _ := s.coordinator(q, r)

@@ -17,6 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
 // handover is that of somebody who has a key, and the keys of others on a list.
@@ -26,7 +27,7 @@ func (s *site) handover(q *queue.JetStream, key string, operators ...string) (*H
 	require.NoError(t, err)
 	ring := Keyring{}
 	for _, name := range operators {
-		other, err := ReadKeyring(filepath.Join(s.dir, name+".keys"))
+		other, err := readKeyring(filepath.Join(s.dir, name+".keys"), false)
 		require.NoError(t, err)
 		for key, who := range other {
 			ring[key] = who
@@ -227,7 +228,7 @@ func TestDeletedLease(t *testing.T) {
 func TestNotRenewed(t *testing.T) {
 	s := newSite(t, plays(), "web1", "web2", "db1")
 	s.write("motd.jet", "x")
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	said := s.work(q, "worker", "")
 	r := s.runner(s.inventory(nil))
 	c, warned := s.coordinator(q, r)

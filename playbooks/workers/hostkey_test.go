@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -20,7 +20,7 @@ func TestHostKeys(t *testing.T) {
 	changed := s.hosts["web3"]
 	line := fmt.Sprintf("[%s]:%d %s\n", changed.Host, changed.Port, sshtest.PublicLine(sshtest.NewKey(t, "")))
 	require.NoError(t, os.WriteFile(changed.KnownHosts, []byte("# keys\n"+line), 0o600))
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	s.work(q, "worker", "")
 	got := &recorded{}
 	c, _ := s.coordinator(q, s.runner(s.inventory(nil), got))

@@ -29,7 +29,7 @@ type KeyFile struct {
 	reported string // last line that say got
 }
 
-// OpenKeyFile reads a list as [ReadKeyring] does. say gets a line for each later change of the list, and for each error; it may be nil.
+// OpenKeyFile reads a list as readKeyring does. say gets a line for each later change of the list, and for each error; it may be nil.
 func OpenKeyFile(path string, say func(string)) (*KeyFile, error) {
 	return openKeyFile(&KeyFile{path: path, say: say})
 }

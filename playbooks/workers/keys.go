@@ -63,10 +63,7 @@ func (k Key) Public() string {
 	return string(bytes.TrimSpace(ssh.MarshalAuthorizedKey(k.signer.PublicKey())))
 }
 
-// ReadKeyring reads a list in the format of authorized_keys, without options.
-func ReadKeyring(path string) (Keyring, error) { return readKeyring(path, false) }
-
-// readKeyring reads a list, of workers with their limits.
+// readKeyring reads a list in the format of authorized_keys. Options that limit a worker are read only if limits is true.
 func readKeyring(path string, limits bool) (Keyring, error) {
 	text, err := os.ReadFile(path)
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -119,7 +119,7 @@ func TestWorkerNamesMoreAddresses(t *testing.T) {
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			s := newSite(t, "ccm: {resources: [exec: [{'true': }]]}\n", "web1")
-			q := queue.NewInProcess(0)
+			q := queuetest.New(0)
 			c, warned := s.coordinator(q, s.runner(s.inventory(nil)))
 			made := certifies(c)
 			path := s.listed(c, map[string]string{"stranger": `site="",from="` + one.line + `"`, "worker": `site=""`}, warned.add)
@@ -158,7 +158,7 @@ func TestWorkerLosesItsSite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, waiting, "web1")
-			q := queue.NewInProcess(0)
+			q := queuetest.New(0)
 			r := s.runner(s.inventory(map[string]string{"web1": fmt.Sprintf("site: paris, dir: %q,", s.dir)}))
 			r.Options.NoLock = false
 			c, warned := s.coordinator(q, r)
@@ -186,7 +186,7 @@ func TestWorkerLosesItsSite(t *testing.T) {
 func TestLentHostOfAnotherSite(t *testing.T) {
 	for _, sites := range []string{"paris", "paris,lyon"} {
 		s := newSite(t, "hosts: web1\nccm: {resources: [exec: [{'true': {on: db1}}]]}\n", "web1", "db1")
-		q := queue.NewInProcess(0)
+		q := queuetest.New(0)
 		got := &recorded{}
 		c, warned := s.coordinator(q, s.runner(s.inventory(map[string]string{"web1": "site: paris,", "db1": "site: lyon,"}), got))
 		made := certifies(c)
@@ -214,7 +214,7 @@ func TestJumpHostOfAnotherSite(t *testing.T) {
 	require.NoError(t, err)
 	r := s.runner(s.inventory(nil))
 	r.Inventory = inv
-	c, _ := s.coordinator(queue.NewInProcess(0), r)
+	c, _ := s.coordinator(queuetest.New(0), r)
 	key := ""
 	for one := range maps.Keys(s.ring("worker.keys")) {
 		key = one
@@ -234,7 +234,7 @@ func TestJumpHostOfAnotherSite(t *testing.T) {
 // TestLineWithoutASite has a worker of a line without options get hosts of two sites, with one warning that has the line to write.
 func TestLineWithoutASite(t *testing.T) {
 	s := newSite(t, "ccm: {resources: [exec: [{'true': }]]}\n", "web1", "web2")
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	c, warned := s.coordinator(q, s.runner(s.inventory(map[string]string{"web1": "site: paris,", "web2": "site: lyon,"})))
 	path := s.listed(c, map[string]string{"worker": ""}, warned.add)
 	s.work(q, "worker", "paris")
@@ -372,7 +372,7 @@ func TestTakenShardWaitsAnew(t *testing.T) {
 	s := &shard{id: "1", site: "paris", taken: 2, since: before, last: &handed{worker: "earlier", left: before, errands: newErrands()}}
 	s.turns = map[string]*turn{"web1": {}}
 	s.current = &handed{shard: s, worker: "w", errands: newErrands()}
-	c := &Coordinator{Queue: queue.NewInProcess(0), shards: map[string]*shard{s.id: s}, told: map[toldOf]*told{}}
+	c := &Coordinator{Queue: queuetest.New(0), shards: map[string]*shard{s.id: s}, told: map[toldOf]*told{}}
 	shards, _ := c.takeFrom(func(*handed) bool { return true })
 	require.Equal(t, []*shard{s}, shards)
 	state := c.siteStates()["paris"]

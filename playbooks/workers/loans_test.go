@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
 
-	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
 // lending has web1 have something done on db1, of which $dir is the folder that both know, and $keys that of the keys of the worker.
@@ -49,7 +49,7 @@ func newestOf(t *testing.T, w *Worker, name string) (serial uint64) {
 // TestLentHost has the certificate renewed by which a host that is lent is logged in to, and nothing of it stay with the worker.
 func TestLentHost(t *testing.T) {
 	s := newSite(t, "", "web1", "db1")
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	var worker *Worker
 	s.work(q, "worker", "", func(w *Worker) { worker = w })
 	s.write("site.yaml", strings.NewReplacer("$dir", s.dir, "$keys", worker.Temp+"/*").Replace(lending))
@@ -97,7 +97,7 @@ ccm:
 		}
 		return nil
 	}
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	var worker *Worker
 	s.work(q, "worker", "", func(w *Worker) { worker = w })
 	got := &recorded{}

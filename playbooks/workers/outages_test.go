@@ -81,7 +81,7 @@ func TestOutagesAreToldOnce(t *testing.T) {
 	s := newSite(t, "[]")
 	key, err := ReadKey(filepath.Join(s.dir, "coordinator"))
 	require.NoError(t, err)
-	ring, err := ReadKeyring(filepath.Join(s.dir, "worker.keys"))
+	ring, err := readKeyring(filepath.Join(s.dir, "worker.keys"), false)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	q := &failing{t: t, key: key, ring: ring, end: cancel, steps: []string{"out", "out", "away", "away", "away", "there", "there", "out", "away"}}

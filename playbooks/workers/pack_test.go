@@ -29,7 +29,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/inputs"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
-	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -215,7 +215,7 @@ func TestKeysOfTheOperatorNeverGo(t *testing.T) {
 			s.secretFiles("")
 			s.secretFiles("files")
 			s.write("hosts.yaml", s.inventory(nil))
-			c, _ := s.coordinator(queue.NewInProcess(0), s.runner(s.inventory(nil)))
+			c, _ := s.coordinator(queuetest.New(0), s.runner(s.inventory(nil)))
 			c.Recipe.Without = s.paths("hosts.yaml") // keys are known by their public part
 			err := s.packs(c)
 			require.ErrorContains(t, err, s.dir+"/"+name+": the play reads it, but workers never get it: ")

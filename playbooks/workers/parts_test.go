@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/sealed"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -19,7 +19,7 @@ import (
 func TestPlaysThatCannotBeRead(t *testing.T) {
 	s := newSite(t, "vars_files: [own.yaml]\nccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "web2")
 	s.write("own.yaml", "a: 1\n")
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	s.work(q, "worker", "")
 	got := &recorded{}
 	c, warned := s.coordinator(q, s.runner(s.inventory(nil), got))
@@ -51,7 +51,7 @@ func TestKeys(t *testing.T) {
 	} {
 		list := filepath.Join(dir, "list")
 		require.NoError(t, os.WriteFile(list, []byte(test.text), 0o600))
-		ring, err := ReadKeyring(list)
+		ring, err := readKeyring(list, false)
 		if test.err != "" {
 			require.EqualError(t, err, strings.ReplaceAll(test.err, "LIST", list), "%s", test.text)
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
 // TestPresent lists workers: one that has hosts, one that is not on the list, and one that does not know the coordinator.
@@ -76,7 +77,7 @@ func TestPresent(t *testing.T) {
 // TestPresenceIsNotForged opens announcements that are old, copied, changed, or of a worker that has left.
 func TestPresenceIsNotForged(t *testing.T) {
 	s := newSite(t, waiting)
-	c, _ := s.coordinator(queue.NewInProcess(0), s.runner(s.inventory(nil)))
+	c, _ := s.coordinator(queuetest.New(0), s.runner(s.inventory(nil)))
 	w, err := workerIn(s.dir, "worker", c.Queue)
 	require.NoError(t, err)
 	made := func(change func(*presence)) []byte {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -111,7 +112,7 @@ func (r orderingRun) Order(ctx context.Context, data []byte) error {
 // other host is begun, and none fails.
 func TestNotRenewedAtWork(t *testing.T) {
 	s := newSite(t, waiting, "web1", "web2")
-	q := ordering{queue.NewInProcess(0), make(chan struct{}, 10)}
+	q := ordering{queuetest.New(0), make(chan struct{}, 10)}
 	s.work(q, "worker", "", func(w *Worker) { w.Forks = 1 })
 	c, warned := s.coordinator(q, s.runner(s.inventory(map[string]string{"web1": fmt.Sprintf("dir: %q,", s.dir), "web2": fmt.Sprintf("dir: %q,", s.dir)})))
 	s.numbered(c, time.Second, func(serial uint64) error {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -71,7 +71,7 @@ func TestLostWorkerIsReported(t *testing.T) {
 func TestSiteWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, waiting, "web1", "far1", "far2")
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	s.work(q, "worker", "")
 	dir := `dir: "` + s.dir + `",`
 	r := s.runner(s.inventory(map[string]string{"web1": dir, "far1": "site: far, " + dir, "far2": "site: far, " + dir}))

@@ -17,6 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
 // A vigil is hosts of a site that workers watch, and what is told of them.
@@ -151,7 +152,7 @@ ccm:
     - exec: [reload: {command: "sh -c 'if test -e slow; then touch begun; until test -e go; do sleep 0.05; done; fi; echo reloaded >>reloads'", cwd: "{{ Data.home }}", refreshonly: true, subscribe: ["file#motd"]}]
 `, "web1")
 	s.withFull()
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	s.work(q, "worker", "")
 	v := s.vigil(q, playbooks.Watch{Repair: true}, nil)
 	next[events.Watched](v)

@@ -37,6 +37,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 	"github.com/ccm-push/ccm-push/transport/start"
@@ -233,7 +234,7 @@ func (s *site) coordinator(q queue.Queue, r *playbooks.Runner) (*Coordinator, *w
 	t := s.t
 	key, err := ReadKey(filepath.Join(s.dir, "coordinator"))
 	require.NoError(t, err)
-	ring, err := ReadKeyring(filepath.Join(s.dir, "worker.keys"))
+	ring, err := readKeyring(filepath.Join(s.dir, "worker.keys"), false)
 	require.NoError(t, err)
 	for key, e := range ring { // it may get all hosts of the run, without a warning
 		e.Sites = []string{""}
@@ -287,7 +288,7 @@ func workerIn(folder, key string, q queue.Queue) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	ring, err := ReadKeyring(filepath.Join(folder, "coordinator.keys"))
+	ring, err := readKeyring(filepath.Join(folder, "coordinator.keys"), false)
 	return &Worker{Queue: q, Key: own, Coordinators: ring, Registry: builtin.Types(), Version: "test", Temp: folder}, err
 }
 
@@ -409,7 +410,7 @@ func plays() string { return fmt.Sprintf(twoPlays, os.Getuid()) }
 // queues has a test be done with each kind of queue.
 func queues(t *testing.T, test func(t *testing.T, q func(dir string) queue.Queue)) {
 	t.Run("in process", func(t *testing.T) {
-		q := queue.NewInProcess(0)
+		q := queuetest.New(0)
 		test(t, func(string) queue.Queue { return q })
 	})
 	t.Run("JetStream", func(t *testing.T) {
@@ -503,7 +504,7 @@ func TestRegistration(t *testing.T) {
 - name: two
   ccm: {resources: [exec: [{"true": }]]}
 `, "web1", "web2")
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	s.work(q, "worker", "")
 	got, registered := &recorded{}, &services{}
 	r := s.runner(s.inventory(nil), got)
@@ -864,7 +865,7 @@ func (entered) Enter(context.Context, <-chan struct{}, []playbooks.Turn) error {
 func TestLostCommand(t *testing.T) {
 	s := newSite(t, "ccm: {resources: [exec: [{\"true\": }]]}\n", "web1", "web2")
 	got := &recorded{}
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	c, _ := s.coordinator(q, s.runner(s.inventory(nil), got))
 	c.Runner.Workers = entered{c}
 	handed := make(chan struct{})
@@ -935,7 +936,7 @@ ccm:
 func TestAskedTwice(t *testing.T) {
 	s := newSite(t, plays(), "web1")
 	s.write("motd.jet", "x")
-	q := queue.NewInProcess(0)
+	q := queuetest.New(0)
 	c, warned := s.coordinator(q, s.runner(s.inventory(nil)))
 	require.NoError(t, c.Begin(t.Context()))
 	defer func() { require.NoError(t, c.Close(t.Context())) }()
@@ -968,7 +969,7 @@ func TestAskedTwice(t *testing.T) {
 func TestCutTwice(t *testing.T) {
 	s := newSite(t, plays(), "web1")
 	s.write("motd.jet", "x")
-	c, _ := s.coordinator(queue.NewInProcess(0), s.runner(s.inventory(nil)))
+	c, _ := s.coordinator(queuetest.New(0), s.runner(s.inventory(nil)))
 	require.NoError(t, c.Begin(t.Context()))
 	defer func() { require.NoError(t, c.Close(t.Context())) }()
 	one := &turn{playbooks.Turn{Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)}

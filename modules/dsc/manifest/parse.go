@@ -21,9 +21,6 @@ type Rejected struct {
 	Err  error
 }
 
-func (r *Rejected) Error() string { return r.Err.Error() }
-func (r *Rejected) Unwrap() error { return r.Err }
-
 // form is what a file of that name holds.
 type form int
 

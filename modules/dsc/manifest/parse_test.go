@@ -118,7 +118,7 @@ func TestLists(t *testing.T) {
 	require.Equal(t, "Test/Thing", all[1].Type)
 	require.Len(t, rejected, 1)
 	require.Equal(t, "Test/Bad", rejected[0].Type)
-	require.EqualError(t, rejected[0], `unknown field "extra"`)
+	require.EqualError(t, rejected[0].Err, `unknown field "extra"`)
 }
 
 func TestRejected(t *testing.T) {
@@ -178,7 +178,7 @@ func TestRejected(t *testing.T) {
 			all, rejected := Parse(file, json.RawMessage(doc))
 			require.Empty(t, all)
 			require.Len(t, rejected, 1)
-			require.EqualError(t, rejected[0], test.want)
+			require.EqualError(t, rejected[0].Err, test.want)
 		})
 	}
 }
@@ -228,13 +228,13 @@ func TestSchemaOfAdapted(t *testing.T) {
 	} {
 		all, rejected := Parse("x.dsc.adaptedResource.json", json.RawMessage(head+doc+`}`))
 		if len(rejected) > 0 {
-			require.EqualError(t, rejected[0], want, doc)
+			require.EqualError(t, rejected[0].Err, want, doc)
 			continue
 		}
 		require.Equal(t, want, string(all[0].Schema.Embedded), doc)
 	}
 	_, rejected := Parse("x.dsc.resource.json", json.RawMessage(`{`+headA+`, "schema": {"type": "object"}}`))
-	require.EqualError(t, rejected[0], "schema must have either embedded or command")
+	require.EqualError(t, rejected[0].Err, "schema must have either embedded or command")
 }
 
 // FuzzParse has every manifest that is accepted survive the way to a host.
@@ -247,7 +247,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string, doc []byte) {
 		all, rejected := Parse(name, doc)
 		for _, r := range rejected {
-			require.NotEmpty(t, r.Error())
+			require.Error(t, r.Err)
 		}
 		for _, m := range all {
 			require.NoError(t, m.check())

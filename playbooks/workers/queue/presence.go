@@ -21,9 +21,6 @@ const (
 	anyUser      = "any" // a user without an nkey
 )
 
-// PresencesOf are the subjects that the user with an nkey may announce workers on.
-func PresencesOf(nkey string) string { return presenceSubject + nkey + ".*" }
-
 // A Presence is the last announcement of a worker.
 type Presence struct {
 	// User is the nkey that the worker logs in with, "any" if it has none. Servers with roles let no other user announce the worker.

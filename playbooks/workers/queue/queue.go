@@ -1,7 +1,7 @@
 // Package queue is where coordinators of runs and their workers meet: tickets that wait for a worker,
 // objects that it fetches, and what it says back.
 //
-// A [Queue] is in one process ([InProcess]), or a JetStream of NATS ([JetStream]). It is not to be
+// A [JetStream] of NATS is one; tests use that of package queuetest. A queue is not to be
 // relied on for more than this: what has been said is kept until the run is closed, and comes in the
 // order of each worker. A ticket may be leased twice, and a lease may end while it is at work: who
 // does what to a host is decided by the lock and the notes of that host. What goes through a queue

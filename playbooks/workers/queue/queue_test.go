@@ -1,4 +1,4 @@
-package queue
+package queue_test
 
 import (
 	"bytes"
@@ -11,29 +11,27 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/natsconn/natstest"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
 
 // wait is longer than anything here takes.
 const wait = time.Minute
 
 // forAll runs a test with each kind of queue. end ends a lease early, as if its worker were lost.
-func forAll(t *testing.T, test func(t *testing.T, q Queue, end func(Lease))) {
+func forAll(t *testing.T, test func(t *testing.T, q queue.Queue, end func(queue.Lease))) {
 	t.Run("in process", func(t *testing.T) {
-		q := NewInProcess(0)
-		test(t, q, func(l Lease) {
-			q.mu.Lock()
-			defer q.mu.Unlock()
-			l.(*localLease).until = time.Now()
-			q.wake()
-		})
+		q := queuetest.New(0)
+		test(t, q, q.End)
 	})
 	t.Run("JetStream", func(t *testing.T) {
-		q, err := NewJetStream(connect(t, serve(t)), 0)
+		q, err := queue.NewJetStream(connect(t, serve(t)), 0)
 		require.NoError(t, err)
-		test(t, q, func(l Lease) { require.NoError(t, l.(natsLease).Nak()) })
+		test(t, q, func(l queue.Lease) { require.NoError(t, l.(interface{ Nak() error }).Nak()) })
 	})
 }
 
@@ -58,13 +56,32 @@ func connect(t *testing.T, s *server.Server) *nats.Conn {
 	return conn
 }
 
+func streamsOf(t *testing.T, conn *nats.Conn) jetstream.JetStream {
+	t.Helper()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	return js
+}
+
+// names returns the names of the streams that a server keeps.
+func names(t *testing.T, js jetstream.JetStream) []string {
+	t.Helper()
+	list := js.StreamNames(limited(t))
+	var all []string
+	for name := range list.Name() {
+		all = append(all, name)
+	}
+	require.NoError(t, list.Err())
+	return all
+}
+
 func limited(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), wait)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-func open(t *testing.T, q Queue, name string) Run {
+func open(t *testing.T, q queue.Queue, name string) queue.Run {
 	t.Helper()
 	r, err := q.Open(limited(t), name)
 	require.NoError(t, err)
@@ -72,7 +89,7 @@ func open(t *testing.T, q Queue, name string) Run {
 	return r
 }
 
-func lease(t *testing.T, q Queue, site string) Lease {
+func lease(t *testing.T, q queue.Queue, site string) queue.Lease {
 	t.Helper()
 	l, err := q.Lease(limited(t), site)
 	require.NoError(t, err)
@@ -80,7 +97,7 @@ func lease(t *testing.T, q Queue, site string) Lease {
 }
 
 // nothing waits for no ticket: those that are there come at once.
-func nothing(t *testing.T, q Queue, site string) {
+func nothing(t *testing.T, q queue.Queue, site string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -89,7 +106,7 @@ func nothing(t *testing.T, q Queue, site string) {
 }
 
 func TestTickets(t *testing.T) {
-	forAll(t, func(t *testing.T, q Queue, end func(Lease)) {
+	forAll(t, func(t *testing.T, q queue.Queue, end func(queue.Lease)) {
 		ctx := limited(t)
 		r := open(t, q, "run1")
 		for i := range 3 {
@@ -110,7 +127,7 @@ func TestTickets(t *testing.T) {
 }
 
 func TestReturnedTicket(t *testing.T) {
-	forAll(t, func(t *testing.T, q Queue, _ func(Lease)) {
+	forAll(t, func(t *testing.T, q queue.Queue, _ func(queue.Lease)) {
 		ctx := limited(t)
 		r := open(t, q, "run1")
 		require.NoError(t, r.Submit(ctx, "s", []byte("one")))
@@ -122,7 +139,7 @@ func TestReturnedTicket(t *testing.T) {
 }
 
 func TestWithdrawn(t *testing.T) {
-	forAll(t, func(t *testing.T, q Queue, _ func(Lease)) {
+	forAll(t, func(t *testing.T, q queue.Queue, _ func(queue.Lease)) {
 		ctx := limited(t)
 		r, other := open(t, q, "run1"), open(t, q, "run2")
 		require.NoError(t, r.Submit(ctx, "s", []byte("mine")))
@@ -134,7 +151,7 @@ func TestWithdrawn(t *testing.T) {
 }
 
 func TestWhatIsSaid(t *testing.T) {
-	forAll(t, func(t *testing.T, q Queue, _ func(Lease)) {
+	forAll(t, func(t *testing.T, q queue.Queue, _ func(queue.Lease)) {
 		ctx := limited(t)
 		r := open(t, q, "run1")
 		m, err := q.Join(ctx, "run1")
@@ -147,7 +164,7 @@ func TestWhatIsSaid(t *testing.T) {
 		last, err := r.LastSaid(ctx)
 		require.NoError(t, err)
 		require.Zero(t, last)
-		large := bytes.Repeat([]byte("x"), MaxSaid)
+		large := bytes.Repeat([]byte("x"), queue.MaxSaid)
 		for i := range 100 {
 			require.NoError(t, m.Say(ctx, fmt.Appendf(nil, "%d", i)))
 		}
@@ -186,7 +203,7 @@ func TestWhatIsSaid(t *testing.T) {
 }
 
 func TestClosedRun(t *testing.T) {
-	forAll(t, func(t *testing.T, q Queue, _ func(Lease)) {
+	forAll(t, func(t *testing.T, q queue.Queue, _ func(queue.Lease)) {
 		ctx := limited(t)
 		r := open(t, q, "run1")
 		require.NoError(t, r.Answer(ctx, func(context.Context, []byte) []byte { return nil }))
@@ -199,10 +216,10 @@ func TestClosedRun(t *testing.T) {
 		_, _, err = r.Said(ctx)
 		require.Error(t, err)
 		_, err = m.Ask(ctx, []byte("anybody?"))
-		require.ErrorIs(t, err, ErrGone)
+		require.ErrorIs(t, err, queue.ErrGone)
 		_, err = m.Get(ctx, name)
 		require.Error(t, err)
-		require.ErrorIs(t, m.Say(ctx, []byte("done")), ErrGone)
+		require.ErrorIs(t, m.Say(ctx, []byte("done")), queue.ErrGone)
 		nothing(t, q, "s")
 		open(t, q, "run1")
 	})
@@ -210,17 +227,17 @@ func TestClosedRun(t *testing.T) {
 
 // TestAwayCoordinator tells a coordinator that nobody hears of for a while from one that is gone.
 func TestAwayCoordinator(t *testing.T) {
-	q, err := NewJetStream(connect(t, serve(t)), 0)
+	q, err := queue.NewJetStream(connect(t, serve(t)), 0)
 	require.NoError(t, err)
 	ctx := limited(t)
 	r := open(t, q, "run1")
 	m, err := q.Join(ctx, "run1")
 	require.NoError(t, err)
 	_, err = m.Ask(ctx, []byte("anybody?"))
-	require.ErrorIs(t, err, ErrAway)
+	require.ErrorIs(t, err, queue.ErrAway)
 	require.NoError(t, r.Close(ctx))
 	_, err = m.Ask(ctx, []byte("anybody?"))
-	require.ErrorIs(t, err, ErrGone)
+	require.ErrorIs(t, err, queue.ErrGone)
 }
 
 // TestRestartedServer has a ticket, and what a worker needs, wait for a server that is started again, and not for a
@@ -232,7 +249,7 @@ func TestRestartedServer(t *testing.T) {
 	conn, err := nats.Connect(s.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
-	q, err := NewJetStream(conn, 0)
+	q, err := queue.NewJetStream(conn, 0)
 	require.NoError(t, err)
 	ctx := limited(t)
 	r, err := q.Open(ctx, "run1")
@@ -280,19 +297,17 @@ func TestRestartedServer(t *testing.T) {
 // TestNothingStaysAtTheServer looks at what a closed run has left.
 func TestNothingStaysAtTheServer(t *testing.T) {
 	s := serve(t)
-	q, err := NewJetStream(connect(t, s), 0)
+	conn := connect(t, s)
+	q, err := queue.NewJetStream(conn, 0)
 	require.NoError(t, err)
 	ctx := limited(t)
 	r := open(t, q, "run1")
 	_, err = r.Put(ctx, []byte("content"))
 	require.NoError(t, err)
 	require.NoError(t, r.Close(ctx))
-	var names []string
-	for name := range q.js.StreamNames(ctx).Name() {
-		names = append(names, name)
-	}
-	require.ElementsMatch(t, []string{PresenceStream, workStream}, names)
-	info, err := q.js.Stream(ctx, workStream)
+	js := streamsOf(t, conn)
+	require.ElementsMatch(t, []string{queue.PresenceStream, queue.WorkStream}, names(t, js))
+	info, err := js.Stream(ctx, queue.WorkStream)
 	require.NoError(t, err)
 	require.Zero(t, info.CachedInfo().State.Msgs)
 }
@@ -306,9 +321,9 @@ func TestNoJetStream(t *testing.T) {
 		s.WaitForShutdown()
 	}()
 	require.True(t, s.ReadyForConnections(wait))
-	q, err := NewJetStream(connect(t, s), 0)
+	q, err := queue.NewJetStream(connect(t, s), 0)
 	require.NoError(t, err)
 	_, err = q.Open(limited(t), "run1")
 	require.ErrorContains(t, err, "JetStream is not enabled at the server")
-	require.False(t, errors.Is(err, ErrGone))
+	require.False(t, errors.Is(err, queue.ErrGone))
 }

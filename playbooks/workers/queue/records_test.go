@@ -1,31 +1,36 @@
-package queue
+package queue_test
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
-func openRecords(t *testing.T, lease time.Duration) (*JetStream, *Records) {
+// openRecords returns a queue of a server of its own with its records, and the server's streams.
+func openRecords(t *testing.T, lease time.Duration) (*queue.JetStream, *queue.Records, jetstream.JetStream) {
 	t.Helper()
-	q, err := NewJetStream(connect(t, serve(t)), lease)
+	conn := connect(t, serve(t))
+	q, err := queue.NewJetStream(conn, lease)
 	require.NoError(t, err)
 	r, err := q.Records(limited(t))
 	require.NoError(t, err)
-	return q, r
+	return q, r, streamsOf(t, conn)
 }
 
 // TestClaims has a run claimed by several at once: one of them gets it, each time.
 func TestClaims(t *testing.T) {
-	_, r := openRecords(t, time.Hour)
-	var after *Claim
+	_, r, _ := openRecords(t, time.Hour)
+	var after *queue.Claim
 	for round := range 3 {
 		var mu sync.Mutex
-		var got []*Claim
+		var got []*queue.Claim
 		var claiming sync.WaitGroup
 		for i := range 4 {
 			claiming.Go(func() {
@@ -36,7 +41,7 @@ func TestClaims(t *testing.T) {
 					got = append(got, c)
 					return
 				}
-				require.ErrorIs(t, err, ErrTaken)
+				require.ErrorIs(t, err, queue.ErrTaken)
 			})
 		}
 		claiming.Wait()
@@ -55,15 +60,15 @@ func TestClaims(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, all)
 	_, err = r.Claim(limited(t), "01", nil, after) // it is gone, which is as if it were taken
-	require.ErrorIs(t, err, ErrTaken)
+	require.ErrorIs(t, err, queue.ErrTaken)
 }
 
 // TestRecords copies a record, which one reader follows, until it is closed and deleted.
 func TestRecords(t *testing.T) {
-	_, r := openRecords(t, 0)
+	_, r, js := openRecords(t, 0)
 	ctx := limited(t)
-	require.ErrorIs(t, r.Append(ctx, "01", nil), ErrGone)
-	require.ErrorIs(t, r.Read(ctx, "01", false, nil), ErrGone)
+	require.ErrorIs(t, r.Append(ctx, "01", nil), queue.ErrGone)
+	require.ErrorIs(t, r.Read(ctx, "01", false, nil), queue.ErrGone)
 	require.NoError(t, r.Make(ctx, "01"))
 	require.NoError(t, r.Read(ctx, "01", false, nil), "there is nothing in it")
 	heard := make(chan string)
@@ -78,20 +83,23 @@ func TestRecords(t *testing.T) {
 		require.NoError(t, r.Append(ctx, "01", fmt.Append(nil, i)))
 		require.Equal(t, fmt.Sprint(i), <-heard)
 	}
+	before := names(t, js)
 	require.NoError(t, r.Make(ctx, "02"))
+	made := slices.DeleteFunc(names(t, js), func(name string) bool { return slices.Contains(before, name) })
+	require.Len(t, made, 1)
 	for range 2 {
 		require.NoError(t, r.Append(ctx, "02", nil))
 	}
-	of, err := r.queue.js.Stream(ctx, RecordStream+hashed("02"))
+	of, err := js.Stream(ctx, made[0])
 	require.NoError(t, err)
 	require.NoError(t, of.Purge(ctx, jetstream.WithPurgeKeep(1)))
-	require.ErrorIs(t, r.Read(ctx, "02", true, nil), ErrCut)
+	require.ErrorIs(t, r.Read(ctx, "02", true, nil), queue.ErrCut)
 	require.NoError(t, r.Forget(ctx, "02"))
 	n, err := r.Readers(ctx, "01")
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.NoError(t, r.End(ctx, "01"))
-	require.ErrorIs(t, r.Append(ctx, "01", nil), ErrTaken)
+	require.ErrorIs(t, r.Append(ctx, "01", nil), queue.ErrTaken)
 	seen := 0
 	require.NoError(t, r.Read(ctx, "01", false, func(data []byte) (bool, error) {
 		require.Equal(t, fmt.Sprint(seen), string(data))
@@ -103,27 +111,21 @@ func TestRecords(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "a reader that has left is not waited for")
 	require.NoError(t, r.Forget(ctx, "01"))
-	require.ErrorIs(t, <-read, ErrGone)
+	require.ErrorIs(t, <-read, queue.ErrGone)
 }
 
 // TestSweep deletes what nobody has used for as long as anything is kept, and no more.
 func TestSweep(t *testing.T) {
-	q, r := openRecords(t, 0)
+	q, r, js := openRecords(t, 0)
 	ctx := limited(t)
 	require.NoError(t, r.Make(ctx, "01"))
 	require.NoError(t, r.Append(ctx, "01", []byte("x")))
 	_, err := q.Open(ctx, "left")
 	require.NoError(t, err)
-	streams := func() (names []string) {
-		for name := range q.js.StreamNames(ctx).Name() {
-			names = append(names, name)
-		}
-		return names
-	}
-	want := streams()
+	want := names(t, js)
 	require.Len(t, want, 6) // tickets, workers, claims, the record, what workers say, objects
-	require.NoError(t, q.Sweep(ctx, time.Now().Add(KeptTime-time.Hour)))
-	require.ElementsMatch(t, want, streams())
-	require.NoError(t, q.Sweep(ctx, time.Now().Add(KeptTime+time.Hour)))
-	require.ElementsMatch(t, []string{PresenceStream, workStream, "KV_" + claimBucket}, streams())
+	require.NoError(t, q.Sweep(ctx, time.Now().Add(queue.KeptTime-time.Hour)))
+	require.ElementsMatch(t, want, names(t, js))
+	require.NoError(t, q.Sweep(ctx, time.Now().Add(queue.KeptTime+time.Hour)))
+	require.ElementsMatch(t, []string{queue.PresenceStream, queue.WorkStream, "KV_ccm-push-runs"}, names(t, js))
 }

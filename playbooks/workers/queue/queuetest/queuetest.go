@@ -1,4 +1,5 @@
-package queue
+// Package queuetest is a queue of workers for tests, without a server.
+package queuetest
 
 import (
 	"context"
@@ -7,11 +8,12 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
-// InProcess is a queue whose coordinators and workers are goroutines of one process. The zero value
-// is not ready: see [NewInProcess].
-type InProcess struct {
+// A Queue is a [queue.Queue] whose coordinators and workers are goroutines of one process. [New] makes one.
+type Queue struct {
 	lease time.Duration
 
 	mu      sync.Mutex
@@ -26,16 +28,16 @@ type localPresence struct {
 	at   time.Time
 }
 
-// NewInProcess makes one whose leases last so long; 0 means [LeaseTime].
-func NewInProcess(lease time.Duration) *InProcess {
+// New makes a queue. Its leases last for lease, or for [queue.LeaseTime] if lease is 0.
+func New(lease time.Duration) *Queue {
 	if lease == 0 {
-		lease = LeaseTime
+		lease = queue.LeaseTime
 	}
-	return &InProcess{lease: lease, changed: make(chan struct{}), runs: map[string]*localRun{}}
+	return &Queue{lease: lease, changed: make(chan struct{}), runs: map[string]*localRun{}}
 }
 
 type localTicket struct {
-	queue *InProcess
+	of    *Queue
 	run   string
 	site  string
 	data  []byte
@@ -45,7 +47,7 @@ type localTicket struct {
 }
 
 type localRun struct {
-	queue   *InProcess
+	of      *Queue
 	name    string
 	objects map[string][]byte
 	said    [][]byte
@@ -57,14 +59,14 @@ type localRun struct {
 }
 
 // wake has those look again who wait, with the lock held.
-func (q *InProcess) wake() {
+func (q *Queue) wake() {
 	close(q.changed)
 	q.changed = make(chan struct{})
 }
 
 // await waits until ready, which is called with the lock held, reports true. It looks again when something has
 // changed, or when a lease may have ended.
-func (q *InProcess) await(ctx context.Context, ready func() bool) error {
+func (q *Queue) await(ctx context.Context, ready func() bool) error {
 	for {
 		q.mu.Lock()
 		if ready() {
@@ -87,11 +89,19 @@ func (q *InProcess) await(ctx context.Context, ready func() bool) error {
 	}
 }
 
-// User implements [Queue].
-func (q *InProcess) User() string { return anyUser }
+// End ends a lease early, as if its worker were lost.
+func (q *Queue) End(l queue.Lease) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l.(*localLease).until = time.Now()
+	q.wake()
+}
 
-// Announce implements [Queue].
-func (q *InProcess) Announce(_ context.Context, name string, data []byte) error {
+// User implements [queue.Queue].
+func (q *Queue) User() string { return "any" }
+
+// Announce implements [queue.Queue].
+func (q *Queue) Announce(_ context.Context, name string, data []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.present == nil {
@@ -101,33 +111,33 @@ func (q *InProcess) Announce(_ context.Context, name string, data []byte) error 
 	return nil
 }
 
-// Present implements [Queue].
-func (q *InProcess) Present(context.Context) (all []Presence, isNew bool, err error) {
+// Present implements [queue.Queue].
+func (q *Queue) Present(context.Context) (all []queue.Presence, isNew bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, p := range q.present {
-		all = append(all, Presence{User: anyUser, Data: p.data, Age: time.Since(p.at)})
+		all = append(all, queue.Presence{User: "any", Data: p.data, Age: time.Since(p.at)})
 	}
 	return all, false, nil
 }
 
-// Connected implements [Queue].
-func (q *InProcess) Connected() bool { return true }
+// Connected implements [queue.Queue].
+func (q *Queue) Connected() bool { return true }
 
-// Open implements [Queue].
-func (q *InProcess) Open(_ context.Context, name string) (Run, error) {
+// Open implements [queue.Queue].
+func (q *Queue) Open(_ context.Context, name string) (queue.Run, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.runs[name] != nil {
 		return nil, fmt.Errorf("there is a run %q already", name)
 	}
-	r := &localRun{queue: q, name: name, objects: map[string][]byte{}, hear: map[int]func([]byte){}}
+	r := &localRun{of: q, name: name, objects: map[string][]byte{}, hear: map[int]func([]byte){}}
 	q.runs[name] = r
 	return r, nil
 }
 
-// Lease implements [Queue].
-func (q *InProcess) Lease(ctx context.Context, site string) (Lease, error) {
+// Lease implements [queue.Queue].
+func (q *Queue) Lease(ctx context.Context, site string) (queue.Lease, error) {
 	var found *localTicket
 	err := q.await(ctx, func() bool {
 		for _, t := range q.tickets {
@@ -146,14 +156,14 @@ func (q *InProcess) Lease(ctx context.Context, site string) (Lease, error) {
 	return &localLease{found, found.given}, nil
 }
 
-// Join implements [Queue].
-func (q *InProcess) Join(_ context.Context, name string) (Member, error) {
+// Join implements [queue.Queue].
+func (q *Queue) Join(_ context.Context, name string) (queue.Member, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if r := q.runs[name]; r != nil {
 		return r, nil
 	}
-	return nil, ErrGone
+	return nil, queue.ErrGone
 }
 
 // A localLease is one time that a ticket was leased.
@@ -162,55 +172,55 @@ type localLease struct {
 	time int
 }
 
-// Lasts implements [Lease].
-func (l *localLease) Lasts() time.Duration { return l.queue.lease }
+// Lasts implements [queue.Lease].
+func (l *localLease) Lasts() time.Duration { return l.of.lease }
 
-// Ticket implements [Lease].
+// Ticket implements [queue.Lease].
 func (l *localLease) Ticket() []byte { return l.data }
 
 // change changes the ticket if the lease has not ended.
 func (l *localLease) change(f func()) error {
-	l.queue.mu.Lock()
-	defer l.queue.mu.Unlock()
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
 	if l.given == l.time && !l.done {
 		f()
-		l.queue.wake()
+		l.of.wake()
 	}
 	return nil
 }
 
-// Extend implements [Lease].
+// Extend implements [queue.Lease].
 func (l *localLease) Extend(context.Context) error {
-	return l.change(func() { l.until = time.Now().Add(l.queue.lease) })
+	return l.change(func() { l.until = time.Now().Add(l.of.lease) })
 }
 
-// Done implements [Lease].
+// Done implements [queue.Lease].
 func (l *localLease) Done(context.Context) error { return l.change(func() { l.done = true }) }
 
-// Return implements [Lease].
+// Return implements [queue.Lease].
 func (l *localLease) Return(context.Context) error {
 	return l.change(func() { l.until = time.Time{} })
 }
 
 // Submit implements [Desk].
 func (r *localRun) Submit(_ context.Context, site string, ticket []byte) error {
-	r.queue.mu.Lock()
-	defer r.queue.mu.Unlock()
-	r.queue.tickets = append(r.queue.tickets, &localTicket{queue: r.queue, run: r.name, site: site, data: ticket})
-	r.queue.wake()
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	r.of.tickets = append(r.of.tickets, &localTicket{of: r.of, run: r.name, site: site, data: ticket})
+	r.of.wake()
 	return nil
 }
 
 // Withdraw implements [Desk].
 func (r *localRun) Withdraw(context.Context) error {
-	r.queue.mu.Lock()
-	defer r.queue.mu.Unlock()
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
 	r.withdraw(func(t *localTicket) bool { return t.until.IsZero() })
 	return nil
 }
 
 func (r *localRun) withdraw(which func(*localTicket) bool) {
-	r.queue.tickets = slices.DeleteFunc(r.queue.tickets, func(t *localTicket) bool {
+	r.of.tickets = slices.DeleteFunc(r.of.tickets, func(t *localTicket) bool {
 		out := t.run == r.name && which(t)
 		t.done = t.done || out
 		return out
@@ -219,16 +229,16 @@ func (r *localRun) withdraw(which func(*localTicket) bool) {
 
 // Answer implements [Desk].
 func (r *localRun) Answer(_ context.Context, answer func(ctx context.Context, question []byte) []byte) error {
-	r.queue.mu.Lock()
-	defer r.queue.mu.Unlock()
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
 	r.answer = answer
 	return nil
 }
 
 // Put implements [Desk].
 func (r *localRun) Put(_ context.Context, data []byte) (string, error) {
-	r.queue.mu.Lock()
-	defer r.queue.mu.Unlock()
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
 	name := rand.Text()
 	r.objects[name] = data
 	return name, nil
@@ -236,15 +246,15 @@ func (r *localRun) Put(_ context.Context, data []byte) (string, error) {
 
 // Delete implements [Desk].
 func (r *localRun) Delete(_ context.Context, name string) error {
-	r.queue.mu.Lock()
-	defer r.queue.mu.Unlock()
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
 	delete(r.objects, name)
 	return nil
 }
 
-// Said implements [Run].
+// Said implements [queue.Run].
 func (r *localRun) Said(ctx context.Context) (data []byte, number uint64, err error) {
-	err = r.queue.await(ctx, func() bool {
+	err = r.of.await(ctx, func() bool {
 		if r.read < len(r.said) {
 			data, r.said[r.read] = r.said[r.read], nil
 			r.read++
@@ -254,87 +264,87 @@ func (r *localRun) Said(ctx context.Context) (data []byte, number uint64, err er
 		return r.closed
 	})
 	if err == nil && data == nil {
-		err = ErrGone
+		err = queue.ErrGone
 	}
 	return data, number, err
 }
 
-// LastSaid implements [Run].
+// LastSaid implements [queue.Run].
 func (r *localRun) LastSaid(context.Context) (number uint64, err error) {
-	r.queue.mu.Lock()
-	defer r.queue.mu.Unlock()
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
 	return uint64(len(r.said)), nil
 }
 
-// Order implements [Run].
+// Order implements [queue.Run].
 func (r *localRun) Order(_ context.Context, data []byte) error {
-	r.queue.mu.Lock()
+	r.of.mu.Lock()
 	var all []func([]byte)
 	for _, hear := range r.hear {
 		all = append(all, hear)
 	}
-	r.queue.mu.Unlock()
+	r.of.mu.Unlock()
 	for _, hear := range all {
 		hear(data)
 	}
 	return nil
 }
 
-// Close implements [Run].
+// Close implements [queue.Run].
 func (r *localRun) Close(context.Context) error {
-	r.queue.mu.Lock()
-	defer r.queue.mu.Unlock()
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
 	r.withdraw(func(*localTicket) bool { return true })
 	r.closed, r.objects, r.said, r.read = true, nil, nil, 0
-	delete(r.queue.runs, r.name)
-	r.queue.wake()
+	delete(r.of.runs, r.name)
+	r.of.wake()
 	return nil
 }
 
 // Ask implements [Member].
 func (r *localRun) Ask(ctx context.Context, question []byte) ([]byte, error) {
-	r.queue.mu.Lock()
+	r.of.mu.Lock()
 	answer, gone := r.answer, r.closed || r.answer == nil
-	r.queue.mu.Unlock()
+	r.of.mu.Unlock()
 	if gone {
-		return nil, ErrGone
+		return nil, queue.ErrGone
 	}
 	return answer(ctx, question), nil
 }
 
 // Get implements [Member].
 func (r *localRun) Get(_ context.Context, name string) ([]byte, error) {
-	r.queue.mu.Lock()
-	defer r.queue.mu.Unlock()
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
 	data, ok := r.objects[name]
 	if !ok {
-		return nil, fmt.Errorf("there is no object %q: %w", name, ErrGone)
+		return nil, fmt.Errorf("there is no object %q: %w", name, queue.ErrGone)
 	}
 	return data, nil
 }
 
 // Say implements [Member].
 func (r *localRun) Say(_ context.Context, data []byte) error {
-	r.queue.mu.Lock()
-	defer r.queue.mu.Unlock()
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
 	if r.closed {
-		return ErrGone
+		return queue.ErrGone
 	}
 	r.said = append(r.said, data)
-	r.queue.wake()
+	r.of.wake()
 	return nil
 }
 
 // Orders implements [Member].
 func (r *localRun) Orders(ctx context.Context, hear func([]byte)) error {
-	r.queue.mu.Lock()
-	defer r.queue.mu.Unlock()
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
 	n := r.heard
 	r.heard++
 	r.hear[n] = hear
 	context.AfterFunc(ctx, func() {
-		r.queue.mu.Lock()
-		defer r.queue.mu.Unlock()
+		r.of.mu.Lock()
+		defer r.of.mu.Unlock()
 		delete(r.hear, n)
 	})
 	return nil
