@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 )
 
-// graphFormats are what `ccm-push graph` prints.
-var graphFormats = []string{"text", "dot", "svg"}
+// graphFormats are the formats of `ccm-push graph`.
+var graphFormats = []string{"text", "dot"}
 
 func graphCommand(p *plays, out *printer) *cobra.Command {
 	var format, why string
@@ -25,18 +25,18 @@ func graphCommand(p *plays, out *printer) *cobra.Command {
 which resources depend on which, and why. With --facts FILE it uses these facts and does not
 contact the host.
 
---why type#name prints one resource, with the lines that define its dependencies. dot is for
-Graphviz; svg is a picture of one play: choose it with --tags if there are several.`,
+--why type#name prints one resource, with the lines that define its dependencies. The format dot is
+for Graphviz, which draws it.`,
 		Example: `  ccm-push graph site.yaml web1
   ccm-push graph site.yaml web1 --why service#nginx
-  ccm-push graph site.yaml web1 --format svg > site.svg`,
+  ccm-push graph site.yaml web1 --format dot | dot -Tsvg > site.svg`,
 		Args:              atLeast(2),
 		ValidArgsFunction: p.fleet.inventory.completeLastHost,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printGraph(cmd.Context(), p, out, args[:len(args)-1], args[len(args)-1], format, why)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "format: text, dot or svg")
+	c.Flags().StringVar(&format, "format", "text", "format: text or dot")
 	c.Flags().StringVar(&why, "why", "", "print only this resource: `type#name`")
 	_ = c.RegisterFlagCompletionFunc("why", completeResource(p.fleet.app.registry))
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(graphFormats, cobra.ShellCompDirectiveNoFileComp))
@@ -45,6 +45,8 @@ Graphviz; svg is a picture of one play: choose it with --tags if there are sever
 
 func printGraph(ctx context.Context, p *plays, out *printer, paths []string, name, format, why string) error {
 	switch {
+	case format == "svg": // drawn until this version
+		return fmt.Errorf("--format svg: ccm-push no longer draws pictures; Graphviz does\n  hint: ccm-push graph %s %s --format dot | dot -Tsvg > site.svg", strings.Join(paths, " "), name)
 	case !slices.Contains(graphFormats, format):
 		return fmt.Errorf("--format %q: use one of %s", format, strings.Join(graphFormats, ", "))
 	case why != "" && format != "text":
@@ -63,24 +65,15 @@ func printGraph(ctx context.Context, p *plays, out *printer, paths []string, nam
 			Parallel: play.Rendered.Parallel,
 		}
 	}
-	switch {
-	case why != "":
+	if why != "" {
 		return printWhy(out, drawings, why)
-	case format == "svg" && len(drawings) > 1:
-		return fmt.Errorf("%d plays run on %s, and a picture shows one play: give one manifest, or select a play with --tags", len(drawings), name)
 	}
 	for i, d := range drawings {
-		text := ""
-		switch format {
-		case "dot":
+		text := d.Text()
+		if format == "dot" {
 			text = d.DOT()
-		case "svg":
-			text = d.SVG()
-		default:
-			text = d.Text()
-			if i > 0 {
-				text = "\n" + text
-			}
+		} else if i > 0 {
+			text = "\n" + text
 		}
 		if err := out.print(text); err != nil {
 			return err

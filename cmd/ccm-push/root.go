@@ -114,7 +114,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
   ccm-push inventory explain web1 http_port
   ccm-push validate site.yaml
   ccm-push render site.yaml web1 --explain
-  ccm-push graph site.yaml web1 --format svg
+  ccm-push graph site.yaml web1
   ccm-push explain site.yaml web1 file#/etc/motd
   ccm-push runs show last
   ccm-push attach
