@@ -98,11 +98,11 @@ man:
 	rm -rf bin/man
 	GOOS= GOARCH= $(GO) run -ldflags '-X main.version=$(VERSION)' ./cmd/ccm-push man bin/man
 
-# reference: docs/reference and the two pages about types, from the commands, their flags and the types;
+# reference: docs/reference and the two pages about types, from the commands, their flags, the types and what failures print;
 # stubs of moved pages and contents of long ones
 .PHONY: reference
 reference:
-	$(GO) test -count 1 -vet=off -run 'TestReference$$' ./cmd/ccm-push -update
+	$(GO) test -count 1 -vet=off -run 'TestReference$$|TestFailures$$' ./cmd/ccm-push -update
 	$(GO) test -count 1 -vet=off -run 'TestTypesPage$$' ./modules/builtin -update
 	$(GO) test -count 1 -vet=off -run 'TestMovedSections$$|TestUserPages$$' ./cmd/ccm-push/manual -update
 

@@ -79,7 +79,7 @@ func TestPasswordsAtRealSSHD(t *testing.T) {
 			require.NotContains(t, r.stdout+r.stderr, "swordfish")
 			r = push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "id -un")
 			r.requireCode(t, 4)
-			require.Contains(t, r.stdout, "it would take a password (-k)")
+			require.Contains(t, r.stdout, "the host accepts a password: -k prompts for it")
 		})
 	}
 	t.Run("of the inventory", func(t *testing.T) {

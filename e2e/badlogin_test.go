@@ -33,7 +33,7 @@ func TestBadLogins(t *testing.T) {
 	}
 	refused := func(offered, user string) string {
 		return unreachable(at, "authenticate AT: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n"+
-			"    hint: offered "+offered+" as "+user+"; check authorized_keys on the host; it would take a password (-k)", "authentication refused")
+			"    hint: offered "+offered+" as "+user+"; check authorized_keys on the host; the host accepts a password: -k prompts for it", "authentication refused")
 	}
 	closed := freePort(t)
 
@@ -47,8 +47,8 @@ func TestBadLogins(t *testing.T) {
 	}{
 		{name: "wrong user", port: s.port, key: "id", args: []string{"-u", "nobody"}, code: 4, want: refused("id", "nobody")},
 		{name: "a key that is not authorized", port: s.port, key: "unauthorized", code: 4, want: refused("unauthorized", s.user)},
-		{name: "an encrypted key", port: s.port, key: "locked", code: 1, want: "hosts.yaml:4:REST: private key DIR/locked: it is encrypted, and there is no SSH agent (SSH_AUTH_SOCK)\n" +
-			"  hint: start one, and give it the key: eval $(ssh-agent) && ssh-add DIR/locked\n"},
+		{name: "an encrypted key", port: s.port, key: "locked", code: 1, want: "hosts.yaml:4:REST: private key DIR/locked: it is encrypted, and no SSH agent runs (SSH_AUTH_SOCK is not set)\n" +
+			"  hint: start an agent and add the key: eval $(ssh-agent) && ssh-add DIR/locked\n"},
 		{name: "a key that is not there", port: s.port, key: "none", code: 1, want: "hosts.yaml:4:REST: private key DIR/none: no such file or directory\n"},
 		{name: "refused", port: closed, key: "id", code: 4, want: unreachable(fmt.Sprintf("127.0.0.1:%d", closed),
 			fmt.Sprintf("dial AT: connection refused\n    hint: nothing listens there: is sshd running, and is %d its port?", closed), "connection refused")},

@@ -87,8 +87,8 @@ func TestScriptErrors(t *testing.T) {
 	const example = "\n  hint: print {\"GROUP\": {\"hosts\": [\"web1\"]}, \"_meta\": {\"hostvars\": {\"web1\": {}}}}"
 	list := func(text string) string { return scriptOf(text) }
 	for _, tt := range []struct{ name, text, want string }{
-		{"status", "#!/bin/sh\necho one >&2; printf 'two\\033[2J\\n' >&2; exit 3\n", "inv --list: exit status 3: one | two?[2J"},
-		{"signal", "#!/bin/sh\nkill -9 $$\n", "inv --list: signal: killed"},
+		{"status", "#!/bin/sh\necho one >&2; printf 'two\\033[2J\\n' >&2; exit 3\n", "inv --list: the inventory script failed: exit status 3: one | two?[2J"},
+		{"signal", "#!/bin/sh\nkill -9 $$\n", "inv --list: the inventory script failed: signal: killed"},
 		{"no interpreter", "#!/nowhere/sh\n", "inv --list: cannot be run: no such file or directory"},
 		{"nothing", "#!/bin/sh\n", "inv --list: does not print a JSON object" + example},
 		{"a list", list("[]"), "inv --list: does not print a JSON object" + example},
@@ -110,7 +110,7 @@ func TestScriptErrors(t *testing.T) {
 		{"list of vars", list(`{"web": {"vars": []}}`), "inv --list:1:18: vars must be a map, not a list\n  hint: write a map: key: value"},
 		{"bad value", list(`{"web": {"hosts": ["a"]}, "_meta": {"hostvars": {"a": {"ansible_port": 0}}}}`), "inv --list:1:72: ansible_port 0 is outside 1-65535"},
 		{"hostvars of text", list(`{"web": ["a"], "_meta": {"hostvars": {"a": "x"}}}`), "inv --list:1:44: host a must be a map, not the text \"x\"\n  hint: write its variables as a map, or nothing"},
-		{"a host fails", "#!/bin/sh\n[ $1 = --list ] && echo '{\"web\": [\"a\", \"b\"]}' && exit\n[ $2 = a ] || { echo no >&2; exit 1; }\n", "inv --host b: exit status 1: no"},
+		{"a host fails", "#!/bin/sh\n[ $1 = --list ] && echo '{\"web\": [\"a\", \"b\"]}' && exit\n[ $2 = a ] || { echo no >&2; exit 1; }\n", "inv --host b: the inventory script failed: exit status 1: no"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := wrongWith(loadScript(t, tt.text))

@@ -101,7 +101,7 @@ func failure(play, host string, err error) events.Event {
 		if refused, _ := errors.AsType[session.Refused](err); refused.Own {
 			hint = "another host of this inventory is the same machine and user, and this run is using it: remove one of the names, or exclude one with --limit"
 		} else if refused.Locked {
-			hint = "--lock-timeout 10m waits for that to end"
+			hint = "--lock-timeout 10m waits until the other run ends"
 		}
 	case he != nil && (he.Op == "become" || he.Op == "install"):
 		phase = he.Op

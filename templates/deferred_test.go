@@ -71,8 +71,8 @@ func TestDataOnDataErrors(t *testing.T) {
 		{"data: {a: \"{{ lookup('da' + 'ta.nope') }}\", b: 1}", "data.yaml:1:15: lookup: the computed path has no value\n  hint: give a default: lookup(…, …)"},
 		{"data: {a: '{{ Data.b ?? 1 }}', b: '{{ Data.a ?? 1 }}'}",
 			"data.yaml:1:12: data refers to itself: a (data.yaml:1:11) needs b (data.yaml:1:35) needs a" + hint},
-		{"data: {a: '{{ Data.hots }}', host: x}", "data.yaml:1:20: missing key \"Data.hots\"\n  hint: did you mean \"host\"?; give a default with Data.hots ?? …"},
-		{"data: {a: '{{ Data.b }}', b: '{{ Facts.nope }}'}", "data.yaml:1:40: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"?; give a default with Facts.nope ?? …"},
+		{"data: {a: '{{ Data.hots }}', host: x}", "data.yaml:1:20: missing key \"Data.hots\"\n  hint: did you mean \"host\"? Data.hots ?? DEFAULT allows a missing key"},
+		{"data: {a: '{{ Data.b }}', b: '{{ Facts.nope }}'}", "data.yaml:1:40: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"? Facts.nope ?? DEFAULT allows a missing key"},
 		{"data: {a: '{{ Item }}'}", "data.yaml:1:15: Item is not available here: there is an item only below each\n  hint: available: Facts, Data"},
 		{"{hierarchy: {order: ['{{ Data.x.y }}']}, data: {x: 1}, overrides: {}}", "data.yaml:1:26: Data is not available here\n  hint: available: Facts"},
 	} {

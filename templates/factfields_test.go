@@ -39,10 +39,10 @@ func TestFactFields(t *testing.T) {
 	}
 	// Not what was never a struct, and not another case.
 	for source, want := range map[string]string{
-		"{{ Facts.host.info.Os }}":   "site.yaml:7:31: missing key \"Facts.host.info.Os\"\n  hint: did you mean \"os\"?; give a default with Facts.host.info.Os ?? …",
-		"{{ Facts.host.Info.OS }}":   "site.yaml:7:26: missing key \"Facts.host.Info\"\n  hint: did you mean \"info\"?; give a default with Facts.host.Info ?? …",
-		"{{ Facts.Host }}":           "site.yaml:7:21: missing key \"Facts.Host\"\n  hint: did you mean \"host\"?; give a default with Facts.Host ?? …",
-		"{{ Data.Name }}":            "site.yaml:7:20: missing key \"Data.Name\"\n  hint: did you mean \"name\"?; give a default with Data.Name ?? …",
+		"{{ Facts.host.info.Os }}":   "site.yaml:7:31: missing key \"Facts.host.info.Os\"\n  hint: did you mean \"os\"? Facts.host.info.Os ?? DEFAULT allows a missing key",
+		"{{ Facts.host.Info.OS }}":   "site.yaml:7:26: missing key \"Facts.host.Info\"\n  hint: did you mean \"info\"? Facts.host.Info ?? DEFAULT allows a missing key",
+		"{{ Facts.Host }}":           "site.yaml:7:21: missing key \"Facts.Host\"\n  hint: did you mean \"host\"? Facts.Host ?? DEFAULT allows a missing key",
+		"{{ Data.Name }}":            "site.yaml:7:20: missing key \"Data.Name\"\n  hint: did you mean \"name\"? Data.Name ?? DEFAULT allows a missing key",
 		"{{ lookup('data.Name') }}":  "",
 		"{{ Data.users[0].Name }}":   "",
 		"{{ Data.nested['Port'] }}":  "",

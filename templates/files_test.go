@@ -48,10 +48,10 @@ func TestErrorsInFiles(t *testing.T) {
 		"missing.jet": "\n\n[[ Data.nope ]]",
 	})
 	cases := []errorCase{
-		{"{{ template('bad.templ') }}", "bad.templ:2:13: missing key \"Data.nope\"\n  hint: did you mean \"name\"?; give a default with Data.nope ?? …"},
+		{"{{ template('bad.templ') }}", "bad.templ:2:13: missing key \"Data.nope\"\n  hint: did you mean \"name\"? Data.nope ?? DEFAULT allows a missing key"},
 		{"{{ template('worse.tmpl') }}", `worse.tmpl:2:8: unexpected end in the expression "1 +"`},
 		{"{{ template('broken.jet') }}", "broken.jet:1: parsing if: unexpected ']]' (expected term)"},
-		{"{{ jet('missing.jet') }}", "missing.jet:3:4: missing key \"Data.nope\"\n  hint: did you mean \"name\"?; ask with isset(Data.nope)"},
+		{"{{ jet('missing.jet') }}", "missing.jet:3:4: missing key \"Data.nope\"\n  hint: did you mean \"name\"? isset(Data.nope) tests whether it exists"},
 		{"{{ template('nope.templ') }}", `site.yaml:7:15: no file "nope.templ" in ` + files.Dir()},
 		{"{{ readFile('/etc/x') }}", `site.yaml:7:15: "/etc/x" is not below the folder of the play` + "\n  hint: write a path relative to " + files.Dir() +
 			"; to read it on the host, write exec: {name: read, command: cat /etc/x} before it, and recv: {content: exec#read.stdout}"},

@@ -101,10 +101,10 @@ func fieldsOf(list string) []string { return strings.Fields(strings.Trim(list, "
 func TestInventoryErrors(t *testing.T) {
 	env, _ := hostOfThree()
 	for _, c := range []errorCase{
-		{"{{ Host.nam }}", "site.yaml:7:20: missing key \"Host.nam\"\n  hint: did you mean \"name\"?; give a default with Host.nam ?? …"},
-		{"{{ Hosts.web3.ip }}", "site.yaml:7:21: missing key \"Hosts.web3\"\n  hint: did you mean \"web1\"?; give a default with Hosts.web3 ?? …"},
+		{"{{ Host.nam }}", "site.yaml:7:20: missing key \"Host.nam\"\n  hint: did you mean \"name\"? Host.nam ?? DEFAULT allows a missing key"},
+		{"{{ Hosts.web3.ip }}", "site.yaml:7:21: missing key \"Hosts.web3\"\n  hint: did you mean \"web1\"? Hosts.web3 ?? DEFAULT allows a missing key"},
 		{"{{ Hosts['db1.example.com'].url ?? 'x' }}", "site.yaml:7:40: the variable \"url\" is odd\n  hint: write it"},
-		{"{{ lookup('hosts.web1.nope') }}", "site.yaml:7:15: missing key \"hosts.web1.nope\"\n  hint: hosts.web1 has ip, port; give a default with lookup(\"hosts.web1.nope\", …)"},
+		{"{{ lookup('hosts.web1.nope') }}", "site.yaml:7:15: missing key \"hosts.web1.nope\"\n  hint: hosts.web1 has ip, port; lookup(\"hosts.web1.nope\", DEFAULT) allows a missing key"},
 		{"{{ toJSON(Hosts) }}", "site.yaml:7:15: the variable \"url\" is odd\n  hint: write it"},
 		{"{{ Hosts }}", "site.yaml:7:15: the variable \"url\" is odd\n  hint: write it"},
 		{"{{ lookup('hosts.*.port') }}", "site.yaml:7:15: the variable \"url\" is odd\n  hint: write it"},

@@ -292,7 +292,7 @@ func (h *scriptHosts) writeInventory() error {
 // sshhost starts SSH servers and adds them to hosts.yaml: sshhost [-OPTION]
 // NAME... The options are silent, closes (at the banner), reject, greets (as a
 // login shell may), exits (as a profile may), unknown (known_hosts is empty), outlives (what runs is not ended with its
-// connection) and certified=FILE: who logs in needs a certificate of that public key.
+// connection), path=FOLDER (its programs come before those of this machine) and certified=FILE: who logs in needs a certificate of that public key.
 func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 	config, unknown := sshtest.Config{}, false
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -308,6 +308,8 @@ func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 			config.Fault = sshtest.FaultSilent
 		case "-closes":
 			config.Fault = sshtest.FaultCloseEarly
+		case "-path":
+			config.Env = append(config.Env, "PATH="+ts.MkAbs(value)+":"+os.Getenv("PATH"))
 		case "-greets":
 			config.Noise = "Welcome to \x1b[1mweb\x1b[0m\nneed nothing"
 		case "-exits":

@@ -101,7 +101,7 @@ func (s Selector) Limit(hosts []int, pattern string) (remaining []int, warnings 
 		return nil, nil, err
 	}
 	if named && len(terms) == 0 { // there is no failed host, or a file is empty
-		return s.none(&Error{Pattern: pattern, Msg: "it selects no host", nothing: true})
+		return s.none(&Error{Pattern: pattern, Msg: "the run has no such host, or the file is empty", nothing: true})
 	}
 	selected, warnings, err := s.terms(pattern, terms)
 	if err != nil || len(selected) == 0 {

@@ -123,7 +123,7 @@ func TestLimit(t *testing.T) {
 		{limit: "web01:@last:failed", want: "web01 web03"},
 		{limit: "@last:failed,!web03,web02", want: "web02"},
 		{limit: "@01K9ABCDEFGHJKMNPQRSTVWXYZ:failed", want: "web03"},
-		{limit: "@last:changed", err: "it selects no host"},
+		{limit: "@last:changed", err: "the run has no such host, or the file is empty"},
 		{limit: "@last:odd", err: "no such state: odd"},
 		{limit: "@last", err: "no such file: last"},
 		{limit: "dc1", want: "web01 web02"},

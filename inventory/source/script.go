@@ -110,7 +110,9 @@ func (s Script) run(ctx context.Context, args []string) ([]byte, error) {
 	if err = cmd.Start(); err != nil {
 		err = notStarted(err)
 	} else {
-		err = cmd.Wait()
+		if err = cmd.Wait(); err != nil {
+			err = fmt.Errorf("the inventory script failed: %w", err)
+		}
 		_ = killGroup() // whatever it has left behind; mostly there is nothing
 	}
 	if cause := context.Cause(ctx); cause != nil {

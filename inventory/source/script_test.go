@@ -38,7 +38,7 @@ esac
 	require.Len(t, answers, 4)
 	require.Equal(t, map[string]any{"me": "a"}, answers[0].Vars.Any())
 	require.Equal(t, ScriptAnswer{}, answers[1])
-	require.EqualError(t, answers[2].Err, "inv --host bad: exit status 3")
+	require.EqualError(t, answers[2].Err, "inv --host bad: the inventory script failed: exit status 3")
 	require.Equal(t, "inv --host b:1:2", answers[3].Vars.Pairs[0].Key.Pos())
 }
 

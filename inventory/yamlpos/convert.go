@@ -173,7 +173,7 @@ func (c *converter) pairs(out *Node, n *yaml.Node, depth int) (height int) {
 		}
 		switch {
 		case key.Kind != Scalar:
-			c.errs.Add(key.Errorf(keyHint(key), "a key must be a scalar"))
+			c.errs.Add(key.Errorf(keyHint(key), "a key must be a text, not %s", key.Describe()))
 		case n.Content[i].Tag != "!!merge":
 			key.Comment, key.Stray = keyComments(n.Content[i], n.Content[i+1])
 			c.errs.Add(set.write(key, value))
@@ -213,7 +213,7 @@ func (c *converter) key(n *yaml.Node, depth int) *Node {
 // keyHint recognizes key: {{ x }}, which YAML reads as a map within a map.
 func keyHint(key *Node) string {
 	if key.Kind == Map {
-		return `quote an expression: "{{ … }}"`
+		return `an expression needs quotes: "{{ … }}"`
 	}
 	return ""
 }

@@ -92,7 +92,7 @@ func TestGeneratedErrors(t *testing.T) {
 		{"a condition", "- exec: [x: {control: {if: [[ Facts.os ]] == \"x\"}}]", where + ":1: a printed value cannot be part of control.if\n  hint: let the expression read Data or Facts itself"},
 		{"a file", "- file: [/x: {source: \"[[ Facts.os ]]\", owner: root, group: root, mode: '0600'}]",
 			where + ":1: data from a host cannot be the name of a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
-		{"a missing key", "- exec: [\"[[ Facts.nope ]]\": ]", "r.jet:1:14: missing key \"Facts.nope\"\n  hint: it has cpus, evil, list, os; ask with isset(Facts.nope)"},
+		{"a missing key", "- exec: [\"[[ Facts.nope ]]\": ]", "r.jet:1:14: missing key \"Facts.nope\"\n  hint: Facts has cpus, evil, list, os; isset(Facts.nope) tests whether it exists"},
 		{"a reference", "- exec: [aa: , a: {require: [exec#ab]}]", where + ":1:30: no resource is called exec#ab\n  hint: did you mean exec#aa?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -122,9 +122,9 @@ func TestCompileNested(t *testing.T) {
 
 var nestedWrong = []struct{ name, archive, want string }{
 	{"data", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {}}]]}\n-- n.yaml --\nccm: {resources: [exec: ['{{ Data.nope }}': ]]}\n",
-		"n.yaml:1:35: missing key \"Data.nope\"\n  hint: it is empty; give a default with Data.nope ?? …"},
+		"n.yaml:1:35: missing key \"Data.nope\"\n  hint: Data is empty; Data.nope ?? DEFAULT allows a missing key"},
 	{"data that is given", "-- site.yaml --\nccm: {resources: [{apply: [n.yaml: {data: {a: '{{ Data.nope }}'}}]}, {exec: [x: {require: [exec#a]}]}]}\n-- n.yaml --\nccm: {resources: [exec: [a: ]]}\n",
-		"site.yaml:1:56: missing key \"Data.nope\"\n  hint: did you mean \"role\"?; give a default with Data.nope ?? …"},
+		"site.yaml:1:56: missing key \"Data.nope\"\n  hint: did you mean \"role\"? Data.nope ?? DEFAULT allows a missing key"},
 	{"data that is no map", "-- site.yaml --\ndata: {l: [1]}\nccm: {resources: [apply: [n.yaml: {data: '{{ Data.l }}'}]]}\n-- n.yaml --\nccm: {resources: [exec: [a: ]]}\n",
 		"site.yaml:2:42: data must be a map, not a list; l from site.yaml:1:11\n  hint: write a map: key: value"},
 	{"annotations", "-- site.yaml --\nccm: {resources: [apply: [n.yaml: {data: {port: x}}]]}\n-- n.yaml --\ndata:\n  # @require\n  name:\n  # @validate isInt(value)\n  port: 1\nccm: {resources: [exec: [a: ]]}\n", "n.yaml:3:3: key \"name\" is required but has no value\n  hint: give it in the data of site.yaml:1:27\nn.yaml:5:3: key \"port\" failed validation \"isInt(value)\"; port from site.yaml:1:49\n  hint: give it in the data of site.yaml:1:27"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/expr-lang/expr/builtin"
 	"github.com/expr-lang/expr/file"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
@@ -78,7 +79,11 @@ func (e *Expr) unknownName(name string) *diag.Fault {
 	if inShell && strings.ToUpper(name) == name {
 		return f.WithHint("%s", shellHint(name))
 	}
-	if f.Hint = diag.DidYouMean(append(render.RootNames(), functionNames()...), name); f.Hint != "" {
+	names := append(render.RootNames(), functionNames()...)
+	if strings.Contains(e.source, name+"(") {
+		names = append(names, builtin.Names...)
+	}
+	if f.Hint = diag.DidYouMean(names, name); f.Hint != "" {
 		return f
 	}
 	if inShell {

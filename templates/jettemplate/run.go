@@ -203,7 +203,7 @@ func (x *execution) memberOf(s *site, a jet.Arguments) (reflect.Value, error) {
 func withIsset(err error, path string) error {
 	var f *diag.Fault
 	if errors.As(err, &f) {
-		f.Hint = strings.ReplaceAll(f.Hint, render.DefaultHint(path), "ask with isset("+path+")")
+		f.Hint = strings.ReplaceAll(f.Hint, render.DefaultHint(path), "isset("+path+") tests whether it exists")
 	}
 	return err
 }
@@ -319,7 +319,7 @@ func printable(v any) (string, error) {
 	if errors.As(err, &f) {
 		f.Hint = "use range, or json(…)"
 		if v == nil {
-			f.Hint = "test it with isset(…), or give a default"
+			f.Hint = "isset(…) tests for it, or give a default"
 		}
 	}
 	return s, err

@@ -137,12 +137,12 @@ func NoRoot(path string) *diag.Fault {
 
 // MissingKey says that path leads nowhere, with the keys that are there.
 func (e *Env) MissingKey(path string) error {
-	hint := "give a default with lookup(" + strconv.Quote(path) + ", …)"
+	hint := "lookup(" + strconv.Quote(path) + ", DEFAULT) allows a missing key"
 	last := path[strings.LastIndexByte(path, '.')+1:]
 	if elsewhere := diag.AnsibleVariable(last); elsewhere != "" {
 		hint = elsewhere
 	} else if near := e.near(path); near != "" {
-		hint = near + "; " + hint
+		hint = joined(near, hint)
 	}
 	return diag.Faultf("missing key %q", path).WithHint("%s", hint)
 }

@@ -33,7 +33,7 @@ func (m *Marked) Mark(r *Run, v any, from Flow) (string, error) {
 		return "", err
 	}
 	if value == nil {
-		return "", diag.Faultf("nil in a document").WithHint("test it with isset(…), or give a default")
+		return "", diag.Faultf("nil in a document").WithHint("isset(…) tests for it, or give a default")
 	}
 	m.values = append(m.values, Constant{value, from})
 	return MarkEdge + strconv.Itoa(len(m.values)-1) + MarkEdge, nil

@@ -2,6 +2,7 @@ package render
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/expr-lang/expr/vm/runtime"
 
@@ -78,8 +79,8 @@ func (r *Run) mapElement(m map[string]any, key any, path string) (any, error) {
 		hint := DefaultHint(path)
 		if elsewhere := diag.AnsibleVariable(name); elsewhere != "" {
 			hint = elsewhere
-		} else if there := DescribeKeys("it", m, name); there != "" {
-			hint = there + "; " + hint
+		} else if there := DescribeKeys(parentOf(path, name), m, name); there != "" {
+			hint = joined(there, hint)
 		}
 		return nil, diag.Faultf("missing key %q", path).WithHint("%s", hint)
 	}
@@ -112,5 +113,21 @@ func otherElement(container, key any, path string) (value any, err error) {
 	return runtime.Fetch(container, key), nil
 }
 
-// DefaultHint says how to write a default for what stands at path.
-func DefaultHint(path string) string { return "give a default with " + path + " ?? …" }
+// parentOf returns the path of the map that has no key name, for a hint.
+func parentOf(path, name string) string {
+	if parent, ok := strings.CutSuffix(path, "."+name); ok && parent != "" {
+		return parent
+	}
+	return "it"
+}
+
+// joined returns two hints as one.
+func joined(first, second string) string {
+	if strings.HasSuffix(first, "?") {
+		return first + " " + second
+	}
+	return first + "; " + second
+}
+
+// DefaultHint returns the hint that shows a default for the value at path.
+func DefaultHint(path string) string { return path + " ?? DEFAULT allows a missing key" }

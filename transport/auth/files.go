@@ -49,13 +49,13 @@ func (k *Keyring) CheckFiles(o Operator, t transport.Target) []*transport.FileEr
 // noAgentError is that a file cannot sign and there is no agent that could.
 func (f *keyFile) noAgentError() error {
 	private := strings.TrimSuffix(f.path, ".pub")
-	hint := "start one, and give it the key: eval $(ssh-agent) && ssh-add " + transport.ShellWord(private)
+	hint := "start an agent and add the key: eval $(ssh-agent) && ssh-add " + transport.ShellWord(private)
 	if private != f.path {
 		hint = "name the private one, " + private + "; or " + hint
 	}
 	return &transport.FileError{
 		Setting: transport.SettingPrivateKey, Path: f.path, Hint: hint,
-		Err: errors.New(f.why + ", and there is no SSH agent (SSH_AUTH_SOCK)"),
+		Err: errors.New(f.why + ", and no SSH agent runs (SSH_AUTH_SOCK is not set)"),
 	}
 }
 

@@ -47,12 +47,12 @@ func TestCheckFiles(t *testing.T) {
 		{name: "nothing in it", keys: "empty", want: []string{"private key DIR/empty: ssh: no key found", "name a private key file of ssh-keygen"}},
 		{name: "broken", keys: "broken", want: []string{"private key DIR/broken: ssh: parse error in message type 0", "name a private key file of ssh-keygen"}},
 		{name: "the public key", keys: "good.pub", want: []string{
-			"private key DIR/good.pub: it is a public key, and there is no SSH agent (SSH_AUTH_SOCK)",
-			"name the private one, DIR/good; or start one, and give it the key: eval $(ssh-agent) && ssh-add DIR/good"}},
+			"private key DIR/good.pub: it is a public key, and no SSH agent runs (SSH_AUTH_SOCK is not set)",
+			"name the private one, DIR/good; or start an agent and add the key: eval $(ssh-agent) && ssh-add DIR/good"}},
 		{name: "PuTTY", keys: "putty", want: []string{"private key DIR/putty: ssh: no key found", "it has the format of PuTTY; convert it with puttygen -O private-openssh-new"}},
 		{name: "encrypted", keys: "locked", want: []string{
-			"private key DIR/locked: it is encrypted, and there is no SSH agent (SSH_AUTH_SOCK)",
-			"start one, and give it the key: eval $(ssh-agent) && ssh-add DIR/locked"}},
+			"private key DIR/locked: it is encrypted, and no SSH agent runs (SSH_AUTH_SOCK is not set)",
+			"start an agent and add the key: eval $(ssh-agent) && ssh-add DIR/locked"}},
 		{name: "encrypted, with an agent", keys: "locked", agent: "socket"},
 		{name: "encrypted, beside another", keys: "locked good"},
 		{name: "two bad ones", keys: "open missing good", want: []string{

@@ -84,7 +84,7 @@ func (l *Login) passwordHints() (parts []string) {
 	case t.Password != nil && l.otherPrompts == 0 && l.takesPassword():
 		parts = append(parts, "the host requested no password")
 	case t.Password == nil && l.wantsPassword() && l.takesPassword():
-		parts = append(parts, "it would take a password (-k)")
+		parts = append(parts, "the host accepts a password: -k prompts for it")
 	}
 	if l.otherPrompts > 0 {
 		parts = append(parts, "it requests more than a password: "+l.prompt)

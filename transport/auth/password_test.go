@@ -79,7 +79,7 @@ func TestPasswords(t *testing.T) {
 		{name: "wrong password", password: "x", told: 1, server: func(p *passwordServer) func(*ssh.ServerConfig) { return p.password },
 			err: fmt.Sprintf(refused+attempted, "password") + "the password of deploy is wrong, or may not be used to log in"},
 		{name: "no password", password: "-", server: func(p *passwordServer) func(*ssh.ServerConfig) { return p.password },
-			err: strings.Replace(fmt.Sprintf(refused+attempted, ""), "[none ]", "[none]", 1) + "it would take a password (-k)"},
+			err: strings.Replace(fmt.Sprintf(refused+attempted, ""), "[none ]", "[none]", 1) + "the host accepts a password: -k prompts for it"},
 		{name: "password is not to be used", methods: []string{"publickey"}, server: func(p *passwordServer) func(*ssh.ServerConfig) { return p.password },
 			err: strings.Replace(fmt.Sprintf(refused+attempted, ""), "[none ]", "[none]", 1) + "nothing but publickey may be tried"},
 		{name: "keyboard-interactive", told: 1, server: func(p *passwordServer) func(*ssh.ServerConfig) {

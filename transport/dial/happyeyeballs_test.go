@@ -171,7 +171,7 @@ func TestBothFamilies(t *testing.T) {
 	require.Equal(t, []string{"ip", "ip4", "ip6"}, asked[:3])
 	err := dialOnce(t, d, known("gone"))
 	require.ErrorContains(t, err, "dial gone:")
-	require.ErrorContains(t, err, ": no such host\n  hint: if \"gone\" is only what the inventory calls the host")
+	require.ErrorContains(t, err, ": no such host\n  hint: if \"gone\" is only a name in the inventory")
 
 	d.Resolve = func(context.Context, string, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")}, nil

@@ -21,7 +21,7 @@ func timeoutHint(op string, cause error) string {
 	case op == transport.OpDial:
 		return "is the address right, and does a firewall drop the packets?"
 	case op == transport.OpHandshake:
-		return "something accepted the connection but does not speak SSH in time"
+		return "the port accepted the connection, but no SSH server answered in time: is it the port of sshd?"
 	case op == transport.OpAuthenticate:
 		return "the login on the host is slow, or an SSH agent waits for a person; allow more time to connect"
 	}
@@ -36,7 +36,7 @@ func dialHint(t transport.Target, err error) string {
 	case isFar:
 		return far.hint(t)
 	case isDNS && dns.IsNotFound:
-		return fmt.Sprintf("if %q is only what the inventory calls the host, say where it is: connect: {address: ...}", t.Address)
+		return fmt.Sprintf("if %q is only a name in the inventory, add the address of the host: connect: {address: ...}", t.Address)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Sprintf("nothing listens there: is sshd running, and is %d its port?", t.TCPPort())
 	case errors.Is(err, syscall.ETIMEDOUT):
@@ -53,7 +53,7 @@ func handshakeHint(err error) string {
 	case disagreed:
 		return ""
 	case transport.IsHangUp(err):
-		return "see the log of its sshd: too many logins at once (sshd_config: MaxStartups), or an address that is not allowed"
+		return "see the log of sshd on the host: it allows fewer logins at once (MaxStartups), or not this address"
 	}
 	return noServerHint
 }

@@ -39,7 +39,7 @@ func TestDialErrors(t *testing.T) {
 		err  string
 	}{
 		{"no such name", &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "w", Server: "10.0.0.2:53", IsNotFound: true}},
-			"web1: dial w:22: no such host (from DNS server 10.0.0.2:53)\n  hint: if \"w\" is only what the inventory calls the host, say where it is: connect: {address: ...}"},
+			"web1: dial w:22: no such host (from DNS server 10.0.0.2:53)\n  hint: if \"w\" is only a name in the inventory, add the address of the host: connect: {address: ...}"},
 		{"no name server", &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "server misbehaving", Name: "w", Server: "10.0.0.2:53"}},
 			"web1: dial w:22: server misbehaving (from DNS server 10.0.0.2:53)"},
 		{"no server to ask", &net.DNSError{Err: "too many addresses", Name: "w"}, "web1: dial w:22: too many addresses"},
@@ -69,7 +69,7 @@ func TestDialTimeout(t *testing.T) {
 
 // TestServersThatAreNoSSH has something else listen, or an sshd that gives up.
 func TestServersThatAreNoSSH(t *testing.T) {
-	const hint = "\n  hint: see the log of its sshd: too many logins at once (sshd_config: MaxStartups), or an address that is not allowed"
+	const hint = "\n  hint: see the log of sshd on the host: it allows fewer logins at once (MaxStartups), or not this address"
 	const no = "\n  hint: is it an SSH server that listens there, and does it allow so many logins at once (sshd_config: MaxStartups)?"
 	const closed = "web1: handshake w:22: the host closed the connection"
 	const again = " (6 times in a row)"

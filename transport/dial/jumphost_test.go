@@ -70,7 +70,7 @@ func TestDeadJumpHostIsTriedOnceInAWhile(t *testing.T) {
 		dial := func() {
 			err := dialOnce(t, d, transport.Target{Host: "web1", Address: "10.0.0.1", User: "deploy", Jump: []transport.Target{bastion}})
 			require.EqualError(t, err, "web1: jump host bastion: handshake 10.0.0.9:22: timed out after 10s\n"+
-				"  hint: something accepted the connection but does not speak SSH in time")
+				"  hint: the port accepted the connection, but no SSH server answered in time: is it the port of sshd?")
 		}
 		began := time.Now()
 		for range 5 {
@@ -131,7 +131,7 @@ func TestJumpHostThatNeverClosesAChannel(t *testing.T) {
 	d := &Dialer{DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
 	jump := transport.Target{Host: "bastion", Address: "h", User: "u", KnownHosts: []string{writeFile(t, "h "+publicText(signer)+"\n")}}
 	err := dialOnce(t, d, transport.Target{Host: "web1", Address: "w", User: "u", Limits: shortLimits, Jump: []transport.Target{jump}})
-	require.EqualError(t, err, "web1: handshake w:22: timed out after 300ms\n  hint: something accepted the connection but does not speak SSH in time")
+	require.EqualError(t, err, "web1: handshake w:22: timed out after 300ms\n  hint: the port accepted the connection, but no SSH server answered in time: is it the port of sshd?")
 	d.Close()
 	server.Wait()
 }
