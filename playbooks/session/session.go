@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
-	"github.com/ccm-push/ccm-push/transport"
 )
 
 // A Program is the host program, running: a [start.Process]. Closing the
@@ -77,7 +76,7 @@ const (
 func New(ctx context.Context, p Program, now func() time.Time, idle time.Duration) *Session {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	idle = cmp.Or(idle, wire.IdleTimeout)
-	heard := wire.NewIdleReader(p.Stdout(), now, idle)
+	heard := wire.NewIdleReader(connection{p.Stdout()}, now, idle)
 	s := &Session{
 		program:  p,
 		conn:     wire.NewConn(bufio.NewReaderSize(heard, aheadOfInflating), p, wire.MaxFromHost),
@@ -96,6 +95,18 @@ func New(ctx context.Context, p Program, now func() time.Time, idle time.Duratio
 		}
 	})
 	return s
+}
+
+// A connection reads what a host sends, until an end of file or any error: an error of the network is not a message that
+// breaks the protocol. x/crypto answers reads with window messages, so that reading can fail like writing.
+type connection struct{ io.Reader }
+
+func (c connection) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if err != nil {
+		err = io.EOF
+	}
+	return n, err
 }
 
 // end ends the session for a reason: the first one counts.
@@ -188,7 +199,7 @@ func (s *Session) receive(ctx context.Context) {
 		case out != nil:
 			s.end(out)
 			return
-		case transport.IsHangUp(err): // also when reading fails because x/crypto could not write
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 			s.end(io.EOF)
 			return
 		case err != nil:
