@@ -14,5 +14,5 @@
 //	contents.go    the contents that the host asks for
 //	others.go      what it asks of other hosts, and the time that it waits for them
 //	parse.go       YAML that it has read here
-//	watch.go       the times of its resources
+//	watched.go       the times of its resources
 package session

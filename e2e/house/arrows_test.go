@@ -1,4 +1,4 @@
-package main
+package house
 
 import (
 	"os/exec"
@@ -10,7 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const module = "github.com/ccm-push/ccm-push/"
+const (
+	module      = "github.com/ccm-push/ccm-push/"
+	hostProgram = module + "cmd/ccm-module"
+)
 
 // list asks go list.
 func list(t *testing.T, args ...string) []string {
@@ -64,7 +67,7 @@ func TestLeaves(t *testing.T) {
 // TestHostProgramIsSmall keeps out of the lean one, as it is built, what only a controller or the full
 // one needs.
 func TestHostProgramIsSmall(t *testing.T) {
-	linked := list(t, "-deps", "-tags", "host", ".")
+	linked := list(t, "-deps", "-tags", "host", hostProgram)
 	require.Empty(t, below(linked, module+"modules/listen"), "the full program listens")
 	for _, heavy := range []string{
 		"golang.org/x/crypto/ssh", "github.com/pkg/sftp", "gopkg.in/yaml.v3", "go.yaml.in/yaml/v3",
@@ -77,7 +80,7 @@ func TestHostProgramIsSmall(t *testing.T) {
 
 // TestFullHostProgram may have an HTTP client, and nothing of a controller either.
 func TestFullHostProgram(t *testing.T) {
-	full := list(t, "-deps", "-tags", "full", ".")
+	full := list(t, "-deps", "-tags", "full", hostProgram)
 	require.NotEmpty(t, below(full, "net/http"))
 	for _, heavy := range []string{
 		"golang.org/x/crypto/ssh", "github.com/pkg/sftp", "gopkg.in/yaml.v3", "go.yaml.in/yaml/v3",
@@ -91,7 +94,7 @@ func TestFullHostProgram(t *testing.T) {
 // TestProgramsStartFast keeps out of all programs what works before main: jsonschema
 // compiles eleven schemas then, which takes longer than all else together.
 func TestProgramsStartFast(t *testing.T) {
-	programs := [][]string{{module + "cmd/ccm-push"}, {"."}, {"-tags", "host", "."}, {"-tags", "host,full", "."}}
+	programs := [][]string{{module + "cmd/ccm-push"}, {hostProgram}, {"-tags", "host", hostProgram}, {"-tags", "host,full", hostProgram}}
 	for _, program := range programs {
 		linked := list(t, append([]string{"-deps"}, program...)...)
 		require.NotEmpty(t, linked)
