@@ -42,6 +42,9 @@ func (g *stages) equip(compiled *catalog.Compiled) {
 	}
 	c.Once = g.runner.once(s)
 	g.runner.markRan(s, g.state, c)
+	if e, ok := s.play.Earlier[g.state.host.Name]; ok { // the only entry is that of the ad-hoc call
+		c.Entries[0].Unmet, c.Entries[0].Refresh = e.Unmet, e.Changed
+	}
 	c.Earlier = g.earlier
 	addOthers(c, g.state.plays)
 	c.Undo = undoOn(s.play, g.state.host.Name)

@@ -28,6 +28,9 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 		return fmt.Errorf("%s applies a manifest within another one, so it is for manifests only; to apply one to these hosts: ccm-push --limit %q MANIFEST", t.Name, pattern)
 	}
 	query := t.Query(c.words.rest)
+	if err := c.fleet.session.check(&c.fleet, t, query); err != nil {
+		return err
+	}
 	play, call, playErr := c.adHocPlay(pattern, t, query)
 	r, err := c.fleet.runner(ctx, purpose{adHoc: true})
 	if err := errors.Join(playErr, err); err != nil {
@@ -35,6 +38,12 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	}
 	defer r.Dialer.Close()
 	r.Plays = []*manifest.Play{play}
+	if call.Alias = c.fleet.session.alias; query == "" {
+		if call.Earlier, err = c.fleet.session.earlier(r, pattern); err != nil {
+			return err
+		}
+		play.InSession(call.Alias, call.Earlier)
+	}
 	if err := c.fleet.workers.adHoc(call); err != nil {
 		return err
 	}
@@ -46,8 +55,13 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	}
 	to := []events.Reporter{c.printer.reporter(r, events.TextOptions{AdHoc: command, Trust: c.fleet.trustCommand})}
 	h := adHocHeader(pattern, play, command)
+	h.Session = c.fleet.session.name
 	return c.fleet.run(ctx, r, &c.printer, h, append(to, c.fleet.recorder(r, h)...)...)
 }
+
+// onlyRefresh is the property of a command that runs only if a resource it subscribes to has changed. Ad hoc, a command
+// with --subscribe has it: else the flag would do nothing.
+const onlyRefresh = "refreshonly"
 
 // adHocPlay is the play of the command line, with the folder of --resources, and what workers need to
 // make it anew.
@@ -59,6 +73,9 @@ func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*
 	} else {
 		properties = make([]map[string]any, 1)
 		properties[0], err = t.Arguments(c.words.rest)
+		if c.fleet.session.subscribe != nil && err == nil && t.HasProperty(onlyRefresh) {
+			properties[0][onlyRefresh] = true
+		}
 	}
 	if err != nil {
 		return nil, nil, err

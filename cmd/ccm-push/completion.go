@@ -69,7 +69,7 @@ func completeRun(a *app, words int, meant ...func(*record.Run) bool) completer {
 }
 
 // completeRoot has completed what stands without a command, and the values of shared flags.
-func completeRoot(root *cobra.Command, types modules.Registry, f *inventoryFlags) {
+func completeRoot(root *cobra.Command, types modules.Registry, f *inventoryFlags, session *sessionFlags) {
 	root.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return completeArgument(types, args, word)
@@ -88,6 +88,7 @@ func completeRoot(root *cobra.Command, types modules.Registry, f *inventoryFlags
 		"output": completeOutput, "color": values("auto", "always", "never"), "fold": values("auto", "always", "never"),
 		"progress":      values(progressModes...),
 		"become-method": values("sudo", "su", "doas"), "host-key-checking": values("strict", "accept-new"),
+		"session": session.complete(false), "require": session.complete(true), "subscribe": session.complete(true),
 		destinationFlag: values(destinations...),
 	} {
 		_ = root.RegisterFlagCompletionFunc(flag, complete)

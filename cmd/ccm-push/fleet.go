@@ -40,6 +40,7 @@ type fleet struct {
 	nats       natsFlags
 	workers    workersFlags
 	record     recordFlags
+	session    sessionFlags
 	detach     detachFlags
 }
 

@@ -17,7 +17,7 @@ var commandGroups = []struct {
 	title    string
 	commands []string
 }{
-	{"Run", []string{"attach", "check-health", "rollout", "watch"}},
+	{"Run", []string{"attach", "check-health", "rollout", "session", "watch"}},
 	{"Inspect", []string{"explain", "explain-connection", "facts", "graph", "inventory", "render", "runs", "status"}},
 	{"Write", []string{"doc", "fmt", "from-ansible", "hiera", "new", "schema", "validate"}},
 	{"Recover", []string{"clean", "footprint", "resume", "undo"}},

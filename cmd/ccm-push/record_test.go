@@ -18,7 +18,7 @@ func TestRecordedFlags(t *testing.T) {
 		allow-empty strict-patterns merge-maps list-hosts tags skip-tags start-at list-resources nats nats-context nats-creds nats-nkey nats-ca nats-cert nats-key check diff step strict facts
 		no-read-env hiera parameters forks keep reconnect idle-timeout lock-timeout user become become-user become-method private-key
 		known-hosts host-key-checking timeout connect-retries ca-command ca-key registration registration-destination workers workers-key workers-list workers-operators cert-validity wait-workers shard ask-pass password-file ask-become-pass become-password-file
-		key-passphrase-file ssh-config allow-match-exec compile-first deadline module-dir resources rollout canary include-broken yes hold no-record detach output color
+		key-passphrase-file ssh-config allow-match-exec compile-first deadline module-dir resources rollout canary include-broken yes hold no-record session require subscribe alias detach output color
 		verbose quiet fold timing follow stream progress age-identity vault-id vault-password-file ask-vault-pass detailed-exitcode log junit report metrics trace`)
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	newCommandLine(newApp(nil, nil, nil, nil)).register(set)

@@ -30,7 +30,7 @@ type commandLine struct {
 
 func newCommandLine(a *app) *commandLine {
 	c := &commandLine{app: a}
-	c.fleet.app, c.fleet.inventory.app, c.fleet.connection.app, c.printer.app = a, a, a, a
+	c.fleet.app, c.fleet.inventory.app, c.fleet.connection.app, c.fleet.session.app, c.printer.app = a, a, a, a, a
 	c.fleet.authority.app, c.fleet.detach.app, c.fleet.workers.fleet, c.fleet.secrets.workers = a, a, &c.fleet, &c.fleet.workers
 	c.fleet.secrets.app, c.fleet.secrets.age.app, c.fleet.secrets.age.connection = a, a, &c.fleet.connection
 	c.fleet.inventory.secrets, c.fleet.variables.secrets = &c.fleet.secrets, &c.fleet.secrets
@@ -50,7 +50,7 @@ func (c *commandLine) register(set *pflag.FlagSet) {
 	}{
 		{"Hosts", []func(*pflag.FlagSet){f.inventory.register}},
 		{"Resources", []func(*pflag.FlagSet){c.selection.register}},
-		{"Run", []func(*pflag.FlagSet){f.mode.register, f.detach.register, f.record.register}},
+		{"Run", []func(*pflag.FlagSet){f.mode.register, f.detach.register, f.record.register, f.session.register}},
 		{"Data", []func(*pflag.FlagSet){f.variables.register}},
 		{"Secrets", []func(*pflag.FlagSet){f.secrets.register}},
 		{"Connection", []func(*pflag.FlagSet){f.connection.register}},
@@ -125,7 +125,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(c.validate(), p.forRuns(cmd), p.reports.forRuns(cmd)); err != nil {
+			if err := errors.Join(c.validate(), p.forRuns(cmd), p.reports.forRuns(cmd), c.fleet.session.forCalls(cmd, c.words.adHoc != "")); err != nil {
 				return err
 			}
 			return c.detach(cmd)
@@ -137,7 +137,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	root.SetErr(a.err)
 	root.SetIn(a.in)
 	c.register(root.PersistentFlags())
-	completeRoot(root, a.registry, &c.fleet.inventory)
+	completeRoot(root, a.registry, &c.fleet.inventory, &c.fleet.session)
 	root.SetGlobalNormalizationFunc(flagAlias)
 	root.SetFlagErrorFunc(flagHint)
 	root.SetUsageTemplate(usageTemplate(root, terminalWidth(a.out)))
@@ -167,6 +167,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		rolloutCommand(plays, p),
 		runsCommand(a, p),
 		schemaCommand(a.registry, p),
+		sessionCommand(&hosts.session, p),
 		secretCommand(&c.fleet.secrets, &c.fleet.mode, p),
 		statusCommand(hosts, &c.selection, p),
 		sudoersCommand(hosts, p),

@@ -287,7 +287,7 @@ var notForUndo = []string{
 	"limit", "check", "diff", "strict", "tags", "skip-tags", "extra-vars", "facts", "fact", "hiera", "parameters",
 	"list-hosts", "list-resources", "start-at", "compile-first", "resources", "no-record", "no-read-env",
 	"output", "color", "verbose", "quiet", "fold", "detailed-exitcode", "timing", "follow", "stream", "progress", "metrics", "trace", "step",
-	"rollout", "canary", "include-broken", "yes", "hold",
+	"rollout", "canary", "include-broken", "yes", "hold", "session", "require", "subscribe", "alias",
 }
 
 // returnTo gives the program the folder of a run, and its options that say which hosts there

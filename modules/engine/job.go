@@ -124,6 +124,7 @@ const unmetRequirement = "skipped due to unmet requirement"
 // requirements finds the required entries that rule a job out, and what makes it
 // uncertain that they do not.
 func (all jobs) requirements(j *job) (unmet []string, doubt string) {
+	unmet = slices.Clone(j.entry.Unmet)
 	for i := range wire.Requirements(j.entry) {
 		other := all[i]
 		if ref := other.entry.Ref(); other.wentWrong() && !slices.Contains(unmet, ref) {

@@ -138,8 +138,10 @@ type Entry struct {
 	On string `json:"on,omitempty"`
 	// Once says that it runs on one host of several, each of which asks with [Elsewhere].
 	Once bool `json:"once,omitempty"`
-	// Refresh are resources elsewhere that the entry subscribes to and that have changed.
+	// Refresh are resources of other hosts, or of earlier calls of a session, that the entry subscribes to and that have changed.
 	Refresh []string `json:"refresh,omitempty"`
+	// Unmet are required resources of earlier calls of a session that went wrong: the entry is skipped because of them.
+	Unmet []string `json:"unmet,omitempty"`
 
 	// Unselected says that the run does not select the entry, and what happens if it is to be refreshed;
 	// "" if the run selects it. An entry that is not to be refreshed is skipped without a message.

@@ -66,6 +66,9 @@ type Play struct {
 	// other plays.
 	Undo *Undo
 
+	// Earlier holds, by host, the effects of earlier calls on an ad-hoc call of the same session; nil if it refers to none.
+	Earlier map[string]Earlier
+
 	Registry modules.Registry // the types that there are
 	PerHost  PerHost          // nil if nothing of the play depends on the host
 	Warnings []string         // of the file; on its first play
@@ -73,6 +76,21 @@ type Play struct {
 	selection *Selection // of the resources that JetFile gives; nil: all
 	// beforeStart says that all its resources are before the resource that --start-at names.
 	beforeStart bool
+}
+
+// Earlier is the effect of earlier calls of a session on the resource of an ad-hoc call, on one host.
+type Earlier struct {
+	Unmet   []string `json:"unmet,omitempty"`   // required resources that went wrong there
+	Changed []string `json:"changed,omitempty"` // resources it subscribes to that changed there
+}
+
+// InSession gives the resource of an ad-hoc call an alias, if it is not empty, and the effects of earlier calls.
+func (p *Play) InSession(alias string, earlier map[string]Earlier) {
+	p.Earlier = earlier
+	if r := p.Resources[0]; alias != "" {
+		v := Literal(yamlpos.From(r.Name.Node, alias))
+		r.Alias = &v
+	}
 }
 
 // An Undo is what a play takes back of an earlier run.

@@ -41,6 +41,9 @@ type AdHoc struct {
 	Query      string             `json:"query,omitempty"`
 	Properties []yamlpos.Portable `json:"properties"`         // of each
 	Programs   string             `json:"programs,omitempty"` // see [manifest.Play]
+	Alias      string             `json:"alias,omitempty"`    // see [manifest.Play.InSession], like Earlier
+
+	Earlier map[string]manifest.Earlier `json:"earlier,omitempty"`
 }
 
 // NewAdHoc is one of resources with these properties.
@@ -130,6 +133,7 @@ func (a *AdHoc) plays(r *Recipe, root string, registry modules.Registry) ([]*man
 	if err != nil {
 		return nil, err
 	}
+	play.InSession(a.Alias, a.Earlier)
 	play.Folder = r.at(root, play.Folder)
 	if err := os.MkdirAll(play.Folder, 0o700); err != nil { // where no file of it is needed
 		return nil, err

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+)
+
+// sessionVariable names the session of the ad-hoc calls of a script.
+const sessionVariable = "CCM_PUSH_SESSION"
+
+// sessionFlags relate an ad-hoc call to earlier calls of its session.
+type sessionFlags struct {
+	app                *app
+	name               string
+	require, subscribe []string
+	alias              string
+
+	set *pflag.FlagSet // to ask which are given
+}
+
+// ofSession are the names of the flags.
+var ofSession = []string{"session", "require", "subscribe", "alias"}
+
+func (f *sessionFlags) register(set *pflag.FlagSet) {
+	f.set = set
+	set.StringVar(&f.name, "session", "", "for ad-hoc calls: `name` of the session they belong to; see ccm-push session")
+	set.StringArrayVar(&f.require, "require", nil, "for ad-hoc calls: skip hosts where this `resource`, TYPE#NAME, of an earlier call of the session failed; may be repeated")
+	set.StringArrayVar(&f.subscribe, "subscribe", nil, "for ad-hoc calls: refresh on hosts where this `resource`, TYPE#NAME, of an earlier call of the session changed; may be repeated")
+	set.StringVar(&f.alias, "alias", "", "for ad-hoc calls: another `name` of the resource, for --require and --subscribe")
+}
+
+// forCalls reads $CCM_PUSH_SESSION, and refuses the flags for commands that do not use them.
+func (f *sessionFlags) forCalls(cmd *cobra.Command, adHoc bool) error {
+	if !f.set.Changed("session") {
+		f.name = f.app.getenv(sessionVariable)
+	}
+	report := cmd.Name() == "report" && cmd.Parent().Name() == "session"
+	for _, name := range ofSession {
+		if f.set.Changed(name) && !adHoc && !(report && name == "session") {
+			return fmt.Errorf("--%s is for ad-hoc calls: ccm-push FLAGS PATTERN TYPE ARGUMENT...", name)
+		}
+	}
+	if err := refuseEmpty(f.set, ofSession...); err != nil || f.name == "" || !adHoc && !report {
+		return err
+	}
+	if err := record.CheckSession(f.name); err != nil {
+		return fmt.Errorf("%s: %w", f.from(), err)
+	}
+	return nil
+}
+
+// from returns where the name of the session is from.
+func (f *sessionFlags) from() string {
+	if f.set.Changed("session") {
+		return "--session"
+	}
+	return "$" + sessionVariable
+}
+
+// relates reports whether the call refers to earlier ones.
+func (f *sessionFlags) relates() bool { return len(f.require)+len(f.subscribe) > 0 }
+
+// check checks the flags for an ad-hoc call of a resource of a type.
+func (f *sessionFlags) check(fleet *fleet, t modules.Type, query string) error {
+	switch {
+	case query != "" && (f.relates() || f.alias != ""):
+		return fmt.Errorf("%s %s only queries hosts: remove --require, --subscribe and --alias", t.Name, query)
+	case f.name == "" && f.relates():
+		return errors.New("--require and --subscribe refer to earlier calls of a session, and this call has none\n  hint: eval \"$(ccm-push session new)\" starts one, or pass --session NAME")
+	case f.name != "" && fleet.record.none:
+		return fmt.Errorf("%s: a session is made of recorded calls: remove --no-record", f.from())
+	case f.name != "" && fleet.detach.asked:
+		return fmt.Errorf("%s: later calls of a session need the result of this one: remove --detach", f.from())
+	}
+	if _, ok := t.New().(modules.Refresher); !ok && len(f.subscribe) > 0 {
+		return fmt.Errorf("type %s has no refresh, so it cannot subscribe\n  hint: use --require for the order", t.Name)
+	}
+	var errs yamlpos.Errors
+	for _, flag := range []struct {
+		name string
+		refs []string
+	}{{"--require", f.require}, {"--subscribe", f.subscribe}} {
+		for _, ref := range flag.refs {
+			n := yamlpos.From(&yamlpos.Node{File: flag.name}, ref)
+			typeName, _, err := reference.Parse(n)
+			if _, known := f.app.registry.Lookup(typeName); err == nil && !known {
+				err = reference.UnknownType(f.app.registry, n, typeName)
+			}
+			errs.Add(err)
+		}
+	}
+	return errs.Err()
+}
+
+// earlier returns the effects of the earlier calls on this one, by host. It refuses resources that no earlier call has.
+func (f *sessionFlags) earlier(r *playbooks.Runner, pattern string) (map[string]manifest.Earlier, error) {
+	if !f.relates() {
+		return nil, nil
+	}
+	store, err := f.app.records()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.from(), err)
+	}
+	session, err := store.Session(f.name)
+	if err != nil {
+		return nil, err
+	}
+	results, err := session.Results(r.Options.Check)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range slices.Concat(f.require, f.subscribe) {
+		if results[ref] == nil {
+			return nil, f.unknown(ref, results)
+		}
+	}
+	hosts, err := playbooks.SelectHosts(r.Inventory, pattern, r.Options.Limit, func(string) {}) // the run prints the warnings
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]manifest.Earlier{}
+	for _, h := range hosts {
+		all[h.Name] = results.Earlier(h.Name, f.require, f.subscribe)
+	}
+	return all, nil
+}
+
+// unknown returns the error of a resource that no earlier call of the session has.
+func (f *sessionFlags) unknown(ref string, results record.SessionResults) error {
+	known := slices.Sorted(maps.Keys(results))
+	hint := "no call of the session has a result yet; results of check runs count for check runs only"
+	if near := yamlpos.Suggest(ref, known); near != "" {
+		hint = "did you mean " + near + "?"
+	} else if len(known) > 0 {
+		const most = 5
+		hint = "it has " + events.Line(strings.Join(known[:min(most, len(known))], ", "))
+		if len(known) > most {
+			hint += ", …"
+		}
+	}
+	return fmt.Errorf("no earlier call of session %s has %s\n  hint: %s", f.name, events.Line(ref), hint)
+}
+
+// complete completes the name of a session, or with results the resources of the current one.
+func (f *sessionFlags) complete(results bool) completer {
+	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		store, err := record.In(f.app.getenv)
+		runs, listErr := store.List()
+		switch name := cmp.Or(f.name, f.app.getenv(sessionVariable)); {
+		case err != nil || listErr != nil: // what cannot be read is not completed
+		case results:
+			session, _ := store.Session(name)
+			last, _ := session.Results(true)
+			names = slices.Sorted(maps.Keys(last))
+		default:
+			for _, r := range runs {
+				names = append(names, r.Session)
+			}
+			names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+		}
+		return completions("", word, names), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func sessionCommand(f *sessionFlags, p *printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "session",
+		Short: "relate the ad-hoc calls of a script to each other",
+		Long: `A session is a name under which ad-hoc calls are recorded. It makes the calls of a script parts of
+one whole: --require skips hosts where an earlier call failed, --subscribe restarts services where
+an earlier call changed something, and session report prints the summary of all calls.
+
+The name is $CCM_PUSH_SESSION, or the value of --session.`,
+		Example: `  eval "$(ccm-push session new)"
+  ccm-push web package nginx
+  ccm-push --require package#nginx web file /etc/nginx/nginx.conf source=nginx.conf
+  ccm-push --subscribe file#/etc/nginx/nginx.conf web service nginx
+  ccm-push session report`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(sessionNewCommand(f, p), sessionReportCommand(f, p))
+	return c
+}
+
+func sessionNewCommand(f *sessionFlags, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "new [NAME]",
+		Short: "print the variable of a new session, for a shell",
+		Long: `new prints "export CCM_PUSH_SESSION=NAME". Without NAME it makes a unique one. A NAME that a recorded
+session has is refused.`,
+		Example: `  eval "$(ccm-push session new)"
+  eval "$(ccm-push session new release-42)"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := record.NewID(time.Now())
+			if len(args) > 0 {
+				name = args[0]
+			}
+			store, err := f.app.records()
+			if err := errors.Join(p.textOnly("session new"), record.CheckSession(name), err); err != nil {
+				return err
+			}
+			if session, err := store.Session(name); err != nil {
+				return err
+			} else if n := len(session.Runs); n > 0 {
+				return fmt.Errorf("session %s exists and has %d calls\n  hint: export %s=%s continues it", name, n, sessionVariable, name)
+			}
+			return p.print(fmt.Sprintf("export %s=%s\n", sessionVariable, name))
+		},
+	}
+}
+
+func sessionReportCommand(f *sessionFlags, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "report",
+		Short: "print the results and the summary of the calls of a session",
+		Long: `report prints the calls of a session as one run, like runs show. Check runs are omitted, unless the
+session has no other calls.`,
+		Example: `  ccm-push session report
+  ccm-push session report --session release-42
+  ccm-push -q session report`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			store, err := f.app.records()
+			if err != nil {
+				return err
+			}
+			if f.name == "" {
+				return errors.New("no session given: set $" + sessionVariable + ", or pass --session NAME")
+			}
+			session, err := store.Session(f.name)
+			if err != nil {
+				return err
+			}
+			if len(session.Runs) == 0 {
+				return fmt.Errorf("session %s has no recorded calls", f.name)
+			}
+			reporter := p.replayer(p.app.out, events.TextOptions{Diff: *p.diff != ""})
+			for e, err := range session.Events() {
+				if err != nil {
+					return err
+				}
+				reporter.Report(e)
+			}
+			return nil
+		},
+	}
+}
