@@ -39,6 +39,12 @@ func TestGossfile(t *testing.T) {
 	for _, test := range []struct{ name, files, archive, want string }{
 		{"three files", "goss/web.yaml: {}", rules, ""},
 		{"by another name", "web: {file: goss/web.yaml}", rules, ""},
+		{"a pattern", "'goss/*.yaml': {}, 'goss/off/*': {skip: true}", strings.Replace(rules, "more/disk.yaml: {}", "'[m]ore/*': {}", 1), ""},
+		{"a pattern of folders", "'g*/web.yaml': {}", rules, ""},
+		{"no match", "'goss/*.json': {}", rules, "site.yaml:1:71: no file matches \"goss/*.json\""},
+		{"no pattern", "'goss/[a': {}", rules, "site.yaml:1:71: \"goss/[a\" is not a pattern of file names"},
+		{"the same rule in two files", "'*/*.yaml': {}", "-- a/x.yaml --\nservice: {a: {running: false}}\n-- b/x.yaml --\nservice: {a: {running: false}}\n", "b/x.yaml:1:11: there are two rules for service \"a\"; the other one is at a/x.yaml:1:14"},
+		{"a file called like a pattern", "'goss/[web].yaml': {}", strings.Replace(rules, "web.yaml", "[web].yaml", 1), ""},
 		{"no file", "goss/none.yaml: {}", "", "site.yaml:1:71: goss/none.yaml: there is no such file"},
 		{"the same rule twice", "goss/web.yaml: {}", "-- goss/web.yaml --\nservice: {web: {running: false}}\n", "goss/web.yaml:1:11: there are two rules for service \"web\"; the other one is at site.yaml:1:106"},
 		{"a list", "a.yaml: {}", "-- a.yaml --\n- x\n", "a.yaml:1:1: a file of goss must be a map, not a list\n  hint: write rules: {service: {nginx: {running: true}}}"},

@@ -145,11 +145,6 @@ func (f *file) varsFiles(ctx context.Context, n *yamlpos.Node) []*yamlpos.Node {
 	return files
 }
 
-// gossfile reads a file of rules of goss.
-func (f *file) gossfile(ctx context.Context, at *yamlpos.Node) []*yamlpos.Node {
-	return f.mapIn(ctx, at, "file of goss", "write rules: {service: {nginx: {running: true}}}")
-}
-
 // mapIn reads the map in the YAML file that at names. An empty file has none. kind and hint are for errors.
 func (f *file) mapIn(ctx context.Context, at *yamlpos.Node, kind, hint string, options ...yamlpos.ParseOption) []*yamlpos.Node {
 	f.noteNamed(at.Text)

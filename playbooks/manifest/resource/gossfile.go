@@ -15,6 +15,12 @@ const maxGossfiles = 10
 // gossfileKey is the kind of rules of goss that names files with more of them.
 const gossfileKey = "gossfile"
 
+// GossRules are the rules in one file.
+type GossRules struct {
+	Folder string // of the file, in the way that the play names it
+	Rules  *yamlpos.Node
+}
+
 // withGossfiles returns health checks with the rules of the files that their goss_rules name.
 func (rd *Reader) withGossfiles(ctx context.Context, checks *yamlpos.Node) *yamlpos.Node {
 	if rd.Rules == nil || !slices.ContainsFunc(checks.Items, func(item *yamlpos.Node) bool {
@@ -64,8 +70,8 @@ func (rd *Reader) rules(ctx context.Context, n *yamlpos.Node, folder string, dep
 		if !path.IsAbs(at.Text) {
 			named.Text = path.Join(folder, at.Text)
 		}
-		for _, document := range rd.Rules(ctx, &named) {
-			rd.merge(&whole, rd.rules(ctx, document, path.Dir(named.Text), depth+1))
+		for _, file := range rd.Rules(ctx, &named) {
+			rd.merge(&whole, rd.rules(ctx, file.Rules, file.Folder, depth+1))
 		}
 	}
 	return &whole

@@ -14,15 +14,15 @@ type Reader struct {
 	Registry   modules.Registry
 	Report     *manifest.Report
 	Values     *manifest.ValueReader
-	Nested     bool                                                        // another manifest applies this one
-	Remembered bool                                                        // hosts remember the play
-	Strict     bool                                                        // the play is
-	AdHoc      bool                                                        // the resource is one of the command line
-	Defaults   *yamlpos.Node                                               // of the play; nil if it has none
-	Folder     string                                                      // of the play
-	PerHost    manifest.PerHost                                            // of the play
-	Apply      func(context.Context, *manifest.Resource)                   // reads the manifest that a resource applies; nil reads none
-	Rules      func(ctx context.Context, at *yamlpos.Node) []*yamlpos.Node // reads the file of rules of goss that at names; nil reads none
+	Nested     bool                                                    // another manifest applies this one
+	Remembered bool                                                    // hosts remember the play
+	Strict     bool                                                    // the play is
+	AdHoc      bool                                                    // the resource is one of the command line
+	Defaults   *yamlpos.Node                                           // of the play; nil if it has none
+	Folder     string                                                  // of the play
+	PerHost    manifest.PerHost                                        // of the play
+	Apply      func(context.Context, *manifest.Resource)               // reads the manifest that a resource applies; nil reads none
+	Rules      func(ctx context.Context, at *yamlpos.Node) []GossRules // reads the files of rules of goss that at names; nil reads none
 
 	on   *manifest.Value // where resources run that name no host, as a block around them says; nil if none does
 	once *yamlpos.Node   // where a block says that they run once; nil if none does
