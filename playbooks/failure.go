@@ -85,7 +85,7 @@ func failure(play, host string, err error) events.Event {
 	if errors.As(err, &he) {
 		text, hint = he.Cause(), he.Hint
 		if transport.Unreachable(err) {
-			u := events.Unreachable{Play: play, Host: host, Error: text, Hint: hint, UnknownKey: errors.Is(err, transport.ErrHostKeyUnknown)}
+			u := events.Unreachable{Play: play, Host: host, Error: text, Hint: hint, Reason: reasonOf(err), UnknownKey: errors.Is(err, transport.ErrHostKeyUnknown)}
 			if he.Via != nil {
 				u.Via = he.Via.Host
 			}
@@ -106,7 +106,7 @@ func failure(play, host string, err error) events.Event {
 	case he != nil && (he.Op == "become" || he.Op == "install"):
 		phase = he.Op
 	}
-	failed := events.HostFailed{Play: play, Host: host, Phase: phase, Error: text, Hint: hint, Rest: rest}
+	failed := events.HostFailed{Play: play, Host: host, Phase: phase, Reason: reasonOf(err), Error: text, Hint: hint, Rest: rest}
 	if phase == "compile" {
 		failed.Cause = err
 	}

@@ -264,6 +264,7 @@ type Unreachable struct {
 	Host       string `json:"host" doc:"where"`
 	Error      string `json:"error" doc:"the error"`
 	Hint       string `json:"hint" doc:"the next step for the operator; may be empty"`
+	Reason     string `json:"reason,omitempty" doc:"a code for the error, if it has one" enum:"authentication_refused,connection_refused,host_key_changed,host_key_revoked,host_key_unknown,name_not_found,no_route,timeout"`
 	Via        string `json:"via,omitempty" doc:"the jump host that caused the error; error and hint are about it"`
 	UnknownKey bool   `json:"unknown_key,omitempty" doc:"known_hosts has no key of the host, or of the jump host"`
 }
@@ -272,11 +273,12 @@ type Unreachable struct {
 // start, facts, compile, lock, confirm, lost, protocol, deadline or soak.
 type HostFailed struct {
 	Stamp
-	Play  string `json:"play" doc:"name of the play"`
-	Host  string `json:"host" doc:"where"`
-	Phase string `json:"phase" doc:"the phase in which it failed" enum:"become,install,start,facts,compile,lock,undo,confirm,lost,protocol,deadline,soak"`
-	Error string `json:"error" doc:"the error"`
-	Hint  string `json:"hint" doc:"the next step for the operator; may be empty"`
+	Play   string `json:"play" doc:"name of the play"`
+	Host   string `json:"host" doc:"where"`
+	Phase  string `json:"phase" doc:"the phase in which it failed" enum:"become,install,start,facts,compile,lock,undo,confirm,lost,protocol,deadline,soak"`
+	Reason string `json:"reason,omitempty" doc:"a code for the error, if it has one" enum:"become_refused,locked,no_answer,no_build,no_space,not_installed,same_machine,timeout"`
+	Error  string `json:"error" doc:"the error"`
+	Hint   string `json:"hint" doc:"the next step for the operator; may be empty"`
 	Rest
 	// Cause is what Error is the text of, where that has places in files; else nil.
 	Cause error `json:"-"`
