@@ -23,8 +23,6 @@ type watcher struct {
 	orders <-chan WatchOrder
 	// tell returns when what it is given was taken in, or nobody wants to know it any more.
 	tell func(ctx context.Context, n WatchNews)
-
-	repairs int // so many have begun
 }
 
 // Times between the attempts to watch a host again: any time up to firstWatch, then up to twice that, and

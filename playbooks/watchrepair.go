@@ -197,7 +197,7 @@ func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, mended *WatchMen
 			}
 		}
 		lost := h.beside(ctx, p, func() error {
-			if err = h.repair(ctx, p, one.Held, results, found); err != nil {
+			if err = h.repair(ctx, p, repairPart+o.Number, one.Held, results, found); err != nil {
 				return h.end(ctx, p)
 			}
 			return nil
@@ -225,13 +225,13 @@ func (h *watcher) repairAll(ctx context.Context, o *WatchOrder, mended *WatchMen
 
 // repair applies a play again with a new host program, which gathers the facts again. It adds the outcome
 // of each resource to results, without an error for a success, and calls found for each resource that had drifted.
-func (h *watcher) repair(ctx context.Context, p *selection, held []string, results map[string]Unmended, found func(ref string, v watch.Verdict)) error {
+// part is the same for no other repair of the run, also at another worker: a host repeats the results of a part that it has done.
+func (h *watcher) repair(ctx context.Context, p *selection, part int, held []string, results map[string]Unmended, found func(ref string, v watch.Verdict)) error {
 	if err := h.end(ctx, p); err != nil {
 		return err
 	}
-	h.repairs++
 	s := *p
-	s.part, s.repair = repairPart+h.repairs, &repair{held: held}
+	s.part, s.repair = part, &repair{held: held}
 	var refs []string
 	s.heard = func(_ string, c *wire.Catalog, r *wire.Result) {
 		if len(refs) != len(c.Entries) { // of the last stage

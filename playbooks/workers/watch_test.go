@@ -18,6 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
 // A vigil is hosts of a site that workers watch, and what is told of them.
@@ -169,17 +170,23 @@ ccm:
 	require.Equal(t, &events.WatchTotals{Hosts: 1}, v.summary.Watch, v.warned.all())
 }
 
-// TestWatchOfAKilledWorker kills a worker that watches hosts. They are lost, and then watched and mended by another one.
+// TestWatchOfAKilledWorker kills a worker that watches hosts, and has repaired one. They are lost, and then watched and repaired by
+// another worker. The host does not take the next repair for the one that it has the results of.
 func TestWatchOfAKilledWorker(t *testing.T) {
+	sshtest.NeedsOwnLock(t)
 	s := newSite(t, watchedFiles(), "web1", "web2")
 	s.withFull()
 	srv := serve(t, s.dir)
 	q := connect(t, srv.ClientURL())
 	first := s.process(srv.ClientURL())
-	v := s.vigil(q, playbooks.Watch{Repair: true}, func(c *Coordinator) { c.unheard, c.Size = 2*testLease, 1 })
+	v := s.vigil(q, playbooks.Watch{Repair: true}, func(c *Coordinator) {
+		c.unheard, c.Size, c.Runner.Options.NoLock = 2*testLease, 1, false
+	})
 	for range s.hosts {
 		next[events.Watched](v)
 	}
+	v.spoil("web1", "token")
+	require.Empty(t, next[events.Repaired](v).Error)
 	killed := time.Now()
 	require.NoError(t, first.Process.Kill())
 	for range s.hosts {
