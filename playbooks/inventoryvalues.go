@@ -75,7 +75,7 @@ func (r *Runner) inventoryValues(hosts [][]*inventory.Host) ([]*inventoryValues,
 			with = templates.NewLazy(func() map[string]any { return withFacts(vars.Value(), values.facts) })
 		}
 		values.of = func(name string) *templates.Inventory {
-			host := templates.NewLazy(func() map[string]any { return hostValues(r.Inventory.Host(name)) })
+			host := templates.NewLazy(func() map[string]any { return r.hostValues(r.Inventory.Host(name)) })
 			return &templates.Inventory{Host: host, Groups: groups, Hosts: with, Play: of, Run: run, NATS: values.nats(name)}
 		}
 	}
@@ -100,8 +100,8 @@ func groupValues(inv *inventory.Inventory) map[string]any {
 	return groups
 }
 
-// hostValues is one host: its name, the groups that it is in but all, and its variables.
-func hostValues(h *inventory.Host) map[string]any {
+// hostValues returns the name of a host, its groups except all, its variables, and the account that it is logged in to.
+func (r *Runner) hostValues(h *inventory.Host) map[string]any {
 	var groups []string
 	for _, g := range h.Groups {
 		if g.Depth > 0 {
@@ -109,7 +109,7 @@ func hostValues(h *inventory.Host) map[string]any {
 		}
 	}
 	slices.Sort(groups)
-	return map[string]any{nameKey: h.Name, groupsKey: plainTexts(groups), varsKey: plainValues{}.ofHost(h)}
+	return map[string]any{nameKey: h.Name, groupsKey: plainTexts(groups), varsKey: plainValues{}.ofHost(h), userKey: r.Connect.Login(h.Connection())}
 }
 
 // hostsValues are the variables of every host. Hosts share what their groups say.

@@ -222,7 +222,7 @@ func (c *Coordinator) certifies() (ssh.PublicKey, error) {
 // who was refused knows of nothing but that.
 func refused(failure *events.Carried, authority ssh.PublicKey) *events.Carried {
 	if u, is := failure.Event.(events.Unreachable); is && authority != nil {
-		u.Hint = fmt.Sprintf("it does not trust the authority %s, or not for this account, or the certificate has expired (--cert-validity): check TrustedUserCAKeys and AuthorizedPrincipalsFile in its sshd_config",
+		u.Hint = fmt.Sprintf("it does not trust the authority %s, or not for this account and site, or the certificate has expired (--cert-validity): run authority.yaml for it without workers (--workers ''), or check TrustedUserCAKeys and AuthorizedPrincipalsFile in its sshd_config",
 			ssh.FingerprintSHA256(authority))
 		return &events.Carried{Event: u}
 	}
