@@ -48,7 +48,7 @@ the role coordinator or operator.`,
 			return f.invite(cmd.Context(), p, site, out)
 		},
 	}
-	c.Flags().StringVar(&out, "token-file", "", "write the token to a new `file` instead of the terminal")
+	c.Flags().StringVar(&out, "token-file", "", "write the token to a new `file` instead of the terminal; it is removed when this command ends")
 	return c
 }
 
@@ -89,7 +89,6 @@ func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error 
 	ctx, end := a.untilStop(ctx)
 	defer end()
 	list := cmp.Or(w.list, a.configuration(workerList))
-	ready := func() error { return a.handToken(p, invitation, out) }
 	admit := func(c *workers.Candidate) error {
 		there, err := workers.OpenWorkerList(list, nil)
 		if err == nil {
@@ -113,6 +112,17 @@ func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error 
 			return err
 		}
 		return addLine(list, line)
+	}
+	written := false
+	defer func() {
+		if written { // the token is of no use any more, and the next invitation can write the file again
+			_ = os.Remove(out)
+		}
+	}()
+	ready := func() error {
+		err := a.handToken(p, invitation, out)
+		written = err == nil && out != ""
+		return err
 	}
 	if err := invitation.Await(ctx, conn, ready, admit, record); err != nil {
 		return err

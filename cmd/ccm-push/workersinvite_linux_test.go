@@ -73,6 +73,7 @@ func TestWorkersInvite(t *testing.T) {
 		}
 		said, status := controller.end()
 		there, joined := machine.end()
+		require.NoFileExists(t, token, "the next invitation writes it again")
 		file := func(w *watched, name string) string {
 			text, err := os.ReadFile(filepath.Join(w.dir, ".config", "ccm-push", name))
 			if os.IsNotExist(err) {

@@ -205,6 +205,7 @@ func TestWrong(t *testing.T) {
 	defer taken.Close()
 	run := func(b *Broker) error { return b.Run(t.Context()) }
 	fresh := func() string { return filepath.Join(t.TempDir(), "b") }
+	twice := fresh()
 	for _, c := range []struct {
 		name   string
 		broker Broker
@@ -217,10 +218,10 @@ func TestWrong(t *testing.T) {
 		{"a port that is taken", Broker{Dir: fresh(), Listen: taken.Addr().String()}, run, "--listen: listen tcp " + taken.Addr().String() + ": bind: address already in use"},
 		{"a path for a name", Broker{Dir: fresh()}, func(b *Broker) error { return b.AddUser("../x", Operator, "x") }, `user "../x": write letters, digits and . _ @ - in a name`},
 		{"no such user", Broker{Dir: "/nowhere"}, func(b *Broker) error { return b.RemoveUser("ann") }, `there is no user "ann" in /nowhere`},
-		{"twice", Broker{Dir: fresh()}, func(b *Broker) error {
+		{"twice", Broker{Dir: twice}, func(b *Broker) error {
 			require.NoError(t, b.AddUser("ann", Operator, filepath.Join(t.TempDir(), "ann.nk")))
 			return b.AddUser("ann", Operator, "x")
-		}, `there is a user "ann" already; to remove it: ccm-push-broker user remove ann`},
+		}, `there is a user "ann" already; to remove it: ccm-push-broker user remove ann --dir ` + twice},
 		{"a file that is there", Broker{Dir: fresh()}, func(b *Broker) error { return b.AddUser("ann", Operator, open) }, "writing what ann logs in with: open " + open + ": file exists"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

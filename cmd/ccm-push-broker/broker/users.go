@@ -88,7 +88,7 @@ func (b *Broker) AddUser(name string, role Role, file string, sites ...string) e
 		return err
 	}
 	if _, err := os.Stat(path); err == nil {
-		return fmt.Errorf("there is a user %q already; to remove it: ccm-push-broker user remove %s", name, name)
+		return fmt.Errorf("there is a user %q already; to remove it: %s", name, b.removal(name))
 	}
 	pair, err := nkeys.CreateUser()
 	if err != nil {
@@ -139,7 +139,12 @@ func (b *Broker) copyCA(to string) error {
 	return errors.Join(err, out.Chmod(0o644), out.Close())
 }
 
-// RemoveUser lets somebody in no more. A broker that runs ends his connections.
+// removal returns the command that removes a user.
+func (b *Broker) removal(name string) string {
+	return "ccm-push-broker user remove " + name + " --dir " + b.Dir
+}
+
+// RemoveUser removes a user. A running broker closes the connections of that user.
 func (b *Broker) RemoveUser(name string) error {
 	path, err := b.userFile(name)
 	if err != nil {
