@@ -33,7 +33,7 @@ ccm:
 	require.Regexp(t, `"name":"before".*"status":"changed"`, r.stdout)
 	require.Regexp(t, `"event":"result".*"name":"stuck".*"status":"failed".*"error":"exec#stuck took longer than 2s: `, r.stdout)
 	require.NotContains(t, r.stdout, `"name":"after"`)
-	require.Regexp(t, `"event":"host_failed".*"host":"web1","phase":"deadline","error":"exec#stuck took longer than 2s","hint":"[^"]*","not_reached":1,"next":"exec#after"`, r.stdout)
+	require.Regexp(t, `"event":"host_failed".*"host":"web1","phase":"deadline","reason":"timeout","error":"exec#stuck took longer than 2s","hint":"[^"]*","not_reached":1,"next":"exec#after"`, r.stdout)
 	require.Eventually(t, func() bool { return len(sleepers(t, mark)) == 0 }, time.Minute, 20*time.Millisecond, "its processes are still there: %v", sleepers(t, mark))
 }
 
