@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
 // nameEffect is the kind of effect whose state is the name that the kernel has; it has no key.
@@ -27,6 +28,9 @@ func (n *Hostname) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 	plan, err := n.files().Check(ctx, h)
 	if err != nil {
 		return modules.Plan{}, err
+	}
+	if word := n.onCommandLine(h.Files); n.Restore == nil && word != "" && word != bootName+n.static() {
+		h.Report.Message(modules.LevelWarning, "a boot names the host otherwise, because the command line of the kernel has "+word)
 	}
 	do := steps{files: plan.Steps}
 	have, err := n.now(h)
@@ -49,6 +53,21 @@ func (n *Hostname) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 	}
 	plan.Action, plan.Steps = "named the host", do
 	return plan, nil
+}
+
+// bootName begins the word of the kernel's command line that overrides /etc/hostname (systemd(1)).
+const bootName = "systemd.hostname="
+
+// onCommandLine returns that word; "" if there is none.
+func (n *Hostname) onCommandLine(files modules.FileReader) (last string) {
+	for _, line := range edit.Lines(files, n.at("/proc/cmdline")) {
+		for word := range strings.FieldsSeq(line) {
+			if strings.HasPrefix(word, bootName) {
+				last = word
+			}
+		}
+	}
+	return last
 }
 
 // programs is where programs are looked for: "" is the default.

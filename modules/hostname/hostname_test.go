@@ -150,3 +150,27 @@ func TestDescribe(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"ensure":"present","name":"is","static":"boots","pretty":"a \"b\""}`, string(status))
 }
+
+type warnings struct {
+	modules.Discard
+	text string
+}
+
+func (w *warnings) Message(level, text string) { w.text += level + ": " + text + "\n" }
+
+// TestCommandLine has a kernel that was started with another name.
+func TestCommandLine(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                               "",
+		"quiet systemd.hostname=web1 ro": "",
+		"systemd.hostname=web1 systemd.hostname=db1": "warning: a boot names the host otherwise, because the command line of the kernel has systemd.hostname=db1\n",
+	} {
+		n := Hostname{Name: "web1", root: modtest.Root(t)}
+		modtest.Build(t, n.root, tree("web1\n", "web1", modtest.Node{Path: "proc/cmdline", Text: line + "\n"}))
+		h, said := modtest.Host(), new(warnings)
+		h.Report = said
+		_, err := n.Check(t.Context(), h)
+		require.NoError(t, err)
+		require.Equal(t, want, said.text)
+	}
+}

@@ -2,6 +2,7 @@ package kmod
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -43,6 +44,41 @@ func (k *Kmod) contradicted(h modules.Host) string {
 				return fmt.Sprintf("a boot does not load %s, because %s has it on the blacklist", k.Name, file)
 			case words[0] == "install":
 				return fmt.Sprintf("modprobe runs %q in place of loading %s, because of a line in %s", strings.Join(words[2:], " "), k.Name, file)
+			case words[0] == "options" && path.Base(file) > path.Base(probeFile):
+				if other := k.overridden(words[2:]); other != "" {
+					return fmt.Sprintf("modprobe reads %s after %s, and passes %s", file, probeFile, other)
+				}
+			}
+		}
+	}
+	return k.banned(h)
+}
+
+// overridden returns the first of options that gives a parameter another value; "" if none does. The kernel takes the last value.
+func (k *Kmod) overridden(options []string) string {
+	for _, option := range options {
+		name, _, _ := strings.Cut(option, "=")
+		for _, own := range k.Parameters {
+			if key, _, _ := strings.Cut(own, "="); kernelName(key) == kernelName(name) && own != option {
+				return option
+			}
+		}
+	}
+	return ""
+}
+
+// banned returns a warning if the command line of the kernel keeps the module away; "" if it does not (modprobe(8)).
+func (k *Kmod) banned(h modules.Host) string {
+	text, _ := k.read(h, "/proc/cmdline") // without it, nothing is known to keep it away
+	for word := range strings.FieldsSeq(text) {
+		key, names, _ := strings.Cut(word, "=")
+		atBoot := key == "modprobe.blacklist" && (k.Persist == nil || *k.Persist)
+		if key != "module_blacklist" && !atBoot {
+			continue
+		}
+		for name := range strings.SplitSeq(names, ",") {
+			if kernelName(name) == kernelName(k.Name) {
+				return fmt.Sprintf("a boot does not load %s, because the command line of the kernel has %s", k.Name, word)
 			}
 		}
 	}

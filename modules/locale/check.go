@@ -3,12 +3,14 @@ package locale
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
 // kind is the kind of effect whose key is the spelling of a locale and whose state is whether there is one. Each has a
@@ -48,6 +50,9 @@ func (l *Locale) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 	if err != nil {
 		return modules.Plan{}, err
 	}
+	if warning := l.overridden(h.Files, by); warning != "" {
+		h.Report.Message(modules.LevelWarning, warning)
+	}
 	do := steps{files: plan.Steps}
 	if want := l.Ensure != absent; there != want {
 		do.generate = true
@@ -70,6 +75,27 @@ func (l *Locale) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 	}
 	plan.Steps = do
 	return plan, nil
+}
+
+// overridden returns a warning if LC_ALL overrides LANG (locale(7)): in the same file, or in the one that logins read with it
+// (pam_env(8)).
+func (l *Locale) overridden(files modules.FileReader, by generates) string {
+	if !l.Default || l.Restore != nil {
+		return ""
+	}
+	own := commonFile
+	if by.debian {
+		own = defaultFile
+	}
+	for _, file := range []string{own, "/etc/environment"} {
+		for _, line := range edit.Lines(files, l.at(file)) {
+			name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+			if value = strings.Trim(strings.TrimSpace(value), `"'`); name == "LC_ALL" && value != "" && spelling(value) != spelling(l.Name) {
+				return fmt.Sprintf("%s sets LC_ALL to %s, which overrides the default locale; remove it there", file, value)
+			}
+		}
+	}
+	return ""
 }
 
 func ensured(there bool) string {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/fstab"
 )
 
 // timeout is how long mount and umount may take; a server may be far away.
@@ -46,6 +47,11 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 		var err error
 		if plan, err = m.edited().Check(ctx, h); err != nil {
 			return modules.Plan{}, err
+		}
+	}
+	if (m.Ensure == mounted || m.Ensure == present) && m.Fstab == "" && m.Restore == nil {
+		if warning := fstab.Overridden(h.Files, "", m.Name, "mount"); warning != "" {
+			h.Report.Message(modules.LevelWarning, warning)
 		}
 	}
 	do := steps{write: plan.Pending(), file: plan.Steps}

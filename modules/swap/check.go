@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/fstab"
 )
 
 // steps holds the steps of Apply.
@@ -30,6 +31,11 @@ func (s *Swap) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	plan, err := s.files().Check(ctx, h)
 	if err != nil {
 		return modules.Plan{}, err
+	}
+	if s.Ensure != absent && s.Fstab == "" && s.Restore == nil {
+		if warning := fstab.Overridden(h.Files, s.root, s.Name, "swap"); warning != "" {
+			h.Report.Message(modules.LevelWarning, warning)
+		}
 	}
 	is, err := s.now(ctx, h)
 	if err != nil {
