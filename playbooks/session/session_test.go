@@ -130,7 +130,7 @@ func TestClosedOutput(t *testing.T) {
 	require.EqualError(t, err, "the host closed its output in the middle of the run")
 }
 
-// TestBrokenConnection is not taken for what a host said, whichever error the connection has when it breaks.
+// TestBrokenConnection checks that a broken connection is not reported as a wrong message, whichever error it has.
 func TestBrokenConnection(t *testing.T) {
 	for _, broken := range []error{
 		io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,

@@ -261,7 +261,7 @@ func (q *request) owns(stream, name string) (owned, missing bool) {
 	return info.Config.Metadata[ownerKey] == q.user.Key, info.Error.Code == notFound
 }
 
-// noConsumer is the name of a consumer that does not exist. A request for it gets the answer of the server that there is none;
+// noConsumer is the name of a consumer that does not exist. For a request with it, the server answers that it does not exist;
 // a client does not take a permission error as the answer.
 const noConsumer = "ccm-push-not-yours"
 
