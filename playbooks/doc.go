@@ -1,39 +1,85 @@
-// Package playbooks runs plays over a fleet: it connects to hosts, compiles and
-// sends each one its catalog, and turns what comes back into events.
+// Package playbooks runs plays over a fleet: it connects to hosts, compiles and sends each one its catalog, and
+// turns the answers into events.
 //
-// A [Runner] has what the command line gives; [Runner.Run] is a run from the selection of
-// hosts to the summary. Its way through:
+// A [Runner] has the settings of the command line. [Runner.Run] is a run, from the selection of hosts to the
+// summary:
 //
-//	runner.go    the run: checks, compilers, one play after the other
-//	fleet.go     a play: batches of hosts, so many at once
-//	host.go      a host: its state between plays
-//	hostplay.go  a play on a host: from the connection to how it has ended
-//	program.go   its connection, and the host program for a user
-//	stage.go     its catalogs, one per stage: applied, reported
-//	reconnect.go the same catalog over another connection
-//	resume.go    what an earlier run, which is resumed, has done already
-//	confirm.go   a change to how a host is reached, confirmed over a new login
-//	elsewhere.go resources that are for one host and run on another
+//	runner.go           the run: selection, checks, compilers, one play after the other
+//	validate.go         errors that can be found without a host
+//	variables.go        inventory variables that have no value here: Ansible expressions, encrypted values
+//	inventoryvalues.go  the inventory and the run as expressions see them
+//	files.go            checks private keys and known_hosts files before the first connection
+//	unlock.go           opens encrypted private keys
+//	mask.go             secrets that no output may show
+//	deadline.go         time limits of each phase
+//	fleet.go            a play: its batches, and how many hosts at once
+//	compilefirst.go     --compile-first: compiles all catalogs of a batch before the first one is applied
+//	otherfacts.go       facts of other hosts that a play reads
+//	lookups.go          values in NATS that templates read
+//	host.go             a host: its state between plays
 //
-// A play with a rollout goes another way through its hosts:
+// A play on one host:
 //
-//	rolling.go      its batches: one goroutine decides, by asking [rollout.Conductor]
-//	rollinglook.go  what will change on each host, and whether it is healthy
-//	rollinghost.go  a host: drained, changed, found healthy, put back
-//	rollinggate.go  what comes between two batches
-//	rollingsteer.go what is done when it has stopped, and what people say
-//	rollparts.go    what drains and gates are made of, checked before the first host is contacted
+//	hostplay.go         from the connection to the result
+//	relay.go            relays that deliver the host program
+//	program.go          the connection, and the host program for a user
+//	decodefacts.go      facts of the host as plain values
+//	look.go             a play that only checks, for a rollout or a watch
+//	stage.go            its catalogs, one per stage: applied, reported
+//	result.go           results of the host as events
+//	nestedmessages.go   messages of nested manifests between the results
+//	progress.go         which entries have a result
+//	shared.go           values, semaphores and resources that run once: shared between hosts
+//	elsewhere.go        resources of one host that run on another
+//	fetch.go            files that the host sends to the controller
+//	registration.go     services that a result registers
+//	step.go             --step: prompts before each change
+//	confirm.go          changes that could lock out the controller: armed, confirmed, reverted
+//	confirmlogin.go     the new login that confirms them
+//	reconnect.go        the same catalog over a new connection
+//	lost.go             entries that may be in progress on a lost host
+//	inprogress.go       semaphores of resources that may still be in progress on a lost host
+//	failure.go          the failure of a host, with its phase
+//	reason.go           a code for the reason of the failure, for programs
+//	untold.go           results that an earlier run did not receive
+//	resume.go           work that an earlier run has finished, for a run that resumes it
 //
-// A run that watches goes on behind its plays:
+// A play with a rollout takes another way through its hosts:
 //
-//	watching.go    its hosts: one goroutine decides, by asking [watch.Judge]
-//	watchhost.go   a host: its sessions, its plays as they are sent to be watched, lost and found
-//	watchnews.go   what hosts say to the one who decides, and what is ordered: values, since both may be on two machines
-//	watchaway.go   a host that a worker watches, on either side
-//	watchrepair.go what is mended: a play, carried out once more for what has drifted
-//	watchtell.go   what hosts say, in the words of the judge, and what the judge says, as events
+//	rollparts.go        the resources of drains and gates, checked before the first host is contacted
+//	rolling.go          its batches: one goroutine decides, with [rollout.Conductor]
+//	rollinglook.go      predicts the changes of each host, and checks its health
+//	rollinghost.go      a host: drained, changed, checked for health, put back
+//	rollinggate.go      gates between two batches
+//	rollingsteer.go     the stop of a rollout, and the answers of a person
 //
-// Validate, Render, Facts and Footprints do parts of that. What a host sends becomes values
-// and events here: decodefacts.go, result.go, nestedmessages.go, progress.go. What is about
-// one matter is in a package of its own below; flags and exit statuses may not come in.
+// A run that watches continues after its plays:
+//
+//	watching.go         its hosts: one goroutine decides, with [watch.Judge]
+//	watchhost.go        a host: its sessions, the plays that it watches, lost and found connections
+//	watchnews.go        news from hosts and orders to them, as values that can cross the network
+//	watchaway.go        a host that a worker watches, on the controller and on the worker
+//	watchrepair.go      repairs: the play runs again for resources that have drifted
+//	watchtell.go        translates results for the judge, and its verdicts into events
+//
+// Workers run plays in place of the controller:
+//
+//	workers.go          the interface, and the data that workers need
+//	turn.go             a turn: one play on one host, by a worker
+//	known.go            the values from which the controller compiles the catalog as well
+//	questions.go        questions of a worker, checked against the play
+//	answers.go          answers to a worker, checked against its questions
+//	borrowed.go         resources of a worker's host that run on another host or on the controller
+//	connections.go      connections that a worker keeps for the next play
+//	askaway.go          facts and footprint of a host, through a worker
+//
+// Other commands do parts of a run:
+//
+//	render.go           [Runner.Render] and [Runner.Explain] compile plays and apply nothing
+//	facts.go            [Runner.Facts] gathers facts
+//	footprint.go        [Runner.Footprints] lists and removes files of ccm-push on hosts
+//	footprintreport.go  its output
+//	sudoers.go          [Runner.Sudoers] writes sudoers rules
+//
+// Packages below this one each have one subject. Flags and exit statuses do not belong here.
 package playbooks

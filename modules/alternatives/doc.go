@@ -1,8 +1,9 @@
-// Package alternatives is the resource type "alternatives": which of several programs a common name leads to,
-// by update-alternatives of Debian and SUSE, and alternatives of Red Hat.
+// Package alternatives is the resource type "alternatives": the program that a common name leads to, such as
+// editor or java. It uses update-alternatives of Debian and SUSE, and alternatives of Red Hat.
 //
 //	alternatives.go  the properties
-//	group.go         what the host has of a name, and what a call of the program makes of it
-//	check.go         what differs, and what is done about it
+//	related.go       related resources and examples, for the controller
+//	group.go         the alternatives of a name on the host, and the effect of a call of the program
+//	check.go         the differences, and the calls that remove them
 //	observe.go       undo, watch, describe
 package alternatives

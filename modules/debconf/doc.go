@@ -1,8 +1,9 @@
-// Package debconf is the resource type "debconf": answers to the questions that packages of Debian ask when they
-// are installed.
+// Package debconf is the resource type "debconf": answers to the questions of Debian packages at their
+// installation.
 //
 //	debconf.go   the properties
-//	database.go  what the host has of a question
-//	check.go     what differs, and what is done about it
+//	related.go   related resources and examples, for the controller
+//	database.go  a question and its answer in the files of debconf
+//	check.go     the differences, and the calls that remove them
 //	observe.go   undo, watch, describe
 package debconf

@@ -1,37 +1,54 @@
-// Package engine runs on a host: it takes catalogs through check, apply and verify.
-// Whoever has catalogs for it is package session, above it.
+// Package engine runs on a host: it takes catalogs through check, apply and verify. Package session receives the
+// catalogs and passes them to this package.
 //
-// The way down, front to back:
+// A run, in the order of its steps:
 //
-//	loop.go       [Engine.Run]: a run of a catalog, one job after the other, or several at once
-//	prefetch.go   before the first job: the contents that will be opened
-//	hindsight.go  after the last one of a check run: what earlier predictions could not know
-//	undo.go       after the last one: what has left the manifest is undone
-//	standing.go   [Standing]: a catalog that was checked, of which parts are checked again
-//	work.go       a job is left out, or has its turn, whose result is settled
-//	try.go        the attempts of a turn: each checks, and then predicts or applies
-//	check.go      what is to be done; preload.go: what its type has found out for many
-//	batch.go      what is applied together; apply.go: alone, and verified; follow.go: watched
-//	cause.go      why something is changed
-//	receive.go    values from others before; send.go: values for others after
-//	reverse.go    what was there before; health.go: health checks after
-//	scope.go      nested manifests
+//	loop.go        [Engine.Run] runs a catalog: one job after the other, or several at once
+//	stage.go       a catalog in stages: later jobs depend on the results of earlier ones
+//	takeback.go    [Engine.TakeBack] makes the entries of a catalog that undoes a run
+//	prefetch.go    requests contents before the first job
+//	work.go        a job from its turn to its result
+//	unselected.go  jobs that the run does not select, and their refreshes
+//	elsewhere.go   jobs that run on another host
+//	try.go         the tries of a turn: each checks, and then predicts or applies
+//	attempt.go     notes about the start and the end of a command, so that a lost one does not run again
+//	check.go       the check of a resource, and its reaction to a refresh
+//	preload.go     one query about the host for many resources of a type
+//	cause.go       the reason for a change: manifest, drift or refresh
+//	receive.go     values from earlier jobs and other hosts
+//	confirm.go     changes that the host reverts unless the controller confirms them
+//	reverse.go     the state before the first change of a resource, for its undo
+//	keepbefore.go  the state before each change, for the undo of the run
+//	units.go       the state of services before a change of their files, for the undo of the run
+//	apply.go       applies and verifies the plan of one job
+//	batch.go       applies the plans of several jobs together
+//	follow.go      sends the output of commands while they run
+//	fetch.go       sends a file of the host to the controller
+//	health.go      health checks after a change
+//	send.go        values for later jobs and other hosts
+//	scope.go       nested manifests: their members and the result of the whole
+//	block.go       blocks with rescue and always
+//	undo.go        after the last job: undoes resources that have left the manifest
+//	hindsight.go   after a check run: marks predictions that later jobs make uncertain
+//	standing.go    [Standing]: a checked catalog whose parts can be checked again, for watching
 //
-// and what they work on, each of which knows only those below it:
+// The data of a run. Each file uses only the files after it:
 //
-//	turn.go       a turn of a job, and an attempt
-//	run.go        a run: what its jobs share
-//	forecasts.go  what jobs make of the host, and what of that others see
-//	job.go        a job, and the manifest that it belongs to
-//	engine.go     what an engine is given, and what it knows of earlier catalogs
-//	host.go       the real host, shown or changed; state.go: states that resources report
-//	result.go     what is told of a job; report.go: what its resource has said; diff.go
-//	exports.go    the values that a job has for others
+//	turn.go        a turn of a job, and an attempt
+//	run.go         a run: the data that its jobs share
+//	forecasts.go   the planned changes of jobs, and which of them a job sees
+//	job.go         a job, and the manifest that it belongs to
+//	engine.go      the settings of an engine, and earlier catalogs of the session
+//	host.go        the real host, for reading and for changes
+//	state.go       states that resources report
+//	result.go      the result of a job
+//	report.go      notes and output of a resource
+//	diff.go        unified diffs of texts
+//	exports.go     the values that a job has for others
 //
-// A check run sees the host as earlier plans would have left it: package forecast
-// answers for what they would change, and notes when an answer depends on something
-// that cannot be known beforehand. Package schedule says in which order jobs are worked on
-// and which at once, package notes what one run leaves on the host for the next.
+// In a check run, a job sees the host with the changes that earlier jobs plan. Package forecast answers reads of
+// such a host, and notes when an answer depends on something unknown. Package schedule decides the order of jobs.
+// Package notes stores results on the host for the next run.
 //
-// What does not come in: what a type does, and the real host, which is handed in.
+// The behaviour of a type and the access to the real host do not belong here: the caller passes them in.
 package engine

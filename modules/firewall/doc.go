@@ -1,12 +1,15 @@
-// Package firewall is the resource type "firewall": who may reach a port of the host, and who may not.
+// Package firewall is the resource type "firewall": rules that accept or drop connections to ports of the host.
 //
-//	firewall.go  the properties, and which firewall of the host is the one
-//	rule.go      a rule, as nft(8) writes it, and which of two comes first
-//	check.go     what differs, and what is done about it
-//	nftables.go  rules of nftables: in force, and kept for the next boot
-//	listing.go   what nft tells of the rules of the host
-//	barriers.go  what else keeps packets away that a rule accepts
-//	lockout.go   the connection by which the host is worked on
-//	managed.go   firewalls that keep rules themselves; ufw.go, firewalld.go: each of them
-//	observe.go   undo, watch, describe
+//	firewall.go   the properties, and which firewall of the host is used
+//	related.go    related resources and examples, for the controller
+//	rule.go       a rule in the syntax of nft(8), and the order of rules
+//	check.go      the differences, and the steps that remove them
+//	nftables.go   rules of nftables: in force, and saved for the next boot
+//	listing.go    reads the rules of the host from nft --json
+//	barriers.go   other chains that drop packets which a rule accepts
+//	lockout.go    refuses rules that would block the login of the run
+//	managed.go    firewalls that save rules themselves
+//	ufw.go        ufw
+//	firewalld.go  firewalld
+//	observe.go    undo, watch, describe
 package firewall

@@ -1,6 +1,7 @@
-// Package upgrade is the resource type "upgrade": the packages of a host brought up to date, all or those with
+// Package upgrade is the resource type "upgrade": it updates all packages of a host, or only the packages with
 // security updates.
 //
 //	upgrade.go  the properties
-//	check.go    what the package manager would do, and what is told of it
+//	related.go  related resources and examples, for the controller
+//	check.go    the updates that the package manager would install, and their installation
 package upgrade

@@ -1,34 +1,51 @@
-// Package catalog compiles a play and what is known of a host into the catalog that the
-// host is sent: every expression evaluated, every template rendered, every reference a
-// number.
+// Package catalog compiles a play for a host into the catalog that the host receives: every expression evaluated,
+// every template rendered, every reference a number.
 //
-// Before any host, [New] opens the folders of a play:
+// Before the first host, [New] opens the folders of a play:
 //
-//	compiler.go    what is found out once for all hosts
-//	manifests.go   the play and the manifests that it applies, each with its folder
-//	sources.go     the files of a folder, each hashed once
-//	bundle.go      its folder resources/, which bundlewalk.go reads; ignored.go says what
-//	               of it stays behind
-//	literal.go     what can be said of resources that are the same for every host
+//	compiler.go      work that is done once for all hosts
+//	manifests.go     the play and the manifests that it applies, each with its folder
+//	sources.go       the files of a folder, each hashed once
+//	reads.go         which files and folders a play may read
+//	bundle.go        the folder resources/ of a play
+//	bundlewalk.go    reads it
+//	ignored.go       its files that hosts do not receive
+//	literal.go       checks of resources that are the same for every host
+//	checkresults.go  checks of the results that resources read
 //
-// For each host, [Compiler.Compile] goes one way through:
+// For each host, [Compiler.Compile] runs these steps:
 //
-//	compile.go     the steps
-//	data.go        the data of the host, layer over layer
-//	expand.go      the resources that are selected, as entries in the order written;
-//	               each.go and nested.go make several of one
-//	evaluate.go    what any resource can say of itself
-//	properties.go  what its type has, by way of scaffold.go and yaml.go; memo.go remembers
-//	               it for hosts with equal inputs
-//	references.go  the edges that references and received values make; names.go
-//	order.go       the entries in the order in which they run
+//	compile.go       the steps
+//	stage.go         the next stage, compiled with the results of earlier ones
+//	data.go          the data of the host, layer over layer
+//	secrets.go       secrets in the data, and resources that read them
+//	expand.go        the selected resources, as entries in the order of the manifest
+//	each.go          a resource with each: one entry per element
+//	block.go         a block
+//	nested.go        a resource that applies a manifest
+//	uncompiled.go    unselected resources that cannot be compiled, but may have a refresh due
+//	evaluate.go      the properties that every resource has
+//	elsewhere.go     resources that run on another host
+//	properties.go    the properties of its type
+//	scaffold.go      folders of templates
+//	yaml.go          YAML as JSON
+//	memo.go          remembers properties for hosts with equal inputs
+//	results.go       results of earlier resources that a resource reads
+//	references.go    the edges from references and received values
+//	names.go         names of resources, and what they refer to
+//	whence.go        adds the source of the data to errors
+//	order.go         the order in which the entries run
+//	watch.go         the watch rules of entries
 //
-// What comes of it:
+// The output:
 //
-//	packet.go      the catalog on the wire
-//	contents.go    what the host may ask for; download.go gets a part of that
-//	render.go      the same for people; show.go prints it
+//	packet.go        the catalog on the wire
+//	contents.go      the contents that the host may request
+//	download.go      downloads, each once for all hosts
+//	render.go        the compiled play for people
+//	given.go         the properties of a resource for people
+//	show.go          prints both as YAML
 //
-// Compilation reads files of the play's own folders and nothing else. What a host said is
-// only ever a value. Hosts are not contacted here, and what they answer stays out.
+// Compilation reads only files in the folders of the play. Text from a host is only a value and never evaluated.
+// No code here contacts a host.
 package catalog

@@ -1,16 +1,20 @@
-// Package reach says how a host of the inventory is reached, as whom, and why so: by the
-// command line, the inventory, ssh_config and the defaults. The first of these that says
-// something counts.
+// Package reach decides how to connect to a host of the inventory and as which user. It takes each setting from
+// the command line, the inventory, ssh_config or the defaults, in this order of precedence.
 //
-//	options.go     what the command line says, and a play
+//	options.go     the settings of the command line and of a play
 //	route.go       a host, and the jump hosts before it
-//	reach.go       the settings of one of them, each with its origin; algorithms.go
-//	refused.go     what the inventory says that cannot be honoured
-//	text.go        all of that for people
-//	secrets.go     passwords and passphrases, from files (secretfile.go) or a person (terminal.go)
+//	reach.go       the settings of one of these hosts, each with its origin
+//	algorithms.go  algorithms and authentication methods
+//	passwords.go   passwords of the inventory
+//	refused.go     inventory settings that are not supported
+//	text.go        all settings, as text and as JSON
+//	wiretarget.go  a target for another machine, without secrets
+//	secrets.go     passwords and passphrases of a run
+//	secretfile.go  a secret from a file or a program
+//	terminal.go    a secret from a person at the terminal
+//	vault.go       passwords of ansible-vault
 //
-// It makes a [transport.Target] and dials nothing. The passwords and passphrases of a run
-// are read from files, from programs that print them, or from a person at the terminal
-// ([SecretSources.Read]); none may come in as an argument, which everybody can read. Plays,
-// catalogs and sessions stay out.
+// It makes a [transport.Target] and does not connect. [SecretSources.Read] reads the passwords and passphrases of
+// a run from files, from programs that print them, or from a person at the terminal. It accepts no secret as an
+// argument, because every user of the machine can read arguments. Plays, catalogs and sessions do not belong here.
 package reach

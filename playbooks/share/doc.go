@@ -1,15 +1,19 @@
-// Package share is what hosts have to do with each other during a run: values of one host
-// that another receives, semaphores that several hold, and their places in the queue.
+// Package share connects the hosts of a run: values of one host that another receives, semaphores that several
+// hosts request, and their places in the queue.
 //
-//	check.go        before a run: the imports that could never be satisfied
-//	exports.go      what a play exports, and which hosts begin first because of it
-//	exchange.go     during a run: what each host exports, handed on to those that import it
+//	check.go        before a run: imports that no host could satisfy
+//	exports.go      the exports of a play, and which hosts therefore begin first
+//	queue.go        the queue of hosts, a limited number at once; a host that others wait for begins early
+//	wayin.go        a host that connects: a slow one returns its place
+//	exchange.go     exported values of each host, passed to the hosts that import them
 //	participant.go  one host in one play: it exports, imports, and waits
-//	circle.go       a wait that would have no end
+//	once.go         resources that run on one host of a batch
+//	sessions.go     sessions of hosts, for one user at a time
+//	waits.go        which hosts wait for which others
+//	circle.go       a circle of waiting resources
 //	semaphore.go    counting semaphores, granted in the order of the requests
-//	queue.go        hosts one after the other, so many at once; and one out of turn, when
-//	                another waits for it
+//	turns.go        the semaphores of one host in one play
 //
-// It knows plays, hosts and catalogs. How a host is reached and talked to stays out: the
-// session of a host asks on its behalf.
+// It knows plays, hosts and catalogs. The connection to a host does not belong here: its session calls this
+// package.
 package share

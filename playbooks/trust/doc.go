@@ -1,12 +1,14 @@
-// Package trust makes unknown hosts known: it asks them for their keys, compares these
-// with fingerprints that were collected beforehand or has a person decide, and adds them to
-// the known_hosts files that runs read ([Enrol]). [CommandLine] is how a user starts that.
+// Package trust adds the keys of unknown hosts to the known_hosts files that runs read. [Enrol] reads the keys
+// from the hosts, and compares them with fingerprints that you collected before, or prompts a person.
+// [CommandLine] returns the command for it.
 //
-//	enrol.go         from hosts to what has become of them; who is asked
-//	rounds.go        jump hosts before the hosts that are behind them; the handshakes
-//	fingerprints.go  what was collected on the hosts; verdict.go: a host held against it
-//	text.go, json.go what is printed
+//	enrol.go         from hosts to the outcome; the prompt
+//	rounds.go        jump hosts before the hosts that they lead to; the handshakes
+//	fingerprints.go  fingerprints that were collected on the hosts
+//	verdict.go       a host, compared with them
+//	text.go          the output as text
+//	json.go          the output as JSON
 //
-// Reading and writing known_hosts is in transport/knownhosts, the handshakes are in
-// transport. Flags and exit statuses may not come in.
+// Package transport/knownhosts reads and writes known_hosts. Package transport makes the handshakes. Flags and
+// exit statuses do not belong here.
 package trust

@@ -1,16 +1,16 @@
-// Package forecast says what a host will be once plans have been carried out.
+// Package forecast predicts the state of a host after planned changes.
 //
-//	host.go        the Host as it will be: its files; accounts.go, commands.go
-//	lookup.go      an answer of it, and what that depends on
-//	view.go        of which plans an entry sees what they make of the host
-//	prediction.go  how certain an entry's answers are, and its read set
-//	forecast.go    the plans, and the states that they lead to
-//	conflicts.go   in a graph: entries that may run before a reader and change what it has read
+//	host.go        the predicted Host: its files
+//	accounts.go    its users and groups
+//	commands.go    its read-only commands
+//	lookup.go      one answer, and the plans that it depends on
+//	view.go        which plans an entry sees
+//	prediction.go  how certain the answers for an entry are, and its read set
+//	forecast.go    the plans, and the states that follow from them
+//	conflicts.go   in a graph: entries that may run before a reader and change a thing that it has read
 //
-// A [Forecast] takes the effects of plans and answers reads on top of the real host,
-// through the [modules.Host] that [Forecast.Host] gives. A [Prediction] is filled in
-// along the way: on which resource an answer depends that cannot be known beforehand.
+// A [Forecast] records the effects of plans. [Forecast.Host] returns a [modules.Host] that answers reads from them
+// and from the real host. A [Prediction] collects the resources that make the answers uncertain.
 //
-// What does not come in: results, the order of entries, and anything that changes the
-// host.
+// Results, the order of entries, and code that changes the host do not belong here.
 package forecast

@@ -1,16 +1,17 @@
 // Package session serves the catalogs of one controller on a host, one after the other.
 //
-//	session.go   from hello to the end: a catalog comes in, results go out together
-//	receiver.go  what the controller sends, whenever it does
-//	asked.go     what the controller is asked for, and its answers
-//	watching.go  catalogs that are kept under watch, and what becomes of them
-//	watchdog.go  what nobody confirms is taken back, by a process of its own
+//	session.go   from hello to the end: receives a catalog, runs it, sends its results
+//	receiver.go  reads messages of the controller at any time
+//	asked.go     questions to the controller, and its answers
+//	confirm.go   changes that the controller must confirm: their deadline and their state
+//	watchdog.go  the process that reverts unconfirmed changes
+//	watching.go  results of watched catalogs
 //	kept.go      results that no controller has acknowledged
-//	outbox.go    results on their way to the controller
-//	follower.go  the output of commands on its way to the controller, while they run
-//	spool.go     contents on their way to the host
-//	partial.go   what has come of a large one, for a later session
+//	outbox.go    sends results that are ready at the same time together
+//	follower.go  sends the output of commands while they run
+//	spool.go     receives contents
+//	partial.go   keeps the received part of a large content for a later session
 //
-// How a catalog is worked on is package engine, which knows nothing of connections. What
-// takes the lock and where notes are kept is handed in.
+// Package engine runs a catalog, and knows no connections. The caller passes in the lock of the host and the place
+// for notes.
 package session
