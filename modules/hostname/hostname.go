@@ -100,16 +100,18 @@ const (
 
 // editPretty makes the text of /etc/machine-info.
 func (n *Hostname) editPretty(t *edit.Text) (edit.Done, error) {
-	at := t.Last(isPretty)
-	line, have := prettyKey+quote(n.Pretty), ""
-	if at >= 0 {
-		have = unquote(strings.TrimPrefix(t.Lines[at].Text, prettyKey))
-		if have == n.Pretty {
-			return edit.Done{}, nil
+	want, have := prettyKey+quote(n.Pretty), ""
+	changed := t.KeepLine(want, func(line string) (string, bool) {
+		if !isPretty(line) {
+			return "", false
 		}
-		t.Replace(at, at+1, line)
-	} else {
-		t.Insert(len(t.Lines), line)
+		if have = unquote(strings.TrimPrefix(line, prettyKey)); have != n.Pretty { // the last one counts
+			line = want
+		}
+		return line, true
+	})
+	if !changed {
+		return edit.Done{}, nil
 	}
 	return edit.Done{Action: "named the host", Changes: []modules.Change{{Property: "pretty", Have: cmp.Or(have, absent), Want: n.Pretty}}}, nil
 }

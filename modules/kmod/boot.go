@@ -51,7 +51,7 @@ func (k *Kmod) contradicted(h modules.Host) string {
 			}
 		}
 	}
-	return k.banned(h)
+	return k.onCommandLine(h)
 }
 
 // overridden returns the first of options that gives a parameter another value; "" if none does. The kernel takes the last value.
@@ -67,10 +67,14 @@ func (k *Kmod) overridden(options []string) string {
 	return ""
 }
 
-// banned returns a warning if the command line of the kernel keeps the module away; "" if it does not (modprobe(8)).
-func (k *Kmod) banned(h modules.Host) string {
-	text, _ := k.read(h, "/proc/cmdline") // without it, nothing is known to keep it away
+// onCommandLine returns a warning if the command line of the kernel keeps the module away, or has other parameters, which
+// modprobe passes after those of files; else "".
+func (k *Kmod) onCommandLine(h modules.Host) string {
+	text, _ := k.read(h, "/proc/cmdline") // if it cannot be read, there is nothing to warn of
 	for word := range strings.FieldsSeq(text) {
+		if name, option, _ := strings.Cut(word, "."); kernelName(name) == kernelName(k.Name) && k.overridden([]string{option}) != "" {
+			return fmt.Sprintf("modprobe passes %s, because the command line of the kernel has %s", option, word)
+		}
 		key, names, _ := strings.Cut(word, "=")
 		atBoot := key == "modprobe.blacklist" && (k.Persist == nil || *k.Persist)
 		if key != "module_blacklist" && !atBoot {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
 // loadedEffect is the kind of effect whose key is a module and whose state is whether it is loaded.
@@ -164,18 +163,19 @@ func (k *Kmod) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 	if k.Ensure == absent {
 		argv = []string{"modprobe", "-r", "--", k.Name}
 	}
-	run := func() error {
-		return modules.RunProgram(ctx, h, modules.Command{Argv: append(argv, k.Parameters...), Path: k.programs(), Timeout: timeout})
+	run := func(parameters ...string) func() error {
+		command := modules.Command{Argv: append(argv, parameters...), Path: k.programs(), Timeout: timeout}
+		return func() error { return modules.RunProgram(ctx, h, command) }
 	}
 	switch stale, err := k.stale(h); {
 	case err != nil:
 		return err
 	case k.Restore != nil && k.Ensure != absent: // the restored lines were loaded before, and modprobe needs their parameters
-		return k.files().ApplyThen(ctx, h, do.files, run)
-	case stale:
-		return k.reload(ctx, h, run)
+		return k.files().ApplyThen(ctx, h, do.files, run(k.Parameters...))
+	case stale: // modprobe would also pass the old parameters, so the file comes first
+		return k.files().ApplyThen(ctx, h, do.files, run())
 	}
-	return k.files().ApplyAfter(ctx, h, do.files, run)
+	return k.files().ApplyAfter(ctx, h, do.files, run(k.Parameters...))
 }
 
 // stale reports whether the file has other parameters for the module: modprobe would add them to its
@@ -190,33 +190,9 @@ func (k *Kmod) stale(h modules.Host) (bool, error) {
 	}
 	want := "options " + k.Name + " " + strings.Join(k.Parameters, " ")
 	for line := range strings.Lines(text) {
-		line = strings.Join(strings.Fields(line), " ")
-		if strings.HasPrefix(line, "options ") && k.configures(line) && line != want {
+		if strings.HasPrefix(strings.TrimSpace(line), "options") && k.configures(line) && !right(line, want) {
 			return true, nil
 		}
 	}
 	return false, nil
-}
-
-// reload removes the stale parameters, loads the module, and writes the parameters that the kernel has
-// taken. If a step fails, the files are put back.
-func (k *Kmod) reload(ctx context.Context, h modules.Host, run func() error) error {
-	bare := *k
-	bare.Parameters = nil
-	edited := func(files edit.Files) error {
-		plan, err := files.Check(ctx, h)
-		if err != nil {
-			return err
-		}
-		return files.Apply(ctx, h, plan.Steps)
-	}
-	return modules.OrPutBack(ctx, h, k.files().Paths(), func() error {
-		if err := edited(bare.files()[1:]); err != nil {
-			return err
-		}
-		if err := run(); err != nil {
-			return err
-		}
-		return edited(k.files())
-	})
 }

@@ -83,24 +83,26 @@ func kernelName(name string) string { return strings.ReplaceAll(name, "-", "_") 
 
 // files are those that it edits.
 func (k *Kmod) files() edit.Files {
-	load, probe := "", []string{}
+	load, probe := "", ""
 	switch {
 	case k.Ensure == absent && k.Blacklist:
-		probe = append(probe, "blacklist "+k.Name)
+		probe = "blacklist " + k.Name
 	case k.Ensure != absent && (k.Persist == nil || *k.Persist):
 		load = k.Name
 	}
 	if len(k.Parameters) > 0 {
-		probe = append(probe, "options "+k.Name+" "+strings.Join(k.Parameters, " "))
+		probe = "options " + k.Name + " " + strings.Join(k.Parameters, " ")
 	}
-	file := func(path string, is func(line string) bool, want ...string) *edit.File {
-		return &edit.File{Path: k.at(path), Create: true, Optional: len(want) == 0, Mode: "0644", Edit: func(t *edit.Text) (edit.Done, error) { return keep(t, is, want) }}
+	file := func(path, want string, change func(t *edit.Text) (edit.Done, error)) *edit.File {
+		return &edit.File{Path: k.at(path), Create: true, Optional: want == "", Mode: "0644", Edit: change}
 	}
-	lines := []string{load}
-	if load == "" {
-		lines = nil
-	}
-	return edit.Files{file(loadFile, k.loads, lines...), file(probeFile, k.configures, probe...)}.Restoring(k.Restore)
+	return edit.Files{
+		file(loadFile, load, func(t *edit.Text) (edit.Done, error) { return keep(t, k.loads, load) }),
+		file(probeFile, probe, func(t *edit.Text) (edit.Done, error) {
+			*t = *edit.ParseLineFeed(t.String()) // see right
+			return keep(t, k.configures, probe)
+		}),
+	}.Restoring(k.Restore)
 }
 
 // loads reports whether a line of /etc/modules-load.d has the module loaded (modules-load.d(5)).
@@ -114,32 +116,25 @@ func (k *Kmod) configures(line string) bool {
 	return len(words) > 1 && (words[0] == "options" || words[0] == "blacklist") && kernelName(words[1]) == kernelName(k.Name)
 }
 
-// keep makes a text in which the lines that are about something are these and no others, at the end: a load takes the
-// old ones out of the file first.
-func keep(t *edit.Text, is func(line string) bool, want []string) (edit.Done, error) {
+// right reports whether a line is the wanted one. Blanks do not matter, and modprobe passes \r to the module.
+func right(line, want string) bool {
+	return strings.Join(strings.Fields(line), " ") == want && !strings.Contains(line, "\r")
+}
+
+// keep makes a text in which the lines that are about something are this one and no others; an empty want keeps none.
+func keep(t *edit.Text, is func(line string) bool, want string) (edit.Done, error) {
 	var have []string
-	for _, line := range t.Lines {
-		if is(line.Text) {
-			have = append(have, strings.Join(strings.Fields(line.Text), " "))
+	changed := t.KeepLine(want, func(line string) (string, bool) {
+		if !is(line) {
+			return "", false
 		}
-	}
-	was, will := strings.Join(have, "; "), strings.Join(want, "; ")
-	changed := t.Keep(func(rest []edit.Line) (int, []string) {
-		switch {
-		case !is(rest[0].Text):
-			return 0, nil
-		case was == will:
-			return 1, []string{rest[0].Text}
+		if have = append(have, strings.Join(strings.Fields(line), " ")); !right(line, want) {
+			line = want
 		}
-		return 1, nil
-	}, func() []string {
-		if was == will {
-			return nil
-		}
-		return want
+		return line, true
 	})
 	if !changed {
 		return edit.Done{}, nil
 	}
-	return edit.Done{Action: "persisted", Changes: []modules.Change{{Property: "persisted", Have: cmp.Or(was, absent), Want: cmp.Or(will, absent)}}}, nil
+	return edit.Done{Action: "persisted", Changes: []modules.Change{{Property: "persisted", Have: cmp.Or(strings.Join(have, "; "), absent), Want: cmp.Or(want, absent)}}}, nil
 }

@@ -32,7 +32,7 @@ func localType() modules.Type {
 
 const modprobe = `#!/bin/sh
 at=${0%/*}/../sys/module
-case $* in *=refused*) echo "modprobe: ERROR: could not insert '$2': Invalid argument" >&2; exit 1 ;; esac
+case "$* $(cat "$at/../../etc/modprobe.d/ccm-push.conf" 2>/dev/null)" in *=refused*) echo "modprobe: ERROR: could not insert '$2': Invalid argument" >&2; exit 1 ;; esac
 set -- $(echo "$@" | sed 's/-- //' | sed 's/\(.\)-/\1_/g')
 case $1 in
 -r) rm -r "$at/$2" ;;
@@ -106,7 +106,8 @@ func TestParameters(t *testing.T) {
 	}{
 		{"new", "options dummy x=1\n", "a=1", "a=1", "options dummy x=1\noptions new a=1\n", ""},
 		{"others before", "options new a=0 c\n", "a=1", "a=1", "options new a=1\n", ""},
-		{"between others, with line ends of Windows", "# a\r\noptions new a=0\r\noptions dummy x=1\r\nblacklist new\r\n", "a=1", "a=1", "# a\r\noptions dummy x=1\r\noptions new a=1\r\n", ""},
+		{"between others, with line ends of Windows", "# a\r\noptions new a=0\r\noptions dummy x=1\r\nblacklist new\r\n", "a=1", "a=1", "# a\r\noptions new a=1\noptions dummy x=1\r\n", ""},
+		{"with line ends of Windows", "options new a=1\r\n", "a=1", "a=1", "options new a=1\n", ""},
 		{"refused", "options dummy x=1\n", "a=refused", "", "options dummy x=1\n", "Invalid argument"},
 		{"refused, others before", "options new a=0 c\n", "a=refused", "", "options new a=0 c\n", "Invalid argument"},
 	} {
@@ -157,6 +158,8 @@ func TestContradicted(t *testing.T) {
 		{Kmod{Name: "br-x", Parameters: []string{"a=1", "b-c=2"}}, "etc/modprobe.d/z.conf", "options br_x a=1 d=3\noptions other a=2\n", ""},
 		{Kmod{Name: "br-x", Parameters: []string{"a=1", "b-c=2"}}, "etc/modprobe.d/z.conf", "options br_x a=1 b_c=3\n", "warning: modprobe reads /etc/modprobe.d/z.conf after /etc/modprobe.d/ccm-push.conf, and passes b_c=3\n"},
 		{Kmod{Name: "br-x", Parameters: []string{"a=1"}}, "etc/modprobe.d/a.conf", "options br_x a=2\n", ""},
+		{Kmod{Name: "br-x", Parameters: []string{"a=1"}}, "proc/cmdline", "br_x.a=1 br_x.b=2 other.a=2\n", ""},
+		{Kmod{Name: "br-x", Parameters: []string{"a=1"}}, "proc/cmdline", "br_x.a=2\n", "warning: modprobe passes a=2, because the command line of the kernel has br_x.a=2\n"},
 		{Kmod{Name: "br-x"}, "proc/cmdline", "quiet modprobe.blacklist=other,br_x ro\n", "warning: a boot does not load br-x, because the command line of the kernel has modprobe.blacklist=other,br_x\n"},
 		{Kmod{Name: "br-x", Persist: &no}, "proc/cmdline", "modprobe.blacklist=br_x\n", ""},
 		{Kmod{Name: "br-x", Persist: &no}, "proc/cmdline", "module_blacklist=br_x\n", "warning: a boot does not load br-x, because the command line of the kernel has module_blacklist=br_x\n"},

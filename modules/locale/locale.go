@@ -159,19 +159,19 @@ func (l *Locale) list(t *edit.Text, charset string) (edit.Done, error) {
 
 // choose makes the text that says which locale is the default one.
 func (l *Locale) choose(t *edit.Text) (edit.Done, error) {
-	have, at := "", -1
-	for i, line := range t.Lines {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line.Text), "LANG="); ok {
-			have, at = strings.Trim(value, `"'`), i // the last one counts
+	want, have := "LANG="+l.Name, ""
+	changed := t.KeepLine(want, func(line string) (string, bool) {
+		value, ok := strings.CutPrefix(strings.TrimSpace(line), "LANG=")
+		if !ok {
+			return "", false
 		}
-	}
-	if spelling(have) == spelling(l.Name) {
+		if have = strings.Trim(value, `"'`); spelling(have) != spelling(l.Name) { // the last one counts
+			line = want
+		}
+		return line, true
+	})
+	if !changed {
 		return edit.Done{}, nil
-	}
-	if at < 0 {
-		t.Insert(0, "LANG="+l.Name)
-	} else {
-		t.Lines[at].Text = "LANG=" + l.Name
 	}
 	return edit.Done{Action: "chosen", Changes: []modules.Change{{Property: "default", Have: edit.Shown(cmp.Or(have, "none")), Want: l.Name}}}, nil
 }

@@ -16,6 +16,7 @@ import (
 type Editor struct {
 	Name    string
 	File    string   // relative to the root; default: f
+	Tree    []Node   // other files and folders of the root
 	Put     string   // properties that keep the entry, in JSON
 	Remove  string   // properties that keep it away; empty if the type removes nothing
 	Entry   []string // its lines, as Put writes them
@@ -58,7 +59,9 @@ type edited struct {
 	remove       bool
 }
 
-// Edits holds editors against one table: whatever line ends a file has, whether it begins with a byte order mark and
+// Edits holds editors against one table. These are not editors of entries among lines of others, and so not in it: the definition of
+// repository and the block of block are sections, to which following comments belong; /etc/hostname has one name and nothing
+// else; and locale uncomments its line in /etc/locale.gen, and comments it out. Whatever line ends a file has, whether it begins with a byte order mark and
 // ends with a line end, the entry is added, changed in its place and removed, and all other bytes stay.
 func Edits(t *testing.T, typ modules.Type, editors ...Editor) {
 	for _, e := range editors {
@@ -135,6 +138,7 @@ func (e *Editor) try(t *testing.T, typ modules.Type, c edited, ending, mark stri
 		properties = e.Remove
 	}
 	root := Root(t)
+	Build(t, root, e.Tree)
 	file := filepath.Join(root, "f")
 	if e.File != "" {
 		file = filepath.Join(root, e.File)
