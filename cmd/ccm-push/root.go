@@ -95,7 +95,7 @@ func (c *commandLine) execute(ctx context.Context, argv []string) error {
 }
 
 func (c *commandLine) root() *cobra.Command {
-	a, hosts, plays, p := c.app, &c.fleet, &c.plays, &c.printer
+	a, p := c.app, &c.printer
 	root := &cobra.Command{
 		Use:   "ccm-push [flags] MANIFEST...\n  ccm-push [flags] PATTERN TYPE ARGUMENT...",
 		Short: "apply manifests to hosts over SSH",
@@ -144,6 +144,22 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(topicCommands()...)
 	root.AddCommand(listCommands(root)...)
+	c.addCommands(root)
+	groupCommands(root)
+	suggestSubcommands(root)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd != root {
+			help(cmd, args)
+			return
+		}
+		fmt.Fprint(cmd.OutOrStdout(), shortHelp(root))
+	})
+	return root
+}
+
+func (c *commandLine) addCommands(root *cobra.Command) {
+	a, hosts, plays, p := c.app, &c.fleet, &c.plays, &c.printer
 	root.AddCommand(
 		attachCommand(hosts, p),
 		checkHealthCommand(plays, p),
@@ -179,17 +195,6 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		workerCommand(hosts, p),
 		workersCommand(hosts, p),
 	)
-	groupCommands(root)
-	suggestSubcommands(root)
-	help := root.HelpFunc()
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if cmd != root {
-			help(cmd, args)
-			return
-		}
-		fmt.Fprint(cmd.OutOrStdout(), shortHelp(root))
-	})
-	return root
 }
 
 // main decides what a call without a subcommand means.

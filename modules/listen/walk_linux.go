@@ -143,6 +143,12 @@ walk:
 	if end != "" && (t.tree || end == "/" || look(end).mounted) {
 		step(end, "", onTheWay)
 	}
+	return t.turn(l, edges, end, seen.String())
+}
+
+// turn makes a target wait at these edges from now on, and below the directory end if it is about a tree. changed reports
+// whether the way to it, or the directories below, differ from before.
+func (t *target) turn(l *Listener, edges []edge, end, seen string) (changed bool) {
 	old := t.edges
 	t.edges, t.why = edges, ""
 	for _, e := range edges {
@@ -152,8 +158,8 @@ walk:
 			t.why = e.dir.why
 		}
 	}
-	changed = t.seen != seen.String()
-	t.seen = seen.String()
+	changed = t.seen != seen
+	t.seen = seen
 	below := t.below
 	if t.tree {
 		t.below = map[string]*dir{}

@@ -84,10 +84,7 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	if err := s.job.member.Orders(ctx, s.ordered); err != nil {
 		return false, err
 	}
-	hosts := map[string]bool{}
-	for _, turn := range content.Turns {
-		hosts[turn.Host] = true
-	}
+	hosts := content.hosts()
 	unended := &remaining{hosts: maps.Clone(hosts)}
 	ended := s.worker.took(s.job.content.Options.Run, content.Turns)
 	defer func() { ended(unended.count()) }()
@@ -127,6 +124,20 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	beside.Wait()
 	s.loans.endAll()
 	s.dropKeys(filesOf(&content))
+	return s.report(ctx, held, stop, t, unended, err)
+}
+
+// hosts returns the names of the hosts of a shard.
+func (c *shardContent) hosts() map[string]bool {
+	names := map[string]bool{}
+	for _, turn := range c.Turns {
+		names[turn.Host] = true
+	}
+	return names
+}
+
+// report tells the coordinator how the shift ended: err is the error of its turns.
+func (s *shift) report(ctx, held context.Context, stop <-chan struct{}, t *talker, unended *remaining, err error) (whole bool, _ error) {
 	failed := ""
 	if err != nil {
 		failed = err.Error()

@@ -67,24 +67,7 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 	}
 	kept, dropped := staying(s.begun, s.again, cat)
 	if len(dropped) > 0 {
-		for _, f := range s.begun.Finished {
-			r := f.Result
-			if cat.Until > 0 && r.Index >= cat.Until && !s.again[r.Index] && !outlivesStage(f) {
-				dropped = append(dropped, r.Index)
-			}
-			if !slices.Contains(dropped, r.Index) {
-				continue
-			}
-			if f.MustStay() { // it may have another index now
-				s.begun.Ran = append(s.begun.Ran, f)
-			}
-			if failed := f.Failures(); len(failed) > 0 {
-				s.engine.Failed[r.Index] = failed
-			}
-		}
-		for _, index := range dropped {
-			s.again[index] = true
-		}
+		dropped = s.runAgain(cat, dropped)
 	}
 	if s.begun.By != "" && err == nil {
 		err = s.results.Drop(dropped)
@@ -104,6 +87,30 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 	}
 	one := cat.From == 0 && cat.Until == 0 // else the engine has to know what came before
 	return one && begun.Ended && len(kept) == len(begun.Finished), nil
+}
+
+// runAgain notes that the results with these indices do not stay, and returns them with those of later stages that do not
+// stay either.
+func (s *serving) runAgain(cat *wire.Catalog, dropped []int) []int {
+	for _, f := range s.begun.Finished {
+		r := f.Result
+		if cat.Until > 0 && r.Index >= cat.Until && !s.again[r.Index] && !outlivesStage(f) {
+			dropped = append(dropped, r.Index)
+		}
+		if !slices.Contains(dropped, r.Index) {
+			continue
+		}
+		if f.MustStay() { // it may have another index now
+			s.begun.Ran = append(s.begun.Ran, f)
+		}
+		if failed := f.Failures(); len(failed) > 0 {
+			s.engine.Failed[r.Index] = failed
+		}
+	}
+	for _, index := range dropped {
+		s.again[index] = true
+	}
+	return dropped
 }
 
 // cut finds the entries whose command was cut. Those that must not start again have failed, and their outcome is

@@ -174,13 +174,9 @@ func (s *serving) newEngine() *engine.Engine {
 
 // catalog works on one catalog and says how it ended.
 func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
-	if cat.Watch != nil && s.watch == nil {
-		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "protocol", Error: "this host program cannot watch: only the full one can"}})
-	}
-	for _, path := range cat.Quiet {
-		if _, err := s.Host.Files.Stat(path); err == nil {
-			return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "quiet", Error: path + " is there"}})
-		}
+	refuse := func(r *wire.Refused) error { return s.conn.Send(&wire.Message{Refused: r}) }
+	if refused := s.refusal(cat); refused != nil {
+		return refuse(refused)
 	}
 	if cat.Watch != nil { // others may work on the host while it is watched
 		s.giveBack()
@@ -191,11 +187,7 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 		if s.receiver.stopped() {
 			return s.conn.Send(&wire.Message{Done: &wire.Done{Stopped: true}})
 		}
-		phase := "lock"
-		if _, refused := errors.AsType[*errReverted](err); refused {
-			phase = "confirm"
-		}
-		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: phase, Error: err.Error(), Locked: errors.Is(err, wire.ErrLocked)}})
+		return refuse(notTaken(err))
 	}
 	host := s.Host
 	host.Contents, host.YAML = s.spool, s.receiver.questions.yaml
@@ -203,27 +195,12 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	s.engine.Host = host
 	out := &outbox{conn: s.conn, ended: s.receiver.ended, keep: s.results.Flush}
 	s.confirming.flush = out.flush
-	armed := ""
-	asks := cat.Queries()
-	if s.Confirms != nil && (cat.Check || asks) && !cat.Rehearsal && cat.Lock == nil && cat.Watch == nil && !s.foretold {
-		s.foretold = true
-		var text string
-		var err error
-		if asks {
-			text, err = s.confirming.report()
-		} else {
-			text, err = s.confirming.foretell(ctx)
-		}
-		if err != nil {
-			text = "whether changes are armed and not confirmed cannot be read: " + oneLine(err)
-		}
-		armed = text
-	}
+	armed := s.armed(ctx, cat)
 	if err := s.engine.TakeBack(cat); err != nil {
-		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "undo", Error: err.Error()}})
+		return refuse(&wire.Refused{Phase: "undo", Error: err.Error()})
 	}
 	if lacks := s.lacks(cat); lacks != "" {
-		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "full", Error: "type " + lacks + " needs the full host program"}})
+		return refuse(&wire.Refused{Phase: "full", Error: "type " + lacks + " needs the full host program"})
 	}
 	if cat.Undo != nil && len(cat.Entries) > 0 {
 		if err := out.put(&wire.Message{Reversals: undone(cat)}); err != nil {
@@ -237,7 +214,7 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	}
 	ended, err := s.begin(ctx, cat, out)
 	if errors.Is(err, notes.ErrResumed) {
-		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "lock", Error: err.Error()}})
+		return refuse(&wire.Refused{Phase: "lock", Error: err.Error()})
 	}
 	if err != nil {
 		return err
@@ -246,34 +223,54 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 		_ = s.results.End(false) // it has been noted
 		return errors.Join(out.put(&wire.Message{Done: &wire.Done{Armed: s.confirming.end()}}), out.flush())
 	}
-	s.engine.Semaphores = func(ctx context.Context, index int, would string) (func(), error) {
-		if err := out.flush(); err != nil { // a person who is asked has seen what came before
-			return nil, err
-		}
-		return s.receiver.questions.semaphores(ctx, index, would)
+	return s.work(ctx, cat, out, armed)
+}
+
+// refusal returns why this program cannot begin a catalog, or nil.
+func (s *serving) refusal(cat *wire.Catalog) *wire.Refused {
+	if cat.Watch != nil && s.watch == nil {
+		return &wire.Refused{Phase: "protocol", Error: "this host program cannot watch: only the full one can"}
 	}
-	s.engine.Elsewhere = func(ctx context.Context, m *wire.Elsewhere) (*wire.Elsewhere, error) {
-		if err := out.flush(); err != nil { // others take their time
-			return nil, err
-		}
-		return s.receiver.questions.elsewhere(ctx, m)
-	}
-	s.engine.Hand = func(ctx context.Context, p *wire.Part) error {
-		sent := make(chan error, 1)
-		go func() { sent <- s.conn.Send(&wire.Message{Part: p}) }()
-		select {
-		case err := <-sent:
-			if err != nil {
-				err = engine.ErrCut
-			}
-			return err
-		case <-s.receiver.ended: // what is on its way to a controller that is gone ends with the process
-			return engine.ErrCut
-		case <-ctx.Done():
-			return context.Cause(ctx)
+	for _, path := range cat.Quiet {
+		if _, err := s.Host.Files.Stat(path); err == nil {
+			return &wire.Refused{Phase: "quiet", Error: path + " is there"}
 		}
 	}
-	s.engine.Undoes = func(all *wire.Reversals) error { return out.put(&wire.Message{Reversals: all}) }
+	return nil
+}
+
+// notTaken returns the message for an error of [serving.take].
+func notTaken(err error) *wire.Refused {
+	phase := "lock"
+	if _, reverted := errors.AsType[*errReverted](err); reverted {
+		phase = "confirm"
+	}
+	return &wire.Refused{Phase: phase, Error: err.Error(), Locked: errors.Is(err, wire.ErrLocked)}
+}
+
+// armed returns, for the first check run or query of the session, a warning about a change that is armed and not confirmed.
+func (s *serving) armed(ctx context.Context, cat *wire.Catalog) string {
+	asks := cat.Queries()
+	if s.Confirms == nil || !cat.Check && !asks || cat.Rehearsal || cat.Lock != nil || cat.Watch != nil || s.foretold {
+		return ""
+	}
+	s.foretold = true
+	var text string
+	var err error
+	if asks {
+		text, err = s.confirming.report()
+	} else {
+		text, err = s.confirming.foretell(ctx)
+	}
+	if err != nil {
+		return "whether changes are armed and not confirmed cannot be read: " + oneLine(err)
+	}
+	return text
+}
+
+// work runs a catalog that has begun, and reports its end. armed is a warning for the first result.
+func (s *serving) work(ctx context.Context, cat *wire.Catalog, out *outbox, armed string) error {
+	s.connect(out)
 	follow := &follower{out: out, now: s.Now}
 	if s.engine.Follow = nil; cat.Follow {
 		s.engine.Follow = follow.line
@@ -289,6 +286,7 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 		return out.put(&wire.Message{Result: result})
 	}
 	var stopped bool
+	var err error
 	if cat.Watch == nil {
 		stopped, err = s.engine.Run(ctx, cat, emit)
 	} else {
@@ -303,6 +301,41 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 		s.watch.Begin()
 	}
 	return err
+}
+
+// connect gives the engine its ways to the controller.
+func (s *serving) connect(out *outbox) {
+	s.engine.Semaphores = func(ctx context.Context, index int, would string) (func(), error) {
+		if err := out.flush(); err != nil { // a person who is asked has seen what came before
+			return nil, err
+		}
+		return s.receiver.questions.semaphores(ctx, index, would)
+	}
+	s.engine.Elsewhere = func(ctx context.Context, m *wire.Elsewhere) (*wire.Elsewhere, error) {
+		if err := out.flush(); err != nil { // others take their time
+			return nil, err
+		}
+		return s.receiver.questions.elsewhere(ctx, m)
+	}
+	s.engine.Hand = s.hand
+	s.engine.Undoes = func(all *wire.Reversals) error { return out.put(&wire.Message{Reversals: all}) }
+}
+
+// hand sends a part of a file. It does not wait for a controller that is gone.
+func (s *serving) hand(ctx context.Context, p *wire.Part) error {
+	sent := make(chan error, 1)
+	go func() { sent <- s.conn.Send(&wire.Message{Part: p}) }() // ends with the process at the latest
+	select {
+	case err := <-sent:
+		if err != nil {
+			err = engine.ErrCut
+		}
+		return err
+	case <-s.receiver.ended:
+		return engine.ErrCut
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // lacks gives the type of something that would be taken back, which the program does not know
