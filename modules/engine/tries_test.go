@@ -233,7 +233,7 @@ type opener struct {
 }
 
 func (o *opener) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
-	close(o.free)
+	defer close(o.free)
 	return o.guest.Apply(ctx, h, p)
 }
 
