@@ -54,11 +54,6 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 			h.Report.Message(modules.LevelWarning, warning)
 		}
 	}
-	do := steps{write: plan.Pending(), file: plan.Steps}
-	var actions []string
-	if do.write {
-		actions = append(actions, "edited fstab")
-	}
 	is, err := m.now(h)
 	if err == nil {
 		err = m.plain(h.Files, is)
@@ -66,78 +61,125 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	change := func(property, have, want string) {
-		plan.Changes = append(plan.Changes, modules.Change{Property: property, Have: have, Want: want})
+	d := draft{Mount: m, host: h, is: is, plan: plan, steps: steps{write: plan.Pending(), file: plan.Steps}}
+	if d.steps.write {
+		d.actions = append(d.actions, "edited fstab")
 	}
-	will := func(state live) {
-		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.MountEffect, Key: m.Name, State: state})
-		if !m.empty(h.Files) {
-			plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: m.Name})
-		}
+	switch m.Ensure {
+	case mounted:
+		err = d.mounted()
+	case unmounted, absent:
+		err = d.unmounted()
 	}
-	lacks := m.lacks(is)
-	extra, off := m.extra(h.Files, is)
-	switch {
-	case m.Ensure == mounted && !is.there:
-		if do.makeDir, err = m.missing(h); err != nil {
-			return modules.Plan{}, err
-		}
-		if do.makeDir {
-			plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: m.Name, State: modules.PathState{
-				FileInfo: modules.FileInfo{Kind: modules.Directory, Mode: dirMode}, Partial: true,
-			}})
-		}
-		do.do, do.options = mountIt, m.given()
-		actions = append(actions, "mounted it")
-		change("mounted", unmounted, m.Device)
-		will(live{there: true, device: m.Device, fstype: m.Fstype, options: m.Options})
-		plan.MayFail = m.Fstype != "tmpfs" // which needs no device
-	case m.Ensure == mounted && m.other(h.Files, is):
-		if m.bind() {
-			return modules.Plan{}, modules.Refuse("%s of %s is mounted at %s, and not %s; unmount it first (ensure: unmounted)", is.shows.Path, is.device, m.Name, m.Device)
-		}
-		return modules.Plan{}, modules.Refuse("%s of type %s is mounted at %s; unmount it first (ensure: unmounted)", is.device, is.fstype, m.Name)
-	case m.Ensure == mounted && len(lacks)+len(extra) > 0:
-		do.do, do.options = remountIt, m.remount(lacks, off)
-		actions = append(actions, "remounted it")
-		var want []string
-		if len(lacks) > 0 {
-			want = append(want, "with "+strings.Join(lacks, ","))
-		}
-		if len(extra) > 0 {
-			want = append(want, "without "+strings.Join(extra, ","))
-		}
-		change("options", strings.Join(is.options, ","), strings.Join(want, ", "))
-		stay := slices.DeleteFunc(slices.Clone(is.options), func(option string) bool {
-			_, resized := value(lacks, "size")
-			return slices.Contains(extra, option) || resized && strings.HasPrefix(option, "size=")
-		})
-		will(live{there: true, device: is.device, fstype: is.fstype, options: append(slices.Clone(m.Options), stay...), layers: is.layers})
-		plan.MayFail = true
-	case m.Ensure == mounted && do.write && m.Restore == nil && len(m.unseen(is)) > 0:
-		h.Report.Message(modules.LevelWarning, fmt.Sprintf("%s is already mounted, possibly without %s: fstab applies it at the next mount", m.Name, strings.Join(m.unseen(is), ",")))
-	case (m.Ensure == unmounted || m.Ensure == absent) && is.there:
-		if len(is.below) > 0 {
-			return modules.Plan{}, modules.Refuse("%s has file systems mounted in it: %s; unmount them first", m.Name, strings.Join(is.below, ", "))
-		}
-		do.do, do.layers = unmountIt, is.layers
-		actions = append(actions, "unmounted it")
-		have := is.device
-		if is.layers > 1 {
-			have = fmt.Sprintf("%d mounts, %s above the others", is.layers, is.device)
-		}
-		change("mounted", have, unmounted)
-		will(live{})
-		plan.MayFail = true // somebody may be at work in it
+	if err != nil || len(d.actions) == 0 {
+		return modules.Plan{}, err
 	}
-	if len(actions) == 0 {
-		return modules.Plan{}, nil
-	}
-	if do.do != nothing && os.Geteuid() != 0 {
+	if d.steps.do != nothing && os.Geteuid() != 0 {
 		return modules.Plan{}, modules.Refuse("only root may mount and unmount; use become")
 	}
-	plan.Action, plan.Steps = strings.Join(actions, " and "), do
-	return plan, nil
+	d.plan.Action, d.plan.Steps = strings.Join(d.actions, " and "), d.steps
+	return d.plan, nil
+}
+
+// A draft is the plan of one check, while it is made.
+type draft struct {
+	*Mount
+	host    modules.Host
+	is      live // what is mounted at the path
+	plan    modules.Plan
+	steps   steps
+	actions []string
+}
+
+func (d *draft) change(property, have, want string) {
+	d.plan.Changes = append(d.plan.Changes, modules.Change{Property: property, Have: have, Want: want})
+}
+
+// will declares what is at the path afterwards.
+func (d *draft) will(state live) {
+	d.plan.Effects = append(d.plan.Effects, modules.Effect{Kind: modules.MountEffect, Key: d.Name, State: state})
+	if !d.empty(d.host.Files) {
+		d.plan.Effects = append(d.plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: d.Name})
+	}
+}
+
+// mounted plans for a file system that is to be mounted.
+func (d *draft) mounted() error {
+	m, is, files := d.Mount, d.is, d.host.Files
+	lacks := m.lacks(is)
+	extra, off := m.extra(files, is)
+	switch {
+	case !is.there:
+		return d.mount()
+	case m.other(files, is) && m.bind():
+		return modules.Refuse("%s of %s is mounted at %s, and not %s; unmount it first (ensure: unmounted)", is.shows.Path, is.device, m.Name, m.Device)
+	case m.other(files, is):
+		return modules.Refuse("%s of type %s is mounted at %s; unmount it first (ensure: unmounted)", is.device, is.fstype, m.Name)
+	case len(lacks)+len(extra) > 0:
+		d.remount(lacks, extra, off)
+	case d.steps.write && m.Restore == nil && len(m.unseen(is)) > 0:
+		d.host.Report.Message(modules.LevelWarning, fmt.Sprintf("%s is already mounted, possibly without %s: fstab applies it at the next mount", m.Name, strings.Join(m.unseen(is), ",")))
+	}
+	return nil
+}
+
+func (d *draft) mount() (err error) {
+	if d.steps.makeDir, err = d.missing(d.host); err != nil {
+		return err
+	}
+	if d.steps.makeDir {
+		d.plan.Effects = append(d.plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: d.Name, State: modules.PathState{
+			FileInfo: modules.FileInfo{Kind: modules.Directory, Mode: dirMode}, Partial: true,
+		}})
+	}
+	d.steps.do, d.steps.options = mountIt, d.given()
+	d.actions = append(d.actions, "mounted it")
+	d.change("mounted", unmounted, d.Device)
+	d.will(live{there: true, device: d.Device, fstype: d.Fstype, options: d.Options})
+	d.plan.MayFail = d.Fstype != "tmpfs" // which needs no device
+	return nil
+}
+
+// remount plans to set the options that are missing, and to switch off those that are too many.
+func (d *draft) remount(lacks, extra, off []string) {
+	is := d.is
+	d.steps.do, d.steps.options = remountIt, d.Mount.remount(lacks, off)
+	d.actions = append(d.actions, "remounted it")
+	var want []string
+	if len(lacks) > 0 {
+		want = append(want, "with "+strings.Join(lacks, ","))
+	}
+	if len(extra) > 0 {
+		want = append(want, "without "+strings.Join(extra, ","))
+	}
+	d.change("options", strings.Join(is.options, ","), strings.Join(want, ", "))
+	stay := slices.DeleteFunc(slices.Clone(is.options), func(option string) bool {
+		_, resized := value(lacks, "size")
+		return slices.Contains(extra, option) || resized && strings.HasPrefix(option, "size=")
+	})
+	d.will(live{there: true, device: is.device, fstype: is.fstype, options: append(slices.Clone(d.Options), stay...), layers: is.layers})
+	d.plan.MayFail = true
+}
+
+// unmounted plans for a path at which nothing is to be mounted.
+func (d *draft) unmounted() error {
+	is := d.is
+	if !is.there {
+		return nil
+	}
+	if len(is.below) > 0 {
+		return modules.Refuse("%s has file systems mounted in it: %s; unmount them first", d.Name, strings.Join(is.below, ", "))
+	}
+	d.steps.do, d.steps.layers = unmountIt, is.layers
+	d.actions = append(d.actions, "unmounted it")
+	have := is.device
+	if is.layers > 1 {
+		have = fmt.Sprintf("%d mounts, %s above the others", is.layers, is.device)
+	}
+	d.change("mounted", have, unmounted)
+	d.will(live{})
+	d.plan.MayFail = true // somebody may be at work in it
+	return nil
 }
 
 // remount returns the options of a remount. An undo passes only the options that differ.

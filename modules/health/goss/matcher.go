@@ -185,110 +185,145 @@ func operator(s shape, e map[string]any, depth int) (Matcher, error) {
 		return nil, fmt.Errorf("%s must have one matcher", shown(e))
 	}
 	name := slices.Collect(maps.Keys(e))[0]
-	arg := e[name]
-	describe := func(match func(any) bool) (Matcher, error) {
-		return matcher{match, name + " " + shown(arg)}, nil
-	}
+	o := operation{s, name, e[name], depth}
 	switch name {
 	case "equal":
-		return literalOnly(s, arg)
-	case "not":
-		m, err := parse(s, arg, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		return describe(func(v any) bool { return !m.Match(v) })
+		return literalOnly(s, o.arg)
+	case "not", "have-key":
+		return o.nested()
 	case "and", "or":
-		return several(s, name, arg, depth)
+		return several(s, name, o.arg, depth)
 	case "gt", "ge", "lt", "le":
-		limit, ok := toNumber(arg)
-		if !ok || s != number && s != anything {
-			return nil, fmt.Errorf("%s compares numbers", name)
-		}
-		compare := map[string]func(float64) bool{
-			"gt": func(n float64) bool { return n > limit }, "ge": func(n float64) bool { return n >= limit },
-			"lt": func(n float64) bool { return n < limit }, "le": func(n float64) bool { return n <= limit },
-		}[name]
-		return describe(func(v any) bool { n, ok := numberIn(v); return ok && compare(n) })
+		return o.number()
 	case "have-prefix", "have-suffix", "contain-substring":
-		want, ok := toText(arg)
-		if !ok || !s.hasText() {
-			return nil, fmt.Errorf("%s looks at texts", name)
-		}
-		holds := map[string]func(a, b string) bool{"have-prefix": strings.HasPrefix, "have-suffix": strings.HasSuffix, "contain-substring": strings.Contains}[name]
-		return describe(func(v any) bool { have, ok := toText(v); return ok && holds(have, want) })
+		return o.substring()
 	case "match-regexp":
-		want, ok := arg.(string)
-		if !ok || !s.hasText() {
-			return nil, fmt.Errorf("%s looks at texts", name)
-		}
-		re, err := regexp.Compile(want)
-		if err != nil {
-			return nil, fmt.Errorf("%q is not a regular expression: %w", want, err)
-		}
-		return describe(func(v any) bool { have, ok := toText(v); return ok && re.MatchString(have) })
+		return o.regexp()
 	case "have-patterns":
-		wanted, ok := arg.([]any)
+		wanted, ok := o.arg.([]any)
 		if !ok || !s.hasText() {
 			return nil, fmt.Errorf("%s looks for a list of patterns in texts", name)
 		}
 		return patterns(wanted)
-	case "have-key":
-		if s != anything {
-			return nil, fmt.Errorf("%s looks at maps", name)
-		}
-		m, err := parse(text, arg, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		return describe(func(v any) bool {
-			for key := range asMap(v) {
-				if m.Match(key) {
-					return true
-				}
-			}
-			return false
-		})
 	case "gjson":
-		return document(s, arg, depth)
+		return document(s, o.arg, depth)
 	case "semver-constraint":
-		constraint, ok := arg.(string)
-		if !ok || !s.hasText() && s != list {
-			return nil, fmt.Errorf("%s looks at versions, and takes a text such as %q", name, ">=1.2.0 <2.0.0")
-		}
-		r, err := parseRange(constraint)
-		if err != nil {
-			return nil, err
-		}
-		return describe(func(v any) bool { return inRange(r, v) })
+		return o.versions()
 	case "have-len":
-		n, ok := toNumber(arg)
-		if !ok || s == boolean || s == number {
-			return nil, fmt.Errorf("%s counts texts or what is in lists", name)
-		}
-		return describe(func(v any) bool {
-			switch v := v.(type) {
-			case string:
-				return float64(len(v)) == n
-			case map[string]any:
-				return float64(len(v)) == n
-			case []string, []any:
-				return float64(len(elementsOf(v))) == n
-			}
-			return false
-		})
+		return o.length()
 	case "contain-element", "contain-elements", "consist-of":
-		items, many := arg.([]any)
+		items, many := o.arg.([]any)
 		if s != list && s != anything || !many && name != "contain-element" {
 			return nil, fmt.Errorf("%s looks at lists", name)
 		}
 		if !many {
-			items = []any{arg}
+			items = []any{o.arg}
 		}
 		return elements(s, items, depth, name, name == "consist-of")
 	}
 	return nil, fmt.Errorf("unknown matcher %q (there are and, consist-of, contain-element, contain-elements, contain-substring, equal, ge, gjson, gt, "+
 		"have-key, have-len, have-patterns, have-prefix, have-suffix, le, lt, match-regexp, not, or, semver-constraint)", name)
+}
+
+// An operation is a matcher with a name and an argument, for values of a shape.
+type operation struct {
+	shape shape
+	name  string
+	arg   any
+	depth int // of matchers around it
+}
+
+func (o operation) matcher(match func(any) bool) (Matcher, error) {
+	return matcher{match, o.name + " " + shown(o.arg)}, nil
+}
+
+// nested parses "not" and "have-key", whose argument is a matcher.
+func (o operation) nested() (Matcher, error) {
+	of := o.shape
+	if o.name == "have-key" {
+		if of != anything {
+			return nil, fmt.Errorf("%s looks at maps", o.name)
+		}
+		of = text
+	}
+	m, err := parse(of, o.arg, o.depth+1)
+	if err != nil {
+		return nil, err
+	}
+	if o.name == "not" {
+		return o.matcher(func(v any) bool { return !m.Match(v) })
+	}
+	return o.matcher(func(v any) bool {
+		for key := range asMap(v) {
+			if m.Match(key) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (o operation) number() (Matcher, error) {
+	limit, ok := toNumber(o.arg)
+	if !ok || o.shape != number && o.shape != anything {
+		return nil, fmt.Errorf("%s compares numbers", o.name)
+	}
+	compare := map[string]func(float64) bool{
+		"gt": func(n float64) bool { return n > limit }, "ge": func(n float64) bool { return n >= limit },
+		"lt": func(n float64) bool { return n < limit }, "le": func(n float64) bool { return n <= limit },
+	}[o.name]
+	return o.matcher(func(v any) bool { n, ok := numberIn(v); return ok && compare(n) })
+}
+
+func (o operation) substring() (Matcher, error) {
+	want, ok := toText(o.arg)
+	if !ok || !o.shape.hasText() {
+		return nil, fmt.Errorf("%s looks at texts", o.name)
+	}
+	holds := map[string]func(a, b string) bool{"have-prefix": strings.HasPrefix, "have-suffix": strings.HasSuffix, "contain-substring": strings.Contains}[o.name]
+	return o.matcher(func(v any) bool { have, ok := toText(v); return ok && holds(have, want) })
+}
+
+func (o operation) regexp() (Matcher, error) {
+	want, ok := o.arg.(string)
+	if !ok || !o.shape.hasText() {
+		return nil, fmt.Errorf("%s looks at texts", o.name)
+	}
+	re, err := regexp.Compile(want)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a regular expression: %w", want, err)
+	}
+	return o.matcher(func(v any) bool { have, ok := toText(v); return ok && re.MatchString(have) })
+}
+
+func (o operation) versions() (Matcher, error) {
+	constraint, ok := o.arg.(string)
+	if !ok || !o.shape.hasText() && o.shape != list {
+		return nil, fmt.Errorf("%s looks at versions, and takes a text such as %q", o.name, ">=1.2.0 <2.0.0")
+	}
+	r, err := parseRange(constraint)
+	if err != nil {
+		return nil, err
+	}
+	return o.matcher(func(v any) bool { return inRange(r, v) })
+}
+
+func (o operation) length() (Matcher, error) {
+	n, ok := toNumber(o.arg)
+	if !ok || o.shape == boolean || o.shape == number {
+		return nil, fmt.Errorf("%s counts texts or what is in lists", o.name)
+	}
+	return o.matcher(func(v any) bool {
+		switch v := v.(type) {
+		case string:
+			return float64(len(v)) == n
+		case map[string]any:
+			return float64(len(v)) == n
+		case []string, []any:
+			return float64(len(elementsOf(v))) == n
+		}
+		return false
+	})
 }
 
 // hasText reports whether values of the shape can be texts.
