@@ -67,7 +67,7 @@ func (c *TLSCert) authority(h modules.Host) (*authority, error) {
 
 // mayOutlive refuses to sign what would be valid for longer than the authority.
 func (by *authority) mayOutlive(c *TLSCert) error {
-	left := by.said.ends.Sub(c.now())
+	left := by.said.ends.Sub(time.Now())
 	if left < time.Duration(c.days())*day {
 		return modules.Refuse("the authority %s is valid until %s, which is less than 'days: %d' (renew it, or write fewer days)", c.CACert, by.said.ends.UTC().Format(time.DateOnly), c.days())
 	}
@@ -169,7 +169,7 @@ func (c *TLSCert) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		}
 		will = want
 		if !want.request {
-			will.begins = c.now().UTC().Truncate(time.Second)
+			will.begins = time.Now().UTC().Truncate(time.Second)
 			will.ends = will.begins.Add(time.Duration(c.days()) * day)
 			will.issuer = c.issuer(by)
 		}
@@ -214,7 +214,7 @@ func (c *TLSCert) differences(is, want content, cert *x509.Certificate, by *auth
 	days := int(math.Round(float64(is.ends.Sub(is.begins)) / float64(day)))
 	differ("days", strconv.Itoa(days), strconv.Itoa(c.days()))
 	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-	switch now := c.now(); {
+	switch now := time.Now(); {
 	case is.ends.Sub(now) < time.Duration(c.renew())*day:
 		differ("expires", stamp(is.ends), fmt.Sprintf("in %d days or later", c.renew()))
 	case is.begins.After(now.Add(skew)):
@@ -246,12 +246,12 @@ func (c *TLSCert) Apply(ctx context.Context, h modules.Host, p modules.Plan) err
 		case err != nil:
 			return nil, err
 		case c.Ensure == request:
-			return c.request(signer)
+			return c.request(time.Now(), signer)
 		}
 		by, err := c.authority(h)
 		if err != nil {
 			return nil, err
 		}
-		return c.certificate(signer, like, by)
+		return c.certificate(time.Now(), signer, like, by)
 	})
 }

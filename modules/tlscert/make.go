@@ -84,16 +84,16 @@ func (c *TLSCert) names(t *x509.Certificate) (err error) {
 	return nil
 }
 
-// certificate makes one: for a key or, if there is one, for what a request asks; of an authority, or with that key if
-// there is none.
-func (c *TLSCert) certificate(key crypto.Signer, like *x509.CertificateRequest, by *authority) ([]byte, error) {
+// certificate makes a certificate that begins at from: for a key, or for a request if like is set. An authority signs it,
+// or the key itself if by is nil.
+func (c *TLSCert) certificate(from time.Time, key crypto.Signer, like *x509.CertificateRequest, by *authority) ([]byte, error) {
 	var public crypto.PublicKey
 	if like != nil {
 		public = like.PublicKey
 	} else {
 		public = key.Public()
 	}
-	t, err := c.template(public, like, c.now())
+	t, err := c.template(public, like, from)
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +105,9 @@ func (c *TLSCert) certificate(key crypto.Signer, like *x509.CertificateRequest, 
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), err
 }
 
-// request makes a request, with the extensions that the certificate shall have.
-func (c *TLSCert) request(key crypto.Signer) ([]byte, error) {
-	t, err := c.template(key.Public(), nil, c.now())
+// request makes a request at a time, with the extensions that the certificate must have.
+func (c *TLSCert) request(at time.Time, key crypto.Signer) ([]byte, error) {
+	t, err := c.template(key.Public(), nil, at)
 	if err != nil {
 		return nil, err
 	}

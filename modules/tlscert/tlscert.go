@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -35,7 +34,6 @@ type TLSCert struct {
 	Was *file.File `json:"was,omitempty" wire:"only"`
 
 	informed modules.Circumstances
-	clock    func() time.Time // of a test
 }
 
 // The values of ensure.
@@ -70,14 +68,6 @@ const (
 func (c *TLSCert) days() int { return cmp.Or(c.Days, defaultDays) }
 
 func (c *TLSCert) renew() int { return cmp.Or(c.Renew, min(defaultRenew, c.days()/3)) }
-
-// now is when something is asked.
-func (c *TLSCert) now() time.Time {
-	if c.clock != nil {
-		return c.clock()
-	}
-	return time.Now()
-}
 
 // Validate implements [modules.Resource].
 func (c *TLSCert) Validate() error {

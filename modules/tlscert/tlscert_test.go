@@ -37,10 +37,10 @@ func newKey(t testing.TB) pair {
 // certified makes a certificate or a request for a key, as of a day some days ago.
 func (p pair) certified(t testing.TB, c TLSCert, ago int, by *authority) pair {
 	t.Helper()
-	c.clock = func() time.Time { return time.Now().Add(-time.Duration(ago) * day) }
-	text, err := c.certificate(p.signer, nil, by)
+	from := time.Now().Add(-time.Duration(ago) * day)
+	text, err := c.certificate(from, p.signer, nil, by)
 	if c.Ensure == request {
-		text, err = c.request(p.signer)
+		text, err = c.request(from, p.signer)
 	}
 	require.NoError(t, err)
 	p.text = string(text)

@@ -106,7 +106,7 @@ const (
 // An Operation is how an executable is called. Not every field has a meaning for
 // every operation.
 type Operation struct {
-	Executable string `json:"executable,omitempty"` // "" only of a test of the first design that there is not
+	Executable string `json:"executable,omitempty"`
 	Args       []Arg  `json:"args,omitempty"`
 	Input      string `json:"input,omitempty"`
 	Security   string `json:"security,omitempty"` // "" is [SecurityCurrent]
