@@ -20,7 +20,8 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 	root, res := f.build(t, typ)
 	h := Host()
 	reverser, ok := res.(modules.Reverser)
-	if first := reflect.TypeOf(res).Elem().Field(0); !ok || first.Anonymous { // a resource on a host of the test's own
+	_, in := res.(*rooted)
+	if first := reflect.TypeOf(res).Elem().Field(0); !ok || first.Anonymous && !in { // a resource on a host of the test's own
 		return
 	}
 	require.NotEmpty(t, reverser.Subject())
@@ -58,7 +59,7 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 
 // Undone applies resources one after the other, as runs do in whose manifests one resource changes,
 // and then what undoes all of that: what is below root is as it was. local puts what undoes them onto
-// the host of the test, as the resources are.
+// the host of the test, as the resources are; nil for resources of [In].
 func Undone(t *testing.T, root string, local func(modules.Resource), resources ...modules.Reverser) {
 	t.Helper()
 	h := Host()
@@ -73,7 +74,9 @@ func Undone(t *testing.T, root string, local func(modules.Resource), resources .
 		require.NoError(t, res.Apply(t.Context(), h, plan))
 		if back != nil {
 			kept = reversalOf(t, res, back)
-			local(kept)
+			if _, in := kept.(*rooted); !in {
+				local(kept)
+			}
 		}
 	}
 	plan, err := kept.Check(t.Context(), modules.ReadOnly(h))
@@ -87,6 +90,9 @@ func Undone(t *testing.T, root string, local func(modules.Resource), resources .
 // It does not ask the type for it: that of a test may begin its host anew then.
 func reversalOf(t *testing.T, res modules.Resource, properties map[string]any) modules.Resource {
 	t.Helper()
+	if r, in := res.(*rooted); in {
+		return &rooted{whole: reversalOf(t, r.whole, properties).(whole), tree: r.tree}
+	}
 	var named struct {
 		Name string `json:"name"`
 	}

@@ -17,7 +17,7 @@ func (z *Timezone) Reversal(_ context.Context, h modules.Host, kept modules.Reso
 	case err != nil:
 		return nil, err
 	case at.Kind != modules.Symlink && at.Kind != modules.Absent:
-		return nil, modules.Refuse("%s is not a link, so it could not be restored", z.at("/etc/localtime"))
+		return nil, modules.Refuse("/etc/localtime is not a link, so it could not be restored")
 	}
 	var earlier map[string]*edit.Restore
 	if before, ok := kept.(*Timezone); ok {
@@ -32,7 +32,7 @@ func (z *Timezone) Reversal(_ context.Context, h modules.Host, kept modules.Reso
 
 // Watch implements [modules.Watcher].
 func (z *Timezone) Watch(context.Context, modules.Host) (modules.Sources, error) {
-	return modules.Sources{Paths: []string{z.at("/etc/localtime"), z.at("/etc/timezone"), z.at(database + "/" + z.zone())}}, nil
+	return modules.Sources{Paths: []string{"/etc/localtime", "/etc/timezone", database + "/" + z.zone()}}, nil
 }
 
 // Describe implements [modules.Describer].

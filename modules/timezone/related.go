@@ -12,7 +12,7 @@ import (
 // Related implements [modules.Related].
 func (z *Timezone) Related() []modules.Relation {
 	return append(z.named().Related(false),
-		modules.Relation{Verb: modules.Edits, Thing: modules.PathOf(z.at("/etc/localtime"))},
+		modules.Relation{Verb: modules.Edits, Thing: modules.PathOf("/etc/localtime")},
 		modules.Relation{Verb: modules.Needs, Thing: modules.Thing{Kind: modules.ThingPackage, Key: "tzdata"}, Weak: true, Why: "package of the time zones"})
 }
 

@@ -23,8 +23,6 @@ type Timezone struct {
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
 	// Target is, of such a one, where the link led; "" has it removed.
 	Target string `json:"target,omitempty" wire:"only"`
-
-	root string // of a test: in place of /
 }
 
 // Type is the entry of the registry.
@@ -57,8 +55,6 @@ func (z *Timezone) Validate() error {
 
 func (z *Timezone) zone() string { return cmp.Or(z.Zone, z.Name) }
 
-func (z *Timezone) at(name string) string { return z.root + name }
-
 const (
 	database = "/usr/share/zoneinfo"
 	absent   = "absent"
@@ -66,7 +62,7 @@ const (
 
 // named is the file in which Debian has the name.
 func (z *Timezone) named() edit.Files {
-	return edit.Files{{Path: z.at("/etc/timezone"), Edit: z.edit, Optional: true}}.Restoring(z.Restore)
+	return edit.Files{{Path: "/etc/timezone", Edit: z.edit, Optional: true}}.Restoring(z.Restore)
 }
 
 // edit makes the text of /etc/timezone.
@@ -85,7 +81,7 @@ func (z *Timezone) localtime() *link.Link {
 	if z.Restore != nil {
 		target = z.Target
 	}
-	l := &link.Link{Name: z.at("/etc/localtime"), Ensure: "present", Target: target, Force: true}
+	l := &link.Link{Name: "/etc/localtime", Ensure: "present", Target: target, Force: true}
 	if target == "" {
 		l.Ensure, l.Force = absent, false
 	}
@@ -131,7 +127,7 @@ func (z *Timezone) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 
 // leads tells where the link leads, and what is in its place: "" if nothing or no link is there.
 func (z *Timezone) leads(files modules.FileReader) (string, modules.FileInfo, error) {
-	at, err := files.Stat(z.at("/etc/localtime"))
+	at, err := files.Stat("/etc/localtime")
 	switch {
 	case modules.NotThere(err):
 		return "", modules.FileInfo{Kind: modules.Absent}, nil
@@ -164,7 +160,7 @@ func (z *Timezone) known(h modules.Host) error {
 	if z.Restore != nil {
 		return nil // what was there comes back, whatever it was
 	}
-	_, err := modules.Follow(h.Files, z.at(database+"/"+z.zone()))
+	_, err := modules.Follow(h.Files, database+"/"+z.zone())
 	switch {
 	case modules.NotThere(err):
 		return modules.Refuse("this host has no time zone %s (to list the zones: timedatectl list-timezones; the package tzdata contains them)", z.zone())

@@ -1,7 +1,6 @@
 package timezone
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,42 +10,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/link"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
-
-// A local timezone has a tree of the test in the place of /.
-type local struct {
-	Timezone
-	Root string `json:"root"`
-}
-
-func (l *local) in() *Timezone {
-	l.root = l.Root
-	return &l.Timezone
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	return l.in().Check(ctx, h)
-}
-
-func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
-	if k, ok := kept.(*local); ok {
-		kept = k.in()
-	}
-	back, err := l.in().Reversal(ctx, h, kept)
-	if back != nil {
-		back["root"] = l.Root
-	}
-	return back, err
-}
-
-func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
-	return l.in().Watch(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
-}
 
 func tree(target, named string) []modtest.Node {
 	all := []modtest.Node{{Path: "etc", Dir: true}}
@@ -69,7 +32,7 @@ func TestConverges(t *testing.T) {
 		return modules.Change{Property: property, Have: have, Want: want}
 	}
 	with := func(more string) string { return `{"root":"$ROOT",` + more + `}` }
-	modtest.Converges(t, localType(), []modtest.Fixture{
+	modtest.Converges(t, modtest.Rooted(Type()), []modtest.Fixture{
 		{
 			Name: "another zone, on Debian", Tree: tree(utc, "UTC\n"), Properties: with(`"name":"Europe/Vienna"`),
 			Action: "set the time zone", Changes: []modules.Change{change("timezone", "UTC", "Europe/Vienna"), change("timezone file", "UTC", "Europe/Vienna")},
@@ -107,7 +70,7 @@ func TestPredicts(t *testing.T) {
 	step := func(zone string) modtest.Step {
 		return modtest.Step{Type: "timezone", Properties: `{"root":"$ROOT","name":"` + zone + `"}`}
 	}
-	modtest.Predicts(t, modules.Registry{localType(), file.Type(), link.Type()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type()), file.Type(), link.Type()}, modtest.Scenario{
 		Tree: tree("/usr/share/zoneinfo/UTC", "UTC\n"),
 		Steps: []modtest.Step{
 			step("Europe/Vienna"),
@@ -140,8 +103,8 @@ func TestReversal(t *testing.T) {
 	for _, was := range []string{"/usr/share/zoneinfo/UTC", "lost", ""} {
 		root := t.TempDir()
 		modtest.Build(t, root, tree(was, "Other\n"))
-		with := func(zone string) *Timezone { return &Timezone{Name: "this", Zone: zone, root: root} }
-		modtest.Undone(t, root, func(r modules.Resource) { r.(*Timezone).root = root }, with("Europe/Vienna"), with("UTC"))
+		with := func(zone string) modules.Reverser { return modtest.In(root, &Timezone{Name: "this", Zone: zone}) }
+		modtest.Undone(t, root, nil, with("Europe/Vienna"), with("UTC"))
 	}
 }
 
@@ -149,7 +112,7 @@ func TestDescribe(t *testing.T) {
 	for target, want := range map[string]string{"../usr/share/zoneinfo/Europe/Vienna": `{"ensure":"present","zone":"Europe/Vienna"}`, "": `{"ensure":"absent"}`} {
 		root := t.TempDir()
 		modtest.Build(t, root, tree(target, ""))
-		status, err := modules.StatusOf(t.Context(), &Timezone{Name: "UTC", root: root}, modules.ReadOnly(modtest.Host()))
+		status, err := modules.StatusOf(t.Context(), &Timezone{Name: "UTC"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 		require.NoError(t, err)
 		require.JSONEq(t, want, string(status))
 	}
