@@ -8,6 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/approval"
+	"github.com/ccm-push/ccm-push/modules/merged"
 )
 
 // maxSize is how large a file may be, before and after, in bytes.
@@ -52,6 +53,11 @@ type steps struct {
 
 // Check is the Check of a resource that edits the file.
 func (f *File) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	if !f.Optional && f.Restore == nil {
+		if warning := merged.Unread(h.Files, f.Path); warning != "" {
+			h.Report.Message(modules.LevelWarning, warning)
+		}
+	}
 	plan, err := f.restoring().check(ctx, h)
 	return plan, modules.PermissionRefusal(err)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/merged"
 )
 
 // steps is what Apply has to do.
@@ -58,6 +59,9 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	}
 	if f.Ensure == directory {
 		return f.checkDirectory(ctx, h, at, want)
+	}
+	if warning := merged.Unread(h.Files, f.Name); warning != "" {
+		h.Report.Message(modules.LevelWarning, warning)
 	}
 	return f.checkPresent(ctx, h, at, want)
 }

@@ -2,8 +2,6 @@ package sysctl
 
 import (
 	"fmt"
-	"path"
-	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -24,10 +22,7 @@ func (s *Sysctl) overridden(h modules.Host) string {
 		all = append(all, root+dir)
 	}
 	siblings := edit.Siblings(h.Files, all...)
-	later, read := edit.ReadBefore(h.Files, own, siblings)
-	if same := slices.IndexFunc(siblings, func(name string) bool { return path.Base(name) == path.Base(own) }); !read && same >= 0 && slices.Contains(all, path.Dir(own)) {
-		return fmt.Sprintf("a boot reads %s in place of %s, which has the same name", siblings[same], own)
-	}
+	later, _ := edit.ReadBefore(h.Files, own, siblings)
 	winner, is := "", ""
 	for _, name := range later {
 		for _, line := range edit.Lines(h.Files, name) {
