@@ -318,10 +318,10 @@ func (f *family) rows() []packageRow {
 		{name: "latest already", before: []string{"demo=2.0"}, resources: "    - package: [e2e-demo: {ensure: latest}]\n", want: []string{"stable"}, after: []string{"demo=2.0"}},
 		{name: "remove", before: []string{"demo=1.0"}, resources: "    - package: [e2e-demo: {ensure: absent}]\n", want: []string{"changed"}},
 		{name: "remove what is not there", resources: "    - package: [e2e-demo: {ensure: absent}]\n", want: []string{"stable"}},
-		{name: "unknown", resources: "    - package: [e2e-nothing: ]\n", want: []string{"failed"}, errors: []string{`package "e2e-nothing" is not known here`}},
+		{name: "unknown", resources: "    - package: [e2e-nothing: ]\n", want: []string{"failed"}, errors: []string{`package "e2e-nothing" is in no package list`}},
 		{
 			name: "names that are a pattern of another one", resources: "    - package: [e2e-d.mo: , e2e-demo+: {ensure: latest}, e2e-d.m.: {ensure: absent}]\n", want: []string{"failed", "failed", "stable"},
-			errors: []string{`package "e2e-d.mo" is not known here`, `package "e2e-demo+" is not known here`},
+			errors: []string{`package "e2e-d.mo" is in no package list`, `package "e2e-demo+" is in no package list`},
 		},
 		{
 			name: "a version that nobody has", before: []string{"demo=1.0"}, resources: "    - package: [e2e-demo: {ensure: \"9\"}]\n", want: []string{"failed"},

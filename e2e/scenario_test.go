@@ -391,7 +391,7 @@ func TestFleetCCMRequests(t *testing.T) {
 
 			a = ask("package", `{"name":"e2e-nothing"}`).State
 			require.True(t, a.Failed)
-			require.Contains(t, a.Errors[0], `package "e2e-nothing" is not known here`)
+			require.Contains(t, a.Errors[0], `package "e2e-nothing" is in no package list`)
 		})
 	}
 }

@@ -39,5 +39,5 @@ ccm:
 
 	r = f.push("-i", "root.yaml", "h001", "wait", "a port", "port=1", "timeout=1s")
 	r.requireCode(t, 2)
-	require.Contains(t, r.stdout, "waited 1s for port 1 of 127.0.0.1 in vain: dial tcp 127.0.0.1:1: connect: connection refused")
+	require.Contains(t, r.stdout, "timed out after 1s: waited for port 1 of 127.0.0.1: dial tcp 127.0.0.1:1: connect: connection refused")
 }

@@ -79,7 +79,7 @@ func Ask(ctx context.Context, h modules.Host, command, temp, name string) error 
 		return nil
 	}
 	h.Report.Output(exit)
-	safe := fmt.Sprintf("validate ended with exit code %d, so the file was not put in place", exit.Code)
+	safe := fmt.Sprintf("validate exited with status %d; the file was not written", exit.Code)
 	text := safe
 	for _, out := range []string{exit.Stdout.Text, exit.Stderr.Text} {
 		// Programs that look at files say first what is wrong, and last that something is.

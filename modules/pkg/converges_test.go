@@ -71,7 +71,7 @@ func TestConverges(t *testing.T) {
 		changes("it replaces another", dpkgTree(has(ok, "left", "1.0", "Conflicts: right\n")), `"name":"right"`,
 			"installed version 1.0", change("ensure", "absent", "1.0")),
 		refused("unknown", dpkgTree(""), `"name":"no-such-package"`,
-			`package "no-such-package" is not known here, by package lists fetched 2 days ago; if its repository is set up, cache_valid: 1h fetches newer ones`),
+			`package "no-such-package" is in no package list (fetched 2 days ago); check its name, or fetch new lists with cache_valid: 1h`),
 		refused("a dependency is missing", dpkgTree(""), `"name":"needy"`,
 			"apt-get install needy=1.0 ended with exit code 100: needy : Depends: nosuch (>= 2) but it is not installable; "+
 				"Unable to correct problems, you have held broken packages."),
@@ -157,7 +157,7 @@ func TestNamesOfApt(t *testing.T) {
 	for _, name := range []string{"demo+", "d.mo", "dem+o", "needs.demo", "only+", "solo+", "mta+", "demo+:all"} {
 		for _, ensure := range []string{"present", "latest", ">= 0"} {
 			_, err := m.decode(t, `{"name":"`+name+`","ensure":"`+ensure+`"}`).Check(t.Context(), modules.ReadOnly(m.Host))
-			require.ErrorContains(t, err, `package "`+name+`" is not known here`, "%s %s", name, ensure)
+			require.ErrorContains(t, err, `package "`+name+`" is in no package list`, "%s %s", name, ensure)
 		}
 		plan, err := m.decode(t, `{"name":"`+name+`","ensure":"absent"}`).Check(t.Context(), modules.ReadOnly(m.Host))
 		require.NoError(t, err)

@@ -45,7 +45,7 @@ func (d dnf) nothing(ctx context.Context, name, version string) (string, error) 
 	}
 	provider, err := d.provider(ctx, name)
 	if err == nil && provider == "" {
-		err = modules.Refuse("package %q is not known here; is its repository set up and enabled?", name)
+		err = modules.Refuse("package %q is in no package list; is its repository set up and enabled?", name)
 	}
 	return "", err
 }

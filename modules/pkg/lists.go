@@ -110,16 +110,16 @@ func (a *access) unknown(ctx context.Context, name string, l lists) error {
 	case err != nil:
 		return err
 	case !a.limited && !some:
-		return lacks("package %q is not known here, since there are no package lists in %s; cache_valid: 1h fetches them", name, l.dir)
+		return lacks("package %q is in no package list: %s is empty; fetch the lists with cache_valid: 1h", name, l.dir)
 	case a.limited && old != "":
-		return lacks("package %q is not known here, by package lists fetched %s; check its name, and that one of its repositories is set up (%s)",
+		return lacks("package %q is in no package list (fetched %s); check its name, and that one of its repositories is set up (%s)",
 			name, old, strings.Join(l.sources, ", "))
 	case a.limited:
-		return lacks("package %q is not known here; check its name, and that one of its repositories is set up (%s)", name, strings.Join(l.sources, ", "))
+		return lacks("package %q is in no package list; check its name, and that one of its repositories is set up (%s)", name, strings.Join(l.sources, ", "))
 	case old != "":
-		return lacks("package %q is not known here, by package lists fetched %s; if its repository is set up, cache_valid: 1h fetches newer ones", name, old)
+		return lacks("package %q is in no package list (fetched %s); check its name, or fetch new lists with cache_valid: 1h", name, old)
 	}
-	return lacks("package %q is not known here; if its repository is set up, the package lists may be old: cache_valid: 1h fetches them", name)
+	return lacks("package %q is in no package list; check its name, or fetch new lists with cache_valid: 1h", name)
 }
 
 // age tells how long ago the lists were fetched, by the host's clock; "" if nobody

@@ -36,9 +36,9 @@ func TestListsAreFetched(t *testing.T) {
 		{"unknown", 30 * time.Minute, nil, `"name":"fresh","cache_valid":"1h"`, fetches, ""},
 		{"an unknown version", 30 * time.Minute, nil, `"name":"demo","ensure":"3.0","cache_valid":"1h"`, fetches, ""},
 		{"none, never fetched", 30 * time.Minute, loseLists, `"name":"demo"`, "",
-			`package "demo" is not known here, since there are no package lists in /var/lib/apt/lists; cache_valid: 1h fetches them`},
+			`package "demo" is in no package list: /var/lib/apt/lists is empty; fetch the lists with cache_valid: 1h`},
 		{"unknown, never fetched", 30 * time.Minute, nil, `"name":"fresh"`, "",
-			`package "fresh" is not known here, by package lists fetched 30 minutes ago; if its repository is set up, cache_valid: 1h fetches newer ones`},
+			`package "fresh" is in no package list (fetched 30 minutes ago); check its name, or fetch new lists with cache_valid: 1h`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := newArchive(t)
@@ -85,7 +85,7 @@ func TestListsAreFetchedOnce(t *testing.T) {
 	require.NoError(t, apply(`{"name":"fresh","cache_valid":"1h"}`))
 	require.NoError(t, apply(`{"name":"fresh","ensure":"latest","cache_valid":"0s"}`), "what has just been fetched is young enough")
 	err := apply(`{"name":"nosuch","cache_valid":"1h"}`)
-	require.Regexp(t, `^package "nosuch" is not known here, by package lists fetched \d+ seconds ago; `+
+	require.Regexp(t, `^package "nosuch" is in no package list \(fetched \d+ seconds ago\); `+
 		`check its name, and that one of its repositories is set up \(/etc/apt/sources\.list, /etc/apt/sources\.list\.d\)$`, err.Error())
 }
 

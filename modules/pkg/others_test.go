@@ -350,7 +350,7 @@ func TestApkCommands(t *testing.T) {
 		{"demo", "9", "", `version 9 of "demo" is not available; available: 1.1-r0, 1.0-r0`},
 		{"mta", "", "", ""},
 		{"mta", "1", "", `no version of "mta" is available, so not 1`},
-		{"nosuch", "", "", `package "nosuch" is not known here, by package lists fetched 2 hours ago; if its repository is set up, cache_valid: 1h fetches newer ones`},
+		{"nosuch", "", "", `package "nosuch" is in no package list (fetched 2 hours ago); check its name, or fetch new lists with cache_valid: 1h`},
 	} {
 		version, err := a.offer(t.Context(), test.name, test.version)
 		require.Equal(t, test.want, version)

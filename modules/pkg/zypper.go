@@ -53,7 +53,7 @@ func (z zypper) nothing(ctx context.Context, name string) (string, error) {
 	}
 	provider, err := z.provider(ctx, name)
 	if err == nil && provider == "" {
-		err = lacks("package %q is not known here; is its repository set up and enabled?", name)
+		err = lacks("package %q is in no package list; is its repository set up and enabled?", name)
 	}
 	return "", err
 }

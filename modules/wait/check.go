@@ -60,7 +60,7 @@ func (w *Wait) Apply(ctx context.Context, h modules.Host, _ modules.Plan) error 
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-deadline.C:
-			return fmt.Errorf("waited %s %s in vain: %w", timeout, w.until(), why)
+			return fmt.Errorf("timed out after %s: waited %s: %w", timeout, w.until(), why)
 		case <-tick.C:
 		}
 	}

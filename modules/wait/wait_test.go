@@ -114,15 +114,15 @@ func TestApply(t *testing.T) {
 
 	shut := closed(t)
 	for name, test := range map[string]struct{ properties, err string }{
-		"a port":      {`"port":` + shut, "waited 60ms for port " + shut + " of 127.0.0.1 in vain: dial tcp 127.0.0.1:" + shut + ": connect: connection refused"},
-		"no port":     {`"ensure":"absent","port":` + port, "waited 60ms for the end of port " + port + " of 127.0.0.1 in vain: it is still so"},
-		"a URL":       {`"url":"` + strings.Replace(url, "//", "//me:hunter2@", 1) + `/503?key=hunter2"`, "waited 60ms for " + url + "/503 in vain: it answers 503 Service Unavailable"},
-		"no answer":   {`"url":"http://127.0.0.1:` + shut + `/x?key=hunter2"`, "waited 60ms for http://127.0.0.1:" + shut + "/x in vain: dial tcp 127.0.0.1:" + shut + ": connect: connection refused"},
-		"redirection": {`"url":"` + url + `/away"`, "waited 60ms for " + url + "/away in vain: it answers 302 Found"},
-		"a path":      {`"path":"/no/such/path"`, "waited 60ms for /no/such/path in vain: it does not exist"},
-		"a line":      {`"path":"/etc/passwd","line":"^no such line$"`, "waited 60ms for a line like ^no such line$ in /etc/passwd in vain: no line matches"},
-		"a hung one":  {`"command":"sleep 60"`, "waited 60ms for the command sleep 60 in vain: it does not end in time"},
-		"a command":   {`"command":"sh -c 'echo not yet >&2; exit 3'"`, "waited 60ms for the command sh -c 'echo not yet >&2; exit 3' in vain: it ends with 3: not yet"},
+		"a port":      {`"port":` + shut, "timed out after 60ms: waited for port " + shut + " of 127.0.0.1: dial tcp 127.0.0.1:" + shut + ": connect: connection refused"},
+		"no port":     {`"ensure":"absent","port":` + port, "timed out after 60ms: waited for the end of port " + port + " of 127.0.0.1: it is still so"},
+		"a URL":       {`"url":"` + strings.Replace(url, "//", "//me:hunter2@", 1) + `/503?key=hunter2"`, "timed out after 60ms: waited for " + url + "/503: it answers 503 Service Unavailable"},
+		"no answer":   {`"url":"http://127.0.0.1:` + shut + `/x?key=hunter2"`, "timed out after 60ms: waited for http://127.0.0.1:" + shut + "/x: dial tcp 127.0.0.1:" + shut + ": connect: connection refused"},
+		"redirection": {`"url":"` + url + `/away"`, "timed out after 60ms: waited for " + url + "/away: it answers 302 Found"},
+		"a path":      {`"path":"/no/such/path"`, "timed out after 60ms: waited for /no/such/path: it does not exist"},
+		"a line":      {`"path":"/etc/passwd","line":"^no such line$"`, "timed out after 60ms: waited for a line like ^no such line$ in /etc/passwd: no line matches"},
+		"a hung one":  {`"command":"sleep 60"`, "timed out after 60ms: waited for the command sleep 60: it does not end in time"},
+		"a command":   {`"command":"sh -c 'echo not yet >&2; exit 3'"`, "timed out after 60ms: waited for the command sh -c 'echo not yet >&2; exit 3': it ends with 3: not yet"},
 	} {
 		t.Run(name+" in vain", func(t *testing.T) {
 			res := modtest.Decode(t, modules.Registry{wait.Type()}, "wait", `{"name":"x","timeout":"60ms","interval":"10ms",`+test.properties+`}`, "")
