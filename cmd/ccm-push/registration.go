@@ -198,8 +198,8 @@ service, address and port is replaced.`,
 		},
 	}
 	c.Flags().IntVar(&priority, "priority", 100, "1 to 255; the lowest is first")
-	c.Flags().StringVar(&ttl, "ttl", "30s", "how long it lasts: a duration such as 30s or 2d, or never; '' as long as the stream keeps it")
-	c.Flags().StringToStringVar(&annotations, "annotation", nil, "`key=value` that is kept with it; may be repeated")
+	c.Flags().StringVar(&ttl, "ttl", "30s", "lifetime of the registration, such as 30s or 2d, or never; '' means the limit of the stream")
+	c.Flags().StringToStringVar(&annotations, "annotation", nil, "`key=value` to store with the registration; may be repeated")
 	return c
 }
 
