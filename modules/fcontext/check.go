@@ -27,7 +27,7 @@ type steps struct {
 
 // Check implements [modules.Resource].
 func (f *Fcontext) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	if has, err := semanage.Has(h, f.root); err != nil || !has && f.Ensure == absent {
+	if has, err := semanage.Has(h); err != nil || !has && f.Ensure == absent {
 		return modules.Plan{}, err
 	}
 	system, have, err := f.look(h)
@@ -39,7 +39,7 @@ func (f *Fcontext) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 	if !do.put {
 		return f.checkLabels(ctx, h, do)
 	}
-	if err := system.MayChange(h.Files, "semanage"); err != nil {
+	if err := semanage.MayChange(h.Files, "semanage"); err != nil {
 		return modules.Plan{}, err
 	}
 	plan := modules.Plan{
@@ -113,10 +113,10 @@ func (f *Fcontext) checkLabels(ctx context.Context, h modules.Host, do steps) (m
 	if _, set := h.Forecast.Lookup(labels, f.key()); set || !f.labelled(do.system) {
 		return modules.Plan{}, nil
 	}
-	if err := do.system.MayChange(h.Files, "restorecon"); err != nil {
+	if err := semanage.MayChange(h.Files, "restorecon"); err != nil {
 		return modules.Plan{}, err
 	}
-	exit, err := h.Commands.Probe(ctx, f.restorecon(do.system, "-n", "-v"))
+	exit, err := h.Commands.Probe(ctx, f.restorecon("-n", "-v"))
 	switch {
 	case err != nil:
 		return modules.Plan{}, err
@@ -135,14 +135,14 @@ func (f *Fcontext) checkLabels(ctx context.Context, h modules.Host, do steps) (m
 }
 
 // restorecon sets the labels of files, or with -n says which it would set.
-func (f *Fcontext) restorecon(system semanage.System, options ...string) modules.Command {
+func (f *Fcontext) restorecon(options ...string) modules.Command {
 	argv := append([]string{"restorecon", "-R"}, options...)
-	return modules.Command{Argv: append(append(argv, "--"), f.Restorecon...), Path: system.Programs(), Timeout: semanage.Timeout}
+	return modules.Command{Argv: append(append(argv, "--"), f.Restorecon...), Timeout: semanage.Timeout}
 }
 
 // look finds out which label is kept of the paths, or will be.
 func (f *Fcontext) look(h modules.Host) (semanage.System, semanage.Context, error) {
-	system, err := semanage.Find(h.Files, f.root)
+	system, err := semanage.Find(h.Files)
 	if err != nil {
 		return system, semanage.Context{}, err
 	}
@@ -175,7 +175,7 @@ func (f *Fcontext) Apply(ctx context.Context, h modules.Host, p modules.Plan) er
 	if !f.labelled(do.system) {
 		return nil
 	}
-	return modules.RunProgram(ctx, h, f.restorecon(do.system))
+	return modules.RunProgram(ctx, h, f.restorecon())
 }
 
 // put has semanage keep the label, or none.

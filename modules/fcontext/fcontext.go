@@ -22,8 +22,6 @@ type Fcontext struct {
 	User       string   `json:"user,omitempty" text:"argument" looks:"^[A-Za-z0-9_.-]+$" doc:"their SELinux user; default: unchanged; system_u for a new entry"`
 	Range      string   `json:"range,omitempty" text:"argument" looks:"^[A-Za-z0-9:.,-]+$" doc:"their levels; default: unchanged; s0 for a new entry"`
 	Restorecon []string `json:"restorecon,omitempty" doc:"absolute paths of files and directories to relabel at once, with everything below them, if SELinux runs; other existing files keep their label"`
-
-	root string // of a test: in place of /
 }
 
 const (

@@ -1,7 +1,6 @@
 package fcontext
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,50 +10,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/semanage/semanagetest"
 )
 
-// A local Fcontext has a tree of the test in the place of /.
-type local struct {
-	Fcontext
-	Root string `json:"root"`
-}
-
-func (l *local) in() *Fcontext {
-	l.root = l.Root
-	return &l.Fcontext
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	return l.in().Check(ctx, h)
-}
-
-func (l *local) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
-	return l.in().Apply(ctx, h, p)
-}
-
-func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
-	back, err := l.in().Reversal(ctx, h, kept)
-	if back != nil {
-		back["root"] = l.Root
-	}
-	return back, err
-}
-
-func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
-	return l.in().Watch(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
-}
-
 func with(more string) string { return `{"root":"$ROOT",` + more + `}` }
 
 const ofPolicy = "as the policy has it"
 
 func TestConverges(t *testing.T) {
 	kept := semanagetest.Kept(store, "# auto\n/srv/web(/.*)?    system_u:object_r:httpd_sys_content_t:s0\n/srv/web(/.*)? -d staff_u:object_r:etc_t:s0\n/srv/no    <<none>>\n")
-	modtest.Converges(t, localType(), modtest.Kept("labels", "", []modtest.Fixture{
+	modtest.Converges(t, modtest.Rooted(Type()), modtest.Kept("labels", "", []modtest.Fixture{
 		{
 			Name: "paths", Tree: semanagetest.Disabled(), Properties: with(`"name":"/srv/web(/.*)?","type":"httpd_sys_content_t","restorecon":["$ROOT/srv"]`),
 			Action: "gave a label to its paths", Changes: []modules.Change{modtest.Change("type", ofPolicy, "httpd_sys_content_t")},
@@ -91,18 +53,19 @@ func TestConverges(t *testing.T) {
 func TestLabels(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, semanagetest.Running(semanagetest.Kept(store, "/srv/web(/.*)? system_u:object_r:httpd_sys_content_t:s0\n")))
-	f := &Fcontext{Name: "/srv/web(/.*)?", Type: "httpd_sys_content_t", root: root}
-	plan, err := f.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	f := &Fcontext{Name: "/srv/web(/.*)?", Type: "httpd_sys_content_t"}
+	h := modtest.RootedHost(root, modtest.Host())
+	plan, err := f.Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)
 	require.False(t, plan.Pending(), "nobody has asked for restorecon")
 
 	f.Restorecon = []string{root + "/srv"}
-	plan, err = f.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	plan, err = f.Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)
 	require.Equal(t, "had restorecon set labels", plan.Action)
 	require.Equal(t, []modules.Change{modtest.Change("labels", "of files differ: Would relabel /srv/web from var_t to httpd_sys_content_t", "as the policy has them")}, plan.Changes)
-	require.NoError(t, f.Apply(t.Context(), modtest.Host(), plan))
-	plan, err = f.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	require.NoError(t, f.Apply(t.Context(), h, plan))
+	plan, err = f.Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)
 	require.False(t, plan.Pending())
 }
@@ -112,7 +75,7 @@ func TestCertain(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, semanagetest.Disabled())
 	for typ, unsure := range map[string]bool{"httpd_sys_content_t": false, "<<none>>": false, "other_t": true} {
-		plan, err := (&Fcontext{Name: "/srv", Type: typ, root: root}).Check(t.Context(), modules.ReadOnly(modtest.Host()))
+		plan, err := (&Fcontext{Name: "/srv", Type: typ}).Check(t.Context(), modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 		require.NoError(t, err)
 		require.Equal(t, unsure, plan.MayFail, typ)
 	}
@@ -122,7 +85,7 @@ func TestPredicts(t *testing.T) {
 	step := func(properties string) modtest.Step {
 		return modtest.Step{Type: "fcontext", Properties: with(properties)}
 	}
-	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type())}, modtest.Scenario{
 		Tree: semanagetest.Disabled(),
 		Steps: []modtest.Step{
 			step(`"name":"/srv","type":"httpd_sys_content_t"`),
@@ -136,9 +99,6 @@ func TestPredicts(t *testing.T) {
 }
 
 func TestReversal(t *testing.T) {
-	local := func(root string) func(modules.Resource) {
-		return func(r modules.Resource) { r.(*Fcontext).root = root }
-	}
 	for name, test := range map[string]struct {
 		tree      []modtest.Node
 		resources []Fcontext
@@ -152,10 +112,9 @@ func TestReversal(t *testing.T) {
 			modtest.Build(t, root, test.tree)
 			var all []modules.Reverser
 			for i := range test.resources {
-				test.resources[i].root = root
-				all = append(all, &test.resources[i])
+				all = append(all, modtest.In(root, &test.resources[i]))
 			}
-			modtest.Undone(t, root, local(root), all...)
+			modtest.Undone(t, root, nil, all...)
 		})
 	}
 }
@@ -190,7 +149,7 @@ func TestValidate(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, semanagetest.Disabled(semanagetest.Kept(store, "/srv -- system_u:object_r:etc_t:s0\n")))
-	status, err := modules.StatusOf(t.Context(), &Fcontext{Name: "/srv", Ftype: "f", root: root}, modules.ReadOnly(modtest.Host()))
+	status, err := modules.StatusOf(t.Context(), &Fcontext{Name: "/srv", Ftype: "f"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"ensure":"present","type":"etc_t","user":"system_u","range":"s0"}`, string(status))
 }

@@ -37,7 +37,7 @@ func (f *Fcontext) Reversal(_ context.Context, h modules.Host, kept modules.Reso
 
 // Watch implements [modules.Watcher]: nothing tells of labels in a tree.
 func (f *Fcontext) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
-	sources := semanage.Watched(h.Files, f.root, store)
+	sources := semanage.Watched(h.Files, store)
 	if len(f.Restorecon) > 0 {
 		sources.Polled = "the labels that files have"
 	}

@@ -21,7 +21,7 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 	h := Host()
 	reverser, ok := res.(modules.Reverser)
 	_, in := res.(*rooted)
-	if first := reflect.TypeOf(res).Elem().Field(0); !ok || first.Anonymous && !in { // a resource on a host of the test's own
+	if first := reflect.TypeOf(res).Elem().Field(0); !ok || first.Anonymous && !in || reorders[typ.Name] { // a resource on a host of the test's own
 		return
 	}
 	require.NotEmpty(t, reverser.Subject())
@@ -56,6 +56,9 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 	require.Equal(t, plan.Action, again.Action)
 	require.Subset(t, plan.Changes, again.Changes) // the home of a user stays
 }
+
+// reorders lists types whose program writes its files in its own order and layout. Their own tests compare what is restored.
+var reorders = map[string]bool{"seport": true, "seboolean": true, "fcontext": true}
 
 // Undone applies resources one after the other, as runs do in whose manifests one resource changes,
 // and then what undoes all of that: what is below root is as it was. local puts what undoes them onto

@@ -37,10 +37,10 @@ func word(on bool) string {
 
 // Check implements [modules.Resource].
 func (b *Seboolean) Check(_ context.Context, h modules.Host) (modules.Plan, error) {
-	if has, err := semanage.Has(h, b.root); err != nil || !has && b.Ensure == absent {
+	if has, err := semanage.Has(h); err != nil || !has && b.Ensure == absent {
 		return modules.Plan{}, err
 	}
-	system, err := semanage.Find(h.Files, b.root)
+	system, err := semanage.Find(h.Files)
 	if err != nil {
 		return modules.Plan{}, err
 	}
@@ -54,7 +54,7 @@ func (b *Seboolean) Check(_ context.Context, h modules.Host) (modules.Plan, erro
 	}
 	do := steps{system: system, want: want, live: have.live != want.live, kept: have.kept != want.kept}
 	for _, program := range do.programs() {
-		if err := system.MayChange(h.Files, program); err != nil {
+		if err := semanage.MayChange(h.Files, program); err != nil {
 			return modules.Plan{}, err
 		}
 	}
@@ -173,7 +173,7 @@ func (b *Seboolean) Apply(ctx context.Context, h modules.Host, p modules.Plan) e
 		if do.bySetsebool() {
 			argv = append(argv, "-P")
 		}
-		err := modules.RunProgram(ctx, h, modules.Command{Argv: append(argv, b.Name, do.want.live), Path: do.system.Programs(), Timeout: semanage.Timeout})
+		err := modules.RunProgram(ctx, h, modules.Command{Argv: append(argv, b.Name, do.want.live), Timeout: semanage.Timeout})
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ func (b *Seboolean) Reversal(_ context.Context, h modules.Host, kept modules.Res
 	if kept != nil {
 		return nil, nil
 	}
-	system, err := semanage.Find(h.Files, b.root)
+	system, err := semanage.Find(h.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -42,14 +42,14 @@ func (b *Seboolean) Reversal(_ context.Context, h modules.Host, kept modules.Res
 
 // Watch implements [modules.Watcher]: the kernel tells of no change.
 func (b *Seboolean) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
-	sources := semanage.Watched(h.Files, b.root, store)
+	sources := semanage.Watched(h.Files, store)
 	sources.Polled = "the value that the running SELinux has"
 	return sources, nil
 }
 
 // Describe implements [modules.Describer].
 func (b *Seboolean) Describe(_ context.Context, h modules.Host) (modules.Description, error) {
-	system, err := semanage.Find(h.Files, b.root)
+	system, err := semanage.Find(h.Files)
 	if err != nil {
 		return modules.Description{}, err
 	}

@@ -16,8 +16,6 @@ type Seboolean struct {
 	Persistent *bool  `json:"persistent,omitempty" doc:"false: only the running SELinux has the value, until the next boot; default: true"`
 	// Live is the value that the running SELinux has again, where the resource undoes another one.
 	Live *bool `json:"live,omitempty" wire:"only"`
-
-	root string // of a test: in place of /
 }
 
 const (

@@ -1,7 +1,6 @@
 package seboolean
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,50 +10,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/semanage/semanagetest"
 )
 
-// A local Seboolean has a tree of the test in the place of /.
-type local struct {
-	Seboolean
-	Root string `json:"root"`
-}
-
-func (l *local) in() *Seboolean {
-	l.root = l.Root
-	return &l.Seboolean
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	return l.in().Check(ctx, h)
-}
-
-func (l *local) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
-	return l.in().Apply(ctx, h, p)
-}
-
-func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
-	back, err := l.in().Reversal(ctx, h, kept)
-	if back != nil {
-		back["root"] = l.Root
-	}
-	return back, err
-}
-
-func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
-	return l.in().Watch(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
-}
-
 func with(more string) string { return `{"root":"$ROOT",` + more + `}` }
 
 const ofPolicy = "as the policy has it"
 
 func TestConverges(t *testing.T) {
 	const others = "# auto\nftpd_full_access=1\nhttpd_can_network_connect=0\n"
-	modtest.Converges(t, localType(), []modtest.Fixture{
+	modtest.Converges(t, modtest.Rooted(Type()), []modtest.Fixture{
 		{
 			Name: "kept, where SELinux does not run", Tree: semanagetest.Disabled(), Properties: with(`"name":"httpd_can_network_connect","value":true`),
 			Action: "kept it on", Changes: []modules.Change{modtest.Change("kept", ofPolicy, "on")},
@@ -98,7 +60,7 @@ func TestPredicts(t *testing.T) {
 	step := func(properties string) modtest.Step {
 		return modtest.Step{Type: "seboolean", Properties: with(properties)}
 	}
-	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type())}, modtest.Scenario{
 		Tree: semanagetest.Running(),
 		Steps: []modtest.Step{
 			step(`"name":"httpd_can_network_connect","value":true`),
@@ -112,9 +74,6 @@ func TestPredicts(t *testing.T) {
 }
 
 func TestReversal(t *testing.T) {
-	local := func(root string) func(modules.Resource) {
-		return func(r modules.Resource) { r.(*Seboolean).root = root }
-	}
 	for name, test := range map[string]struct {
 		tree      []modtest.Node
 		resources []Seboolean
@@ -129,10 +88,9 @@ func TestReversal(t *testing.T) {
 			modtest.Build(t, root, test.tree)
 			var all []modules.Reverser
 			for i := range test.resources {
-				test.resources[i].root = root
-				all = append(all, &test.resources[i])
+				all = append(all, modtest.In(root, &test.resources[i]))
 			}
-			modtest.Undone(t, root, local(root), all...)
+			modtest.Undone(t, root, nil, all...)
 		})
 	}
 }
@@ -162,7 +120,7 @@ func TestValidate(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, semanagetest.Running(semanagetest.Kept(store, "httpd_can_network_connect=1\n")))
-	status, err := modules.StatusOf(t.Context(), &Seboolean{Name: "httpd_can_network_connect", root: root}, modules.ReadOnly(modtest.Host()))
+	status, err := modules.StatusOf(t.Context(), &Seboolean{Name: "httpd_can_network_connect"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"ensure":"present","value":"off","kept":"on"}`, string(status))
 }

@@ -24,7 +24,7 @@ type steps struct {
 
 // Check implements [modules.Resource].
 func (s *Selinux) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	if _, err := semanage.Has(h, s.root); err != nil {
+	if _, err := semanage.Has(h); err != nil {
 		return modules.Plan{}, err
 	}
 	if err := s.installed(h.Files); err != nil {
@@ -41,8 +41,7 @@ func (s *Selinux) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		return modules.Plan{}, err
 	}
 	if want := s.live(); have != "" && want != "" && have != want {
-		system := semanage.At(s.root)
-		if err := system.MayChange(h.Files, "setenforce"); err != nil {
+		if err := semanage.MayChange(h.Files, "setenforce"); err != nil {
 			return modules.Plan{}, err
 		}
 		do.set = true
@@ -61,7 +60,7 @@ func (s *Selinux) installed(files modules.FileReader) error {
 	if s.Policy == "" || s.Restore != nil || s.mode() == disabled {
 		return nil
 	}
-	_, err := modules.Follow(files, s.root+"/etc/selinux/"+s.Policy+"/policy")
+	_, err := modules.Follow(files, "/etc/selinux/"+s.Policy+"/policy")
 	if modules.NotThere(err) {
 		return modules.Refuse("this host has no policy %s: there is no /etc/selinux/%s/policy (its package is called selinux-policy-%s)", s.Policy, s.Policy, s.Policy)
 	}
@@ -73,7 +72,7 @@ func (s *Selinux) now(h modules.Host) (string, error) {
 	if state, predicted := h.Forecast.Lookup(modeEffect, ""); predicted {
 		return state.(string), nil
 	}
-	file, err := h.Files.Open(s.root + enforce)
+	file, err := h.Files.Open(enforce)
 	switch {
 	case modules.NotThere(err):
 		return "", nil
@@ -103,7 +102,7 @@ func (s *Selinux) Apply(ctx context.Context, h modules.Host, p modules.Plan) err
 			mode = "1"
 		}
 		live = func() error {
-			return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"setenforce", mode}, Path: semanage.At(s.root).Programs(), Timeout: semanage.Timeout})
+			return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"setenforce", mode}, Timeout: semanage.Timeout})
 		}
 	}
 	return s.files().ApplyAfter(ctx, h, do.files, live)

@@ -30,9 +30,9 @@ func (s *Selinux) Reversal(_ context.Context, h modules.Host, kept modules.Resou
 
 // Watch implements [modules.Watcher]: the kernel tells of no change of its mode.
 func (s *Selinux) Watch(context.Context, modules.Host) (modules.Sources, error) {
-	sources := modules.Sources{Paths: append(s.files().Paths(), s.root+enforce), Polled: "the mode that the kernel has now"}
+	sources := modules.Sources{Paths: append(s.files().Paths(), enforce), Polled: "the mode that the kernel has now"}
 	if s.Policy != "" {
-		sources.Paths = append(sources.Paths, s.root+"/etc/selinux/"+s.Policy+"/policy")
+		sources.Paths = append(sources.Paths, "/etc/selinux/"+s.Policy+"/policy")
 	}
 	return sources, nil
 }
@@ -43,7 +43,7 @@ func (s *Selinux) Describe(_ context.Context, h modules.Host) (modules.Descripti
 	if err != nil {
 		return modules.Description{}, err
 	}
-	text, at, err := (&edit.File{Path: s.root + semanage.Config}).Read(h.Files)
+	text, at, err := (&edit.File{Path: semanage.Config}).Read(h.Files)
 	if err != nil {
 		return modules.Description{}, err
 	}

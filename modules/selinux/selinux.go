@@ -23,8 +23,6 @@ type Selinux struct {
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
 	// Live is, of such a one, the mode that the kernel had; "" where there was none.
 	Live string `json:"live,omitempty" wire:"only"`
-
-	root string // of a test: in place of /
 }
 
 // The modes.
@@ -79,7 +77,7 @@ func (s *Selinux) live() string {
 // files are the one that it edits.
 func (s *Selinux) files() edit.Files {
 	return edit.Files{{
-		Path: s.root + semanage.Config, Optional: s.mode() == disabled && s.Policy == "" || s.Restore != nil, Edit: s.edit,
+		Path: semanage.Config, Optional: s.mode() == disabled && s.Policy == "" || s.Restore != nil, Edit: s.edit,
 		Missing: "this host has no SELinux; install a policy, such as selinux-policy-targeted or selinux-policy-default",
 	}}.Restoring(s.Restore)
 }

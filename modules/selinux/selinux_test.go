@@ -1,7 +1,6 @@
 package selinux
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,47 +10,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/semanage/semanagetest"
 )
 
-// A local Selinux has a tree of the test in the place of /.
-type local struct {
-	Selinux
-	Root string `json:"root"`
-}
-
-func (l *local) in() *Selinux {
-	l.root = l.Root
-	return &l.Selinux
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	return l.in().Check(ctx, h)
-}
-
-func (l *local) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
-	return l.in().Apply(ctx, h, p)
-}
-
-func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
-	back, err := l.in().Reversal(ctx, h, kept)
-	if back != nil {
-		back["root"] = l.Root
-	}
-	return back, err
-}
-
-func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
-	return l.in().Watch(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
-}
-
 func with(more string) string { return `{"root":"$ROOT",` + more + `}` }
 
 func TestConverges(t *testing.T) {
-	modtest.Converges(t, localType(), []modtest.Fixture{
+	modtest.Converges(t, modtest.Rooted(Type()), []modtest.Fixture{
 		{
 			Name: "at boot", Tree: semanagetest.Disabled(), Properties: with(`"name":"enforcing","policy":"targeted"`),
 			Action: "made SELinux enforcing", Changes: []modules.Change{modtest.Change("mode at boot", "permissive", "enforcing")},
@@ -76,7 +38,7 @@ func TestConverges(t *testing.T) {
 		{Name: "no SELinux, and none wanted", Properties: with(`"name":"disabled"`)},
 		{
 			Name: "no SELinux", Tree: []modtest.Node{{Path: "etc", Dir: true}, {Path: "etc/selinux", Dir: true}}, Properties: with(`"name":"enforcing"`),
-			Err: "$ROOT/etc/selinux/config is not there (this host has no SELinux; install a policy, such as selinux-policy-targeted or selinux-policy-default)",
+			Err: "/etc/selinux/config is not there (this host has no SELinux; install a policy, such as selinux-policy-targeted or selinux-policy-default)",
 		},
 		{
 			Name: "no such policy", Tree: semanagetest.Disabled(), Properties: with(`"name":"enforcing","policy":"mls"`),
@@ -89,7 +51,7 @@ func TestPredicts(t *testing.T) {
 	step := func(properties string) modtest.Step {
 		return modtest.Step{Type: "selinux", Properties: with(properties)}
 	}
-	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type())}, modtest.Scenario{
 		Tree:  semanagetest.Running(),
 		Steps: []modtest.Step{step(`"name":"enforcing"`), step(`"name":"enforcing"`), step(`"name":"disabled"`), step(`"name":"permissive"`)},
 		Want:  []string{"changed", "stable", "changed", "changed"},
@@ -97,7 +59,6 @@ func TestPredicts(t *testing.T) {
 }
 
 func TestReversal(t *testing.T) {
-	local := func(root string) func(modules.Resource) { return func(r modules.Resource) { r.(*Selinux).root = root } }
 	for name, test := range map[string]struct {
 		tree      []modtest.Node
 		resources []Selinux
@@ -110,10 +71,9 @@ func TestReversal(t *testing.T) {
 			modtest.Build(t, root, test.tree)
 			var all []modules.Reverser
 			for i := range test.resources {
-				test.resources[i].root = root
-				all = append(all, &test.resources[i])
+				all = append(all, modtest.In(root, &test.resources[i]))
 			}
-			modtest.Undone(t, root, local(root), all...)
+			modtest.Undone(t, root, nil, all...)
 		})
 	}
 }
@@ -142,7 +102,7 @@ func TestValidate(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, semanagetest.Running())
-	status, err := modules.StatusOf(t.Context(), &Selinux{Name: "enforcing", root: root}, modules.ReadOnly(modtest.Host()))
+	status, err := modules.StatusOf(t.Context(), &Selinux{Name: "enforcing"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"ensure":"present","mode":"permissive","boot":"permissive","policy":"targeted"}`, string(status))
 }

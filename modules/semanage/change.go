@@ -2,7 +2,8 @@ package semanage
 
 import (
 	"context"
-	"os"
+	"errors"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -12,20 +13,13 @@ import (
 // Timeout bounds a program that changes the policy, which is built anew each time.
 const Timeout = 10 * time.Minute
 
-// Programs is where programs are looked for: "" is the default.
-func (s System) Programs() string {
-	if s.root == "" {
-		return ""
-	}
-	return s.root + "/bin"
-}
-
-// MayChange says why this process cannot change the policy by a program; its package is named.
-func (s System) MayChange(files modules.FileReader, program string) error {
-	if os.Geteuid() != 0 && s.root == "" {
+// MayChange returns the reason why this process cannot change SELinux with a program, or nil. The reason for a missing
+// program names its package.
+func MayChange(files modules.Files, program string) error {
+	if err := files.MayReplace(Config); errors.Is(err, fs.ErrPermission) && !errors.Is(err, modules.ErrKernelRefuses) {
 		return modules.Refuse("only root may change SELinux; use become")
 	}
-	if modules.HasProgram(files, s.Programs(), program) {
+	if modules.HasProgram(files, modules.DefaultPath, program) {
 		return nil
 	}
 	packages := "policycoreutils"
@@ -41,7 +35,7 @@ func (s System) MayChange(files modules.FileReader, program string) error {
 // Import has semanage carry out lines, as semanage-import(8) reads them: all of them or none.
 func (s System) Import(ctx context.Context, h modules.Host, lines ...string) error {
 	exit, err := h.Commands.Run(ctx, modules.Command{
-		Argv: []string{"semanage", "import"}, Path: s.Programs(), Timeout: Timeout, Stdin: strings.Join(lines, "\n") + "\n",
+		Argv: []string{"semanage", "import"}, Timeout: Timeout, Stdin: strings.Join(lines, "\n") + "\n",
 	})
 	if err != nil || exit.Code == 0 {
 		return err

@@ -58,7 +58,7 @@ func attribute(properties []byte) bool {
 
 // newest is the file of the policy in its newest format, such as policy.33.
 func (s System) newest(files modules.FileReader) string {
-	dir := s.root + "/etc/selinux/" + s.Policy + "/policy"
+	dir := "/etc/selinux/" + s.Policy + "/policy"
 	names, _ := files.List(dir)
 	best := 0
 	for _, name := range names {

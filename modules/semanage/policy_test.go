@@ -13,8 +13,8 @@ import (
 func TestDeclares(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, semanagetest.Disabled())
-	h := modtest.Host()
-	s, err := Find(h.Files, root)
+	h := modtest.RootedHost(root, modtest.Host())
+	s, err := Find(h.Files)
 	require.NoError(t, err)
 	for name, want := range map[string]bool{"http_port_t": true, "http_cache_port_t": true, "port_t": false, "http_port": false, "defined_port_t": false, "ftpd_full_access": false} {
 		require.Equal(t, want, s.Declares(h.Files, Typ, name), name)

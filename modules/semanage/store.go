@@ -24,17 +24,13 @@ type System struct {
 	// Running says that the kernel goes by the policy, be it that it only tells of what it would refuse.
 	Running bool
 
-	root string // of a test: in place of /
-	dir  string // of the store: what is active
+	dir string // of the store: what is active
 }
 
-// At is the SELinux of a host of which nothing is known; root is "" but in tests.
-func At(root string) System { return System{root: root} }
-
-// Find finds out which SELinux a host has. root is "" but in tests. The error says what is missing.
-func Find(files modules.FileReader, root string) (System, error) {
-	s := System{Policy: "targeted", root: root}
-	lines, err := read(files, root+Config)
+// Find returns the SELinux of a host. The error names the missing part.
+func Find(files modules.FileReader) (System, error) {
+	s := System{Policy: "targeted"}
+	lines, err := read(files, Config)
 	switch {
 	case modules.NotThere(err):
 		return s, modules.Refuse("this host has no SELinux: %s is not there (install a policy, such as selinux-policy-targeted or selinux-policy-default)", Config)
@@ -46,7 +42,7 @@ func Find(files modules.FileReader, root string) (System, error) {
 			s.Policy = strings.TrimSpace(value)
 		}
 	}
-	_, err = modules.Follow(files, root+kernel+"/enforce")
+	_, err = modules.Follow(files, kernel+"/enforce")
 	if s.Running = err == nil; err != nil && !modules.NotThere(err) {
 		return s, modules.PermissionRefusal(err)
 	}
@@ -63,9 +59,9 @@ func Find(files modules.FileReader, root string) (System, error) {
 	return s, modules.Refuse("this host has no policy %s, which %s names: neither %s is there", s.Policy, Config, strings.Join(s.stores(), " nor "))
 }
 
-// Has reports whether a host has a policy. What a package may bring along is in doubt while one is pending.
-func Has(h modules.Host, root string) (bool, error) {
-	_, err := modules.Follow(h.Files, root+Config)
+// Has reports whether a host has a policy. While a plan of a package is pending, the answer is in doubt.
+func Has(h modules.Host) (bool, error) {
+	_, err := modules.Follow(h.Files, Config)
 	if modules.NotThere(err) {
 		h.Forecast.Lookup(modules.AnyEffect, "")
 		return false, nil
@@ -75,7 +71,7 @@ func Has(h modules.Host, root string) (bool, error) {
 
 // stores are the places of a policy's store: of libsemanage today, and as it was before.
 func (s System) stores() []string {
-	return []string{s.root + "/var/lib/selinux/" + s.Policy + "/active", s.root + "/etc/selinux/" + s.Policy + "/active"}
+	return []string{"/var/lib/selinux/" + s.Policy + "/active", "/etc/selinux/" + s.Policy + "/active"}
 }
 
 // Local gives the lines of a file of the store, such as ports.local: what has been added on this host.
@@ -94,13 +90,13 @@ func (s System) Differ(kind modules.EffectKind, name string) []modules.Effect {
 
 // Kernel gives the text of a file of the running SELinux, such as enforce.
 func (s System) Kernel(files modules.FileReader, name string) (string, error) {
-	lines, err := read(files, path.Join(s.root+kernel, name))
+	lines, err := read(files, path.Join(kernel, name))
 	return strings.Join(lines, "\n"), err
 }
 
 // Knows reports whether the policy surely has a type of files: it gives it to one.
 func (s System) Knows(files modules.FileReader, typ string) bool {
-	lines, err := read(files, s.root+"/etc/selinux/"+s.Policy+"/contexts/files/file_contexts")
+	lines, err := read(files, "/etc/selinux/"+s.Policy+"/contexts/files/file_contexts")
 	if err != nil {
 		return false
 	}
@@ -112,10 +108,10 @@ func (s System) Knows(files modules.FileReader, typ string) bool {
 	return false
 }
 
-// Watched are the files that tell of a change to a file of the store; root is that of a test.
-func Watched(files modules.FileReader, root, name string) modules.Sources {
-	sources := modules.Sources{Paths: []string{root + Config, root + kernel + "/enforce"}}
-	s, err := Find(files, root)
+// Watched returns the files that show a change to a file of the store.
+func Watched(files modules.FileReader, name string) modules.Sources {
+	sources := modules.Sources{Paths: []string{Config, kernel + "/enforce"}}
+	s, err := Find(files)
 	if err != nil { // Check says what is wrong
 		sources.Paths = append(sources.Paths, s.stores()...)
 		return sources

@@ -26,7 +26,7 @@ type steps struct {
 
 // Check implements [modules.Resource].
 func (p *Seport) Check(_ context.Context, h modules.Host) (modules.Plan, error) {
-	if has, err := semanage.Has(h, p.root); err != nil || !has && p.Ensure == absent {
+	if has, err := semanage.Has(h); err != nil || !has && p.Ensure == absent {
 		return modules.Plan{}, err
 	}
 	system, have, err := p.look(h)
@@ -46,7 +46,7 @@ func (p *Seport) Check(_ context.Context, h modules.Host) (modules.Plan, error) 
 	if have == want {
 		return modules.Plan{}, nil
 	}
-	if err := system.MayChange(h.Files, "semanage"); err != nil {
+	if err := semanage.MayChange(h.Files, "semanage"); err != nil {
 		return modules.Plan{}, err
 	}
 	plan := modules.Plan{
@@ -88,7 +88,7 @@ func shown(value string) string {
 
 // look finds out what is kept of the port, or will be.
 func (p *Seport) look(h modules.Host) (semanage.System, record, error) {
-	system, err := semanage.Find(h.Files, p.root)
+	system, err := semanage.Find(h.Files)
 	if err != nil {
 		return system, record{}, err
 	}

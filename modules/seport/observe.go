@@ -30,7 +30,7 @@ func (p *Seport) Reversal(_ context.Context, h modules.Host, kept modules.Resour
 
 // Watch implements [modules.Watcher].
 func (p *Seport) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
-	return semanage.Watched(h.Files, p.root, store), nil
+	return semanage.Watched(h.Files, store), nil
 }
 
 // Describe implements [modules.Describer].

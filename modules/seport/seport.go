@@ -17,8 +17,6 @@ type Seport struct {
 	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"absent: the port has only the type from the policy"`
 	Type   string `json:"type,omitempty" text:"argument" looks:"^[A-Za-z0-9_.-]+$" doc:"its type, such as http_port_t; required unless absent"`
 	Range  string `json:"range,omitempty" text:"argument" looks:"^[A-Za-z0-9:.,-]+$" doc:"MLS levels; default: unchanged; s0 for a new entry"`
-
-	root string // of a test: in place of /
 }
 
 const (

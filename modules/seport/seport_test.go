@@ -1,7 +1,7 @@
 package seport
 
 import (
-	"context"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,50 +11,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/semanage/semanagetest"
 )
 
-// A local Seport has a tree of the test in the place of /.
-type local struct {
-	Seport
-	Root string `json:"root"`
-}
-
-func (l *local) in() *Seport {
-	l.root = l.Root
-	return &l.Seport
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	return l.in().Check(ctx, h)
-}
-
-func (l *local) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
-	return l.in().Apply(ctx, h, p)
-}
-
-func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
-	back, err := l.in().Reversal(ctx, h, kept)
-	if back != nil {
-		back["root"] = l.Root
-	}
-	return back, err
-}
-
-func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
-	return l.in().Watch(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
-}
-
 func with(more string) string { return `{"root":"$ROOT",` + more + `}` }
 
 const ofPolicy = "as the policy has it"
 
 func TestConverges(t *testing.T) {
 	kept := semanagetest.Kept(store, "# auto\nportcon tcp 8081 system_u:object_r:http_cache_port_t:s0\nportcon udp 10000 - 10010 system_u:object_r:http_port_t:s0\n")
-	modtest.Converges(t, localType(), []modtest.Fixture{
+	modtest.Converges(t, modtest.Rooted(Type()), []modtest.Fixture{
 		{
 			Name: "a port", Tree: semanagetest.Disabled(), Properties: with(`"name":"8081","type":"http_port_t"`),
 			Action: "gave it a type", Changes: []modules.Change{modtest.Change("type", ofPolicy, "http_port_t")},
@@ -81,7 +44,7 @@ func TestConverges(t *testing.T) {
 		{Name: "no SELinux, and absent", Properties: with(`"name":"8081","ensure":"absent"`)},
 		{
 			Name: "no policy", Tree: []modtest.Node{{Path: "etc", Dir: true}, {Path: "etc/selinux", Dir: true}, {Path: "etc/selinux/config", Text: "SELINUXTYPE=mls\n"}}, Properties: with(`"name":"8081","type":"http_port_t"`),
-			Err: "this host has no policy mls, which /etc/selinux/config names: neither $ROOT/var/lib/selinux/mls/active nor $ROOT/etc/selinux/mls/active is there",
+			Err: "this host has no policy mls, which /etc/selinux/config names: neither /var/lib/selinux/mls/active nor /etc/selinux/mls/active is there",
 		},
 	}...)
 }
@@ -90,18 +53,19 @@ func TestConverges(t *testing.T) {
 func TestRefused(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, semanagetest.Disabled())
-	p := &Seport{Name: "8081", Type: "no_t", root: root}
-	plan, err := p.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	p := &Seport{Name: "8081", Type: "no_t"}
+	h := modtest.RootedHost(root, modtest.Host())
+	plan, err := p.Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)
 	require.True(t, plan.MayFail)
-	require.EqualError(t, p.Apply(t.Context(), modtest.Host(), plan), "semanage ended with exit code 1: ValueError: Type no_t is invalid")
+	require.EqualError(t, p.Apply(t.Context(), h, plan), "semanage ended with exit code 1: ValueError: Type no_t is invalid")
 }
 
 func TestPredicts(t *testing.T) {
 	step := func(properties string) modtest.Step {
 		return modtest.Step{Type: "seport", Properties: with(properties)}
 	}
-	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type())}, modtest.Scenario{
 		Tree: semanagetest.Disabled(),
 		Steps: []modtest.Step{
 			step(`"name":"8081","type":"http_port_t"`),
@@ -127,7 +91,6 @@ func TestParse(t *testing.T) {
 }
 
 func TestReversal(t *testing.T) {
-	local := func(root string) func(modules.Resource) { return func(r modules.Resource) { r.(*Seport).root = root } }
 	for name, test := range map[string]struct {
 		tree      []modtest.Node
 		resources []Seport
@@ -140,10 +103,9 @@ func TestReversal(t *testing.T) {
 			modtest.Build(t, root, test.tree)
 			var all []modules.Reverser
 			for i := range test.resources {
-				test.resources[i].root = root
-				all = append(all, &test.resources[i])
+				all = append(all, modtest.In(root, &test.resources[i]))
 			}
-			modtest.Undone(t, root, local(root), all...)
+			modtest.Undone(t, root, nil, all...)
 		})
 	}
 }
@@ -176,7 +138,19 @@ func TestValidate(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, semanagetest.Disabled(semanagetest.Kept(store, "portcon tcp 8081 system_u:object_r:http_port_t:s0\n")))
-	status, err := modules.StatusOf(t.Context(), &Seport{Name: "8081", root: root}, modules.ReadOnly(modtest.Host()))
+	status, err := modules.StatusOf(t.Context(), &Seport{Name: "8081"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"ensure":"present","type":"http_port_t","range":"s0"}`, string(status))
+}
+
+// TestOrdinaryUser requires a refusal where the user may not change the configuration of SELinux.
+func TestOrdinaryUser(t *testing.T) {
+	modtest.AsOrdinaryUser(t, func(t *testing.T) {
+		root := modtest.Root(t)
+		modtest.Build(t, root, semanagetest.Disabled())
+		require.NoError(t, os.Chmod(root+"/etc/selinux", 0o555))
+		t.Cleanup(func() { os.Chmod(root+"/etc/selinux", 0o755) })
+		_, err := (&Seport{Name: "8081", Type: "http_port_t"}).Check(t.Context(), modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
+		require.EqualError(t, err, "only root may change SELinux; use become")
+	})
 }

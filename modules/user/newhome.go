@@ -230,7 +230,7 @@ const selinuxLabel = "security.selinux"
 // label sets the SELinux labels of the home and its files to the labels of the policy,
 // if SELinux is enabled. matchpathcon(8) only looks them up; label sets them by descriptor.
 func (w *homeWriter) label(at *os.Root, self *os.File) {
-	system, err := semanage.Find(w.h.Files, "")
+	system, err := semanage.Find(w.h.Files)
 	if err != nil || !system.Running {
 		return
 	}
