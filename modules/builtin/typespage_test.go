@@ -137,6 +137,9 @@ A check run of any type changes nothing. A run repairs what differs, and a secon
 has the old state or the new one. All types except ` + "`apply`" + ` work [without a manifest](ad-hoc.md). For programs of other tools, see
 [their page](other-resources.md).
 
+If the host merges the files of a folder, such as ` + "`/etc/sysctl.d`, `/etc/cron.d`" + ` or the drop-ins of a systemd unit, types that write there warn
+if the host does not read the file: its name is wrong, or another file overrides it. The warning names that file.
+
 ## All types
 
 `
