@@ -104,7 +104,9 @@ func (a *app) join(ctx context.Context, p *printer, in, name string, from []neti
 		return err
 	}
 	start := "ccm-push worker --workers " + invitation.URL + " --nats-nkey " + seedFile
-	if ca := invitation.CAText(); ca != nil {
+	if ca := invitation.CAText(); ca == nil {
+		caFile = ""
+	} else {
 		if err := os.WriteFile(caFile, ca, 0o644); err != nil {
 			return err
 		}
@@ -118,6 +120,11 @@ func (a *app) join(ctx context.Context, p *printer, in, name string, from []neti
 	}
 	for _, p := range from {
 		start += " --worker-address " + p.String()
+	}
+	if _, closed, err := loggedIn(ctx, invitation, seedFile, caFile); err != nil {
+		a.say("warning: the broker does not accept this machine yet: " + err.Error())
+	} else {
+		closed()
 	}
 	a.say("this machine is a worker now; start it:")
 	return p.print(start + "\n")
@@ -137,7 +144,7 @@ func (a *app) readToken(ctx context.Context, in string) (string, error) {
 	return string(text), err
 }
 
-// admitWait is the longest time until the broker admits the user of a new invitation.
+// admitWait is the longest time until the broker accepts a new user.
 const admitWait = 10 * time.Second
 
 // present sends the keys of this machine, prompts for the comparison of fingerprints, and waits until the other machine has
@@ -183,22 +190,31 @@ func (a *app) invited(ctx context.Context, i *workers.Invitation) (conn *nats.Co
 		caFile = filepath.Join(folder, "ca.pem")
 		err = os.WriteFile(caFile, ca, 0o600)
 	}
-	for began := time.Now(); err == nil; {
+	var end func()
+	if err == nil {
+		conn, end, err = loggedIn(ctx, i, seedFile, caFile)
+	}
+	if err != nil {
+		remove()
+		return nil, nil, fmt.Errorf("logging in to the broker with the token: %w\n  hint: a token is for one machine and 15 minutes; make another one: ccm-push workers invite", err)
+	}
+	return conn, func() { end(); remove() }, nil
+}
+
+// loggedIn logs in to the broker as a new user. It tries again until the broker accepts the user.
+func loggedIn(ctx context.Context, i *workers.Invitation, seedFile, caFile string) (conn *nats.Conn, closed func(), err error) {
+	for began := time.Now(); ; {
 		link := temporaryLogin(i, seedFile, caFile)
 		if conn, err = link.Conn(ctx); err == nil {
-			return conn, func() { link.Close(); remove() }, nil
+			return conn, link.Close, nil
 		}
 		link.Close()
 		if time.Since(began) > admitWait || ctx.Err() != nil {
-			break
+			return nil, nil, err
 		}
-		err = nil
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
-			err = ctx.Err()
 		}
 	}
-	remove()
-	return nil, nil, fmt.Errorf("logging in to the broker with the token: %w\n  hint: a token is for one machine and 15 minutes; make another one: ccm-push workers invite", err)
 }

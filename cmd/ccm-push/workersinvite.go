@@ -223,7 +223,7 @@ func addLine(path, line string) error {
 	return errors.Join(err, file.Close())
 }
 
-// temporaryLogin logs in to the broker with the rights of an invitation.
+// temporaryLogin logs in to the broker of an invitation, without messages.
 func temporaryLogin(i *workers.Invitation, seed string, ca string) *natsconn.Link {
 	return natsconn.New(natsconn.Config{Servers: i.URL, NKey: seed, CA: ca, Name: "ccm-push worker join", Warn: func(string) {}, Outage: func(string) {}})
 }

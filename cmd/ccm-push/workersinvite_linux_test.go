@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push-broker/broker"
+	"github.com/ccm-push/ccm-push/playbooks/natsconn"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
 )
 
@@ -99,6 +100,10 @@ func TestWorkersInvite(t *testing.T) {
 			continue
 		}
 		require.Equal(t, []int{0, 0}, []int{status, joined}, said+there)
+		link := natsconn.New(natsconn.Config{Servers: "tls://" + address, NKey: filepath.Join(machine.dir, ".config/ccm-push/worker.nk"), CA: filepath.Join(dir, "ca.pem")})
+		_, err = link.Conn(t.Context())
+		link.Close()
+		require.NoError(t, err, "the worker may be started at once")
 		require.Equal(t, broker.Worker, role)
 		require.Contains(t, there, "ccm-push worker --workers tls://"+address+" --nats-nkey "+filepath.Join(machine.dir, ".config/ccm-push/worker.nk"))
 		require.Contains(t, there, `--site "paris" --worker-address 192.0.2.5/32`)
