@@ -2,6 +2,8 @@ package modules
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path"
 	"strings"
 )
@@ -19,6 +21,13 @@ func HasProgram(files FileReader, dirs, name string) bool {
 		}
 	}
 	return false
+}
+
+// HasRootRights reports whether the process may replace path, a file that belongs to root on most hosts. What the kernel
+// refuses to root as well, such as a change of a read-only file system, does not count.
+func HasRootRights(files FileRights, path string) bool {
+	err := files.MayReplace(path)
+	return !errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrKernelRefuses)
 }
 
 // RunProgram starts a program that changes something. Where it ends otherwise than with 0, its

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -39,9 +38,9 @@ func (n *Hostname) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 	}
 	if have != n.static() {
 		switch {
-		case os.Geteuid() != 0 && n.root == "":
+		case !modules.HasRootRights(h.Files, "/etc/hostname"):
 			return modules.Plan{}, modules.Refuse("only root may name the host; use become")
-		case !modules.HasProgram(h.Files, n.programs(), "hostname"):
+		case !modules.HasProgram(h.Files, modules.DefaultPath, "hostname"):
 			return modules.Plan{}, modules.Refuse("the program hostname is not found in %s; install the package hostname", modules.DefaultPath)
 		}
 		do.set = true
@@ -60,7 +59,7 @@ const bootName = "systemd.hostname="
 
 // onCommandLine returns that word; "" if there is none.
 func (n *Hostname) onCommandLine(files modules.FileReader) (last string) {
-	for _, line := range edit.Lines(files, n.at("/proc/cmdline")) {
+	for _, line := range edit.Lines(files, "/proc/cmdline") {
 		for word := range strings.FieldsSeq(line) {
 			if strings.HasPrefix(word, bootName) {
 				last = word
@@ -70,20 +69,12 @@ func (n *Hostname) onCommandLine(files modules.FileReader) (last string) {
 	return last
 }
 
-// programs is where programs are looked for: "" is the default.
-func (n *Hostname) programs() string {
-	if n.root == "" {
-		return ""
-	}
-	return n.root + "/bin"
-}
-
 // now is the name that the kernel has, in a check run the one that it will have.
 func (n *Hostname) now(h modules.Host) (string, error) {
 	if state, predicted := h.Forecast.Lookup(nameEffect, ""); predicted {
 		return state.(string), nil
 	}
-	file, err := h.Files.Open(n.at(kernel))
+	file, err := h.Files.Open(kernel)
 	if err != nil {
 		return "", modules.Refuse("cannot find the host name on this system: %w", err)
 	}
@@ -105,7 +96,7 @@ func (n *Hostname) Apply(ctx context.Context, h modules.Host, p modules.Plan) er
 	var live func() error
 	if do.set {
 		live = func() error {
-			return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"hostname", n.static()}, Path: n.programs()})
+			return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"hostname", n.static()}})
 		}
 	}
 	return n.files().ApplyAfter(ctx, h, do.files, live)

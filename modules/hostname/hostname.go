@@ -19,8 +19,6 @@ type Hostname struct {
 	Pretty string `json:"pretty,omitempty" doc:"a name for people, such as Web 1 (staging); default: unchanged"`
 	// Restore is set where the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
-
-	root string // of a test: in place of /
 }
 
 // Type is the entry of the registry.
@@ -60,13 +58,11 @@ func (n *Hostname) Validate() error {
 // static is the name that the host shall have.
 func (n *Hostname) static() string { return cmp.Or(n.Static, n.Name) }
 
-func (n *Hostname) at(path string) string { return n.root + path }
-
 // files are those that it edits.
 func (n *Hostname) files() edit.Files {
-	all := edit.Files{{Path: n.at("/etc/hostname"), Edit: n.editName, Create: true, Mode: "0644"}}
+	all := edit.Files{{Path: "/etc/hostname", Edit: n.editName, Create: true, Mode: "0644"}}
 	if n.Pretty != "" || n.Restore != nil {
-		all = append(all, &edit.File{Path: n.at("/etc/machine-info"), Edit: n.editPretty, Create: true, Mode: "0644"})
+		all = append(all, &edit.File{Path: "/etc/machine-info", Edit: n.editPretty, Create: true, Mode: "0644"})
 	}
 	return all.Restoring(n.Restore)
 }

@@ -1,7 +1,6 @@
 package hostname
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,42 +9,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/file"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
-
-// A local hostname has a tree of the test in the place of /, with a program that names the host.
-type local struct {
-	Hostname
-	Root string `json:"root"`
-}
-
-func (l *local) in() *Hostname {
-	l.root = l.Root
-	return &l.Hostname
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	return l.in().Check(ctx, h)
-}
-
-func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
-	if k, ok := kept.(*local); ok {
-		kept = k.in()
-	}
-	back, err := l.in().Reversal(ctx, h, kept)
-	if back != nil {
-		back["root"] = l.Root
-	}
-	return back, err
-}
-
-func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
-	return l.in().Watch(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
-}
 
 func tree(name, now string, more ...modtest.Node) []modtest.Node {
 	all := []modtest.Node{
@@ -64,7 +27,7 @@ func TestConverges(t *testing.T) {
 		return modules.Change{Property: property, Have: have, Want: want}
 	}
 	info := modtest.Node{Path: "etc/machine-info", Text: "ICON_NAME=computer\nPRETTY_HOSTNAME='Old one'\n"}
-	modtest.Converges(t, localType(), []modtest.Fixture{
+	modtest.Converges(t, modtest.Rooted(Type()), []modtest.Fixture{
 		{
 			Name: "another name", Tree: tree("old\n", "old"), Properties: `{"root":"$ROOT","name":"web1"}`,
 			Action: "named the host", Changes: []modules.Change{change("name", "old", "web1"), change("name at boot", "old", "web1")},
@@ -102,7 +65,7 @@ func TestPredicts(t *testing.T) {
 	step := func(properties string) modtest.Step {
 		return modtest.Step{Type: "hostname", Properties: `{"root":"$ROOT",` + properties + `}`}
 	}
-	modtest.Predicts(t, modules.Registry{localType(), file.Type()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type()), file.Type()}, modtest.Scenario{
 		Tree: tree("old\n", "old"),
 		Steps: []modtest.Step{
 			step(`"name":"a"`),
@@ -138,15 +101,17 @@ func TestValidate(t *testing.T) {
 func TestReversal(t *testing.T) {
 	root := t.TempDir()
 	modtest.Build(t, root, tree("boots as\n", "is"))
-	with := func(name string) *Hostname { return &Hostname{Name: "this", Static: name, Pretty: name, root: root} }
-	modtest.Undone(t, root, func(r modules.Resource) { r.(*Hostname).root = root }, with("a"), with("b"))
+	with := func(name string) modules.Reverser {
+		return modtest.In(root, &Hostname{Name: "this", Static: name, Pretty: name})
+	}
+	modtest.Undone(t, root, nil, with("a"), with("b"))
 }
 
 func TestDescribe(t *testing.T) {
 	root := t.TempDir()
 	modtest.Build(t, root, tree("# ours\nboots\n", "is", modtest.Node{Path: "etc/machine-info", Text: "PRETTY_HOSTNAME=\"a \\\"b\\\"\"\n"}))
-	n := &Hostname{Name: "x", root: root}
-	status, err := modules.StatusOf(t.Context(), n, modules.ReadOnly(modtest.Host()))
+	n := &Hostname{Name: "x"}
+	status, err := modules.StatusOf(t.Context(), n, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"ensure":"present","name":"is","static":"boots","pretty":"a \"b\""}`, string(status))
 }
@@ -165,9 +130,9 @@ func TestCommandLine(t *testing.T) {
 		"quiet systemd.hostname=web1 ro": "",
 		"systemd.hostname=web1 systemd.hostname=db1": "warning: a boot names the host otherwise, because the command line of the kernel has systemd.hostname=db1\n",
 	} {
-		n := Hostname{Name: "web1", root: modtest.Root(t)}
-		modtest.Build(t, n.root, tree("web1\n", "web1", modtest.Node{Path: "proc/cmdline", Text: line + "\n"}))
-		h, said := modtest.Host(), new(warnings)
+		n, root := Hostname{Name: "web1"}, modtest.Root(t)
+		modtest.Build(t, root, tree("web1\n", "web1", modtest.Node{Path: "proc/cmdline", Text: line + "\n"}))
+		h, said := modtest.RootedHost(root, modtest.Host()), new(warnings)
 		h.Report = said
 		_, err := n.Check(t.Context(), h)
 		require.NoError(t, err)

@@ -60,7 +60,7 @@ func (n *Hostname) Describe(_ context.Context, h modules.Host) (modules.Descript
 			}
 		},
 	} {
-		file := edit.File{Path: n.at(path)}
+		file := edit.File{Path: path}
 		text, _, err := file.Read(h.Files)
 		if err != nil {
 			return modules.Description{}, err

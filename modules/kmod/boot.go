@@ -13,10 +13,10 @@ import (
 func (k *Kmod) siblings(h modules.Host, name, own string) (list []string) {
 	var dirs []string
 	for _, dir := range []string{"/etc/", "/run/", "/usr/local/lib/", "/usr/lib/", "/lib/"} {
-		dirs = append(dirs, k.at(dir+name))
+		dirs = append(dirs, dir+name)
 	}
 	for _, file := range edit.Siblings(h.Files, dirs...) {
-		if file != k.at(own) {
+		if file != own {
 			list = append(list, file)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"path"
 	"strings"
 	"time"
@@ -76,20 +75,12 @@ func (k *Kmod) possible(h modules.Host, is live) error {
 	switch {
 	case is.builtIn:
 		return modules.Refuse("%s is built into the kernel of this host, and cannot be removed", k.Name)
-	case os.Geteuid() != 0 && k.root == "":
+	case !modules.HasRootRights(h.Files, "/etc/modprobe.d"):
 		return modules.Refuse("only root may load and remove modules; use become")
-	case !modules.HasProgram(h.Files, k.programs(), "modprobe"):
+	case !modules.HasProgram(h.Files, modules.DefaultPath, "modprobe"):
 		return modules.Refuse("modprobe is not found in %s; install the package kmod, or set it on the host of this container", modules.DefaultPath)
 	}
 	return nil
-}
-
-// programs is where programs are looked for: "" is the default.
-func (k *Kmod) programs() string {
-	if k.root == "" {
-		return ""
-	}
-	return k.root + "/bin:" + modules.DefaultPath
 }
 
 // live is how a module is.
@@ -100,7 +91,7 @@ func (k *Kmod) now(h modules.Host) (live, error) {
 	if state, predicted := h.Forecast.Lookup(loadedEffect, kernelName(k.Name)); predicted {
 		return live{loaded: state.(bool)}, nil
 	}
-	at := k.at("/sys/module/" + kernelName(k.Name))
+	at := "/sys/module/" + kernelName(k.Name)
 	_, err := h.Files.Stat(at)
 	switch {
 	case err == nil:
@@ -136,7 +127,7 @@ func (k *Kmod) listedAsBuiltIn(h modules.Host) (bool, error) {
 }
 
 func (k *Kmod) read(h modules.Host, name string) (string, error) {
-	file, err := h.Files.Open(k.at(name))
+	file, err := h.Files.Open(name)
 	if err != nil {
 		return "", err
 	}
@@ -164,7 +155,7 @@ func (k *Kmod) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 		argv = []string{"modprobe", "-r", "--", k.Name}
 	}
 	run := func(parameters ...string) func() error {
-		command := modules.Command{Argv: append(argv, parameters...), Path: k.programs(), Timeout: timeout}
+		command := modules.Command{Argv: append(argv, parameters...), Timeout: timeout}
 		return func() error { return modules.RunProgram(ctx, h, command) }
 	}
 	switch stale, err := k.stale(h); {

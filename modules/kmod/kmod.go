@@ -22,8 +22,6 @@ type Kmod struct {
 	Blacklist  bool     `json:"blacklist,omitempty" doc:"with ensure absent: it is not loaded by itself when its device is found"`
 	// Restore is set where the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
-
-	root string // of a test: in place of /
 }
 
 const (
@@ -76,8 +74,6 @@ func (k *Kmod) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (k *Kmod) at(path string) string { return k.root + path }
-
 // kernelName is how the kernel calls a module: hyphens are underscores.
 func kernelName(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
@@ -94,7 +90,7 @@ func (k *Kmod) files() edit.Files {
 		probe = "options " + k.Name + " " + strings.Join(k.Parameters, " ")
 	}
 	file := func(path, want string, change func(t *edit.Text) (edit.Done, error)) *edit.File {
-		return &edit.File{Path: k.at(path), Create: true, Optional: want == "", Mode: "0644", Edit: change}
+		return &edit.File{Path: path, Create: true, Optional: want == "", Mode: "0644", Edit: change}
 	}
 	return edit.Files{
 		file(loadFile, load, func(t *edit.Text) (edit.Done, error) { return keep(t, k.loads, load) }),

@@ -1,7 +1,6 @@
 package kmod
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
@@ -11,24 +10,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
-
-// A local kmod has a tree of the test in the place of /, with a modprobe of its own: a kernel whose
-// modules may be loaded is not to be had in a test.
-type local struct {
-	Kmod
-	Root string `json:"root"`
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	l.root = l.Root
-	return l.Kmod.Check(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
-}
 
 const modprobe = `#!/bin/sh
 at=${0%/*}/../sys/module
@@ -64,7 +45,7 @@ func TestConverges(t *testing.T) {
 	load := modtest.Node{Path: "etc/modules-load.d/ccm-push.conf", Text: "# ours\ndummy\nloop\n"}
 	probe := modtest.Node{Path: "etc/modprobe.d/ccm-push.conf", Text: "options dummy  numdummies=1\n"}
 	with := func(more string) string { return `{"root":"$ROOT",` + more + `}` }
-	modtest.Converges(t, localType(), []modtest.Fixture{
+	modtest.Converges(t, modtest.Rooted(Type()), []modtest.Fixture{
 		{
 			Name: "now and at boot", Tree: tree(), Properties: with(`"name":"br-netfilter"`),
 			Action: "loaded the module", Changes: []modules.Change{change("loaded", "no", "yes"), change("persisted", absent, "br-netfilter")},
@@ -86,7 +67,7 @@ func TestConverges(t *testing.T) {
 		{Name: "built in", Tree: tree(), Properties: with(`"name":"inside","persist":false`)},
 		{Name: "built in, and not in /sys", Tree: tree(), Properties: with(`"name":"deep_inside","persist":false`)},
 		{
-			Name: "absent", Tree: tree(load, probe), Properties: with(`"name":"dummy","ensure":"absent"`),
+			Name: "absent", Tree: tree(load, probe, modtest.Node{Path: "sys/module/dummy/given", Text: "numdummies=1\n"}), Properties: with(`"name":"dummy","ensure":"absent"`),
 			Action: "removed the module", Changes: []modules.Change{change("loaded", "yes", "no"), change("persisted", "dummy", absent), change("persisted", "options dummy numdummies=1", absent)},
 		},
 		{
@@ -114,8 +95,8 @@ func TestParameters(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			root := modtest.Root(t)
 			modtest.Build(t, root, tree(modtest.Node{Path: "etc/modprobe.d/ccm-push.conf", Text: test.file}))
-			k := &Kmod{Name: "new", Parameters: []string{test.param}, root: root}
-			h := modtest.Host()
+			k := &Kmod{Name: "new", Parameters: []string{test.param}}
+			h := modtest.RootedHost(root, modtest.Host())
 			plan, err := k.Check(t.Context(), modules.ReadOnly(h))
 			require.NoError(t, err)
 			err = k.Apply(t.Context(), h, plan)
@@ -173,12 +154,11 @@ func TestContradicted(t *testing.T) {
 			nodes = append(nodes, modtest.Node{Path: "lib/modprobe.d", Dir: true})
 		}
 		modtest.Build(t, root, append(nodes, modtest.Node{Path: test.file, Text: test.text}))
-		test.kmod.root = root
-		h, said := modtest.Host(), new(warnings)
+		h, said := modtest.RootedHost(root, modtest.Host()), new(warnings)
 		h.Report = said
 		_, err := test.kmod.Check(t.Context(), h)
 		require.NoError(t, err)
-		require.Equal(t, test.want, strings.ReplaceAll(said.text, root, ""), test.text)
+		require.Equal(t, test.want, said.text, test.text)
 	}
 }
 
@@ -186,7 +166,7 @@ func TestPredicts(t *testing.T) {
 	step := func(properties string) modtest.Step {
 		return modtest.Step{Type: "kmod", Properties: `{"root":"$ROOT",` + properties + `}`}
 	}
-	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type())}, modtest.Scenario{
 		Tree: tree(),
 		Steps: []modtest.Step{
 			step(`"name":"floppy","ensure":"absent","blacklist":true`),
@@ -204,10 +184,10 @@ func TestPredicts(t *testing.T) {
 func TestReversal(t *testing.T) {
 	root := t.TempDir()
 	modtest.Build(t, root, tree(modtest.Node{Path: "etc/modprobe.d/ccm-push.conf", Text: "blacklist new\n"}))
-	with := func(parameter string) *Kmod {
-		return &Kmod{Name: "new", Ensure: present, Parameters: []string{parameter}, root: root}
+	with := func(parameter string) modules.Reverser {
+		return modtest.In(root, &Kmod{Name: "new", Ensure: present, Parameters: []string{parameter}})
 	}
-	modtest.Undone(t, root, func(r modules.Resource) { r.(*Kmod).root = root }, with("a=1"), with("a=2"))
+	modtest.Undone(t, root, nil, with("a=1"), with("a=2"))
 }
 
 func TestValidate(t *testing.T) {
@@ -243,7 +223,7 @@ func TestDescribe(t *testing.T) {
 		"dummy": `{"ensure":"present","name":"dummy","lines":["options dummy a=1"]}`, "inside": `{"ensure":"present","name":"inside","built_in":true}`,
 		"floppy": `{"ensure":"absent","name":"floppy","lines":["blacklist floppy"]}`,
 	} {
-		status, err := modules.StatusOf(t.Context(), &Kmod{Name: name, root: root}, modules.ReadOnly(modtest.Host()))
+		status, err := modules.StatusOf(t.Context(), &Kmod{Name: name}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 		require.NoError(t, err)
 		require.JSONEq(t, want, string(status))
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -58,8 +57,8 @@ func (l *Locale) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 		do.generate = true
 		plan.Changes = append([]modules.Change{{Property: "ensure", Have: ensured(there), Want: ensured(want)}}, plan.Changes...)
 		plan.Effects = append(plan.Effects, modules.Effect{Kind: l.kind(), Key: spelling(l.Name), State: want})
-		plan.Effects = append(plan.Effects, modules.Differ(l.kind(), l.at(localeArchive))...)
-		if os.Geteuid() != 0 && l.root == "" {
+		plan.Effects = append(plan.Effects, modules.Differ(l.kind(), localeArchive)...)
+		if !modules.HasRootRights(h.Files, archive) {
 			return modules.Plan{}, modules.Refuse("only root may generate locales; use become")
 		}
 	}
@@ -88,7 +87,7 @@ func (l *Locale) overridden(files modules.FileReader, by generates) string {
 		own = defaultFile
 	}
 	for _, file := range []string{own, "/etc/environment"} {
-		for _, line := range edit.Lines(files, l.at(file)) {
+		for _, line := range edit.Lines(files, file) {
 			name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
 			if value = strings.Trim(strings.TrimSpace(value), `"'`); name == "LC_ALL" && value != "" && spelling(value) != spelling(l.Name) {
 				return fmt.Sprintf("%s sets LC_ALL to %s, which overrides the default locale; remove it there", file, value)
@@ -126,11 +125,11 @@ func (l *Locale) there(ctx context.Context, h modules.Host) (bool, error) {
 	if state, predicted := h.Forecast.Lookup(l.kind(), spelling(l.Name)); predicted {
 		return state.(bool), nil
 	}
-	if !modules.HasProgram(h.Files, l.programs(), "locale") {
+	if !modules.HasProgram(h.Files, modules.DefaultPath, "locale") {
 		h.Forecast.Lookup(modules.AnyEffect, "") // a package may bring it along
 		return l.inside(), nil
 	}
-	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"locale", "-a"}, Path: l.programs(), Reads: l.kind(), Timeout: time.Minute})
+	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"locale", "-a"}, Reads: l.kind(), Timeout: time.Minute})
 	if err != nil {
 		return false, err
 	}
@@ -144,11 +143,11 @@ func (l *Locale) there(ctx context.Context, h modules.Host) (bool, error) {
 
 // how says how the host comes to its locales.
 func (l *Locale) how(h modules.Host) (generates, error) {
-	by := generates{yes: modules.HasProgram(h.Files, l.programs(), "locale-gen"), debian: modules.HasProgram(h.Files, l.programs(), "dpkg")}
+	by := generates{yes: modules.HasProgram(h.Files, modules.DefaultPath, "locale-gen"), debian: modules.HasProgram(h.Files, modules.DefaultPath, "dpkg")}
 	if !by.yes {
 		return by, nil
 	}
-	file, err := h.Files.Open(l.at(supported))
+	file, err := h.Files.Open(supported)
 	switch {
 	case modules.NotThere(err): // Alpine and Arch have none
 		_, by.charset, _ = strings.Cut(l.Name, ".")
@@ -170,14 +169,6 @@ func (l *Locale) how(h modules.Host) (generates, error) {
 		}
 	}
 	return by, nil
-}
-
-// programs is where programs are looked for: "" is the default.
-func (l *Locale) programs() string {
-	if l.root == "" {
-		return ""
-	}
-	return l.root + "/bin:" + l.root + "/sbin"
 }
 
 // Apply implements [modules.Resource]. The files are written last: locale-gen never finds a locale that
@@ -224,7 +215,7 @@ func (l *Locale) generate(ctx context.Context, h modules.Host) error {
 		}
 		argv = []string{"localedef", "-i", language, "-c", "-f", by.charset, "-A", "/usr/share/locale/locale.alias", l.Name}
 	}
-	exit, err := h.Commands.Run(ctx, modules.Command{Argv: argv, Path: l.programs(), Timeout: timeout})
+	exit, err := h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: timeout})
 	switch {
 	case err != nil:
 		return err

@@ -19,8 +19,6 @@ type Locale struct {
 	Default bool   `json:"default,omitempty" doc:"true: it is the default locale (LANG) of programs and logins"`
 	// Restore is set where the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
-
-	root string // of a test: in place of /
 }
 
 const (
@@ -60,8 +58,6 @@ func (l *Locale) Validate() error {
 	}
 	return errors.Join(errs...)
 }
-
-func (l *Locale) at(path string) string { return l.root + path }
 
 // spelling is a name in which the spellings of its character set are one, as in the C library: de_DE.utf8.
 func spelling(name string) string {
@@ -105,18 +101,18 @@ type generates struct {
 func (l *Locale) files(files modules.FileReader, by generates) (edit.Files, error) {
 	var all edit.Files
 	if by.yes && !l.inside() {
-		all = append(all, &edit.File{Path: l.at(listFile), Optional: l.Ensure == absent, Create: true, Mode: "0644", Edit: func(t *edit.Text) (edit.Done, error) {
+		all = append(all, &edit.File{Path: listFile, Optional: l.Ensure == absent, Create: true, Mode: "0644", Edit: func(t *edit.Text) (edit.Done, error) {
 			return l.list(t, by.charset)
 		}})
 	}
 	if l.Default || l.Restore != nil {
-		path := l.at(commonFile)
+		path := commonFile
 		if by.debian {
-			at, _, err := modules.Resolve(files, l.at(defaultFile))
+			at, _, err := modules.Resolve(files, defaultFile)
 			if err != nil && !modules.NotThere(err) {
 				return nil, modules.PermissionRefusal(err)
 			}
-			path = cmp.Or(at, l.at(defaultFile))
+			path = cmp.Or(at, defaultFile)
 		}
 		all = append(all, &edit.File{Path: path, Create: true, Mode: "0644", Edit: l.choose})
 	}

@@ -1,7 +1,6 @@
 package locale
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,31 +10,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/link"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
-
-// A local locale has a tree of the test in the place of /, with programs of its own, which keep what there is in a folder.
-type local struct {
-	Locale
-	Root string `json:"root"`
-}
-
-func (l *local) in() *Locale {
-	l.root = l.Root
-	return &l.Locale
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	return l.in().Check(ctx, h)
-}
-
-func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
-	return l.in().Watch(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
-}
 
 const (
 	localeProgram = "#!/bin/sh\ncd \"${0%/*}/../usr/lib/locale\"; echo C; for f in *; do case $f in \\*) ;; *) echo $f ;; esac; done\n"
@@ -66,9 +40,9 @@ func TestConverges(t *testing.T) {
 		return modules.Change{Property: property, Have: have, Want: want}
 	}
 	list := func(text string) modtest.Node { return modtest.Node{Path: "etc/locale.gen", Text: text} }
-	austria := modtest.Node{Path: "usr/lib/locale/de_AT.utf8", Text: "x"}
+	austria := modtest.Node{Path: "usr/lib/locale/de_AT.utf8", Text: "de_AT UTF-8\n"}
 	chosen := func(path, text string) modtest.Node { return modtest.Node{Path: path, Text: text} }
-	modtest.Converges(t, localType(), modtest.Kept("usr/lib/locale/*", "$ROOT/usr/lib/locale/locale-archive", []modtest.Fixture{
+	modtest.Converges(t, modtest.Rooted(Type()), modtest.Kept("usr/lib/locale/*", "$ROOT/usr/lib/locale/locale-archive", []modtest.Fixture{
 		{
 			Name: "generated", Tree: debian(list("# all\n# de_AT ISO-8859-1\n# de_AT.UTF-8 UTF-8\n")), Properties: with(`"name":"de_AT.UTF-8"`),
 			Action: "generated the locale", Changes: []modules.Change{change("ensure", absent, present), change("locale.gen", absent, "de_AT.UTF-8 UTF-8")},
@@ -116,7 +90,7 @@ func TestPredicts(t *testing.T) {
 	step := func(properties string) modtest.Step {
 		return modtest.Step{Type: "locale", Properties: with(properties)}
 	}
-	modtest.Predicts(t, modules.Registry{localType(), file.Type(), link.Type()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type()), file.Type(), link.Type()}, modtest.Scenario{
 		Tree: debian(),
 		Steps: []modtest.Step{
 			step(`"name":"de_AT.UTF-8","default":true`),
@@ -139,8 +113,7 @@ func TestReversal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			modtest.Build(t, root, debian(more...))
-			local := func(r modules.Resource) { r.(*Locale).root = root }
-			modtest.Undone(t, root, local, &Locale{Name: "de_AT.UTF-8", Ensure: present, root: root}, &Locale{Name: "de_AT.UTF-8", Ensure: present, Default: true, root: root})
+			modtest.Undone(t, root, nil, modtest.In(root, &Locale{Name: "de_AT.UTF-8", Ensure: present}), modtest.In(root, &Locale{Name: "de_AT.UTF-8", Ensure: present, Default: true}))
 		})
 	}
 }
@@ -150,7 +123,7 @@ func TestBothNames(t *testing.T) {
 	root := t.TempDir()
 	modtest.Build(t, root, debian(modtest.Node{Path: "etc/locale.gen", Text: "# none\n"}))
 	for _, name := range []string{"de_AT", "de_DE@euro"} {
-		modtest.Undone(t, root, func(r modules.Resource) { r.(*Locale).root = root }, &Locale{Name: name, Ensure: present, root: root})
+		modtest.Undone(t, root, nil, modtest.In(root, &Locale{Name: name, Ensure: present}))
 	}
 }
 
@@ -184,7 +157,7 @@ func TestDescribe(t *testing.T) {
 	root := t.TempDir()
 	modtest.Build(t, root, debian(modtest.Node{Path: "usr/lib/locale/de_AT.utf8", Text: "x"}, modtest.Node{Path: "etc/default/locale", Text: "LANG=de_AT.UTF-8\n"}))
 	for name, want := range map[string]string{"de_AT.UTF-8": `{"ensure":"present","name":"de_AT.UTF-8","default":true}`, "fr_FR.UTF-8": `{"ensure":"absent","name":"fr_FR.UTF-8"}`} {
-		status, err := modules.StatusOf(t.Context(), &Locale{Name: name, root: root}, modules.ReadOnly(modtest.Host()))
+		status, err := modules.StatusOf(t.Context(), &Locale{Name: name}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 		require.NoError(t, err)
 		require.JSONEq(t, want, string(status))
 	}

@@ -1,7 +1,6 @@
 package locale
 
 import (
-	"cmp"
 	"context"
 	"path"
 	"strings"
@@ -54,12 +53,12 @@ func (l *Locale) Watch(_ context.Context, h modules.Host) (modules.Sources, erro
 	if err != nil {
 		return modules.Sources{}, err
 	}
-	sources := modules.Sources{Paths: append(files.Paths(), l.at(supported), l.at(archive))}
-	sources.AddBelow(h.Files, l.at(archive))
+	sources := modules.Sources{Paths: append(files.Paths(), supported, archive)}
+	sources.AddBelow(h.Files, archive)
 	if by.debian && (l.Default || l.Restore != nil) {
-		sources.Paths = append(sources.Paths, l.at(defaultFile)) // which may be a link
+		sources.Paths = append(sources.Paths, defaultFile) // which may be a link
 	}
-	for dir := range strings.SplitSeq(cmp.Or(l.programs(), modules.DefaultPath), ":") {
+	for dir := range strings.SplitSeq(modules.DefaultPath, ":") {
 		for _, program := range []string{"locale", "locale-gen", "dpkg"} {
 			sources.Paths = append(sources.Paths, path.Join(dir, program))
 		}
@@ -81,7 +80,7 @@ func (l *Locale) Describe(ctx context.Context, h modules.Host) (modules.Descript
 		Name    string `json:"name"`
 		Default bool   `json:"default,omitempty"`
 	}{Name: l.Name}
-	asked := &Locale{Name: l.Name, Default: true, root: l.root}
+	asked := &Locale{Name: l.Name, Default: true}
 	files, err := asked.files(h.Files, by)
 	if err != nil {
 		return modules.Description{}, err

@@ -17,9 +17,9 @@ func TestOverridden(t *testing.T) {
 		{"etc/environment", "PATH=/bin\nexport LC_ALL=fr_FR.UTF-8\n", "/etc/environment sets LC_ALL to fr_FR.UTF-8, which overrides the default locale; remove it there"},
 		{"etc/locale.conf", "LC_ALL=C\n", ""}, // Debian does not read it
 	} {
-		l := Locale{Name: "de_AT.UTF-8", Default: true, root: modtest.Root(t)}
-		modtest.Build(t, l.root, debian(modtest.Node{Path: test.file, Text: test.text}))
-		h := modtest.Host()
+		l, root := Locale{Name: "de_AT.UTF-8", Default: true}, modtest.Root(t)
+		modtest.Build(t, root, debian(modtest.Node{Path: test.file, Text: test.text}))
+		h := modtest.RootedHost(root, modtest.Host())
 		by, err := l.how(h)
 		require.NoError(t, err)
 		require.Equal(t, test.want, l.overridden(h.Files, by), test.text)

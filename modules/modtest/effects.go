@@ -99,7 +99,7 @@ func (d *Declared) within(t *testing.T, f *Fixture, root string, before, outside
 			"Apply has changed %s, which is not within the effects of the plan: %s", name, paths(effects))
 	}
 	for _, e := range effects {
-		if !onPath(e) || kernels(e.Key[1:]) || e.Key == "/dev" {
+		if on := strings.TrimPrefix(e.Key, root); !onPath(e) || kernels(on[1:]) || on == "/dev" {
 			continue
 		}
 		key := strings.Replace(e.Key, root, "$ROOT", 1)

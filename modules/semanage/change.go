@@ -2,8 +2,6 @@ package semanage
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -16,7 +14,7 @@ const Timeout = 10 * time.Minute
 // MayChange returns the reason why this process cannot change SELinux with a program, or nil. The reason for a missing
 // program names its package.
 func MayChange(files modules.Files, program string) error {
-	if err := files.MayReplace(Config); errors.Is(err, fs.ErrPermission) && !errors.Is(err, modules.ErrKernelRefuses) {
+	if !modules.HasRootRights(files, Config) {
 		return modules.Refuse("only root may change SELinux; use become")
 	}
 	if modules.HasProgram(files, modules.DefaultPath, program) {
