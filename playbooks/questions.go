@@ -421,15 +421,41 @@ func (a *answerer) CheckEnd(end TurnEnd) error {
 	return checkText("the answer of a gate", end.Found.Text, end.Found.Open, end.Found.Sick)
 }
 
-// Check implements [TurnHandler].
-func (a *answerer) Check(e events.Event) (events.Event, error) {
-	play := ""
+// playOf returns the name of the play of an event that a worker may report; Untold has none. The coordinator reports all others itself.
+func playOf(e events.Event) (play string, err error) {
 	switch one := e.(type) {
 	case events.Result:
-		play = one.Play
-		if err := checkIndex(one.Index); err != nil {
-			return nil, err
-		}
+		return one.Play, checkIndex(one.Index)
+	case events.Message:
+		return one.Play, nil
+	case events.Output:
+		return one.Play, nil
+	case events.Reconnect:
+		return one.Play, nil
+	case events.Armed:
+		return one.Play, nil
+	case events.Watchdog:
+		return one.Play, nil
+	case events.Confirmed:
+		return one.Play, nil
+	case events.Reverted:
+		return one.Play, nil
+	case events.Untold:
+		return "", nil
+	}
+	return "", breach("reported a %T, which only the coordinator reports", e)
+}
+
+// Check implements [TurnHandler].
+func (a *answerer) Check(e events.Event) (events.Event, error) {
+	play, err := playOf(e)
+	if err != nil {
+		return nil, err
+	}
+	switch one := e.(type) {
+	case events.Untold:
+		return e, nil
+	case events.Result:
 		list, err := a.registrations(&one)
 		if err != nil {
 			return nil, err
@@ -438,24 +464,6 @@ func (a *answerer) Check(e events.Event) (events.Event, error) {
 		if one.Fetched != "" && !a.mayFetch(cmp.Or(one.On, a.host), one.Name) {
 			return nil, breach("reported a file %.100q that the play does not fetch", one.Name)
 		}
-	case events.Message:
-		play = one.Play
-	case events.Output:
-		play = one.Play
-	case events.Reconnect:
-		play = one.Play
-	case events.Armed:
-		play = one.Play
-	case events.Watchdog:
-		play = one.Play
-	case events.Confirmed:
-		play = one.Play
-	case events.Reverted:
-		play = one.Play
-	case events.Untold:
-		return e, nil
-	default:
-		return nil, breach("reported a %T, which only the coordinator reports", e)
 	}
 	if !slices.ContainsFunc(a.playsOfTurn(), func(s *selection) bool { return s.play.Name == play }) {
 		return nil, breach("reported an event of the play %.100q, which %s does not run", play, a.host)
@@ -485,8 +493,11 @@ type NoQuestions struct{ Host string }
 func (NoQuestions) Answer(Question) (Answer, error) { return Answer{Over: true}, nil }
 
 func (n NoQuestions) Check(e events.Event) (events.Event, error) {
-	if r, is := e.(events.Result); is && len(r.Registers) > 0 {
-		return nil, breach("registers services of %s, which has no play", n.Host)
+	if _, err := playOf(e); err != nil {
+		return nil, err
+	}
+	if r, is := e.(events.Result); is && (len(r.Registers) > 0 || r.Fetched != "") {
+		return nil, breach("registers services or hands over files of %s, which has no play", n.Host)
 	}
 	return e, nil
 }

@@ -294,14 +294,18 @@ func TestEventsOfWorkers(t *testing.T) {
 	for _, def := range events.Schema().Defs {
 		e, err := events.Decode(fmt.Appendf(nil, `{"event":%q,"time":"2026-01-02T03:04:05.000Z","run":"r","play":"one","host":"web1"}`, def.Name))
 		require.NoError(t, err, def.Name)
-		_, err = a.Check(e)
-		switch {
-		case slices.Contains(reported, def.Name):
-			require.NoError(t, err, def.Name)
-		case slices.Contains(own, def.Name):
-			require.ErrorContains(t, err, "which only the coordinator reports", def.Name)
-		default:
-			require.Fail(t, "a new event", "%s: may a worker report it?", def.Name)
+		for _, handler := range []TurnHandler{a, NoQuestions{"web1"}} { // of a play, and of a host that is asked for facts
+			_, err = handler.Check(e)
+			switch {
+			case slices.Contains(reported, def.Name):
+				require.NoError(t, err, def.Name)
+			case slices.Contains(own, def.Name):
+				require.ErrorContains(t, err, "which only the coordinator reports", def.Name)
+			default:
+				require.Fail(t, "a new event", "%s: may a worker report it?", def.Name)
+			}
 		}
 	}
+	_, err := NoQuestions{"web1"}.Check(events.Result{Host: "web1", Fetched: "/etc/shadow"})
+	require.ErrorContains(t, err, "hands over files of web1, which has no play")
 }

@@ -199,6 +199,15 @@ func TestBadCoordinators(t *testing.T) {
 			"is outside the files that the coordinator sent"},
 		{"a nested manifest that leads out", "ccm: {resources: [apply: [{../../../../../../../../../../../../../../../..$SECRETS: {}}]]}\n", func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil,
 			"is outside the files that the coordinator sent"},
+		{"the source of a file", strings.ReplaceAll(reads, `content: "$READ"`, `source: "$SECRETS"`), func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil, "secrets.yaml"},
+		{"a template of the worker", strings.ReplaceAll(reads, "$READ", "{{ template('$SECRETS') }}"), func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil, "secrets.yaml"},
+		{"a template that includes a file of the worker", strings.ReplaceAll(reads, "$READ", "{{ jet('t.jet') }}"), func(s *site, r *runContent) {
+			r.Files = s.packedPlay(regular(s.dir[1:]+"/t.jet", "[[ include \""+s.dir+"/secrets.yaml\" ]]"))
+		}, nil, "secrets.yaml"},
+		{"a folder of the worker", "ccm: {resources: [scaffold: [{'{{ Data.home }}/copied': {source: $DIR/secrets, engine: jet}}]]}\n", func(s *site, r *runContent) { r.Files = s.packedPlay() }, nil, "secrets"},
+		{"a hard link to a file of the worker", strings.ReplaceAll(reads, "$READ", "{{ file('out') }}"), func(s *site, r *runContent) {
+			r.Files = s.packedPlay(tar.Header{Typeflag: tar.TypeLink, Name: s.dir[1:] + "/out", Linkname: s.dir + "/secrets.yaml"})
+		}, nil, "out"},
 		{"a link to a file of the worker", strings.ReplaceAll(reads, "$READ", "{{ file('out') }}"), func(s *site, r *runContent) {
 			r.Files = s.packedPlay(linked(s.dir[1:]+"/out", s.dir+"/secrets.yaml"))
 		}, nil, "out"},
@@ -214,6 +223,7 @@ func TestBadCoordinators(t *testing.T) {
 		t.Run(one.name, func(t *testing.T) {
 			s := newSite(t, "ccm: {resources: [exec: [{'true': }]]}\n", "web1")
 			s.write("secrets.yaml", "canary: canary-of-the-worker\n")
+			s.write("secrets/file", "canary-of-the-worker\n")
 			q := queuetest.New(0)
 			said := s.work(q, "worker", "")
 			got := &recorded{}

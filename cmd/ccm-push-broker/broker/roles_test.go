@@ -398,6 +398,10 @@ func TestRolesAreBounded(t *testing.T) {
 		{Reader, true, "$JS.API.CONSUMER.MSG.NEXT.ccm-push-work.site-x"},
 		{Reader, true, "$JS.API.CONSUMER.CREATE.ccm-push-run1.x.ccm-push.said.run1"},
 		{Reader, true, "$JS.API.STREAM.DELETE.KV_CFG"},
+		// No reader sees the names of runs, or which workers there are.
+		{Reader, true, "$JS.API.STREAM.INFO.ccm-push-work"},
+		{Reader, true, "$JS.API.STREAM.INFO.KV_ccm-push-runs"},
+		{Reader, true, "$JS.API.STREAM.INFO." + queue.PresenceStream},
 		{Reader, false, "ccm-push.>"},
 		{Reader, false, "_INBOX.>"},
 		{Coordinator, true, "$KV.CFG.secret"},

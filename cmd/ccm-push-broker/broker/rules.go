@@ -64,7 +64,7 @@ func (r Role) rules() []rule {
 		return rule{api + "CONSUMER.MSG.NEXT." + stream + ".*", apiLevel, ownConsumer}
 	}
 	reading := append(info,
-		rule{api + "STREAM.INFO.*", apiLevel, nil},
+		rule{api + "STREAM.INFO.*", apiLevel, streamInfo},
 		get(objects+">"), create(objects+">"), get(keys+">"), create(keys+">"), get(registry.Subjects), create(registry.Subjects),
 	)
 	switch r {
@@ -205,6 +205,12 @@ func (q *request) mayRead(stream string, subject []string) bool {
 		return stream == registry.Stream
 	}
 	return stream != queue.WorkStream // reading a ticket takes it
+}
+
+// streamInfo lets a reader request information, such as the names of keys, of the streams that it may read.
+func streamInfo(q *request) bool {
+	bucket := strings.HasPrefix(q.tokens[4], "KV_") || strings.HasPrefix(q.tokens[4], "OBJ_")
+	return q.user.Role != Reader || q.tokens[4] == registry.Stream || bucket && !ofRuns(q.tokens[4])
 }
 
 func directGet(q *request) bool {

@@ -1,6 +1,7 @@
 package privatekey
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"crypto/ecdsa"
@@ -55,6 +56,27 @@ func TestFind(t *testing.T) {
 		"hex":   func(data []byte) []byte { return []byte(hex.EncodeToString(data)) },
 		"gzip":  gzipped,
 		"twice": func(data []byte) []byte { return []byte(base64.StdEncoding.EncodeToString(gzipped(gzipped(data)))) },
+		"base64 twice": func(data []byte) []byte {
+			return []byte(base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString(data))))
+		},
+		"data URI in JSON": func(data []byte) []byte {
+			return []byte(`{"k":"data:application/x-pem-file;base64,` + base64.StdEncoding.EncodeToString(data) + `"}`)
+		},
+		"after a shell archive": func(data []byte) []byte {
+			return append([]byte("#!/bin/sh\ntail -n +3 \"$0\" | gunzip; exit\n"), gzipped(data)...)
+		},
+		"hex in upper case": func(data []byte) []byte { return []byte(strings.ToUpper(hex.EncodeToString(data))) },
+		"escaped slashes": func(data []byte) []byte {
+			return []byte(`{"k":"` + strings.ReplaceAll(base64.StdEncoding.EncodeToString(data), "/", `\/`) + `"}`)
+		},
+		"zip after a program": func(data []byte) []byte {
+			out := bytes.NewBufferString("#!/usr/bin/env python3\n")
+			w := zip.NewWriter(out)
+			one, _ := w.Create("key")
+			_, _ = one.Write(data)
+			_ = w.Close()
+			return out.Bytes()
+		},
 		"zstd": func(data []byte) []byte {
 			w, _ := zstd.NewWriter(nil)
 			return w.EncodeAll(data, nil)
@@ -90,6 +112,7 @@ func TestNoKey(t *testing.T) {
 	require.NoError(t, err)
 	random := make([]byte, 1<<20)
 	_, _ = rand.Read(random)
+	copy(random[1000:], "\x1f\x8b\x08\x00 looks like the begin of an archive, PK\x05\x06")
 	for name, data := range map[string][]byte{
 		"public key": pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}), "DER": public, "random": random, "base64": []byte(base64.StdEncoding.EncodeToString(random)),
 		"prose": []byte(strings.Repeat("The private key of the host lies in /etc/ssh and is not in this file.\n", 1000)), "empty": nil,

@@ -58,6 +58,43 @@ func (s *search) unpack(data []byte, depth int) {
 		if r, err := zlib.NewReader(in); err == nil { // else it is text
 			s.stream(r, depth)
 		}
+	default:
+		s.embedded(data, depth)
+	}
+}
+
+// embedded looks into what follows other data in a file, such as a script that unpacks itself. What only looks like an archive is
+// no error.
+func (s *search) embedded(data []byte, depth int) {
+	const most = 64 // archives
+	part := func(r io.Reader) {
+		inner, _ := io.ReadAll(io.LimitReader(r, s.budget+1))
+		if s.budget -= int64(len(inner)); s.budget < 0 {
+			s.whole, s.budget = false, 0
+		}
+		s.look(inner, depth+1)
+	}
+	rest := data
+	for range most {
+		at := bytes.Index(rest, []byte("\x1f\x8b\x08"))
+		if at < 0 {
+			break
+		}
+		if r, err := gzip.NewReader(bytes.NewReader(rest[at:])); err == nil {
+			part(r)
+		}
+		rest = rest[at+1:]
+	}
+	if !bytes.Contains(data, []byte("PK\x05\x06")) {
+		return
+	}
+	if r, err := zip.NewReader(bytes.NewReader(data), int64(len(data))); err == nil {
+		for _, f := range r.File {
+			if one, err := f.Open(); err == nil {
+				part(one)
+				one.Close()
+			}
+		}
 	}
 }
 
@@ -92,6 +129,9 @@ func (s *search) decode(data []byte, depth int) {
 	}
 	lines = append(lines, 0)
 	for i := 0; i < len(data); {
+		if data[i] == '\\' && i+1 < len(data) && data[i+1] == '/' { // as some programs write a slash in JSON
+			i++
+		}
 		if isBase64[data[i]] {
 			run = append(run, data[i])
 			i++
