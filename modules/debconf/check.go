@@ -44,8 +44,8 @@ func (d *Debconf) Check(_ context.Context, h modules.Host) (modules.Plan, error)
 		}
 		plan.Steps = call{[]string{"debconf-set-selections"}, d.selections(have)}
 	}
-	plan.Effects = append([]modules.Effect{{Kind: effect, Key: d.Name, State: want}}, modules.Differ(effect, d.at(answers), d.at(passwords))...)
-	return modules.PlanIfPermitted(plan, h.Files.MayReplace(d.at(answers)))
+	plan.Effects = append([]modules.Effect{{Kind: effect, Key: d.Name, State: want}}, modules.Differ(effect, answers, passwords)...)
+	return modules.PlanIfPermitted(plan, h.Files.MayReplace(answers))
 }
 
 // changes are what differs. A password is named by whether it is the one that is wanted.
@@ -92,9 +92,6 @@ func (d *Debconf) Apply(ctx context.Context, h modules.Host, p modules.Plan) err
 		return errors.New("the plan is not one of debconf")
 	}
 	command := modules.Command{Argv: c.argv, Stdin: c.stdin, Timeout: timeout, Env: []string{"DEBIAN_FRONTEND=noninteractive", "DEBCONF_NOWARNINGS=yes"}}
-	if d.root != "" {
-		command.Env = append(command.Env, "DEBCONF_SYSTEMRC="+d.at("/etc/debconf.conf"))
-	}
 	waiting, cancel := context.WithTimeout(ctx, d.wait())
 	defer cancel()
 	for {

@@ -76,7 +76,7 @@ const maxDatabase = 64 << 20
 //	Owners: postfix
 //	Flags: seen
 func (d *Debconf) read(files modules.FileReader, name string) (question, error) {
-	file, err := files.Open(d.at(name))
+	file, err := files.Open(name)
 	switch {
 	case modules.NotThere(err):
 		return question{}, nil

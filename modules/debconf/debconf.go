@@ -22,8 +22,6 @@ type Debconf struct {
 	Password    string `json:"password,omitempty" secret:"true" doc:"the answer to a question of type password, instead of type and value; never printed"`
 	Seen        *bool  `json:"seen,omitempty" doc:"false: the question is marked as unseen, so that the package may show it; default: true"`
 	LockTimeout string `json:"lock_timeout,omitempty" pattern:"^[0-9]+[smh]$" default:"2m" doc:"how long to wait while another process uses the database of debconf"`
-
-	root string // before all paths, in tests
 }
 
 const (
@@ -103,7 +101,5 @@ func (d *Debconf) wait() time.Duration {
 	wait, _ := time.ParseDuration(d.LockTimeout) // the tag has found it right
 	return wait
 }
-
-func (d *Debconf) at(name string) string { return d.root + name }
 
 func (d *Debconf) owns(q question) bool { return slices.Contains(q.owners, d.Package) }

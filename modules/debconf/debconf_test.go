@@ -13,39 +13,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// A local Debconf has a tree of the test in the place of /, and the programs of this machine work there.
-type local struct {
-	Debconf
-	Root string `json:"root"`
-}
-
-func (l *local) in() *Debconf {
-	l.root = l.Root
-	return &l.Debconf
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	return l.in().Check(ctx, h)
-}
-
-func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
-	back, err := l.in().Reversal(ctx, h, kept)
-	if back != nil {
-		back["root"] = l.Root
-	}
-	return back, err
-}
-
-func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
-	return l.in().Watch(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
-}
-
 const configuration = `Config: configdb
 Templates: templatedb
 
@@ -75,13 +42,18 @@ Backup: false
 Filename: $ROOT/templates/templates.dat
 `
 
-// tree is a host on which debconf knows what these texts say.
+// program is a program of debconf in the bin folder of the tree: the one of this machine, with the configuration of the tree.
+func program(name string) modtest.Node {
+	return modtest.Node{Path: "bin/" + name, Mode: 0o755, Text: "#!/bin/sh\nDEBCONF_SYSTEMRC=${0%/*}/../etc/debconf.conf\nexport DEBCONF_SYSTEMRC\nexec /usr/bin/" + name + " \"$@\"\n"}
+}
+
+// tree is a host whose database of debconf has these texts.
 func tree(answered, hidden, templates string) []modtest.Node {
 	var all []modtest.Node
-	for _, dir := range []string{"etc", "var", "var/cache", "var/cache/debconf", "templates"} {
+	for _, dir := range []string{"bin", "etc", "var", "var/cache", "var/cache/debconf", "templates"} {
 		all = append(all, modtest.Node{Path: dir, Dir: true})
 	}
-	return append(all, modtest.Node{Path: "etc/debconf.conf", Text: configuration},
+	return append(all, program("debconf-set-selections"), program("debconf-communicate"), modtest.Node{Path: "etc/debconf.conf", Text: configuration},
 		modtest.Node{Path: "var/cache/debconf/config.dat", Text: answered, Mode: 0o644}, modtest.Node{Path: "var/cache/debconf/passwords.dat", Text: hidden, Mode: 0o600},
 		modtest.Node{Path: "templates/templates.dat", Text: templates, Mode: 0o644})
 }
@@ -104,7 +76,7 @@ func TestConverges(t *testing.T) {
 	}
 	const mode, secret = `"name":"app/mode","package":"app"`, `"name":"app/secret","package":"app"`
 	hidden := tree("", "Name: app/secret\nTemplate: app/secret\nValue: old one\nOwners: app\nFlags: seen\n\n", "Name: app/secret\nDescription: secret\nType: password\nOwners: app/secret\n\n")
-	modtest.Converges(t, localType(),
+	modtest.Converges(t, modtest.Rooted(Type()),
 		fixture("the first answer", tree("", "", ""), mode+`,"type":"string","value":"very  fast, \"so\" $x"`, "answered the question",
 			to("ensure", absent, present), to("value", "", `very  fast, "so" $x`), to("seen", "false", "true")),
 		fixture("another answer", asked("slow", "seen"), mode+`,"type":"string","value":"fast"`, "answered the question", to("value", "slow", "fast")),
@@ -134,7 +106,7 @@ func TestPredicts(t *testing.T) {
 	step := func(more string) modtest.Step {
 		return modtest.Step{Type: "debconf", Properties: `{"root":"$ROOT","package":"app",` + more + `}`}
 	}
-	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type())}, modtest.Scenario{
 		Tree: asked("slow", "seen"),
 		Steps: []modtest.Step{
 			step(`"name":"app/mode","type":"string","value":"fast"`),
@@ -175,8 +147,8 @@ func TestSecret(t *testing.T) {
 	needs.Program(t, "debconf-set-selections")
 	root := modtest.Root(t)
 	modtest.Build(t, root, tree("", "", ""))
-	d := &Debconf{Name: "app/secret", Package: "app", Password: "hunter 2", LockTimeout: "2m", root: root}
-	h := modtest.Host()
+	d := &Debconf{Name: "app/secret", Package: "app", Password: "hunter 2", LockTimeout: "2m"}
+	h := modtest.RootedHost(root, modtest.Host())
 	seen := &arguments{Commands: h.Commands}
 	h.Commands, h.Forecast = seen, nothing{}
 	plan, err := d.Check(t.Context(), h)
@@ -201,7 +173,7 @@ type arguments struct {
 }
 
 func (a *arguments) Run(ctx context.Context, c modules.Command) (modules.Exit, error) {
-	a.argv = append(append(a.argv, c.Argv...), c.Env[2:len(c.Env)-1]...)
+	a.argv = append(append(a.argv, c.Argv...), c.Env[2:]...)
 	return a.Commands.Run(ctx, c)
 }
 

@@ -37,7 +37,7 @@ func (d *Debconf) Reversal(_ context.Context, h modules.Host, kept modules.Resou
 
 // Watch implements [modules.Watcher].
 func (d *Debconf) Watch(context.Context, modules.Host) (modules.Sources, error) {
-	from := modules.Sources{Paths: []string{d.at(answers), d.at(passwords)}}
+	from := modules.Sources{Paths: []string{answers, passwords}}
 	from.AddProgram("debconf-set-selections")
 	return from, nil
 }
