@@ -17,6 +17,8 @@ type Restore struct {
 	Patches []Patch `json:"patches"`
 	// Gone says that there was no file: it is removed if nothing else is in it.
 	Gone bool `json:"gone,omitempty"`
+	// Removed is the mode of a file that the edit removed, in octal: the file is made again. Empty if the edit kept the file.
+	Removed string `json:"removed,omitempty"`
 	// Whole is the SHA-256 of the text that the patches lead to, if nothing else is changed in it.
 	Whole string `json:"whole,omitempty"`
 
@@ -170,5 +172,6 @@ func (f *File) restoring() *File {
 	return &File{
 		Path: f.Path, Edit: func(t *Text) (Done, error) { return f.Restore.edit(f.Path, t) },
 		Optional: f.Restore.Gone, Missing: "what was in it cannot be put back", Discreet: f.Discreet,
+		Create: f.Restore.Removed != "", Mode: f.Restore.Removed,
 	}
 }

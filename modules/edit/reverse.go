@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -30,13 +31,17 @@ func (f *File) reversal(h modules.Host, kept *Restore) (*Restore, error) {
 		return nil, modules.Refuse("%s has %d names (hard links), and only this one would be changed and come back", f.Path, at.Links)
 	}
 	t := Parse(have)
-	if _, err := f.restoring().Edit(t); err != nil {
+	done, err := f.restoring().Edit(t)
+	if err != nil {
 		return nil, err
 	}
 	want, will := have, t.String()
 	r := &Restore{Gone: at.Kind == modules.Absent, Whole: modules.TextContent(want).SHA256()}
+	if done.Remove {
+		will, r.Removed = "", modules.FormatMode(at.Mode)
+	}
 	if kept != nil {
-		r.Gone, r.Whole = kept.Gone, kept.Whole
+		r.Gone, r.Whole, r.Removed = kept.Gone, kept.Whole, cmp.Or(kept.Removed, r.Removed)
 		if want, _, err = kept.on(f.Path, have); err != nil {
 			return nil, err
 		}
