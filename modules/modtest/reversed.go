@@ -93,8 +93,14 @@ func Undone(t *testing.T, root string, local func(modules.Resource), resources .
 // It does not ask the type for it: that of a test may begin its host anew then.
 func reversalOf(t *testing.T, res modules.Resource, properties map[string]any) modules.Resource {
 	t.Helper()
-	if r, in := res.(*rooted); in {
-		return &rooted{whole: reversalOf(t, r.whole, properties).(whole), tree: r.tree}
+	back := reflect.New(reflect.TypeOf(res).Elem()).Interface().(modules.Resource)
+	outer, in := res.(*rooted)
+	if in {
+		res = outer.whole
+		back = reflect.New(reflect.TypeOf(res).Elem()).Interface().(modules.Resource)
+		if outer.fresh != nil {
+			back = outer.fresh()
+		}
 	}
 	var named struct {
 		Name string `json:"name"`
@@ -105,12 +111,14 @@ func reversalOf(t *testing.T, res modules.Resource, properties map[string]any) m
 	properties["name"] = named.Name
 	text, err = json.Marshal(properties)
 	require.NoError(t, err)
-	back := reflect.New(reflect.TypeOf(res).Elem()).Interface().(modules.Resource)
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	require.NoError(t, d.Decode(back))
 	modules.SetDefaults(back)
 	require.NoError(t, modules.CheckTags(back))
 	require.NoError(t, back.Validate())
+	if in {
+		return &rooted{whole: back.(whole), tree: outer.tree}
+	}
 	return back
 }

@@ -18,7 +18,7 @@ import (
 // programs are unchanged. The type must implement all of whole.
 func Rooted(typ modules.Type) modules.Type {
 	inner := typ.New
-	typ.New = func() modules.Resource { return &rooted{whole: inner().(whole)} }
+	typ.New = func() modules.Resource { return &rooted{whole: inner().(whole), fresh: inner} }
 	return typ
 }
 
@@ -42,7 +42,8 @@ type whole interface {
 type rooted struct {
 	whole
 	tree
-	wrong error // from the properties
+	fresh func() modules.Resource // nil for resources of [In]
+	wrong error                   // from the properties
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].

@@ -28,12 +28,12 @@ func (r *Repository) at(provider string) (definition, key string) {
 	default:
 		definition, key = "/etc/yum.repos.d/"+file+".repo", "/etc/pki/rpm-gpg/"+file+".asc"
 	}
-	return cmp.Or(r.Path, r.root+definition), r.root + key
+	return cmp.Or(r.Path, definition), key
 }
 
 // pinned is the file of the priority of apt.
 func (r *Repository) pinned() string {
-	return r.root + "/etc/apt/preferences.d/" + strings.ReplaceAll(r.Name, ":", "_") + ".pref"
+	return "/etc/apt/preferences.d/" + strings.ReplaceAll(r.Name, ":", "_") + ".pref"
 }
 
 // keyRead is the path of the key that the manager reads; "" is none of this repository alone.

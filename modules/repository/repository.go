@@ -46,7 +46,6 @@ type Repository struct {
 	Restore *Restore `json:"restore,omitempty" wire:"only"`
 
 	managers Managers
-	root     string // before all paths, in tests
 }
 
 // Managers are the package managers of a host, as far as repositories concern them.

@@ -1,7 +1,6 @@
 package repository
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
@@ -14,35 +13,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/pkg"
 )
-
-// A local repository has its files below a directory of the test.
-type local struct {
-	Repository
-	Root string `json:"root"`
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	l.root = l.Root
-	return l.Repository.Check(ctx, h)
-}
-
-func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
-	var before modules.Resource
-	if k, ok := kept.(*local); ok {
-		before = &k.Repository
-	}
-	back, err := l.Repository.Reversal(ctx, h, before)
-	if back != nil {
-		back["root"] = l.Root
-	}
-	return back, err
-}
-
-func localType() modules.Type {
-	t := Type(pkg.Repositories{})
-	t.New = func() modules.Resource { return &local{Repository: Repository{managers: pkg.Repositories{}}} }
-	return t
-}
 
 const key = armourBegins + "\n\nmDMEZUAAABYJKwYBBAHaRw8BAQdA\n=3/sG\n" + armourEnds + "\n"
 
@@ -72,9 +42,9 @@ const (
 func TestConverges(t *testing.T) {
 	digest := "sha256:" + modules.TextContent(key).SHA256()
 	other := modtest.Node{Path: "etc/yum.repos.d/x.repo", Text: "[a]\nname=a\nbaseurl=file:/a\n\n[x]\n# ours\nname = x\nbaseurl = https://a.example.net/r https://b.example.net/r\nenabled = 1\ngpgcheck = 1\n\n[b]\nname=b\n"}
-	modtest.Converges(t, localType(), []modtest.Fixture{
+	modtest.Converges(t, modtest.Rooted(Type(pkg.Repositories{})), []modtest.Fixture{
 		{Name: "apt, new", Tree: dirs, Properties: `{` + ofApt + `}`, Action: "added the repository", Changes: edit.Ensured(absent, present)},
-		{Name: "apt, with a key and a priority", Tree: dirs, Properties: `{` + ofApt + `,"key":` + keyJSON() + `,"priority":600}`,
+		{Name: "apt, with a key and a priority", Tree: dirs, Stays: "etc/apt/keyrings", Properties: `{` + ofApt + `,"key":` + keyJSON() + `,"priority":600}`,
 			Action:  "added the repository and set its priority and installed its key",
 			Changes: []modules.Change{modtest.Change("key", absent, digest), modtest.Change("priority", absent, "600"), modtest.Change("ensure", absent, present)}},
 		{Name: "apt, as it shall be, in other words", Tree: with(modtest.Node{Path: "etc/apt/sources.list.d/x.sources", Text: "# ours\nsuites: bookworm\nURIs:\n https://deb.example.net/d\ntypes:  deb\nComponents: main\n"}), Properties: `{` + ofApt + `}`},
@@ -91,7 +61,7 @@ func TestConverges(t *testing.T) {
 		{Name: "dnf, new", Tree: dirs, Properties: `{` + ofDnf + `}`, Action: "added the repository", Changes: edit.Ensured(absent, present)},
 		{Name: "dnf, as it shall be, among others", Tree: with(other), Properties: `{` + ofDnf + `}`},
 		{Name: "dnf, another priority, among others", Tree: with(other), Properties: `{` + ofDnf + `,"priority":10,"key":` + keyJSON() + `}`,
-			Action: "changed the repository and installed its key", Changes: []modules.Change{modtest.Change("key", absent, digest), modtest.Change("gpgkey", absent, "file://$ROOT/etc/pki/rpm-gpg/x.asc"), modtest.Change("priority", absent, "10")}},
+			Action: "changed the repository and installed its key", Changes: []modules.Change{modtest.Change("key", absent, digest), modtest.Change("gpgkey", absent, "file:///etc/pki/rpm-gpg/x.asc"), modtest.Change("priority", absent, "10")}},
 		{Name: "dnf, absent, among others", Tree: with(other), Properties: `{"root":"$ROOT","provider":"dnf","name":"x","ensure":"absent"}`, Action: "removed the repository", Changes: edit.Ensured(present, absent)},
 	}...)
 }
@@ -193,9 +163,9 @@ func TestDownloadedKey(t *testing.T) {
 			root := modtest.Root(t)
 			modtest.Build(t, root, dirs)
 			no := false
-			r := &Repository{Name: "x", managers: pkg.Repositories{}, root: root, Provider: "apt", URIs: []string{"file:/a"}, Suites: []string{"./"}, Refresh: &no, Checksum: "sha256:" + digestOf(bytes), Key: modules.PromisedContent(strings.Repeat("a", 64))}
+			r := &Repository{Name: "x", managers: pkg.Repositories{}, Provider: "apt", URIs: []string{"file:/a"}, Suites: []string{"./"}, Refresh: &no, Checksum: "sha256:" + digestOf(bytes), Key: modules.PromisedContent(strings.Repeat("a", 64))}
 			require.NoError(t, r.Validate())
-			h := modtest.Host()
+			h := modtest.RootedHost(root, modtest.Host())
 			plan, err := r.Check(t.Context(), modules.ReadOnly(h))
 			require.NoError(t, err)
 			r.Key = modules.BytesContent(bytes) // what has come
@@ -229,7 +199,7 @@ func TestPredictsPackages(t *testing.T) {
 	if pkgs, err := (pkg.Repositories{}).By(modtest.Host(), ""); err != nil || pkgs != "apt" {
 		needs.Missing(t, "apt")
 	}
-	modtest.Predicts(t, modules.Registry{localType(), pkg.Type()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type(pkg.Repositories{})), pkg.Type()}, modtest.Scenario{
 		Tree: dirs,
 		Steps: []modtest.Step{
 			{Type: "repository", Properties: `{` + ofApt + `,"name":"y"}`},
@@ -248,9 +218,9 @@ func TestPredictsPackages(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, with(modtest.Node{Path: "etc/yum.repos.d/x.repo", Text: dnfFile}))
-	r := &Repository{Name: "x", managers: pkg.Repositories{}, Provider: "dnf", root: root}
-	status, err := modules.StatusOf(t.Context(), r, modules.ReadOnly(modtest.Host()))
+	r := &Repository{Name: "x", managers: pkg.Repositories{}, Provider: "dnf"}
+	status, err := modules.StatusOf(t.Context(), r, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"present","name":"x","path":"`+root+`/etc/yum.repos.d/x.repo","provider":"dnf",
+	require.JSONEq(t, `{"ensure":"present","name":"x","path":"/etc/yum.repos.d/x.repo","provider":"dnf",
 		"settings":{"name":"x","baseurl":"https://a.example.net/r https://b.example.net/r","enabled":"1","gpgcheck":"1"}}`, string(status))
 }

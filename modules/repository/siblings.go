@@ -42,8 +42,8 @@ func (r *Repository) amongOthers(files modules.FileReader, provider string) (war
 
 func (r *Repository) amongSources(files modules.FileReader, own string) (warning string, err error) {
 	mine := sources(own, r.settings(apt))
-	dir := r.root + "/etc/apt/sources.list.d"
-	all := append([]string{r.root + "/etc/apt/sources.list"}, list(files, dir, ".list", ".sources")...)
+	const dir = "/etc/apt/sources.list.d"
+	all := append([]string{"/etc/apt/sources.list"}, list(files, dir, ".list", ".sources")...)
 	for _, file := range all {
 		if file == own {
 			continue
