@@ -57,12 +57,12 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 	require.Subset(t, plan.Changes, again.Changes) // the home of a user stays
 }
 
-// reorders lists types whose program writes its files in its own order and layout. Their own tests compare what is restored.
+// reorders lists types whose program writes its files in its own order and layout. Their own tests compare the restored entries.
 var reorders = map[string]bool{"seport": true, "seboolean": true, "fcontext": true}
 
-// Undone applies resources one after the other, as runs do in whose manifests one resource changes,
-// and then what undoes all of that: what is below root is as it was. local puts what undoes them onto
-// the host of the test, as the resources are; nil for resources of [In].
+// Undone applies resources one after the other, as runs do while one resource of a manifest changes. Then it applies the
+// resource that undoes all of them, and requires that the tree below root is unchanged. local prepares that resource for the
+// test; it is nil for resources of [In].
 func Undone(t *testing.T, root string, local func(modules.Resource), resources ...modules.Reverser) {
 	t.Helper()
 	h := Host()
