@@ -55,6 +55,7 @@ func TestMisbehavingHosts(t *testing.T) {
 		{"answer", "protocol", "the host sent a message that only the controller sends"},
 		{"large state", "protocol", "the host reports a state of more than 256 KiB"},
 		{"large restart", "protocol", "the host reports a thing to restart of more than 256 KiB"},
+		{"reason", "protocol", `the host reports the reason "\x1b[31modd" of a resource that is skipped`},
 		{"error kind", "protocol", `the host reports the kind of error "\x1b[31modd"`},
 		{"cause", "protocol", `the host reports the cause "\x1b[31modd"`},
 		{"cause of nothing", "protocol", "the host reports the cause drift of a resource that is stable"},

@@ -14,12 +14,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/session"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// TestReasons makes an event of an error for each code. Both events allow the codes that occur, and
+// TestReasons makes an event of an error for each code. Events allow the codes that occur, and
 // no others, and docs/reference/events.md has a row for each.
 func TestReasons(t *testing.T) {
 	found := map[string][]string{} // codes, by event
@@ -68,10 +69,15 @@ func TestReasons(t *testing.T) {
 		require.Equal(t, c.want, e.(events.HostFailed).Reason, "%v", c.err)
 		found["host_failed"] = append(found["host_failed"], c.want)
 	}
+	for _, code := range wire.SkipReasons() {
+		found["result"] = append(found["result"], string(code))
+	}
+	found["result"] = append(found["result"], "no_health_checks")
 	page, err := os.ReadFile("../docs/reference/events.md")
 	require.NoError(t, err)
 	_, table, _ := strings.Cut(string(page), "\n| cause | `reason` |\n|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
+	table = regexp.MustCompile(`(?m)^.*\| (.*) \|$`).ReplaceAllString(table, "$1")
 	rows := map[string]bool{}
 	for _, m := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(table, -1) {
 		rows[m[1]] = true

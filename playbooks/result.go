@@ -43,6 +43,7 @@ func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, 
 		RefreshedBy: r.RefreshedBy,
 		Certain:     !r.Uncertain,
 		Because:     r.Because,
+		Reason:      string(r.Reason),
 		Message:     r.Message,
 		Error:       r.Error,
 		Changed:     changedHost(c, r),
@@ -59,7 +60,7 @@ func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, 
 		Earlier:     r.Earlier,
 	}
 	if idle := c.Monitor || entry.Monitor; idle && len(checks) == 0 && entry.Scope == nil && e.Status == events.Stable {
-		e.Status, e.Message = events.Skipped, "has no health checks, so nothing was looked at"
+		e.Status, e.Reason, e.Message = events.Skipped, "no_health_checks", "has no health checks, so nothing was looked at"
 	}
 	for _, n := range r.Messages {
 		e.Messages = append(e.Messages, events.Note{Level: n.Level, Text: n.Text})

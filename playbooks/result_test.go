@@ -36,7 +36,7 @@ func TestResultEvent(t *testing.T) {
 			func(e *events.Result) { e.Sensitive = true }},
 		{"monitored without health checks", func(c *wire.Catalog, _ *wire.Result) { c.Monitor = true },
 			func(e *events.Result) {
-				e.Status, e.Message = events.Skipped, "has no health checks, so nothing was looked at"
+				e.Status, e.Reason, e.Message = events.Skipped, "no_health_checks", "has no health checks, so nothing was looked at"
 			}},
 		{"a time that runs backwards", func(_ *wire.Catalog, r *wire.Result) { r.Duration = -time.Second },
 			func(*events.Result) {}},

@@ -104,7 +104,7 @@ func (s *scope) mayAwake() string {
 
 // leaveRescue is the result of a job of a rescue that is not needed.
 func (r *run) leaveRescue(j *job) {
-	j.result.skip("only if its block fails", "")
+	j.result.skip(wire.SkippedRescue, "only if its block fails", "")
 	because := j.scope.mayAwake()
 	if !j.predicts() || because == "" {
 		return

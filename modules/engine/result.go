@@ -18,8 +18,8 @@ type result wire.Result
 func (r *result) told() *wire.Result { return (*wire.Result)(r) }
 
 // skip says that nothing was done about the job.
-func (r *result) skip(message, because string) {
-	r.Status, r.Message, r.Because = wire.Skipped, message, excerpt.Of(because, maxText)
+func (r *result) skip(reason wire.SkipReason, message, because string) {
+	r.Status, r.Reason, r.Message, r.Because = wire.Skipped, reason, message, excerpt.Of(because, maxText)
 }
 
 // change says what a plan changes, whether or not that succeeds. triggers are the entries

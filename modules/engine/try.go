@@ -27,7 +27,7 @@ func (t *turn) tries(ctx context.Context) error {
 		r.refreshes.Begins(j.index)
 		err := t.try(ctx)
 		if reason, ok := errors.AsType[modules.SkipError](err); ok && acted == nil {
-			j.result.Status, j.result.Message, err = wire.Skipped, excerpt.Of(string(reason), maxText), nil
+			j.result.Status, j.result.Reason, j.result.Message, err = wire.Skipped, wire.SkippedByType, excerpt.Of(string(reason), maxText), nil
 		}
 		if acted != nil && j.result.Status == "" { // what is left of it counts
 			j.result.changeAs(acted)

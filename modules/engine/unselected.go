@@ -51,15 +51,15 @@ func (r *run) refreshesNow(j *job) bool {
 // leaveUnselected sets the result of a job that the run does not select. The result names a refresh that stays
 // due; in a check run, one that would stay due.
 func (r *run) leaveUnselected(j *job) {
-	j.result.skip("", "")
+	j.result.skip(wire.SkippedNotSelected, "", "")
 	by, doubt := r.trigger(j)
 	switch due, err := r.refreshes.Due(j.index); {
 	case by != nil && !j.monitors && j.predicts():
-		j.result.skip("not selected: "+j.entry.Ref()+" would be due", by.entry.Ref())
+		j.result.skip(wire.SkippedNotSelected, "not selected: "+j.entry.Ref()+" would be due", by.entry.Ref())
 	case by != nil && !j.monitors:
-		j.result.skip("not selected: "+j.entry.Ref()+" is due", by.entry.Ref())
+		j.result.skip(wire.SkippedNotSelected, "not selected: "+j.entry.Ref()+" is due", by.entry.Ref())
 	case err == nil && due != nil:
-		j.result.skip("not selected: "+j.entry.Ref()+" is due", due.Changed)
+		j.result.skip(wire.SkippedNotSelected, "not selected: "+j.entry.Ref()+" is due", due.Changed)
 	case doubt != "" && j.predicts() && j.entry.Unselected == wire.RefreshNow && j.nested == nil:
 		j.result.doubt(doubt)
 		j.doubt = doubt

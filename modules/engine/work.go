@@ -19,18 +19,18 @@ func (r *run) work(ctx context.Context, j *job) bool {
 	case j.entry.Unselected != "" && !r.refreshesNow(j):
 		r.leaveUnselected(j)
 	case j.entry.Excluded:
-		j.result.skip("excluded by control", "")
+		j.result.skip(wire.SkippedByControl, "excluded by control", "")
 	case j.undone.cannot() != "":
-		j.result.skip(j.undone.cannot(), "")
+		j.result.skip(wire.SkippedNotRestorable, j.undone.cannot(), "")
 	case j.entry.Hidden:
-		j.result.skip("hidden: defined, not run", "")
+		j.result.skip(wire.SkippedHidden, "hidden: defined, not run", "")
 	case j.joint == nil && j.scope.ended() != "":
 		j.leaveOut()
 	case j.scope.idle():
 		r.leaveRescue(j)
 	case len(unmet) > 0:
 		j.result.Unmet = true
-		j.result.skip(unmetRequirement, strings.Join(unmet, ", "))
+		j.result.skip(wire.SkippedRequirement, unmetRequirement, strings.Join(unmet, ", "))
 	default:
 		j.scope.begin()
 		j.prediction = &forecast.Prediction{Because: doubt}
@@ -66,11 +66,11 @@ func (r *run) work(ctx context.Context, j *job) bool {
 func (j *job) leaveOut() {
 	j.result.Unmet, j.leftOut = true, true
 	ended := j.scope.ending()
-	why := "skipped because its manifest has fail_on_error"
+	reason, why := wire.SkippedPlayEnded, "skipped because its manifest has fail_on_error"
 	if ended.isPart() {
-		why = "skipped because its block has failed"
+		reason, why = wire.SkippedBlockEnded, "skipped because its block has failed"
 	}
-	j.result.skip(why, ended.endedBy)
+	j.result.skip(reason, why, ended.endedBy)
 }
 
 // act does what is to be done about the job, up to its health checks.

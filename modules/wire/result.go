@@ -38,6 +38,30 @@ const (
 	Undone   Cause = "undo"     // a run is taken back
 )
 
+// A SkipReason is a code for why an entry was skipped.
+type SkipReason string
+
+// The reasons.
+const (
+	SkippedByControl     SkipReason = "control"            // control excludes it
+	SkippedHidden        SkipReason = "hidden"             // it is defined, and not run
+	SkippedRequirement   SkipReason = "requirement_failed" // a resource that it requires failed or was skipped
+	SkippedPlayEnded     SkipReason = "play_ended"         // an earlier failure ended its manifest
+	SkippedBlockEnded    SkipReason = "block_ended"        // an earlier failure ended its block
+	SkippedRescue        SkipReason = "rescue_not_needed"  // its block has not failed
+	SkippedNotSelected   SkipReason = "not_selected"       // the run does not select it, and a refresh of it is due
+	SkippedNotRestorable SkipReason = "not_restorable"     // nothing is kept that could be restored
+	SkippedByType        SkipReason = "not_needed"         // its type has nothing to do
+)
+
+// SkipReasons returns all reasons.
+func SkipReasons() []SkipReason {
+	return []SkipReason{
+		SkippedByControl, SkippedHidden, SkippedRequirement, SkippedPlayEnded, SkippedBlockEnded, SkippedRescue,
+		SkippedNotSelected, SkippedNotRestorable, SkippedByType,
+	}
+}
+
 // A Result is how one entry ended. A stable one is little more than its index.
 type Result struct {
 	Index       int              `json:"i"`
@@ -48,6 +72,7 @@ type Result struct {
 	RefreshedBy []string         `json:"refreshed_by,omitempty"` // the resources whose change that followed, as [Entry.Ref] has them
 	Uncertain   bool             `json:"uncertain,omitempty"`    // a prediction that an earlier resource may make wrong
 	Because     string           `json:"because,omitempty"`      // that resource; or what it was skipped for
+	Reason      SkipReason       `json:"reason,omitempty"`       // of a skipped one
 	Message     string           `json:"message,omitempty"`      // what was or would be done, or why nothing was
 	Messages    []modules.Note   `json:"messages,omitempty"`
 	Error       string           `json:"error,omitempty"` // set when failed

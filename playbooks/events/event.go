@@ -106,6 +106,7 @@ type Result struct {
 	RefreshedBy  []string          `json:"refreshed_by,omitempty" doc:"the resources whose change it followed"`
 	Certain      bool              `json:"certain" doc:"false: a prediction that may turn out wrong"`
 	Because      string            `json:"because" doc:"not certain: the resource that it depends on; skipped: the reason"`
+	Reason       string            `json:"reason,omitempty" doc:"skipped: a code for the reason" enum:"block_ended,control,hidden,no_health_checks,not_needed,not_restorable,not_selected,play_ended,requirement_failed,rescue_not_needed"`
 	Message      string            `json:"message" doc:"the action, done or planned"`
 	Messages     []Note            `json:"messages" doc:"other messages of the resource"`
 	Error        string            `json:"error" doc:"set when failed or rescued"`

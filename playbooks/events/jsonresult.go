@@ -9,7 +9,7 @@ import (
 // onlyTexts reports whether a result has nothing in it but texts and flags.
 func (r *Result) onlyTexts() bool {
 	return len(r.Messages) == 0 && len(r.Changes) == 0 && len(r.HealthChecks) == 0 && r.Command == nil &&
-		r.State == nil && len(r.Restart) == 0 && r.ErrorKind == "" && r.Tries == 0 && len(r.RefreshedBy) == 0 && !r.Left && !r.Due && !r.Killed && !r.Unknown && r.Hint == "" && r.Once == "" && !r.Repair && r.Fetched == "" && r.Written == nil && len(r.Facts) == 0
+		r.State == nil && r.Reason == "" && len(r.Restart) == 0 && r.ErrorKind == "" && r.Tries == 0 && len(r.RefreshedBy) == 0 && !r.Left && !r.Due && !r.Killed && !r.Unknown && r.Hint == "" && r.Once == "" && !r.Repair && r.Fetched == "" && r.Written == nil && len(r.Facts) == 0
 }
 
 // appendResult appends the line of a result with nothing in it but texts and

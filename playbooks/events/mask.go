@@ -12,7 +12,7 @@ import (
 // inventories, in places where no secret may stand.
 var identities = map[string]bool{
 	"Run": true, "Play": true, "Plays": true, "Host": true, "Hosts": true, "Type": true, "Name": true, "Alias": true,
-	"Status": true, "Cause": true, "Stream": true, "ErrorKind": true, "Level": true, "Property": true,
+	"Status": true, "Cause": true, "Stream": true, "ErrorKind": true, "Reason": true, "Level": true, "Property": true,
 	"Manifests": true, "Version": true, "Undoes": true,
 }
 

@@ -370,8 +370,11 @@ func (c *catalogRun) mayRemove(left *wire.Reversals) error {
 	return nil
 }
 
-// checkCause checks the cause of a result. What was not changed has none.
+// checkCause checks the cause and the reason of a result. What was not changed has no cause, and what was not skipped no reason.
 func checkCause(r *wire.Result) error {
+	if r.Reason != "" && (r.Status != wire.Skipped || !slices.Contains(wire.SkipReasons(), r.Reason)) {
+		return breach("the host reports the reason %.64q of a resource that is %s", r.Reason, r.Status)
+	}
 	switch r.Cause {
 	case "":
 		return nil

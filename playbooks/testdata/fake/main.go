@@ -180,6 +180,8 @@ func misbehave(fault string, in *bufio.Reader, conn *wire.Conn) {
 		say(result(wire.Result{Status: wire.Changed, Cause: "\x1b[31modd"}))
 	case "cause of nothing":
 		say(result(wire.Result{Cause: wire.Drift}))
+	case "reason":
+		say(result(wire.Result{Status: wire.Skipped, Reason: "\x1b[31modd"}))
 	case "error kind":
 		say(result(wire.Result{ErrorKind: "\x1b[31modd"}))
 	case "left":
