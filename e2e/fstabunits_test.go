@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetUnitsOverFstab has units of a real systemd for the same path as a line of fstab: the resource warns of
-// exactly those that systemd prefers.
+// TestFleetUnitsOverFstab has units of a real systemd for the same path as a line of fstab: the resource warns if, and
+// only if, systemd prefers the unit.
 func TestFleetUnitsOverFstab(t *testing.T) {
 	f := startServiceHost(t)
 	const unit = `e2e-my\x2ddata.mount`

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetMergedFolders writes files into folders that a real host merges: the resource warns of exactly those that the
-// programs of the host do not read.
+// TestFleetMergedFolders writes files into folders that a real host merges: the resource warns if, and only
+// if, the programs of the host do not read the file.
 func TestFleetMergedFolders(t *testing.T) {
 	f := startServiceHost(t)
 	clean := "rm -rf /etc/sysctl.d/90-e2e* /usr/lib/sysctl.d/90-e2e* /etc/cron.daily/e2e* /etc/systemd/system/e2e-* /usr/local/lib/systemd/system/e2e-*; systemctl daemon-reload"

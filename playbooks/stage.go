@@ -42,7 +42,7 @@ func (g *stages) equip(compiled *catalog.Compiled) {
 	}
 	c.Once = g.runner.once(s)
 	g.runner.markRan(s, g.state, c)
-	if e, ok := s.play.Earlier[g.state.host.Name]; ok { // the only entry is that of the ad-hoc call
+	if e, ok := s.play.Earlier[g.state.host.Name]; ok { // an ad-hoc call has one entry
 		c.Entries[0].Unmet, c.Entries[0].Refresh = e.Unmet, e.Changed
 	}
 	c.Earlier = g.earlier

@@ -31,7 +31,7 @@ type sessionFlags struct {
 	require, subscribe []string
 	alias              string
 
-	set *pflag.FlagSet // to ask which are given
+	set *pflag.FlagSet // all shared flags
 }
 
 // ofSession are the names of the flags.
@@ -164,7 +164,7 @@ func (f *sessionFlags) complete(results bool) completer {
 		store, err := record.In(f.app.getenv)
 		runs, listErr := store.List()
 		switch name := cmp.Or(f.name, f.app.getenv(sessionVariable)); {
-		case err != nil || listErr != nil: // what cannot be read is not completed
+		case err != nil || listErr != nil: // unreadable records have no completions
 		case results:
 			session, _ := store.Session(name)
 			last, _ := session.Results(true)

@@ -10,11 +10,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// unitDirs are where systemd reads unit files, highest priority first. The unit files that it generates from fstab
+// unitDirs lists the folders of unit files, highest priority first. The unit files that it generates from fstab
 // come after the first two (systemd.unit(5)).
 var unitDirs = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
 
-// settings are what a line of fstab says, in the words of a unit.
+// settings lists the settings of a unit that a line of fstab contains, too.
 var settings = []string{"What", "Type", "Options", "Priority"}
 
 // Overridden returns a warning if a boot with systemd does not follow the line of fstab for a path, since a unit file or a

@@ -57,7 +57,7 @@ func (n *Hostname) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 // bootName begins the word of the kernel's command line that overrides /etc/hostname (systemd(1)).
 const bootName = "systemd.hostname="
 
-// onCommandLine returns that word; "" if there is none.
+// onCommandLine returns that word, or "".
 func (n *Hostname) onCommandLine(files modules.FileReader) (last string) {
 	for _, line := range edit.Lines(files, "/proc/cmdline") {
 		for word := range strings.FieldsSeq(line) {

@@ -67,10 +67,10 @@ func (k *Kmod) overridden(options []string) string {
 	return ""
 }
 
-// onCommandLine returns a warning if the command line of the kernel keeps the module away, or has other parameters, which
-// modprobe passes after those of files; else "".
+// onCommandLine returns a warning if the command line of the kernel keeps the module away, or has other parameters.
+// modprobe passes them last.
 func (k *Kmod) onCommandLine(h modules.Host) string {
-	text, _ := k.read(h, "/proc/cmdline") // if it cannot be read, there is nothing to warn of
+	text, _ := k.read(h, "/proc/cmdline") // an unreadable command line causes no warning
 	for word := range strings.FieldsSeq(text) {
 		if name, option, _ := strings.Cut(word, "."); kernelName(name) == kernelName(k.Name) && k.overridden([]string{option}) != "" {
 			return fmt.Sprintf("modprobe passes %s, because the command line of the kernel has %s", option, word)

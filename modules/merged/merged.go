@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// roots are the folders above those of one kind, highest priority first: of files with one name, the host reads the first
-// (sysctl.d(5), systemd.unit(5) and others).
+// roots lists the folders in which hosts look for a folder such as sysctl.d, highest priority first. If several have a file with one
+// name, the host reads the first (sysctl.d(5), systemd.unit(5) and others).
 var roots = []string{"/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"}
 
 // endings are the ends of the names that count, by folder below roots. A folder without endings has files of any name.
@@ -67,7 +67,7 @@ func Unread(files modules.FileReader, at string) string {
 	return ""
 }
 
-// cut finds the folder below a root. What is before the root is empty, or the root of another system.
+// cut finds the folder below a root. The prefix before the root is empty, or the folder of another system.
 func cut(dir, root string) (prefix, folder string, ok bool) {
 	at := strings.LastIndex(dir, root+"/")
 	if at < 0 {

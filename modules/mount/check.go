@@ -14,10 +14,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/fstab"
 )
 
-// timeout is how long mount and umount may take; a server may be far away.
+// timeout limits mount and umount; a server may be far away.
 const timeout = 2 * time.Minute
 
-// steps is what Apply has to do.
+// steps holds the steps of Apply.
 type steps struct {
 	write   bool
 	file    any  // the steps of the edit

@@ -24,7 +24,7 @@ type Header struct {
 	Command   string    `json:"command"`   // apply, check-health, undo or ad-hoc
 	What      string    `json:"what"`      // the manifests, or the resource of an ad-hoc call, for people
 	Check     bool      `json:"check,omitempty"`
-	Session   string    `json:"session,omitempty"` // of an ad-hoc call: the session it belongs to
+	Session   string    `json:"session,omitempty"` // session of an ad-hoc call
 	// AdHoc says that the output of a command was the point, see [events.TextOptions].
 	AdHoc bool   `json:"ad_hoc,omitempty"`
 	Flags []Flag `json:"flags,omitempty"`

@@ -41,7 +41,7 @@ func (s Store) Session(name string) (Session, error) {
 // A SessionResults holds the last result of each resource of a session: by type#name and type#alias, then by host.
 type SessionResults map[string]map[string]events.Result
 
-// Results returns the last results of the session. Those of check runs count only for a check run.
+// Results returns the last results of the session. Results of check runs count only for a check run.
 func (s Session) Results(check bool) (SessionResults, error) {
 	last := SessionResults{}
 	for _, r := range s.Runs {

@@ -17,7 +17,7 @@ const gossfileKey = "gossfile"
 
 // GossRules are the rules in one file.
 type GossRules struct {
-	Folder string // of the file, in the way that the play names it
+	Folder string // folder of the file, relative to the play unless the play names an absolute path
 	Rules  *yamlpos.Node
 }
 
