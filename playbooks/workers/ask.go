@@ -365,7 +365,7 @@ func (c *Coordinator) answerShift(ctx context.Context, data []byte) []byte {
 func (c *Coordinator) answerOne(ctx context.Context, h *handed, q asked) answered {
 	c.mu.Lock()
 	t := h.shard.turns[q.Host]
-	lost := h.shard.current != h
+	lost := h.shard.current != h || len(h.shard.turns) == 0 // then the worker needs no certificate either
 	c.mu.Unlock()
 	switch {
 	case q.Errands != nil:

@@ -2,8 +2,10 @@ package workers
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
@@ -24,11 +27,15 @@ import (
 // A badWorker is the queue of a worker whose messages a test changes: a program that was built to do harm, with a key that is on the list.
 type badWorker struct {
 	queue.Queue
-	t    *testing.T
-	of   *Coordinator
-	said func(*said) // changes what it reports
-	raw  []byte      // is said in the place of what it reports
-	asks string      // is asked besides, as JSON
+	t        *testing.T
+	of       *Coordinator
+	dir      string          // of its key
+	said     func(*said)     // changes what it reports
+	raw      []byte          // is said in the place of what it reports
+	asks     string          // is asked besides, as JSON
+	question func(*question) // changes what it requests hosts with
+	// ended gets a function that sends requests, after the worker has reported the end of its hosts
+	ended func(ask func(asked) answered)
 }
 
 func (b *badWorker) Join(ctx context.Context, name string) (queue.Member, error) {
@@ -65,7 +72,7 @@ func (b *badMember) Say(ctx context.Context, frame []byte) error {
 	var s said
 	require.NoError(b.t, json.Unmarshal(text, &s))
 	if len(s.Events) > 0 && b.asks != "" {
-		b.ask(ctx, of, events.HostOf(s.Events[0].Event))
+		b.ask(ctx, of, asked{Number: 1_000_000, Host: events.HostOf(s.Events[0].Event), Text: []byte(b.asks)})
 	}
 	if len(s.Events)+len(s.Ends) > 0 && b.said != nil {
 		b.said(&s)
@@ -79,15 +86,41 @@ func (b *badMember) Say(ctx context.Context, frame []byte) error {
 			return err
 		}
 	}
+	if len(s.Ends) > 0 && b.ended != nil {
+		b.ended(func(q asked) answered { return b.ask(context.WithoutCancel(ctx), of, q) })
+	}
 	return nil
 }
 
-func (b *badMember) ask(ctx context.Context, of handout, host string) {
+// Ask implements [queue.Member].
+func (b *badMember) Ask(ctx context.Context, text []byte) ([]byte, error) {
+	if b.question == nil || text[0] == asks {
+		return b.Member.Ask(ctx, text)
+	}
+	key, err := ReadKey(filepath.Join(b.dir, "stranger"))
+	require.NoError(b.t, err)
+	var q question
+	_, err = verify(b.of.Workers.Ring(), questionKind, text, &q)
+	require.NoError(b.t, err)
+	b.question(&q)
+	text, err = sign(key, questionKind, q)
+	require.NoError(b.t, err)
+	return b.Member.Ask(ctx, text)
+}
+
+func (b *badMember) ask(ctx context.Context, of handout, q asked) (a answered) {
 	sealer, err := newSealer(b.of.keyOf(of), of)
 	require.NoError(b.t, err)
-	sealed, err := sealer.seal(toCoordinator, asked{Number: 1_000_000, Host: host, Text: []byte(b.asks)})
+	sealed, err := sealer.seal(toCoordinator, q)
 	require.NoError(b.t, err)
-	_, _ = b.Member.Ask(ctx, append(append([]byte{asks}, of[:]...), sealed...))
+	text, err := b.Member.Ask(ctx, append(append([]byte{asks}, of[:]...), sealed...))
+	if err != nil {
+		return a
+	}
+	if text, err = sealer.open(toWorker, text); err == nil {
+		require.NoError(b.t, receive(text, &a))
+	}
+	return a
 }
 
 // TestBadWorkers has a worker whose key is on the list send what its hosts and their play do not allow. It fails alone: nothing of that is done,
@@ -174,6 +207,65 @@ func TestBadWorkers(t *testing.T) {
 			_ = said
 		})
 	}
+}
+
+// TestWorkerWithBadKeys has a worker request hosts with keys that nothing can be certified for, or sealed to: it is refused, no host fails,
+// the run continues, and another worker gets the hosts.
+func TestWorkerWithBadKeys(t *testing.T) {
+	ca := sshtest.NewKey(t, "")
+	for name, one := range map[string]struct {
+		question func(*question)
+		want     string
+	}{
+		"no key": {func(q *question) { q.SSHKey = nil }, "is not a public key of the type ssh-ed25519"},
+		"junk":   {func(q *question) { q.SSHKey = []byte("\x00\x00\x00\x01x") }, "is not a public key of the type ssh-ed25519"},
+		"a certificate": {func(q *question) {
+			key, err := ssh.ParsePublicKey(q.SSHKey)
+			require.NoError(t, err)
+			c := &ssh.Certificate{Key: key, CertType: ssh.UserCert, ValidPrincipals: []string{"root"}, ValidBefore: ssh.CertTimeInfinity}
+			require.NoError(t, c.SignCert(rand.Reader, ca))
+			q.SSHKey = c.Marshal()
+		}, "is not a public key of the type ssh-ed25519"},
+		"a plugin of age": {func(q *question) { q.Recipient = "age1yubikey1qwerty" }, "is not a public key of age"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, "ccm: {resources: [exec: [{'true': }]]}\n", "web1")
+			q := queuetest.New(0)
+			c, warned := s.coordinator(q, s.runner(s.inventory(nil)))
+			s.listed(c, map[string]string{"stranger": "", "worker": ""}, nil)
+			s.work(&badWorker{Queue: q, t: t, of: c, dir: s.dir, question: one.question}, "stranger", "")
+			summary, over := s.begin(c)
+			require.Eventually(t, func() bool { return strings.Contains(warned.all(), one.want) || closed(over) }, wait, 10*time.Millisecond, warned.all())
+			require.False(t, closed(over), warned.all())
+			s.work(q, "worker", "")
+			<-over
+			require.Equal(t, 1, summary().Totals.Hosts.OK, warned.all())
+		})
+	}
+}
+
+// TestNoCertificateAfterTheEnd has a worker request certificates after its hosts have ended, while another worker still has hosts of the run.
+func TestNoCertificateAfterTheEnd(t *testing.T) {
+	s := newSite(t, waiting, "web1", "web2")
+	s.write("free/go", "")
+	q := queuetest.New(0)
+	c, warned := s.coordinator(q, s.runner(s.inventory(map[string]string{
+		"web1": fmt.Sprintf("site: paris, dir: %q,", filepath.Join(s.dir, "free")), "web2": fmt.Sprintf("dir: %q,", s.dir),
+	})))
+	ended := make(chan func(asked) answered, 10)
+	bad := &badWorker{Queue: q, t: t, of: c, ended: func(ask func(asked) answered) { ended <- ask }}
+	s.work(bad, "worker", "paris")
+	s.work(q, "worker", "")
+	summary, over := s.begin(c)
+	ask, n := <-ended, 1_000_000
+	require.Eventually(t, func() bool {
+		n++
+		return ask(asked{Number: n, Answered: n, Renew: true}).Over
+	}, wait, 10*time.Millisecond, "it gets certificates")
+	require.False(t, closed(over), "the run has ended")
+	s.write("go", "")
+	<-over
+	require.Equal(t, 2, summary().Totals.Hosts.OK, warned.all())
 }
 
 // ring reads a list of keys.

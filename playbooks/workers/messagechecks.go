@@ -2,11 +2,14 @@ package workers
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
+	"filippo.io/age"
 	"golang.org/x/crypto/chacha20poly1305"
+	"golang.org/x/crypto/ssh"
 )
 
 // A message goes between a coordinator and a worker. check finds what no program of the same build sends, whatever the
@@ -47,7 +50,17 @@ func (q *question) check() error {
 	if err := q.Ticket.check(); err != nil {
 		return err
 	}
-	return cmp.Or(short(q.Nonce, q.Recipient, q.Build, q.Version), small(q.SSHKey, q.Stamp))
+	if err := cmp.Or(short(q.Nonce, q.Recipient, q.Build, q.Version), small(q.SSHKey, q.Stamp)); err != nil {
+		return err
+	}
+	// What the authority cannot certify, or nothing can be sealed to, would fail the run in place of this worker.
+	if key, err := ssh.ParsePublicKey(q.SSHKey); err != nil || key.Type() != ssh.KeyAlgoED25519 {
+		return errors.New("its key for hosts is not a public key of the type ssh-ed25519")
+	}
+	if _, err := age.ParseX25519Recipient(q.Recipient); err != nil {
+		return errors.New("its key for files is not a public key of age")
+	}
+	return nil
 }
 
 func (o *object) check() error {

@@ -24,7 +24,7 @@ func minus() *int { n := -1; return &n }
 // badMessages are messages that no program of the same build sends, by their types.
 var badMessages = map[string][]message{
 	"ticket":       {&ticket{Run: long}, &ticket{Shard: "a\x00b"}, &ticket{Stamp: []byte(long)}},
-	"question":     {&question{Nonce: long}, &question{SSHKey: []byte(long)}, &question{Ticket: ticket{Run: long}}},
+	"question":     {&question{Nonce: long}, &question{SSHKey: []byte(long)}, &question{Ticket: ticket{Run: long}}, &question{}, &question{SSHKey: []byte("x")}},
 	"object":       {&object{Name: "x"}, &object{Name: long, SHA256: make([]byte, 32)}},
 	"answer":       {&answer{Refused: long}, &answer{Run: &object{}}, &answer{Shard: &object{SHA256: []byte("x")}}, &answer{Nonce: long}},
 	"order":        {&order{Run: long}},
