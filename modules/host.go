@@ -111,6 +111,9 @@ type FileRights interface {
 	// MountPoints returns where something is mounted at path or below it: the kernel neither replaces nor
 	// removes that. It is empty on systems that do not tell.
 	MountPoints(path string) []MountPoint
+	// Room returns how many bytes can be written at path, in the file system with the number in. A file system without free
+	// inodes has none. ok is false where that is not known.
+	Room(path string) (in uint64, free int64, ok bool)
 	// Binds maps the mount points of bind mounts to the other path of the same directory or file; see package mountinfo.
 	// It is empty without bind mounts.
 	Binds() map[string]string

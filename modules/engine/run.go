@@ -24,6 +24,7 @@ type run struct {
 	real      *realHost
 	order     *schedule.Order
 	forecasts *forecasts
+	rooms     rooms
 	refreshes *notes.Refreshes
 	reversals *notes.Reversals
 	applied   *notes.Applied

@@ -139,7 +139,11 @@ func (a *attempt) predict(ctx context.Context) error {
 		return err
 	}
 	j.result.Message = a.plan.Predicted()
-	if opaque(a.plan) || a.plan.MayFail {
+	lacks := r.rooms.lacks(r.real.host.Files, a.plan)
+	if lacks != "" {
+		a.turn.said.Message(modules.LevelWarning, lacks)
+	}
+	if opaque(a.plan) || a.plan.MayFail || lacks != "" {
 		j.prediction.Doubt(j.entry.Ref()) // whether it succeeds is known only when it has run
 	}
 	r.forecasts.record(j, j.entry.Ref(), a.plan)

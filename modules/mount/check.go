@@ -95,8 +95,13 @@ func (d *draft) change(property, have, want string) {
 	d.plan.Changes = append(d.plan.Changes, modules.Change{Property: property, Have: have, Want: want})
 }
 
-// will declares what is at the path afterwards.
+// will declares what is at the path afterwards. Owner and mode are those of another file system then.
 func (d *draft) will(state live) {
+	at := modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Directory, Mode: dirMode}, Partial: true, Stays: !d.steps.makeDir}
+	if is, err := d.host.Files.Stat(d.Name); err == nil {
+		at.Kind, at.Mode = is.Kind, is.Mode
+	}
+	d.plan.Effects = append(d.plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: d.Name, State: at})
 	d.plan.Effects = append(d.plan.Effects, modules.Effect{Kind: modules.MountEffect, Key: d.Name, State: state})
 	if !d.empty(d.host.Files) {
 		d.plan.Effects = append(d.plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: d.Name})
@@ -126,11 +131,6 @@ func (d *draft) mounted() error {
 func (d *draft) mount() (err error) {
 	if d.steps.makeDir, err = d.missing(d.host); err != nil {
 		return err
-	}
-	if d.steps.makeDir {
-		d.plan.Effects = append(d.plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: d.Name, State: modules.PathState{
-			FileInfo: modules.FileInfo{Kind: modules.Directory, Mode: dirMode}, Partial: true,
-		}})
 	}
 	d.steps.do, d.steps.options = mountIt, d.given()
 	d.actions = append(d.actions, "mounted it")

@@ -1,0 +1,20 @@
+package system
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestRoom asks for a path whose folders are missing, and for a file system without blocks.
+func TestRoom(t *testing.T) {
+	dir := t.TempDir()
+	in, free, ok := rights{}.Room(dir + "/file")
+	require.True(t, ok)
+	require.Positive(t, free)
+	below, _, ok := rights{}.Room(dir + "/missing/deeper/file")
+	require.True(t, ok)
+	require.Equal(t, in, below)
+	_, _, ok = rights{}.Room("/proc/self/file")
+	require.False(t, ok)
+}
