@@ -85,6 +85,9 @@ type Files struct {
 	// described it, as package rooted has them; nil means that they are not known, or that there
 	// can be none. It is nil itself where it is not known of any.
 	Xattrs func(path string, is FileInfo) ([]string, error)
+	// Room returns how many bytes can be written at path, in the file system with the number in. A file system without free
+	// inodes has none. ok is false where that is not known; Room itself is nil where it is never known.
+	Room func(path string) (in uint64, free int64, ok bool)
 }
 
 // Knowing returns files for a reader that applies effects of a kind itself, such as those that
@@ -111,9 +114,6 @@ type FileRights interface {
 	// MountPoints returns where something is mounted at path or below it: the kernel neither replaces nor
 	// removes that. It is empty on systems that do not tell.
 	MountPoints(path string) []MountPoint
-	// Room returns how many bytes can be written at path, in the file system with the number in. A file system without free
-	// inodes has none. ok is false where that is not known.
-	Room(path string) (in uint64, free int64, ok bool)
 	// Binds maps the mount points of bind mounts to the other path of the same directory or file; see package mountinfo.
 	// It is empty without bind mounts.
 	Binds() map[string]string

@@ -11,7 +11,7 @@ import (
 // later is missing here, and not open, until it is added.
 func ReadOnly(h Host) Host {
 	return Host{
-		Files:    Files{h.Files.FileReader, h.Files.FileRights, readOnlyFiles{}, readOnlyFiles{}, h.Files.Xattrs},
+		Files:    Files{h.Files.FileReader, h.Files.FileRights, readOnlyFiles{}, readOnlyFiles{}, h.Files.Xattrs, h.Files.Room},
 		Accounts: h.Accounts,
 		Commands: probeOnly{h.Commands},
 		Contents: h.Contents,

@@ -11,11 +11,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// small is a host whose file system has 100 KiB left.
-type small struct{ modules.FileRights }
-
-func (small) Room(string) (in uint64, free int64, ok bool) { return 7, 100 << 10, true }
-
 // TestRoomIsCounted predicts files that fit, each alone: the one that does not fit behind the others is uncertain, and so is every
 // later one. Without a file to write, nothing is.
 func TestRoomIsCounted(t *testing.T) {
@@ -24,7 +19,9 @@ func TestRoomIsCounted(t *testing.T) {
 	cat := wire.Catalog{Check: true, Entries: []wire.Entry{
 		file("$/a", one), file("$/b", one), file("$/c", `"ensure":"absent"`), file("$/d", `"content":"","mode":"0644"`),
 	}}
-	results := play(t, dir, cat, func(e *engine.Engine) { e.Host.Files.FileRights = small{e.Host.Files.FileRights} })
+	results := play(t, dir, cat, func(e *engine.Engine) {
+		e.Host.Files.Room = func(string) (in uint64, free int64, ok bool) { return 7, 100 << 10, true }
+	})
 	require.Equal(t, "changed changed? stable changed?", brief(results))
 	require.Equal(t, []modules.Note{{Level: "warning", Text: "only 100 KiB are free in the file system of " + dir + ", and the run needs up to 104 KiB there"}}, results[1].Messages)
 }

@@ -2,9 +2,11 @@ package locale
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -21,6 +23,9 @@ const timeout = 5 * time.Minute
 
 // localeArchive is the file that localedef keeps locales in.
 const localeArchive = "/usr/lib/locale/locale-archive"
+
+// archiveKind is the kind of the effects of this type on the archive: it is an archive afterwards, too.
+const archiveKind modules.EffectKind = "locale archive"
 
 // steps is what Apply has to do.
 type steps struct {
@@ -55,9 +60,10 @@ func (l *Locale) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 	do := steps{files: plan.Steps}
 	if want := l.Ensure != absent; there != want {
 		do.generate = true
+		plan.MayFail = !isArchive(h.Files.Knowing(archiveKind), localeArchive)
 		plan.Changes = append([]modules.Change{{Property: "ensure", Have: ensured(there), Want: ensured(want)}}, plan.Changes...)
 		plan.Effects = append(plan.Effects, modules.Effect{Kind: l.kind(), Key: spelling(l.Name), State: want})
-		plan.Effects = append(plan.Effects, modules.Differ(l.kind(), localeArchive)...)
+		plan.Effects = append(plan.Effects, modules.Differ(archiveKind, localeArchive)...)
 		if !modules.HasRootRights(h.Files, archive) {
 			return modules.Plan{}, modules.Refuse("only root may generate locales; use become")
 		}
@@ -74,6 +80,23 @@ func (l *Locale) Check(ctx context.Context, h modules.Host) (modules.Plan, error
 	}
 	plan.Steps = do
 	return plan, nil
+}
+
+// isArchive reports whether localedef can change the archive: it is missing, or begins with the number that localedef of
+// either byte order writes. localedef does not repair another file, such as an empty one.
+func isArchive(files modules.FileReader, name string) bool {
+	f, err := files.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var magic [4]byte
+	_, err = io.ReadFull(f, magic[:])
+	const number = 0xde020109
+	return err == nil && (binary.LittleEndian.Uint32(magic[:]) == number || binary.BigEndian.Uint32(magic[:]) == number)
 }
 
 // overridden returns a warning if LC_ALL overrides LANG (locale(7)): in the same file, or in the one that logins read with it

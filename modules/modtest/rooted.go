@@ -214,7 +214,6 @@ func (f rootedFiles) List(name string) ([]string, error)         { return f.of.L
 func (f rootedFiles) ModTime(name string) (time.Time, error)     { return f.of.ModTime(f.below(name)) }
 func (f rootedFiles) MayReplace(name string) error               { return f.of.MayReplace(f.below(name)) }
 func (f rootedFiles) MayCreate(a modules.Attributes) error       { return f.of.MayCreate(a) }
-func (f rootedFiles) Room(name string) (uint64, int64, bool)     { return f.of.Room(f.below(name)) }
 func (f rootedFiles) OpenDirectory(name string) (*os.Root, error) {
 	return f.of.OpenDirectory(f.below(name))
 }

@@ -20,7 +20,7 @@ func newHost(f *commandLog) modules.Host {
 	c.accounts = a
 	onDisk := &files{digests: digests{now: time.Now}, changed: a.forget, sweptDirs: new(sweptDirs)}
 	return modules.Host{
-		Files:    modules.Files{FileReader: onDisk, FileRights: rights{new(mountinfo.Live)}, FileWriter: onDisk, DirectoryOpener: onDisk, Xattrs: xattrs},
+		Files:    modules.Files{FileReader: onDisk, FileRights: rights{new(mountinfo.Live)}, FileWriter: onDisk, DirectoryOpener: onDisk, Xattrs: xattrs, Room: room},
 		Accounts: a,
 		Commands: c,
 		Mounts:   newMounts(),

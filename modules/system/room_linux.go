@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Room implements [modules.FileRights]. It asks for the nearest directory above path.
-func (r rights) Room(path string) (in uint64, free int64, ok bool) {
+// room implements Room of [modules.Files]. It asks for the nearest directory above path.
+func room(path string) (in uint64, free int64, ok bool) {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		if err != nil && dir != "/" {

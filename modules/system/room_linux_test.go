@@ -9,12 +9,12 @@ import (
 // TestRoom asks for a path whose folders are missing, and for a file system without blocks.
 func TestRoom(t *testing.T) {
 	dir := t.TempDir()
-	in, free, ok := rights{}.Room(dir + "/file")
+	in, free, ok := room(dir + "/file")
 	require.True(t, ok)
 	require.Positive(t, free)
-	below, _, ok := rights{}.Room(dir + "/missing/deeper/file")
+	below, _, ok := room(dir + "/missing/deeper/file")
 	require.True(t, ok)
 	require.Equal(t, in, below)
-	_, _, ok = rights{}.Room("/proc/self/file")
+	_, _, ok = room("/proc/self/file")
 	require.False(t, ok)
 }

@@ -258,11 +258,6 @@ func (h predictedHost) MountPoints(name string) []modules.MountPoint {
 	return points
 }
 
-// Room implements [modules.FileRights], for what is there before any plan.
-func (h predictedHost) Room(name string) (in uint64, free int64, ok bool) {
-	return h.real.Files.Room(name)
-}
-
 // Binds implements [modules.FileRights].
 func (h predictedHost) Binds() map[string]string { return h.binds }
 
