@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAnsibleExpressions asks the real Ansible again what is recorded of its expressions.
+// TestAnsibleExpressions compares the recorded results of expressions with the real Ansible.
 func TestAnsibleExpressions(t *testing.T) {
 	python := pythonOf(t)
 	const file = "../playbooks/fromansible/testdata/expressions.json"

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAnsibleFilters asks the real Ansible again what is recorded of its filters.
+// TestAnsibleFilters compares the recorded results of filters with the real Ansible.
 func TestAnsibleFilters(t *testing.T) {
 	python := pythonOf(t)
 	const file = "../templates/jinja/testdata/filters.json"

@@ -54,7 +54,7 @@ func TestGeneratedInventories(t *testing.T) {
 	}
 }
 
-// sortedLines sorts what stands below the first line.
+// sortedLines sorts all lines after the first.
 func sortedLines(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	slices.Sort(lines[1 : len(lines)-1])

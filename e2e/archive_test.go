@@ -91,8 +91,8 @@ func sum(b []byte) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// packApp is a tar of a program, a link to it and a large file, which belongs to
-// somebody whom no host knows.
+// packApp returns a tar of a program, a link to it and a large file, whose owner
+// no host knows.
 func packApp(t *testing.T, large int) []byte {
 	t.Helper()
 	var b bytes.Buffer

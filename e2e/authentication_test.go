@@ -174,7 +174,7 @@ func startAgent(t *testing.T) agent {
 	return a
 }
 
-// add gives the agent a key, encrypted or not.
+// add adds a key, encrypted or not, to the agent.
 func (a agent) add(t *testing.T, key, passphrase string) {
 	t.Helper()
 	askpass := filepath.Join(filepath.Dir(a.socket), "askpass")

@@ -48,7 +48,7 @@ func (b badHost) test(t *testing.T, f *fleet) {
 
 const wellDone = "== h001: exit 0\nhello\n1 host: 1 ok; TIME\n"
 
-// failedAt is what is shown of a host that failed as a whole in an ad-hoc run.
+// failedAt returns the output of an ad-hoc run on a host that failed as a whole.
 func failedAt(phase, text string) string {
 	return "h001  failed   " + phase + ": 10.78.0.11:22: " + text + "\nh001: 0 changed, 0 stable (failed: " + phase + ", TIME)\n1 host: 0 ok, 1 failed; TIME\n"
 }

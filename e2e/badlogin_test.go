@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// position is where the inventory of a server names its key, which depends on
-// the length of a port.
+// position matches the position of the key in the inventory of a server, which
+// depends on the length of a port.
 var position = regexp.MustCompile(`hosts\.yaml:4:[0-9]+:`)
 
 // TestBadLogins has hosts that cannot be reached, and a login that is refused,
@@ -107,7 +107,7 @@ func TestLoginsAtOnce(t *testing.T) {
 	require.NotRegexp(t, "(?i)maxstartups|drop connection|startups", string(log))
 }
 
-// TestFleetConnectTimeout has an address where nobody is.
+// TestFleetConnectTimeout connects to an address without a host.
 func TestFleetConnectTimeout(t *testing.T) {
 	f := startFleet(t)
 	nowhere := f.address("250.250")

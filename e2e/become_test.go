@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostAddress is where h001 listens, which depends on the network of the fleet.
+// hostAddress matches the address of a host and its SSH port, which depends on the network of the fleet.
 var hostAddress = regexp.MustCompile(`\b10\.\d+\.\d+\.\d+:22\b`)
 
 // as writes an inventory for a user of the fleet, and password files.

@@ -49,7 +49,7 @@ func TestFleetCertificates(t *testing.T) {
 	})
 	f.awaits("h001", "test -e /tmp/e2e-waits")
 
-	// What a thief has.
+	// A thief steals the certificate.
 	var certificate string
 	require.NoError(t, filepath.WalkDir(temp, func(path string, _ os.DirEntry, err error) error {
 		if strings.HasSuffix(path, "-cert.pub") {

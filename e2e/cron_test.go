@@ -45,7 +45,7 @@ const cronSite = `
           - own: {command: "true", hour: 4, minute: 5-59/10}
 `
 
-// TestFleetCron has entries in real crontabs, of root and of somebody else.
+// TestFleetCron has entries in real crontabs, of root and of another user.
 func TestFleetCron(t *testing.T) {
 	f := startCronHost(t)
 	f.sh("s001", `printf 'MAILTO=""\n#ccm-push: gone\n1 1 1 1 1 gone\n# kept\n1 1 1 1 1 kept\n' | crontab -u deploy -`)
@@ -75,8 +75,8 @@ func TestFleetCron(t *testing.T) {
 	}
 }
 
-// TestFleetCronTakesEverySchedule gives a real crontab a thousand schedules that
-// the type accepts.
+// TestFleetCronTakesEverySchedule installs a real crontab with a thousand schedules
+// that the type accepts.
 func TestFleetCronTakesEverySchedule(t *testing.T) {
 	f := startCronHost(t)
 	g := rand.New(rand.NewPCG(1, 0))

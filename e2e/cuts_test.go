@@ -100,7 +100,7 @@ var fleetCuts = []struct {
 
 const (
 	cutWorkers = 3
-	// cutTime is how long the links to the broker are away.
+	// cutTime is the duration of a cut of the links to the broker.
 	cutTime = 2 * time.Second
 )
 
@@ -186,7 +186,7 @@ type cutRun struct {
 	workers  []*exec.Cmd
 	terminal *exec.Cmd
 	watching *exec.Cmd
-	watched  *text // what it prints
+	watched  *text // its output
 	begun    struct {
 		Run string
 		PID int
@@ -268,7 +268,7 @@ func killed(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
-// serve starts the broker, with what it has stored.
+// serve starts the broker, with its stored data.
 func (r *cutRun) serve() {
 	r.broker = exec.Command(programPath(r.tb, "ccm-push-broker"), "--dir", filepath.Join(r.dir, "broker"), "--listen", r.address)
 	require.NoError(r.tb, r.broker.Start())
@@ -324,7 +324,7 @@ func (r *cutRun) begin() {
 	require.NoError(r.tb, json.Unmarshal(line, &r.begun), "%s", line)
 }
 
-// cutHosts ends the connections of all hosts that let somebody in.
+// cutHosts kills the SSH sessions of root on all hosts.
 func (r *cutRun) cutHosts() {
 	var all sync.WaitGroup
 	for _, name := range r.names {
@@ -333,7 +333,7 @@ func (r *cutRun) cutHosts() {
 	all.Wait()
 }
 
-// each runs a script on each host, past SSH, and gives what they print.
+// each runs a script on each host, past SSH, and returns their output.
 func (r *cutRun) each(script string) []string {
 	printed, errs := make([]string, len(r.names)), make([]error, len(r.names))
 	var all sync.WaitGroup

@@ -19,7 +19,7 @@ func TestResourceDeadline(t *testing.T) {
 	t.Parallel()
 	s := startSSHD(t, "")
 	s.inventory(t, s.port, "id", "known_hosts")
-	mark := fmt.Sprintf("9%d.25", s.port) // nobody else sleeps so long
+	mark := fmt.Sprintf("9%d.25", s.port) // no other process sleeps this long
 	write(t, s.path("site.yaml"), `
 ccm:
   resources:

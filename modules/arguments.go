@@ -136,7 +136,7 @@ func (t Type) Queries() []string {
 	return nil
 }
 
-// Query gives the query that the words of an ad-hoc call begin with; "" if they begin
+// Query returns the query that the words of an ad-hoc call begin with; "" if they begin
 // with none.
 func (t Type) Query(words []string) string {
 	if len(words) == 0 || !slices.Contains(t.Queries(), words[0]) {

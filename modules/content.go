@@ -59,7 +59,7 @@ func (c Content) SHA256() string { return c.hash }
 // Size is in bytes; 0 of a promised content.
 func (c Content) Size() int64 { return c.size }
 
-// Bytes gives the bytes if they are here.
+// Bytes returns the bytes if they are here.
 func (c Content) Bytes() (b []byte, here bool) { return c.bytes, c.here }
 
 // Hashed drops the bytes of a content that is too large to travel inline.
@@ -152,7 +152,7 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 
 var contentType = reflect.TypeFor[Content]()
 
-// MissingContents gives the contents among properties whose bytes are not here.
+// MissingContents returns the contents among properties whose bytes are not here.
 func MissingContents(res any) []Content {
 	var lacking []Content
 	eachContent(reflect.ValueOf(res), func(c Content) {

@@ -27,7 +27,7 @@ type Description struct {
 	Inline bool
 }
 
-// StatusQuery asks a [Describer] how its resource is now.
+// StatusQuery requests the present state of a resource from its [Describer].
 const StatusQuery = "status"
 
 // StatusOf is the answer of a resource to [StatusQuery]: its Ensure, and beside that the

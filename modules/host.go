@@ -41,7 +41,7 @@ type Host struct {
 	// KeepAttributes is Keep for paths of which an Apply changes no more than owner, group and
 	// mode: what files hold is not kept.
 	KeepAttributes func(ctx context.Context, paths ...string)
-	// State gives what an earlier resource of the session, by Entry.Ref of package wire, has last
+	// State returns what an earlier resource of the session, by Entry.Ref of package wire, has last
 	// reported as its state.
 	State func(ref string) (State, bool)
 	// Preload is what [Host.Preloaded] asks; nil knows nothing.
@@ -51,7 +51,7 @@ type Host struct {
 // MaxParse bounds a YAML document of a host, in bytes: 256 KiB.
 const MaxParse = 256 << 10
 
-// Preloaded gives what Preload of the type has returned (see [Preloader]), or nil.
+// Preloaded returns what Preload of the type has returned (see [Preloader]), or nil.
 // reads is the kind of things that the answer is used for, with the meaning of
 // [Command].Reads: in a check run it is in doubt whenever a probe would be.
 func (h Host) Preloaded(reads EffectKind) any {

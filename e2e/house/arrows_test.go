@@ -15,7 +15,7 @@ const (
 	hostProgram = module + "cmd/ccm-module"
 )
 
-// list asks go list.
+// list runs go list and returns the words of its output.
 func list(t *testing.T, args ...string) []string {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list"}, args...)...)
@@ -26,8 +26,8 @@ func list(t *testing.T, args ...string) []string {
 	return strings.Fields(string(out))
 }
 
-// dependencies are the packages that each package of the project links, itself included: asked
-// for once, since the go command takes a second for each question.
+// dependencies lists, by package of the project, the packages that it links, itself included. It runs
+// once, since each run of the go command takes a second.
 var dependencies = sync.OnceValues(func() (map[string][]string, error) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Deps}} {{.}}{{end}}`, module+"...").Output()
 	all := map[string][]string{}
@@ -112,8 +112,8 @@ func TestControllerStaysOffTheHost(t *testing.T) {
 	require.Empty(t, below(linked, "github.com/shirou/gopsutil"))
 }
 
-// TestControllerLinksNoServer keeps the server of NATS, which is larger than all else, out of what
-// only talks to one.
+// TestControllerLinksNoServer keeps the NATS server, the largest dependency, out of programs that only
+// connect to one.
 func TestControllerLinksNoServer(t *testing.T) {
 	require.Empty(t, below(deps(t, module+"cmd/ccm-push"), "github.com/nats-io/nats-server/v2"))
 	broker := deps(t, module+"cmd/ccm-push-broker")
@@ -165,9 +165,9 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// inventoryArrows keeps what is below inventory in one line: what reads and writes
-// texts, then what knows a part of the matter each, then the inventory, then what
-// shows it.
+// inventoryArrows keeps the packages below inventory in layers: packages that read and
+// write texts, then one package for each part of an inventory, then the inventory, then
+// the package that lists it.
 func inventoryArrows(t *testing.T) {
 	const root = module + "inventory"
 	texts := []string{"ansible", "printable", "yamlpos", "yamlpos/schema"}
@@ -190,8 +190,8 @@ func inventoryArrows(t *testing.T) {
 	require.NotContains(t, deps(t, root), root+"/listing")
 }
 
-// templatesArrows keeps what is below templates in the order in which its doc.go
-// tells of it, and the three languages apart.
+// templatesArrows keeps the packages below templates in the order of its doc.go, and
+// the three languages independent of each other.
 func templatesArrows(t *testing.T) {
 	const root, leaf = module + "templates/", module + "inventory/yamlpos"
 	ground := []string{"diag", "render"}
@@ -235,9 +235,9 @@ func TestEngineArrows(t *testing.T) {
 	}
 }
 
-// madeOf are types whose resources are one of another type and something besides: rules of sudo are a
-// file that visudo has read, a time zone is a link and its name, keys and certificates are files whose
-// content is made on the host.
+// madeOf maps types that build on another type to that type: rules of sudo are a file that visudo has
+// read, a time zone is a link and its name, keys and certificates are files whose content is made on the
+// host.
 var madeOf = map[string]string{
 	"modules/sudoers": "modules/file", "modules/timezone": "modules/link", "modules/tlskey": "modules/file", "modules/tlscert": "modules/file",
 }
@@ -258,9 +258,9 @@ func TestResourceTypesStandAlone(t *testing.T) {
 	}
 }
 
-// TestManifestArrows keeps what playbooks/manifest is made of in one line: what may be
-// written and what is in it, then plays, then what reads their resources, then what reads
-// files. The schema of it all is made without reading any.
+// TestManifestArrows keeps the packages of playbooks/manifest in layers: keys, values and
+// plays, then the package that reads resources of plays, then the package that reads files.
+// The package schema reads no files.
 func TestManifestArrows(t *testing.T) {
 	const root = module + "playbooks/manifest"
 	plays := []string{"", "ansible", "keys", "reference"}
@@ -284,7 +284,7 @@ func TestManifestArrows(t *testing.T) {
 	}
 }
 
-// TestPlaybooksArrows keeps what playbooks is made of in one line: what hosts share and
+// TestPlaybooksArrows keeps the packages of playbooks in layers: what hosts share and
 // the way to them know nothing of a run, the conversation with a host nothing of the
 // way to it, and none of them anything of the fleet.
 func TestPlaybooksArrows(t *testing.T) {

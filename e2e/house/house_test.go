@@ -28,7 +28,7 @@ func read(t *testing.T) *House {
 	return h
 }
 
-// within compares what was found with the list, or writes the list.
+// within compares the found offenders with the list. With -update it writes the list first.
 func within(t *testing.T, found Offenders, rules ...string) {
 	t.Helper()
 	if *update {
@@ -82,7 +82,7 @@ func TestRooms(t *testing.T) {
 
 var namedFile = regexp.MustCompile(`\b[a-z0-9_]+\.go\b`)
 
-// listedFile is a line of a list: a file name behind a tab, and what the file is about.
+// listedFile matches a line of a list: a file name after a tab, and a description of the file.
 var listedFile = regexp.MustCompile(`(?m)^\s+([a-z0-9_]+\.go)\s`)
 
 // TestSignposts requires that a doc.go names no file that is missing, and that its list of files has all of them.
@@ -113,14 +113,14 @@ func TestSignposts(t *testing.T) {
 	within(t, found, "signpost")
 }
 
-// features are the keys of a play that belong to one feature, which is to stand in one package.
+// features maps each feature, which belongs in one package, to its keys of a play.
 var features = map[string][]string{
 	"rollout": {"rollout", "serial", "max_fail_percentage"},
 	"watch":   {"watch"},
 	"confirm": {"confirm", "confirm_within", "confirm_via", "confirm_boot"},
 }
 
-// TestOnePlace counts the packages besides the first in which the literal of a key of a feature stands.
+// TestOnePlace counts the packages that contain the literal of a key of a feature, if there are more than one.
 func TestOnePlace(t *testing.T) {
 	places := map[string]map[string]bool{}
 	for folder, p := range read(t).Packages {
@@ -164,7 +164,7 @@ func TestOnePlace(t *testing.T) {
 	within(t, found, "places")
 }
 
-// systemCalls are functions of the standard library that types of resources do not call: they ask their modules.Host.
+// systemCalls are functions of the standard library that types of resources do not call: they use their modules.Host.
 var systemCalls = []string{"os.Geteuid", "os.Open", "exec.Command", "exec.CommandContext"}
 
 // TestTypes counts the calls of types of resources that go past their modules.Host, and fields that exist for tests.

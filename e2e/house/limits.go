@@ -46,7 +46,7 @@ func writeLimits(found Offenders, rules ...string) error {
 	maps.DeleteFunc(limits, func(key string, _ int) bool { return slices.Contains(rules, ruleOf(key)) })
 	maps.Copy(limits, found)
 	var b strings.Builder
-	b.WriteString("# What is larger than a rule of e2e/house allows. `go test ./e2e/house -update` writes this file; it may only get shorter.\n")
+	b.WriteString("# Offenders that exceed a rule of e2e/house. `go test ./e2e/house -update` writes this file; it may only get shorter.\n")
 	for _, key := range slices.Sorted(maps.Keys(limits)) {
 		fmt.Fprintf(&b, "%s %d\n", key, limits[key])
 	}

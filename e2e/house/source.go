@@ -24,10 +24,10 @@ type House struct {
 	Packages map[string]*Package
 }
 
-// onLinux is the full host program and the controller on Linux: what other systems have in its place is not counted twice.
+// onLinux selects the files of the full host program and the controller on Linux. Their counterparts for other systems do not count.
 var onLinux = build.Context{GOOS: "linux", GOARCH: "amd64", Compiler: "gc", BuildTags: []string{"full"}}
 
-// Read parses the Go files below root that Linux builds, except those of tests, of testdata and of programs that only tests build.
+// Read parses the Go files below root that Linux builds, except tests, testdata and programs that only tests build.
 func Read(root string) (*House, error) {
 	h := &House{token.NewFileSet(), map[string]*Package{}}
 	err := filepath.WalkDir(root, func(file string, e fs.DirEntry, err error) error {
@@ -138,7 +138,7 @@ func (p *Package) methods() map[string]int {
 	return count
 }
 
-// fields counts the fields of each struct of a package, with those of embedded structs of the same package.
+// fields counts the fields of each struct of a package, including the fields of embedded structs of the same package.
 func (p *Package) fields() map[string]int {
 	structs := map[string]*ast.StructType{}
 	for name, s := range p.Structs {
@@ -196,7 +196,7 @@ func isLiteral(e ast.Expr) bool {
 	return ok
 }
 
-// funcName returns the name of a function, after that of its receiver's type.
+// funcName returns the name of a function, with the type of its receiver before it.
 func funcName(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name

@@ -24,7 +24,7 @@ const MaxID = min(1<<32-2, math.MaxInt)
 type User struct {
 	Name    string
 	UID     int // [Unknown] only in a check run
-	GID     int // of the primary group; [Unknown] only in a check run
+	GID     int // id of the primary group; [Unknown] only in a check run
 	Comment string
 	Home    string
 	Shell   string
@@ -48,10 +48,10 @@ type Shadow struct {
 	Missing bool
 }
 
-// maxFile bounds what is read of one file, in bytes: some 200000 accounts.
+// maxFile limits how much of a file is read, in bytes: some 200000 accounts.
 const maxFile = 16 << 20
 
-// read gives a file; one that is not there is empty.
+// read returns the text of a file; a missing file is empty.
 func read(files modules.FileReader, name string) (string, error) {
 	r, err := files.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

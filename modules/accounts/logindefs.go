@@ -14,8 +14,8 @@ import (
 type Defaults struct {
 	PrivateGroups bool        // a new user gets a group of the same name
 	Base          string      // the directory of homes
-	Skel          string      // what a new home begins with
-	HomeMode      fs.FileMode // of a new home
+	Skel          string      // directory with the first files of a new home
+	HomeMode      fs.FileMode // mode of a new home
 	Shell         string
 	MailDir       string // the directory of mailboxes; empty if a new user gets none
 }

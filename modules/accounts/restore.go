@@ -237,7 +237,7 @@ func (r *restoring) fields(file, was, left, now string) bool {
 	return true
 }
 
-// userFree says why a user cannot be added or removed; "" if it can.
+// userFree returns the reason why a user cannot be added or removed; "" if it can.
 func (r *restoring) userFree(was, is string) string {
 	old, now := ParseUsers(was+"\n"), ParseUsers(is+"\n")
 	if len(now) > 0 && (len(old) == 0 || old[0].UID != now[0].UID) {
@@ -253,7 +253,7 @@ func (r *restoring) userFree(was, is string) string {
 	return ""
 }
 
-// groupFree says why a group cannot be added or removed; "" if it can.
+// groupFree returns the reason why a group cannot be added or removed; "" if it can.
 func (r *restoring) groupFree(was, is string) string {
 	old, now := ParseGroups(was+"\n"), ParseGroups(is+"\n")
 	for _, g := range ParseGroups(r.text(GroupFile)) {

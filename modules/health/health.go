@@ -33,7 +33,7 @@ type Check struct {
 
 // Bounds of a check.
 const (
-	MaxChecks  = 100 // of one resource
+	MaxChecks  = 100 // per resource
 	MaxTries   = 1000
 	maxSleep   = time.Hour
 	minTimeout = 100 * time.Millisecond

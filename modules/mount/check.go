@@ -37,7 +37,7 @@ const (
 	unmountIt
 )
 
-// dirMode is that of a directory that is made to mount at.
+// dirMode is the mode of a new mount point.
 const dirMode fs.FileMode = 0o755
 
 // Check implements [modules.Resource].
@@ -85,7 +85,7 @@ func (m *Mount) Check(ctx context.Context, h modules.Host) (modules.Plan, error)
 type draft struct {
 	*Mount
 	host    modules.Host
-	is      live // what is mounted at the path
+	is      live // the mounts at the path
 	plan    modules.Plan
 	steps   steps
 	actions []string
@@ -95,7 +95,7 @@ func (d *draft) change(property, have, want string) {
 	d.plan.Changes = append(d.plan.Changes, modules.Change{Property: property, Have: have, Want: want})
 }
 
-// will declares what is at the path afterwards. Owner and mode are those of another file system then.
+// will declares the state of the path after the plan. It is partial: the mounted file system sets owner and mode.
 func (d *draft) will(state live) {
 	at := modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Directory, Mode: dirMode}, Partial: true, Stays: !d.steps.makeDir}
 	if is, err := d.host.Files.Stat(d.Name); err == nil {
@@ -108,7 +108,7 @@ func (d *draft) will(state live) {
 	}
 }
 
-// mounted plans for a file system that is to be mounted.
+// mounted plans a mount or a remount.
 func (d *draft) mounted() error {
 	m, is, files := d.Mount, d.is, d.host.Files
 	lacks := m.lacks(is)
@@ -140,7 +140,7 @@ func (d *draft) mount() (err error) {
 	return nil
 }
 
-// remount plans to set the options that are missing, and to switch off those that are too many.
+// remount plans to set the missing options, and to turn off the extra ones.
 func (d *draft) remount(lacks, extra, off []string) {
 	is := d.is
 	d.steps.do, d.steps.options = remountIt, d.Mount.remount(lacks, off)
@@ -161,7 +161,7 @@ func (d *draft) remount(lacks, extra, off []string) {
 	d.plan.MayFail = true
 }
 
-// unmounted plans for a path at which nothing is to be mounted.
+// unmounted plans to unmount all file systems at the path.
 func (d *draft) unmounted() error {
 	is := d.is
 	if !is.there {
@@ -178,7 +178,7 @@ func (d *draft) unmounted() error {
 	}
 	d.change("mounted", have, unmounted)
 	d.will(live{})
-	d.plan.MayFail = true // somebody may be at work in it
+	d.plan.MayFail = true // a process may use it
 	return nil
 }
 
@@ -207,7 +207,7 @@ func (m *Mount) plain(files modules.FileReader, is live) error {
 	case len(passed) > 0:
 		return modules.Refuse("%s leads through the symbolic link %s; nothing is mounted through a link: write the path that is meant", m.Name, passed[0])
 	}
-	return nil // what is missing is for others to report
+	return nil // other checks report a missing path
 }
 
 // device refuses a device that another user's link leads to.
@@ -239,7 +239,7 @@ func (m *Mount) missing(h modules.Host) (bool, error) {
 }
 
 // Apply implements [modules.Resource]. The line of fstab comes last, so a boot never meets a mount that
-// has been refused. What was mounted is unmounted again if fstab cannot be written.
+// has been refused. If fstab cannot be written, a new mount is unmounted again.
 func (m *Mount) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(steps)
 	if !ok {

@@ -36,7 +36,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestMountedBelow refuses to unmount what has mounts in it, as the kernel does. Mounts that the upper one
+// TestMountedBelow refuses to unmount a file system with mounts in it, as the kernel does. Mounts that the upper one
 // hides do not matter.
 func TestMountedBelow(t *testing.T) {
 	if !modtest.InMountNamespace(t) {

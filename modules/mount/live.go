@@ -19,7 +19,7 @@ type live struct {
 	layers  int      // how many mounts are at the path, one above the other; 0 is one, where that is not known
 	below   []string // mount points in these mounts, which prevent unmounting
 	shows   mountinfo.Place
-	source  mountinfo.Place // of the path that is to be mounted there
+	source  mountinfo.Place // place of the directory that a bind mount shows
 }
 
 // Mounted implements the state of a [modules.MountEffect].
@@ -73,7 +73,7 @@ func real(files modules.FileReader, name string) string {
 	return name
 }
 
-// flags are the options that the kernel tells as they are written.
+// flags are the options that the kernel reports as they are written.
 var flags = []string{"ro", "rw", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "relatime", "sync", "dirsync"}
 
 // opposites maps each restricting option to the option that turns it off.
@@ -181,7 +181,7 @@ func bytes(text string) (n uint64, ok bool) {
 	return (n + pageSize - 1) / pageSize * pageSize, err == nil
 }
 
-// unseen returns the options of which the kernel does not say whether they are in force.
+// unseen returns the options that may be missing from the mount: the kernel does not report them.
 func (m *Mount) unseen(is live) []string {
 	var all []string
 	for option := range strings.SplitSeq(m.given(), ",") {
@@ -199,8 +199,8 @@ func (m *Mount) bind() bool {
 	return slices.Contains(m.Options, "bind") || slices.Contains(m.Options, "rbind")
 }
 
-// other reports whether something else is mounted there. Of labels and remote file systems the type
-// alone tells.
+// other reports whether something else is mounted there. For labels and remote file systems it compares
+// the type only.
 func (m *Mount) other(files modules.FileReader, is live) bool {
 	switch {
 	case m.bind():
@@ -217,7 +217,7 @@ func (m *Mount) other(files modules.FileReader, is live) bool {
 	return err == nil && wrong == nil && at != was
 }
 
-// given are the options that mount(8) is given: without those that are for others to read.
+// given returns the options for mount(8), without the options that only other programs read.
 func (m *Mount) given() string {
 	given := slices.DeleteFunc(slices.Clone(m.Options), func(option string) bool {
 		name, _, _ := strings.Cut(option, "=")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMain does not leave it to who runs the tests which modes new files have.
+// TestMain sets the umask, so that new files have the same modes on every machine.
 func TestMain(m *testing.M) {
 	syscall.Umask(0o022)
 	os.Exit(m.Run())

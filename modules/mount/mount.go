@@ -87,15 +87,15 @@ func (m *Mount) Validate() error {
 	return errors.Join(errs...)
 }
 
-// options are those of the line.
+// options returns the options of the line.
 func (m *Mount) options() string { return cmp.Or(strings.Join(m.Options, ","), "defaults") }
 
-// fields are those of the line of fstab.
+// fields returns the fields of the line of fstab.
 func (m *Mount) fields() []string {
 	return []string{m.Device, m.Name, m.Fstype, m.options(), strconv.Itoa(m.Dump), strconv.Itoa(m.Pass)}
 }
 
-// edited is the file, and what is done to it.
+// edited returns the file resource that edits fstab.
 func (m *Mount) edited() *edit.File {
 	return &edit.File{
 		Path: cmp.Or(m.Fstab, fstab.Path), Edit: m.edit, Restore: m.Restore,
@@ -107,7 +107,7 @@ func (m *Mount) edited() *edit.File {
 func (m *Mount) edit(t *edit.Text) (edit.Done, error) {
 	switch m.Ensure {
 	case unmounted:
-		return edit.Done{}, nil // its line stays as it is
+		return edit.Done{}, nil // its line does not change
 	case absent:
 		return fstab.Keep(t, m.is, nil)
 	}

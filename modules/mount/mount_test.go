@@ -83,7 +83,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestConverges is about fstab alone; what is mounted is for real hosts.
+// TestConverges tests fstab alone; tests on real hosts mount.
 func TestConverges(t *testing.T) {
 	fstab := modtest.Node{Path: "fstab", Text: "# ours\nproc /proc proc defaults 0 0\ntmpfs /e2e/x tmpfs ro 0 0\n"}
 	change := func(have, want string) []modules.Change {
@@ -111,7 +111,7 @@ func TestConverges(t *testing.T) {
 	}...)
 }
 
-// tells is a host that tells of mounts what a test says.
+// tells is a host with the mounts of a test.
 type tells struct {
 	modules.FileReader
 	mounts string

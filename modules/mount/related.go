@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Related implements [modules.Related]: what is below the path comes after it.
+// Related implements [modules.Related]: resources below the path come after it.
 func (m *Mount) Related() []modules.Relation {
 	all := []modules.Relation{{Verb: modules.Edits, Thing: modules.PathOf(m.edited().Path), Why: "file that it edits"}}
 	if m.Ensure == absent || m.Ensure == unmounted {

@@ -17,8 +17,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// accounts implements [modules.Accounts]. It remembers what it has found until
-// something on the host is changed.
+// accounts implements [modules.Accounts]. It caches accounts until an action
+// changes the host.
 type accounts struct {
 	// getent gives the entries of a database for a key, for accounts that are
 	// not in local files (LDAP, SSSD); "" if there is none or no such program.
@@ -34,13 +34,13 @@ type accounts struct {
 type account struct {
 	name   string
 	id     int // uid of a user, gid of a group
-	gid    int // of a user
+	gid    int // primary group of a user
 	home   string
 	shell  string
 	groups []int // of a user who has been asked for as a person: all groups
 }
 
-// forget drops what is remembered, since an action may have made or changed an
+// forget empties the cache, since an action may have made or changed an
 // account.
 func (a *accounts) forget() {
 	a.mu.Lock()

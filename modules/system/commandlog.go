@@ -27,8 +27,8 @@ type commandLog struct {
 	unnoted func()
 }
 
-// slotSize is how many bytes a slot has: one is never on two pages, so that a write to
-// it is done or not when the program is killed.
+// slotSize is the size of a slot in bytes. No slot is on two pages, so a write to
+// one is complete or absent if the program is killed.
 const slotSize = 64
 
 // marker is the variable by which a command is found that was started, but not noted
@@ -57,7 +57,7 @@ type slot struct {
 	from   uint64 // when it was taken, in ticks since the start of the host
 }
 
-// take notes that a command is about to be started, and gives it the marker.
+// take notes that a command is about to start, and adds the marker to its environment.
 func (f *commandLog) take(p *exec.Cmd) (*slot, error) {
 	if f == nil {
 		return nil, nil
@@ -81,7 +81,7 @@ func (f *commandLog) take(p *exec.Cmd) (*slot, error) {
 	return s, nil
 }
 
-// started notes the process of the command. If that fails, the marker tells it.
+// started notes the process of the command. If that fails, the next run finds the process by the marker.
 func (s *slot) started(pid int) {
 	if s == nil {
 		return
@@ -94,7 +94,7 @@ func (s *slot) started(pid int) {
 	_ = s.write(note{pid: pid, from: s.from, until: ticks()}.String())
 }
 
-// ended says that the command has ended, or was not started. If that fails, the next
+// ended frees the slot: the command has ended, or was not started. If that fails, the next
 // run sees that there is no such process.
 func (s *slot) ended() {
 	if s == nil {
@@ -117,22 +117,22 @@ func (s *slot) write(text string) error {
 // padded is a line of size bytes.
 func padded(text string, size int) []byte { return fmt.Appendf(nil, "%-*s\n", size-1, text) }
 
-// A note is what a slot says.
+// A note is the content of a slot.
 type note struct {
-	mark string // of the command
-	pid  int    // of the command, which leads a session; 0 if it was only about to be started
+	mark string // marker of the command
+	pid  int    // pid of the command, which leads a session; 0 if it was only about to be started
 	// from and until are the first and the last moment at which it can have been
-	// started, in ticks since the start of the host; 0 where the system does not tell.
+	// started, in ticks since the start of the host; 0 where the system does not report it.
 	from, until uint64
 }
 
 func (n note) String() string { return fmt.Sprintf("%d %d %d", n.pid, n.from, n.until) }
 
-// maxNotes bounds what is read from a lock file: 1 MiB.
+// maxNotes limits how much of a lock file is read: 1 MiB.
 const maxNotes = 1 << 20
 
-// readNotes gives the commands that are noted in a lock file, without those of another
-// start of the host.
+// readNotes returns the commands that are noted in a lock file. A lock file from before the
+// last boot of the host has none.
 func readNotes(file *os.File) (holder, []note, error) {
 	text, err := io.ReadAll(io.NewSectionReader(file, 0, maxNotes))
 	if err != nil {
@@ -160,10 +160,10 @@ type process struct {
 	session int
 	start   uint64 // in ticks since the start of the host
 	name    string // its own idea of it; "" where the system does not tell
-	dead    bool   // nobody has asked yet how it ended
+	dead    bool   // it has ended, and its parent has not waited for it
 }
 
-// orphans gives the processes of noted commands that run, one of each process group.
+// orphans returns the processes of noted commands that run, one of each process group.
 func orphans(notes []note) []process {
 	if len(notes) == 0 {
 		return nil

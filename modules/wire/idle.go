@@ -13,11 +13,11 @@ import (
 // takes the other for dead, unless the controller wants another time.
 const IdleTimeout = 60 * time.Second
 
-// pingInterval is how often the controller pings at least.
+// pingInterval is the longest time between two pings of the controller.
 const pingInterval = 10 * time.Second
 
-// PingInterval is how often the controller pings, for an idle timeout of which 0 means
-// [IdleTimeout]: one ping may come late without harm.
+// PingInterval returns the time between two pings for an idle timeout; 0 means [IdleTimeout].
+// One ping may come late without harm.
 func PingInterval(idle time.Duration) time.Duration {
 	return min(pingInterval, cmp.Or(idle, IdleTimeout)/3)
 }
@@ -66,7 +66,7 @@ func (r *IdleReader) Read(p []byte) (int, error) {
 	return r.in.Read(p)
 }
 
-// Silent is how long a Read has been waiting for bytes; 0 if none does.
+// Silent returns how long a Read has waited for bytes; 0 if no Read waits.
 func (r *IdleReader) Silent() time.Duration {
 	since := r.since.Load()
 	if since == 0 {

@@ -24,10 +24,10 @@ type Message struct {
 	Import    *Import    `json:"import,omitempty"`    // answered by Imported
 	Semaphore *Semaphore `json:"semaphore,omitempty"` // answered by Granted, unless it releases
 	Elsewhere *Elsewhere `json:"elsewhere,omitempty"` // answered by another one
-	Reversals *Reversals `json:"reversals,omitempty"` // at most once in a catalog, behind the results of its entries
+	Reversals *Reversals `json:"reversals,omitempty"` // at most once in a catalog, after the results of its entries
 	Untold    *Untold    `json:"untold,omitempty"`    // before the results of a catalog; acknowledged with Ack
 	Locked    *Locked    `json:"locked,omitempty"`    // before these, when the lock is not free
-	Output    *Output    `json:"output,omitempty"`    // before the result of its entry, if the catalog asks for it
+	Output    *Output    `json:"output,omitempty"`    // before the result of its entry, if the catalog requests it
 	Arm       *Arm       `json:"arm,omitempty"`       // answered by Armed
 	Confirmed *Confirmed `json:"confirmed,omitempty"` // answers Proof
 	Watchdog  *Watchdog  `json:"watchdog,omitempty"`  // at any time from the first Arm with Set on
@@ -60,13 +60,13 @@ type Hello struct {
 	Facts json.RawMessage `json:"facts,omitempty"` // what facts/gather returned
 }
 
-// Greeting is how the hello line that answers nonce begins.
+// Greeting returns the beginning of the hello line that answers nonce.
 func Greeting(nonce string) []byte {
 	return fmt.Appendf(nil, `{"hello":{"nonce":%q,`, nonce)
 }
 
-// Want asks for contents by SHA-256. The controller answers only for those of
-// the host's own catalog.
+// Want requests contents by SHA-256. The controller sends only contents of the
+// host's own catalog.
 type Want struct {
 	SHA256 []string `json:"sha256"`
 	// From is how much of some of them the host has already, in bytes, of an earlier session. Where that
@@ -101,7 +101,7 @@ type Done struct {
 type Refused struct {
 	Phase string `json:"phase"` // lock, protocol, facts, undo, confirm; full: only the full program can
 	Error string `json:"error"`
-	// Locked says that another run holds the lock, so that waiting helps.
+	// Locked reports that another run holds the lock, so that waiting helps.
 	Locked bool `json:"locked,omitempty"`
 }
 
@@ -124,7 +124,7 @@ type Parsed struct {
 	Error string          `json:"error,omitempty"`
 }
 
-// Import asks for the values that an entry receives from other hosts. The answer may take
+// Import requests the values that an entry receives from other hosts. The answer may take
 // as long as those do.
 type Import struct {
 	Index int `json:"i"`
@@ -142,7 +142,7 @@ type Imported struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// Semaphore asks for the semaphores of an entry, or releases them.
+// Semaphore requests the semaphores of an entry, or releases them.
 type Semaphore struct {
 	Index   int  `json:"i"`
 	Release bool `json:"release,omitempty"`

@@ -55,7 +55,7 @@ type answered struct {
 }
 
 const (
-	// laterTime is how long a coordinator waits before it says that it does not know yet.
+	// laterTime is the time after which a coordinator answers Later.
 	laterTime = 3 * time.Second
 	// maxAsked is how much of a text goes at once, in bytes: it grows by half in JSON.
 	maxAsked = queue.MaxSaid / 4
@@ -104,7 +104,7 @@ func (s sealer) open(direction string, data []byte) ([]byte, error) {
 	return s.aead.Open(nil, nonce, sealed, append(s.handout[:], direction...))
 }
 
-// ask asks the coordinator about a host. The end of ctx ends the waiting.
+// ask sends the coordinator a question about a host, and waits for the answer until ctx ends.
 func (s *shift) ask(ctx context.Context, host string, q playbooks.Question) (playbooks.Answer, error) {
 	text, err := json.Marshal(q)
 	if err != nil {
@@ -199,7 +199,7 @@ func (s *shift) askOnce(ctx context.Context, q asked) (a answered, err error) {
 				return err
 			}
 			a, err = s.opened(ctx, data)
-			if wrong, is := errors.AsType[*breachError](err); is { // asking again does not help
+			if wrong, is := errors.AsType[*breachError](err); is { // a second request does not help
 				s.breach(wrong)
 				a, err = answered{Over: true}, nil
 			}
@@ -239,14 +239,14 @@ func (s *shift) opened(ctx context.Context, data []byte) (a answered, err error)
 	return a, nil
 }
 
-// numbers are those of the questions of a shift, from 1.
+// numbers hands out the numbers of the questions of a shift, from 1.
 type numbers struct {
 	mu   sync.Mutex
 	last int
 	open []int // in order, which are not answered
 }
 
-// next gives a number, until done.
+// next returns a new number, which is open until done is called.
 func (n *numbers) next() (number int, done func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -278,7 +278,7 @@ type pending struct {
 	answer answered
 }
 
-// object is the name of where a long answer lies; "" is none.
+// object returns the name of the object with a long answer; empty means none.
 func (p *pending) object() string {
 	select {
 	case <-p.done:
@@ -290,7 +290,7 @@ func (p *pending) object() string {
 	return ""
 }
 
-// questions are those of a handout.
+// questions holds the questions of a handout.
 type questions struct {
 	sealer sealer
 
@@ -300,7 +300,7 @@ type questions struct {
 	spent    []string // objects with answers that the worker has
 }
 
-// spentObjects takes the objects that nobody needs any more; these are all when the handout is over.
+// spentObjects removes and returns the objects that are not needed any more: all of them if the handout is over.
 func (all *questions) spentObjects(over bool) []string {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -393,7 +393,7 @@ func (c *Coordinator) answerOne(ctx context.Context, h *handed, q asked) answere
 				return
 			}
 			p.answer = c.short(context.WithoutCancel(ctx), h, c.answerTurn(context.WithoutCancel(ctx), h, t, p.text))
-			p.text = nil // parts of files come to much
+			p.text = nil // pieces of files are large
 		})
 	}
 	timer := time.NewTimer(laterTime)

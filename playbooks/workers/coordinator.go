@@ -21,14 +21,14 @@ import (
 // A Coordinator has workers work on the hosts of one run. It implements [playbooks.Workers].
 type Coordinator struct {
 	Queue   queue.Queue
-	Key     Key  // by which workers know it
+	Key     Key  // identifies the coordinator to workers
 	Workers Keys // keys that may get hosts
 	Recipe  Recipe
 	Runner  *playbooks.Runner // of the run; what happens is reported to its events
 	// Certify certifies a worker's key of the run.
 	Certify func(ctx context.Context, of Certificate) (text []byte, valid time.Duration, err error)
 	Warn    func(text string)
-	// Size is how many hosts a shard has at most; 0 is as many as are right for so many hosts.
+	// Size limits the hosts of a shard; 0 derives the limit from the number of hosts.
 	Size int
 	// WaitWorkers is how long a run waits for a worker of each of its sites before it begins; 0 begins with the first host that lets a
 	// worker in, and waits for the others without end.
@@ -43,7 +43,7 @@ type Coordinator struct {
 	List func(string)
 
 	run    queue.Run
-	name   string // of the run in the queue
+	name   string // name of the run in the queue
 	began  time.Time
 	secret []byte          // of which stamps, and keys of handouts, are made
 	lost   <-chan struct{} // closed when the run is gone on with elsewhere; nil never is
@@ -60,7 +60,7 @@ type Coordinator struct {
 	whole  *runContent
 	runs   map[string]*sealedRun // by the key that they are sealed to
 	certs  map[string]certificate
-	// outages are those of the authority.
+	// outages remembers the reported outages of the authority.
 	outages outages
 
 	mu       sync.Mutex
@@ -71,7 +71,7 @@ type Coordinator struct {
 	handed   map[handout]*handed
 	told     map[toldOf]*told
 	asked    map[[sha256.Size]byte]*askedTicket // by the question
-	spent    []string                           // objects that nobody needs any more
+	spent    []string                           // objects that are not needed any more
 	stopped  bool
 	watching bool             // the plays are over, and hosts are watched
 	taking   atomic.Bool      // the run has begun: hosts have turns
@@ -107,9 +107,9 @@ type handed struct {
 	shard     *shard
 	reader    *frameReader
 	worker    string
-	key       string          // of the worker, on the list
+	key       string          // key of the worker, on the list
 	hosts     map[string]bool // that it was given
-	sshKey    []byte          // of the worker, for this run
+	sshKey    []byte          // SSH key of the worker, for this run
 	recipient string          // likewise
 	object    string          // the name of what it was given
 	certified Certificate
@@ -123,13 +123,13 @@ type handed struct {
 }
 
 const (
-	// killTime is how long workers have, after a kill, to say how hosts have ended.
+	// killTime limits the wait, after a kill, for workers to report how hosts have ended.
 	killTime = 20 * time.Second
-	// closeTime is how long it may take to delete what there is of the run.
+	// closeTime limits the deletion of the run.
 	closeTime = 20 * time.Second
 )
 
-// Begin opens the run in the queue. [Coordinator.Close] has to be called behind it.
+// Begin opens the run in the queue. The caller must call [Coordinator.Close] after it.
 func (c *Coordinator) Begin(ctx context.Context) error {
 	var name [16]byte
 	_, _ = rand.Read(name[:]) // it never fails
@@ -151,7 +151,7 @@ func (c *Coordinator) Begin(ctx context.Context) error {
 	if err := run.Answer(context.WithoutCancel(ctx), c.answer); err != nil {
 		return errors.Join(err, c.delete(ctx))
 	}
-	// What hosts do is heard to the end, also when they are killed.
+	// The coordinator listens to the end, also when hosts are killed.
 	c.hearing.Go(func() { c.hear(context.WithoutCancel(ctx)) })
 	c.hearing.Go(func() { c.maintain(context.WithoutCancel(ctx)) })
 	c.reached = time.Now()
@@ -203,7 +203,7 @@ func (c *Coordinator) Take(ctx context.Context, stop <-chan struct{}, t playbook
 		c.stopping.Do(func() { c.stop(ctx) })
 		for end == nil && ctx.Err() == nil {
 			var late <-chan time.Time
-			if watches(t) { // nothing of it is lost if nobody says how it has ended
+			if watches(t) { // a watch loses nothing if its end is not reported
 				late = time.After(killTime)
 			}
 			if end = c.await(ctx, one, nil, late); end == nil && ctx.Err() == nil && !c.hears(t.Host) {

@@ -1,4 +1,4 @@
-// Package workers has hosts of a run worked on by other machines.
+// Package workers lets other machines process the hosts of a run.
 //
 // A [Coordinator] is what a [playbooks.Runner] hands hosts to. It puts them together in shards by site,
 // and has a ticket for each wait in a queue (package queue). A [Worker] leases a ticket, and asks the

@@ -36,7 +36,7 @@ func newFolder(parent string) (*folder, error) {
 	}
 }
 
-// remove removes the folder with all that is in it.
+// remove removes the folder and its contents.
 func (f *folder) remove() error {
 	defer f.held.Close()
 	return os.RemoveAll(f.path)

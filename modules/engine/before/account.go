@@ -272,8 +272,8 @@ func (s *Restore) stillRestores(files modules.FileReader) (accounts.Restored, er
 // each time, because other programs and useradd itself change them.
 func (s *Restore) applyAccounts(ctx context.Context, h modules.Host) error {
 	for _, step := range []struct {
-		program string   // that gives files other owners
-		files   []string // that are written after that
+		program string   // changes the owners of files
+		files   []string // account files to write after the program
 	}{
 		{"groupmod", accounts.RecordFiles()[:2]},
 		{"usermod", accounts.RecordFiles()},

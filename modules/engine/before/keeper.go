@@ -13,9 +13,9 @@ import (
 // maxNodes bounds the paths that are kept of one resource.
 const maxNodes = 10_000
 
-// A Keeper keeps what is at paths before one resource changes them. It is for one goroutine.
+// A Keeper keeps the state of paths before one resource changes them. It is for one goroutine.
 type Keeper struct {
-	Files    modules.Files // of the host
+	Files    modules.Files // files of the host
 	Contents Contents
 	// Note notes nodes, so that they outlive a crash of the host, with their contents.
 	Note func([]Node) error
@@ -25,7 +25,7 @@ type Keeper struct {
 	err   error
 }
 
-// Acting gives the files of the host with a writer that has the paths kept first.
+// Acting returns the files of the host with a writer that keeps each path before it changes it.
 func (k *Keeper) Acting() modules.Files {
 	files := k.Files
 	files.FileWriter = keeping{k, files.FileWriter}
@@ -37,7 +37,7 @@ func (k *Keeper) Acting() modules.Files {
 func (k *Keeper) Err() error { return k.err }
 
 // Keep keeps what is at paths, unless it has done so already, and at those of the directories
-// above that are missing: they would be made. A failure is told by [Keeper.Err].
+// above that are missing: they would be made. [Keeper.Err] returns a failure.
 func (k *Keeper) Keep(_ context.Context, paths ...string) { k.keep(paths, false) }
 
 // KeepAttributes is Keep without what files hold.

@@ -22,22 +22,22 @@ type Node struct {
 	Mode   fs.FileMode      `json:"mode,omitempty"`
 	UID    int              `json:"uid,omitempty"`
 	GID    int              `json:"gid,omitempty"`
-	Target string           `json:"target,omitempty"` // of a symbolic link
-	SHA256 string           `json:"sha256,omitempty"` // of a regular file
-	Size   int64            `json:"size,omitempty"`   // of a regular file, in bytes
+	Target string           `json:"target,omitempty"` // target of a symbolic link
+	SHA256 string           `json:"sha256,omitempty"` // hash of a regular file
+	Size   int64            `json:"size,omitempty"`   // size of a regular file, in bytes
 	// Written is when it was, in place of the hash of a file with more than MaxContent, or of
 	// which only owner and mode are kept. It is Unix time in ns.
 	Written int64 `json:"written,omitempty"`
 	// Xattrs are the extended attributes of a regular file or a directory (see [modules.Files]);
 	// nil if they are not known.
 	Xattrs []string `json:"xattrs,omitzero"`
-	// Lost says why it cannot be put back.
+	// Lost is the reason why it cannot be put back.
 	Lost string `json:"lost,omitempty"`
 	// Account holds the account of a name. If it is set, only Path and Kind are set too.
 	Account *accounts.Record `json:"account,omitempty"`
 }
 
-// MarshalJSON implements [json.Marshaler]. Names that are no UTF-8 keep their bytes.
+// MarshalJSON implements [json.Marshaler]. Names that are not UTF-8 keep their bytes.
 func (n Node) MarshalJSON() ([]byte, error) {
 	type plain Node
 	for _, s := range []*string{&n.Path, &n.Place, &n.Target} {
@@ -88,11 +88,11 @@ type Contents interface {
 	// Put keeps what r gives, and says which hash that has, and how many bytes there were. It can
 	// be opened once it has been noted (see [Keeper.Note]).
 	Put(r io.Reader) (sha256 string, size int64, err error)
-	// Open gives the bytes with a hash.
+	// Open returns the bytes with a hash.
 	Open(sha256 string) (io.ReadCloser, error)
 }
 
-// MaxContent bounds what is kept of one file, in bytes: 16 MiB.
+// MaxContent limits the bytes that are kept of a file: 16 MiB.
 const MaxContent = 16 << 20
 
 // look describes a path, but for what a file holds. What is not there is [modules.Absent].

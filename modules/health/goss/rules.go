@@ -21,22 +21,22 @@ type Rule struct {
 	Parameters map[string]any     // that say how to look: texts, whole numbers, booleans
 }
 
-// Attributes are those of a rule that something is expected of, sorted.
+// Attributes returns the attributes for which the rule has an expectation, sorted.
 func (r Rule) Attributes() []string { return slices.Sorted(maps.Keys(r.Expect)) }
 
-// Text gives a parameter; "" if it is not given.
+// Text returns a parameter; "" if it is not given.
 func (r Rule) Text(name string) string {
 	text, _ := r.Parameters[name].(string)
 	return text
 }
 
-// Is gives a parameter; false if it is not given.
+// Is returns a parameter; false if it is not given.
 func (r Rule) Is(name string) bool {
 	b, _ := r.Parameters[name].(bool)
 	return b
 }
 
-// Number gives a parameter; 0 if it is not given.
+// Number returns a parameter; 0 if it is not given.
 func (r Rule) Number(name string) int {
 	switch n := r.Parameters[name].(type) {
 	case float64:

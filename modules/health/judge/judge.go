@@ -150,7 +150,7 @@ func absent(attribute string) finder {
 	}
 }
 
-// of gives the values of attributes from a map.
+// of returns a finder that reads attributes from a map.
 func of(values map[string]any) finder {
 	return func(attribute string) (any, error) {
 		v, ok := values[attribute]
