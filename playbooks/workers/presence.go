@@ -162,10 +162,10 @@ type Connected struct {
 // Present lists the workers that have announced themselves to the owner of a key, by site and name. Unreadable counts the connected
 // ones that do not accept the key.
 func Present(ctx context.Context, q queue.Queue, own Key, list Keyring) (all []Connected, unreadable int, err error) {
-	found, isNew, err := q.Present(ctx)
-	if err == nil && isNew { // each worker announces itself again and again
+	found, since, err := q.Present(ctx)
+	if wait := presenceTime + presenceTime/10 - since; err == nil && wait > 0 { // each worker announces itself again and again
 		select {
-		case <-time.After(presenceTime + presenceTime/10):
+		case <-time.After(wait):
 		case <-ctx.Done():
 		}
 		found, _, err = q.Present(ctx)

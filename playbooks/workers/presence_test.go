@@ -1,12 +1,14 @@
 package workers
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -71,6 +73,39 @@ func TestPresent(t *testing.T) {
 		}, wait, 10*time.Millisecond)
 		require.Contains(t, traced.all(), "run 01JDXYZ0000000000000000000: took 2 hosts: web1, web2\n")
 		require.Regexp(t, `run 01JDXYZ0000000000000000000: ended 2 hosts in [0-9.]+m?s`, traced.all())
+	})
+}
+
+// A young server has kept announcements for 3 seconds, and none came since then.
+type young struct {
+	*queuetest.Queue
+	asked int
+}
+
+func (y *young) Present(ctx context.Context) ([]queue.Presence, time.Duration, error) {
+	if y.asked++; y.asked == 1 {
+		return nil, 3 * time.Second, nil
+	}
+	return y.Queue.Present(ctx)
+}
+
+// TestAnnouncementsThatAreLost waits until each worker must have announced itself, if the server has not kept announcements for as
+// long: a worker that announced itself before then is connected, too.
+func TestAnnouncementsThatAreLost(t *testing.T) {
+	s := newSite(t, waiting)
+	q := &young{Queue: queuetest.New(0)}
+	c, _ := s.coordinator(q, s.runner(s.inventory(nil)))
+	w, err := workerIn(s.dir, "worker", q)
+	require.NoError(t, err)
+	data, err := w.seal(presence{User: "any", Capacity: 4})
+	require.NoError(t, err)
+	require.NoError(t, q.Announce(t.Context(), "one", data))
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		all, _, err := Present(t.Context(), q, c.Key, c.Workers.Ring())
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		require.Equal(t, presenceTime+presenceTime/10-3*time.Second, time.Since(begun))
 	})
 }
 

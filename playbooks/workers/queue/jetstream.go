@@ -106,30 +106,30 @@ func (q *JetStream) flush(ctx context.Context) error {
 
 // work makes sure that there is the stream of tickets.
 func (q *JetStream) work(ctx context.Context) (jetstream.Stream, error) {
-	s, _, err := q.stream(ctx, jetstream.StreamConfig{
+	s, err := q.stream(ctx, jetstream.StreamConfig{
 		Name: workStream, Subjects: []string{AllTickets}, Retention: jetstream.WorkQueuePolicy, MaxAge: KeptTime,
 		Description: "shards of runs of ccm-push that wait for a worker",
 	})
 	return s, err
 }
 
-// stream makes sure that there is a stream of that name. isNew reports whether it was missing.
-func (q *JetStream) stream(ctx context.Context, config jetstream.StreamConfig) (s jetstream.Stream, isNew bool, err error) {
-	s, err = q.js.Stream(ctx, config.Name)
-	if isNew = errors.Is(err, jetstream.ErrStreamNotFound); isNew {
+// stream makes sure that there is a stream of that name.
+func (q *JetStream) stream(ctx context.Context, config jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := q.js.Stream(ctx, config.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		s, err = q.js.CreateStream(ctx, config)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another program was quicker
 			s, err = q.js.Stream(ctx, config.Name)
 		}
 	}
-	return s, isNew, failed("making the stream "+config.Name, err)
+	return s, failed("making the stream "+config.Name, err)
 }
 
 // Prepare makes the streams of tickets and announcements, for workers that may not.
 func (q *JetStream) Prepare(ctx context.Context) error {
 	_, err := q.work(ctx)
 	if err == nil {
-		_, _, err = q.announcements(ctx)
+		_, err = q.announcements(ctx)
 	}
 	return err
 }
@@ -143,7 +143,7 @@ func (q *JetStream) Open(ctx context.Context, name string) (Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, _, _ = q.announcements(ctx) // a run goes without
+	_, _ = q.announcements(ctx) // a run goes without
 	r := &natsRun{queue: q, name: name, work: work, closed: make(chan struct{})}
 	if r.stream, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
 		Name: PerRun + name, Subjects: []string{saidSubject + name}, MaxAge: KeptTime, Description: "messages of workers about a run of ccm-push",

@@ -29,8 +29,8 @@ type Presence struct {
 	Age  time.Duration // by the clock of the server
 }
 
-// announcements makes sure that there is the stream of announcements. isNew reports whether it was missing.
-func (q *JetStream) announcements(ctx context.Context) (s jetstream.Stream, isNew bool, err error) {
+// announcements makes sure that there is the stream of announcements.
+func (q *JetStream) announcements(ctx context.Context) (jetstream.Stream, error) {
 	return q.stream(ctx, jetstream.StreamConfig{
 		Name: PresenceStream, Subjects: []string{Presences}, MaxMsgsPerSubject: 1, MaxAge: presenceKept, Storage: jetstream.MemoryStorage, NoAck: true,
 		Description: "workers of ccm-push, and when each was last heard",
@@ -46,16 +46,16 @@ func (q *JetStream) Announce(_ context.Context, name string, data []byte) error 
 }
 
 // Present implements [Queue].
-func (q *JetStream) Present(ctx context.Context) (all []Presence, isNew bool, err error) {
+func (q *JetStream) Present(ctx context.Context) (all []Presence, since time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
-	s, isNew, err := q.announcements(ctx)
+	s, err := q.announcements(ctx)
 	if err != nil {
-		return nil, false, q.needs("coordinator", "listing workers", err)
+		return nil, 0, q.needs("coordinator", "listing workers", err)
 	}
 	info, err := s.Info(ctx, jetstream.WithSubjectFilter(Presences))
 	if err != nil {
-		return nil, false, failed("listing workers", err)
+		return nil, 0, failed("listing workers", err)
 	}
 	for subject := range info.State.Subjects {
 		msg, err := s.GetLastMsgForSubject(ctx, subject)
@@ -63,11 +63,11 @@ func (q *JetStream) Present(ctx context.Context) (all []Presence, isNew bool, er
 			continue
 		}
 		if err != nil {
-			return nil, false, failed("listing workers", err)
+			return nil, 0, failed("listing workers", err)
 		}
 		all = append(all, Presence{User: userOf(subject), Data: msg.Data, Age: max(0, info.TimeStamp.Sub(msg.Time))})
 	}
-	return all, isNew, nil
+	return all, info.TimeStamp.Sub(info.Created), nil
 }
 
 // userOf returns the user in the subject of an announcement.

@@ -26,8 +26,8 @@ type Queue interface {
 	User() string
 	// Announce keeps the last announcement of a worker, under a name of letters and digits. It may be lost.
 	Announce(ctx context.Context, name string, data []byte) error
-	// Present returns the announcements of the last day. isNew reports that they were not kept until now.
-	Present(ctx context.Context) (all []Presence, isNew bool, err error)
+	// Present returns the announcements of the last day. since is for how long the server has kept them: earlier ones are lost.
+	Present(ctx context.Context) (all []Presence, since time.Duration, err error)
 	// Connected reports whether the server of the queue is reached, as far as is known.
 	Connected() bool
 }

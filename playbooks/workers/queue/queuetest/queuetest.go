@@ -112,13 +112,13 @@ func (q *Queue) Announce(_ context.Context, name string, data []byte) error {
 }
 
 // Present implements [queue.Queue].
-func (q *Queue) Present(context.Context) (all []queue.Presence, isNew bool, err error) {
+func (q *Queue) Present(context.Context) (all []queue.Presence, since time.Duration, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, p := range q.present {
 		all = append(all, queue.Presence{User: "any", Data: p.data, Age: time.Since(p.at)})
 	}
-	return all, false, nil
+	return all, time.Hour, nil
 }
 
 // Connected implements [queue.Queue].
