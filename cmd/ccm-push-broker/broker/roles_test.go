@@ -471,7 +471,7 @@ func TestAnotherRoleIsNeeded(t *testing.T) {
 		{Reader, func(q *queue.JetStream) error {
 			_, err := q.Lease(t.Context(), "")
 			return err
-		}, "requesting work", "$JS.API.CONSUMER.CREATE.ccm-push-work.", Worker},
+		}, "requesting work", "$JS.API.STREAM.INFO.ccm-push-work", Worker},
 	} {
 		err := c.do(p.queue(c.role))
 		require.ErrorIs(t, err, nats.ErrPermissionViolation)

@@ -122,7 +122,7 @@ func (q *JetStream) stream(ctx context.Context, config jetstream.StreamConfig) (
 			s, err = q.js.Stream(ctx, config.Name)
 		}
 	}
-	return s, failed("making the stream "+config.Name, err)
+	return s, err
 }
 
 // Prepare makes the streams of tickets and announcements, for workers that may not.
@@ -131,7 +131,7 @@ func (q *JetStream) Prepare(ctx context.Context) error {
 	if err == nil {
 		_, err = q.announcements(ctx)
 	}
-	return err
+	return failed("making the streams", err)
 }
 
 // Connected implements [Queue].
@@ -141,7 +141,7 @@ func (q *JetStream) Connected() bool { return q.conn.IsConnected() }
 func (q *JetStream) Open(ctx context.Context, name string) (Run, error) {
 	work, err := q.work(ctx)
 	if err != nil {
-		return nil, err
+		return nil, q.needs("coordinator", "making the stream of the run", err)
 	}
 	_, _ = q.announcements(ctx) // a run goes without
 	r := &natsRun{queue: q, name: name, work: work, closed: make(chan struct{})}
@@ -172,7 +172,7 @@ func (q *JetStream) site(ctx context.Context, site string) (jetstream.Consumer, 
 	}
 	work, err := q.work(ctx)
 	if err != nil {
-		return nil, err
+		return nil, q.needs("worker", "requesting work", err)
 	}
 	token := SiteToken(site)
 	c, err := work.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
