@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,21 +27,29 @@ func (d *draft) create(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	listed := without(d.tables.GroupsOf(d.Name), group.Name) // already, without the user
+	if d.Groups == nil || d.Append {
+		groups = without(append(groups, listed...), "")
+	}
 	d.after = accounts.PredictedUser{Exists: true, Primary: group.Name, Groups: groups}
 	d.after.User = accounts.User{Name: d.Name, UID: accounts.Unknown, GID: group.GID, Home: path.Join(d.defaults.Base, d.Name), Shell: d.defaults.Shell, Password: "x"}
-	if err := d.give(ctx, groups); err != nil {
+	if err := d.give(ctx, listed, groups); err != nil {
 		return err
 	}
 	if err := d.homeOfNew(); err != nil {
 		return err
 	}
+	added := slices.DeleteFunc(slices.Clone(groups), func(name string) bool { return slices.Contains(listed, name) })
 	if d.tools == accounts.Busybox {
-		err = d.adduser(group, groups)
+		err = d.adduser(group, added)
 	} else {
-		d.useradd(group, groups)
+		d.useradd(group, added)
 	}
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(listed, func(name string) bool { return !slices.Contains(groups, name) }) {
+		d.leave(listed, groups)
 	}
 	d.Effects = append(d.Effects, d.tables.UserEffects(d.after)...)
 	if d.defaults.MailDir != "" && d.tools != accounts.Busybox && !d.System {
@@ -52,8 +61,21 @@ func (d *draft) create(ctx context.Context) (err error) {
 	return d.keys(ctx)
 }
 
-// give notes what a new user is given, each as a change.
-func (d *draft) give(ctx context.Context, groups []string) error {
+// leave plans the commands that remove a new user from groups that listed its name before and are not wanted.
+func (d *draft) leave(listed, groups []string) {
+	if d.tools != accounts.Busybox {
+		d.run("usermod", "-G", strings.Join(groups, ","), "--", d.Name)
+		return
+	}
+	for _, name := range listed {
+		if !slices.Contains(groups, name) {
+			d.run("delgroup", d.Name, name)
+		}
+	}
+}
+
+// give notes what a new user is given, each as a change. listed are the groups that list its name already.
+func (d *draft) give(ctx context.Context, listed, groups []string) error {
 	if d.UID != nil {
 		if err := d.free(ctx); err != nil {
 			return err
@@ -64,7 +86,11 @@ func (d *draft) give(ctx context.Context, groups []string) error {
 	if d.Group != "" {
 		d.differs("group", absent, d.after.Primary)
 	}
-	if len(groups) > 0 {
+	switch {
+	case slices.Equal(listed, groups):
+	case len(listed) > 0:
+		d.differs("groups", list(listed), list(groups))
+	default:
 		d.differs("groups", absent, list(groups))
 	}
 	if d.Comment != nil && *d.Comment != "" {

@@ -215,3 +215,47 @@ func withoutShadowEntry(t *testing.T) {
 		require.Contains(t, string(shadow), "nosh:"+field+":", properties)
 	}
 }
+
+// TestGroupListsANewUser makes a user whose name is in a group before the user exists: the group is one of the user's then.
+func TestGroupListsANewUser(t *testing.T) {
+	accountstest.Private(t, func(t *testing.T) {
+		groupListsANewUser(t)
+		accountstest.Busybox(t)
+		groupListsANewUser(t)
+	})
+}
+
+func groupListsANewUser(t *testing.T) {
+	for properties, want := range map[string]string{
+		`{"name":"app"}`:                                   "",
+		`{"name":"app","groups":[]}`:                       "ghosts -> none",
+		`{"name":"app","groups":["docker"]}`:               "ghosts -> docker",
+		`{"name":"app","groups":["docker","ghosts"]}`:      "ghosts -> docker,ghosts",
+		`{"name":"app","groups":["docker"],"append":true}`: "ghosts -> docker,ghosts",
+		`{"name":"app","groups":["ghosts"]}`:               "",
+	} {
+		accountstest.Reset(t)
+		file, err := os.OpenFile("/etc/group", os.O_APPEND|os.O_WRONLY, 0)
+		require.NoError(t, err)
+		_, err = file.WriteString("ghosts:x:6200:app\n")
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+		check := func() (modules.Resource, modules.Plan) {
+			res := modtest.Decode(t, modules.Registry{user.Type()}, "user", properties, "")
+			plan, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+			require.NoError(t, err, properties)
+			return res, plan
+		}
+		res, plan := check()
+		got := ""
+		for _, c := range plan.Changes {
+			if c.Property == "groups" {
+				got = c.Have + " -> " + c.Want
+			}
+		}
+		require.Equal(t, want, got, properties)
+		require.NoError(t, res.Apply(t.Context(), modtest.Host(), plan), properties)
+		_, plan = check()
+		require.Equal(t, modules.Plan{}, plan, properties)
+	}
+}
