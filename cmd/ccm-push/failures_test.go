@@ -33,9 +33,13 @@ func TestFailures(t *testing.T) {
 		params.Cmds["shows"] = shows
 		root := params.Condition
 		params.Condition = func(name string) (bool, error) {
-			if name == "apt-lists" {
+			switch name {
+			case "apt-lists":
 				lists, err := filepath.Glob("/var/lib/apt/lists/*_Packages*")
 				return len(lists) > 0, err
+			case "useradd":
+				_, err := os.Stat("/usr/sbin/useradd")
+				return err == nil, nil
 			}
 			return root(name)
 		}
