@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write limits.txt")
 
-var house = sync.OnceValues(func() (*House, error) { return Read("../..") })
+var house = sync.OnceValues(func() (*House, error) { return load("../..") })
 
 func read(t *testing.T) *House {
 	t.Helper()
@@ -222,7 +222,7 @@ func TestRulesFindOffenders(t *testing.T) {
 	text.WriteString("func table() []int {\nreturn []int{\n" + strings.Repeat("1,\n", 90) + "}\n}\nfunc long() {\n" + strings.Repeat("help(nil)\n", 90) + "}\n")
 	require.NoError(t, os.Mkdir(dir+"/p", 0o755))
 	require.NoError(t, os.WriteFile(dir+"/p/p.go", []byte(text.String()), 0o644))
-	h, err := Read(dir)
+	h, err := load(dir)
 	require.NoError(t, err)
 	p := h.Packages["p"]
 	require.Equal(t, map[string]int{"T": 26}, p.methods())

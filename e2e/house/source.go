@@ -27,8 +27,8 @@ type House struct {
 // onLinux selects the files of the full host program and the controller on Linux. Their counterparts for other systems do not count.
 var onLinux = build.Context{GOOS: "linux", GOARCH: "amd64", Compiler: "gc", BuildTags: []string{"full"}}
 
-// Read parses the Go files below root that Linux builds, except tests, testdata and programs that only tests build.
-func Read(root string) (*House, error) {
+// load parses the Go files below root that Linux builds, except tests, testdata and programs that only tests build.
+func load(root string) (*House, error) {
 	h := &House{token.NewFileSet(), map[string]*Package{}}
 	err := filepath.WalkDir(root, func(file string, e fs.DirEntry, err error) error {
 		if err != nil {

@@ -73,19 +73,20 @@ var explained = map[string]map[column]string{
 		watched: "as its resources", adHoc: "no: `ccm-push --limit PATTERN MANIFEST` does that",
 	},
 	"sysctl":       {certain: "except a value that is not as many numbers as the current one", watched: "the file by events; the value by polling"},
-	"mount":        {certain: "except devices, other options, and a busy mount"},
+	"mount":        {certain: "except devices, other options, a busy mount, and the owner and mode of a mount point"},
+	"locale":       {certain: "except if the locale archive is damaged"},
 	"kmod":         {certain: "except that the kernel may refuse the module, and may load other modules with it", watched: "files by events; the module by polling"},
 	"alternatives": {certain: "except resources after one with further links, such as manual pages"},
 	"firewall":     {watched: "files by events; rules in force by polling"},
 	"selinux":      {watched: "the file by events; the current mode by polling"},
 	"seboolean": {
-		certain: "except a boolean that the policy may not have", watched: "what is kept by events; the current value by polling",
+		certain: "except a boolean that the SELinux policy may lack", watched: "the saved value by events; the current value by polling",
 	},
 	"fcontext": {
-		certain: "except a type, user or range that the policy may not have, and labels of files while anything is pending",
+		certain: "except a type, user or range that the SELinux policy may lack, and labels of files while an earlier change is planned",
 		watched: "what is kept by events; labels of files by polling",
 	},
-	"seport": {certain: "except a type or a range that the policy may not have"},
+	"seport": {certain: "except a type or a range that the SELinux policy may lack"},
 	"reboot": {
 		certain: "the restart only; not that the host answers again, nor later resources",
 		undone:  "no, named", watched: "by events on Debian and with zypper; needs-restarting by polling",
@@ -101,7 +102,7 @@ var explained = map[string]map[column]string{
 	"hostname": {watched: "files by events; the current name by polling"},
 	"wait":     {certain: "except that the condition may not become true in time", watched: "by polling"},
 	"http": {
-		certain: "requests that only look, unless anything is pending",
+		certain: "requests that only read (GET, HEAD), unless an earlier resource would change something",
 		undone:  "no, named: the changes of a server are unknown", watched: "by polling",
 	},
 	"git": {certain: "except what is fetched or checked out", watched: "the commit by events; changed files and the source by polling"},
@@ -128,7 +129,7 @@ Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-ty
 
 - **certain**: a check run predicts it with certainty, and leaves later resources certain, except where the table says so.
   A check fails for changes that the kernel refuses to every user: read-only mounts, mount points, immutable and append-only
-  files, and files below /proc and /sys.
+  files, and files below /proc and /sys. Where a file system may have too little room, the prediction is uncertain.
 - **undo**: ` + "[`ccm-push undo`](undo.md)" + ` and [` + "`reverse`" + `](reverse.md) restore the state before. "No, named" means
   that ` + "`undo`" + ` lists the change instead.
 - **watch**: [` + "`ccm-push watch`" + `](watch.md) notices drift at once, by events of the host, except where the table says polled.

@@ -48,8 +48,9 @@ func (d *draft) create(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(listed, func(name string) bool { return !slices.Contains(groups, name) }) {
-		d.leave(listed, groups)
+	unwanted := slices.DeleteFunc(slices.Clone(listed), func(name string) bool { return slices.Contains(groups, name) })
+	if err := d.usermod(nil, regroup{all: groups, remove: unwanted}); err != nil {
+		return err
 	}
 	d.Effects = append(d.Effects, d.tables.UserEffects(d.after)...)
 	if d.defaults.MailDir != "" && d.tools != accounts.Busybox && !d.System {
@@ -59,19 +60,6 @@ func (d *draft) create(ctx context.Context) (err error) {
 		d.predictHome()
 	}
 	return d.keys(ctx)
-}
-
-// leave plans the commands that remove a new user from groups that listed its name before and are not wanted.
-func (d *draft) leave(listed, groups []string) {
-	if d.tools != accounts.Busybox {
-		d.run("usermod", "-G", strings.Join(groups, ","), "--", d.Name)
-		return
-	}
-	for _, name := range listed {
-		if !slices.Contains(groups, name) {
-			d.run("delgroup", d.Name, name)
-		}
-	}
 }
 
 // give notes what a new user is given, each as a change. listed are the groups that list its name already.
