@@ -85,7 +85,7 @@ func TestFleetPip(t *testing.T) {
 	for _, option := range []string{"--find-links=/srv/wheels", "--find-links=/srv/none"} {
 		r := f.push("-i", "root.yaml", "s001", "package", "e2e-demo", "provider=pip", "ensure=2.0", "options=--no-index,"+option)
 		r.requireCode(t, 2)
-		require.Contains(t, r.stdout, "the packages of python3 are the operating system's (PEP 668: /usr/lib/python3.11/EXTERNALLY-MANAGED)")
+		require.Contains(t, r.stdout, "python3 belongs to the operating system, so pip must not change its packages (PEP 668: /usr/lib/python3.11/EXTERNALLY-MANAGED)")
 	}
 	require.Equal(t, hosts, f.sh("s001", pipState))
 }

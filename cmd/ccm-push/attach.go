@@ -24,7 +24,7 @@ func attachCommand(f *fleet, p *printer) *cobra.Command {
 run. Without RUN it follows the newest run in progress. Ctrl-C ends attach; the run continues.
 
 With --workers you can also follow a run that another machine started with the same URL, if the
-key of this machine is on the list of operators there.`,
+public key of this machine is in operators.keys on that machine.`,
 		Example: `  ccm-push attach
   ccm-push attach 7k2m --from-now
   ccm-push attach --workers tls://nats.example.com:4222`,

@@ -10,8 +10,9 @@ func cleanCommand(f *fleet, p *printer) *cobra.Command {
 of --become. --check prints the files and removes nothing. clean refuses a host on which a run
 is changing something.
 
-This also removes the list of pending refreshes, and the saved state of resources with reverse:
-after clean, they are not restored.`,
+clean also removes two notes from the hosts: the list of pending refreshes, and the state that
+resources with the property "reverse" had before. Without this note a later run cannot restore these
+resources when you remove them from the manifest.`,
 		Example: `  ccm-push clean all --check
   ccm-push -b clean 'web*'`,
 		Args:              onePattern,

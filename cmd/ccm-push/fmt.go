@@ -27,9 +27,9 @@ only blanks: keys, quotes, comments, line breaks and templates are kept. If the 
 something else, fmt reports the file and does not change it. A file with anchors keeps its
 indentation.
 
-Without FILE, fmt formats the *.yaml and *.yml of this folder; - reads standard input and prints
-the result. --check changes nothing, and exits with status 8 if a file would change; --diff
-prints the changes.`,
+Without FILE, fmt formats all *.yaml and *.yml files of this folder. If FILE is "-", fmt formats
+standard input and prints the result. --check changes nothing, and exits with status 8 if a file
+would change. --diff prints the changes.`,
 		Example: `  ccm-push fmt
   ccm-push fmt --check --diff site.yaml group_vars/all.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error {

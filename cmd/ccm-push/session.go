@@ -203,9 +203,9 @@ The name is $CCM_PUSH_SESSION, or the value of --session.`,
 func sessionNewCommand(f *sessionFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "new [NAME]",
-		Short: "print the variable of a new session, for a shell",
-		Long: `new prints "export CCM_PUSH_SESSION=NAME". Without NAME it makes a unique one. A NAME that a recorded
-session has is refused.`,
+		Short: "print an export command that starts a new session in a shell",
+		Long: `new prints "export CCM_PUSH_SESSION=NAME". Without NAME it creates a unique name.
+A NAME of a recorded session is refused.`,
 		Example: `  eval "$(ccm-push session new)"
   eval "$(ccm-push session new release-42)"`,
 		Args: cobra.MaximumNArgs(1),
@@ -231,7 +231,7 @@ session has is refused.`,
 func sessionReportCommand(f *sessionFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "report",
-		Short: "print the results and the summary of the calls of a session",
+		Short: "print the results of all calls of a session, with a summary",
 		Long: `report prints the calls of a session as one run, like runs show. Check runs are omitted, unless the
 session has no other calls.`,
 		Example: `  ccm-push session report

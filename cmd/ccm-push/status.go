@@ -20,9 +20,9 @@ func statusCommand(f *fleet, chosen *selectionFlags, p *printer) *cobra.Command 
 		Use:   "status PATTERN TYPE NAME [PROPERTY=VALUE...]",
 		Short: "print the current state of a resource on hosts: a file, a package, a service",
 		Long: `status queries the hosts of a pattern for the state of a resource, and changes nothing. It prints
-YAML: one document for each different state, after the hosts that have it. With --output json the
-state is in state.before of the event "result" of each host. Some types, such as exec, have no
-state; for them status lists the types that it supports.`,
+YAML: for each different state a line with the names of the hosts, and then the state. With --output
+json the state is in state.before of the event "result" of each host. Some types, such as exec, have
+no state; use a check run (--check) for them.`,
 		Example: `  ccm-push status web1 file /etc/motd
   ccm-push status 'web*' package nginx
   ccm-push -b --output json status all service ssh`,
@@ -82,7 +82,7 @@ func noStatus(t modules.Type, kind, pattern string, types []string) error {
 		return fmt.Errorf("unknown resource type %q; use one of %s", kind, strings.Join(types, ", "))
 	}
 	if queries := t.Queries(); len(queries) > 0 {
-		return fmt.Errorf("%s answers questions of its own: ccm-push %s %s %s …", kind, pattern, kind, queries[0])
+		return fmt.Errorf("type %s has its own queries: ccm-push %s %s %s …", kind, pattern, kind, queries[0])
 	}
 	return fmt.Errorf("the state of a resource of type %s depends on its properties; a check run compares them: ccm-push --check %s %s …", kind, pattern, kind)
 }

@@ -18,9 +18,9 @@ func validateCommand(p *plays, out *printer) *cobra.Command {
 all errors at once. Expressions that use host facts are checked only with --facts FILE: then each
 play is compiled for each of its hosts.
 
-With --output json it prints each error and warning as a JSON object on a line, with github as
-annotations of a pull request, with gitlab as a Code Quality report. The exit status is 1 if there
-are errors.`,
+--output json prints each error and warning as a JSON object on a line. --output github prints them
+as annotations of a pull request, and --output gitlab as a Code Quality report. If there are errors,
+the exit status is 1.`,
 		Example: `  ccm-push -i hosts.yaml validate site.yaml
   ccm-push validate --output github site.yaml
   ccm-push validate --output gitlab site.yaml > gl-code-quality-report.json`,

@@ -36,7 +36,7 @@ func (c *Cron) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 		properties["user"] = c.User
 	}
 	if edited(e.text, c.Name, back).text != before {
-		return nil, modules.Refuse("the lines of this entry in %s cannot be restored exactly, at their place", t)
+		return nil, modules.Refuse("after this change, the lines of this entry could not be restored exactly in their place in %s", t)
 	}
 	return properties, nil
 }
@@ -45,7 +45,7 @@ func (c *Cron) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 func (c *Cron) stillBack(kept *Cron, t crontab, before, after string) error {
 	was := kept.wanted()
 	if kept.User != c.User || edited(after, c.Name, was).text != edited(before, c.Name, was).text {
-		return modules.Refuse("the lines of this entry in %s could not be restored afterwards, at their place; write a new entry, and set this one to absent", t)
+		return modules.Refuse("after this change, the earlier lines of this entry could not be restored in their place in %s; add an entry with another name to the manifest, and set this entry to absent", t)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func TestNoReversal(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.NoError(t, os.Chmod(path, 0o644|fs.ModeSetuid))
 	_, err := (&File{Path: path}).Reversal(modules.ReadOnly(modtest.Host()), nil)
-	require.EqualError(t, err, path+" has mode 4644, of which only the bits 0777 stay")
+	require.EqualError(t, err, path+" has mode 4644: a change would keep only the bits 0777")
 }
 
 // TestRestoreOfAFileThatWasNotThere removes the file, unless somebody has written in it.

@@ -26,9 +26,9 @@ func (f *File) reversal(h modules.Host, kept *Restore) (*Restore, error) {
 	case err != nil:
 		return nil, err
 	case at.Mode != at.Mode.Perm():
-		return nil, modules.Refuse("%s has mode %s, of which only the bits 0777 stay", f.Path, modules.FormatMode(at.Mode))
+		return nil, modules.Refuse("%s has mode %s: a change would keep only the bits 0777", f.Path, modules.FormatMode(at.Mode))
 	case at.Links > 1:
-		return nil, modules.Refuse("%s has %d names (hard links), and only this one would be changed and come back", f.Path, at.Links)
+		return nil, modules.Refuse("%s has %d names (hard links): the change, and restoring it, would affect only this name", f.Path, at.Links)
 	}
 	t := Parse(have)
 	done, err := f.restoring().Edit(t)

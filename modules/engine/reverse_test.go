@@ -318,7 +318,7 @@ func TestWhatCannotBeUndoneIsNotDone(t *testing.T) {
 		"a type that cannot": {func(*rememberer) {}, command("touch $/a", ""), "type exec cannot"},
 		"a file of lines with two names": {func(r *rememberer) { r.write("b", "y"); require.NoError(r.t, os.Link(r.dir+"/b", r.dir+"/a")) },
 			wire.Entry{Type: "line", Name: "$/a", Properties: json.RawMessage(`{"name":"$/a","line":"x"}`)},
-			"$/a has 2 names (hard links), and only this one would be changed and come back"},
+			"$/a has 2 names (hard links): the change, and restoring it, would affect only this name"},
 		"damaged":           {func(r *rememberer) { r.store.text = []byte("{") }, text("$/a", "x"), "unexpected EOF [the record of former states cannot be read, so nothing is undone: unexpected EOF]"},
 		"not to be read":    {func(r *rememberer) { r.store.readErr = errors.New("no") }, text("$/a", "x"), "no [the record of former states cannot be read, so nothing is undone: no]"},
 		"not to be written": {func(r *rememberer) { r.store.full = errors.New("the disk is full") }, text("$/a", "x"), "the disk is full"},

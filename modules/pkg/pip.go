@@ -285,8 +285,8 @@ func (y *pip) mayChange(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	return modules.Refuse("the packages of %s are the operating system's (PEP 668: %s/EXTERNALLY-MANAGED); write virtualenv, or name the operating system's own package, "+
-		"or write break_system_packages: true", y.program, at)
+	return modules.Refuse("%s belongs to the operating system, so pip must not change its packages (PEP 668: %s/EXTERNALLY-MANAGED); set virtualenv, install the package with "+
+		"the operating system's package manager, or set break_system_packages: true", y.program, at)
 }
 
 // carryOut implements [changer].

@@ -205,8 +205,8 @@ func TestPipOfTheSystem(t *testing.T) {
 	h := modtest.Host()
 	for _, name := range []string{"e2e-demo", "e2e-source"} { // also one that pip would have to build first
 		_, err := pipPackage(t, from, `"name":"`+name+`","python":"/usr/bin/python3"`).Check(t.Context(), modules.ReadOnly(h))
-		require.EqualError(t, err, "the packages of /usr/bin/python3 are the operating system's (PEP 668: /usr/lib/python3.11/EXTERNALLY-MANAGED); "+
-			"write virtualenv, or name the operating system's own package, or write break_system_packages: true")
+		require.EqualError(t, err, "/usr/bin/python3 belongs to the operating system, so pip must not change its packages (PEP 668: /usr/lib/python3.11/EXTERNALLY-MANAGED); "+
+			"set virtualenv, install the package with the operating system's package manager, or set break_system_packages: true")
 	}
 	plan, err := pipPackage(t, from, `"name":"e2e-demo","python":"/usr/bin/python3","break_system_packages":true`).Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)

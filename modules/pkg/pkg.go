@@ -31,7 +31,7 @@ type Package struct {
 
 	Virtualenv          string   `json:"virtualenv,omitempty" looks:"^/" doc:"pip: absolute path of the virtualenv to install into, which is created if it does not exist; default: the Python itself"`
 	Python              string   `json:"python,omitempty" text:"argument" looks:"^[A-Za-z0-9/]" doc:"pip: the Python that it is for, or that makes the virtualenv: the name of a program, or an absolute path; default: python3"`
-	BreakSystemPackages bool     `json:"break_system_packages,omitempty" doc:"pip: it may be installed into a Python whose packages are the operating system's (PEP 668)"`
+	BreakSystemPackages bool     `json:"break_system_packages,omitempty" doc:"pip: also install into the operating system's own Python (PEP 668)"`
 	Directory           string   `json:"directory,omitempty" looks:"^/" doc:"npm: absolute path of the project that it is installed for, in its node_modules; default: globally"`
 	User                string   `json:"user,omitempty" doc:"pip and npm: user (name or id) to run as; default: the user of the play. Root does not run files that other users can change"`
 	Index               string   `json:"index,omitempty" secret:"url" looks:"^https?://" doc:"pip: URL of the index, instead of the host's own; pip reads it from standard input; npm: URL of the registry"`

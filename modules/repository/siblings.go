@@ -32,9 +32,9 @@ func (r *Repository) amongOthers(files modules.FileReader, provider string) (war
 				continue
 			}
 			if provider == "dnf" && file < own {
-				return fmt.Sprintf("%s defines [%s] too, and dnf ignores %s, which it reads later; remove it there", file, r.Name, own), nil
+				return fmt.Sprintf("%s also defines [%s], so dnf ignores the section in %s; remove the section from %s", file, r.Name, own, file), nil
 			}
-			return fmt.Sprintf("%s defines [%s] too; remove it there", file, r.Name), nil
+			return fmt.Sprintf("%s also defines [%s]; remove the section from that file", file, r.Name), nil
 		}
 	}
 	return "", nil
@@ -54,9 +54,9 @@ func (r *Repository) amongSources(files modules.FileReader, own string) (warning
 			switch {
 			case at < 0:
 			case conflict(mine[at], other):
-				return "", modules.Refuse("%s defines %s %s too, with another key (Signed-By %q), so apt would read no repository at all; remove it there first", file, other.uri, other.suite, other.key)
+				return "", modules.Refuse("%s also defines the repository %s %s, with another key (Signed-By %q), so apt would read no repository at all; first remove the repository from that file", file, other.uri, other.suite, other.key)
 			case slices.ContainsFunc(mine[at].components, func(c string) bool { return slices.Contains(other.components, c) }) || len(other.components) == 0:
-				warning = fmt.Sprintf("%s defines %s %s too; remove it there", file, other.uri, other.suite)
+				warning = fmt.Sprintf("%s also defines the repository %s %s; remove it from that file", file, other.uri, other.suite)
 			}
 		}
 	}

@@ -153,7 +153,7 @@ func TestConverges(t *testing.T) {
 		{Name: "another key of an authority", Tree: files(""), Properties: properties(`,"ca_cert":"$ROOT/ca.c","ca_key":"$ROOT/k"`), Err: "$ROOT/k is not the private key of $ROOT/ca.c"},
 		{
 			Name: "longer than the authority", Tree: files(""), Properties: properties(`,"ca_cert":"$ROOT/short.c","ca_key":"$ROOT/ca.k"`),
-			Err: "the authority $ROOT/short.c is valid until " + expires(short.text)[:len(time.DateOnly)] + ", which is less than 'days: 365' (renew it, or write fewer days)",
+			Err: "the authority $ROOT/short.c expires on " + expires(short.text)[:len(time.DateOnly)] + ", before a certificate with 'days: 365' would (renew the authority, or write fewer days)",
 		},
 		{Name: "absent", Tree: made(ofA, 0, nil), Properties: `{"name":"$ROOT/c","ensure":"absent"}`, Action: "removed the file", Changes: []modules.Change{modtest.Change("ensure", present, absent)}},
 	}...)

@@ -114,7 +114,7 @@ var wrongOrders = []struct{ name, manifest, want string }{
 		"site.yaml:5:72: these resources wait for each other: exec#a → exec#b (require, site.yaml:5:72) → exec#a (require, site.yaml:5:28)\n  hint: remove one of these"},
 	{"a name that no resource has", graphPlay("- exec: [a: {require: ['exec#{{ Facts.os }}']}]"), "site.yaml:5:28: no resource is called exec#linux on this host"},
 	{"before what is earlier", play("- exec: [a: {}, b: {before: ['exec#{{ Data.names[0] }}']}]"),
-		"site.yaml:4:34: exec#a comes earlier\n  hint: resources run in the order written: move exec#b above it, or write strategy: graph at the play"},
+		"site.yaml:4:34: exec#a comes earlier\n  hint: resources run in the order written: move exec#b above exec#a, or set strategy: graph on the play"},
 	{"notify what has no refresh", graphPlay("- exec: [a: {notify: ['{{ \"file\" }}#/b']}]", "- file: [/b: {"+root+"}]"),
 		"site.yaml:5:27: type file has no refresh, so it cannot be notified\n  hint: use before for the order"},
 	{"a part of itself", graphPlay("- exec: [a: {require: ['exec#{{ Data.names[0] }}']}]"), "site.yaml:5:28: exec#a refers to itself"},

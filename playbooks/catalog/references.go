@@ -201,7 +201,7 @@ func (r *resolver) edges(i int, order reference.Order, ref *yamlpos.Node) []grap
 		}
 	}
 	if len(all) == 0 && earlier {
-		r.errs.Add(ref.Errorf(fmt.Sprintf("resources run in the order written: move %s above it, or write strategy: graph at the play", r.entries[i].Ref()),
+		r.errs.Add(ref.Errorf(fmt.Sprintf("resources run in the order written: move %s above %s, or set strategy: graph on the play", r.entries[i].Ref(), ref.Text),
 			"%s comes earlier", ref.Text))
 	}
 	return all

@@ -68,7 +68,7 @@ func readKeyring(path string, limits bool) (Keyring, error) {
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%w\n  hint: write their public keys into it, a line each, as ssh-keygen leaves them in a file .pub", err)
+		return nil, fmt.Errorf("%w\n  hint: create %s with the public keys of the allowed machines, one per line: the contents of their .pub files", err, path)
 	case err != nil:
 		return nil, err
 	}

@@ -161,7 +161,7 @@ func (in *installer) installUnpacked(a answer, b Build) (*Process, error) {
 	}
 	if a.hello == nil { // SFTP begins elsewhere, say
 		p.Close()
-		err := fmt.Errorf("%w: gzip is missing on the host, and it does not find the file that was sent by SFTP", transport.ErrInstall)
+		err := fmt.Errorf("%w: gzip is missing on the host, and the login shell does not find the host program that was sent by SFTP", transport.ErrInstall)
 		return nil, in.runner.fail(err, hintGzip)
 	}
 	p.Uploaded = true

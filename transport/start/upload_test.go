@@ -238,7 +238,7 @@ func TestUploadErrors(t *testing.T) {
 	const hint = "\n  hint: install gzip on the host"
 	const writing = gzip + ", and SFTP does not help: writing .cache/ccm-push/." + fixedNonce + ": "
 	const timeout = "web1: install ADDR: timed out after 300ms"
-	const elsewhere = gzip + ", and it does not find the file that was sent by SFTP" + hint
+	const elsewhere = gzip + ", and the login shell does not find the host program that was sent by SFTP" + hint
 	swap := func(change func(cached string) error) sshtest.Option {
 		return sshtest.SFTP(func(home string, channel io.ReadWriteCloser) {
 			honest(home, channel)

@@ -174,7 +174,7 @@ func (c *restoring) orphan(user accounts.User, after modules.FileReader) error {
 		return nil
 	}
 	leave := func() {
-		c.left = append(c.left, fmt.Sprintf("%s: it was the home of user %q, who is not there, and belongs to root now, with mode 0700", user.Home, user.Name))
+		c.left = append(c.left, fmt.Sprintf("%s: root owns this directory now, with mode 0700, because its owner, user %q, no longer exists", user.Home, user.Name))
 	}
 	own := modules.Attributes{Mode: homeOfNobody, Exact: true}
 	for i := range c.steps {

@@ -176,7 +176,7 @@ func (x *Index) later(i int, ref *yamlpos.Node, o Order) error {
 	if isOpen || slices.ContainsFunc(targets, func(target int) bool { return target > i }) {
 		return nil
 	}
-	return ref.Errorf(fmt.Sprintf("resources run in the order written: move %s above it, or write strategy: graph at the play", x.all[i].Ref()),
+	return ref.Errorf(fmt.Sprintf("resources run in the order written: move %s above %s, or set strategy: graph on the play", x.all[i].Ref(), ref.Text),
 		"%s comes earlier, at %s", ref.Text, x.place(targets[0], ref))
 }
 

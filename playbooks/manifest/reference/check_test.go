@@ -55,7 +55,7 @@ func TestCheck(t *testing.T) {
 			"site.yaml:1:1: exec#a comes later, at line 2\n  hint: resources run in the order written: move it up", ""},
 		{"a later one, from there", []Resource{resource(1, "exec", "b", Before, "exec#a"), resource(2, "exec", "a", Require)}, "", ""},
 		{"an earlier one, from there", []Resource{a, resource(2, "exec", "b", Before, "exec#a")},
-			"site.yaml:2:1: exec#a comes earlier, at line 1\n  hint: resources run in the order written: move exec#b above it, or write strategy: graph at the play", ""},
+			"site.yaml:2:1: exec#a comes earlier, at line 1\n  hint: resources run in the order written: move exec#b above exec#a, or set strategy: graph on the play", ""},
 		{"no such resource", []Resource{a, resource(2, "exec", "b", Require, "exec#token")},
 			"site.yaml:2:1: no resource is called exec#token", "site.yaml:2:1: no resource is called exec#token"},
 		{"none of the type", []Resource{a, resource(2, "exec", "b", Require, "file#a")},

@@ -79,7 +79,7 @@ site.yaml:5:31: type service has no property "chdir"
 site.yaml:5:41: type service has no property "enabled"
   hint: write enable`},
 	{"notify at a later resource", list("- service: [cron: {}]", "- file: [/a: {"+root+", notify: [service#cron]}]"),
-		"site.yaml:4:68: service#cron comes earlier, at line 3\n  hint: resources run in the order written: move file#/a above it, or write strategy: graph at the play"},
+		"site.yaml:4:68: service#cron comes earlier, at line 3\n  hint: resources run in the order written: move file#/a above service#cron, or set strategy: graph on the play"},
 	{"notify of what has no refresh, misspelt", list("- file: [/a: {"+root+", notify: [group#ab]}]", "- group: [aa: {}]", "- exec: [a: {require: [exec#aa]}]"),
 		"site.yaml:3:68: no resource is called group#ab\nsite.yaml:5:28: no resource is called exec#aa\n  hint: did you mean group#aa?"},
 	{"a module of Ansible", list("- copy: [x: {}]", "- ansible.builtin.apt: {name: nginx}", "- exec: [a: {require: [apt#nginx]}]"),

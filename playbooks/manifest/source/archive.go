@@ -63,7 +63,7 @@ func (u *Unpacker) Unpacked() (list []Unpacked, err error) {
 			known[key] = one.archive
 			list = append(list, one.Unpacked)
 		case !before.same(one.archive):
-			return nil, fmt.Errorf("%s is the name of two archives with different queries or users: rename one of them", one.Name)
+			return nil, fmt.Errorf("two archives have the URL %s, with different users or query strings: rename one of them", one.Name)
 		}
 	}
 	return list, nil

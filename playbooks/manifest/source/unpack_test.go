@@ -157,6 +157,6 @@ func TestUnpackedBefore(t *testing.T) {
 
 	read(first, strings.Replace(url, "token=hunter2", "token=hunter3", 1))
 	_, err = first.Unpacked()
-	require.EqualError(t, err, s.URL+"/site.tgz?… is the name of two archives with different queries or users: rename one of them")
+	require.EqualError(t, err, "two archives have the URL "+s.URL+"/site.tgz?…, with different users or query strings: rename one of them")
 	require.NoError(t, first.Close())
 }
