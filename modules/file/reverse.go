@@ -68,7 +68,7 @@ func (f *File) none(files modules.FileReader) (map[string]any, error) {
 			return nil, err
 		}
 		if len(parents) > 0 {
-			return nil, modules.Refuse("%s would be created as well, and not removed again; write a separate resource for it", parents[0])
+			return nil, modules.Refuse("%s would also be created, and restoring would not remove it; write a separate resource for it", parents[0])
 		}
 	}
 	return map[string]any{"ensure": absent}, nil
@@ -77,7 +77,7 @@ func (f *File) none(files modules.FileReader) (map[string]any, error) {
 // sameDirectory refuses a directory that could not be made again as it is.
 func (f *File) sameDirectory(files modules.FileReader, at found) error {
 	if perm := at.Mode.Perm(); directoryMode(perm) != perm {
-		return modules.Refuse("%s has mode %s, which a file resource gives to no directory", f.Name, modules.FormatMode(at.Mode))
+		return modules.Refuse("%s has mode %s, which a file resource cannot set on a directory", f.Name, modules.FormatMode(at.Mode))
 	}
 	if f.Ensure != absent {
 		return nil
@@ -98,7 +98,7 @@ func (f *File) bytes(files modules.FileReader, at found) ([]byte, error) {
 	case at.Kind != modules.Regular:
 		return nil, modules.Refuse("%s is a device, socket or pipe", f.Name)
 	case at.Links > 1:
-		return nil, modules.Refuse("%s has %d names (hard links), and only one of them can be restored", f.Name, at.Links)
+		return nil, modules.Refuse("%s has %d names (hard links), and a file resource can restore only this name", f.Name, at.Links)
 	case at.Size > modules.MaxKept:
 		return nil, tooLarge(f.Name)
 	}

@@ -49,9 +49,9 @@ func (c *TLSCert) authority(h modules.Host) (*authority, error) {
 	case at.Kind == modules.Absent:
 		return nil, modules.Refuse("the certificate of the authority, %s, is not there", c.CACert)
 	case said.request:
-		return nil, modules.Refuse("%s is a request, and no certificate of an authority", c.CACert)
+		return nil, modules.Refuse("%s is a certificate request, not the certificate of an authority", c.CACert)
 	case cert != nil && !(cert.IsCA && cert.BasicConstraintsValid):
-		return nil, modules.Refuse("%s may sign no others (its usage is %s)", c.CACert, said.usage)
+		return nil, modules.Refuse("%s may not sign other certificates (its usage is %s)", c.CACert, said.usage)
 	}
 	key, signer, is, err := pki.LookKey(h, c.CAKey)
 	switch {
@@ -105,7 +105,7 @@ func (c *TLSCert) wantedOn(h modules.Host) (want content, like *x509.Certificate
 		case at.Kind == modules.Absent:
 			return want, nil, modules.Refuse("the request %s is not there", c.CSR)
 		case !said.request:
-			return want, nil, modules.Refuse("%s is a certificate, and no request", c.CSR)
+			return want, nil, modules.Refuse("%s is a certificate, not a certificate request", c.CSR)
 		case said.key == forged:
 			return want, nil, modules.Refuse("the request %s is not signed with its key", c.CSR)
 		}

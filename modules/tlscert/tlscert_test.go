@@ -149,7 +149,7 @@ func TestConverges(t *testing.T) {
 		{Name: "no key", Properties: properties(``), Err: "the private key $ROOT/k is not there (make it with a tls_key resource before this one)"},
 		{Name: "for nobody", Tree: files(""), Properties: `{"name":"$ROOT/c","key":"$ROOT/k","subject":{"CN":""}}`, Err: "names and subject are both empty on this host"},
 		{Name: "something else", Tree: files("letters"), Properties: properties(``), Err: "$ROOT/c holds neither a certificate nor a request in PEM; nothing is overwritten"},
-		{Name: "an authority that is none", Tree: files("", modtest.Node{Path: "no.c", Text: of.certified(t, ofA, 0, nil).text}), Properties: properties(`,"ca_cert":"$ROOT/no.c","ca_key":"$ROOT/k"`), Err: "$ROOT/no.c may sign no others (its usage is server)"},
+		{Name: "an authority that is none", Tree: files("", modtest.Node{Path: "no.c", Text: of.certified(t, ofA, 0, nil).text}), Properties: properties(`,"ca_cert":"$ROOT/no.c","ca_key":"$ROOT/k"`), Err: "$ROOT/no.c may not sign other certificates (its usage is server)"},
 		{Name: "another key of an authority", Tree: files(""), Properties: properties(`,"ca_cert":"$ROOT/ca.c","ca_key":"$ROOT/k"`), Err: "$ROOT/k is not the private key of $ROOT/ca.c"},
 		{
 			Name: "longer than the authority", Tree: files(""), Properties: properties(`,"ca_cert":"$ROOT/short.c","ca_key":"$ROOT/ca.k"`),

@@ -310,7 +310,7 @@ func TestNestedArchives(t *testing.T) {
 		{"with another checksum", "web.tar.gz: {checksum: '" + zero + "'}", "", "site.yaml:1:27: web.tar.gz has the checksum " + sum + ", not " + zero + changed},
 		{"an error in it", "bad.tgz: ", "", "bad.tgz/manifest.yaml:1:30: type exec has no property \"commnad\"\n  hint: did you mean command?"},
 		{"no archive", "no.tgz: ", "", "site.yaml:1:27: no.tgz: unexpected EOF"},
-		{"no manifest in it", "none.tgz: ", "", "site.yaml:1:27: none.tgz: there is no manifest.yaml in it"},
+		{"no manifest in it", "none.tgz: ", "", "site.yaml:1:27: none.tgz does not contain manifest.yaml"},
 		{"one that leads out of it", "out.tgz: ", "",
 			"out.tgz/manifest.yaml:1:14: \"../x.yaml\" is outside the archive out.tgz\n  hint: an archive must contain all files that its manifests use\n" +
 				"out.tgz/manifest.yaml:2:28: \"/etc/x.yaml\" is outside the archive out.tgz\n  hint: an archive must contain all files that its manifests use\n" +
