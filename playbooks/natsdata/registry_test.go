@@ -182,6 +182,28 @@ func TestWatch(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.Canceled)
 }
 
+// TestWatchEnds ends a watch in the moment in which it looks for what was removed: at that moment, nothing waits for a message.
+func TestWatchEnds(t *testing.T) {
+	s, js := store(t)
+	r := Registry{s, registry.Stream}
+	registrations(t, js)
+	require.NoError(t, r.Register(t.Context(), []registry.Registration{at("192.0.2.3", 80)}))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- r.Watch(ctx, "", "", "", "", func(Change) error {
+			cancel() // while the message is handled
+			return nil
+		})
+	}()
+	select {
+	case err := <-ended:
+		require.ErrorIs(t, err, context.Canceled)
+	case <-time.After(time.Minute):
+		require.FailNow(t, "the watch goes on")
+	}
+}
+
 // TestAnnouncements has services told as CCM tells them by its destination nats: a message for each, without what a stream acts on.
 func TestAnnouncements(t *testing.T) {
 	s, _ := store(t)

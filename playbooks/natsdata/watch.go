@@ -58,7 +58,7 @@ func (r Registry) Watch(ctx context.Context, cluster, protocol, service, address
 		return err
 	}
 	defer messages.Stop()
-	for {
+	for ctx.Err() == nil {
 		if err := w.takeAll(ctx, messages); err != nil {
 			return err
 		}
@@ -66,6 +66,7 @@ func (r Registry) Watch(ctx context.Context, cluster, protocol, service, address
 			return err
 		}
 	}
+	return context.Cause(ctx)
 }
 
 // A watcher is what a watch knows.
