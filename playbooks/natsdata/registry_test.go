@@ -136,7 +136,7 @@ func TestRegistryIsNotReady(t *testing.T) {
 	require.EqualError(t, r.Ready(t.Context()), `the stream "REGISTRATION" of NATS does not have the subjects choria.ccm.registration.v1.>`)
 }
 
-// TestWatch follows registrations: what is there, and what becomes of it.
+// TestWatch follows registrations, and their changes and ends.
 func TestWatch(t *testing.T) {
 	s, js := store(t)
 	r := Registry{s, registry.Stream}
@@ -182,7 +182,7 @@ func TestWatch(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.Canceled)
 }
 
-// TestWatchEnds ends a watch in the moment in which it looks for what was removed: at that moment, nothing waits for a message.
+// TestWatchEnds cancels a watch while it handles a message, so that it does not wait for the next one.
 func TestWatchEnds(t *testing.T) {
 	s, js := store(t)
 	r := Registry{s, registry.Stream}
