@@ -94,7 +94,7 @@ var fleetCuts = []struct {
 	}},
 	{"coordinator killed", func(r *cutRun) {
 		r.killed = true
-		require.NoError(r.tb, syscall.Kill(r.begun.PID, syscall.SIGKILL))
+		require.NoError(r.tb, r.coordinator.Kill())
 	}},
 }
 
@@ -175,19 +175,20 @@ type cutOutcome struct {
 
 // A cutRun is a run, and what it is made of. Its last link is that of the coordinator.
 type cutRun struct {
-	tb       testing.TB
-	fleet    *fleet
-	names    []string
-	dir      string // where it is begun
-	there    string // where others follow it, and go on with it
-	address  string // of the broker
-	broker   *exec.Cmd
-	links    []*faultproxy.Proxy
-	workers  []*exec.Cmd
-	terminal *exec.Cmd
-	watching *exec.Cmd
-	watched  *text // its output
-	begun    struct {
+	tb          testing.TB
+	fleet       *fleet
+	names       []string
+	dir         string // where it is begun
+	there       string // where others follow it, and go on with it
+	address     string // of the broker
+	broker      *exec.Cmd
+	links       []*faultproxy.Proxy
+	workers     []*exec.Cmd
+	terminal    *exec.Cmd
+	watching    *exec.Cmd
+	watched     *text // its output
+	coordinator *os.Process
+	begun       struct {
 		Run string
 		PID int
 	}
@@ -255,8 +256,8 @@ func (r *cutRun) close() {
 			killed(cmd)
 		}
 	}
-	if r.begun.PID != 0 {
-		_ = syscall.Kill(r.begun.PID, syscall.SIGKILL)
+	if r.coordinator != nil {
+		_ = r.coordinator.Kill()
 	}
 	for _, l := range r.links {
 		_ = l.Close()
@@ -322,6 +323,7 @@ func (r *cutRun) begin() {
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	require.NoError(r.tb, err)
 	require.NoError(r.tb, json.Unmarshal(line, &r.begun), "%s", line)
+	r.coordinator = processOf(r.tb, r.begun.PID)
 }
 
 // cutHosts kills the SSH sessions of root on all hosts.

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -71,7 +70,8 @@ func TestFleetHandover(t *testing.T) {
 		PID int
 	}
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &begun), r.stdout)
-	t.Cleanup(func() { _ = syscall.Kill(begun.PID, syscall.SIGKILL) })
+	coordinator := processOf(t, begun.PID)
+	t.Cleanup(func() { _ = coordinator.Kill() })
 	for _, host := range hosts {
 		f.awaits(host, "test -e /tmp/e2e-waits")
 	}
@@ -91,7 +91,7 @@ func TestFleetHandover(t *testing.T) {
 	require.Contains(t, refused.stderr, "is coordinated by ")
 
 	terminal, out := follow()
-	require.NoError(t, syscall.Kill(begun.PID, syscall.SIGKILL))
+	require.NoError(t, coordinator.Kill())
 	require.Error(t, terminal.Wait())
 	require.Contains(t, out.String(), "no message from ")
 	resume := pushCommand(t, there, append(shared, "resume", begun.Run, "--output", "text")...)

@@ -86,6 +86,15 @@ func pushCommand(tb testing.TB, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// processOf returns a running process by its number. What is done to it later never reaches another process that has got
+// the same number meanwhile (pidfd_open(2)).
+func processOf(tb testing.TB, pid int) *os.Process {
+	tb.Helper()
+	p, err := os.FindProcess(pid)
+	require.NoError(tb, err)
+	return p
+}
+
 // push calls ccm-push and waits for its end.
 func push(tb testing.TB, dir string, args ...string) run {
 	tb.Helper()

@@ -207,7 +207,7 @@ func (d *Drive) call(ctx context.Context, o *Outcome, dir string, call Call) err
 			mu.Lock()
 			o.Struck = append(o.Struck, Struck{f, number, time.Now()})
 			mu.Unlock()
-			if err := d.strike(f, d.Hosts[n], cmd.Process.Pid, done); err != nil {
+			if err := d.strike(f, d.Hosts[n], cmd.Process, done); err != nil {
 				mu.Lock()
 				errs = append(errs, fmt.Errorf("%s: %w", f, err))
 				mu.Unlock()
@@ -282,7 +282,7 @@ func (d *Drive) due(f Fault, b *Box, before int, begin time.Time, done <-chan st
 }
 
 // strike does what a fault says, and undoes it when its time is over or the call is done.
-func (d *Drive) strike(f Fault, b *Box, pid int, done <-chan struct{}) error {
+func (d *Drive) strike(f Fault, b *Box, control *os.Process, done <-chan struct{}) error {
 	lasts := func() {
 		select {
 		case <-done:
@@ -297,12 +297,12 @@ func (d *Drive) strike(f Fault, b *Box, pid int, done <-chan struct{}) error {
 	case KillSession:
 		b.signal(f.Signal, isSession)
 	case KillControl:
-		_ = syscall.Kill(pid, syscall.Signal(f.Signal))
+		_ = control.Signal(syscall.Signal(f.Signal))
 	case Interrupt:
-		_ = syscall.Kill(pid, syscall.SIGINT)
+		_ = control.Signal(syscall.SIGINT)
 		if f.Twice {
 			time.Sleep(50 * time.Millisecond)
-			_ = syscall.Kill(pid, syscall.SIGTERM)
+			_ = control.Signal(syscall.SIGTERM)
 		}
 	case FullNotes, FullTree:
 		folder := Tree
