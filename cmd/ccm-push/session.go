@@ -53,7 +53,7 @@ func (f *sessionFlags) forCalls(cmd *cobra.Command, adHoc bool) error {
 	report := cmd.Name() == "report" && cmd.Parent().Name() == "session"
 	for _, name := range ofSession {
 		if f.set.Changed(name) && !adHoc && !(report && name == "session") {
-			return fmt.Errorf("--%s is for ad-hoc calls: ccm-push FLAGS PATTERN TYPE ARGUMENT...", name)
+			return fmt.Errorf("--%s is for ad-hoc calls, such as: ccm-push --%[1]s VALUE 'web*' exec true", name)
 		}
 	}
 	if err := refuseEmpty(f.set, ofSession...); err != nil || f.name == "" || !adHoc && !report {

@@ -20,8 +20,8 @@ func room(path string) (in uint64, free int64, ok bool) {
 			return 0, 0, false
 		}
 		if fs.Files == 0 || fs.Ffree > 0 { // some file systems count no inodes
-			free = int64(fs.Bavail) * fs.Bsize
+			free = int64(fs.Bavail) * int64(fs.Bsize)
 		}
-		return info.Sys().(*syscall.Stat_t).Dev, free, fs.Blocks > 0
+		return uint64(info.Sys().(*syscall.Stat_t).Dev), free, fs.Blocks > 0
 	}
 }

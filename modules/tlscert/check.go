@@ -67,7 +67,7 @@ func (c *TLSCert) authority(h modules.Host) (*authority, error) {
 
 // mayOutlive refuses to sign what would be valid for longer than the authority.
 func (by *authority) mayOutlive(c *TLSCert) error {
-	left := by.said.ends.Sub(time.Now())
+	left := time.Until(by.said.ends)
 	if left < time.Duration(c.days())*day {
 		return modules.Refuse("the authority %s expires on %s, before a certificate with 'days: %d' would (renew the authority, or write fewer days)", c.CACert, by.said.ends.UTC().Format(time.DateOnly), c.days())
 	}
