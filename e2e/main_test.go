@@ -71,7 +71,7 @@ func moduleDir(tb testing.TB) string {
 	return dir
 }
 
-// A run is how ccm-push has ended.
+// A run has the exit status and the output of a call of ccm-push.
 type run struct {
 	code           int
 	stdout, stderr string
@@ -86,8 +86,8 @@ func pushCommand(tb testing.TB, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// processOf returns a running process by its number. What is done to it later never reaches another process that has got
-// the same number meanwhile (pidfd_open(2)).
+// processOf returns a running process by its number. Later signals never reach another process that has the same number
+// by then (pidfd_open(2)).
 func processOf(tb testing.TB, pid int) *os.Process {
 	tb.Helper()
 	p, err := os.FindProcess(pid)

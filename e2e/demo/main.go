@@ -116,7 +116,7 @@ func show(ctx context.Context, program, dir string) error {
 	for _, step := range []struct{ why, command string }{
 		{"What would change? --check asks the hosts and changes nothing; --diff shows the texts.", "ccm-push -i hosts.yaml --check --diff site.yaml"},
 		{"Do it.", "ccm-push -i hosts.yaml site.yaml"},
-		{"Once more: everything is as it shall be, so nothing happens.", "ccm-push -i hosts.yaml site.yaml"},
+		{"Once more: every resource is stable, so nothing changes.", "ccm-push -i hosts.yaml site.yaml"},
 		{"Run a command on some of the hosts.", "ccm-push -i hosts.yaml 'web*' exec 'uname -sr; uptime'"},
 	} {
 		fmt.Printf("\n# %s\n$ %s\n", step.why, step.command)
