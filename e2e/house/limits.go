@@ -5,12 +5,16 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/ccm-push/ccm-push/e2e/ratchet"
 )
 
 // limitsFile is the list of offenders: a rule, a place and a number per line.
-const limitsFile = "limits.txt"
+const (
+	limitsFile    = "limits.txt"
+	limitsComment = "Offenders that exceed a rule of e2e/house. `go test ./e2e/house -update` writes this file; it may only get shorter."
+)
 
 // Offenders are the numbers above what a rule allows, by rule and place, as in "methods playbooks.Runner".
 type Offenders map[string]int
@@ -21,18 +25,9 @@ func readLimits() (Offenders, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits := Offenders{}
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		i := strings.LastIndexByte(line, ' ')
-		n, err := strconv.Atoi(line[i+1:])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %q: %w", limitsFile, line, err)
-		}
-		limits[line[:i]] = n
+	limits, err := ratchet.Decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", limitsFile, err)
 	}
 	return limits, nil
 }
@@ -45,12 +40,7 @@ func writeLimits(found Offenders, rules ...string) error {
 	}
 	maps.DeleteFunc(limits, func(key string, _ int) bool { return slices.Contains(rules, ruleOf(key)) })
 	maps.Copy(limits, found)
-	var b strings.Builder
-	b.WriteString("# Offenders that exceed a rule of e2e/house. `go test ./e2e/house -update` writes this file; it may only get shorter.\n")
-	for _, key := range slices.Sorted(maps.Keys(limits)) {
-		fmt.Fprintf(&b, "%s %d\n", key, limits[key])
-	}
-	return os.WriteFile(limitsFile, []byte(b.String()), 0o644)
+	return os.WriteFile(limitsFile, ratchet.Encode(limitsComment, limits), 0o644)
 }
 
 func ruleOf(key string) string {

@@ -1,82 +1,41 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
-	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 )
 
-// A folder is a part of the repository with a limit for one kind.
-type folder struct {
-	kind kind
-	path string
-}
+const limitsComment = "Matching sentences per folder. `make words UPDATE=1` writes this file; the numbers may only fall."
 
-func (f folder) String() string { return string(f.kind) + " " + f.path }
-
-// folderOf returns the folder that a text counts for: two levels of the path, so that a file may move within them. All pages of
-// documentation are one folder.
-func folderOf(t text) folder {
-	dir := path.Dir(t.file)
-	elements := strings.Split(dir, "/")
+// folderOf returns the key of the limit that a text counts for: its kind and two levels of its path, so that a file may move
+// within them. All pages of documentation are one folder.
+func folderOf(t text) string {
+	elements := strings.Split(path.Dir(t.file), "/")
 	depth := 2
 	if t.kind == docs {
 		depth = 1
 	}
-	return folder{t.kind, path.Join(elements[:min(depth, len(elements))]...)}
+	return string(t.kind) + " " + path.Join(elements[:min(depth, len(elements))]...)
 }
 
-// counts holds the matching sentences of each folder.
-type counts map[folder]int
-
-func countFolders(found []finding) counts {
-	c := counts{}
+// countFolders returns the number of matching sentences of each folder.
+func countFolders(found []finding) map[string]int {
+	counts := map[string]int{}
 	for _, f := range found {
-		c[folderOf(f.text)]++
+		counts[folderOf(f.text)]++
 	}
-	return c
-}
-
-// encode returns the file of limits: a line for each folder, sorted.
-func (c counts) encode() []byte {
-	var b bytes.Buffer
-	b.WriteString("# Matching sentences per folder. `make words UPDATE=1` writes this file; the numbers may only fall.\n")
-	for _, f := range slices.SortedFunc(maps.Keys(c), func(a, b folder) int { return cmp.Compare(a.String(), b.String()) }) {
-		fmt.Fprintf(&b, "%s %d\n", f, c[f])
-	}
-	return b.Bytes()
-}
-
-// decode reads a file of limits.
-func decode(content []byte) (counts, error) {
-	c := counts{}
-	lines := bufio.NewScanner(bytes.NewReader(content))
-	for n := 1; lines.Scan(); n++ {
-		if line := lines.Text(); line != "" && !strings.HasPrefix(line, "#") {
-			var f folder
-			var limit int
-			if _, err := fmt.Sscanf(line, "%s %s %d", &f.kind, &f.path, &limit); err != nil {
-				return nil, fmt.Errorf("line %d: write KIND FOLDER COUNT, not %q", n, line)
-			}
-			c[f] = limit
-		}
-	}
-	return c, lines.Err()
+	return counts
 }
 
 // worse returns the folders that have more matches than their limits, sorted. A folder without a limit may have none.
-func (c counts) worse(limits counts) []folder {
-	var list []folder
-	for f, n := range c {
-		if n > limits[f] {
-			list = append(list, f)
+func worse(counts, limits map[string]int) []string {
+	var list []string
+	for folder, n := range counts {
+		if n > limits[folder] {
+			list = append(list, folder)
 		}
 	}
-	slices.SortFunc(list, func(a, b folder) int { return cmp.Compare(a.String(), b.String()) })
+	slices.Sort(list)
 	return list
 }

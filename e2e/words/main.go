@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ccm-push/ccm-push/e2e/ratchet"
 )
 
 // limitsFile is the path of the limits below the root.
@@ -68,19 +70,20 @@ func run(w io.Writer, root, list string, only kind, update bool, peer string) er
 	limits := filepath.Join(root, limitsFile)
 	counted := countFolders(found)
 	if update {
-		return os.WriteFile(limits, counted.encode(), 0o644)
+		return os.WriteFile(limits, ratchet.Encode(limitsComment, counted), 0o644)
 	}
 	content, err := os.ReadFile(limits)
 	if err != nil {
 		return err
 	}
-	allowed, err := decode(content)
+	allowed, err := ratchet.Decode(content)
 	if err != nil {
 		return fmt.Errorf("%s: %w", limits, err)
 	}
 	var errs []error
-	for _, f := range counted.worse(allowed) {
-		errs = append(errs, fmt.Errorf("%s: %d sentences match, limit %d\n  hint: make words LIST=%s", f, counted[f], allowed[f], f.path))
+	for _, folder := range worse(counted, allowed) {
+		_, name, _ := strings.Cut(folder, " ")
+		errs = append(errs, fmt.Errorf("%s: %d sentences match, limit %d\n  hint: make words LIST=%s", folder, counted[folder], allowed[folder], name))
 	}
 	return errors.Join(errs...)
 }
