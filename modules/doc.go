@@ -7,7 +7,8 @@
 // A type does more by having one of the methods in optional.go (refresh, verify, preload,
 // batch), prepare.go (what the controller does for it), values.go (exports, states,
 // queries), reverse.go, describe.go or relation.go. What types share is in errors.go,
-// validate.go, path.go, trust.go (what others could have planted) and tree.go.
+// validate.go, path.go, merged.go (the folders whose files a host merges), trust.go (what others could
+// have planted) and tree.go.
 //
 // A resource type is a folder below this one and a line in modules/builtin. Its
 // property struct is the resource. The tags of its fields are read by decoder,

@@ -191,9 +191,6 @@ func alsoCalled(name string) []string {
 	return all
 }
 
-// unitFolders are where the files of units are, of systemd and of others.
-var unitFolders = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
-
 // ServiceRelations are those of a service, of whichever type: it comes after
 // its unit file with the drop-ins, its package and its settings.
 func ServiceRelations(unit string) []Relation {
@@ -208,7 +205,7 @@ func ServiceRelations(unit string) []Relation {
 	if template, _, isInstance := strings.Cut(file, "@"); isInstance {
 		files, base = append(files, template+"@"+path.Ext(file)), template
 	}
-	for _, folder := range unitFolders {
+	for _, folder := range UnitFolders {
 		for _, f := range files {
 			all = append(all,
 				Relation{Verb: Needs, Thing: PathOf(folder + "/" + f), Why: "unit file"},

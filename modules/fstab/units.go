@@ -10,10 +10,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// unitDirs lists the folders of unit files, highest priority first. The unit files that it generates from fstab
-// come after the first two (systemd.unit(5)).
-var unitDirs = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
-
 // settings lists the settings of a unit that a line of fstab contains, too.
 var settings = []string{"What", "Type", "Options", "Priority"}
 
@@ -21,7 +17,7 @@ var settings = []string{"What", "Type", "Options", "Priority"}
 // drop-in overrides it; "" if nothing does. suffix is mount or swap; root is empty except in tests.
 func Overridden(files modules.FileReader, root, at, suffix string) string {
 	name := UnitName(at, suffix)
-	for _, dir := range unitDirs[:2] {
+	for _, dir := range modules.UnitFolders[:2] { // these override the units that systemd generates from fstab
 		file := path.Join(root+dir, name)
 		info, err := files.Stat(file)
 		switch {
@@ -33,7 +29,7 @@ func Overridden(files modules.FileReader, root, at, suffix string) string {
 		}
 	}
 	var dirs []string
-	for _, dir := range unitDirs {
+	for _, dir := range modules.UnitFolders {
 		dirs = append(dirs, path.Join(root+dir, name+".d"))
 	}
 	for _, file := range slices.Backward(edit.Siblings(files, dirs...)) { // the last one decides

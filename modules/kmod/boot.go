@@ -11,11 +11,7 @@ import (
 
 // siblings are the files below name that a boot merges (modprobe.d(5), modules-load.d(5)), without our own.
 func (k *Kmod) siblings(h modules.Host, name, own string) (list []string) {
-	var dirs []string
-	for _, dir := range []string{"/etc/", "/run/", "/usr/local/lib/", "/usr/lib/", "/lib/"} {
-		dirs = append(dirs, dir+name)
-	}
-	for _, file := range edit.Siblings(h.Files, dirs...) {
+	for _, file := range edit.Siblings(h.Files, modules.MergedFolders(name)...) {
 		if file != own {
 			list = append(list, file)
 		}

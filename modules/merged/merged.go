@@ -10,11 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// roots lists the folders in which hosts look for a folder such as sysctl.d, highest priority first. If several have a file with one
-// name, the host reads the first (sysctl.d(5), systemd.unit(5) and others).
-var roots = []string{"/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"}
-
-// endings are the ends of the names that count, by folder below roots. A folder without endings has files of any name.
+// endings are the ends of the names that count, by folder below [modules.MergeRoots]. A folder without endings has files of any name.
 var endings = map[string][]string{
 	"sysctl.d": {".conf"}, "modprobe.d": {".conf"}, "modules-load.d": {".conf"}, "tmpfiles.d": {".conf"}, "sysusers.d": {".conf"},
 	"binfmt.d": {".conf"}, "environment.d": {".conf"}, "udev/rules.d": {".rules"}, "systemd/network": {".network", ".netdev", ".link"},
@@ -38,7 +34,7 @@ func Unread(files modules.FileReader, at string) string {
 	if strings.HasPrefix(name, "README") || strings.HasSuffix(name, ".disabled") {
 		return ""
 	}
-	for i, root := range roots {
+	for i, root := range modules.MergeRoots {
 		prefix, folder, is := cut(dir, root)
 		if !is {
 			continue
@@ -48,7 +44,7 @@ func Unread(files modules.FileReader, at string) string {
 			return misnamed(at, dir, ends)
 		}
 		if merges {
-			return overridden(files, at, prefix, folder, roots[:i])
+			return overridden(files, at, prefix, folder, modules.MergeRoots[:i])
 		}
 		if root != "/etc" {
 			return ""

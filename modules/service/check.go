@@ -142,7 +142,7 @@ func (s *Service) disableable(u unit) error {
 
 // maskable refuses to mask a unit file where the mask would have to be.
 func (s *Service) maskable(files modules.FileReader, u unit) error {
-	own := path.Join(unitDirs[0], u.id)
+	own := path.Join(modules.UnitFolders[0], u.id)
 	_, err := files.Stat(own)
 	switch {
 	case err == nil:
@@ -178,7 +178,7 @@ func (s *Service) plan(h modules.Host, m manager, u unit, verbs []verb) (modules
 	if slices.Contains(verbs, mask) {
 		p.Effects = append(p.Effects, modules.Effect{
 			Kind:  modules.PathEffect,
-			Key:   path.Join(unitDirs[0], u.id),
+			Key:   path.Join(modules.UnitFolders[0], u.id),
 			State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Symlink, Target: "/dev/null"}},
 		})
 	}

@@ -15,16 +15,16 @@ func (s *Service) linkEffects(h modules.Host, m manager, u unit, verbs []verb) [
 	enabled, disabled := slices.Contains(verbs, enable), slices.Contains(verbs, disable)
 	switch _, systemd := m.(systemd); {
 	case systemd && (enabled || disabled):
-		l.dir = unitDirs[0]
+		l.dir = modules.UnitFolders[0]
 		if disabled && u.fileState == "enabled-runtime" {
-			l.dir = unitDirs[1]
+			l.dir = modules.UnitFolders[1]
 		}
 		l.install(u.id, u.file, enabled)
 		if disabled {
 			l.existing(u)
 		}
 		if enabled && u.fileState == "enabled-runtime" { // see Apply
-			l.dir = unitDirs[1]
+			l.dir = modules.UnitFolders[1]
 			l.existing(u)
 		}
 		l.systemV(u)

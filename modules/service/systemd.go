@@ -98,7 +98,7 @@ const polkit = "/usr/share/dbus-1/system-services/org.freedesktop.PolicyKit1.ser
 func (systemd) refused(h modules.Host, u unit, verbs []verb) error {
 	switch {
 	case isRoot(h) && slices.ContainsFunc(verbs, changesLinks):
-		return h.Files.MayReplace(path.Join(unitDirs[0], u.id))
+		return h.Files.MayReplace(path.Join(modules.UnitFolders[0], u.id))
 	case isRoot(h):
 		return nil
 	}

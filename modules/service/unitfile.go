@@ -8,12 +8,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// unitDirs are where unit files are, highest priority first (systemd.unit(5)).
-// The last two may be one.
-var unitDirs = []string{
-	"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system",
-}
-
 // quadlets is where the files are that podman makes units of when systemd reads its own (podman-systemd.unit(5)).
 const quadlets = "/etc/containers/systemd"
 
@@ -55,8 +49,9 @@ func appeared(files modules.FileReader, u unit) (unit, error) {
 // overridden reports whether there is a unit file that goes before the one that
 // systemd has read.
 func overridden(files modules.FileReader, u unit) (bool, error) {
-	priority := slices.Index(unitDirs, path.Dir(u.file)) // -1: it was generated, or is somewhere else
-	for _, dir := range unitDirs[:max(0, min(priority, len(unitDirs)-2))] {
+	priority := slices.Index(modules.UnitFolders, path.Dir(u.file)) // -1: it was generated, or is somewhere else
+	// The last two may be one folder.
+	for _, dir := range modules.UnitFolders[:max(0, min(priority, len(modules.UnitFolders)-2))] {
 		there, err := exists(files, path.Join(dir, path.Base(u.file)))
 		if err != nil || there {
 			return there, err
@@ -68,7 +63,7 @@ func overridden(files modules.FileReader, u unit) (bool, error) {
 // hasNewDropIn reports whether there is a drop-in that systemd has not read.
 func hasNewDropIn(files modules.FileReader, u unit) bool {
 	for _, name := range fileNames(u.id) {
-		for _, dir := range unitDirs {
+		for _, dir := range modules.UnitFolders {
 			dir = path.Join(dir, name+".d")
 			names, _ := files.List(dir)
 			for _, name := range names {
@@ -105,7 +100,7 @@ func fileNames(id string) []string {
 func sources(id string) []string {
 	var list []string
 	for _, name := range fileNames(id) {
-		for _, dir := range unitDirs {
+		for _, dir := range modules.UnitFolders {
 			list = append(list, path.Join(dir, name))
 		}
 	}
@@ -131,7 +126,7 @@ func pending(h modules.Host, u unit) bool {
 			return true
 		}
 	}
-	for _, dir := range unitDirs[:2] {
+	for _, dir := range modules.UnitFolders[:2] {
 		names, _ := h.Files.List(dir)
 		for _, name := range names {
 			if (strings.HasSuffix(name, ".wants") || strings.HasSuffix(name, ".requires")) && changed(path.Join(dir, name, u.id)) {

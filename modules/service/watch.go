@@ -20,7 +20,7 @@ func (s *Service) Watch(_ context.Context, h modules.Host) (from modules.Sources
 	for _, id := range append([]string{name}, s.seen.names...) {
 		from.Paths = append(from.Paths, sources(id)...)
 		for _, file := range fileNames(id) {
-			for _, dir := range unitDirs {
+			for _, dir := range modules.UnitFolders {
 				from.Trees = append(from.Trees, path.Join(dir, file+".d"))
 			}
 		}

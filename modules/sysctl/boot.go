@@ -8,9 +8,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
-// dirs are the directories that a boot reads, highest priority first (sysctl.d(5)).
-var dirs = []string{"/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"}
-
 // overridden returns a warning if a boot ends with another value than that of the file, or "".
 func (s *Sysctl) overridden(h modules.Host) string {
 	if !s.persists() || s.Ensure == absent {
@@ -18,7 +15,7 @@ func (s *Sysctl) overridden(h modules.Host) string {
 	}
 	root, own := strings.TrimSuffix(s.proc, "/proc/sys"), s.edited().Path
 	var all []string
-	for _, dir := range dirs {
+	for _, dir := range modules.MergedFolders("sysctl.d") {
 		all = append(all, root+dir)
 	}
 	siblings := edit.Siblings(h.Files, all...)

@@ -1,5 +1,7 @@
 package reach
 
+import "github.com/ccm-push/ccm-push/modules"
+
 // What stands between a login and the host, by what a plan can have effects on. A name that ends
 // in * stands for all that begin so.
 
@@ -52,8 +54,5 @@ var packages = []struct {
 // groups are those that sudo and doas are usually allowed to.
 var groups = []string{"root", "sudo", "wheel", "admin"}
 
-// unitDirs are where unit files and scripts of services are.
-var unitDirs = []string{
-	"/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system",
-	"/usr/local/lib/systemd/system", "/etc/init.d",
-}
+// unitDirs lists the folders of unit files and of scripts of services.
+var unitDirs = append([]string{"/etc/init.d"}, modules.UnitFolders...)
