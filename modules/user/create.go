@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -28,28 +27,25 @@ func (d *draft) create(ctx context.Context) (err error) {
 		return err
 	}
 	listed := without(d.tables.GroupsOf(d.Name), group.Name) // already, without the user
-	if d.Groups == nil || d.Append {
-		groups = without(append(groups, listed...), "")
-	}
-	d.after = accounts.PredictedUser{Exists: true, Primary: group.Name, Groups: groups}
+	re := newRegroup(listed, groups, d.Groups == nil || d.Append)
+	d.after = accounts.PredictedUser{Exists: true, Primary: group.Name, Groups: re.all}
 	d.after.User = accounts.User{Name: d.Name, UID: accounts.Unknown, GID: group.GID, Home: path.Join(d.defaults.Base, d.Name), Shell: d.defaults.Shell, Password: "x"}
-	if err := d.give(ctx, listed, groups); err != nil {
+	if err := d.give(ctx, listed, re); err != nil {
 		return err
 	}
 	if err := d.homeOfNew(); err != nil {
 		return err
 	}
-	added := slices.DeleteFunc(slices.Clone(groups), func(name string) bool { return slices.Contains(listed, name) })
 	if d.tools == accounts.Busybox {
-		err = d.adduser(group, added)
+		err = d.adduser(group, re.add)
 	} else {
-		d.useradd(group, added)
+		d.useradd(group, re.add)
 	}
 	if err != nil {
 		return err
 	}
-	unwanted := slices.DeleteFunc(slices.Clone(listed), func(name string) bool { return slices.Contains(groups, name) })
-	if err := d.usermod(nil, regroup{all: groups, remove: unwanted}); err != nil {
+	re.add = nil // the new user has them
+	if err := d.usermod(nil, re); err != nil {
 		return err
 	}
 	d.Effects = append(d.Effects, d.tables.UserEffects(d.after)...)
@@ -63,7 +59,7 @@ func (d *draft) create(ctx context.Context) (err error) {
 }
 
 // give notes what a new user is given, each as a change. listed are the groups that list its name already.
-func (d *draft) give(ctx context.Context, listed, groups []string) error {
+func (d *draft) give(ctx context.Context, listed []string, groups regroup) error {
 	if d.UID != nil {
 		if err := d.free(ctx); err != nil {
 			return err
@@ -75,11 +71,11 @@ func (d *draft) give(ctx context.Context, listed, groups []string) error {
 		d.differs("group", absent, d.after.Primary)
 	}
 	switch {
-	case slices.Equal(listed, groups):
+	case !groups.isNeeded():
 	case len(listed) > 0:
-		d.differs("groups", list(listed), list(groups))
+		d.differs("groups", list(listed), list(groups.all))
 	default:
-		d.differs("groups", absent, list(groups))
+		d.differs("groups", absent, list(groups.all))
 	}
 	if d.Comment != nil && *d.Comment != "" {
 		d.differs("comment", absent, *d.Comment)

@@ -55,6 +55,23 @@ func (d *draft) wantGroups(ctx context.Context, primary string) ([]string, error
 	return without(names, primary), nil
 }
 
+// A regroup holds the supplementary groups that a user has after a change, and those that the change adds and removes. All are sorted.
+type regroup struct{ all, add, remove []string }
+
+// newRegroup returns the change from groups to others; keep adds, and removes none. have and want are sorted.
+func newRegroup(have, want []string, keep bool) regroup {
+	if keep {
+		want = without(append(want, have...), "")
+	}
+	in := func(names []string) func(string) bool {
+		return func(name string) bool { return slices.Contains(names, name) }
+	}
+	return regroup{all: want, add: slices.DeleteFunc(slices.Clone(want), in(have)), remove: slices.DeleteFunc(slices.Clone(have), in(want))}
+}
+
+// isNeeded reports whether the change adds or removes a group.
+func (r regroup) isNeeded() bool { return len(r.add)+len(r.remove) > 0 }
+
 // without is a sorted set of names without one of them.
 func without(names []string, name string) []string {
 	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })

@@ -99,9 +99,6 @@ func (d *draft) idle(have accounts.User, property string) error {
 	return nil
 }
 
-// A regroup is how supplementary groups change.
-type regroup struct{ all, add, remove []string }
-
 func (d *draft) updateGroups(ctx context.Context) (r regroup, err error) {
 	if d.Groups == nil {
 		return r, nil
@@ -111,17 +108,10 @@ func (d *draft) updateGroups(ctx context.Context) (r regroup, err error) {
 	if err != nil {
 		return r, err
 	}
-	if d.Append {
-		want = without(append(want, have...), "")
+	if r = newRegroup(have, want, d.Append); r.isNeeded() {
+		d.differs("groups", list(have), list(r.all))
+		d.after.Groups = r.all
 	}
-	if slices.Equal(have, want) {
-		return r, nil
-	}
-	d.differs("groups", list(have), list(want))
-	d.after.Groups = want
-	r.all = want
-	r.add = slices.DeleteFunc(slices.Clone(want), func(name string) bool { return slices.Contains(have, name) })
-	r.remove = slices.DeleteFunc(have, func(name string) bool { return slices.Contains(want, name) })
 	return r, nil
 }
 
@@ -204,8 +194,7 @@ func (d *draft) changeHash(mods []string, is accounts.Shadow, want string) ([]st
 
 // usermod plans the commands.
 func (d *draft) usermod(mods []string, groups regroup) error {
-	regrouped := len(groups.add)+len(groups.remove) > 0
-	if len(mods) == 0 && !regrouped {
+	if len(mods) == 0 && !groups.isNeeded() {
 		return nil
 	}
 	if err := d.findTools(); err != nil {
@@ -214,7 +203,7 @@ func (d *draft) usermod(mods []string, groups regroup) error {
 	if d.tools == accounts.Busybox {
 		return d.busybox(mods, groups)
 	}
-	if regrouped {
+	if groups.isNeeded() {
 		mods = append(mods, "-G", strings.Join(groups.all, ","))
 	}
 	d.run(slices.Concat([]string{"usermod"}, mods, []string{"--", d.Name})...)
