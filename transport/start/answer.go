@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// maxNoise is how much a login shell may print before the greeting, in bytes.
+	// maxNoise bounds the output of a login shell before the greeting, in bytes.
 	maxNoise = 64 << 10
-	// maxGreeting is how long the greeting line may be: it carries facts.
+	// maxGreeting bounds the greeting line, in bytes. The line carries facts.
 	maxGreeting = 4 << 20
 )
 
-// errEnded says that the output ended.
+// errEnded reports that the output ended.
 var errEnded = errors.New("the output ended")
 
-// An answer is what came of running the script.
+// An answer is the outcome of running the script.
 type answer struct {
 	hello    []byte // the greeting line, without its end
 	os, arch string // need
@@ -29,9 +29,8 @@ type answer struct {
 	dir      string // either
 }
 
-// An answerReader finds the lines that answer to nonce among whatever a login shell
-// prints. Such a line may begin in the middle of one, since noise need not end
-// with a newline; the nonce says that it is meant.
+// An answerReader finds the lines that answer to nonce in the output of a login shell. Noise need not end with a
+// newline, so an answer may begin in the middle of a line. The nonce marks it.
 type answerReader struct {
 	nonce    string
 	greeting []byte

@@ -71,8 +71,8 @@ func TestLongGreeting(t *testing.T) {
 	require.EqualError(t, err, "its greeting is longer than 4 MiB")
 }
 
-// FuzzAnswers puts noise before a greeting, which must be found behind whatever
-// does not answer itself.
+// FuzzAnswers puts noise before a greeting. The reader must find the greeting after any noise that is not an answer
+// itself.
 func FuzzAnswers(f *testing.F) {
 	for _, noise := range []string{"", "hi\n", "> ", "need OTHER linux amd64\n", "need NONCE a b c\n", "need NONCE a b nogzip /\x1b\n", "fail NONCE \n", "{\"hello\":", "\x00\xff\r\n\n", strings.Repeat("x", 5000)} {
 		f.Add([]byte(noise))

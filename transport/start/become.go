@@ -12,13 +12,13 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// Become is how to run as another user.
+// Become describes how to run as another user.
 type Become struct {
 	Method   string            // "sudo", also if empty, "su" or "doas"
 	User     string            // "" is root
-	Password *transport.Secret // asked for by the method: one's own, or for su that of User; nil has none
-	// Timeout is how long the method may take until it asks, and once it has the
-	// password: PAM may ask a directory that is far away. 0 means 2m.
+	Password *transport.Secret // password that the method requests: the login user's, or for su that of User; nil if there is none
+	// Timeout is the longest time until the method requests the password, and again after it has received it: PAM may
+	// query a remote directory. 0 means 2m.
 	Timeout time.Duration
 }
 
@@ -39,12 +39,12 @@ func (b *Become) method() string { return cmp.Or(b.Method, methodSudo) }
 
 func (b *Become) timeout() time.Duration { return cmp.Or(b.Timeout, defaultBecomeTimeout) }
 
-// readsLogin reports whether whom it becomes can read the files of who logs in; nil becomes nobody else.
+// readsLogin reports whether the new user can read the files of the login user. A nil b keeps the login user.
 func (b *Become) readsLogin(login string) bool {
 	return b == nil || b.user() == "root" || b.user() == login
 }
 
-// validate refuses what no host could make sense of; nil is no escalation.
+// validate refuses values that no host can use. A nil b means no escalation.
 func (b *Become) validate() error {
 	if b == nil {
 		return nil
@@ -60,12 +60,11 @@ func (b *Become) validate() error {
 	return CheckBecomePassword(b.Password)
 }
 
-// maxPassword is what PAM takes, with its end (PAM_MAX_RESP_SIZE), in bytes.
+// maxPassword is the longest password that PAM takes, in bytes. PAM_MAX_RESP_SIZE includes its end.
 const maxPassword = 511
 
-// CheckBecomePassword refuses a password that cannot be typed at a prompt: one that
-// is empty, longer than 511 bytes, or in which a line ends. The error shows nothing
-// of it.
+// CheckBecomePassword refuses a password that cannot be typed at a prompt: an empty one, one with more than 511 bytes
+// or one with the end of a line. The error shows no part of it.
 func CheckBecomePassword(s *transport.Secret) error {
 	switch b := s.Reveal(); {
 	case len(b) == 0:
@@ -83,26 +82,24 @@ func (b *Become) needsTerminal() bool {
 	return b != nil && b.Password != nil && b.method() != methodSudo
 }
 
-// What a method says is read, where the words alone tell what happened; so it
-// shall not be translated. LANGUAGE concerns messages and nothing else, and stands
-// over LC_ALL (GNU gettext, 2.3).
+// untranslated keeps the messages of a method in English, since some outcomes are recognised by their words. LANGUAGE
+// affects messages only, and overrides LC_ALL (GNU gettext, 2.3).
 const untranslated = "/usr/bin/env LANGUAGE=C "
 
-// announce says on standard error that what follows is the method's, and becomes
-// it. The two words that it says make one only there: a shell that prints the
-// commands it runs does not say it too early. Before that it sees to it that nobody
-// writes to the terminal, as everybody can with wall(1): the session goes over it.
+// announce prints a line on standard error before the method's output, then executes the method. The line has two parts
+// that only the running command joins, so a shell that prints its commands does not print the line too early. The chmod
+// stops other users from writing to the terminal, as wall(1) does: the terminal carries the session.
 const announce = `test -t 0 && chmod 600 $(tty); echo $0$1 >&2; shift; exec "$@"`
 
 const announced = "become-"
 
-// fresh runs a command without the environment of whoever has logged in, of whom su
-// and doas keep PATH and more. sudo has rules for that (sudoers(5), env_reset).
+// fresh runs a command without the environment of the login user, of which su and doas keep PATH and more. sudo has
+// rules of its own (sudoers(5), env_reset).
 const fresh = `exec /usr/bin/env -i HOME="$HOME" USER="$USER" LOGNAME="$LOGNAME" SHELL="$SHELL" ${LANG+"LANG=$LANG"} ` +
 	`PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/wrappers/bin:/run/current-system/sw/bin "$@"`
 
-// commandLine is what the login shell gets to run a constant script with args as
-// the user; as oneself if b is nil.
+// commandLine returns the command line that has the login shell run a constant script with args as the user, or as the
+// login user if b is nil.
 func (b *Become) commandLine(nonce, script string, args []string) (string, error) {
 	line, err := ShellLine(script, args)
 	if b == nil || err != nil {
@@ -115,8 +112,8 @@ func (b *Become) commandLine(nonce, script string, args []string) (string, error
 	refreshed := "/bin/sh -c '" + fresh + "' sh " + line
 	switch {
 	case b.method() == methodSu:
-		// Behind the user, since for some su a -c before it is another option. What
-		// follows is one word: the login shell of the user gets it.
+		// -c comes after the user: some su take it for another option if it comes first. One word follows, which su
+		// passes to the login shell of the user.
 		return introduced + "su " + b.user() + " -c " + quoted(refreshed), nil
 	case b.method() == methodDoas && b.Password != nil:
 		return introduced + "doas -u " + b.user() + " -- " + refreshed, nil
@@ -132,9 +129,9 @@ func (b *Become) commandLine(nonce, script string, args []string) (string, error
 // newline or exclamation mark.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// sudoPrompt is how sudo is told its prompt, and sudoAsks what it prints at its end: %%
-// stands for %, so that a shell that prints its commands does not seem to ask. %p stands for
-// the account whose password sudo requests, which targetpw, rootpw and runaspw choose (sudo(8)).
+// sudoPrompt returns the prompt to pass to sudo; sudoAsks is the end of the prompt that sudo prints. %% means %, so
+// that a shell that prints its commands does not print a prompt. %p means the account whose password sudo requests,
+// which targetpw, rootpw and runaspw choose (sudo(8)).
 func sudoPrompt(nonce string) string { return promptOwner + "%p:" + nonce + "%%:" }
 
 const promptOwner = "owner="
@@ -157,16 +154,16 @@ func withoutPrompts(text, nonce, with string) string {
 
 func sudoAsks(nonce string) string { return nonce + "%:" }
 
-// refusal recognises what a method says when it does not start a program: said is
-// its standard error, or what came on the terminal; asked says that it had a
-// password to ask for. login is the login user, owner the account that the prompt named, if any.
+// refusal recognises the message of a method that does not start a program. said is its standard error, or the output
+// of its terminal; asked reports that it requested a password. login is the login user, owner the account in the
+// prompt, if any.
 func (b *Become) refusal(exit *transport.ExitError, said string, asked bool, login, owner string) (line, hint string) {
 	m := b.method()
 	for l := range strings.Lines(said) {
 		l = strings.TrimSpace(l)
 		switch {
 		case line != "": // the first one has the cause
-		case excuse().MatchString(l): // what sudo says before it asks again
+		case excuse().MatchString(l): // sudo prints this before it prompts again
 		case strings.HasPrefix(l, m+": "), m == methodSudo && (strings.Contains(l, "sudoers") || strings.HasPrefix(l, "Sorry, user")):
 			line = l
 		case exit.Code == 127 && strings.Contains(l, m):
@@ -185,8 +182,8 @@ func (b *Become) refusal(exit *transport.ExitError, said string, asked bool, log
 	return line, b.refusalHint(line, login, owner)
 }
 
-// withoutPassword is what a host has printed without the password, which an echo, or
-// a host that wants it in our logs, may have repeated.
+// withoutPassword returns text without the password. The terminal may have echoed it, or a hostile host may have
+// repeated it to get it into the logs.
 func (b *Become) withoutPassword(text string) string {
 	if b == nil {
 		return text
@@ -194,7 +191,7 @@ func (b *Become) withoutPassword(text string) string {
 	return b.Password.WithheldFrom(text)
 }
 
-// excuse is what sudo says of a wrong password when it will ask again.
+// excuse matches the line that sudo prints after a wrong password if it will prompt again.
 var excuse = pattern(`^Sorry, try again\.$`)
 
 var (
@@ -225,8 +222,7 @@ func (b *Become) refusalHint(line, login, owner string) string {
 	return fmt.Sprintf("let %s run commands as %s in sudoers; ccm-push sudoers prints a rule", login, as)
 }
 
-// unanswered explains a prompt that there was no answer to: the password is wrong,
-// or there is none.
+// unanswered explains a prompt without an answer: the password is wrong or missing.
 func (b *Become) unanswered(prompts int, login, owner string) (line, hint string) {
 	if prompts > 1 {
 		return b.method() + " asked for the password again", b.wrongPasswordHint(login, owner)
@@ -243,7 +239,7 @@ func (b *Become) wrongPasswordHint(login, owner string) string {
 	return hint
 }
 
-// owner is whose password the method asks for.
+// owner returns the account whose password the method requests.
 func (b *Become) owner(login string) string {
 	if b.method() == methodSu {
 		return b.user()
@@ -251,7 +247,7 @@ func (b *Become) owner(login string) string {
 	return login
 }
 
-// passwordHint is for a method that asks although there is nothing to answer.
+// passwordHint returns the hint for a method that requests a password although none was given.
 func (b *Become) passwordHint(login string) string {
 	give := "give the password of " + b.owner(login) + " with -K or --become-password-file"
 	switch b.method() {

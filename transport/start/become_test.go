@@ -64,8 +64,8 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// methods is a folder with programs that ask for the password "right" as sudo, su
-// and doas do; the real ones are asked in e2e.
+// methods returns a folder with programs that request the password "right" as sudo, su and doas do. Tests in e2e use
+// the real ones.
 func methods(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -79,7 +79,7 @@ echo 'We trust you.' >&2
 for i in 1 2; do printf %s "$p" >&2; line; [ "$l" = right ] && exec "$@"; echo 'Sorry, try again.' >&2; done
 echo 'sudo: 2 incorrect password attempts' >&2; exit 1
 `)
-	// These have a terminal, which they read from without showing what comes.
+	// These need a terminal, and read from it without an echo.
 	ask := `[ -t 0 ] || { echo "%[1]s: must be run from a terminal" >&2; exit 1; }
 printf 'Password: ' >&2; l=$(dd bs=100 count=1 2>/dev/null); echo >&2
 [ "$l" = right ] || { printf '%[1]s: ' >&2; echo 'Authentication failure' >&2; exit 1; }
@@ -153,8 +153,7 @@ func requireBytes(t *testing.T, p *Process) {
 	require.Equal(t, all, got)
 }
 
-// TestPasswordOverSSH has sudo ask at the other end of an SSH connection, behind
-// a login shell that prints what it runs.
+// TestPasswordOverSSH runs sudo at the other end of an SSH connection, below a login shell that prints its commands.
 func TestPasswordOverSSH(t *testing.T) {
 	srv := sshtest.Start(t, sshtest.Env("PATH="+methods(t)), sshtest.Shell("/bin/sh", "-xc"))
 	c := connect(t, srv)
@@ -221,7 +220,7 @@ func TestSudoersRule(t *testing.T) {
 	}
 }
 
-// TestVisudo has visudo(8) read the rule. What sudo makes of it is tested in e2e.
+// TestVisudo checks the rule with visudo(8). A test in e2e uses it with sudo.
 func TestVisudo(t *testing.T) {
 	visudo := needs.Program(t, "visudo")
 	rule, err := SudoersRule("deploy", &Become{})

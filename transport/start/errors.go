@@ -10,7 +10,7 @@ import (
 
 // Why a host program has not started, and what to do about it.
 
-// fail is an error of the step that is going on.
+// fail returns an error of the current step.
 func (r *runner) fail(err error, hint string) error { return r.target.Fail(r.op, err, hint) }
 
 func (r *runner) failBecome(err error, hint string) error {
@@ -76,8 +76,7 @@ func runsNothing(t transport.Target, b *Become, a answer) error {
 	return t.Fail(op, err, hint)
 }
 
-// silent explains why nothing that we know was said: heard is the error of
-// reading it.
+// silent explains a process that printed nothing known. heard is the error of reading its output.
 func (r *runner) silent(p *Process, heard error) error {
 	if !errors.Is(heard, errEnded) {
 		return r.fail(fmt.Errorf("%w: %w", transport.ErrNotModule, heard), r.noiseHint())
@@ -109,14 +108,14 @@ func (r *runner) silent(p *Process, heard error) error {
 	return r.fail(fmt.Errorf("%w: %w", transport.ErrNotModule, err), r.silentHint(err))
 }
 
-// tidy leaves out of what a host has printed what we had it print, and the password.
+// tidy removes our own lines and the password from the output of a host.
 func (r *runner) tidy(text string) string {
 	n := r.nonce
 	text = withoutPrompts(strings.NewReplacer(begun(n)+"\n", "", announced+n+"\n", "").Replace(text), n, "")
 	return r.become.withoutPassword(text)
 }
 
-// wantsTerminal recognises a method that does not even ask without a terminal.
+// wantsTerminal recognises a method that does not even prompt without a terminal.
 func wantsTerminal(err error) bool {
 	return err != nil && errors.Is(err, transport.ErrBecome) && noTerminal().MatchString(err.Error())
 }
@@ -137,7 +136,7 @@ func (r *runner) late(cause error) error {
 	return r.fail(cause, r.shellHint())
 }
 
-// silentHint says where to look after a process that has said nothing.
+// silentHint names the places to look at after a process that printed nothing.
 func (r *runner) silentHint(err error) string {
 	exit, _ := errors.AsType[*transport.ExitError](err)
 	const notExecutable = 126 // as shells have it
@@ -154,7 +153,7 @@ func (r *runner) silentHint(err error) string {
 	return r.shellHint()
 }
 
-// shellHint is for what seems to have ended before the module was reached.
+// shellHint returns the hint for a process that seems to have ended before the host program started.
 func (r *runner) shellHint() string {
 	if r.target.Local && r.become == nil {
 		return r.noiseHint()
@@ -172,7 +171,7 @@ func (r *runner) atSu() bool {
 	return b != nil && b.method() == methodSu && r.responder.reached()
 }
 
-// afterNoise is a hint behind what the host has printed meanwhile.
+// afterNoise returns hint, after the host's other output.
 func (r *runner) afterNoise(hint string) string {
 	if noise := r.noiseHint(); noise != "" {
 		return noise + "; " + hint
@@ -186,7 +185,7 @@ func (r *runner) noiseHint() string {
 	}
 	who := "the login shell"
 	if r.atSu() {
-		who = "the host" // it may be of su, or of what that runs
+		who = "the host" // either su or the command that it runs may have printed it
 	}
 	return who + " printed " + r.noise
 }

@@ -17,29 +17,27 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// footprintScript lists what was ever left on a host for the user that it runs as, and
-// removes it if it is told to. As with [script] it is one text for every host. It
-// looks at directories only that belong to the user and are no links, from inside
-// them, so that nobody can put others in their place; rm(1) and find(1) follow no
-// links below them. Nothing is removed while another run holds its lock, or has died and what
-// it had started works on.
+// footprintScript lists the files that runs have left on a host for the user that it runs as, and removes them if its
+// argument is remove. Like [script] it is one text for every host. It enters only directories that belong to the user
+// and are not links, and works inside them, so that no other user can replace them; rm(1) and find(1) follow no links
+// below them. It removes nothing while a run holds its lock, or while a command of a run that has died still runs.
 //
-// Its arguments are NONCE list or NONCE remove. Its answers are lines, of which
-// begin NONCE is the first and all others begin with a word and the nonce:
+// Its arguments are NONCE list or NONCE remove. It answers with lines. The first is begin NONCE, and each other one
+// begins with a word and the nonce:
 //
 //	begin NONCE
-//	user:NONCE:NAME:SECONDS      who it runs as, and the time on the host
-//	dir:NONCE:PATH               what follows is below this directory
+//	user:NONCE:NAME:SECONDS      the user, and the time on the host
+//	dir:NONCE:PATH               the next items are below this directory
 //	item:NONCE:MODE:SIZE:SECONDS:OWNER:PATH   MODE is st_mode in hex
-//	tree:NONCE:SIZE PATH         what is below this directory is not listed; SIZE is in KiB
-//	held:NONCE:{…}               a lock file of the directory that is held, and what stands in it
+//	tree:NONCE:SIZE PATH         a directory whose contents are not listed; SIZE is in KiB
+//	held:NONCE:{…}               a lock file of the directory that is held, and its text
 //	armed:NONCE:WATCH:PATH       the line before is a change that is not confirmed; WATCH: whether its watchdog
 //	                             runs, yes, no or unknown
 //	until:NONCE:ID NANOSECONDS   its deadline, if there was progress
 //	clock:NONCE:SECONDS …        the time since the host was started
-//	boot:NONCE:TEXT              names that start of the host
+//	boot:NONCE:TEXT              identifies that start of the host
 //	change:NONCE:{…              the begin of a change of that run
-//	skip:NONCE:WORD:PATH         not looked at: it is a link, or of somebody else
+//	skip:NONCE:WORD:PATH         skipped: a link, or another user's
 //	left:NONCE:PATH              it could not be removed
 //	done:NONCE
 const footprintScript = `set -f; n=$1; m=$2; ` + begins + `; IFS=; umask 077; echo begin $n; ` +
@@ -48,25 +46,23 @@ const footprintScript = `set -f; n=$1; m=$2; ` + begins + `; IFS=; umask 077; ec
 	`r=/run; test -d $r || r=/var/run; ` +
 	`set -- $h/.cache/ccm-push /var/tmp/ccm-push-$u /tmp/ccm-push-$u; ` +
 	`test $u -eq 0 && set -- $@ $r/ccm-push /var/lib/ccm-push /tmp/ccm-push-root; ` +
-	// enter goes into one that is ours. If that has another name then, somebody has
-	// just put a link in its place.
+	// enter changes to a directory that belongs to the user. A different name then means that another process has just
+	// put a link in its place.
 	`enter() { cd /; test -h $d && { echo skip:$n:link:$d; return 1; }; test -e $d || return 1; ` +
 	`cd -P $d 2>/dev/null && test -O . && case ${PWD##*/} in ${d##*/}) ;; *) false;; esac || ` +
 	`{ cd /; echo skip:$n:owner:$d; return 1; }; }; ` +
-	// show lists what is in the directory: GNU and busybox have one stat, BSD another.
+	// show lists the directory. GNU and busybox share one syntax of stat, BSD has another.
 	`s=-f; f=item:$n:%Xp:%z:%m:%Su:%N; stat -c %u / >/dev/null 2>&1 && { s=-c; f=item:$n:%f:%s:%Y:%U:%n; }; ` +
-	// Of what plays have brought along, and of contents that were there before runs, it says only
-	// how large it is: that can be many files.
+	// For files of plays and for former contents, show prints only the size: there can be many files.
 	`show() { echo dir:$n:$d; find . -xdev -path ./resources/*/files -prune -exec stat $s $f {} + -o -path ./*history/contents -prune -exec stat $s $f {} + -o -exec stat $s $f {} + 2>/dev/null; ` +
 	`set +f; for l in ./resources/*/files ./*history/contents; do test -d $l && echo tree:$n:$(du -sk $l 2>/dev/null); done; set -f; }; ` +
-	// works finds a command that a run which has died has left running: behind the first
-	// line of its lock file stand process ids, each with the first and the last moment at
-	// which that process can have been started (proc(5), starttime).
+	// works finds a command that still runs although its run has ended. After the first line, a lock file lists process
+	// ids, each with the first and the last possible start time of its process (proc(5), starttime).
 	`works() { unset IFS; while read -r p a z x; do case $p in [1-9]*) ` +
 	`if test -e /proc/self/stat; then read -r x </proc/$p/stat && set -- ${x##*) } && test ${20} -ge $a && test ${20} -le $z; ` +
 	`else kill -0 $p; fi && { IFS=; return 0; };; esac; done <$1; IFS=; return 1; }; ` +
-	// taken asks for a lock without waiting. Where nothing can, a file that names a
-	// holder counts as held.
+	// taken tries to take a lock without waiting. If the host has no program for that, a file with a holder counts as
+	// held.
 	`taken() { works $1 && return 0; if command -v flock >/dev/null; then flock -n $1 true && return 1; ` +
 	`elif command -v lockf >/dev/null; then lockf -k -s -t 0 $1 true && return 1; else test -s $1 || return 1; fi; return 0; }; ` +
 	// armed describes the change that is not confirmed whose state is in l: its watchdog, its clock, its resources.
@@ -78,7 +74,7 @@ const footprintScript = `set -f; n=$1; m=$2; ` + begins + `; IFS=; umask 077; ec
 	`grep ^..change ${k}history/$i.jsonl 2>/dev/null | tail -n +$j | head -n 21 | cut -b 1-600 | while read -r x; do printf %s change:$n:$x; echo; done; }; ` +
 	`locks() { set +f; for l in ./*.lock; do test -h $l && continue; test -f $l || continue; ` +
 	`taken $l 2>/dev/null && { b=1; printf %s held:$n:; head -c 1000 $l; echo; }; done; ` +
-	// What is to be confirmed, or is being taken back, would stay for ever without its state.
+	// A change that is not confirmed yet, or is being reverted, needs its state, so these stay.
 	`for l in ./*confirm-*.armed ./*confirm-*.reverting; do test -f $l && { b=1; printf %s held:$n:; head -c 1000 $l; echo; armed; }; done; set -f; }; ` +
 	// The unit that takes that back when the host starts (modules/system/bootunit.go).
 	`unit() { test $u -eq 0 && cd /etc/systemd/system 2>/dev/null && for l in ccm-push-confirm.service multi-user.target.wants/ccm-push-confirm.service; ` +
@@ -88,21 +84,20 @@ const footprintScript = `set -f; n=$1; m=$2; ` + begins + `; IFS=; umask 077; ec
 	`find . -name . -o -exec rm -rf {} + -prune 2>/dev/null; cd /; rmdir $d 2>/dev/null || echo left:$n:$d; done; unit rm -f;; esac; ` +
 	`echo done:$n`
 
-// A FootprintRequest asks for what was left on a host for one user.
+// A FootprintRequest requests the list of what runs have left on a host for one user.
 type FootprintRequest struct {
 	Nonce   string  // letters and digits; must differ for every request
-	Become  *Become // nil asks as the login user
+	Become  *Become // nil means the login user
 	Remove  bool    // all of it, unless a run is under way
 	Timeout time.Duration
 }
 
-// A Footprint is what was ever left on a host for one user, before it was removed.
+// A Footprint lists what runs have left on a host for one user, before its removal.
 type Footprint struct {
 	User   string
 	Now    time.Time // on the host
 	Traces []Trace
-	// Held says by whom a lock is held that stops the removal; it is in the host's
-	// words.
+	// Held lists the holders of locks that prevent the removal, in the host's words.
 	Held []Holder
 	// Unconfirmed are the changes that are armed and not confirmed, which are in Held, too.
 	Unconfirmed []Unconfirmed
@@ -117,8 +112,7 @@ type Trace struct {
 	Size     int64 // bytes
 	Modified time.Time
 	Owner    string
-	// Whole says that it is a directory whose size is that of all that is in it, which
-	// is not listed.
+	// Whole marks a directory whose contents are not listed. Its size includes them.
 	Whole bool
 }
 
@@ -145,7 +139,7 @@ type Unconfirmed struct {
 	now    time.Duration // since the host was started
 }
 
-// maxArmed is how many resources are named of a change that is not confirmed.
+// maxArmed bounds the listed resources of a change that is not confirmed.
 const maxArmed = 20
 
 // A Skipped is a place that was not looked at.
@@ -154,8 +148,8 @@ type Skipped struct{ Path, Reason string }
 // maxTraces bounds what a host may say about itself, in bytes: 1 MiB.
 const maxTraces = 1 << 20
 
-// FootprintOf finds what was ever left on the host, and removes it if asked to. Every
-// error is a [transport.HostError].
+// FootprintOf lists what runs have left on the host, and removes it if r says so. Every error is a
+// [transport.HostError].
 func FootprintOf(ctx context.Context, c *transport.Client, r FootprintRequest) (Footprint, error) {
 	greeting := "begin " + r.Nonce
 	request := Request{Nonce: r.Nonce, Greeting: []byte(greeting), Become: r.Become, Timeout: r.Timeout}
@@ -186,7 +180,7 @@ func FootprintOf(ctx context.Context, c *transport.Client, r FootprintRequest) (
 	return f, nil
 }
 
-// output gives what a script says after its greeting.
+// output returns the output of a script after its greeting.
 func (r *runner) output(line string) ([]byte, error) {
 	p, _, err := r.run(line)
 	if err != nil {
@@ -209,8 +203,8 @@ func (r *runner) output(line string) ([]byte, error) {
 
 var errCutShort = errors.New("the list of files on the host is incomplete")
 
-// parseFootprint reads what the script says. What has no nonce is none of it: a
-// name may have the end of a line.
+// parseFootprint reads the output of the script. It skips lines without the nonce, since a file name may contain line
+// ends.
 func parseFootprint(nonce string, text []byte) (Footprint, error) {
 	var f Footprint
 	var dir, lock string
@@ -240,7 +234,7 @@ func parseFootprint(nonce string, text []byte) (Footprint, error) {
 			trees[path] = size
 		case "held":
 			var h Holder
-			_ = json.Unmarshal([]byte(rest), &h) // a lock need not say who holds it
+			_ = json.Unmarshal([]byte(rest), &h) // a lock file need not name its holder
 			f.Held = append(f.Held, h)
 			lock = rest
 		case "armed":
@@ -373,7 +367,7 @@ func (f *Footprint) addTrace(dir, text string) error {
 	return nil
 }
 
-// treeSize reads how large a directory is, in bytes, with all that is in it.
+// treeSize returns the size of a directory with its contents, in bytes.
 func treeSize(dir, text string) (path string, size int64, err error) {
 	kib, name, _ := strings.Cut(text, "\t")
 	size, err = strconv.ParseInt(kib, 10, 64)
@@ -383,7 +377,7 @@ func treeSize(dir, text string) (path string, size int64, err error) {
 	return below(dir, name), size << 10, nil
 }
 
-// below is a path as find(1) gives it.
+// below returns the path of name, as find(1) prints it, in dir.
 func below(dir, name string) string {
 	return dir + "/" + strings.TrimPrefix(strings.TrimPrefix(name, "."), "/")
 }

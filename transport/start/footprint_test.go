@@ -131,7 +131,7 @@ func TestFootprintOfALockedHost(t *testing.T) {
 	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_UN))
 
 	if _, err := os.Stat("/proc/self/stat"); err == nil {
-		// What modules/system notes of a command. Its name is not taken for something else.
+		// modules/system writes this line for a command. The script must not take the name for something else.
 		program, err := exec.LookPath("sleep")
 		require.NoError(t, err)
 		text, err := os.ReadFile(program)

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSwapsWhileCleaning has somebody swap the directory for a link all the time.
+// TestSwapsWhileCleaning swaps the directory for a link again and again while it is cleaned.
 func TestSwapsWhileCleaning(t *testing.T) {
 	home := t.TempDir()
 	cache := filepath.Join(home, ".cache/ccm-push")

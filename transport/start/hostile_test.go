@@ -17,8 +17,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// generous is a folder with a sudo, a doas and a su that let everybody in without a
-// question; the real ones can be told to.
+// generous returns a folder with a sudo, a doas and a su that let every user in without a password, as the real ones
+// can be configured to do.
 func generous(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func skipWithoutTerminals(t *testing.T) {
 	ptmx.Close()
 }
 
-// localWith gives a Client for this machine that finds its programs in path.
+// localWith returns a Client for this machine that finds its programs in path.
 func localWith(t *testing.T, home, path string) *transport.Client {
 	t.Helper()
 	d := &dial.Dialer{LocalEnv: []string{"HOME=" + home, "PATH=" + path}}
@@ -51,9 +51,8 @@ func localWith(t *testing.T, home, path string) *transport.Client {
 	return c
 }
 
-// TestProgramThatAsksForThePassword has a hostile user put a program in place of the
-// cached one that asks as the method of escalation does. It would get the password
-// of the login user where no password is wanted to become that user.
+// TestProgramThatAsksForThePassword replaces the cached program by one that prompts like the method of escalation.
+// Where the method needs no password, that program would get the password of the login user.
 func TestProgramThatAsksForThePassword(t *testing.T) {
 	path := generous(t)
 	for method, asks := range map[string]string{
@@ -87,8 +86,8 @@ func TestProgramThatAsksForThePassword(t *testing.T) {
 	}
 }
 
-// TestDamagedBuildBehindAPassword has a method ask for its password, and the cached
-// program not start: that is no refusal, and the program is sent again.
+// TestDamagedBuildBehindAPassword uses a method that requests a password, and a cached program that does not start.
+// That is not a refusal: the program is sent again.
 func TestDamagedBuildBehindAPassword(t *testing.T) {
 	for _, method := range Methods {
 		t.Run(method, func(t *testing.T) {
@@ -109,8 +108,8 @@ func TestDamagedBuildBehindAPassword(t *testing.T) {
 	}
 }
 
-// TestEchoedPassword has a host repeat the password wherever it can. Errors tell
-// what a host has said, but not that.
+// TestEchoedPassword has a host repeat the password wherever it can. Errors contain the host's output, but not the
+// password.
 func TestEchoedPassword(t *testing.T) {
 	const secret = `hun"ter\2`
 	for name, test := range map[string]struct{ method, script, err string }{
@@ -131,8 +130,8 @@ func TestEchoedPassword(t *testing.T) {
 	}
 }
 
-// TestPasswordIsNotSentToASecondStart has a method that asks, and then wants a
-// terminal: it had the password, and does not get it again.
+// TestPasswordIsNotSentToASecondStart uses a method that prompts, and then demands a terminal. The password is not sent
+// to it a second time.
 func TestPasswordIsNotSentToASecondStart(t *testing.T) {
 	home := t.TempDir()
 	srv := sshtest.Start(t, sshtest.Home(home), shell(`printf %s "$n%:" >&2; read -r l; echo "$l" >>`+home+`/said; echo 'sudo: sorry, you must have a tty to run sudo' >&2; exit 1`))
@@ -146,8 +145,7 @@ func TestPasswordIsNotSentToASecondStart(t *testing.T) {
 	require.Equal(t, "hunter2\n", string(said))
 }
 
-// TestNobodyWritesToOurTerminal: write(1) and wall(1) would get into what the host
-// program says.
+// TestNobodyWritesToOurTerminal: text of write(1) and wall(1) would mix with the output of the host program.
 func TestNobodyWritesToOurTerminal(t *testing.T) {
 	skipWithoutTerminals(t)
 	home := t.TempDir()
@@ -161,16 +159,15 @@ func TestNobodyWritesToOurTerminal(t *testing.T) {
 	require.Equal(t, "600\n", string(mode))
 }
 
-// swapped is the text of a script that has looked for a link and found none, because
-// it was put there a moment later. Where fs.protected_symlinks is 0, anybody can do
-// that in /tmp.
+// swapped returns a script in which the check for a link comes too early: the link appears just after it. Where
+// fs.protected_symlinks is 0, every user can do that in /tmp.
 func swapped(t *testing.T, script string) string {
 	t.Helper()
 	require.Contains(t, script, "test -h $d && ")
 	return strings.ReplaceAll(script, "test -h $d && ", "false && ")
 }
 
-// TestCleanAfterASwap: somebody has put a link where root was about to go in.
+// TestCleanAfterASwap: another user has put a link in the place of the directory just before root enters it.
 func TestCleanAfterASwap(t *testing.T) {
 	for name, interpreter := range interpreters(t) {
 		t.Run(name, func(t *testing.T) {
@@ -215,8 +212,7 @@ func TestInstallAfterASwap(t *testing.T) {
 	}
 }
 
-// TestHomeOfSomebodyElse: with some methods HOME can be that of the login user, who
-// could swap everything in it.
+// TestHomeOfSomebodyElse: some methods leave HOME as the login user's, who could swap everything in it.
 func TestHomeOfSomebodyElse(t *testing.T) {
 	skipUnlessRoot(t)
 	p := newPlace(t, []string{"/bin/sh"})

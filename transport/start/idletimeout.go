@@ -17,8 +17,8 @@ type idleTimeout struct {
 	end   context.CancelCauseFunc
 }
 
-// withIdleTimeout gives a context that ends with [transport.ErrTimeout] when nothing has
-// moved for the limit. The timeout must be stopped.
+// withIdleTimeout returns a context that ends with [transport.ErrTimeout] after limit without progress. The caller must
+// stop the timeout.
 func withIdleTimeout(ctx context.Context, limit time.Duration) (context.Context, *idleTimeout) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	t := &idleTimeout{end: cancel}
@@ -27,7 +27,7 @@ func withIdleTimeout(ctx context.Context, limit time.Duration) (context.Context,
 	return ctx, t
 }
 
-// progress begins the wait anew. It may be called from any goroutine.
+// progress restarts the timer. It may be called from any goroutine.
 func (t *idleTimeout) progress() { t.timer.Reset(time.Duration(t.limit.Load())) }
 
 // allow is progress, and changes how long the next waits may take.
@@ -41,11 +41,11 @@ func (t *idleTimeout) stop() {
 	t.end(nil)
 }
 
-// writeChunk is how much is sent between two signs of progress, in bytes.
+// writeChunk is the number of bytes between two reports of progress.
 const writeChunk = 32 << 10
 
-// write sends some text, and b behind it, in chunks, each of which is progress, and no faster than p. sent is told
-// how much of b that is.
+// write sends header and then b, no faster than p allows. It sends in chunks, and each chunk is progress. It reports to
+// sent how much of b has been written.
 func (t *idleTimeout) write(w io.Writer, p pace, header string, b []byte, sent func(n, size int64)) error {
 	size := int64(len(b))
 	sent(0, size)

@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
-// local gives a Client for this machine, with a home directory of its own.
+// local returns a Client for this machine, with a home directory of its own.
 func local(t *testing.T, env ...string) (c *transport.Client, home string) {
 	t.Helper()
 	home = t.TempDir()
@@ -66,7 +66,7 @@ func TestLocalExit(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-// TestLocalEnd has a program that goes on until its input ends.
+// TestLocalEnd runs a program that ends when its input ends.
 func TestLocalEnd(t *testing.T) {
 	c, _ := local(t)
 	p, err := Program(t.Context(), c, newStart(hello(t)))

@@ -77,7 +77,7 @@ func hello(t testing.TB) Build {
 	return b
 }
 
-// targetOf is how to get into srv.
+// targetOf returns the target to log in to srv.
 func targetOf(srv *sshtest.Server) transport.Target {
 	return transport.Target{
 		Host: "web1", Address: srv.Host, Port: srv.Port, User: srv.User,
@@ -125,7 +125,7 @@ func masked(err error, pairs ...string) string {
 	return strings.NewReplacer(pairs...).Replace(err.Error())
 }
 
-// here gives bytes that need not be fetched.
+// here returns bytes that need not be fetched.
 func here(b []byte) func() ([]byte, error) { return func() ([]byte, error) { return b, nil } }
 
 // compressed is the program of a build in gzip.
@@ -136,7 +136,7 @@ func (b Build) compressed(t testing.TB) []byte {
 	return packed
 }
 
-// sent is what a script is sent that needs a build.
+// sent returns the bytes that the controller sends to a script that needs the build.
 func (b Build) sent(t testing.TB) []byte {
 	t.Helper()
 	return append([]byte(b.header()), b.compressed(t)...)

@@ -2,13 +2,13 @@ package start
 
 import "time"
 
-// A pace keeps what has been sent to a host, and may not have reached its process yet, to about what 100 Mbit/s
-// need. sshd has what a process does not read in a buffer of up to 2 MB, which it copies as a whole into
-// a larger one with every packet (OpenSSH, sshbuf.c, sshbuf_allocate): with all of a host program on its way, that
-// takes half as long as to unpack it. How much has come is known by asking for signs of life behind it.
+// A pace limits the data that has been sent and may not have reached the process on the host to about the amount that
+// 100 Mbit/s need. sshd keeps unread data in a buffer of up to 2 MB, and copies the whole buffer with every packet
+// (OpenSSH, sshbuf.c, sshbuf_allocate). With a whole host program under way, that takes half as long as unpacking the
+// program. The answers to keepalive requests show how much has arrived.
 type pace struct {
-	ask    func() <-chan error // sends for a sign of life; nil where there is nothing to ask
-	sign   <-chan error        // of what is under way; nil if none is
+	ask    func() <-chan error // sends a keepalive request; nil if none can be sent
+	sign   <-chan error        // answer to the current request; nil if there is none
 	asked  time.Time           // when that was sent for
 	behind int                 // bytes sent before it
 	ahead  int                 // bytes sent since the last sign that has come was sent for
@@ -16,16 +16,15 @@ type pace struct {
 }
 
 const (
-	// leastAhead is what may always be ahead, in bytes: as much as a pipe holds. A buffer of 128 KB and more is
-	// memory that sshd's malloc gets from the kernel for each packet anew.
+	// leastAhead is always allowed, in bytes: the capacity of a pipe. For a buffer of 128 KB or more, sshd's malloc
+	// gets memory from the kernel with each packet.
 	leastAhead = 64 << 10
-	// aheadRate is what may be ahead for the time of a sign of life, in bytes per second. What is ahead is asked
-	// about in halves, so it is twice the rate that this is for.
+	// aheadRate is the amount allowed during a round trip, in bytes per second. It is twice 100 Mbit/s, since a request
+	// is sent after each half.
 	aheadRate = 2 * 100e6 / 8
 )
 
-// sent notes that n bytes have been sent, and waits until more may be. A connection that ends is left to the
-// next write.
+// sent adds n sent bytes, and waits until more may be sent. If the connection ends, the next write reports it.
 func (p *pace) sent(n int) {
 	p.ahead += n
 	for p.ask != nil {

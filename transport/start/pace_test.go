@@ -11,22 +11,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A farHost has taken what it was sent when its sign of life has come.
+// A farHost has taken all data that was sent before the request that it answers.
 type farHost struct {
 	trip  time.Duration
 	sent  int
 	taken atomic.Int64
-	most  int // of sent that was not taken
+	most  int // largest amount that was sent and not taken
 }
 
-// ahead is how much it has been sent and has not taken.
+// ahead returns the number of bytes that were sent and not taken.
 func (h *farHost) ahead() int { return h.sent - int(h.taken.Load()) }
 
 func (h *farHost) ask() <-chan error {
 	came, behind, trip := make(chan error, 1), int64(h.sent), h.trip
 	go func() { // until the trip is over, in the bubble of the test
 		time.Sleep(trip)
-		h.taken.Store(behind) // one is asked after the other
+		h.taken.Store(behind) // requests are sent one after the other
 		came <- nil
 	}()
 	return came
@@ -60,12 +60,12 @@ func TestPace(t *testing.T) {
 			}
 			require.Equal(t, size, h.sent)
 			synctest.Wait()
-			time.Sleep(2 * trip) // what is under way comes
+			time.Sleep(2 * trip) // the remaining data arrives
 		})
 	}
 }
 
-// Whatever comes when, no more is ahead than what may be, and it goes on.
+// For any order of arrivals, the amount ahead stays within its limit, and sending continues.
 func TestPaceOfAnyHost(t *testing.T) {
 	for seed := range uint64(50) {
 		synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 // A Process is the host program, running. Reading, writing and waiting may be
 // done from different goroutines.
 type Process struct {
-	// Uploaded says that the host had no copy of its build and was sent one; Taken that it
-	// had none and took what [Request.Near] had brought.
+	// Uploaded reports that the host had no copy of its build and received one. Taken reports that the host had none
+	// and used the file of [Request.Near].
 	Uploaded, Taken bool
 
 	command  *transport.Command
@@ -24,7 +24,7 @@ type Process struct {
 	stderr   *transport.Stderr
 	answers  answerReader
 	hello    []byte
-	tidy     func(string) string // leaves out of what was printed what shall not be shown
+	tidy     func(string) string // removes text that must not be shown
 	wait     func() error
 }
 
@@ -32,8 +32,8 @@ type Process struct {
 // in bytes.
 const readBuffer = 4 << 10
 
-// run runs a command line on the host. watch gives what looks at everything that
-// comes where prompts come: standard error, or the terminal; nil looks at nothing.
+// run runs a command line on the host. watch returns a writer that gets all output where prompts appear: standard
+// error, or the terminal. It may be nil.
 func run(c *transport.Client, line string, terminal bool, watch func(*Process) io.Writer) (*Process, error) {
 	p := &Process{terminal: terminal, stderr: transport.NewStderr(), tidy: func(text string) string { return text }}
 	var stderr io.Writer = p.stderr
@@ -58,7 +58,7 @@ func run(c *transport.Client, line string, terminal bool, watch func(*Process) i
 	return p, nil
 }
 
-// A lateWriter is written to before what it writes to is known.
+// A lateWriter can be written to before its target is known. Writes wait.
 type lateWriter struct {
 	ready chan struct{} // closed when Writer is set
 	io.Writer
@@ -76,13 +76,12 @@ func (p *Process) Hello() []byte { return p.hello }
 // the program not to block.
 func (p *Process) Stdout() *bufio.Reader { return p.stdout }
 
-// Stderr is what the program and what started it wrote there, or of more
-// than 64 KiB the two ends, without the password of the escalation, should anything have
-// repeated that.
+// Stderr returns the standard error of the program and of the script that started it, without the password. Of more
+// than 64 KiB it returns both ends.
 func (p *Process) Stderr() string { return p.tidy(p.stderr.String()) }
 
-// said is what the method of escalation has printed, and whether it can be why that
-// has run nothing; or else it is what the script has printed.
+// said returns the output of the method of escalation, and whether it may explain why the program did not run. Without
+// a method it returns the output of the script.
 func (p *Process) said() (text string, refused bool) {
 	text = p.stderr.String()
 	if p.terminal {
@@ -111,8 +110,8 @@ func (p *Process) CloseWrite() error {
 	return p.command.Stdin.Close()
 }
 
-// giveUp ends the input, and so what asks for more of it.
-func (p *Process) giveUp() { _ = p.CloseWrite() } // what it does then says more
+// giveUp ends the input, so a method that prompts for more ends.
+func (p *Process) giveUp() { _ = p.CloseWrite() } // the outcome is reported by reading
 
 // Wait waits until the process has ended or the connection is closed, and
 // returns nil only for exit status 0. Otherwise the error is a [transport.ExitError], or
@@ -120,8 +119,7 @@ func (p *Process) giveUp() { _ = p.CloseWrite() } // what it does then says more
 // called more than once.
 func (p *Process) Wait() error { return p.wait() }
 
-// Close gives the process up: its input and output end, and the host is told.
-// It does not wait.
+// Close abandons the process: its input and output end, and the host is notified. It does not wait.
 func (p *Process) Close() error {
 	if err := p.command.Close(); !errors.Is(err, io.EOF) {
 		return err

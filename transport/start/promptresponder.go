@@ -5,14 +5,13 @@ import (
 	"sync"
 )
 
-// A promptResponder waits for the prompt of an escalation in what the host prints, and
-// answers it: once, never before it, and not any more when the script runs. For if
-// the method did not ask, what runs then could: it may be of a user who shall not
-// know the password. It is written to by whoever reads that output.
+// A promptResponder waits for the prompt of an escalation in the host's output, and answers it: at most once, not
+// before the prompt, and not after the script has begun. A program that runs then could print the same prompt, and may
+// belong to a user who must not see the password. The reader of the output writes to it.
 type promptResponder struct {
-	begin  []byte // what announces the method; nil for one whose prompt is known
+	begin  []byte // announcement of the method; nil if the prompt is known
 	prompt []byte // the known prompt
-	begun  []byte // what the script says first; nothing asks behind that
+	begun  []byte // first output of the script; later prompts are not the method's
 	answer func() // sends the password; nil if there is none
 	refuse func() // gives up, after a prompt that there is no answer to
 
@@ -24,7 +23,7 @@ type promptResponder struct {
 	over      bool
 }
 
-// maxRecent is how much output a prompt is looked for in, in bytes.
+// maxRecent is the amount of recent output that is searched for a prompt, in bytes.
 const maxRecent = 4 << 10
 
 func newPromptResponder(b *Become, nonce string) *promptResponder {
@@ -63,7 +62,7 @@ func (r *promptResponder) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// asks reports a prompt, and forgets it with what stood before it.
+// asks reports whether there is a prompt, and removes it and the output before it.
 func (r *promptResponder) asks() bool {
 	if r.prompt != nil {
 		before, after, found := bytes.Cut(r.recent, r.prompt)
@@ -88,9 +87,8 @@ func (r *promptResponder) asks() bool {
 	return true
 }
 
-// isPrompt reports whether an unfinished line waits for an answer: in all languages
-// prompts for a password end with a colon. What complains does so in pieces, of which
-// its name is the first.
+// isPrompt reports whether an unfinished line waits for an answer: prompts for a password end with a colon in all
+// languages. Error messages arrive in pieces, of which the first is the name of the program and a colon.
 func isPrompt(line []byte) bool {
 	if complaint().Match(line) {
 		return false
@@ -99,10 +97,10 @@ func isPrompt(line []byte) bool {
 	return bytes.HasSuffix(line, []byte(":")) || bytes.HasSuffix(line, []byte("：")) // the wide one, U+FF1A
 }
 
-// complaint is how what may stand between us and a prompt begins what it has to say.
+// complaint matches the begin of an error message of a program between us and the prompt.
 var complaint = pattern(`^[ \r]*(su|doas|sudo|(/usr/bin/)?env|(/bin/)?sh):`)
 
-// ends reports whether nothing can ask any more.
+// ends reports whether no more prompts can come.
 func (r *promptResponder) ends() bool {
 	if bytes.Contains(r.recent, r.begun) {
 		r.over, r.announced = true, true
@@ -110,8 +108,7 @@ func (r *promptResponder) ends() bool {
 	return r.over
 }
 
-// end says that the script has answered: from now on what is printed asks for
-// nothing.
+// end marks that the script has answered: later output contains no prompts.
 func (r *promptResponder) end() {
 	if r == nil {
 		return
@@ -132,7 +129,7 @@ func (r *promptResponder) reached() bool {
 	return r.announced
 }
 
-// asked is how often there was a prompt, which account the last one named, and whether one could not be answered.
+// asked returns the number of prompts, the account in the last one, and whether one could not be answered.
 func (r *promptResponder) asked() (prompts int, owner string, refused bool) {
 	if r == nil {
 		return 0, "", false

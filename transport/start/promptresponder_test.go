@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// prompted feeds a prompt responder with what a host prints, piece by piece, and tells what it
-// did after each: nothing ".", the answer "a", giving up "x".
+// prompted feeds a prompt responder with the output of a host, piece by piece, and returns its reaction to each: "."
+// nothing, "a" the answer, "x" giving up.
 func prompted(a *promptResponder, withPassword bool, pieces ...string) string {
 	var did strings.Builder
 	done := ""
@@ -86,8 +86,8 @@ func TestPromptResponderEnds(t *testing.T) {
 	require.False(t, refused)
 }
 
-// FuzzPromptResponder has a host print anything: a password is sent once at most, and never
-// before the method was announced or has asked.
+// FuzzPromptResponder lets a host print anything: the password is sent at most once, and never before the announcement
+// of the method or its prompt.
 func FuzzPromptResponder(f *testing.F) {
 	f.Add("become-N1234567\nPassword: ", 3)
 	f.Add("N1234567%:Sorry.\nN1234567%:", 5)

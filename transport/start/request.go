@@ -12,11 +12,10 @@ import (
 // A Build is the host program for one kind of system.
 type Build struct {
 	OS, Arch string // Go's names: linux, amd64
-	SHA256   string // of the program, in lower-case hex
-	Size     int64  // of the program, in bytes
-	// Compressed gives the program in gzip: CompressedSize bytes with the SHA-256
-	// CompressedSHA256, in lower-case hex. It is asked only when a host lacks the
-	// program, and may be asked by several goroutines at once.
+	SHA256   string // SHA-256 of the program, in lower-case hex
+	Size     int64  // size of the program, in bytes
+	// Compressed returns the program in gzip: CompressedSize bytes with the SHA-256 CompressedSHA256, in lower-case
+	// hex. It is called only if a host lacks the program, and several goroutines may call it at once.
 	Compressed       func() ([]byte, error)
 	CompressedSize   int64
 	CompressedSHA256 string
@@ -25,34 +24,32 @@ type Build struct {
 // header goes before the build to a script that waits for it.
 func (b Build) header() string { return fmt.Sprintf("%d %s\n", b.CompressedSize, b.CompressedSHA256) }
 
-// headerOf names a file on the host in place of what would follow.
+// headerOf names a file on the host that replaces the data after the header.
 func (b Build) headerOf(path string) string {
 	return fmt.Sprintf("%d %s %s\n", b.CompressedSize, b.CompressedSHA256, path)
 }
 
-// A Request says how to start the host program.
+// A Request describes how to start the host program.
 type Request struct {
 	Nonce string // letters and digits; must differ for every start
-	// Greeting is how the module's first line begins. Whatever else the host
-	// prints before it is skipped.
+	// Greeting is the begin of the host program's first line. Output before it is skipped.
 	Greeting []byte
 	Facts    string // an argument of the module: collector names separated by commas, or "-"
 	Builds   []Build
 	Become   *Become // nil runs it as the login user
-	// Timeout is how long the host may take until the greeting. The upload does
-	// not count, but must move within it. 0 means 30s.
+	// Timeout is the longest time until the greeting. The upload does not count, but must make progress within it. 0
+	// means 30s.
 	Timeout time.Duration
-	// Near has a build, in gzip, brought to a host that lacks it without sending it there from here, and gives the
-	// path of the file on the host; "" if that cannot be done. What is in the file is believed if it has
-	// the right hash. nil brings nothing. It is not asked for a host without gzip, nor if the program runs as
-	// somebody who cannot read what the login user has.
+	// Near copies a build, in gzip, to a host that lacks it from another place than this machine, and returns the path
+	// of the file on the host, or "" if that is impossible. The host uses the file only if it has the right hash. nil
+	// disables it. Near is not called for a host without gzip, or if the program runs as a user who cannot read the
+	// login user's files.
 	Near func(b Build) (path string)
-	// Sent is told how many bytes of the program are on their way, of how many; it must be
-	// quick. nil is not told.
+	// Sent receives the number of sent bytes of the program, and its size. It must be quick. nil disables it.
 	Sent func(n, size int64)
 }
 
-// sent tells of bytes on their way.
+// sent reports sent bytes.
 func (r Request) sent(n, size int64) {
 	if r.Sent != nil {
 		r.Sent(n, size)
@@ -81,10 +78,9 @@ func (r Request) validate() error {
 	return nil
 }
 
-// What words look like that are told to a host, or told by it.
+// Forms of words that a host receives or sends.
 
-// pattern gives a regular expression that is compiled when it is first needed: most
-// runs need none of them.
+// pattern returns a regular expression that is compiled at its first use: most runs need none.
 func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -65,7 +65,7 @@ func TestProxyCommand(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-// realSSHD is how to get into OpenSSH's own sshd.
+// realSSHD returns the target to log in to OpenSSH's own sshd.
 func realSSHD(t *testing.T) (d *dial.Dialer, target transport.Target, srv *sshtest.SSHD) {
 	t.Helper()
 	srv = sshtest.StartSSHD(t)

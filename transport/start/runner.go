@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// A runner runs scripts on a host, as the login user or as whom that one becomes, and
-// says why one has not answered: that of [Program], or that of [FootprintOf].
+// A runner runs the script of [Program] or of [FootprintOf] on a host, as the login user or as the user of an
+// escalation, and explains a missing answer.
 type runner struct {
 	client   *transport.Client
 	target   transport.Target
@@ -22,13 +22,13 @@ type runner struct {
 	greeting []byte
 	limit    time.Duration // how long the host may keep still
 	idle     *idleTimeout
-	op       string // the step that is going on
-	again    bool   // what was cached did not start
+	op       string // current step
+	again    bool   // the cached build did not start
 
-	// Of the process that runs:
+	// The current process:
 	terminal  bool             // the method of escalation reads from nothing else
-	responder *promptResponder // nil if nothing can be asked
-	noise     string           // what was printed before the greeting, quoted
+	responder *promptResponder // nil if there can be no prompt
+	noise     string           // output before the greeting, quoted
 }
 
 func newRunner(c *transport.Client, r Request) *runner {
@@ -97,7 +97,7 @@ func (r *runner) watcher() func(*Process) io.Writer {
 		if b.Password != nil {
 			responder.answer = func() {
 				r.idle.progress()
-				// A failed write is explained by what the method says, or by its exit.
+				// The message of the method or its exit explains a failed write.
 				_, _ = p.Write(append(bytes.Clone(b.Password.Reveal()), '\n'))
 			}
 		}

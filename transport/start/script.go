@@ -7,42 +7,38 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// script starts the module, or says what it lacks. It is one text for every
-// host and run, handed to /bin/sh by whatever login shell the user has: single
-// quotes, backslashes, newlines and exclamation marks would not survive all of
-// sh, csh and fish, and double quotes and backquotes are left out so that nobody
-// has to think about nesting. Expansions are safe without quotes because
-// globbing is off and IFS empty, but where a line is to be split.
+// script starts the module, or prints what it lacks. It is one text for every host and run, and any login shell passes
+// it to /bin/sh. Single quotes, backslashes, newlines and exclamation marks would not survive all of sh, csh and fish;
+// double quotes and backquotes are avoided, so there is no nesting. Expansions need no quotes because globbing is off
+// and IFS is empty, except where a line is split.
 //
-// Everything in the directory of the build is done from inside it and by names
-// relative to it, also the start itself: whoever can swap a directory above it,
-// or put a link in its place, finds that nothing follows him.
+// The script works inside the directory of the build and by relative names, also when it starts the program. An
+// attacker who swaps a directory above it, or replaces one by a link, gains nothing.
 //
-// Its arguments are NONCE FACTS MODE and one os/arch:sha256:size for each build. Its
-// answers on standard output are lines:
+// Its arguments are NONCE FACTS MODE and one os/arch:sha256:size for each build. It answers on standard output with
+// lines:
 //
 //	need NONCE OS ARCH              the build is not here
 //	need NONCE OS ARCH nogzip DIR   nor can it be unpacked: it belongs into DIR
 //	fail NONCE WORD DIR             it cannot be put here; see failWords
 //	fail NONCE norun|nopath PATH    no program runs here, not even id
 //
-// Without gzip it ends then. Otherwise it reads from standard input what [Build.header] says, and the build in
-// gzip behind that. It is unpacked while it comes, and executed when all of it has
-// the right hash. Some heads read ahead, so nothing may be sent behind it before the
-// greeting. Where the header names a file on the host, the build is unpacked from there, whoever has
-// written it: if that has not the right hash, need is said once more, and standard input counts. So it is for
-// the next directory where there is no room in one.
+// Without gzip the script ends then. Otherwise it reads the text of [Build.header] from standard input, and after it
+// the build in gzip. It unpacks the data as they arrive, and executes the program when all data have the right hash.
+// Some versions of head read ahead, so the controller sends nothing more before the greeting. If the header names a
+// file on the host, the script unpacks that file, whoever has written it. If the file has the wrong hash, the script
+// prints need again and reads standard input. It also prints need again, for the next directory, if a directory has no
+// room.
 //
-// MODE is plain; or begin, behind an escalation: then the first thing it says is
-// [begun], on standard error. With again, what is cached does not count: it did not
-// start. With sent, the build has been put here without the script.
+// MODE is plain; or begin after an escalation: the script first prints [begun] on standard error. With again the cached
+// build, which did not start, is ignored. With sent the build has been uploaded without the script.
 //
-// When the build is cached, this starts one process: ls, and uname where no file of the kernel
-// says what that would say (Linux before 6.1, and other systems). Another ten install it. After that all but the three builds that were last used are removed, and
-// what earlier installations have left unfinished a day ago.
+// If the build is cached, the script starts one process: ls, and uname where the kernel has no file with the answer
+// (Linux before 6.1, and other systems). An installation starts ten more. It then removes all builds except the three
+// last used, and files that earlier installations left unfinished a day ago.
 const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + begins + `;; esac; ` +
-	// What this system is, in Go's words.
-	// lost ends it where no program runs: w is why, by the exit status.
+	// sys finds the operating system and architecture, in Go's words. lost ends the script where no program runs; w is
+	// the reason, by the exit status.
 	`lost() { case $1 in 127) w=nopath;; *) w=norun;; esac; echo fail $n $w $PATH; exit 1; }; ` +
 	`sys() { test $1 = - && lost $3; o=${1:-unknown}; a=${2:-unknown}; }; { read -r a </proc/sys/kernel/arch; } 2>/dev/null && o=Linux || sys $(uname -sm || echo - - $?); ` +
 	`case $o in Linux) o=linux;; Darwin) o=darwin;; FreeBSD) o=freebsd;; esac; ` +
@@ -58,27 +54,26 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + b
 	`until test ${1:-.} = .; do shift; done; test $# -gt 5 || return 1; shift; ` +
 	`case $1:$5 in -rwx------:$z|-rwx------[.@]:$z) ;; *) return 1;; esac; }; ` +
 	`has() { test $m = again && return 1; own && fit; }; ` +
-	// tidy removes other builds, which have the length of a hash for a name and no dot.
-	// What there is to clear away is looked for without a process.
+	// tidy removes other builds: their names have the length of a hash and no dot. It looks for candidates without
+	// starting a process.
 	`tidy() { set +f; j=0; x=; for b in * .?*; do case $b in ..) ;; .*|*.gz) x=1;; *.*) ;; *) test ${#b} -eq 64 && j=$((j+1));; esac; done; set -f; ` +
 	`test $j -gt 4 && { unset IFS; j=0; for b in $(ls -tu 2>/dev/null); do case $b in $s|*.*) ;; *) ` +
 	`test ${#b} -eq 64 && test -f ./$b && j=$((j+1)) && test $j -gt 3 && rm -f ./$b;; esac; done; IFS=; }; ` +
 	`test $x && find . -name .?* -type f -mtime +0 -exec rm -f {} + -o -type d -name ??* -prune -o -name *.gz -type f -mtime +0 -exec rm -f {} + 2>/dev/null; }; ` +
-	// go starts it. On a terminal its standard error must not get into what it says
-	// on standard output.
+	// go starts the program. On a terminal, standard error must not mix with standard output.
 	`go() { case $m in sent) tidy;; esac; test -t 2 && exec 2>/dev/null; exec ./$s serve $n $f; }; ` +
-	// The usual end of it. A home of somebody else, as HOME may be of the one who
-	// has logged in, is none: the program finds its directory by name afterwards.
-	// Neither is one that is not there, which root could make.
+	// The usual end of the script. A home directory of another user, as HOME may be the login user's, is not used: the
+	// program finds its directory by name afterwards. A missing home directory, which root could create, is not used
+	// either.
 	`h=${HOME:-/dev/null}; test -O $h || h=/dev/null; d=$h/.cache/ccm-push; has && go; ` +
 	`u=$(id -u) || lost $?; for d in /var/tmp/ccm-push-$u /tmp/ccm-push-$u; do has && go; done; ` +
 	// From here on the build is missing. w is why a directory cannot take it.
 	`w=nodir; k=$(umask); umask 077; ` +
 	`full() { case $e in *o?space*|*uota*) w=nospace;; *ead-only*) w=readonly;; esac; }; ` +
 	`stop() { rm -f $t $t.gz; echo fail $n $w $d; exit 1; }; ` +
-	// takes returns 0 if d can be made, belongs to us, and can hold and execute a
-	// file: an empty one, which is a script that does nothing. That becomes the build.
-	// What is sent unpacked is sent once, so there has to be room for it.
+	// takes returns 0 if d can be created, belongs to us, and can hold and execute a file. It tries with an empty file,
+	// which is a script that does nothing, and becomes the build. An unpacked build is sent once, so there has to be
+	// room for it.
 	`takes() { t=./.$n; test -d $d || e=$(LC_ALL=C mkdir -p $d 2>&1) || { full; return 1; }; own || return 1; ` +
 	`e=$( { : >$t; } 2>&1 ) || { full; return 1; }; ` +
 	`chmod 700 $t; e=$($t 2>&1) || { w=noexec; rm -f $t; return 1; }; ` +
@@ -86,12 +81,11 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + b
 	`e=$( { LC_ALL=C head -c $z /dev/zero >$t; } 2>&1 ); : >$t; ` +
 	`case $e in *o?space*|*uota*) full; rm -f $t; return 1;; esac; }; ` +
 	sumShell + partShell +
-	// ask lets c, g and p be what the header says: size, hash and, if there is one, file.
+	// ask reads the header into c, g and p: size, hash and, if there is one, file.
 	`ask() { echo need $n $o $a; w=unpack; unset IFS; read -r c g p; IFS=; test $g || stop; }; ` +
-	// unpack returns 0 if it has unpacked what has the right hash. Without an error, that is the
-	// build: gzip holds what it has written against a checksum and a length. So the hash is that of
-	// the smaller file, which costs a third, and tee keeps it for that. Where there is no room, cat reads the rest,
-	// so that the build can be asked for again.
+	// unpack returns 0 if it has unpacked data with the right hash. gzip checks its output against a checksum and a
+	// length, so the hash of the compressed data suffices, at a third of the cost; tee keeps it. Without room, cat
+	// reads the rest, so that the script can request the build again.
 	`unpack() { e=$( { LC_ALL=C; export LC_ALL; part | { tee $t.gz | gzip -dc >$t || { cat >/dev/null; false; }; }; } 2>&1 ); r=$?; full; test $r -eq 0 || return 1; ` +
 	`case $(sum <$t.gz) in $g*) ;; *) test $w = unpack && w=hash; return 1;; esac; }; ` +
 	// near takes the build from the file.
@@ -102,13 +96,13 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + b
 	`trap stop 1 2 15; ask; x=$d; test $p && { near && break; ask; }; unpack && break; ` +
 	`case $w in nospace) rm -f $t $t.gz; x=;; *) stop;; esac; done; test $x || stop; ` +
 	`rm -f $t.gz; w=nodir; mv -f $t ./$s || stop; trap - 1 2 15; umask $k; tidy; ` +
-	// Its size is part of what every start looks at.
+	// Every start compares the size.
 	`w=hash; look && fit && go; rm -f ./$s; stop`
 
-// ownShell is functions of scripts. own goes into the directory d and returns 0 if nobody else can write to it.
-// That it has the name that was meant tells whether somebody has put a link there in between: ours are
-// not the only ones with such an owner and mode. look lets l be what ls says of the directory and of the
-// file s. By name . and from inside, so that the directory that is checked is the one that is used.
+// ownShell has functions of scripts. own enters the directory d and returns 0 if no other user can write to it. The
+// comparison of its name detects a link that was just put there: other directories may have the same owner and mode.
+// look sets l to ls's output for the directory and the file s. It uses the name . from inside, so that the checked
+// directory is the used one.
 const ownShell = `own() { test -h $d && return 1; cd -P $d 2>/dev/null && test -O . || return 1; ` +
 	`case ${PWD##*/} in ${d##*/}) look;; *) return 1;; esac; }; ` +
 	`look() { l=$(LC_ALL=C ls -dln . $s 2>/dev/null); ` +
@@ -120,9 +114,8 @@ const sumShell = `sum() { if command -v sha256sum >/dev/null; then sha256sum; el
 // partShell is a function of scripts: part reads c bytes. A head that does not know -c has read nothing.
 const partShell = `part() { head -c $c || case $? in 1|64) dd ibs=1 obs=32768 count=$c;; esac; }; `
 
-// begins is how a script says on standard error, which is where methods of
-// escalation ask, that it runs: whatever asks from then on is none of them. That a
-// shell prints its command line does not say it.
+// begins prints a line on standard error, where methods of escalation prompt. After it, no prompt belongs to the
+// method. The line differs from the text of the command, so a shell that prints its commands does not print it.
 const begins = `echo began-$n >&2`
 
 func begun(nonce string) string { return "began-" + nonce }
@@ -143,12 +136,12 @@ const (
 // The modes of the script.
 const (
 	modePlain = "plain" // as the login user
-	modeBegin = "begin" // says that it runs
-	modeAgain = "again" // the same, and does not look at what is cached
+	modeBegin = "begin" // prints the line of [begins]
+	modeAgain = "again" // like modeBegin, and ignores the cached build
 	modeSent  = "sent"  // the same as begin, after an upload
 )
 
-// commandLine is what the login shell gets.
+// commandLine returns the command line for the login shell.
 func commandLine(r Request, mode string) (string, error) {
 	args := []string{r.Nonce, r.Facts, mode}
 	for _, b := range r.Builds {
@@ -157,7 +150,8 @@ func commandLine(r Request, mode string) (string, error) {
 	return r.Become.commandLine(r.Nonce, script, args)
 }
 
-// ShellLine is how any login shell gets /bin/sh to run a constant script with args, which are plain words.
+// ShellLine returns a command line with which any login shell has /bin/sh run a constant script with args, which are
+// plain words.
 func ShellLine(script string, args []string) (string, error) {
 	if err := plainWords(args); err != nil {
 		return "", err

@@ -125,7 +125,7 @@ type place struct {
 	path        string
 	script      string
 	build       Build
-	stderr      string // of the last run
+	stderr      string // standard error of the last run
 }
 
 func newPlace(t *testing.T, interpreter []string) *place {
@@ -144,7 +144,7 @@ func (p *place) second() string {
 
 const testNonce = "NoNcE123"
 
-// run gives the standard output, the greeting line shortened to "hello".
+// run returns the standard output, with the greeting line shortened to "hello".
 func (p *place) run(mode string, stdin []byte) string {
 	text := strings.NewReplacer(" /var/tmp/", " "+p.temps+"/var/tmp/", " /tmp/", " "+p.temps+"/tmp/").Replace(p.script)
 	b := p.build
@@ -169,7 +169,7 @@ func (p *place) run(mode string, stdin []byte) string {
 	return strings.Join(lines, "")
 }
 
-// brought is a new file, as somebody else may have put it on the host.
+// brought creates a file, as another user may have put it on the host.
 func (p *place) brought(text []byte) string {
 	file, err := os.CreateTemp(p.temps, "brought")
 	require.NoError(p.t, err)
@@ -188,13 +188,12 @@ func (p *place) need() string {
 	return fmt.Sprintf("need %s %s %s\n", testNonce, p.build.OS, p.build.Arch)
 }
 
-// times is what a script reads that asks for the build so often, and more behind it.
+// times returns the input of a script that requests the build n times, followed by more.
 func (p *place) times(n int, more string) []byte {
 	return append(bytes.Repeat(p.build.sent(p.t), n), more...)
 }
 
-// gone is what a start says that needs the build in the first place there is, and
-// whose input ends.
+// gone returns the output of a start that needs the build in the first possible place, and whose input ends.
 func (p *place) gone() string { return p.need() + "fail " + testNonce + " unpack " + p.cache() + "\n" }
 
 // requireFiles holds the files of a directory against a list of names.
@@ -219,7 +218,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// unameUnlessKernelSays is uname where the script has to ask it.
+// unameUnlessKernelSays returns uname if the script has to run it.
 func unameUnlessKernelSays() []string {
 	if _, err := os.Stat("/proc/sys/kernel/arch"); err == nil {
 		return nil
@@ -516,7 +515,7 @@ var scriptTests = []struct {
 	}},
 }
 
-// full has a gzip that finds no room in the home directory, as anybody can have it.
+// full replaces gzip by one that finds no room in the home directory.
 func full(p *place) {
 	real, err := exec.LookPath("gzip")
 	require.NoError(p.t, err)
@@ -526,7 +525,7 @@ func full(p *place) {
 	p.path = bin + ":" + p.path
 }
 
-// keepsThree has an installation clear away what others have left.
+// keepsThree checks that an installation removes old files.
 func keepsThree(p *place, install func()) {
 	require.NoError(p.t, os.MkdirAll(filepath.Join(p.cache(), "sub"), 0o700))
 	old := func(name string, days int) {

@@ -71,19 +71,17 @@ func (in *installer) exec(mode string) (*Process, answer, error) {
 	return in.runner.run(line)
 }
 
-// died reports whether a copy of the build has probably been started that is not
-// what it was: each start looks at owner, mode and size, since a hash would cost
-// more than all the rest. A shell that cannot execute a file ends with 126 or,
-// having taken it for a script, with 2 or 127; a broken program by a signal. The
-// 0 and 1 of profiles that exit and of nologin are not worth another try.
+// died reports whether a damaged copy of the build has probably been started. Each start compares owner, mode and size;
+// a hash would cost more than all the rest. A shell that cannot execute a file ends with 126 or, if it takes the file
+// for a script, with 2 or 127; a broken program ends by a signal. A profile that exits and nologin end with 0 or 1, and
+// another try does not help.
 func died(err error) bool {
 	exit, ok := errors.AsType[*transport.ExitError](err)
 	return ok && (exit.Code > 1 || exit.Signal != "")
 }
 
-// install sends the build to a script that waits for it. It goes over the standard
-// input of the script: nothing has to be opened for it, or to be asked for again, and
-// whoever the program is to run as has the only copy.
+// install sends the build to the standard input of a waiting script: no file needs to be opened or requested again, and
+// only the user of the program has a copy.
 func (in *installer) install(p *Process, b Build) (*Process, error) {
 	if near, err := in.takeNear(p, b); near || err != nil {
 		return p, err
@@ -94,7 +92,7 @@ func (in *installer) install(p *Process, b Build) (*Process, error) {
 		return nil, in.runner.fail(err, "")
 	}
 	for range directories {
-		// A failed write is explained by what the script says, or by its exit.
+		// The output of the script or its exit explains a failed write.
 		_ = in.runner.idle.write(p, pace{ask: in.runner.client.Signs()}, b.header(), compressed, in.request.sent)
 		in.request.sent(0, 0)
 		// A jump host may have taken what the host is still waiting for.
@@ -112,14 +110,15 @@ func (in *installer) install(p *Process, b Build) (*Process, error) {
 	return nil, in.runner.fail(fmt.Errorf("%w: the host requested the host program again", transport.ErrInstall), "")
 }
 
-// directories is in how many a script may try to put a build: it asks for it once more when there is no room in one.
+// directories is the number of directories that a script tries. If one has no room, the script requests the build
+// again.
 const directories = 3
 
-// nearTime is how long [Request.Near] may take.
+// nearTime limits [Request.Near].
 const nearTime = 15 * time.Minute
 
-// takeNear has a script that waits for a build take it from a file that has been brought to the host. If that
-// is not what it is said to be, the script waits again. p is closed if there is an error.
+// takeNear has a waiting script take the build from a file on the host. If that is not the build, the script waits
+// again. After an error, p is closed.
 func (in *installer) takeNear(p *Process, b Build) (done bool, err error) {
 	if in.request.Near == nil || !in.request.Become.readsLogin(in.runner.target.User) {
 		return false, nil
@@ -130,16 +129,15 @@ func (in *installer) takeNear(p *Process, b Build) (done bool, err error) {
 	if !transport.IsPlainWord(path) || !strings.HasPrefix(path, "/") {
 		return false, nil
 	}
-	// A failed write is explained by what the script says, or by its exit.
+	// The output of the script or its exit explains a failed write.
 	_, _ = p.Write([]byte(b.headerOf(path)))
 	a, err := in.runner.listen(p)
 	p.Taken = err == nil && a.hello != nil
 	return p.Taken, err
 }
 
-// installUnpacked puts the build over SFTP onto a host that cannot unpack it, and runs
-// the script again. It is only for the login user: a copy of his could be swapped by
-// him before somebody else, such as root, executes it.
+// installUnpacked uploads the build over SFTP to a host that cannot unpack it, and runs the script again. It works for
+// the login user only: the login user could swap the file before another user, such as root, executes it.
 func (in *installer) installUnpacked(a answer, b Build) (*Process, error) {
 	dir, known := uploadDir(a.dir)
 	if in.request.Become != nil || in.runner.target.Local || !known {

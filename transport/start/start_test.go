@@ -26,8 +26,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// requireGreeting checks what the module sees of its surroundings: nothing of
-// the installation may be left in them.
+// requireGreeting checks the environment of the module: the installation must leave no trace in it.
 func requireGreeting(t *testing.T, srv *sshtest.Server, s Request, p *Process) {
 	t.Helper()
 	mask := syscall.Umask(0)
@@ -110,7 +109,7 @@ func TestDamagedBuildIsSentAgain(t *testing.T) {
 	}
 }
 
-// unpack gives the program in a build.
+// unpack returns the program in a build.
 func unpack(t *testing.T, b Build) []byte {
 	t.Helper()
 	r, err := gzip.NewReader(bytes.NewReader(b.compressed(t)))
@@ -387,7 +386,7 @@ func TestClosingTheClientEndsEverything(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestSudo needs root, who may sudo to anybody without a password.
+// TestSudo needs root, who may run sudo for any user without a password.
 func TestSudo(t *testing.T) {
 	skipUnlessRoot(t)
 	needs.Program(t, "sudo")
@@ -418,8 +417,7 @@ func TestSudo(t *testing.T) {
 	removeBuild(b, "/root/.cache/ccm-push", "/var/tmp/ccm-push-65534")
 }
 
-// ownBuild is a build for where all tests of this machine keep theirs: nobody else, nor
-// this test at the same time, has left it there or takes it away.
+// ownBuild returns a build for the folder that all tests of this machine share. No other test has the same build.
 func ownBuild(t *testing.T) Build {
 	t.Helper()
 	b, err := packBuild(append(unpack(t, hello(t)), rand.Text()...))

@@ -12,17 +12,16 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// takeScript takes one file, a build in gzip, by its hash from standard input into the directory of the
-// login user's own builds. It does nothing else, so it can be all that a certificate lets a
-// key do; what whoever has that key asks for is refused.
+// takeScript takes one file, a build in gzip, by its hash from standard input into the directory of the login user's
+// own builds. It does nothing else, so a certificate can restrict a key to it; other requests of that key are refused.
 //
-// As with [script] it is one text for every host. Its arguments are NONCE SHA256 SIZE. Its answers are lines:
+// Like [script] it is one text for every host. Its arguments are NONCE SHA256 SIZE. It answers with lines:
 //
 //	want NONCE        the file is not here
 //	took NONCE PATH   it is here
 //	fail NONCE WORD   it cannot be taken: nodir, write, hash
 //
-// Files of others that are older than a day are removed.
+// Other files that are older than a day are removed.
 const takeScript = `set -f; n=$1; g=$2; c=$3; IFS=; umask 077; ` +
 	`case ${SSH_ORIGINAL_COMMAND:-take} in take) ;; *) echo nothing but one file is taken here >&2; exit 1;; esac; ` +
 	ownShell + sumShell + partShell +
@@ -37,15 +36,14 @@ const takeScript = `set -f; n=$1; g=$2; c=$3; IFS=; umask 077; ` +
 	`part >$t 2>/dev/null || stop write; right $t || stop hash; mv -f $t ./$s || stop write; }; ` +
 	`echo took $n $PWD/$s`
 
-// TakeLine is a command line that takes a build in gzip, and nothing else, into the directory of the login
-// user's own builds: a text without anything secret, fit for the forced command of a certificate. [Taking] reads
-// what it says.
+// TakeLine returns a command line that takes a build in gzip, and nothing else, into the directory of the login user's
+// own builds. It contains no secret, so it can be the forced command of a certificate. [Taking] reads the answers.
 func TakeLine(nonce string, b Build) (string, error) {
 	return ShellLine(takeScript, []string{nonce, b.CompressedSHA256, strconv.FormatInt(b.CompressedSize, 10)})
 }
 
-// Taking reads what a [TakeLine] says, among whatever a login shell prints. wanted is called if the build
-// is to be sent. The path is where the build is then, in the words of the host; it has the form that such paths have.
+// Taking reads the answers of a [TakeLine], among other output of a login shell. wanted is called if the build must be
+// sent. Taking returns the path of the build, in the words of the host; the path has the form of a build's path.
 func Taking(nonce string, b Build, out io.Reader, wanted func() error) (string, error) {
 	lines := bufio.NewReaderSize(io.LimitReader(out, maxNoise), readBuffer)
 	for {

@@ -197,7 +197,7 @@ func FuzzTaking(f *testing.F) {
 	})
 }
 
-// TestNear has a build come to a host in another way than from here.
+// TestNear copies a build to a host from another place than this machine.
 func TestNear(t *testing.T) {
 	b := hello(t)
 	srv := sshtest.Start(t)

@@ -18,11 +18,11 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// cacheDir is where the script keeps builds, from the home directory.
+// cacheDir is the script's directory of builds, relative to the home directory.
 const cacheDir = ".cache/ccm-push"
 
-// uploadDir is the directory of the script that dir is. SFTP begins in the home
-// directory, and what a host says only chooses among what the script can have made.
+// uploadDir returns the script's directory that dir names, for SFTP, which begins in the home directory. The host can
+// only choose among directories that the script may have created.
 func uploadDir(dir string) (string, bool) {
 	for _, temp := range []string{"/var/tmp/ccm-push-", "/tmp/ccm-push-"} {
 		if uid, ok := strings.CutPrefix(dir, temp); ok && uid != "" && consists(uid, "0123456789") {
@@ -58,15 +58,14 @@ func upload(c *transport.Client, dir string, b Build, nonce string, progress fun
 // read back with the right hash.
 func put(client *sftp.Client, dir string, b Build, nonce string, program io.Reader, progress func()) (err error) {
 	temp := dir + "/." + nonce
-	// pkg/sftp takes a success that has nothing with it for what it has asked for, and
-	// goes on with nil: so do Stat and Remove.
+	// pkg/sftp takes a success without data for the answer, and continues with nil: so do Stat and Remove.
 	defer func() {
 		if failed := recover(); failed != nil {
 			err = fmt.Errorf("writing %s: unexpected answer of the SFTP server", temp)
 		}
 	}()
 	f, err := client.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL)
-	if err == nil && f == nil { // that is what a success without a handle becomes
+	if err == nil && f == nil { // a success without a handle
 		err = errors.New("there is no answer to it")
 	}
 	if err != nil {
@@ -76,7 +75,7 @@ func put(client *sftp.Client, dir string, b Build, nonce string, program io.Read
 	if err != nil && isFull(client, temp) {
 		err = transport.ErrNoSpace
 	}
-	// What is open for writing cannot be executed.
+	// A file that is open for writing cannot be executed.
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
@@ -120,8 +119,8 @@ func isFull(client *sftp.Client, path string) bool {
 	return err == nil && room != nil && room.Bavail*room.Frsize < little
 }
 
-// uploadError says why SFTP has not done it. The end of the subsystem looks like that of
-// the connection, so the host is asked.
+// uploadError explains why SFTP has failed. The end of the subsystem looks like the end of the connection, so
+// uploadError checks the connection.
 func uploadError(c *transport.Client, err error) error {
 	if err == nil || errors.Is(err, transport.ErrNoSpace) {
 		return err

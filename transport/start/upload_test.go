@@ -24,7 +24,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// withoutGzip gives commands a PATH on which is what the script needs, but gzip.
+// withoutGzip gives commands a PATH with the programs that the script needs, except gzip.
 func withoutGzip(t *testing.T, and ...string) sshtest.Option {
 	t.Helper()
 	bin := t.TempDir()
@@ -87,8 +87,7 @@ func TestUploadElsewhere(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, b.SHA256))
 }
 
-// TestUploadInTheWay has something under the name of the build that is not to be
-// replaced.
+// TestUploadInTheWay puts an object that must not be replaced in the place of the build.
 func TestUploadInTheWay(t *testing.T) {
 	srv := sshtest.Start(t, withoutGzip(t), openSSH(t))
 	b := hello(t)
@@ -155,8 +154,8 @@ func TestUploadDir(t *testing.T) {
 	}
 }
 
-// A reply is what a server of SFTP that is no good answers to a packet: its type and
-// what follows the number of the request; nothing if it is empty.
+// A reply returns a faulty SFTP server's answer to a packet: its type and the bytes after the request number. If empty,
+// there is no answer.
 type reply func(kind byte, body []byte) []byte
 
 // The numbers of draft-ietf-secsh-filexfer-02, 3 and 7.
@@ -177,7 +176,7 @@ func text(kind byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(s))), s...)
 }
 
-// agreeable says yes to everything, and reads zeros without end.
+// agreeable accepts every request, and reads return zeros without end.
 func agreeable(kind byte, body []byte) []byte {
 	switch kind {
 	case sftpOpen:
@@ -408,8 +407,7 @@ func TestUploadIsCut(t *testing.T) {
 	}
 }
 
-// FuzzUpload has a server of SFTP that answers each packet with anything at all: a
-// length, and so many bytes behind it.
+// FuzzUpload runs an SFTP server that answers each packet with arbitrary bytes.
 func FuzzUpload(f *testing.F) {
 	said := func(answers ...[]byte) (b []byte) {
 		for _, a := range answers {
