@@ -14,11 +14,11 @@ import (
 var settings = []string{"What", "Type", "Options", "Priority"}
 
 // Overridden returns a warning if a boot with systemd does not follow the line of fstab for a path, since a unit file or a
-// drop-in overrides it; "" if nothing does. suffix is mount or swap; root is empty except in tests.
-func Overridden(files modules.FileReader, root, at, suffix string) string {
+// drop-in overrides it; "" if nothing does. suffix is mount or swap.
+func Overridden(files modules.FileReader, at, suffix string) string {
 	name := UnitName(at, suffix)
 	for _, dir := range modules.UnitFolders[:2] { // these override the units that systemd generates from fstab
-		file := path.Join(root+dir, name)
+		file := path.Join(dir, name)
 		info, err := files.Stat(file)
 		switch {
 		case err != nil:
@@ -30,7 +30,7 @@ func Overridden(files modules.FileReader, root, at, suffix string) string {
 	}
 	var dirs []string
 	for _, dir := range modules.UnitFolders {
-		dirs = append(dirs, path.Join(root+dir, name+".d"))
+		dirs = append(dirs, path.Join(dir, name+".d"))
 	}
 	for _, file := range slices.Backward(edit.Siblings(files, dirs...)) { // the last one decides
 		for _, line := range edit.Lines(files, file) {

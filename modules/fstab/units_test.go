@@ -32,7 +32,7 @@ func TestOverridden(t *testing.T) {
 			} else {
 				require.NoError(t, os.WriteFile(file, []byte(test.text), 0o644))
 			}
-			require.Equal(t, test.want, strings.ReplaceAll(fstab.Overridden(modtest.Host().Files, root, "/srv/my-data", "mount"), root, ""))
+			require.Equal(t, test.want, fstab.Overridden(modtest.RootedHost(root, modtest.Host()).Files, "/srv/my-data", "mount"))
 		})
 	}
 }

@@ -42,11 +42,13 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 		converged(t, h, back, undo)
 	}
 	after := f.state(t, root)
-	maps.DeleteFunc(after, func(name string, _ Seen) bool {
-		stays, err := path.Match(f.Stays, name)
-		require.NoError(t, err)
-		return stays
-	})
+	for _, state := range []map[string]Seen{before, after} {
+		maps.DeleteFunc(state, func(name string, _ Seen) bool {
+			stays, err := path.Match(f.Stays, name)
+			require.NoError(t, err)
+			return stays
+		})
+	}
 	require.Equal(t, before, after)
 	again, err := res.Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)

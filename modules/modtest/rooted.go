@@ -124,7 +124,7 @@ func (r *rooted) Describe(ctx context.Context, h modules.Host) (modules.Descript
 // A tree translates paths of a host into paths below root.
 type tree struct{ root string }
 
-func (t tree) below(name string) string { return t.root + path.Clean("/"+name) }
+func (t tree) below(name string) string { return path.Join(t.root, path.Clean("/"+name)) }
 
 // above is the inverse of below; ok is false outside of the tree.
 func (t tree) above(name string) (inside string, ok bool) {

@@ -33,7 +33,7 @@ func (s *Swap) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		return modules.Plan{}, err
 	}
 	if s.Ensure != absent && s.Fstab == "" && s.Restore == nil {
-		if warning := fstab.Overridden(h.Files, s.root, s.Name, "swap"); warning != "" {
+		if warning := fstab.Overridden(h.Files, s.Name, "swap"); warning != "" {
 			h.Report.Message(modules.LevelWarning, warning)
 		}
 	}
@@ -68,7 +68,7 @@ func (s *Swap) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		return modules.Plan{}, nil
 	}
 	if do.off || do.on || do.mkswap {
-		if err := s.may(); err != nil {
+		if err := may(h.Files); err != nil {
 			return modules.Plan{}, err
 		}
 	}
@@ -77,9 +77,9 @@ func (s *Swap) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	}
 	switch {
 	case do.remove:
-		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: s.path(), State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}, Stays: true}})
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: s.Name, State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}, Stays: true}})
 	case !s.device() && (do.create > 0 || do.mode || do.mkswap):
-		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: s.path(), State: modules.PathState{
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: s.Name, State: modules.PathState{
 			FileInfo: modules.FileInfo{Kind: modules.Regular, Size: will.size, Mode: fileMode, Links: 1}, Stays: true, Partial: true,
 		}})
 	}
@@ -110,10 +110,10 @@ func (s *Swap) there(h modules.Host, will *live, do *steps, changes *[]modules.C
 	case will.exists && will.holds != swapArea && will.holds != nothing:
 		return modules.Refuse("%s holds %s and no swap area; nothing is overwritten", s.Name, will.holds)
 	case !will.exists:
-		if err := modules.InDirectory(h.Files, s.path()); err != nil {
+		if err := modules.InDirectory(h.Files, s.Name); err != nil {
 			return err
 		}
-		if err := h.Files.MayReplace(s.path()); err != nil {
+		if err := h.Files.MayReplace(s.Name); err != nil {
 			return err
 		}
 		change("size", absent, fmt.Sprint(size))
@@ -142,6 +142,9 @@ func (s *Swap) there(h modules.Host, will *live, do *steps, changes *[]modules.C
 	case s.Ensure == active && other:
 		change("priority", strconv.Itoa(will.priority), strconv.Itoa(*s.Priority))
 		do.off, do.on = true, true
+	case s.Ensure == present && s.Restore != nil && will.active: // it was inactive before what is undone
+		change("active", "yes", "no")
+		do.off, do.on, will.active, will.priority = true, false, false, 0
 	}
 	if do.on {
 		will.active = true
@@ -164,7 +167,7 @@ func (s *Swap) away(h modules.Host, will *live, do *steps, changes *[]modules.Ch
 	case will.holds != swapArea && will.holds != nothing:
 		return modules.Refuse("%s holds %s and no swap area; it is not removed", s.Name, will.holds)
 	}
-	if err := h.Files.MayReplace(s.path()); err != nil {
+	if err := h.Files.MayReplace(s.Name); err != nil {
 		return err
 	}
 	*changes = append(*changes, modules.Change{Property: "ensure", Have: present, Want: absent})
@@ -183,19 +186,19 @@ func (s *Swap) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 		return err
 	}
 	if do.off {
-		if err := s.run(ctx, h, "swapoff", s.path()); err != nil {
+		if err := s.run(ctx, h, "swapoff", s.Name); err != nil {
 			return err
 		}
 	}
 	if do.remove {
-		err := s.files().ApplyThen(ctx, h, do.files, func() error { return h.Files.Remove(ctx, s.path(), false) })
+		err := s.files().ApplyThen(ctx, h, do.files, func() error { return h.Files.Remove(ctx, s.Name, false) })
 		return s.takeBack(context.WithoutCancel(ctx), h, do, err)
 	}
 	err := s.set(ctx, h, do)
 	if err == nil && do.files != nil {
 		if err = s.files().Apply(ctx, h, do.files); err != nil && do.on {
-			if more := s.run(context.WithoutCancel(ctx), h, "swapoff", s.path()); more != nil {
-				return fmt.Errorf("%w; %s is active until the next boot: %w", err, s.path(), more)
+			if more := s.run(context.WithoutCancel(ctx), h, "swapoff", s.Name); more != nil {
+				return fmt.Errorf("%w; %s is active until the next boot: %w", err, s.Name, more)
 			}
 		}
 	}
@@ -206,17 +209,17 @@ func (s *Swap) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 func (s *Swap) set(ctx context.Context, h modules.Host, do steps) error {
 	given := modules.Attributes{Mode: fileMode, UID: -1, GID: -1}
 	if do.create > 0 {
-		if err := h.Files.Write(ctx, s.path(), io.LimitReader(zeros{}, do.create), given); err != nil {
+		if err := h.Files.Write(ctx, s.Name, io.LimitReader(zeros{}, do.create), given); err != nil {
 			return err
 		}
 	}
 	if do.mode {
-		if err := h.Files.SetAttributes(ctx, s.path(), given); err != nil {
+		if err := h.Files.SetAttributes(ctx, s.Name, given); err != nil {
 			return err
 		}
 	}
 	if do.mkswap {
-		if err := s.run(ctx, h, "mkswap", s.path()); err != nil {
+		if err := s.run(ctx, h, "mkswap", s.Name); err != nil {
 			return err
 		}
 	}
@@ -227,7 +230,7 @@ func (s *Swap) set(ctx context.Context, h modules.Host, do steps) error {
 }
 
 func (s *Swap) activate(ctx context.Context, h modules.Host, options []string) error {
-	return s.run(ctx, h, "swapon", "-o", strings.Join(options, ","), s.path())
+	return s.run(ctx, h, "swapon", "-o", strings.Join(options, ","), s.Name)
 }
 
 // takeBack undoes what a failed Apply has done. The contents of a swap area mean nothing, so a new area
@@ -242,16 +245,16 @@ func (s *Swap) takeBack(ctx context.Context, h modules.Host, do steps, err error
 			err = fmt.Errorf("%w; %s: %w", err, what, more)
 		}
 	}
-	now, more := h.Files.Stat(s.path())
-	left("checking whether "+s.path()+" still exists", ignoreMissing(more))
+	now, more := h.Files.Stat(s.Name)
+	left("checking whether "+s.Name+" still exists", ignoreMissing(more))
 	there := more == nil
 	switch {
 	case do.create > 0 && !do.was.exists && there:
-		left("removing "+s.path(), h.Files.Remove(ctx, s.path(), false))
+		left("removing "+s.Name, h.Files.Remove(ctx, s.Name, false))
 	case do.create > 0 && do.was.exists && now.Size != do.was.size:
 		old := do
 		old.create, old.mkswap, old.on = do.was.size, do.was.holds == swapArea, false
-		left(s.path()+" has another size than before", s.set(ctx, h, old))
+		left(s.Name+" has another size than before", s.set(ctx, h, old))
 	}
 	if do.off && do.was.active {
 		var options []string
@@ -260,7 +263,7 @@ func (s *Swap) takeBack(ctx context.Context, h modules.Host, do steps, err error
 		} else {
 			options = append(options, "defaults")
 		}
-		left(s.path()+" is not active any more", s.activate(ctx, h, options))
+		left(s.Name+" is not active any more", s.activate(ctx, h, options))
 	}
 	return err
 }

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/fstab"
 )
 
 // swapEffect is the kind of effect whose key is a path and whose state is a [live].
@@ -37,7 +37,7 @@ func (s *Swap) now(ctx context.Context, h modules.Host) (live, error) {
 	if state, predicted := h.Forecast.Lookup(swapEffect, s.Name); predicted {
 		return state.(live), nil
 	}
-	at, err := modules.Follow(h.Files, s.path())
+	at, err := modules.Follow(h.Files, s.Name)
 	switch {
 	case modules.NotThere(err):
 		return live{}, nil
@@ -63,7 +63,7 @@ func (s *Swap) now(ctx context.Context, h modules.Host) (live, error) {
 // header tells what a file holds by its beginning: a swap area has its signature at the end of the first page, of
 // which processors have several sizes (linux/include/linux/swap.h).
 func (s *Swap) header(h modules.Host) (string, error) {
-	file, err := h.Files.Open(s.path())
+	file, err := h.Files.Open(s.Name)
 	if err != nil {
 		return "", modules.PermissionRefusal(err)
 	}
@@ -86,10 +86,10 @@ func (s *Swap) header(h modules.Host) (string, error) {
 
 // signature asks blkid(8) what a device holds.
 func (s *Swap) signature(ctx context.Context, h modules.Host) (string, error) {
-	if err := s.may(); err != nil {
+	if err := may(h.Files); err != nil {
 		return "", err // it would find nothing
 	}
-	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"blkid", "-p", "-o", "value", "-s", "TYPE", s.path()}, Path: s.programs(), Reads: swapEffect, Timeout: time.Minute})
+	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"blkid", "-p", "-o", "value", "-s", "TYPE", s.Name}, Reads: swapEffect, Timeout: time.Minute})
 	const none = 2 // blkid(8)
 	switch {
 	case err != nil:
@@ -107,7 +107,7 @@ func (s *Swap) signature(ctx context.Context, h modules.Host) (string, error) {
 
 // listed reports whether it is swapped to, and with which priority.
 func (s *Swap) listed(h modules.Host) (active bool, priority int, err error) {
-	file, err := h.Files.Open(s.at("/proc/swaps"))
+	file, err := h.Files.Open("/proc/swaps")
 	switch {
 	case modules.NotThere(err): // a kernel without swap
 		return false, 0, nil
@@ -120,7 +120,7 @@ func (s *Swap) listed(h modules.Host) (active bool, priority int, err error) {
 	if err != nil {
 		return false, 0, err
 	}
-	is, _, err := modules.Resolve(h.Files, s.path())
+	is, _, err := modules.Resolve(h.Files, s.Name)
 	if err != nil {
 		return false, 0, modules.PermissionRefusal(err)
 	}
@@ -141,26 +141,18 @@ func sameFile(told, path string) bool {
 }
 
 // may refuses what only root can do.
-func (s *Swap) may() error {
-	if os.Geteuid() != 0 && s.root == "" {
+func may(files modules.FileRights) error {
+	if !modules.HasRootRights(files, fstab.Path) {
 		return modules.Refuse("only root can set up swap space; use become")
 	}
 	return nil
-}
-
-// programs is where programs are looked for: "" is the default.
-func (s *Swap) programs() string {
-	if s.root == "" {
-		return ""
-	}
-	return s.root + "/bin:" + modules.DefaultPath
 }
 
 // timeout is how long a program may take: what has been swapped out has to be read.
 const timeout = 10 * time.Minute
 
 func (s *Swap) run(ctx context.Context, h modules.Host, argv ...string) error {
-	return modules.RunProgram(ctx, h, modules.Command{Argv: argv, Path: s.programs(), Timeout: timeout})
+	return modules.RunProgram(ctx, h, modules.Command{Argv: argv, Timeout: timeout})
 }
 
 // zeros are what a new file holds.

@@ -56,7 +56,7 @@ func (s *Swap) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 
 // Watch implements [modules.Watcher]: nothing tells of what is swapped to.
 func (s *Swap) Watch(context.Context, modules.Host) (modules.Sources, error) {
-	return modules.Sources{Paths: append(s.files().Paths(), s.path()), Polled: "whether it is active"}, nil
+	return modules.Sources{Paths: append(s.files().Paths(), s.Name), Polled: "whether it is active"}, nil
 }
 
 type state struct {

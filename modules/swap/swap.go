@@ -24,8 +24,6 @@ type Swap struct {
 	Fstab    string   `json:"fstab,omitempty" looks:"^/" doc:"absolute path of the file; default: /etc/fstab"`
 	// Restore is set where the resource undoes another one.
 	Restore map[string]*edit.Restore `json:"restore,omitzero" wire:"only"`
-
-	root string // of a test: in place of /
 }
 
 // The values of ensure.
@@ -103,11 +101,6 @@ func (s *Swap) Validate() error {
 // device reports whether it is a device, and no file.
 func (s *Swap) device() bool { return strings.HasPrefix(s.Name, "/dev/") }
 
-// path is where it is.
-func (s *Swap) path() string { return s.at(s.Name) }
-
-func (s *Swap) at(path string) string { return s.root + path }
-
 // options are those of the line of fstab.
 func (s *Swap) options() []string {
 	all := []string{"sw"}
@@ -120,7 +113,7 @@ func (s *Swap) options() []string {
 // files is fstab, and what is done to it.
 func (s *Swap) files() edit.Files {
 	file := &edit.File{
-		Path: cmp.Or(s.Fstab, s.at(fstab.Path)), Optional: s.Ensure == absent, Create: true, Mode: "0644",
+		Path: cmp.Or(s.Fstab, fstab.Path), Optional: s.Ensure == absent, Create: true, Mode: "0644",
 		Edit: func(t *edit.Text) (edit.Done, error) {
 			if s.Ensure == absent {
 				return fstab.Keep(t, s.is, nil)

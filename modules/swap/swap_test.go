@@ -1,8 +1,9 @@
 package swap
 
 import (
-	"context"
+	"cmp"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -14,34 +15,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// A local swap has a tree of the test in the place of /, with programs of its own: what a test swaps to
-// would be swapped to by the machine.
-type local struct {
-	Swap
-	Root string `json:"root"`
-}
-
-func (l *local) in() *Swap {
-	l.root = l.Root
-	return &l.Swap
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	return l.in().Check(ctx, h)
-}
-
-func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
-	return l.in().Watch(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
-}
-
+// The programs of a tree work on its files: what a test swaps to would be swapped to by the machine.
 const (
-	mkswap  = "#!/bin/sh\nprintf SWAPSPACE2 | dd of=\"$1\" bs=1 seek=4086 conv=notrunc 2>/dev/null\n"
+	mkswap  = "#!/bin/sh\nprintf SWAPSPACE2 | dd of=\"${0%/bin/*}$1\" bs=1 seek=4086 conv=notrunc 2>/dev/null\n"
 	swapon  = "#!/bin/sh\nat=${0%/*}/../proc/swaps\np=${2#*pri=}; [ \"$p\" != \"$2\" ] || p=-2\n[ -z \"${3##*refused*}\" ] && { echo 'swapon: Invalid argument' >&2; exit 255; }\necho \"$3 file 40 0 ${p%%,*}\" >>\"$at\"\n"
 	swapoff = "#!/bin/sh\nat=${0%/*}/../proc/swaps\ngrep -v \"^$1 \" \"$at\" >\"$at.new\"; cat \"$at.new\" >\"$at\"; rm \"$at.new\"\n"
 )
@@ -68,7 +44,7 @@ func TestConverges(t *testing.T) {
 	fstab := func(options string) modtest.Node {
 		return modtest.Node{Path: "etc/fstab", Text: "# ours\n/swap none swap " + options + " 0 0\n"}
 	}
-	modtest.Converges(t, localType(), []modtest.Fixture{
+	modtest.Converges(t, modtest.Rooted(Type()), []modtest.Fixture{
 		{
 			Name: "new", Tree: tree(""), Properties: with(`"name":"/swap","size":"64K","priority":5`), Action: "edited fstab, made the file and activated it",
 			Changes: []modules.Change{change("size", absent, "65536"), change("active", "no", "yes"), change("fstab", absent, "/swap none swap sw,pri=5 0 0")},
@@ -78,7 +54,7 @@ func TestConverges(t *testing.T) {
 			Changes: []modules.Change{change("size", absent, "65536")},
 		},
 		{
-			Name: "made halfway", Tree: tree("", fstab("sw"), modtest.Node{Path: "swap", Text: strings.Repeat("\x00", 16*page), Mode: 0o644}), Properties: with(`"name":"/swap","size":"64K"`),
+			Name: "made halfway", Stays: "swap", Past: true, Tree: tree("", fstab("sw"), modtest.Node{Path: "swap", Text: strings.Repeat("\x00", 16*page), Mode: 0o644}), Properties: with(`"name":"/swap","size":"64K"`),
 			Action: "set its mode, made it a swap area and activated it", Changes: []modules.Change{change("mode", "others may read it", "0600"), change("holds", "nothing", "swap"), change("active", "no", "yes")},
 		},
 		{
@@ -104,33 +80,34 @@ func TestConverges(t *testing.T) {
 	}...)
 }
 
-// TestActive has what is swapped to: of a tree whose place is only known then.
+// TestActive changes areas that are swapped to.
 func TestActive(t *testing.T) {
 	for _, test := range []struct {
 		name, line, swap string
 		want             Swap
 		action, after    string
 	}{
-		{"another priority", "ROOT/swap file 60 0 -2\n", area(16), Swap{Size: "64K", Priority: new(int)}, "edited fstab and activated it again", "ROOT/swap file 40 0 0\n"},
-		{"another size", "ROOT/swap file 60 0 -2\n", area(10), Swap{Size: "64K"}, "edited fstab, made the file and activated it again", "ROOT/swap file 40 0 -2\n"},
-		{"away", "ROOT/swap file 60 0 -2\nROOT/swap2 file 1 0 -3\n", area(16), Swap{Ensure: absent}, "deactivated it and removed the file", "ROOT/swap2 file 1 0 -3\n"},
-		{"present is content with both", "ROOT/swap file 60 0 7\n", area(16), Swap{Ensure: present, Size: "64K"}, "edited fstab", "ROOT/swap file 60 0 7\n"},
+		{"another priority", "/swap file 60 0 -2\n", area(16), Swap{Size: "64K", Priority: new(int)}, "edited fstab and activated it again", "/swap file 40 0 0\n"},
+		{"another size", "/swap file 60 0 -2\n", area(10), Swap{Size: "64K"}, "edited fstab, made the file and activated it again", "/swap file 40 0 -2\n"},
+		{"away", "/swap file 60 0 -2\n/swap2 file 1 0 -3\n", area(16), Swap{Ensure: absent}, "deactivated it and removed the file", "/swap2 file 1 0 -3\n"},
+		{"present is content with both", "/swap file 60 0 7\n", area(16), Swap{Ensure: present, Size: "64K"}, "edited fstab", "/swap file 60 0 7\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			root := t.TempDir()
-			modtest.Build(t, root, tree(strings.ReplaceAll(test.line, "ROOT", root), modtest.Node{Path: "swap", Text: test.swap, Mode: 0o600}))
+			modtest.Build(t, root, tree(test.line, modtest.Node{Path: "swap", Text: test.swap, Mode: 0o600}))
 			s := test.want
-			if s.Name, s.root = "/swap", root; s.Ensure == "" {
+			if s.Name = "/swap"; s.Ensure == "" {
 				s.Ensure = active
 			}
-			plan, err := s.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+			h := modtest.RootedHost(root, modtest.Host())
+			plan, err := s.Check(t.Context(), modules.ReadOnly(h))
 			require.NoError(t, err)
 			require.Equal(t, test.action, plan.Action)
-			require.NoError(t, s.Apply(t.Context(), modtest.Host(), plan))
+			require.NoError(t, s.Apply(t.Context(), h, plan))
 			swaps, err := os.ReadFile(root + "/proc/swaps")
 			require.NoError(t, err)
-			require.Equal(t, strings.ReplaceAll(test.after, "ROOT", root), strings.TrimPrefix(string(swaps), "Filename Type Size Used Priority\n"))
-			again, err := s.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+			require.Equal(t, test.after, strings.TrimPrefix(string(swaps), "Filename Type Size Used Priority\n"))
+			again, err := s.Check(t.Context(), modules.ReadOnly(h))
 			require.NoError(t, err)
 			require.False(t, again.Pending(), "%+v", again)
 		})
@@ -139,7 +116,7 @@ func TestActive(t *testing.T) {
 
 func TestPredicts(t *testing.T) {
 	step := func(properties string) modtest.Step { return modtest.Step{Type: "swap", Properties: with(properties)} }
-	modtest.Predicts(t, modules.Registry{localType(), file.Type()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type()), file.Type()}, modtest.Scenario{
 		Tree: tree(""),
 		Steps: []modtest.Step{
 			step(`"name":"/swap","ensure":"present","size":"64K"`),
@@ -158,37 +135,47 @@ func TestPredicts(t *testing.T) {
 func TestReversal(t *testing.T) {
 	root := t.TempDir()
 	modtest.Build(t, root, tree("", modtest.Node{Path: "etc/fstab", Text: "# ours\n"}))
-	with := func(size string) *Swap { return &Swap{Name: "/swap", Ensure: active, Size: size, root: root} }
-	local := func(r modules.Resource) { r.(*Swap).root = root }
-	modtest.Undone(t, root, local, with("64K"), with("128K"))
+	with := func(s Swap) modules.Reverser {
+		s.Name = "/swap"
+		return modtest.In(root, &s)
+	}
+	modtest.Undone(t, root, nil, with(Swap{Ensure: active, Size: "64K"}), with(Swap{Ensure: active, Size: "128K"}))
 
 	// One that was there is there again.
 	root = t.TempDir()
 	modtest.Build(t, root, tree("", modtest.Node{Path: "swap", Text: area(16), Mode: 0o600}))
-	modtest.Undone(t, root, local, &Swap{Name: "/swap", Ensure: absent, root: root})
-	modtest.Undone(t, root, local, &Swap{Name: "/swap", Ensure: present, Size: "64K", root: root})
+	modtest.Undone(t, root, nil, with(Swap{Ensure: absent}))
+	modtest.Undone(t, root, nil, with(Swap{Ensure: present, Size: "64K"}))
 }
 
 // TestDevice asks the real blkid what files hold that the real mkswap has made, in the place of devices.
 func TestDevice(t *testing.T) {
+	var real string
 	for _, program := range []string{"blkid", "mkswap"} {
-		if !modules.HasProgram(modtest.Host().Files, "", program) {
+		at, err := exec.LookPath(program)
+		if err != nil {
 			needs.Missing(t, program)
 		}
+		real = cmp.Or(real, at)
 	}
 	root := t.TempDir()
+	modtest.Build(t, root, []modtest.Node{
+		{Path: "etc", Dir: true}, {Path: "bin", Dir: true},
+		{Path: "bin/blkid", Text: "#!/bin/sh\nexec " + real + ` "$1" "$2" "$3" "$4" "$5" "${0%/bin/*}$6"` + "\n", Mode: 0o755},
+	})
+	h := modules.ReadOnly(modtest.RootedHost(root, modtest.Host()))
 	for name, text := range map[string]string{
 		"swap": strings.Repeat("\x00", 16*page), "blank": strings.Repeat("\x00", 16*page), "partitions": strings.Repeat("\x00", 510) + "\x55\xaa" + strings.Repeat("\x00", 16*page),
 	} {
 		require.NoError(t, os.WriteFile(root+"/"+name, []byte(text), 0o600))
 	}
-	made := &Swap{Name: "/swap", root: root}
+	made := &Swap{Name: "/swap"}
 	require.NoError(t, modules.RunProgram(t.Context(), modtest.Host(), modules.Command{Argv: []string{"mkswap", root + "/swap"}}))
-	holds, err := made.header(modules.ReadOnly(modtest.Host()))
+	holds, err := made.header(h)
 	require.NoError(t, err)
 	require.Equal(t, swapArea, holds)
 	for name, want := range map[string]string{"swap": swapArea, "blank": nothing, "partitions": "something else"} {
-		holds, err := (&Swap{Name: "/" + name, root: root}).signature(t.Context(), modules.ReadOnly(modtest.Host()))
+		holds, err := (&Swap{Name: "/" + name}).signature(t.Context(), h)
 		require.NoError(t, err, name)
 		require.Equal(t, want, holds, name)
 	}
@@ -224,12 +211,12 @@ func TestValidate(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	root := t.TempDir()
-	modtest.Build(t, root, tree(root+"/on file 60 0 3\n", modtest.Node{Path: "on", Text: area(16)}, modtest.Node{Path: "off", Text: area(10)}, modtest.Node{Path: "etc/fstab", Text: "/off none swap sw\n"}))
+	modtest.Build(t, root, tree("/on file 60 0 3\n", modtest.Node{Path: "on", Text: area(16)}, modtest.Node{Path: "off", Text: area(10)}, modtest.Node{Path: "etc/fstab", Text: "/off none swap sw\n"}))
 	for name, want := range map[string]string{
 		"on": `{"ensure":"active","name":"/on","size":65536,"priority":3}`, "off": `{"ensure":"present","name":"/off","size":40960,"fstab":"/off none swap sw"}`, "none": `{"ensure":"absent","name":"/none"}`,
 	} {
-		status, err := modules.StatusOf(t.Context(), &Swap{Name: "/" + name, root: root}, modules.ReadOnly(modtest.Host()))
+		status, err := modules.StatusOf(t.Context(), &Swap{Name: "/" + name}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 		require.NoError(t, err)
-		require.JSONEq(t, strings.ReplaceAll(want, "ROOT", root), string(status))
+		require.JSONEq(t, want, string(status))
 	}
 }
