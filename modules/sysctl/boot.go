@@ -2,7 +2,6 @@ package sysctl
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/edit"
@@ -13,12 +12,8 @@ func (s *Sysctl) overridden(h modules.Host) string {
 	if !s.persists() || s.Ensure == absent {
 		return ""
 	}
-	root, own := strings.TrimSuffix(s.proc, "/proc/sys"), s.edited().Path
-	var all []string
-	for _, dir := range modules.MergedFolders("sysctl.d") {
-		all = append(all, root+dir)
-	}
-	siblings := edit.Siblings(h.Files, all...)
+	own := s.edited().Path
+	siblings := edit.Siblings(h.Files, modules.MergedFolders("sysctl.d")...)
 	later, _ := edit.ReadBefore(h.Files, own, siblings)
 	winner, is := "", ""
 	for _, name := range later {

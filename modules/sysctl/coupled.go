@@ -1,7 +1,6 @@
 package sysctl
 
 import (
-	"cmp"
 	"path"
 	"strings"
 
@@ -36,11 +35,10 @@ var spread = map[string]bool{
 // effects returns what changes when the kernel sets the setting to a value that it does not have yet: the setting, and
 // others that the kernel sets with it.
 func (s *Sysctl) effects(h modules.Host, want string) []modules.Effect {
-	root := cmp.Or(s.proc, "/proc/sys")
 	var all []modules.Effect
 	set := func(key, want string) {
 		all = append(all, modules.Effect{Kind: settingEffect, Key: key, State: want})
-		all = append(all, modules.Differ(settingEffect, path.Join(root, key))...)
+		all = append(all, modules.Differ(settingEffect, path.Join(settings, key))...)
 	}
 	key := s.key()
 	set(key, want)
@@ -58,7 +56,7 @@ func (s *Sysctl) effects(h modules.Host, want string) []modules.Effect {
 		}
 		family, table, of, setting := parts[1], parts[2], parts[3], parts[4]
 		folder := path.Join("net", family, table)
-		interfaces, _ := h.Files.List(path.Join(root, folder))
+		interfaces, _ := h.Files.List(path.Join(settings, folder))
 		for _, name := range interfaces {
 			toDefault, spreads := spread[family+"/"+setting]
 			switch at := path.Join(folder, name, setting); {
@@ -66,7 +64,7 @@ func (s *Sysctl) effects(h modules.Host, want string) []modules.Effect {
 			case table == "conf" && of == "all" && spreads && (name != "default" || toDefault):
 				set(at, want)
 			case table == "conf" && of == "default" && family == "ipv4" && setting != "forwarding" && name != "all", table == "neigh" && of == "default":
-				all = append(all, modules.Differ("", path.Join(root, at))...) // unless it was set for the interface itself before
+				all = append(all, modules.Differ("", path.Join(settings, at))...) // unless it was set for the interface itself before
 			}
 		}
 		if key == "net/ipv4/conf/all/forwarding" {
@@ -76,7 +74,7 @@ func (s *Sysctl) effects(h modules.Host, want string) []modules.Effect {
 			for _, name := range append(interfaces, of) {
 				for _, setting := range []string{milliseconds, milliseconds + "_ms"} {
 					if at := path.Join(folder, name, setting); at != key {
-						all = append(all, modules.Differ("", path.Join(root, at))...)
+						all = append(all, modules.Differ("", path.Join(settings, at))...)
 					}
 				}
 			}

@@ -15,8 +15,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// settings reads the settings of a network.
-func settings(t *testing.T) map[string]string {
+// allSettings reads the settings of a network.
+func allSettings(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for _, dir := range []string{"/proc/sys/net/ipv4/conf", "/proc/sys/net/ipv6/conf", "/proc/sys/net/ipv4/ip_forward"} {
@@ -41,7 +41,7 @@ func TestCouplingsOfTheKernel(t *testing.T) {
 	}
 	h := modtest.Host()
 	written := 0
-	for _, key := range slices.Sorted(maps.Keys(settings(t))) {
+	for _, key := range slices.Sorted(maps.Keys(allSettings(t))) {
 		parts := strings.Split(key, "/")
 		if len(parts) == 5 && parts[3] == "lo" {
 			continue
@@ -51,13 +51,13 @@ func TestCouplingsOfTheKernel(t *testing.T) {
 			continue
 		}
 		for range 2 { // and back again
-			before := settings(t)
+			before := allSettings(t)
 			want := map[string]string{"0": "1", "1": "0"}[before[key]]
 			if want == "" || os.WriteFile(s.at(), []byte(want), 0o600) != nil {
 				break // it is no switch
 			}
 			written++
-			after, foreseen := settings(t), map[string]bool{}
+			after, foreseen := allSettings(t), map[string]bool{}
 			for _, e := range s.effects(h, want) {
 				foreseen[strings.TrimPrefix(e.Key, "/proc/sys/")] = true
 				if e.Kind == modules.DiffersEffect {
@@ -105,7 +105,7 @@ func TestWhatCannotBeSet(t *testing.T) {
 	require.EqualError(t, check("net.ipv4.ip_forward", "1"), "net.ipv4.ip_forward is read-only on this host, as in a container (set 'runtime: false', or set it on the host of the container)")
 
 	root := t.TempDir()
-	modtest.Build(t, root, []modtest.Node{{Path: "kernel", Dir: true}, {Path: "kernel/modules_disabled", Text: "1\n", Mode: 0o644}})
-	_, err := (&Sysctl{Name: "kernel.modules_disabled", Ensure: present, Value: "0", Persist: &no, proc: root}).Check(t.Context(), h)
+	modtest.Build(t, root, []modtest.Node{{Path: "proc", Dir: true}, {Path: "proc/sys", Dir: true}, {Path: "proc/sys/kernel", Dir: true}, {Path: "proc/sys/kernel/modules_disabled", Text: "1\n", Mode: 0o644}})
+	_, err := (&Sysctl{Name: "kernel.modules_disabled", Ensure: present, Value: "0", Persist: &no}).Check(t.Context(), modtest.RootedHost(root, h))
 	require.EqualError(t, err, "kernel.modules_disabled is 1, which the kernel keeps until the next boot (set 'runtime: false')")
 }

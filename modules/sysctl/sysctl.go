@@ -20,14 +20,13 @@ type Sysctl struct {
 	Path    string `json:"path,omitempty" also:"sysctl_file" looks:"^/" doc:"absolute path of the file; default: /etc/sysctl.d/90-ccm-push.conf"`
 	// Restore is set where the resource undoes another one.
 	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
-
-	proc string // in place of /proc/sys
 }
 
 const (
 	present = "present"
 	absent  = "absent"
 
+	settings    = "/proc/sys"
 	defaultPath = "/etc/sysctl.d/90-ccm-push.conf"
 )
 
@@ -90,7 +89,7 @@ func (s *Sysctl) persists() bool { return s.Persist == nil || *s.Persist }
 func value(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // at is where the kernel tells of the setting.
-func (s *Sysctl) at() string { return cmp.Or(s.proc, "/proc/sys") + "/" + s.key() }
+func (s *Sysctl) at() string { return settings + "/" + s.key() }
 
 // edited is the file, and what is done to it.
 func (s *Sysctl) edited() *edit.File {

@@ -1,7 +1,6 @@
 package sysctl
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -12,23 +11,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/exec"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
-
-// A local sysctl has files of the test in the place of /proc/sys.
-type local struct {
-	Sysctl
-	Proc string `json:"proc"`
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	l.proc = l.Proc
-	return l.Sysctl.Check(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
-}
 
 func TestEdit(t *testing.T) {
 	for _, test := range []struct {
@@ -105,7 +87,8 @@ func TestValidate(t *testing.T) {
 }
 
 var tree = []modtest.Node{
-	{Path: "net", Dir: true}, {Path: "net/forward", Text: "0\n"}, {Path: "net/range", Text: "1\t2\n"}, {Path: "net/word", Text: "cubic\n"},
+	{Path: "proc", Dir: true}, {Path: "proc/sys", Dir: true}, {Path: "proc/sys/net", Dir: true},
+	{Path: "proc/sys/net/forward", Text: "0\n"}, {Path: "proc/sys/net/range", Text: "1\t2\n"}, {Path: "proc/sys/net/word", Text: "cubic\n"},
 	{Path: "conf", Text: "net.range = 1 2\n"},
 }
 
@@ -113,8 +96,8 @@ func TestConverges(t *testing.T) {
 	value := func(property, have, want string) modules.Change {
 		return modules.Change{Property: property, Have: have, Want: want}
 	}
-	with := func(more string) string { return `{"proc":"$ROOT","path":"$ROOT/conf",` + more + `}` }
-	modtest.Converges(t, localType(), modtest.Kept("net/*", "$ROOT/net", []modtest.Fixture{
+	with := func(more string) string { return `{"root":"$ROOT","path":"/conf",` + more + `}` }
+	modtest.Converges(t, modtest.Rooted(Type()), modtest.Kept("proc/sys/net/*", "$ROOT/proc/sys/net", []modtest.Fixture{
 		{
 			Name: "now and later", Tree: tree, Properties: with(`"name":"net.forward","value":"1"`),
 			Action: "set and persisted the value", Changes: []modules.Change{value("value", "0", "1"), value("persisted", absent, "1")},
@@ -141,9 +124,9 @@ func TestConverges(t *testing.T) {
 
 func TestPredicts(t *testing.T) {
 	step := func(properties string) modtest.Step {
-		return modtest.Step{Type: "sysctl", Properties: `{"proc":"$ROOT","path":"$ROOT/conf",` + properties + `}`}
+		return modtest.Step{Type: "sysctl", Properties: `{"root":"$ROOT","path":"/conf",` + properties + `}`}
 	}
-	modtest.Predicts(t, modules.Registry{localType(), exec.Type()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type()), exec.Type()}, modtest.Scenario{
 		Tree: tree,
 		Steps: []modtest.Step{
 			step(`"name":"net.forward","value":"1"`),
@@ -161,14 +144,14 @@ func TestPredicts(t *testing.T) {
 // TestEffects names the settings that the kernel sets with another one. "?" is a value that it may keep.
 func TestEffects(t *testing.T) {
 	root := t.TempDir()
-	var nodes []modtest.Node
-	for _, dir := range []string{"net", "net/ipv4", "net/ipv6", "net/ipv4/conf", "net/ipv6/conf", "net/ipv4/neigh"} {
-		nodes = append(nodes, modtest.Node{Path: dir, Dir: true})
+	nodes := []modtest.Node{{Path: "proc", Dir: true}}
+	for _, dir := range []string{"", "net", "net/ipv4", "net/ipv6", "net/ipv4/conf", "net/ipv6/conf", "net/ipv4/neigh"} {
+		nodes = append(nodes, modtest.Node{Path: "proc/sys/" + dir, Dir: true})
 	}
 	for _, name := range []string{"all", "default", "eth0.1"} {
 		for _, dir := range []string{"net/ipv4/conf/", "net/ipv6/conf/", "net/ipv4/neigh/"} {
 			if dir+name != "net/ipv4/neigh/all" {
-				nodes = append(nodes, modtest.Node{Path: dir + name, Dir: true})
+				nodes = append(nodes, modtest.Node{Path: "proc/sys/" + dir + name, Dir: true})
 			}
 		}
 	}
@@ -209,12 +192,12 @@ func TestEffects(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := map[string]string{}
-			for _, e := range (&Sysctl{Name: test.name, proc: root}).effects(modtest.Host(), test.value) {
+			for _, e := range (&Sysctl{Name: test.name}).effects(modtest.RootedHost(root, modtest.Host()), test.value) {
 				switch {
 				case e.Kind == settingEffect:
 					got[e.Key] = e.State.(string)
 				case e.State == modules.EffectKind(""):
-					got[strings.TrimPrefix(e.Key, root+"/")] = "?"
+					got[strings.TrimPrefix(e.Key, settings+"/")] = "?"
 				}
 			}
 			require.Equal(t, test.want, got)
@@ -226,20 +209,21 @@ func TestEffects(t *testing.T) {
 func TestReversal(t *testing.T) {
 	root := t.TempDir()
 	modtest.Build(t, root, tree)
-	with := func(value string) *Sysctl {
-		return &Sysctl{Name: "net.forward", Ensure: present, Value: value, Path: root + "/conf", proc: root}
+	with := func(value string) modules.Reverser {
+		return modtest.In(root, &Sysctl{Name: "net.forward", Ensure: present, Value: value, Path: "/conf"})
 	}
-	modtest.Undone(t, root, func(r modules.Resource) { r.(*Sysctl).proc = root }, with("1"), with("2"))
+	modtest.Undone(t, root, nil, with("1"), with("2"))
 }
 
 func TestDescribe(t *testing.T) {
 	root := t.TempDir()
 	modtest.Build(t, root, tree)
-	s := &Sysctl{Name: "net.range", Value: "3 4", Path: root + "/conf", proc: root}
-	status, err := modules.StatusOf(t.Context(), s, modules.ReadOnly(modtest.Host()))
+	s := &Sysctl{Name: "net.range", Value: "3 4", Path: "/conf"}
+	h := modtest.RootedHost(root, modules.ReadOnly(modtest.Host()))
+	status, err := modules.StatusOf(t.Context(), s, h)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"present","name":"net.range","value":"1 2","persisted":"1 2","path":"`+root+`/conf"}`, string(status))
-	sources, err := s.Watch(t.Context(), modtest.Host())
+	require.JSONEq(t, `{"ensure":"present","name":"net.range","value":"1 2","persisted":"1 2","path":"/conf"}`, string(status))
+	sources, err := s.Watch(t.Context(), h)
 	require.NoError(t, err)
-	require.Equal(t, modules.Sources{Paths: []string{root + "/conf"}, Polled: "the value that holds now"}, sources)
+	require.Equal(t, modules.Sources{Paths: []string{"/conf"}, Polled: "the value that holds now"}, sources)
 }
