@@ -18,8 +18,6 @@ type Alternatives struct {
 	Priority *int   `json:"priority,omitempty" doc:"priority of the alternative: in auto mode the highest is chosen; default for a new alternative: 50"`
 	// Restore is set where the resource undoes another one.
 	Restore *Restore `json:"restore,omitempty" wire:"only"`
-
-	root string // of a test: in place of /
 }
 
 // A Restore is what there was of a name, and of one of its alternatives.
@@ -76,5 +74,3 @@ func (a *Alternatives) Validate() error {
 	}
 	return errors.Join(errs...)
 }
-
-func (a *Alternatives) at(name string) string { return a.root + name }

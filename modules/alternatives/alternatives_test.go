@@ -1,7 +1,6 @@
 package alternatives
 
 import (
-	"context"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -15,39 +14,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// A local Alternatives has a tree of the test in the place of /, and the program of this machine works there.
-type local struct {
-	Alternatives
-	Root string `json:"root"`
-}
-
-func (l *local) in() *Alternatives {
-	l.root = l.Root
-	return &l.Alternatives
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	return l.in().Check(ctx, h)
-}
-
-func (l *local) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
-	back, err := l.in().Reversal(ctx, h, kept)
-	if back != nil {
-		back["root"] = l.Root
-	}
-	return back, err
-}
-
-func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
-	return l.in().Watch(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
-}
-
 // needProgram leaves a test out where there is no update-alternatives of dpkg.
 func needProgram(t *testing.T) {
 	t.Helper()
@@ -56,37 +22,41 @@ func needProgram(t *testing.T) {
 	}
 }
 
-// tree is a host with two editors, of which the program knows what text says, and one that it does not know.
+// tree is a host with two editors, of which the program knows what text says, and one that it does not know. The program is
+// that of this machine.
 func tree(text, chosen string) []modtest.Node {
 	var all []modtest.Node
-	for _, dir := range []string{"etc", "etc/alternatives", "usr", "usr/bin", "usr/man", "var", "var/lib", "var/lib/dpkg", "var/lib/dpkg/alternatives"} {
+	for _, dir := range []string{"etc", "etc/alternatives", "bin", "usr", "usr/bin", "usr/man", "var", "var/lib", "var/lib/dpkg", "var/lib/dpkg/alternatives"} {
 		all = append(all, modtest.Node{Path: dir, Dir: true})
 	}
 	for _, name := range []string{"bin/nano", "bin/vim", "bin/ed", "man/nano.1", "man/vim.1"} {
 		all = append(all, modtest.Node{Path: "usr/" + name, Text: "x", Mode: 0o755})
 	}
+	all = append(all, modtest.Node{Path: "bin/update-alternatives", Mode: 0o755, Text: `#!/bin/sh
+PATH=/usr/bin:/bin exec update-alternatives --quiet --root "${0%/bin/*}" --log /dev/null "$@"
+`}, modtest.Node{Path: "dev", Dir: true}, modtest.Node{Path: "dev/null", Link: "/dev/null"}) // the log is below --root, too
 	if text != "" {
 		all = append(all, modtest.Node{Path: "var/lib/dpkg/alternatives/editor", Text: text},
-			modtest.Node{Path: "etc/alternatives/editor", Link: "$ROOT/usr/bin/" + chosen},
-			modtest.Node{Path: "usr/bin/editor", Link: "$ROOT/etc/alternatives/editor"})
+			modtest.Node{Path: "etc/alternatives/editor", Link: "/usr/bin/" + chosen},
+			modtest.Node{Path: "usr/bin/editor", Link: "/etc/alternatives/editor"})
 	}
 	return all
 }
 
 func state(mode string) string {
-	return mode + "\n$ROOT/usr/bin/editor\n\n$ROOT/usr/bin/nano\n40\n$ROOT/usr/bin/vim\n30\n\n"
+	return mode + "\n/usr/bin/editor\n\n/usr/bin/nano\n40\n/usr/bin/vim\n30\n\n"
 }
 
 func TestConverges(t *testing.T) {
 	needProgram(t)
 	with := func(more string) string {
-		return `{"root":"$ROOT","name":"editor",` + strings.NewReplacer("NANO", `"$ROOT/usr/bin/nano"`, "VIM", `"$ROOT/usr/bin/vim"`, "ED", `"$ROOT/usr/bin/ed"`, "LINK", `"$ROOT/usr/bin/editor"`).Replace(more) + `}`
+		return `{"root":"$ROOT","name":"editor",` + strings.NewReplacer("NANO", `"/usr/bin/nano"`, "VIM", `"/usr/bin/vim"`, "ED", `"/usr/bin/ed"`, "LINK", `"/usr/bin/editor"`).Replace(more) + `}`
 	}
 	change := func(property, have, want string) modules.Change {
 		return modules.Change{Property: property, Have: have, Want: want}
 	}
-	const nano, vim, ed = "$ROOT/usr/bin/nano", "$ROOT/usr/bin/vim", "$ROOT/usr/bin/ed"
-	modtest.Converges(t, localType(),
+	const nano, vim, ed = "/usr/bin/nano", "/usr/bin/vim", "/usr/bin/ed"
+	modtest.Converges(t, modtest.Rooted(Type()),
 		modtest.Fixture{
 			Name: "chosen by hand", Tree: tree(state("auto"), "nano"), Properties: with(`"path":VIM`),
 			Action: "chose " + vim, Changes: []modules.Change{change("selected", nano, vim), change("mode", "auto", "manual")},
@@ -123,11 +93,11 @@ func TestConverges(t *testing.T) {
 		modtest.Fixture{Name: "no alternative anyway", Tree: tree("", ""), Properties: with(`"path":VIM,"ensure":"absent"`)},
 		modtest.Fixture{
 			Name: "unknown, without a link", Tree: tree("", ""), Properties: with(`"path":VIM`),
-			Err: "editor has no alternatives on this host yet, and $ROOT/usr/bin/vim is the first: write link, such as /usr/bin/editor",
+			Err: "editor has no alternatives on this host yet, and /usr/bin/vim is the first: write link, such as /usr/bin/editor",
 		},
 		modtest.Fixture{
-			Name: "no such program", Tree: tree(state("auto"), "nano"), Properties: `{"root":"$ROOT","name":"editor","path":"$ROOT/usr/bin/joe"}`,
-			Err: "there is no $ROOT/usr/bin/joe on this host, so it cannot be an alternative of editor",
+			Name: "no such program", Tree: tree(state("auto"), "nano"), Properties: `{"root":"$ROOT","name":"editor","path":"/usr/bin/joe"}`,
+			Err: "there is no /usr/bin/joe on this host, so it cannot be an alternative of editor",
 		},
 		modtest.Fixture{
 			Name: "nothing to choose from", Tree: tree("", ""), Properties: with(`"ensure":"auto"`),
@@ -140,9 +110,9 @@ func TestConverges(t *testing.T) {
 func TestPredicts(t *testing.T) {
 	needProgram(t)
 	step := func(more string) modtest.Step {
-		return modtest.Step{Type: "alternatives", Properties: `{"root":"$ROOT","name":"editor","path":"$ROOT/usr/bin/` + more + `}`}
+		return modtest.Step{Type: "alternatives", Properties: `{"root":"$ROOT","name":"editor","path":"/usr/bin/` + more + `}`}
 	}
-	modtest.Predicts(t, modules.Registry{localType(), file.Type()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type()), file.Type()}, modtest.Scenario{
 		Tree: tree(state("auto"), "nano"),
 		Steps: []modtest.Step{
 			step(`vim"`),
@@ -159,23 +129,22 @@ func TestPredicts(t *testing.T) {
 // TestReversal brings back what was chosen, and an alternative that was removed with what follows it.
 func TestReversal(t *testing.T) {
 	needProgram(t)
-	const slaves = "manual\n$ROOT/usr/bin/editor\neditor.1\n$ROOT/usr/man/editor.1\n\n$ROOT/usr/bin/nano\n40\n$ROOT/usr/man/nano.1\n$ROOT/usr/bin/vim\n30\n$ROOT/usr/man/vim.1\n\n"
+	const slaves = "manual\n/usr/bin/editor\neditor.1\n/usr/man/editor.1\n\n/usr/bin/nano\n40\n/usr/man/nano.1\n/usr/bin/vim\n30\n/usr/man/vim.1\n\n"
 	for _, test := range []struct{ name, text, chosen, properties string }{
-		{"chosen by itself", state("auto"), "nano", `"path":"$ROOT/usr/bin/vim"`},
+		{"chosen by itself", state("auto"), "nano", `"path":"/usr/bin/vim"`},
 		{"chosen by hand", state("manual"), "vim", `"ensure":"auto"`},
-		{"added", state("manual"), "vim", `"path":"$ROOT/usr/bin/ed"`},
-		{"another priority", slaves, "vim", `"path":"$ROOT/usr/bin/vim","ensure":"auto","priority":90`},
-		{"removed", slaves, "vim", `"path":"$ROOT/usr/bin/vim","ensure":"absent"`},
+		{"added", state("manual"), "vim", `"path":"/usr/bin/ed"`},
+		{"another priority", slaves, "vim", `"path":"/usr/bin/vim","ensure":"auto","priority":90`},
+		{"removed", slaves, "vim", `"path":"/usr/bin/vim","ensure":"absent"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			root := modtest.Root(t)
 			modtest.Build(t, root, tree(test.text, test.chosen))
 			if test.text == slaves { // the links that are not in the tree
-				require.NoError(t, exec.Command("update-alternatives", "--quiet", "--altdir", filepath.Join(root, "etc/alternatives"),
-					"--admindir", filepath.Join(root, "var/lib/dpkg/alternatives"), "--log", "/dev/null", "--set", "editor", filepath.Join(root, "usr/bin/vim")).Run())
+				require.NoError(t, exec.Command(filepath.Join(root, "bin/update-alternatives"), "--set", "editor", "/usr/bin/vim").Run())
 			}
-			r := modtest.Decode(t, modules.Registry{localType()}, "alternatives", `{"root":"$ROOT","name":"editor",`+test.properties+`}`, root)
-			modtest.Undone(t, root, func(r modules.Resource) { r.(*Alternatives).root = root }, r.(*local).in())
+			r := modtest.Decode(t, modules.Registry{modtest.Rooted(Type())}, "alternatives", `{"root":"$ROOT","name":"editor",`+test.properties+`}`, root)
+			modtest.Undone(t, root, nil, r.(modules.Reverser))
 		})
 	}
 }
@@ -213,7 +182,7 @@ func TestValidate(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, tree(state("manual"), "vim"))
-	status, err := modules.StatusOf(t.Context(), &Alternatives{Name: "editor", root: root}, modules.ReadOnly(modtest.Host()))
+	status, err := modules.StatusOf(t.Context(), &Alternatives{Name: "editor"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 	require.NoError(t, err)
-	require.JSONEq(t, strings.ReplaceAll(`{"ensure":"present","selected":"ROOT/usr/bin/vim","mode":"manual","link":"ROOT/usr/bin/editor","paths":["ROOT/usr/bin/nano","ROOT/usr/bin/vim"]}`, "ROOT", root), string(status))
+	require.JSONEq(t, `{"ensure":"present","selected":"/usr/bin/vim","mode":"manual","link":"/usr/bin/editor","paths":["/usr/bin/nano","/usr/bin/vim"]}`, string(status))
 }

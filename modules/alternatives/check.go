@@ -27,7 +27,7 @@ func (a *Alternatives) Check(_ context.Context, h modules.Host) (modules.Plan, e
 	for _, c := range calls {
 		want = want.after(c)
 	}
-	dir, err := a.database(h.Files)
+	dir, err := database(h.Files)
 	if err != nil {
 		return modules.Plan{}, err
 	}
@@ -176,11 +176,7 @@ func (a *Alternatives) Apply(ctx context.Context, h modules.Host, p modules.Plan
 		return errors.New("the plan is not one of alternatives")
 	}
 	for _, c := range calls {
-		argv := []string{"update-alternatives"}
-		if a.root != "" {
-			argv = append(argv, "--quiet", "--altdir", a.at("/etc/alternatives"), "--admindir", a.at(databases[0]), "--log", "/dev/null")
-		}
-		exit, err := h.Commands.Run(ctx, modules.Command{Argv: append(argv, c...), Timeout: timeout})
+		exit, err := h.Commands.Run(ctx, modules.Command{Argv: append([]string{"update-alternatives"}, c...), Timeout: timeout})
 		switch {
 		case err != nil:
 			return err

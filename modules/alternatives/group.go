@@ -60,11 +60,11 @@ func (g group) best() string {
 var databases = []string{"/var/lib/dpkg/alternatives", "/var/lib/alternatives"}
 
 // database is the folder of the program of this host.
-func (a *Alternatives) database(files modules.FileReader) (string, error) {
+func database(files modules.FileReader) (string, error) {
 	for _, dir := range databases {
-		_, err := modules.Follow(files, a.at(dir))
+		_, err := modules.Follow(files, dir)
 		if err == nil {
-			return a.at(dir), nil
+			return dir, nil
 		}
 		if !modules.NotThere(err) {
 			return "", modules.PermissionRefusal(err)
@@ -78,7 +78,7 @@ func (a *Alternatives) look(h modules.Host) (group, error) {
 	if state, ok := h.Forecast.Lookup(effect, a.Name); ok {
 		return state.(group), nil
 	}
-	dir, err := a.database(h.Files)
+	dir, err := database(h.Files)
 	if err != nil {
 		return group{}, err
 	}
@@ -108,7 +108,7 @@ func (a *Alternatives) look(h modules.Host) (group, error) {
 }
 
 // chosen is the link that says which alternative the name has.
-func (a *Alternatives) chosen() string { return a.at("/etc/alternatives/" + a.Name) }
+func (a *Alternatives) chosen() string { return "/etc/alternatives/" + a.Name }
 
 // maxFile bounds a file of the program, in bytes.
 const maxFile = 1 << 20

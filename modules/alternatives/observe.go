@@ -36,7 +36,7 @@ func (a *Alternatives) Reversal(_ context.Context, h modules.Host, kept modules.
 func (a *Alternatives) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
 	from := modules.Sources{Paths: []string{a.chosen()}}
 	for _, dir := range databases {
-		from.Paths = append(from.Paths, path.Join(a.at(dir), a.Name))
+		from.Paths = append(from.Paths, path.Join(dir, a.Name))
 	}
 	if a.Path != "" {
 		from.Paths = append(from.Paths, a.Path)
