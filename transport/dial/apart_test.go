@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestApartSharesNoConnection has a host behind a jump host reached twice: what is kept for all hosts of
-// a run must not be part of the proof that the host can still be reached.
+// TestApartSharesNoConnection dials a host behind a jump host twice: the proof that the host can still be reached must
+// not use connections that the hosts of a run share.
 func TestApartSharesNoConnection(t *testing.T) {
 	srv, jump := sshtest.Start(t), sshtest.Start(t)
 	target := targetOf(srv)

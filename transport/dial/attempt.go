@@ -23,8 +23,8 @@ type attempt struct {
 	target      transport.Target
 	known       *knownhosts.View
 	credentials *auth.Credentials
-	scan        []string        // host key algorithms to ask for instead of logging in; nil logs in
-	told        func(op string) // when a step begins; nil is not told
+	scan        []string        // host key algorithms to request, without a login; nil logs in
+	told        func(op string) // receives the name of each step when it begins; nil disables it
 
 	phases *phases
 	banner *bannerConn // nil until the host is dialled
@@ -35,7 +35,7 @@ type attempt struct {
 	proven  atomic.Pointer[ssh.PublicKey]
 }
 
-// prepare reads what is needed from the controller's own files.
+// prepare reads the controller's own files.
 func (a *attempt) prepare() error {
 	t := a.target
 	if t.User == "" {
@@ -84,8 +84,7 @@ func (d *Dialer) getIn(ctx context.Context, a *attempt, via *slot, served func()
 	ctx, a.phases = withPhases(ctx, d.limits(t), a.told)
 	defer a.phases.end()
 
-	// While the host is dialled the agent is asked, and the first time made ready what
-	// every login needs.
+	// While the host is dialled, the agent lists its keys, and the first time the needs of every login are prepared.
 	var meanwhile sync.WaitGroup
 	if socket := d.operator().AgentFor(t); socket != "" {
 		meanwhile.Go(func() { d.files().keyring.AskAgent(ctx, socket) })
@@ -118,8 +117,8 @@ func (d *Dialer) getIn(ctx context.Context, a *attempt, via *slot, served func()
 	return transport.NewClient(t, ssh.NewClient(c, chans, reqs), *a.proven.Load(), interval, time.Duration(count)*interval, served), nil
 }
 
-// admit waits until t may be dialled, on a place at a jump host if via is one, which it gives back
-// if that does not come to be. leave says that t has let us in, or will not; it may be called more than once.
+// admit waits until t may be dialled. If via is not nil, it is a place at a jump host, which admit releases if it
+// fails. The caller calls leave when t has accepted or refused the login; leave may be called more than once.
 func (d *Dialer) admit(ctx context.Context, t transport.Target, via *slot) (leave func(), err error) {
 	if leave, err = d.files().startups.enter(ctx, startupKey(t)); err == nil && (via == nil || via.conn.pace.turn(ctx)) {
 		return leave, nil
@@ -133,7 +132,7 @@ func (d *Dialer) admit(ctx context.Context, t transport.Target, via *slot) (leav
 	return nil, t.Fail(transport.OpDial, context.Cause(ctx), "")
 }
 
-// connect gives the connection that SSH is to be spoken on.
+// connect returns the connection for SSH.
 func (d *Dialer) connect(ctx context.Context, t transport.Target, via *slot) (net.Conn, error) {
 	switch {
 	case via != nil:
@@ -170,7 +169,7 @@ func (a *attempt) config(ctx context.Context) *ssh.ClientConfig {
 	return config
 }
 
-// fail says at which step the attempt ended, and why.
+// fail returns the error with the step at which the attempt ended, and its cause.
 func (a *attempt) fail(ctx context.Context, err error) error {
 	if e := a.hostKey.Load(); e != nil {
 		return e

@@ -9,22 +9,21 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// A bannerConn keeps the beginning of what the host says. x/crypto/ssh passes
-// over lines before the version (RFC 4253, 4.2), in which sshd gives the reason
-// why it closes the connection, and others show that they are no SSH server.
+// A bannerConn keeps the begin of the host's output. x/crypto/ssh skips lines before the version (RFC 4253, 4.2). In
+// these lines, sshd prints why it closes the connection, and other servers show that they are not SSH servers.
 type bannerConn struct {
 	net.Conn
 	greeted func()     // is called when the host has said the first word; nil is not
 	ahead   []byte     // read from Conn and not given out yet
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards the fields below
 	said    []byte
 }
 
 // readAhead is more than a version and what usually follows it have, in bytes.
 const readAhead = 1 << 10
 
-// Read implements [net.Conn]. x/crypto/ssh reads the version byte by byte, so that it
-// takes nothing of what follows; what is asked for so is read at once and kept.
+// Read implements [net.Conn]. x/crypto/ssh reads the version byte by byte, so that it takes none of the following
+// bytes. Read then reads as much as there is, and keeps the rest.
 func (c *bannerConn) Read(b []byte) (int, error) {
 	if len(c.ahead) > 0 {
 		n := copy(b, c.ahead)
@@ -58,7 +57,7 @@ func (c *bannerConn) read(b []byte) (int, error) {
 	return n, err
 }
 
-// beforeVersion is what was said first, quoted; "" if that was a version.
+// beforeVersion returns the first line, quoted, or "" if it was a version.
 func (c *bannerConn) beforeVersion() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +68,7 @@ func (c *bannerConn) beforeVersion() string {
 	return fmt.Sprintf("%q", said)
 }
 
-// silent reports whether nothing was said at all.
+// silent reports whether the host has sent no byte.
 func (c *bannerConn) silent() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// A countedConn gives out what a host says in the pieces that it comes in.
+// A countedConn returns the host's output in the pieces in which it arrives.
 type countedConn struct {
 	net.Conn
 	pieces [][]byte
@@ -31,7 +31,7 @@ func (c *countedConn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestBannerConnReadsAll has any reader see what the host says, however it comes.
+// TestBannerConnReadsAll checks that readers see all output, in whatever pieces it arrives.
 func TestBannerConnReadsAll(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -61,8 +61,7 @@ func TestBannerConnReadsAll(t *testing.T) {
 	}
 }
 
-// TestBannerConnReadsVersionAtOnce counts the reads that a version costs which is
-// asked for byte by byte.
+// TestBannerConnReadsVersionAtOnce counts the reads of the connection for a version that is read byte by byte.
 func TestBannerConnReadsVersionAtOnce(t *testing.T) {
 	conn := &countedConn{pieces: [][]byte{[]byte("SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u7\r\n"), []byte("and more")}}
 	c := &bannerConn{Conn: conn}

@@ -59,7 +59,7 @@ func TestHostsThatMisbehaveFailAlone(t *testing.T) {
 	}
 }
 
-// TestDialTold is about who looks on while a host is dialled, once in vain and once with success.
+// TestDialTold checks the reported steps of a failed and a successful dial.
 func TestDialTold(t *testing.T) {
 	var told []string
 	note := func(op string) { told = append(told, op) }
@@ -71,7 +71,7 @@ func TestDialTold(t *testing.T) {
 	require.Equal(t, []string{
 		transport.OpDial, transport.OpHandshake, Greeted, transport.OpAuthenticate,
 		transport.OpDial, transport.OpHandshake, Greeted, transport.OpAuthenticate,
-	}, slices.Compact(told)) // a signature begins the last one anew
+	}, slices.Compact(told)) // a signature restarts the last step
 }
 
 func TestUnreachable(t *testing.T) {

@@ -1,9 +1,9 @@
-// Package dial opens connections to hosts: it finds the addresses of a host, dials the
-// fastest of them, or goes through jump hosts or a proxy command, verifies the host key,
-// and has package auth log in. It repeats what may pass, within limits for each phase.
+// Package dial opens connections to hosts: it looks up the addresses of a host, dials the fastest of them, or uses jump
+// hosts or a proxy command, verifies the host key, and has package auth log in. It repeats failures that may pass,
+// within limits for each phase.
 //
-// A [Dialer] is shared by all hosts of a run; [Dialer.Dial] gives a [transport.Client].
-// [Dialer.Scan] asks a host for its keys only, and [Dialer.Trust] adds them to known_hosts.
+// All hosts of a run share a [Dialer]; [Dialer.Dial] returns a [transport.Client]. [Dialer.Scan] reads the keys of a
+// host without a login, and [Dialer.Trust] adds them to known_hosts.
 //
-// What happens on a connection once it stands does not belong here.
+// Package transport and its other folders use the open connection.
 package dial

@@ -17,8 +17,7 @@ import (
 // Happy Eyeballs (RFC 8305): the addresses of a host are looked up, put in order, and
 // dialled one after the other without waiting for the one before to fail.
 
-// attemptDelay is how long an address may take before the next one is tried too
-// (RFC 8305, 8: Connection Attempt Delay).
+// attemptDelay is the time after which the next address is tried, too (RFC 8305, 8: Connection Attempt Delay).
 const attemptDelay = 250 * time.Millisecond
 
 // network is the name of a network for package net, of the wanted address family:
@@ -33,8 +32,8 @@ func network(t transport.Target, kind string) string {
 	return kind
 }
 
-// dialTCP connects to whichever address of t answers first. One that is not there
-// costs [attemptDelay] and not the whole time for dialling.
+// dialTCP connects to the address of t that answers first. A dead address costs [attemptDelay], not the whole dial
+// timeout.
 func (d *Dialer) dialTCP(ctx context.Context, t transport.Target) (net.Conn, error) {
 	found, err := d.lookup(ctx, network(t, "ip"), t.Address)
 	if err != nil {
@@ -57,7 +56,7 @@ func (d *Dialer) dialTCP(ctx context.Context, t transport.Target) (net.Conn, err
 	})
 }
 
-// lookup gives the addresses of a host. network is ip, ip4 or ip6.
+// lookup returns the addresses of a host. network is ip, ip4 or ip6.
 func (d *Dialer) lookup(ctx context.Context, network, host string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil && addr.Zone() != "" && network != "ip4" {
 		return []netip.Addr{addr}, nil // package net would lose the zone
@@ -79,8 +78,7 @@ func sameFamily(from []netip.Addr, a netip.Addr) net.Addr {
 	return nil
 }
 
-// interleave has the families take turns, the resolver's favourite first (RFC
-// 8305, 4). It leaves out what stands there twice.
+// interleave alternates the address families, beginning with the resolver's first (RFC 8305, 4). It removes duplicates.
 func interleave(addrs []netip.Addr) []netip.Addr {
 	var first, second []netip.Addr
 	for _, a := range addrs {
@@ -106,9 +104,8 @@ type dialResult struct {
 	err  error
 }
 
-// dialFastest begins with the next address when one has failed, or has taken
-// longer than [attemptDelay]. It returns when one has answered or all have failed; the
-// error is then the one that came first, and those that differ from it.
+// dialFastest dials the next address when one has failed, or has taken longer than [attemptDelay]. It returns when one
+// has answered or all have failed. The error then has the first failure, and those that differ from it.
 func dialFastest(ctx context.Context, addrs []netip.AddrPort, dial func(context.Context, netip.AddrPort) (net.Conn, error)) (net.Conn, error) {
 	if len(addrs) == 1 { // as most hosts have
 		return dial(ctx, addrs[0])
@@ -156,7 +153,7 @@ func dialFastest(ctx context.Context, addrs []netip.AddrPort, dial func(context.
 	return nil, addressErrors(errs)
 }
 
-// addressErrors is what is wrong with a host none of whose addresses answers.
+// addressErrors returns the error of a host if none of its addresses answers.
 func addressErrors(errs []error) error {
 	if len(errs) == 0 {
 		return &net.DNSError{Err: "it has no address of this kind", IsNotFound: true}

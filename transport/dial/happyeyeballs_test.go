@@ -40,8 +40,7 @@ func TestInterleave(t *testing.T) {
 	}
 }
 
-// TestFastest tells each address what becomes of it: it answers or fails after
-// some time, or never.
+// TestFastest gives each address an outcome: it answers or fails after some time, or never.
 func TestFastest(t *testing.T) {
 	const never = -1
 	for _, test := range []struct {
@@ -137,8 +136,7 @@ func TestAddressesThatFailInTheirOwnWays(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
-// TestBothFamilies has a name with an IPv6 address where nobody listens, and one
-// that lets nobody in.
+// TestBothFamilies dials a name with an IPv6 address without a listener, and one whose host refuses the login.
 func TestBothFamilies(t *testing.T) {
 	srv := sshtest.Start(t)
 	known := func(name string) transport.Target {
@@ -181,8 +179,8 @@ func TestBothFamilies(t *testing.T) {
 	}
 }
 
-// dropsPackets makes 127.0.0.2 a host that drops what it is sent: a socket whose
-// queue is full. It reports false where a system does not do that.
+// dropsPackets makes 127.0.0.2 a host that drops its packets: a socket whose queue is full. It returns false where a
+// system does not do that.
 func dropsPackets(t *testing.T, port int) bool {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	require.NoError(t, err)
@@ -201,7 +199,7 @@ func dropsPackets(t *testing.T, port int) bool {
 	return false
 }
 
-// TestBindAddress has a server tell where it was dialled from.
+// TestBindAddress checks the source address that the server sees.
 func TestBindAddress(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

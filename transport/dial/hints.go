@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// What to do about a host that does not let us get as far as a login.
+// Hints for hosts that fail before the login.
 
 func timeoutHint(op string, cause error) string {
 	switch {
@@ -28,7 +28,7 @@ func timeoutHint(op string, cause error) string {
 	return ""
 }
 
-// dialHint is empty where the error says it all.
+// dialHint returns "" if the error needs no hint.
 func dialHint(t transport.Target, err error) string {
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	far, isFar := errors.AsType[*behindJumpError](err)
@@ -60,7 +60,7 @@ func handshakeHint(err error) string {
 
 const noServerHint = "is it an SSH server that listens there, and does it allow so many logins at once (sshd_config: MaxStartups)?"
 
-// dialCause leaves out the address, which a HostError has, and the system call.
+// dialCause removes the address, which a HostError has, and the system call.
 func dialCause(err error) error {
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
 		err = e.Err

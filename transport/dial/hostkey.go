@@ -67,8 +67,8 @@ func (a *attempt) hostKeyHint(err error, key ssh.PublicKey) string {
 	return fmt.Sprintf("compare the fingerprint, then trust it: echo '%s' >> %s", line, transport.ShellWord(a.known.AddTo()))
 }
 
-// authority is where the authority for the host stands that a key has a certificate
-// of, FILE:LINE, and "" without one.
+// authority returns the place FILE:LINE of the authority that has signed the certificate key, or "" if key is not a
+// certificate.
 func (a *attempt) authority(key ssh.PublicKey) string {
 	cert, ok := key.(*ssh.Certificate)
 	if !ok {
@@ -79,14 +79,13 @@ func (a *attempt) authority(key ssh.PublicKey) string {
 
 const noOwnFile = "name a known_hosts file of your own, to which the key can be added"
 
-// changedHint says what to do about a key that has changed, before what is wanted can
-// be done again.
+// changedHint returns the steps after which wanted can be repeated with a changed key.
 func changedHint(e *knownhosts.ChangedError, wanted string) string {
 	return "if the host was reinstalled, remove " + strings.Join(e.Lines, " and ") + " and " + wanted + " again; if not, another machine may answer at its address"
 }
 
-// hostKeyAlgorithms are those asked for that are supported, or else those of the
-// keys that are known.
+// hostKeyAlgorithms returns the configured algorithms that are supported. By default, the algorithms of the known keys
+// come first.
 func (a *attempt) hostKeyAlgorithms() []string {
 	if a.scan != nil {
 		return a.scan
@@ -101,7 +100,7 @@ func (a *attempt) hostKeyAlgorithms() []string {
 		return wanted
 	}
 	first := slices.DeleteFunc(known, func(name string) bool { return !slices.Contains(wanted, name) })
-	// Certificates are asked for only where first has them.
+	// Certificates are requested only if first contains them.
 	rest := slices.DeleteFunc(wanted, func(name string) bool { return knownhosts.IsCertificate(name) || slices.Contains(first, name) })
 	return slices.Concat(first, rest)
 }
@@ -138,8 +137,8 @@ func checkAlgorithms(a transport.Algorithms) error {
 	return nil
 }
 
-// KnownHosts is a known_hosts file with what is known of a host's keys, and nothing of others. Jump
-// hosts are targets of their own.
+// KnownHosts returns the text of a known_hosts file with the known keys of one host. Jump hosts are targets of their
+// own.
 func (d *Dialer) KnownHosts(t transport.Target) (string, error) {
 	view, err := d.openKnown(t)
 	if err != nil {

@@ -126,7 +126,7 @@ func TestHostKeys(t *testing.T) {
 			target.KnownHosts = []string{file}
 			policies := []transport.HostKeyPolicy{transport.Strict, transport.AcceptNew}
 			if errors.Is(test.is, transport.ErrHostKeyUnknown) {
-				policies = policies[:1] // what AcceptNew does is another test
+				policies = policies[:1] // another test covers AcceptNew
 			}
 			for _, target.HostKeys = range policies {
 				err := dialOnce(t, &Dialer{}, target)

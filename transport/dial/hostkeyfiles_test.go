@@ -19,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestHostKeyAlias has the alias asked for, without a port, and nothing else.
+// TestHostKeyAlias checks that only the alias is looked up, without a port.
 func TestHostKeyAlias(t *testing.T) {
 	host, authority := newSigner(t, ""), newSigner(t, "ecdsa")
 	hashed := xknownhosts.HashHostname("gate.example")
@@ -110,7 +110,7 @@ func TestGlobalKnownHosts(t *testing.T) {
 	require.Regexp(t, "the host key is unknown: ssh-ed25519 SHA256:[^ ]+, and there is no file to add it to\n  hint: name a known_hosts file of your own, to which the key can be added$", err.Error())
 }
 
-// TestKnownNames are what known_hosts and certificates call a host.
+// TestKnownNames checks the names of hosts in known_hosts and in certificates.
 func TestKnownNames(t *testing.T) {
 	for _, test := range []struct {
 		target transport.Target
@@ -127,8 +127,8 @@ func TestKnownNames(t *testing.T) {
 	}
 }
 
-// TestHostKeyOrder: a list that names host key algorithms is kept in its order,
-// unless it is said that it has none.
+// TestHostKeyOrder checks that a list of host key algorithms keeps its order, unless the target says that its order has
+// no meaning.
 func TestHostKeyOrder(t *testing.T) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)

@@ -10,15 +10,14 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// A behindJumpError is that a jump host which is well could not connect to what lies
-// behind it, or would not.
+// A behindJumpError reports that a working jump host could not connect to the next host, or refused to.
 type behindJumpError struct {
 	jump string // its name
 	err  *ssh.OpenChannelError
 }
 
-// Error begins with what hosts that suffer from the same thing have in common. What
-// the jump host says is shown as it is only if it is one of connectCauses.
+// Error begins with the part that all affected hosts share. It shows the jump host's own text only if that is one of
+// connectCauses.
 func (e *behindJumpError) Error() string {
 	cause, _ := e.cause()
 	switch {
@@ -32,7 +31,7 @@ func (e *behindJumpError) Error() string {
 
 func (e *behindJumpError) Unwrap() error { return e.err }
 
-// connectCauses are the words of strerror(3) for what stops a connection.
+// connectCauses maps the words of strerror(3) to the errors of connect(2).
 var connectCauses = map[string]syscall.Errno{
 	"connection refused":     syscall.ECONNREFUSED,
 	"no route to host":       syscall.EHOSTUNREACH,
@@ -40,8 +39,8 @@ var connectCauses = map[string]syscall.Errno{
 	"connection timed out":   syscall.ETIMEDOUT,
 }
 
-// cause is "" if the jump host says something else. OpenSSH sends the bare cause,
-// others say before it what they did.
+// cause returns "" if the jump host sends another text. OpenSSH sends the bare cause; other servers put their own words
+// before it.
 func (e *behindJumpError) cause() (string, syscall.Errno) {
 	if e.err.Reason != ssh.ConnectionFailed {
 		return "", 0
@@ -55,7 +54,7 @@ func (e *behindJumpError) cause() (string, syscall.Errno) {
 	return said, errno
 }
 
-// hint is what to do about a target that the jump host did not connect to.
+// hint returns the hint for a target that the jump host could not connect to.
 func (e *behindJumpError) hint(t transport.Target) string {
 	switch _, errno := e.cause(); {
 	case errno == syscall.EHOSTUNREACH, errno == syscall.ENETUNREACH:

@@ -15,18 +15,17 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// maxSlots is how many hosts at a time share one connection to a jump host. Each takes one of
-// the 1,024 files that the process of sshd for it may usually have open. A second connection
-// would be a second login, which a person may have to confirm. Measured with 400 logins
-// through one jump host, 200 KB each, on two processors: 3.3 s with 200 on a connection,
-// 4.3 s with all of them.
+// maxSlots is the number of hosts that share one connection to a jump host. Each uses one of the usually 1,024 files
+// that sshd's process for the connection may open. A second connection would be a second login, which a person may have
+// to confirm. Measured with 400 logins through one jump host, 200 KB each, on two processors: 3.3 s with 200 on a
+// connection, 4.3 s with all of them.
 const maxSlots = 900
 
 // A jumpTable shares the connections to jump hosts: for each route one that the
 // first host has dialled, and more when that is full.
 type jumpTable struct {
 	mu     sync.Mutex
-	routes map[string][]*route // by users and addresses, to find them quickly
+	routes map[string][]*route // by users and addresses, for fast lookup
 	closed bool
 	work   sync.WaitGroup
 }
@@ -47,7 +46,7 @@ type jumpConn struct {
 	client *transport.Client
 	err    error
 	failed time.Time
-	pace   pace // of the hosts that are dialled through it
+	pace   pace // pace of the dials through the connection
 	users  int  // hosts that go through it; the table's lock guards it
 }
 
@@ -60,7 +59,7 @@ type slot struct {
 
 var errDialerClosed = errors.New("the dialer is closed")
 
-// jump gives a place on a connection to the last of jumpHosts, nil if there are none.
+// jump returns a place on a connection to the last of jumpHosts, or nil if there are none.
 func (d *Dialer) jump(ctx context.Context, jumpHosts []transport.Target) (*slot, error) {
 	if len(jumpHosts) == 0 {
 		return nil, nil
@@ -96,10 +95,10 @@ func (d *Dialer) jump(ctx context.Context, jumpHosts []transport.Target) (*slot,
 	return nil, s.conn.err
 }
 
-// takeSlot finds a connection with room, or starts to dial one. The attempt
-// outlives ctx, since other hosts wait for it too. Without a slot there is a first
-// attempt to wait for: until a jump host has let us in there is no second one, so that
-// a wrong password is sent once, however many hosts are behind it.
+// takeSlot returns a place on a connection with room, or starts to dial one. The attempt outlives ctx, since other
+// hosts wait for it, too. Without a place it returns first, which is closed at the end of the first attempt. Until a
+// jump host has accepted a login there is no second attempt, so that a wrong password is sent once for all hosts behind
+// it.
 func (d *Dialer) takeSlot(ctx context.Context, jumpHosts []transport.Target) (s *slot, first <-chan struct{}, err error) {
 	t := &d.jumps
 	t.mu.Lock()
@@ -132,7 +131,7 @@ func (d *Dialer) takeSlot(ctx context.Context, jumpHosts []transport.Target) (s 
 	return t.newSlot(j), nil, nil
 }
 
-// route gives that of jumpHosts. The table must be locked.
+// route returns the route of jumpHosts. The table must be locked.
 func (t *jumpTable) route(jumpHosts []transport.Target) *route {
 	if t.routes == nil {
 		t.routes = make(map[string][]*route)
@@ -148,9 +147,9 @@ func (t *jumpTable) route(jumpHosts []transport.Target) *route {
 	return r
 }
 
-// sameIdentity reports whether nothing differs that decides who is at the other end of
-// a login, who we are there, and how it is protected. The inventory's name does not,
-// nor do limits of time; jump hosts have none of their own.
+// sameIdentity reports whether a and b agree in all settings that decide which host answers, as which user we log in,
+// and how the connection is protected. The inventory's name and timeouts do not; jump hosts have no timeouts of their
+// own.
 func sameIdentity(a, b transport.Target) bool {
 	for _, t := range []*transport.Target{&a, &b} {
 		t.Host, t.Port, t.Jump = "", t.TCPPort(), nil
@@ -159,13 +158,13 @@ func sameIdentity(a, b transport.Target) bool {
 	return reflect.DeepEqual(a, b) // the contents of passwords, too
 }
 
-// newSlot gives a place on j. The table must be locked.
+// newSlot returns a place on j. The table must be locked.
 func (t *jumpTable) newSlot(j *jumpConn) *slot {
 	j.users++
 	return &slot{table: t, conn: j}
 }
 
-// anySlot gives a place on a connection that is up, however full; nil without one.
+// anySlot returns a place on an open connection, even a full one; nil if there is none.
 func (t *jumpTable) anySlot(jumpHosts []transport.Target) *slot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -177,7 +176,7 @@ func (t *jumpTable) anySlot(jumpHosts []transport.Target) *slot {
 	return nil
 }
 
-// release gives the place back.
+// release releases the place.
 func (s *slot) release() {
 	s.once.Do(func() {
 		s.table.mu.Lock()
@@ -213,10 +212,9 @@ func (c *slotConn) Close() error {
 	return c.Conn.Close()
 }
 
-// usable reports whether j need not be dialled again. A failure is remembered
-// for a while, so that a dead jump host costs its hosts one timeout and not one
-// for each batch of them. A login that was refused is never repeated: hundreds of
-// hosts would have the account locked, or us banned.
+// usable reports whether j need not be dialled again. A failure is remembered for a while, so that a dead jump host
+// costs its hosts one timeout and not one for each batch. A refused login is never repeated: hundreds of tries would
+// lock the account or have our address banned.
 func (j *jumpConn) usable(remember time.Duration) bool {
 	select {
 	case <-j.ready:
@@ -278,8 +276,8 @@ func (t *jumpTable) close() error {
 	return errors.Join(errs...)
 }
 
-// throughJump makes the failure of a jump host one of t, with the hint last. It is
-// the same for all hosts behind it: the first jump host that failed is what counts.
+// throughJump converts the failure of a jump host to one of t, with the hint last. All hosts behind it have the same
+// error, of the first jump host that failed.
 func throughJump(t transport.Target, err error) error {
 	jumpHost, ok := errors.AsType[*transport.HostError](err)
 	if !ok {

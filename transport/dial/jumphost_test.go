@@ -200,7 +200,7 @@ func TestSeatsAreGivenBack(t *testing.T) {
 	require.Zero(t, d.jumps.route(target.Jump).conns[0].users)
 }
 
-// TestHostsBehindADeadJumpHostHaveOneError is what lets a report say it once.
+// TestHostsBehindADeadJumpHostHaveOneError lets a report print that error once.
 func TestHostsBehindADeadJumpHostHaveOneError(t *testing.T) {
 	srv := sshtest.Start(t)
 	outer := transport.Target{Host: "outer", Address: "127.0.0.1", Port: 1, User: "u"}

@@ -55,8 +55,7 @@ func TestJumpHostsAreVerifiedForEachHost(t *testing.T) {
 	}
 }
 
-// TestInnerJumpHostsAreVerified has the same last jump host behind an outer one that is
-// known in one way only.
+// TestInnerJumpHostsAreVerified uses the same last jump host behind two outer ones, of which one is known.
 func TestInnerJumpHostsAreVerified(t *testing.T) {
 	outer, inner, srv := sshtest.Start(t), sshtest.Start(t), sshtest.Start(t)
 	d := &Dialer{}
@@ -71,8 +70,7 @@ func TestInnerJumpHostsAreVerified(t *testing.T) {
 	require.ErrorIs(t, dialOnce(t, d, host), transport.ErrHostKeyUnknown)
 }
 
-// TestIdentity has every setting of a target count, new ones too, unless it is known
-// to say nothing of who is there and who we are.
+// TestIdentity checks that each setting of a target counts, also a new one, except those that are known not to matter.
 func TestIdentity(t *testing.T) {
 	idle := []string{"Host", "Keepalive", "KeepaliveCount", "Retries", "Limits", "Jump"}
 	for field := range reflect.TypeFor[transport.Target]().Fields() {

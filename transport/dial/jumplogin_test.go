@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestRefusedJumpLoginIsNotRepeated has a jump host that says no: however many hosts
-// are behind it, and however long the run takes, it is told the password once.
+// TestRefusedJumpLoginIsNotRepeated uses a jump host that refuses the password. It receives the password once, for any
+// number of hosts and any length of the run.
 func TestRefusedJumpLoginIsNotRepeated(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// targetOf is how to get into srv.
+// targetOf returns the target to log in to srv.
 func targetOf(srv *sshtest.Server) transport.Target {
 	return transport.Target{
 		Host: "web1", Address: srv.Host, Port: srv.Port, User: srv.User,

@@ -14,7 +14,7 @@ import (
 // two minutes (sshd_config, LoginGraceTime).
 var defaultLimits = transport.Limits{Dial: 10 * time.Second, Handshake: 10 * time.Second, Auth: 60 * time.Second, Sign: 60 * time.Second}
 
-// limits are those of t; what it leaves open is as d has it, or the default.
+// limits returns the limits of t; for unset ones those of d, or the defaults.
 func (d *Dialer) limits(t transport.Target) transport.Limits {
 	own, all := t.Limits, d.Limits
 	return transport.Limits{
@@ -25,20 +25,20 @@ func (d *Dialer) limits(t transport.Target) transport.Limits {
 	}
 }
 
-// phases is where an attempt to get in has got to: dial, handshake, authenticate.
+// phases follows the phases of an attempt: dial, handshake, authenticate.
 type phases struct {
 	cancel context.CancelCauseFunc
 	limits transport.Limits
-	told   func(op string) // nil is not told
+	told   func(op string) // receives each phase; nil disables it
 
 	mu    sync.Mutex
 	op    string
-	began int // how many waits have begun: a timer that fires late is none of the present one's
+	began int // number of timers started: a late timer of an earlier phase is ignored
 	timer *time.Timer
 }
 
-// withPhases begins with dialling. The context ends when the phase that is under way
-// takes longer than it may. told, which may be nil, is told of each. The phases must be ended.
+// withPhases begins with the dial phase. The context ends if a phase exceeds its limit. told receives each phase; it
+// may be nil. The caller must end the phases.
 func withPhases(ctx context.Context, l transport.Limits, told func(op string)) (context.Context, *phases) {
 	p := &phases{limits: l, told: told}
 	ctx, p.cancel = context.WithCancelCause(ctx)
@@ -46,7 +46,7 @@ func withPhases(ctx context.Context, l transport.Limits, told func(op string)) (
 	return ctx, p
 }
 
-// limit is how long a phase may take.
+// limit returns the limit of a phase.
 func (p *phases) limit(op string) time.Duration {
 	switch op {
 	case transport.OpDial:
@@ -72,8 +72,7 @@ func (p *phases) begin(op string, limit time.Duration) {
 // it ended in.
 func (p *phases) enter(ctx context.Context, op string) { p.enterFor(ctx, op, p.limit(op)) }
 
-// signing does something for which the host waits, and a person perhaps has to do
-// something. The time that it takes is none of the host's.
+// signing calls do while the host waits, for example for a person. Its time has a limit of its own.
 func (p *phases) signing(ctx context.Context, do func()) {
 	p.enterFor(ctx, transport.OpAuthenticate, p.limits.Sign)
 	do()

@@ -17,19 +17,18 @@ import (
 
 const (
 	defaultShell = "/bin/sh"
-	// proxyGrace is how long a proxy command may take to end when it is asked to.
+	// proxyGrace is the time that a proxy command has to end after SIGTERM.
 	proxyGrace = time.Second
 )
 
-// A proxyConn is a connection by way of a command (ssh_config, ProxyCommand). It
-// has a session of its own, so that it can be ended as a whole, and has no
-// terminal to ask on: many of them run at once.
+// A proxyConn is a connection through a command (ssh_config, ProxyCommand). The command has a session of its own, so
+// that all its processes can be ended, and no terminal for prompts: many of them run at once.
 type proxyConn struct {
 	in, out *os.File // our ends of its standard output and input
 	cmd     *exec.Cmd
 	noise   *transport.Stderr
 	close   sync.Once
-	ended   error // by itself or by us, once closed
+	ended   error // how the command ended; valid after close
 }
 
 // startProxy runs a command with the operator's shell, as ssh does.
@@ -64,8 +63,7 @@ func (p *proxyConn) Read(b []byte) (int, error) { return p.in.Read(b) }
 // Write implements [net.Conn].
 func (p *proxyConn) Write(b []byte) (int, error) { return p.out.Write(b) }
 
-// Close ends every wait, then the command with all that it has started, and waits
-// for it.
+// Close ends every wait, then the command and its children, and waits for them.
 func (p *proxyConn) Close() error {
 	p.close.Do(func() {
 		p.in.Close()
@@ -75,7 +73,7 @@ func (p *proxyConn) Close() error {
 		kill := time.AfterFunc(proxyGrace, func() { syscall.Kill(group, syscall.SIGKILL) })
 		p.ended = p.cmd.Wait()
 		kill.Stop()
-		syscall.Kill(group, syscall.SIGKILL) // whoever is left of it
+		syscall.Kill(group, syscall.SIGKILL) // processes that have survived
 	})
 	return nil
 }
@@ -106,7 +104,7 @@ func (proxyAddr) Network() string { return "proxy" }
 // String implements [net.Addr].
 func (proxyAddr) String() string { return "proxy command" }
 
-// explain says how the command ended, as far as it is known after Close.
+// explain returns how the command ended, if that is known. It calls Close.
 func (p *proxyConn) explain() string {
 	p.Close()
 	var parts []string

@@ -64,7 +64,7 @@ func TestProxyCommandsEnd(t *testing.T) {
 	}
 }
 
-// gone reports whether a process has ended, be it a zombie that nobody waits for.
+// gone reports whether a process has ended. A zombie counts as ended.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true
@@ -85,7 +85,7 @@ func TestProxyCommandErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := &Dialer{Shell: test.shell}
-			if strings.Contains(test.err, "timed out") { // nothing else shall be cut short
+			if strings.Contains(test.err, "timed out") { // other tests must not be cut short
 				d.Limits = shortLimits
 			}
 			err := dialOnce(t, d, transport.Target{Host: "web1", Address: "w", User: "deploy", ProxyCommand: test.command})

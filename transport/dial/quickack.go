@@ -6,18 +6,17 @@ import (
 	"syscall"
 )
 
-// A quickConn acknowledges at once what the host sends behind its login. sshd writes then what nobody has asked
-// for (its other host keys, what the login prints), and opens the first channel. Until a command runs it has Nagle's
-// algorithm hold back what is small while something before it is not acknowledged (OpenSSH sets TCP_NODELAY with the
-// first command of a connection, on a jump host never), and we have nothing to say that could carry an
-// acknowledgement: this system would wait for 40 ms to see whether we had.
+// A quickConn acknowledges at once what the host sends after its login. sshd then sends its other host keys and the
+// output of the login, and opens the first channel. Until a command runs, Nagle's algorithm holds back its small
+// packets while earlier ones are not acknowledged: OpenSSH sets TCP_NODELAY with the first command of a connection, and
+// on a jump host never. This machine has no data to carry an acknowledgement, so the kernel would wait 40 ms for some.
 type quickConn struct {
 	*net.TCPConn
 	raw      syscall.RawConn
 	loggedIn atomic.Bool // before that each side waits for the other
 }
 
-// quickly gives conn with what has to be called after the login. What is no TCP of our own stays as it is.
+// quickly returns conn and a function to call after the login. Other connections than TCP stay as they are.
 func quickly(conn net.Conn) (_ net.Conn, loggedIn func()) {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {

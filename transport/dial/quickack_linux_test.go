@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestAnswersAreAcknowledgedAtOnce has a host that is logged in to answer questions, which is what makes the kernel wait
-// with acknowledgements. Getting TCP_QUICKACK tells whether it would.
+// TestAnswersAreAcknowledgedAtOnce exchanges requests and answers with a host, which makes the kernel delay
+// acknowledgements. The value of TCP_QUICKACK shows whether it would.
 func TestAnswersAreAcknowledgedAtOnce(t *testing.T) {
 	var conn net.Conn
 	d := &Dialer{DialContext: func(ctx context.Context, network, addr string) (_ net.Conn, err error) {

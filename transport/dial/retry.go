@@ -15,14 +15,12 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// What may pass is dialled again, with a wait that doubles each time. What a host
-// has decided is not: a key or a password that it refuses, a host key that is not
-// the one we know. Nobody shall be locked out for a retry.
+// Failures that may pass are dialled again, with a wait that doubles each time. Decisions of a host are final: a
+// refused key or password, a wrong host key. No retry may lock an account.
 //
-// An sshd that has too many logins under way (sshd_config, MaxStartups) closes
-// further connections before it says its version: old ones without a word, newer
-// ones with the name of the setting. A bastion does that to a fleet's worth of
-// logins, and there is room again as soon as some of them are through.
+// An sshd with too many logins in progress (sshd_config, MaxStartups) closes further connections before it sends its
+// version: old versions without a message, newer ones with the name of the setting. A bastion does that to the logins
+// of a fleet, and has room again when some of them are done.
 const (
 	defaultRetries   = 2
 	crowdedRetries   = 5                      // at least, for a host that has no room
@@ -69,7 +67,7 @@ func (d *Dialer) retry(ctx context.Context, t transport.Target, dial func() (*tr
 	}
 }
 
-// retries is how often a failure of that kind is dialled again.
+// retries returns the number of further dials for a kind of failure.
 func (d *Dialer) retries(t transport.Target, kind transientKind) int {
 	n, asked := t.Retries, t.Retries != 0
 	if !asked {
@@ -86,7 +84,7 @@ func (d *Dialer) retries(t transport.Target, kind transientKind) int {
 	return 0
 }
 
-// tries says how often it was tried, if that is not what always happens.
+// tries adds the number of dials to the error, unless it is the usual one.
 func (d *Dialer) tries(t transport.Target, p transient, n int) error {
 	if e, ok := errors.AsType[*transport.HostError](p.error); ok && n > 1 && (p.kind == crowded || p.kind == exhausted || t.Retries > 0 || d.Retries > 0) {
 		e.Err = fmt.Errorf("%w (%d times in a row)", e.Err, n)

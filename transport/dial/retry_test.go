@@ -26,7 +26,7 @@ func TestCrowdedHostIsDialledAgain(t *testing.T) {
 	require.Equal(t, int64(4), srv.Stats().Connections)
 }
 
-// What is no lack of room is not tried again, unless that is asked for.
+// Other failures are not tried again, unless the target requests it.
 func TestOtherHangUps(t *testing.T) {
 	srv := sshtest.Start(t, sshtest.CloseAtBanner())
 	require.Error(t, dialOnce(t, &Dialer{}, targetOf(srv)))
@@ -35,8 +35,7 @@ func TestOtherHangUps(t *testing.T) {
 	require.Equal(t, int64(4), srv.Stats().Connections)
 }
 
-// TestRefusalsAreFinal has hosts that have decided: asking again would only help
-// somebody to be locked out.
+// TestRefusalsAreFinal uses hosts that refuse: another try would only help to lock an account.
 func TestRefusalsAreFinal(t *testing.T) {
 	srv := sshtest.Start(t)
 	refused, unknown := targetOf(srv), targetOf(srv)
@@ -118,7 +117,7 @@ func TestTargetSaysHowOften(t *testing.T) {
 	require.Equal(t, 1, dials)
 }
 
-// TestRetriesEndWithTheRun has somebody press Ctrl-C during the wait.
+// TestRetriesEndWithTheRun cancels the run during the wait.
 func TestRetriesEndWithTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -135,8 +134,7 @@ func TestRetriesEndWithTheRun(t *testing.T) {
 	})
 }
 
-// TestPhases has a host that stops at each phase; the time of one is not that of
-// another.
+// TestPhases uses a host that stops at each phase; each phase has its own limit.
 func TestPhases(t *testing.T) {
 	signer := newSigner(t, "")
 	known := writeFile(t, "w "+publicText(signer)+"\n")

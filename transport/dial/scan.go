@@ -11,8 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
 
-// A Scan is what a host has shown of its keys, each in a handshake of its own that
-// ended before any login.
+// A Scan holds the keys that a host has shown, each in a handshake of its own that ended before a login.
 type Scan struct {
 	// Keys are the host's own, at most one of each type, as proven. They are
 	// without certificates.
@@ -25,16 +24,16 @@ type Scan struct {
 	Certificate error
 }
 
-// scannedTypes are the key types a host is asked for, one handshake each.
+// scannedTypes are the requested key types, one handshake each.
 var scannedTypes = [][]string{
 	{ssh.KeyAlgoED25519},
 	{ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521},
 	knownhosts.SignatureAlgorithms(ssh.KeyAlgoRSA),
 }
 
-// Scan asks a host for its keys, through its jump hosts, which are logged in to and
-// so must be known. Every error is a [transport.HostError]; one that wraps
-// [transport.ErrHostKeyChanged] or [transport.ErrHostKeyRevoked] comes with the keys that were shown.
+// Scan reads the keys of a host, through its jump hosts. ccm-push logs in to these, so their keys must be known. Every
+// error is a [transport.HostError]; with [transport.ErrHostKeyChanged] or [transport.ErrHostKeyRevoked] Scan also
+// returns the keys.
 func (d *Dialer) Scan(ctx context.Context, t transport.Target) (Scan, error) {
 	known, err := d.openKnown(t)
 	if err != nil {
@@ -69,8 +68,8 @@ func (d *Dialer) Scan(ctx context.Context, t transport.Target) (Scan, error) {
 	return s, nil
 }
 
-// scanCertificate asks for a certificate if there is an authority for the host, and
-// notes which one has signed it, or why it is of no use.
+// scanCertificate requests a certificate if there is an authority for the host, and records which authority has signed
+// it, or why the certificate is not valid.
 func (d *Dialer) scanCertificate(ctx context.Context, t transport.Target, known *knownhosts.View, s *Scan) (ssh.PublicKey, error) {
 	if !known.HasAuthority(t.KnownHost()) {
 		return nil, nil
@@ -120,8 +119,7 @@ func lacksHostKey(err error) bool {
 	return ok && disagreed.What == "host key"
 }
 
-// IsKnown reports whether known_hosts has a key or an authority for the host,
-// without asking it.
+// IsKnown reports whether known_hosts has a key or an authority for the host, without connecting.
 func (d *Dialer) IsKnown(t transport.Target) (bool, error) {
 	known, err := d.openKnown(t)
 	if err != nil {
@@ -130,7 +128,7 @@ func (d *Dialer) IsKnown(t transport.Target) (bool, error) {
 	return known.Knows(t.KnownHost()), nil
 }
 
-// TrustFile is the file that keys of the host are added to; "" if there is none.
+// TrustFile returns the file that Trust adds keys of the host to, or "" if there is none.
 func (d *Dialer) TrustFile(t transport.Target) string { return t.KnownHostsFiles(d.Home).AddTo }
 
 // Trusted are keys of a host that the operator vouches for.
@@ -139,10 +137,9 @@ type Trusted struct {
 	Keys   []ssh.PublicKey
 }
 
-// Trust adds keys to the known_hosts files of their hosts: to each file all of them
-// at once, with its lock held. A host that has become known in the meantime is left
-// alone. The errors are those of the hosts, in their order; they are nil for all if
-// everything was added.
+// Trust adds keys to the known_hosts files of their hosts: to each file at once, with its lock held. It skips hosts
+// that have become known in the meantime. It returns an error for each host, in their order; all are nil if everything
+// was added.
 func (d *Dialer) Trust(ctx context.Context, hosts []Trusted) []error {
 	all := make([]knownhosts.Trusted, len(hosts))
 	for i, h := range hosts {

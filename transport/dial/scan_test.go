@@ -184,7 +184,7 @@ func TestTrustKeepsOutOfTheWay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode())
 
-	// What has come to be known meanwhile counts.
+	// A key that has become known meanwhile counts.
 	errs := new(Dialer).Trust(t.Context(), []Trusted{{target("a"), keys[1:]}, {target("b"), keys[1:]}, {target("c"), keys[:1]}})
 	require.ErrorIs(t, errs[0], transport.ErrHostKeyChanged)
 	require.NoError(t, errs[1])

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// realSSHD is how to get into OpenSSH's own sshd.
+// realSSHD returns the target to log in to OpenSSH's own sshd.
 func realSSHD(t *testing.T) (d *Dialer, target transport.Target, srv *sshtest.SSHD) {
 	t.Helper()
 	srv = sshtest.StartSSHD(t)

@@ -10,16 +10,15 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// maxStartups is how many connections to one sshd are there at once that have not logged in
-// yet. From the tenth on it may drop one of them, whosever it is (sshd_config, MaxStartups
-// 10:30:100); two are left to others.
+// maxStartups limits the connections to one sshd that have not logged in yet. From the tenth on, sshd may drop any of
+// them (sshd_config, MaxStartups 10:30:100); two are left to other clients.
 const maxStartups = 8
 
 // startups counts, for each sshd, the connections to it that have not logged in yet. Others
 // wait in line, and no clock of theirs runs meanwhile. The zero value is empty.
 type startups struct {
 	mu sync.Mutex
-	at map[string]*door // only those where somebody is, or that have been crowded
+	at map[string]*door // doors with a connection in progress, or that have been crowded
 }
 
 // A door is one sshd, as a dialer sees it.
@@ -29,8 +28,8 @@ type door struct {
 	waiting []chan struct{} // in line; each is closed when its turn has come
 }
 
-// enter waits for a place at an sshd, which leave gives back; the error is that ctx has ended.
-// The empty key is for what has no sshd of its own that could be crowded.
+// enter waits for a place at an sshd, which leave releases. The error is that of ctx. The empty key means an sshd that
+// cannot be crowded.
 func (s *startups) enter(ctx context.Context, key string) (leave func(), err error) {
 	if key == "" {
 		return func() {}, nil
@@ -63,7 +62,7 @@ func (s *startups) enter(ctx context.Context, key string) (leave func(), err err
 	return nil, context.Cause(ctx)
 }
 
-// door gives that of a key, with the lock held.
+// door returns the door of key. The lock must be held.
 func (s *startups) door(key string) *door {
 	d := s.at[key]
 	if d == nil {
@@ -102,9 +101,9 @@ func (s *startups) crowded(key string) {
 	d.most = max(1, d.most/2)
 }
 
-// startupKey names the sshd that a connection to t logs in at first, seen from the last of its jump
-// hosts; "" if that is not known, or is none. A proxy command that is ssh logs in at an sshd in
-// between: the same one for all commands that differ in nothing but the host at the end.
+// startupKey names the sshd to which a connection to t logs in first, as seen from the last of its jump hosts; "" if it
+// is unknown or there is none. A proxy command that runs ssh logs in at a host in between: the same one for all
+// commands that differ only in the final host.
 func startupKey(t transport.Target) string {
 	switch {
 	case t.ProxyCommand != "" && runsSSH(t.ProxyCommand):
@@ -124,12 +123,11 @@ func runsSSH(command string) bool {
 	})
 }
 
-// openInterval is how long after one host behind a jump host the next one is dialled from there, on
-// the same connection: a fleet's worth of names to look up and of connections at the same moment
-// would keep the one process that serves the connection from all else.
+// openInterval is the time between two dials from one jump host on the same connection. The lookups and connections of
+// a whole fleet at once would block the one process that serves the connection.
 const openInterval = 2 * time.Millisecond
 
-// A pace gives out turns, openInterval apart.
+// A pace lets its callers through one by one, openInterval apart.
 type pace struct {
 	mu   sync.Mutex
 	next time.Time
