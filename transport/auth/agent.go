@@ -19,8 +19,8 @@ import (
 // the login, since a person may have to confirm it.
 const agentTimeout = 2 * time.Second
 
-// AskAgent has the agent for a target tell its keys, unless it has been asked. Logins
-// wait for that; to ask while the host is dialled saves them the time.
+// AskAgent reads the key list of the agent for a target, once. Logins wait for the list; reading it while the host is
+// dialled saves that time.
 func (k *Keyring) AskAgent(ctx context.Context, socket string) {
 	k.agents.list(socket).load(ctx, socket)
 }
@@ -45,16 +45,15 @@ func (a *agentTable) list(socket string) *agentList {
 	return l
 }
 
-// An agentList is the keys of an agent, asked for once in a run.
+// An agentList holds the keys of an agent, which is read once in a run.
 type agentList struct {
 	mu     sync.Mutex
 	done   bool
 	keys   []*agent.Key
-	remark string // why there are none
+	remark string // reason if there are no keys
 }
 
-// load asks the agent unless that was done. A failure is remembered: an agent
-// that hangs must not delay every host.
+// load reads the agent's keys once. A failure is remembered: an agent that hangs must not delay every host.
 func (a *agentList) load(ctx context.Context, socket string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

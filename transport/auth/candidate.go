@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
 
-// A candidate is a key that the host may be asked about.
+// A candidate is a key that may be offered to the host.
 type candidate struct {
 	ssh.MultiAlgorithmSigner
 	name string
@@ -42,8 +42,8 @@ type chosenSigner struct {
 
 func (s chosenSigner) Algorithms() []string { return s.algorithms }
 
-// restrict leaves a candidate the algorithms that are wanted; ok is false if none is
-// left. Those of certificates have names of their own.
+// restrict returns the candidate with the wanted algorithms only; ok is false if none remains. Certificate algorithms
+// have names of their own.
 func (c candidate) restrict(wanted []string) (restricted candidate, ok bool) {
 	if wanted == nil {
 		return c, true
@@ -58,7 +58,7 @@ func (c candidate) restrict(wanted []string) (restricted candidate, ok bool) {
 	return candidate{chosenSigner{c.MultiAlgorithmSigner, allowed}, c.name}, len(allowed) > 0
 }
 
-// id tells whether two candidates are one key.
+// id identifies the key: two candidates with the same id are one key.
 func (c candidate) id() string { return string(c.PublicKey().Marshal()) }
 
 // isCertificate reports whether it is a certificate and not a plain key.

@@ -19,11 +19,10 @@ type userCert struct {
 	name   string           // base name
 	cert   *ssh.Certificate // nil if the file is missing
 	named  bool             // the target names it
-	remark string           // what may be wrong with it
+	remark string           // possible fault of the certificate
 }
 
-// certificates reads the files that t names, and those that lie beside its keys. Both
-// may be missing.
+// certificates reads the certificates that t names, and those next to its keys. Both may be missing.
 func (k *keyFiles) certificates(t transport.Target, files []keyFile, home string) ([]userCert, error) {
 	var list []userCert
 	for _, path := range t.Certificates {
@@ -53,8 +52,7 @@ func (k *keyFiles) certificates(t transport.Target, files []keyFile, home string
 	return list, nil
 }
 
-// certificate reads a file once, and again when another one has come into its place: certificates are
-// renewed while a run goes on.
+// certificate reads a file once, and again when it has been replaced: certificates are renewed during a run.
 func (k *keyFiles) certificate(path string) (userCert, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -74,7 +72,7 @@ func (k *keyFiles) certificate(path string) (userCert, error) {
 
 type certificateResult struct {
 	cert userCert
-	file fs.FileInfo // as it was read; nil if it could not be
+	file fs.FileInfo // file as it was read; nil if it could not be read
 	err  error
 }
 
@@ -87,8 +85,8 @@ func readCertificate(path string) (userCert, fs.FileInfo, error) {
 	return cert, info, err
 }
 
-// parseCertificate reads one line as ssh-keygen -s writes it. One that is not
-// valid at this time is offered all the same: the host's clock counts.
+// parseCertificate reads one line as ssh-keygen -s writes it. A certificate that is not valid at this time is offered,
+// too: the host's clock decides.
 func parseCertificate(path string, text []byte, now time.Time) (userCert, error) {
 	fail := func(err error, hint string) (userCert, error) {
 		return userCert{}, &transport.FileError{Setting: transport.SettingCertificate, Path: path, Err: err, Hint: hint}

@@ -39,7 +39,7 @@ func writeCertificate(t testing.TB, path string, cert *ssh.Certificate) {
 	require.NoError(t, os.WriteFile(path, ssh.MarshalAuthorizedKey(cert), 0o644))
 }
 
-// takesCertificates makes a server that lets in whoever has one of the authority.
+// takesCertificates makes a server accept certificates of the authority.
 func takesCertificates(authority ssh.PublicKey) sshtest.Option {
 	return sshtest.Auth(func(c *ssh.ServerConfig) {
 		checker := ssh.CertChecker{IsUserAuthority: func(k ssh.PublicKey) bool { return knownhosts.SameKey(k, authority) }}
@@ -114,7 +114,7 @@ func TestUserCertificates(t *testing.T) {
 	}
 }
 
-// TestRenewedCertificate has another certificate come into the place of one that was read.
+// TestRenewedCertificate replaces a certificate after it was read.
 func TestRenewedCertificate(t *testing.T) {
 	dir := t.TempDir()
 	authority := newSigner(t, "ed25519")

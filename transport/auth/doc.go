@@ -1,11 +1,9 @@
-// Package auth is how a host is told who logs in: which keys there are to ask it about,
-// from files, certificates and agents, and what is answered to a prompt for a password.
+// Package auth authenticates the login user: it chooses the keys to offer to a host, from files, certificates and
+// agents, and answers prompts for a password.
 //
-// A [Keyring] is shared by all hosts of a run; it reads each file, and asks each agent,
-// once. [Keyring.Credentials] are what a target can log in with, and
-// [Credentials.Login] is one attempt to do so, whose methods are the callbacks of
-// x/crypto/ssh.
+// All hosts of a run share a [Keyring]; it reads each file and each agent once. [Keyring.Credentials] returns the keys
+// and the password of a target. [Credentials.Login] makes a [Login], which is one attempt; its methods are the
+// callbacks of x/crypto/ssh.
 //
-// The connection on which this happens does not belong here, nor do the keys of hosts:
-// those are of packages dial and knownhosts.
+// The connection is the task of package dial, and host keys of package knownhosts.
 package auth

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// What tests outside of the package, which dial, look at inside of it.
+// Internals for tests outside of the package, which dial.
 
 const (
 	MaxCandidates = maxCandidates

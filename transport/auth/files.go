@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// CheckFiles reads the keys and certificates that t names, as [Keyring.Credentials]
-// will, and gives those that are of no use. Jump hosts are targets of their own.
+// CheckFiles reads the keys and certificates that t names, as [Keyring.Credentials] will, and returns those that cannot
+// be used. Jump hosts are targets of their own.
 func (k *Keyring) CheckFiles(o Operator, t transport.Target) []*transport.FileError {
 	var list []*transport.FileError
 	add := func(err error) {
@@ -46,7 +46,7 @@ func (k *Keyring) CheckFiles(o Operator, t transport.Target) []*transport.FileEr
 	return list
 }
 
-// noAgentError is that a file cannot sign and there is no agent that could.
+// noAgentError reports a file that cannot sign without an agent.
 func (f *keyFile) noAgentError() error {
 	private := strings.TrimSuffix(f.path, ".pub")
 	hint := "start an agent and add the key: eval $(ssh-agent) && ssh-add " + transport.ShellWord(private)
@@ -59,10 +59,9 @@ func (f *keyFile) noAgentError() error {
 	}
 }
 
-// LockedKeys gives the encrypted key files that t could log in with if it had
-// their passphrases: those that t names and that the agent has no copy of. Default
-// files count only if there is nothing else to log in with. The agent is asked
-// once in the life of k.
+// LockedKeys returns the encrypted key files that t could log in with if their passphrases were known: those that t
+// names and that the agent does not hold. Default files count only if there is nothing else to log in with. k reads the
+// agent once.
 func (k *Keyring) LockedKeys(ctx context.Context, o Operator, t transport.Target) []string {
 	socket := o.AgentFor(t)
 	agent := k.agents.list(socket)
@@ -86,8 +85,7 @@ func (k *Keyring) LockedKeys(ctx context.Context, o Operator, t transport.Target
 	return list
 }
 
-// Unlock opens an encrypted key file for the life of k. The error wraps
-// [transport.ErrPassphrase] if that is what is wrong.
+// Unlock decrypts a key file for the life of k. The error wraps [transport.ErrPassphrase] if the passphrase is wrong.
 func (k *Keyring) Unlock(path string, passphrase *transport.Secret) error {
 	return k.files.unlock(path, passphrase)
 }

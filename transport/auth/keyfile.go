@@ -19,8 +19,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// A keyFile is a private key file that was read. signer is nil if the file cannot
-// sign by itself; remark then says why. If the agent has the key, it signs.
+// A keyFile is a private key file that was read. signer is nil if the file cannot sign by itself; remark is the reason.
+// If the agent has the key, the agent signs.
 type keyFile struct {
 	name   string // base name
 	path   string
@@ -157,16 +157,15 @@ func readSmall(path string) ([]byte, fs.FileInfo, error) {
 // maxKeyFile is far above the size of any private key, in bytes.
 const maxKeyFile = 64 << 10
 
-// exposed follows ssh(1): a key of ours that others can read is no secret. The
-// owner of somebody else's file knows what he does.
+// exposed follows ssh(1): a key file of the user that others can read is not secret. Files of other owners are not
+// checked.
 func exposed(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Getuid() && info.Mode().Perm()&0o077 != 0
 }
 
-// parseKeyFile reads a private key. What cannot sign but tells which key it is
-// stands for the agent's copy: an encrypted file, the handle of a key in hardware,
-// a public key.
+// parseKeyFile reads a private key. A file that names a key but cannot sign is used to find the agent's copy: an
+// encrypted file, the handle of a key in hardware, a public key.
 func parseKeyFile(path string, text []byte) (keyFile, error) {
 	key := keyFile{name: filepath.Base(path), path: path}
 	signer, err := ssh.ParsePrivateKey(text)
@@ -202,8 +201,8 @@ func isHardware(key ssh.PublicKey) bool {
 	return key != nil && strings.HasPrefix(key.Type(), "sk-")
 }
 
-// publicPart is the public key that stands in the clear in a private key file of
-// OpenSSH's own form (PROTOCOL.key), nil if there is none.
+// publicPart returns the public key that a private key file in OpenSSH's own format contains unencrypted
+// (PROTOCOL.key); nil if there is none.
 func publicPart(text []byte) ssh.PublicKey {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "OPENSSH PRIVATE KEY" {

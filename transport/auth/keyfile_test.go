@@ -52,7 +52,7 @@ func TestEncryptedKeys(t *testing.T) {
 	require.Empty(t, d.LockedKeys(t.Context(), target), "no key is to be used")
 }
 
-// TestOldEncryptedKey has a file that does not tell its public key.
+// TestOldEncryptedKey uses a file without its public key.
 func TestOldEncryptedKey(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "id_rsa")
 	key := sshKeygen(t, file, "-t", "rsa", "-b", "2048", "-m", "PEM", "-N", "secret")
@@ -67,8 +67,7 @@ func TestOldEncryptedKey(t *testing.T) {
 	require.NoError(t, dialOnce(t, d, target))
 }
 
-// An authenticator is what a FIDO device would hold, in software, with an agent
-// that asks it (PROTOCOL.u2f).
+// An authenticator is a FIDO device in software, with an agent that uses it (PROTOCOL.u2f).
 type authenticator struct {
 	agent.ExtendedAgent
 	key    ed25519.PrivateKey

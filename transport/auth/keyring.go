@@ -13,7 +13,7 @@ type Operator struct {
 	AgentSocket string // path of the agent's socket; "" means no agent
 }
 
-// noAgent as the agent of a target means that none is asked.
+// noAgent as the agent of a target disables the agent.
 const noAgent = "none"
 
 // AgentFor is the socket of the agent for t, "" without one.
@@ -24,19 +24,19 @@ func (o Operator) AgentFor(t transport.Target) string {
 	return cmp.Or(transport.ExpandHome(t.Agent, o.Home), o.AgentSocket)
 }
 
-// A Keyring is what is known of the operator's keys in a run. The zero value works; it
-// must not be copied after first use. All methods may be called from many goroutines.
+// A Keyring holds the operator's keys in a run. The zero value works; it must not be copied after first use. All
+// methods may be called from many goroutines.
 type Keyring struct {
 	files  keyFiles
 	agents agentTable
 	last   lastKeys
 }
 
-// Credentials are what a target can log in with, as far as files say.
+// Credentials are the keys and the password of a target that are known from files.
 type Credentials struct {
 	keyring      *Keyring
 	target       transport.Target
-	socket       string // of the agent; "" without one
+	socket       string // socket of the agent; empty means none
 	files        []keyFile
 	certificates []userCert
 }

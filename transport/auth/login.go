@@ -31,21 +31,21 @@ type Login struct {
 	mu      sync.Mutex
 	allowed []string // methods the host accepts, if it said so
 	tried   []string // methods that are over: failed, or of no further use
-	partial int      // methods that the host was content with, asking for another
-	banner  string   // what the host said last before the login, quoted
+	partial int      // methods that the host has accepted and that did not suffice
+	banner  string   // last message of the host before the login, quoted
 
 	arranged   bool        // the keys were put in order
-	candidates []candidate // keys to ask about, less those that have been accepted
-	held       int         // how many keys more there are than a host may be asked about
-	asked      []candidate // keys that the host was asked about
+	candidates []candidate // keys to offer, without accepted ones
+	held       int         // number of keys above the limit for a host
+	asked      []candidate // keys that were offered
 	remarks    []string    // why keys are missing among them
 	signed     string      // id of the key that was used last
 
 	passwordUsed bool   // the host has seen the password
-	askedAgain   bool   // it asked once more after that
+	askedAgain   bool   // the host prompted again after the password
 	otherPrompts int    // prompts of the host that are not for a password alone
 	prompt       string // the first of them, quoted
-	rounds       int    // messages of the host that asked nothing
+	rounds       int    // messages of the host without a prompt
 }
 
 // Login is another attempt. signing is called for each signature, which a person may
@@ -54,9 +54,8 @@ func (c *Credentials) Login(signing func(sign func())) *Login {
 	return &Login{Credentials: c, signing: signing}
 }
 
-// Next picks what to try next, in the order of the target's methods; nil means
-// that nothing is left. No method is tried again once it has failed, unless the
-// host asks for another one as well (RFC 4252, 5.1: partial success).
+// Next returns the next method to try, in the order of the target's methods; nil means that none is left. A failed
+// method is not tried again, unless the host requires a second one (RFC 4252, 5.1: partial success).
 func (l *Login) Next(ctx context.Context, a *ssh.ClientAuthContext) ssh.AuthMethod {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,8 +89,8 @@ func (l *Login) Next(ctx context.Context, a *ssh.ClientAuthContext) ssh.AuthMeth
 	return nil
 }
 
-// accepted notes that the host was content with a method and wants another one
-// besides. That may be a second key, but never the same one.
+// accepted records that the host accepts a method and requires another one. That may be a second key, but never the
+// same one.
 func (l *Login) accepted(method string) {
 	if method == methodPublicKey {
 		l.candidates = slices.DeleteFunc(l.candidates, func(c candidate) bool { return c.id() == l.signed })
@@ -99,11 +98,11 @@ func (l *Login) accepted(method string) {
 	}
 }
 
-// maxBanner is how much a host may say before the login, in bytes.
+// maxBanner bounds the messages of a host before the login, in bytes.
 const maxBanner = 64 << 10
 
-// Banner keeps the beginning of what the host says last before the login (RFC
-// 4252, 5.4): first comes what it says to everybody, and then why it refuses.
+// Banner keeps the begin of the host's last message before the login (RFC 4252, 5.4): the first one is for every user,
+// the last one has the reason of a refusal.
 func (l *Login) Banner(text string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,8 +115,7 @@ func (l *Login) Banner(text string) error {
 	return nil
 }
 
-// Done keeps the key that has just let us in: it is the first candidate for the next
-// host.
+// Done keeps the key of a successful login: it is the first candidate for the next host.
 func (l *Login) Done() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,7 +139,7 @@ func (l *Login) Fail(err error) *transport.HostError {
 	return l.target.Fail(transport.OpAuthenticate, err, l.hint())
 }
 
-// hint says what was tried, and what to do about its failure.
+// hint lists the methods that failed, and how to repair each.
 func (l *Login) hint() string {
 	t := l.target
 	var parts []string
@@ -166,7 +164,7 @@ func (l *Login) hint() string {
 	return strings.Join(append(parts, l.remarks...), "; ")
 }
 
-// askedHint names the keys that the host was asked about.
+// askedHint names the keys that were offered to the host.
 func (l *Login) askedHint() string {
 	names := make([]string, len(l.asked))
 	for i, c := range l.asked {
@@ -180,7 +178,7 @@ func (l *Login) askedHint() string {
 	return fmt.Sprintf("offered %s as %s; %s", strings.Join(names, ", "), l.target.User, next)
 }
 
-// said is what the host said last before the login; "" if nothing.
+// said returns the last message of the host before the login, or "".
 func (l *Login) said() string {
 	if l.banner == "" {
 		return ""

@@ -227,8 +227,7 @@ func TestTheKeyThatWorkedGoesFirst(t *testing.T) {
 	require.Less(t, turns(), first)
 }
 
-// TestSlowConfirmation has an agent that asks a person, who takes longer than the host
-// may.
+// TestSlowConfirmation uses an agent that waits for a person longer than the host's limit.
 func TestSlowConfirmation(t *testing.T) {
 	key := sshtest.WriteKey(t, filepath.Join(t.TempDir(), "key"), "")
 	srv := sshtest.Start(t, sshtest.AuthorizedKeys(publicOf(t, key)))

@@ -24,7 +24,7 @@ const shortTimeout = 300 * time.Millisecond
 
 var shortLimits = transport.Limits{Dial: shortTimeout, Handshake: shortTimeout, Auth: shortTimeout, Sign: shortTimeout}
 
-// targetOf is how to get into srv.
+// targetOf returns the target to log in to srv.
 func targetOf(srv *sshtest.Server) transport.Target {
 	return transport.Target{
 		Host: "web1", Address: srv.Host, Port: srv.Port, User: srv.User,
@@ -52,7 +52,7 @@ func dialOnce(t testing.TB, d *dial.Dialer, target transport.Target) error {
 	return err
 }
 
-// realSSHD is how to get into OpenSSH's own sshd.
+// realSSHD returns the target to log in to OpenSSH's own sshd.
 func realSSHD(t *testing.T) (d *dial.Dialer, target transport.Target, srv *sshtest.SSHD) {
 	t.Helper()
 	srv = sshtest.StartSSHD(t)

@@ -8,21 +8,20 @@ import (
 	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
 
-// sources are where the key candidates for a host come from.
+// sources are the sources of key candidates for a host.
 type sources struct {
 	files        []keyFile
-	certificates []userCert // of the target, and those beside its key files
+	certificates []userCert // certificates of the target, and those next to its key files
 	agent        []candidate
 	explicit     bool   // the files were named
 	only         bool   // nothing but the files
 	last         string // id of the key that let the user in last
 }
 
-// candidates puts the keys in order: with explicit files those first, each by the
-// agent if the file itself cannot sign, then the agent's other keys; without,
-// the agent's keys and then the default files. Certificates in files go before
-// all keys, those of the agent before its keys, and the key that worked last
-// before everything. No key is there twice.
+// candidates returns the keys in their order. Explicit files come first, each signed by the agent if the file itself
+// cannot sign, then the agent's other keys. Without explicit files, the agent's keys come before the default files.
+// Certificates in files go before all keys, those of the agent before its keys, and the key that worked last before
+// everything. No key occurs twice.
 func (s sources) candidates() (list []candidate, remarks []string) {
 	fromFiles, remarks := s.fromFiles()
 	agent := slices.Clone(s.agent)
@@ -64,8 +63,7 @@ func (s sources) fromFiles() (list []candidate, remarks []string) {
 	return list, remarks
 }
 
-// named reports whether a key of the agent, or that of its certificate, is in one
-// of the files.
+// named reports whether one of the files has the agent's key, or the key of the agent's certificate.
 func (s sources) named(key ssh.PublicKey) bool {
 	return slices.ContainsFunc(s.files, func(f keyFile) bool {
 		return f.public != nil && knownhosts.SameKey(knownhosts.PlainKey(key), f.public)

@@ -10,8 +10,7 @@ import (
 
 // The methods password and keyboard-interactive.
 
-// maxRounds is how often a host may send messages that ask nothing (RFC 4256,
-// 3.4) in one keyboard-interactive authentication.
+// maxRounds limits the messages without a prompt (RFC 4256, 3.4) in one keyboard-interactive authentication.
 const maxRounds = 10
 
 var (
@@ -21,8 +20,8 @@ var (
 
 func (l *Login) hasPassword() bool { return l.target.Password != nil }
 
-// password implements the password method. A host is told the password once, in
-// whatever way: an account may be locked after a few wrong ones.
+// password implements the password method. The password is sent to a host once, by any method: a few wrong ones may
+// lock an account.
 func (l *Login) password() (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,8 +57,8 @@ func (l *Login) answer(_, _ string, prompts []string, echo []bool) ([]string, er
 	return []string{string(l.target.Password.Reveal())}, nil
 }
 
-// passwordChange is how x/crypto tells of SSH_MSG_USERAUTH_PASSWD_CHANGEREQ (RFC 4252,
-// 8), for which it has neither an answer nor an error to be recognised by.
+// passwordChange is the begin of x/crypto's error for SSH_MSG_USERAUTH_PASSWD_CHANGEREQ (RFC 4252, 8), which it cannot
+// answer.
 const passwordChange = "ssh: unexpected message type 60 "
 
 // isExpiry reports whether the host has answered the password with a request for a
@@ -73,7 +72,7 @@ func (l *Login) wantsPassword() bool {
 	return slices.Contains(l.allowed, methodPassword) || slices.Contains(l.allowed, methodKeyboard)
 }
 
-// passwordHints say what became of the password.
+// passwordHints explain why the password was not accepted.
 func (l *Login) passwordHints() (parts []string) {
 	t := l.target
 	switch {

@@ -24,7 +24,7 @@ const strangePassword = "{{7*7}}$(id)\"'\\ \xff%s"
 
 func secret(text string) *transport.Secret { return transport.NewSecret([]byte(text)) }
 
-// A passwordServer is what a server asks, and what it was told.
+// A passwordServer prompts for passwords and counts those that it receives.
 type passwordServer struct {
 	told atomic.Int64 // passwords it has seen
 }
@@ -43,7 +43,7 @@ func (p *passwordServer) judge(text string) error {
 	return nil
 }
 
-// keyboard makes a server ask by keyboard-interactive.
+// keyboard makes a server prompt by keyboard-interactive.
 func (p *passwordServer) keyboard(ask func(ssh.KeyboardInteractiveChallenge) error) func(*ssh.ServerConfig) {
 	return func(c *ssh.ServerConfig) {
 		c.PublicKeyCallback = nil
@@ -53,7 +53,7 @@ func (p *passwordServer) keyboard(ask func(ssh.KeyboardInteractiveChallenge) err
 	}
 }
 
-// ask has one prompt of a server answered.
+// ask sends one prompt and reads the answer.
 func (p *passwordServer) ask(challenge ssh.KeyboardInteractiveChallenge, prompt string) error {
 	answers, err := challenge("", "", []string{prompt}, []bool{false})
 	if err != nil {

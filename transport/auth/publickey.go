@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// maxCandidates is how many keys a host is asked about: sshd closes the connection
-	// after six failures by default (sshd_config, MaxAuthTries).
+	// maxCandidates limits the keys that are offered to a host: sshd closes the connection after six failures by
+	// default (sshd_config, MaxAuthTries).
 	maxCandidates = 6
-	// passwordTries is how many of these are kept for a password, which may be
-	// asked for in two ways.
+	// passwordTries of these are reserved for a password, for which there are two methods.
 	passwordTries = 2
 )
 
 // signers implements the publickey method: the keys to try, in order.
 func (l *Login) signers(ctx context.Context) []ssh.Signer {
 	agent := l.keyring.agents.list(l.socket)
-	agent.load(ctx, l.socket) // waits if the agent is still being asked
+	agent.load(ctx, l.socket) // waits if the agent is still being read
 	fromAgent, remark := agent.candidates(ctx, l.socket)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,7 +43,7 @@ func (l *Login) signers(ctx context.Context) []ssh.Signer {
 	return signers
 }
 
-// affordable are the keys that the host may be asked about.
+// affordable returns the keys within the limit for a host.
 func (l *Login) affordable(all []candidate) []candidate {
 	var list []candidate
 	for _, c := range all {
@@ -61,8 +60,7 @@ func (l *Login) affordable(all []candidate) []candidate {
 	return list[:asked]
 }
 
-// A recorder notes which keys the host is asked about, and which one signs:
-// x/crypto does not tell.
+// A recorder records which keys are offered and which one signs: x/crypto does not report it.
 type recorder struct {
 	candidate
 	login *Login

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Accept adds an unknown key to the own file. That is locked and, if another process
-// has changed it, read again first: if that one has added a different key, it counts.
-// The errors are those of [View.Check], and those of writing.
+// Accept adds an unknown key to the AddTo file. It locks the file and, if another process has changed it, reads it
+// again first: a different key from that process counts. The errors are those of [View.Check] and of writing.
 func (v *View) Accept(ctx context.Context, h Host, key ssh.PublicKey) error {
 	own := v.files.AddTo
 	if own == "" {
@@ -44,10 +43,9 @@ type Trusted struct {
 	Keys  []ssh.PublicKey
 }
 
-// Trust adds keys to the files of their hosts: to each file all of them at once, with
-// its lock held. A host that has become known in the meantime is left alone. The
-// errors are those of the hosts, in their order; they are nil for all if everything
-// was added. They are [ErrNoFile], those of [View.Judge], and those of writing.
+// Trust adds keys to the files of their hosts: to each file at once, with its lock held. It skips hosts that have
+// become known in the meantime. It returns an error for each host, in their order; all are nil if everything was added.
+// They are [ErrNoFile], those of [View.Judge], and those of writing.
 func (s *Store) Trust(ctx context.Context, hosts []Trusted) []error {
 	errs := make([]error, len(hosts))
 	var files []string
@@ -75,7 +73,7 @@ func (s *Store) Trust(ctx context.Context, hosts []Trusted) []error {
 	return errs
 }
 
-// trustIn adds the keys of those of the hosts that have the same file.
+// trustIn adds the keys of the hosts that share the file own.
 func (s *Store) trustIn(ctx context.Context, own string, hosts []Trusted, these []int, errs []error) error {
 	f, err := openLocked(ctx, own, hosts[these[0]].Files.FileDir)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// lockPoll is how often a lock that another process holds is tried again.
+// lockPoll is the interval between tries for a lock that another process holds.
 const lockPoll = 20 * time.Millisecond
 
 // An ownFile is a file that keys are added to, open and locked.
@@ -62,7 +62,7 @@ func openLockedIn(ctx context.Context, dir *os.Root, name string) (*os.File, err
 		if isAt(f, dir, name) {
 			return f, nil
 		}
-		f.Close() // whoever had the lock has put another file in its place
+		f.Close() // the former holder of the lock has replaced the file
 	}
 }
 
@@ -111,7 +111,7 @@ func appendText(f *ownFile, lines string) error {
 	return err
 }
 
-// lineStart is what has to go before a new line at the end of the file.
+// lineStart returns the text to write before a new line at the end of the file.
 func lineStart(f *os.File) (string, error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil || end == 0 {
@@ -143,7 +143,7 @@ func appendWhole(f *ownFile, lines string) error {
 		switch {
 		case replaced:
 			return nil
-		case err == nil: // somebody without the lock has added to it: once more
+		case err == nil: // another program has appended without the lock: try again
 		case isFixed(err):
 			return appendText(f, lines)
 		default:
@@ -191,7 +191,7 @@ func replaceWith(f *ownFile, lines string) (replaced bool, err error) {
 	return true, syncFolder(f.dir)
 }
 
-// fill writes text and makes a file what info says of another one.
+// fill writes text and sets the owner, group and mode of info.
 func fill(f *os.File, info fs.FileInfo, text []byte) error {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if ok && (int(owner.Uid) != os.Geteuid() || int(owner.Gid) != os.Getegid()) {

@@ -15,9 +15,8 @@ func (v *View) HasAuthority(h Host) bool {
 	return len(authorities) > 0
 }
 
-// Certified gives the line of the authority that has signed a certificate for the
-// host, FILE:LINE, or why it proves nothing. The error wraps [ErrRevoked] if the key
-// is not to be used at all.
+// Certified returns the line, FILE:LINE, of the authority that has signed a certificate for the host, or why the
+// certificate proves nothing. The error wraps [ErrRevoked] if the key must not be used.
 func (v *View) Certified(h Host, cert *ssh.Certificate) (where string, err error) {
 	_, authorities, revokedKeys := v.linesFor(h)
 	if err := notRevoked(cert, revokedKeys); err != nil {
@@ -29,8 +28,8 @@ func (v *View) Certified(h Host, cert *ssh.Certificate) (where string, err error
 	return signer(authorities, cert), nil
 }
 
-// Authority gives the line of the authority for the host that a certificate names as
-// its signer, FILE:LINE, and "" if that is none. Nothing else of it is checked.
+// Authority returns the line, FILE:LINE, of the host's authority that a certificate names as its signer, or "" if there
+// is none. It checks nothing else.
 func (v *View) Authority(h Host, cert *ssh.Certificate) string {
 	_, authorities, _ := v.linesFor(h)
 	return signer(authorities, cert)
@@ -44,9 +43,8 @@ func signer(authorities []entry, cert *ssh.Certificate) string {
 	return authorities[i].where()
 }
 
-// checkCertificate says why a certificate does not prove that a host is the one
-// called principal. The rules are those of OpenSSH: no wildcards among the
-// principals, none at all is any host, and no signature with SHA-1.
+// checkCertificate returns an error if a certificate does not prove that a host is principal. The rules are those of
+// OpenSSH: no wildcards in principals, an empty list means any host, and no signature with SHA-1.
 func checkCertificate(principal string, cert *ssh.Certificate, authorities []entry) error {
 	switch {
 	case !hasKey(authorities, cert.SignatureKey):

@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestCertificates are those that prove nothing, and why.
+// TestCertificates has certificates that prove nothing, with the reasons.
 func TestCertificates(t *testing.T) {
 	host, authority, other := sshtest.NewKey(t, ""), sshtest.NewKey(t, ""), sshtest.NewKey(t, "")
 	rsaAuthority := sshtest.NewKey(t, "rsa")

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// What is wrong with the key of a host.
+// Faults of a host key.
 var (
 	ErrUnknown = errors.New("the host key is unknown")  // passes once the key is trusted
 	ErrChanged = errors.New("the host key has changed") // needs a person
 	ErrRevoked = errors.New("the host key is revoked")  // final
 )
 
-// ErrNoFile is that there is no file of [Files] to add a key to.
+// ErrNoFile reports that [Files] has no file to add a key to.
 var ErrNoFile = errors.New("there is no known_hosts file to add the key to")
 
 // A ChangedError wraps [ErrChanged] and names the lines that hold other keys of the
@@ -27,7 +27,7 @@ type ChangedError struct {
 	Also  error    // why its certificate is of no use either; may be nil
 }
 
-// Error gives the fingerprint of the key and the lines.
+// Error returns the fingerprint of the key and the lines.
 func (e *ChangedError) Error() string {
 	text := fmt.Sprintf("%v: %s is not the key in %s", ErrChanged, Fingerprint(e.Key), strings.Join(e.Lines, ", "))
 	if e.Also != nil {
@@ -41,12 +41,12 @@ func (e *ChangedError) Unwrap() error { return ErrChanged }
 // A FileError is a file that cannot be used.
 type FileError struct {
 	Path    string
-	Revoked bool // it is a file of revoked keys
+	Revoked bool // file of revoked keys
 	Err     error
-	Hint    string // what to do about it; may be empty
+	Hint    string // next step for the user; may be empty
 }
 
-// Error is what is wrong, without the hint.
+// Error returns the fault, without the hint.
 func (e *FileError) Error() string {
 	what := "known hosts"
 	if e.Revoked {

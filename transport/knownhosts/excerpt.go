@@ -7,12 +7,11 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// excerptOf begins the comment of a line that was taken from another file, and says which of its lines that is: it is
-// there that something can be done about it.
+// excerptOf begins the comment of a copied line. The comment names the line of the original file, where the user can
+// change it.
 const excerptOf = "excerpt of "
 
-// Excerpt is a known_hosts file that says of one host what the view says of it, and of no other. Keys
-// that are revoked are in it whatever host they were written down for.
+// Excerpt returns a known_hosts file with the view's lines for one host. It includes the revoked keys of all hosts.
 func (v *View) Excerpt(h Host) string {
 	known, authorities, revokedKeys := v.linesFor(h)
 	var text strings.Builder

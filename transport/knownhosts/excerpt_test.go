@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestExcerpt has what is said of keys be the same, with the lines of the file that the excerpt was taken from.
+// TestExcerpt checks that an excerpt judges keys as the original does, and names the lines of the original.
 func TestExcerpt(t *testing.T) {
 	known, other, gone := sshtest.NewKey(t, ""), sshtest.NewKey(t, ""), sshtest.NewKey(t, "")
 	text := "# keys\nweb1 " + sshtest.PublicLine(known) + " me\nweb2 " + sshtest.PublicLine(other) + "\n@revoked * " + sshtest.PublicLine(gone) + "\n"

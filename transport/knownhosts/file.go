@@ -10,14 +10,14 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// A parsed is what a known_hosts file has. Thousands of hosts ask it, so the lines
-// that name hosts plainly are found by name.
+// A parsed is a known_hosts file that was read. It indexes lines with plain names, since thousands of hosts look up
+// theirs.
 type parsed struct {
 	info    fs.FileInfo // when it was read; nil if it did not exist
 	count   int         // lines of it, also such as cannot be read
 	entries []entry
-	byName  map[string][]int // of lines with exact names only
-	others  []int            // of lines with patterns or hashed names
+	byName  map[string][]int // lines with exact names only
+	others  []int            // lines with patterns or hashed names
 	revoked []int
 }
 
@@ -32,7 +32,7 @@ func (p *parsed) isAt(info fs.FileInfo) bool {
 	return p.info != nil && os.SameFile(p.info, info) && p.info.Size() == info.Size() && p.info.ModTime().Equal(info.ModTime())
 }
 
-// add takes those of count further lines that could be read.
+// add adds entries from count further lines.
 func (p *parsed) add(info fs.FileInfo, entries []entry, count int) {
 	p.info = info
 	for _, e := range entries {
@@ -56,7 +56,7 @@ func (p *parsed) add(info fs.FileInfo, entries []entry, count int) {
 	p.count += count
 }
 
-// linesFor gives the lines for a name, in their order.
+// linesFor returns the lines for a name, in their order.
 func (p *parsed) linesFor(name string) []entry {
 	at := slices.Clone(p.byName[name])
 	for _, i := range p.others {
@@ -75,8 +75,8 @@ func (p *parsed) linesFor(name string) []entry {
 // krlMagic begins a key revocation list (OpenSSH, PROTOCOL.krl).
 const krlMagic = "SSHKRL\n\x00"
 
-// parseRevoked reads public keys, one a line. A line that cannot be read may be a
-// key that somebody wants to be safe from, so nothing is passed over.
+// parseRevoked reads public keys, one a line. An unreadable line is an error, since it may be a key that must be
+// refused.
 func parseRevoked(path string, text []byte) ([]entry, error) {
 	refuse := func(hint, format string, args ...any) error {
 		return &FileError{Path: path, Revoked: true, Err: fmt.Errorf(format, args...), Hint: hint}

@@ -18,8 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// TestLinesOfGrowingFile holds what is taken in line by line against what is read
-// at once.
+// TestLinesOfGrowingFile compares a file that is read line by line with one that is read at once.
 func TestLinesOfGrowingFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "known_hosts")
 	grown := open(t, file)
@@ -28,7 +27,7 @@ func TestLinesOfGrowingFile(t *testing.T) {
 		host := Host{Name: fmt.Sprintf("web%d", i), Hidden: i%2 == 0}
 		hosts = append(hosts, host)
 		require.NoError(t, grown.Accept(t.Context(), host, sshtest.NewKey(t, "").PublicKey()))
-		if i == 10 { // somebody else adds a comment, and no end of line
+		if i == 10 { // another program appends a comment without a line end
 			f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
 			require.NoError(t, err)
 			_, err = f.WriteString("# x\n# y")
@@ -46,7 +45,7 @@ func TestLinesOfGrowingFile(t *testing.T) {
 	}
 }
 
-// TestNamesOfIPv6 writes them as OpenSSH does, and reads what it has hidden.
+// TestNamesOfIPv6 writes names as OpenSSH does, and finds hashed ones.
 func TestNamesOfIPv6(t *testing.T) {
 	key := sshtest.NewKey(t, "").PublicKey()
 	host := Host{Name: "2001:db8::1"}
@@ -56,7 +55,7 @@ func TestNamesOfIPv6(t *testing.T) {
 	require.True(t, lines[0].matches("2001:db8::1"))
 }
 
-// TestIndexedLines holds the look-up by name against asking every line.
+// TestIndexedLines compares the lookup by name with a search of all lines.
 func TestIndexedLines(t *testing.T) {
 	words := []string{"a", "b", "[a]:2222", "[b]:22", "*", "a*", "!a", "!b*", "B", xknownhosts.HashHostname("a"), xknownhosts.HashHostname("[a]:2222"), ",", "|1|x"}
 	signers := []ssh.Signer{sshtest.NewKey(t, ""), sshtest.NewKey(t, ""), sshtest.NewKey(t, "ecdsa")}
@@ -84,8 +83,8 @@ func TestIndexedLines(t *testing.T) {
 	}
 }
 
-// TestOnlyFilesAreReplaced has what is no file in the place of one, as /dev/null may
-// be for root: another file in its place would be bad for the whole machine.
+// TestOnlyFilesAreReplaced puts another kind of file in the place of known_hosts, as /dev/null may be for root:
+// replacing it would damage the machine.
 func TestOnlyFilesAreReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// What can be said of public keys, and of certificates for them: which they are, and what
-// they sign with. Package auth asks it of the keys of users.
+// Properties of public keys and of certificates: identity and signature algorithms. Package auth uses them for users'
+// keys.
 
 // PlainKey is the key that a certificate is about; any other key is its own.
 func PlainKey(key ssh.PublicKey) ssh.PublicKey {
@@ -23,15 +23,14 @@ func PlainKey(key ssh.PublicKey) ssh.PublicKey {
 // about.
 func SameKey(a, b ssh.PublicKey) bool { return string(a.Marshal()) == string(b.Marshal()) }
 
-// Fingerprint is how people compare a key: its type, and SHA256:… as ssh-keygen -l
-// prints it. A certificate has that of its key.
+// Fingerprint returns the text by which people compare a key: its type, and SHA256:… as ssh-keygen -l prints it. A
+// certificate has the fingerprint of its key.
 func Fingerprint(key ssh.PublicKey) string {
 	key = PlainKey(key)
 	return key.Type() + " " + ssh.FingerprintSHA256(key)
 }
 
-// SignatureAlgorithms are those that a type of plain key signs with, best first, and never
-// with SHA-1 (RFC 8332).
+// SignatureAlgorithms returns the signature algorithms of a type of plain key, best first, never with SHA-1 (RFC 8332).
 func SignatureAlgorithms(keyType string) []string {
 	if keyType == ssh.KeyAlgoRSA {
 		return []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}
@@ -42,7 +41,7 @@ func SignatureAlgorithms(keyType string) []string {
 // IsCertificate reports whether a type of key, or an algorithm, is of certificates.
 func IsCertificate(name string) bool { return strings.Contains(name, "-cert-v01@") }
 
-// The name of the algorithm of a certificate is made of that of its key.
+// certificateSuffix follows the name of a key's algorithm in the name of its certificate's algorithm.
 const certificateSuffix = "-cert-v01@openssh.com"
 
 // PlainAlgorithm is the algorithm of the key that a certificate is about.
@@ -59,10 +58,10 @@ func CertificateAlgorithm(name string) string {
 	return strings.TrimSuffix(name, "@openssh.com") + certificateSuffix
 }
 
-// A Host is what a host is called.
+// A Host has the names of a host.
 type Host struct {
-	Name      string // by known_hosts: a [NormalName] in lower case, or an alias
-	Principal string // by its certificate
+	Name      string // name in known_hosts: a [NormalName] in lower case, or an alias
+	Principal string // name in its certificate
 	Hidden    bool   // its name is hashed in lines that are added
 }
 
@@ -75,9 +74,8 @@ func (h Host) Line(key ssh.PublicKey) string {
 	return name + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key)))
 }
 
-// NormalName is what known_hosts calls an address: host, or [host]:port if there is
-// a port and it is not 22. (x/crypto/ssh/knownhosts puts IPv6 addresses without a
-// port in brackets, which OpenSSH does not find.)
+// NormalName returns the name of an address in known_hosts: host, or [host]:port if there is a port and it is not 22.
+// (x/crypto/ssh/knownhosts puts IPv6 addresses without a port in brackets, which OpenSSH does not find.)
 func NormalName(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	switch {

@@ -42,7 +42,7 @@ func places(entries []entry) []string {
 	return where
 }
 
-// parse leaves out what it cannot read, as OpenSSH does.
+// parse skips lines that it cannot read, as OpenSSH does.
 func parse(file string, text []byte) []entry {
 	var entries []entry
 	number := 0
@@ -64,8 +64,8 @@ func parse(file string, text []byte) []entry {
 	return entries
 }
 
-// unreadable is why a file cannot be used, although lines that cannot be read are left
-// out: one with a mark may have been there to revoke a key.
+// unreadable returns why a file cannot be used although unreadable lines are skipped: such a line with a mark may
+// revoke a key.
 func unreadable(text []byte) error {
 	number := 0
 	for raw := range bytes.Lines(text) {
@@ -75,7 +75,7 @@ func unreadable(text []byte) error {
 			continue
 		}
 		marker, _, _, _, _, err := ssh.ParseKnownHosts(raw)
-		// A key of a kind that is not known here is none that a host could show us.
+		// A host cannot show a key of a type that is unknown here.
 		if err != nil && strings.Contains(err.Error(), "unknown key algorithm") {
 			continue
 		}
@@ -125,7 +125,7 @@ func newPattern(text string) pattern {
 	return p
 }
 
-// hashedPattern reads |1|salt|hash. What it cannot read matches nothing.
+// hashedPattern reads |1|salt|hash. Unreadable text matches nothing.
 func hashedPattern(text string) pattern {
 	parts := strings.Split(text, "|")
 	if len(parts) != 4 || parts[1] != "1" {

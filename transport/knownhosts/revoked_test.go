@@ -12,8 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// FuzzRevoked writes the keys that were read again, and reads them. No line with a key
-// is passed over.
+// FuzzRevoked writes the keys that were read, and reads them again. It skips no line with a key.
 func FuzzRevoked(f *testing.F) {
 	line := sshtest.PublicLine(sshtest.NewKey(f, ""))
 	for _, text := range []string{"", line, "# old\n\n" + line + " me\r\n" + line, `no-pty ` + line, "web1 " + line, krlMagic, "ssh-ed25519 AAAA\n"} {

@@ -22,14 +22,13 @@ type Store struct {
 	adding sync.Mutex
 }
 
-// Files are those that count for a host.
+// Files are the known_hosts files for a host.
 type Files struct {
-	AddTo string // keys are added to it; "" is none
-	// Read are known_hosts files in their order, Own among them. Those that do not
-	// exist are empty.
+	AddTo string // file that keys are added to; empty means none
+	// Read are known_hosts files in their order, AddTo among them. Missing files are empty.
 	Read []string
-	// Revoked is a file of public keys, one a line, that no host may have; "" is
-	// none. Without it nobody knows which are, so it must exist.
+	// Revoked is a file of public keys, one a line, that no host may have; empty means none. A missing file is an
+	// error, since revoked keys would be accepted.
 	Revoked string
 	// FileDir opens the directory of AddTo; nil follows every link.
 	FileDir FileDir
@@ -39,7 +38,7 @@ type Files struct {
 // file there. It makes missing directories. The file may be missing.
 type FileDir func(path string) (dir *os.Root, name string, err error)
 
-// Open gives a view of files as one. The error is a [FileError].
+// Open returns a view of several files as one. The error is a [FileError].
 func (s *Store) Open(f Files) (*View, error) {
 	v := &View{store: s, files: f}
 	s.mu.Lock()

@@ -8,19 +8,17 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// A View is what files say together. It stays up to date with what is added through
-// its Store.
+// A View is the combined content of several files. It includes later additions through its Store.
 type View struct {
 	store   *Store
 	files   Files
-	revoked []entry // of the file of revoked keys
+	revoked []entry // keys of the file of revoked keys
 }
 
-// AddTo is the file that keys are added to; "" is none.
+// AddTo returns the file that keys are added to; empty means none.
 func (v *View) AddTo() string { return v.files.AddTo }
 
-// linesFor gives the lines for a host, and all revoked keys: whatever host a revoked
-// key was written down for, nobody should use it.
+// linesFor returns the lines for a host, and the revoked keys of all hosts: a revoked key is refused for every host.
 func (v *View) linesFor(h Host) (known, authorities, revokedKeys []entry) {
 	name := strings.ToLower(h.Name)
 	v.store.mu.Lock()
@@ -78,7 +76,7 @@ func hasKey(entries []entry, key ssh.PublicKey) bool {
 	return slices.ContainsFunc(entries, func(e entry) bool { return SameKey(e.key, key) })
 }
 
-// notRevoked holds a key, and what has certified it, against the revoked ones.
+// notRevoked returns an error if a key, or the authority that has certified it, is revoked.
 func notRevoked(key ssh.PublicKey, revokedKeys []entry) error {
 	cert, isCert := key.(*ssh.Certificate)
 	for _, e := range revokedKeys {
@@ -89,10 +87,9 @@ func notRevoked(key ssh.PublicKey, revokedKeys []entry) error {
 	return nil
 }
 
-// Judge holds all keys that a host has shown, certificates not among them, against
-// the files: where the line is that has one of them, FILE:LINE, "" for a new host, or
-// what makes it suspect, as Check does. A key of a type of which another one is known
-// is suspect also if the host has a known key besides.
+// Judge compares all plain keys that a host has shown with the files. It returns the line FILE:LINE of one of them, ""
+// for a new host, or the error of Check. A key is also suspect if another key of its type is known, even if the host
+// has shown a known key, too.
 func (v *View) Judge(h Host, shown []ssh.PublicKey) (where string, err error) {
 	known, _, revokedKeys := v.linesFor(h)
 	for _, key := range shown {
@@ -128,10 +125,9 @@ var keyTypes = []string{
 	ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoRSA,
 }
 
-// Algorithms lists host key algorithms to ask a host for, each once, those first for
-// which a key of the host is known: x/crypto would otherwise ask for a key of another
-// type and then refuse it (golang/go#29286). Certificates are asked for only where an
-// authority is known for the host. SHA-1 signatures are never accepted.
+// Algorithms returns the host key algorithms to request from a host, each once, beginning with those of its known keys:
+// x/crypto would otherwise request a key of another type and then refuse it (golang/go#29286). It includes certificates
+// only if an authority for the host is known, and never signatures with SHA-1.
 func (v *View) Algorithms(h Host) []string {
 	known, authorities, _ := v.linesFor(h)
 	var plain, certs []string

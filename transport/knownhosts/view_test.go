@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// open gives what a file says.
+// open returns a view of one file.
 func open(t testing.TB, file string) *View {
 	t.Helper()
 	v, err := new(Store).Open(Files{AddTo: file, Read: []string{file}})

@@ -18,11 +18,11 @@ import (
 	"github.com/ccm-push/ccm-push/transport/usercert"
 )
 
-// Validity is how long the certificate of a relay is good for.
+// Validity is the lifetime of a relay's certificate.
 const Validity = 10 * time.Minute
 
-// Certify has an authority certify that the key of the relay can deliver a build, and do nothing else, to hosts
-// where users, principals, log in. id is what their sshd logs.
+// Certify has an authority certify that the key of the relay can deliver a build, and do nothing else, to hosts where
+// principals log in. The hosts' sshd logs id.
 func (r *Relay) Certify(ctx context.Context, a *usercert.Authority, b start.Build, principals []string, id string) (*ssh.Certificate, error) {
 	command, err := start.TakeLine(r.nonce, b)
 	if err != nil {
@@ -33,15 +33,15 @@ func (r *Relay) Certify(ctx context.Context, a *usercert.Authority, b start.Buil
 	})
 }
 
-// errNoRoute is why a relay is not asked to deliver to a host.
+// errNoRoute explains why a relay does not deliver to a host.
 var errNoRoute = errors.New("the relay cannot use the connection settings of this machine")
 
-// sshFailed is the exit status of ssh(1) if it has come to no command.
+// sshFailed is the exit status of ssh(1) if it has not run the command.
 const sshFailed = "255"
 
-// Deliver has the relay bring a build, which it has taken, to a host that is connected, and as the user who is
-// logged in there. The path is where it is on that host then, in the words of the relay. No more than 32
-// deliveries go on at once, and fewer where the relay has little memory; the others wait.
+// Deliver has the relay, which has the build, copy it to a connected host, as the user who is logged in there. It
+// returns the path on the host, in the words of the relay. At most 32 deliveries run at once, fewer if the relay has
+// little memory; the others wait.
 func (r *Relay) Deliver(ctx context.Context, cert *ssh.Certificate, b start.Build, to *transport.Client) (path string, err error) {
 	t, key := to.Target(), to.HostKey()
 	if t.Local || t.ProxyCommand != "" || t.KnownAt != "" || key == nil {
@@ -92,7 +92,7 @@ func (r *Relay) deliver(ctx context.Context, cert *ssh.Certificate, b start.Buil
 // A delivery is under way.
 type delivery struct {
 	id   string
-	out  *io.PipeReader // what it prints; ends with an error if the relay has
+	out  *io.PipeReader // output of the delivery; ends with an error if the relay has
 	in   *io.PipeWriter
 	code string // with which ssh has ended, when out has
 }
@@ -115,7 +115,7 @@ func (r *Relay) begin(cert *ssh.Certificate, b start.Build, t transport.Target, 
 	return d, nil
 }
 
-// expect has room for what a new delivery prints.
+// expect reserves a place for the output of a new delivery.
 func (r *Relay) expect() (*delivery, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +137,7 @@ func (r *Relay) forget(d *delivery) {
 	delete(r.deliveries, d.id)
 }
 
-// lost is why there is nothing more of a keeper.
+// lost returns why the output of the keeper has ended.
 func (r *Relay) lost() error {
 	if err := r.keeper.Wait(); errors.Is(err, transport.ErrLost) {
 		return err
@@ -145,14 +145,14 @@ func (r *Relay) lost() error {
 	return fmt.Errorf("%w: the process that holds the key of the relay has ended", transport.ErrLost)
 }
 
-// order gives the keeper an order. A failed write is followed by the end of what it says.
+// order sends an order to the keeper. After a failed write, its output ends.
 func (r *Relay) order(word string, words ...string) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	_, _ = io.WriteString(r.keeper.Stdin, word+" "+strings.Join(words, " ")+"\n")
 }
 
-// certify gives the keeper a certificate, unless it has it, and gives its name there.
+// certify sends a certificate to the keeper once, and returns its name there.
 func (r *Relay) certify(cert *ssh.Certificate) (name string) {
 	r.naming.Lock()
 	defer r.naming.Unlock()
@@ -164,7 +164,7 @@ func (r *Relay) certify(cert *ssh.Certificate) (name string) {
 	return name
 }
 
-// hear reads what the keeper says, until it ends.
+// hear reads the output of the keeper, until it ends.
 func (r *Relay) hear(said *bufio.Reader) {
 	for {
 		line, err := said.ReadSlice('\n')
@@ -181,7 +181,7 @@ func (r *Relay) hear(said *bufio.Reader) {
 			d.code = code
 			d.in.Close()
 		default:
-			_, _ = io.WriteString(d.in, text+"\n") // nobody may read it any more
+			_, _ = io.WriteString(d.in, text+"\n") // the reader may have ended
 		}
 	}
 	r.client.HangUp() // it may have said too much

@@ -1,11 +1,11 @@
-// Package relay has one host, the relay, hand the host program on to hosts near it, so that it goes
-// over the way to all of them once.
+// Package relay has one host, the relay, copy the host program to hosts near it, so that the program crosses the slow
+// link once.
 //
-// [Open] has the relay make a key, which never leaves it. The authority of the operator certifies that
-// key for [Relay.Certify]: for minutes, from the addresses of the relay, and for one forced command,
-// which takes one file by its hash ([start.TakeLine]). So the relay can deliver, and whoever breaks into it can do
-// no more. [Relay.Take] gives the relay the file, and [Relay.Deliver] has OpenSSH's client on it bring the file to a
-// host, which is held to the key that it has proven to own here. What arrives is believed for its hash alone.
+// [Open] has the relay create a key, which never leaves it. For [Relay.Certify], the operator's authority certifies
+// that key for some minutes, for the addresses of the relay, and for one forced command, which takes one file by its
+// hash ([start.TakeLine]). So the relay can deliver, and an attacker on it can do no more. [Relay.Take] sends the file
+// to the relay. [Relay.Deliver] has OpenSSH's client on the relay copy the file to a host, which must have the host key
+// that it has proven to own to the controller. The host accepts the file for its hash alone.
 //
-// Who is a relay for whom does not belong here.
+// The caller chooses the relay of each host.
 package relay

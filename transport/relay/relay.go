@@ -28,33 +28,33 @@ type Relay struct {
 	keeper  *transport.Command
 	places  int           // for deliveries
 	free    chan struct{} // has room for so many
-	limit   time.Duration // for one delivery
+	limit   time.Duration // timeout of one delivery
 	hearing sync.WaitGroup
 
 	writing sync.Mutex // held while the keeper is given an order
 
 	naming sync.Mutex
-	names  map[*ssh.Certificate]string // of those that the keeper has
+	names  map[*ssh.Certificate]string // names of the keeper's certificates
 
 	mu         sync.Mutex
 	deliveries map[string]*delivery // under way, by their ids; nil when the keeper has ended
-	number     int                  // of them so far
+	number     int                  // number of deliveries so far
 }
 
 const (
-	// atOnce is how many deliveries are under way. Most of the time of each is a login, for which the relay waits.
+	// atOnce is the number of parallel deliveries. Each spends most of its time in a login, for which the relay waits.
 	atOnce = 32
-	// deliveryMemory is what each takes of the relay's memory, in KiB: five processes, of which one is ssh (measured:
-	// 45 MB for 32). All of them together take no more than one part in memoryShare of what is available.
+	// deliveryMemory is the use of the relay's memory by one delivery, in KiB: five processes, of which one is ssh
+	// (measured: 45 MB for 32). All deliveries together use at most one part in memoryShare of the available memory.
 	deliveryMemory, memoryShare = 1536, 8
-	// deliverTime is how long one may take: with all of them under way, 5 Mbit/s do.
+	// deliverTime limits one delivery: with all of them in progress, 5 Mbit/s suffice.
 	deliverTime = 2 * time.Minute
-	// silence is how long a relay may take for one step without anything moving.
+	// silence limits the time of a relay without progress in one step.
 	silence = 60 * time.Second
-	// maxSaid is how much a relay may say, and maxLine one line of that, in bytes.
+	// maxSaid bounds the output of a relay, and maxLine one line, in bytes.
 	maxSaid = 64 << 20
 	maxLine = 64 << 10
-	// maxSources is how many addresses a relay may have: each stands in a certificate.
+	// maxSources bounds the addresses of a relay: a certificate lists each.
 	maxSources = 64
 )
 
@@ -87,7 +87,7 @@ func (r *Relay) open() error {
 	return nil
 }
 
-// read reads what the relay says of itself.
+// read reads the relay's description of itself.
 func (r *Relay) read(out *bufio.Reader) error {
 	for {
 		line, err := out.ReadSlice('\n')
@@ -115,7 +115,7 @@ func (r *Relay) read(out *bufio.Reader) error {
 	}
 }
 
-// failure says why there is no key.
+// failure explains why there is no key.
 func failure(word string) error {
 	switch word {
 	case "nossh":
@@ -137,9 +137,8 @@ func (r *Relay) bound(line string) {
 	}
 }
 
-// addSources adds the addresses in a line of ip(8) or ifconfig(8) to those that the key can be used from. What a relay
-// says of itself binds nobody else: with more addresses its key could be used from more places, for the
-// same delivery.
+// addSources adds the addresses in a line of ip(8) or ifconfig(8) to the addresses from which the key can be used. A
+// relay can only weaken its own key: with more addresses, the key can be used from more places for the same delivery.
 func (r *Relay) addSources(line string) {
 	words := strings.Fields(line)
 	for i, word := range words[:max(0, len(words)-1)] {
@@ -154,15 +153,15 @@ func (r *Relay) addSources(line string) {
 		}
 		address = address.Unmap()
 		one := netip.PrefixFrom(address, address.BitLen())
-		// That of the connection, which comes first, is the only one on the loopback that counts.
+		// Only the connection's own address, which comes first, may be a loopback address.
 		if len(r.sources) < maxSources && !slices.Contains(r.sources, one) && (len(r.sources) == 0 || !address.IsLoopback()) {
 			r.sources = append(r.sources, one)
 		}
 	}
 }
 
-// Take gives the relay a build, in gzip, unless it has it. sent is told how much of it is on its way. The path is
-// where the relay has it then, in its own words; see [start.Taking].
+// Take sends the relay a build, in gzip, unless it has it. sent receives the number of sent bytes. Take returns the
+// path on the relay, in its own words; see [start.Taking].
 func (r *Relay) Take(ctx context.Context, b start.Build, sent func(n, size int64)) (path string, err error) {
 	err = r.guard(ctx, func(progress func()) error {
 		line, err := start.TakeLine(r.nonce, b)
@@ -181,7 +180,7 @@ func (r *Relay) Take(ctx context.Context, b start.Build, sent func(n, size int64
 	return path, err
 }
 
-// chunk is how much is sent between two signs of progress, in bytes.
+// chunk is the number of bytes between two reports of progress.
 const chunk = 32 << 10
 
 func send(w io.Writer, b start.Build, progress func(), sent func(n, size int64)) error {
@@ -193,7 +192,7 @@ func send(w io.Writer, b start.Build, progress func(), sent func(n, size int64))
 	for rest := compressed; len(rest) > 0; {
 		n, err := w.Write(rest[:min(len(rest), chunk)])
 		if err != nil {
-			return nil // what the script says of it explains that
+			return nil // the output of the script explains it
 		}
 		rest = rest[n:]
 		progress()
@@ -212,8 +211,8 @@ func (r *Relay) Close() error {
 // Done is closed when the connection to the relay has ended.
 func (r *Relay) Done() <-chan struct{} { return r.client.Done() }
 
-// guard does something with the relay, whose connection ends when nothing moves for a while, or ctx ends:
-// nothing on a channel can be waited for with a deadline. progress says that something has moved.
+// guard calls do, and closes the connection of the relay if there is no progress for a while, or ctx ends: operations
+// on a channel have no deadline. do reports progress.
 func (r *Relay) guard(ctx context.Context, do func(progress func()) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -194,7 +194,7 @@ func TestManyDeliveries(t *testing.T) {
 	require.Len(t, entries, 1, "parts are left")
 }
 
-// stolen is the key of a relay, as somebody has it who has broken into that, with a certificate.
+// stolen returns the key of a relay, as an attacker on the relay has it, with a certificate.
 func (s *site) stolen(cert *ssh.Certificate) ssh.Signer {
 	s.Helper()
 	files, err := filepath.Glob(filepath.Join(s.relay.Home, ".cache/ccm-push/.relay-*/key"))
@@ -209,7 +209,7 @@ func (s *site) stolen(cert *ssh.Certificate) ssh.Signer {
 	return signer
 }
 
-// login is what the host says to somebody with a key.
+// login logs in to the host with a key.
 func (s *site) login(signer ssh.Signer) (*ssh.Client, error) {
 	s.Helper()
 	t := s.to.Target()
@@ -222,7 +222,7 @@ func (s *site) login(signer ssh.Signer) (*ssh.Client, error) {
 	return c, err
 }
 
-// TestRelayIsBrokenInto has somebody use the key of a relay for something else.
+// TestRelayIsBrokenInto uses the key of a relay for other purposes.
 func TestRelayIsBrokenInto(t *testing.T) {
 	s := newSite(t)
 	_, cert := s.ready()
@@ -380,7 +380,7 @@ func TestHostThatPrints(t *testing.T) {
 	}
 }
 
-// command makes a program of sh, and gives the folder that it is in.
+// command writes a shell script, and returns its folder.
 func (s *site) command(name, text string) (dir string) {
 	s.Helper()
 	dir = s.TempDir()

@@ -1,29 +1,29 @@
 package relay
 
-// The scripts of a relay are, as those of package start, one text each for every host, which any login shell hands
-// to /bin/sh unchanged: no single quotes, backslashes, newlines or exclamation marks.
+// Like the scripts of package start, the scripts of a relay are one text each for every host. Any login shell passes
+// them to /bin/sh unchanged: they have no single quotes, backslashes, newlines or exclamation marks.
 
-// keepScript makes a key, and brings files to hosts with it until its standard input ends. Its argument is NONCE. Its
-// answers are lines:
+// keepScript creates a key, and copies files to hosts with it until its standard input ends. Its argument is NONCE. It
+// answers with lines:
 //
 //	fail NONCE WORD      nossh, nodir or nokey
-//	addr NONCE TEXT      as ip(8) or ifconfig(8) print addresses; more than one
-//	mem NONCE TEXT       as proc_meminfo(5) has what is available; on Linux
-//	key NONCE PUBLICKEY  the last one before it reads orders
-//	ID TEXT              what a delivery prints; that has ended with "ended CODE", the exit status of ssh(1)
+//	addr NONCE TEXT      a line of ip(8) or ifconfig(8); more than one
+//	mem NONCE TEXT       the available memory, as in proc_meminfo(5); on Linux
+//	key NONCE PUBLICKEY  the last line before it reads orders
+//	ID TEXT              a line of a delivery's output; the last is "ended CODE", the exit status of ssh(1)
 //
-// Its orders are lines, too; deliveries go on at the same time:
+// Its orders are lines, too; deliveries run in parallel:
 //
 //	cert NAME CERTIFICATE                         of the key, for later deliveries
 //	to ID SHA256 USER ADDRESS PORT NAME TYPE KEY  the file with the hash to a host whose key is TYPE KEY
 //
-// So a delivery costs the way to the relay one line, and no session, of which sshd serves ten on one connection
-// (sshd_config, MaxSessions). The configuration of the relay has no say, nor has an agent. What others have left there
-// a day ago is removed. What the relay is there for comes before deliveries (renice).
+// So a delivery costs one line on the link to the relay, and no session; sshd allows ten sessions on one connection
+// (sshd_config, MaxSessions). The script ignores the relay's ssh configuration and agent. It removes leftovers that are
+// older than a day. Deliveries have a lower priority than the relay's own work (renice).
 //
-// A key exchange of OpenSSH 9.0 to 9.8 is sntrup761x25519-sha512 by default, which takes the client 100 ms of
-// processor time, and a login 115; with any of the two that are asked for here it is 13. What goes over such a connection
-// is no secret.
+// The default key exchange of OpenSSH 9.0 to 9.8, sntrup761x25519-sha512, takes the client 100 ms of processor time,
+// and a login 115; with either of the two that the script requests, a login takes 13. The transferred program is not
+// secret.
 const keepScript = `set -f; n=$1; IFS=; umask 077; d=${HOME:-/dev/null}/.cache/ccm-push; k=./.relay-$n; unset SSH_AUTH_SOCK; ` +
 	`stop() { rm -rf $k; echo fail $n $1; exit 1; }; ` +
 	`command -v ssh >/dev/null && command -v ssh-keygen >/dev/null || { echo fail $n nossh; exit 1; }; ` +
@@ -42,6 +42,6 @@ const keepScript = `set -f; n=$1; IFS=; umask 077; d=${HOME:-/dev/null}/.cache/c
 	`-o PreferredAuthentications=publickey -o StrictHostKeyChecking=yes -o UserKnownHostsFile=$k/$1.known -o GlobalKnownHostsFile=/dev/null ` +
 	`-o HostKeyAlias=$1 -o ClearAllForwardings=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ServerAliveCountMax=3 ` +
 	`-o LogLevel=ERROR -p $5 -l $3 -- $4 take <./$2.gz 2>&1; echo $? >$k/$1.code; } | ` +
-	// What a host prints has bounds, so that it is no line which is too long for the controller.
+	// The output of a host is bounded, so that no line is too long for the controller.
 	`head -c 16384 | while read -r l; do echo $1 $l; done; read -r r <$k/$1.code; echo $1 ended $r; rm -f $k/$1.known $k/$1.code; }; ` +
 	`while read -r w i l; do case $w in cert) echo $l >$k/$i-cert.pub;; to) to $i $l & ;; esac; done; rm -rf $k`

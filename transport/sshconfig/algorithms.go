@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// checkAlgorithms checks the form of a list. Which names there are differs from
-// version to version, so that unknown ones are told by [Assemble].
+// checkAlgorithms checks the form of a list. The known names differ between versions, so [Assemble] reports unknown
+// ones.
 func checkAlgorithms(list string) error {
 	list = strings.TrimLeft(list[:1], "+-^") + list[1:]
 	if list == "" {
@@ -21,11 +21,9 @@ func checkAlgorithms(list string) error {
 	return nil
 }
 
-// Assemble gives the algorithms that a list of ssh_config(5) comes to: the names
-// themselves, or, if +, - or ^ stands before them, the defaults with the names
-// added, removed or put in front. Names may have wildcards, which stand for those
-// of all that match. unknown are names without wildcards that all does not have;
-// they are left out.
+// Assemble returns the algorithms of a list of ssh_config(5): its names, or, if the list begins with +, - or ^, the
+// defaults with the names added, removed or moved to the front. A name with wildcards means each matching name in all.
+// unknown has the names without wildcards that all does not have; they are left out.
 func Assemble(list string, defaults, all []string) (names, unknown []string) {
 	sign, patterns := byte(0), list
 	if list != "" && strings.IndexByte("+-^", list[0]) >= 0 {

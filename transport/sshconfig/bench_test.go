@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkResolve asks about 10,000 hosts, of a file as people write it and of one
-// as programs do, with a Host line for each.
+// BenchmarkResolve resolves 10,000 hosts, with a file as people write it and with a generated one that has a Host line
+// for each.
 func BenchmarkResolve(b *testing.B) {
 	const hosts = 10_000
 	var each strings.Builder

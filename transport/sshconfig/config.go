@@ -61,7 +61,7 @@ func (c *Config) segmentsFor(host string) []int {
 	return all
 }
 
-// A Query asks about one host.
+// A Query is a request for the settings of one host.
 type Query struct {
 	Host string // as ssh would be given it: what Host lines are compared with
 	User string // the login name if it is settled; "" leaves it to the configuration
@@ -76,7 +76,7 @@ type Given struct {
 	At          string // where it is from
 }
 
-// Settings are what a configuration comes to for one host.
+// Settings are the settings of one host.
 type Settings struct {
 	host     string
 	login    string
@@ -89,22 +89,21 @@ type Settings struct {
 // A Setting is one option with its values.
 type Setting struct {
 	Option Option
-	// Values are one for most options, the files for those that name files, the hops
-	// of ProxyJump. Tokens and ~ are replaced. Flags are yes or no, times are seconds
-	// in decimal.
+	// Values has one value for most options, several for options that name files, and the hops for ProxyJump. Tokens
+	// and ~ are replaced. Flags are yes or no, times are decimal seconds.
 	Values []string
-	// Origins are the places (file:line, or that of a [Given]) of the values, one
-	// each. An empty one is what the query said.
+	// Origins are the places of the values, one each: file:line, or the place of a [Given]. The origin of the query's
+	// own values is empty.
 	Origins []string
 }
 
-// Host is the name or address to dial: HostName, or the name that was asked for.
+// Host returns the name or address to dial: HostName, or the queried name.
 func (s *Settings) Host() string { return s.host }
 
-// Setting gives an option, nil if nothing sets it.
+// Setting returns an option, or nil if it is not set.
 func (s *Settings) Setting(o Option) *Setting { return s.set[o] }
 
-// Values are those of an option, nil if nothing sets it. They must not be changed.
+// Values returns the values of an option, or nil if it is not set. The caller must not change them.
 func (s *Settings) Values(o Option) []string {
 	if s.set[o] == nil {
 		return nil
@@ -120,7 +119,7 @@ func (s *Settings) Text(o Option) string {
 	return ""
 }
 
-// Origin is where the first value of an option is from.
+// Origin returns the place of the first value of an option.
 func (s *Settings) Origin(o Option) string {
 	if s.set[o] == nil {
 		return ""
@@ -128,11 +127,10 @@ func (s *Settings) Origin(o Option) string {
 	return s.set[o].Origins[0]
 }
 
-// Hops are those of ProxyJump, outermost first.
+// Hops returns the hops of ProxyJump, outermost first.
 func (s *Settings) Hops() []Hop { return s.hops }
 
-// Warnings name what has been left out: lines that have no effect here though they
-// would matter, and commands that were not run.
+// Warnings returns what was ignored: lines without an effect here that would matter, and commands that were not run.
 func (s *Settings) Warnings() []string { return s.warnings }
 
 func (s *Settings) warn(format string, args ...any) {

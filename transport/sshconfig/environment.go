@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// An Environment is what a configuration may ask about this side.
+// An Environment holds the facts about the local machine that a configuration may use.
 type Environment struct {
-	LocalUser string // the login name of whoever runs this
+	LocalUser string // login name of the local user
 	UID       int
 	Home      string
 	LocalHost string // the name of this machine
-	// LookupEnv gives an environment variable; nil has none.
+	// LookupEnv returns an environment variable; nil means that there are none.
 	LookupEnv func(name string) (value string, found bool)
 	// Exec runs a command of "Match exec" and reports whether it exited with 0; nil
 	// allows none.
@@ -47,7 +47,7 @@ func (e Environment) lookup(name string) (string, bool) {
 	return e.LookupEnv(name)
 }
 
-// addresses are those of this machine, but for the loopback ones.
+// addresses returns the addresses of this machine, without loopback ones.
 func (c *Config) addresses() []netip.Addr {
 	c.once.Do(func() {
 		list, _ := net.InterfaceAddrs()
@@ -60,7 +60,7 @@ func (c *Config) addresses() []netip.Addr {
 	return c.local
 }
 
-// run runs each command once: it may stand in the way to thousands of hosts.
+// run runs each command once, since thousands of hosts may use it.
 func (c *Config) run(command string) (bool, error) {
 	c.running.Lock()
 	defer c.running.Unlock()

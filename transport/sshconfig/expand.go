@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// expand replaces tokens, variables and ~ in what has been collected.
+// expand replaces tokens, variables and ~ in the collected settings.
 func (c *Config) expand(original string, s *Settings) error {
 	if alias := s.set[HostKeyAlias]; alias != nil {
 		s.set[HostKeyAlias] = &Setting{HostKeyAlias, []string{lower(alias.Values[0])}, alias.Origins}
@@ -84,7 +84,7 @@ func (c *Config) expandAgent(t *tokens, s *Settings) error {
 	return nil
 }
 
-// expandCommand leaves no ProxyCommand where there is none.
+// expandCommand expands ProxyCommand. The value "none" becomes no command.
 func (c *Config) expandCommand(t *tokens, s *Settings) error {
 	set := s.set[ProxyCommand]
 	if set == nil {
@@ -99,8 +99,7 @@ func (c *Config) expandCommand(t *tokens, s *Settings) error {
 	return err
 }
 
-// maxHost is how long the name of a jump host may be, in bytes (NI_MAXHOST): one that
-// is made of %h grows with each hop.
+// maxHost bounds the name of a jump host, in bytes (NI_MAXHOST): a name with %h grows with each hop.
 const maxHost = 1025
 
 // expandHops leaves no ProxyJump where the way is direct.

@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzLoad: whatever a file holds, reading it ends, and asking it twice gives the
-// same answer. Errors say where they are.
+// FuzzLoad reads arbitrary files: reading ends, two queries get the same answer, and errors have places.
 func FuzzLoad(f *testing.F) {
 	for _, path := range corpus(f) {
 		archive, err := txtar.ParseFile(path)
@@ -61,7 +60,7 @@ func TestGeneratedParity(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(d.dir, "config"), []byte(text), 0o600))
 		q := question{text: "web1", args: []string{"web1"}}
 		want, got := d.theirs(t, q), d.ours(t, q)
-		if strings.HasPrefix(want, noPlace) { // unknown options are told when all else is right
+		if strings.HasPrefix(want, noPlace) { // unknown options are reported if there is no other mistake
 			want, got = noPlace, asVague(noPlace, got)
 		}
 		require.Equal(t, want, got, "seed %d:\n%q", seed, text)
@@ -104,7 +103,7 @@ func makeUp(r *rand.Rand) string {
 			name, value = pick("IdentitiesOnly", "StrictHostKeyChecking", "HashKnownHosts", "PasswordAuthentication", "AddressFamily"), pick("yes", "no", "TRUE", "false", "ask", "accept-new", "inet", "any", "off")
 		case 11:
 			name, value = pick("IgnoreUnknown", "Colour", "# comment"), pick("Colour", "c*", "yes")
-		case 12: // names that ssh does not know are no mistake here
+		case 12: // names that ssh does not know are allowed here
 			name, value = pick("Ciphers", "ForwardAgent", "HostKeyAlias"), pick("+aes128-cbc", "-*cbc", "^aes256-ctr", "aes256-ctr,aes128-ctr", "''")
 			if name == "ForwardAgent" {
 				value = "yes"

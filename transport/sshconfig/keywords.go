@@ -3,8 +3,7 @@ package sshconfig
 // An Option is a setting of ssh_config(5) that counts here.
 type Option int
 
-// What is honoured. The values are those of [Settings.Values], which says how they
-// are written.
+// Options that have an effect. [Settings.Values] describes the form of their values.
 const (
 	HostName Option = iota
 	Port
@@ -42,7 +41,7 @@ const (
 	options // how many there are
 )
 
-// A kind is how the arguments of a keyword are read.
+// A kind is a form of the arguments of a keyword.
 type kind int
 
 const (
@@ -67,16 +66,16 @@ const (
 type keyword struct {
 	kind   kind
 	option Option
-	words  []string // of a choice, each followed by what it means
+	words  []string // words of a choice, each followed by its meaning
 	warn   warning
 }
 
-// A warning says in which files a line that has no effect deserves one.
+// A warning names the files in which a line without an effect is reported.
 type warning int
 
 const (
 	never    warning = iota
-	ofUsers          // what a distribution writes for everybody is no news
+	ofUsers          // files of the user only: lines of a distribution are not reported
 	anywhere         // it changes who is trusted, or which way is taken
 )
 
@@ -100,7 +99,7 @@ var (
 	pubkeyWords       = []string{"yes", "yes", "true", "yes", "no", "no", "false", "no", "unbound", "yes", "host-bound", "yes"}
 )
 
-// keywords are all that ssh knows, by the word in lower case, older names too.
+// keywords has all keywords of ssh in lower case, older names included.
 var keywords = func() map[string]*keyword {
 	table := map[string]*keyword{
 		"host":    {kind: host},

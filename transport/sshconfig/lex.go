@@ -27,9 +27,8 @@ func delim(s string) (word, rest string, ok bool) {
 	return word, rest, true
 }
 
-// splitLine takes a line apart into its keyword, in lower case, and what follows
-// it. The keyword of an empty line, of a comment, and of one whose first quote is
-// not closed is "": ssh passes over all of them.
+// splitLine splits a line into its keyword, in lower case, and the rest. The keyword is "" for an empty line, a
+// comment, and a line whose first quote is not closed: ssh skips all of them.
 func splitLine(line string) (keyword, rest string) {
 	line, _, _ = strings.Cut(line, "\x00")
 	line = strings.TrimRight(line, blanks+"\f")

@@ -15,12 +15,11 @@ import (
 // A File is where configuration is read from.
 type File struct {
 	Path string
-	// User is a file of the user: relative Includes are below ~/.ssh and not beside
-	// the file, and it may give a ProxyCommand.
+	// User marks a file of the user: relative Includes are below ~/.ssh and not next to the file, and it may set
+	// ProxyCommand.
 	User bool
-	// Named is a file that somebody has asked for. It must exist, and may belong to
-	// anybody, as with ssh -F. Another one of the user must be his or root's, and
-	// nobody else may be able to write to it.
+	// Named marks a file that the user has named. It must exist, and may have any owner, as with ssh -F. Other files of
+	// the user must belong to the user or root, and be writable for no other user.
 	Named bool
 }
 
@@ -42,8 +41,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// What a configuration may come to with everything that it includes: ssh bounds the
-// depth only.
+// Limits of a configuration with all included files. ssh limits the depth only.
 const (
 	maxDepth    = 16 // READCONF_MAX_DEPTH of readconf.c
 	maxIncludes = 4096
@@ -51,11 +49,11 @@ const (
 	maxErrors   = 50
 )
 
-// A block is what follows a Host or Match line, or the head of a file.
+// A block holds the lines after a Host or Match line, or at the head of a file.
 type block struct {
-	parent    *block     // the one that the Include stands in
+	parent    *block     // block with the Include
 	condition *condition // nil for the head of a file
-	includes  bool       // so that it is asked again whether it counts
+	includes  bool       // its condition is evaluated again
 }
 
 // A segment is lines of a block without an Include between them.
@@ -66,8 +64,8 @@ type segment struct {
 	unknown bool // one of the lines has a keyword that is not known
 }
 
-// Load reads files, the one that counts most first, and what they include. A file
-// that is not Named may be missing. All mistakes are reported at once, as [Error].
+// Load reads files, the one with the highest precedence first, and the files that they include. A file that is not
+// Named may be missing. All mistakes are reported at once, as [Error].
 func Load(env Environment, list ...File) (*Config, error) {
 	l := &loader{config: &Config{env: env}, texts: map[string][]string{}}
 	for _, f := range list {
@@ -102,7 +100,7 @@ func (l *loader) top(f File) {
 		l.file(f, lines, nil)
 	case f.Named:
 		l.fail(f.Path, "", "reading it: %v", cause(err))
-	case errors.Is(err, fs.ErrPermission) && !errors.Is(err, errUnsafe): // ssh says nothing
+	case errors.Is(err, fs.ErrPermission) && !errors.Is(err, errUnsafe): // ssh ignores it, too
 		l.config.warnings = append(l.config.warnings, fmt.Sprintf("skipped %s, which cannot be read: %v", f.Path, cause(err)))
 	case !errors.Is(err, fs.ErrNotExist):
 		l.fail(f.Path, hintOf(err, f.Path), "%v", cause(err))
@@ -125,8 +123,8 @@ func hintOf(err error, path string) string {
 	return ""
 }
 
-// read gives the lines of a file, once in the life of l. One that is named may be a
-// pipe, as of a shell's <(COMMAND); with others there would be no end to waiting.
+// read returns the lines of a file, which it reads once. A named file may be a pipe, such as a shell's <(COMMAND);
+// reading other pipes might never end.
 func (l *loader) read(path string, named, guarded bool) ([]string, error) {
 	if lines, ok := l.texts[path]; ok {
 		return lines, nil
@@ -192,7 +190,7 @@ func (l *loader) begin(b *block) {
 	l.config.segments = append(l.config.segments, segment{block: b, begins: true})
 }
 
-// line adds one line and gives the block that the next one belongs to.
+// line adds one line and returns the block of the next line.
 func (l *loader) line(f File, at, name, rest string, within *block) *block {
 	if rest == "" {
 		l.fail(at, "", "%s has no argument", name)
@@ -239,8 +237,7 @@ func (l *loader) add(b *block, d directive) {
 	last.unknown = last.unknown || d.keyword == nil
 }
 
-// include adds the files of an Include line. Those that it matches none of are no
-// mistake.
+// include adds the files of an Include line. A pattern without a matching file is not a mistake.
 func (l *loader) include(f File, at, rest string, within *block) {
 	words, ok := splitWords(rest)
 	if !ok {
@@ -284,8 +281,7 @@ func (l *loader) included(f File, at string, within *block) {
 	}
 }
 
-// glob gives the files that a pattern of an Include line stands for, in the order
-// of their names.
+// glob returns the files that match a pattern of an Include line, in the order of their names.
 func (l *loader) glob(f File, pattern string) ([]string, error) {
 	switch {
 	case pattern == "":

@@ -117,8 +117,7 @@ func TestRelativeIncludes(t *testing.T) {
 	requireErrors(t, dir, `$DIR/ssh_config:1: include: "~/x": a file for all users cannot lead to ~`, err)
 }
 
-// TestWhoMayWrite follows ssh: the user's file and all that are included must be
-// safe, one that is named need not be.
+// TestWhoMayWrite follows ssh: the user's file and all included files must be safe; a named file need not be.
 func TestWhoMayWrite(t *testing.T) {
 	dir := write(t, map[string]string{"config": "Port 1001\n", "includes": "Include $DIR/config\n"})
 	load := func(f File) error {
@@ -149,8 +148,7 @@ func TestMissingFiles(t *testing.T) {
 	requireErrors(t, dir, "$DIR/none: reading it: no such file or directory", err)
 }
 
-// TestPipes: an included pipe is refused, since nobody may ever write to it. One
-// that is named is read.
+// TestPipes: an included pipe is refused, since it may never get a writer. A named pipe is read.
 func TestPipes(t *testing.T) {
 	dir := write(t, map[string]string{"config": "Include $DIR/pipe /dev/null $DIR\nPort 5\n"})
 	require.NoError(t, syscall.Mkfifo(dir+"/pipe", 0o600))

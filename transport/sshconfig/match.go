@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// matchPattern reports whether s is what a pattern with * and ? describes.
+// matchPattern reports whether s matches a pattern with * and ?.
 func matchPattern(s, pattern string) bool {
-	star, from := -1, 0 // the last *, and where what it stands for ends
+	star, from := -1, 0 // the last *, and the end of the text that it matches
 	i, j := 0, 0
 	for i < len(s) {
 		switch {
@@ -29,8 +29,7 @@ func matchPattern(s, pattern string) bool {
 	return strings.Trim(pattern[j:], "*") == ""
 }
 
-// matchList reports whether s matches one of the patterns with commas, and none
-// that ! stands before.
+// matchList reports whether s matches one of the patterns, which commas separate, and none of those that begin with !.
 func matchList(s, patterns string) bool {
 	matched := false
 	for pattern := range strings.SplitSeq(patterns, ",") {
@@ -48,7 +47,7 @@ func matchList(s, patterns string) bool {
 // matchHost is matchList for host names, which have no case.
 func matchHost(host, patterns string) bool { return matchList(lower(host), lower(patterns)) }
 
-// A condition is what a Host or Match line says.
+// A condition holds the criteria of a Host or Match line.
 type condition struct {
 	patterns []string    // of Host
 	criteria []criterion // of Match
@@ -138,8 +137,7 @@ func parseMatch(rest string) (*condition, error) {
 	}
 }
 
-// checkAll follows ssh, which lets one criterion stand before all, for the sake of
-// canonical and final.
+// checkAll follows ssh, which allows one criterion before all, for canonical and final.
 func checkAll(c *condition, rest string) error {
 	word, after, _ := delim(rest)
 	comment := strings.HasPrefix(word, "#")
@@ -174,8 +172,8 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	return netip.PrefixFrom(addr, addr.BitLen()), nil
 }
 
-// matchNetworks reports whether an address is in one of the networks with commas,
-// and none in one that ! stands before.
+// matchNetworks reports whether an address is in one of the networks, which commas separate, and in none of those that
+// begin with !.
 func matchNetworks(addrs []netip.Addr, networks string) bool {
 	matched := false
 	for one := range strings.SplitSeq(networks, ",") {
@@ -243,8 +241,7 @@ func (p *pass) meets(c *condition, one criterion) (bool, error) {
 	return p.exec(c, one)
 }
 
-// exec runs the command of a criterion if that is allowed. A line with one that is
-// not does not match, whatever its sign.
+// exec runs the command of a criterion if that is allowed. Otherwise the line does not match, with ! or without.
 func (p *pass) exec(c *condition, one criterion) (bool, error) {
 	if p.config.env.Exec == nil {
 		p.set.warn("%s: Match exec is not allowed to run its command, so the lines after it are ignored", c.at)

@@ -20,21 +20,20 @@ import (
 
 var update = flag.Bool("update", false, "record the answers of ssh -G in testdata/parity anew")
 
-// A question is a line such as "? web1 -l bob -p 22 -o Tag=x" at the head of an
-// archive: arguments of ssh -G. With ~ in place of ? it is one that releases of ssh answer
-// differently: the answer in the archive stands, and an ssh with another one is not compared.
+// A question is a line such as "? web1 -l bob -p 22 -o Tag=x" at the head of an archive: arguments of ssh -G. A line
+// that begins with ~ is a question to which releases of ssh have different answers: only an ssh with the recorded
+// answer is compared.
 type question struct {
 	text   string
 	args   []string
 	varies bool
 }
 
-// A dumper answers questions in the form of ssh -G, one option a line, but for what
-// differs between machines.
+// A dumper answers questions in the form of ssh -G, one option a line, without options that differ between machines.
 type dumper struct {
 	dir      string // with the files of the archive
 	env      Environment
-	defaults map[string]string   // of all options
+	defaults map[string]string   // defaults of all options
 	all      map[string][]string // names of algorithms, by option
 }
 
@@ -65,9 +64,8 @@ func TestRecordedParity(t *testing.T) {
 	}
 }
 
-// TestParity holds the corpus against the ssh of this machine. Debian mends ssh without
-// changing its version: outside of CI, an answer that is not the recorded one is of such
-// an ssh, and not compared.
+// TestParity compares the corpus with the ssh of this machine. Debian patches ssh without changing its version: outside
+// of CI, an ssh with another answer than the recorded one is not compared.
 func TestParity(t *testing.T) {
 	needSSH(t)
 	defaults, all := liveDefaults(t), liveAlgorithms(t)
@@ -144,8 +142,7 @@ func questions(archive *txtar.Archive) []question {
 	return list
 }
 
-// unpack writes the files. In them $DIR, $ME and $HOME_DIR stand for what differs,
-// and \r for itself.
+// unpack writes the files. In them $DIR, $ME and $HOME_DIR are replaced by local values, and \r is a carriage return.
 func (d *dumper) unpack(t testing.TB, archive *txtar.Archive) {
 	for _, f := range archive.Files {
 		if strings.HasPrefix(f.Name, "answer ") {
@@ -184,8 +181,7 @@ func record(t testing.TB, path string, archive *txtar.Archive, answers []txtar.F
 	require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o644))
 }
 
-// theirs is the answer of ssh, without what is as it is by default: an option a
-// line, or "error" with the places that ssh names.
+// theirs returns the answer of ssh without defaults: an option a line, or "error" with the places that ssh names.
 func (d *dumper) theirs(t testing.TB, q question) string {
 	stdout, stderr, err := d.ssh(q)
 	switch {
@@ -216,7 +212,7 @@ func (d *dumper) ssh(q question) (stdout, stderr string, err error) {
 
 var placeOfError = regexp.MustCompile(`(?m)^([^\s:]+):? line (\d+): `)
 
-// errorLines are the places in what ssh says of mistakes.
+// errorLines returns the places in ssh's error messages.
 func errorLines(stderr string) string {
 	places := []string{}
 	for _, m := range placeOfError.FindAllStringSubmatch(stderr, -1) {
@@ -226,7 +222,7 @@ func errorLines(stderr string) string {
 	return noPlace + strings.Join(slices.Compact(places), " ")
 }
 
-// asVague leaves out where a mistake is if ssh does not say that.
+// asVague removes the place of a mistake if ssh does not print it.
 func asVague(theirs, ours string) string {
 	if theirs == noPlace && strings.HasPrefix(ours, noPlace) {
 		return theirs
@@ -251,7 +247,7 @@ func parseDump(text string) map[string]string {
 	return lines
 }
 
-// normal gives a value of ssh -G our form.
+// normal converts a value of ssh -G to our form.
 func normal(o Option, value string) string {
 	switch o {
 	case ProxyJump:
@@ -380,8 +376,7 @@ func queryOf(t testing.TB, args []string) Query {
 	return q
 }
 
-// defaultsName is the file with what ssh -G says without any configuration, and
-// the algorithms that it knows.
+// defaultsName is the file with the output of ssh -G without a configuration, and the algorithms that it knows.
 const defaultsName = "testdata/defaults.txt"
 
 func liveDefaults(t testing.TB) map[string]string {

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// Resolve says what the configuration comes to for a host. The errors are [Error],
-// several of them joined.
+// Resolve returns the settings of a host. The errors are [Error], several of them joined.
 func (c *Config) Resolve(q Query) (*Settings, error) {
 	s, err := c.collect(q)
 	if err != nil {
@@ -20,15 +19,15 @@ func (c *Config) Resolve(q Query) (*Settings, error) {
 	return s, c.expand(q.Host, s)
 }
 
-// A pass goes over the files once. There is a second one, in which Host lines are
-// compared with the HostName, if a "Match final" wants it, or CanonicalizeHostname.
+// A pass reads the files once. A "Match final" or CanonicalizeHostname causes a second pass, which compares Host lines
+// with the HostName.
 type pass struct {
 	config         *Config
 	set            *Settings
 	host, original string
 	final          bool
 	wantFinal      bool
-	counts         map[*block]bool // of those that an Include stands in
+	counts         map[*block]bool // whether each block with an Include counts
 }
 
 // collect gathers the values without replacing tokens.
@@ -103,8 +102,7 @@ func (p *pass) walk() error {
 	return errors.Join(unknown...)
 }
 
-// enter decides whether a block counts. A Match final wants another pass wherever
-// it stands.
+// enter reports whether a block counts. A Match final anywhere requests another pass.
 func (p *pass) enter(b *block) (bool, error) {
 	counts := b.parent == nil || p.counts[b.parent]
 	if b.condition != nil {
@@ -168,7 +166,7 @@ func (s *Settings) put(o Option, values []string, at string) {
 	}
 }
 
-// apply takes over what a line says, unless an earlier one has said it.
+// apply takes the setting of a line, unless an earlier line has set it.
 func (p *pass) apply(d *directive) error {
 	s, o := p.set, d.keyword.option
 	switch d.keyword.kind {
@@ -187,7 +185,7 @@ func (p *pass) apply(d *directive) error {
 		}
 	case command:
 		switch {
-		case len(s.hops) > 0: // ProxyJump none is in nobody's way
+		case len(s.hops) > 0: // "ProxyJump none" does not prevent it
 		case !d.user && !strings.EqualFold(d.values[0], "none"):
 			if s.set[ProxyCommand] == nil {
 				s.warn("%s: ProxyCommand has no effect: only the user's own ssh_config may give one", d.at)
@@ -251,7 +249,7 @@ func (p *pass) address() (string, error) {
 
 func (p *pass) login() string { return cmp.Or(p.set.Text(User), p.config.env.LocalUser) }
 
-// tokens are those that a command of Match may have.
+// tokens returns the tokens that are allowed in a command of Match.
 func (p *pass) tokens(host string) *tokens {
 	return &tokens{
 		env: p.config.env, host: host, original: p.original, login: p.login(), port: cmp.Or(p.set.Text(Port), "22"),

@@ -9,14 +9,14 @@ import (
 	"unicode"
 )
 
-// The tokens that ssh_config(5) lets stand in an argument.
+// Tokens that ssh_config(5) allows in arguments.
 const (
 	commonTokens = "CdhijkLlnpru"
 	proxyTokens  = "hnpr"
 	hostTokens   = "h"
 )
 
-// tokens are what the tokens stand for.
+// tokens holds the values of the tokens.
 type tokens struct {
 	env                          Environment
 	host, original, alias, login string

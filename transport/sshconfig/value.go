@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// A directive is a line that says something, checked as far as no host is needed
-// for that.
+// A directive is a line with a setting, checked as far as that is possible without a host.
 type directive struct {
 	keyword *keyword // nil if it is not known
 	name    string   // as written, in lower case
 	values  []string
 	hops    []Hop // of ProxyJump
 	at      string
-	user    bool // it is from a file of the user, who may run what he likes
+	user    bool // the file belongs to the user, who may run any command
 }
 
 // bounds of ssh, and one of ours
@@ -31,8 +30,8 @@ var (
 	errQuotes  = errors.New("a quote is not closed")
 )
 
-// parse reads the arguments of a keyword but host, match and include. The values
-// of flags are yes and no, those of seconds decimal.
+// parse reads the arguments of a keyword, except host, match and include. Flags are yes and no, times are decimal
+// seconds.
 func (d *directive) parse(rest string) error {
 	k := d.keyword
 	words, ok := splitWords(rest)
@@ -62,7 +61,7 @@ func (d *directive) parse(rest string) error {
 	return err
 }
 
-// value checks the only argument of a keyword and gives it its usual form.
+// value checks the only argument of a keyword and returns it in its usual form.
 func (k *keyword) value(arg string) (string, error) {
 	switch k.kind {
 	case yesNo:
@@ -116,10 +115,10 @@ func parsePort(arg string) (int, error) {
 	return n, nil
 }
 
-// units are those of the time formats of sshd_config(5), in seconds.
+// units are the units of sshd_config(5)'s time formats, in seconds.
 var units = map[byte]int64{'s': 1, 'm': 60, 'h': 60 * 60, 'd': 24 * 60 * 60, 'w': 7 * 24 * 60 * 60}
 
-// parseSeconds reads a time such as 90 or 1m30s; "none" stays as it is.
+// parseSeconds returns the seconds of a time such as 90 or 1m30s; "none" is kept.
 func parseSeconds(arg string) (string, error) {
 	if arg == "none" {
 		return arg, nil
