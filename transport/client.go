@@ -18,7 +18,7 @@ import (
 type Client struct {
 	target Target
 	ssh    *ssh.Client
-	key    ssh.PublicKey         // that the host has proven to own
+	key    ssh.PublicKey         // host key that the host has proven to own
 	local  *localShell           // in place of ssh: the controller itself
 	gone   chan struct{}         // closed when the connection has ended
 	cause  atomic.Pointer[error] // why we ended it, if the host was dead
@@ -26,11 +26,11 @@ type Client struct {
 	work   sync.WaitGroup
 }
 
-// NewClient takes over an SSH connection to t, which has proven to own a key. It asks the host for a sign of life at
-// each interval and gives it up when there was none for the idle timeout after that (as
-// with ssh_config's ServerAliveInterval and ServerAliveCountMax). served is called when the
-// host has first answered what only they may ask who are logged in, or the connection has ended,
-// and may be called more than once: for sshd the login ends a moment after it has told us so.
+// NewClient takes over an SSH connection to t, which has proven to own key. It sends a keepalive request at each
+// interval and closes the connection if there is no answer within the idle timeout (as with ssh_config's
+// ServerAliveInterval and ServerAliveCountMax). It calls served when the host has first answered a request that needs a
+// login, or when the connection has ended, and perhaps again: sshd counts a login as complete a moment after it has
+// reported success.
 func NewClient(t Target, conn *ssh.Client, key ssh.PublicKey, interval, idleTimeout time.Duration, served func()) *Client {
 	c := &Client{target: t, ssh: conn, key: key, gone: make(chan struct{}), served: served}
 	c.work.Go(func() {
@@ -53,7 +53,7 @@ func (c *Client) Close() error {
 	return err
 }
 
-// Target is what was dialled.
+// Target returns the dialled target.
 func (c *Client) Target() Target { return c.target }
 
 // HostKey is the key, or certificate, that the host has proven to own; nil of the controller itself.
@@ -68,7 +68,7 @@ func (c *Client) HangUp() {
 	c.ssh.Close()
 }
 
-// Done is closed when the connection has ended, whoever ended it.
+// Done returns a channel that is closed when the connection has ended, for any reason.
 func (c *Client) Done() <-chan struct{} { return c.gone }
 
 // lost is the reason of a connection that ended by itself.
@@ -79,7 +79,7 @@ func (c *Client) lost() error {
 	return ErrLost
 }
 
-// orLost is err, or why the connection ended if that is what err says.
+// orLost returns err, or the reason why the connection ended if err reports an end.
 func (c *Client) orLost(err error) error {
 	if IsHangUp(err) {
 		return c.lost()
@@ -87,7 +87,7 @@ func (c *Client) orLost(err error) error {
 	return err
 }
 
-// keepalive asks the host for a sign of life until the connection ends.
+// keepalive sends keepalive requests until the connection ends.
 func (c *Client) keepalive(interval, idleTimeout time.Duration) {
 	for c.sleep(interval) && c.alive(idleTimeout) {
 	}
@@ -125,8 +125,8 @@ func (c *Client) Ping() error {
 	return nil
 }
 
-// Signs gives what asks for one sign of life of the host, as [Client.Ping] does, and does not wait for it; nil for
-// the controller itself.
+// Signs returns a function that sends one keepalive request, as [Client.Ping] does, without waiting for the answer; nil
+// for the controller itself.
 func (c *Client) Signs() func() <-chan error {
 	if c.local != nil {
 		return nil

@@ -14,13 +14,13 @@ import (
 	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
 
-// What went wrong, for decisions. Each is wrapped by a [HostError].
+// Failures that callers distinguish. A [HostError] wraps each.
 var (
 	ErrHostKeyUnknown = knownhosts.ErrUnknown                            // passes once the key is trusted
 	ErrHostKeyChanged = knownhosts.ErrChanged                            // needs a person
 	ErrHostKeyRevoked = knownhosts.ErrRevoked                            // final
 	ErrAuth           = errors.New("authentication refused")             // the host answered; may pass once it is provisioned
-	ErrPassphrase     = errors.New("the passphrase is wrong")            // of a key file
+	ErrPassphrase     = errors.New("the passphrase is wrong")            // passphrase of a key file
 	ErrTimeout        = errors.New("timed out")                          // trying again may help
 	ErrLost           = errors.New("the connection was lost")            // trying again may help
 	ErrNoSession      = errors.New("the host opens no further session")  // passes once another one of the connection has ended
@@ -42,15 +42,14 @@ const (
 	OpStart        = "start"
 )
 
-// A HostError says which host failed at which step, and why.
+// A HostError names the host that failed, the step and the reason.
 type HostError struct {
 	Host string // inventory name
 	Op   string // dial, handshake, host key, authenticate, become, install, start
 	Addr string // host:port that was talked to
 	Err  error
-	Hint string // what to do about it; may be empty
-	// Via is what is wrong with the jump host that could not be reached; nil if the
-	// host itself was.
+	Hint string // next step for the user; may be empty
+	// Via is the failure of the jump host that could not be reached; nil if the host itself failed.
 	Via *HostError
 }
 
@@ -80,8 +79,8 @@ func (e *HostError) Cause() string {
 
 func (e *HostError) Unwrap() error { return e.Err }
 
-// Unreachable reports whether err says that no session could be opened: the
-// host did not answer, did not prove who it is, or did not let us in.
+// Unreachable reports whether err means that no session could be opened: the host did not answer, did not prove its
+// identity, or refused the login.
 func Unreachable(err error) bool {
 	e, ok := errors.AsType[*HostError](err)
 	if !ok {
@@ -98,7 +97,7 @@ func Unreachable(err error) bool {
 type ExitError struct {
 	Code   int    // 0 if a signal ended it
 	Signal string // without SIG; "" if none did
-	Stderr string // of more than 64 KiB the two ends
+	Stderr string // standard error; both ends if it is longer than 64 KiB
 }
 
 // Error shows the last line of standard error.
@@ -133,10 +132,10 @@ type FileError struct {
 	Setting string // private_key, certificate, known_hosts or revoked_host_keys
 	Path    string
 	Err     error
-	Hint    string // what to do about it; may be empty
+	Hint    string // next step for the user; may be empty
 }
 
-// Error is what is wrong, without the hint. Control characters are escaped.
+// Error returns the fault, without the hint. Control characters are escaped.
 func (e *FileError) Error() string {
 	what := "private key"
 	switch e.Setting {
@@ -152,7 +151,7 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// HintOf is what to do about a [FileError]; "" for any other error.
+// HintOf returns the hint of a [FileError]; "" for any other error.
 func HintOf(err error) string {
 	if e, ok := errors.AsType[*FileError](err); ok {
 		return e.Hint
@@ -168,7 +167,7 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// ends are the errors of a connection, or of a pipe, whose other end is gone.
+// ends are the errors of a connection or a pipe whose other end is closed.
 var ends = []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, fs.ErrClosed, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE}
 
 func isEnd(err error) bool {

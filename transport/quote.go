@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// MaxQuoted is how much of what a host says an error shows, in bytes.
+// MaxQuoted bounds the host's text in an error, in bytes.
 const MaxQuoted = 200
 
 // QuoteExcerpt quotes what a host or a program said, at length its two ends.

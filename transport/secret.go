@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// A Secret is bytes that are never shown: however it is printed, logged or
-// encoded, what comes out says only that it is one.
+// A Secret holds bytes that are never shown: printed, logged or encoded, it appears as a placeholder.
 type Secret struct {
 	bytes []byte
 	lazy  func() []byte // in their place; nil of others
@@ -17,10 +16,10 @@ type Secret struct {
 // NewSecret takes the bytes over: the caller must not change them.
 func NewSecret(b []byte) *Secret { return &Secret{bytes: b} }
 
-// NewLazySecret asks for the bytes when they are first revealed.
+// NewLazySecret calls bytes when the secret is first revealed.
 func NewLazySecret(bytes func() []byte) *Secret { return &Secret{lazy: sync.OnceValue(bytes)} }
 
-// Reveal gives the bytes to whoever has to send them. They must not be changed.
+// Reveal returns the bytes for sending. The caller must not change them.
 func (s *Secret) Reveal() []byte {
 	if s.lazy != nil {
 		return s.lazy()
@@ -28,7 +27,7 @@ func (s *Secret) Reveal() []byte {
 	return s.bytes
 }
 
-// WithheldFrom is text with s withheld wherever it stands there; nil withholds nothing.
+// WithheldFrom returns text with each occurrence of s replaced. A nil s returns text.
 func (s *Secret) WithheldFrom(text string) string {
 	if s == nil {
 		return text

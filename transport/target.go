@@ -12,32 +12,28 @@ import (
 	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
 
-// A Target is where a host is and how to get in.
+// A Target describes where a host is and how to log in.
 type Target struct {
 	Host    string // inventory name, for errors; never looked up
-	Address string // name or IP address: what is dialled and what known_hosts is asked for
+	Address string // name or IP address, to dial and to look up in known_hosts
 	Port    int    // 0 means 22
 	User    string
-	// Local is the controller itself: nothing is dialled, and command lines are run
-	// by /bin/sh as whoever runs this.
+	// Local means the controller itself: there is no connection, and /bin/sh runs command lines as the user of this
+	// process.
 	Local bool
-	// PrivateKeys are files, offered in this order and before the keys of the
-	// agent. An encrypted file stands for the agent's copy of its key. Empty
-	// means the agent's keys, then those of ~/.ssh/id_ed25519, id_ecdsa and
-	// id_rsa that exist.
+	// PrivateKeys are files, offered in this order and before the keys of the agent. An encrypted file means the
+	// agent's copy of its key. Empty means the agent's keys, then the existing files of ~/.ssh/id_ed25519, id_ecdsa and
+	// id_rsa.
 	PrivateKeys []string
-	// PrivateKeysOptional says that a file of PrivateKeys that is missing or of no
-	// use is a remark and no error, as ssh(1) treats its IdentityFiles. Where only
-	// FILE.pub exists, it stands for the agent's copy of its key.
+	// PrivateKeysOptional makes a missing or unusable file of PrivateKeys a remark instead of an error, as ssh(1)
+	// treats its IdentityFiles. If only FILE.pub exists, it means the agent's copy of its key.
 	PrivateKeysOptional bool
-	// Certificates are files with OpenSSH certificates, each for one of the keys.
-	// One that lies beside a private key (KEY-cert.pub) needs no mention.
+	// Certificates are files with OpenSSH certificates, each for one of the keys. A certificate next to its private key
+	// (KEY-cert.pub) need not be listed.
 	Certificates []string
-	// IdentitiesOnly offers no key but those of PrivateKeys, or of the default
-	// files; the agent may still be what signs with them.
+	// IdentitiesOnly offers only the keys of PrivateKeys, or of the default files; the agent may still sign with them.
 	IdentitiesOnly bool
-	// Agent is the path of the agent's socket; "" means that of the dialer, "none"
-	// means no agent.
+	// Agent is the path of the agent's socket; "" means the dialer's, "none" means no agent.
 	Agent string
 	// Password is for password and keyboard-interactive authentication; nil has
 	// none.
@@ -46,9 +42,8 @@ type Target struct {
 	// RFC 4252: publickey, keyboard-interactive, password. nil means these three in
 	// this order.
 	Methods []string
-	// KnownHosts are files; those that do not exist are empty, and keys are added
-	// to the first one. Empty means ~/.ssh/known_hosts and, unless GlobalKnownHosts
-	// says otherwise, /etc/ssh/ssh_known_hosts.
+	// KnownHosts are files; missing ones are empty, and keys are added to the first. Empty means ~/.ssh/known_hosts
+	// and, unless GlobalKnownHosts is set, /etc/ssh/ssh_known_hosts.
 	KnownHosts []string
 	// GlobalKnownHosts are more such files, which are read and never written.
 	GlobalKnownHosts []string
@@ -56,7 +51,7 @@ type Target struct {
 	// (ssh_config(5)). It must be readable if it is given.
 	RevokedHostKeys string
 	HostKeys        HostKeyPolicy // the zero value refuses unknown keys
-	// HostKeyAlias is what known_hosts is asked for instead of the address.
+	// HostKeyAlias is looked up in known_hosts in place of the address.
 	HostKeyAlias string
 	// KnownAt is the address and port, for package net, under which known_hosts has the host, if it
 	// is dialled at another one; "" is [Target.Addr].
@@ -72,36 +67,34 @@ type Target struct {
 	// connection, run by the operator's own shell; "" dials TCP. It comes from the
 	// operator's own ssh_config only, with its tokens already replaced.
 	ProxyCommand string
-	// Keepalive is the interval of keepalive@openssh.com requests, and
-	// KeepaliveCount how many intervals the host may be silent; 0 means those of
-	// the Dialer.
+	// Keepalive is the interval of keepalive@openssh.com requests, and KeepaliveCount the number of intervals without
+	// an answer that are allowed; 0 means the Dialer's.
 	Keepalive      time.Duration
 	KeepaliveCount int
-	// Retries is how often a dial that failed is repeated; 0 means that of the
-	// Dialer.
+	// Retries is the number of further dials after a failure; 0 means the Dialer's.
 	Retries int
-	Limits  Limits   // 0 in it means that of the dialer
+	Limits  Limits   // a zero field means the dialer's
 	Jump    []Target // jump hosts in order, outermost first; each is verified and authenticated itself
 }
 
-// Algorithms restrict what is negotiated, in order of preference, by the names of
-// RFC 4253. nil means the defaults of x/crypto.
+// Algorithms restrict the negotiation, in order of preference, by the names of RFC 4253. nil means the defaults of
+// x/crypto.
 type Algorithms struct {
 	KeyExchanges, Ciphers, MACs, HostKeys, PublicKeys []string
-	// HostKeysInAnyOrder says that HostKeys are no preference: those that known_hosts
-	// has a key for come first, as with ssh unless a whole list is given.
+	// HostKeysInAnyOrder makes HostKeys a set: algorithms of keys in known_hosts come first, as with ssh unless a whole
+	// list is configured.
 	HostKeysInAnyOrder bool
 }
 
 // Limits bound the phases of getting into a host.
 type Limits struct {
-	Dial      time.Duration // until a TCP connection stands, for each attempt
+	Dial      time.Duration // TCP connection, for each attempt
 	Handshake time.Duration // until the keys are exchanged
-	Auth      time.Duration // until the host has let us in, without what Sign is for
+	Auth      time.Duration // login, without the time of Sign
 	Sign      time.Duration // while an agent signs, which may wait for a person to confirm it
 }
 
-// HostKeyPolicy says what becomes of a host whose key is not known.
+// HostKeyPolicy decides about hosts with unknown keys.
 type HostKeyPolicy int
 
 // A key that has changed or is revoked is refused by every policy.
@@ -127,7 +120,7 @@ func (t Target) Addr() string {
 // Login names the account: user@address:port.
 func (t Target) Login() string { return t.User + "@" + t.Addr() }
 
-// SSHCommand is how a person gets there with ssh.
+// SSHCommand returns the ssh command line with which a person logs in to the host.
 func (t Target) SSHCommand() string {
 	if t.Local {
 		return "/bin/sh -c"
@@ -189,8 +182,8 @@ func (t Target) KnownHostsFiles(home string) knownhosts.Files {
 	return files
 }
 
-// KnownHost is what known_hosts and certificates call the host: its alias, which has no
-// port, or its address, with the port in known_hosts if that is not 22.
+// KnownHost returns the names of the host in known_hosts and certificates: its alias, which has no port, or its
+// address, in known_hosts with a port other than 22.
 func (t Target) KnownHost() knownhosts.Host {
 	h := knownhosts.Host{Name: knownhosts.NormalName(t.Addr()), Principal: t.Address, Hidden: t.HashKnownHosts}
 	if t.KnownAt != "" {
@@ -204,6 +197,6 @@ func (t Target) KnownHost() knownhosts.Host {
 	return h
 }
 
-// KnownName is what known_hosts calls the host: its alias, or its address, as
-// [address]:port if the port is not 22.
+// KnownName returns the name of the host in known_hosts: its alias, or its address, as [address]:port if the port is
+// not 22.
 func (t Target) KnownName() string { return t.KnownHost().Name }

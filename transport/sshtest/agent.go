@@ -13,7 +13,7 @@ import (
 // ServeAgent serves an agent on a socket until the test ends.
 func ServeAgent(tb testing.TB, held agent.Agent) (socket string) {
 	tb.Helper()
-	dir, err := os.MkdirTemp("", "agent") // the path of a socket may not be as long as that of a test's folder
+	dir, err := os.MkdirTemp("", "agent") // the path of a socket has a limit that the folder of a test may exceed
 	if err != nil {
 		tb.Fatal(err)
 	}

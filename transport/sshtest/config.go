@@ -11,10 +11,9 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// A Config says what a server is like. The zero value is a well-behaved one.
+// A Config describes a server. The zero value behaves well.
 type Config struct {
-	// Dir is where the server keeps its key files; "" is a temporary directory
-	// that Close removes.
+	// Dir is the folder of the server's key files; empty means a temporary folder that Close removes.
 	Dir string
 	// Home is the home directory, where commands and SFTP start; "" is Dir/home.
 	// It is made if it is missing.
@@ -29,23 +28,22 @@ type Config struct {
 	Env []string
 	// HostKeys are the keys of the server; none means a new ed25519 key.
 	HostKeys []ssh.Signer
-	// AuthorizedKeys may log in besides the key in [Server.KeyFile].
+	// AuthorizedKeys may log in, in addition to the key in [Server.KeyFile].
 	AuthorizedKeys []ssh.PublicKey
 
 	RTT    time.Duration // added to every round trip; throughput is not limited
 	Noise  string        // printed before each command, as a login shell may do
 	NoSFTP bool          // there is no SFTP subsystem
-	// SFTP is what the subsystem runs; nil is a server of the file system that starts
-	// at home.
+	// SFTP serves the subsystem; nil means a server of the file system that starts at home.
 	SFTP      func(home string, channel io.ReadWriteCloser)
-	Fault     Fault // what it does wrong
+	Fault     Fault // misbehaviour
 	KillAfter int64 // bytes sent until every connection is cut; 0 is never
 	// Auth changes how clients may log in; nil leaves it at their keys.
 	Auth func(*ssh.ServerConfig)
 	// RejectAuth refuses every key.
 	RejectAuth bool
-	// Outlive has commands outlive their connection, as sshd does: their input ends, and
-	// nobody reads their output. They end with Close at the latest.
+	// Outlive lets commands outlive their connection, as sshd does: their input ends, and their output is discarded.
+	// They end with Close at the latest.
 	Outlive bool
 	Drop    int64 // so many connections are closed at once, before any others are served
 }
@@ -53,11 +51,11 @@ type Config struct {
 // A Fault is a way to misbehave.
 type Fault int
 
-// What a server can do wrong.
+// Misbehaviours of a server.
 const (
 	None            Fault = iota
 	FaultCloseEarly       // sends its version and closes
-	FaultSilent           // accepts the connection and says nothing
+	FaultSilent           // accepts the connection and sends nothing
 	FaultAfterAuth        // answers nothing once a client is logged in
 	FaultDrip             // sends its version one byte a second
 	FaultEndless          // sends lines before its version for ever
@@ -73,7 +71,7 @@ func RTT(d time.Duration) Option { return func(c *Config) { c.RTT = d } }
 // CloseAtBanner makes a server that closes after its version line.
 func CloseAtBanner() Option { return fault(FaultCloseEarly) }
 
-// Silent makes a server that accepts connections and says nothing.
+// Silent makes a server that accepts connections and sends nothing.
 func Silent() Option { return fault(FaultSilent) }
 
 // SilentAfterAuth makes a server that answers nothing after the login.
@@ -90,7 +88,7 @@ func Malformed() Option { return fault(FaultMalformed) }
 
 func fault(f Fault) Option { return func(c *Config) { c.Fault = f } }
 
-// RejectAuth makes a server that lets nobody in.
+// RejectAuth makes a server that refuses all logins.
 func RejectAuth() Option { return func(c *Config) { c.RejectAuth = true } }
 
 // Auth changes how clients may log in.
@@ -135,8 +133,8 @@ func Drop(n int64) Option { return func(c *Config) { c.Drop = n } }
 
 const version = "SSH-2.0-sshtest\r\n"
 
-// misbehave plays the faults that need no SSH, until the client is gone. It
-// reports whether there was one to play.
+// misbehave plays a fault that needs no SSH, until the client has closed the connection. It reports whether there was
+// one.
 func misbehave(ctx context.Context, conn net.Conn, f Fault) bool {
 	switch f {
 	case FaultCloseEarly:

@@ -13,12 +13,11 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// drain is how long the output of a process that has ended is waited for: a
-// grandchild may hold it open.
+// drain limits the wait for the output of a process that has ended: a grandchild may hold it open.
 const drain = 2 * time.Second
 
-// leave is how long a command may take to end when its connection is lost, or the server
-// closed: its input ends. sshd leaves it alone for ever.
+// leave is the time that a command has to end after its connection is lost or the server is closed, which ends its
+// input. sshd has no such limit.
 const leave = 500 * time.Millisecond
 
 // exec runs a command as the login shell would, in a process group that is
@@ -72,7 +71,7 @@ func (s *Server) exec(connection context.Context, channel ssh.Channel, command s
 		io.Copy(stdin, channel)
 	})
 	cmd.Wait()
-	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // whoever is left of the group
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // remaining processes of the group
 	report(channel, cmd.ProcessState.Sys().(syscall.WaitStatus))
 	channel.Close() // the client's answer to that ends the reading of its input
 	feeding.Wait()

@@ -53,8 +53,8 @@ func NewKey(tb testing.TB, keyType string) ssh.Signer {
 	return signer
 }
 
-// PublicLine is the public key of a signer as a .pub file has it, without the end of
-// the line. That of a certificate is the key it is about.
+// PublicLine returns the public key of a signer as in a .pub file, without the line end. For a certificate it returns
+// the certified key.
 func PublicLine(s ssh.Signer) string {
 	key := s.PublicKey()
 	if cert, ok := key.(*ssh.Certificate); ok {

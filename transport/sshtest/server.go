@@ -38,10 +38,10 @@ type Server struct {
 	stats    counters
 	ownDir   string // to be removed
 
-	killed chan struct{} // closed when commands that are left are killed
+	killed chan struct{} // closed when the remaining commands are killed
 
 	mu    sync.Mutex
-	conns []net.Conn // that have been accepted
+	conns []net.Conn // accepted connections
 }
 
 // Start starts a server that ends with the test.
@@ -85,7 +85,7 @@ func (s *Server) Close() error {
 	return s.clean()
 }
 
-// Cut closes all connections, and goes on serving others.
+// Cut closes all connections. New ones are still served.
 func (s *Server) Cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *Server) Cut() {
 	s.conns = nil
 }
 
-// Stats tells what clients have cost so far.
+// Stats returns the costs of all clients so far.
 func (s *Server) Stats() Stats { return s.stats.read() }
 
 func (s *Server) clean() error {
@@ -210,8 +210,7 @@ func (s *Server) ProxyCommand(tb testing.TB) string {
 	return fmt.Sprintf(`bash -c 'exec 3<>/dev/tcp/%s/%d; cat <&3 & exec cat >&3'`, s.Host, s.Port)
 }
 
-// delayed gives an end of conn that is d away: bytes take d in each direction,
-// however many are under way.
+// delayed returns an end of conn that is d away: bytes take d in each direction, however many are in transit.
 func delayed(conn net.Conn, d time.Duration, work *sync.WaitGroup) net.Conn {
 	if d <= 0 {
 		return conn

@@ -30,7 +30,7 @@ func (s *Server) serve(ctx context.Context, tcp net.Conn) {
 		sc.Wait()
 		return
 	}
-	// A refusal is an answer too, which is all that a keepalive wants.
+	// A refusal is an answer, too, and suffices for a keepalive.
 	work.Go(func() { ssh.DiscardRequests(requests) })
 	for c := range channels {
 		work.Go(func() { s.open(ctx, c) })
@@ -73,7 +73,7 @@ func (s *Server) session(ctx context.Context, channel ssh.Channel, requests <-ch
 	}
 }
 
-// program gives what a request asks to run, or nil.
+// program returns the program that a request starts, or nil.
 func (s *Server) program(r *ssh.Request) func(context.Context, ssh.Channel) {
 	var payload struct{ Text string }
 	if (r.Type != "exec" && r.Type != "subsystem") || ssh.Unmarshal(r.Payload, &payload) != nil {

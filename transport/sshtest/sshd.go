@@ -23,13 +23,13 @@ import (
 // port and no root.
 type SSHD struct {
 	Dial    func(ctx context.Context, network, addr string) (net.Conn, error)
-	Address string // what it is called in KnownHosts; nobody listens there
+	Address string // its name in KnownHosts; there is no listener at it
 	User    string
-	Home    string // of its sessions
+	Home    string // home directory of its sessions
 	KeyFile string // private key of the one who may log in
 
 	AuthorizedKeys, KnownHosts string // files
-	Authorities                string // file of keys whose certificates let users in; none at first
+	Authorities                string // file of authorities whose certificates are accepted; empty at first
 
 	serve func(conn *os.File)
 }
@@ -60,8 +60,7 @@ func (s *SSHD) Listen(tb testing.TB) (port int) {
 	return listener.Addr().(*net.TCPAddr).Port
 }
 
-// StartSSHD gives an sshd for a test, which is skipped where there is none, and fails
-// if CI is set.
+// StartSSHD starts an sshd for a test. If the machine has none, it skips the test, or fails it if CI is set.
 func StartSSHD(tb testing.TB) *SSHD {
 	tb.Helper()
 	program := findSSHD(tb)

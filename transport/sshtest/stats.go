@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// Stats is what clients have cost a server.
+// Stats are the costs of clients of a server.
 type Stats struct {
 	Connections int64
 	Sessions    int64 // session channels, SFTP included

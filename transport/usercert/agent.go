@@ -15,8 +15,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
 
-// ByAgent is an authority whose key the agent at a socket holds, as ssh-keygen -U has it. The agent
-// may ask a person before it signs.
+// ByAgent returns an authority whose key is in the agent at a socket, as ssh-keygen -U uses it. The agent may prompt a
+// person before it signs.
 func ByAgent(socket string, key ssh.PublicKey) *Authority {
 	return &Authority{"the authority " + ssh.FingerprintSHA256(key), func(ctx context.Context, r Request, now time.Time) (*ssh.Certificate, error) {
 		cert := r.unsigned(now)
@@ -50,8 +50,8 @@ func signWith(a agent.Agent, key ssh.PublicKey, cert *ssh.Certificate) error {
 	return errors.New("the agent does not hold its key: add it with ssh-add")
 }
 
-// unsigned is the certificate that was asked for, without a signature. It has been valid for a
-// while: the clock of a host may be behind.
+// unsigned returns the requested certificate without a signature. Its validity begins in the past, since the clock of a
+// host may be behind.
 func (r Request) unsigned(now time.Time) *ssh.Certificate {
 	var serial [8]byte
 	_, _ = rand.Read(serial[:]) // it never fails

@@ -14,7 +14,7 @@ type Authority struct {
 	sign func(context.Context, Request, time.Time) (*ssh.Certificate, error)
 }
 
-// Certificate has a key certified. The certificate allows what was asked for, and nothing else.
+// Certificate returns a certificate that allows exactly what r requests.
 func (a *Authority) Certificate(ctx context.Context, r Request) (*ssh.Certificate, error) {
 	if err := r.validate(); err != nil {
 		return nil, err

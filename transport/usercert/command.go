@@ -19,20 +19,19 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// ByCommand is an authority that is a command line of the operator, run by a shell with an
-// environment (K=V). The command gets the public key on standard input, as a line of
-// authorized_keys, and in a file of a folder that is its own; in the environment it gets what the
-// certificate shall allow:
+// ByCommand returns an authority that is a command line of the operator, run by a shell with an environment (K=V). The
+// command gets the public key on standard input, as a line of authorized_keys, and in a file of a folder of its own.
+// The environment describes the certificate:
 //
 //	CCM_PUSH_KEY_FILE        the file: FOLDER/key.pub
 //	CCM_PUSH_KEY_ID          the key id
 //	CCM_PUSH_PRINCIPALS      accounts, separated by commas
-//	CCM_PUSH_VALID_SECONDS   how long from now on
-//	CCM_PUSH_FORCE_COMMAND   the forced command; empty is none
-//	CCM_PUSH_SOURCE_ADDRESS  addresses as source-address has them; empty is none
-//	CCM_PUSH_EXTENSIONS      extensions, separated by commas; empty is none
+//	CCM_PUSH_VALID_SECONDS   the validity from now on
+//	CCM_PUSH_FORCE_COMMAND   the forced command; empty means none
+//	CCM_PUSH_SOURCE_ADDRESS  addresses in the form of source-address; empty means none
+//	CCM_PUSH_EXTENSIONS      extensions, separated by commas; empty means none
 //
-// It prints the certificate, or writes FOLDER/key-cert.pub, as ssh-keygen -s does.
+// The command prints the certificate, or writes FOLDER/key-cert.pub, as ssh-keygen -s does.
 func ByCommand(line, shell string, env []string) *Authority {
 	return &Authority{"the command of the authority", func(ctx context.Context, r Request, _ time.Time) (*ssh.Certificate, error) {
 		folder, err := os.MkdirTemp("", "ccm-push-key-") // which has mode 0700
@@ -76,13 +75,13 @@ func (r Request) environment(file string) []string {
 }
 
 const (
-	// commandTime is how long a command may take: it may ask a person, or a server.
+	// commandTime limits a command, which may wait for a person or a server.
 	commandTime = 2 * time.Minute
-	// maxPrinted is how much a command may print, in bytes.
+	// maxPrinted bounds the output of a command, in bytes.
 	maxPrinted = 64 << 10
 )
 
-// runCommand gives what a command line prints.
+// runCommand returns the output of a command line.
 func runCommand(ctx context.Context, line, shell string, env []string, input []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, commandTime, fmt.Errorf("it took longer than %s", commandTime))
 	defer cancel()

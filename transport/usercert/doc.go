@@ -1,9 +1,7 @@
-// Package usercert has an authority of the operator certify public keys of users for a while.
+// Package usercert has an authority of the operator certify public keys of users for a short time.
 //
-// An [Authority] is a key in the operator's agent ([ByAgent]), or a command that signs ([ByCommand]).
-// A [Request] says what the certificate is for; a certificate that allows anything else is an
-// error, whoever has signed it.
+// An [Authority] is a key in the operator's agent ([ByAgent]), or a command that signs ([ByCommand]). A [Request]
+// describes the certificate; a certificate that allows anything else is an error, whoever has signed it.
 //
-// What keys are for, and who uses them, does not belong here; keys that the operator logs in with
-// are those of package auth.
+// The use of the keys is up to the caller. Package auth handles the keys with which the operator logs in.
 package usercert

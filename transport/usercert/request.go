@@ -14,18 +14,18 @@ import (
 	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
 
-// A Request is what a certificate shall allow, and nothing else.
+// A Request describes exactly what a certificate allows.
 type Request struct {
 	Key        ssh.PublicKey
-	ID         string        // what sshd logs of it
+	ID         string        // key id, which sshd logs
 	Principals []string      // accounts that it is good for; at least one
 	ValidFor   time.Duration // from now on, in whole seconds
-	// ForceCommand is all that it can have done; "" leaves that to whoever holds the key.
+	// ForceCommand is the only allowed command; empty allows any.
 	ForceCommand string
-	// SourceAddresses are where it can be used from; none is everywhere.
+	// SourceAddresses are the addresses of allowed clients; empty means all.
 	SourceAddresses []netip.Prefix
-	// Extensions are what is allowed besides running commands, such as permit-port-forwarding,
-	// which going through a jump host takes.
+	// Extensions are the permissions in addition to running commands, such as permit-port-forwarding, which a jump host
+	// needs.
 	Extensions []string
 }
 
@@ -41,7 +41,7 @@ func (r Request) validate() error {
 		return errors.New("there is no key to certify")
 	case knownhosts.IsCertificate(r.Key.Type()):
 		return errors.New("a certificate cannot be certified")
-	case len(r.Principals) == 0: // sshd lets nobody in with it
+	case len(r.Principals) == 0: // sshd would refuse the certificate
 		return errors.New("no account is given for the certificate")
 	case r.ValidFor < time.Second:
 		return fmt.Errorf("a certificate cannot be valid for %s", r.ValidFor)
@@ -54,7 +54,7 @@ func (r Request) validate() error {
 	return nil
 }
 
-// criticalOptions are those of the certificate.
+// criticalOptions returns the critical options of the certificate.
 func (r Request) criticalOptions() map[string]string {
 	options := map[string]string{}
 	if r.ForceCommand != "" {
@@ -75,7 +75,7 @@ func (r Request) sources() string {
 	return strings.Join(texts, ",")
 }
 
-// extensions are those of the certificate.
+// extensions returns the extensions of the certificate.
 func (r Request) extensions() map[string]string {
 	all := make(map[string]string, len(r.Extensions))
 	for _, name := range r.Extensions {
@@ -84,11 +84,10 @@ func (r Request) extensions() map[string]string {
 	return all
 }
 
-// clockSkew is how far the clocks of authority, controller and hosts may be apart.
+// clockSkew is the largest allowed difference between the clocks of authority, controller and hosts.
 const clockSkew = 5 * time.Minute
 
-// check holds a certificate against what was asked for. Authorities have rules of their own, by
-// which they may leave out what bounds a certificate.
+// check compares a certificate with the request. An authority may have rules of its own, and omit a restriction.
 func (r Request) check(cert *ssh.Certificate, now time.Time) error {
 	checker := ssh.CertChecker{
 		Clock:                    func() time.Time { return now },

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// delivery is a request with all that a certificate can be bounded by.
+// delivery returns a request with all restrictions of a certificate.
 func delivery(t *testing.T) Request {
 	t.Helper()
 	return Request{
@@ -103,7 +103,7 @@ func TestAgentRefuses(t *testing.T) {
 	require.EqualError(t, err, name+"nobody confirms it")
 }
 
-// A hanging agent does not answer before it is told to.
+// A hanging agent waits for a signal before it answers.
 type hanging struct {
 	agent.Agent
 	asked  func()
@@ -116,7 +116,7 @@ func (h *hanging) List() ([]*agent.Key, error) {
 	return h.Agent.List()
 }
 
-// sshKeygen gives a folder with the key of an authority, made by OpenSSH.
+// sshKeygen returns a folder with the key of an authority, made by OpenSSH.
 func sshKeygen(t *testing.T) (dir string) {
 	t.Helper()
 	program := needs.Program(t, "ssh-keygen")
@@ -126,7 +126,7 @@ func sshKeygen(t *testing.T) (dir string) {
 	return dir
 }
 
-// signs is how ssh-keygen is the command of an authority.
+// signs is a command of an authority that runs ssh-keygen.
 const signs = `ssh-keygen -q -s "$DIR/ca" -I "$CCM_PUSH_KEY_ID" -n "$CCM_PUSH_PRINCIPALS" -V "-1m:+${CCM_PUSH_VALID_SECONDS}s" -O clear ` +
 	`${CCM_PUSH_FORCE_COMMAND:+-O "force-command=$CCM_PUSH_FORCE_COMMAND"} ${CCM_PUSH_SOURCE_ADDRESS:+-O "source-address=$CCM_PUSH_SOURCE_ADDRESS"} ` +
 	`$(echo "$CCM_PUSH_EXTENSIONS" | sed 's/[^,][^,]*/-O &/g; s/,/ /g') "$CCM_PUSH_KEY_FILE"`
@@ -169,7 +169,7 @@ func TestCommandFails(t *testing.T) {
 	}
 }
 
-// TestCertificateThatAllowsMore has authorities that do not do as they are asked.
+// TestCertificateThatAllowsMore uses authorities that do not follow the request.
 func TestCertificateThatAllowsMore(t *testing.T) {
 	ca, err := ssh.NewSignerFromKey(newAuthority(t))
 	require.NoError(t, err)
