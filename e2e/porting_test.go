@@ -11,5 +11,6 @@ import (
 // TestFleetPorting does what docs/guide/porting.md says, on three hosts with systemd and apt.
 func TestFleetPorting(t *testing.T) {
 	f := startPageHosts(t, "lb1", "web1", "web2")
+	f.trustAll()
 	require.Greater(t, f.follow("guide/porting.md"), 5)
 }
