@@ -16,7 +16,7 @@ import (
 func TestFleetRolloutsPage(t *testing.T) {
 	f := startNamedHosts(t, "lb1", "web1", "web2", "web3", "web4")
 	f.trustAll()
-	require.Equal(t, 11, f.follow("guide/rollouts.md"))
+	require.Equal(t, 10, f.follow("guide/rollouts.md"))
 	require.Equal(t, 8, f.follow("guide/rollout-stops.md"))
 	require.Equal(t, 1, f.follow("guide/rollout-rules.md"))
 }
