@@ -30,9 +30,9 @@ type column string
 
 const (
 	inSuite  column = "check"
-	certain  column = "certain"
+	certain  column = "a check run predicts"
 	undone   column = "undo"
-	watched  column = "watch"
+	watched  column = "watch notices drift"
 	onApt    column = "apt host"
 	onRPM    column = "rpm host"
 	adHoc    column = "ad hoc"
@@ -40,79 +40,82 @@ const (
 	exampled column = "examples"
 )
 
+// whole has what the pages write for "yes".
+var whole = map[column]string{certain: "certainly", watched: "at once"}
+
 // explained has the fields for which the sources do not say yes. A field without a reason is an
 // error; so is a reason that is not needed.
 var explained = map[string]map[column]string{
-	"file": {certain: "except a refusal by `validate`, and resources after a file with several names (hard links)"},
+	"file": {certain: "certainly, except a refusal by `validate`, and later resources if the file has several names (hard links)"},
 	"exec": {
-		certain: "only the prediction \"no change\"",
-		undone:  "no, named, because the changes of a command are unknown",
-		watched: "`creates` by events; guards by polling",
+		certain: "certainly only \"no change\"",
+		undone:  "no",
+		watched: "`creates` at once; guards by polling",
 	},
-	"group":   {certain: "except resources after a new gid", watched: "by events; polled if accounts come from elsewhere"},
-	"user":    {certain: "except resources after new ids", watched: "by events; polled if accounts come from elsewhere"},
-	"service": {certain: "except a start or a stop, and resources after it", watched: "by events with systemd; else by polling"},
+	"group":   {certain: "certainly, except later resources that use a new gid", watched: "at once; accounts of a directory service by polling"},
+	"user":    {certain: "certainly, except later resources that use new ids", watched: "at once; accounts of a directory service by polling"},
+	"service": {certain: "certainly, except whether a service starts or stops, and later resources", watched: "at once with systemd; otherwise by polling"},
 	"package": {
-		certain: "only the prediction \"no change\"",
-		watched: "by events; `latest`; pip and npm by polling",
+		certain: "certainly only \"no change\"",
+		watched: "at once; `latest`, pip and npm by polling",
 		program: "lean; pip and npm: full",
 	},
 	"upgrade": {
-		certain: "only the prediction \"no change\"",
-		undone:  "no, named, because repositories seldom keep earlier versions", watched: "packages by events; available versions by polling",
+		certain: "certainly only \"no change\"",
+		undone:  "no", watched: "packages at once; available versions by polling",
 	},
-	"repository": {certain: "except a repository whose package lists must be fetched (not with `refresh: false`)"},
-	"archive":    {certain: "except the unpacked files", undone: "by `ccm-push undo`, path by path; not by `reverse`"},
-	"line":       {certain: "except a refusal by `validate`"},
-	"replace":    {certain: "except a refusal by `validate`"},
-	"ini":        {certain: "except a refusal by `validate`"},
+	"repository": {certain: "certainly, unless the host must fetch package lists (`refresh: false` prevents this)"},
+	"archive":    {certain: "certainly, except the unpacked files", undone: "only `ccm-push undo`"},
+	"line":       {certain: "certainly, except a refusal by `validate`"},
+	"replace":    {certain: "certainly, except a refusal by `validate`"},
+	"ini":        {certain: "certainly, except a refusal by `validate`"},
 	"assert":     {undone: "nothing to undo"},
-	"scaffold":   {certain: "except the output of `post` commands", undone: "by `ccm-push undo`, path by path; not by `reverse`"},
+	"scaffold":   {certain: "certainly, except the output of `post` commands", undone: "only `ccm-push undo`"},
 	"apply": {
-		inSuite: "as its resources, which are in the catalog in its place", certain: "like the resources in it", undone: "like the resources in it",
-		watched: "like the resources in it", adHoc: "no: `ccm-push --limit PATTERN MANIFEST` does that",
+		inSuite: "as its resources, which are in the catalog in its place", certain: "like its resources", undone: "like its resources",
+		watched: "like its resources", adHoc: "no: `ccm-push --limit PATTERN MANIFEST` does that",
 	},
-	"sysctl":       {certain: "except if the new value has more or fewer numbers than the current value", watched: "the file by events; the value by polling"},
-	"mount":        {certain: "except devices, other options, a busy mount, and the owner and mode of a mount point"},
-	"locale":       {certain: "except if the locale archive is damaged"},
-	"kmod":         {certain: "except that the kernel may refuse the module, and may load other modules with it", watched: "files by events; the module by polling"},
-	"alternatives": {certain: "except resources after an alternative with more links, such as manual pages"},
-	"firewall":     {watched: "files by events; rules in force by polling"},
-	"selinux":      {watched: "the file by events; the current mode by polling"},
+	"sysctl":       {certain: "certainly, except if the new value has more or fewer numbers than the current value", watched: "the file at once; the value by polling"},
+	"mount":        {certain: "certainly, except devices, changed options, a busy mount, and owner and mode of the mount point"},
+	"locale":       {certain: "certainly, except if the locale archive is damaged"},
+	"kmod":         {certain: "certainly, except a refusal by the kernel, and further modules that the kernel loads", watched: "files at once; the module by polling"},
+	"alternatives": {certain: "certainly, except later resources if the alternative has more links, such as manual pages"},
+	"firewall":     {watched: "files at once; active rules by polling"},
+	"selinux":      {watched: "the file at once; the current mode by polling"},
 	"seboolean": {
-		certain: "except a boolean that the SELinux policy may lack", watched: "the saved value by events; the current value by polling",
+		certain: "certainly, except a boolean that the SELinux policy may lack", watched: "the saved value at once; the current value by polling",
 	},
 	"fcontext": {
-		certain: "except a type, user or range that the SELinux policy may lack, and labels of files while an earlier change is planned",
-		watched: "what is kept by events; labels of files by polling",
+		certain: "certainly, except types, users and ranges that the SELinux policy may lack, and labels of files after an earlier planned change",
+		watched: "settings at once; labels of files by polling",
 	},
-	"seport": {certain: "except a type or a range that the SELinux policy may lack"},
+	"seport": {certain: "certainly, except a type or a range that the SELinux policy may lack"},
 	"reboot": {
-		certain: "the restart only; not that the host answers again, nor later resources",
-		undone:  "no, named", watched: "by events on Debian and with zypper; needs-restarting by polling",
+		certain: "certainly only the restart, not later resources",
+		undone:  "no", watched: "at once on Debian and with zypper; otherwise by polling",
 	},
-	"swap": {certain: "except that the kernel may refuse to activate it", watched: "the file and fstab by events; activation by polling"},
+	"swap": {certain: "certainly, except a refusal by the kernel", watched: "the file and fstab at once; activation by polling"},
 	"container": {
-		certain: "only the prediction \"no change\", and the files of a quadlet",
-		watched: "a quadlet by events; podman and docker by polling",
-		onRPM:   "no: the hosts of the tests have no podman of rpm; it is started the same way",
+		certain: "certainly only \"no change\", and the files of a quadlet",
+		watched: "a quadlet at once; podman and docker by polling",
+		onRPM:   "no: the hosts of the tests have no podman from rpm",
 	},
-	"tls_cert": {watched: "files by events; validity by polling"},
+	"tls_cert": {watched: "files at once; validity by polling"},
 	"fetch":    {undone: "nothing to undo"},
-	"hostname": {watched: "files by events; the current name by polling"},
-	"wait":     {certain: "except if the condition may not become true in time", watched: "by polling"},
+	"hostname": {watched: "files at once; the current name by polling"},
+	"wait":     {certain: "certainly, except if the condition may not become true in time", watched: "by polling"},
 	"http": {
-		certain: "requests that only read (GET, HEAD), unless an earlier resource would change something",
-		undone:  "no, named: the changes of a server are unknown", watched: "by polling",
+		certain: "certainly only requests that read (GET, HEAD), if no earlier resource would change anything",
+		undone:  "no", watched: "by polling",
 	},
-	"git": {certain: "except what is fetched or checked out", watched: "the commit by events; changed files and the source by polling"},
+	"git": {certain: "certainly, except what is fetched or checked out", watched: "the commit at once; changed files and the source by polling"},
 	"dsc": {
-		certain: "only the prediction \"no change\"",
-		undone:  "no, named, because only the DSC program knows what it has changed", watched: "by polling",
+		certain: "certainly only \"no change\"",
+		undone:  "no", watched: "by polling",
 	},
 	"ral": {
-		certain: "only the prediction \"no change\"",
-		undone:  "no, named, because only the provider knows what it has changed", watched: "by polling",
+		certain: "certainly only \"no change\"",
+		undone:  "no", watched: "by polling",
 	},
 }
 
@@ -120,26 +123,24 @@ const typesPage = `# Resource types
 
 <!-- Made of the registry, its sources and the tests by ` + "`make reference`" + `. -->
 
-With this page you choose a resource type, and see what ccm-push knows about it before, during and after a run. The name of a type
-leads to its properties and examples; ` + "`ccm-push doc TYPE`" + ` prints them.
+With this page you choose a resource type, and see how ccm-push predicts, undoes and watches changes of this type. The name of a type
+leads to its properties and examples.
 
 Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-types)
 
 ## What the columns mean
 
-- **certain**: a check run predicts it with certainty, and leaves later resources certain, except where the table says so.
-  A check fails for changes that the kernel refuses to every user: read-only mounts, mount points, immutable and append-only
-  files, and files below /proc and /sys. Where a file system may have too little room, the prediction is uncertain.
-- **undo**: ` + "[`ccm-push undo`](undo.md)" + ` and [` + "`reverse`" + `](reverse.md) restore the state before. "No, named" means
-  that ` + "`undo`" + ` lists the change instead.
-- **watch**: [` + "`ccm-push watch`" + `](watch.md) notices drift at once, by events of the host, except where the table says polled.
+- **a check run predicts**: ccm-push predicts certainly what a run would change, or cannot be certain about the named parts.
+- **undo**: "yes" means that [` + "`ccm-push undo`](undo.md) and [`reverse`" + `](reverse.md) restore the earlier state. "No" means that
+  ` + "`undo`" + ` only prints the name of the resource.
+- **watch notices drift**: [` + "`ccm-push watch`" + `](watch.md) notices drift at once, or by polling: it checks the resource every ten minutes.
 
-A check run of any type changes nothing. A run repairs what differs, and a second run finds nothing to do. If a run is cancelled, the host
-has the old state or the new one. All types except ` + "`apply`" + ` work [without a manifest](ad-hoc.md). For programs of other tools, see
-[their page](other-resources.md).
+All types support check runs, which change nothing. A second run finds nothing to do. If you cancel a run, the host
+has the old state or the new one. All types except ` + "`apply`" + ` work [without a manifest](ad-hoc.md). ccm-push can also use
+[resource programs of other tools](other-resources.md).
 
-If the host merges the files of a folder, such as ` + "`/etc/sysctl.d`, `/etc/cron.d`" + ` or the drop-ins of a systemd unit, types that write there warn
-if the host does not read the file: its name is wrong, or another file overrides it. The warning names that file.
+If the kernel would refuse a change even to root, for example on a read-only mount, the check run fails. If the host would not read a new file
+in a folder such as ` + "`/etc/cron.d`" + `, because its name is wrong or another file overrides it, ccm-push prints a warning.
 
 ## All types
 
@@ -149,21 +150,13 @@ const coveragePage = `# Tests of resource types
 
 <!-- Made of the registry, its sources and the tests by ` + "`make reference`" + `. -->
 
-Each type has tests in each column, or the reason why not.
+This page lists the tests of each resource type on real hosts, with the tools of the host. Each type also passes the conformance suite
+([check, apply, cancel](adding-a-type.md#further-methods)), works in ad-hoc calls, and has examples, which a test applies. Only ` + "`apply`" + ` has
+no suite and no ad-hoc call, because its resources take its place.
 
-Contents: [Columns](#columns) · [Types](#types)
-
-## Columns
-
-- **check**: the conformance suite: a check changes nothing, its prediction happens, a second run finds nothing, every path that
-  a run changes is declared, and a cancelled run leaves the old state or the new one.
-- **apt host**, **rpm host**: on real hosts of the family, with its real tools: in scenarios (` + "`e2e/testdata/scenarios`" + `), which are
-  predicted, applied and checked again, and in tests of its own.
-- **program**: the host program that the type needs: lean, or full.
-- **ad hoc**: ` + "`ccm-push 'web*' TYPE NAME PROPERTY=VALUE`" + ` works.
-- **examples**: of its page; a test applies each.
-
-## Types
+- **apt host**, **rpm host**: tests on hosts of this family. Scenarios (` + "`e2e/testdata/scenarios`" + `) are predicted, applied and checked
+  again.
+- **program**: the host program that the type needs, lean or full.
 
 `
 
@@ -174,9 +167,10 @@ func TestTypesPage(t *testing.T) {
 	pages := []struct {
 		at, head string
 		columns  []column
+		required []column // not written
 	}{
-		{"guide/types.md", typesPage, []column{certain, undone, watched}},
-		{"internals/types.md", coveragePage, []column{inSuite, onApt, onRPM, adHoc, program, exampled}},
+		{"guide/types.md", typesPage, []column{certain, undone, watched}, nil},
+		{"internals/types.md", coveragePage, []column{onApt, onRPM, program}, []column{inSuite, adHoc, exampled}},
 	}
 	for _, p := range pages {
 		var page strings.Builder
@@ -188,12 +182,14 @@ func TestTypesPage(t *testing.T) {
 		for _, typ := range builtin.Types() {
 			fields := fieldsOf(t, typ, tests)
 			fmt.Fprintf(&page, "| [`%s`](../reference/type-%s.md) |", typ.Name, typ.Name)
-			for _, c := range p.columns {
+			for _, c := range slices.Concat(p.columns, p.required) {
 				why, excused := explained[typ.Name][c]
 				is := fields[c]
 				require.False(t, is == "" && !excused, "%s: nothing is found under %q; make it so, or explain it here", typ.Name, c)
 				require.False(t, is == "yes" && excused && why != "yes", "%s: %q needs no explanation: %s", typ.Name, c, why)
-				fmt.Fprintf(&page, " %s |", cmp.Or(why, is))
+				if slices.Contains(p.columns, c) {
+					fmt.Fprintf(&page, " %s |", cmp.Or(why, strings.Replace(is, "yes", cmp.Or(whole[c], "yes"), 1)))
+				}
 			}
 			page.WriteString("\n")
 		}
@@ -236,8 +232,8 @@ func fieldsOf(t *testing.T, typ modules.Type, tests []fleetTest) map[column]stri
 		onRPM:   played(typ.Name, tests, rpmHost),
 		adHoc:   yes(!nests),
 	}
-	if lasting, ok := of.(modules.Lasting); ok {
-		fields[undone] = "by `reverse`; `ccm-push undo` names it: " + lasting.Lasts()
+	if _, ok := of.(modules.Lasting); ok {
+		fields[undone] = "only `reverse`"
 	}
 	examples, err := typ.Examples()
 	require.NoError(t, err)
@@ -339,5 +335,5 @@ func played(name string, tests []fleetTest, family *regexp.Regexp) string {
 		}
 	}
 	among = slices.Compact(among)
-	return strings.Join(among[:min(len(among), 3)], ", ")
+	return strings.Join(among[:min(len(among), 2)], ", ")
 }

@@ -146,7 +146,7 @@ func (s *simulation) run() {
 		}
 		s.went = true
 		s.note("gone on with")
-		s.seen["a run was gone on with"]++
+		s.seen["a run was resumed"]++
 	}
 }
 
