@@ -201,7 +201,7 @@ func (c *Container) Apply(ctx context.Context, h modules.Host, p modules.Plan) e
 		return err
 	}
 	run := func(stdin string, words ...string) error {
-		return modules.RunProgram(ctx, h, modules.Command{Argv: append([]string{do.program}, words...), Path: c.path(), Timeout: runTimeout, Stdin: stdin})
+		return modules.RunProgram(ctx, h, modules.Command{Argv: append([]string{do.program}, words...), Timeout: runTimeout, Stdin: stdin})
 	}
 	fresh := c.Name
 	if do.remove && do.create {
@@ -240,29 +240,27 @@ func (c *Container) Apply(ctx context.Context, h modules.Host, p modules.Plan) e
 	return nil
 }
 
-// settle is how long a container has to stay alive to count as started.
+// settle is how long a container must live to count as started.
 const settle = 500 * time.Millisecond
 
-// settles waits for one that dies at once, which the check behind it then finds. Those of tests' own programs do not.
+// settles waits for a container that ends at once, which the check after it then finds.
 func (c *Container) settles() error {
-	if c.root == "" {
-		time.Sleep(settle)
-	}
+	time.Sleep(c.settle)
 	return nil
 }
 
 // pull has the host get the image.
 func (c *Container) pull(ctx context.Context, h modules.Host, program string) error {
-	return modules.RunProgram(ctx, h, modules.Command{Argv: []string{program, "pull", "--quiet", c.Image}, Path: c.path(), Timeout: pullTimeout})
+	return modules.RunProgram(ctx, h, modules.Command{Argv: []string{program, "pull", "--quiet", c.Image}, Timeout: pullTimeout})
 }
 
 // fresh is the name of a new container until it takes the place of the one that is there. One that a run has left that
 // was killed is removed.
 func (c *Container) fresh(ctx context.Context, h modules.Host, program string) (string, error) {
 	name := c.Name + "-ccm-push-new"
-	rest, err := (&Container{Name: name, root: c.root}).now(ctx, h, program)
+	rest, err := (&Container{Name: name}).now(ctx, h, program)
 	if err == nil && rest.exists {
-		err = modules.RunProgram(ctx, h, modules.Command{Argv: []string{program, "rm", "--force", name}, Path: c.path(), Timeout: runTimeout})
+		err = modules.RunProgram(ctx, h, modules.Command{Argv: []string{program, "rm", "--force", name}, Timeout: runTimeout})
 	}
 	return name, err
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -35,7 +36,7 @@ type Container struct {
 	Options  []string          `json:"options,omitempty" doc:"further options of podman create or docker create, with the value after =: --read-only, --cap-drop=all"`
 	Force    bool              `json:"force,omitempty" doc:"replace or remove a container of that name that this type did not make"`
 
-	root string // of a test: where the programs are
+	settle time.Duration // wait after a start, so that a container that ends at once is found; 0 in tests, whose containers do not
 }
 
 // The values of ensure.
@@ -61,7 +62,7 @@ func Type() modules.Type {
 		Name: "container",
 		Doc: "Keeps a container of podman or docker, or one that systemd runs with podman. A container whose settings differ from the resource is recreated, " +
 			"and data that it has written outside of its volumes is lost; the result names the differences.",
-		New: func() modules.Resource { return new(Container) },
+		New: func() modules.Resource { return &Container{settle: settle} },
 	}
 }
 

@@ -1,7 +1,6 @@
 package container
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -14,26 +13,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// A local container is one of a program of the test's own, which has a folder for its containers: real ones are for
-// the tests of e2e.
-type local struct {
-	Container
-	Root string `json:"root"`
-}
-
-func (l *local) in() *Container {
-	l.root = l.Root
-	return &l.Container
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	return l.in().Check(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
+// testType is the type in a tree of the test, whose podman keeps containers as files. The tests of e2e have real ones.
+func testType() modules.Type {
+	typ := Type()
+	typ.New = func() modules.Resource { return new(Container) }
+	return modtest.Rooted(typ)
 }
 
 // podmanScript does what the type asks of the real one: a container is a file with its inspection, and one if it runs.
@@ -116,7 +100,7 @@ func with(more string) string { return `{"root":"$ROOT","name":"c",` + more + `}
 const same = `"image":"app:1","env":{"A":"1"},"ports":["80:80"]`
 
 func TestConverges(t *testing.T) {
-	modtest.Converges(t, localType(), modtest.Kept("state/*", "", []modtest.Fixture{
+	modtest.Converges(t, testType(), modtest.Kept("state/*", "", []modtest.Fixture{
 		{Name: "new", Tree: tree(), Properties: with(same), Action: "made the container", Changes: []modules.Change{modtest.Change("ensure", absent, running)}},
 		{Name: "new, stopped, of an image to pull", Tree: tree(), Properties: with(`"image":"r.example.net/new@sha256:00","ensure":"stopped"`), Action: "made the container", Changes: []modules.Change{modtest.Change("ensure", absent, stopped)}},
 		{Name: "as it shall be", Tree: there(ofApp, true), Properties: with(same)},
@@ -146,9 +130,9 @@ func TestConverges(t *testing.T) {
 		},
 		{Name: "the registry has the same image", Tree: append(there(ofApp, true), skopeo, modtest.Node{Path: "state/registry-app_1", Text: "id-of-app:1\n"}), Properties: with(same + `,"pull":"always"`)},
 		{Name: "the registry does not answer", Tree: append(there(ofApp, true), skopeo), Properties: with(same + `,"pull":"always"`), Err: "skopeo inspect: exit code 1: no answer"},
-		{Name: "nothing asks the registry", Tree: there(ofApp, true), Properties: with(same + `,"pull":"always"`), Err: "'pull: always' needs skopeo, which is not found in $ROOT/bin; install skopeo first, or name the image by its digest"},
+		{Name: "nothing asks the registry", Tree: there(ofApp, true), Properties: with(same + `,"pull":"always"`), Err: "'pull: always' needs skopeo, which is not found in " + modules.DefaultPath + "; install skopeo first, or name the image by its digest"},
 		{Name: "no image", Tree: tree(), Properties: with(`"image":"none","pull":"never"`), Err: "the host does not have the image none ('pull: never')"},
-		{Name: "no program", Properties: with(same + `,"provider":"docker"`), Err: "docker is not found in $ROOT/bin; install it first"},
+		{Name: "no program", Properties: with(same + `,"provider":"docker"`), Err: "docker is not found in " + modules.DefaultPath + "; install it first"},
 		{Name: "absent, without a program", Properties: with(`"ensure":"absent"`)},
 		{Name: "absent", Tree: there(ofApp, true), Properties: with(`"ensure":"absent"`), Action: "removed the container", Changes: []modules.Change{modtest.Change("ensure", running, absent)}},
 		{Name: "absent already", Tree: tree(), Properties: with(`"ensure":"absent"`)},
@@ -168,11 +152,11 @@ func TestFails(t *testing.T) {
 			root := modtest.Root(t)
 			modtest.Build(t, root, there(ofApp, true))
 			c := test.want
-			c.Name, c.Ensure, c.root = "c", running, root
+			c.Name, c.Ensure = "c", running
 			before := modtest.State(t, root)
-			plan, err := c.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+			plan, err := c.Check(t.Context(), modules.ReadOnly(modtest.RootedHost(root, modtest.Host())))
 			require.NoError(t, err)
-			require.ErrorContains(t, c.Apply(t.Context(), modtest.Host(), plan), test.err)
+			require.ErrorContains(t, c.Apply(t.Context(), modtest.RootedHost(root, modtest.Host()), plan), test.err)
 			after := modtest.State(t, root)
 			delete(after, "state/arguments")
 			require.Equal(t, before, after)
@@ -183,11 +167,10 @@ func TestFails(t *testing.T) {
 func TestUndone(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, tree(modtest.Node{Path: "state/arguments"}))
-	on := func(r modules.Resource) { r.(*Container).root = root }
-	first := &Container{Name: "c", Ensure: running, Image: "app:1", Env: map[string]string{"A": "s3cret value"}, Labels: map[string]string{"a": "b"}, root: root}
-	plan, err := first.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	first := &Container{Name: "c", Ensure: running, Image: "app:1", Env: map[string]string{"A": "s3cret value"}, Labels: map[string]string{"a": "b"}}
+	plan, err := first.Check(t.Context(), modules.ReadOnly(modtest.RootedHost(root, modtest.Host())))
 	require.NoError(t, err)
-	require.NoError(t, first.Apply(t.Context(), modtest.Host(), plan))
+	require.NoError(t, first.Apply(t.Context(), modtest.RootedHost(root, modtest.Host()), plan))
 	text, err := os.ReadFile(root + "/state/arguments")
 	require.NoError(t, err)
 	require.False(t, strings.Contains(string(text), "s3cret"), "%s", text)
@@ -197,15 +180,15 @@ func TestUndone(t *testing.T) {
 
 	other := *first
 	other.Env, other.Ensure = map[string]string{"B": "2"}, stopped
-	modtest.Undone(t, root, on, &other)
-	modtest.Undone(t, root, on, &Container{Name: "c", Ensure: absent, root: root})
+	modtest.Undone(t, root, nil, modtest.In(root, &other))
+	modtest.Undone(t, root, nil, modtest.In(root, &Container{Name: "c", Ensure: absent}))
 }
 
 func TestPredicts(t *testing.T) {
 	step := func(properties string) modtest.Step {
 		return modtest.Step{Type: "container", Properties: with(properties)}
 	}
-	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{testType()}, modtest.Scenario{
 		Tree: tree(),
 		Steps: []modtest.Step{
 			step(same + `,"ensure":"present"`), step(same + `,"ensure":"present"`), step(same), step(`"image":"app:1"`), step(`"image":"app:1"`), step(`"ensure":"absent"`), step(`"ensure":"absent"`),
@@ -268,11 +251,11 @@ func TestRecurs(t *testing.T) {
 		root := modtest.Root(t)
 		modtest.Build(t, root, withQuadlet(skopeo, modtest.Node{Path: "state/registry-app_1", Text: "newer\n"}))
 		for image, recurs := range map[string]bool{"app:1": true, "none": false} {
-			c := &Container{Name: "c", Ensure: running, Provider: provider, Image: image, root: root}
+			c := &Container{Name: "c", Ensure: running, Provider: provider, Image: image}
 			if recurs {
 				c.Pull = always
 			}
-			plan, err := c.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+			plan, err := c.Check(t.Context(), modules.ReadOnly(modtest.RootedHost(root, modtest.Host())))
 			require.NoError(t, err)
 			require.Equal(t, recurs, c.Recurs(plan), image)
 		}
@@ -282,7 +265,7 @@ func TestRecurs(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, there(ofApp, true))
-	status, err := modules.StatusOf(t.Context(), &Container{Name: "c", root: root}, modules.ReadOnly(modtest.Host()))
+	status, err := modules.StatusOf(t.Context(), &Container{Name: "c"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"ensure":"running","name":"c","image":"app:1","image_id":"id-of-app:1","made":{"image":"app:1","env":["A"],"ports":["80:80"]}}`, string(status))
 }

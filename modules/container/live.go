@@ -83,14 +83,13 @@ type live struct {
 
 // provider is the program that looks after the container.
 func (c *Container) provider(h modules.Host) (string, error) {
-	places := c.places()
 	programs := c.programs()
 	for _, program := range programs {
-		if modules.HasProgram(h.Files, places, program) {
+		if modules.HasProgram(h.Files, modules.DefaultPath, program) {
 			return program, nil
 		}
 	}
-	return "", modules.Refuse("%s is not found in %s; install it first", strings.Join(programs, " or "), places)
+	return "", modules.Refuse("%s is not found in %s; install it first", strings.Join(programs, " or "), modules.DefaultPath)
 }
 
 // programs are those that may look after it.
@@ -104,28 +103,12 @@ func (c *Container) programs() []string {
 	return []string{c.Provider}
 }
 
-// places are those where the host has programs.
-func (c *Container) places() string {
-	if c.root != "" {
-		return c.root + "/bin"
-	}
-	return modules.DefaultPath
-}
-
-// path is where programs are looked for.
-func (c *Container) path() string {
-	if c.root != "" {
-		return c.root + "/bin:" + modules.DefaultPath
-	}
-	return modules.DefaultPath
-}
-
 const lookTimeout = time.Minute
 
 // look asks the program something that changes nothing.
 func (c *Container) look(ctx context.Context, h modules.Host, argv ...string) (modules.Exit, error) {
 	const most = 1 << 20
-	return h.Commands.Probe(ctx, modules.Command{Argv: argv, Path: c.path(), Reads: containerEffect, Timeout: lookTimeout, MaxOutput: most})
+	return h.Commands.Probe(ctx, modules.Command{Argv: argv, Reads: containerEffect, Timeout: lookTimeout, MaxOutput: most})
 }
 
 // now is how the container is, in a check run how it will be.
@@ -201,8 +184,8 @@ func (c *Container) outdated(ctx context.Context, h modules.Host, program string
 	if _, pulled := h.Forecast.Lookup(imageEffect, c.Image); pulled || strings.Contains(c.Image, "@") {
 		return "", "", nil
 	}
-	if !modules.HasProgram(h.Files, c.places(), "skopeo") {
-		return "", "", modules.Refuse("'pull: always' needs skopeo, which is not found in %s; install skopeo first, or name the image by its digest", c.places())
+	if !modules.HasProgram(h.Files, modules.DefaultPath, "skopeo") {
+		return "", "", modules.Refuse("'pull: always' needs skopeo, which is not found in %s; install skopeo first, or name the image by its digest", modules.DefaultPath)
 	}
 	known, err := c.look(ctx, h, program, "image", "inspect", "--format", "{{range .RepoDigests}}{{println .}}{{end}}", c.Image)
 	if err != nil {

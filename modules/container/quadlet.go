@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -124,7 +122,7 @@ func (c *Container) checkUnit(ctx context.Context, h modules.Host, program strin
 }
 
 func (c *Container) unitPlan(h modules.Host, action string, changes []modules.Change, will unit, do unitSteps) (modules.Plan, error) {
-	if c.root == "" && os.Geteuid() != 0 {
+	if !modules.HasRootRights(h.Files, "/etc/containers") {
 		return modules.Plan{}, modules.Refuse("only root may have systemd run containers here; use become")
 	}
 	plan := modules.Plan{
@@ -135,8 +133,8 @@ func (c *Container) unitPlan(h modules.Host, action string, changes []modules.Ch
 	if !do.write {
 		return plan, nil
 	}
-	if _, err := modules.Follow(h.Files, c.unitFolder()); modules.NotThere(err) && do.text != "" {
-		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: c.unitFolder(), State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Directory}, Partial: true, Stays: true}})
+	if _, err := modules.Follow(h.Files, unitFolder); modules.NotThere(err) && do.text != "" {
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.PathEffect, Key: unitFolder, State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Directory}, Partial: true, Stays: true}})
 	}
 	for _, file := range c.files(do) {
 		state := modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}, Stays: true}
@@ -171,7 +169,7 @@ var generators = []string{"/usr/lib/systemd/system-generators", "/lib/systemd/sy
 // hasQuadlet refuses a host whose podman has no quadlet.
 func (c *Container) hasQuadlet(h modules.Host) error {
 	for _, dir := range generators {
-		if modules.HasProgram(h.Files, path.Join("/", c.root, dir), "podman-system-generator") {
+		if modules.HasProgram(h.Files, dir, "podman-system-generator") {
 			return nil
 		}
 	}
@@ -246,7 +244,7 @@ func (c *Container) askSystemd(ctx context.Context, h modules.Host, is *unit) er
 // and stopped before its files are written, so that a run that is cut leaves none that runs as it was.
 func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps) error {
 	run := func(words ...string) error {
-		return modules.RunProgram(ctx, h, modules.Command{Argv: words, Path: c.path(), Timeout: runTimeout})
+		return modules.RunProgram(ctx, h, modules.Command{Argv: words, Timeout: runTimeout})
 	}
 	if do.pull {
 		if err := c.pull(ctx, h, do.program); err != nil {
@@ -321,7 +319,7 @@ func (c *Container) applyUnit(ctx context.Context, h modules.Host, do unitSteps)
 // forgive has systemd forget how the service ended: one that was killed to be stopped would be said to have failed, also
 // when it is gone, and one that has failed several times is not started again.
 func (c *Container) forgive(ctx context.Context, h modules.Host) error {
-	_, err := h.Commands.Run(ctx, modules.Command{Argv: []string{"systemctl", "reset-failed", "--", c.service()}, Path: c.path(), Timeout: runTimeout})
+	_, err := h.Commands.Run(ctx, modules.Command{Argv: []string{"systemctl", "reset-failed", "--", c.service()}, Timeout: runTimeout})
 	return err // it ends with 1 where systemd does not know the service
 }
 
@@ -335,7 +333,7 @@ func (c *Container) tryOut(ctx context.Context, h modules.Host, program string) 
 	if err != nil {
 		return err
 	}
-	err = modules.RunProgram(ctx, h, modules.Command{Argv: append([]string{program}, argv...), Path: c.path(), Timeout: runTimeout, Stdin: c.variables()})
+	err = modules.RunProgram(ctx, h, modules.Command{Argv: append([]string{program}, argv...), Timeout: runTimeout, Stdin: c.variables()})
 	if err != nil {
 		return err
 	}
@@ -348,8 +346,8 @@ func (c *Container) writeUnit(ctx context.Context, h modules.Host, do unitSteps)
 	files := c.files(do)
 	if do.text == "" {
 		slices.Reverse(files)
-	} else if _, err := modules.Follow(h.Files, c.unitFolder()); modules.NotThere(err) {
-		if err := h.Files.MakeDir(ctx, c.unitFolder(), modules.NewAttributes(0o755, false)); err != nil {
+	} else if _, err := modules.Follow(h.Files, unitFolder); modules.NotThere(err) {
+		if err := h.Files.MakeDir(ctx, unitFolder, modules.NewAttributes(0o755, false)); err != nil {
 			return err
 		}
 	}

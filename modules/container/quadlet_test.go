@@ -16,12 +16,12 @@ import (
 const systemctlScript = `#!/bin/sh
 root=${0%/bin/systemctl}; d=$root/state
 for last; do :; done
-name=${last%.service}; file=$root/etc/containers/systemd/$name.container
+name=${last%.service}; at=/etc/containers/systemd/$name.container; file=$root$at
 case $1 in
 --no-pager)
 	[ ! -e "$d/$name.other" ] || { echo LoadState=loaded; echo FragmentPath=/lib/systemd/system/$last; exit; }
 	[ -e "$d/$name.unit" ] || { echo LoadState=not-found; exit; }
-	echo LoadState=loaded; echo "SourcePath=$file"
+	echo LoadState=loaded; echo "SourcePath=$at"
 	cmp -s "$file" "$d/$name.unit" && echo NeedDaemonReload=no || echo NeedDaemonReload=yes
 	[ -e "$d/$name.run" ] && { [ -e "$d/$name.dying" ] && echo ActiveState=activating || echo ActiveState=active; } || echo ActiveState=inactive ;;
 daemon-reload)
@@ -94,7 +94,7 @@ func TestConvergesQuadlet(t *testing.T) {
 		}
 	}
 	noQuadlet := without(withQuadlet(), "usr/lib/systemd/system-generators/podman-system-generator")
-	modtest.Converges(t, localType(), modtest.Kept("state/*", "", []modtest.Fixture{
+	modtest.Converges(t, testType(), modtest.Kept("state/*", "", []modtest.Fixture{
 		{Name: "new", Tree: withQuadlet(), Properties: with(asQuadlet), Action: "made the container", Changes: []modules.Change{modtest.Change("ensure", absent, running)}},
 		{Name: "new, of an image to pull", Tree: withQuadlet(), Properties: with(`"image":"r.example.net/new:1","provider":"quadlet"`), Action: "made the container", Changes: []modules.Change{modtest.Change("ensure", absent, running)}},
 		{Name: "as it shall be", Tree: asUnit(t, true), Properties: with(asQuadlet)},
@@ -138,11 +138,11 @@ func TestConvergesQuadlet(t *testing.T) {
 		},
 		{Name: "absent", Tree: asUnit(t, true), Properties: with(`"provider":"quadlet","ensure":"absent"`), Action: "removed the container", Changes: []modules.Change{modtest.Change("ensure", running, absent)}},
 		{Name: "absent, and its variables are left", Tree: without(asUnit(t, false), "etc/containers/systemd/c.container"), Properties: with(`"provider":"quadlet","ensure":"absent"`), Action: "removed the container", Changes: []modules.Change{modtest.Change("ensure", "remains of it", absent)}},
-		{Name: "absent, and the file is of somebody else", Tree: replaced(asUnit(t, false), "etc/containers/systemd/c.container", "[Container]\nImage=app:1\n"), Properties: with(`"provider":"quadlet","ensure":"absent"`), Err: "$ROOT/etc/containers/systemd/c.container was not made by this type; remove it, or set 'force: true' to replace it"},
-		{Name: "variables of somebody else", Tree: replaced(asUnit(t, false), "etc/containers/systemd/c.env", "A=1\n"), Properties: with(asQuadlet), Err: "$ROOT/etc/containers/systemd/c.env was not made by this type; remove it, or set 'force: true' to replace it"},
+		{Name: "absent, and the file is of somebody else", Tree: replaced(asUnit(t, false), "etc/containers/systemd/c.container", "[Container]\nImage=app:1\n"), Properties: with(`"provider":"quadlet","ensure":"absent"`), Err: "/etc/containers/systemd/c.container was not made by this type; remove it, or set 'force: true' to replace it"},
+		{Name: "variables of somebody else", Tree: replaced(asUnit(t, false), "etc/containers/systemd/c.env", "A=1\n"), Properties: with(asQuadlet), Err: "/etc/containers/systemd/c.env was not made by this type; remove it, or set 'force: true' to replace it"},
 		{Name: "absent already", Tree: noQuadlet, Properties: with(`"provider":"quadlet","ensure":"absent"`)},
 		{Name: "no quadlet", Tree: noQuadlet, Properties: with(asQuadlet), Err: "podman of this host has no quadlet, which needs podman 4.4 or later; remove provider, or upgrade podman"},
-		{Name: "a file of somebody else", Tree: replaced(asUnit(t, false), "etc/containers/systemd/c.container", "[Container]\nImage=app:1\n"), Properties: with(asQuadlet), Err: "$ROOT/etc/containers/systemd/c.container was not made by this type; remove it, or set 'force: true' to replace it"},
+		{Name: "a file of somebody else", Tree: replaced(asUnit(t, false), "etc/containers/systemd/c.container", "[Container]\nImage=app:1\n"), Properties: with(asQuadlet), Err: "/etc/containers/systemd/c.container was not made by this type; remove it, or set 'force: true' to replace it"},
 		{Name: "a service of somebody else", Tree: withQuadlet(modtest.Node{Path: "state/c.other"}), Properties: with(asQuadlet), Err: "there is a service c.service of something else, /lib/systemd/system/c.service; give the container another name"},
 		{Name: "a container that is no service", Tree: withQuadlet(there("", true)[4:]...), Properties: with(asQuadlet), Err: "a container c that is not a service already exists; remove it, or set 'force: true' to replace it"},
 		{Name: "a container that is no service, replaced", Tree: withQuadlet(there("", true)[4:]...), Properties: with(asQuadlet + `,"force":true`), Action: "made the container", Changes: []modules.Change{modtest.Change("ensure", absent, running)}},
@@ -154,11 +154,11 @@ func TestFailsQuadlet(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, asUnit(t, true))
 	c := ofApp1()
-	c.Options, c.root = []string{"--bad"}, root
+	c.Options = []string{"--bad"}
 	before := modtest.State(t, root)
-	plan, err := c.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	plan, err := c.Check(t.Context(), modules.ReadOnly(modtest.RootedHost(root, modtest.Host())))
 	require.NoError(t, err)
-	require.ErrorContains(t, c.Apply(t.Context(), modtest.Host(), plan), "unknown flag: --bad")
+	require.ErrorContains(t, c.Apply(t.Context(), modtest.RootedHost(root, modtest.Host()), plan), "unknown flag: --bad")
 	after := modtest.State(t, root)
 	delete(after, "state/arguments")
 	require.Equal(t, before, after)
@@ -168,10 +168,9 @@ func TestUndoneQuadlet(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, asUnit(t, true))
 	require.NoError(t, os.Symlink("/dev/null", root+"/state/arguments"))
-	on := func(r modules.Resource) { r.(*Container).root = root }
-	other := &Container{Name: "c", Ensure: stopped, Provider: quadlet, Image: "app:1", Env: map[string]string{"B": "2"}, root: root}
-	modtest.Undone(t, root, on, other)
-	modtest.Undone(t, root, on, &Container{Name: "c", Ensure: absent, Provider: quadlet, root: root})
+	other := &Container{Name: "c", Ensure: stopped, Provider: quadlet, Image: "app:1", Env: map[string]string{"B": "2"}}
+	modtest.Undone(t, root, nil, modtest.In(root, other))
+	modtest.Undone(t, root, nil, modtest.In(root, &Container{Name: "c", Ensure: absent, Provider: quadlet}))
 }
 
 // TestPredictsQuadlet is certain of files, and not of what runs.
@@ -179,7 +178,7 @@ func TestPredictsQuadlet(t *testing.T) {
 	step := func(properties string) modtest.Step {
 		return modtest.Step{Type: "container", Properties: with(`"provider":"quadlet",` + properties)}
 	}
-	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{testType()}, modtest.Scenario{
 		Tree: withQuadlet(),
 		Steps: []modtest.Step{
 			step(same + `,"ensure":"stopped"`), step(same + `,"ensure":"stopped"`), step(same), step(same), step(`"ensure":"absent"`), step(`"ensure":"absent"`),

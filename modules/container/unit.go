@@ -16,10 +16,8 @@ const unitFolder = "/etc/containers/systemd"
 
 // unitFile is the file that quadlet makes a service of, and variablesFile the one with the variables, which root alone
 // may read: what stands in a unit, systemd shows to everybody.
-func (c *Container) unitFile() string      { return path.Join(c.unitFolder(), c.Name+".container") }
-func (c *Container) variablesFile() string { return path.Join(c.unitFolder(), c.Name+".env") }
-
-func (c *Container) unitFolder() string { return c.root + unitFolder }
+func (c *Container) unitFile() string      { return path.Join(unitFolder, c.Name+".container") }
+func (c *Container) variablesFile() string { return path.Join(unitFolder, c.Name+".env") }
 
 // service is the unit that quadlet makes.
 func (c *Container) service() string { return c.Name + ".service" }
