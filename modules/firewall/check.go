@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -69,7 +68,7 @@ func (f *Firewall) Check(ctx context.Context, h modules.Host) (modules.Plan, err
 	if do.script == "" && do.files == nil {
 		return modules.Plan{}, nil
 	}
-	if err := f.may(); err != nil {
+	if err := may(h.Files); err != nil {
 		return modules.Plan{}, err
 	}
 	// Also where files alone change: what is loaded at boot decides who comes in then.
@@ -158,7 +157,7 @@ func (f *Firewall) incharge(files modules.FileReader) string {
 	if (ufwRules{f}).active(files) {
 		return ufw
 	}
-	if _, err := files.Stat(f.at("/run/systemd/units/invocation:firewalld.service")); err == nil { // which systemd has of what runs
+	if _, err := files.Stat("/run/systemd/units/invocation:firewalld.service"); err == nil { // which systemd has of what runs
 		return firewalld
 	}
 	return ""
@@ -202,8 +201,8 @@ func (f *Firewall) warn(h modules.Host, is ruleset, want, kept []rule) {
 }
 
 // may refuses what only root can do.
-func (f *Firewall) may() error {
-	if os.Geteuid() != 0 && f.root == "" {
+func may(files modules.FileRights) error {
+	if !modules.HasRootRights(files, loadFiles[0]) {
 		return modules.Refuse("only root may see and change which packets come in; use become")
 	}
 	return nil
@@ -235,7 +234,7 @@ func (f *Firewall) Apply(ctx context.Context, h modules.Host, p modules.Plan) er
 	var load func() error
 	if do.script != "" {
 		load = func() error {
-			return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"nft", "--file", "-"}, Path: f.programs(), Stdin: do.script, Timeout: timeout})
+			return modules.RunProgram(ctx, h, modules.Command{Argv: []string{"nft", "--file", "-"}, Stdin: do.script, Timeout: timeout})
 		}
 	}
 	return files.ApplyAfter(ctx, h, do.files, load)

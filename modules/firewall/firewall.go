@@ -29,8 +29,7 @@ type Firewall struct {
 	// Restore is set where the resource undoes another one.
 	Restore *Restore `json:"restore,omitempty" wire:"only"`
 
-	root   string // of a test: in place of /
-	warned bool   // of what it cannot do
+	warned bool // of what it cannot do
 }
 
 // A Restore is what there was of a rule, in the words of its firewall.
@@ -232,14 +231,4 @@ var services = map[string]map[string][]span{
 	"syslog":        {udp: {{514, 514}}},
 	"telnet":        {tcp: {{23, 23}}},
 	"wireguard":     {udp: {{51820, 51820}}},
-}
-
-func (f *Firewall) at(path string) string { return f.root + path }
-
-// programs is where programs are looked for: "" is the default.
-func (f *Firewall) programs() string {
-	if f.root == "" {
-		return ""
-	}
-	return f.root + "/bin:" + modules.DefaultPath
 }

@@ -1,7 +1,6 @@
 package firewall
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,47 +12,20 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// A local firewall has a tree of the test in the place of /, with an nft and a kernel of its own.
-type local struct {
-	Firewall
-	Root string `json:"root"`
-}
-
-func (l *local) in() *Firewall {
-	l.root = l.Root
-	return &l.Firewall
-}
-
-func (l *local) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
-	return l.in().Check(ctx, h)
-}
-
-func (l *local) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
-	return l.in().Watch(ctx, h)
-}
-
-func localType() modules.Type {
-	t := Type()
-	t.New = func() modules.Resource { return new(local) }
-	return t
-}
-
 // Kernels of hosts: one without rules, and one that drops what it does not accept, by policy and by its last rule.
 const (
 	open   = `{"chains":[]}`
 	closed = `{"chains":[{"family":"inet","table":"filter","name":"input","type":"filter","hook":"input","prio":0,"policy":"drop","rules":[` + sshOnly + `]}]}`
-	ending = `{"chains":[{"family":"inet","table":"filter","name":"input","type":"filter","hook":"input","prio":0,"policy":"accept","rules":[` + sshOnly + `,{"expr":[{"counter":null},{"drop":null}],"handle":3}]}]}`
+	ending = `{"chains":[{"family":"inet","table":"filter","name":"input","type":"filter","hook":"input","prio":0,"policy":"accept","rules":[` + sshOnly + `,{"expr":[{"counter":null},{"drop":null}],"handle":2}]}]}`
 
-	sshOnly = `{"expr":[{"match":{"op":"==","left":{"payload":{"protocol":"tcp","field":"dport"}},"right":22}},{"accept":null}],"handle":2}`
+	sshOnly = `{"expr":[{"match":{"left":{"payload":{"field":"dport","protocol":"tcp"}},"op":"==","right":22}},{"accept":null}],"handle":1}`
 )
 
 // tree is a host; a kernel after some calls is made by settled.
 func tree(t *testing.T, kernel string, more ...modtest.Node) []modtest.Node {
 	t.Helper()
-	program, err := os.Executable()
-	require.NoError(t, err)
 	return append([]modtest.Node{
-		{Path: "bin", Dir: true}, {Path: "bin/nft", Link: program}, {Path: "kernel", Text: kernel},
+		{Path: "bin", Dir: true}, script(t, "nft"), {Path: "kernel", Text: kernel},
 		{Path: "etc", Dir: true}, {Path: "etc/nftables.conf", Text: "flush ruleset\n"},
 	}, more...)
 }
@@ -69,7 +41,7 @@ func settled(properties ...string) func(t *testing.T, root string) {
 
 func apply(t *testing.T, root, properties string) {
 	t.Helper()
-	res := modtest.Decode(t, modules.Registry{localType()}, "firewall", with1(properties), root)
+	res := modtest.Decode(t, modules.Registry{modtest.Rooted(Type())}, "firewall", with1(properties), root)
 	plan, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
 	require.NoError(t, err)
 	require.NoError(t, res.Apply(t.Context(), modtest.Host(), plan))
@@ -80,7 +52,7 @@ func with1(more string) string { return `{"root":"$ROOT",` + more + `}` }
 func TestConverges(t *testing.T) {
 	const https, telnet = `"name":"https","service":"https"`, `"name":"telnet","port":"23","action":"drop"`
 	loaded := modtest.Change("loaded at boot", "no", "yes")
-	modtest.Converges(t, localType(), modtest.Kept("kernel", "", []modtest.Fixture{
+	modtest.Converges(t, modtest.Rooted(Type()), modtest.Kept("kernel", "", []modtest.Fixture{
 		{
 			Name: "dropped", Tree: tree(t, open), Properties: with1(telnet), Action: "added the rule",
 			Changes: []modules.Change{modtest.Change("in force", absent, "tcp dport 23 drop"), modtest.Change("kept", absent, "tcp dport 23 drop"), loaded},
@@ -115,7 +87,7 @@ func TestConverges(t *testing.T) {
 			Properties: with1(telnet), Action: "added the rule", Changes: []modules.Change{modtest.Change("in force", absent, "tcp dport 23 drop")},
 		},
 		{
-			Name: "in force, and not kept", Tree: tree(t, open), Prepare: func(t *testing.T, root string) {
+			Name: "in force, and not kept", Stays: "etc/nftables.conf", Past: true, Tree: tree(t, open), Prepare: func(t *testing.T, root string) {
 				apply(t, root, telnet)
 				require.NoError(t, os.Remove(filepath.Join(root, "etc/nftables-ccm-push.nft")))
 			},
@@ -188,7 +160,7 @@ func TestPredicts(t *testing.T) {
 	step := func(properties string) modtest.Step {
 		return modtest.Step{Type: "firewall", Properties: with1(properties)}
 	}
-	modtest.Predicts(t, modules.Registry{localType()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{modtest.Rooted(Type())}, modtest.Scenario{
 		Tree: tree(t, closed),
 		Steps: []modtest.Step{
 			step(`"name":"a","port":"80"`),
@@ -221,10 +193,9 @@ func TestReversal(t *testing.T) {
 			}
 			var all []modules.Reverser
 			for _, f := range test.resources {
-				f.root = root
-				all = append(all, &f)
+				all = append(all, modtest.In(root, &f))
 			}
-			modtest.Undone(t, root, func(r modules.Resource) { r.(*Firewall).root = root }, all...)
+			modtest.Undone(t, root, nil, all...)
 		})
 	}
 }
@@ -256,10 +227,10 @@ func TestWarnings(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			root := modtest.Root(t)
 			modtest.Build(t, root, tree(t, `{"chains":[`+test.chains+`]}`))
-			h := modules.ReadOnly(modtest.Host())
+			h := modtest.RootedHost(root, modules.ReadOnly(modtest.Host()))
 			said := &notes{Reporter: h.Report}
 			h.Report = said
-			_, err := (&Firewall{Name: "https", Service: "https", root: root}).Check(t.Context(), h)
+			_, err := (&Firewall{Name: "https", Service: "https"}).Check(t.Context(), h)
 			require.NoError(t, err)
 			require.Equal(t, test.want, strings.Join(said.all, "\n"))
 		})
@@ -300,7 +271,7 @@ func TestDescribe(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, tree(t, closed))
 	apply(t, root, `"name":"https","service":"https"`)
-	status, err := modules.StatusOf(t.Context(), &Firewall{Name: "https", root: root}, modules.ReadOnly(modtest.Host()))
+	status, err := modules.StatusOf(t.Context(), &Firewall{Name: "https"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
 	require.NoError(t, err)
 	const line = `["tcp dport 443 accept comment \"https\""]`
 	require.JSONEq(t, `{"ensure":"present","in_force":`+line+`,"kept":`+line+`,"gates":["inet filter input"]}`, string(status))

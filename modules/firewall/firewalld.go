@@ -29,7 +29,7 @@ func (f *Firewall) firewalld(files modules.FileReader) firewalldRules {
 func (d firewalldRules) name() string { return firewalld + " " + d.zone }
 
 func (d firewalldRules) files() []string {
-	return []string{d.f.at("/etc/firewalld/zones/" + d.zone + ".xml")}
+	return []string{"/etc/firewalld/zones/" + d.zone + ".xml"}
 }
 
 // words are those of firewall-cmd(1). Of rich rules firewalld asks those first that have a lower priority, and of two
@@ -88,7 +88,7 @@ func (d firewalldRules) hasService(files modules.FileReader) bool {
 
 func (d firewalldRules) look(ctx context.Context, h modules.Host) (managed, error) {
 	list := func(flags ...string) (all []string, err error) {
-		exit, err := h.Commands.Probe(ctx, modules.Command{Argv: append([]string{"firewall-cmd", "--zone=" + d.zone, "--list-all"}, flags...), Path: d.f.programs(), Reads: effect, Timeout: timeout, MaxOutput: maxList})
+		exit, err := h.Commands.Probe(ctx, modules.Command{Argv: append([]string{"firewall-cmd", "--zone=" + d.zone, "--list-all"}, flags...), Reads: effect, Timeout: timeout, MaxOutput: maxList})
 		switch {
 		case err != nil:
 			return nil, err

@@ -51,7 +51,7 @@ func (f *Firewall) login(files modules.FileReader) (login, bool) {
 
 // read gives the beginning of a file; "" if it cannot be read.
 func (f *Firewall) read(files modules.FileReader, name string) string {
-	file, err := files.Open(f.at(name))
+	file, err := files.Open(name)
 	if err != nil {
 		return ""
 	}

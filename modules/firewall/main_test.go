@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestMain is nft, ufw and their like where it is called so, and does not leave it to who runs the tests which modes new files have.
+// TestMain is nft, ufw and their like where a script of the tree runs it as these, and does not leave it to who runs the tests which modes new files have.
 func TestMain(m *testing.M) {
-	switch filepath.Base(os.Args[0]) {
+	switch filepath.Base(os.Getenv(called)) {
 	case "nft":
 		os.Exit(nft())
 	case "ufw":

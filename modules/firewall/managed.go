@@ -56,7 +56,7 @@ func (f *Firewall) rulesOf(ctx context.Context, h modules.Host, m manager) (mana
 	if state, predicted := h.Forecast.Lookup(effect, m.name()); predicted {
 		return state.(managed), nil
 	}
-	if err := f.may(); err != nil {
+	if err := may(h.Files); err != nil {
 		return managed{}, err
 	}
 	return m.look(ctx, h)
@@ -163,7 +163,7 @@ func compacted(calls [][]string) [][]string {
 // applyManaged makes the calls of a plan.
 func (f *Firewall) applyManaged(ctx context.Context, h modules.Host, calls [][]string) error {
 	for _, argv := range calls {
-		if err := modules.RunProgram(ctx, h, modules.Command{Argv: argv, Path: f.programs(), Timeout: callTimeout}); err != nil {
+		if err := modules.RunProgram(ctx, h, modules.Command{Argv: argv, Timeout: callTimeout}); err != nil {
 			return err
 		}
 	}
@@ -191,7 +191,8 @@ func (f *Firewall) reversalManaged(ctx context.Context, h modules.Host, m manage
 		}
 		back.About = append(back.About, rule)
 		there := is.of(rule)
-		if there.inForce {
+		_, ufw := m.(ufwRules)
+		if there.inForce || ufw && there.kept { // ufw brings into force what it keeps
 			back.InForce = append(back.InForce, rule)
 		}
 		if there.kept {

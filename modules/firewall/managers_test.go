@@ -15,11 +15,19 @@ import (
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
-// below is a file below the root of the test.
-func below(name string) string {
-	dir, _, _ := strings.Cut(os.Getenv("PATH"), ":")
-	return filepath.Join(dir, "..", name)
+// called is the variable with the path of the script by which the type has run this program.
+const called = "FIREWALL_TEST_CALLED"
+
+// script returns a program of the tree, by which the type runs this program.
+func script(t *testing.T, name string) modtest.Node {
+	t.Helper()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	return modtest.Node{Path: "bin/" + name, Mode: 0o755, Text: "#!/bin/sh\n" + called + `="$0" exec ` + program + ` "$@"` + "\n"}
 }
+
+// below is a file below the root of the test.
+func below(name string) string { return filepath.Join(filepath.Dir(os.Getenv(called)), "..", name) }
 
 // firewallCmd is firewall-cmd of the tests: what is in force and what is kept stands in two lists, in words of the type.
 func firewallCmd() int {
@@ -145,11 +153,9 @@ func ufwBlock(args []string, six bool) string {
 
 func withPrograms(t *testing.T, programs []string, more ...modtest.Node) []modtest.Node {
 	t.Helper()
-	own, err := os.Executable()
-	require.NoError(t, err)
 	all := []modtest.Node{{Path: "bin", Dir: true}}
 	for _, name := range programs {
-		all = append(all, modtest.Node{Path: "bin/" + name, Link: own})
+		all = append(all, script(t, name))
 	}
 	return append(all, more...)
 }
@@ -172,7 +178,7 @@ func firewalldTree(t *testing.T, inForce, kept string) []modtest.Node {
 func TestManagersConverge(t *testing.T) {
 	const https, both = "allow proto tcp from 0.0.0.0/0 to any port 443", "allow proto tcp from 0.0.0.0/0 to any port 443; allow proto tcp from ::/0 to any port 443"
 	const rich = `rule priority="-24" family="ipv4" source address="192.0.2.0/24" port port="80" protocol="tcp" accept`
-	modtest.Converges(t, localType(), modtest.Kept("[il]*", "", []modtest.Fixture{
+	modtest.Converges(t, modtest.Rooted(Type()), modtest.Kept("[il]*", "", []modtest.Fixture{
 		{
 			Name: "ufw", Tree: ufwTree(t, "yes"), Properties: with1(`"name":"https","service":"https"`), Action: "added the rule",
 			Changes: []modules.Change{modtest.Change("in force", absent, both), modtest.Change("kept", absent, both)},
@@ -182,7 +188,7 @@ func TestManagersConverge(t *testing.T) {
 			Changes: []modules.Change{modtest.Change("in force", absent, "deny proto tcp from 192.0.2.7 to any port 80"), modtest.Change("kept", absent, "deny proto tcp from 192.0.2.7 to any port 80")},
 		},
 		{
-			Name: "ufw, flushed by somebody", Tree: ufwTree(t, "yes"), Properties: with1(`"name":"ssh","port":"22","source":["0.0.0.0/0"]`), Prepare: func(t *testing.T, root string) {
+			Name: "ufw, flushed by somebody", Stays: "live", Past: true, Tree: ufwTree(t, "yes"), Properties: with1(`"name":"ssh","port":"22","source":["0.0.0.0/0"]`), Prepare: func(t *testing.T, root string) {
 				apply(t, root, `"name":"ssh","port":"22"`)
 				require.NoError(t, os.WriteFile(filepath.Join(root, "live"), nil, 0o644))
 			},
@@ -233,8 +239,10 @@ func TestManagersReversal(t *testing.T) {
 			root := modtest.Root(t)
 			modtest.Build(t, root, nodes)
 			provider, _, _ := strings.Cut(name, " ")
-			modtest.Undone(t, root, func(r modules.Resource) { r.(*Firewall).root = root },
-				&Firewall{Name: "x", Provider: provider, Port: "80", root: root}, &Firewall{Name: "x", Provider: provider, Port: "81", root: root})
+			on := func(port string) modules.Reverser {
+				return modtest.In(root, &Firewall{Name: "x", Provider: provider, Port: port})
+			}
+			modtest.Undone(t, root, nil, on("80"), on("81"))
 		})
 	}
 }

@@ -42,13 +42,13 @@ func (f *Firewall) look(ctx context.Context, h modules.Host) (ruleset, error) {
 	if state, predicted := h.Forecast.Lookup(effect, nftables); predicted {
 		return state.(ruleset), nil
 	}
-	if !modules.HasProgram(h.Files, f.programs(), "nft") {
+	if !modules.HasProgram(h.Files, "", "nft") {
 		return ruleset{missing: true}, nil
 	}
-	if err := f.may(); err != nil {
+	if err := may(h.Files); err != nil {
 		return ruleset{}, err
 	}
-	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"nft", "--json", "--stateless", "--terse", "list", "ruleset"}, Path: f.programs(), Reads: effect, Timeout: timeout, MaxOutput: maxList})
+	exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"nft", "--json", "--stateless", "--terse", "list", "ruleset"}, Reads: effect, Timeout: timeout, MaxOutput: maxList})
 	switch {
 	case err != nil:
 		return ruleset{}, err
@@ -200,11 +200,11 @@ func (s ruleset) keptText(rules []rule) []string {
 // loads is the file that loads rules at boot.
 func (f *Firewall) loads(files modules.FileReader) string {
 	for _, name := range loadFiles {
-		if _, err := modules.Follow(files, f.at(name)); err == nil {
-			return f.at(name)
+		if _, err := modules.Follow(files, name); err == nil {
+			return name
 		}
 	}
-	return f.at(loadFiles[len(loadFiles)-1])
+	return loadFiles[len(loadFiles)-1]
 }
 
 // files are those that keep the rules, of which those of the resource shall be these.
@@ -215,7 +215,7 @@ func (f *Firewall) files(files modules.FileReader, is ruleset, want []rule) (edi
 	}
 	all := with(have, f.Name, want)
 	lines := is.keptText(all)
-	own := &edit.File{Path: f.at(keptFile), Create: true, Mode: "0644", Optional: len(all) == 0}
+	own := &edit.File{Path: keptFile, Create: true, Mode: "0644", Optional: len(all) == 0}
 	own.Edit = func(t *edit.Text) (edit.Done, error) {
 		if t.String() == strings.Join(append(slices.Clone(lines), ""), "\n") {
 			return edit.Done{}, nil
@@ -229,7 +229,7 @@ func (f *Firewall) files(files modules.FileReader, is ruleset, want []rule) (edi
 		return edit.Done{Action: "kept the rule", Remove: len(lines) == 0, Changes: []modules.Change{{Property: "kept", Have: was, Want: will}}}, nil
 	}
 	// A pattern: if the file is gone, the rest is loaded all the same.
-	include := `include "` + strings.TrimSuffix(f.at(keptFile), "t") + `[t]"`
+	include := `include "` + strings.TrimSuffix(keptFile, "t") + `[t]"`
 	load := &edit.File{Path: f.loads(files), Optional: len(all) == 0, Missing: "it loads rules at boot; install the package nftables"}
 	load.Edit = func(t *edit.Text) (edit.Done, error) {
 		at := t.All(include)
@@ -254,7 +254,7 @@ func (f *Firewall) files(files modules.FileReader, is ruleset, want []rule) (edi
 
 // keptNow are the rules that are kept.
 func (f *Firewall) keptNow(files modules.FileReader) ([]rule, error) {
-	text, _, err := (&edit.File{Path: f.at(keptFile)}).Read(files)
+	text, _, err := (&edit.File{Path: keptFile}).Read(files)
 	if err != nil {
 		return nil, err
 	}
@@ -284,11 +284,11 @@ func shown(rules []rule) string {
 
 // unloaded reports whether systemd runs on a host, and does not load rules at boot.
 func (f *Firewall) unloaded(files modules.FileReader) bool {
-	if _, err := files.Stat(f.at("/run/systemd/system")); err != nil {
+	if _, err := files.Stat("/run/systemd/system"); err != nil {
 		return false
 	}
 	for _, target := range []string{"sysinit", "multi-user", "basic"} {
-		if _, err := files.Stat(path.Join(f.at("/etc/systemd/system"), target+".target.wants/nftables.service")); err == nil {
+		if _, err := files.Stat(path.Join("/etc/systemd/system", target+".target.wants/nftables.service")); err == nil {
 			return false
 		}
 	}

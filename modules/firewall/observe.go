@@ -31,7 +31,7 @@ func (f *Firewall) Reversal(ctx context.Context, h modules.Host, earlier modules
 
 // Watch implements [modules.Watcher]: nothing tells of what is in force.
 func (f *Firewall) Watch(_ context.Context, h modules.Host) (modules.Sources, error) {
-	from := modules.Sources{Paths: []string{f.at(keptFile), f.loads(h.Files), f.at("/etc/ufw/ufw.conf")}, Units: []string{"firewalld.service"}, Polled: "the rules that are in force"}
+	from := modules.Sources{Paths: []string{keptFile, f.loads(h.Files), "/etc/ufw/ufw.conf"}, Units: []string{"firewalld.service"}, Polled: "the rules that are in force"}
 	if m := f.manager(h.Files); m != nil {
 		from.Paths = append(from.Paths, m.files()...)
 	}

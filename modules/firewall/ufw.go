@@ -20,7 +20,7 @@ var ufwFiles = []struct{ file, program, chain, anywhere string }{
 }
 
 func (u ufwRules) files() []string {
-	return []string{u.f.at(ufwFiles[0].file), u.f.at(ufwFiles[1].file)}
+	return []string{ufwFiles[0].file, ufwFiles[1].file}
 }
 
 var ufwVerbs = map[string]string{accept: "allow", drop: "deny", reject: reject}
@@ -87,7 +87,7 @@ func (u ufwRules) look(ctx context.Context, h modules.Host) (managed, error) {
 	for _, of := range ufwFiles {
 		live := map[string]bool{}
 		if active {
-			exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{of.program, "-S", of.chain}, Path: u.f.programs(), Reads: effect, Timeout: timeout, MaxOutput: maxList})
+			exit, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{of.program, "-S", of.chain}, Reads: effect, Timeout: timeout, MaxOutput: maxList})
 			if err != nil {
 				return managed{}, err
 			}
