@@ -30,8 +30,8 @@ type Fixture struct {
 	// Opaque is a directory below the root that a program keeps for itself, such as .git: what is in it is
 	// another thing each time, and only the type knows what it means. Check leaves it alone all the same.
 	Opaque string
-	// Stays is a pattern, see [path.Match], of paths below the root that a reversal does not bring back: copies that were asked
-	// for, and a file whose content means nothing.
+	// Stays is a pattern, see [path.Match], of paths below the root that a reversal does not bring back: requested copies,
+	// and a file whose content means nothing.
 	Stays string
 	// Passing is a pattern, see [path.Match], of paths below the root that are gone after a boot, besides those
 	// below proc, sys, dev, run, bin and tmp.

@@ -59,8 +59,8 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 	require.Subset(t, plan.Changes, again.Changes) // the home of a user stays
 }
 
-// reorders lists types whose program writes its files in its own order and layout, or records its calls. Their own tests compare
-// what is restored.
+// reorders lists types whose program writes files in an order and layout of its own, or records its calls. The tests of these types
+// compare the restored state.
 var reorders = map[string]bool{"seport": true, "seboolean": true, "fcontext": true, "container": true}
 
 // Undone applies resources one after the other, as runs do while one resource of a manifest changes. Then it applies the
