@@ -107,9 +107,9 @@ func randomWork(random *rand.Rand) wire.Catalog {
 	return cat
 }
 
-// TestAnythingAtOnce runs random catalogs, of which some are stopped or killed: each entry
-// has one result, behind those of what it waits for, no thing is changed by two at once, and
-// what was taken is given back. That nobody waits for ever is seen by the bubble.
+// TestAnythingAtOnce runs random catalogs, of which some are stopped or killed. Each entry has one result, after the
+// results of its requirements; no two entries change a thing at once, and every semaphore is released. The synctest
+// bubble finds endless waits.
 func TestAnythingAtOnce(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {

@@ -40,8 +40,8 @@ func (a *attempt) trace() (t *trace) {
 	return t
 }
 
-// retract takes back what was announced for the job, which has failed, if the host
-// is provably as it was before. Otherwise it notes the failure.
+// retract removes the due refreshes of the failed job if the host is provably unchanged. Otherwise it records the
+// failure.
 func (a *attempt) retract(ctx context.Context, before *trace) {
 	r, j := a.turn.run, a.turn.job
 	untouched := func() bool { return r.real.untouched(ctx, j.resource, before) }
@@ -50,8 +50,7 @@ func (a *attempt) retract(ctx context.Context, before *trace) {
 	}
 }
 
-// apply applies a plan of the job's resource and verifies it. What was there before is kept by
-// keeper, unless that is nil.
+// apply applies a plan of the job's resource and verifies it. keeper keeps the former state; it may be nil.
 func (t *turn) apply(ctx context.Context, plan modules.Plan, keeper *before.Keeper) (err error) {
 	res, h := t.job.resource, t.run.real
 	host, readOnly := t.acting(), h.present(after{t.said})
@@ -69,13 +68,13 @@ func (t *turn) apply(ctx context.Context, plan modules.Plan, keeper *before.Keep
 	return err
 }
 
-// isIncomplete reports whether an error says that a change was reverted in part.
+// isIncomplete reports whether an error means that a change was reverted in part.
 func isIncomplete(err error) bool {
 	_, is := errors.AsType[before.IncompleteError](err)
 	return is
 }
 
-// verify checks that Apply has done what it set out to do.
+// verify checks that Apply has reached the desired state.
 func verify(ctx context.Context, res modules.Resource, h, readOnly modules.Host, plan modules.Plan) error {
 	if v, ok := res.(modules.Verifier); ok {
 		return v.Verify(ctx, h, plan)
@@ -97,14 +96,14 @@ func verify(ctx context.Context, res modules.Resource, h, readOnly modules.Host,
 	return errors.New(strings.Join(reasons, ", "))
 }
 
-// A trace is how the host looks to a plan before it is carried out, so that it can
-// be told afterwards whether anything has happened. nil tells nothing.
+// A trace holds the state of the host that a plan starts from, to find out afterwards whether anything has happened. A
+// nil trace reports no change.
 type trace struct {
 	plan  modules.Plan
 	paths []string
 }
 
-// paths describes all that is at the paths that a plan has effects on.
+// paths describes everything at the paths that a plan has effects on.
 func (h *realHost) paths(plan modules.Plan) []string {
 	var all []string
 	for _, e := range plan.Effects {
@@ -121,7 +120,7 @@ func (h *realHost) paths(plan modules.Plan) []string {
 	return all
 }
 
-// untouched reports whether the host is as it was before a resource failed.
+// untouched reports whether the host is unchanged since a resource that failed began.
 func (h *realHost) untouched(ctx context.Context, res modules.Resource, before *trace) (same bool) {
 	if before == nil {
 		return false

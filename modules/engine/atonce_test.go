@@ -23,8 +23,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// randomGraph is a catalog of real files, directories and commands in $, each of which
-// depends on some before it. A command fails if what it depends on has not happened.
+// randomGraph returns a catalog of real files, directories and commands in $, each of which depends on some earlier
+// ones. A command fails if a requirement of it has not happened.
 func randomGraph(random *rand.Rand) wire.Catalog {
 	var cat wire.Catalog
 	var dirs []int
@@ -83,7 +83,7 @@ func clone(cat wire.Catalog) wire.Catalog {
 	return cat
 }
 
-// snapshot is what is below a directory.
+// snapshot returns the contents of a directory.
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	tree := map[string]string{}
@@ -227,7 +227,7 @@ func (g *guest) Apply(ctx context.Context, _ modules.Host, _ modules.Plan) error
 	return nil
 }
 
-// invite runs guests, of whom so many are expected at once.
+// invite runs guests, of whom expected are at work at once.
 func invite(t *testing.T, expected int, cat wire.Catalog, change func(*engine.Engine)) (*party, []wire.Result, bool) {
 	t.Helper()
 	p := &party{expected: expected, all: make(chan struct{})}
@@ -253,7 +253,7 @@ func guests(names ...string) wire.Catalog {
 
 func TestAtOnce(t *testing.T) {
 	t.Run("three of five at a time", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { // in which nobody waits for ever
+		synctest.Test(t, func(t *testing.T) { // a bubble fails if a goroutine waits for ever
 			p, results, stopped := invite(t, 3, guests("a", "b", "c", "d", "e"), nil)
 			require.False(t, stopped)
 			require.Equal(t, 3, p.most)

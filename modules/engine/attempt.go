@@ -24,7 +24,7 @@ func (t *turn) begin(command modules.Repeat) {
 	if t.ended == 0 {
 		for _, why := range t.run.engine.Failed[t.job.index] {
 			text := "the command failed in the run that this one resumes"
-			if why != "" { // the status of the command may be all that there was
+			if why != "" { // the status may be the only output of the command
 				text += ": " + why
 			}
 			t.said.Message("info", text)
@@ -79,7 +79,7 @@ func (t *turn) tellDone() {
 	}
 }
 
-// tellCut adds to the result that an earlier session started the command, unless the result says so already: the job was
+// tellCut adds to the result that an earlier session started the command, unless the result has it already: the job was
 // skipped, or its guard could not be checked.
 func (j *job) tellCut() {
 	text := ""

@@ -17,11 +17,10 @@ type batch struct {
 	run     *run
 	first   *job
 	key     string     // as [modules.Batcher] has it
-	members []*attempt // that of the first one, which has claimed what it is about, and others
+	members []*attempt // attempt of the first job, which has claimed its things, and of the others
 }
 
-// carryOut applies and verifies the plan, and at once those of other jobs that can go
-// with it.
+// carryOut applies and verifies the plan, together with those of other jobs that can join it.
 func (a *attempt) carryOut(ctx context.Context) error {
 	r, j := a.turn.run, a.turn.job
 	first, ok := j.resource.(modules.Batcher)
@@ -44,14 +43,14 @@ func (b *batch) collect(ctx context.Context) {
 		if len(b.members) == maxBatch {
 			return
 		}
-		if !b.take(ctx, next) && b.run.real.scheduler == nil { // those behind it come behind it
+		if !b.take(ctx, next) && b.run.real.scheduler == nil { // in a list, later jobs must not overtake this one
 			return
 		}
 	}
 }
 
-// candidates lists the jobs that may go with the first one: those right behind it, or
-// those that are ready to run while it does.
+// candidates lists the jobs that may join the first one: the next ones in a list, or those that are ready to run
+// meanwhile.
 func (b *batch) candidates() []*job {
 	var list []*job
 	if scheduler := b.run.real.scheduler; scheduler != nil {
@@ -137,11 +136,11 @@ func (b *batch) carryOut(ctx context.Context) error {
 	real.scheduler.Join(b.first.index, indexes[1:])
 	before := make([]*trace, len(b.members))
 	for n, a := range b.members {
-		_ = a.keepBefore(ctx) // what needs to be confirmed and cannot be kept is not among them
+		_ = a.keepBefore(ctx) // a job that needs to be confirmed and cannot be kept has not joined
 		before[n] = a.trace()
 	}
 	host := first.turn.acting()
-	// The error is of no use here: who is to blame is found out below.
+	// The error is ignored: the verification below finds the members that failed.
 	real.change(func() { _ = b.first.resource.(modules.Batcher).ApplyBatch(ctx, host, planned) })
 	err := first.verifyJoint(ctx, before[0])
 	for n, a := range others {
@@ -150,8 +149,8 @@ func (b *batch) carryOut(ctx context.Context) error {
 	return err
 }
 
-// verifyJoint verifies a member of a batch that has been applied. What is not as it
-// should be gets a turn of its own.
+// verifyJoint verifies a member of an applied batch. A member that has not reached its desired state gets a turn of its
+// own.
 func (a *attempt) verifyJoint(ctx context.Context, before *trace) error {
 	t, real, resource := a.turn, a.turn.run.real, a.turn.job.resource
 	var plan modules.Plan
@@ -171,7 +170,7 @@ func (a *attempt) verifyJoint(ctx context.Context, before *trace) error {
 	return err
 }
 
-// reportJoint tells what became of a job in the turn of an earlier one.
+// reportJoint reports a job that was applied in the turn of an earlier one.
 func (t *turn) reportJoint() error {
 	j, done := t.job, t.job.joint
 	t.said = done.said

@@ -120,7 +120,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// runParts runs a catalog of parts in dir and notes what was applied.
+// runParts runs a catalog of parts in dir and logs the applied ones.
 func runParts(t *testing.T, dir string, log *[]string, cat wire.Catalog, stop func() bool) []wire.Result {
 	t.Helper()
 	e := enginetest.New()
@@ -135,8 +135,7 @@ func runParts(t *testing.T, dir string, log *[]string, cat wire.Catalog, stop fu
 	return results
 }
 
-// TestBatchIsReported looks at what is told of each member, when the run is
-// stopped after the batch.
+// TestBatchIsReported checks the result of each member when the run is stopped after the batch.
 func TestBatchIsReported(t *testing.T) {
 	var entries []wire.Entry
 	for _, properties := range []string{`{"Name":"a","Kind":"k"}`, `{"Name":"bad","Kind":"k","Bad":true}`, `{"Name":"c","Kind":"k"}`, `{"Name":"d","Kind":"l"}`} {
@@ -157,7 +156,7 @@ func TestBatchIsReported(t *testing.T) {
 	}, results)
 }
 
-// An asker is stable if what it reads is as it wants.
+// An asker is stable if the thing that it reads has the desired value.
 type asker struct {
 	modules.Resource
 	reads modules.EffectKind

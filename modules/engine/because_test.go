@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestBecauseNamesWhatIsPending: a prediction that rests on one that is uncertain, but
-// finds nothing to do, names what has made that uncertain.
+// TestBecauseNamesWhatIsPending: a prediction that depends on an uncertain one, but has nothing to do, names the cause
+// of that uncertainty.
 func TestBecauseNamesWhatIsPending(t *testing.T) {
 	changes := file("$/conf", `"mode":"0644","content":"x"`)
 	guarded := command("true", `"unless":"true"`) // stable, on the host as it is
@@ -86,7 +86,7 @@ func TestBecauseOfAnything(t *testing.T) {
 	}
 }
 
-// TestTriggers: a refreshed resource names what has refreshed it, in a check run too.
+// TestTriggers: a refreshed resource names the cause of its refresh, in a check run, too.
 func TestTriggers(t *testing.T) {
 	conf := func(path string) wire.Entry { return file("$/"+path, `"mode":"0644","content":"x"`) }
 	reload := with(command("true", `"refreshonly":true`), func(e *wire.Entry) { e.Subscribe = []int{0, 1, 2} })
@@ -98,7 +98,7 @@ func TestTriggers(t *testing.T) {
 	}
 }
 
-// told is what became of each entry.
+// told returns the outcome of each entry.
 func told(cat wire.Catalog, results []wire.Result) string {
 	text := fmt.Sprintf("parallel %d\n", cat.Parallel)
 	for _, r := range results {

@@ -17,7 +17,7 @@ type block struct {
 	begun                bool // one of its entries has had its turn
 }
 
-// newBlock makes the parts of a block; nil if there is none.
+// newBlock returns the parts of a block; nil if there is none.
 func newBlock(sizes *wire.Block) *block {
 	if sizes == nil {
 		return nil
@@ -27,7 +27,7 @@ func newBlock(sizes *wire.Block) *block {
 	return b
 }
 
-// part gives the scope of a member of a scope, behind which so many entries of it stand.
+// part returns the scope of a member. behind is the number of later entries of the scope s.
 func (s *scope) part(behind int, member *job) *scope {
 	b := s.block
 	if b == nil {
@@ -40,12 +40,12 @@ func (s *scope) part(behind int, member *job) *scope {
 	case behind >= b.sizes.Always+b.sizes.Rescue:
 		return b.main
 	}
-	// What control excludes rescues nothing.
+	// A member that control excludes does not count as a rescue.
 	b.main.rescued = b.main.rescued || !member.entry.Excluded && !member.entry.Hidden
 	return b.rescue
 }
 
-// all are the members of a scope, those of all parts of a block.
+// all returns the members of a scope, including all parts of a block.
 func (s *scope) all() []*job {
 	if b := s.block; b != nil {
 		return slices.Concat(b.main.members, b.rescue.members, b.always.members)
@@ -88,8 +88,7 @@ func (s *scope) idle() bool {
 	return false
 }
 
-// mayAwake names the entry that, if it fails, gives a rescue the reason that it does not have;
-// "" if there is none.
+// mayAwake names an uncertain entry whose failure would start the rescue; "" if there is none.
 func (s *scope) mayAwake() string {
 	because := ""
 	for ; s != nil; s = s.outer {
@@ -111,7 +110,7 @@ func (r *run) leaveRescue(j *job) {
 	}
 	j.result.doubt(because)
 	j.doubt = because
-	// What it would do is not known: it would find what is there when its block has failed.
+	// Its plan is unknown: it would see the host after the failure of its block.
 	j.prediction = &forecast.Prediction{Because: because}
 	r.forecasts.record(j, because, modules.Plan{Effects: []modules.Effect{modules.Anything}})
 }

@@ -128,8 +128,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestBlocksInRandomPlays: a rescue runs if and only if its block has failed, what is done
-// always is always done, and every prediction that is certain comes true, in lists and in graphs.
+// TestBlocksInRandomPlays: a rescue runs if and only if its block has failed, the always part always runs, and every
+// certain prediction comes true, in lists and in graphs.
 func TestBlocksInRandomPlays(t *testing.T) {
 	seeds, blocks, rescues, certain := uint64(600), 0, 0, 0
 	if testing.Short() {
@@ -187,7 +187,7 @@ func inspect(t *testing.T, seed uint64, entries []wire.Entry, results []wire.Res
 	is := func(list []int, statuses ...wire.Status) bool {
 		return slices.ContainsFunc(list, func(k int) bool { return slices.Contains(statuses, results[k].Status) })
 	}
-	// What runs has no such reason to be skipped.
+	// An entry that runs has no such reason to be skipped.
 	left := func(list []int) bool {
 		return slices.ContainsFunc(list, func(k int) bool { return results[k].Message == "only if its block fails" })
 	}
@@ -215,8 +215,8 @@ func inspect(t *testing.T, seed uint64, entries []wire.Entry, results []wire.Res
 	return failed && rescues
 }
 
-// TestBlockInAPlayThatEnds has the play end while a block is in progress: nothing in the block failed, so that its
-// rescue does not run. What is always done runs.
+// TestBlockInAPlayThatEnds ends the play while a block is in progress: nothing in the block failed, so its rescue does
+// not run. The always part runs.
 func TestBlockInAPlayThatEnds(t *testing.T) {
 	dir := t.TempDir()
 	after := func(e wire.Entry, others ...int) wire.Entry { e.After = others; return e }

@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A talker says and changes as much as it can.
+// A talker reports as many messages and changes as it can.
 type talker struct {
 	changes int
 	text    string
@@ -44,8 +44,7 @@ func (t talker) Refresh(_ context.Context, _ modules.Host, p modules.Plan) (modu
 	return p, nil
 }
 
-// TestResultsAreBounded has types say what they like: a controller takes the
-// result, whatever it is.
+// TestResultsAreBounded lets types report anything: the controller accepts the result.
 func TestResultsAreBounded(t *testing.T) {
 	long := strings.Repeat("\x01", 4096) // a path, of which JSON makes six times as much
 	for _, test := range []struct {
@@ -54,8 +53,8 @@ func TestResultsAreBounded(t *testing.T) {
 		text    string
 		check   bool
 		kept    int
-		others  string // of the last change
-		fails   error  // which ends the play, so that what has left it waits
+		others  string // text of the last change
+		fails   error  // ends the play, so that the resources that have left it wait
 	}{
 		{"few", 3, "x", false, 3, "", nil},
 		{"many", modules.MaxParts, "x", false, modules.MaxParts, "", nil},

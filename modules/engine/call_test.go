@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCall says where a package of a language is, and nothing of a sensitive one.
+// TestCall checks the place of a language's package, and that a sensitive one is not shown.
 func TestCall(t *testing.T) {
 	properties := map[string]any{
 		"name": "flask", "ensure": "3.0", "lock_timeout": "2m", "provider": "pip", "virtualenv": "/opt/my app", "break_system_packages": true,

@@ -9,9 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// cause says why the plan is due, as the notes of the last run tell; "" if they cannot be
-// read, or there is no place for them. What is changed for the manifest is as no earlier run
-// has left it any more, which is noted before it is done.
+// cause returns why the plan is due, by the notes of the last run; "" if they cannot be read or there is no store. A
+// change for the manifest invalidates the notes of earlier runs, so cause updates the notes before the change.
 func (a *attempt) cause() wire.Cause {
 	t, r, j := a.turn, a.turn.run, a.turn.job
 	if r.engine.Applied == nil {
@@ -48,7 +47,7 @@ func (t *turn) openApplied() {
 	}
 }
 
-// resolved are the properties of the job, with what it has received.
+// resolved returns the properties of the job, with its received values.
 func (t *turn) resolved() json.RawMessage {
 	if t.properties != nil {
 		return t.properties
@@ -72,9 +71,8 @@ func (r *run) intends(j *job) {
 	}
 }
 
-// followsIntent reports whether a plan without a state that can be compared, such as that of
-// a command whose guards let it run, may be due because of what the manifest has changed
-// before it: guards may look at anything.
+// followsIntent reports whether a plan without a comparable state, such as a command whose guards let it run, may be
+// due because of an earlier change of the manifest: guards may read anything.
 func (r *run) followsIntent(j *job, plan modules.Plan) bool {
 	if len(plan.Changes) > 0 {
 		return false
@@ -84,8 +82,7 @@ func (r *run) followsIntent(j *job, plan modules.Plan) bool {
 	})
 }
 
-// noteLeft notes that the turn has ended well, so that its resource is as it was asked for.
-// What is only predicted is not.
+// noteLeft records that the turn has ended well, so its resource has the desired state. Predictions are not recorded.
 func (t *turn) noteLeft() {
 	j, r := t.job, t.run
 	status := cmp.Or(j.result.Status, wire.Stable)
@@ -97,9 +94,8 @@ func (t *turn) noteLeft() {
 	r.applied.Left(j.index, t.resolved())
 }
 
-// recallCause notes of a job that had its turn before its connection was lost what others
-// have to know of its cause. What it has been left with is noted again, unless it has
-// received that.
+// recallCause restores the cause of a job that had its turn before its connection was lost, for other jobs. It records
+// the resource as left again, unless the job received values.
 func (r *run) recallCause(j *job) {
 	result := j.finished.Result
 	if result.Cause == wire.Intent && !recurs(j.resource, modules.Plan{Changes: result.Changes}) {

@@ -16,19 +16,19 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A keptHost is a host on which runs keep notes of what they have left.
+// A keptHost is a host that keeps the notes of runs.
 type keptHost struct {
 	t     *testing.T
-	dir   string // what $ stands for
+	dir   string // replaces $
 	store *mortalJournal
-	reads int // of the notes, by the last run
+	reads int // reads of the notes by the last run
 }
 
 func newKeptHost(t *testing.T) *keptHost {
 	return &keptHost{t: t, dir: t.TempDir(), store: &mortalJournal{m: &mortal{}}}
 }
 
-// run gives the results that are not stable as "STATUS NAME CAUSE".
+// run returns the results that are not stable as "STATUS NAME CAUSE".
 func (h *keptHost) run(cat wire.Catalog, finished ...*notes.Finished) (all []string) {
 	h.t.Helper()
 	e := enginetest.New(modules.Type{Name: "gauge", New: func() modules.Resource { return new(gauge) }})
@@ -63,7 +63,7 @@ func (h *keptHost) check(entries ...wire.Entry) []string {
 	return all
 }
 
-// both has a check run and a real one tell the same.
+// both expects the same from a check run and a real one.
 func (h *keptHost) both(want []string, entries ...wire.Entry) {
 	h.t.Helper()
 	require.Equal(h.t, want, h.check(entries...), "predicted")
@@ -100,7 +100,7 @@ func TestCauseOfChanges(t *testing.T) {
 	h.both([]string{"changed $/c intent", "changed $/b drift"}, textFile("c", "1"), textFile("b", "3"))
 }
 
-// What was found to be so is left so, as is what has changed before a health check failed.
+// A stable resource counts as left, as does one that has changed before its health check failed.
 func TestCauseOfWhatWasFound(t *testing.T) {
 	h := newKeptHost(t)
 	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "a"), []byte("1"), 0o644))
@@ -131,7 +131,7 @@ func TestCauseOfCommands(t *testing.T) {
 	h.tamper("a") // the file is put right, and then its copy is
 	h.run(wire.Catalog{Entries: []wire.Entry{unless}})
 	require.Equal(t, []string{"changed true intent", "changed $/a drift", "changed cp $/a $/copy drift"}, h.run(wire.Catalog{Entries: all("1")}))
-	// Behind what the manifest has changed, a guard lets a command run for that.
+	// After a change of the manifest, a guard lets a command run because of it.
 	require.Equal(t, []string{"changed true intent", "changed $/a intent", "changed cp $/a $/copy intent"}, h.run(wire.Catalog{Entries: all("2")}))
 	// In a graph, if it comes after that.
 	graph := all("3")
@@ -172,7 +172,7 @@ func TestCauseOfNestedManifests(t *testing.T) {
 	require.Equal(t, writes, h.store.writes)
 }
 
-// What noop only predicts is not left so, and does not change what the notes say.
+// A prediction of noop is not left, and does not change the notes.
 func TestCauseOfNoop(t *testing.T) {
 	h := newKeptHost(t)
 	noop := func(e wire.Entry) wire.Entry { e.Check = true; return e }
@@ -183,7 +183,7 @@ func TestCauseOfNoop(t *testing.T) {
 	require.Equal(t, []string{"changed $/a intent", "changed $/a drift"}, h.run(wire.Catalog{Entries: []wire.Entry{noop(textFile("a", "2")), textFile("a", "1")}}))
 }
 
-// What fails has a cause if it was about to change something.
+// A failure has a cause if it was about to change something.
 func TestCauseOfFailures(t *testing.T) {
 	h := newKeptHost(t)
 	broken := enginetest.File("$/missing/a", `"mode":"0644","content":"1"`)
@@ -204,7 +204,7 @@ func TestCauseOfFailures(t *testing.T) {
 	require.Equal(t, []string{"changed " + tried.Name + " intent"}, h.run(wire.Catalog{Entries: []wire.Entry{tried}}))
 }
 
-// A run that goes on behind a lost connection tells what was told, and notes what was left.
+// A run that continues after a lost connection reports the same causes, and records the resources as left.
 func TestCauseOfWhatWasFinished(t *testing.T) {
 	h := newKeptHost(t)
 	entries := []wire.Entry{textFile("a", "1"), textFile("b", "1"), enginetest.Command("touch $/c", `"unless":"test -e $/c"`)}
@@ -256,7 +256,7 @@ func TestCauseCostsNothing(t *testing.T) {
 	require.Zero(t, h.reads)
 }
 
-// What left the manifest is put back because that has changed.
+// A resource that has left the manifest is put back because the manifest has changed.
 func TestCauseOfReversals(t *testing.T) {
 	h := newKeptHost(t)
 	h.tamper("a")

@@ -72,8 +72,8 @@ func TestDoubtFollowsEdges(t *testing.T) {
 	}
 }
 
-// TestDoubtOfWhatIsCrossed: what has been looked at may have been changed by one further
-// down, if several are worked on at once.
+// TestDoubtOfWhatIsCrossed: with several resources in progress at once, a later one may have changed a thing that was
+// read.
 func TestDoubtOfWhatIsCrossed(t *testing.T) {
 	content := func(path string) wire.Entry { return file("$/"+path, `"mode":"0644","content":"x"`) }
 	dir := func(path string) wire.Entry { return file("$/"+path, `"ensure":"directory","mode":"0755"`) }
@@ -129,7 +129,7 @@ func TestDoubtOfWhatIsCrossed(t *testing.T) {
 	}
 }
 
-// TestCrossingAndWhatHasLeft has a check run of a graph come to what has left it.
+// TestCrossingAndWhatHasLeft checks a graph with resources that have left it.
 func TestCrossingAndWhatHasLeft(t *testing.T) {
 	r := newRememberer(t)
 	r.write("a", "was a")
@@ -154,8 +154,8 @@ func TestDoubtAcrossPlays(t *testing.T) {
 		Entries: []wire.Entry{file("$/a", `"mode":"0644"`), file("$/b", `"mode":"0644"`)}}))
 }
 
-// TestDoubtOfAnEnd: a failure ends a manifest whose resources are worked on at once when
-// nobody knows which of them have had their turn.
+// TestDoubtOfAnEnd: a failure ends a manifest of parallel resources while it is unknown which of them have had their
+// turn.
 func TestDoubtOfAnEnd(t *testing.T) {
 	content := func(path string, requires ...int) wire.Entry {
 		e := file("$/"+path, `"mode":"0644","content":"x"`)
@@ -169,7 +169,7 @@ func TestDoubtOfAnEnd(t *testing.T) {
 		name    string
 		cat     wire.Catalog
 		briefs  []string // with so many at once: 1, 2
-		because string   // of the uncertain ones, with 2
+		because string   // reasons of the uncertain ones, with 2
 	}{
 		{"all is well", wire.Catalog{FailOnError: true, Entries: []wire.Entry{content("a"), content("b")}}, []string{"changed changed", "changed changed"}, ""},
 		{"one fails", wire.Catalog{FailOnError: true, Entries: []wire.Entry{content("a"), fails, content("b")}},
@@ -204,15 +204,14 @@ func TestDoubtOfAnEnd(t *testing.T) {
 	}
 }
 
-// A realm is what spells are about: registers, which no effect tells of.
+// A realm holds the registers that spells change. No effect declares them.
 type realm struct {
 	mu  sync.Mutex
 	dir string
 	at  map[string]string
 }
 
-// touch sets a register, or makes a path a file, a directory or nothing, as far as what
-// is there allows that.
+// touch sets a register, or makes a path a file, a directory or nothing, as far as the existing object allows that.
 func (r *realm) touch(key, value string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -228,9 +227,9 @@ func (r *realm) touch(key, value string) {
 	}
 }
 
-// begin makes the paths what they are in the beginning.
+// begin creates the initial paths.
 func (r *realm) begin() {
-	for _, key := range slices.Sorted(maps.Keys(r.at)) { // directories before what is in them
+	for _, key := range slices.Sorted(maps.Keys(r.at)) { // directories before their contents
 		if filepath.IsAbs(key) {
 			_ = os.MkdirAll(filepath.Dir(key), 0o755)
 		}
@@ -238,7 +237,7 @@ func (r *realm) begin() {
 	}
 }
 
-// readsRealm are commands that tell what is in a register.
+// readsRealm has commands that print a register.
 type readsRealm struct {
 	modules.Commands
 	*realm
@@ -250,8 +249,8 @@ func (c readsRealm) Probe(_ context.Context, cmd modules.Command) (modules.Exit,
 	return modules.Exit{Stdout: modules.Output{Text: c.at[cmd.Argv[0]]}}, nil
 }
 
-// A spell wants a register to be 1. What else it does is written nowhere, nor whether it
-// succeeds; a coin does nothing else, and says so.
+// A spell wants a register to be 1. It has undeclared further effects, and may fail; a coin has no other effect, and
+// declares that.
 type spell struct {
 	Key     string            `json:"key"`
 	Touches map[string]string `json:"touches"`
@@ -304,9 +303,9 @@ func (s *spell) Apply(context.Context, modules.Host, modules.Plan) error {
 	return nil
 }
 
-// randomRealm is a graph of files and spells. What a spell touches in secret belongs to
-// those that come after it along edges. In a loose one files have to do with each other
-// though no edge says so; then spells keep to registers, and nothing is nested.
+// randomRealm returns a graph of files and spells. The undeclared effects of a spell concern only entries that come
+// after it along edges. In a loose graph, files depend on each other without edges; spells then use registers only, and
+// there are no nested manifests.
 func randomRealm(random *rand.Rand, dir string, loose bool) (cat wire.Catalog, at map[string]string) {
 	one := func(n int) bool { return random.IntN(n) == 0 }
 	cat.Parallel, cat.FailOnError, at = 1+random.IntN(5), one(5), map[string]string{}
@@ -409,10 +408,9 @@ func parted(random *rand.Rand, entries []wire.Entry, members []int, e *wire.Entr
 	}
 }
 
-// TestWhatIsCertainComesTrue: in graphs whose edges tell all that resources have to do with
-// each other, every prediction that is certain comes true, though spells do more than
-// anybody can see, fail, and are worked on at once; and what is certain in a list is so in a
-// graph, but for what a list is too sure of.
+// TestWhatIsCertainComesTrue: if edges declare all dependencies, every certain prediction of a graph comes true,
+// although spells have undeclared effects, fail, and run in parallel. A certain prediction of a list is certain in the
+// graph, too, except where a list is certain because of its order.
 func TestWhatIsCertainComesTrue(t *testing.T) {
 	seeds := uint64(600)
 	if testing.Short() {
@@ -453,8 +451,8 @@ func TestWhatIsCertainComesTrue(t *testing.T) {
 	require.Greater(t, inGraph, inList)
 }
 
-// TestWhatIsCertainComesTrueInAnyOrder: even where edges do not tell all, what is certain of
-// a graph comes true in every order that the edges allow.
+// TestWhatIsCertainComesTrueInAnyOrder: even if edges do not declare all dependencies, a certain prediction of a graph
+// comes true in every order that the edges allow.
 func TestWhatIsCertainComesTrueInAnyOrder(t *testing.T) {
 	seeds, certain, all := uint64(150), 0, 0
 	if testing.Short() {
@@ -493,8 +491,7 @@ func TestWhatIsCertainComesTrueInAnyOrder(t *testing.T) {
 	require.Greater(t, certain, all/10)
 }
 
-// otherOrder gives a catalog in another order that its edges allow, as a list, and of each
-// entry where it was.
+// otherOrder returns a catalog in another order that its edges allow, as a list, and the former index of each entry.
 func otherOrder(random *rand.Rand, cat wire.Catalog) (order []int, _ wire.Catalog) {
 	at := map[int]int{}
 	for len(order) < len(cat.Entries) {
@@ -530,7 +527,7 @@ func bolder(cat wire.Catalog) bool {
 		slices.ContainsFunc(cat.Entries, nests) && slices.ContainsFunc(cat.Entries, func(e wire.Entry) bool { return e.Check })
 }
 
-// castAll gives the results of a catalog by entry.
+// castAll returns the results of a catalog by entry.
 func castAll(t *testing.T, r *realm, cat wire.Catalog) []wire.Result {
 	t.Helper()
 	e := enginetest.New()

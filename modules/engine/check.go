@@ -8,8 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
 )
 
-// check lets the resource compare itself with the host, and react to what has refreshed
-// it.
+// check lets the resource compare itself with the host, and adds its refresh.
 func (a *attempt) check(ctx context.Context) (err error) {
 	t, r, j := a.turn, a.turn.run, a.turn.job
 	if j.predicts() {
@@ -59,8 +58,8 @@ func (a *attempt) refresh(ctx context.Context) error {
 	return err
 }
 
-// refreshDue gives what an earlier run has left to do for the job, and adds to triggers what it
-// is refreshed by. The change of a noop entry is none, except for other noop entries.
+// refreshDue returns the refresh that an earlier run has left for the job, and adds the causes of its refresh to
+// triggers. The change of a noop entry refreshes other noop entries only.
 func (t *turn) refreshDue(triggers *[]string) (*notes.Refresh, error) {
 	r, j := t.run, t.job
 	due, err := r.refreshes.Due(j.index)
@@ -79,7 +78,7 @@ func (t *turn) refreshDue(triggers *[]string) (*notes.Refresh, error) {
 		if !j.sees(target) {
 			continue
 		}
-		if target.doubt != "" && len(*triggers) == 0 { // one that is certain is enough
+		if target.doubt != "" && len(*triggers) == 0 { // one certain trigger suffices
 			j.prediction.Doubt(target.blamed())
 		}
 		if target.changed && len(*triggers) < modules.MaxParts {

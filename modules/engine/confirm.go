@@ -14,35 +14,33 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A Confirmer has changes taken back that nobody confirms, see [wire.Confirm]. It may be used by
-// many goroutines at once.
+// A Confirmer reverts changes that are not confirmed, see [wire.Confirm]. Goroutines may use it concurrently.
 type Confirmer interface {
-	// Armed reports whether that is already so of all changes from now on. First is the first one
-	// of the run of which it is so; 0 if there is none.
+	// Armed reports whether all further changes will be reverted unless confirmed. First returns the first such change
+	// of the run; 0 if there is none.
 	Armed() bool
 	First() int
-	// Arm makes it so from a change on. An error says why not: then the change is not made.
+	// Arm arms a revert from a change on. After an error, the change must not be made.
 	Arm(ctx context.Context, a Arming) error
 }
 
-// An Arming is what is about to be changed.
+// An Arming describes the change that is about to be made.
 type Arming struct {
-	Index int    // of the entry
+	Index int    // index of the entry
 	Why   string // it needs to be confirmed
 	First int    // the number of the first change of the run that is taken back: its own, or one that it follows
 }
 
-// Unconfirmed has [Engine.TakeBack] take back what nobody has confirmed: also what was changed
-// since, or was being changed when its host program was killed.
+// Unconfirmed makes [Engine.TakeBack] revert changes that were not confirmed, even if the resource has changed since,
+// or was being changed when its host program was killed.
 type Unconfirmed struct {
 	First int // the change of the run from which on all are taken back
-	// Starting says that the host is being started, and that services wait for this to end: they
-	// are left to a second time.
+	// Starting reports that the host is starting and services wait for the revert: they are reverted later.
 	Starting bool
 }
 
-// needsConfirm says why the plan needs to be confirmed that is about to be carried out; "" if it
-// does not, or changes from now on have to be confirmed already.
+// needsConfirm returns why the plan needs to be confirmed; "" if it does not, or if further changes have to be
+// confirmed already.
 func (a *attempt) needsConfirm() string {
 	r, j := a.turn.run, a.turn.job
 	c := r.cat.Confirm
@@ -67,8 +65,7 @@ func (a *attempt) needsConfirm() string {
 	return j.reaches
 }
 
-// touches says which way to the host the plan may touch: by itself, or since it reacts to
-// something that does.
+// touches names the way to the host that the plan may affect, directly or through a refresh.
 func (a *attempt) touches(c *wire.Confirm) string {
 	r := a.turn.run
 	if r.ways == nil {
@@ -105,8 +102,8 @@ func (a *attempt) touches(c *wire.Confirm) string {
 	return ""
 }
 
-// followed names an entry that says confirm: always and is refreshed by another one, whose change is
-// not in force before that; "" is none. To put back only what comes later would change nothing.
+// followed names an entry that has confirm: always and is refreshed by the entry index, whose change has no effect
+// before that; "" if there is none. Reverting only later changes would have no effect.
 func (r *run) followed(index int) string {
 	for i := index + 1; i < len(r.cat.Entries); i++ {
 		e := &r.cat.Entries[i]
@@ -126,7 +123,7 @@ func (r *run) followed(index int) string {
 	return ""
 }
 
-// confirm has the change taken back unless it is confirmed, or says why it is not made.
+// confirm arms the revert of the change, or returns why the change is not made.
 func (t *turn) confirm(ctx context.Context, a *attempt, why string) error {
 	r := t.run
 	past, err := r.past()
@@ -141,7 +138,7 @@ func (t *turn) confirm(ctx context.Context, a *attempt, why string) error {
 		return modules.Refuse("not done, since %s, and without confirmation it could not be reverted: %v; to apply it anyway, write confirm: never", why, err)
 	}
 	arming := Arming{Index: t.job.index, Why: why, First: past.Next()}
-	if a.plan.Refreshed { // what it follows comes into force with it, and is to be put back before it is refreshed again
+	if a.plan.Refreshed { // the change that refreshes it takes effect with it, and is reverted before it is refreshed again
 		arming.First = past.Since(a.triggers)
 	}
 	r.real.scheduler.Aside(t.job.index, func() { err = r.engine.Confirm.Arm(ctx, arming) })
@@ -153,8 +150,8 @@ func (t *turn) confirm(ctx context.Context, a *attempt, why string) error {
 	return t.begins()
 }
 
-// cannotBeTakenBack says why the change could not be; nil if it can, or if it is one that is only
-// named, such as a package.
+// cannotBeTakenBack returns why the change could not be reverted; nil if it can, or if it is only named in the report,
+// such as a package.
 func (a *attempt) cannotBeTakenBack(ctx context.Context) (err error) {
 	j := a.turn.job
 	switch {

@@ -19,12 +19,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// confirmer arms, or says why not, and notes what it was asked.
+// confirmer arms or refuses, and logs the requests.
 type confirmer struct {
 	asked []string
 	err   error
 	first int
-	look  func() // when it is asked
+	look  func() // called at each request
 }
 
 func (c *confirmer) Armed() bool { return c.first > 0 }
@@ -57,7 +57,7 @@ func (p passwd) Open(name string) (io.ReadCloser, error) {
 	return p.FileReader.Open(name)
 }
 
-// confirming applies entries of a run, whose changes are to be confirmed.
+// confirming applies entries of a run whose changes must be confirmed.
 func (u *undoer) confirming(c *confirmer, mode wire.ConfirmMode, parallel int, entries ...wire.Entry) (results []string) {
 	u.t.Helper()
 	e := u.engine()
@@ -74,7 +74,7 @@ func (u *undoer) confirming(c *confirmer, mode wire.ConfirmMode, parallel int, e
 	return results
 }
 
-// revert takes back what nobody has confirmed, as the watchdog does.
+// revert reverts unconfirmed changes, as the watchdog does.
 func (u *undoer) revert(first int) (results []string) {
 	u.t.Helper()
 	e := u.engine()
@@ -167,15 +167,15 @@ func TestConfirmModes(t *testing.T) {
 	}
 }
 
-// TestWhatACommandFollowsIsTakenBack has a command that says confirm: always, and reads a file that nobody
-// would take for a way to the host: the file is put back, and then the command runs again.
+// TestWhatACommandFollowsIsTakenBack uses a command with confirm: always that reads a file which is not a known way to
+// the host: the file is restored, and then the command runs again.
 func TestWhatACommandFollowsIsTakenBack(t *testing.T) {
 	for _, test := range []struct {
 		mode  wire.ConfirmMode
 		asked string
 	}{
 		{wire.ConfirmAuto, "1: exec#load, which follows it, has confirm: always (from change 2 on)"},
-		{wire.ConfirmNever, "3: it has confirm: always (from change 2 on)"}, // where the file itself is not asked of
+		{wire.ConfirmNever, "3: it has confirm: always (from change 2 on)"}, // the file itself is not confirmed
 	} {
 		t.Run(string(test.mode), func(t *testing.T) {
 			u := newUndoer(t)
@@ -195,7 +195,7 @@ func TestWhatACommandFollowsIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestNotConfirmed has nobody who could log in a second time: what needs it fails, and the rest goes on.
+// TestNotConfirmed has no way to log in a second time: changes that need it fail, and the others are made.
 func TestNotConfirmed(t *testing.T) {
 	u := newUndoer(t)
 	c := &confirmer{err: errors.New("no second login")}
@@ -208,7 +208,7 @@ func TestNotConfirmed(t *testing.T) {
 	require.NoFileExists(t, u.at("c"))
 }
 
-// TestUnconfirmedIsTakenBack also where an undo would leave alone what is there now.
+// TestUnconfirmedIsTakenBack covers states that an undo would keep.
 func TestUnconfirmedIsTakenBack(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -252,7 +252,7 @@ func TestUnconfirmedIsTakenBack(t *testing.T) {
 	}
 }
 
-// forgetLeft removes from what is kept of the run how it left anything.
+// forgetLeft removes the states after changes from the record of the run.
 func (u *undoer) forgetLeft() {
 	u.t.Helper()
 	logs, err := filepath.Glob(filepath.Join(u.home, "history", "1.jsonl"))
@@ -271,8 +271,8 @@ func (u *undoer) forgetLeft() {
 	require.NoError(u.t, os.WriteFile(logs[0], kept, 0o600))
 }
 
-// TestConfirmedBefore has a run go on that has changed the same resource before, which somebody has
-// confirmed: only what came later is taken back.
+// TestConfirmedBefore continues a run that has changed the same resource before, with a confirmation: only the later
+// change is reverted.
 func TestConfirmedBefore(t *testing.T) {
 	u := newUndoer(t)
 	u.write("a", "old")

@@ -20,10 +20,10 @@ var errDead = errors.New("the process is no more")
 type deadly struct {
 	mu    sync.Mutex
 	steps int
-	dies  int // the step; 0 is none
+	dies  int // step of the death; 0 means none
 	after bool
 	dead  bool
-	text  []byte // of the journal
+	text  []byte // text of the journal
 }
 
 func (d *deadly) step(_ string, do func() error) error {

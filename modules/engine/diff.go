@@ -20,7 +20,7 @@ import (
 // maxDiffInput is the size in bytes above which a text is not compared.
 const maxDiffInput = 1 << 20
 
-// maxDiff is how many bytes of the diffs of one resource are kept.
+// maxDiff bounds the diffs of one resource, in bytes.
 const maxDiff = 128 << 10
 
 // unifiedDiffs shows changes of texts, one after the other.
@@ -37,8 +37,8 @@ func unifiedDiffs(ctx context.Context, h modules.Host, texts []modules.TextChang
 	return all.String()
 }
 
-// unifiedDiff shows a change of text, or says in one line why it does not. What is no text, or
-// too large, is told in words.
+// unifiedDiff returns the diff of a text, or one line that explains why there is none: the content is binary or too
+// large.
 func unifiedDiff(ctx context.Context, h modules.Host, t modules.TextChange) string {
 	name := strings.Trim(strconv.Quote(t.Path), `"`) // one line, whatever the name
 	have, err := readText(func() (io.ReadCloser, error) {

@@ -9,9 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// elsewhere has the controller bring the job about where it is to run, and takes over how it ended
-// there, unless it is to run here. What is done there changes nothing here, so no forecast is told
-// of it.
+// elsewhere has the controller run the job on another host, and takes over the result, unless the job runs here. Its
+// changes do not concern this host, so the forecast ignores them.
 func (t *turn) elsewhere(ctx context.Context) (here bool, err error) {
 	r, j := t.run, t.job
 	switch {
@@ -57,13 +56,13 @@ func (t *turn) elsewhere(ctx context.Context) (here bool, err error) {
 	return here, err
 }
 
-// announced takes back what was announced for a job that has changed nothing elsewhere, and notes
-// the failure of one of which that is not known.
+// announced removes the due refreshes of a job that has changed nothing on the other host, and records the failure of a
+// job if that is unknown.
 func (t *turn) announced(err error, there *wire.Elsewhere) {
 	refreshes, i := t.run.refreshes, t.job.index
 	var unnoted error
 	switch {
-	case err == ErrBeforeTurn, err == nil && there.Status != wire.Changed: // what runs here is announced again
+	case err == ErrBeforeTurn, err == nil && there.Status != wire.Changed: // a job that runs here announces itself again
 		unnoted = refreshes.Unannounce(i)
 	case err != nil:
 		unnoted = refreshes.Retract(i, func() bool { return false })

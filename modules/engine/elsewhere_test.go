@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestElsewhere has a resource run on another host, between two of this one.
+// TestElsewhere runs a resource on another host, between two resources of this one.
 func TestElsewhere(t *testing.T) {
 	again := `"refreshonly":true`
 	for _, c := range []struct {
@@ -52,20 +52,20 @@ func TestElsewhere(t *testing.T) {
 			})
 			require.Equal(t, c.want, brief(results))
 			require.Equal(t, []wire.Elsewhere{{Index: 1, Refresh: true}}, asked)
-			if c.name != "before its turn" { // what it subscribes to has changed, so that is due
+			if c.name != "before its turn" { // the resource that it subscribes to has changed, so the refresh is due
 				require.Equal(t, c.owed, len(kept.text) > 0, string(kept.text))
 			}
 		})
 	}
 }
 
-// TestElsewhereAlone has no controller to ask.
+// TestElsewhereAlone has no controller.
 func TestElsewhereAlone(t *testing.T) {
 	results := play(t, t.TempDir(), wire.Catalog{Entries: []wire.Entry{{Type: "exec", Name: "there", On: "lb1"}}}, nil)
 	require.Equal(t, "only a controller can run it on lb1", results[0].Error)
 }
 
-// TestRefreshFromElsewhere has what has changed on another host refresh a resource here.
+// TestRefreshFromElsewhere refreshes a resource here because of a change on another host.
 func TestRefreshFromElsewhere(t *testing.T) {
 	results := play(t, t.TempDir(), wire.Catalog{Entries: []wire.Entry{
 		with(command("true", `"refreshonly":true`), func(e *wire.Entry) { e.Refresh = []string{"file#/etc/a"} }),

@@ -18,112 +18,106 @@ type Engine struct {
 	Decode func(*wire.Entry) (modules.Resource, error) // makes the resource of an entry
 	Host   modules.Host                                // the real one; its Report and Forecast are not used
 	Now    func() time.Time                            // for durations
-	Stop   func() bool                                 // asked before each resource; true ends the catalog; nil never does
-	// Prefetch asks for contents that will be opened; nil if all are here.
+	Stop   func() bool                                 // called before each resource; true ends the catalog; nil never does
+	// Prefetch requests contents that will be opened; nil if all are here.
 	Prefetch func(ctx context.Context, lacking []modules.Content) error
 
-	// Refreshes is where refreshes are noted that are due; nil notes none, so that a
-	// run that ends early loses them.
+	// Refreshes stores due refreshes; nil stores none, so a run that ends early loses them.
 	Refreshes notes.Store
-	// Reversals is where it is noted what was there before resources that can be undone;
-	// nil notes nothing, so that none of those is applied.
+	// Reversals stores the former states of resources with reverse; nil stores none, so such resources are not applied.
 	Reversals notes.Store
-	// Past is where it is kept what was there before runs changed it; nil keeps nothing, so
-	// that no run can be undone.
+	// Past stores the states before changes of runs; nil stores none, so no run can be undone.
 	Past notes.PastStore
-	// Sent is where values are noted that resources have sent; nil notes none.
+	// Sent stores the values that resources have sent; nil stores none.
 	Sent notes.Store
-	// Applied is where it is noted what runs have left as it was asked for, by which a change
-	// has its cause; nil notes nothing, and gives none.
+	// Applied stores the properties that runs have left, which determine the cause of a change; nil stores none, and
+	// changes have no cause.
 	Applied notes.Store
-	// Finished are the entries that have had their turn before, as far as the run of the
-	// catalog got whose connection was lost: by index. They are neither checked nor told
-	// again.
+	// Finished has the results of entries that had their turn before the connection was lost, by index. They are
+	// neither checked nor reported again.
 	Finished map[int]*notes.Finished
-	// Keep is given what each entry came to, before that is told; nil keeps nothing. An
-	// error is a warning of the entry.
+	// Keep receives the result of each entry before it is reported; nil disables it. An error becomes a warning of the
+	// entry.
 	Keep func(*notes.Finished) error
 	// Begins notes that a command of an entry begins, or that a try of it has ended; nil notes nothing. An error
 	// is a warning of the entry.
 	Begins func(*notes.Attempt) error
 	// Cut are the commands that began in an earlier session and have no result: by index.
 	Cut map[int]*notes.Attempt
-	// Forgotten says that the host does not know which commands a run that this one resumes has run. Those without a
+	// Forgotten reports that the host has lost the record of commands that a resumed run has run. Commands without a
 	// guard do not start.
 	Forgotten bool
 	// Failed are the errors of entries that failed in runs that this one resumes, and are tried again: by index, the oldest
 	// first. Those runs may have ended before they could report them.
 	Failed map[int][]string
-	// Undoes is told once which resources have left the manifest and are undone, before
-	// their results; nil tells no one.
+	// Undoes receives once, before their results, the resources that have left the manifest and are undone; nil
+	// disables it.
 	Undoes func(*wire.Reversals) error
 
-	// Follow is given each line that a command writes while a resource is applied; nil, and of
-	// sensitive resources, nobody is. It may be called by several goroutines.
+	// Follow receives each line that a command writes while a resource is applied, except for sensitive resources; nil
+	// disables it. Goroutines may call it concurrently.
 	Follow func(index int, stderr bool, line string)
 
 	Rules Rules // judges health checks that are rules of goss; nil cannot
 
-	// Import asks the controller for what an entry receives from other hosts; nil where
-	// there is none.
+	// Import requests from the controller the values that an entry receives from other hosts; nil if there is no
+	// controller.
 	Import func(ctx context.Context, index int) (*wire.Imported, error)
-	// Semaphores waits for those of an entry, and gives what releases them; nil where no
-	// other host is to wait. would is what the entry is about to do.
+	// Semaphores waits for the semaphores of an entry, and returns a function that releases them; nil if there are no
+	// other hosts. would describes the pending action.
 	Semaphores func(ctx context.Context, index int, would string) (release func(), err error)
 
-	// Confirm has changes taken back that nobody confirms, as far as the catalog asks for that; nil
-	// where nothing could.
+	// Confirm reverts unconfirmed changes if the catalog requests it; nil if that is impossible.
 	Confirm Confirmer
-	// Unconfirmed has TakeBack do so; nil takes back what nobody has changed since.
+	// Unconfirmed makes TakeBack revert unconfirmed changes; nil makes it revert only resources that have not changed
+	// since.
 	Unconfirmed *Unconfirmed
 
-	// Hand hands a part of a file of the host to the controller; nil where there is none.
+	// Hand sends a part of a file to the controller; nil if there is none.
 	Hand func(ctx context.Context, p *wire.Part) error
 
-	// Elsewhere has the controller bring an entry about on another host, and gives how it ended
-	// there; nil where there is no controller.
+	// Elsewhere has the controller run an entry on another host, and returns the result; nil if there is no controller.
 	Elsewhere func(ctx context.Context, question *wire.Elsewhere) (*wire.Elsewhere, error)
 
 	history   *history // nil before the first catalog
-	rehearsed *history // of the rehearsal that came last; nil is none
-	undone    []undone // by entry of the catalog, if that undoes a run
+	rehearsed *history // history of the last rehearsal; nil if there is none
+	undone    []undone // by entry of the catalog, if the catalog undoes a run
 }
 
 // Rules judges the host by rules of goss.
 type Rules func(ctx context.Context, h modules.Host, rules json.RawMessage) (wire.Health, string, error)
 
-// ErrBeforeTurn says that the run ends before a job has had its turn. What [Engine].Import
-// and Semaphores return then.
+// ErrBeforeTurn reports that the run ends before a job has had its turn. [Engine].Import and Semaphores return it.
 var ErrBeforeTurn = errors.New("the run ends before its turn")
 
 // ErrKilled is why commands of a killed run end: the cause of its context.
 var ErrKilled = errors.New(wire.RunInterrupted)
 
-// ErrCut says that a content did not come, or that a file did not go to its end, since the connection was lost. An entry that has
-// failed for that has not had its turn for a run that goes on.
+// ErrCut reports that a content or a file was not transferred completely because the connection was lost. A run that
+// continues gives a new turn to an entry that has failed for it.
 var ErrCut = errors.New("the connection was lost before its content had come")
 
-// A history is what is known of the earlier catalogs of a session.
+// A history holds the state of a session after its earlier catalogs.
 type history struct {
-	forecasts *forecast.Pair // what they would have made of the host, in a check run
-	refreshes notes.Earlier  // what they mean for the notes of refreshes
+	forecasts *forecast.Pair // predicted host, in a check run
+	refreshes notes.Earlier  // predicted changes of the notes of refreshes
 	states    *states        // as their resources have reported them
-	sent      *notes.Sent    // what their resources have sent
-	subjects  []subject      // what their resources were about
+	sent      *notes.Sent    // sent values
+	subjects  []subject      // subjects of their resources
 	intent    bool           // they have changed something since the manifest had changed, or would have
-	past      *notes.Past    // what was there before; nil before the first change
-	stage     []*job         // of the catalog before, if its next stage is to come
+	past      *notes.Past    // former states; nil before the first change
+	stage     []*job         // jobs of the last catalog, if another stage follows
 }
 
-// A subject is what a resource of the session has looked after.
+// A subject is a thing that a resource of the session manages.
 type subject struct{ subject, ref string }
 
-// newHistory is that of a session in which no catalog has run.
+// newHistory returns the history of a new session.
 func newHistory(sent notes.Store) *history {
 	return &history{states: newStates(), sent: notes.NewSent(sent)}
 }
 
-// historyOf is what is known of the catalogs before one. A rehearsal, which may have stages, has a copy.
+// historyOf returns the history for a catalog. A rehearsal, which may have stages, has a copy.
 func (e *Engine) historyOf(cat *wire.Catalog) *history {
 	if e.history == nil {
 		e.history = newHistory(e.Sent)
@@ -141,8 +135,8 @@ func (e *Engine) historyOf(cat *wire.Catalog) *history {
 	return e.rehearsed
 }
 
-// predict gives the forecasts that a catalog starts with: in a check run those of
-// the catalogs before it, since nothing of them has been carried out.
+// predict returns the forecasts that a catalog starts with: in a check run those of the earlier catalogs, which were
+// not applied.
 func (h *history) predict(cat *wire.Catalog, host modules.Host) *forecast.Pair {
 	if !cat.Check || h.forecasts == nil {
 		h.forecasts = forecast.NewPair(host)

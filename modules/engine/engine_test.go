@@ -187,7 +187,7 @@ func TestEngineDiff(t *testing.T) {
 	}}, results[0].Changes)
 }
 
-// TestEngineTellsBinaryInWords has no diff of what is no text.
+// TestEngineTellsBinaryInWords checks that binary content has no diff.
 func TestEngineTellsBinaryInWords(t *testing.T) {
 	dir := t.TempDir()
 	binary := strings.Repeat("\x00", 1500)
@@ -237,7 +237,7 @@ func TestEngineStops(t *testing.T) {
 	require.Equal(t, "failed skipped skipped", brief(results))
 	require.Equal(t, wire.Result{Index: 2, Status: wire.Skipped, Because: "exec#false", Reason: wire.SkippedPlayEnded, Message: "skipped because its manifest has fail_on_error", Unmet: true}, results[2])
 	require.False(t, stopped)
-	// What a failure would keep from running is not certain.
+	// An entry that a failure would prevent is not certain.
 	results, _ = runEntries(t, dir, wire.Catalog{FailOnError: true, Check: true, Entries: three()})
 	require.Equal(t, "changed? changed? changed?", brief(results))
 	results, _ = runEntries(t, dir, wire.Catalog{FailOnError: true, Check: true, Entries: append(three(), wire.Entry{Type: "exec", Name: "no", Excluded: true})})

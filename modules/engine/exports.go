@@ -28,8 +28,7 @@ func (e *exports) want(key string) {
 	e.wanted[key] = true
 }
 
-// value gives what was sent as key, or why there is no such value: skipped and ran say what
-// became of the job.
+// value returns the value sent as key, or why there is none: skipped and ran describe the job.
 func (e *exports) value(key string, skipped, ran bool) (json.RawMessage, error) {
 	first, rest, deeper := strings.Cut(key, ".")
 	value, ok := e.sent[first]
@@ -56,7 +55,7 @@ func (e *exports) value(key string, skipped, ran bool) (json.RawMessage, error) 
 	return value, nil
 }
 
-// element gives the member of an object, or that of an array by its number.
+// element returns a member of an object, or an element of an array by its number.
 func element(value json.RawMessage, name string) (json.RawMessage, bool) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(value, &object) == nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// fetch hands the file of a [modules.Fetcher], in which there was nothing to do, to the controller. Where
-// nothing is carried out it says what would be.
+// fetch sends the file of a stable [modules.Fetcher] to the controller. A check run only predicts it.
 func (a *attempt) fetch(ctx context.Context) error {
 	t, j := a.turn, a.turn.job
 	f, ok := j.resource.(modules.Fetcher)

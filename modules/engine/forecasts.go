@@ -12,17 +12,16 @@ import (
 	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 )
 
-// forecasts say what the jobs of a run make of the host, and what of that a job sees.
+// forecasts predict the host after the jobs of a run, and the part that a job sees.
 type forecasts struct {
 	pair  *forecast.Pair
 	order *schedule.Order
 }
 
-// of is what a job is checked against, if it is predicted.
+// of returns the forecast that a predicted job is checked against.
 func (f *forecasts) of(j *job) *forecast.Forecast { return f.pair.For(j.mode == modeNoop) }
 
-// view is what a job comes after, of all that is planned. What has left the manifest comes
-// after everything.
+// view returns the plans that precede a job. Resources that have left the manifest come after all others.
 func (f *forecasts) view(j *job) forecast.View {
 	of := f.of(j)
 	if of.Pending() == "" || !f.order.IsGraph() || j.entry.Reversal {
@@ -36,12 +35,12 @@ func (f *forecasts) host(ctx context.Context, j *job, report modules.Reporter) m
 	return f.of(j).Host(ctx, f.view(j), j.prediction, report)
 }
 
-// probed is told that a job has learned what a program has said that reads such things.
+// probed records that a job has read the output of a program that reads such things.
 func (f *forecasts) probed(j *job, reads modules.EffectKind) {
 	f.of(j).Probed(f.view(j), j.prediction, reads)
 }
 
-// record adds the plan of a job. because is what predictions that rest on it depend on.
+// record adds the plan of a job. because names the cause of doubt for predictions that depend on it.
 func (f *forecasts) record(j *job, because string, plan modules.Plan) {
 	j.prediction.Recorded()
 	f.pair.Record(forecast.Plan{
@@ -50,9 +49,8 @@ func (f *forecasts) record(j *job, because string, plan modules.Plan) {
 	})
 }
 
-// things gives what a plan is about. User and group databases are files that are read,
-// changed and written as a whole. A path stands for what it leads to, too: it can have
-// other names, by links.
+// things returns the things that a plan concerns. User and group databases are files that are read, changed and written
+// as a whole. A path includes its target, which may have other names through links.
 func (f *forecasts) things(plan modules.Plan) []string {
 	var keys []string
 	for _, e := range plan.Effects {
@@ -69,8 +67,8 @@ func (f *forecasts) things(plan modules.Plan) []string {
 	return keys
 }
 
-// thing takes a subject apart: what it is about, and the part of that. A path is without
-// the symbolic links of its directories, so that one file has one name.
+// thing splits a subject into its thing and the part of it. It resolves the symbolic links of a path's directories, so
+// that one file has one name.
 func (f *forecasts) thing(subject string) (thing, part string) {
 	thing, part, _ = strings.Cut(subject, "\n")
 	if path.IsAbs(thing) {
@@ -88,7 +86,8 @@ func (f *forecasts) place(subject string) string {
 	return ""
 }
 
-// spare is how many bytes a file system needs besides the contents of the files of a plan, for names, inodes and temporary files.
+// spare is the space of a file system that names, inodes and temporary files need in addition to the contents of a
+// plan, in bytes.
 const spare = 64 << 10
 
 // rooms counts what the plans of a check run need in each file system, in bytes.

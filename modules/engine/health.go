@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Bounds of what health checks may say, in bytes.
+// Limits of the output of health checks, in bytes.
 const (
 	maxHealthOutput    = 4 << 10 // one check, as in Nagios
 	maxAllHealthOutput = 64 << 10
@@ -44,9 +44,8 @@ func (a *alsoUnhealthy) Unwrap() []error { return []error{a.error, a.health} }
 // Redacted implements [modules.Redactor].
 func (a *alsoUnhealthy) Redacted() string { return redacted(a.error) + "\n" + a.health.safe }
 
-// askHealth asks the health checks of the job, whose turn ended with err. In a check run
-// none is asked while something is still to be done on the host, which notAsked names:
-// the answer would be about another host.
+// askHealth runs the health checks of the job, whose turn ended with err. A check run runs none while a change is
+// pending, which notAsked names: the answer would be about a different state.
 func (t *turn) askHealth(ctx context.Context, err error) (notAsked string, _ error) {
 	r, j := t.run, t.job
 	checks := j.entry.Health
@@ -82,7 +81,7 @@ func (t *turn) askHealth(ctx context.Context, err error) (notAsked string, _ err
 	return "", all
 }
 
-// waiting is said of health checks before the name of what they wait for.
+// waiting returns the words before the name of the change that health checks wait for.
 func waiting(n int) string {
 	if n == 1 {
 		return "health check not run: it waits for "
@@ -98,15 +97,14 @@ func joined(bad []*unhealthy, text func(*unhealthy) string) string {
 	return strings.Join(all, "\n")
 }
 
-// A healthAsker asks health checks.
+// A healthAsker runs health checks.
 type healthAsker struct {
 	host  modules.Host
 	rules Rules // nil cannot judge any
 	pause func(ctx context.Context, d time.Duration) bool
 }
 
-// ask asks one health check until it is well, or has been asked often enough. A
-// check that cannot be asked at all is not tried again.
+// ask runs one health check until it passes, or has used all its tries. A check that cannot run is not tried again.
 func (a healthAsker) ask(ctx context.Context, c *wire.HealthCheck) (wire.HealthVerdict, *unhealthy) {
 	for v := (wire.HealthVerdict{Tries: 1}); ; v.Tries++ {
 		var err error
@@ -129,7 +127,7 @@ func (a healthAsker) ask(ctx context.Context, c *wire.HealthCheck) (wire.HealthV
 	}
 }
 
-// once asks once. What a command that is late would have said is not known.
+// once runs one try. The output of a command that times out is unknown.
 func (a healthAsker) once(ctx context.Context, c *wire.HealthCheck) (wire.Health, string, error) {
 	if c.Rules != nil {
 		if a.rules == nil {

@@ -26,7 +26,7 @@ func asked(e wire.Entry, checks ...wire.HealthCheck) wire.Entry {
 	return e
 }
 
-// said is what a result tells of health checks.
+// said returns the health checks of a result.
 func said(r wire.Result) string {
 	var all []string
 	for _, v := range r.Health {
@@ -48,8 +48,8 @@ func TestHealth(t *testing.T) {
 		entries []wire.Entry
 		cat     wire.Catalog
 		want    string
-		said    string // of the first
-		err     string // of the first
+		said    string // output of the first
+		err     string // error of the first
 	}{
 		{name: "ok", entries: []wire.Entry{asked(file("$/a", text), ok)}, want: "changed", said: "OK/1 fine"},
 		{name: "a warning", entries: []wire.Entry{asked(file("$/a", text), ok, warn)}, want: "failed",
@@ -108,8 +108,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestHealthIsNotAskedEarly: on a host that is not yet as it shall be, every answer
-// would be wrong.
+// TestHealthIsNotAskedEarly: before the host has its desired state, every answer would be wrong.
 func TestHealthIsNotAskedEarly(t *testing.T) {
 	const text = `"mode":"0600","content":"x"`
 	dir := t.TempDir()
@@ -130,7 +129,7 @@ func TestHealthIsNotAskedEarly(t *testing.T) {
 	require.NoFileExists(t, dir+"/asked")
 }
 
-// TestUnhealthyAfterAChange still says what was done, and only what was.
+// TestUnhealthyAfterAChange reports exactly the changes that were made.
 func TestUnhealthyAfterAChange(t *testing.T) {
 	const text = `"mode":"0600","content":"x"`
 	bad := ask("a", "exit 1", 1)
@@ -174,7 +173,7 @@ func (s *slow) Probe(_ context.Context, c modules.Command) (modules.Exit, error)
 	return modules.Exit{Code: 2}, nil
 }
 
-// TestHealthIsTriedAgain has time stand still but for the waits.
+// TestHealthIsTriedAgain runs on a clock that advances only during waits.
 func TestHealthIsTriedAgain(t *testing.T) {
 	check := wire.HealthCheck{Name: "a", Argv: []string{"x"}, Tries: 4, TrySleep: 10 * time.Second, Timeout: time.Minute}
 	run := func(t *testing.T, stopAfter time.Duration) (wire.Result, time.Duration, int) {

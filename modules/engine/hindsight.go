@@ -8,20 +8,17 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A manifest that ends with its first failure does so at a moment that is not known, if
-// its resources are worked on at once: those that are neither before nor behind the one
-// that fails may have had their turn or not. Which fail is known at the end of a check
-// run only, as is what changes what others have read. So its results are held back until
-// then.
+// A manifest of parallel resources ends at an unknown moment after a failure: resources neither before nor after the
+// failed one may have had their turn or not. Only at the end of a check run is it known which resources fail, and which
+// change a thing that others have read. The results are held back until then.
 
-// A hindsight is what is known at the end of a check run only.
+// A hindsight adds the doubts that are known only at the end of a check run.
 type hindsight struct {
 	run     *run
 	inDoubt map[int]string // entries whose predictions are uncertain because of that, and why
 }
 
-// holdBack collects results, if those that come later may put them in doubt. tell hands
-// them out.
+// holdBack collects results if later ones may put them in doubt. tell reports them.
 func (r *run) holdBack() (tell func() error) {
 	if !r.mayConflict() {
 		return func() error { return nil }
@@ -46,7 +43,7 @@ func (r *run) holdBack() (tell func() error) {
 	}
 }
 
-// doubtConflicts doubts entries that others conflict with, and those behind them.
+// doubtConflicts doubts entries that conflict with others, and entries after them.
 func (h *hindsight) doubtConflicts() {
 	r, conflicts := h.run, h.conflicts()
 	if len(conflicts) == 0 {
@@ -70,8 +67,8 @@ func (h *hindsight) doubtConflicts() {
 	}
 }
 
-// conflicts gives, by entry, one that was looked at later and may come first, and changes
-// what the entry has read.
+// conflicts returns, for an entry, one that was checked later, may run first, and changes a thing that the entry has
+// read.
 func (h *hindsight) conflicts() map[int]int {
 	r := h.run
 	readers := make([]forecast.Reader, 0, len(r.jobs))
@@ -86,8 +83,8 @@ func (h *hindsight) conflicts() map[int]int {
 	return r.forecasts.pair.Would.Conflicts(readers, r.order.ComesAfter)
 }
 
-// doubtEnding puts the result of a job in doubt if the job is in doubt, or may be left out,
-// or may not, or if it follows from one of which that is so.
+// doubtEnding puts the result of a job in doubt if it is unknown whether the job is left out, or if the job depends on
+// such a job.
 func (h *hindsight) doubtEnding(j *job) {
 	if j.entry.Excluded || j.entry.Hidden {
 		return
@@ -110,9 +107,8 @@ func (h *hindsight) doubtEnding(j *job) {
 	}
 }
 
-// endsAtAnyTime names an entry that fails or may fail, that ends a manifest with a job
-// in it then, and of which it is not known whether it has its turn before that job. What
-// has been left out may fail as well: it may have its turn before whatever has failed.
+// endsAtAnyTime names an entry that may fail and would then end a manifest that contains the job, while the order of
+// the two is unknown. An entry that was left out may fail as well: it may have its turn before the entry that failed.
 func (h *hindsight) endsAtAnyTime(j *job) string {
 	for s := j.scope; s != nil; s = s.outer {
 		if !s.failOnError {

@@ -8,13 +8,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 )
 
-// A realHost is the host that a run works on, and what was found out about it beforehand.
+// A realHost is the host of a run, with the results of preloading.
 type realHost struct {
 	host     modules.Host
 	preloads preloads
 	changes  atomic.Int64 // counts what may have changed the host; see job.stable
-	// scheduler has jobs worked on at once, and lets go of its lock while only the host
-	// is worked on. nil if they are worked on in order.
+	// scheduler runs jobs in parallel, and releases its lock while a job works on the host only. nil runs them in
+	// order.
 	scheduler *schedule.Scheduler
 }
 
@@ -47,22 +47,21 @@ func (h *realHost) change(f func()) {
 	h.forget()
 }
 
-// forget drops what was found out about the host beforehand: it is about to change.
+// forget drops preloaded data, since the host is about to change.
 func (h *realHost) forget() {
 	h.preloads.drop()
 	h.changes.Add(1)
 }
 
-// preloads are what types have found out about their resources, by name of the
-// type.
+// preloads hold the preloaded data of types, by name of the type.
 type preloads map[string]*preload
 
-// preload is what one type has found out.
+// A preload holds the data of one type.
 type preload struct {
 	asked  bool
 	answer any // nil: nothing
-	// singly lets the next resource ask by itself. After an Apply that is cheaper: if
-	// that one has to be applied as well, asking for the rest would be in vain.
+	// singly makes the next resource query alone. After an Apply that is cheaper: if the next resource is applied, too,
+	// the data for the others would be useless.
 	singly bool
 	drops  int // how often it was dropped
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A job is one entry of a catalog: what it is, and what others have to know of it once it
-// has had its turn.
+// A job is one entry of a catalog, with the data that other jobs need after its turn.
 type job struct {
 	index      int
 	entry      *wire.Entry
@@ -22,47 +21,46 @@ type job struct {
 	showsTexts bool   // its result shows what changes in texts, unless it is secret
 	scope      *scope // the manifest that it belongs to
 	nested     *scope // the manifest that it stands for; nil if it has a resource
-	secret     bool   // nothing of what it holds may be shown
+	secret     bool   // nothing of its content may be shown
 
 	resource modules.Resource // nil if it has none, or not yet
 	invalid  error            // why its properties make no resource
-	stable   bool             // it was found as it shall be before the first job began
+	stable   bool             // it was stable before the first job began
 	stableAt int64            // the count of changes of the host then: as long as that stays, it is so still
-	finished *notes.Finished  // what it came to before the connection was lost; nil if it has its turn
+	finished *notes.Finished  // its result before the connection was lost; nil if it still has its turn
 	cut      *notes.Attempt   // its command that began in an earlier session; nil if none did
-	toldCut  bool             // its result says that the command was cut
-	undone   *undone          // what it takes back of an earlier run; nil if the play has it
-	joint    *joint           // what became of it in the turn of an earlier job; nil if it has its own
+	toldCut  bool             // its result reports that the command was cut
+	undone   *undone          // the change of an earlier run that it reverts; nil if it belongs to the play
+	joint    *joint           // its outcome in the turn of an earlier job; nil if it has its own
 
-	// Its turn and what has come of it:
+	// Its turn and outcome:
 	result     *result
 	prediction *forecast.Prediction // nil if it had no turn
 	status     wire.Status          // once it has its result
-	intent     bool                 // it is changed since the manifest has changed, or would be
+	intent     bool                 // it changes, or would change, because the manifest has changed
 	changed    bool                 // or would change, whatever became of it later
 	leftOut    bool                 // skipped since its scope has ended
-	doubt      string               // what its prediction depends on
+	doubt      string               // cause of doubt in its prediction
 	restarting bool                 // the host goes down for it
 	elsewhere  bool                 // another host ran it
 	exports    exports
-	replay     func() // has the forecast told again what is predicted of it; nil if nothing is
+	replay     func() // repeats its predictions to the forecast; nil if there are none
 }
 
-// A joint is what became of a job in the turn of an earlier one: all that is left is to
-// report it.
+// A joint is the outcome of a job in the turn of an earlier one. Only its report is missing.
 type joint struct {
 	plan modules.Plan
 	said *said
 	err  error
 }
 
-// A mode is what is done about a job.
+// A mode is the way in which a job is processed.
 type mode int
 
 const (
-	modeApply   mode = iota // it is carried out
-	modePredict             // it is predicted, in a check run: jobs behind it see the host as it would be then
-	modeNoop                // it is never carried out: only other noop jobs see the host as it would be then
+	modeApply   mode = iota // the job is applied
+	modePredict             // the job is predicted, in a check run: later jobs see the predicted host
+	modeNoop                // the job is never applied: only other noop jobs see its predicted host
 )
 
 // predicts reports whether the job is only predicted.
@@ -74,15 +72,15 @@ func (j *job) diffs() bool { return j.showsTexts && !j.secret }
 // sees reports whether what another job changes, or would change, counts for this one.
 func (j *job) sees(other *job) bool { return other.mode != modeNoop || j.mode == modeNoop }
 
-// ownTurn reports whether the job is worked on by itself whatever its type: it is
-// tried again, waits, is asked, runs elsewhere, or has to do with what was there before.
+// ownTurn reports whether the job is processed alone whatever its type: it has tries, waits, is a query, runs
+// elsewhere, or keeps a former state.
 func (j *job) ownTurn() bool {
 	e := j.entry
 	return j.finished != nil || e.On != "" || e.Once || e.Retry > 0 || e.Timeout > 0 || len(e.Sema) > 0 || len(e.Receive) > 0 || e.Query != "" || e.Hidden || e.Reverse || e.Reversal
 }
 
-// blamed names what those depend on that depend on this job, which is in doubt: itself if
-// it would change something, or else what has put it in doubt.
+// blamed names the cause of doubt for jobs that depend on this uncertain job: itself if it would change something, or
+// else its own cause of doubt.
 func (j *job) blamed() string {
 	if j.status != wire.Changed {
 		return j.doubt
@@ -90,8 +88,7 @@ func (j *job) blamed() string {
 	return j.entry.Ref()
 }
 
-// decode makes the resource of a job, and tells it if nothing of it may be shown, if it undoes
-// another one, and if it may have been begun.
+// decode creates the resource of a job, and marks it as secret, as an undo, or as possibly begun.
 func (r *run) decode(j *job, entry *wire.Entry) {
 	j.resource, j.invalid = r.engine.Decode(entry)
 	if t, ok := j.resource.(modules.Informed); ok {
@@ -99,12 +96,12 @@ func (r *run) decode(j *job, entry *wire.Entry) {
 	}
 }
 
-// exported gives what the job has sent as key, or why there is no such value.
+// exported returns the value that the job has sent as key, or why there is none.
 func (j *job) exported(key string) (json.RawMessage, error) {
 	return j.exports.value(key, j.status == wire.Skipped, j.changed && !j.predicts())
 }
 
-// jobs are those of a run, by the index of their entries.
+// jobs are the jobs of a run, by the index of their entries.
 type jobs []*job
 
 // wentWrong is [wire.Result.WentWrong] of a job that has had its turn.
@@ -137,8 +134,8 @@ func (all jobs) requirements(j *job) (unmet []string, doubt string) {
 	return unmet, cmp.Or(doubt, j.scope.mayBeEndedBy())
 }
 
-// findExports finds which values are wanted of which job, and which jobs are secret since
-// they receive from one that is.
+// findExports finds the requested values of each job, and the jobs that are secret because they receive from a secret
+// one.
 func (all jobs) findExports() {
 	for _, j := range all {
 		for _, from := range j.entry.Receive {
@@ -159,12 +156,12 @@ func (all jobs) findExports() {
 type scope struct {
 	outer       *scope // nil if it is the play's own
 	block       *block // set if it is a block: then its parts have its members
-	after       *scope // whose failure it waits for; nil if it is no rescue
+	after       *scope // scope whose failure starts it; nil if it is not a rescue
 	rescued     bool   // a rescue waits for its failure
 	failOnError bool   // a failure ends it
-	members     []*job // without those of scopes in it
+	members     []*job // without the members of inner scopes
 	endedBy     string // the entry that has ended it
-	endedHow    string // what went wrong with that entry
+	endedHow    string // failure of that entry
 	doubtful    string // its first uncertain entry, which may end it
 }
 
@@ -195,8 +192,7 @@ func (s *scope) ending() *scope {
 	return s
 }
 
-// mayBeEndedBy names the first uncertain entry that, if it fails, ends the scope or one
-// that it is in; "" if there is none.
+// mayBeEndedBy names the first uncertain entry whose failure would end the scope or an outer one; "" if there is none.
 func (s *scope) mayBeEndedBy() string {
 	for ; s != nil; s = s.outer {
 		if s.doubtful != "" && s.failOnError {

@@ -16,14 +16,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
 )
 
-// A keep is what is kept of an attempt, so that its run can be undone.
+// A keep is the record of an attempt, for an undo of its run.
 type keep struct {
 	past   *notes.Past
 	change *notes.Change
-	keeper *before.Keeper // of the paths that it changes; nil if it has another reversal
+	keeper *before.Keeper // keeper of the paths that it changes; nil if it has another reversal
 }
 
-// past is where it is kept what was there before; nil if the run keeps nothing.
+// past returns the store of former states; nil if the run keeps none.
 func (r *run) past() (*notes.Past, error) {
 	e, lock := r.engine, r.cat.Lock
 	if e.Past == nil || lock == nil || r.cat.Check || r.cat.Monitor {
@@ -42,8 +42,8 @@ func (r *run) past() (*notes.Past, error) {
 	return r.history.past, nil
 }
 
-// keepBefore keeps what is there before the plan is carried out. What cannot be kept does not
-// keep it from that: it is told. An error is that of a change that needs to be confirmed.
+// keepBefore keeps the state before the plan is applied. If that fails, it adds a warning. It returns an error only for
+// a change that needs to be confirmed.
 func (a *attempt) keepBefore(ctx context.Context) error {
 	past, err := a.turn.run.past()
 	if err == nil && past != nil {
@@ -109,7 +109,7 @@ func (a *attempt) keepIn(ctx context.Context, past *notes.Past) (*keep, error) {
 	return k, nil
 }
 
-// paths are those that a plan has effects on.
+// paths returns the paths that a plan has effects on.
 func paths(plan modules.Plan) []string {
 	var all []string
 	for _, e := range plan.Effects {
@@ -124,8 +124,8 @@ func paths(plan modules.Plan) []string {
 // nothing to be brought back.
 func (a *attempt) onlyRefreshes() bool { return a.plan.Refreshed && len(a.plan.Changes) == 0 }
 
-// reversedBy notes in a change what brings back what is there, unless that is done path by
-// path: it is of what is no path, or a part of a file.
+// reversedBy records in a change the resource that restores the former state, unless paths are restored one by one: the
+// thing is not a path, or is a part of a file.
 func (a *attempt) reversedBy(ctx context.Context, c *notes.Change) (reversed bool, err error) {
 	j := a.turn.job
 	reverser, ok := j.resource.(modules.Reverser)
@@ -182,7 +182,7 @@ func (a *attempt) place(subject string) string {
 func call(typ, name string, properties map[string]any, sensitive bool) string {
 	words := []string{typ, name, fmt.Sprintf("ensure=%v", properties["ensure"])}
 	for _, property := range slices.Sorted(maps.Keys(properties)) {
-		if sensitive || property == "ensure" || property == "name" || property == "lock_timeout" { // which is no part of what was there
+		if sensitive || property == "ensure" || property == "name" || property == "lock_timeout" { // these are not part of the former state
 			continue
 		}
 		value := fmt.Sprint(properties[property])
@@ -197,8 +197,8 @@ func call(typ, name string, properties map[string]any, sensitive bool) string {
 	return strings.Join(words, " ")
 }
 
-// onlyPaths reports whether what is put back path by path is all that the plan changes, as far as
-// types say it: one that could bring back the rest as well has said why it cannot.
+// onlyPaths reports whether the restored paths are all that the plan changes, as far as types declare it: a type that
+// could restore the rest, too, has reported why it cannot.
 func (a *attempt) onlyPaths() bool {
 	_, rest := a.turn.job.resource.(modules.Reverser)
 	return !rest || !slices.ContainsFunc(a.plan.Effects, func(e modules.Effect) bool {
@@ -213,7 +213,7 @@ func (a *attempt) warnOfLost(left []before.Node) {
 	}
 }
 
-// keeper is that of the attempt; nil if it has none.
+// keeper returns the keeper of the attempt; nil if it has none.
 func (a *attempt) keeper() *before.Keeper {
 	if a.kept == nil {
 		return nil
@@ -221,8 +221,7 @@ func (a *attempt) keeper() *before.Keeper {
 	return a.kept.keeper
 }
 
-// keepLeft notes how the plan has left the host. failed says that it has not been carried out
-// as it should.
+// keepLeft records the state after the plan. failed reports that the plan was not applied successfully.
 func (a *attempt) keepLeft(ctx context.Context, failed bool) {
 	k := a.kept
 	if k == nil {
@@ -271,7 +270,7 @@ func (a *attempt) left(ctx context.Context, failed bool) (err error) {
 		case ranBefore(k.change): // its unit file cannot be used as it is now
 			left.Changes = []modules.Change{{Property: "ensure", Have: "failed", Want: "running"}}
 		default:
-			return nil // it is not known how it is left
+			return nil // the state after it is unknown
 		}
 	}
 	return k.past.Leaves(k.change, left)

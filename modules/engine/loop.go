@@ -12,11 +12,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Run works on the entries of a catalog, in order or as many at once as it says, and
-// gives emit one result for each. In a check run, which is always in order, it sees
-// what the catalogs before it would have done. It ends early, with stopped set, when
-// Stop says so or ctx ends. After the first failure of a catalog with FailOnError (of
-// its own: a nested manifest is one of its resources) the rest is skipped.
+// Run processes the entries of a catalog, in order or as many at once as the catalog allows, and passes one result for
+// each to emit. A check run, which is always in order, sees the predicted effects of earlier catalogs. Run ends early,
+// with stopped set, when Stop returns true or ctx ends. After the first failure of a catalog with FailOnError, the rest
+// is skipped. A nested manifest has a FailOnError of its own, and is one resource of the outer one.
 func (e *Engine) Run(ctx context.Context, cat *wire.Catalog, emit func(*wire.Result) error) (stopped bool, err error) {
 	r, err := e.newRun(cat, emit, nil)
 	if err != nil {
@@ -47,8 +46,8 @@ func (r *run) all(ctx context.Context) (stopped bool, err error) {
 	return stopped, err
 }
 
-// newRun makes the jobs of a catalog, with their resources as far as those are known. known, if
-// there is one, gives entries what they came to already.
+// newRun creates the jobs of a catalog, with their resources as far as those are known. known, if not nil, gives
+// entries the results that they have already.
 func (e *Engine) newRun(cat *wire.Catalog, emit func(*wire.Result) error, known func(*run)) (*run, error) {
 	history := e.historyOf(cat)
 	host := e.Host
@@ -120,7 +119,7 @@ func (r *run) inOrder(ctx context.Context) (stopped bool, err error) {
 	return false, nil
 }
 
-// atOnce works on as many jobs at once as the catalog says.
+// atOnce processes as many jobs at once as the catalog allows.
 func (r *run) atOnce(ctx context.Context) (stopped bool, err error) {
 	r.real.scheduler = schedule.New(r.cat.Entries, schedule.Work{
 		Parallel: r.cat.Parallel,
@@ -177,12 +176,12 @@ func (r *run) wentWrong(j *job) {
 	part := j.scope.isPart()
 	switch {
 	case j.monitors && (r.cat.Monitor || !part):
-	case j.status == wire.Failed, part && !j.leftOut: // what was left out has not failed
+	case j.status == wire.Failed, part && !j.leftOut: // a job that was left out has not failed
 		j.scope.endWith(j)
 	}
 }
 
-// keep has a result kept on the host, for the case that it cannot be told.
+// keep stores a result on the host, in case it cannot be reported.
 func (r *run) keep(j *job) {
 	if r.engine.Keep == nil || j.entry.Reversal && j.result.Status == wire.Stable {
 		return
@@ -197,7 +196,7 @@ func (r *run) keep(j *job) {
 	}
 }
 
-// recall gives a job the state in which an earlier run of the catalog left it.
+// recall restores the state of a job after an earlier run of the catalog.
 func (r *run) recall(j *job) {
 	f := j.finished
 	j.result = (*result)(f.Result)

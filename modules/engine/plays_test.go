@@ -24,8 +24,7 @@ func catalogs(t *testing.T, dir string, cats ...wire.Catalog) []string {
 	return briefs
 }
 
-// TestCheckSeesEarlierPlays has the second play of a check run see what the first
-// would have done.
+// TestCheckSeesEarlierPlays: the second play of a check run sees the predicted effects of the first.
 func TestCheckSeesEarlierPlays(t *testing.T) {
 	plays := func(check bool, earlier string) []wire.Catalog {
 		return []wire.Catalog{
@@ -35,7 +34,7 @@ func TestCheckSeesEarlierPlays(t *testing.T) {
 	}
 	require.Equal(t, []string{"changed", "changed stable"}, catalogs(t, t.TempDir(), plays(true, "")...))
 	require.Equal(t, []string{"changed", "changed stable"}, catalogs(t, t.TempDir(), plays(false, "")...), "as it came to pass")
-	// Of what another session has predicted nothing is known.
+	// Predictions of another session are unknown.
 	require.Equal(t, []string{"changed? changed?"}, catalogs(t, t.TempDir(), plays(true, "an earlier play")[1:]...))
 }
 
