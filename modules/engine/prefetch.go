@@ -7,8 +7,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// prefetch takes a first look at the host, before the first job, and asks for the contents
-// that Apply will open, as far as they show.
+// prefetch looks at the host before the first job, and requests the contents that Apply will open, as far as they are
+// known.
 func (r *run) prefetch(ctx context.Context) error {
 	var wanted []modules.Content
 	for _, j := range r.jobs {
@@ -23,8 +23,7 @@ func (r *run) prefetch(ctx context.Context) error {
 	return r.engine.Prefetch(ctx, wanted)
 }
 
-// wants gives the contents that the job will open, and notes whether it finds the host as
-// it shall be.
+// wants returns the contents that the job will open, and records whether the job is stable.
 func (j *job) wants(ctx context.Context, real *realHost) []modules.Content {
 	if j.finished != nil || j.resource == nil || j.invalid != nil || j.monitors || j.predicts() && !j.diffs() || j.scope.idle() {
 		return nil
@@ -39,8 +38,8 @@ func (j *job) wants(ctx context.Context, real *realHost) []modules.Content {
 	case err != nil && j.predicts():
 		return nil
 	case err != nil:
-		// Most likely what it needs is not there yet, such as its directory. To ask
-		// later would cost a round trip for each.
+		// Most likely a requirement, such as its directory, is missing. Requesting later would cost a round trip for
+		// each.
 		return slices.DeleteFunc(lacking, modules.Content.Promised)
 	case plan.Pending():
 		return j.opens(plan)

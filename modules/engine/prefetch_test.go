@@ -17,12 +17,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// remote has contents that must have been asked for before they are opened.
+// remote has contents that must be requested before they are opened.
 type remote struct {
 	t     *testing.T
 	texts map[string]string // by SHA-256
 	asked [][]string
-	late  int // opened without having been asked for
+	late  int // opened without a request
 }
 
 func (r *remote) prefetch(_ context.Context, list []modules.Content) error {
@@ -79,7 +79,7 @@ func look(t *testing.T, dir string, more ...wire.Entry) (r *remote, digests int,
 	return r, digests, results
 }
 
-// A fresh host, on which not even the directory is, asks for everything at once.
+// A fresh host, which lacks even the directory, requests everything at once.
 func TestFreshHostAsksOnce(t *testing.T) {
 	dir := t.TempDir()
 	r, _, results := look(t, dir)

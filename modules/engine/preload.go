@@ -6,8 +6,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// preload gives the Preload of the Host that a job is checked with; nil if its type has
-// found out nothing.
+// preload returns the Preload of the Host that a job is checked with; nil if its type has no data.
 func (r *run) preload(ctx context.Context, j *job) func(modules.EffectKind) any {
 	if _, ok := j.resource.(modules.Preloader); !ok {
 		return nil
@@ -15,7 +14,7 @@ func (r *run) preload(ctx context.Context, j *job) func(modules.EffectKind) any 
 	of := r.real.preloads.of(j.entry.Type)
 	switch {
 	case r.real.scheduler.Changing():
-		return nil // what others are changing is different in a moment
+		return nil // parallel jobs may change it at any moment
 	case of.singly:
 		of.singly = false
 		return nil
@@ -38,8 +37,8 @@ func (r *run) preload(ctx context.Context, j *job) func(modules.EffectKind) any 
 	}
 }
 
-// askAhead lets the type of a job ask about it and those of the type that follow. One
-// alone can ask by itself, and what fails here is told by those it matters to.
+// askAhead lets the type of a job query the host for the job and the later ones of the type. A single job queries
+// alone. Errors are ignored here: the jobs concerned report them.
 func (r *run) askAhead(ctx context.Context, j *job) (answer any) {
 	var all []modules.Resource
 	for _, next := range r.jobs[j.index:] {

@@ -15,14 +15,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A world is what things are asked about, and how.
+// A world holds things, and counts queries for them.
 type world struct {
 	made   []string // things that are there
 	asked  []string // "x": by itself; "x y": at once
-	failed error    // of asking at once
+	failed error    // error of a query for many
 }
 
-// A thing is there or not. Asking for it runs a program.
+// A thing exists or not. A query for it runs a program.
 type thing struct {
 	Name string `json:"name"`
 	w    *world

@@ -13,9 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// receive puts what others have sent into the properties of the job, and makes its
-// resource. In a check run, unknown says what would be done with values that are not
-// known yet.
+// receive inserts received values into the properties of the job, and creates its resource. In a check run, unknown
+// describes the action with values that are not known yet.
 func (t *turn) receive(ctx context.Context) (unknown string, err error) {
 	j := t.job
 	if len(j.entry.Receive) == 0 {
@@ -52,7 +51,7 @@ func (t *turn) receive(ctx context.Context) (unknown string, err error) {
 	return "", err
 }
 
-// askOthers asks the controller for what the job receives from other hosts.
+// askOthers requests from the controller the values that the job receives from other hosts.
 func (t *turn) askOthers(ctx context.Context) (others *wire.Imported, err error) {
 	j, ask := t.job, t.run.engine.Import
 	at := slices.IndexFunc(j.entry.Receive, func(from wire.Receive) bool { return from.From < 0 })
@@ -80,12 +79,11 @@ func (t *turn) askOthers(ctx context.Context) (others *wire.Imported, err error)
 // imports are the values that a job receives.
 type imports struct {
 	job    *job
-	jobs   jobs           // among them those that send
-	others *wire.Imported // what other hosts have sent
+	jobs   jobs           // the senders are among them
+	others *wire.Imported // values from other hosts
 }
 
-// value gives the value for one property. It is not known if its sender is only
-// predicted to run.
+// value returns the value for one property. It is not known if its sender is only predicted to run.
 func (in imports) value(from wire.Receive) (value json.RawMessage, known bool, err error) {
 	if from.From < 0 {
 		value, known = in.others.Values[from.Property]

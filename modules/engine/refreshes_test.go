@@ -20,19 +20,19 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// crash is what ends a run in the middle, as SIGKILL would.
+// crash ends a run in the middle, as SIGKILL would.
 type crash struct{}
 
 // A mortal counts what a run does to its host, and dies at one of these steps:
 // before it is done, or right after.
 type mortal struct {
-	mu    sync.Mutex // several may be at work at once
+	mu    sync.Mutex // several jobs may run at once
 	steps int
-	dies  int // the step; 0 is none
+	dies  int // step of the death; 0 means none
 	after bool
-	last  string // what was done last, before the death
+	last  string // last step before the death
 
-	refuse error // what writing a file ends with
+	refuse error // error of writing a file
 }
 
 func (m *mortal) step(what string, do func() error) error {
@@ -56,7 +56,7 @@ func (m *mortal) step(what string, do func() error) error {
 	return err
 }
 
-// steps is what does the steps of a run, or dies.
+// steps executes the steps of a run, or dies.
 type steps interface {
 	step(what string, do func() error) error
 }
@@ -93,7 +93,7 @@ func (c dyingCommands) Run(ctx context.Context, cmd modules.Command) (exit modul
 	return exit, err
 }
 
-// mortalJournal is a journal in memory that fails when it is told to.
+// mortalJournal is a journal in memory that fails on request.
 type mortalJournal struct {
 	m       *mortal
 	text    []byte
@@ -154,7 +154,7 @@ func runMortal(t *testing.T, m *mortal, j *mortalJournal, cat wire.Catalog) (res
 type fable struct {
 	dir     string
 	entries []wire.Entry
-	changes []bool // of files: in the new version
+	changes []bool // whether each file changes in the new version
 }
 
 func makeFable(rng *rand.Rand, dir string) *fable {
@@ -200,7 +200,7 @@ func (f *fable) catalog(version int, check bool) wire.Catalog {
 	return cat
 }
 
-// expected is how often each command has to run because of the change, by its name.
+// expected returns how often each command has to run because of the change, by its name.
 func (f *fable) expected() map[string]int {
 	changed := slices.Clone(f.changes)
 	want := map[string]int{}
@@ -213,7 +213,7 @@ func (f *fable) expected() map[string]int {
 	return want
 }
 
-// ran is how often each command has run since the last time it was asked.
+// ran returns how often each command has run since the last call.
 func (f *fable) ran(t *testing.T) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
@@ -270,7 +270,7 @@ func TestNoRefreshIsLost(t *testing.T) {
 				}
 				want := f.expected()
 				if died && m.last == "run" {
-					// That command had run, but nobody could say so any more.
+					// That command had run, but its result was lost.
 					again := 0
 					for name := range total {
 						again += total[name] - want[name]
@@ -289,18 +289,18 @@ func TestNoRefreshIsLost(t *testing.T) {
 	}
 }
 
-// TestDue looks at what is noted, by whom and for whom, run by run.
+// TestDue checks the notes run by run: their causes and their subscribers.
 func TestDue(t *testing.T) {
 	const text = `"mode":"0600","content":"x"`
 	on := func(e wire.Entry, targets ...int) wire.Entry { e.Subscribe = targets; return e }
 	type step struct {
 		entries func(dir string) []wire.Entry
 		check   bool
-		fail    bool // of the catalog: fail_on_error
+		fail    bool // fail_on_error of the catalog
 		with    func(*mortal, *mortalJournal)
 		want    string // brief results
-		says    string // of the results, as far as they say something worth it
-		due     string // what the journal holds then
+		says    string // messages of the results that matter
+		due     string // journal afterwards
 	}
 	conf := func(dir string) wire.Entry { return file(dir+"/conf", text) }
 	touch := func(dir string) wire.Entry {
@@ -478,7 +478,7 @@ func TestNoRefreshIsLostBehindAFailure(t *testing.T) {
 				m := &mortal{dies: dies, after: after}
 				_, died = runMortal(t, m, j, catalog(2))
 				want := 2
-				if died && ran() == 2 && string(j.text) != quiet { // it has run, but nobody could say so any more
+				if died && ran() == 2 && string(j.text) != quiet { // it has run, but its result was lost
 					want = 3
 				}
 				runMortal(t, &mortal{}, j, catalog(2))
@@ -492,7 +492,7 @@ func TestNoRefreshIsLostBehindAFailure(t *testing.T) {
 	}
 }
 
-// TestDueCosts counts what a converged run asks of the journal.
+// TestDueCosts counts the journal's reads and writes in a converged run.
 func TestDueCosts(t *testing.T) {
 	dir := t.TempDir()
 	j := &mortalJournal{}

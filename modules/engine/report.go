@@ -7,22 +7,22 @@ import (
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// Bounds of what one resource may say, in bytes. JSON makes up to six of one;
-// all together stay below [wire.MaxFromHost] even then.
+// Limits of the report of one resource, in bytes. JSON needs up to six bytes for one; the total stays below
+// [wire.MaxFromHost] even then.
 const (
 	maxText       = 8 << 10 // one message, error or reason; one value of a change
 	maxAllNotes   = 96 << 10
 	maxAllChanges = 128 << 10
 )
 
-// maxNotes leaves two of the notes of a result to the engine, which may have to
-// warn of something before a resource has its say, and to tell what waits after it.
+// maxNotes leaves two of the notes of a result to the engine, for a warning before the resource's own notes and a
+// message after them.
 const maxNotes = modules.MaxParts - 2
 
-// said is what one resource has said: its [modules.Reporter].
+// said collects the report of one resource: its [modules.Reporter].
 type said struct {
 	head, tail noteList // the first messages and the last
-	omitted    int      // how many of those between are not kept
+	omitted    int      // number of dropped messages between head and tail
 	exit       *modules.Exit
 	state      modules.State
 }
@@ -41,7 +41,7 @@ func (s *said) Message(level, text string) {
 	s.tail.add(note)
 }
 
-// list is what the resource has said, with a mark where it was too much.
+// list returns the messages of the resource, with a mark in place of dropped ones.
 func (s *said) list() []modules.Note {
 	list := slices.Clip(s.head.notes)
 	if s.omitted > 0 {
@@ -50,10 +50,10 @@ func (s *said) list() []modules.Note {
 	return append(list, s.tail.notes...)
 }
 
-// A noteList is as many notes as one end of those of a resource may have.
+// A noteList holds the messages at one end of a report, up to a limit.
 type noteList struct {
 	notes []modules.Note
-	size  int // of their texts
+	size  int // size of their texts
 }
 
 func (l *noteList) takes(note modules.Note) bool {
@@ -86,8 +86,7 @@ func (s *said) State(of modules.State) {
 	}
 }
 
-// after is the [modules.Reporter] of the Check that finds out whether Apply has
-// worked: what is so before anything was done is so after that.
+// after is the [modules.Reporter] of the Check that verifies Apply. It drops facts that the first Check has reported.
 type after struct{ report modules.Reporter }
 
 func (after) Message(string, string) {}

@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// TestNotesStayWithinWhatAControllerTakes: more would fail the host for a
-// resource that talks much. The last message is kept, and the number of those that are not.
+// TestNotesStayWithinWhatAControllerTakes: a longer report would fail the host because of one resource. The last
+// message is kept, and the number of dropped ones.
 func TestNotesStayWithinWhatAControllerTakes(t *testing.T) {
 	for _, c := range []struct {
 		name       string

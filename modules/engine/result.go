@@ -11,19 +11,18 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A result is what is told of one job.
+// A result is the reported outcome of one job.
 type result wire.Result
 
-// told is the result as it goes out.
+// told returns the result in the form that is sent.
 func (r *result) told() *wire.Result { return (*wire.Result)(r) }
 
-// skip says that nothing was done about the job.
+// skip records that the job was skipped.
 func (r *result) skip(reason wire.SkipReason, message, because string) {
 	r.Status, r.Reason, r.Message, r.Because = wire.Skipped, reason, message, excerpt.Of(because, maxText)
 }
 
-// change says what a plan changes, whether or not that succeeds. triggers are the entries
-// that the resource was refreshed by.
+// change records the change of a plan, whether or not it succeeds. triggers are the entries that refresh the resource.
 func (r *result) change(plan modules.Plan, triggers []string) {
 	r.Status, r.Refreshed, r.Changes = wire.Changed, plan.Refreshed, plan.Changes
 	if plan.Refreshed {
@@ -31,14 +30,14 @@ func (r *result) change(plan modules.Plan, triggers []string) {
 	}
 }
 
-// changeAs says what another result says of a change.
+// changeAs copies the change of another result.
 func (r *result) changeAs(other *result) {
 	r.Status, r.Message = other.Status, other.Message
 	r.Refreshed, r.RefreshedBy, r.Cause = other.Refreshed, other.RefreshedBy, other.Cause
 	r.Changes, r.Diff = other.Changes, other.Diff
 }
 
-// fail says that the job has failed. done says that something was changed all the same.
+// fail records a failure. done reports that something was changed all the same.
 func (r *result) fail(err error, killed, done bool) {
 	r.Status, r.Error, r.Sent = wire.Failed, excerpt.Of(err.Error(), maxText), nil
 	r.Killed, r.Done, r.Fetched = killed, done, false
@@ -53,27 +52,27 @@ func (r *result) fail(err error, killed, done bool) {
 	}
 }
 
-// A kindOfError is an error that says of what sort it is.
+// A kindOfError is an error with a kind.
 type kindOfError interface {
 	error
 	Kind() modules.ErrorKind
 }
 
-// openEnd says of an error that may be none in the run that follows that a change is
-// uncertain, since something will have to happen here.
+// openEnd records an uncertain change for an error that may not occur in the real run, since something will have to
+// happen here.
 func (r *result) openEnd(err error) {
 	r.Status, r.Message, r.Sent = wire.Changed, unpredictable(err, excerpt.Of(err.Error(), maxText)), nil
 }
 
-// doubt says what the prediction depends on.
+// doubt records the reason why the prediction is uncertain.
 func (r *result) doubt(because string) { r.Uncertain, r.Because = true, because }
 
-// tell adds what the resource has said.
+// tell adds the report of the resource.
 func (r *result) tell(s *said) {
 	r.Messages, r.Exit, r.Changes = s.list(), s.exit, bounded(r.Changes)
 }
 
-// bounded gives as many changes as a result may tell, and the number of the others.
+// bounded returns as many changes as a result may have, and the number of the others.
 func bounded(changes []modules.Change) []modules.Change {
 	var kept []modules.Change
 	room := maxAllChanges
@@ -108,7 +107,7 @@ func (r *result) withhold(err error) {
 	r.Diff, r.Messages, r.State = "", nil, nil
 	r.Health = slices.Clone(r.Health)
 	for i := range r.Health {
-		r.Health[i].Output = "" // what a command has written
+		r.Health[i].Output = "" // output of a command
 	}
 	if r.Exit != nil {
 		r.Exit = &modules.Exit{Code: r.Exit.Code, Elapsed: r.Exit.Elapsed}

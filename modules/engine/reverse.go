@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// noteReversal notes what is there before a resource that can be undone is applied for the
-// first time, and what it has left alone before. With an error, it must not be applied.
+// noteReversal records the state before a resource with reverse is applied for the first time, and a state that it had
+// not changed before. After an error, the resource must not be applied.
 func (a *attempt) noteReversal(ctx context.Context) error {
 	j, reversals := a.turn.job, a.turn.run.reversals
 	if !j.entry.Reverse || a.plan.Refreshed && len(a.plan.Changes) == 0 {
@@ -34,8 +34,8 @@ func unkept(err error) error {
 	return fmt.Errorf("not done, because it could not be undone (reverse): %w", err)
 }
 
-// reversal asks the resource what brings back what is there, or was before it was first
-// applied; nil if that is noted already.
+// reversal returns the resource that restores the current state, or the state before the first change; nil if that is
+// recorded already.
 func (a *attempt) reversal(ctx context.Context) (*notes.Reversal, error) {
 	r, j := a.turn.run, a.turn.job
 	reverser, ok := j.resource.(modules.Reverser)
@@ -62,7 +62,7 @@ func (a *attempt) reversal(ctx context.Context) (*notes.Reversal, error) {
 	if v.Properties, err = json.Marshal(properties); err != nil {
 		return nil, err
 	}
-	// What could not be read back would be of no use in the run that needs it.
+	// A record that cannot be read would be useless in the run that needs it.
 	_, err = r.engine.Decode(&wire.Entry{Type: v.Type, Name: v.Name, Properties: v.Properties})
 	return v, err
 }

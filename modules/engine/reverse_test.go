@@ -26,9 +26,9 @@ import (
 // of its own, or all in one session.
 type rememberer struct {
 	t     *testing.T
-	dir   string // what $ stands for
+	dir   string // replaces $
 	store *mortalJournal
-	one   *engine.Engine // of the session; nil has a new one for each run
+	one   *engine.Engine // engine of the session; nil means a new one for each run
 }
 
 func newRememberer(t *testing.T) *rememberer {
@@ -58,7 +58,7 @@ func reversed(entries ...wire.Entry) []wire.Entry {
 	return entries
 }
 
-// run gives each result as "STATUS NAME: MESSAGE" or "STATUS NAME: ERROR".
+// run returns each result as "STATUS NAME: MESSAGE" or "STATUS NAME: ERROR".
 func (r *rememberer) run(cat wire.Catalog) []string {
 	r.t.Helper()
 	results, died := r.mortal(&mortal{}, cat)
@@ -260,8 +260,8 @@ func TestWhatAnEarlierPlayLooksAfter(t *testing.T) {
 	require.Empty(t, r.store.text)
 }
 
-// TestUndoneInReverse has a directory that can go only after what is in it, and stays
-// while somebody else has something there.
+// TestUndoneInReverse has a directory that can be removed only after its contents, and stays while it contains a
+// foreign file.
 func TestUndoneInReverse(t *testing.T) {
 	r := newRememberer(t)
 	dir := file("$/d", `"ensure":"directory","mode":"0755"`)
@@ -289,7 +289,7 @@ func TestUndoneInReverse(t *testing.T) {
 	require.Empty(t, r.run(whole()))
 }
 
-// TestUndoneByItself has a host on which somebody has done it already.
+// TestUndoneByItself has a host where the change was already undone by hand.
 func TestUndoneByItself(t *testing.T) {
 	r := newRememberer(t)
 	r.run(whole(reversed(text("$/a", "x"))...))
@@ -298,7 +298,7 @@ func TestUndoneByItself(t *testing.T) {
 	require.Empty(t, r.store.text)
 }
 
-// TestWhatCannotBeUndoneIsNotDone, and says so in the check run as well.
+// TestWhatCannotBeUndoneIsNotDone checks that also the check run refuses such a change.
 func TestWhatCannotBeUndoneIsNotDone(t *testing.T) {
 	const because = "not done, because it could not be undone (reverse): "
 	for name, test := range map[string]struct {
@@ -350,7 +350,7 @@ func TestWhatCannotBeUndoneIsNotDone(t *testing.T) {
 	require.Equal(t, []string{"failed $/a: " + because + "the play has no name that the host could remember it by"}, r.run(cat))
 }
 
-// TestSensitiveIsUndoneInSilence shows no diff of what comes back.
+// TestSensitiveIsUndoneInSilence expects no diff of restored sensitive content.
 func TestSensitiveIsUndoneInSilence(t *testing.T) {
 	r := newRememberer(t)
 	r.write("a", "old secret\n")
@@ -384,7 +384,7 @@ func TestReverseOutlivesDeath(t *testing.T) {
 					before := modtest.State(t, r.dir)
 					mine := whole(reversed(text("$/a", "mine"), text("$/b", "mine"), text("$/c", "mine"))...)
 					mine.Parallel = parallel
-					if parallel > 0 && first > 0 { // who dies elsewhere than in the test cannot be caught
+					if parallel > 0 && first > 0 { // a panic in another goroutine than the test's cannot be caught
 						continue
 					}
 					r.mortal(&mortal{dies: first, after: after}, mine)
@@ -399,8 +399,8 @@ func TestReverseOutlivesDeath(t *testing.T) {
 	}
 }
 
-// TestManifestsComeAndGo takes a few paths through random manifests, and through a last
-// one that has none of them. Then the host is as it was in the beginning.
+// TestManifestsComeAndGo uses a few paths in random manifests, and then in a manifest without them. Then the host has
+// its first state again.
 func TestManifestsComeAndGo(t *testing.T) {
 	kinds := []func(rng *rand.Rand, path string) wire.Entry{
 		func(rng *rand.Rand, path string) wire.Entry { return text(path, fmt.Sprint(rng.IntN(3))) },
@@ -455,8 +455,8 @@ func TestManifestsComeAndGo(t *testing.T) {
 	}
 }
 
-// TestNothingIsUndoneElsewhere has somebody put a link in the place of a directory: what
-// was his own is not written where he could not.
+// TestNothingIsUndoneElsewhere replaces a directory by a link: nothing is restored through it to a place that the owner
+// of the link could not write to.
 func TestNothingIsUndoneElsewhere(t *testing.T) {
 	for name, test := range map[string]struct {
 		before string

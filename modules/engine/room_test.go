@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestRoomIsCounted predicts files that fit, each alone: the one that does not fit behind the others is uncertain, and so is every
-// later one. Without a file to write, nothing is.
+// TestRoomIsCounted predicts files of which each fits alone: the first one that does not fit after the others is
+// uncertain, and so is every later one. Without a file to write, no prediction is uncertain.
 func TestRoomIsCounted(t *testing.T) {
 	dir := t.TempDir()
 	one := `"content":"` + strings.Repeat("x", 20<<10) + `","mode":"0644"`

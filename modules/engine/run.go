@@ -11,13 +11,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A run is one catalog under way: a job for each entry, and what they share. Whoever
-// touches it while jobs are worked on at once holds the lock of the scheduler.
+// A run is a catalog in progress: a job for each entry, and their shared state. The scheduler's lock guards the state
+// while jobs run in parallel.
 type run struct {
 	engine  *Engine
 	history *history
 	cat     *wire.Catalog
-	jobs    jobs   // those of the entries, and behind them those of what has left the manifest
+	jobs    jobs   // jobs of the entries, then those of resources that have left the manifest
 	play    *scope // the manifest that no other is in
 	emit    func(*wire.Result) error
 
@@ -28,8 +28,8 @@ type run struct {
 	refreshes *notes.Refreshes
 	reversals *notes.Reversals
 	applied   *notes.Applied
-	ways      *reach.Ways    // to the host; nil before they are asked for
-	undoing   *notes.Undoing // of a run that takes another one back; nil before it has
+	ways      *reach.Ways    // ways to the host; nil before the first use
+	undoing   *notes.Undoing // undo of another run; nil before the first reverted change
 	// earlierIntent is [history].intent before the first job.
 	earlierIntent bool
 	warning       string // about the notes, for the next result
@@ -51,18 +51,18 @@ func (r *run) add(entry *wire.Entry) *job {
 	return j
 }
 
-// interrupted reports whether nothing more shall be started. What is only skipped,
-// since the play has ended already, is told in any case.
+// interrupted reports whether no more jobs may start. Jobs that are only skipped, since the play has ended, are still
+// reported.
 func (r *run) interrupted(ctx context.Context) bool {
 	return r.play.endedBy == "" && (ctx.Err() != nil || r.stops())
 }
 
 func (r *run) stops() bool { return r.engine.Stop != nil && r.engine.Stop() }
 
-// pausePoll is how often a job that waits looks whether the run shall end.
+// pausePoll is the interval at which a waiting job checks whether the run ends.
 const pausePoll = 250 * time.Millisecond
 
-// pause waits between two tries. It reports false if the run shall end instead.
+// pause waits between two tries. It returns false if the run ends instead.
 func (r *run) pause(ctx context.Context, d time.Duration) bool {
 	for {
 		if ctx.Err() != nil || r.stops() {
@@ -81,12 +81,11 @@ func (r *run) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// mayConflict reports whether a check run is about a graph of which several are worked on
-// at once.
+// mayConflict reports whether this is a check run of a graph with parallel entries.
 func (r *run) mayConflict() bool { return r.cat.Check && r.order.IsGraph() && r.cat.Parallel > 1 }
 
-// outside has f work on the host for a job, while others touch the run. What is only
-// predicted is about the forecast, which they touch too.
+// outside lets f work on the host for a job while other jobs use the run. A prediction uses the forecast, which they
+// share, so it keeps the lock.
 func (r *run) outside(j *job, f func()) {
 	if j.predicts() {
 		f()
@@ -95,7 +94,7 @@ func (r *run) outside(j *job, f func()) {
 	r.real.outside(f)
 }
 
-// things gives what a plan is about, for others that are worked on at once.
+// things returns the things that a plan concerns, so that parallel jobs stay away from them.
 func (r *run) things(plan modules.Plan) []string {
 	if r.real.scheduler == nil {
 		return nil

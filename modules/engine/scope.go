@@ -40,9 +40,9 @@ func (r *run) findScopes() error {
 	return nil
 }
 
-// sumUp is the result of a job that represents a nested manifest or a block: failed if one of its jobs went
-// wrong and is not rescued, changed if one has changed. What a noop resource would have done counts for a
-// noop entry only. Its cause is the cause of the first change.
+// sumUp sets the result of a job that represents a nested manifest or a block: failed if one of its jobs failed and is
+// not rescued, changed if one has changed. Predicted changes of noop resources count for a noop entry only. Its cause
+// is the cause of the first change.
 func (t *turn) sumUp() error {
 	j := t.job
 	failed, changed, skipped := 0, 0, ""
@@ -55,7 +55,7 @@ func (t *turn) sumUp() error {
 	members := slices.DeleteFunc(slices.Clone(j.nested.all()), func(member *job) bool { return member.left() })
 	for _, member := range members {
 		switch {
-		case member.leftOut: // what ended the scope counts
+		case member.leftOut: // the entry that ended the scope counts
 		case member.wentWrong():
 			failed++
 			if member.result.Unmet && skipped == "" {

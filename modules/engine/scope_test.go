@@ -90,7 +90,7 @@ func TestScopes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, parallel := range []int{0, 1} {
 				dir := t.TempDir()
-				journal := &mortalJournal{m: &mortal{}} // what one run leaves for the next
+				journal := &mortalJournal{m: &mortal{}} // notes of one run for the next
 				run := func(check bool) string {
 					cat := clone(c.cat)
 					cat.Check, cat.Parallel = check, parallel
@@ -146,8 +146,8 @@ func TestWrongScopes(t *testing.T) {
 	}
 }
 
-// FuzzScopes takes catalogs of scopes alone through an engine: each byte is how
-// many entries one stands for. Every entry has a result, or the catalog is refused.
+// FuzzScopes runs catalogs of scopes alone: each byte is the number of entries of one scope. Every entry has a result,
+// or the catalog is refused.
 func FuzzScopes(f *testing.F) {
 	for _, seed := range []string{"", "\x00", "\x01", "\x00\x01\x02", "\x00\x00\x02\x01", "\x00\x01\x01", "\x00\xff", "\x00\x00\x00\x02\x04"} {
 		f.Add([]byte(seed))

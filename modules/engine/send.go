@@ -11,14 +11,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Bounds of what a result hands to the controller, in bytes of JSON.
+// Limits of the values that a result sends to the controller, in bytes of JSON.
 const (
 	maxValue     = 64 << 10
 	maxAllValues = 1 << 20
 )
 
-// send notes what the job, which has ended well, has for others, and hands the
-// controller what is meant for other hosts.
+// send records the values that the job, which has ended well, sends, and passes values for other hosts to the
+// controller.
 func (t *turn) send(ctx context.Context) {
 	j, e := t.job, &t.job.exports
 	if len(e.wanted) == 0 || j.resource == nil || j.monitors {
@@ -46,7 +46,7 @@ func (t *turn) send(ctx context.Context) {
 	}
 }
 
-// export hands the controller what is meant for other hosts.
+// export passes values for other hosts to the controller.
 func (t *turn) export() {
 	j := t.job
 	room := maxAllValues
@@ -67,8 +67,7 @@ func (t *turn) export() {
 	}
 }
 
-// keepSent notes what the job has sent, if it has run. If it has not, it gives what was
-// noted of the last time.
+// keepSent stores the values that the job has sent, if it has run. Otherwise it loads those of the last time.
 func (t *turn) keepSent() {
 	j, kept := t.job, t.run.history.sent
 	if err := kept.Open(); err != nil {

@@ -11,19 +11,19 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A play that uses the results of its resources comes as several catalogs, each of which begins
-// with the entries of the one before: see [wire.Catalog].Until. What these came to is known
-// here, so that a stage goes on as if all of it had come at once: whoever subscribes to one that
-// has changed is refreshed, and nothing has its turn twice. What a stage is owed, the notes know.
+// A play that uses the results of its resources is sent as several catalogs, each of which begins with the entries of
+// the one before: see [wire.Catalog].Until. Their results are known here, so a stage continues as if it had come with
+// the earlier ones: a subscriber of a changed resource is refreshed, and no entry has its turn twice. The notes know
+// the due refreshes of a stage.
 
-// later reports whether a job belongs to a stage to come. In this one it is known for those that
-// others are to refresh, and for those that a failure ends.
+// later reports whether a job belongs to a later stage. It is listed in this stage if it may be refreshed by an entry
+// of it, or skipped because of a failure.
 func (r *run) later(j *job) bool { return r.cat.Until > 0 && j.index >= r.cat.Until }
 
-// awaits reports whether the stage ends before a job. What a failure has ended is told in any case.
+// awaits reports whether the stage ends before a job. Jobs that a failure has ended are reported at once.
 func (r *run) awaits(j *job) bool { return r.later(j) && r.play.ended() == "" }
 
-// goOn gives the jobs of the stages before what they came to in those.
+// goOn restores the results of the jobs of earlier stages.
 func (r *run) goOn() error {
 	before := r.history.stage
 	if r.cat.From > len(before) || r.cat.From > len(r.jobs) {
@@ -35,22 +35,21 @@ func (r *run) goOn() error {
 	return nil
 }
 
-// endsAs gives a job what it came to in another run of the session.
+// endsAs sets the outcome of a job to that in an earlier run of the session.
 func (j *job) endsAs(old *job) {
 	j.finished = &notes.Finished{Result: old.result.told(), Changed: old.changed, Unmet: old.result.Unmet, Sent: old.exports.sent}
 	j.exports.unknown, j.exports.unsent = old.exports.unknown, old.exports.unsent
 	j.doubt, j.secret = old.doubt, old.secret
 }
 
-// endStage keeps what the jobs of a stage came to for the next one.
+// endStage keeps the outcomes of a stage for the next one.
 func (r *run) endStage() {
 	if r.history.stage = nil; r.cat.Until > 0 {
 		r.history.stage = slices.Clone(r.jobs[:r.cat.Until])
 	}
 }
 
-// unknown is the turn of a job that is made of results which are not known, since others are only
-// predicted. What it would do may be anything.
+// unknown is the turn of a job that depends on unknown results, since others are only predicted. It may do anything.
 func (t *turn) unknown() error {
 	j := t.job
 	var refs []string
@@ -69,7 +68,7 @@ func (t *turn) unknown() error {
 	return nil
 }
 
-// register keeps for the controller what is about to be withheld from the result.
+// register keeps for the controller the parts that are about to be withheld from the result.
 func (t *turn) register() {
 	if t.job.entry.Register && t.job.secret && (t.said.exit != nil || t.job.result.State != nil) {
 		t.job.result.Registered = &wire.Registered{Exit: t.said.exit, State: t.job.result.State}

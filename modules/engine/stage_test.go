@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A stagedPlay is a file and a command, whose result those behind them are made of.
+// A stagedPlay has a file and a command, and later entries made of the command's result.
 type stagedPlay struct {
 	t       *testing.T
 	dir     string
@@ -27,7 +27,7 @@ func newStagedPlay(t *testing.T) *stagedPlay {
 	return p
 }
 
-// restart has another host program go on.
+// restart continues in another host program.
 func (p *stagedPlay) restart() {
 	p.engine = enginetest.New()
 	p.engine.Refreshes = p.journal
@@ -41,7 +41,7 @@ func (p *stagedPlay) run(cat wire.Catalog) []wire.Result {
 	return results
 }
 
-// log is what the commands of the play have written, a word each.
+// log returns the words that the commands of the play have written.
 func (p *stagedPlay) log() string {
 	text, err := os.ReadFile(p.dir + "/log")
 	if !os.IsNotExist(err) {
@@ -50,15 +50,14 @@ func (p *stagedPlay) log() string {
 	return strings.Join(strings.Fields(string(text)), " ")
 }
 
-// says is a command that notes that it has run.
+// says returns a command that logs a word.
 func says(word, rest string) wire.Entry {
 	e := command("echo "+word+" >> $/log", rest)
 	e.Name = word
 	return e
 }
 
-// begin are the entries of the first stage, and what is known there of a third one, which
-// subscribes to the first.
+// begin returns the entries of the first stage, and the known part of a third one, which subscribes to the first.
 func begin() []wire.Entry {
 	return []wire.Entry{
 		file("$/conf", `"mode":"0600","content":"x"`),
@@ -90,7 +89,7 @@ func TestStageWhoseSubscriberIsExcluded(t *testing.T) {
 	require.Empty(t, p.journal.text, "nothing is owed to what is not managed")
 }
 
-// TestStageThatNeverComes ends a run between two stages: the next run carries out what is owed.
+// TestStageThatNeverComes ends a run between two stages: the next run makes the due refreshes.
 func TestStageThatNeverComes(t *testing.T) {
 	p := newStagedPlay(t)
 	p.run(wire.Catalog{Until: 2, Fixed: 2, Entries: begin()})
@@ -102,7 +101,7 @@ func TestStageThatNeverComes(t *testing.T) {
 	require.Empty(t, p.journal.text)
 }
 
-// TestStageAfterALostConnection goes on in another host program with what the first one has kept.
+// TestStageAfterALostConnection continues in another host program with the records of the first.
 func TestStageAfterALostConnection(t *testing.T) {
 	p := newStagedPlay(t)
 	finished := map[int]*notes.Finished{}
@@ -118,7 +117,7 @@ func TestStageAfterALostConnection(t *testing.T) {
 	require.Empty(t, p.journal.text)
 }
 
-// TestStagesOfACheckRun does not know what a command would print, nor do those behind it.
+// TestStagesOfACheckRun: the output of a command is unknown, as are entries made of it.
 func TestStagesOfACheckRun(t *testing.T) {
 	p := newStagedPlay(t)
 	require.Equal(t, "changed changed?", brief(p.run(wire.Catalog{Check: true, Until: 2, Fixed: 2, Entries: begin()})))
@@ -150,7 +149,7 @@ func TestStageWithinANestedManifest(t *testing.T) {
 	}
 }
 
-// TestStageOfAPlayThatEnds tells of all stages to come when a failure ends the play.
+// TestStageOfAPlayThatEnds reports all later stages when a failure ends the play.
 func TestStageOfAPlayThatEnds(t *testing.T) {
 	p := newStagedPlay(t)
 	results := p.run(wire.Catalog{FailOnError: true, Until: 1, Fixed: 1, Entries: []wire.Entry{command("false", ""), {Type: "exec", Name: "b", Awaits: []int{0}}}})
@@ -163,8 +162,7 @@ func TestStageWithoutTheOneBefore(t *testing.T) {
 	require.EqualError(t, err, "a stage begins after 1 entries, but 0 are finished")
 }
 
-// TestCommandThatOnlyLooks runs in a check run, too. What it has printed is uncertain where
-// something is pending that may change that.
+// TestCommandThatOnlyLooks runs in a check run, too. Its output is uncertain where a pending change may affect it.
 func TestCommandThatOnlyLooks(t *testing.T) {
 	p := newStagedPlay(t)
 	look := command("echo seen", `"readonly":true`)

@@ -15,8 +15,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A Standing is a catalog that has been checked, and what its entries came to. All of it can be
-// checked again, or a part. It does not change itself: each check makes another one.
+// A Standing is a checked catalog with the outcomes of its entries. All of it can be checked again, or a part. It is
+// immutable: each check returns another one.
 type Standing struct {
 	engine *Engine
 	cat    *wire.Catalog
@@ -25,9 +25,8 @@ type Standing struct {
 	states *states
 }
 
-// Stand is [Engine.Run] for a check run that is a rehearsal, and gives what can be checked again;
-// nil if it was stopped. The controller is asked questions by this run only: later checks get the
-// answers that it has given.
+// Stand is [Engine.Run] for a check run that is a rehearsal. It returns a Standing that can be checked again, or nil if
+// it was stopped. Only this run sends requests to the controller: later checks reuse the answers.
 func (e *Engine) Stand(ctx context.Context, cat *wire.Catalog, emit func(*wire.Result) error) (s *Standing, stopped bool, err error) {
 	own, answers := *e, newAnswers()
 	answers.record(&own)
@@ -39,11 +38,11 @@ func (e *Engine) Stand(ctx context.Context, cat *wire.Catalog, emit func(*wire.R
 		return nil, stopped, err
 	}
 	answers.recall(&own)
-	// Nothing of the session that changes is shared: it goes on with other catalogs meanwhile.
+	// Mutable state of the session is not shared, since other catalogs follow in the meantime.
 	base := *own.history
 	base.states, base.refreshes = base.states.clone(), base.refreshes.Clone()
 	base.forecasts, base.stage = nil, nil
-	base.intent = false // what this session has changed before is no reason for what changes from now on
+	base.intent = false // earlier changes of this session are not a cause of later changes
 	own.history, own.rehearsed = &base, nil
 	own.Keep, own.Finished, own.Undoes, own.Follow, own.Semaphores, own.Confirm, own.Prefetch = nil, nil, nil, nil, nil, nil, nil
 	again := *cat
@@ -51,8 +50,8 @@ func (e *Engine) Stand(ctx context.Context, cat *wire.Catalog, emit func(*wire.R
 	return r.stands(&own, &again), false, nil
 }
 
-// Check checks the entries for which again says so, and all if it is nil. The others are taken for
-// what they were. It ends early with an error if ctx ends or the run shall stop.
+// Check checks the entries for which again returns true, and all if again is nil. The others keep their outcomes. It
+// ends early with an error if ctx ends or the run must stop.
 func (s *Standing) Check(ctx context.Context, again func(i int) bool) (*Standing, error) {
 	e := *s.engine
 	base := *e.history
@@ -85,12 +84,12 @@ func (s *Standing) Check(ctx context.Context, again func(i int) bool) (*Standing
 	return r.stands(s.engine, s.cat), nil
 }
 
-// stands is what a run has come to.
+// stands returns the outcome of a run.
 func (r *run) stands(e *Engine, cat *wire.Catalog) *Standing {
 	return &Standing{engine: e, cat: cat, jobs: r.jobs[:len(cat.Entries)], plans: r.forecasts.pair.Plans(), states: r.history.states}
 }
 
-// standsAs gives a job what it came to in an earlier check, with all that others have to know.
+// standsAs sets the outcome of a job to that in an earlier check, with everything that other jobs need.
 func (r *run) standsAs(j, old *job, plans []forecast.Plan) {
 	j.endsAs(old)
 	j.resource, j.invalid = old.resource, old.invalid
@@ -104,35 +103,34 @@ func (r *run) standsAs(j, old *job, plans []forecast.Plan) {
 	}
 }
 
-// Entries are those of the catalog.
+// Entries returns the entries of the catalog.
 func (s *Standing) Entries() []wire.Entry { return s.cat.Entries }
 
-// Result is what an entry came to.
+// Result returns the result of an entry.
 func (s *Standing) Result(i int) *wire.Result { return s.jobs[i].result.told() }
 
-// Secret reports whether nothing of what an entry holds may be shown.
+// Secret reports whether the content of an entry must not be shown.
 func (s *Standing) Secret(i int) bool { return s.jobs[i].secret }
 
-// Sees reports whether an entry saw of the host, and would do to it, what it did in an earlier check,
-// so that what others saw of its plan is what they would see now.
+// Sees reports whether an entry saw the same host, and has the same plan, as in an earlier check. Then entries that
+// depend on it would see the same, too.
 func (s *Standing) Sees(i int, before *Standing) bool {
 	now, then := s.jobs[i].prediction, before.jobs[i].prediction
 	return reflect.DeepEqual(s.plans[i], before.plans[i]) &&
 		(now == nil && then == nil || now != nil && then != nil && reflect.DeepEqual(now.Reads, then.Reads))
 }
 
-// Exact reports whether what a part of a check run shows is what the whole would show, as long as
-// the others would come to what they came to: only the end of a run of which several entries are
-// worked on at once shows which of them are in doubt.
+// Exact reports whether checking a part gives the same results as checking all, as long as the other results stay. With
+// parallel entries, only the end of a whole run shows which of them are in doubt.
 func (s *Standing) Exact() bool { return s.cat.Parallel <= 1 }
 
-// Dependencies gives the entries on which the entry i depends directly, all of which are before it.
+// Dependencies yields the entries on which the entry i depends directly. All of them precede it.
 func (s *Standing) Dependencies(i int) iter.Seq[int] {
 	return wire.Dependencies(s.cat.Entries, i)
 }
 
-// Sources names where it may first be noticed that the resource of an entry is not as it was in
-// the last check. polled is what there is no such place for; "" is nothing.
+// Sources returns the places where a change of an entry's resource may be noticed first. polled describes the part
+// without such a place, for which the host is polled; "" means none.
 func (s *Standing) Sources(ctx context.Context, i int) (from modules.Sources, polled string) {
 	j := s.jobs[i]
 	switch {
@@ -161,10 +159,10 @@ func (s *Standing) Sources(ctx context.Context, i int) (from modules.Sources, po
 	return from, polled
 }
 
-// LastRun names the run that has last noted what it left on the host; "" if that is not known.
+// LastRun returns the run that last recorded the states that it left on the host; "" if that is unknown.
 func (s *Standing) LastRun() (run, holder string) { return notes.LastRun(s.engine.Applied) }
 
-// Left says of each entry whether it is noted that a run has left it as it is asked for.
+// Left reports for each entry whether a run has recorded it as left in its desired state.
 func (s *Standing) Left() []bool {
 	left := make([]bool, len(s.cat.Entries))
 	applied := notes.NewApplied(s.engine.Applied, s.cat)
@@ -178,19 +176,19 @@ func (s *Standing) Left() []bool {
 	return left
 }
 
-// Look looks at a path of the host, for those who wait for one.
+// Look queries a path of the host, for watchers that wait for one.
 func (s *Standing) Look(path string) error {
 	_, err := s.engine.Host.Files.Stat(path)
 	return err
 }
 
-// answers are what the controller has answered to a catalog.
+// answers are the controller's answers for a catalog.
 type answers struct {
 	imports   map[int]*wire.Imported
 	elsewhere map[int]*wire.Elsewhere
-	documents map[string]json.RawMessage // by their text
-	contents  map[string]bool            // that have been opened
-	folder    string                     // that of the play; "" if it was not asked for, or there is none
+	documents map[string]json.RawMessage // documents by their text
+	contents  map[string]bool            // opened contents
+	folder    string                     // folder of the play; "" if it was not requested or there is none
 }
 
 // maxDocuments bounds the documents that are kept.
@@ -203,7 +201,7 @@ func newAnswers() *answers {
 	}
 }
 
-// record has an engine keep what is answered to its questions.
+// record makes an engine keep the answers to its requests.
 func (a *answers) record(e *Engine) {
 	if ask := e.Import; ask != nil {
 		e.Import = func(ctx context.Context, index int) (*wire.Imported, error) {
@@ -244,7 +242,7 @@ func (a *answers) record(e *Engine) {
 	}
 }
 
-// errNotAsked is what becomes of a question that the controller was not asked before.
+// errNotAsked is the error of a request without a kept answer.
 var errNotAsked = errors.New("the controller is queried only when a watch begins")
 
 // recall has an engine get the answers that were kept.

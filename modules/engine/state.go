@@ -11,35 +11,34 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Bounds of what resources may report as their states, in bytes of JSON.
+// Limits of the states that resources report, in bytes of JSON.
 const (
 	maxState     = 128 << 10 // in a result
 	maxAnswer    = 2 << 20   // in the result of a query; JSON does not make more of JSON
 	maxAllStates = 8 << 20   // kept for other resources of the session
 )
 
-// states are what the resources of a session have last reported. Checks ask for them
-// while others report.
+// states are the last reported states of a session's resources. Checks read them while others report.
 type states struct {
 	mu   sync.Mutex
 	of   map[string]modules.State // by [wire.Entry.Ref]
 	size int
 
-	predicted map[string]bool // those that would be changed, in a check run
+	predicted map[string]bool // resources that would be changed, in a check run
 }
 
 func newStates() *states {
 	return &states{of: map[string]modules.State{}, predicted: map[string]bool{}}
 }
 
-// clone is for what is only rehearsed.
+// clone returns a copy for a rehearsal.
 func (s *states) clone() *states {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &states{of: maps.Clone(s.of), size: s.size, predicted: maps.Clone(s.predicted)}
 }
 
-// last is that of [modules.Host].State.
+// last implements [modules.Host].State.
 func (s *states) last(ref string) (modules.State, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,8 +54,8 @@ func (s *states) predict(ref string, changed bool) {
 	s.predicted[ref] = changed
 }
 
-// then is [modules.Host].State in a check run: the state of what would be changed is not
-// known before that is done, which the prediction p depends on.
+// then implements [modules.Host].State in a check run: the state of a resource that would change is unknown, so the
+// prediction p becomes uncertain.
 func (s *states) then(ref string, p *forecast.Prediction) (modules.State, bool) {
 	s.mu.Lock()
 	predicted := s.predicted[ref]
@@ -90,9 +89,8 @@ func sizeOf(s modules.State) int {
 	return size
 }
 
-// report gives what a resource has reported as its state for its result, and keeps it for
-// others. A host's programs say what they like, so it is held against the bounds, and
-// against JSON.
+// report returns the reported state of a resource for its result, and keeps it for others. It checks size and JSON,
+// since a state may come from any program.
 func (s *states) report(e *wire.Entry, by *said) *modules.State {
 	state := by.state
 	if state.Before == nil && state.After == nil && state.Restart == nil {

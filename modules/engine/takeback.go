@@ -18,17 +18,17 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// An undone is what an entry of a catalog that undoes a run is about.
+// An undone describes an entry of a catalog that undoes a run.
 type undone struct {
 	change  *notes.Change
 	refresh bool   // it is refreshed again, and nothing else
 	force   bool   // also if it has changed since the run
-	lost    string // why it cannot be taken back: it is not in what is kept
+	lost    string // why it cannot be reverted: it is not in the record
 }
 
-// TakeBack makes the entries of a catalog that undoes a run (see [wire.Undo]): the last change
-// first, and behind all what is to be refreshed again. It is called before Run for every
-// catalog. An error says why nothing of the run can be undone.
+// TakeBack creates the entries of a catalog that undoes a run (see [wire.Undo]): the last change first, and after all
+// changes the resources to refresh again. It is called before Run for every catalog. An error explains why nothing of
+// the run can be undone.
 func (e *Engine) TakeBack(cat *wire.Catalog) error {
 	e.undone = nil
 	if cat.Undo == nil {
@@ -54,7 +54,7 @@ func (e *Engine) TakeBack(cat *wire.Catalog) error {
 	}
 	var services []*notes.Change // to be started, after their files
 	for _, c := range slices.Backward(changes) {
-		if cat.Lock != nil && c.UndoneBy == cat.Lock.Run { // it may not have told that
+		if cat.Lock != nil && c.UndoneBy == cat.Lock.Run { // that run may not have reported it
 			c.UndoneBy = ""
 		}
 		switch {
@@ -88,7 +88,7 @@ type takingBack struct {
 	unconfirmed *Unconfirmed
 }
 
-// meant reports whether a change is to be taken back.
+// meant reports whether to revert a change.
 func (b *takingBack) meant(c *notes.Change) bool {
 	only, u := b.cat.Undo.Only, b.unconfirmed
 	if u != nil && len(c.Before) > 0 && c.Left == nil {
@@ -139,8 +139,8 @@ func (b *takingBack) entry(c *notes.Change) wire.Entry {
 	return e
 }
 
-// refresh adds an entry that refreshes a resource again, if it was refreshed by what is taken
-// back now. One that is taken back itself is refreshed as it is then.
+// refresh adds an entry that refreshes a resource again, if a reverted change had refreshed it. A resource that is
+// reverted itself is refreshed with that.
 func (b *takingBack) refresh(c *notes.Change) {
 	u, by := b.unconfirmed, c.Refreshes
 	if c.Left != nil {
@@ -167,7 +167,7 @@ func (b *takingBack) refresh(c *notes.Change) {
 	}
 }
 
-// keptContents are those that were kept when they were changed.
+// keptContents holds the contents that were kept at the change.
 type keptContents struct{ before.Contents }
 
 // Open implements [modules.Contents].
@@ -220,7 +220,7 @@ func (r *run) decodeUndone(j *job, u *undone) {
 	}
 }
 
-// cannot says why a change is not taken back; "" if it is.
+// cannot returns why a change is not reverted; "" if it is.
 func (u *undone) cannot() string {
 	switch {
 	case u == nil || u.refresh || u.lost != "":
@@ -233,8 +233,8 @@ func (u *undone) cannot() string {
 	return ""
 }
 
-// noteUndone notes that a change has been taken back, so that it is not again: what is there then
-// may look like what the run had left. Without the note, that is looked at.
+// noteUndone records that a change was reverted, so that it is reverted only once: the restored state may look like the
+// state that the run left. Without the record, the states are compared.
 func (t *turn) noteUndone() {
 	r, j := t.run, t.job
 	if j.undone == nil || j.undone.refresh || j.mode != modeApply || j.result.Status == wire.Skipped || r.cat.Lock == nil {
@@ -249,7 +249,7 @@ func (t *turn) noteUndone() {
 	_ = r.undoing.Undone(notes.Undoes{Run: r.cat.Undo.Run, Number: j.undone.change.Number})
 }
 
-// asLeft makes sure, before a change is taken back, that nobody has changed the resource since.
+// asLeft checks, before a change is reverted, that the resource has not changed since.
 func (a *attempt) asLeft(ctx context.Context) error {
 	r, j := a.turn.run, a.turn.job
 	switch u := j.undone; {
@@ -288,7 +288,7 @@ func (a *attempt) asLeft(ctx context.Context) error {
 	}
 	var plan modules.Plan
 	seen := a.seen
-	seen.Report = modules.Discard{} // which has been told what is to be said
+	seen.Report = modules.Discard{} // it has received the report already
 	a.turn.outside(func() { plan, err = resource.Check(ctx, seen) })
 	if err != nil {
 		return fmt.Errorf("left unchanged: %w", err)

@@ -24,10 +24,10 @@ import (
 // An undoer is a host on which runs are applied and taken back, each with an engine of its own.
 type undoer struct {
 	t    *testing.T
-	dir  string // what $ stands for
-	home string // where it is kept what was there
+	dir  string // replaces $
+	home string // folder of the kept states
 	past *system.Past
-	warn []string // what runs have warned of
+	warn []string // warnings of runs
 }
 
 func newUndoer(t *testing.T) *undoer {
@@ -55,7 +55,7 @@ func (u *undoer) apply(run string, entries ...wire.Entry) {
 	}
 }
 
-// undo takes a run back, and gives each result as "STATUS NAME: TEXT".
+// undo undoes a run, and returns each result as "STATUS NAME: TEXT".
 func (u *undoer) undo(run string, check bool, only ...string) (results []string) {
 	u.t.Helper()
 	for i := range only {
@@ -129,10 +129,10 @@ func TestUndo(t *testing.T) {
 		name    string
 		before  func(u *undoer)
 		entries []wire.Entry
-		since   func(u *undoer) // what others do afterwards
+		since   func(u *undoer) // changes by others afterwards
 		only    []string
 		want    []string // results
-		differs bool     // something is not as it was before
+		differs bool     // the state differs from that before the run
 	}{
 		{"a file that was made", nil,
 			[]wire.Entry{text("$/f", "new")}, nil, nil,
@@ -291,7 +291,7 @@ func TestUndo(t *testing.T) {
 			predicted := u.undo("1", true, test.only...)
 			require.Equal(t, left, modtest.Snapshot(t, u.dir), "a check run has changed something")
 			require.Equal(t, test.want, u.undo("1", false, test.only...))
-			for i := range predicted { // which says what would be done
+			for i := range predicted { // the check run reports it
 				status, _, _ := strings.Cut(test.want[i], " ")
 				require.True(t, strings.HasPrefix(predicted[i], status+" "), predicted[i])
 			}
@@ -332,8 +332,8 @@ func TestUndoOfAnUndo(t *testing.T) {
 	require.Equal(t, after, modtest.State(t, u.dir))
 }
 
-// TestUndoTwice takes back only once what looks as if the run had just left it, and again what
-// has been brought about again.
+// TestUndoTwice reverts a change once, although its result looks like the state that the run left, and again after it
+// was made again.
 func TestUndoTwice(t *testing.T) {
 	u := newUndoer(t)
 	u.write("f", "more\n")
@@ -362,8 +362,7 @@ func TestUndoTwice(t *testing.T) {
 	require.Equal(t, before, modtest.State(t, u.dir))
 }
 
-// TestUndoOfASecret takes back what nobody may see: it is kept for its user alone, and in no
-// result.
+// TestUndoOfASecret reverts a secret: only its user can read the kept state, and no result has it.
 func TestUndoOfASecret(t *testing.T) {
 	u := newUndoer(t)
 	u.write("f", "hunter2")
@@ -382,7 +381,7 @@ func TestUndoOfASecret(t *testing.T) {
 	require.Equal(t, "hunter2", modtest.State(t, u.dir)["f"].Text)
 }
 
-// TestUndoWithoutAnything says why there is nothing to take back.
+// TestUndoWithoutAnything expects the reason why there is nothing to revert.
 func TestUndoWithoutAnything(t *testing.T) {
 	u := newUndoer(t)
 	u.apply("1", text("$/f", "new"))
@@ -406,7 +405,7 @@ func TestUndoWithoutAnything(t *testing.T) {
 	}
 }
 
-// TestUndoOfWhatIsFull changes the host where nothing can be kept: it says so, then and later.
+// TestUndoOfWhatIsFull changes a host where nothing can be kept, and expects a warning then and at the undo.
 func TestUndoOfWhatIsFull(t *testing.T) {
 	u := newUndoer(t)
 	u.write("f", "old")
@@ -440,8 +439,8 @@ func TestUndoOfWhatIsNotKnown(t *testing.T) {
 	require.Equal(t, []string{"failed file#$/f: left unchanged: its state after the run is unknown, because the host program was killed (to continue that run: ccm-push resume)"}, u.undo("1", false))
 }
 
-// TestUndoOfManyRuns changes files at random in several runs, and takes those back, the last one
-// first: each time all is as it was before that run.
+// TestUndoOfManyRuns changes files at random in several runs, and undoes these, the last one first: each time the state
+// before that run is back.
 func TestUndoOfManyRuns(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
@@ -487,8 +486,8 @@ func anyChange(r *rand.Rand) wire.Entry {
 	return text(path, "text "+strconv.Itoa(r.IntN(3)))
 }
 
-// TestCauseOfAnUndo has the changes of an undo say so, and those of the manifest after it follow
-// from the manifest, not from somebody who has changed the host.
+// TestCauseOfAnUndo: the changes of an undo have it as their cause, and later changes of the manifest have the manifest
+// as theirs.
 func TestCauseOfAnUndo(t *testing.T) {
 	u := newUndoer(t)
 	u.write("f", "old")

@@ -67,7 +67,7 @@ func TestRetryRefreshes(t *testing.T) {
 	require.Equal(t, 3, results[1].Tries)
 }
 
-// clumsy fails, takes its time, and says when it tried.
+// clumsy fails, takes time, and logs its tries.
 type clumsy struct {
 	guest
 	fails int
@@ -147,7 +147,7 @@ func TestTimeoutEndsTheProcessGroup(t *testing.T) {
 	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
 	require.NoError(t, err)
 	state, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
-	if err == nil { // it may wait for somebody to take note of its end
+	if err == nil { // it may wait until its end is noticed
 		require.Contains(t, string(state), ") Z ")
 	}
 }
@@ -158,7 +158,7 @@ func TestTurn(t *testing.T) {
 		name    string
 		entries []wire.Entry
 		check   bool
-		during  string // what is made while the entry waits
+		during  string // created while the entry waits
 		err     error
 		want    string
 		log     string
@@ -289,7 +289,7 @@ type kinded struct{ error }
 
 func (kinded) Kind() modules.ErrorKind { return modules.ErrorForbidden }
 
-// diarist tells a state in each of its calls.
+// diarist reports a state in each of its calls.
 type diarist struct {
 	Before, After string
 	fail          bool
@@ -330,7 +330,7 @@ func TestState(t *testing.T) {
 		note, kept string
 	}{
 		{"before and after", diarist{Before: "1", After: "2"}, false, false, `{"before":1,"after":2,"restart":[{"service":"sshd"}]}`, "", "2"},
-		{"predicted", diarist{Before: "1", After: "2"}, true, false, `{"before":1}`, "", ""}, // nobody knows how it will be
+		{"predicted", diarist{Before: "1", After: "2"}, true, false, `{"before":1}`, "", ""}, // the later state is unknown
 		{"failed", diarist{Before: "1", fail: true}, false, false, `{"before":1}`, "", "1"},
 		{"a secret", diarist{Before: "1", After: "2"}, false, true, "null", "", "2"},
 		{"too large", diarist{Before: "1", After: large}, false, false, "null", "its state is left out: 131126 bytes of JSON are more than 131072", large},

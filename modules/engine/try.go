@@ -17,8 +17,7 @@ import (
 // errTimeUp is why the context of a try ended.
 var errTimeUp = errors.New("the time of the try is up")
 
-// tries has the job try until it has succeeded, or has tried often enough. What is
-// only predicted, or asked, is tried once.
+// tries runs the job until it has succeeded, or has used its tries. Predictions and queries have one try.
 func (t *turn) tries(ctx context.Context) error {
 	r, j := t.run, t.job
 	var acted *result // the first try that may have changed the host and failed
@@ -29,7 +28,7 @@ func (t *turn) tries(ctx context.Context) error {
 		if reason, ok := errors.AsType[modules.SkipError](err); ok && acted == nil {
 			j.result.Status, j.result.Reason, j.result.Message, err = wire.Skipped, wire.SkippedByType, excerpt.Of(string(reason), maxText), nil
 		}
-		if acted != nil && j.result.Status == "" { // what is left of it counts
+		if acted != nil && j.result.Status == "" { // the remaining result counts
 			j.result.changeAs(acted)
 		}
 		if err == nil {
@@ -57,8 +56,7 @@ func (t *turn) tries(ctx context.Context) error {
 	}
 }
 
-// spacing is how long it takes at least from the beginning of a try to that of the
-// next one.
+// spacing returns the shortest time between the beginnings of two tries.
 func spacing(e *wire.Entry) time.Duration {
 	if e.Limit <= 0 {
 		return 0
@@ -109,7 +107,7 @@ func (t *turn) try(ctx context.Context) error {
 			}
 			end()
 		}
-		// Others may have been at work meanwhile, and their time is not that of this try.
+		// Other jobs may have run meanwhile; their time does not count for this try.
 		try, end = timed(ctx, j.entry)
 		since, a = scheduler.Clock(), &attempt{turn: t}
 		err = a.check(try)
@@ -169,7 +167,7 @@ func (a *attempt) apply(ctx context.Context) error {
 	return nil
 }
 
-// show has the result tell of the change.
+// show adds the change to the result.
 func (a *attempt) show(ctx context.Context) {
 	j := a.turn.job
 	j.result.change(a.plan, a.triggers)
@@ -179,7 +177,7 @@ func (a *attempt) show(ctx context.Context) {
 	}
 }
 
-// query asks the resource what it is to be asked.
+// query runs the query of the entry.
 func (t *turn) query(ctx context.Context) error {
 	e := t.job.entry
 	q, ok := t.job.resource.(modules.Querier)

@@ -13,10 +13,10 @@ type turn struct {
 	run        *run
 	job        *job
 	said       *said
-	properties json.RawMessage // with what it has received; nil if it receives nothing
-	free       func()          // gives its semaphores back; nil if it holds none
+	properties json.RawMessage // properties with received values; nil if it receives none
+	free       func()          // releases its semaphores; nil if it holds none
 	began      modules.Repeat  // the command that the turn has started, if any
-	ended      int             // tries of it that have ended, those of earlier sessions included
+	ended      int             // number of completed tries, including those of earlier sessions
 }
 
 func (r *run) newTurn(j *job) *turn { return &turn{run: r, job: j, said: &said{}} }
@@ -24,8 +24,7 @@ func (r *run) newTurn(j *job) *turn { return &turn{run: r, job: j, said: &said{}
 // outside has f work on the host, while others touch the run.
 func (t *turn) outside(f func()) { t.run.outside(t.job, f) }
 
-// begins gives ErrBeforeTurn if the manifest of a job that has waited has ended
-// meanwhile.
+// begins returns ErrBeforeTurn if the manifest of a waiting job has ended meanwhile.
 func (t *turn) begins() error {
 	if t.job.scope.ended() != "" {
 		return ErrBeforeTurn
@@ -39,8 +38,8 @@ func (t *turn) wantsSemaphores() bool {
 	return t.run.engine.Semaphores != nil && len(t.job.entry.Sema) > 0 && t.free == nil && !t.job.predicts()
 }
 
-// takeSemaphores waits for those of the job, which is about to carry out a plan. What was
-// found out about the host before may be out of date then.
+// takeSemaphores waits for the semaphores of the job, which is about to apply a plan. Preloaded data may be outdated
+// afterwards.
 func (t *turn) takeSemaphores(ctx context.Context, plan modules.Plan) error {
 	var release func()
 	var err error
@@ -57,7 +56,7 @@ func (t *turn) takeSemaphores(ctx context.Context, plan modules.Plan) error {
 	return err
 }
 
-// release gives the semaphores of the job back.
+// release releases the semaphores of the job.
 func (t *turn) release() {
 	if release := t.free; release != nil {
 		t.free = nil
@@ -70,9 +69,9 @@ type attempt struct {
 	turn     *turn
 	plan     modules.Plan
 	own      bool         // the plan is due without a subscription
-	seen     modules.Host // as it was shown to the resource
+	seen     modules.Host // host that was shown to the resource
 	triggers []string     // the entries that the resource was refreshed by
-	claimed  []string     // what the plan is about, while it is carried out
-	kept     *keep        // what was there before; nil if nothing is kept
-	unkept   string       // why its type cannot bring back what was there; "" if it can
+	claimed  []string     // things of the plan, while it is applied
+	kept     *keep        // former state; nil if nothing is kept
+	unkept   string       // why its type cannot restore the former state; "" if it can
 }

@@ -18,25 +18,24 @@ import (
 // maxSubjectRef bounds the name of the resource of a subject, in bytes.
 const maxSubjectRef = 512
 
-// A reversal is that of a resource that has left the manifest.
+// A reversal belongs to a resource that has left the manifest.
 type reversal struct {
 	notes.Reversal
 	kept  string // why it is not undone yet, if that is so
 	owner string // the resource that looks after its thing now, so that it is forgotten
 }
 
-// An undoing ends a run: what the play had and has no more is put back as it was, in the
-// reverse order in which it was changed.
+// An undoing ends a run: resources that have left the play are restored to their former states, in the reverse order of
+// their changes.
 type undoing struct {
 	run       *run
 	step      func(context.Context, *job) (began bool, err error)
 	reversals []reversal           // the last applied first
 	owners    map[string][]subject // the resources of the session, by the thing they look after; their own subject is the part of it
-	below     map[string]string    // by directory, a resource that is about something in it
+	below     map[string]string    // by directory, a resource below it
 }
 
-// undo undoes what has left the manifest, if the catalog knows what that is. step brings a
-// job to its result.
+// undo undoes resources that have left the manifest, if the catalog knows them. step processes a job.
 func (r *run) undo(ctx context.Context, step func(context.Context, *job) (began bool, err error)) (stopped bool, err error) {
 	r.noteSubjects()
 	sensitive := map[string]bool{}
@@ -71,7 +70,7 @@ func (r *run) undo(ctx context.Context, step func(context.Context, *job) (began 
 	return u.putBack(ctx)
 }
 
-// noteSubjects notes what the resources are about, for this catalog and those to come.
+// noteSubjects records the subjects of the resources, for this catalog and later ones.
 func (r *run) noteSubjects() {
 	if r.engine.Reversals == nil || r.cat.Monitor {
 		return
@@ -96,8 +95,7 @@ func subjectsOf(res modules.Resource) []string {
 	return nil
 }
 
-// tellWaiting says with the failure of the job that it ends the play, if that keeps
-// anything from being undone.
+// tellWaiting adds to the failure of the job that it ends the play, if that prevents an undo.
 func (r *run) tellWaiting(j *job) {
 	if j.scope != r.play || !r.play.failOnError || r.play.endedBy != "" || j.entry.Reversal || !r.reversals.Undoes() {
 		return
@@ -108,7 +106,7 @@ func (r *run) tellWaiting(j *job) {
 	}
 }
 
-// find finds what has left the manifest, and what becomes of it.
+// find finds the resources that have left the manifest, and decides about each.
 func (u *undoing) find() {
 	gone := u.run.reversals.Gone()
 	if len(gone) == 0 {
@@ -136,8 +134,8 @@ func (u *undoing) findOwners() {
 	}
 }
 
-// findOwner finds who looks after a thing now that has left the manifest, or after something
-// in it, if that is to be removed.
+// findOwner finds the resource that now manages a thing that has left the manifest, or something below it if the thing
+// will be removed.
 func (u *undoing) findOwner(v *reversal) {
 	if slices.Contains(u.run.cat.Remember.Others, v.Ref()) {
 		v.owner = "a later play"
@@ -159,8 +157,8 @@ func (u *undoing) findOwner(v *reversal) {
 	}
 }
 
-// moved refuses to undo something in another place than where it was done: who may
-// exchange a directory for a link must not have others write behind it what was theirs.
+// moved refuses to undo a change in another place than where it was made: a user who can replace a directory by a link
+// must not direct a write to a foreign place.
 func (u *undoing) moved(v *reversal) error {
 	if now := u.run.forecasts.place(v.Subject); now != v.Place {
 		was, _, _ := strings.Cut(v.Subject, "\n")
@@ -169,7 +167,7 @@ func (u *undoing) moved(v *reversal) error {
 	return nil
 }
 
-// message names to the controller what has left the manifest.
+// message returns the list of resources that have left the manifest, for the controller.
 func (u *undoing) message() *wire.Reversals {
 	m := &wire.Reversals{}
 	for _, v := range u.reversals {
@@ -178,8 +176,8 @@ func (u *undoing) message() *wire.Reversals {
 	return m
 }
 
-// putBack undoes what has left, one after the other, in jobs behind those of the catalog.
-// What is not undone is there to be told of, so it counts as excluded.
+// putBack undoes the resources that have left, one after the other, in jobs after those of the catalog. A resource that
+// is not undone is only reported, so it counts as excluded.
 func (u *undoing) putBack(ctx context.Context) (stopped bool, err error) {
 	r := u.run
 	r.real.scheduler = nil
@@ -212,7 +210,7 @@ func (u *undoing) putBack(ctx context.Context) (stopped bool, err error) {
 // hasLeft is why a resource has a result that the play does not have.
 const hasLeft = "it has left the manifest"
 
-// settle words the result of one that has left, and forgets it unless it failed.
+// settle sets the message for a resource that has left, and drops its record unless it failed.
 func (u *undoing) settle(v *reversal, result *wire.Result) {
 	done := result.Status == "" || result.Status == wire.Stable || result.Status == wire.Changed
 	switch {
@@ -220,7 +218,7 @@ func (u *undoing) settle(v *reversal, result *wire.Result) {
 		result.Message, result.Because, done = hasLeft+", and is not undone: "+v.owner+" looks after it now", "", true
 	case v.kept != "":
 		result.Message, result.Because = hasLeft+", and is not undone yet: "+v.kept, ""
-	case result.Status == wire.Changed: // who reports it says why
+	case result.Status == wire.Changed: // the report adds the reason
 	case result.Status == wire.Failed:
 		result.Error = excerpt.Of(hasLeft+", and cannot be undone: "+result.Error+" (to keep it, add it to the manifest again without reverse)", maxText)
 	case done:

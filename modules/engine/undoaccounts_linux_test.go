@@ -25,7 +25,7 @@ const (
 	otherHash = "$6$other$TVLlQcbpFVof5W3Yz4DTP6gRstiNuHwwTt6GLc1E5n0U0aDehy0S5knV8wiOQSpT0Y77vwPZN.Pq.H91p5hVO1"
 )
 
-// accountUndoer is an undoer whose runs change the accounts of this host, which are those of the test.
+// accountUndoer returns an undoer whose runs change the accounts of this host, which belong to the test.
 func accountUndoer(t *testing.T) *undoer {
 	home := t.TempDir()
 	require.NoError(t, os.Chmod(home, 0o700))
@@ -43,7 +43,7 @@ func groupEntry(name, rest string) wire.Entry {
 // accountFiles are the account files of a host.
 var accountFiles = []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/subuid", "/etc/subgid"}
 
-// accountState is all that a host has of accounts.
+// accountState returns all account data of a host.
 func accountState(t *testing.T) map[string]modtest.Seen {
 	all := map[string]modtest.Seen{}
 	for _, name := range append(accountFiles, "/home") {
@@ -67,7 +67,7 @@ func shOut(t *testing.T, line string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestUndoOfAccounts takes back what runs have changed of users and groups, and names what it cannot.
+// TestUndoOfAccounts undoes runs that have changed users and groups, and names changes that it cannot revert.
 func TestUndoOfAccounts(t *testing.T) { accountstest.Private(t, undoOfAccounts) }
 
 func undoOfAccounts(t *testing.T) {
@@ -79,7 +79,7 @@ func undoOfAccounts(t *testing.T) {
 		entries []wire.Entry
 		since   string
 		want    []string
-		differs string // a command that prints what is checked in place of that all is as it was, and
+		differs string // a command whose output is compared instead of the whole state, and
 		prints  string
 	}{
 		{"all parts of a user", "", []wire.Entry{userEntry("bob", everything)}, "", []string{"changed user#bob: " + back}, "", ""},
@@ -169,8 +169,8 @@ func revertOfAccounts(t *testing.T) {
 	require.Equal(t, was, accountState(t))
 }
 
-// TestUndoOfAccountsAtRandom changes accounts at random, and then by hand, and undoes it: all is as it
-// was, or something is named.
+// TestUndoOfAccountsAtRandom changes accounts at random, then by hand, and undoes the run: the former state is back, or
+// the exceptions are named.
 func TestUndoOfAccountsAtRandom(t *testing.T) { accountstest.Private(t, undoOfAccountsAtRandom) }
 
 func undoOfAccountsAtRandom(t *testing.T) {
@@ -236,7 +236,7 @@ func undoOfAccountsAtRandom(t *testing.T) {
 		if !touched {
 			exact++
 			is := accountState(t)
-			for _, name := range accountFiles { // one that is removed and made again comes last
+			for _, name := range accountFiles { // an account that was removed and added again is the last one
 				a, b := was[name], is[name]
 				a.Text, b.Text = sorted(a.Text), sorted(b.Text)
 				require.Equal(t, a, b, "seed %d: %s: %s", seed, name, entryTexts(entries))

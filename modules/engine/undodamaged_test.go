@@ -13,9 +13,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestUndoOfADamagedHistory undoes a run of which what is kept is cut off in each place, or has another
-// byte in each place: all comes back, or it is reported that something does not. The controller
-// knows which resources the run has changed.
+// TestUndoOfADamagedHistory undoes a run whose record is cut off at each place, or has another byte at each place:
+// everything is restored, or the report names the missing parts. The controller knows which resources the run has
+// changed.
 func TestUndoOfADamagedHistory(t *testing.T) {
 	u := newUndoer(t)
 	u.write("f", "old\n")

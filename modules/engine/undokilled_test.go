@@ -10,8 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestUndoThatIsKilled is gone on with by another one: all is as before the run, and what was
-// refreshed is refreshed once.
+// TestUndoThatIsKilled continues a killed undo: the state is as before the run, and each refresh happens once.
 func TestUndoThatIsKilled(t *testing.T) {
 	for dies := 1; dies <= 3; dies++ {
 		for _, after := range []bool{false, true} {

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A warner keeps a text in a file, of which it does not tell, and warns in each Check.
+// A warner keeps a text in a file, which it does not declare, and warns in each Check.
 type warner struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
@@ -40,7 +40,7 @@ func (w *warner) Reversal(context.Context, modules.Host, modules.Resource) (map[
 	return map[string]any{"text": string(have)}, err
 }
 
-// TestUndoWarnsOnce has the type of a resource warn: it is asked twice, and heard once.
+// TestUndoWarnsOnce uses a type that warns: it is checked twice, and its warning is reported once.
 func TestUndoWarnsOnce(t *testing.T) {
 	u := newUndoer(t)
 	u.write("f", "old")

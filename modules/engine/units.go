@@ -91,8 +91,8 @@ func ranBefore(c *notes.Change) bool {
 	return c.Was == "running" || properties.Ensure == "running"
 }
 
-// unitChanges are changes of a service without the one that its unit file is to be read again: files are
-// restored before services.
+// unitChanges returns the changes of a service without the one about reading its unit file again: files are restored
+// before services.
 func unitChanges(c *notes.Change, all []modules.Change) []modules.Change {
 	if c.Type != serviceType {
 		return all
@@ -100,8 +100,8 @@ func unitChanges(c *notes.Change, all []modules.Change) []modules.Change {
 	return slices.DeleteFunc(slices.Clone(all), func(c modules.Change) bool { return c.Property == "unit_file" })
 }
 
-// notRunning reports whether a service with these changes to come is not as the manifest has it: it has
-// failed, or was stopped.
+// notRunning reports whether a service with these pending changes differs from the manifest: it has failed, or was
+// stopped.
 func notRunning(all []modules.Change) bool {
 	return slices.ContainsFunc(all, func(c modules.Change) bool { return c.Property == "ensure" })
 }

@@ -15,8 +15,8 @@ func (j *job) left() bool {
 	return j.entry.Unselected != "" && j.status == wire.Skipped && j.result.Message == ""
 }
 
-// trigger returns the changed job because of which an unselected one is to be refreshed; nil if there is
-// none. doubt names a job that may yet turn out to change.
+// trigger returns the changed job that refreshes an unselected one; nil if there is none. doubt names a job that may
+// still change.
 func (r *run) trigger(j *job) (by *job, doubt string) {
 	if j.entry.Excluded || j.entry.Hidden {
 		return nil, ""

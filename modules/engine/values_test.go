@@ -19,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// letItRun is what to do where an earlier run has left nothing.
+// letItRun is the hint if an earlier run has left no value.
 const letItRun = "; to run it once, undo the condition of its creates, onlyif or unless, or read the value in another way"
 
 // A shelf is a note store that is kept between runs.
@@ -36,7 +36,7 @@ func (s *shelf) Replace(text []byte) error {
 	return s.broke
 }
 
-// A gauge tells its state and can be asked.
+// A gauge reports its state and has a query.
 type gauge struct {
 	Name  string            `json:"name"`
 	Port  any               `json:"port"`
@@ -165,7 +165,7 @@ func TestReceiveValues(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		entries []wire.Entry
-		want    string // of the last: its state, its error
+		want    string // state and error of the last
 	}{
 		{"as written", []wire.Entry{say(nil), receiving(into, from("port", "stdout"))}, `{"in":[{"x":true}],"into":null,"port":"a\n\n"}`},
 		{"trimmed", []wire.Entry{say(nil), receiving(into, from("port", "stdout_trimmed"))}, `{"in":[{"x":true}],"into":null,"port":"a"}`},

@@ -14,7 +14,7 @@ import (
 // A decider ends its Check with an error.
 type decider struct {
 	err  error
-	asks string // for a state
+	asks string // it requests a state
 	runs int
 }
 
@@ -61,8 +61,7 @@ func TestUnmanaged(t *testing.T) {
 	}
 }
 
-// TestNotYet: a check run does not take the state of what would be changed for the
-// state in which that is left.
+// TestNotYet: a check run does not use the current state of a resource that would change.
 func TestNotYet(t *testing.T) {
 	cat := wire.Catalog{Entries: []wire.Entry{{Type: "diarist", Name: "1"}, {Type: "decider", Name: "2"}, {Type: "decider", Name: "3"}}}
 	run := func(check, sensitive bool, first *diarist) []wire.Result {

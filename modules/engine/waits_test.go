@@ -94,8 +94,7 @@ func runDawdlers(t *testing.T, cat wire.Catalog, change func(*engine.Engine)) []
 	})
 }
 
-// TestWaitingForOthersTakesNoTimeOfATry has a resource with little time wait for one
-// that is at work on the same thing.
+// TestWaitingForOthersTakesNoTimeOfATry lets a resource with a short timeout wait for one that works on the same thing.
 func TestWaitingForOthersTakesNoTimeOfATry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		results := runDawdlers(t, wire.Catalog{Parallel: 2, Entries: []wire.Entry{
@@ -106,8 +105,7 @@ func TestWaitingForOthersTakesNoTimeOfATry(t *testing.T) {
 	})
 }
 
-// TestReceiveFromWhatCannotBeForeseen has a check run in which nobody can say whether the
-// sender will do anything.
+// TestReceiveFromWhatCannotBeForeseen has a check run in which it is unknown whether the sender will run.
 func TestReceiveFromWhatCannotBeForeseen(t *testing.T) {
 	entries := []wire.Entry{
 		command("mkdir $/made", `"creates":"$/made"`),

@@ -34,7 +34,7 @@ func (r *run) work(ctx context.Context, j *job) bool {
 	default:
 		j.scope.begin()
 		j.prediction = &forecast.Prediction{Because: doubt}
-		if r.mayConflict() && !j.entry.Reversal { // what has left comes after everything
+		if r.mayConflict() && !j.entry.Reversal { // resources that have left come after everything
 			j.prediction.Reads = forecast.NewReadSet()
 		}
 		t := r.newTurn(j)
@@ -54,7 +54,7 @@ func (r *run) work(ctx context.Context, j *job) bool {
 		j.result.doubt(cmp.Or(j.result.Because, ref)) // the run may have ended before
 	}
 	if j.status = j.result.Status; j.status == wire.Failed && !r.cat.Monitor && !j.result.Killed && j.scope.isRescued() {
-		j.result.Status = wire.Rescued // for all who are told; here it has failed
+		j.result.Status = wire.Rescued // the failure is reported as rescued
 	}
 	if j.doubt != "" {
 		j.scope.doubtful = cmp.Or(j.scope.doubtful, j.blamed())
@@ -73,7 +73,7 @@ func (j *job) leaveOut() {
 	j.result.skip(reason, why, ended.endedBy)
 }
 
-// act does what is to be done about the job, up to its health checks.
+// act processes the job, up to its health checks.
 func (t *turn) act(ctx context.Context) error {
 	switch j := t.job; {
 	case j.joint != nil:
@@ -113,7 +113,7 @@ func (t *turn) settle(ctx context.Context, err error) {
 		t.send(ctx)
 	} else {
 		r.refreshes.Fails(j.index)
-		j.prediction.AsInList() // what is missing may come with anything
+		j.prediction.AsInList() // a pending change may provide the missing thing
 	}
 	if j.prediction.Unrecorded() { // it may turn out to act after all, in an unknown way
 		r.forecasts.record(j, j.prediction.Because, modules.Plan{Effects: []modules.Effect{modules.Anything}})
@@ -143,14 +143,14 @@ func (t *turn) settle(ctx context.Context, err error) {
 	}
 }
 
-// stateOpen reports whether the state of the job is not known to those that are predicted,
-// since it would be changed first. In a check run, a noop job is none that would.
+// stateOpen reports whether predicted jobs cannot know the state of the job, since it would change first. In a check
+// run, a noop job does not change.
 func (t *turn) stateOpen() bool {
 	j := t.job
 	return j.changed && (j.mode == modePredict || j.mode == modeNoop && !t.run.cat.Check)
 }
 
-// serve notes that the turn has ended well, for those who wait for refreshes.
+// serve records that the turn has ended well, for pending refreshes.
 func (t *turn) serve() {
 	switch j, refreshes := t.job, t.run.refreshes; {
 	case j.entry.Monitor:
