@@ -12,5 +12,5 @@ import (
 func TestFleetConfirmPage(t *testing.T) {
 	f := startPageHosts(t, "web1", "web2")
 	f.trustAll()
-	require.Equal(t, 3, f.follow("guide/lockouts.md"))
+	require.Equal(t, 2, f.follow("guide/lockouts.md"))
 }
