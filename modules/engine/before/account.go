@@ -124,7 +124,7 @@ func (c *restoring) accounts() error {
 	return nil
 }
 
-// isInhabited reports whether a path is in the home of a user whom the run has made, and who stays.
+// isInhabited reports whether a path is in the home of a user whom the run has created, and who stays.
 func (c *restoring) isInhabited(path string) bool {
 	return slices.ContainsFunc(c.inhabited, func(home string) bool { return path == home || strings.HasPrefix(path, home+"/") })
 }
@@ -257,7 +257,7 @@ func state(there bool, id int) modules.AccountState {
 	return modules.AccountState{Exists: true, ID: &id}
 }
 
-// stillRestores is restoreAccounts after a Check, which has named all that does not come back.
+// stillRestores is restoreAccounts after a Check, which has named everything that is not restored.
 func (s *Restore) stillRestores(files modules.FileReader) (accounts.Restored, error) {
 	all, err := s.restoreAccounts(files)
 	for _, why := range all.Left {
@@ -312,7 +312,7 @@ func rewrite(ctx context.Context, files modules.Files, file, text string) error 
 	return files.Write(ctx, file, strings.NewReader(text), modules.Attributes{Mode: at.Mode, UID: at.UID, GID: at.GID, Exact: true})
 }
 
-// verifyAccounts makes sure that what was to come back is there.
+// verifyAccounts checks that the accounts have been restored.
 func (s *Restore) verifyAccounts(files modules.FileReader) error {
 	still, err := s.stillRestores(files)
 	if err == nil && len(still.Texts) > 0 {

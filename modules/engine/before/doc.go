@@ -1,6 +1,4 @@
-// Package before is about paths that a run changes: it keeps what is there before the first
-// change, and is the resource that puts it back.
+// Package before keeps the state of paths before a run first changes them, and has the resource that restores it.
 //
-// What does not come in: the log in which that is noted, and where contents are kept. Both
-// belong to modules/engine/notes.
+// The log of these records, and the store of contents, belong to modules/engine/notes.
 package before

@@ -33,11 +33,11 @@ func (k *Keeper) Acting() modules.Files {
 	return files
 }
 
-// Err says why not all that was changed has been kept. Then none of it counts.
+// Err returns why a part of the changes was not kept. Then the whole record is invalid.
 func (k *Keeper) Err() error { return k.err }
 
-// Keep keeps what is at paths, unless it has done so already, and at those of the directories
-// above that are missing: they would be made. [Keeper.Err] returns a failure.
+// Keep keeps the states of paths once, and of missing directories above them, which would be created. [Keeper.Err]
+// returns a failure.
 func (k *Keeper) Keep(_ context.Context, paths ...string) { k.keep(paths, false) }
 
 // KeepAttributes is Keep without what files hold.
@@ -97,7 +97,7 @@ func (k *Keeper) one(name string, bare bool) error {
 	return nil
 }
 
-// content keeps that of a file, and says of what cannot be put back why.
+// content keeps the content of a file, or records why it cannot be restored.
 func (k *Keeper) content(n *Node, bare bool) error {
 	switch {
 	case n.Kind == modules.Special:
@@ -108,15 +108,14 @@ func (k *Keeper) content(n *Node, bare bool) error {
 		return n.written(k.Files)
 	case n.Size > MaxContent:
 		n.Lost = fmt.Sprintf("it had more than the %d MiB that are kept of a file", MaxContent>>20)
-		return n.written(k.Files) // for those of which only the owner or mode is changed
+		return n.written(k.Files) // if only the owner or the mode changes
 	default:
 		return k.put(n)
 	}
 	return nil
 }
 
-// put keeps the bytes of a file. Somebody may exchange it for another one meanwhile: what was
-// looked at counts.
+// put keeps the bytes of a file. The file may be replaced meanwhile: the one that was examined counts.
 func (k *Keeper) put(n *Node) error {
 	r, err := k.Files.Open(n.Path)
 	if err != nil {
@@ -134,7 +133,7 @@ func (k *Keeper) put(n *Node) error {
 	return err
 }
 
-// tree keeps a path and all that is below it.
+// tree keeps a path and everything below it.
 func (k *Keeper) tree(ctx context.Context, name string) {
 	var all []string
 	var walk func(name string) error

@@ -14,8 +14,8 @@ type predictedAccounts struct {
 	h predictedHost
 }
 
-// placeholderID is what an account has for which the host will choose an id: one that hardly
-// anybody has (https://systemd.io/UIDS-GIDS), and that accounts of other names do not share.
+// placeholderID returns the id of an account for which the host will choose one: an id that is rarely used
+// (https://systemd.io/UIDS-GIDS), and that accounts of other names do not share.
 func placeholderID(name string) int {
 	hash := fnv.New32a()
 	hash.Write([]byte(name))

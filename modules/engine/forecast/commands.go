@@ -17,8 +17,7 @@ func (c predictedCommands) Probe(ctx context.Context, cmd modules.Command) (modu
 	return c.Commands.Probe(ctx, cmd)
 }
 
-// Probed notes in p what puts in doubt what a program has said that reads such things, to
-// whom v belongs to.
+// Probed adds to p the doubts about the output of a program that reads such things. v is the view of its entry.
 func (f *Forecast) Probed(v View, p *Prediction, reads modules.EffectKind) {
 	predictedHost{Forecast: f, view: v, p: p}.probed(reads)
 }

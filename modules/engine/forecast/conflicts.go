@@ -6,23 +6,22 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A check run goes through a graph in one order, and an applying run with several at once
-// in any order that the edges allow. So what an entry has read may be changed, in the
-// applying run, by an entry that the check run came to later. That is known at the end
-// only, when all plans are.
+// A check run processes a graph in one order, and an applying run processes several entries at once in any order that
+// the edges allow. So an entry may read a thing that, in the applying run, a later checked entry has changed before.
+// That is known only at the end, when all plans are.
 
-// A Reader is an entry that has had its turn, and what it has read.
+// A Reader is an entry that has had its turn, with the things that it has read.
 type Reader struct {
 	Entry  int
 	Reads  *ReadSet // nil reads nothing
-	Noop   bool     // it sees what other noop entries would do
+	Noop   bool     // it sees the plans of other noop entries
 	Failed bool
-	Asked  bool // by health checks, which may read anything
-	Acts   bool // it is known what it would change
+	Asked  bool // read by health checks, which may read anything
+	Acts   bool // its changes are known
 }
 
-// Conflicts gives, by reader, the first entry that was planned later, may come first, and
-// changes what the reader has read. comesAfter says whether i begins after j has ended.
+// Conflicts returns, for a reader, the first entry that was planned later, may run first, and changes a thing that the
+// reader has read. comesAfter reports whether i begins after j has ended.
 func (f *Forecast) Conflicts(readers []Reader, comesAfter func(i, j int) bool) map[int]int {
 	c := &conflicts{f: f, comesAfter: comesAfter, ways: map[pathRead][]string{}, found: map[int]int{}}
 	if len(f.plans) == 0 {
@@ -45,12 +44,12 @@ type conflicts struct {
 	found      map[int]int
 }
 
-// planned are the plans that change something, by what that is.
+// planned are the plans with changes, by the changed thing.
 type planned struct {
-	paths  map[string][]*recorded // that matter for all that is below them too
-	attrs  map[string][]*recorded // that do not: directories that only get other attributes
-	names  map[string][]*recorded // by directory: what comes into it or goes
-	below  map[string][]*recorded // by directory: anything may change in it
+	paths  map[string][]*recorded // plans that also affect everything below the path
+	attrs  map[string][]*recorded // plans that affect the path only: directories with new attributes
+	names  map[string][]*recorded // by directory: plans that add or remove a name
+	below  map[string][]*recorded // by directory: plans that may change anything in it
 	differ map[differs][]*recorded
 	things map[thing][]*recorded
 	kinds  map[modules.EffectKind]bool // of differ
@@ -125,13 +124,13 @@ func (c *conflicts) find(r *Reader) {
 			c.add(r, c.planned.differ[differs{path: file}])
 		}
 	}
-	if r.Failed { // what it misses, anything may bring
+	if r.Failed { // any plan may provide the missing thing
 		c.add(r, c.planned.opaque)
 		if r.Reads.probed || r.Asked {
 			c.add(r, c.planned.all)
 		}
 	}
-	// What finds that done which another one does, and may as well come first, does it then.
+	// An entry that finds its change made by another one, which may run later, makes the change itself then.
 	if !r.Acts {
 		for j := range r.Reads.unordered {
 			c.note(j, r.Entry)
@@ -163,8 +162,8 @@ func (c *conflicts) findPaths(r *Reader) {
 	}
 }
 
-// addDiffering notes the plans that change a path, or what is in a folder, in a way that is not
-// predicted, except by effects that the reader applies itself.
+// addDiffering adds the plans that change a path, or the contents of a folder, in a way that is not predicted, except
+// by effects that the reader applies itself.
 func (c *conflicts) addDiffering(r *Reader, read pathRead, at string, folder bool) {
 	for kind := range c.planned.kinds {
 		if kind == "" || kind != read.knows {
@@ -191,8 +190,7 @@ func (c *conflicts) note(reader, writer int) {
 	}
 }
 
-// ways gives all paths by which a read goes: those of the links that it follows, and
-// last where it ends.
+// ways returns all paths of a read: those of the links that it follows, and last its target.
 func (f *Forecast) ways(read pathRead) []string {
 	ways := []string{read.path}
 	end, _ := f.walk(read.path, read.follow, read.knows, func(link string, _ origin) { ways = append(ways, f.same(link)) })

@@ -8,33 +8,32 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Forecast is what the recorded plans would have made of the host. Times are counted in
-// plans: the first one is recorded at 1.
+// A Forecast predicts the host after the recorded plans. Its clock counts plans: the first one is recorded at 1.
 type Forecast struct {
 	real      modules.Host
 	paths     map[string]predictedPath
 	other     map[modules.EffectKind]map[string]predictedState
-	pending   string           // the first resource that would change something; "" is none
+	pending   string           // first resource that would change something; empty means none
 	opaque    cause            // the latest resource with the effect Anything
-	unapplied cause            // the latest of those that has not been carried out
-	below     map[string]cause // by canonical directory: the latest resource that may change anything in it
+	unapplied cause            // latest of those that was not applied
+	below     map[string]cause // by canonical directory: latest resource that may change anything in it
 	differs   map[string]differing
-	binds     map[string]string // of [modules.FileRights]: one file has one path in the maps above
+	binds     map[string]string // binds of [modules.FileRights]: one file has one path in the maps above
 	clock     int
 
-	// Of the catalog under way, since a graph is one of its own:
+	// Of the current catalog, since each catalog has a graph of its own:
 	plans         []recorded // in the order in which they were made
 	began         int        // the clock when it began
 	opaqueEarlier cause      // opaque, then
 }
 
-// A Plan is what an entry would do.
+// A Plan is the plan of an entry.
 type Plan struct {
 	Entry   int    // its index in the catalog under way
 	Ref     string // the resource, which predictions that rest on the plan depend on
 	Effects []modules.Effect
-	Doubt   string // what the plan depends on itself; "" says that it is certain
-	Noop    bool   // it is never carried out, so that only other noop entries see it
+	Doubt   string // cause of doubt about the plan itself; empty means certain
+	Noop    bool   // it is never applied, so only other noop entries see it
 	Applied bool   // it has been carried out, over plans that were only predicted
 }
 
@@ -59,14 +58,14 @@ type differing struct {
 type origin struct {
 	ref   string // the resource
 	at    int    // when it was planned
-	doubt string // what its plan depends on, if it is uncertain
+	doubt string // cause of doubt about its plan
 }
 
 // predictedPath is the state a path will have.
 type predictedPath struct {
 	modules.PathState
 	origin
-	fresh bool // a directory that does not exist yet: nothing is in it but what is predicted
+	fresh bool // a directory that does not exist yet: all its contents are predicted
 }
 
 // predictedState is the state of anything else.
@@ -92,16 +91,15 @@ func (f *Forecast) on(real modules.Host) *Forecast {
 // same returns the path under which the forecast keeps a path without links: bind mounts have one.
 func (f *Forecast) same(name string) string { return modules.FollowBinds(f.real.Files, f.binds, name) }
 
-// Pending is the first resource that would change something; "" is none.
+// Pending returns the first resource that would change something; "" if there is none.
 func (f *Forecast) Pending() string { return f.pending }
 
-// Begin is told that another catalog begins, which comes after all that is planned.
+// Begin begins another catalog, which comes after all plans so far.
 func (f *Forecast) Begin() {
 	f.plans, f.began, f.opaqueEarlier = nil, f.clock, f.opaque
 }
 
-// Settled gives the effects of a plan that was made on this forecast, with the
-// paths that they lead to in it.
+// Settled returns the effects of a plan that was made on this forecast, with the targets of their paths in it.
 func (f *Forecast) Settled(effects []modules.Effect) []modules.Effect {
 	effects = slices.Clone(effects)
 	for i, e := range effects {
@@ -168,8 +166,8 @@ func (f *Forecast) recordPath(name string, s modules.PathState, from origin) {
 	f.paths[name] = next
 }
 
-// lookup finds what is predicted for a canonical path: by itself, or because of
-// a directory above it that will be new or gone.
+// lookup returns the prediction for a canonical path: its own, or one of a directory above it that will be new or
+// removed.
 func (f *Forecast) lookup(name string) (predictedPath, bool) {
 	name = f.same(name)
 	if s, ok := f.paths[name]; ok {
@@ -185,17 +183,16 @@ func (f *Forecast) lookup(name string) (predictedPath, bool) {
 	}
 }
 
-// Canonical follows the symbolic links of the directories of name, and of its
-// last element too if whole is set, so that one file has one key. Bind mounts are followed to what
-// they show.
+// Canonical resolves the symbolic links of the directories of name, with whole also of its last element, so that one
+// file has one key. It also resolves bind mounts.
 func (f *Forecast) Canonical(name string, whole bool) string {
 	done, _ := f.walk(name, whole, "", func(string, origin) {})
 	return f.same(done)
 }
 
-// walk is Canonical without bind mounts, and gives the latest cause of doubt about a directory that
-// the path leads into, by whatever links. through is told those links, and where they
-// are predicted from. knows is the kind of effects that the reader applies itself.
+// walk is Canonical without bind mounts. It returns the latest cause of doubt about a directory on the way, through any
+// links. It calls through with each link, and the origin of its prediction. knows is the kind of effects that the
+// reader applies itself.
 func (f *Forecast) walk(name string, whole bool, knows modules.EffectKind, through func(link string, from origin)) (done string, unsure cause) {
 	rest := strings.Split(strings.Trim(name, "/"), "/")
 	done = "/"

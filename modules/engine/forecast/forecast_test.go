@@ -146,7 +146,7 @@ type nameless struct{ modules.Accounts }
 func (nameless) UserName(context.Context, int) string  { return "?" }
 func (nameless) GroupName(context.Context, int) string { return "?" }
 
-// TestForecastOfNames asks for the accounts that will have an id.
+// TestForecastOfNames looks up accounts by their future id.
 func TestForecastOfNames(t *testing.T) {
 	f := New(modules.Host{Accounts: nameless{}})
 	seven := 7
@@ -164,7 +164,7 @@ func TestForecastOfNames(t *testing.T) {
 	require.Equal(t, "apps", accounts.GroupName(t.Context(), 7))
 }
 
-// TestForecastOfPartialPaths asks for more than is known of a path.
+// TestForecastOfPartialPaths looks up properties of a path that are not predicted.
 func TestForecastOfPartialPaths(t *testing.T) {
 	f := New(modules.Host{Files: modules.Files{FileReader: emptyDisk{}}})
 	f.Record(Plan{Entry: -1, Ref: "user#app", Effects: []modules.Effect{{

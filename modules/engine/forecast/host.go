@@ -15,8 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Host gives the Host as it will be, read-only, to whom v belongs to. What it reads, and
-// what it depends on, is noted in p.
+// Host returns the predicted Host, read-only, for the entry with the view v. It records reads and dependencies in p.
 func (f *Forecast) Host(ctx context.Context, v View, p *Prediction, report modules.Reporter) modules.Host {
 	open := func(c modules.Content) (io.ReadCloser, error) { return f.real.Contents.Open(ctx, c) }
 	fh := predictedHost{Forecast: f, view: v, p: p, open: open}
@@ -111,8 +110,8 @@ func (h predictedHost) Open(name string) (io.ReadCloser, error) {
 	return file, err
 }
 
-// openAsItIs opens a file whose attributes are predicted, so that they are not those of the file yet: whoever compares
-// them by [modules.SameOwner] has it done here.
+// openAsItIs opens a file whose attributes are predicted, so that the file does not have them yet: openAsItIs makes the
+// comparison of [modules.SameOwner] for its caller.
 func (h predictedHost) openAsItIs(name string) (io.ReadCloser, error) {
 	seen, err := h.real.Files.Stat(name)
 	if err != nil {
@@ -212,11 +211,11 @@ func (h predictedHost) MaySetAttributes(name string, a modules.Attributes) error
 	if a.GID == s.GID {
 		a.GID = -1 // it is kept, even if it is a group that only root could give
 	}
-	return h.real.Files.MayCreate(a) // what was made or changed before is ours
+	return h.real.Files.MayCreate(a) // the play has created or changed it before
 }
 
-// mayRelabel judges the links on the way to a path, and what is there, by its path as
-// given and by the one without links.
+// mayRelabel checks the links on the way to a path, and the object there, by its given path and by the path without
+// links.
 func (h predictedHost) mayRelabel(given, name string) error {
 	if err := modules.MayFollow(h.plain, path.Dir(given), os.Geteuid()); err != nil {
 		return err
@@ -234,7 +233,7 @@ func (h predictedHost) mayRelabel(given, name string) error {
 
 // MountPoints implements [modules.FileRights].
 func (h predictedHost) MountPoints(name string) []modules.MountPoint {
-	_, dir, _ := h.consult(path.Dir(name), true) // what a plan makes of the file itself does not matter
+	_, dir, _ := h.consult(path.Dir(name), true) // plans for the file itself do not matter
 	at := path.Join(dir, path.Base(name))
 	s, ok := h.lookup(at)
 	gone := ok && s.isNew()

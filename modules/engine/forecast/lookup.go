@@ -27,7 +27,7 @@ func (h predictedHost) Knowing(kind modules.EffectKind) modules.FileReader {
 	return h
 }
 
-// consult finds what is predicted and notes what puts it in doubt.
+// consult looks up a prediction, and records its doubts.
 func (h predictedHost) consult(name string, whole bool) (predictedPath, string, bool) {
 	h.p.Reads.path(pathRead{path: name, follow: whole, knows: h.knows})
 	if h.pending == "" {
@@ -46,16 +46,15 @@ func (h predictedHost) consult(name string, whole bool) (predictedPath, string, 
 	return s, name, ok
 }
 
-// What the owner of a file may do.
+// Permissions of the owner of a file.
 const (
 	ownerMayRead  fs.FileMode = 0o400
 	ownerMayWrite fs.FileMode = 0o200
 	ownerMayEnter fs.FileMode = 0o100
 )
 
-// permits notes that something of that kind will have a mode without some rights
-// of its owner: whether they are needed depends on who acts, since root may all
-// the same.
+// permits adds a doubt if an object of that kind will have a mode without some permissions of its owner: whether they
+// are needed depends on the user, since root needs none.
 func (h predictedHost) permits(s predictedPath, kind modules.FileKind, rights fs.FileMode) {
 	if s.Kind == kind && s.Mode&rights != rights {
 		h.p.Doubt(s.ref)
@@ -72,7 +71,7 @@ func (h predictedHost) denied(name string, err error) {
 		h.p.Doubt(s.ref)
 	}
 	if _, err := h.real.Files.Stat(name); !errors.Is(err, fs.ErrPermission) {
-		return // the directories are no obstacle
+		return // the directories are not in the way
 	}
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
 		if s, ok := h.paths[h.same(dir)]; ok {
@@ -104,8 +103,7 @@ func (h predictedHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
 	return s.state, ok
 }
 
-// plain describes a path without links as it is predicted, and notes nothing: who asks
-// has consulted the whole path.
+// plain describes the prediction for a path without links, and adds no doubt: the caller has consulted the whole path.
 func (f *Forecast) plain(name string) (modules.FileInfo, error) {
 	s, ok := f.lookup(name)
 	switch {
@@ -117,8 +115,8 @@ func (f *Forecast) plain(name string) (modules.FileInfo, error) {
 	return s.FileInfo, nil
 }
 
-// weigh notes what puts a state in doubt: its own plan, or an opaque action
-// after it. What is not predicted at all comes from before every plan.
+// weigh adds the doubts about a state: those of its own plan, or of an opaque action after it. A state without a
+// prediction comes before every plan.
 func (h predictedHost) weigh(from origin) {
 	switch {
 	case h.view.opaque.at > from.at:
@@ -132,15 +130,14 @@ func (h predictedHost) weigh(from origin) {
 	h.ordered(from)
 }
 
-// ordered notes that what was predicted by a plan may as well come later than whoever
-// asks: no edge says which is first.
+// ordered adds a doubt if the plan that predicts a state may run after the reader: no edge orders the two.
 func (h predictedHost) ordered(from origin) {
 	if from.ref != "" && !h.precedes(from.at, h.view) {
 		h.p.Doubt(from.ref)
 	}
 }
 
-// weighKind is weigh for what is no path, but is kept in files all the same.
+// weighKind is weigh for things that are not paths, but are stored in files.
 func (h predictedHost) weighKind(kind modules.EffectKind, from origin) {
 	h.weigh(from)
 	unsure := cause{at: from.at}
@@ -171,7 +168,7 @@ func (f *Forecast) databases(kind modules.EffectKind) []string {
 	return []string{f.Canonical("/etc/passwd", false), f.Canonical("/etc/group", false)}
 }
 
-// unordered is told where a state comes from that was predicted for the very thing.
+// unordered records the origin of a state that was predicted for the thing itself.
 func (h predictedHost) unordered(from origin) {
 	if h.p.Reads != nil && from.ref != "" && !h.precedes(from.at, h.view) {
 		h.p.Reads.unordered[h.plans[from.at-h.began-1].Entry] = true
@@ -183,7 +180,7 @@ func isKept(kind modules.EffectKind, dir string) bool {
 	return slices.ContainsFunc(keptIn(kind), func(kept string) bool { return inside(dir, kept) || inside(kept, dir) })
 }
 
-// keptIn lists where operating systems keep what they know of a kind of things.
+// keptIn lists the files in which operating systems store a kind of things.
 func keptIn(kind modules.EffectKind) []string {
 	if kind == modules.UserEffect || kind == modules.GroupEffect {
 		return []string{"/etc"}

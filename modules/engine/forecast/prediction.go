@@ -6,12 +6,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Prediction notes how certain what is predicted of an entry is: on which resource the
-// answers that it got depended first.
+// A Prediction records the certainty of an entry's prediction: the first resource on which its reads depended.
 type Prediction struct {
 	Because  string   // the resource that it depends on; "" is certain. Set beforehand if a requirement is uncertain
-	Reads    *ReadSet // all that was read; nil if it is not needed
-	inList   string   // what it would depend on if it came after all that stands before it
+	Reads    *ReadSet // everything that was read; nil if it is not needed
+	inList   string   // dependency if the entry came after all entries before it in the list
 	doubted  bool     // an answer was uncertain
 	recorded bool     // the plan is in the forecast
 }
@@ -45,23 +44,23 @@ func (p *Prediction) AsInList() {
 	}
 }
 
-// A ReadSet is what an entry has read of the host. Nil notes nothing.
+// A ReadSet holds the reads of an entry. A nil ReadSet records nothing.
 type ReadSet struct {
 	paths     map[pathRead]bool
-	things    map[thing]bool // what is no path
+	things    map[thing]bool // things that are not paths
 	probed    bool           // it has run a program that may read anything
-	unordered map[int]bool   // entries that it does not come after, and that have planned what it has read
+	unordered map[int]bool   // entries with plans for the same things, which are not ordered before it
 }
 
-// A pathRead is how a path was read.
+// A pathRead is one read of a path.
 type pathRead struct {
 	path   string
-	follow bool // what a link there leads to
-	names  bool // what is in the directory
+	follow bool // it read the target of a link
+	names  bool // it read the names in the directory
 	knows  modules.EffectKind
 }
 
-// A thing is what an effect is about that is none on a path. Key "" is all of its kind.
+// A thing is the object of an effect without a path. An empty key means all of its kind.
 type thing struct {
 	kind modules.EffectKind
 	key  string

@@ -2,18 +2,18 @@ package forecast
 
 import "github.com/ccm-push/ccm-push/modules"
 
-// A View is what of all that is planned comes before a resource.
+// A View holds the plans that precede a resource.
 type View struct {
-	pending string               // the first resource that would change something; "" is none
+	pending string               // first resource that would change something; empty means none
 	opaque  cause                // the latest with the effect Anything
-	before  func(entry int) bool // of the catalog under way: which come before, along edges; nil in a list, where all do
+	before  func(entry int) bool // reports whether an entry of the catalog precedes it, along edges; nil in a list, where all earlier ones do
 }
 
 // Everything is the view of a resource of a list, which comes after all before it.
 func (f *Forecast) Everything() View { return View{pending: f.pending, opaque: f.opaque} }
 
-// Behind is the view of a resource of a graph, which comes after the entries that before
-// accepts, and after all earlier catalogs.
+// Behind returns the view of a resource of a graph, after the entries that before accepts, and after all earlier
+// catalogs.
 func (f *Forecast) Behind(before func(entry int) bool) View {
 	v := View{opaque: f.opaqueEarlier, before: before}
 	if f.began > 0 {
@@ -39,8 +39,8 @@ func (f *Forecast) precedes(at int, v View) bool {
 	return v.before == nil || at <= f.began || v.before(f.plans[at-f.began-1].Entry)
 }
 
-// A Pair is the forecasts of a check run. A noop entry will not be carried out, so only
-// other noop entries see what it would do.
+// A Pair holds the two forecasts of a check run. A noop entry will not be applied, so only other noop entries see its
+// plan.
 type Pair struct {
 	Will  *Forecast // without the plans of noop entries
 	Would *Forecast // and with them: what noop entries see
@@ -49,7 +49,7 @@ type Pair struct {
 // NewPair is the forecasts before any plan, on top of the real host.
 func NewPair(real modules.Host) *Pair { return &Pair{New(real), New(real)} }
 
-// For is the forecast that an entry is checked against.
+// For returns the forecast that an entry is checked against.
 func (p *Pair) For(noop bool) *Forecast {
 	if noop {
 		return p.Would
@@ -57,9 +57,8 @@ func (p *Pair) For(noop bool) *Forecast {
 	return p.Will
 }
 
-// Begin is told that another catalog begins, whose real host has the folder and the contents
-// of its own play. earlier is a resource before it of which it is not known what it has
-// done; "" is none.
+// Begin begins another catalog, whose real host has the folder and the contents of its own play. earlier is a previous
+// resource with unknown effects; empty means none.
 func (p *Pair) Begin(real modules.Host, earlier string) {
 	for _, f := range []*Forecast{p.Will, p.Would} {
 		f.on(real)
@@ -70,7 +69,7 @@ func (p *Pair) Begin(real modules.Host, earlier string) {
 	}
 }
 
-// Plans gives what is planned in the catalog under way, by entry.
+// Plans returns the plans of the current catalog, by entry.
 func (p *Pair) Plans() map[int][]Plan {
 	plans := map[int][]Plan{}
 	for _, r := range p.Would.plans {
@@ -79,8 +78,8 @@ func (p *Pair) Plans() map[int][]Plan {
 	return plans
 }
 
-// Record adds a plan to the forecasts of those who shall see it. What has been applied
-// needs no forecast, except over plans that were only predicted.
+// Record adds a plan to the forecasts whose readers see it. An applied plan needs no forecast, except after plans that
+// were only predicted.
 func (p *Pair) Record(plan Plan) {
 	if plan.Applied && p.Would.pending == "" {
 		return

@@ -10,8 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
-// TestView asks for one thing and another, as somebody of a graph who comes after some
-// of what is planned.
+// TestView reads several things as an entry of a graph that comes after some of the plans.
 func TestView(t *testing.T) {
 	unit := func(key string) modules.Effect { return modules.Effect{Kind: "unit", Key: key, State: key} }
 	at := func(path string) modules.Effect {

@@ -14,46 +14,44 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Applied is what applying runs have last left as it was asked for: of each resource the
-// properties that it was left with. A resource that differs although it was left with the
-// properties that it has now was changed on the host. Several properties of one resource
-// hold together if plays ask for different ones and neither has changed it since.
+// Applied records the properties with which applying runs last left each resource. A resource that differs although it
+// was left with its current properties was changed on the host. A resource may have several recorded sets of properties
+// if plays desire different ones and neither has changed it since.
 //
-// Names and properties are noted as short hashes with a key of the host, so that the notes
-// tell nothing of secrets by themselves. Nothing is read before it is asked for, and of a
-// catalog that is noted as a whole only the first line is parsed.
+// Names and properties are recorded as short hashes with a key of the host, so that the notes alone reveal no secrets.
+// Nothing is read before its first use, and for a catalog that is recorded as a whole only the first line is parsed.
 type Applied struct {
 	store Store
 	cat   *wire.Catalog
 	write bool // the notes may be written
 
 	opened bool
-	err    error // why nothing can be told or noted
+	err    error // why nothing can be reported or recorded
 	head   appliedHead
 	rest   []byte // the second line, if it has not been parsed
-	digest string // of the catalog
+	digest string // digest of the catalog
 	whole  bool   // all of the catalog is noted already
 
-	left  map[uint64][]uint64 // resource → the properties that it was left with; nil before they are needed
+	left  map[uint64][]uint64 // resource → properties with which it was left; nil before the first use
 	ages  []uint64            // the resources of left, the oldest first
 	asked map[uint64][]uint64 // resource → the properties that it has in the catalog; the same
-	marks []mark              // by entry, how it is noted, if it receives nothing; the same
-	ended []bool              // by entry of the catalog, whether it was left as it asks for
+	marks []mark              // marks of entries that receive nothing, by entry; nil before the first use
+	ended []bool              // by entry of the catalog, whether it was left in its desired state
 	news  bool                // left is not what the store has
-	// superseded says that what the catalog has changed has been forgotten.
+	// superseded reports that the records of resources that the catalog changes have been dropped.
 	superseded bool
 
 	mac  hash.Hash // begins with the key
-	text []byte    // of what is hashed
+	text []byte    // hashed text
 }
 
-// A mark is how a resource and its properties are noted.
+// A mark identifies a resource and its properties in the notes.
 type mark struct{ resource, with uint64 }
 
-// appliedFormat is that of the lines. What a newer host program has written is left alone.
+// appliedFormat is the format of the lines. Notes of a newer host program are not changed.
 const appliedFormat = 1
 
-// Bounds of the notes: what is oldest is forgotten.
+// Limits of the notes: the oldest are dropped.
 const (
 	maxLeft         = 20_000 // properties of resources, together
 	maxLeftWith     = 8      // properties of one resource that the catalog does not have
@@ -64,8 +62,8 @@ const (
 type appliedHead struct {
 	Format   int      `json:"format"`
 	Key      []byte   `json:"key"`
-	Catalogs []string `json:"catalogs,omitempty"` // digests of those whose resources are all noted
-	Run      string   `json:"run,omitempty"`      // that has written it last
+	Catalogs []string `json:"catalogs,omitempty"` // digests of catalogs whose resources are all recorded
+	Run      string   `json:"run,omitempty"`      // run that wrote last
 	Holder   string   `json:"holder,omitempty"`   // whose run
 }
 
@@ -74,8 +72,8 @@ type appliedLeft struct {
 	Left []byte `json:"left"`
 }
 
-// NewApplied is what a store holds, for a catalog. Without a store nothing is known. A
-// catalog that changes nothing, or does so without the host's lock, writes nothing.
+// NewApplied returns the records in a store, for a catalog. Without a store there are none. A catalog that changes
+// nothing, or changes without the host's lock, writes nothing.
 func NewApplied(store Store, cat *wire.Catalog) *Applied {
 	if cat.Monitor {
 		store = nil
@@ -113,8 +111,7 @@ func (a *Applied) Open() error {
 	return nil
 }
 
-// readHead reads the first line. Lines that make no sense are replaced: they are nothing
-// that anything depends on.
+// readHead reads the first line. Invalid lines are replaced: nothing depends on them.
 func (a *Applied) readHead(text []byte) error {
 	head, rest, _ := bytes.Cut(text, []byte{'\n'})
 	var h appliedHead
@@ -154,9 +151,8 @@ func (a *Applied) LeftSo(e *wire.Entry, properties json.RawMessage) bool {
 	return slices.Contains(a.left[m.resource], m.with)
 }
 
-// Supersede forgets with which properties the resource of an entry was left: it is about to
-// be changed for others. With the first one it does so for all of the catalog that are noted
-// with other properties only, so that this is written once.
+// Supersede drops the record of an entry's resource, which is about to be changed for other properties. Its first call
+// drops the records of all resources of the catalog that have other properties, so that one write suffices.
 func (a *Applied) Supersede(e *wire.Entry, properties json.RawMessage) error {
 	if !a.Known() || !a.write {
 		return nil
@@ -177,7 +173,7 @@ func (a *Applied) Supersede(e *wire.Entry, properties json.RawMessage) error {
 	return a.save()
 }
 
-// drop forgets with what a resource was left, unless that is one of those.
+// drop drops the record of a resource, except if it has one of the properties unless.
 func (a *Applied) drop(resource uint64, unless []uint64) (dropped bool) {
 	had := a.left[resource]
 	if len(had) == 0 || slices.ContainsFunc(had, func(with uint64) bool { return slices.Contains(unless, with) }) {
@@ -188,7 +184,7 @@ func (a *Applied) drop(resource uint64, unless []uint64) (dropped bool) {
 	return true
 }
 
-// Left notes that an entry of the catalog was left as it asks for. Open has been called.
+// Left records that an entry of the catalog was left in its desired state. The caller has called Open.
 func (a *Applied) Left(i int, properties json.RawMessage) {
 	e := &a.cat.Entries[i]
 	if !a.Known() || !a.write || !noted(e) {
@@ -219,7 +215,7 @@ func (a *Applied) Left(i int, properties json.RawMessage) {
 	a.news = true
 }
 
-// Close writes what is new.
+// Close writes new records.
 func (a *Applied) Close() error {
 	if !a.Known() || !a.write {
 		return nil
@@ -255,8 +251,7 @@ func LastRun(store Store) (run, holder string) {
 	return a.head.Run, a.head.Holder
 }
 
-// noted reports whether an entry can be noted at all: it has a resource that is to be
-// applied.
+// noted reports whether an entry is recorded at all: it has a resource that is applied.
 func noted(e *wire.Entry) bool {
 	return !e.Excluded && !e.Hidden && !e.Monitor && !e.Check && !e.Reversal && e.Scope == nil && e.Query == "" && len(e.Awaits) == 0
 }
@@ -287,7 +282,7 @@ func (a *Applied) parse() {
 	}
 }
 
-// save writes the notes, those of the catalog as the newest.
+// save writes the records, with those of the catalog as the newest.
 func (a *Applied) save() error {
 	a.parse()
 	var here, others []byte
@@ -308,7 +303,7 @@ func (a *Applied) save() error {
 	all := append(others, here...)
 	if most := maxLeft * 16; len(all) > most {
 		all = all[len(all)-most:]
-		if len(a.head.Catalogs) > 1 { // what is forgotten may be theirs
+		if len(a.head.Catalogs) > 1 { // the dropped records may belong to them
 			a.head.Catalogs = a.head.Catalogs[len(a.head.Catalogs)-1:]
 		}
 	}
@@ -328,7 +323,7 @@ func (a *Applied) save() error {
 	return nil
 }
 
-// mark is how a resource with these properties is noted.
+// mark returns the mark of a resource with these properties.
 func (a *Applied) mark(e *wire.Entry, properties json.RawMessage) (m mark) {
 	a.text = appendText(a.text[:0], e.Type, e.Name)
 	m.resource = a.hash()
@@ -337,8 +332,8 @@ func (a *Applied) mark(e *wire.Entry, properties json.RawMessage) (m mark) {
 	return m
 }
 
-// begins begins a hash with the key. What is kept of one is too short to be gone on with by
-// who does not have the key, so it needs no HMAC.
+// begins starts a hash with the key. The kept part of a hash is too short to be extended without the key, so it needs
+// no HMAC.
 func (a *Applied) begins() {
 	if a.mac == nil {
 		a.mac = sha256.New()
@@ -363,8 +358,8 @@ func appendText(b []byte, texts ...string) []byte {
 	return b
 }
 
-// promised stands in JSON before the token of a content that is not known yet, which is a
-// different one in each run. In a text it would be quoted.
+// promised precedes, in JSON, the token of a content that is not known yet. The token differs in each run. Within a
+// text it would be quoted.
 var promised = []byte(`"promised":"`)
 
 // appendProperties appends properties without such tokens.

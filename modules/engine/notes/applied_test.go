@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// shelf is a store in memory that counts what is done to it.
+// shelf is a store in memory that counts operations.
 type shelf struct {
 	text   []byte
 	reads  int
@@ -25,7 +25,7 @@ func (s *shelf) MayWrite() error           { return nil }
 func (s *shelf) SetAside() (string, error) { return "", nil }
 func (s *shelf) Replace(text []byte) error { s.writes++; s.text = text; return nil }
 
-// asking is a catalog of files: each text is a name and what is asked of it, as "a=1".
+// asking returns a catalog of files: each text is a name and a desired value, such as "a=1".
 func asking(texts ...string) *wire.Catalog {
 	cat := &wire.Catalog{Lock: &wire.Lock{}}
 	for _, text := range texts {
@@ -35,8 +35,8 @@ func asking(texts ...string) *wire.Catalog {
 	return cat
 }
 
-// leave is a run that leaves all as it is asked for. What the notes do not know it changes
-// if it is told to.
+// leave runs a catalog that leaves all resources in their desired states. With change it changes resources that are not
+// recorded.
 func leave(t *testing.T, s *shelf, cat *wire.Catalog, change bool) (drifted []bool) {
 	t.Helper()
 	a := NewApplied(s, cat)
@@ -54,7 +54,7 @@ func leave(t *testing.T, s *shelf, cat *wire.Catalog, change bool) (drifted []bo
 	return drifted
 }
 
-// knows is what a check run finds.
+// knows returns the findings of a check run.
 func knows(t *testing.T, s *shelf, cat *wire.Catalog) (all []bool) {
 	t.Helper()
 	writes := s.writes
@@ -71,7 +71,7 @@ func TestAppliedKnowsWhatWasLeft(t *testing.T) {
 	require.Equal(t, []bool{false, true}, knows(t, s, asking("a=2", "b=1")))
 	require.NotContains(t, string(s.text), `"is"`)
 
-	// What was changed for other properties is not as it was left before.
+	// A resource that was changed for other properties has lost its earlier record.
 	leave(t, s, asking("a=2", "b=1"), true)
 	require.Equal(t, []bool{false, true}, knows(t, s, asking("a=1", "b=1")))
 	require.Equal(t, []bool{true}, knows(t, s, asking("a=2")))
@@ -106,7 +106,7 @@ func TestAppliedWritesWhatIsNew(t *testing.T) {
 	require.Equal(t, 1, s.writes)
 }
 
-// Plays that ask for different things of one resource do not forget each other's.
+// Plays with different desired states of one resource keep each other's records.
 func TestAppliedOfSeveralPlays(t *testing.T) {
 	s := &shelf{}
 	leave(t, s, asking("a=enabled"), true)
@@ -130,8 +130,7 @@ func TestAppliedOfSeveralPlays(t *testing.T) {
 	require.Equal(t, writes, s.writes)
 }
 
-// What the manifest changes is noted before it is changed, so that a run that dies leaves
-// nothing that a later one takes for drift.
+// A change of the manifest is recorded before it is made, so that a run that dies leaves no false drift.
 func TestAppliedSupersedesBefore(t *testing.T) {
 	s := &shelf{}
 	leave(t, s, asking("a=1", "b=1", "c=1"), true)
@@ -143,7 +142,7 @@ func TestAppliedSupersedesBefore(t *testing.T) {
 	require.Equal(t, 2, s.writes, "at once for all of the catalog")
 	require.Equal(t, []bool{false, false, true}, knows(t, s, asking("a=1", "b=1", "c=1"))) // the run has died
 
-	// What is put back, and is no entry of the catalog, is noted for itself.
+	// A restored resource that is not an entry of the catalog has a record of its own.
 	left := wire.Entry{Type: "file", Name: "c", Reversal: true}
 	require.NoError(t, a.Supersede(&left, json.RawMessage(`{"is":"0"}`)))
 	require.Equal(t, 2, s.writes, "the catalog has it")
@@ -169,7 +168,7 @@ func TestAppliedForgets(t *testing.T) {
 	require.Less(t, len(s.text), maxText)
 }
 
-// Without the host's lock, nothing is written: others may be at work.
+// Without the host's lock, nothing is written: other runs may be active.
 func TestAppliedWithoutLock(t *testing.T) {
 	s := &shelf{}
 	cat := asking("a=1")
@@ -222,7 +221,7 @@ func TestAppliedLeavesTokensOut(t *testing.T) {
 	require.Equal(t, 1, s.writes)
 }
 
-// What an entry receives is known only in its turn.
+// Received values are known only in the turn of the entry.
 func TestAppliedOfReceivers(t *testing.T) {
 	s := &shelf{}
 	cat := asking("a=", "b=1")
@@ -243,7 +242,7 @@ func TestAppliedOfReceivers(t *testing.T) {
 	require.True(t, run(`{"is":"y"}`))
 }
 
-// BenchmarkApplied is what the notes cost a run of 1,000 files in which nothing is new.
+// BenchmarkApplied measures the notes in a run of 1,000 files without changes.
 func BenchmarkApplied(b *testing.B) {
 	var texts []string
 	for i := range 1000 {

@@ -16,11 +16,11 @@ type Attempt struct {
 	Index int    `json:"i"`
 	Type  string `json:"type"`
 	Name  string `json:"name"`
-	// Command tells commands apart: a hash of type, name and properties.
+	// Command identifies the command: a hash of type, name and properties.
 	Command string `json:"command"`
-	// Repeatable says that the command may start again although its end was not seen.
+	// Repeatable reports that the command may start again although its end was not seen.
 	Repeatable bool `json:"repeatable,omitempty"`
-	Tries      int  `json:"tries,omitempty"` // that have ended
+	Tries      int  `json:"tries,omitempty"` // number of completed tries
 	Running    bool `json:"running,omitempty"`
 
 	told bool // a controller has acknowledged it
@@ -110,7 +110,7 @@ func (l *resultsLine) short() *resultsLine {
 	return &resultsLine{Finished: &f}
 }
 
-// ends adds to a result what is noted of the command of its entry.
+// ends adds the record of the entry's command to a result.
 func (c *keptCatalog) ends(f *Finished) {
 	for _, a := range c.attempts {
 		if a.Index == f.Result.Index {
@@ -119,7 +119,7 @@ func (c *keptCatalog) ends(f *Finished) {
 	}
 }
 
-// attempt replaces what is noted of the entry.
+// attempt replaces the record of the entry.
 func (c *keptCatalog) attempt(a *Attempt) {
 	c.over(a.Index)
 	c.attempts = append(c.attempts, a)

@@ -108,7 +108,7 @@ func TestCommandsOfAFullLog(t *testing.T) {
 	require.Equal(t, []string{"a"}, ran)
 }
 
-// TestForgottenCommands has so many later runs that the host forgets the first one, and says so to its resumes.
+// TestForgottenCommands has enough later runs for the host to drop the first one, which its resumes must learn.
 func TestForgottenCommands(t *testing.T) {
 	l := &memoryLog{}
 	ranAndTold(t, l, wire.Lock{Run: "r1"}, 1, "a")

@@ -17,29 +17,29 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A PastStore is where a host keeps what was there before runs changed it: a log for each run,
-// and contents that they share. *system.Past is one. It may be used by many goroutines at once.
+// A PastStore keeps the states before changes of runs on a host: a log for each run, and contents that the runs share.
+// *system.Past is one. Goroutines may use it concurrently.
 type PastStore interface {
 	before.Contents
-	// Read gives the log of a run; nil if there is none.
+	// Read returns the log of a run; nil if there is none.
 	Read(run string) ([]byte, error)
 	// Append adds lines to the log of a run. Durable ones, and the lines and contents before
 	// them, outlive a crash of the host. With the first ones of a run it may drop older runs.
 	Append(run string, lines []byte, durable bool) error
 }
 
-// A Past is what was there before a run changed it, kept so that the run can be undone.
+// A Past holds the states before the changes of a run, so that the run can be undone.
 type Past struct {
 	mu      sync.Mutex
 	store   PastStore
 	header  pastHeader
 	changes []*Change
 	begun   bool
-	first   int // the change from which on an earlier try is gone on with
-	size    int // of the log, in bytes
+	first   int // first change that a continued try still makes
+	size    int // size of the log, in bytes
 	last    lineSum
-	damage  string // what is wrong with the log behind changes; "" if nothing is
-	cut     bool   // that is no more than a line without an end
+	damage  string // damage of the log after changes; "" if there is none
+	cut     bool   // the damage is only a last line without an end
 }
 
 // A lineSum is the checksum of a line and all before it.
@@ -48,7 +48,7 @@ type lineSum [sha256.Size]byte
 // next returns the checksum of the line after s.
 func (s lineSum) next(line []byte) lineSum { return sha256.Sum256(append(s[:], line...)) }
 
-// sumDigits is how many hexadecimal digits of a checksum a line ends with, behind a blank.
+// sumDigits is the number of hexadecimal digits of the checksum at the end of a line, after a blank.
 const sumDigits = 16
 
 func (s lineSum) text() string { return hex.EncodeToString(s[:])[:sumDigits] }
@@ -61,15 +61,15 @@ type Change struct {
 	Name      string `json:"name"`
 	Alias     string `json:"alias,omitempty"`
 	Sensitive bool   `json:"sensitive,omitempty"`
-	// Properties are those of the resource; Reversal those of one that brings back what was
-	// there, if it is not brought back path by path.
+	// Properties belong to the resource; Reversal to a resource that restores the former state, unless paths are
+	// restored one by one.
 	Properties json.RawMessage `json:"properties,omitempty"`
 	Reversal   json.RawMessage `json:"reversal,omitempty"`
 	Subject    string          `json:"subject,omitempty"` // and Place: as in [Reversal]
 	Place      string          `json:"place,omitempty"`
-	// Cannot says why it cannot be brought back; "" if it can, or was only refreshed.
+	// Cannot explains why the change cannot be reverted; "" if it can, or if the resource was only refreshed.
 	Cannot string `json:"cannot,omitempty"`
-	// Before is what was at the paths that it has changed.
+	// Before has the former states of the changed paths.
 	Before []before.Node `json:"-"`
 	// Refreshes are the resources that it is being refreshed by, until it is known how that ended.
 	Refreshes []string `json:"refreshes,omitempty"`
@@ -81,20 +81,20 @@ type Change struct {
 	Undoes *Undoes `json:"undoes,omitempty"`
 	// UndoneBy is the run that has taken it back; "" if none has, or that one was taken back too.
 	UndoneBy string `json:"-"`
-	// Left is how the run left it; nil if that is not known, since the program was killed.
+	// Left is the state that the run left; nil if it is unknown, since the program was killed.
 	Left *Left `json:"-"`
 }
 
-// Left is how a run left a resource.
+// Left is the state in which a run left a resource.
 type Left struct {
-	// Changes are what was still to be changed; none if it had succeeded.
+	// Changes are the changes that were still pending; none after a success.
 	Changes []modules.Change `json:"changes,omitempty"`
-	Paths   []before.Node    `json:"paths,omitempty"` // those of Before
+	Paths   []before.Node    `json:"paths,omitempty"` // paths of Before
 	// RefreshedBy are the resources that it was refreshed by.
 	RefreshedBy []string `json:"refreshed_by,omitempty"`
 }
 
-// Ref is how the resource was called.
+// Ref returns the name of the resource in reports.
 func (c *Change) Ref() string {
 	if c.Alias != "" {
 		return c.Type + "#" + c.Alias
@@ -147,7 +147,7 @@ const (
 	maxChanges = wire.MaxUndone
 )
 
-// CheckRun refuses what is not a run id: letters and digits.
+// CheckRun returns an error if run is not a run id: letters and digits.
 func CheckRun(run string) error {
 	if run == "" || len(run) > 64 || strings.ContainsFunc(run, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
@@ -157,7 +157,7 @@ func CheckRun(run string) error {
 	return nil
 }
 
-// OpenPast goes on with what is kept of the run that a lock is taken for.
+// OpenPast opens the record of the run that holds a lock.
 func OpenPast(store PastStore, lock *wire.Lock, now time.Time) (*Past, error) {
 	p := &Past{store: store, header: pastHeader{pastFormat, lock.Run, Clip(strings.ToValidUTF8(lock.Holder, "\uFFFD"), maxName), now.UTC()}}
 	err := CheckRun(lock.Run)
@@ -170,8 +170,8 @@ func OpenPast(store PastStore, lock *wire.Lock, now time.Time) (*Past, error) {
 	return p, err
 }
 
-// ReadPast returns the changes of a run, in their order. There is nothing to undo without any. damage
-// says what is wrong with what is kept of the changes after them; "" if nothing is.
+// ReadPast returns the changes of a run, in their order. Without changes there is nothing to undo. damage describes a
+// fault in the record of later changes; "" if there is none.
 func ReadPast(store PastStore, run string) (changes []*Change, damage string, err error) {
 	p, err := readPast(store, run)
 	if err != nil {
@@ -198,7 +198,7 @@ func (p *Past) read() error {
 	known := map[pathOf]bool{}
 	number, format := 0, 0
 	for line := range bytes.Lines(text) {
-		if number++; line[len(line)-1] != '\n' { // the host has crashed as it was written, or somebody has cut it off
+		if number++; line[len(line)-1] != '\n' { // the host has crashed during the write, or the file was truncated
 			p.cut = true
 			p.damaged(number, errors.New("it is cut off"))
 			break
@@ -226,8 +226,8 @@ func (p *Past) damaged(number int, err error) {
 	p.damage = fmt.Sprintf("the record of run %s is damaged from line %d on (%v), so its later changes are unknown", p.header.Run, number, err)
 }
 
-// parse reads a line of the log without its end, and its checksum. The first line says in which
-// format all are; its own is 0.
+// parse reads a line of the log without its end, and checks its checksum. The first line contains the format of all
+// lines; its own is 0.
 func (p *Past) parse(line []byte, format int) (*pastLine, error) {
 	at := len(line) - sumDigits - 1
 	if format != 1 && at > 0 && line[at] == ' ' {
@@ -283,8 +283,8 @@ func (p *Past) add(l *pastLine, known map[pathOf]bool) error {
 	return nil
 }
 
-// Begin notes that a resource is going to be changed, or gives the note of an earlier try. One
-// that is not durable waits for Paths to be that.
+// Begin records that a resource is about to change, or returns the record of an earlier try. A record that is not
+// durable becomes so with Paths.
 func (p *Past) Begin(c Change, durable bool) (noted *Change, again bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -323,9 +323,9 @@ func (p *Past) Next() int {
 	return len(p.changes) + 1
 }
 
-// Since is the number of the first change that comes into force when what it has changed is followed: the
-// changes of resources, and of those that they have followed themselves. It is that of the change to come if
-// none of them is one of the run.
+// Since returns the number of the first change that takes effect when resources, which refresh others, have their
+// refreshes: it includes the changes of resources by which they were refreshed themselves. If none of them was changed
+// in this run, it returns the number of the next change.
 func (p *Past) Since(resources []string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -338,15 +338,15 @@ func (p *Past) Since(resources []string) int {
 	return first
 }
 
-// Anew has what was changed before a change of that number count as another change if it is changed
-// again: what was there in between is kept, too.
+// Anew makes later changes of already changed resources count as new changes: the state in between is kept, too. first
+// is the number of the first change that may still be extended.
 func (p *Past) Anew(first int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.first = min(first, len(p.changes)+1)
 }
 
-// Paths notes what is at paths that a resource is going to change, and that are not noted yet.
+// Paths records the states of paths that a resource is about to change, unless they are recorded.
 func (p *Past) Paths(c *Change, nodes []before.Node) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -354,7 +354,7 @@ func (p *Past) Paths(c *Change, nodes []before.Node) error {
 	return p.write(&pastLine{Paths: &pastPaths{c.Number, nodes}}, true)
 }
 
-// Leaves notes how a resource is left. If the host crashes right then, that is not known.
+// Leaves records the state in which a resource is left. If the host crashes in that moment, it is unknown.
 func (p *Past) Leaves(c *Change, left Left) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -370,7 +370,7 @@ func (p *Past) Cannot(c *Change, why string) error {
 	return p.write(&pastLine{Cannot: &pastCannot{c.Number, why}}, false)
 }
 
-// errPastFull says that nothing more is kept of a run.
+// errPastFull reports that no more changes of a run are recorded.
 var errPastFull = errors.New("more than can be kept of a run")
 
 func (p *Past) write(l *pastLine, durable bool) error {

@@ -21,8 +21,7 @@ func (s pastShelf) Open(string) (io.ReadCloser, error)        { return nil, nil 
 func (s pastShelf) Read(run string) ([]byte, error)           { return []byte(s[run]), nil }
 func (s pastShelf) Append(run string, l []byte, _ bool) error { s[run] += string(l); return nil }
 
-// TestPast goes on with what another program has kept of the same run, as after a lost
-// connection.
+// TestPast continues the record of another program for the same run, as after a lost connection.
 func TestPast(t *testing.T) {
 	store := pastShelf{}
 	lock := &wire.Lock{Run: "01A", Holder: "ops@ctl"}

@@ -13,17 +13,17 @@ import (
 // maxRefreshes bounds the notes of refreshes that are due.
 const maxRefreshes = 10_000
 
-// A Refresh is the note that a resource is to be refreshed.
+// A Refresh is the record that a resource is due for a refresh.
 type Refresh struct {
 	Resource string `json:"resource"`      // as [resourceName] has it
 	Nth      int    `json:"nth,omitempty"` // among the subscribers of a catalog that are called so, from 0
 	// Changed is the resource that it follows from; "" if that is not known any more.
 	Changed string `json:"changed,omitempty"`
-	Run     string `json:"run,omitempty"` // in which that has changed
+	Run     string `json:"run,omitempty"` // run of the change
 	// Play is the [wire.Catalog.Play] in which that has changed. Only that play can find that the resource has left it.
 	Play string `json:"play,omitempty"`
-	// Failed says that the change did, halfway perhaps: no subscriber is refreshed for
-	// it as long as it fails.
+	// Failed reports that the change failed, perhaps halfway: no subscriber is refreshed because of it as long as it
+	// fails.
 	Failed bool      `json:"failed,omitempty"`
 	Time   time.Time `json:"time,omitzero"`
 }

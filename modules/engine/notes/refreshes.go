@@ -12,29 +12,28 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Earlier is what the earlier catalogs of a session mean for notes of refreshes.
+// Earlier holds the effects of a session's earlier catalogs on the notes of refreshes.
 type Earlier struct {
 	predicted map[subscriber]bool // refreshes that would have been carried out by now, in a check run
 	distrust  bool                // the notes were found damaged
 }
 
-// Clone is for what is only rehearsed.
+// Clone returns a copy for a rehearsal.
 func (e Earlier) Clone() Earlier {
 	e.predicted = maps.Clone(e.predicted)
 	return e
 }
 
-// Refreshes are the refreshes that are due while a catalog is worked on. Entries are named
-// by their index.
+// Refreshes are the due refreshes during a catalog. Entries are named by their index.
 type Refreshes struct {
 	store   Store
 	cat     *wire.Catalog
 	now     func() time.Time
 	earlier *Earlier
-	err     error              // why nothing can be told or noted
-	names   map[int]subscriber // of the entries that subscribe
+	err     error              // why nothing can be reported or recorded
+	names   map[int]subscriber // names of subscribing entries
 	waiting map[int][]waiter   // entry → who will act on its change
-	notes   []*note            // what the store holds, or shall hold once it is written
+	notes   []*note            // content of the store, also if it is not written yet
 	failed  map[int]bool       // entries that have failed
 	owed    map[int][]*note    // entry → what an earlier run has left for it
 }
@@ -51,8 +50,8 @@ type note struct {
 	saved   Refresh     // as the store has it; zero if it does not
 }
 
-// OpenRefreshes reads the notes, if the catalog has use for them. refreshes says of an
-// entry that subscribes whether it can be refreshed. warning is for the user.
+// OpenRefreshes reads the notes, if the catalog uses them. refreshes reports whether a subscribing entry can be
+// refreshed. warning is for the user.
 func OpenRefreshes(store Store, cat *wire.Catalog, earlier *Earlier, now func() time.Time, refreshes func(entry int) bool) (r *Refreshes, warning string) {
 	if !cat.Check || earlier.predicted == nil {
 		earlier.predicted = map[subscriber]bool{}
@@ -73,7 +72,7 @@ func OpenRefreshes(store Store, cat *wire.Catalog, earlier *Earlier, now func() 
 	}
 	if err != nil || earlier.distrust {
 		warning = r.damaged(err)
-		earlier.distrust = true // what the store said of the catalogs to come is not known either
+		earlier.distrust = true // the records for later catalogs are unknown, too
 	}
 	spread := r.spread()
 	r.assign()
@@ -89,7 +88,7 @@ func OpenRefreshes(store Store, cat *wire.Catalog, earlier *Earlier, now func() 
 	return r, warning
 }
 
-// findSubscribers finds who waits for whom, and reports whether any entry does.
+// findSubscribers finds the targets of each subscriber, and reports whether there is a subscriber.
 func (r *Refreshes) findSubscribers(refreshes func(entry int) bool) bool {
 	called := map[string]int{}
 	for j := range r.cat.Entries {
@@ -116,10 +115,9 @@ func (r *Refreshes) findSubscribers(refreshes func(entry int) bool) bool {
 	return len(r.names) > 0
 }
 
-// damaged sets aside notes that cannot be trusted, and adds notes for all who
-// subscribe: to refresh once more than needed does no harm that the next change
-// would not do, and what is not restarted runs on with what it once read. Without
-// an error they were set aside before an earlier catalog, whose notes stay.
+// damaged sets aside invalid notes, and adds notes for all subscribers: an unnecessary refresh does no more harm than
+// the next change would, but a service that is not restarted keeps its old configuration. A nil err means that they
+// were set aside before an earlier catalog, whose notes stay.
 func (r *Refreshes) damaged(err error) (warning string) {
 	if err != nil {
 		var moved string
@@ -143,7 +141,7 @@ func (r *Refreshes) damaged(err error) (warning string) {
 	return warning
 }
 
-// unreadable is what is wrong with notes that cannot even be set aside.
+// unreadable returns the error for notes that cannot even be set aside.
 func unreadable(read, aside error) error {
 	if read.Error() == aside.Error() {
 		return fmt.Errorf("the record of due refreshes cannot be read: %w", read)
@@ -256,7 +254,7 @@ func (r *Refreshes) dropLeft() (warning string) {
 	return warning
 }
 
-// run is that of the catalog, as notes have it.
+// run returns the run of the catalog, in the form of the notes.
 func (r *Refreshes) run() string {
 	if r.cat.Lock == nil {
 		return ""
@@ -293,7 +291,7 @@ func (r *Refreshes) Recall(i int) {
 	}
 }
 
-// Due gives what an earlier run has left for an entry to do; nil is nothing.
+// Due returns the due refresh that an earlier run has left for an entry; nil if there is none.
 func (r *Refreshes) Due(j int) (*Refresh, error) {
 	if _, subscribes := r.names[j]; subscribes && r.err != nil {
 		return nil, r.err
@@ -328,7 +326,7 @@ func (r *Refreshes) failsAgain(n *note, j int) bool {
 	return false
 }
 
-// ref is what a note calls the resource that has changed.
+// ref returns the name of a changed resource in notes.
 func (r *Refreshes) ref(i int) string {
 	return Clip(strings.ToValidUTF8(r.cat.Entries[i].Ref(), "\uFFFD"), maxName)
 }
@@ -336,7 +334,7 @@ func (r *Refreshes) ref(i int) string {
 // Awaited reports whether any entry is refreshed once this one has changed.
 func (r *Refreshes) Awaited(i int) bool { return len(r.waiting[i]) > 0 }
 
-// MayAnnounce tells whether Announce could do its work for an entry.
+// MayAnnounce returns the error that Announce would return for an entry.
 func (r *Refreshes) MayAnnounce(i int) error {
 	if !r.Awaited(i) {
 		return nil
@@ -344,8 +342,8 @@ func (r *Refreshes) MayAnnounce(i int) error {
 	return unnoted(errors.Join(r.err, r.store.MayWrite()))
 }
 
-// Announce notes who is to be refreshed once these entries have been carried out. If
-// it fails, they must not be.
+// Announce records the subscribers to refresh after these entries are applied. After an error, the entries must not be
+// applied.
 func (r *Refreshes) Announce(entries ...int) error {
 	news := false
 	for _, i := range entries {
@@ -382,7 +380,7 @@ func unnoted(err error) error {
 	return fmt.Errorf("not done, because the refreshes that it causes cannot be recorded: %w", err)
 }
 
-// refresh is the note that a subscriber is to be refreshed because of an entry.
+// refresh returns the record that a subscriber is due because of an entry.
 func (r *Refreshes) refresh(i int, name subscriber) Refresh {
 	n := Refresh{Resource: name.resource, Nth: name.nth, Changed: r.ref(i), Time: r.now().UTC()}
 	n.Run, n.Play = r.run(), Clip(r.cat.Play, maxName)
@@ -396,7 +394,7 @@ func (r *Refreshes) find(name subscriber) *note {
 	return nil
 }
 
-// Unannounce takes back what was announced for an entry that has changed nothing.
+// Unannounce removes the announcement of an entry that has changed nothing.
 func (r *Refreshes) Unannounce(i int) error {
 	if !r.forget(i) {
 		return nil
@@ -404,9 +402,8 @@ func (r *Refreshes) Unannounce(i int) error {
 	return r.save()
 }
 
-// Retract notes the failure of an entry that was announced. If the host is as it was
-// before, which untouched finds out, the announcement is taken back. After an error the
-// next run may refresh more than needed.
+// Retract records the failure of an announced entry. If untouched reports that the host is unchanged, it removes the
+// announcement. After an error the next run may refresh more than needed.
 func (r *Refreshes) Retract(i int, untouched func() bool) error {
 	if !r.Awaited(i) {
 		return nil
@@ -424,8 +421,7 @@ func (r *Refreshes) Retract(i int, untouched func() bool) error {
 	return r.save()
 }
 
-// forget takes back what was announced for an entry that turned out to change
-// nothing, and reports whether the notes have to be written.
+// forget removes the announcement of an entry that has changed nothing, and reports whether the notes must be written.
 func (r *Refreshes) forget(i int) (news bool) {
 	for _, w := range r.waiting[i] {
 		if n := r.find(r.names[w.entry]); n != nil {
@@ -446,8 +442,7 @@ func (r *Refreshes) settleAll(i int) (news bool) {
 	return news
 }
 
-// settle removes a note that nothing asks for any more, or has it name another
-// cause, and reports whether the notes have to be written.
+// settle removes a note without a cause, or sets another cause, and reports whether the notes must be written.
 func (r *Refreshes) settle(n *note) bool {
 	switch {
 	case n.earlier: // stays until it is served
@@ -463,16 +458,15 @@ func (r *Refreshes) settle(n *note) bool {
 	return now.Changed != n.saved.Changed || now.Failed != n.saved.Failed
 }
 
-// cause is the first entry of this catalog that a note follows from: one that has
-// failed only if all have.
+// cause returns the first entry of this catalog that causes a note: a failed one only if all have failed.
 func (r *Refreshes) cause(n *note) (i int, failed bool) {
 	causes := slices.Sorted(maps.Keys(n.causes))
 	first := slices.IndexFunc(causes, func(i int) bool { return !r.failed[i] })
 	return causes[max(0, first)], first < 0
 }
 
-// written is a note as the store shall have it: what is left of a failure, which
-// may fail again and then refreshes none, must not hide a change.
+// written returns the stored form of a note: a failure, which may fail again and then causes no refresh, must not hide
+// a change.
 func (r *Refreshes) written(n *note) Refresh {
 	if n.earlier && n.Failed && len(n.causes) > 0 {
 		if i, failed := r.cause(n); !failed {
@@ -482,7 +476,7 @@ func (r *Refreshes) written(n *note) Refresh {
 	return n.Refresh
 }
 
-// Predict notes that a check run predicts that what is due for an entry is done.
+// Predict records that a check run predicts the due refresh of an entry.
 func (r *Refreshes) Predict(j int) {
 	if _, subscribes := r.names[j]; !subscribes {
 		return
@@ -494,8 +488,8 @@ func (r *Refreshes) Predict(j int) {
 	}
 }
 
-// Serve removes what was due for an entry whose turn has ended well. A target that failed
-// has refreshed none, and may yet have changed something: what it is the cause of stays.
+// Serve removes the due refresh of an entry whose turn has ended well. A failed target has caused no refresh, and may
+// yet have changed something: the notes that it causes stay.
 func (r *Refreshes) Serve(j int, changed func(target int) bool) error {
 	name, subscribes := r.names[j]
 	if !subscribes || !r.serve(j, changed) {

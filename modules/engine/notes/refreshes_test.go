@@ -36,7 +36,7 @@ func TestParseRefreshes(t *testing.T) {
 	}
 }
 
-// FuzzParseRefreshes reads what is where the notes should be.
+// FuzzParseRefreshes parses arbitrary notes.
 func FuzzParseRefreshes(f *testing.F) {
 	for _, test := range refreshTexts {
 		if len(test.text) < 1000 {

@@ -15,29 +15,27 @@ import (
 
 // A Log is a file on the host that grows line by line. *system.Log is one.
 type Log interface {
-	// Read gives all of it; nil if there is nothing. An error means that what is there
-	// cannot be trusted.
+	// Read returns the whole log; nil if it is empty. An error means that its content cannot be trusted.
 	Read() ([]byte, error)
 	// Append adds a line. A durable one outlives a crash of the host.
 	Append(line []byte, durable bool) error
-	// Replace puts text, or nothing if it is empty, in the place of what was there.
+	// Replace replaces the log by text; an empty text removes it.
 	Replace(text []byte) error
 }
 
-// Results are what entries of applying catalogs came to, kept on the host until a
-// another run begins: a run whose connection is lost goes on from there, as does one that goes on with
-// another one ([wire.Lock].First), and a controller that comes late does nothing again. What no controller
-// has acknowledged by then, that other run tells. They are kept under
-// the host's lock. The zero value keeps none; its methods may be called at any time.
+// Results are the results of applying catalogs, kept on the host until another run begins. A run continues from them
+// after a lost connection, as does a run that resumes another one ([wire.Lock].First), and a controller that comes late
+// repeats nothing. The next run reports results that no controller has acknowledged. The host's lock guards them. The
+// zero value keeps none; its methods may be called at any time.
 type Results struct {
 	mu       sync.Mutex
 	log      Log            // nil before it has been opened
 	catalogs []*keptCatalog // the oldest first
-	current  *keptCatalog   // whose results are being added; nil if there is none
+	current  *keptCatalog   // catalog whose results are being added; nil if there is none
 	lost     []forgotten    // plays whose commands have been forgotten, the oldest first
-	size     int            // of the log, in bytes
+	size     int            // size of the log, in bytes
 	pending  []byte         // lines that are not in the log yet
-	full     bool           // only what is known of commands is added
+	full     bool           // only records of commands are added
 	broken   error          // nothing more is added, for this error; nil if the log can be written
 	failed   error          // broken, until [Results.Finish] has said so
 }
@@ -46,21 +44,21 @@ type Results struct {
 type keptCatalog struct {
 	header   resultsHeader
 	finished []*Finished
-	attempts []*Attempt // of entries without a result
+	attempts []*Attempt // attempts of entries without a result
 	ended    bool
 }
 
-// resultsFormat is that of the lines. What a newer host program has written is left alone.
+// resultsFormat is the format of the lines. A log of a newer host program is not changed.
 const resultsFormat = 1
 
 // A resultsLine is one line of the log, with one field set.
 type resultsLine struct {
-	Begin    *resultsHeader `json:"begin,omitempty"` // with the header of one that is there, that one goes on
+	Begin    *resultsHeader `json:"begin,omitempty"` // continues a catalog with the same header
 	Finished *Finished      `json:"finished,omitempty"`
 	Attempt  *Attempt       `json:"attempt,omitempty"`
-	Dropped  []int          `json:"dropped,omitempty"` // entries that another run which goes on here tries again
+	Dropped  []int          `json:"dropped,omitempty"` // entries that a resuming run tries again
 	End      bool           `json:"end,omitempty"`
-	Told     *wire.Ack      `json:"told,omitempty"` // what has been finished of a catalog so far
+	Told     *wire.Ack      `json:"told,omitempty"` // acknowledges the finished part of a catalog
 	// Forgotten are plays whose commands have been forgotten.
 	Forgotten []forgotten `json:"forgotten,omitempty"`
 }
@@ -70,7 +68,7 @@ type resultsHeader struct {
 	Run    string    `json:"run"`
 	Play   int       `json:"play"`
 	For    string    `json:"for,omitempty"` // [wire.Once].For
-	Hash   string    `json:"hash"`          // of the catalog's entries
+	Hash   string    `json:"hash"`          // hash of the catalog's entries
 	Holder string    `json:"holder"`
 	Since  time.Time `json:"since"`
 	First  string    `json:"first,omitempty"` // and Epoch: see [wire.Lock]
@@ -107,10 +105,10 @@ type Finished struct {
 	Command   string                     `json:"command,omitempty"`   // [Attempt].Command of the command that was started; "" if none was
 	RunsOnce  bool                       `json:"runs_once,omitempty"` // and it must not start again
 	Elsewhere bool                       `json:"elsewhere,omitempty"` // it ran on another host, which keeps its own result
-	Register  bool                       `json:"register,omitempty"`  // the controller uses the result, also to go on
+	Register  bool                       `json:"register,omitempty"`  // the controller uses the result, also to continue
 	Epoch     int                        `json:"epoch,omitempty"`     // [wire.Lock].Epoch of the run that ran the entry
 	Before    []string                   `json:"before,omitempty"`    // errors of the entry in earlier runs, which the result reports
-	Sent      map[string]json.RawMessage `json:"sent,omitempty"`      // what it has for entries behind it
+	Sent      map[string]json.RawMessage `json:"sent,omitempty"`      // values for later entries
 
 	told bool // a controller has acknowledged it
 }
@@ -118,7 +116,7 @@ type Finished struct {
 // maxFailures bounds how many failures of one entry are known in later runs.
 const maxFailures = 10
 
-// Failures returns the errors of an entry that is tried again, the oldest first. Those of earlier runs are among them
+// Failures returns the errors of an entry that is tried again, the oldest first. They include errors of earlier runs
 // unless a controller has acknowledged the result.
 func (f *Finished) Failures() (all []string) {
 	if !f.told {
@@ -130,11 +128,11 @@ func (f *Finished) Failures() (all []string) {
 	return all[max(0, len(all)-maxFailures):]
 }
 
-// maxResults bounds the log, in bytes. What is beyond it is checked again by a run that goes
-// on, and told by nobody.
+// maxResults bounds the log, in bytes. Further results are not reported later; a run that continues checks these
+// entries again.
 const maxResults = 8 << 20
 
-// Open reads what is kept in a log. The host's lock is held. After an error nothing is kept.
+// Open reads a log. The caller holds the host's lock. After an error nothing is kept.
 func (r *Results) Open(log Log) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +144,7 @@ func (r *Results) Open(log Log) error {
 		return err
 	}
 	if len(text) > 0 && text[len(text)-1] != '\n' {
-		// A line that is cut off must not stand before the next one.
+		// An incomplete line must not precede the next one.
 		if err := log.Replace(text[:bytes.LastIndexByte(text, '\n')+1]); err != nil {
 			return err
 		}
@@ -155,7 +153,7 @@ func (r *Results) Open(log Log) error {
 	return nil
 }
 
-// read takes what stands in a log.
+// read parses the text of a log.
 func (r *Results) read(text []byte) error {
 	r.catalogs, r.current, r.lost, r.size, r.pending, r.full, r.broken = nil, nil, nil, len(text), nil, false, nil
 	for line := range bytes.Lines(text) {
@@ -175,7 +173,7 @@ func (r *Results) read(text []byte) error {
 	return nil
 }
 
-// AllTold reports whether what stands in a log has been acknowledged, all of it.
+// AllTold reports whether all results in a log have been acknowledged.
 func AllTold(text []byte) bool {
 	var r Results
 	return r.read(text) == nil && !slices.ContainsFunc(r.catalogs, func(c *keptCatalog) bool { return !c.told() })
@@ -210,10 +208,10 @@ func (r *Results) add(l *resultsLine) error {
 	return nil
 }
 
-// goOn gives a catalog of the last run here, or of one that this goes on with, which is the last one from
-// then on, and of the run of h; by is the run that it was of before, if that is another one. Without such a
-// catalog changed says whether one that this goes on with had the play with other entries. What has come of one is
-// no measure any more once another run has begun.
+// goOn returns the catalog that h continues: it belongs to the last run here, or to one that the run of h resumes. goOn
+// moves the catalog to the end and gives it the run of h; by is its former run if that is another one. Without such a
+// catalog, changed reports whether a resumed run had the play with other entries. Results of before another, unrelated
+// run do not count.
 func (r *Results) goOn(h *resultsHeader) (c *keptCatalog, by string, changed bool) {
 	for i, c := range slices.Backward(r.catalogs) {
 		switch was := c.header; {
@@ -232,13 +230,13 @@ func (r *Results) goOn(h *resultsHeader) (c *keptCatalog, by string, changed boo
 	return nil, "", changed
 }
 
-// drop forgets what entries came to.
+// drop removes the results of entries.
 func (c *keptCatalog) drop(entries []int) {
 	c.finished = slices.DeleteFunc(c.finished, func(f *Finished) bool { return slices.Contains(entries, f.Result.Index) })
 	c.ended = c.ended && len(entries) == 0
 }
 
-// of are the catalogs that an acknowledgement is about.
+// of returns the catalogs of an acknowledgement.
 func (r *Results) of(ack wire.Ack) (all []*keptCatalog) {
 	for _, c := range r.catalogs {
 		if c != r.current && c.header.Run == ack.Run && c.header.same(&resultsHeader{Play: ack.Play, For: ack.For}) {
@@ -248,7 +246,7 @@ func (r *Results) of(ack wire.Ack) (all []*keptCatalog) {
 	return all
 }
 
-// told reports whether a catalog is one of which all has been acknowledged.
+// told reports whether all results of a catalog have been acknowledged.
 func (c *keptCatalog) told() bool {
 	return !slices.ContainsFunc(c.finished, func(f *Finished) bool { return !f.told }) && !slices.ContainsFunc(c.attempts, (*Attempt).untold)
 }
@@ -258,9 +256,9 @@ func (c *keptCatalog) changed() bool {
 	return len(c.attempts) > 0 || slices.ContainsFunc(c.finished, func(f *Finished) bool { return f.Changed || f.Command != "" })
 }
 
-// tell notes that all of it has been acknowledged. Of a catalog that has ended only what is needed to do nothing again is
-// kept from then on, and what is registered: what commands have printed and what files have held may be a secret that only the
-// controller knows to be one. shorter reports whether something goes.
+// tell records that all results have been acknowledged. Of a catalog that has ended it keeps only the parts that
+// prevent a repetition, and registered results: output of commands and contents of files may be secrets that only the
+// controller knows. shorter reports whether anything was removed.
 func (c *keptCatalog) tell() (shorter bool) {
 	for _, a := range c.attempts {
 		a.told = true
@@ -290,7 +288,7 @@ func (f *Finished) shorten() bool {
 	return short.Error != r.Error || !short.Unknown
 }
 
-// onlyCommands forgets all but what is known of commands, and the texts of that.
+// onlyCommands removes everything except the records of commands, without their texts.
 func (c *keptCatalog) onlyCommands() {
 	c.finished = slices.DeleteFunc(c.finished, func(f *Finished) bool {
 		f.shorten()
@@ -299,7 +297,7 @@ func (c *keptCatalog) onlyCommands() {
 	c.ended = false
 }
 
-// add adds what an entry came to; one that had its turn again counts by that.
+// add adds the result of an entry; after another turn the later result counts.
 func (c *keptCatalog) add(f *Finished) {
 	same := func(other *Finished) bool { return other.Result.Index == f.Result.Index }
 	c.finished = append(slices.DeleteFunc(c.finished, same), f)
@@ -308,27 +306,28 @@ func (c *keptCatalog) add(f *Finished) {
 	}
 }
 
-// A Begun catalog is what has come of it before.
+// A Begun catalog has its earlier results.
 type Begun struct {
 	Finished []*Finished
 	Attempts []*Attempt // commands that had begun, of entries without a result
 	// Ran are commands that other catalogs of the play have run, in this run or one that it continues. They must not start
 	// again.
 	Ran   []*Finished
-	Ended bool   // that is all
-	By    string // the run that had begun it, if it is not this one that goes on; "" is none
+	Ended bool   // the results are complete
+	By    string // run that began it, if this is a resume; "" if it is the same run
 	New   bool   // it begins now
-	// Changed says that a run which this one goes on with had begun the play with other entries.
+	// Changed reports that a resumed run had the play with other entries.
 	Changed bool
-	// Forgotten says that the host has forgotten commands that the run, or one that it resumes, has run in this play.
+	// Forgotten reports that the host has lost the record of commands that the run, or one that it resumes, has run in
+	// this play.
 	Forgotten bool
 }
 
-// ErrResumed says that another run has resumed this one.
+// ErrResumed reports that another run has resumed this one.
 var ErrResumed = errors.New("another run has resumed this one")
 
-// Begin begins a catalog, or goes on with it if no other run has begun since but those that this one goes on
-// with. The error is [ErrResumed] if one of those comes late.
+// Begin begins a catalog, or continues it if only runs that this one resumes have begun since. The error is
+// [ErrResumed] if such a run comes late.
 func (r *Results) Begin(once wire.Once, lock wire.Lock, hash string, now time.Time) (b Begun, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -361,7 +360,7 @@ func (r *Results) Begin(once wire.Once, lock wire.Lock, hash string, now time.Ti
 	return b, r.write(&resultsLine{Begin: &h}, false)
 }
 
-// Drop forgets what entries of the catalog came to: they have their turn again.
+// Drop removes the results of entries of the catalog: they have their turn again.
 func (r *Results) Drop(entries []int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -372,8 +371,7 @@ func (r *Results) Drop(entries []int) error {
 	return r.write(&resultsLine{Dropped: entries}, false)
 }
 
-// Finish keeps what an entry came to. What was changed is written at once, and outlives a
-// crash of the host.
+// Finish keeps the result of an entry. A change is written at once, and outlives a crash of the host.
 func (r *Results) Finish(f *Finished) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -382,13 +380,13 @@ func (r *Results) Finish(f *Finished) error {
 	}
 	r.current.ends(f)
 	r.current.add(f)
-	// What is rescued is not tried again once its rescue has begun.
+	// A rescued entry is not tried again once its rescue has begun.
 	err := r.write(&resultsLine{Finished: f}, f.Changed || f.Command != "" || f.Result.Status == wire.Rescued)
 	err, r.failed = cmp.Or(err, r.failed), nil
 	return err
 }
 
-// End says that the run is done with the catalog; whole that all of it has been finished.
+// End ends the catalog for this run; whole reports that all entries are finished.
 func (r *Results) End(whole bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -405,7 +403,7 @@ func (r *Results) End(whole bool) error {
 	return r.flush(false)
 }
 
-// write adds a line to those that [Results.Flush] writes; durable ones do not wait for that.
+// write adds a line for [Results.Flush]; a durable one is written at once.
 func (r *Results) write(l *resultsLine, durable bool) error {
 	if r.log == nil || r.broken != nil {
 		return nil
@@ -429,7 +427,7 @@ func (r *Results) write(l *resultsLine, durable bool) error {
 	return r.flush(true)
 }
 
-// Flush writes what has been kept since the last time. It is called before that is told.
+// Flush writes the lines since the last time. It is called before they are reported.
 func (r *Results) Flush() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -443,14 +441,13 @@ func (r *Results) flush(durable bool) error {
 	err := r.log.Append(r.pending, durable)
 	r.pending = nil
 	if err != nil {
-		r.broken, r.failed = err, err // a gap would be taken for what has not been done
+		r.broken, r.failed = err, err // a gap would look like entries without a turn
 	}
 	return err
 }
 
-// Untold gives what runs have changed, or failed at, that no controller has acknowledged:
-// of all catalogs but the current one and those that the same run continues later, which reports their results as its
-// own. One without results need not be told.
+// Untold returns changes and failures that no controller has acknowledged: of all catalogs except the current one and
+// catalogs that its run continues later, which reports those as its own. A catalog without results is not reported.
 func (r *Results) Untold() []*wire.Untold {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -485,7 +482,7 @@ func (r *Results) Untold() []*wire.Untold {
 	return all
 }
 
-// untold is what is told of an entry, if that is worth it.
+// untold returns the report of an entry, and whether it is worth one.
 func untold(f *Finished) (one wire.UntoldResult, worth bool) {
 	r := f.Result
 	one = wire.UntoldResult{Type: clipText(f.Type), Name: clipText(f.Name), Status: r.Status, Unknown: r.Unknown}
@@ -497,8 +494,8 @@ func untold(f *Finished) (one wire.UntoldResult, worth bool) {
 
 func clipText(text string) string { return Clip(text, wire.MaxUntoldText) }
 
-// Acknowledge notes that a controller knows the results of a catalog. They are forgotten if nothing was changed,
-// so that to check all of it again does no harm, or if what comes next could not be kept any more.
+// Acknowledge records that a controller knows the results of a catalog. They are dropped if nothing was changed, so
+// that checking again does no harm, or if no more results can be kept.
 func (r *Results) Acknowledge(ack wire.Ack) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -529,7 +526,7 @@ func (r *Results) Acknowledge(ack wire.Ack) error {
 	return errors.Join(r.write(&resultsLine{Told: &ack}, false), r.flush(false))
 }
 
-// Forget forgets the results of a catalog: if its run goes on with it, it begins again.
+// Forget drops the results of a catalog: if its run continues it, it starts over.
 func (r *Results) Forget(run string, play int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -547,7 +544,7 @@ func (r *Results) forget(which func(*keptCatalog) bool) error {
 	return r.rewrite()
 }
 
-// rewrite has the log say what there is of all catalogs, and nothing else.
+// rewrite replaces the log by the current state of all catalogs.
 func (r *Results) rewrite() error {
 	r.pending = nil
 	var text bytes.Buffer
@@ -570,7 +567,7 @@ func (r *Results) rewrite() error {
 	return r.log.Replace(text.Bytes())
 }
 
-// lines are those of the log that say what there is of a catalog.
+// lines returns the lines of the log for the current state of a catalog.
 func (c *keptCatalog) lines() []*resultsLine {
 	lines := []*resultsLine{{Begin: &c.header}}
 	told := false
@@ -581,7 +578,7 @@ func (c *keptCatalog) lines() []*resultsLine {
 		}
 	}
 	for _, f := range c.finished {
-		if told && !f.told { // what was told comes first
+		if told && !f.told { // acknowledged ones come first
 			lines = append(lines, c.toldLine())
 		}
 		told = f.told

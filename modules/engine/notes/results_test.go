@@ -14,10 +14,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A memoryLog is a log that is no file.
+// A memoryLog is a log in memory.
 type memoryLog struct {
 	text    []byte
-	durable int // of its bytes, so many outlive a crash
+	durable int // number of its bytes that outlive a crash
 	err     error
 }
 
@@ -46,7 +46,7 @@ func finish(index int, status wire.Status) *Finished {
 	}
 }
 
-// kept opens a log and gives what was kept of a catalog, with what is untold of others.
+// kept opens a log and returns the kept results of a catalog, and the unreported results of others.
 func kept(t *testing.T, l *memoryLog, once wire.Once) (r *Results, finished []*Finished, ended bool, untold []*wire.Untold) {
 	t.Helper()
 	r = &Results{}
@@ -70,7 +70,7 @@ func TestResults(t *testing.T) {
 	require.NoError(t, r.Finish(finish(2, wire.Failed)))
 	require.NoError(t, r.Flush())
 
-	// The same run goes on.
+	// The same run continues.
 	r, finished, ended, untold = kept(t, l, mine)
 	require.Equal(t, []*Finished{finish(0, wire.Stable), finish(1, wire.Changed), finish(2, wire.Failed)}, finished)
 	require.False(t, ended)
@@ -82,7 +82,7 @@ func TestResults(t *testing.T) {
 	require.Equal(t, wire.Changed, finished[2].Result.Status)
 	require.True(t, ended)
 
-	// Another run tells what that one could not, until it is acknowledged.
+	// Another run reports the results that were not reported, until they are acknowledged.
 	r, finished, ended, untold = kept(t, l, other)
 	require.Empty(t, finished)
 	require.False(t, ended)
@@ -99,8 +99,8 @@ func TestResults(t *testing.T) {
 	require.True(t, AllTold(l.text))
 }
 
-// TestResultsThatAreKept has several controllers work for one run: what one of them has acknowledged is
-// still there for another one that comes late, and told to nobody else.
+// TestResultsThatAreKept has several controllers for one run: results that one of them has acknowledged stay for
+// another one that comes late, and are not reported again.
 func TestResultsThatAreKept(t *testing.T) {
 	l := &memoryLog{}
 	one, two := wire.Once{Run: "r1", Play: 1}, wire.Once{Run: "r1", Play: 2}
@@ -117,7 +117,7 @@ func TestResultsThatAreKept(t *testing.T) {
 	require.NoError(t, r.Acknowledge(wire.Ack{Run: "r1", Play: 1}))
 	require.Len(t, l.text, size, "it is known")
 
-	// The next play, and then somebody who is late with the first one.
+	// The next play, and then a late controller for the first one.
 	r, finished, _, untold := kept(t, l, two)
 	require.Empty(t, finished)
 	require.Empty(t, untold)
@@ -130,7 +130,7 @@ func TestResultsThatAreKept(t *testing.T) {
 	require.NoError(t, r.End(false))
 	require.NoError(t, r.Acknowledge(wire.Ack{Run: "r1", Play: 2}))
 
-	// What is done again has to be told again, and is kept for the play that it belongs to.
+	// A repeated entry is reported again, and kept for its play.
 	r, _, _, _ = kept(t, l, one)
 	require.NoError(t, r.Finish(finish(1, wire.Changed)))
 	_, finished, ended, untold = kept(t, l, two)
@@ -139,7 +139,7 @@ func TestResultsThatAreKept(t *testing.T) {
 	require.Len(t, untold, 1)
 	require.Equal(t, []wire.UntoldResult{{Type: "file", Name: "/1", Status: wire.Changed, Message: "done"}}, untold[0].Results)
 
-	// Another run tells that, and has the rest forgotten.
+	// Another run reports that, and drops the rest.
 	r, finished, _, untold = kept(t, l, wire.Once{Run: "r2", Play: 1})
 	require.Empty(t, finished)
 	require.Len(t, untold, 1)
@@ -149,7 +149,7 @@ func TestResultsThatAreKept(t *testing.T) {
 	_, finished, _, _ = kept(t, l, one)
 	require.Empty(t, finished, "another run has begun since")
 
-	// What was taken back is forgotten.
+	// A forgotten catalog is dropped.
 	r, _, _, _ = kept(t, l, one)
 	require.NoError(t, r.End(true))
 	require.NoError(t, r.Forget("r1", 1))
@@ -158,9 +158,9 @@ func TestResultsThatAreKept(t *testing.T) {
 	require.False(t, ended)
 }
 
-// TestResultsWhenTheClockJumps has the clock be a day off in each session of a run: it goes on
-// all the same, and another one is told what it could not.
-// TestResultsThatAreToldAreShort keeps what is needed to do nothing again, once a controller has the rest.
+// TestResultsWhenTheClockJumps changes the clock by a day in each session of a run: it continues all the same, and
+// another run gets the unreported results. TestResultsThatAreToldAreShort keeps the parts that prevent a repetition,
+// once a controller has the rest.
 func TestResultsThatAreToldAreShort(t *testing.T) {
 	l := &memoryLog{}
 	mine := wire.Once{Run: "r1", Play: 1}
@@ -213,8 +213,8 @@ func TestResultsWhenTheClockJumps(t *testing.T) {
 	require.Equal(t, since, r.Untold()[0].Since)
 }
 
-// TestResultsInBetween has another run apply while one has lost its connection: all is then
-// checked again, and what had been done is told.
+// TestResultsInBetween lets another run apply while one has lost its connection: everything is checked again, and
+// earlier changes are reported.
 func TestResultsInBetween(t *testing.T) {
 	l := &memoryLog{}
 	mine := wire.Once{Run: "r1", Play: 1}
@@ -309,8 +309,8 @@ func TestUntoldOfLaterPlays(t *testing.T) {
 	require.Equal(t, []int{1, 2}, untold(l.text, 1, wire.Lock{Run: "r9"}, "hash"), "another run")
 }
 
-// TestUntoldOfAnotherHost has a host run a resource for another one of the same run that has lost it: its own results
-// wait for the run to continue there. A result of what ran on another host is reported by that host.
+// TestUntoldOfAnotherHost has a host run a resource for another host of the same run: its own results wait for the run
+// to continue there. The host that ran a resource reports its result.
 func TestUntoldOfAnotherHost(t *testing.T) {
 	l := &memoryLog{}
 	r, _, _, _ := kept(t, l, wire.Once{Run: "r1", Play: 1})
@@ -326,7 +326,7 @@ func TestUntoldOfAnotherHost(t *testing.T) {
 	require.Equal(t, []wire.UntoldResult{{Type: "file", Name: "/0", Status: wire.Changed, Message: "done"}}, untold[0].Results)
 }
 
-// FuzzResults opens whatever stands there: what can be opened can be gone on with.
+// FuzzResults opens arbitrary logs: a log that can be opened can be continued.
 func FuzzResults(f *testing.F) {
 	f.Add([]byte(`{"begin":{"format":1,"run":"r1","play":1,"hash":"hash"}}` + "\n" + `{"finished":{"result":{"i":0},"type":"file","name":"/a"}}` + "\n{\"end\":true}\n"))
 	f.Add([]byte("{}"))
@@ -350,8 +350,8 @@ func FuzzResults(f *testing.F) {
 	})
 }
 
-// TestResultsOfRunsThatGoOnWithEachOther has a run be gone on with by another one, from its own notes, and come
-// late then.
+// TestResultsOfRunsThatGoOnWithEachOther has a run that is resumed by another one, from its own notes, and then comes
+// late.
 func TestResultsOfRunsThatGoOnWithEachOther(t *testing.T) {
 	l := &memoryLog{}
 	once := func(run string) wire.Once { return wire.Once{Run: run, Play: 1} }
@@ -382,7 +382,7 @@ func TestResultsOfRunsThatGoOnWithEachOther(t *testing.T) {
 	require.NoError(t, r.Flush())
 	require.Empty(t, r.Untold())
 
-	// Killed there, it goes on by itself, and so does another one.
+	// Killed there, it continues, and so does another one.
 	_, b, err = begin(second, "hash")
 	require.NoError(t, err)
 	require.Empty(t, b.By)
@@ -395,7 +395,7 @@ func TestResultsOfRunsThatGoOnWithEachOther(t *testing.T) {
 	require.NoError(t, r.Finish(finish(1, wire.Changed)))
 	require.NoError(t, r.End(true))
 
-	// Those that it goes on with come late.
+	// Runs that were resumed come late.
 	for _, late := range []wire.Lock{first, second} {
 		_, _, err = begin(late, "hash")
 		require.ErrorIs(t, err, ErrResumed)
@@ -405,7 +405,7 @@ func TestResultsOfRunsThatGoOnWithEachOther(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, b.Finished, 3)
 
-	// With other entries it begins anew, and tells what it could not tell before.
+	// With other entries it starts over, and reports unreported results.
 	fourth := wire.Lock{Run: "r4", First: "r1", Epoch: 3}
 	r, b, err = begin(fourth, "other")
 	require.NoError(t, err)

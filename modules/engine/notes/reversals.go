@@ -16,24 +16,24 @@ import (
 // maxSubject bounds what a resource is about, in bytes.
 const maxSubject = 8 << 10
 
-// A Reversal is the note of what was there before a resource was first applied.
+// A Reversal records the state before a resource was first applied.
 type Reversal struct {
 	Play      string    `json:"play"` // as [wire.Remember] has it
 	Type      string    `json:"type"`
 	Name      string    `json:"name"`
-	Subject   string    `json:"subject"`         // what it was about, as [modules.Reverser] has it
+	Subject   string    `json:"subject"`         // its subject, see [modules.Reverser]
 	Place     string    `json:"place,omitempty"` // the path of Subject, without symbolic links of directories
 	Sensitive bool      `json:"sensitive,omitempty"`
-	Run       string    `json:"run,omitempty"` // in which it was applied
+	Run       string    `json:"run,omitempty"` // run that applied it
 	Time      time.Time `json:"time,omitzero"`
-	// Properties are those of a resource of that type and name that brings it back.
+	// Properties belong to a resource of that type and name that restores the former state.
 	Properties json.RawMessage `json:"properties"`
 }
 
-// Ref is how the resource was called.
+// Ref returns the resource as type#name.
 func (v *Reversal) Ref() string { return v.Type + "#" + v.Name }
 
-// of reports whether it is that of a resource.
+// of reports whether it belongs to a resource.
 func (v *Reversal) of(play, typ, name string) bool {
 	return v.Play == play && v.Type == typ && v.Name == name
 }
@@ -59,7 +59,7 @@ func (all *reversalText) valid() error {
 	return nil
 }
 
-// formatReversals is the text of a document of reversals; nil if there are none.
+// formatReversals returns the text of a document of reversals; nil if there are none.
 func formatReversals(all []Reversal) ([]byte, error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -74,12 +74,12 @@ func formatReversals(all []Reversal) ([]byte, error) {
 	return text, err
 }
 
-// Reversals are what was there before the resources of plays were first applied.
+// Reversals are the states before the resources of plays were first applied.
 type Reversals struct {
 	store Store
 	cat   *wire.Catalog
-	all   []Reversal // of all plays, in the order in which they were noted
-	err   error      // why nothing can be told or noted
+	all   []Reversal // reversals of all plays, in the order of their recording
+	err   error      // why nothing can be reported or recorded
 }
 
 // errNoStore is why nothing is remembered where no host is.
@@ -105,13 +105,12 @@ func OpenReversals(store Store, cat *wire.Catalog) (r *Reversals, warning string
 	return r, ""
 }
 
-// Undoes reports whether the catalog, if it comes to its end, undoes what has left the
-// manifest.
+// Undoes reports whether the catalog, when it ends, undoes resources that have left the manifest.
 func (r *Reversals) Undoes() bool {
 	return r.cat.Remember != nil && r.cat.Remember.Whole && r.err == nil && !r.cat.Monitor
 }
 
-// May says why nothing could be noted of an entry.
+// May returns why an entry cannot be recorded.
 func (r *Reversals) May(e *wire.Entry) error {
 	switch {
 	case r.cat.Remember == nil:
@@ -134,7 +133,7 @@ func (r *Reversals) New(e *wire.Entry, subject string, now time.Time) (*Reversal
 	return v, nil
 }
 
-// Of gives the note of an entry of the catalog; nil if there is none.
+// Of returns the record of an entry of the catalog; nil if there is none.
 func (r *Reversals) Of(e *wire.Entry) *Reversal {
 	if i := r.find(e); i >= 0 {
 		return &r.all[i]
@@ -146,9 +145,8 @@ func (r *Reversals) find(e *wire.Entry) int {
 	return slices.IndexFunc(r.all, func(v Reversal) bool { return v.of(r.cat.Remember.As, e.Type, e.Name) })
 }
 
-// Note adds what was there before an entry, or brings an earlier note of it up to date. v
-// is nil if all is noted but that it is sensitive, perhaps. What is only predicted is not
-// written, and seen by other entries unless it is that of a noop entry.
+// Note adds the state before an entry, or updates its record. v is nil if only sensitive may be new. A predicted record
+// is not written; later entries see it, except if it belongs to a noop entry.
 func (r *Reversals) Note(e *wire.Entry, v *Reversal, sensitive bool) error {
 	all, at := slices.Clone(r.all), r.find(e)
 	switch {
@@ -173,7 +171,7 @@ func (r *Reversals) Note(e *wire.Entry, v *Reversal, sensitive bool) error {
 	return r.store.MayWrite()
 }
 
-// Hide notes what has become sensitive since it was noted: no diff is shown of that.
+// Hide marks records whose resources have become sensitive: their diffs are not shown.
 func (r *Reversals) Hide(sensitive map[string]bool) error {
 	if r.cat.Remember == nil || r.err != nil || len(r.all) == 0 || r.cat.Monitor {
 		return nil
@@ -190,8 +188,8 @@ func (r *Reversals) Hide(sensitive map[string]bool) error {
 	return r.save(all)
 }
 
-// here gives the resources that the play still has, as type#name, and whether one that
-// was applied can still be undone, or may not be applied now.
+// here returns the resources that the play still has, as type#name, and whether an applied one can still be undone, or
+// must not be applied now.
 func (r *Reversals) here() map[string]bool {
 	here := map[string]bool{}
 	for _, ref := range r.cat.Remember.Kept {
@@ -205,7 +203,7 @@ func (r *Reversals) here() map[string]bool {
 	return here
 }
 
-// Gone gives the notes of what has left the manifest, the last applied first.
+// Gone returns the records of resources that have left the manifest, the last applied first.
 func (r *Reversals) Gone() []Reversal {
 	here := r.here()
 	var all []Reversal
@@ -231,7 +229,7 @@ func (r *Reversals) Drop(of Reversal) error {
 	return r.drop(func(v Reversal) bool { return v.of(of.Play, of.Type, of.Name) })
 }
 
-// drop takes notes out, and writes what is left if that are fewer.
+// drop removes records, and writes the others if any was removed.
 func (r *Reversals) drop(is func(Reversal) bool) error {
 	all := slices.DeleteFunc(slices.Clone(r.all), is)
 	if len(all) == len(r.all) {
@@ -240,7 +238,7 @@ func (r *Reversals) drop(is func(Reversal) bool) error {
 	return r.save(all)
 }
 
-// save has the host note all, or else leaves its notes as they were.
+// save replaces all records of the host, or after an error none.
 func (r *Reversals) save(all []Reversal) error {
 	text, err := formatReversals(all)
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// badReversals are what a damaged or a forged file could hold.
+// badReversals are texts of damaged or forged files.
 var badReversals = []struct{ name, text, want string }{
 	{"no JSON", "{", "unexpected EOF"},
 	{"another document", `{"refresh":[]}`, `json: unknown field "refresh"`},

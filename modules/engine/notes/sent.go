@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Sent is what resources have sent to others when they ran last, for runs in which they
-// have nothing to do. It holds secrets.
+// Sent has the values that resources sent to others when they last ran, for runs in which they have nothing to do. It
+// contains secrets.
 type Sent struct {
 	store Store
 	text  sentText // nil before it was read
@@ -30,8 +30,7 @@ type sentValues struct {
 
 func (*sentText) valid() error { return nil }
 
-// NewSent is what a store holds, which is read when it is first asked for. Without a store
-// nothing is kept.
+// NewSent returns the values in a store, which is read at the first use. Without a store nothing is kept.
 func NewSent(store Store) *Sent { return &Sent{store: store} }
 
 // SentKey stands for a resource with all of its properties: what another one of that
@@ -53,11 +52,10 @@ func (s *Sent) Open() error {
 	return err
 }
 
-// Last gives what was noted of the last time; Open has been called.
+// Last returns the values of the last time; the caller has called Open.
 func (s *Sent) Last(key string) map[string]json.RawMessage { return s.text[key].Values }
 
-// Note notes what was sent, as far as there is room: what is oldest is forgotten. Open has
-// been called.
+// Note records sent values, as far as there is room: the oldest are dropped. The caller has called Open.
 func (s *Sent) Note(key string, values map[string]json.RawMessage, now time.Time) error {
 	if s.store == nil {
 		return nil
@@ -77,7 +75,7 @@ func (s *Sent) Note(key string, values map[string]json.RawMessage, now time.Time
 	return errors.Join(err, s.store.Replace(text))
 }
 
-// forget drops what is oldest, so that the text gets shorter by more than so many bytes.
+// forget drops the oldest values, so that the text gets shorter by more than bytes.
 func (s sentText) forget(bytes int) {
 	oldest := slices.SortedFunc(maps.Keys(s), func(a, b string) int { return s[a].Time.Compare(s[b].Time) })
 	for _, key := range oldest {

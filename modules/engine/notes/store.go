@@ -10,15 +10,14 @@ import (
 
 // A Store is where a host keeps notes of one kind. *system.Journal is one.
 type Store interface {
-	// Read gives what was last written; nil if there is nothing. An error means
-	// that what is there cannot be trusted.
+	// Read returns the last written text; nil if there is none. An error means that the content cannot be trusted.
 	Read() ([]byte, error)
-	// MayWrite tells beforehand that Replace or SetAside cannot work.
+	// MayWrite returns an error if Replace or SetAside cannot work.
 	MayWrite() error
-	// Replace puts text, or nothing if it is empty, in the place of what was there:
-	// at once, and so that it outlives a crash.
+	// Replace replaces the content by text, or removes it if text is empty: atomically, and so that it outlives a
+	// crash.
 	Replace(text []byte) error
-	// SetAside moves what cannot be trusted away, and tells where it is now.
+	// SetAside moves invalid content away, and returns its new path.
 	SetAside() (path string, err error)
 }
 
@@ -29,11 +28,11 @@ const (
 
 // A document is the JSON object that holds all notes of a kind.
 type document interface {
-	// valid says what is wrong with notes that were read.
+	// valid returns the fault of notes that were read.
 	valid() error
 }
 
-// read reads all notes of a store; none if there is nothing.
+// read reads all notes of a store, which may be empty.
 func read(s Store, into document) error {
 	text, err := s.Read()
 	if err != nil {
@@ -42,7 +41,7 @@ func read(s Store, into document) error {
 	return parse(text, into)
 }
 
-// parse reads one JSON object with nothing behind it and no key that is not known.
+// parse reads one JSON object without unknown keys and without text after it.
 func parse(text []byte, into document) error {
 	if len(text) == 0 {
 		return nil

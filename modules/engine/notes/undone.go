@@ -22,8 +22,8 @@ type Undoing struct {
 // maxUndoing bounds how many runs that each take another one back are followed.
 const maxUndoing = 100
 
-// Undone notes that a change has been taken back. What it had taken back itself is there again,
-// and so on.
+// Undone records that a change has been reverted. If that change was itself an undo of another change, the other one is
+// in effect again, and so on.
 func (u *Undoing) Undone(c Undoes) error {
 	by := u.By
 	for range maxUndoing {
@@ -44,7 +44,7 @@ func (u *Undoing) Undone(c Undoes) error {
 	return nil
 }
 
-// log gives that of a run.
+// log returns the record of a run.
 func (u *Undoing) log(run string) (*Past, error) {
 	if p := u.logs[run]; p != nil {
 		return p, nil
