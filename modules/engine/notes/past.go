@@ -323,9 +323,9 @@ func (p *Past) Next() int {
 	return len(p.changes) + 1
 }
 
-// Since returns the number of the first change that takes effect when resources, which refresh others, have their
-// refreshes: it includes the changes of resources by which they were refreshed themselves. If none of them was changed
-// in this run, it returns the number of the next change.
+// Since returns the number of the first change that takes effect with a refresh by resources: the earliest change of one
+// of them, or of a resource that has refreshed one of them. Without such a change in this run, it returns the number of
+// the next change.
 func (p *Past) Since(resources []string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -338,8 +338,8 @@ func (p *Past) Since(resources []string) int {
 	return first
 }
 
-// Anew makes later changes of already changed resources count as new changes: the state in between is kept, too. first
-// is the number of the first change that may still be extended.
+// Anew makes a resource with a change before the number first count as a new change if it changes again: the state in
+// between is kept, too.
 func (p *Past) Anew(first int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
