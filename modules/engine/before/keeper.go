@@ -115,7 +115,7 @@ func (k *Keeper) content(n *Node, bare bool) error {
 	return nil
 }
 
-// put keeps the bytes of a file. The file may be replaced meanwhile: the one that was examined counts.
+// put keeps the bytes of a file. If the file is replaced meanwhile, the examined one counts.
 func (k *Keeper) put(n *Node) error {
 	r, err := k.Files.Open(n.Path)
 	if err != nil {
@@ -171,7 +171,7 @@ func (k *Keeper) Known(nodes []Node) {
 	}
 }
 
-// Look gives what is now at the paths of nodes.
+// Look returns the current states at the paths of nodes.
 func Look(files modules.Files, nodes []Node) ([]Node, error) {
 	left := make([]Node, len(nodes))
 	for i := range nodes {

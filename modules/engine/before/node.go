@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/accounts"
 )
 
-// A Node is what is at a path, or was.
+// A Node is the state of a path.
 type Node struct {
 	Path string `json:"path"`
 	// Place is the path without the symbolic links of its directories, if that differs.
@@ -25,8 +25,8 @@ type Node struct {
 	Target string           `json:"target,omitempty"` // target of a symbolic link
 	SHA256 string           `json:"sha256,omitempty"` // hash of a regular file
 	Size   int64            `json:"size,omitempty"`   // size of a regular file, in bytes
-	// Written is when it was, in place of the hash of a file with more than MaxContent, or of
-	// which only owner and mode are kept. It is Unix time in ns.
+	// Written is the modification time in Unix ns, in place of a hash: for a file with more than MaxContent bytes, or
+	// if only owner and mode are kept.
 	Written int64 `json:"written,omitempty"`
 	// Xattrs are the extended attributes of a regular file or a directory (see [modules.Files]);
 	// nil if they are not known.
@@ -69,7 +69,7 @@ func (n *Node) UnmarshalJSON(text []byte) error {
 // inHex begins a name in hexadecimal digits. No path has it.
 const inHex = "\x00"
 
-// Place gives a path without the symbolic links of its directories, as far as those are there.
+// Place returns a path without the symbolic links of its existing directories.
 func Place(files modules.FileReader, name string) string {
 	rest := path.Base(name)
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
@@ -85,8 +85,8 @@ func Place(files modules.FileReader, name string) string {
 
 // Contents keep bytes by their hash. They may be used by many goroutines at once.
 type Contents interface {
-	// Put keeps what r gives, and says which hash that has, and how many bytes there were. It can
-	// be opened once it has been noted (see [Keeper.Note]).
+	// Put keeps the bytes of r, and returns their hash and number. They can be opened once they have been recorded (see
+	// [Keeper.Note]).
 	Put(r io.Reader) (sha256 string, size int64, err error)
 	// Open returns the bytes with a hash.
 	Open(sha256 string) (io.ReadCloser, error)
@@ -95,7 +95,7 @@ type Contents interface {
 // MaxContent limits the bytes that are kept of a file: 16 MiB.
 const MaxContent = 16 << 20
 
-// look describes a path, but for what a file holds. What is not there is [modules.Absent].
+// look describes a path, without the content of a file. A missing path is [modules.Absent].
 func look(files modules.Files, name string) (Node, error) {
 	at, err := files.Stat(name)
 	switch {
@@ -133,13 +133,13 @@ func lookInto(files modules.Files, name string, written bool) (Node, error) {
 		return n, n.written(files)
 	}
 	n.SHA256, err = files.Digest(name)
-	if modules.NotThere(err) { // it is only predicted, and nobody knows how it will be
+	if modules.NotThere(err) { // its content is only predicted, and unknown
 		n.SHA256, err = "", nil
 	}
 	return n, err
 }
 
-// written notes when a file was written, in place of its hash: that of a large one takes long.
+// written sets the modification time in place of the hash, which takes long for a large file.
 func (n *Node) written(files modules.FileReader) error {
 	at, err := files.ModTime(n.Path)
 	n.Written = at.UnixNano()
@@ -155,8 +155,8 @@ func (n *Node) info() modules.FileInfo {
 	return info
 }
 
-// runsAsOwner reports whether the node is a file that runs as its owner or its group, whoever
-// executes it, or with capabilities.
+// runsAsOwner reports whether the node is a file that runs as its owner or its group, or with capabilities, whoever
+// executes it.
 func (n *Node) runsAsOwner() bool {
 	return n.Kind == modules.Regular && (n.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 ||
 		modules.HasXattr(n.Xattrs, modules.Capability))
@@ -166,5 +166,5 @@ func (n *Node) runsAsOwner() bool {
 // owner, group and mode.
 func (n *Node) bare() bool { return n.Written != 0 && n.Size <= MaxContent }
 
-// content is that of a regular file.
+// content returns the content of a regular file.
 func (n *Node) content() modules.Content { return modules.HashedContent(n.SHA256, n.Size) }

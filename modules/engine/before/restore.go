@@ -14,17 +14,17 @@ import (
 	"github.com/ccm-push/ccm-push/modules/accounts"
 )
 
-// A Restore is the resource that puts back what was at paths before another resource changed
-// them: of each what that one changed, and only what is still as it left it.
+// A Restore is the resource that restores the former states of paths after another resource has changed them. It
+// restores only the changed parts, and only paths that have not changed since.
 type Restore struct {
-	Before, Left []Node // Left as it was afterwards, for the same paths
-	Partly       bool   // the last Check has found something that has to be left as it is
-	// Force puts back all that differs, whoever has changed it. Left is not needed then.
+	Before, Left []Node // Left has the states after the change, for the same paths
+	Partly       bool   // the last Check has found paths that must not be restored
+	// Force restores everything that differs, whoever has changed it. Left is not needed then.
 	Force bool
 	// Rest is the reason why more was not restored; empty means nothing more.
 	Rest string
 
-	incomplete []string // what the last Check has found to be left as it is, if Partly
+	incomplete []string // paths that the last Check has skipped, if Partly
 }
 
 // An IncompleteError names the parts that were not restored; all other parts were.
@@ -34,7 +34,7 @@ func (e IncompleteError) Error() string {
 	return "put back in part; left unchanged: " + strings.Join(e, "; ")
 }
 
-// Incomplete returns an [IncompleteError] if the last Check has found something that is left as it is.
+// Incomplete returns an [IncompleteError] if the last Check has skipped paths.
 func (s *Restore) Incomplete() error {
 	if !s.Partly {
 		return nil
@@ -50,7 +50,7 @@ func (s *Restore) Validate() error {
 	return nil
 }
 
-// What can differ of a node.
+// Parts in which two nodes can differ.
 type aspect uint8
 
 const (
@@ -62,7 +62,7 @@ const (
 	attributes // the extended ones
 )
 
-// differs gives what of two nodes is not the same. Of another kind, all is another one.
+// differs returns the parts in which two nodes differ. Nodes of different kinds differ in all parts.
 func (n *Node) differs(other *Node) (a aspect) {
 	if n.Kind != other.Kind || n.Target != other.Target {
 		a |= kind
@@ -88,7 +88,7 @@ func (n *Node) differs(other *Node) (a aspect) {
 // A step puts one path back.
 type step struct {
 	want, now  Node
-	differs    aspect // what of now is not as wanted
+	differs    aspect // parts of now that must change
 	attributes modules.Attributes
 }
 
@@ -97,11 +97,11 @@ type restoring struct {
 	*Restore
 	h     modules.Host
 	steps []step
-	left  []string // what is left as it is, and why
+	left  []string // skipped paths, with reasons
 	gone  map[string]bool
 
 	account   accounts.Restored
-	inhabited []string // homes of users whom the run has made, and who stay
+	inhabited []string // homes of users whom the run has created, and who stay
 }
 
 // work holds the steps of Apply.
@@ -110,8 +110,7 @@ type work struct {
 	steps    []step
 }
 
-// Check implements [modules.Resource]. It refuses if there is nothing to be put back but what
-// has to be left as it is.
+// Check implements [modules.Resource]. It returns an error if all differences have to be skipped.
 func (s *Restore) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	c := &restoring{Restore: s, h: h, gone: map[string]bool{}}
 	if err := c.accounts(); err != nil {
@@ -150,7 +149,7 @@ func (s *Restore) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	return plan, c.addAccounts(&plan)
 }
 
-// asLeft is how the run left a path.
+// asLeft returns the state in which the run left a path.
 func (c *restoring) asLeft(i int) (*Node, error) {
 	if !c.Force {
 		return &c.Left[i], nil
@@ -160,7 +159,7 @@ func (c *restoring) asLeft(i int) (*Node, error) {
 	return &now, err
 }
 
-// fromBottom gives the indexes of the paths: what is in a directory comes before it.
+// fromBottom returns the indexes of the paths, with the contents of a directory before the directory.
 func (s *Restore) fromBottom() []int {
 	all := make([]int, len(s.Before))
 	for i := range all {
@@ -170,7 +169,7 @@ func (s *Restore) fromBottom() []int {
 	return all
 }
 
-// maxShown bounds what is named of what is left as it is.
+// maxShown bounds the list of skipped paths.
 const maxShown = 20
 
 func (c *restoring) shown() []string {
@@ -180,7 +179,7 @@ func (c *restoring) shown() []string {
 	return append(slices.Clone(c.left[:maxShown]), fmt.Sprintf("and %d more", len(c.left)-maxShown))
 }
 
-// node plans what is to be done at one path, or says why it is left as it is.
+// node plans the steps for one path, or returns why the path is skipped.
 func (c *restoring) node(was, left *Node) (why string, err error) {
 	changed := was.differs(left)
 	if was.bare() {
@@ -243,8 +242,8 @@ func (c *restoring) exchanged(now *Node) bool {
 	return err != nil || modules.OthersWrite(dir, os.Geteuid()) && !own
 }
 
-// cut reports whether a path is as an undo leaves it that is killed at the wrong moment: nothing
-// takes the place of a directory in one step, and no directory that of anything.
+// cut reports whether a path may be the result of an undo that was killed between two steps: a directory cannot be
+// replaced by another kind, nor replace it, in one step.
 func cut(was, left, now *Node) bool {
 	return now.Kind == modules.Absent && (was.Kind == modules.Directory) != (left.Kind == modules.Directory) &&
 		was.Kind != modules.Absent && left.Kind != modules.Absent
@@ -257,7 +256,7 @@ func orPath(n *Node) string {
 	return n.Path
 }
 
-// step is what is to be done at a path. What the run has not changed stays.
+// step returns the step for a path. Parts that the run has not changed stay.
 func (c *restoring) step(want, now Node, differs aspect) step {
 	special := want.Mode & modules.SpecialBits
 	if differs&kind == 0 {
@@ -298,7 +297,7 @@ func (c *restoring) within(dir string) (string, error) {
 	return "", err
 }
 
-// different says what of a node is not as the run left it.
+// different describes the difference between a node and the state that the run left.
 func different(left, now *Node) string {
 	switch a := left.differs(now); {
 	case left.Kind != now.Kind:
@@ -349,7 +348,7 @@ func (c *restoring) plan(ctx context.Context) modules.Plan {
 	return p
 }
 
-// text is the change of a text; without a path if it is none.
+// text returns the change of a text; its path is empty if there is none.
 func (s *step) text() (t modules.TextChange) {
 	if s.now.Kind == modules.Regular || s.want.Kind == modules.Regular {
 		t.Path = s.want.Path
@@ -360,7 +359,7 @@ func (s *step) text() (t modules.TextChange) {
 	return t
 }
 
-// changes are what differs at one path.
+// changes returns the differences at one path.
 func (c *restoring) changes(ctx context.Context, s *step) []modules.Change {
 	now, prefix := &s.now, ""
 	if len(c.Before) > 1 {
@@ -407,8 +406,8 @@ func hashText(sum string) string {
 	return "sha256:" + sum
 }
 
-// Apply implements [modules.Resource]: first what is in the way is removed, from the bottom up,
-// then all is put back, from the top down. Files and links replace each other in one step.
+// Apply implements [modules.Resource]: it first removes obstacles, from the bottom up, then restores everything, from
+// the top down. Files and links replace each other in one step.
 func (s *Restore) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	do, ok := p.Steps.(work)
 	if !ok {

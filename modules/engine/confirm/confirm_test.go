@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// newFiles gives files in a directory of their own.
+// newFiles returns files in a directory of their own.
 func newFiles(t *testing.T) (*Files, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "dir")
@@ -100,8 +100,8 @@ func TestStates(t *testing.T) {
 	require.Empty(t, names)
 }
 
-// TestOneVerdict has many confirm and revert at the same time, again and again: one of them wins,
-// and what it says is what all see from then on.
+// TestOneVerdict confirms and reverts concurrently, again and again: one of them wins, and all see its verdict from
+// then on.
 func TestOneVerdict(t *testing.T) {
 	f, _ := newFiles(t)
 	for round := range 50 {
@@ -141,8 +141,8 @@ func TestOneVerdict(t *testing.T) {
 	}
 }
 
-// TestDeathBetweenSteps kills whoever changes the files between any two steps. What is there then is
-// the state of before or that of afterwards, and whoever comes next brings it to its end.
+// TestDeathBetweenSteps kills each operation on the files between any two steps. The state is then the one before or
+// the one after it, and the next operation completes it.
 func TestDeathBetweenSteps(t *testing.T) {
 	died := errors.New("killed here")
 	for _, test := range []struct {
@@ -231,7 +231,7 @@ func TestDeadline(t *testing.T) {
 	require.Equal(t, 59*time.Second, f.Left(stateOf("nonce"), clock), "what an earlier stage has pushed is forgotten")
 }
 
-// TestDamagedState does not take what it cannot read for nothing.
+// TestDamagedState does not treat an unreadable state as none.
 func TestDamagedState(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "unexpected end of JSON input",
@@ -284,7 +284,7 @@ func TestNoticesAreBounded(t *testing.T) {
 	require.Equal(t, want[5:], got)
 }
 
-// FuzzState reads what stands in a directory that is the host program's own.
+// FuzzState reads arbitrary files of the host program's own directory.
 func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"holder":"a","run":"r","play":1,"id":"abc","first":1,"start":"b","until":1,"within":1}`), []byte("abc 12"), []byte(`{"run":"r","play":1,"at":"2026-01-02T03:04:05Z"}`))
 	f.Add([]byte(`{`), []byte("abc"), []byte(`{}`))

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Clock tells the time since the host was started.
+// A Clock measures the time since the host was started.
 type Clock struct {
 	// Since counts also while the host is suspended, unlike the timers of Go.
 	Since func() time.Duration
@@ -18,8 +18,8 @@ type Clock struct {
 
 const deadlineName = "confirm.deadline"
 
-// Push moves the deadline of what is armed. It need not outlive a crash of the host: the deadline
-// does not count then.
+// Push moves the deadline of the armed change. It need not outlive a crash of the host, after which the deadline has no
+// meaning.
 func (f *Files) Push(id string, until time.Duration) error {
 	return f.in(false, func(dir *os.Root) error {
 		next := f.Prefix + deadlineName + ".new"
@@ -50,8 +50,8 @@ func (f *Files) until(s *State) (until time.Duration, err error) {
 	return until, err
 }
 
-// Left is how long what is armed still waits; at most 0 if it does not. What was armed before the
-// host was started again does not. A deadline further away than progress could have moved it is none.
+// Left returns the time that the armed change still waits; at most 0 if it does not. A change that was armed before the
+// host was started again does not wait. A deadline further away than progress could have moved it is invalid.
 func (f *Files) Left(s *State, c Clock) time.Duration {
 	if s.Start != c.Start {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// What was taken back has a file each: whoever acknowledges one needs no lock.
+// Each revert has a file of its own, so that acknowledging it needs no lock.
 const (
 	noticeSuffix = ".reverted"
 	maxNotices   = 20 // the oldest go first
@@ -21,8 +21,7 @@ const (
 
 func (f *Files) notice(id string) string { return f.Prefix + "confirm-" + id + noticeSuffix }
 
-// Note notes what was taken back, for the next run to be told. The state stays. The host's lock is
-// held.
+// Note records reverted changes, for the report of the next run. The state stays. The caller holds the host's lock.
 func (f *Files) Note(s *State, r wire.Reverted) error {
 	return f.in(true, func(dir *os.Root) error { return f.note(dir, s, r) })
 }
@@ -56,13 +55,13 @@ func (f *Files) Reverted(s *State, r wire.Reverted) error {
 	})
 }
 
-// A noticeFile is the file of what was taken back.
+// A noticeFile is the file of a revert.
 type noticeFile struct {
 	name string
 	wire.Reverted
 }
 
-// notices gives all that can be read, the oldest first.
+// notices returns all readable files, the oldest first.
 func (f *Files) notices(dir *os.Root) (all []*noticeFile, err error) {
 	names, err := list(dir)
 	for _, name := range names {
@@ -80,7 +79,7 @@ func (f *Files) notices(dir *os.Root) (all []*noticeFile, err error) {
 	return all, err
 }
 
-// readNotice gives what was taken back; nil if there is no such file.
+// readNotice returns the reverted changes; nil if there is no such file.
 func readNotice(dir *os.Root, name string) (*wire.Reverted, error) {
 	text, err := dir.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,8 +99,8 @@ func readNotice(dir *os.Root, name string) (*wire.Reverted, error) {
 	return r, nil
 }
 
-// Untold gives what was taken back and nobody has acknowledged, the oldest first. With an error come
-// those that can be read.
+// Untold returns the reverts that no controller has acknowledged, the oldest first. With an error it returns the
+// readable ones.
 func (f *Files) Untold() (all []*wire.Reverted, err error) {
 	err = f.in(false, func(dir *os.Root) error {
 		notices, err := f.notices(dir)
@@ -113,7 +112,7 @@ func (f *Files) Untold() (all []*wire.Reverted, err error) {
 	return all, err
 }
 
-// Of gives what was taken back of an id; nil if nothing was, or that has been acknowledged.
+// Of returns the reverted changes of an id; nil if there are none, or they have been acknowledged.
 func (f *Files) Of(id string) (r *wire.Reverted, err error) {
 	err = f.in(false, func(dir *os.Root) (err error) {
 		r, err = readNotice(dir, f.notice(id))
@@ -122,7 +121,7 @@ func (f *Files) Of(id string) (r *wire.Reverted, err error) {
 	return r, err
 }
 
-// Acknowledge forgets what was taken back of a catalog.
+// Acknowledge drops the reverted changes of a catalog.
 func (f *Files) Acknowledge(run string, play int) error {
 	return f.in(false, func(dir *os.Root) error {
 		all, err := f.notices(dir)

@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// A State is what is to be confirmed. It is written once.
+// A State describes changes that must be confirmed. It is written once.
 type State struct {
-	Holder string        `json:"holder"` // who runs it, and where; first, as in a lock
+	Holder string        `json:"holder"` // operator and machine; first, as in a lock
 	Run    string        `json:"run"`
 	Play   int           `json:"play"`
-	ID     string        `json:"id"`             // of the nonce, see [ID]
+	ID     string        `json:"id"`             // ID of the nonce
 	First  int           `json:"first"`          // the change of the run from which on all are taken back
 	Boot   bool          `json:"boot,omitempty"` // a unit takes it back when the host starts again
 	At     time.Time     `json:"at,omitzero"`    // when it was armed, by the clock of the host
-	Start  string        `json:"start"`          // of the host: the deadline belongs to it
+	Start  string        `json:"start"`          // start of the host, to which the deadline belongs
 	Until  time.Duration `json:"until"`          // the first deadline, since that start
 	Within time.Duration `json:"within"`
-	Port   int           `json:"port,omitempty"`   // that listens; 0 if it is not known
+	Port   int           `json:"port,omitempty"`   // port of the SSH server; 0 if it is not known
 	Server bool          `json:"server,omitempty"` // the configuration of the SSH server was good
 }
 
-// ID is what is kept of a nonce: it cannot be confirmed with that.
+// ID returns the hash of a nonce for the files: it does not suffice to confirm.
 func ID(nonce string) string {
 	sum := sha256.Sum256([]byte(nonce))
 	return hex.EncodeToString(sum[:10])
@@ -38,7 +38,7 @@ func ID(nonce string) string {
 // file that is being renamed.
 const currentName = "confirm.current"
 
-// A Phase is what has become of a State.
+// A Phase is the progress of a State.
 type Phase string
 
 // The phases, as they end the names of files.
@@ -48,10 +48,10 @@ const (
 	Reverting Phase = "reverting"
 )
 
-// Files are where states are kept.
+// Files are the files of states.
 type Files struct {
-	// Open opens the directory, after it has made it if that is wanted. It fails if others could
-	// change what is there.
+	// Open opens the directory, and first creates it if create is set. It fails if other users could change its
+	// contents.
 	Open func(create bool) (*os.Root, error)
 	// Prefix begins the names of files; a home may be shared by many hosts.
 	Prefix string
@@ -69,7 +69,7 @@ func (f *Files) step(name string) {
 
 func (f *Files) name(id string, p Phase) string { return f.Prefix + "confirm-" + id + "." + string(p) }
 
-// in has do work in the directory. Without one, there is nothing, if it is not to be made.
+// in calls do with the directory. If it does not exist and create is not set, in does nothing.
 func (f *Files) in(create bool, do func(dir *os.Root) error) error {
 	dir, err := f.Open(create)
 	if errors.Is(err, fs.ErrNotExist) && !create {
@@ -134,8 +134,8 @@ func remove(dir *os.Root, name string) error {
 	return nil
 }
 
-// Verdict decides about what is armed: won says that it is this verdict that counts. Otherwise
-// another one was there before, or nothing is armed under that id.
+// Verdict decides about an armed state: won reports whether this verdict counts. Otherwise there was another one
+// before, or the id is not armed.
 func (f *Files) Verdict(id string, p Phase) (won bool, err error) {
 	err = f.in(false, func(dir *os.Root) error {
 		f.step("about to be " + string(p))
@@ -152,7 +152,7 @@ func (f *Files) Verdict(id string, p Phase) (won bool, err error) {
 	return won, err
 }
 
-// Phase says what has become of an id; "" if there is nothing of that.
+// Phase returns the phase of an id; "" if it is unknown.
 func (f *Files) Phase(id string) (p Phase, err error) {
 	err = f.in(false, func(dir *os.Root) (err error) {
 		p, err = f.phase(dir, id)
@@ -162,7 +162,7 @@ func (f *Files) Phase(id string) (p Phase, err error) {
 }
 
 func (f *Files) phase(dir *os.Root, id string) (Phase, error) {
-	// In this order: what is armed now may be another one a moment later.
+	// In this order: an armed state may get another phase a moment later.
 	for _, p := range []Phase{Armed, Confirmed, Reverting} {
 		if _, err := dir.Lstat(f.name(id, p)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return p, err
@@ -171,7 +171,7 @@ func (f *Files) phase(dir *os.Root, id string) (Phase, error) {
 	return "", nil
 }
 
-// Pending gives the state that has no verdict yet, or is being taken back; nil if there is none.
+// Pending returns the state without a verdict, or with a revert in progress; nil if there is none.
 func (f *Files) Pending() (s *State, p Phase, err error) {
 	for range 3 { // it may get its verdict, and be forgotten, while it is read
 		err = f.in(false, func(dir *os.Root) (err error) {
@@ -237,7 +237,7 @@ func (f *Files) read(dir *os.Root, name string) (*State, error) {
 	return s, nil
 }
 
-// Forget removes all that is kept of confirmed changes but these, and of deadlines.
+// Forget removes the files of confirmed changes, except those of the id but, and deadlines.
 func (f *Files) Forget(but string) error {
 	return f.in(false, func(dir *os.Root) error {
 		names, err := list(dir)

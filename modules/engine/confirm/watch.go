@@ -10,11 +10,10 @@ import (
 
 const watchName = "confirm.watch"
 
-// watchPoll is how often a watchdog looks whether another one has ended.
+// watchPoll is the interval at which a watchdog checks whether another one has ended.
 const watchPoll = 50 * time.Millisecond
 
-// Watch is called by the watchdog, which is the only one until it calls what it is given. If there
-// is another one, it waits for that to end.
+// Watch makes its caller the only watchdog, until end is called. If there is another one, it waits for that to end.
 func (f *Files) Watch(ctx context.Context) (end func(), err error) {
 	for {
 		end, err := f.tryWatch()
@@ -29,7 +28,7 @@ func (f *Files) Watch(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// tryWatch gives nil if there is another watchdog.
+// tryWatch returns nil if there is another watchdog.
 func (f *Files) tryWatch() (end func(), err error) {
 	err = f.in(true, func(dir *os.Root) error {
 		file, err := dir.OpenFile(f.Prefix+watchName, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)

@@ -2,14 +2,13 @@ package schedule
 
 import "slices"
 
-// claims are the things that entries are about to change, by keys. Two entries of which
-// neither depends on the other may still be about one thing, such as two lines of a file.
-// They may be worked on at once up to their Checks, but what one has found must not be what
-// was there before the change of the other.
+// claims are the things that entries are about to change, by keys. Two entries without a dependency may still concern
+// one thing, such as two lines of a file. They may run in parallel up to their Checks, but a Check must not be older
+// than the change of the other entry.
 type claims struct {
 	held    map[string]bool // things that are being changed
 	changes int             // how many claims have ended
-	changed map[string]int  // thing → which of those it was that changed it last
+	changed map[string]int  // thing → entry that changed it last
 }
 
 func newClaims() claims { return claims{held: map[string]bool{}, changed: map[string]int{}} }

@@ -1,9 +1,7 @@
-// Package schedule says in which order the entries of a catalog are worked on: who comes
-// after whom ([Dependencies], [Order]), what runs at once, and which of those are about one
-// thing ([Scheduler]).
+// Package schedule orders the entries of a catalog: it finds their dependencies ([Dependencies], [Order]), which
+// entries run in parallel, and which of those concern one thing ([Scheduler]).
 //
-// A nil *Scheduler stands for entries that are worked on one after the other, so that
-// whoever works on an entry asks it the same things.
+// A nil *Scheduler means that entries run one after the other; its methods work, so that callers need no distinction.
 //
-// What does not come in: what an entry does in its turn, and the host.
+// The package knows neither the host nor the work of an entry.
 package schedule

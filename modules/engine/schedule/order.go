@@ -6,27 +6,25 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// An Order is that of the entries of one catalog.
+// An Order is the order of the entries of one catalog.
 type Order struct {
 	cat       *wire.Catalog
-	ancestors []Set // by entry, those that it comes after; nil until they are needed
+	ancestors []Set // by entry, the entries that precede it; nil before the first use
 }
 
 // NewOrder is the order of a catalog.
 func NewOrder(cat *wire.Catalog) *Order { return &Order{cat: cat} }
 
-// maxGraph bounds the entries of a graph whose ancestors are found: that takes memory
-// with the square of their number, here 4 MiB. Check runs of larger ones are taken for
-// lists, in which everything comes after all that stands before it.
+// maxGraph bounds the entries of a graph whose ancestors are computed: that needs memory with the square of their
+// number, here 4 MiB. A check run treats larger graphs as lists, in which all earlier entries precede an entry.
 const maxGraph = 8192
 
-// IsGraph reports whether doubt follows edges. In a play that is a graph, its author has said
-// what depends on what. A check run takes that at its word: what is not known of one entry
-// puts those in doubt that come after it along edges, and no others. What it does not take
-// for granted is in package forecast.
+// IsGraph reports whether doubt follows edges. In a play that is a graph, its author has declared the dependencies. A
+// check run relies on them: an unknown effect of one entry puts entries in doubt that come after it along edges, and no
+// others. Package forecast handles the exceptions.
 func (o *Order) IsGraph() bool { return o.cat.Parallel > 0 && len(o.cat.Entries) <= maxGraph }
 
-// Before gives the entries that i comes after.
+// Before returns the entries that precede i.
 func (o *Order) Before(i int) Set {
 	if o.ancestors == nil {
 		o.ancestors = findAncestors(o.cat.Entries)
@@ -37,7 +35,7 @@ func (o *Order) Before(i int) Set {
 // ComesAfter reports whether the entry i begins after k has ended.
 func (o *Order) ComesAfter(i, k int) bool { return k < i && o.Before(i).Has(k) }
 
-// findAncestors gives, by entry, those that it comes after along edges.
+// findAncestors returns, by entry, the entries that precede it along edges.
 func findAncestors(entries []wire.Entry) []Set {
 	all := make([]Set, len(entries))
 	for i := range entries {
@@ -67,8 +65,7 @@ func (s Set) Has(i int) bool { return i/64 < len(s) && s[i/64]&(1<<(i%64)) != 0 
 // Put adds i, for which there has to be room.
 func (s Set) Put(i int) { s[i/64] |= 1 << (i % 64) }
 
-// FirstIn gives the first entry of s that is in another set, too, which has room for all
-// that are in s.
+// FirstIn returns the first entry of s that is also in other, which must have room for all entries of s.
 func (s Set) FirstIn(other Set) (i int, ok bool) {
 	for word, set := range s {
 		if both := set & other[word]; both != 0 {

@@ -7,23 +7,21 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Work is what a [Scheduler] needs to know of those who do it.
+// Work describes the work for a [Scheduler].
 type Work struct {
-	Parallel int // how many entries may be worked on at once
-	// Alone reports whether of the type of an entry one resource at a time is worked on:
-	// packages that are ready together go into one transaction, and of two transactions
-	// one would wait for the other.
+	Parallel int // number of entries that may run in parallel
+	// Alone reports whether only one entry of the type of i may run at a time: packages that are ready together go into
+	// one transaction, and of two transactions one would wait for the other.
 	Alone func(i int) bool
 	// Turn brings an entry to its result, with the lock of the scheduler. began is false
 	// if the run is to end before its turn.
 	Turn func(i int) (began bool, err error)
-	// Interrupted reports whether nothing more shall be begun.
+	// Interrupted reports whether no further entry may begin.
 	Interrupted func() bool
 }
 
-// A Scheduler has the entries of a catalog worked on at once, as far as they do not depend
-// on each other. Who works on an entry holds the scheduler's lock, and lets go of it
-// [Scheduler.Outside] and [Scheduler.Aside].
+// A Scheduler runs the entries of a catalog in parallel, as far as they do not depend on each other. An entry in
+// progress holds the scheduler's lock, and releases it during [Scheduler.Outside] and [Scheduler.Aside].
 type Scheduler struct {
 	mu       sync.Mutex
 	entries  []wire.Entry
@@ -36,8 +34,8 @@ type Scheduler struct {
 	back     int              // entries that want theirs back; see Aside
 	alive    int              // entries that have begun and not ended
 	ended    int
-	with     map[int][]int   // entry → those that are worked on together with it
-	alone    map[string]bool // types of which one resource at a time is worked on → one is
+	with     map[int][]int   // entry → entries that run together with it
+	alone    map[string]bool // types that run alone → whether one is running
 	changed  *sync.Cond      // a place may be free, a claim has ended, or all have ended
 	stopped  bool            // nothing more is begun
 	err      error
@@ -45,7 +43,7 @@ type Scheduler struct {
 	claims   claims
 }
 
-// New finds out who waits for whom.
+// New computes the dependencies of the entries.
 func New(entries []wire.Entry, work Work) *Scheduler {
 	n := len(entries)
 	s := &Scheduler{entries: entries, work: work, waits: make([]int, n), behind: make([][]int, n),
@@ -68,7 +66,7 @@ func New(entries []wire.Entry, work Work) *Scheduler {
 	return s
 }
 
-// Run has all entries worked on. stopped says that it ended before all had their turn.
+// Run runs all entries. stopped reports that it ended before all had their turn.
 func (s *Scheduler) Run() (stopped bool, err error) {
 	defer s.workers.Wait()
 	s.mu.Lock()
@@ -80,7 +78,7 @@ func (s *Scheduler) Run() (stopped bool, err error) {
 	return s.err == nil && s.ended < len(s.entries), s.err
 }
 
-// lane is where an entry waits that is ready: with all others, or with those of its type.
+// lane returns the queue of a ready entry: the common one, or the one of its type.
 func (s *Scheduler) lane(i int) string {
 	typ := s.entries[i].Type
 	if _, alone := s.alone[typ]; alone {
@@ -89,7 +87,7 @@ func (s *Scheduler) lane(i int) string {
 	return ""
 }
 
-// first gives the lane of the first entry that is ready and may begin.
+// first returns the lane of the first ready entry that may begin.
 func (s *Scheduler) first() (lane string, ok bool) {
 	for name, entries := range s.ready {
 		if len(entries) > 0 && !s.alone[name] && (!ok || entries[0] < s.ready[lane][0]) {
@@ -122,7 +120,7 @@ func (s *Scheduler) dispatch() {
 	}
 }
 
-// workOn brings an entry to its result, and then those that went with it.
+// workOn runs an entry, and then the entries that ran with it.
 func (s *Scheduler) workOn(i int) {
 	s.turn(i)
 	for _, j := range s.with[i] {
@@ -152,7 +150,7 @@ func (s *Scheduler) turn(i int) {
 	}
 }
 
-// occupy takes a place for an entry, and for types that are worked on alone the only one.
+// occupy reserves a place for an entry, and for a type that runs alone the only one.
 func (s *Scheduler) occupy(i int) {
 	s.working++
 	if _, alone := s.alone[s.entries[i].Type]; alone {

@@ -13,25 +13,25 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// questions are those to the controller that are not answered yet. Whoever asks waits for
-// the answer, however long that takes.
+// questions are the requests to the controller without an answer yet. The caller of a request waits for its answer
+// without a limit.
 type questions struct {
 	conn     *wire.Conn
-	stopping <-chan struct{} // closed when no further resource shall be started
+	stopping <-chan struct{} // closed when no further resource may start
 	ended    <-chan struct{} // closed when no more answers will come
 
 	mu     sync.Mutex
-	parses int // so many were asked for
+	parses int // number of requests so far
 	asked  map[question]chan *wire.Message
 }
 
-// A question is what an answer of the controller belongs to.
+// A question identifies the request that an answer belongs to.
 type question struct {
 	about byte
-	id    int // of the message
+	id    int // id in the message
 }
 
-// What the controller can be asked.
+// Kinds of requests to the controller.
 const (
 	parsing byte = iota
 	importing
@@ -40,8 +40,8 @@ const (
 	arming
 )
 
-// ask sends a question and waits for the answer. stop is closed when the answer is of no
-// use any more: then the error is engine.ErrBeforeTurn.
+// ask sends a request and waits for the answer. stop is closed when the answer is no longer needed: then the error is
+// engine.ErrBeforeTurn.
 func (q *questions) ask(ctx context.Context, about question, m *wire.Message, stop <-chan struct{}) (*wire.Message, error) {
 	answer := make(chan *wire.Message, 1)
 	q.mu.Lock()
@@ -54,7 +54,7 @@ func (q *questions) ask(ctx context.Context, about question, m *wire.Message, st
 	}()
 	var unsent <-chan time.Time
 	err := q.conn.Send(m)
-	if err != nil { // mostly since the session ends, which is no failure of what asks, and is about to be known
+	if err != nil { // usually the session ends, which is not a failure of the caller, and will be reported
 		timer := time.NewTimer(wire.IdleTimeout)
 		defer timer.Stop()
 		unsent = timer.C
@@ -82,7 +82,7 @@ func (q *questions) answered(about question, m *wire.Message) {
 	}
 }
 
-// imports asks for what an entry receives from other hosts.
+// imports requests the values that an entry receives from other hosts.
 func (q *questions) imports(ctx context.Context, index int) (*wire.Imported, error) {
 	m, err := q.ask(ctx, question{importing, index}, &wire.Message{Import: &wire.Import{Index: index}}, q.stopping)
 	if err != nil {
@@ -101,10 +101,10 @@ func (q *questions) elsewhere(ctx context.Context, m *wire.Elsewhere) (*wire.Els
 	return answer.Elsewhere, nil
 }
 
-// semaphores waits for the semaphores of an entry, and gives what releases them.
+// semaphores waits for the semaphores of an entry, and returns a function that releases them.
 func (q *questions) semaphores(ctx context.Context, index int, would string) (release func(), err error) {
 	release = func() {
-		// Who cannot be told any more has lost the session, and knows by that.
+		// A controller that cannot be reached notices the end of the session.
 		_ = q.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: index, Release: true}})
 	}
 	m, err := q.ask(ctx, question{waiting, index}, &wire.Message{Semaphore: &wire.Semaphore{Index: index, Would: would}}, q.stopping)
@@ -118,7 +118,7 @@ func (q *questions) semaphores(ctx context.Context, index int, would string) (re
 	return release, nil
 }
 
-// yaml is that of [modules.Host].
+// yaml implements the function of [modules.Host].
 func (q *questions) yaml(ctx context.Context, text string) (json.RawMessage, error) {
 	if len(text) > modules.MaxParse {
 		return nil, fmt.Errorf("%d bytes of YAML are more than %d", len(text), modules.MaxParse)

@@ -21,7 +21,7 @@ func TestSessionAsksForWhatOtherHostsSend(t *testing.T) {
 	path := filepath.Join(c.dir, "token")
 	c.catalog(receiving(file(path, `"mode":"0600"`), wire.Receive{Property: "content", From: -1}))
 	require.Equal(t, &wire.Import{Index: 0}, c.said().Import)
-	c.send(&wire.Message{Imported: &wire.Imported{Index: 7}}) // which nobody asked for
+	c.send(&wire.Message{Imported: &wire.Imported{Index: 7}}) // an answer without a request
 	c.send(&wire.Message{Imported: &wire.Imported{Index: 0, Values: map[string]json.RawMessage{"content": json.RawMessage(`"a"`)}}})
 	require.Equal(t, wire.Changed, c.said().Result.Status)
 	require.NotNil(t, c.said().Done)

@@ -17,7 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Confirms is what it takes to have changes taken back that nobody confirms.
+// Confirms has the parts that revert unconfirmed changes.
 type Confirms struct {
 	Files *confirm.Files
 	Clock confirm.Clock
@@ -30,14 +30,13 @@ type Confirms struct {
 	Boot BootUnit
 }
 
-// A BootUnit is made when something is armed that says so, and removed later.
+// A BootUnit is installed when a state with Boot is armed, and removed later.
 type BootUnit interface {
 	Install() error
 	Remove() error
 }
 
-// confirming is what a session has to do with changes that are to be confirmed. It implements
-// [engine.Confirmer].
+// confirming handles the changes of a session that must be confirmed. It implements [engine.Confirmer].
 type confirming struct {
 	*serving
 	silent func() time.Duration // how long nothing has been heard of the controller
@@ -48,13 +47,13 @@ type confirming struct {
 	flush  func() error // sends what waits
 
 	mu      sync.Mutex
-	cat     *wire.Catalog // that is worked on, if its changes may have to be confirmed
-	id      string        // of its nonce, or of that of the last one
+	cat     *wire.Catalog // current catalog, if its changes may have to be confirmed
+	id      string        // id of its nonce, or of the last one
 	first   int           // see [confirm.State]
 	working bool          // progress moves the deadline
 }
 
-// How often a session looks what has become of its changes, and moves the deadline.
+// guardPoll is the interval at which a session checks the phase of its changes, and moves the deadline.
 const guardPoll = 500 * time.Millisecond
 
 // catalog begins a catalog, whose changes may have to be confirmed.
@@ -70,8 +69,7 @@ func (c *confirming) catalog(cat *wire.Catalog) {
 	c.cat, c.working = cat, true
 }
 
-// end ends the catalog, unless it has ended, and gives how long its changes wait to be confirmed from
-// now on; 0 if there are none.
+// end ends the catalog, unless it has ended, and returns the time left to confirm its changes; 0 if there are none.
 func (c *confirming) end() time.Duration {
 	c.mu.Lock()
 	cat, working := c.cat, c.working
@@ -88,7 +86,7 @@ func (c *confirming) push() {
 	c.mu.Lock()
 	id, cat := c.id, c.cat
 	c.mu.Unlock()
-	// If it fails, the deadline is that of before, which is the safe side.
+	// If it fails, the earlier deadline stays, which is safe.
 	_ = c.Confirms.Files.Push(id, c.Confirms.Clock.Since()+cat.Confirm.Within)
 }
 
@@ -108,7 +106,7 @@ func (c *confirming) First() int {
 	return c.first
 }
 
-// armed is told that changes from one on are to be confirmed.
+// armed records that changes from first on must be confirmed.
 func (c *confirming) armed(first int) {
 	c.mu.Lock()
 	c.first = first
@@ -162,7 +160,7 @@ func (c *confirming) Arm(ctx context.Context, a engine.Arming) error {
 	return c.conn.Send(&wire.Message{Arm: &wire.Arm{Index: a.Index, Why: a.Why, Set: true}})
 }
 
-// start arms a state, and waits until the watchdog is at work.
+// start arms a state, and waits until the watchdog runs.
 func (c *confirming) start(ctx context.Context, s *confirm.State) error {
 	if s.Boot {
 		if err := c.Confirms.Boot.Install(); err != nil {
@@ -178,7 +176,7 @@ func (c *confirming) start(ctx context.Context, s *confirm.State) error {
 		err = c.startWatchdog(ctx)
 	}
 	if err == nil {
-		// What it has waited for may have taken long.
+		// The wait may have taken long.
 		return files.Push(s.ID, c.Confirms.Clock.Since()+s.Within)
 	}
 	// Nothing has been done yet that it would be about.
@@ -195,7 +193,7 @@ const (
 	watchdogPoll   = 10 * time.Millisecond
 )
 
-// startWatchdog starts the watchdog, unless there is one, and waits until it is at work.
+// startWatchdog starts the watchdog, unless there is one, and waits until it runs.
 func (s *Session) startWatchdog(ctx context.Context) error {
 	files := s.Confirms.Files
 	if files.Watched() {
@@ -220,8 +218,8 @@ func (s *Session) startWatchdog(ctx context.Context) error {
 // errTakenBack ends a session whose changes are being taken back.
 var errTakenBack = errors.New("changes of this run were not confirmed in time, and are being taken back")
 
-// guard moves the deadline while there is progress: while the catalog is worked on and the controller
-// is heard. Once changes are being taken back, it ends the session, which holds the lock.
+// guard moves the deadline while there is progress: while the catalog runs and the controller sends messages. Once the
+// changes are being reverted, it ends the session, which holds the lock.
 func (c *confirming) guard(ctx context.Context) {
 	select {
 	case <-c.begun:
@@ -268,7 +266,7 @@ func (c *confirming) revive() {
 	_ = c.conn.Send(&wire.Message{Watchdog: &report}) // if it fails, the connection is lost
 }
 
-// unconfirmed describes a change that is armed and not confirmed; nil if there is none.
+// unconfirmed describes the armed change that is not confirmed; nil if there is none.
 func (c *confirming) unconfirmed() (*confirm.State, *wire.Unconfirmed, error) {
 	files := c.Confirms.Files
 	s, p, err := files.Pending()
@@ -294,7 +292,7 @@ func (c *confirming) unconfirmed() (*confirm.State, *wire.Unconfirmed, error) {
 	return s, u, nil
 }
 
-// report describes a change that is armed and not confirmed, for a query; "" if there is none.
+// report describes the armed change that is not confirmed, for a query; "" if there is none.
 func (c *confirming) report() (string, error) {
 	_, u, err := c.unconfirmed()
 	if u == nil || err != nil {
@@ -310,8 +308,8 @@ func (c *confirming) report() (string, error) {
 	return text, nil
 }
 
-// foretell describes a change that is armed and not confirmed, for a check run; "" if there is none. If the
-// next run that applies takes it back first, the check run predicts the host as it is after that.
+// foretell describes the armed change that is not confirmed, for a check run; "" if there is none. If the next applying
+// run reverts it first, the check run predicts the host after that.
 func (c *confirming) foretell(ctx context.Context) (string, error) {
 	s, u, err := c.unconfirmed()
 	switch {
@@ -348,31 +346,31 @@ func (c *confirming) foretellRevert(ctx context.Context, s *confirm.State, what 
 	return what, err
 }
 
-// maxForetold is how many resources a warning about an armed change names.
+// maxForetold bounds the resources in a warning about an armed change.
 const maxForetold = 20
 
-// hears reports whether the controller is heard: without it there is no progress, also while a
-// resource is at work. One that has hung up is not waited for, so it is not silent either.
+// hears reports whether the controller sends messages: without them there is no progress, even while a resource is
+// applied. A controller that has closed the connection is not silent.
 func (c *confirming) hears() bool {
 	return !c.receiver.gone() && c.silent() < wire.PingInterval(c.IdleTimeout)*3/2
 }
 
-// errAwaits says that changes of another run await their confirmation. Waiting helps.
+// errAwaits reports that changes of another run await their confirmation. Waiting helps.
 type errAwaits struct{ text string }
 
 func (e *errAwaits) Error() string { return e.text }
 func (e *errAwaits) Unwrap() error { return wire.ErrLocked }
 
-// errReverted says that there is nothing to go on with.
+// errReverted reports that the changes were reverted, so there is nothing to continue.
 type errReverted struct{ why string }
 
 func (e *errReverted) Error() string { return "its changes have been taken back, since " + e.why }
 
-// revertTakes is how long a run waits at least for what is being taken back.
+// revertTakes is the least time that a run waits for a revert in progress.
 const revertTakes = 2 * time.Minute
 
-// clear waits until nothing awaits its confirmation but what this catalog goes on with. What nobody
-// has confirmed in time is taken back first.
+// clear waits until the only unconfirmed changes are those that this catalog continues. Changes whose deadline has
+// passed are reverted first.
 func (c *confirming) clear(ctx context.Context, cat *wire.Catalog) error {
 	files := c.Confirms.Files
 	if cat.Confirm != nil {
@@ -466,9 +464,9 @@ func (c *confirming) decide(ctx context.Context, id string, answer *wire.Confirm
 	return err
 }
 
-// tellReverted tells what was taken back.
+// tellReverted reports reverted changes.
 func (s *serving) tellReverted(out *outbox) error {
-	all, _ := s.Confirms.Files.Untold() // what cannot be read is not told
+	all, _ := s.Confirms.Files.Untold() // unreadable ones are not reported
 	for _, r := range all {
 		if err := out.put(&wire.Message{Reverted: r}); err != nil {
 			return err
@@ -477,7 +475,7 @@ func (s *serving) tellReverted(out *outbox) error {
 	return nil
 }
 
-// arm asks whether a second login works.
+// arm has the controller try a second login.
 func (q *questions) arm(ctx context.Context, m *wire.Arm) (*wire.Armed, error) {
 	answer, err := q.ask(ctx, question{arming, m.Index}, &wire.Message{Arm: m}, q.stopping)
 	if err != nil {

@@ -27,11 +27,11 @@ type guarded struct {
 	files  *confirm.Files
 	home   string
 	now    atomic.Int64
-	starts atomic.Int64 // of the watchdog
+	starts atomic.Int64 // starts of the watchdog
 	noBoot error
 
 	mu      sync.Mutex
-	noStart error    // of a watchdog
+	noStart error    // error of starting a watchdog
 	ends    []func() // of watchdogs
 }
 
@@ -99,7 +99,7 @@ const (
 	anotherNonce = "9876543210zyxwvutsrq"
 )
 
-// catalogOf has a file whose change is to be confirmed.
+// catalogOf returns a catalog with a file whose change must be confirmed.
 func catalogOf(c *controller, run, nonce, content string) *wire.Catalog {
 	return &wire.Catalog{
 		Lock: &wire.Lock{Holder: "ann@laptop", Run: run}, Once: &wire.Once{Run: run, Play: 1},
@@ -108,8 +108,8 @@ func catalogOf(c *controller, run, nonce, content string) *wire.Catalog {
 	}
 }
 
-// run has a catalog worked on, with every second login proven, and gives what was said but for
-// that, and how often it was asked for.
+// run runs a catalog, and answers that every second login works. It returns all other messages, and the number of those
+// requests.
 func (c *controller) run(cat *wire.Catalog) (said []*wire.Message, asked int) {
 	c.t.Helper()
 	c.send(&wire.Message{Catalog: cat})
@@ -154,7 +154,7 @@ func TestSessionArmsOnce(t *testing.T) {
 		Until: time.Hour + time.Minute, Within: time.Minute, Server: s.Server,
 	}, s)
 
-	// Another run waits as for the lock, and the same one goes on without being asked again.
+	// Another run waits as for the lock, and the same one continues without another request.
 	said, _ = g.serve().run(catalogOf(c, "r2", anotherNonce, "other"))
 	require.Equal(t, &wire.Refused{
 		Phase: "lock", Locked: true,
@@ -269,7 +269,7 @@ func TestWatchWhileTheHostStarts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "it was not confirmed before the host restarted", r.Why)
 	require.Equal(t, []wire.UntoldResult{{Type: "file", Name: made, Status: wire.Changed, Message: "removed what the run had made"}}, r.Results)
-	watch("boot 2", false) // there is nothing left
+	watch("boot 2", false) // nothing is left to revert
 	require.Equal(t, 2, evicted)
 }
 

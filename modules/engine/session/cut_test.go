@@ -89,7 +89,7 @@ func cutAt(t *testing.T, marker string, entries ...wire.Entry) (kept string) {
 	return kept
 }
 
-// TestCutCommand ends the host program while a command runs, and continues the catalog with what the host has noted.
+// TestCutCommand ends the host program while a command runs, and continues the catalog with the host's notes.
 func TestCutCommand(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -149,7 +149,7 @@ func TestCutCommand(t *testing.T) {
 			require.Equal(t, tt.unknown, results[1].Unknown)
 			require.Equal(t, strings.Repeat("x\n", tt.ran), read(t, log))
 
-			// Any other run reports it, and does what its own manifest asks for.
+			// Any other run reports it, and applies its own manifest.
 			_, untold = serveKeeping(t, crashed).apply(wire.Lock{Run: "r9", Holder: "bob"}, command("true", ""))
 			require.Len(t, untold, 1)
 			require.Equal(t, wire.UntoldResult{Type: "exec", Name: c.Name, Status: wire.Failed, Unknown: true, Error: "the command had begun when the host program was killed or the host was restarted"}, untold[0].Results[1])
@@ -158,7 +158,7 @@ func TestCutCommand(t *testing.T) {
 }
 
 // TestCutThenSkipped ends the host program while a command with a guard runs. The entry is skipped afterwards, and its
-// result says that the command had begun, also in the run that resumes this one.
+// result reports that the command had begun, also in the run that resumes this one.
 func TestCutThenSkipped(t *testing.T) {
 	const cut = "the command was cut, and its outcome is unknown: the command had begun when the host program was killed or the host was restarted"
 	for _, tt := range []struct {
@@ -231,7 +231,7 @@ func TestCutThenSkipped(t *testing.T) {
 				return
 			}
 
-			// The command runs again when what it requires succeeds.
+			// The command runs again when its requirement succeeds.
 			require.NoError(t, os.WriteFile(dir+"/other", nil, 0o600))
 			r = catalog(serveKeeping(t, kept), wire.Lock{Run: "r3", Holder: "ann", First: "r1", Epoch: 2}, 1)
 			require.Equal(t, wire.Changed, r.Status, r.Error)
@@ -241,8 +241,8 @@ func TestCutThenSkipped(t *testing.T) {
 	}
 }
 
-// TestCommandsOfAnotherCatalog resumes a run with a play that has changed: commands that have run stay, also if another
-// run was at work on the host in between.
+// TestCommandsOfAnotherCatalog resumes a run with a changed play: commands that have run stay, even if another run has
+// changed the host in between.
 func TestCommandsOfAnotherCatalog(t *testing.T) {
 	dir := t.TempDir()
 	log, marker := filepath.Join(dir, "log"), filepath.Join(dir, "runs")
@@ -420,8 +420,8 @@ func TestFailedBefore(t *testing.T) {
 	}
 }
 
-// TestChangedManifestReportsOnce resumes a run, which could not report its results, with another manifest: they are
-// reported as results of the earlier run, those that stay are marked, and no run after that reports them.
+// TestChangedManifestReportsOnce resumes a run, whose results were not reported, with another manifest: they are
+// reported as results of the earlier run, results that stay are marked, and later runs do not report them.
 func TestChangedManifestReportsOnce(t *testing.T) {
 	for _, of := range []string{"", "web2 0"} {
 		t.Run("for "+of, func(t *testing.T) {

@@ -8,19 +8,19 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// followWait is how long lines wait for others to travel with.
+// followWait is the time that lines wait for others to be sent together.
 const followWait = 100 * time.Millisecond
 
-// A follower sends the output of commands as it comes. What is more than [wire.MaxOutput] in a
-// second, or has to wait for a controller that does not read, is dropped and counted.
+// A follower sends the output of commands as it comes. It drops and counts output above [wire.MaxOutput] in a second,
+// and output that would have to wait for a slow controller.
 type follower struct {
 	out *outbox
 	now func() time.Time
 
 	mu      sync.Mutex
 	waiting []*wire.Message
-	size    int       // of what waits
-	room    int       // what may be sent at that time
+	size    int       // size of the waiting lines
+	room    int       // amount that may be sent at that time
 	at      time.Time // zero before the first line
 	timed   bool      // it will be sent
 }
@@ -70,7 +70,7 @@ func (f *follower) send() {
 	f.put()
 }
 
-// flush has what waits sent before what is put into the outbox next.
+// flush sends the waiting lines before the next message of the outbox.
 func (f *follower) flush() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

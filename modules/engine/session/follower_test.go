@@ -11,8 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// follow applies a catalog whose commands are followed, and gives what is said up to the end of
-// it.
+// follow applies a catalog with followed commands, and returns the messages up to its end.
 func (c *controller) follow(entries ...wire.Entry) (all []*wire.Message) {
 	c.t.Helper()
 	c.send(&wire.Message{Catalog: &wire.Catalog{Follow: true, Parallel: len(entries), Entries: entries}})
@@ -56,7 +55,7 @@ func TestSessionSendsOutputWhileACommandRuns(t *testing.T) {
 	require.Equal(t, "told", stdout)
 }
 
-// TestSessionFollowsOnlyWhatItMay sends nothing unasked, nor of what is sensitive.
+// TestSessionFollowsOnlyWhatItMay sends no output without a request, and none of sensitive resources.
 func TestSessionFollowsOnlyWhatItMay(t *testing.T) {
 	c := serve(t)
 	c.catalog(command("echo a", ""))

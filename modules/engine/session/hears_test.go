@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestHears has a controller that is there, silent for too long, and gone: only the first one moves
-// the deadline of what is to be confirmed.
+// TestHears has a controller that sends messages, one that has been silent for too long, and one that is gone: only the
+// first one moves the deadline of unconfirmed changes.
 func TestHears(t *testing.T) {
 	const idle = time.Minute
 	var silent time.Duration

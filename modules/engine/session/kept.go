@@ -13,9 +13,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// begin tells what earlier runs could not, and what has been finished of this catalog before
-// its connection was lost, or by the run that this one goes on with. ended says that this is all of it. The
-// error is [notes.ErrResumed] if another run has resumed this one.
+// begin reports unreported results of earlier runs, and loads the results of this catalog from before its connection
+// was lost, or from the run that this one resumes. ended reports that they are complete. The error is
+// [notes.ErrResumed] if another run has resumed this one.
 func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (ended bool, err error) {
 	s.engine.Finished, s.engine.Cut, s.engine.Keep, s.engine.Begins, s.engine.Forgotten, s.anew = nil, nil, nil, nil, false, ""
 	if cat.From > 0 && s.Results != nil && cat.Once != nil && cat.Lock == nil {
@@ -85,12 +85,12 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 			return false, err
 		}
 	}
-	one := cat.From == 0 && cat.Until == 0 // else the engine has to know what came before
+	one := cat.From == 0 && cat.Until == 0 // otherwise the engine needs the earlier stages
 	return one && begun.Ended && len(kept) == len(begun.Finished), nil
 }
 
-// runAgain notes that the results with these indices do not stay, and returns them with those of later stages that do not
-// stay either.
+// runAgain records that the results with these indices do not stay, and returns them with those of later stages that do
+// not stay either.
 func (s *serving) runAgain(cat *wire.Catalog, dropped []int) []int {
 	for _, f := range s.begun.Finished {
 		r := f.Result
@@ -174,11 +174,11 @@ func (s *serving) ran(cat *wire.Catalog, kept []*notes.Finished) (list []*notes.
 // that was rescued is not tried again.
 func outlivesStage(f *notes.Finished) bool { return f.MustStay() || f.Result.Status == wire.Rescued }
 
-// staying are the entries of a stage that still count by what they came to when the catalog is gone on with; those
-// that do not are dropped. What was only predicted is predicted again, for those behind it; so is what others may ask
-// the state of, and what was killed. What was undone is no entry of the catalog, and the host
-// has forgotten it. Another run tries again what has failed, too, and what that had a part in. before contains the
-// entries that were dropped with earlier stages.
+// staying returns the entries of a stage whose results stay when the catalog is continued; the others are dropped.
+// Predicted entries are predicted again, for later ones; so are entries whose state others may read, and entries that
+// were killed. Undone resources are not entries of the catalog, and the host has dropped their records. Another run
+// also tries failed entries again, with all that depend on them. before contains the entries that were dropped with
+// earlier stages.
 func staying(begun notes.Begun, before map[int]bool, cat *wire.Catalog) (kept []*notes.Finished, dropped []int) {
 	again, unmet := make([]bool, len(cat.Entries)), make([]bool, len(cat.Entries))
 	came := map[int]wire.Status{}
@@ -237,8 +237,8 @@ func staying(begun notes.Begun, before map[int]bool, cat *wire.Catalog) (kept []
 	return kept, dropped
 }
 
-// mayRefresh reports whether an entry subscribes to one that has its turn now and may change. came is how entries
-// ended; those that came through are as they should be.
+// mayRefresh reports whether an entry subscribes to one that has its turn now and may change. came has the former
+// results; a stable or changed one has its desired state.
 func mayRefresh(e *wire.Entry, came map[int]wire.Status, again []bool) bool {
 	return slices.ContainsFunc(e.Subscribe, func(on int) bool {
 		status, known := came[on]
@@ -246,8 +246,8 @@ func mayRefresh(e *wire.Entry, came map[int]wire.Status, again []bool) bool {
 	})
 }
 
-// follow adds to the entries that have their turn again those that depend on one of them, the manifests and
-// blocks that they belong to, and those that were left out for one of them.
+// follow adds to the repeated entries those that depend on one of them, the manifests and blocks that contain them, and
+// entries that were skipped because of one of them.
 func follow(again, unmet []bool, cat *wire.Catalog) {
 	failed := slices.Clone(again)
 	within := func(list []bool, scope int) bool {
@@ -267,7 +267,7 @@ func follow(again, unmet []bool, cat *wire.Catalog) {
 	}
 }
 
-// sources are the entries by which another one is made, or refreshed; -1 is none of the catalog.
+// sources returns the entries whose results or changes another one uses; -1 is an entry outside of the catalog.
 func sources(e *wire.Entry) []int {
 	list := slices.Concat(e.Require, e.Subscribe, e.Awaits)
 	for _, r := range e.Receive {
@@ -276,7 +276,7 @@ func sources(e *wire.Entry) []int {
 	return list
 }
 
-// hashOf is that of the entries of a catalog, in hex: of those that all of its stages have.
+// hashOf returns the hash of a catalog's entries, in hex: of the entries that all of its stages have.
 func hashOf(cat *wire.Catalog) (string, error) {
 	entries := cat.Entries
 	if cat.Fixed > 0 {
@@ -291,7 +291,7 @@ func hashOf(cat *wire.Catalog) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// tellUntold tells what earlier runs have changed and could not tell.
+// tellUntold reports changes of earlier runs that were not reported.
 func (s *serving) tellUntold(out *outbox) error {
 	told := 0
 	for _, u := range s.results.Untold() {
@@ -309,8 +309,8 @@ func (s *serving) tellUntold(out *outbox) error {
 	return nil
 }
 
-// tellWithoutLock is for a catalog that changes nothing. If the lock is held, the results are
-// those of a run that is at work.
+// tellWithoutLock is tellUntold for a catalog that changes nothing. If the lock is held, the results belong to a run in
+// progress.
 func (s *serving) tellWithoutLock(ctx context.Context, out *outbox) error {
 	var err error
 	s.opened.Do(func() {
@@ -330,17 +330,17 @@ func (s *serving) tellWithoutLock(ctx context.Context, out *outbox) error {
 	return err
 }
 
-// acknowledge notes which results the controller has. It takes the lock, if this session
-// does not hold it and it is free; else they are told again by the next run.
+// acknowledge records which results the controller has. It takes the lock, unless this session holds it, if it is free;
+// otherwise the next run reports the results again.
 func (s *serving) acknowledge(ctx context.Context, ack wire.Ack) {
 	if ack.Reverted {
 		if s.Confirms != nil {
-			_ = s.Confirms.Files.Acknowledge(ack.Run, ack.Play) // or the next run tells it again
+			_ = s.Confirms.Files.Acknowledge(ack.Run, ack.Play) // if it fails, the next run reports it again
 		}
 		return
 	}
 	if s.held.Load() {
-		_ = s.results.Acknowledge(ack) // or the next run tells it again
+		_ = s.results.Acknowledge(ack) // if it fails, the next run reports it again
 		return
 	}
 	free, err := s.Lock(ctx, wire.Lock{})

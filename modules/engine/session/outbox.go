@@ -7,28 +7,28 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// outboxWait is how long a result may wait for others to travel with. People do not notice it, and
-// whatever waits for an answer or for the end sends the results before that at once.
+// outboxWait is the time that a result may wait for others to be sent together. People do not notice it, and a request
+// or the end of a catalog sends the waiting results at once.
 const outboxWait = 20 * time.Millisecond
 
-// An outbox sends results together that come at nearly the same time: those of
-// a converged catalog take microseconds each, those of changes some milliseconds, and they would otherwise be
-// a packet each, which sshd, the controller and its log wake up for. A controller that does not read holds up
-// nobody but the outbox: what is at work on the host ends, and is kept there.
+// An outbox sends results together that come at nearly the same time. The results of a converged catalog take
+// microseconds each, and changes some milliseconds; each would otherwise be a packet that sshd, the controller and its
+// log process alone. A slow controller blocks only the outbox: the current resource ends, and its result is kept on the
+// host.
 type outbox struct {
 	conn  *wire.Conn
 	ended <-chan struct{} // closed when the controller is gone
-	keep  func() error    // keeps on the host what is going to be sent
+	keep  func() error    // keeps on the host the results that are about to be sent
 
 	mu      sync.Mutex
 	waiting []*wire.Message
 	timer   *time.Timer
-	err     error // of the last sending
+	err     error // error of the last write
 
 	sending sync.Mutex // held while messages are on their way, so that they stay in order
 }
 
-// put sends m soon. The error is that of an earlier message.
+// put sends m soon. It returns the error of an earlier message.
 func (o *outbox) put(m *wire.Message) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,11 +51,11 @@ func (o *outbox) idle() bool {
 	return idle
 }
 
-// lastWords is how long a controller that sends nothing more may take to read the rest.
+// lastWords limits the time in which a controller that sends nothing more reads the rest.
 const lastWords = time.Second
 
-// flush sends what waits, and waits for that as long as the controller is there. What is on
-// its way to one that is gone ends with the process.
+// flush sends the waiting messages. It returns when they are sent, or when the controller is gone; then the process
+// ends, and the messages with it.
 func (o *outbox) flush() error {
 	sent := make(chan struct{})
 	go func() {
@@ -68,7 +68,7 @@ func (o *outbox) flush() error {
 		select {
 		case <-sent:
 		case <-time.After(lastWords):
-			return nil // why, the receiver says
+			return nil // the receiver has the reason
 		}
 	}
 	o.mu.Lock()

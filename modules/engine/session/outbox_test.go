@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A packetLog counts what is written, piece by piece.
+// A packetLog counts the writes.
 type packetLog struct {
 	bytes.Buffer
 	pieces atomic.Int32

@@ -15,9 +15,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A large content has a file with a name while it is on its way, in the directory that only the user of this program
-// can change, so that a later session goes on behind what has come of it. The name is that of the content; that what
-// stands there is a beginning of it, the hash of the whole shows in the end.
+// A large content has a named file while it is received, in a directory that only the user of this program can change,
+// so that a later session can continue after the received part. The file has the name of the content; the hash of the
+// whole shows in the end whether the part was valid.
 const (
 	partialPrefix = ".partial-"
 	partialFrom   = 8 << 20            // the size, in bytes, from which on contents are kept
@@ -25,7 +25,7 @@ const (
 	maxPartials   = 4                  // kept for later sessions, the newest
 )
 
-// A partial is what there is of a content.
+// A partial is the received part of a content.
 type partial struct {
 	file     *os.File
 	received int64
@@ -37,7 +37,7 @@ func openPartial(dir string, c modules.Content) *partial {
 	const flags = os.O_RDWR | os.O_CREATE | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 	file, err := os.OpenFile(filepath.Join(dir, partialPrefix+c.SHA256()), flags, 0o600)
 	if err != nil {
-		return nil // as with a full disk, which the next file is told
+		return nil // for example a full disk, which the next file reports
 	}
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() || syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
@@ -56,11 +56,11 @@ func openPartial(dir string, c modules.Content) *partial {
 
 // begin forgets what there is.
 func (p *partial) begin() {
-	_ = p.file.Truncate(0) // what is left is written over, and the hash shows it
+	_ = p.file.Truncate(0) // remaining bytes are overwritten, and the hash detects them
 	p.received, p.sum = 0, sha256.New()
 }
 
-// sweepPartials removes what no later session goes on with.
+// sweepPartials removes files that no later session will continue.
 func sweepPartials(dir string, now time.Time) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -83,5 +83,5 @@ func sweepPartials(dir string, now time.Time) {
 	}
 }
 
-// errStale says that what an earlier session has left is no beginning of the content.
+// errStale reports that the part of an earlier session is not the begin of the content.
 var errStale = errors.New("the stored part of the content is damaged")

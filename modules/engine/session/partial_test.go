@@ -21,7 +21,7 @@ import (
 // A largeFile is one whose content is sent in several sessions of one host.
 type largeFile struct {
 	t     *testing.T
-	dir   string // of the host program
+	dir   string // folder of the host program
 	all   []byte
 	path  string
 	entry wire.Entry
@@ -40,7 +40,7 @@ func newLargeFile(t *testing.T) *largeFile {
 	return f
 }
 
-// session has a controller ask for the file.
+// session starts a session that requests the file.
 func (f *largeFile) session() (*controller, *wire.Want) {
 	f.t.Helper()
 	c := serveSession(f.t, builtin.Types(), func(s *session.Session) { s.SpoolDir = f.dir })
@@ -86,7 +86,7 @@ func (f *largeFile) partials() []string {
 	return names
 }
 
-// TestResumes has a content go on where an earlier session was cut.
+// TestResumes continues a content where an earlier session was cut.
 func TestResumes(t *testing.T) {
 	const part = 5 << 20
 	t.Run("behind what has come", func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestResumes(t *testing.T) {
 	})
 }
 
-// TestSweepsPartials has old ones go, and those of which there are too many.
+// TestSweepsPartials removes old files, and files above their limit.
 func TestSweepsPartials(t *testing.T) {
 	dir := t.TempDir()
 	for name, age := range map[string]time.Duration{"1": 0, "2": time.Hour, "3": 6 * 24 * time.Hour, "old": 8 * 24 * time.Hour, "4": 2 * time.Hour, "5": 24 * time.Hour} {

@@ -17,16 +17,16 @@ type receiver struct {
 	spool    *spool
 	kill     context.CancelCauseFunc
 	catalogs chan *wire.Catalog
-	pings    chan struct{} // one that is to be answered; more than one needs one answer
+	pings    chan struct{} // pings to answer; several need one answer
 
 	questions *questions
 
 	proofs chan *wire.Proof
 
-	acknowledge func(wire.Ack) // told what the controller knows
+	acknowledge func(wire.Ack) // receives the acknowledgements of the controller
 
 	stopOnce sync.Once
-	stopping chan struct{} // closed when no further resource shall be started
+	stopping chan struct{} // closed when no further resource may start
 
 	endOnce sync.Once
 	ended   chan struct{} // closed once err is set
@@ -46,7 +46,7 @@ func newReceiver(conn *wire.Conn, sp *spool, kill context.CancelCauseFunc) *rece
 	return r
 }
 
-// stop says that no further resource shall be started.
+// stop prevents further resources from starting.
 func (r *receiver) stop() { r.stopOnce.Do(func() { close(r.stopping) }) }
 
 // stopped reports whether stop was called.
@@ -59,7 +59,7 @@ func (r *receiver) stopped() bool {
 	}
 }
 
-// end says that no more will come. A clean end of the input is no error.
+// end marks the end of the input. A clean end is not an error.
 func (r *receiver) end(err error) {
 	r.endOnce.Do(func() {
 		if err != io.EOF {

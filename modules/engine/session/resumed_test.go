@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestStaying has a run go on with the catalog of another one: what has failed has its turn again, with all that
-// had to do with it, and nothing else has.
+// TestStaying resumes a catalog of another run: failed entries have their turn again, with all that depend on them, and
+// no others.
 func TestStaying(t *testing.T) {
 	entry := func(name string) wire.Entry { return wire.Entry{Type: "exec", Name: name} }
 	with := func(e wire.Entry, set func(*wire.Entry)) wire.Entry { set(&e); return e }
@@ -26,7 +26,7 @@ func TestStaying(t *testing.T) {
 		name    string
 		cat     wire.Catalog
 		came    []wire.Status
-		dropped []int // by another one
+		dropped []int // dropped if another run resumes it
 	}{
 		{name: "all is well", cat: wire.Catalog{Entries: []wire.Entry{entry("a"), entry("b")}}, came: []wire.Status{ok, changed}},
 		{name: "a failure", cat: wire.Catalog{Entries: []wire.Entry{entry("a"), entry("b"), entry("c")}}, came: []wire.Status{changed, failed, changed}, dropped: []int{1}},

@@ -20,38 +20,37 @@ import (
 type Session struct {
 	Registry modules.Registry
 	Host     modules.Host // Contents, Report and Forecast are filled in
-	SpoolDir string       // for contents on their way; the module's own directory
-	// Lock takes the host's lock for an applying catalog and gives what frees it.
+	SpoolDir string       // folder of contents in transit, within the module's own
+	// Lock takes the host's lock for an applying catalog and returns a function that releases it.
 	Lock func(ctx context.Context, l wire.Lock) (unlock func(), err error)
-	// Where notes are kept: of refreshes that are due, of what was there before resources
-	// that can be undone, and of values that resources have sent. nil notes nothing.
+	// Stores of due refreshes, of former states of resources with reverse, and of sent values. nil stores nothing.
 	Refreshes, Reversals, Sent notes.Store
-	// Applied is where it is noted what runs have left as it was asked for; nil notes nothing.
+	// Applied stores the properties that runs have left; nil stores nothing.
 	Applied notes.Store
 
-	// Results is where results are kept that no controller has acknowledged; nil keeps none.
+	// Results stores results that no controller has acknowledged; nil stores none.
 	Results notes.Log
-	// Past is where it is kept what was there before runs changed it; nil keeps nothing.
+	// Past stores the states before changes of runs; nil stores nothing.
 	Past notes.PastStore
-	// Superseded is told when the controller has come back over another connection.
+	// Superseded receives a signal when the controller has come back over another connection.
 	Superseded <-chan os.Signal
 
 	Rules engine.Rules // judges health checks that are rules of goss; nil cannot
 	Now   func() time.Time
-	// IdleTimeout is how long the controller may be silent; 0 means [wire.IdleTimeout].
+	// IdleTimeout is the longest silence of the controller; 0 means [wire.IdleTimeout].
 	IdleTimeout time.Duration
 	// Folders keeps the folders resources/ of plays; nil keeps none.
 	Folders Folders
-	// Confirms has changes taken back that nobody confirms; nil does not.
+	// Confirms reverts unconfirmed changes; nil does not.
 	Confirms *Confirms
 	// Watch makes what keeps catalogs under watch; nil has such catalogs refused.
 	Watch func(*Controller) Watching
 }
 
-// errSilent says that the controller has not been heard for the idle timeout.
+// errSilent reports that the controller has been silent for the idle timeout.
 var errSilent = errors.New("nothing was heard from the controller")
 
-// errSuperseded says that the connection is lost, since the controller has another one.
+// errSuperseded reports that the connection is lost, since the controller has another one.
 var errSuperseded = errors.New("the controller has come back over another connection")
 
 // Serve works until the controller closes the input, cannot be written to or falls
@@ -117,7 +116,7 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	}
 }
 
-// output is what the controller reads. It says when a write has failed.
+// output writes to the controller, and records whether a write has failed.
 type output struct {
 	io.Writer
 	failed func(error)
@@ -137,15 +136,15 @@ type serving struct {
 	conn     *wire.Conn
 	spool    *spool
 	receiver *receiver
-	free     func()      // gives the host's lock back; nil while it is not held
+	free     func()      // releases the host's lock; nil while it is not held
 	held     atomic.Bool // the lock
 	engine   *engine.Engine
 	results  notes.Results
 	opened   sync.Once    // the results
-	begun    notes.Begun  // of the catalog, all of its stages
+	begun    notes.Begun  // earlier results of the catalog, all of its stages
 	again    map[int]bool // entries of the catalog whose earlier results do not count
 	foretold bool         // a check run or a query has reported armed changes
-	anew     string       // what is to be said of a catalog that is not gone on with; "" is nothing
+	anew     string       // message about a catalog that is not continued; empty means none
 
 	confirming *confirming
 	watch      Watching // nil where nothing is watched
@@ -172,7 +171,7 @@ func (s *serving) newEngine() *engine.Engine {
 	return e
 }
 
-// catalog works on one catalog and says how it ended.
+// catalog runs one catalog and reports how it ended.
 func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	refuse := func(r *wire.Refused) error { return s.conn.Send(&wire.Message{Refused: r}) }
 	if refused := s.refusal(cat); refused != nil {
@@ -303,10 +302,10 @@ func (s *serving) work(ctx context.Context, cat *wire.Catalog, out *outbox, arme
 	return err
 }
 
-// connect gives the engine its ways to the controller.
+// connect sets the functions with which the engine reaches the controller.
 func (s *serving) connect(out *outbox) {
 	s.engine.Semaphores = func(ctx context.Context, index int, would string) (func(), error) {
-		if err := out.flush(); err != nil { // a person who is asked has seen what came before
+		if err := out.flush(); err != nil { // a person who is prompted has seen the earlier results
 			return nil, err
 		}
 		return s.receiver.questions.semaphores(ctx, index, would)
@@ -338,8 +337,8 @@ func (s *serving) hand(ctx context.Context, p *wire.Part) error {
 	}
 }
 
-// lacks gives the type of something that would be taken back, which the program does not know
-// because it is the lean one; "" if there is none.
+// lacks returns the type of a resource that would be reverted, and that this lean program does not know; "" if there is
+// none.
 func (s *serving) lacks(cat *wire.Catalog) string {
 	if s.watch != nil {
 		return ""
@@ -394,12 +393,11 @@ func undone(cat *wire.Catalog) *wire.Reversals {
 	return m
 }
 
-// lockTold is how long the lock is waited for before the controller is told that it is.
+// lockTold is the time after which the controller learns that the host program waits for the lock.
 const lockTold = 500 * time.Millisecond
 
-// lock takes the host's lock, unless the catalog wants none or it is held
-// already: it is kept for the plays that follow. Waiting for it ends when the
-// controller says stop or is gone.
+// lock takes the host's lock, unless the catalog needs none or the session holds it: it is kept for later plays. The
+// wait ends when the controller sends stop or is gone.
 func (s *serving) lock(ctx context.Context, l *wire.Lock) error {
 	if l == nil || s.free != nil {
 		return nil
@@ -439,19 +437,18 @@ func (s *serving) unlock() {
 	}
 }
 
-// giveBack gives the lock back before the session ends.
+// giveBack releases the lock before the session ends.
 func (s *serving) giveBack() {
 	s.unlock()
 	s.free = nil
 	s.held.Store(false)
 }
 
-// Folders keeps the folders resources/ of plays. It gives the directory of the one
-// with that listing (see [wire.Catalog]), whose files are opened with from, once
-// they have been asked for with want.
+// Folders stores the folders resources/ of plays. It returns the directory of the folder with that listing (see
+// [wire.Catalog]). It requests missing files with want, and opens them with from.
 type Folders func(ctx context.Context, listing modules.Content, want func([]modules.Content) error, from modules.Contents) (dir string, err error)
 
-// folder gives [modules.Host].Resources for a catalog.
+// folder returns [modules.Host].Resources for a catalog.
 func (s *serving) folder(listing modules.Content) func(context.Context) (string, error) {
 	if s.Folders == nil {
 		return nil

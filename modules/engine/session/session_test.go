@@ -105,7 +105,7 @@ func (c *controller) next() *wire.Message {
 	return m
 }
 
-// said is the next message but for pongs, which come when they come.
+// said returns the next message, except pongs, which come at any time.
 func (c *controller) said() *wire.Message {
 	c.t.Helper()
 	m := c.next()
@@ -139,7 +139,7 @@ func TestSessionAsksForContentsAtOnce(t *testing.T) {
 		for offset := int64(0); offset < content.Size(); {
 			n := min(content.Size()-offset, wire.MaxChunk)
 			c.send(&wire.Message{Blob: &wire.Blob{SHA256: content.SHA256(), Size: content.Size(), Offset: offset, Data: all[offset : offset+n]}})
-			c.send(&wire.Message{Ping: &wire.Empty{}}) // any message may stand between chunks
+			c.send(&wire.Message{Ping: &wire.Empty{}}) // other messages may come between chunks
 			offset += n
 		}
 	}
@@ -155,7 +155,7 @@ func TestSessionAsksForContentsAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, strings.Repeat("a", 100_000), string(got))
 
-	c.catalog(entries...) // a converged host asks for nothing
+	c.catalog(entries...) // a converged host requests nothing
 	for range 3 {
 		require.NotNil(t, c.said().Result)
 	}
@@ -206,7 +206,7 @@ func TestSessionStopsAfterTheRunningResource(t *testing.T) {
 	c.catalog(command("touch "+started+"; while ! test -e "+release+"; do sleep 0.01; done", ""), command("true", ""))
 	require.Eventually(t, func() bool { _, err := os.Stat(started); return err == nil }, time.Minute, time.Millisecond)
 	c.send(&wire.Message{Stop: &wire.Empty{}})
-	c.send(&wire.Message{Ping: &wire.Empty{}}) // whose answer says that stop has been read
+	c.send(&wire.Message{Ping: &wire.Empty{}}) // its answer shows that stop has been read
 	require.NotNil(t, c.next().Pong)
 	require.NoError(t, os.WriteFile(release, nil, 0o600))
 	require.Equal(t, wire.Changed, c.next().Result.Status)
@@ -325,8 +325,7 @@ func TestSessionSaysThatItHasTheLock(t *testing.T) {
 	require.NotNil(t, c.next().Result)
 }
 
-// TestSessionTakesWhatWasPromised has contents be asked for of which neither size
-// nor hash are known.
+// TestSessionTakesWhatWasPromised requests contents whose size and hash are not known.
 func TestSessionTakesWhatWasPromised(t *testing.T) {
 	c := serve(t)
 	var entries []wire.Entry

@@ -16,10 +16,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A spool is where the contents that a controller sends wait to be used: one
-// file of mode 0600 that has no name any more, so that nothing is left behind
-// however the process ends. A large content has a file of its own, which loses its name
-// once it is whole (see [partial]). It is the [modules.Contents] of a session.
+// A spool stores received contents until they are used: one file of mode 0600 without a name, so that it disappears
+// with the process. A large content has a file of its own, which loses its name once it is complete (see [partial]).
+// The spool is the [modules.Contents] of a session.
 type spool struct {
 	dir     string // where the files are made
 	request func(*wire.Want) error
@@ -31,9 +30,9 @@ type spool struct {
 	over  error // why no more contents will come
 }
 
-// spooled is one content that has been asked for.
+// A spooled is one requested content.
 type spooled struct {
-	file       *os.File // of its own; nil is that of the spool
+	file       *os.File // its own file; nil means the file of the spool
 	resumed    bool     // its beginning is of an earlier session
 	base, size int64
 	promised   bool // size and hash are not known beforehand
@@ -48,7 +47,7 @@ func newSpool(dir string, request func(*wire.Want) error) *spool {
 	return &spool{dir: dir, request: request, items: map[string]*spooled{}}
 }
 
-// want asks for the contents that are not here and not on their way.
+// want requests the contents that are neither here nor in transit.
 func (s *spool) want(list []modules.Content) error {
 	s.mu.Lock()
 	if s.over != nil {
@@ -82,7 +81,7 @@ func (s *spool) want(list []modules.Content) error {
 	return s.request(want)
 }
 
-// resume gives a content that nobody has asked for yet a file of its own, and says how much of it is there already.
+// resume gives a content that was not requested yet a file of its own, and returns the size of the part that it has.
 func (s *spool) resume(c modules.Content) int64 {
 	p := openPartial(s.dir, c)
 	if p == nil {
@@ -133,7 +132,7 @@ func (s *spool) await(ctx context.Context, c modules.Content) (*spooled, error) 
 	}
 }
 
-// again asks for the whole of a content whose beginning was damaged, unless somebody else has.
+// again requests the whole of a content whose first part was damaged, unless that was requested.
 func (s *spool) again(c modules.Content, stale *spooled) error {
 	s.mu.Lock()
 	if s.items[c.SHA256()] != stale || s.over != nil {
@@ -184,7 +183,7 @@ func (s *spool) receive(b *wire.Blob) error {
 	var err error
 	switch right := item.promised || hex.EncodeToString(item.sum.Sum(nil)) == b.SHA256; {
 	case !right && item.resumed:
-		err = errStale // it is asked for again
+		err = errStale // it is requested again
 	case !right:
 		err = fmt.Errorf("content %s arrived damaged", b.SHA256)
 		fallthrough
@@ -198,7 +197,7 @@ func (s *spool) receive(b *wire.Blob) error {
 // unname has nothing stay of a content that has a file of its own.
 func (i *spooled) unname() {
 	if i.file != nil {
-		_ = os.Remove(i.file.Name()) // what stays is swept
+		_ = os.Remove(i.file.Name()) // remaining files are swept later
 	}
 }
 
@@ -209,7 +208,7 @@ func (i *spooled) finish(err error) {
 	}
 }
 
-// abandon fails whoever waits for a content that will not come any more.
+// abandon fails all waits for contents that will not come any more.
 func (s *spool) abandon(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,7 +238,7 @@ func (s *spool) write(item *spooled, b []byte, at int64) error {
 	return err
 }
 
-// Close gives the disk space back, but for that of contents which were cut.
+// Close frees the disk space, except that of incomplete large contents.
 func (s *spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

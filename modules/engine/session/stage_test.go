@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestSessionGoesOnWithTheNextStage has the controller make the second command of what the first
-// one has printed, which is withheld from its result.
+// TestSessionGoesOnWithTheNextStage makes the second command of the first one's output, which is withheld from its
+// result.
 func TestSessionGoesOnWithTheNextStage(t *testing.T) {
 	c := serve(t)
 	first := with(command("echo hunter2", ""), func(e *wire.Entry) { e.Sensitive, e.Register = true, true })

@@ -18,8 +18,8 @@ type closedPipe struct{}
 
 func (closedPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// TestUnsentQuestion asks a controller that is gone, of which the host has not heard yet: that is no failure of what
-// asks, since the one that comes next has it go on.
+// TestUnsentQuestion sends a request to a controller that is gone before the host has noticed: the entry does not fail,
+// since the next controller continues it.
 func TestUnsentQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})

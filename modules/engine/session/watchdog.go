@@ -20,9 +20,8 @@ import (
 // watchStep is the longest sleep of a watchdog: a sleep does not end while the host is suspended.
 const watchStep = 200 * time.Millisecond
 
-// Watchdog waits until what is armed has been confirmed, or its deadline has passed; then it takes
-// back what was changed. starting says that the host is being started, and that services wait for
-// Watchdog to end.
+// Watchdog waits until the armed changes have been confirmed, or their deadline has passed; then it reverts them.
+// starting reports that the host is starting and services wait for Watchdog to end.
 func (s *Session) Watchdog(ctx context.Context, starting bool) error {
 	files, boot := s.Confirms.Files, false
 	end, err := files.Watch(ctx)
@@ -61,7 +60,7 @@ func (s *Session) Watchdog(ctx context.Context, starting bool) error {
 	}
 }
 
-// revert takes back what a state is about, and notes what became of that.
+// revert reverts the changes of a state, and records the outcome.
 func (s *Session) revert(ctx context.Context, state *confirm.State, starting bool) error {
 	files := s.Confirms.Files
 	unlock, err := s.Confirms.Evict(ctx, state.Run, wire.Lock{Holder: "the watchdog of " + state.Holder, Run: revertRun(state)})
@@ -78,7 +77,7 @@ func (s *Session) revert(ctx context.Context, state *confirm.State, starting boo
 	}
 	err = s.takeBack(ctx, state, starting, &r)
 	if ctx.Err() != nil {
-		return err // the next watchdog goes on
+		return err // the next watchdog continues
 	}
 	if !starting {
 		err = errors.Join(err, s.reachable(ctx, state))
@@ -100,7 +99,7 @@ func (s *Session) revert(ctx context.Context, state *confirm.State, starting boo
 	return nil
 }
 
-// revertRun is what the taking back of a state is called, as a run.
+// revertRun returns the run id of the revert of a state.
 func revertRun(s *confirm.State) string { return "unconfirmed" + s.ID }
 
 // takeBack takes back the changes of a state.
@@ -146,11 +145,11 @@ func oneLine(err error) string { return clip(strings.Join(strings.Fields(err.Err
 
 func clip(text string) string { return notes.Clip(text, wire.MaxUntoldText) }
 
-// forgetResults forgets what the catalog came to: a run that goes on with it begins again.
+// forgetResults drops the results of the catalog: a run that continues it starts over.
 func (s *Session) forgetResults(state *confirm.State) {
 	var kept notes.Results
 	if s.Results != nil && kept.Open(s.Results) == nil {
-		_ = kept.Forget(state.Run, state.Play) // then the run is told what was
+		_ = kept.Forget(state.Run, state.Play) // if it fails, the run gets the former results
 	}
 }
 
@@ -160,7 +159,7 @@ const (
 	listenPoll   = 50 * time.Millisecond
 )
 
-// reachable says what is wrong with the SSH server that was not before the changes.
+// reachable returns the faults of the SSH server that did not exist before the changes.
 func (s *Session) reachable(ctx context.Context, state *confirm.State) error {
 	var errs []error
 	if state.Server {
@@ -184,8 +183,7 @@ func goodServer(ctx context.Context, h modules.Host) error {
 	return err
 }
 
-// listens reports whether anything on this host takes connections to a port, as far as Linux tells
-// (proc(5), /proc/net/tcp).
+// listens reports whether a program on this host accepts connections to a port, by /proc/net/tcp (proc(5)).
 func listens(port int) bool {
 	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(name)

@@ -19,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// ears hear what a test says.
+// ears receive the hints of a test.
 type ears struct{ hints chan listen.Hint }
 
 func (e *ears) Listen(_ context.Context, sources []modules.Sources) ([]string, error) {
@@ -29,7 +29,7 @@ func (e *ears) Hints() <-chan listen.Hint   { return e.hints }
 func (e *ears) Drain(context.Context) error { return nil }
 func (e *ears) Close() error                { return nil }
 
-// serveWatching is a session that can watch, and what it hears.
+// serveWatching starts a session that can watch, and returns the receiver of its hints.
 func serveWatching(t *testing.T) (*controller, *ears) {
 	e := &ears{make(chan listen.Hint, 10)}
 	return serveSession(t, builtin.Types(), func(s *session.Session) {
@@ -39,7 +39,7 @@ func serveWatching(t *testing.T) (*controller, *ears) {
 	}), e
 }
 
-// watched is a catalog that is to be watched.
+// watched returns a catalog to watch.
 func watched(play int, entries ...wire.Entry) *wire.Message {
 	return &wire.Message{Catalog: &wire.Catalog{Check: true, Rehearsal: true, Watch: &wire.Watch{Play: play}, Entries: entries}}
 }
@@ -75,7 +75,7 @@ func TestSessionWatches(t *testing.T) {
 	require.Equal(t, &wire.Done{}, c.said().Done)
 	require.True(t, c.said().Watched.Heard)
 
-	// What it holds is never half of it: there is no time to settle here.
+	// The file is never half written: there is no time to settle here.
 	require.NoError(t, os.WriteFile(path+".new", []byte("bad"), 0o644))
 	require.NoError(t, os.Rename(path+".new", path))
 	ears.hints <- listen.Hint{Sources: []int{0}}
@@ -86,8 +86,8 @@ func TestSessionWatches(t *testing.T) {
 
 	c.send(&wire.Message{Ping: &wire.Empty{}})
 	require.NotNil(t, c.next().Pong)
-	c.catalog(entry)                                      // another catalog mends it
-	for done, mended := false, false; !done || !mended; { // all is checked behind what was told, be it mended by then or not
+	c.catalog(entry)                                      // another catalog repairs it
+	for done, mended := false, false; !done || !mended; { // everything is checked after the report, repaired or not
 		switch m := c.said(); {
 		case m.Result != nil:
 			require.Equal(t, wire.Changed, m.Result.Status)
@@ -129,7 +129,7 @@ func TestSessionEndsWhileItWatches(t *testing.T) {
 	}
 }
 
-// TestSessionAsksNothingWhileItWatches has a catalog whose entries ask the controller.
+// TestSessionAsksNothingWhileItWatches has a catalog whose entries send requests to the controller.
 func TestSessionAsksNothingWhileItWatches(t *testing.T) {
 	c, ears := serveWatching(t)
 	path := filepath.Join(c.dir, "a")
@@ -180,8 +180,7 @@ func TestSessionAsksNothingWhileItWatches(t *testing.T) {
 	require.Contains(t, told[2].Diff, "-drifted", "its text came when the watch began")
 }
 
-// TestSessionWatchesWithoutTheLock gives back what an applying catalog has taken, and lets another
-// one take it again.
+// TestSessionWatchesWithoutTheLock releases the lock of an applying catalog, and lets another one take it again.
 func TestSessionWatchesWithoutTheLock(t *testing.T) {
 	var said []string
 	c := serveSession(t, builtin.Types(), func(s *session.Session) {
