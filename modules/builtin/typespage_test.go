@@ -135,8 +135,7 @@ Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-ty
   ` + "`undo`" + ` only prints the name of the resource.
 - **watch notices drift**: [` + "`ccm-push watch`" + `](watch.md) notices drift at once, or by polling: it checks the resource every ten minutes.
 
-All types support check runs, which change nothing. A second run finds nothing to do. If you cancel a run, the host
-has the old state or the new one. All types except ` + "`apply`" + ` work [without a manifest](ad-hoc.md). ccm-push can also use
+All types except ` + "`apply`" + ` work [without a manifest](ad-hoc.md). ccm-push can also use
 [resource programs of other tools](other-resources.md).
 
 If the kernel would refuse a change even to root, for example on a read-only mount, the check run fails. If the host would not read a new file
