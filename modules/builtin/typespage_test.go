@@ -30,7 +30,7 @@ type column string
 
 const (
 	inSuite  column = "check"
-	certain  column = "a check run predicts"
+	certain  column = "certain predictions of a check run"
 	undone   column = "undo"
 	watched  column = "watch notices drift"
 	onApt    column = "apt host"
@@ -41,80 +41,80 @@ const (
 )
 
 // whole has what the pages write for "yes".
-var whole = map[column]string{certain: "certainly", watched: "at once"}
+var whole = map[column]string{certain: "all", watched: "at once"}
 
 // explained has the fields for which the sources do not say yes. A field without a reason is an
 // error; so is a reason that is not needed.
 var explained = map[string]map[column]string{
-	"file": {certain: "certainly, except a refusal by `validate`, and later resources if the file has several names (hard links)"},
+	"file": {certain: "all, except a refusal by `validate`, and later resources if the file has several names (hard links)"},
 	"exec": {
-		certain: "certainly only \"no change\"",
+		certain: "only \"no change\"",
 		undone:  "no",
 		watched: "`creates` at once; guards by polling",
 	},
-	"group":   {certain: "certainly, except later resources that use a new gid", watched: "at once; accounts of a directory service by polling"},
-	"user":    {certain: "certainly, except later resources that use new ids", watched: "at once; accounts of a directory service by polling"},
-	"service": {certain: "certainly, except whether a service starts or stops, and later resources", watched: "at once with systemd; otherwise by polling"},
+	"group":   {certain: "all, except later resources that use a new gid", watched: "at once; accounts of a directory service by polling"},
+	"user":    {certain: "all, except later resources that use new ids", watched: "at once; accounts of a directory service by polling"},
+	"service": {certain: "all, except whether a service starts or stops, and later resources", watched: "at once with systemd; otherwise by polling"},
 	"package": {
-		certain: "certainly only \"no change\"",
+		certain: "only \"no change\"",
 		watched: "at once; `latest`, pip and npm by polling",
 		program: "lean; pip and npm: full",
 	},
 	"upgrade": {
-		certain: "certainly only \"no change\"",
+		certain: "only \"no change\"",
 		undone:  "no", watched: "packages at once; available versions by polling",
 	},
-	"repository": {certain: "certainly, unless the host must fetch package lists (`refresh: false` prevents this)"},
-	"archive":    {certain: "certainly, except the unpacked files", undone: "only `ccm-push undo`"},
-	"line":       {certain: "certainly, except a refusal by `validate`"},
-	"replace":    {certain: "certainly, except a refusal by `validate`"},
-	"ini":        {certain: "certainly, except a refusal by `validate`"},
+	"repository": {certain: "all, unless the host must fetch package lists (`refresh: false` prevents this)"},
+	"archive":    {certain: "all, except the unpacked files", undone: "only `ccm-push undo`"},
+	"line":       {certain: "all, except a refusal by `validate`"},
+	"replace":    {certain: "all, except a refusal by `validate`"},
+	"ini":        {certain: "all, except a refusal by `validate`"},
 	"assert":     {undone: "nothing to undo"},
-	"scaffold":   {certain: "certainly, except the output of `post` commands", undone: "only `ccm-push undo`"},
+	"scaffold":   {certain: "all, except the output of `post` commands", undone: "only `ccm-push undo`"},
 	"apply": {
 		inSuite: "as its resources, which are in the catalog in its place", certain: "like its resources", undone: "like its resources",
 		watched: "like its resources", adHoc: "no: `ccm-push --limit PATTERN MANIFEST` does that",
 	},
-	"sysctl":       {certain: "certainly, except if the new value has more or fewer numbers than the current value", watched: "the file at once; the value by polling"},
-	"mount":        {certain: "certainly, except devices, changed options, a busy mount, and owner and mode of the mount point"},
-	"locale":       {certain: "certainly, except if the locale archive is damaged"},
-	"kmod":         {certain: "certainly, except a refusal by the kernel, and further modules that the kernel loads", watched: "files at once; the module by polling"},
-	"alternatives": {certain: "certainly, except later resources if the alternative has more links, such as manual pages"},
+	"sysctl":       {certain: "all, except if the new value has more or fewer numbers than the current value", watched: "the file at once; the value by polling"},
+	"mount":        {certain: "all, except devices, changed options, a busy mount, and owner and mode of the mount point"},
+	"locale":       {certain: "all, except if the locale archive is damaged"},
+	"kmod":         {certain: "all, except a refusal by the kernel, and further modules that the kernel loads", watched: "files at once; the module by polling"},
+	"alternatives": {certain: "all, except later resources if the alternative has more links, such as manual pages"},
 	"firewall":     {watched: "files at once; active rules by polling"},
 	"selinux":      {watched: "the file at once; the current mode by polling"},
 	"seboolean": {
-		certain: "certainly, except a boolean that the SELinux policy may lack", watched: "the saved value at once; the current value by polling",
+		certain: "all, except a boolean that the SELinux policy may lack", watched: "the saved value at once; the current value by polling",
 	},
 	"fcontext": {
-		certain: "certainly, except types, users and ranges that the SELinux policy may lack, and labels of files after an earlier planned change",
+		certain: "all, except types, users and ranges that the SELinux policy may lack, and labels of files after an earlier planned change",
 		watched: "settings at once; labels of files by polling",
 	},
-	"seport": {certain: "certainly, except a type or a range that the SELinux policy may lack"},
+	"seport": {certain: "all, except a type or a range that the SELinux policy may lack"},
 	"reboot": {
-		certain: "certainly only the restart, not later resources",
+		certain: "only the restart, not later resources",
 		undone:  "no", watched: "at once on Debian and with zypper; otherwise by polling",
 	},
-	"swap": {certain: "certainly, except a refusal by the kernel", watched: "the file and fstab at once; activation by polling"},
+	"swap": {certain: "all, except a refusal by the kernel", watched: "the file and fstab at once; activation by polling"},
 	"container": {
-		certain: "certainly only \"no change\", and the files of a quadlet",
+		certain: "only \"no change\", and the files of a quadlet",
 		watched: "a quadlet at once; podman and docker by polling",
 		onRPM:   "no: the hosts of the tests have no podman from rpm",
 	},
 	"tls_cert": {watched: "files at once; validity by polling"},
 	"fetch":    {undone: "nothing to undo"},
 	"hostname": {watched: "files at once; the current name by polling"},
-	"wait":     {certain: "certainly, except if the condition may not become true in time", watched: "by polling"},
+	"wait":     {certain: "all, except if the condition may not become true in time", watched: "by polling"},
 	"http": {
-		certain: "certainly only requests that read (GET, HEAD), if no earlier resource would change anything",
+		certain: "only requests that read (GET, HEAD), if no earlier resource would change anything",
 		undone:  "no", watched: "by polling",
 	},
-	"git": {certain: "certainly, except what is fetched or checked out", watched: "the commit at once; changed files and the source by polling"},
+	"git": {certain: "all, except what is fetched or checked out", watched: "the commit at once; changed files and the source by polling"},
 	"dsc": {
-		certain: "certainly only \"no change\"",
+		certain: "only \"no change\"",
 		undone:  "no", watched: "by polling",
 	},
 	"ral": {
-		certain: "certainly only \"no change\"",
+		certain: "only \"no change\"",
 		undone:  "no", watched: "by polling",
 	},
 }
@@ -130,7 +130,7 @@ Contents: [What the columns mean](#what-the-columns-mean) · [All types](#all-ty
 
 ## What the columns mean
 
-- **a check run predicts**: ccm-push predicts certainly what a run would change, or cannot be certain about the named parts.
+- **certain predictions of a check run**: predictions that come true. Other predictions have the label ` + "`maybe`" + `.
 - **undo**: "yes" means that [` + "`ccm-push undo`](undo.md) and [`reverse`" + `](reverse.md) restore the earlier state. "No" means that
   ` + "`undo`" + ` only prints the name of the resource.
 - **watch notices drift**: [` + "`ccm-push watch`" + `](watch.md) notices drift at once, or by polling: it checks the resource every ten minutes.
