@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Arguments gives the properties that ad-hoc arguments mean: the name, then
-// property=value; or, if the type has a CommandLine, that.
+// Arguments returns the properties of ad-hoc arguments: the name, then property=value. If the type has a CommandLine,
+// that reads them.
 func (t Type) Arguments(words []string) (map[string]any, error) {
 	if t.CommandLine != nil {
 		return t.CommandLine(words)
@@ -44,8 +44,8 @@ func (t Type) Arguments(words []string) (map[string]any, error) {
 	return properties, nil
 }
 
-// orAsk tells of the queries of a type that has some: what begins with another word is
-// taken for a resource.
+// orAsk returns a remark about the queries of a type, if it has some: an argument that begins with another word means a
+// resource.
 func (t Type) orAsk() string {
 	queries := t.Queries()
 	if len(queries) == 0 {
@@ -60,7 +60,8 @@ func (t Type) HasProperty(key string) bool {
 	return ok
 }
 
-// OnlyAdHoc says what to write in a manifest in place of a property that is for ad-hoc calls alone; "" for others.
+// OnlyAdHoc returns the text to write in a manifest in place of a property for ad-hoc calls alone; "" for other
+// properties.
 func (t Type) OnlyAdHoc(key string) string {
 	f, _ := t.field(key)
 	return f.AdHoc
@@ -128,7 +129,7 @@ func (f Field) parse(text string) (any, error) {
 	return nil, fmt.Errorf("cannot be given on the command line; write a manifest")
 }
 
-// Queries are those of the resources of a type, if they can be asked from the command line.
+// Queries returns the queries of the type's resources, if the command line supports them.
 func (t Type) Queries() []string {
 	if q, ok := t.New().(Querier); ok && t.QueryLine != nil {
 		return q.Queries()
@@ -147,8 +148,8 @@ func (t Type) Query(words []string) string {
 
 // Words are the words of a command line, taken apart.
 type Words struct {
-	Rest    []string          // those that belong to no option
-	Options map[string]string // by name, without the dashes
+	Rest    []string          // words that belong to no option
+	Options map[string]string // values by name, without the dashes
 }
 
 // SplitOptions finds the options of a command line, of which each has a value: --NAME

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// NewAttributes are those of what the acting user makes and nothing else is said of: its
-// own ids, and a mode without what others may, where nothing of it may be seen.
+// NewAttributes returns the attributes of a new file or directory without further settings: the ids of the acting user,
+// and for a sensitive one a mode without permissions for others.
 func NewAttributes(mode fs.FileMode, sensitive bool) Attributes {
 	if sensitive {
 		mode &= 0o700
@@ -15,8 +15,8 @@ func NewAttributes(mode fs.FileMode, sensitive bool) Attributes {
 	return Attributes{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()}
 }
 
-// KeptAttributes are those of what is at a path. In a check run, ids that an earlier
-// resource leaves open are -1.
+// KeptAttributes returns the attributes of the object at a path. In a check run, ids that an earlier resource leaves
+// open are -1.
 func KeptAttributes(forecast Forecast, path string, at FileInfo) Attributes {
 	if predicted, ok := forecast.Lookup(PathEffect, path); ok && predicted.(PathState).Partial {
 		return Attributes{Mode: 0o600, UID: -1, GID: -1}
@@ -24,8 +24,7 @@ func KeptAttributes(forecast Forecast, path string, at FileInfo) Attributes {
 	return Attributes{Mode: at.Mode, UID: at.UID, GID: at.GID}
 }
 
-// Given gives a with the owner, the group and the mode that a resource names; what it
-// leaves out, which is "", stays.
+// Given returns a with the owner, group and mode of a resource; an empty one keeps that of a.
 func (a Attributes) Given(ctx context.Context, accounts Accounts, owner, group, mode string) (_ Attributes, err error) {
 	if mode != "" {
 		if a.Mode, a.Exact, err = ParseFullMode(mode); err != nil {

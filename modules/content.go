@@ -13,8 +13,8 @@ import (
 	"strconv"
 )
 
-// InlineLimit is the size in bytes up to which a content travels within its
-// resource; a larger one travels as a hash, and as bytes only if the host asks.
+// InlineLimit is the size in bytes up to which a content travels within its resource. A larger one travels as a hash,
+// and as bytes only if the host requests it.
 const InlineLimit = 512
 
 // Content is the bytes of a file: the Go type of every property that means
@@ -42,9 +42,8 @@ func BytesContent(b []byte) Content {
 // size in bytes.
 func HashedContent(sha256 string, size int64) Content { return Content{hash: sha256, size: size} }
 
-// PromisedContent is one that the controller gets from elsewhere, and only if a
-// host asks for it: nothing is known of it but a token to ask with (64 lower-case
-// hex digits). What it is comes with the bytes.
+// PromisedContent returns a content that the controller gets from elsewhere, and only if a host requests it. Nothing is
+// known of it except a token to request it with (64 lower-case hex digits). Hash and size come with the bytes.
 func PromisedContent(token string) Content { return Content{hash: token, promised: true} }
 
 // Promised reports whether neither hash nor size are known yet.
@@ -70,7 +69,7 @@ func (c Content) Hashed() Content {
 	return c
 }
 
-// UnmarshalText is how a manifest writes a content.
+// UnmarshalText reads a content from a manifest.
 func (c *Content) UnmarshalText(b []byte) error {
 	*c = BytesContent(append([]byte(nil), b...))
 	return nil

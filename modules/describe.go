@@ -6,32 +6,29 @@ import (
 	"slices"
 )
 
-// Describer is a type that can say how its resource is on the host now, with more
-// than whether something differs: what CCM calls its status. A type without it is
-// known by name and provider only.
+// Describer is a type that can describe the current state of its resource in more detail than a difference: in CCM's
+// words, its status. Of a type without it, only name and provider are known.
 type Describer interface {
-	// Describe looks and changes nothing. It is asked about the host as it is, never
-	// about a forecast. An error says why the resource cannot be looked at.
+	// Describe reads the host and changes nothing. It sees the real host, never a forecast. The error is the reason if
+	// the resource cannot be examined.
 	Describe(ctx context.Context, h Host) (Description, error)
 }
 
-// A Description is how a resource is on a host.
+// A Description is the state of a resource on a host.
 type Description struct {
 	Ensure   string // in the words of the property, or the version of a package
-	Provider string // who looks after it: "posix", "apt", "systemd"
+	Provider string // manager of the resource: "posix", "apt", "systemd"
 	// State is a struct with json tags, or nil. CCM's names are used where it has
 	// the same things.
 	State any
-	// Inline says that CCM has the fields of State beside Ensure, not below
-	// "metadata".
+	// Inline reports that CCM has the fields of State next to Ensure, not below "metadata".
 	Inline bool
 }
 
 // StatusQuery requests the present state of a resource from its [Describer].
 const StatusQuery = "status"
 
-// StatusOf is the answer of a resource to [StatusQuery]: its Ensure, and beside that the
-// fields of its State.
+// StatusOf returns the answer of a resource to [StatusQuery]: its Ensure, and next to it the fields of its State.
 func StatusOf(ctx context.Context, r Resource, h Host) (json.RawMessage, error) {
 	d, ok := r.(Describer)
 	if !ok {
@@ -54,9 +51,8 @@ func StatusOf(ctx context.Context, r Resource, h Host) (json.RawMessage, error) 
 	return slices.Concat(answer[:len(answer)-1], []byte(","), state[1:]), nil
 }
 
-// StatusArguments gives the properties of a resource that is asked for its status, from
-// words as [Type.Arguments] has them. One of which more than the name would have to be
-// known is asked as if it should be absent.
+// StatusArguments returns the properties for a query of a resource's status, from words in the form of
+// [Type.Arguments]. If the name alone does not suffice, the resource is queried with ensure: absent.
 func (t Type) StatusArguments(words []string) (map[string]any, error) {
 	properties, err := t.Arguments(words)
 	if err != nil || len(properties) > 1 || t.valid(properties) {
@@ -68,8 +64,8 @@ func (t Type) StatusArguments(words []string) (map[string]any, error) {
 	return properties, nil
 }
 
-// TellsStatus reports whether the resources of a type can be asked for their status by
-// their names. What a command would do is no status.
+// TellsStatus reports whether the status of the type's resources can be queried by their names. The effect of a command
+// is not a status.
 func (t Type) TellsStatus() bool {
 	r := t.New()
 	_, describes := r.(Describer)

@@ -7,9 +7,8 @@ import (
 	"io/fs"
 )
 
-// Refuse is the error of a Check that will not go on, as fmt.Errorf makes it. Its
-// text is shown of a sensitive resource as well, so it holds paths, names and
-// bounds only, never contents.
+// Refuse returns the error of a Check that cannot continue, formatted like fmt.Errorf. Its text is shown for sensitive
+// resources, too, so it may contain paths, names and limits, but no contents.
 func Refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
 
 type refusal struct{ error }
@@ -19,12 +18,12 @@ func (r refusal) Redacted() string { return r.Error() }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// ErrKernelRefuses is what the kernel refuses every user, whatever owner and mode are: a read-only file
-// system, a flag such as "immutable", a mount point. It is an fs.ErrPermission as well.
+// ErrKernelRefuses is an operation that the kernel refuses to every user, whatever the owner and the mode: a read-only
+// file system, a flag such as "immutable", a mount point. It is an fs.ErrPermission as well.
 var ErrKernelRefuses = errors.New("refused by the kernel")
 
-// PermissionRefusal words an error of not being allowed to look, as a refusal that says what to
-// do. Any other one it returns as it is.
+// PermissionRefusal converts an error about missing read permission to a refusal with a next step. It returns other
+// errors unchanged.
 func PermissionRefusal(err error) error {
 	if denied, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(denied, fs.ErrPermission) {
 		return Refuse("%w; use become", err)
@@ -32,8 +31,7 @@ func PermissionRefusal(err error) error {
 	return err
 }
 
-// PlanIfPermitted gives a plan unless one of the rights it needs has been denied, which
-// is a refusal too.
+// PlanIfPermitted returns a plan unless one of the permissions it needs is missing, which is a refusal, too.
 func PlanIfPermitted(plan Plan, rights ...error) (Plan, error) {
 	if err := cmp.Or(rights...); err != nil {
 		return Plan{}, refusal{err}
@@ -55,10 +53,9 @@ type SkipError string
 
 func (u SkipError) Error() string { return string(u) }
 
-// StateUnknownError is the error of a Check that has to know how another resource was left, and
-// cannot: its [Host].State is not known. In a check run in which that resource would
-// be changed, the engine reports that the checked one would be, too; otherwise it is
-// an error as any other. It holds the reference of the other one.
+// StateUnknownError is the error of a Check that needs the state of another resource, whose [Host].State is not known.
+// If a check run would change that resource, the engine reports that the checked one would change, too; otherwise it is
+// an ordinary error. Its value is the reference of the other resource.
 type StateUnknownError string
 
 func (n StateUnknownError) Error() string { return "nothing is known yet of " + string(n) }

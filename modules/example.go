@@ -10,25 +10,24 @@ import (
 	"strings"
 )
 
-// Exampled is a type that shows what its resources are good for. It is asked on the
-// controller only, so a type's file for it has the build tag !host.
+// Exampled is a type with examples of its resources. Only the controller uses it, so a type's file for it has the build
+// tag !host.
 type Exampled interface {
-	// Examples has a folder "examples". In it each *.yaml is a list of resources, as
-	// manifests have them, below a comment that says what it does. What they use of the
-	// manifest's folder stands beside them. Tests run each of them, below a folder in
-	// place of the root: paths in them begin with /etc, /opt or /srv. details.md has
-	// further facts for users, and may be missing: see [Type.Details].
+	// Examples returns a file system with a folder "examples". Each *.yaml in it is a list of resources, as in
+	// manifests, after a comment that describes it. Files that the resources use from the manifest's folder are next to
+	// it. Tests run each example, with a folder in place of the root: its paths begin with /etc, /opt or /srv.
+	// details.md has further facts for users, and may be missing: see [Type.Details].
 	Examples() fs.FS
 }
 
 // An Example is one of a type.
 type Example struct {
-	Name  string // of its file
+	Name  string // name of its file
 	Title string
 	Text  string // YAML, without the title
 }
 
-// Examples are those of the type, by the names of their files.
+// Examples returns the examples of the type, in the order of their file names.
 func (t Type) Examples() ([]Example, error) {
 	r, ok := t.New().(Exampled)
 	if !ok {

@@ -10,10 +10,8 @@ import (
 	"time"
 )
 
-// Host is the only way a resource reads or changes the system it runs on. The
-// engine gives Check a Host whose changing calls fail with [ErrReadOnly] and,
-// in a check run, one whose reading calls answer as if earlier plans had been
-// carried out.
+// Host is the only way for a resource to read or change its system. The engine gives Check a Host whose changing calls
+// fail with [ErrReadOnly]. In a check run, its reading calls answer as if earlier plans had been applied.
 type Host struct {
 	Files    Files
 	Accounts Accounts
@@ -22,21 +20,19 @@ type Host struct {
 	Contents Contents
 	Report   Reporter
 	Forecast Forecast
-	// Private is a directory for what a type keeps between runs, such as what a command
-	// has made of a file. The type that uses it makes it, for the own user alone, and checks
-	// that it is; "" means that there is none.
+	// Private is a directory for data of a type between runs, such as the result of a command for a file. The type that
+	// uses it creates it, for its own user alone, and checks that; "" means that there is none.
 	Private string
 	// CheckRun is set in a run that only predicts. Programs that write logs and caches when they are
 	// queried then get other places for them, such as below Private.
 	CheckRun bool
-	// Resources gives the directory that the folder resources/ of the play has been
-	// put into, for this user alone; "" if the play has none, and nil where none can be.
+	// Resources returns the host's copy of the play's folder resources/, readable for this user alone; "" if the play
+	// has none. nil means that there can be none.
 	Resources func(ctx context.Context) (dir string, err error)
-	// YAML gives a YAML document, of at most [MaxParse] bytes, as JSON. The controller
-	// reads it; nil where there is none.
+	// YAML converts a YAML document of at most [MaxParse] bytes to JSON. The controller does it; nil if there is none.
 	YAML func(ctx context.Context, text string) (json.RawMessage, error)
-	// Keep has what is at paths kept before an Apply changes them in another way than by a
-	// [FileWriter]; nil where nothing is kept.
+	// Keep keeps the states of paths before an Apply changes them in another way than by a [FileWriter]; nil if nothing
+	// is kept.
 	Keep func(ctx context.Context, paths ...string)
 	// KeepAttributes is Keep for paths of which an Apply changes no more than owner, group and
 	// mode: what files hold is not kept.
@@ -44,7 +40,7 @@ type Host struct {
 	// State returns what an earlier resource of the session, by Entry.Ref of package wire, has last
 	// reported as its state.
 	State func(ref string) (State, bool)
-	// Preload is what [Host.Preloaded] asks; nil knows nothing.
+	// Preload implements [Host.Preloaded]; nil means that nothing is preloaded.
 	Preload func(reads EffectKind) any
 }
 
@@ -61,18 +57,16 @@ func (h Host) Preloaded(reads EffectKind) any {
 	return h.Preload(reads)
 }
 
-// Forecast answers, in a check run, with what earlier plans would have made
-// true. Files, accounts and commands consult it by themselves; a type asks it
-// for effects of a kind of its own.
+// Forecast has, in a check run, the effects of earlier plans. Files, accounts and commands use it by themselves; a type
+// uses it for effects of its own kinds.
 type Forecast interface {
-	// Lookup gives the state of the latest effect of that kind and key. It finds
-	// nothing outside check runs. Of [AnyEffect] it never finds any: a type asks for it
-	// that has not found a thing which others bring along without saying so, such as a
-	// unit that comes with a package, so that its answer is in doubt if one is pending.
+	// Lookup returns the state of the latest effect of that kind and key. Outside check runs it finds nothing. It never
+	// finds an [AnyEffect]: a type looks for one if a thing is missing that others may create without declaring it,
+	// such as a unit of a package. If such an effect is pending, the prediction becomes uncertain.
 	Lookup(kind EffectKind, key string) (state any, ok bool)
 }
 
-// ErrReadOnly is what every changing call of a Host returns during Check.
+// ErrReadOnly is the error of every changing call of a Host during Check.
 var ErrReadOnly = errors.New("a check changes nothing")
 
 // Files are the paths of the host. Every path is absolute and clean.
@@ -81,18 +75,17 @@ type Files struct {
 	FileRights
 	FileWriter
 	DirectoryOpener
-	// Xattrs gives the extended attributes of a regular file or a directory that is as Stat has
-	// described it, as package rooted has them; nil means that they are not known, or that there
-	// can be none. It is nil itself where it is not known of any.
+	// Xattrs returns the extended attributes of a regular file or a directory that Stat has described, in the form of
+	// package rooted; nil means that they are unknown, or that there can be none. The function is nil where none can be
+	// read.
 	Xattrs func(path string, is FileInfo) ([]string, error)
 	// Room returns how many bytes can be written at path, in the file system with the number in. A file system without free
 	// inodes has none. ok is false where that is not known; Room itself is nil where it is never known.
 	Room func(path string) (in uint64, free int64, ok bool)
 }
 
-// Knowing returns files for a reader that applies effects of a kind itself, such as those that
-// predict users to a list of users that it reads from passwd(5). A [DiffersEffect] that names this
-// kind does not make the answers uncertain.
+// Knowing returns files for a reader that applies effects of a kind itself, for example predicted users to the list of
+// users in passwd(5). A [DiffersEffect] of this kind does not make the answers uncertain.
 func (f Files) Knowing(kind EffectKind) FileReader {
 	if k, ok := f.FileReader.(interface{ Knowing(EffectKind) FileReader }); ok {
 		return k.Knowing(kind)
@@ -100,19 +93,18 @@ func (f Files) Knowing(kind EffectKind) FileReader {
 	return f.FileReader
 }
 
-// FileRights tells beforehand what the process may do, so that a check run
-// predicts the refusals too. Each error says what is missing, and wraps
-// fs.ErrPermission; nil is a promise as far as the operating system can make it.
+// FileRights reports beforehand what the process may do, so that a check run predicts refusals, too. Each error names
+// the missing permission, and wraps fs.ErrPermission. nil is a promise as far as the operating system can make it.
 type FileRights interface {
-	// MayReplace asks whether names can be added to the directory of path, and
-	// whether what is at path can be replaced or removed.
+	// MayReplace checks whether names can be added to the directory of path, and whether the object at path can be
+	// replaced or removed.
 	MayReplace(path string) error
-	// MaySetAttributes asks whether what is at path can be given a.
+	// MaySetAttributes checks whether the object at path can be given a.
 	MaySetAttributes(path string, a Attributes) error
-	// MayCreate asks whether a new file or directory can be given a.
+	// MayCreate checks whether a new file or directory can be given a.
 	MayCreate(a Attributes) error
-	// MountPoints returns where something is mounted at path or below it: the kernel neither replaces nor
-	// removes that. It is empty on systems that do not tell.
+	// MountPoints returns the mount points at path and below it: the kernel neither replaces nor removes them. It is
+	// empty on systems that do not report them.
 	MountPoints(path string) []MountPoint
 	// Binds maps the mount points of bind mounts to the other path of the same directory or file; see package mountinfo.
 	// It is empty without bind mounts.
@@ -128,24 +120,21 @@ type FileReader interface {
 	Digest(path string) (string, error)
 	// Open reads a regular file, links followed.
 	Open(path string) (io.ReadCloser, error)
-	// List gives the names in a directory, sorted.
+	// List returns the names in a directory, sorted.
 	List(path string) ([]string, error)
-	// ModTime is when something was last written to path, links followed. Nothing is
-	// predicted of times.
+	// ModTime returns the modification time of path; it follows links. Times are not predicted.
 	ModTime(path string) (time.Time, error)
 }
 
 // FileWriter changes files. Every call leaves the old state or the new one.
 type FileWriter interface {
-	// Write replaces path by a regular file with these bytes and attributes: a
-	// temporary file in the same directory, created 0600, is filled, given its
-	// owner and mode, synced and renamed over path, and the directory is synced.
-	// A symbolic link at path is replaced, not followed. A regular file hands on its
-	// extended attributes, but for capabilities, unless it was somebody else's.
+	// Write replaces path by a regular file with these bytes and attributes. It creates a temporary file in the same
+	// directory with mode 0600, fills it, sets owner and mode, syncs it, renames it over path, and syncs the directory.
+	// It replaces a symbolic link at path, and does not follow it. Extended attributes of a former regular file are
+	// kept, except capabilities, unless the file belonged to another user.
 	Write(ctx context.Context, path string, r io.Reader, a Attributes) error
-	// WriteIf is Write, but before the file is renamed, approve is told its temporary
-	// path, at which it is as it will be. It changes nothing of it; its error is returned,
-	// and leaves path as it was.
+	// WriteIf is Write, but before the rename it calls approve with the path of the temporary file, which is complete
+	// by then. approve must not change it. If approve returns an error, WriteIf returns it, and path is unchanged.
 	WriteIf(ctx context.Context, path string, r io.Reader, a Attributes, approve func(temp string) error) error
 	// Copy writes a regular file again, as to, with its owner, group and permission bits.
 	// It is for people: what takes a run back leaves it.
@@ -156,31 +145,27 @@ type FileWriter interface {
 	// Symlink replaces path by a symbolic link to target, which is stored as it is
 	// and need not exist. A directory at path is an error.
 	Symlink(ctx context.Context, path, target string) error
-	// SetAttributes changes owner and mode of what is at path, which must not be
-	// a symbolic link.
+	// SetAttributes changes owner and mode of the object at path, which must not be a symbolic link.
 	SetAttributes(ctx context.Context, path string, a Attributes) error
 	// Remove removes a file, a symbolic link or an empty directory; with tree
 	// also a directory with everything below it, without following links.
 	Remove(ctx context.Context, path string, tree bool) error
 }
 
-// DirectoryOpener is for what the calls of [FileWriter] are too small for: to
-// unpack thousands of files, or to write one piece by piece.
+// DirectoryOpener is for tasks that [FileWriter] is too small for: to unpack thousands of files, or to write a file
+// piece by piece.
 type DirectoryOpener interface {
-	// OpenDirectory opens a directory, links followed. What is done through it stays
-	// in it, whatever links are or come to be there. Allowed in Apply only; the
-	// caller closes it, and leaves no half-done thing behind in it.
+	// OpenDirectory opens a directory; it follows links. Operations through it stay within it, whatever links are or
+	// appear there. It is allowed in Apply only. The caller closes it, and leaves no incomplete files in it.
 	OpenDirectory(path string) (*os.Root, error)
-	// Within gives a writer whose changes all happen below dir, whatever symbolic
-	// links lead out of it, also ones that are put there while it works. A path
-	// that is not below dir is an error. dir itself may be reached through links.
+	// Within returns a writer whose changes all happen below dir, even if symbolic links lead out of it or appear
+	// during its work. A path that is not below dir is an error. dir itself may be reached through links.
 	Within(dir string) FileWriter
-	// Sync has all that was written to the file system of a directory kept in spite
-	// of a power failure.
+	// Sync makes all data written to the file system of a directory survive a power failure.
 	Sync(dir *os.Root) error
 }
 
-// FileKind is what sort of thing is at a path.
+// FileKind is the kind of the object at a path.
 type FileKind string
 
 // The kinds of file. Absent is only used in forecasts: a missing file is
@@ -200,32 +185,30 @@ type FileInfo struct {
 	Mode   fs.FileMode // permission bits, setuid, setgid and sticky
 	UID    int
 	GID    int
-	Target string // of symbolic links, as stored
+	Target string // target of a symbolic link, as stored
 	Links  int    // names of a regular file: a change through one of several shows under all
 }
 
-// Attributes are what a file or directory is given. Negative ids keep what the
-// file has (new files get those of the process).
+// Attributes are the attributes to set on a file or directory. Negative ids keep those of the file (new files get those
+// of the process).
 type Attributes struct {
 	Mode fs.FileMode // permission bits, setuid, setgid and sticky
 	UID  int
 	GID  int
-	// Exact says that Mode is also about setuid, setgid and sticky if it has none of them. Without
-	// it, a directory keeps those that it has, and a new one those that its parent hands on.
+	// Exact makes Mode remove setuid, setgid and sticky if it has none of them. Without it, a directory keeps its own,
+	// and a new one gets those of its parent.
 	Exact bool
-	// Of is what has to be at the path, for [FileWriter.SetAttributes]; "" is anything but a
-	// symbolic link. Somebody else may have just put another thing there.
+	// Of is the required kind of the object at the path, for [FileWriter.SetAttributes]; "" means anything but a
+	// symbolic link. Another user may have just replaced the object.
 	Of FileKind
 	// KeepMode leaves the mode alone (new files get 0600, directories 0755).
 	KeepMode bool
-	// Xattrs are the extended attributes that it has from then on, as [Files].Xattrs gives them;
-	// nil leaves them alone.
+	// Xattrs are the extended attributes to set, in the form of [Files].Xattrs; nil keeps them.
 	Xattrs []string
 }
 
-// Accounts are the users and groups of the host. Names and decimal ids are
-// accepted; an id needs no entry. A name that does not exist gives an error
-// that wraps [ErrNoAccount].
+// Accounts are the users and groups of the host. Names and decimal ids are accepted; an id needs no entry. The error
+// for a missing name wraps [ErrNoAccount].
 type Accounts interface {
 	UserID(ctx context.Context, nameOrID string) (int, error)
 	GroupID(ctx context.Context, nameOrID string) (int, error)
@@ -234,13 +217,12 @@ type Accounts interface {
 	GroupName(ctx context.Context, gid int) string
 }
 
-// ErrNoAccount says that a user or group does not exist on the host.
+// ErrNoAccount reports that a user or group does not exist on the host.
 var ErrNoAccount = errors.New("no such account")
 
-// Commands starts programs. Both calls run them in a process group of their
-// own, which is killed when ctx or the timeout ends; the returned error then
-// wraps [ErrTimeout] or the context's error. A program that could be started
-// gives an Exit and no error, whatever its exit code.
+// Commands starts programs. Both calls run them in a process group of their own, which is killed when ctx or the
+// timeout ends; the returned error then wraps [ErrTimeout] or the context's error. A program that was started returns
+// an Exit and no error, whatever its exit code.
 type Commands interface {
 	// Probe runs a program that only looks: guards and queries. Allowed in Check.
 	Probe(ctx context.Context, c Command) (Exit, error)
@@ -248,7 +230,7 @@ type Commands interface {
 	Run(ctx context.Context, c Command) (Exit, error)
 }
 
-// ErrTimeout says that a command was killed because its time was up.
+// ErrTimeout reports that a command was killed after its timeout.
 var ErrTimeout = errors.New("timed out")
 
 // A Command is a program to start. There is no shell unless Argv names one.
@@ -262,27 +244,25 @@ type Command struct {
 	// set if User is.
 	Home    bool
 	Timeout time.Duration // 0 means none
-	Stdin   string        // what the program reads; the place for secrets, which others could see in Argv and Env
-	// Reads, if set, says that a probe looks at things of this kind alone, such as
-	// the packages that are installed. In a check run its answer is then certain in
-	// spite of pending changes to other things.
+	Stdin   string        // standard input; the place for secrets, since other users could see Argv and Env
+	// Reads, if set, declares that a probe depends only on things of this kind, such as the installed packages. In a
+	// check run its answer is then certain in spite of pending changes to other things.
 	Reads EffectKind
 	// OnLine, if set, gets every line of standard output as it is written.
 	OnLine func(line string)
 	// OnErrorLine is the same of standard error.
 	OnErrorLine func(line string)
-	// Follow says that an operator may see the output as it comes: it shows no more than the
-	// result of the resource does.
+	// Follow allows an operator to see the output as it comes: it shows no more than the result of the resource.
 	Follow bool
-	// MaxOutput is how many bytes of each output stream are kept; 0 is [MaxOutput].
+	// MaxOutput bounds the kept bytes of each output stream; 0 means [MaxOutput].
 	MaxOutput int
 }
 
-// DefaultPath is where programs are looked for (CCM's own list).
+// DefaultPath is the search path for programs (CCM's own list).
 const DefaultPath = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin"
 
-// An Exit is how a command ended. Of each stream the beginning and the end are kept,
-// together MaxOutput bytes or as many as the command says, and the rest is counted.
+// An Exit is the outcome of a command. Of each stream the first and the last bytes are kept, together MaxOutput or as
+// many as the command requests, and the others are counted.
 type Exit struct {
 	Code    int           `json:"code"` // 128+n when signal n ended it
 	Stdout  Output        `json:"stdout,omitzero"`
@@ -290,32 +270,32 @@ type Exit struct {
 	Elapsed time.Duration `json:"ns"`
 }
 
-// MaxOutput is how many bytes of each output stream are usually kept: 64 KiB.
+// MaxOutput is the usual limit for the kept bytes of each output stream: 64 KiB.
 const MaxOutput = 64 << 10
 
-// Output is what a command wrote to one stream.
+// Output is the output of a command on one stream.
 type Output struct {
 	Text    string `json:"text,omitempty"`    // if bytes were dropped an excerpt, with a mark where they were: see package excerpt
 	Dropped int64  `json:"dropped,omitempty"` // bytes that are missing in Text
 }
 
-// Contents gives the bytes of a [Content]: at once when they are inline,
-// otherwise from what the controller has sent or sends now.
+// Contents opens the bytes of a [Content]: inline ones at once, otherwise bytes that the controller has sent or sends
+// now.
 type Contents interface {
 	Open(ctx context.Context, c Content) (io.ReadCloser, error)
 }
 
-// Reporter takes what a resource has to say besides its plan.
+// Reporter takes reports of a resource in addition to its plan.
 type Reporter interface {
 	// Message adds a line for people at a level such as [LevelInfo].
 	Message(level, text string)
 	// Output records the exit of the command that is the resource.
 	Output(e Exit)
-	// State records how the resource is. Parts that are nil leave what was recorded.
+	// State records the state of the resource. A nil part keeps the recorded one.
 	State(s State)
 }
 
-// The levels of what a resource says. The last three are for those who look for a fault.
+// Levels of messages. The last three are for debugging.
 const (
 	LevelError   = "error"
 	LevelWarning = "warning"

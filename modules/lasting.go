@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// maxKept is how large a file may be that [OrPutBack] keeps: 16 MiB.
+// maxKept bounds the files that [OrPutBack] keeps: 16 MiB.
 const maxKept = 16 << 20
 
 // OrPutBack calls change, which changes the files at paths and then has the kernel or a program load

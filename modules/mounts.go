@@ -16,13 +16,12 @@ type Mounts interface {
 	// Mount mounts at path what mount has mounted at stage, a new directory that only root can reach.
 	// An error leaves nothing mounted.
 	Mount(ctx context.Context, path string, mount func(stage string) error) error
-	// Bind mounts at path what is at source, with tree also the mounts below it. Before that, adjust
-	// may change the options of the mount, which is at stage. Links on the way to source are
-	// followed where no other user can have planted them.
+	// Bind mounts source at path, with tree also the mounts below it. Before that, adjust may change the options of the
+	// mount, which is at stage. Links on the way to source are followed where no other user can have planted them.
 	Bind(ctx context.Context, source, path string, tree bool, adjust func(stage string) error) error
 	// Remount applies to the mount at path the options that remount has set on its copy at stage.
 	Remount(ctx context.Context, path string, remount func(stage string) error) error
-	// Unmount unmounts what is mounted at path.
+	// Unmount unmounts the mount at path.
 	Unmount(ctx context.Context, path string) error
 }
 
@@ -30,7 +29,7 @@ type Mounts interface {
 type MountPoint struct {
 	Path     string // the mount point, without links
 	Below    string // Path relative to the path that it was found for; "" is that path itself
-	ReadOnly bool   // what is mounted
+	ReadOnly bool   // kind and options of the mount
 }
 
 // A MountedError refuses to replace or remove a path at which, or below which, something is mounted.
@@ -48,13 +47,13 @@ func Mounted(path string, points []MountPoint) error {
 	return &MountedError{path, points}
 }
 
-// MountedAt is [Mounted] of what is mounted at the very path.
+// MountedAt is [Mounted] for mounts at path itself.
 func MountedAt(path string, points []MountPoint) error {
 	return Mounted(path, slices.DeleteFunc(points, func(p MountPoint) bool { return p.Below != "" }))
 }
 
 func (e *MountedError) Error() string {
-	const most = 5 // that are named
+	const most = 5 // number of listed mounts
 	var names []string
 	for _, p := range e.Points {
 		name := p.Path
@@ -109,8 +108,8 @@ func FollowBinds(files FileReader, binds map[string]string, name string) string 
 	}
 }
 
-// Canonical returns a path without links, and below bind mounts the path of [FollowBinds]: one directory has
-// one path. What leads to nothing is returned as it is.
+// Canonical returns a path without links, and below bind mounts the path of [FollowBinds]: one directory has one path.
+// A path that leads nowhere is returned unchanged.
 func Canonical(files Files, name string) string {
 	at, _, err := Resolve(files, name)
 	if err != nil {
@@ -119,8 +118,8 @@ func Canonical(files Files, name string) string {
 	return FollowBinds(files, files.Binds(), at)
 }
 
-// MayRemoveTree asks whether a path may be removed with everything below it, for every name: a removal
-// that is denied half-way has done its harm.
+// MayRemoveTree checks whether a path may be removed with everything below it, for every name: a removal that fails
+// halfway has done its harm.
 func MayRemoveTree(ctx context.Context, files Files, name string) error {
 	if err := Mounted(name, files.MountPoints(name)); err != nil {
 		return err

@@ -21,34 +21,31 @@ type Verifier interface {
 	Verify(ctx context.Context, h Host, p Plan) error
 }
 
-// Recurrer is a type whose resources may have something to do although neither the manifest
-// nor the host has changed: a command that runs each time, the newest version of a package.
-// What the engine tells of their changes is that the manifest wants them.
+// Recurrer is a type whose resources may have something to do although neither the manifest nor the host has changed: a
+// command that runs each time, the newest version of a package. The engine reports the manifest as the cause of their
+// changes.
 type Recurrer interface {
 	// Recurs reports whether a plan that Check has made may be such a one.
 	Recurs(p Plan) bool
 }
 
-// Commander is a type whose properties say what [Plan].Command will be. A controller that has lost a host reports by
-// it which outcomes are unknown.
+// Commander is a type whose properties determine [Plan].Command. After a controller has lost a host, it uses this to
+// report which outcomes are unknown.
 type Commander interface {
 	Repeat() Repeat
 }
 
-// Preloader is a type that can find out with one question to the host what the
-// Checks of many resources would ask for one by one.
+// Preloader is a type that can replace single queries in the Checks of many resources by one query of the host.
 type Preloader interface {
-	// Preload asks about all of them: resources of the receiver's type that are still
-	// to be checked, the receiver first. It changes nothing. Their Checks get what it
-	// returns from [Host.Preloaded], until something has been applied, and ask the
-	// host by themselves for what is missing there; so after an error, too.
+	// Preload queries the host for all: resources of the receiver's type that will be checked, the receiver first. It
+	// changes nothing. Their Checks get the result from [Host.Preloaded], until a resource has been applied, and query
+	// the host for parts that are missing in it; also after an error.
 	Preload(ctx context.Context, h Host, all []Resource) (any, error)
 }
 
-// Batcher is a type that can carry out the plans of several resources in one go,
-// which is faster than one after the other. Results do not change by it: what a
-// batch has not brought about is applied again singly, so a batch may fail and
-// says nothing about its members. It may not be a [Verifier] as well.
+// Batcher is a type that can apply the plans of several resources at once, which is faster. The results do not change:
+// a member whose desired state was not reached is applied again alone, so a batch may fail without an error for its
+// members. The type must not be a [Verifier] as well.
 type Batcher interface {
 	// BatchKey is the same for plans that may go together; "" goes with none.
 	BatchKey(p Plan) string
@@ -65,34 +62,34 @@ type Planned struct {
 
 // Informed is a type that does not go by the properties of its resources alone.
 type Informed interface {
-	// Inform is called before all other calls on a host, and on the controller before
-	// Prepare, with what is known there.
+	// Inform is called before all other calls on a host, and on the controller before Prepare, with the facts that are
+	// known there.
 	Inform(c Circumstances)
 }
 
-// Circumstances are what an [Informed] type learns of its resource.
+// Circumstances are the facts about its resource that an [Informed] type learns.
 type Circumstances struct {
-	// Sensitive says that nothing of the resource may be seen: a type that hands values on
-	// to programs refuses places where other users could see them, such as arguments.
+	// Sensitive reports that nothing of the resource may be visible: a type that passes values to programs must refuse
+	// places where other users could see them, such as arguments.
 	Sensitive bool
-	// Again says that the run goes on with a catalog behind a connection that was lost: an Apply of the
-	// resource may have begun before, and was not told to its end.
+	// Again reports that the run continues a catalog after a lost connection: an Apply of the resource may have begun
+	// before, without a report of its end.
 	Again bool
-	// Reversal says that the resource has left the manifest, and brings back what was there
-	// before: what to write in a manifest is then no advice.
+	// Reversal reports that the resource has left the manifest, and restores the former state: advice about the
+	// manifest would be useless.
 	Reversal bool
 }
 
-// A Restarter is a type whose Apply has the host start again, and goes on behind that: it is checked
-// anew, with [Circumstances].Again. Nothing else may be at work on the host then.
+// A Restarter is a type whose Apply restarts the host, and continues after that: it is checked again, with
+// [Circumstances].Again. No other resource may run on the host then.
 type Restarter interface {
-	// Restarts is how long the host may take until it can be logged in to again.
+	// Restarts returns the longest time until the host accepts logins again.
 	Restarts() time.Duration
 }
 
 // A Limited type limits the time of its commands by a property of its own.
 type Limited interface {
-	// Longest is how long its resource may be in progress on the host at most; 0 means no limit.
+	// Longest returns the longest time that its resource may be in progress on the host; 0 means no limit.
 	Longest() time.Duration
 }
 
@@ -103,9 +100,9 @@ var ErrRestarting = errors.New("the host is going down")
 // A Fetcher is a type of which each resource is a file of the host that the controller gets a copy
 // of, whenever its Check has found nothing to do. In a check run it is only said what would be got.
 type Fetcher interface {
-	// MostFetched is how many bytes the file may have, by the properties alone.
+	// MostFetched returns the largest allowed size of the file in bytes, by the properties alone.
 	MostFetched() int64
-	// Fetches says of what the last Check has found how much there is to get: "12 bytes". "" is nothing.
+	// Fetches describes the amount of data that the last Check has found, such as "12 bytes"; "" means nothing.
 	Fetches() string
 	// Fetch opens the file. It is called in applying runs only.
 	Fetch(h Host) (io.ReadCloser, error)
@@ -118,11 +115,11 @@ type Nester interface {
 	Nest() Nest
 }
 
-// A Nest is what a [Nester] asks the controller for.
+// A Nest is a [Nester]'s request to the controller.
 type Nest struct {
 	Manifest string         // a path, or the URL of an archive
 	Checksum string         // SHA-256 of an archive, in lower-case hex; "" if none is given
-	Data     map[string]any // for the nested manifest; nil gives it all that its parent has
+	Data     map[string]any // data for the nested manifest; nil means all data of its parent
 	Monitor  bool           // only health checks
 	Deny     bool           // the nested manifest may not nest others
 }

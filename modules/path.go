@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// NotThere reports whether an error means that there is nothing at a path.
+// NotThere reports whether an error means that a path does not exist.
 func NotThere(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
@@ -27,8 +27,8 @@ func InDirectory(files FileReader, name string) error {
 	return nil
 }
 
-// NoDirectory says what to do about an error of [Follow] on a path where a directory
-// should be. One that does not mean that nothing is there is returned as it is.
+// NoDirectory adds the next step to an error of [Follow] on the path of a directory. It returns an error unchanged
+// unless it means that the path does not exist.
 func NoDirectory(files FileReader, dir string, err error) error {
 	if !NotThere(err) {
 		return err
@@ -47,12 +47,12 @@ func NoDirectory(files FileReader, dir string, err error) error {
 	}
 }
 
-// maxLinks is how many symbolic links one path may lead through, as in Linux.
+// maxLinks is the number of symbolic links that one path may pass, as in Linux.
 const maxLinks = 40
 
-// Follow describes what name leads to, through however many symbolic links. A
-// link that leads nowhere gives fs.ErrNotExist, a circle syscall.ELOOP. It asks
-// for single paths only, so that it sees what is predicted in a check run.
+// Follow describes the target of name, through any number of symbolic links. The error is fs.ErrNotExist for a link
+// that leads nowhere, and syscall.ELOOP for a circle. It reads single paths only, so that it sees predictions in a
+// check run.
 func Follow(files FileReader, name string) (FileInfo, error) {
 	info, err := files.Stat(name)
 	if err != nil || info.Kind != Symlink {
@@ -65,9 +65,8 @@ func Follow(files FileReader, name string) (FileInfo, error) {
 	return files.Stat(at)
 }
 
-// Resolve gives the path without symbolic links that name leads to, and the
-// links that it passed, each by such a path too. Its errors are those of
-// [Follow].
+// Resolve returns the target of name as a path without symbolic links, and the links that it passed, each by such a
+// path, too. Its errors are those of [Follow].
 func Resolve(files FileReader, name string) (at string, passed []string, err error) {
 	rest := elements(name)
 	at = "/"

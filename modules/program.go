@@ -23,8 +23,8 @@ func HasProgram(files FileReader, dirs, name string) bool {
 	return false
 }
 
-// HasRootRights reports whether the process may replace path, a file that belongs to root on most hosts. It ignores refusals
-// that also apply to root, such as those of a read-only file system.
+// HasRootRights reports whether the process may replace path, a file that belongs to root on most hosts. It ignores
+// refusals that also apply to root, such as those of a read-only file system.
 func HasRootRights(files FileRights, path string) bool {
 	err := files.MayReplace(path)
 	return !errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrKernelRefuses)

@@ -5,14 +5,13 @@ import (
 	"fmt"
 )
 
-// A PropertyError says what is wrong with one property. The controller turns it
-// into file:line:column.
+// A PropertyError describes the fault of one property. The controller turns it into file:line:column.
 type PropertyError struct {
 	Path string // the property, with dots and indexes below it: "environment[2]"; "" is the resource itself
 	Msg  string // lower case, values quoted with %q
-	Hint string // what to write instead; may be empty
-	// Unknown is a member of the property at Path that may not be there, if the error
-	// is about that, and Known are those that may.
+	Hint string // text to write instead; may be empty
+	// Unknown is the unknown member of the property at Path, if the error is about that, and Known are the allowed
+	// members.
 	Unknown string
 	Known   []string
 }
@@ -33,8 +32,8 @@ func Errorf(path, format string, args ...any) *PropertyError {
 	return &PropertyError{Path: path, Msg: fmt.Sprintf(format, args...)}
 }
 
-// PropertyErrors takes apart what Validate, Prepare or [CheckTags] returned. An
-// error that is no PropertyError becomes one about the whole resource.
+// PropertyErrors splits the error of Validate, Prepare or [CheckTags]. Another error becomes one about the whole
+// resource.
 func PropertyErrors(err error) []*PropertyError {
 	if err == nil {
 		return nil

@@ -13,23 +13,21 @@ type Type struct {
 	Name string          // as written in manifests: "file"
 	Doc  string          // one paragraph for `ccm-push doc`
 	New  func() Resource // a pointer to zero properties
-	// Family, if set, gives types that cannot be listed, by a name with a slash: those of
-	// programs of others. r is the registry that is asked.
+	// Family, if set, returns types that cannot be listed, by a name with a slash: those of foreign programs. r is the
+	// calling registry.
 	Family func(r Registry, name string) (Type, bool)
-	// Below, if set, is the property in which everything stands that a manifest
-	// writes besides the keys that all types have.
+	// Below, if set, is the property that contains all keys of a resource in a manifest, except those that all types
+	// have.
 	Below string
-	// ReportsState says that the resources report their state, by [Reporter].State, so that
-	// others can receive it and its members.
+	// ReportsState declares that the resources report their state, by [Reporter].State, so that others can receive it
+	// and its members.
 	ReportsState bool
-	// CommandLine, if set, gives the properties that the words of a command line mean: the
-	// resources are commands. Ad hoc, all arguments are the command line; what it prints is
-	// what people want to see, and it does not wait for other runs.
+	// CommandLine, if set, returns the properties for the words of a command line: the resources are commands. Ad hoc,
+	// all arguments are the command line, its output is shown, and it does not wait for other runs.
 	CommandLine func(words []string) (map[string]any, error)
-	// QueryLine, if set, has the resources, which are [Querier]s, be asked from the command
-	// line. It gives the properties of those that are asked, from the words that follow the
-	// query. input reads the argument of an option that takes a map: JSON or YAML, or - for
-	// standard input.
+	// QueryLine, if set, lets the resources, which are [Querier]s, be queried from the command line. It returns the
+	// properties of the queried resources, from the words after the query. input reads the argument of an option that
+	// takes a map: JSON or YAML, or - for standard input.
 	QueryLine func(query string, words []string, input func(word string) (map[string]any, error)) ([]map[string]any, error)
 }
 
@@ -66,9 +64,8 @@ func (r Registry) Names() []string {
 	return names
 }
 
-// Decode makes a resource of type name from JSON properties. Unknown properties
-// are errors, defaults are filled in, tags and Validate are checked: nothing is
-// trusted because it came over the wire.
+// Decode creates a resource of the type name from JSON properties. It refuses unknown properties, sets defaults, and
+// checks tags and Validate: data of the wire are not trusted.
 func (r Registry) Decode(name string, properties json.RawMessage) (Resource, error) {
 	t, ok := r.Lookup(name)
 	if !ok {

@@ -7,31 +7,29 @@ import (
 	"strings"
 )
 
-// Related is a type that says what its resources have to do with things that other
-// resources may look after: an account, a path, a package. Where a play runs as a
-// graph, the controller orders resources by it. It is asked on the controller only,
-// once the resource is prepared and validated, so a type's file for it has the
-// build tag !host. It looks at the values alone; those that are received are zero.
+// Related is a type whose resources declare their relations to things that other resources may manage: an account, a
+// path, a package. In a play that is a graph, the controller orders resources by them. Only the controller calls it,
+// when the resource is prepared and validated, so a type's file for it has the build tag !host. It depends on the
+// values alone; received ones are zero.
 type Related interface {
 	Related() []Relation
 }
 
-// A Relation is what one resource has to do with one thing.
+// A Relation is the relation of one resource to one thing.
 type Relation struct {
 	Verb  Verb
 	Thing Thing
-	Reach Reach  // of Needs and Leaves; anything else is about the thing itself
-	Weak  bool   // a guess, by a name: in a circle it gives way before others
-	Why   string // of Needs and Leaves: what the thing is to the resource, as "owner"
+	Reach Reach  // of Needs and Leaves; other verbs concern the thing itself
+	Weak  bool   // a guess, by a name: in a circle it is dropped first
+	Why   string // role of the thing for Needs and Leaves, such as "owner"
 }
 
-// A Verb is what a resource does with a thing.
+// A Verb is the action of a resource on a thing.
 type Verb int
 
-// The verbs. A resource that Needs a thing runs after those that make or edit it;
-// one that Leaves it, before those that remove it. Those that edit the same thing
-// take turns, after those that make it; so do those that are in Turn for it, which
-// says nothing about others.
+// Verbs. A resource that Needs a thing runs after resources that make or edit it; one that Leaves it, before resources
+// that remove it. Resources that edit the same thing take turns, after those that make it; so do resources with Turns,
+// which does not order others.
 const (
 	Makes Verb = iota + 1
 	Removes
@@ -41,7 +39,7 @@ const (
 	Turns
 )
 
-// Reach is where a thing is looked for that is a path.
+// Reach is the range in which the thing of a path is searched.
 type Reach int
 
 // The reaches.
@@ -68,24 +66,23 @@ const (
 	ThingPackage ThingKind = "package" // as its manager calls it, without an architecture
 	ThingService ThingKind = "service" // a unit, without the suffix .service
 	ThingAnswers ThingKind = "answers" // to the questions of a package, by its name
-	ThingTable   ThingKind = "table"   // what programs keep for themselves and rewrite as a whole, such as the accounts
+	ThingTable   ThingKind = "table"   // data that programs own and rewrite as a whole, such as the accounts
 )
 
 // PathOf is the thing at a path.
 func PathOf(p string) Thing { return Thing{ThingPath, path.Clean(p)} }
 
-// NeedsParent says that the directory of a path comes first.
+// NeedsParent orders a resource after the directory of a path.
 func NeedsParent(p string) Relation {
 	return Relation{Verb: Needs, Thing: PathOf(path.Dir(p)), Reach: Nearest, Why: "parent directory"}
 }
 
-// LeavesParent says that what is at a path is gone before its directory is removed.
+// LeavesParent orders the removal of a path before the removal of its directory.
 func LeavesParent(p string) Relation {
 	return Relation{Verb: Leaves, Thing: PathOf(path.Dir(p)), Reach: Nearest, Why: "parent directory"}
 }
 
-// NeedsOwner says that the accounts come first that something belongs to; "" gives
-// none.
+// NeedsOwner orders a resource after its owner and group; "" means none.
 func NeedsOwner(owner, group string) []Relation {
 	var all []Relation
 	if owner != "" {
@@ -97,12 +94,12 @@ func NeedsOwner(owner, group string) []Relation {
 	return all
 }
 
-// packagePaths are the directories with packages' own settings and data: what is below
-// one belongs, as a rule, to the package that the next element of the path names.
+// packagePaths are directories with packages' own settings and data: usually, a path below one belongs to the package
+// that its next element names.
 var packagePaths = []string{"/etc", "/etc/default", "/etc/sysconfig", "/var/lib", "/var/log", "/usr/share", "/opt"}
 
-// NeedsPackageOf says that the package comes first that a path is likely to belong
-// to, by its name: /etc/nginx/nginx.conf to nginx.
+// NeedsPackageOf orders a resource after the package that a path probably belongs to, by its name:
+// /etc/nginx/nginx.conf to nginx.
 func NeedsPackageOf(p string) []Relation {
 	var all []Relation
 	for _, dir := range packagePaths {
@@ -119,8 +116,8 @@ func NeedsPackageOf(p string) []Relation {
 	return all
 }
 
-// NeedsCommand says what comes first for a command that begins with a word, started
-// in a directory: its file, and the package that is called like it.
+// NeedsCommand orders a resource after the requirements of a command that begins with word and starts in dir: its file,
+// and the package of the same name.
 func NeedsCommand(word, dir, why string) []Relation {
 	if word == "" {
 		return nil
@@ -177,7 +174,7 @@ var familyOf = func() map[string][]string {
 	return of
 }()
 
-// alsoCalled gives a name, and those under which the same software is known.
+// alsoCalled returns a name, and other names of the same software.
 func alsoCalled(name string) []string {
 	if name == "" {
 		return nil
@@ -191,8 +188,8 @@ func alsoCalled(name string) []string {
 	return all
 }
 
-// ServiceRelations are those of a service, of whichever type: it comes after
-// its unit file with the drop-ins, its package and its settings.
+// ServiceRelations returns the relations of a service, of whichever type: it comes after its unit file with the
+// drop-ins, its package and its settings.
 func ServiceRelations(unit string) []Relation {
 	name := strings.TrimSuffix(unit, ".service")
 	file := unit
@@ -250,8 +247,8 @@ var repositories = []string{
 	"/etc/zypp", "/etc/apk", "/etc/pacman.conf", "/etc/pacman.d",
 }
 
-// PackageRelations are those of a package, of whichever type: it comes after
-// what says where packages are from.
+// PackageRelations returns the relations of a package, of whichever type: it comes after the definitions of
+// repositories.
 func PackageRelations(name string, gone bool) []Relation {
 	plain, _, _ := strings.Cut(name, ":") // libc6:i386
 	verb := Makes
@@ -269,7 +266,7 @@ func PackageRelations(name string, gone bool) []Relation {
 	return append(all, NeedsRepositories()...)
 }
 
-// NeedsRepositories says that what says where packages are from comes first.
+// NeedsRepositories orders a resource after the definitions of package repositories.
 func NeedsRepositories() []Relation {
 	var all []Relation
 	for _, at := range repositories {
@@ -278,8 +275,8 @@ func NeedsRepositories() []Relation {
 	return all
 }
 
-// Rewrites says that the resource rewrites a table as a whole, so that no other may
-// at the same time.
+// Rewrites declares that the resource rewrites a table as a whole, so that no other resource may do so at the same
+// time.
 func Rewrites(table string) Relation {
 	return Relation{Verb: Turns, Thing: Thing{ThingTable, table}}
 }

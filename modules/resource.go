@@ -5,48 +5,41 @@ import (
 	"strings"
 )
 
-// A Resource is one thing that shall be in a certain state on one host: the
-// property struct of its type with every value resolved.
+// A Resource is one thing with a desired state on one host: the property struct of its type with every value resolved.
 //
-// Check compares and changes nothing. Apply carries out exactly the plan that
-// Check made. Neither knows whether the run is a check run: in one, Apply is
-// not called and Check sees what earlier plans would have done.
+// Check compares and changes nothing. Apply carries out exactly the plan of Check. Neither knows whether the run is a
+// check run: in one, Apply is not called and Check sees the predicted effects of earlier plans.
 type Resource interface {
-	// Validate reports what the tags of the struct cannot say, as PropertyErrors
-	// (joined when there are several). It looks at the values alone, before and
-	// after Prepare, and at zero values for properties that are not known yet: a
-	// controller tries variants of those, and reports what is wrong with all of
-	// them. So the verdict about one property may depend on whether another one is
-	// given, on its enum or its boolean; if it depends on more, it names both.
+	// Validate reports faults that the tags of the struct cannot express, as PropertyErrors (joined when there are
+	// several). It depends on the values alone, before and after Prepare, with zero values for properties that are not
+	// known yet. A controller tries variants of unknown properties, and reports faults of all variants. So the verdict
+	// about one property may depend on whether another one is given, on its enum or its boolean; if it depends on more,
+	// the error names both.
 	Validate() error
 	Check(ctx context.Context, h Host) (Plan, error)
 	Apply(ctx context.Context, h Host, p Plan) error
 }
 
-// A Plan is what Check found: what differs, and what Apply would do about it.
-// The zero Plan means that nothing differs.
+// A Plan is the result of Check: the differences, and the actions of Apply. The zero Plan means that nothing differs.
 type Plan struct {
-	// Action says what Apply does, as the end of a sentence that begins with
-	// "Would have": "created the file". Empty means that there is nothing to do. For
-	// several parts see [Plan.Predicted].
+	// Action describes Apply, as the end of a sentence that begins with "Would have": "created the file". Empty means
+	// that there is nothing to do. For several parts see [Plan.Predicted].
 	Action string
 	// Changes are the properties that differ, with both values. An action
 	// without a comparable state (a command) has none.
 	Changes []Change
-	// Effects are what will hold once Apply has succeeded; later resources of a
-	// check run see them. An action that may do more than it can say adds
-	// [Anything].
+	// Effects are the facts after a successful Apply; later resources of a check run see them. An action with unknown
+	// further effects adds [Anything].
 	Effects []Effect
-	// Texts are the files whose text changes, so that the engine can show a unified
-	// diff of each if the run asks for diffs.
+	// Texts are the files whose text changes. The engine shows a unified diff of each if the run requests diffs.
 	Texts []TextChange
-	// Needs are the contents that Apply will open, so that the engine can ask
-	// for all that a catalog lacks at once.
+	// Needs are the contents that Apply will open, so that the engine can request all missing ones of a catalog at
+	// once.
 	Needs []Content
-	// MayFail says that only Apply finds out whether the plan can be carried out, so that
-	// a prediction of it is uncertain.
+	// MayFail declares that only Apply can find out whether the plan succeeds, so that a prediction of it is uncertain.
 	MayFail bool
-	// Command says whether Apply starts a command, and whether that may start again when its end was not seen.
+	// Command declares whether Apply starts a command, and whether that command may start again if its end was not
+	// seen.
 	Command Repeat
 	// Refreshed is set by [Refresher] when the plan acts on a subscription.
 	Refreshed bool
@@ -64,15 +57,14 @@ const (
 	RunsOnce                 // a command that nothing makes safe to repeat
 )
 
-// Predicted is what a check run says of the plan. An action of several parts has
-// each of them begin behind a full stop and a space.
+// Predicted returns the text of a check run for the plan. Each part of an action of several parts begins after a full
+// stop and a space.
 func (p Plan) Predicted() string {
 	const would = "Would have "
 	return would + strings.ReplaceAll(p.Action, ". ", ". "+would)
 }
 
-// Add adds what another plan changes, of a resource that is made of several parts. Action and
-// Steps are left to who puts them together.
+// Add adds the changes of another plan, for a resource of several parts. The caller combines Action and Steps.
 func (p *Plan) Add(part Plan) {
 	p.Changes = append(p.Changes, part.Changes...)
 	p.Effects = append(p.Effects, part.Effects...)
@@ -92,8 +84,8 @@ type Change struct {
 	Want     string `json:"want"`
 }
 
-// MaxParts bounds the changes, and the notes, of one resource: the engine says no more,
-// and a controller takes no more.
+// MaxParts bounds the changes, and the notes, of one resource: the engine sends no more, and a controller accepts no
+// more.
 const MaxParts = 1000
 
 // A TextChange names a text before and after: the file at Path as it is now
@@ -103,8 +95,8 @@ type TextChange struct {
 	Want Content
 }
 
-// An Effect is one thing that will hold after a plan is carried out. Kind says
-// what Key names and what State is, so a new type may bring a kind of its own.
+// An Effect is one fact after a plan is applied. Kind defines the meaning of Key and State, so a new type may bring a
+// kind of its own.
 type Effect struct {
 	Kind  EffectKind
 	Key   string
@@ -132,17 +124,17 @@ const (
 	MountEffect EffectKind = "mount"
 	// AnyEffect has neither: anything on the host may change.
 	AnyEffect EffectKind = "any"
-	// LiveEffect is no plan's. A type that looks at the host by itself, such as at its
-	// network, asks the forecast for it: its answer is then in doubt as that of a probe is.
+	// LiveEffect belongs to no plan. A type that examines the host by itself, such as its network, looks it up in the
+	// forecast: its answer is then as uncertain as that of a probe.
 	LiveEffect EffectKind = "live"
 )
 
-// OffersEffect is of what changes what repositories of packages offer. It has neither key nor state:
-// nobody knows beforehand what.
+// OffersEffect changes the offers of package repositories. It has neither key nor state: the change cannot be
+// predicted.
 const OffersEffect EffectKind = "offers"
 
-// Differ returns the effects of a plan that changes paths in a way that it does not predict. kind is
-// the kind of effect that predicts the meaning of these files; empty if there is none.
+// Differ returns the effects of a plan that changes paths in a way that it does not predict. kind is the kind of effect
+// that predicts the meaning of these files; empty if there is none.
 func Differ(kind EffectKind, paths ...string) []Effect {
 	var effects []Effect
 	for _, p := range paths {
@@ -151,27 +143,25 @@ func Differ(kind EffectKind, paths ...string) []Effect {
 	return effects
 }
 
-// Anything is the effect of an action that cannot say what it will do: a
-// command, the installation of a package. What has been read from the host
-// before it may be different after it, so predictions that follow it are
-// uncertain.
+// Anything is the effect of an action with unknown effects: a command, the installation of a package. Facts that were
+// read before it may change, so later predictions are uncertain.
 var Anything = Effect{Kind: AnyEffect}
 
-// PathState is how a path will be.
+// PathState is the predicted state of a path.
 type PathState struct {
 	FileInfo         // Kind Absent: nothing will be there, nor below
-	Content  Content // of a regular file, where it is known (the zero Content means it is not)
-	// Partial says that only Kind will hold for sure and the rest is unknown: a
-	// file that a command is said to create.
+	Content  Content // content of a regular file; the zero Content means unknown
+	// Partial reports that only Kind is certain, and the rest is unknown: for example the file that a command declares
+	// to create.
 	Partial bool
-	// Stays says that it need not be kept for undoing the run: a copy by [FileWriter.Copy],
-	// or what Apply has kept itself (see [Host.KeepAttributes]).
+	// Stays reports that an undo of the run need not keep the path: a copy by [FileWriter.Copy], or a path that Apply
+	// has kept itself (see [Host.KeepAttributes]).
 	Stays bool
-	// Xattrs are as [Files].Xattrs gives them.
+	// Xattrs has the form of [Files].Xattrs.
 	Xattrs []string
 }
 
-// AccountState is how a user or group will be.
+// AccountState is the predicted state of a user or group.
 type AccountState struct {
 	Exists bool
 	ID     *int // nil if the host will choose it

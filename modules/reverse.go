@@ -2,34 +2,32 @@ package modules
 
 import "context"
 
-// Reverser is a type whose resources can be undone: when one that says `reverse` has
-// left the manifest, what was there before is put back.
+// Reverser is a type whose resources can be undone: when a resource with `reverse` has left the manifest, the former
+// state is restored.
 type Reverser interface {
-	// Reversal gives the properties, but for the name, of a resource of this type and
-	// name that brings back what h has now. It is called after a Check that has found
-	// something to do, and before the Apply; it changes nothing. An error says why that
-	// could not be brought back, and keeps the resource from being applied.
+	// Reversal returns the properties, except the name, of a resource of this type and name that restores the current
+	// state of h. It is called after a Check that has found something to do, and before the Apply; it changes nothing.
+	// After an error, which is the reason why the state could not be restored, the resource is not applied.
 	//
-	// kept is the resource that an earlier call gave, before another Apply, or nil. What it
-	// brings back is what has to come back. The answer nil says that kept still does so
-	// after this Apply. An answer that takes its place must do so before and after this
-	// Apply, since the run may end in between.
+	// kept is the resource of an earlier call, before another Apply, or nil. Its state is the one to restore. The
+	// result nil means that kept still restores it after this Apply. A result that replaces kept must restore it before
+	// and after this Apply, since the run may end in between.
 	Reversal(ctx context.Context, h Host, kept Resource) (map[string]any, error)
-	// Subject names what the resource is about, so that nothing is undone that another
-	// one looks after: an absolute path, or a kind and a name: "user app". What is a part
-	// of a thing is written behind it, after a line feed: a line of a file.
+	// Subject names the thing of the resource, so that an undo does not touch a thing that another resource manages: an
+	// absolute path, or a kind and a name: "user app". The part of a thing, such as a line of a file, follows after a
+	// line feed.
 	Subject() string
 }
 
-// Lasting is a [Reverser] whose changes stay when a run is undone: they are named, with what
-// would bring back what was there.
+// Lasting is a [Reverser] whose changes stay when a run is undone: the report names them, with a resource that would
+// restore the former state.
 type Lasting interface {
-	// Lasts says why they stay.
+	// Lasts returns the reason why they stay.
 	Lasts() string
 }
 
-// SubjectNamer is a type that is no [Reverser], and whose resources look after things
-// that reversals of others could undo.
+// SubjectNamer is a type that is not a [Reverser], and whose resources manage things that reversals of others could
+// undo.
 type SubjectNamer interface {
 	// Subjects name what the resource is about, as Subject of a [Reverser] does.
 	Subjects() []string

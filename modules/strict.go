@@ -2,13 +2,13 @@
 
 package modules
 
-// A Strict type asks for properties in a play that is strict which have defaults elsewhere.
+// A Strict type requires, in a strict play, properties that have defaults elsewhere.
 type Strict interface {
-	// ValidateStrict is beside Validate: its errors are [PropertyError]s too.
+	// ValidateStrict is called in addition to Validate: its errors are [PropertyError]s, too.
 	ValidateStrict() error
 }
 
-// NotEmpty asks for a text.
+// NotEmpty returns an error if a text is missing.
 func NotEmpty(property, value string) error {
 	if value == "" {
 		return &PropertyError{Path: property, Msg: property + " cannot be empty", Hint: "the play is strict: write it here, or in defaults"}

@@ -37,8 +37,8 @@ type Field struct {
 
 var fieldCache sync.Map // reflect.Type of a struct → []Field
 
-// Fields lists the properties of a resource, in the order of its struct. A field
-// with the tag wire:"only" is none: Prepare sets it, and no manifest can.
+// Fields lists the properties of a resource, in the order of its struct. It omits fields with the tag wire:"only":
+// Prepare sets them, and no manifest can.
 func Fields(res any) []Field {
 	t := reflect.TypeOf(res)
 	for t.Kind() == reflect.Pointer {
@@ -105,7 +105,7 @@ func (f Field) CheckText(path, text string) error {
 	return nil
 }
 
-// accountNames are properties that name an account, which programs are asked about.
+// accountNames are properties that name an account, which is looked up with programs.
 var accountNames = []string{"owner", "group", "user"}
 
 func quoteList(list []string) string {
@@ -234,7 +234,7 @@ func IsDigest(s string) bool {
 	return true
 }
 
-// SetName gives a resource its name, the property that manifests write as a key.
+// SetName sets the name of a resource, the property that manifests write as a key.
 func SetName(res any, name string) { nameField(res).SetString(name) }
 
 // Name is the name of a resource.

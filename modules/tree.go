@@ -15,27 +15,27 @@ const (
 	MaxTreeSize  = 48 << 20 // bytes of all files together
 )
 
-// TreeUse says what a resource has rendered.
+// TreeUse describes the rendered folder of a resource.
 type TreeUse struct {
 	Request TreeRequest // without Data
 	From    []string    // the properties that Request is made of
 	Data    string      // the property that takes the place of the data, if it is given; "" if none does
 }
 
-// TreeRequest asks for the files that a folder of templates comes to.
+// TreeRequest requests the rendered files of a folder of templates.
 type TreeRequest struct {
 	Source      string // the folder, relative to the manifest
 	Engine      string // jet, go, or none
-	Left, Right string // delimiters; both "" are those of the engine
-	SkipEmpty   bool   // leave out files of white space only
+	Left, Right string // delimiters; both empty means those of the engine
+	SkipEmpty   bool   // skip files of white space only
 	// Data takes the place of the play's data, unless it is empty.
 	Data map[string]any
 }
 
-// Tree is what a folder of templates comes to for one host: directories before
-// what is in them, otherwise in the order of their paths.
+// Tree holds the rendered files of a folder of templates for one host: directories before their contents, otherwise in
+// the order of their paths.
 type Tree struct {
-	Mode  fs.FileMode `json:"mode"` // of the folder itself, permission bits only
+	Mode  fs.FileMode `json:"mode"` // permission bits of the folder itself
 	Nodes []TreeNode  `json:"nodes,omitempty"`
 }
 

@@ -18,19 +18,17 @@ type PassedLink struct {
 	Dir    FileInfo // the directory that it is in
 }
 
-// OthersWrite reports whether users besides root and uid may write a directory,
-// by its owner and mode. The sticky bit changes nothing: names can be added all the
-// same.
+// OthersWrite reports whether users other than root and uid may write a directory, by its owner and mode. The sticky
+// bit does not matter: names can be added all the same.
 func OthersWrite(dir FileInfo, uid int) bool {
 	return dir.UID != 0 && dir.UID != uid || dir.Mode&0o022 != 0
 }
 
-// CheckFollow tells a user whether to follow the link, which anybody may have planted who
-// may write its directory. With owned, what it leads to has to belong to the link's
-// own owner (see CheckOwner). The error is an [ErrPlanted].
+// CheckFollow decides for a user whether to follow the link, which any user may have planted who may write its
+// directory. With owned, its target must belong to the link's own owner (see CheckOwner). The error is an [ErrPlanted].
 //
-// Links of root are not followed there, because who may write the directory can have
-// renamed them. A user who is not root follows links of its own.
+// Links of root are not followed there, because a user who may write the directory can have renamed them. A user other
+// than root follows links of its own.
 func (l PassedLink) CheckFollow(uid int) (owned bool, err error) {
 	switch {
 	case !OthersWrite(l.Dir, uid), l.UID == uid && uid != 0:
@@ -73,8 +71,8 @@ func others(uid int) string {
 	return "others than root and user " + strconv.Itoa(uid)
 }
 
-// ErrPlanted is what is refused because another user may have put it there to redirect a
-// change. It is an fs.ErrPermission as well.
+// ErrPlanted reports a refusal because another user may have planted the path to redirect a change. It is an
+// fs.ErrPermission as well.
 var ErrPlanted error = planted{"planted by another user"}
 
 type planted struct{ text string }
@@ -87,14 +85,13 @@ func (p planted) Redacted() string { return p.text }
 // Is makes all of them [ErrPlanted].
 func (planted) Is(target error) bool { return target == ErrPlanted || target == fs.ErrPermission }
 
-// MayFollow judges every link on the way to name, its last element included, by what
-// stat says of single paths without links. It tells beforehand what the host itself
-// decides on opened directories. A path that ends in nothing is judged as far as it is
-// there.
+// MayFollow checks every link on the way to name, its last element included. stat describes single paths without links.
+// It predicts the decisions that the host itself makes on opened directories. A path that leads nowhere is checked as
+// far as it exists.
 func MayFollow(stat func(path string) (FileInfo, error), name string, uid int) error {
 	type element struct {
 		name string
-		owns *PassedLink // what has been reached has to be its owner's
+		owns *PassedLink // the target must belong to the owner of this link
 	}
 	var rest []element
 	push := func(names []string, then ...element) {
@@ -152,8 +149,8 @@ func MayFollow(stat func(path string) (FileInfo, error), name string, uid int) e
 	return err
 }
 
-// SameOwner reports whether an open file has the owner, group and mode that were seen
-// before. Who can put a link in its place meanwhile must not be given what it leads to.
+// SameOwner reports whether an open file has the owner, group and mode that were seen before. A user who can put a link
+// in its place meanwhile must not get the rights of its target.
 func SameOwner(r io.Reader, seen FileInfo) bool {
 	opened, ok := r.(interface{ Stat() (fs.FileInfo, error) })
 	if !ok { // the text of a forecast
@@ -167,7 +164,7 @@ func SameOwner(r io.Reader, seen FileInfo) bool {
 	return ok && int(st.Uid) == seen.UID && int(st.Gid) == seen.GID && info.Mode().Perm() == seen.Mode.Perm()
 }
 
-// OpenSeen opens a file that was seen before, and refuses one that has been put in its place, as [SameOwner] has it.
+// OpenSeen opens a file that was seen before, and refuses a replacement, by [SameOwner].
 func OpenSeen(files FileReader, name string, seen FileInfo) (io.ReadCloser, error) {
 	r, err := files.Open(name)
 	if err != nil {
@@ -184,9 +181,9 @@ func OpenSeen(files FileReader, name string, seen FileInfo) (io.ReadCloser, erro
 // staff, which may write to /usr/local, is 50 (Debian Policy, 9.2.2).
 const firstGroup = 100
 
-// OthersMayChange says who, besides root and uid, could put something else at a path:
-// by what is there, by a directory above it or by a link on the way. nil means that
-// only they can. What others could change is not for root to run.
+// OthersMayChange returns an error that names the user, other than root and uid, who could replace the object at a
+// path: by its own permissions, those of a directory above it or of a link on the way. nil means that only root and uid
+// can. root must not run a file that others could change.
 func OthersMayChange(files FileReader, name string, uid int) error {
 	at, passed, err := Resolve(files, name)
 	if err != nil {
@@ -206,7 +203,7 @@ func othersMayChange(files FileReader, name string, uid int) error {
 		if err != nil {
 			return err
 		}
-		// In a directory like /tmp users can replace only what is theirs.
+		// In a directory like /tmp, users can replace only their own files.
 		sticky := at != name && info.Kind == Directory && info.Mode&fs.ModeSticky != 0
 		switch {
 		case !slices.Contains([]int{0, uid}, info.UID):

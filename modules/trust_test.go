@@ -9,10 +9,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// owned are files by path, of which only what they are counts.
+// owned are files by path, of which only the attributes matter.
 type owned map[string]modules.FileInfo
 
-// ownedFiles are those of a host that has nothing else.
+// ownedFiles are the files of a host without anything else.
 type ownedFiles struct {
 	modules.FileReader
 	all owned

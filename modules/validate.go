@@ -26,8 +26,7 @@ func ValidatePath(property, value string) error {
 	return nil
 }
 
-// ValidateLine holds the value of a property against what can stand on one line
-// of a file. The error is a [PropertyError].
+// ValidateLine checks that the value of a property fits on one line of a file. The error is a [PropertyError].
 func ValidateLine(property, value string) error {
 	if strings.ContainsAny(value, "\x00\r\n") {
 		return Errorf(property, "%s must be one line, without NUL bytes", property)
@@ -65,9 +64,8 @@ func ParseMode(text string) (fs.FileMode, error) {
 	return mode, err
 }
 
-// ParseFullMode is ParseMode with the setuid, setgid and sticky bits: 4755. exact says that the
-// mode is about them, as it also is with five digits: 00755 takes them from a directory (as
-// with chmod of the GNU tools).
+// ParseFullMode is ParseMode with the setuid, setgid and sticky bits: 4755. exact reports that the mode sets these
+// bits, as also with five digits: 00755 removes them from a directory (as with chmod of the GNU tools).
 func ParseFullMode(text string) (mode fs.FileMode, exact bool, err error) {
 	return parseMode(text, 5, 0o7777)
 }
@@ -102,8 +100,8 @@ func parseMode(text string, most int, highest uint64) (_ fs.FileMode, exact bool
 	return mode, len(digits) == 5 || bits > 0o777, nil
 }
 
-// SpecialBits are those of a mode that are no permissions: of a file that is executed they say as
-// whom, of a directory whose what is made in it is and who may remove it.
+// SpecialBits are the bits of a mode that are not permissions: for an executed file the effective user and group, for a
+// directory the group of new files, and who may remove them.
 const SpecialBits = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 var specialBits = map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky}
@@ -128,7 +126,7 @@ func FormatMode(mode fs.FileMode) string {
 	return fmt.Sprintf("%04o", ModeBits(mode))
 }
 
-// ModeBits gives the bits of a mode as chmod(2) takes them.
+// ModeBits returns the bits of a mode for chmod(2).
 func ModeBits(mode fs.FileMode) uint32 {
 	bits := uint32(mode.Perm())
 	for bit, flag := range specialBits {

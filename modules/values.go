@@ -5,17 +5,17 @@ import (
 	"encoding/json"
 )
 
-// A State is a resource as it was found, and as it was left: JSON documents in the words
-// of its type. A part that is nil is not known.
+// A State is the state of a resource before and after its turn: JSON documents in the words of its type. A nil part is
+// unknown.
 type State struct {
 	Before json.RawMessage `json:"before,omitempty"` // as Check found it; the answer to a query
 	After  json.RawMessage `json:"after,omitempty"`  // once it was applied
-	// Restart names what is to be restarted before the resource counts: objects like
-	// {"service": "sshd"}, in the form of DSC's _restartRequired.
+	// Restart names objects to restart before the resource takes effect, like {"service": "sshd"}, in the form of DSC's
+	// _restartRequired.
 	Restart []json.RawMessage `json:"restart,omitempty"`
 }
 
-// Last is After, or Before if there is none.
+// Last returns After, or Before if there is no After.
 func (s State) Last() json.RawMessage {
 	if s.After != nil {
 		return s.After
@@ -23,7 +23,7 @@ func (s State) Last() json.RawMessage {
 	return s.Before
 }
 
-// ErrorKind says what sort of failure an error is, in the words of libral.
+// ErrorKind is the kind of a failure, in the words of libral.
 type ErrorKind string
 
 // The kinds of error.
@@ -33,9 +33,8 @@ const (
 	ErrorFailed    ErrorKind = "failed"    // anything else
 )
 
-// Querier is a type whose resources answer questions beyond whether something
-// differs: "get", "export", "list". An entry of a catalog with a Query is asked and neither
-// checked nor applied; the answer is the Before of its result's state.
+// Querier is a type whose resources answer queries: "get", "export", "list". An entry of a catalog with a Query is
+// neither checked nor applied; the answer is the Before of its result's state.
 type Querier interface {
 	// Queries are the questions that the type knows.
 	Queries() []string
@@ -48,8 +47,7 @@ type Querier interface {
 type Sender interface {
 	// Sends names the values.
 	Sends() []string
-	// Sent gives them as JSON, once the resource has had its turn and not failed. A
-	// resource that did nothing may have none: then the engine gives those that the host
-	// has noted of the last time.
+	// Sent returns the values as JSON, after the resource has had its turn without a failure. A resource that did
+	// nothing may have none: then the engine uses the host's notes of the last time.
 	Sent(ctx context.Context, h Host) (map[string]json.RawMessage, error)
 }

@@ -6,35 +6,34 @@ import (
 	"strings"
 )
 
-// Watcher is a type that knows where on a host it may first be noticed that its resource is no
-// longer as it was made. What it names is a hint and no more: the resource is checked then, and
-// that decides. Resources of other types are checked when all are, every now and then.
+// Watcher is a type that knows the places on a host where a drift of its resource may be noticed first. A place is only
+// a hint: the resource is then checked, and the check decides. Resources of other types are checked at intervals,
+// together with all others.
 type Watcher interface {
-	// Watch names the places. It is called on the host behind a Check, changes nothing, and is
-	// called again after each later one, since what a link leads to may have changed.
+	// Watch returns the places. It is called on the host after a Check, changes nothing, and is called again after each
+	// later Check, since the target of a link may have changed.
 	Watch(ctx context.Context, h Host) (Sources, error)
 }
 
-// Sources are what may tell of a change. The zero Sources tell of nothing.
+// Sources are the places that may report a change. The zero Sources report nothing.
 type Sources struct {
-	// Paths are absolute. What is told is that one is created, written, replaced, removed, gets
-	// another mode, owner or time, and the same of each directory and link on the way to it and
-	// of where links lead. None of them need exist.
+	// Paths are absolute. A report comes if one is created, written, replaced, removed, or gets another mode, owner or
+	// time; and the same for each directory and link on the way to it and for the targets of links. They need not
+	// exist.
 	Paths []string
-	// Trees are directories, of which the same is told of all that is below.
+	// Trees are directories with the same reports about everything below.
 	Trees []string
-	// Units are those of systemd, with their suffix: that they start, stop, fail, are enabled,
-	// disabled, masked or loaded anew.
+	// Units are systemd units, with their suffix: they start, stop, fail, are enabled, disabled, masked or reloaded.
 	Units []string
-	// Mounts is what is mounted.
+	// Mounts reports changes of the mounts.
 	Mounts bool
-	// Polled is, for people, what else the resource is about that nothing tells of: "the
-	// newest version of the repositories". "" is nothing.
+	// Polled names, for people, the parts of the resource without a report of changes: "the newest version of the
+	// repositories"; "" means none.
 	Polled string
 }
 
-// AddOwner has it told, too, when an owner and a group may be others than before: their numbers and
-// names are looked up in the accounts of the host. Both may be "".
+// AddOwner also reports changes of the accounts that affect an owner and a group: the host looks up their numbers and
+// names. Both may be "".
 func (s *Sources) AddOwner(owner, group string) {
 	if owner != "" {
 		s.Paths = append(s.Paths, "/etc/passwd")
@@ -44,15 +43,15 @@ func (s *Sources) AddOwner(owner, group string) {
 	}
 }
 
-// AddProgram has it told, too, when a program comes or goes where programs are looked for.
+// AddProgram also reports that a program appears or disappears in a directory of the search path.
 func (s *Sources) AddProgram(name string) {
 	for dir := range strings.SplitSeq(DefaultPath, ":") {
 		s.Paths = append(s.Paths, path.Join(dir, name))
 	}
 }
 
-// AddBelow has it told, too, of all that is in a directory, if one is at the path now: not where a
-// link leads, nor what may once be there, which is told as a change of the path.
+// AddBelow also reports changes in a directory, if the path is one now: it does not follow a link, and a directory that
+// is created later is reported as a change of the path.
 func (s *Sources) AddBelow(files FileReader, name string) {
 	if at, err := files.Stat(name); err == nil && at.Kind == Directory {
 		s.Trees = append(s.Trees, name)
