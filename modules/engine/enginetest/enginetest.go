@@ -1,7 +1,7 @@
-// Package enginetest makes catalogs for tests of the engine and of its sessions, and takes
-// them through an engine on this machine.
+// Package enginetest makes catalogs for tests of the engine and of its sessions, and runs them through an engine on
+// this machine.
 //
-// What does not come in: resources of a test's own, which stand beside it.
+// A test's own resources stay in its package.
 package enginetest
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// File is a file of whoever runs the tests; rest are further properties.
+// File returns a file that belongs to the user of the tests; rest has further properties.
 func File(path, rest string) wire.Entry {
 	return entry("file", path, `,"owner":"`+strconv.Itoa(os.Getuid())+`","group":"`+strconv.Itoa(os.Getgid())+`"`, rest)
 }
@@ -51,8 +51,7 @@ func Receiving(e wire.Entry, list ...wire.Receive) wire.Entry {
 	return e
 }
 
-// In is a catalog in whose names and properties dir stands in the place of $. The other one
-// can be run again.
+// In returns a copy of a catalog with dir in place of $ in its names and properties. The original can be used again.
 func In(dir string, cat wire.Catalog) wire.Catalog {
 	cat.Entries = slices.Clone(cat.Entries)
 	for i := range cat.Entries {
@@ -75,8 +74,8 @@ func New(others ...modules.Type) *engine.Engine {
 	}
 }
 
-// Run takes a catalog through an engine. The results are in the order in which they were
-// told, and say $ in the place of dir and nothing of their duration.
+// Run runs a catalog through an engine. The results are in the order of their reports, with $ in place of dir and
+// without durations.
 func Run(t *testing.T, e *engine.Engine, dir string, cat wire.Catalog) (results []wire.Result, stopped bool) {
 	t.Helper()
 	stopped, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {

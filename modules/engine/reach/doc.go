@@ -1,3 +1,3 @@
-// Package reach knows which changes may touch how a host is reached: whoever makes one wrongly
-// may have no way left to put it right.
+// Package reach knows which changes may affect the ways in which a host is reached: after a mistake, there may be no
+// way left to correct it.
 package reach

@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Ways are how one host is reached, by certain users.
+// Ways are the ways in which certain users reach one host.
 type Ways struct {
 	users  []string
 	groups []string
@@ -17,8 +17,8 @@ type Ways struct {
 	own []string
 }
 
-// New finds the ways by which users of a host, and whom they become, reach it. What cannot be read
-// is taken to be as it usually is.
+// New finds the ways by which users of a host, including the users of escalations, reach it. Unreadable files count as
+// having their usual contents.
 func New(files modules.FileReader, users ...string) *Ways {
 	w := &Ways{groups: slices.Clone(groups)}
 	passwd, group := read(files, "/etc/passwd"), read(files, "/etc/group")
@@ -51,7 +51,7 @@ func New(files modules.FileReader, users ...string) *Ways {
 	return w
 }
 
-// maxRead bounds what is read of a file: 1 MiB.
+// maxRead bounds the read part of a file: 1 MiB.
 const maxRead = 1 << 20
 
 func read(files modules.FileReader, name string) string {
@@ -64,8 +64,8 @@ func read(files modules.FileReader, name string) string {
 	return string(text)
 }
 
-// keyFiles are those that the SSH server's configuration names for the keys of a user
-// (sshd_config(5), AuthorizedKeysFile).
+// keyFiles returns the files that the SSH server's configuration names for the keys of a user (sshd_config(5),
+// AuthorizedKeysFile).
 func keyFiles(files modules.FileReader, user, home string) (all []string) {
 	const dropIns = "/etc/ssh/sshd_config.d"
 	configs := []string{"/etc/ssh/sshd_config"}
@@ -91,8 +91,8 @@ func keyFiles(files modules.FileReader, user, home string) (all []string) {
 	return all
 }
 
-// Touches says which way to the host an effect of a plan may touch; "" is none. What anything at all
-// may come of touches none: nearly all that is done would.
+// Touches names the way to the host that an effect of a plan may affect; "" means none. An effect that may change
+// anything affects none: most actions have it.
 func (w *Ways) Touches(e modules.Effect) string {
 	switch e.Kind {
 	case modules.PathEffect, modules.BelowEffect:
@@ -119,8 +119,7 @@ func (w *Ways) Touches(e modules.Effect) string {
 	return ""
 }
 
-// path says what a path is about. Also a directory counts that a place is in: it may become
-// another one, or not to be entered any more.
+// path names the way of a path. A directory above it counts, too: it may be replaced, or become inaccessible.
 func (w *Ways) path(name string) string {
 	for _, of := range places {
 		for _, place := range of.paths {
@@ -153,7 +152,7 @@ func below(name, place string) bool {
 
 func above(name, place string) bool { return name == "/" || strings.HasPrefix(place, name+"/") }
 
-// unit says what a unit is about, whose name may be without its suffix.
+// unit names the way of a unit, whose name may lack its suffix.
 func unit(name string) string {
 	if name == "" {
 		return ""

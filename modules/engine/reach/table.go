@@ -2,10 +2,9 @@ package reach
 
 import "github.com/ccm-push/ccm-push/modules"
 
-// What stands between a login and the host, by what a plan can have effects on. A name that ends
-// in * stands for all that begin so.
+// Things between a login and the host, by the effects of plans. A name that ends in * means all names with that prefix.
 
-// places are files and directories, with all that is in them.
+// places are files and directories, with all their contents.
 var places = []struct {
 	what  string
 	paths []string
@@ -51,7 +50,7 @@ var packages = []struct {
 	{"the firewall", []string{"nftables", "iptables*", "firewalld", "ufw", "shorewall"}},
 }
 
-// groups are those that sudo and doas are usually allowed to.
+// groups usually may use sudo and doas.
 var groups = []string{"root", "sudo", "wheel", "admin"}
 
 // unitDirs lists the folders of unit files and of scripts of services.

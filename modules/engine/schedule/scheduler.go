@@ -166,12 +166,10 @@ func (s *Scheduler) release(i int) {
 	s.changed.Broadcast()
 }
 
-// Ready gives the entries of the type of i that wait for no other any more, if one of them
-// at a time is worked on.
+// Ready returns the ready entries of the type of i, if one of them may run at a time.
 func (s *Scheduler) Ready(i int) []int { return s.ready[s.entries[i].Type] }
 
-// Join has entries that are ready worked on together with one that has begun: their turns
-// come right after its own.
+// Join makes ready entries run together with one that has begun: their turns come right after its own.
 func (s *Scheduler) Join(i int, others []int) {
 	if s == nil {
 		return
@@ -207,8 +205,7 @@ func (s *Scheduler) Change(f func()) {
 // Changing reports whether anyone is changing the host.
 func (s *Scheduler) Changing() bool { return s != nil && s.changing > 0 }
 
-// Aside gives the place of the entry i to others, while f waits for something that has
-// nothing to do with this host.
+// Aside releases the place of the entry i while f waits for something outside of this host.
 func (s *Scheduler) Aside(i int, f func()) {
 	if s == nil {
 		f()
@@ -235,9 +232,8 @@ func (s *Scheduler) Clock() int {
 	return s.claims.changes
 }
 
-// Claim waits until the things of keys are not claimed by others. It reports false if one of
-// them was changed since: then what was found out about them is out of date, and they are
-// not claimed.
+// Claim waits until no other entry claims the things of keys. It returns false if one of them was changed since: then
+// the result of the Check is outdated, and they are not claimed.
 func (s *Scheduler) Claim(keys []string, since int) bool {
 	if s == nil {
 		return true
@@ -248,7 +244,7 @@ func (s *Scheduler) Claim(keys []string, since int) bool {
 	return s.claims.take(keys, since)
 }
 
-// TryClaim is Claim for things that can as well be left alone if others have claimed them.
+// TryClaim is Claim without waiting: it returns false if another entry has claimed one of the things.
 func (s *Scheduler) TryClaim(keys []string, since int) bool {
 	if s == nil {
 		return true

@@ -1,16 +1,15 @@
-// Package watch keeps catalogs that were checked under watch, on a host: it says what becomes of
-// their entries. It is linked by the full host program only.
+// Package watch keeps checked catalogs under watch on a host, and reports changes of their entries. Only the full host
+// program contains it.
 //
-//	loop.go      [Loop]: who is checked when; the lock of the host; quiet times
-//	play.go      one catalog: what is checked of it, and what of that is news
-//	settle.go    how long what was hinted at is left alone; what is checked although nothing was heard
-//	told.go      verdicts that are compared, and what is sent of them
+//	loop.go      [Loop]: the order of checks; the lock of the host; quiet times
+//	play.go      one catalog: which entries are checked, and which results are new
+//	settle.go    the wait after a hint; checks without a hint
+//	told.go      the comparison of results, and the messages
 //
-// A hint says where something may have changed. Its entry is checked once nothing more is heard of
-// it, and with it what is not as it should be, and all that depends on either; the others are
-// taken for what they were ([engine.Standing]). If that gives nothing new, the whole catalog would
-// have given nothing new. Else all of it is checked at once, since what is planned for one entry
-// may be seen by any other: what was told is then what a fresh check would tell.
+// A hint names a place that may have changed. Its entry is checked once there are no more hints for it, together with
+// drifted entries, and with all entries that depend on these; the others keep their results ([engine.Standing]). If no
+// result is new, a check of the whole catalog would have found nothing new. Otherwise all entries are checked at once,
+// since any of them may see the plan of another one: the reports are then those of a fresh check.
 //
-// Whatever is checked is listened to first, so that a change during the check is a hint again.
+// The places of an entry are listened to before it is checked, so that a change during the check is a hint again.
 package watch

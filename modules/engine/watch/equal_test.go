@@ -20,7 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// verdict is what of a result is told when it becomes another one.
+// verdict holds the parts of a result whose change is reported.
 type verdict struct {
 	Status    wire.Status
 	Uncertain bool
@@ -37,7 +37,7 @@ func verdictOf(r *wire.Result) verdict {
 	return v
 }
 
-// fresh is what a check of the catalog finds that nothing came before.
+// fresh returns the results of a check of the catalog without earlier checks.
 func fresh(t *testing.T, e *engine.Engine, cat *wire.Catalog) []verdict {
 	t.Helper()
 	whole := *cat
@@ -51,7 +51,7 @@ func fresh(t *testing.T, e *engine.Engine, cat *wire.Catalog) []verdict {
 	return all
 }
 
-// paths are those that catalogs of these tests are about: some are below others.
+// paths are the paths of the tests' catalogs: some are below others.
 var paths = []string{"d", "d/a", "d/b", "d/e", "d/e/a", "c", "e", "f"}
 
 // someCatalog is a catalog of directories, files, and commands that look at them, in which some
@@ -107,7 +107,7 @@ func someCatalog(r *rand.Rand, dir string) *wire.Catalog {
 	return cat
 }
 
-// edit does something to a path, whatever is there, and gives the first path that was changed.
+// edit changes a path, whatever its state, and returns the first changed path.
 func edit(r *rand.Rand, path string) (first string) {
 	for first = path; ; first = filepath.Dir(first) {
 		if _, err := os.Lstat(filepath.Dir(first)); err == nil {
@@ -129,8 +129,8 @@ func edit(r *rand.Rand, path string) (first string) {
 	return first
 }
 
-// TestToldIsWhatAFreshCheckFinds is the rule of it all: what the controller was told by the results
-// and since is what a check of everything would find, whatever was checked of it.
+// TestToldIsWhatAFreshCheckFinds checks the main rule: the results and all later reports together are equal to a check
+// of all entries, whichever entries were checked.
 func TestToldIsWhatAFreshCheckFinds(t *testing.T) {
 	rounds := 300
 	if testing.Short() {
@@ -160,7 +160,7 @@ func TestToldIsWhatAFreshCheckFinds(t *testing.T) {
 						path := edit(r, filepath.Join(s.dir, paths[r.IntN(len(paths))]))
 						var h listen.Hint
 						for i := range cat.Entries {
-							// What a command looks at is heard, too, for this test.
+							// In this test, the files that a command reads are sources, too.
 							if e := &cat.Entries[i]; e.Scope == nil && looksAt(e, path) {
 								h.Sources = append(h.Sources, i)
 							}
@@ -168,7 +168,7 @@ func TestToldIsWhatAFreshCheckFinds(t *testing.T) {
 						s.ears.hints <- h
 						time.Sleep(time.Duration(r.IntN(2)) * settle / 2) // some have settled before others
 					}
-					for _, w := range s.after(3 * settle) { // some are checked again once more is listened to
+					for _, w := range s.after(3 * settle) { // some are checked again when more places are listened to
 						for _, r := range w.Results {
 							known[r.Index] = verdictOf(r)
 						}
@@ -183,7 +183,7 @@ func TestToldIsWhatAFreshCheckFinds(t *testing.T) {
 	}
 }
 
-// looksAt reports whether what is at a path may matter to an entry.
+// looksAt reports whether a path may matter to an entry.
 func looksAt(e *wire.Entry, path string) bool {
 	words := strings.Fields(e.Name)
 	places := []string{words[len(words)-1]}

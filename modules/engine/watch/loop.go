@@ -16,29 +16,29 @@ import (
 
 // A Listener hears that something may have changed.
 type Listener interface {
-	// Listen replaces what is listened to, and says of each why it is not heard, or not wholly.
+	// Listen replaces the places to listen to, and returns for each the reason why it cannot be heard, or only in part.
 	Listen(ctx context.Context, sources []modules.Sources) (polled []string, err error)
-	// Hints tell what may have changed.
+	// Hints returns the hints about possible changes.
 	Hints() <-chan listen.Hint
-	// Drain returns when all that has happened before the call is in Hints.
+	// Drain returns when hints for all changes before the call are in Hints.
 	Drain(ctx context.Context) error
 	Close() error
 }
 
-// A Look is what is seen of the lock of the host without taking it.
+// A Look is the state of the host's lock, seen without taking it.
 type Look struct {
 	Held   bool
-	Holder wire.Lock // who holds it, as far as that is known
+	Holder wire.Lock // holder, as far as it is known
 	Turn   string    // another one after the lock was taken or given back
 }
 
-// A Config is what a Loop works with.
+// A Config has the parts that a Loop works with.
 type Config struct {
 	Listen func() (Listener, error) // nil hears nothing
 	Look   func() Look              // at the lock of the host; nil is never held
 	// PackageOf names the package that a program is of, "" if that is not known; nil knows none.
 	PackageOf func(ctx context.Context, program string) string
-	Tell      func([]*wire.Watched) error // an error is that of the session, which ends
+	Tell      func([]*wire.Watched) error // an error belongs to the session, which ends
 	Rest      func()                      // called when nothing was checked for a while, after something was; nil does nothing
 	Now       func() time.Time
 }
@@ -48,23 +48,23 @@ type Loop struct {
 	config Config
 	calls  chan func()
 	ended  chan struct{} // closed at the end of Serve
-	begins func()        // has the catalog watched that was run last
+	begins func()        // begins the watch of the last catalog
 
 	mu       sync.Mutex
-	checking int                // the play that is being checked; 0 is none
+	checking int                // play that is being checked; 0 means none
 	cancel   context.CancelFunc // ends that
 	leaving  map[int]bool       // plays that are about to be dropped
 
-	// Of Serve alone:
+	// Used by Serve alone:
 	listener Listener
-	deaf     string // why there is none
+	deaf     string // why there is no listener
 	plays    map[int]*play
-	waiting  bool      // another run was at work
-	relisten time.Time // something else is to be listened to then; zero is not
+	waiting  bool      // another run was in progress
+	relisten time.Time // time of the next Listen; zero means none is due
 	worked   time.Time // when something was run, checked or listened to last, since it has rested; zero is not
 }
 
-// rest is how long nothing was checked when it rests.
+// rest is the time without a check after which the loop rests.
 const rest = 5 * time.Second
 
 // Times after which what cannot be helped is tried again.
@@ -82,8 +82,8 @@ func New(c Config) *Loop {
 // errCannotWatch refuses a catalog that is more than a check.
 var errCannotWatch = errors.New("only a whole check run that is forgotten, and takes no lock, can be watched")
 
-// Run is [engine.Engine.Run] for a catalog with a Watch. Of the one before of the same play nothing
-// is told any more.
+// Run is [engine.Engine.Run] for a catalog with a Watch. It ends the reports about the previous catalog of the same
+// play.
 func (l *Loop) Run(ctx context.Context, e *engine.Engine, cat *wire.Catalog, emit func(*wire.Result) error) (stopped bool, err error) {
 	l.begins = func() {}
 	if !cat.Check || !cat.Rehearsal || cat.Lock != nil || cat.Once != nil || cat.Undo != nil || cat.Remember != nil || cat.Until > 0 {
@@ -101,7 +101,7 @@ func (l *Loop) Run(ctx context.Context, e *engine.Engine, cat *wire.Catalog, emi
 	return stopped, err
 }
 
-// Begin has the catalog watched that was run last, if it was not stopped.
+// Begin begins the watch of the last catalog, if it was not stopped.
 func (l *Loop) Begin() { l.do(l.begins) }
 
 // drop ends the watch of a play, and a check of it that is under way.
@@ -130,7 +130,7 @@ func (l *Loop) do(f func()) {
 	}
 }
 
-// Serve works until ctx ends, or nothing can be told any more.
+// Serve works until ctx ends, or nothing can be reported any more.
 func (l *Loop) Serve(ctx context.Context) {
 	defer close(l.ended)
 	defer func() {
@@ -171,7 +171,7 @@ func (l *Loop) Serve(ctx context.Context) {
 	}
 }
 
-// rests has it rest if it is time, and says when it is; zero if it has rested.
+// rests calls Rest if it is due, and returns when it is due; zero if it has rested.
 func (l *Loop) rests() (next time.Time) {
 	if l.worked.IsZero() || l.config.Rest == nil {
 		return time.Time{}
@@ -222,7 +222,7 @@ func (l *Loop) takeAll() {
 	}
 }
 
-// work checks what is due, and says when the next is; zero if nothing is.
+// work checks due entries, and returns when the next ones are due; zero if there are none.
 func (l *Loop) work(ctx context.Context) (next time.Time, err error) {
 	for ctx.Err() == nil {
 		if !l.relisten.IsZero() && !l.relisten.After(l.config.Now()) {
@@ -264,7 +264,7 @@ func (l *Loop) nextPlay(now time.Time) (first *play, next time.Time) {
 	return first, next
 }
 
-// look looks at the lock of the host, and notes for all plays whose run is at work.
+// look reads the state of the host's lock, and records the run in progress for all plays.
 func (l *Loop) look() Look {
 	if l.config.Look == nil {
 		return Look{}
@@ -278,7 +278,7 @@ func (l *Loop) look() Look {
 	return seen
 }
 
-// drain waits until all that another run has done is hinted at, which is then checked.
+// drain waits for the hints of all changes of another run, which are then checked.
 func (l *Loop) drain(ctx context.Context) {
 	if l.listener != nil {
 		if err := l.listener.Drain(ctx); err != nil {
@@ -293,7 +293,7 @@ func (l *Loop) drain(ctx context.Context) {
 	}
 }
 
-// check checks what is due of a play, and tells what is new.
+// check checks the due entries of a play, and reports new results.
 func (l *Loop) check(ctx context.Context, p *play, before Look) error {
 	if p.isQuiet() {
 		p.all, p.after = true, l.config.Now().Add(quietPoll)
@@ -318,7 +318,7 @@ func (l *Loop) check(ctx context.Context, p *play, before Look) error {
 		return nil
 	}
 	if after := l.look(); after.Held || after.Turn != before.Turn || p.isQuiet() {
-		// What was found may be half done by another run.
+		// Another run may have been halfway through its changes.
 		l.waiting = true
 		for i := range p.known {
 			if again(i) {
@@ -343,7 +343,7 @@ func (l *Loop) check(ctx context.Context, p *play, before Look) error {
 	return l.tell(told)
 }
 
-// namePackages says of which packages the programs of writers are.
+// namePackages adds the packages of the writers' programs.
 func (l *Loop) namePackages(ctx context.Context, writers map[int]wire.Writer) {
 	if l.config.PackageOf == nil {
 		return
@@ -391,8 +391,8 @@ func (l *Loop) tell(list []*wire.Watched) error {
 	return l.config.Tell(list)
 }
 
-// place gives each play its part of what is listened to, and has that asked for anew. What is
-// moved is checked, since hints may be on their way.
+// place gives each play its range of the sources, and schedules a Listen. Moved entries are checked, since hints may be
+// in transit.
 func (l *Loop) place() {
 	first := 0
 	for _, n := range slices.Sorted(maps.Keys(l.plays)) {
@@ -405,7 +405,7 @@ func (l *Loop) place() {
 	l.relisten = l.config.Now()
 }
 
-// hear has the listener listen to what all entries name, and tells what it cannot hear.
+// hear listens to the sources of all entries, and reports those that cannot be heard.
 func (l *Loop) hear(ctx context.Context) error {
 	l.relisten, l.worked = time.Time{}, l.config.Now()
 	l.open()
@@ -445,7 +445,7 @@ func (l *Loop) hear(ctx context.Context) error {
 	return l.tell(told)
 }
 
-// isZero reports whether there is nothing to listen to.
+// isZero reports whether there is no place to listen to.
 func isZero(s modules.Sources) bool {
 	return len(s.Paths)+len(s.Trees)+len(s.Units) == 0 && !s.Mounts
 }

@@ -24,13 +24,13 @@ import (
 
 const settle = 2 * time.Second
 
-// ears are a listener that hears what a test says.
+// ears are a listener with the hints of a test.
 type ears struct {
 	mu      sync.Mutex
 	sources []modules.Sources
 	listens int
 	drains  int
-	late    []listen.Hint // that come with the next marker
+	late    []listen.Hint // hints that come with the next marker
 	fails   error
 	hints   chan listen.Hint
 	closed  bool
@@ -65,14 +65,14 @@ func (e *ears) Drain(context.Context) error {
 
 func (e *ears) Close() error { e.closed = true; return nil }
 
-// at is where a path is listened to.
+// at returns the index of the source with a path.
 func (e *ears) at(path string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.IndexFunc(e.sources, func(s modules.Sources) bool { return slices.Contains(s.Paths, path) })
 }
 
-// heard is a file that says what to listen to, and counts its checks.
+// heard is a file that names its sources, and counts its checks.
 type heard struct {
 	modules.Resource
 	entry *wire.Entry
@@ -165,7 +165,7 @@ func play(t *testing.T, test func(t *testing.T, s *scene)) {
 	})
 }
 
-// file is an entry, and what is there as the entry wants it.
+// file returns an entry, and creates the file in its desired state.
 func (s *scene) file(name string) wire.Entry {
 	s.t.Helper()
 	path := filepath.Join(s.dir, name)
@@ -173,7 +173,7 @@ func (s *scene) file(name string) wire.Entry {
 	return enginetest.File(path, `"mode":"0644","content":"good"`)
 }
 
-// write writes what is at a name.
+// write writes a file.
 func (s *scene) write(name, text string) {
 	s.t.Helper()
 	path := filepath.Join(s.dir, name)
@@ -181,7 +181,7 @@ func (s *scene) write(name, text string) {
 	require.NoError(s.t, os.Chmod(path, 0o644))
 }
 
-// hint says that something is heard of names.
+// hint sends a hint about names.
 func (s *scene) hint(names ...string) {
 	s.t.Helper()
 	var h listen.Hint
@@ -193,13 +193,12 @@ func (s *scene) hint(names ...string) {
 	s.ears.hints <- h
 }
 
-// watched is a catalog that is to be watched.
+// watched returns a catalog to watch.
 func watched(play int, entries ...wire.Entry) *wire.Catalog {
 	return &wire.Catalog{Check: true, Rehearsal: true, Entries: entries, Watch: &wire.Watch{Play: play, Settle: settle, Longest: 30 * time.Second}}
 }
 
-// begin checks a catalog and has it watched. It gives the results of the check, and takes what is
-// told first.
+// begin checks a catalog and begins its watch. It returns the results of the check, and the first reports.
 func (s *scene) begin(cat *wire.Catalog) (results []*wire.Result, first []*wire.Watched) {
 	s.t.Helper()
 	stopped, err := s.loop.Run(s.t.Context(), s.engine, cat, func(r *wire.Result) error {
@@ -212,7 +211,7 @@ func (s *scene) begin(cat *wire.Catalog) (results []*wire.Result, first []*wire.
 	return results, s.after(time.Minute)
 }
 
-// after is what is told within some time.
+// after returns the reports within some time.
 func (s *scene) after(d time.Duration) []*wire.Watched {
 	time.Sleep(d)
 	synctest.Wait()
@@ -223,7 +222,7 @@ func (s *scene) after(d time.Duration) []*wire.Watched {
 	return told
 }
 
-// checked gives how often files were checked since it was asked last.
+// checked returns the number of checks of each file since the last call.
 func (s *scene) checked() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +231,7 @@ func (s *scene) checked() map[string]int {
 	return counts
 }
 
-// statuses are those of all results in what was told, as "index status".
+// statuses returns the statuses of all reported results, by index.
 func statuses(t *testing.T, told []*wire.Watched) map[int]wire.Status {
 	t.Helper()
 	all := map[int]wire.Status{}
@@ -325,7 +324,7 @@ func TestWhatSettlesIsLeftAlone(t *testing.T) {
 		s.write("slow", "good")
 		s.hint("slow")
 		require.Empty(t, s.after(time.Minute), "what it was on the way is never told")
-		for range 60 { // somebody writes to it all the time, but not just when it is checked
+		for range 60 { // the file changes all the time, but not in the moment of a check
 			s.write("slow", "log")
 			s.hint("slow")
 			time.Sleep(700 * time.Millisecond)
@@ -369,7 +368,7 @@ func TestAllIsCheckedWhenEventsAreLost(t *testing.T) {
 	})
 }
 
-// TestWaitsForOtherRuns holds that nothing is told of what another run does, but what it has left.
+// TestWaitsForOtherRuns: changes of another run are not reported, except the final state.
 func TestWaitsForOtherRuns(t *testing.T) {
 	play(t, func(t *testing.T, s *scene) {
 		s.begin(watched(1, s.file("a"), s.file("b")))
@@ -386,7 +385,7 @@ func TestWaitsForOtherRuns(t *testing.T) {
 		require.Empty(t, s.checked())
 		s.write("a", "good")
 		s.write("b", "bad")
-		// What it did last is not heard before the marker.
+		// Its last change is heard only with the marker.
 		s.ears.late = []listen.Hint{{Sources: []int{s.ears.at(filepath.Join(s.dir, "b"))}}}
 		look(watch.Look{Turn: "2"})
 		told := s.after(time.Second)
@@ -430,7 +429,7 @@ func TestQuietTimes(t *testing.T) {
 	})
 }
 
-// TestAnotherCatalogOfThePlay holds that nothing of the one before is told once there is another.
+// TestAnotherCatalogOfThePlay: after a new catalog, nothing of the previous one is reported.
 func TestAnotherCatalogOfThePlay(t *testing.T) {
 	play(t, func(t *testing.T, s *scene) {
 		a, b := s.file("a"), s.file("b")
@@ -464,7 +463,7 @@ func TestAnotherCatalogOfThePlay(t *testing.T) {
 		s.hint("b") // of the first play
 		told := s.after(settle)
 		require.Equal(t, 1, told[0].Play)
-		s.ears.hints <- listen.Hint{Sources: []int{3}} // that of the second one, behind two entries and the quiet times
+		s.ears.hints <- listen.Hint{Sources: []int{3}} // source of the second one, after two entries and the quiet times
 		told = s.after(settle)
 		require.Equal(t, 2, told[0].Play)
 		require.Equal(t, map[int]wire.Status{0: wire.Changed}, statuses(t, told))
@@ -531,7 +530,7 @@ func (s *shelf) Replace(text []byte) error {
 	return nil
 }
 
-// TestWhatAnotherRunWants tells it from what has drifted.
+// TestWhatAnotherRunWants distinguishes a change that another run wants from drift.
 func TestWhatAnotherRunWants(t *testing.T) {
 	play(t, func(t *testing.T, s *scene) {
 		s.engine.Applied = &shelf{}
@@ -631,7 +630,7 @@ func (p *present) Check(_ context.Context, h modules.Host) (modules.Plan, error)
 
 func (p *present) Apply(context.Context, modules.Host, modules.Plan) error { return nil }
 
-// TestManyCatalogs holds that a watch does not grow by those that were before.
+// TestManyCatalogs: a watch does not grow with earlier catalogs.
 func TestManyCatalogs(t *testing.T) {
 	play(t, func(t *testing.T, s *scene) {
 		entries := []wire.Entry{s.file("a"), s.file("b")}
@@ -648,7 +647,7 @@ func TestManyCatalogs(t *testing.T) {
 
 func (p *present) Validate() error { return nil }
 
-// TestRest comes once behind what was done, and not while more comes.
+// TestRest: the loop rests once after its work, and not while more comes.
 func TestRest(t *testing.T) {
 	play(t, func(t *testing.T, s *scene) {
 		rests := func() (n int) {

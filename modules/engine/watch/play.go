@@ -13,30 +13,30 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// A play is a catalog under watch. What is known of entries is by their index.
+// A play is a catalog under watch. Lists of entries are by their index.
 type play struct {
 	watch    *wire.Watch
 	standing *engine.Standing
-	known    []*wire.Result // what entries came to, as far as the controller was told
-	left     []bool         // a run has left them as they are asked for
+	known    []*wire.Result // results of entries that the controller knows
+	left     []bool         // whether a run has left each in its desired state
 
 	hinted  hinted
 	polling polling
 	soon    map[int]bool // entries that are checked without waiting
 	all     bool         // all of them are
-	leftOut map[int]bool // entries that a check of all has left out, since they had not settled
-	missed  string       // why, if the controller is to be told
+	leftOut map[int]bool // entries that a check of all has skipped, since they had not settled
+	missed  string       // reason, for the controller; empty means none
 	after   time.Time    // nothing is checked before
 
 	sources []modules.Sources
-	first   int      // where those are among all that is listened to
+	first   int      // index of its first source among all sources
 	polled  []string // why nothing is heard, as the entries say
-	silent  []string // the same, as the listener says
+	silent  []string // the same, by the listener
 	polls   []wire.Polled
-	heard   bool // the controller was told those
+	heard   bool // the controller knows them
 
 	writers map[int]listen.Writer
-	holder  wire.Lock // whose run was at work since the last check; zero is none
+	holder  wire.Lock // run in progress since the last check; zero means none
 }
 
 // newPlay is a catalog that was checked just now.
@@ -62,7 +62,7 @@ func newPlay(cat *wire.Catalog, s *engine.Standing, now time.Time) *play {
 	return p
 }
 
-// paceOf is how long what was hinted at is left alone.
+// paceOf returns the wait after a hint.
 func (p *play) paceOf(i int) pace {
 	if i >= 0 {
 		if of := p.standing.Entries()[i].Watch; of != nil && of.Settle > 0 {
@@ -78,7 +78,7 @@ func (p *play) isOff(i int) bool {
 	return of != nil && of.Off
 }
 
-// next is when something is to be checked; zero if nothing is.
+// next returns the time of the next check; zero if there is none.
 func (p *play) next(now time.Time) time.Time {
 	next := earlier(p.hinted.next(p.paceOf), p.polling.next())
 	if p.all || len(p.soon) > 0 {
@@ -90,7 +90,7 @@ func (p *play) next(now time.Time) time.Time {
 	return p.after
 }
 
-// hurry has all that was hinted at checked without waiting.
+// hurry checks all entries with hints without waiting.
 func (p *play) hurry() {
 	for i := range p.hinted {
 		p.checkSoon(i)
@@ -98,7 +98,7 @@ func (p *play) hurry() {
 	clear(p.hinted)
 }
 
-// checkSoon has an entry checked without waiting, or all.
+// checkSoon checks an entry, or all, without waiting.
 func (p *play) checkSoon(i int) {
 	if i == everything {
 		p.all = true
@@ -107,7 +107,7 @@ func (p *play) checkSoon(i int) {
 	}
 }
 
-// due takes what is to be checked now. part is nil if that is everything but what has not settled.
+// due takes the entries to check now. again is nil for all entries except those that have not settled.
 func (p *play) due(now time.Time) (again func(int) bool, whole bool) {
 	for _, i := range slices.Concat(p.hinted.take(now, p.paceOf), p.polling.take(now)) {
 		p.checkSoon(i)
@@ -133,8 +133,8 @@ func (p *play) due(now time.Time) (again func(int) bool, whole bool) {
 	return func(i int) bool { return part[i] }, whole
 }
 
-// spread marks what was hinted at, what is not as it should be, all that depends on those, and
-// what is not watched itself but those depend on.
+// spread marks entries with hints, drifted entries, all entries that depend on those, and entries that are not watched
+// themselves but needed by those.
 func (p *play) spread(part []bool) {
 	for i := range part {
 		part[i] = p.soon[i] || status(p.standing.Result(i)) != wire.Stable
@@ -149,7 +149,7 @@ func (p *play) spread(part []bool) {
 	}
 }
 
-// learn takes what a check has found, and gives what of it the controller does not know.
+// learn records the results of a check, and returns those that the controller does not know.
 func (p *play) learn(s *engine.Standing, again func(int) bool, whole bool) (news []*wire.Result, writers map[int]wire.Writer) {
 	before := p.standing
 	p.standing = s
@@ -157,7 +157,7 @@ func (p *play) learn(s *engine.Standing, again func(int) bool, whole bool) (news
 	for i, old := range p.known {
 		r := s.Result(i)
 		if !whole && (r.Uncertain != before.Result(i).Uncertain || !s.Sees(i, before)) {
-			p.all = true // what is in doubt puts others in doubt, as does another plan with the same words
+			p.all = true // an uncertain entry makes others uncertain, as does another plan with the same words
 		}
 		switch {
 		case same(old, r):
@@ -166,9 +166,9 @@ func (p *play) learn(s *engine.Standing, again func(int) bool, whole bool) (news
 			}
 			continue
 		case !whole:
-			p.all = true // what is planned for one entry may be seen by any other
+			p.all = true // any other entry may see the plan of one
 			if !s.Exact() {
-				continue // it is told then
+				continue // it is reported after that check
 			}
 		}
 		p.known[i] = r
@@ -191,10 +191,8 @@ func (p *play) learn(s *engine.Standing, again func(int) bool, whole bool) (news
 	return news, writers
 }
 
-// tells gives what is told of an entry that has become another one, and who has made it so, as far
-// as that is known. left says that a run has left it as it is asked for. What was as it should be a
-// moment ago differs since the host has changed, or since another run wants something else, which
-// that run has noted.
+// tells returns the report of an entry with a new result, and the writer of the change, as far as it is known. A new
+// difference is drift, unless another run has recorded another desired state.
 func (p *play) tells(i int, old, r *wire.Result) (told *wire.Result, w wire.Writer) {
 	told = outgoing(r)
 	if !p.standing.Secret(i) {
@@ -216,8 +214,8 @@ func (p *play) tells(i int, old, r *wire.Result) (told *wire.Result, w wire.Writ
 	return told, w
 }
 
-// listenTo asks the entries that were checked what to listen to, and reports whether that is
-// something else than before. Then they are checked again, once that is listened to.
+// listenTo collects the sources of the checked entries, and reports whether they have changed. Then the entries are
+// checked again, once the new sources are listened to.
 func (p *play) listenTo(ctx context.Context, checked func(int) bool, now time.Time) (changed bool) {
 	for i := range p.sources {
 		if !checked(i) || p.isOff(i) {
@@ -232,13 +230,13 @@ func (p *play) listenTo(ctx context.Context, checked func(int) bool, now time.Ti
 		}
 		if !reflect.DeepEqual(from, p.sources[i]) {
 			p.sources[i], changed = from, true
-			p.hinted.hint(i, now) // and no sooner: somebody may change it all the time
+			p.hinted.hint(i, now) // and not earlier: the file may change all the time
 		}
 	}
 	return changed
 }
 
-// listPolled gives what the controller is to be told of what is not heard, if that is news.
+// listPolled returns the report of entries that cannot be heard, if it is new.
 func (p *play) listPolled() (all []*wire.Watched) {
 	var list []wire.Polled
 	for i, polled := range p.polled {
@@ -258,7 +256,7 @@ func (p *play) listPolled() (all []*wire.Watched) {
 	return polledPieces(p.watch.Play, list)
 }
 
-// isQuiet reports whether nothing is to be told now.
+// isQuiet reports whether no reports may be sent now.
 func (p *play) isQuiet() bool {
 	return slices.ContainsFunc(p.watch.Quiet, func(path string) bool { return p.standing.Look(path) == nil })
 }

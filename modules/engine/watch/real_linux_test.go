@@ -44,7 +44,7 @@ func startEditor(t *testing.T) *editor {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
-		_ = cmd.Wait() // with what its last command ended
+		_ = cmd.Wait() // exit status of its last command
 	})
 	return &editor{t, in, bufio.NewReader(out)}
 }
@@ -55,15 +55,14 @@ func (e *editor) begin(edits []string) {
 	require.NoError(e.t, err)
 }
 
-// end waits until it has done what it began.
+// end waits until its current edit is complete.
 func (e *editor) end() {
 	line, err := e.said.ReadString('\n')
 	require.NoError(e.t, err)
 	require.Equal(e.t, "done\n", line)
 }
 
-// someEdit is a change of what is at a path, in a line of a shell. Mounts are for whoever has a
-// namespace for them.
+// someEdit returns a change of a path, as a line of a shell. Mounts need a mount namespace.
 func someEdit(r *rand.Rand, dir string, mounts bool) string {
 	at := func() string { return filepath.Join(dir, paths[r.IntN(len(paths))]) }
 	p, q, n := at(), at(), r.IntN(2)
@@ -88,9 +87,8 @@ func someEdit(r *rand.Rand, dir string, mounts bool) string {
 	return edits[r.IntN(len(edits))]
 }
 
-// TestRealEdits has real files listened to, and another process edit them while a catalog is
-// checked, and while a run brings it about: once that is over, what was told is what a fresh check
-// finds. Nothing is polled.
+// TestRealEdits listens to real files while another process edits them, also while a catalog is checked and while a run
+// applies it. Afterwards, the reports equal a fresh check. Nothing is polled.
 func TestRealEdits(t *testing.T) {
 	root := os.Getuid() == 0
 	if root && os.Getenv("WATCH_NAMESPACE") == "" {
@@ -120,9 +118,9 @@ func realEdits(t *testing.T, r *rand.Rand, mounts bool) (told int) {
 	all := t.TempDir()
 	if mounts {
 		require.NoError(t, syscall.Mount("tmpfs", all, "tmpfs", 0, ""))
-		defer func() { require.NoError(t, syscall.Unmount(all, syscall.MNT_DETACH)) }() // with what is mounted below
+		defer func() { require.NoError(t, syscall.Unmount(all, syscall.MNT_DETACH)) }() // with the mounts below it
 	}
-	t.Cleanup(func() { // an edit may have taken away the right to look into a folder that is to be removed
+	t.Cleanup(func() { // an edit may have removed the permission to read a folder that has to be removed
 		_ = filepath.WalkDir(all, func(path string, d fs.DirEntry, _ error) error {
 			if d != nil && d.IsDir() {
 				return os.Chmod(path, 0o755)

@@ -4,11 +4,10 @@ import (
 	"time"
 )
 
-// everything stands in the place of an entry for all of them.
+// everything is the index that means all entries.
 const everything = -1
 
-// A pace is how long something that was hinted at is left alone: until nothing was heard of it for
-// settle, but no longer than longest.
+// A pace is the wait after a hint: until there was no further hint for settle, but at most longest.
 type pace struct{ settle, longest time.Duration }
 
 // A settling is something that was hinted at.
@@ -35,7 +34,7 @@ func (h hinted) hint(i int, now time.Time) {
 	h[i] = s
 }
 
-// take gives the entries that have settled, which are no longer hinted at.
+// take returns the settled entries, and removes their hints.
 func (h hinted) take(now time.Time, paceOf func(i int) pace) (due []int) {
 	for i, s := range h {
 		if !s.due(paceOf(i)).After(now) {
@@ -46,7 +45,7 @@ func (h hinted) take(now time.Time, paceOf func(i int) pace) (due []int) {
 	return due
 }
 
-// next is when the next entry has settled; zero if there is none.
+// next returns when the next entry settles; zero if there is none.
 func (h hinted) next(paceOf func(i int) pace) (next time.Time) {
 	for i, s := range h {
 		next = earlier(next, s.due(paceOf(i)))
@@ -54,7 +53,7 @@ func (h hinted) next(paceOf func(i int) pace) (next time.Time) {
 	return next
 }
 
-// earlier is the earlier of two times, of which zero is none.
+// earlier returns the earlier of two times; zero means none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -71,7 +70,7 @@ type poll struct {
 // A polling are the polls of all entries of a catalog.
 type polling []poll
 
-// newPolling spreads the entries over the time in which each is to be checked once.
+// newPolling spreads the entries over the interval in which each is checked once.
 func newPolling(now time.Time, every []time.Duration) polling {
 	all := make(polling, len(every))
 	for i, d := range every {
@@ -84,7 +83,7 @@ func newPolling(now time.Time, every []time.Duration) polling {
 // host is not woken for each.
 const together = 50
 
-// take gives the entries that are to be checked, with those whose time is near.
+// take returns the entries to check, with those that are due soon.
 func (p polling) take(now time.Time) (due []int) {
 	for i := range p {
 		if p[i].every <= 0 || p[i].next.After(now.Add(p[i].every/together)) {
@@ -98,7 +97,7 @@ func (p polling) take(now time.Time) (due []int) {
 	return due
 }
 
-// next is when the next entry is to be checked; zero if none is.
+// next returns when the next entry is due; zero if there is none.
 func (p polling) next() (next time.Time) {
 	for _, of := range p {
 		if of.every > 0 {

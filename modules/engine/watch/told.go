@@ -8,9 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// same reports whether two results of an entry say the same of the host. How long it took, how
-// often it was tried and what else was said in passing does not count, nor that what is as it
-// should be may become another one by what is to be done about others.
+// same reports whether two results of an entry describe the same state of the host. Durations, tries and other messages
+// do not count, nor does the uncertainty of a stable entry, which pending changes of other entries may cause.
 func same(a, b *wire.Result) bool {
 	return status(a) == status(b) && a.Cause == b.Cause && (a.Uncertain == b.Uncertain || status(a) == wire.Stable) &&
 		a.Message == b.Message && a.Error == b.Error && slices.Equal(a.Changes, b.Changes) &&
@@ -19,17 +18,17 @@ func same(a, b *wire.Result) bool {
 
 func status(r *wire.Result) wire.Status { return cmp.Or(r.Status, wire.Stable) }
 
-// outgoing is a result as it is told: without what only whoever runs a catalog waits for.
+// outgoing returns the reported form of a result: without the parts that only a run needs.
 func outgoing(r *wire.Result) *wire.Result {
 	told := *r
 	told.Sent, told.Registered, told.Kept = nil, nil, false
 	return &told
 }
 
-// maxPiece is how many bytes of results are sent in one piece, if one alone is not more.
+// maxPiece bounds the results in one message, in bytes, unless one alone is larger.
 const maxPiece = 256 << 10
 
-// pieces are the messages that tell results, with who wrote what they are about.
+// pieces returns the messages that report results, with the writers of the changes.
 func pieces(play int, results []*wire.Result, writers map[int]wire.Writer) (all []*wire.Watched) {
 	var w *wire.Watched
 	room := 0
@@ -51,8 +50,8 @@ func pieces(play int, results []*wire.Result, writers map[int]wire.Writer) (all 
 	return all
 }
 
-// polledPieces are the messages that tell of which entries nothing is heard: the first one begins
-// the list anew, the others go on with it.
+// polledPieces returns the messages with the entries that cannot be heard: the first one starts a new list, the others
+// continue it.
 func polledPieces(play int, list []wire.Polled) (all []*wire.Watched) {
 	heard := true
 	for heard || len(list) > 0 {
