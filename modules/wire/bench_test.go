@@ -27,7 +27,7 @@ func bigCatalog(n int) *wire.Message {
 	return &wire.Message{Catalog: cat}
 }
 
-// BenchmarkCatalogWire tells what sending a catalog costs, in time and bytes.
+// BenchmarkCatalogWire measures the cost of sending a catalog, in time and bytes.
 func BenchmarkCatalogWire(b *testing.B) {
 	for _, n := range []int{20, 200, 1000} {
 		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
@@ -47,7 +47,7 @@ func BenchmarkCatalogWire(b *testing.B) {
 	}
 }
 
-// plainSize is how long the same messages are without compression.
+// plainSize returns the size of the same messages without compression.
 func plainSize(b *testing.B, stream *bytes.Buffer) int {
 	m, err := wire.NewConn(bufio.NewReader(stream), io.Discard, wire.MaxFromController).Receive()
 	if err != nil {
@@ -60,7 +60,7 @@ func plainSize(b *testing.B, stream *bytes.Buffer) int {
 	return n
 }
 
-// BenchmarkResultWire tells what a stable result costs on its way.
+// BenchmarkResultWire measures the cost of sending a stable result.
 func BenchmarkResultWire(b *testing.B) {
 	var stream bytes.Buffer
 	c := wire.NewConn(bufio.NewReader(&stream), &stream, wire.MaxFromHost)

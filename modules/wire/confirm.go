@@ -5,37 +5,35 @@ import (
 	"time"
 )
 
-// Confirm says of an applying catalog that changes to how the host is reached are taken back by the
-// host, unless a controller proves in time that it can still log in.
+// Confirm makes the host revert changes of an applying catalog that may affect how the host is reached, unless a
+// controller proves in time that it can still log in.
 //
-// Before the first such change the host asks with [Arm]; the answer is [Armed]. The catalog goes on
-// then, and its [Done] says whether something awaits its confirmation. That is done over another
-// connection, in a session of its own, with [Proof]. It is to be done before the next catalog of the
-// run: another one is refused as if the lock was held for as long as something awaits its confirmation,
-// but for the stages of one play and a catalog that comes again after a lost connection, which have
-// the nonce of the first.
+// Before the first such change the host sends an [Arm]; the answer is [Armed]. The catalog then continues, and its
+// [Done] reports whether a change awaits its confirmation. The controller confirms it with [Proof], over another
+// connection and in a session of its own, before the next catalog of the run. Until then the host refuses other
+// catalogs as if the lock was held. Exceptions are the stages of one play and a catalog that comes again after a lost
+// connection, which have the nonce of the first.
 //
-// The host waits for Within, anew each time that it hears from the controller while it works on the
-// catalog, and a last time when that has ended.
+// The deadline is Within from now. It moves each time that the host receives a message from the controller during the
+// catalog, and a last time when the catalog has ended.
 type Confirm struct {
-	// Mode says which entries need to be confirmed that have no [Entry.Confirm].
+	// Mode decides which entries without an [Entry.Confirm] need to be confirmed.
 	Mode   ConfirmMode   `json:"mode"`
 	Within time.Duration `json:"within"`         // at least [MinConfirmWithin]
-	Boot   bool          `json:"boot,omitempty"` // what is still armed is taken back when the host starts again
+	Boot   bool          `json:"boot,omitempty"` // the host reverts an armed change when it starts again
 	// Login is the user who logs in, whose account and keys count as ways to the host, and Become
 	// whom the host program is run as; "" if that is the same one.
 	Login  string `json:"login"`
 	Become string `json:"become,omitempty"`
-	// Port is that of the SSH server as the host knows it, which is to listen when a change has
-	// been taken back; 0 looks for none.
+	// Port is the port of the SSH server on the host, which must listen after a revert; 0 disables the test.
 	Port  int    `json:"port,omitempty"`
-	Nonce string `json:"nonce"` // cannot be guessed: who knows it can confirm; letters and digits, another for each play
+	Nonce string `json:"nonce"` // random: whoever knows it can confirm; letters and digits, a new one for each play
 }
 
-// ConfirmMode is when a change needs to be confirmed.
+// ConfirmMode decides when a change needs to be confirmed.
 type ConfirmMode string
 
-// The modes. "" is as the catalog has it.
+// Modes. The empty one means the mode of the catalog.
 const (
 	ConfirmAuto   ConfirmMode = "auto"   // one that may touch how the host is reached
 	ConfirmAlways ConfirmMode = "always" // any
@@ -50,12 +48,12 @@ const (
 	maxConfirmNonce  = 64
 )
 
-// An Arm asks, before the first change that needs to be confirmed, whether a second login works now:
-// else it could never be confirmed. It is asked once in a catalog, but for an answer with an error,
-// after which the next such entry asks again.
+// An Arm requests a second login before the first change that needs to be confirmed: if that does not work now, the
+// change could never be confirmed. It is sent once in a catalog; after an answer with an error, the next such entry
+// sends it again.
 type Arm struct {
 	Index int    `json:"i"`
-	Why   string `json:"why"` // what the entry touches: "the SSH server's configuration (/etc/ssh/sshd_config)"
+	Why   string `json:"why"` // part that the entry affects: "the SSH server's configuration (/etc/ssh/sshd_config)"
 	// Set reports, after an [Armed] without an error, that the host has armed itself. It has no answer.
 	Set bool `json:"set,omitempty"`
 }
@@ -66,8 +64,8 @@ type Armed struct {
 	Error string `json:"error,omitempty"`
 }
 
-// A Proof confirms what is armed under a nonce: whoever sends it has come over a connection of its
-// own. It is sent in a session without catalogs, and answered with [Confirmed]; as often as wanted.
+// A Proof confirms the changes that are armed under a nonce: its sender has made a connection of its own. It is sent in
+// a session without catalogs, any number of times, and answered with [Confirmed].
 type Proof struct {
 	Nonce string `json:"nonce"`
 }
@@ -83,14 +81,14 @@ type Confirmed struct {
 	Nonce string       `json:"nonce"`
 	State ConfirmState `json:"state"`
 	Error string       `json:"error,omitempty"` // why the state is not known, or could not be changed
-	// Reverted is what was taken back, once that has ended.
+	// Reverted describes the reverted changes, once the revert has ended.
 	Reverted *Reverted `json:"reverted,omitempty"`
 }
 
-// ConfirmState is what has become of an armed change. There is one verdict, which stays.
+// ConfirmState is the outcome of an armed change. There is one verdict, which does not change.
 type ConfirmState string
 
-// The states. Reverting becomes Reverted soon, so one asks again.
+// States. Reverting becomes Reverted soon, so the controller sends its Proof again.
 const (
 	StateConfirmed ConfirmState = "confirmed" // the change stays
 	StateReverting ConfirmState = "reverting" // the proof came too late, and the change is being taken back
@@ -98,18 +96,17 @@ const (
 	StateUnknown   ConfirmState = "unknown" // nothing is armed under the nonce
 )
 
-// Reverted is what a host has taken back since nobody confirmed it. It tells that before the results
-// of each catalog, also of a check run, until a controller has acknowledged it with an [Ack] that
-// says Reverted.
+// Reverted describes unconfirmed changes that a host has reverted. The host reports it before the results of each
+// catalog, also of a check run, until a controller acknowledges it with an [Ack] with Reverted.
 type Reverted struct {
-	Run     string         `json:"run"` // whose changes these were
+	Run     string         `json:"run"` // run of the changes
 	Play    int            `json:"play"`
-	Holder  string         `json:"holder"`            // who ran it, and where
+	Holder  string         `json:"holder"`            // operator and machine
 	At      time.Time      `json:"at"`                // when it had been taken back
-	Why     string         `json:"why"`               // "nobody confirmed it within 1m0s"
-	Results []UntoldResult `json:"results,omitempty"` // changed is taken back; with those that failed or were skipped
+	Why     string         `json:"why"`               // reason: "nobody confirmed it within 1m0s"
+	Results []UntoldResult `json:"results,omitempty"` // the status changed means reverted; failed and skipped ones are included
 	More    int            `json:"more,omitempty"`    // results that are not among those
-	Error   string         `json:"error,omitempty"`   // what else is wrong now: the SSH server's configuration, its port
+	Error   string         `json:"error,omitempty"`   // other faults now: the SSH server's configuration, its port
 }
 
 func (c *Confirm) validate() error {

@@ -10,7 +10,7 @@ import (
 
 const nonceOfTests = "0123456789abcdefABCDEF"
 
-// TestConfirmIsBounded has what either end could say of changes that are to be confirmed.
+// TestConfirmIsBounded checks the limits of all messages about confirmation.
 func TestConfirmIsBounded(t *testing.T) {
 	catalog := func(change func(*Confirm)) *Message {
 		c := &Confirm{Mode: ConfirmAuto, Within: time.Minute, Login: "deploy", Nonce: nonceOfTests}

@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/weight"
 )
 
-// Bounds of one message line, without the bytes of a blob. What a host says is
-// bounded much tighter than what the controller, which it trusts, says to it.
+// Limits of one message line, without the bytes of a blob. Messages of a host have much lower limits than those of the
+// controller, which the host trusts.
 const (
 	MaxFromHost       = 4 << 20
 	MaxFromController = 64 << 20
@@ -23,9 +23,8 @@ const (
 // ErrTooHeavy is returned for a message of a host that would take too much memory.
 var ErrTooHeavy = fmt.Errorf("message needs more than %d MiB of memory", weight.Max>>20)
 
-// compressed says whether the stream after hello is deflated. For a catalog of
-// 200 files BenchmarkCatalogWire counts a fifth of the bytes, which is what lets
-// it fit TCP's first window.
+// compressed reports whether the stream after hello is deflated. For a catalog of 200 files, BenchmarkCatalogWire
+// counts a fifth of the bytes, which fits TCP's first window.
 const compressed = true
 
 // ErrTooLong is returned for a message line beyond its bound.
@@ -209,11 +208,10 @@ func deflate(b []byte) *bytes.Buffer {
 // single bytes of a ByteReader, so nothing beyond a stream's end is taken.
 type inflater struct {
 	in *bufio.Reader
-	z  io.ReadCloser // of the stream that is being read; the input may end only outside
+	z  io.ReadCloser // stream that is being read; the input may end only outside of one
 }
 
-// inflaters are those that are not inside of a stream: each takes more memory than
-// all the rest of an idle connection.
+// inflaters are the readers outside of a stream: each needs more memory than the rest of an idle connection.
 var inflaters = sync.Pool{New: func() any { return flate.NewReader(nothing{}) }}
 
 // nothing is an input that has ended. For a nil one, flate would make a buffer.

@@ -109,7 +109,7 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// What the controller reads without encoding/json means the same as with it.
+// Messages that the controller reads without encoding/json have the same meaning as with it.
 func FuzzReceiveAll(f *testing.F) {
 	f.Add([]byte(`{"result":{"i":3,"ns":51000}}` + "\n" + `{"result":{"i":4}}` + "\n" + `{"done":{}}` + "\n"))
 	f.Add([]byte(`{"result":{"i":03}}` + "\n"))
@@ -162,14 +162,14 @@ func TestReceiveAll(t *testing.T) {
 	require.Empty(t, all)
 }
 
-// What one host has sent is not in reach of the next one that an inflater is used
-// for, nor is one used again that was left in the middle of a stream.
+// An inflater does not expose data of one host to the next one, and is not reused after it was left in the middle of a
+// stream.
 func TestInflatersOfHosts(t *testing.T) {
 	receive := func(packet []byte) (*Message, error) {
 		return NewConn(bufio.NewReader(bytes.NewReader(packet)), nil, MaxFromHost).Receive()
 	}
 	secret := []byte(`{"result":{"i":1,"message":"the secret of another host"}}` + "\n")
-	var stolen bytes.Buffer // refers to what came before its beginning
+	var stolen bytes.Buffer // refers to data before its beginning
 	w, err := flate.NewWriterDict(&stolen, flate.BestCompression, secret)
 	require.NoError(t, err)
 	_, err = w.Write(secret)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// IdleTimeout is how long either side waits for a byte of the other before it
-// takes the other for dead, unless the controller wants another time.
+// IdleTimeout is the time without a byte after which either side considers the other one dead, unless the controller
+// sets another time.
 const IdleTimeout = 60 * time.Second
 
 // pingInterval is the longest time between two pings of the controller.
@@ -22,8 +22,8 @@ func PingInterval(idle time.Duration) time.Duration {
 	return min(pingInterval, cmp.Or(idle, IdleTimeout)/3)
 }
 
-// Pings and their answers are all that idle sessions say, of which there may be thousands: the one is made
-// once, and the other is read without a decoder.
+// Idle sessions, of which there may be thousands, send pings and pongs only. One is encoded once, and the other is read
+// without a decoder.
 const (
 	pingLine = `{"ping":{}}` + "\n"
 	pongLine = `{"pong":{}}` + "\n"
@@ -50,9 +50,8 @@ type IdleReader struct {
 	since atomic.Int64 // ns after begun at which the wait began; 0 if no Read waits
 }
 
-// NewIdleReader reads from in, for which a Read may wait until limit; 0 means [IdleTimeout].
-// Changes of the wall clock do not matter, as long as now gives times with a monotonic
-// reading.
+// NewIdleReader returns a reader of in whose Read fails after limit; 0 means [IdleTimeout]. Changes of the wall clock
+// do not matter if now returns times with a monotonic reading.
 func NewIdleReader(in io.Reader, now func() time.Time, limit time.Duration) *IdleReader {
 	return &IdleReader{in: in, now: now, limit: cmp.Or(limit, IdleTimeout), begun: now()}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Message is written and read as the one field that it has. Else encoding/json would ask reflection for the fields of all kinds of
-// messages, of which a usual run needs four.
+// A Message is written and read as its only field. Otherwise encoding/json would use reflection on the fields of all
+// kinds of messages, of which a usual run needs four.
 
 // Rehearse reads an empty catalog and writes an empty result, so that encoding/json knows their fields. A host program has time for that
 // while it waits for its first catalog.
@@ -38,7 +38,7 @@ func kindOf(f reflect.StructField) string {
 	return name
 }
 
-// encode gives what json.Marshal gives for a message that is valid.
+// encode returns the same bytes as json.Marshal for a valid message.
 func (m *Message) encode() ([]byte, error) {
 	v := reflect.ValueOf(m).Elem()
 	i := 0

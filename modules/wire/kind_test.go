@@ -29,7 +29,7 @@ func TestKindsOfMessages(t *testing.T) {
 	}
 }
 
-// TestLinesThatAreWrittenOtherwise reads what no Conn writes like a message as a whole.
+// TestLinesThatAreWrittenOtherwise reads lines that no Conn writes in the same way as a whole message.
 func TestLinesThatAreWrittenOtherwise(t *testing.T) {
 	for _, line := range []string{
 		``, `{}`, `null`, `[]`, `{"pong"}`, `{"pong":}`, `pong":{}}`, `{"pong":{}`, `{"pong":{}}}`, `{"pong":{}} {}`,

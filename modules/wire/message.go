@@ -52,8 +52,8 @@ type Message struct {
 // Empty is a message without a content.
 type Empty struct{}
 
-// Hello is the first line of the module. Nonce comes first in the JSON, so that
-// [Greeting] can tell the line from what a login shell prints.
+// Hello is the first line of the module. Nonce comes first in the JSON, so that [Greeting] can distinguish the line
+// from the output of a login shell.
 type Hello struct {
 	Nonce string          `json:"nonce"`
 	Build string          `json:"build"`
@@ -69,18 +69,18 @@ func Greeting(nonce string) []byte {
 // host's own catalog.
 type Want struct {
 	SHA256 []string `json:"sha256"`
-	// From is how much of some of them the host has already, in bytes, of an earlier session. Where that
-	// is damaged, it asks for the whole once more.
+	// From has the sizes, in bytes, of the parts that the host has from an earlier session. If a part is damaged, the
+	// host requests the whole content again.
 	From map[string]int64 `json:"from,omitempty"`
 }
 
 // A Blob is the header of a part of a content; N raw bytes follow it.
 type Blob struct {
 	SHA256 string `json:"sha256"`
-	Size   int64  `json:"size"` // of the whole content
+	Size   int64  `json:"size"` // size of the whole content
 	Offset int64  `json:"offset"`
 	N      int    `json:"n"` // at most [MaxChunk]
-	// Gone says that the controller cannot read the content any more, and why.
+	// Gone is the reason why the controller cannot read the content any more.
 	Gone string `json:"gone,omitempty"`
 
 	Data []byte `json:"-"` // the raw bytes
@@ -92,12 +92,11 @@ const MaxChunk = 64 << 10
 // Done ends a catalog: every entry has had its result, or the run was stopped.
 type Done struct {
 	Stopped bool `json:"stopped,omitempty"`
-	// Armed is how long from now on the host waits for its changes to be confirmed, see
-	// [Confirm]; 0 if nothing is to be.
+	// Armed is the time from now in which the changes must be confirmed, see [Confirm]; 0 if there are none.
 	Armed time.Duration `json:"armed,omitempty"`
 }
 
-// Refused says that the module will not work on the catalog at all.
+// Refused reports that the module does not run the catalog.
 type Refused struct {
 	Phase string `json:"phase"` // lock, protocol, facts, undo, confirm; full: only the full program can
 	Error string `json:"error"`
@@ -105,19 +104,18 @@ type Refused struct {
 	Locked bool `json:"locked,omitempty"`
 }
 
-// Locked says that the host waits for its lock, for those who look on, or that it has it then.
+// Locked reports that the host waits for its lock, or that it has taken it after a wait.
 type Locked struct {
 	Waits bool `json:"waits,omitempty"`
 }
 
-// Parse asks the controller to read a YAML document of the host's: host programs
-// know only JSON.
+// Parse requests that the controller parse a YAML document of the host: host programs know only JSON.
 type Parse struct {
 	ID   int    `json:"id"`   // from 1, another for each question of a session
 	Text string `json:"text"` // at most [modules.MaxParse] bytes
 }
 
-// Parsed answers a [Parse]: with the document as JSON, or with what is wrong.
+// Parsed answers a [Parse] with the document as JSON, or with its fault.
 type Parsed struct {
 	ID    int             `json:"id"`
 	JSON  json.RawMessage `json:"json,omitempty"`
@@ -130,14 +128,13 @@ type Import struct {
 	Index int `json:"i"`
 }
 
-// Imported answers an [Import]: values by property, or why there are none.
+// Imported answers an [Import]: values by property, or the reason why there are none.
 type Imported struct {
 	Index  int                        `json:"i"`
 	Values map[string]json.RawMessage `json:"values,omitempty"`
-	// Unknown says that in a check run the values cannot be known.
+	// Unknown reports that the values cannot be known in a check run.
 	Unknown bool `json:"unknown,omitempty"`
-	// Sensitive says that one of the values is of a sensitive resource, so that the
-	// entry is one too.
+	// Sensitive reports that one of the values belongs to a sensitive resource, so that the entry is sensitive, too.
 	Sensitive bool   `json:"sensitive,omitempty"`
 	Error     string `json:"error,omitempty"`
 }
@@ -146,32 +143,32 @@ type Imported struct {
 type Semaphore struct {
 	Index   int  `json:"i"`
 	Release bool `json:"release,omitempty"`
-	// Would is what the entry is about to do, for people; "" if it is sensitive.
+	// Would describes the entry's next action, for people; "" if it is sensitive.
 	Would string `json:"would,omitempty"`
 }
 
-// Elsewhere asks for an entry to be brought about where [Entry.On] says. The answer, which has a
-// Status, may take as long as others are at work there.
+// Elsewhere requests that the controller run an entry on the host of [Entry.On]. The answer, which has a Status, may
+// take as long as other runs occupy that host.
 type Elsewhere struct {
 	Index int `json:"i"`
-	// Refresh says that something has changed that the entry subscribes to.
+	// Refresh reports that something has changed that the entry subscribes to.
 	Refresh bool `json:"refresh,omitempty"`
-	// Here says that an entry which runs once does so on the host that asks.
+	// Here answers that an entry which runs once does so on the host of the request.
 	Here bool `json:"here,omitempty"`
-	// How it ended there; no status says that the run ends before that.
+	// Status is the outcome on the other host; empty means that the run ends before the entry.
 	Status    Status `json:"status,omitempty"`
 	Uncertain bool   `json:"uncertain,omitempty"`
 	Because   string `json:"because,omitempty"`
 	Error     string `json:"error,omitempty"`
 }
 
-// Granted says that an entry holds its semaphores, or why it never will.
+// Granted reports that an entry holds its semaphores, or why it never will.
 type Granted struct {
 	Index int    `json:"i"`
 	Error string `json:"error,omitempty"`
 }
 
-// ErrLocked says that another run holds the lock of this host and user.
+// ErrLocked reports that another run holds the lock of this host and user.
 var ErrLocked = errors.New("another run is in progress on this host")
 
 // errNotOne is returned for a message with no field or several.

@@ -2,19 +2,18 @@ package wire
 
 import "errors"
 
-// Output is what a command of an entry has written, while it runs: whole lines of one of its
-// streams.
+// Output is output of a running command of an entry: whole lines of one of its streams.
 type Output struct {
 	Index   int    `json:"i"`
 	Stderr  bool   `json:"stderr,omitempty"`
 	Text    string `json:"text,omitempty"`
-	Dropped int    `json:"dropped,omitempty"` // lines behind Text, of either stream, that were too many
+	Dropped int    `json:"dropped,omitempty"` // number of dropped lines after Text, of either stream
 }
 
-// Bounds of the [Output] of one catalog. What is more is dropped on the host.
+// Limits of the [Output] of one catalog. The host drops further output.
 const (
 	MaxOutput  = 64 << 10 // bytes in a second, and of one text
-	OutputLine = 64       // what a line counts besides its bytes
+	OutputLine = 64       // cost of a line in addition to its bytes
 )
 
 var errOutput = errors.New("output is out of bounds")

@@ -2,8 +2,8 @@ package wire
 
 import "errors"
 
-// A Part is the header of a part of the file that an entry with [Entry.Fetch] hands to the controller;
-// N raw bytes follow it. Parts come in order. One at the beginning has the file begin anew.
+// A Part is the header of a part of the file that an entry with [Entry.Fetch] sends to the controller; N raw bytes
+// follow it. Parts come in order. A part with offset 0 restarts the file.
 type Part struct {
 	Index  int   `json:"i"`
 	Offset int64 `json:"offset"`
@@ -22,7 +22,7 @@ func (p *Part) validate() error {
 	return nil
 }
 
-// raw gives how many raw bytes follow a message, and where they are put; nil where none do.
+// raw returns the number of raw bytes after a message, and where they are stored; nil if there are none.
 func (m *Message) raw() (n *int, data *[]byte) {
 	switch {
 	case m.Blob != nil:

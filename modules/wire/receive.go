@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// ReceiveAll reads what a host has to say: at least one message, and those that have
-// come with it, at most maxBurst. Results with nothing in them are read without
-// encoding/json, which takes most of the time of a converged host's stream
-// otherwise. With an error come the messages before it.
+// ReceiveAll reads messages of a host: at least one, and those that have come with it, at most maxBurst. It reads
+// stable results without encoding/json, which would take most of the time for the stream of a converged host. With an
+// error it returns the messages before it.
 func (c *Conn) ReceiveAll() (all []*Message, err error) {
 	for len(all) == 0 || len(all) < maxBurst && c.lineIsHere() {
 		m, err := c.receiveOne()
@@ -25,7 +24,7 @@ const maxBurst = 64
 
 // lineIsHere reports whether a line can be read without waiting.
 func (c *Conn) lineIsHere() bool {
-	here, _ := c.in.Peek(c.in.Buffered()) // of what is buffered: cannot fail
+	here, _ := c.in.Peek(c.in.Buffered()) // the bytes are buffered: cannot fail
 	return bytes.IndexByte(here, '\n') >= 0
 }
 
@@ -44,9 +43,8 @@ func (c *Conn) receiveOne() (*Message, error) {
 	return c.Receive()
 }
 
-// stableResult reads a line such as {"result":{"i":3,"ns":51000}} at the beginning of
-// b, written as encoding/json writes it. n is how long it is with its end; 0 if
-// there is no such line.
+// stableResult reads a line such as {"result":{"i":3,"ns":51000}} at the begin of b, in the form of encoding/json. n is
+// its length with the line end; 0 if there is no such line.
 func stableResult(b []byte) (r Result, n int) {
 	rest, ok := bytes.CutPrefix(b, []byte(`{"result":{"i":`))
 	if !ok {
@@ -68,8 +66,7 @@ func stableResult(b []byte) (r Result, n int) {
 	return Result{Index: int(index), Duration: time.Duration(duration)}, len(b) - len(rest)
 }
 
-// cutNumber reads a number at the beginning of b. ok is false if there is none, or one
-// that may not fit an int64.
+// cutNumber reads a number at the begin of b. ok is false if there is none, or one that may not fit an int64.
 func cutNumber(b []byte) (n int64, rest []byte, ok bool) {
 	const most = 18 // digits, which fit an int64
 	i := 0

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Reversals name resources that have left the manifest, or were changed by an earlier run (see
-// [Undo]), and that the host is going to undo: they are counted as entries behind those of the
-// catalog, and have a result each.
+// Reversals name resources that have left the manifest, or were changed by an earlier run (see [Undo]), and that the
+// host is about to undo: they count as entries after those of the catalog, and have a result each.
 type Reversals struct {
 	Entries []Reversal `json:"entries"` // at least one, at most [MaxUndone]
 }
@@ -26,7 +25,7 @@ func (r Reversal) Valid() bool {
 	return CheckReversalName(r.Type) == nil && !strings.Contains(r.Type, "#") && CheckReversalName(r.Name) == nil
 }
 
-// Bounds of what a host remembers.
+// Limits of the records of a host.
 const (
 	MaxReversals    = 1000   // resources, of all plays together
 	MaxUndone       = 10_000 // changes of one run
@@ -49,8 +48,7 @@ func (r *Reversals) validate() error {
 	return nil
 }
 
-// CheckReversalName refuses names that are not remembered: too long ones, and those that no
-// line of a report could show.
+// CheckReversalName refuses names that are not recorded: too long ones, and those that a line of a report cannot show.
 func CheckReversalName(name string) error {
 	switch {
 	case len(name) > MaxReversalName:

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Unconfirmed describes a change on a host that is armed and not confirmed. Its JSON is what footprint prints.
+// Unconfirmed describes an armed change on a host that is not confirmed. footprint prints its JSON.
 type Unconfirmed struct {
 	Run       string        `json:"run"`
 	Holder    string        `json:"holder"`            // operator and machine of the run
@@ -15,16 +15,16 @@ type Unconfirmed struct {
 	LeftMS    int64         `json:"left_ms"`           // Left for JSON; 0 after the deadline
 	Watchdog  WatchdogState `json:"watchdog"`          // whether the watchdog runs
 	Reverting bool          `json:"reverting"`         // the change is being taken back
-	Resources []string      `json:"resources"`         // type#name of what was changed
+	Resources []string      `json:"resources"`         // type#name of the changed ones
 	More      bool          `json:"more,omitempty"`    // there are other resources, or some whose names are secret
 	Outlook   string        `json:"outlook"`           // when the change is taken back, as text
 	Hint      string        `json:"hint,omitempty"`    // command that takes it back
 }
 
-// WatchdogState says whether the watchdog of a host runs.
+// WatchdogState reports whether the watchdog of a host runs.
 type WatchdogState string
 
-// The states. WatchdogUnknown is that of a host without flock(1), if no host program looks.
+// States. WatchdogUnknown belongs to a host without flock(1) and without a running host program.
 const (
 	WatchdogRuns    WatchdogState = "yes"
 	WatchdogEnded   WatchdogState = "no"

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Untold is what an earlier run has changed on the host, or failed at, and could not tell
-// anyone. The host keeps it until a controller has acknowledged it.
+// Untold has changes and failures of an earlier run on the host that were not reported. The host keeps it until a
+// controller has acknowledged it.
 type Untold struct {
 	Run     string         `json:"run"`
 	Play    int            `json:"play"`
 	For     string         `json:"for,omitempty"` // as [Once].For
-	Holder  string         `json:"holder"`        // who ran it, and where
+	Holder  string         `json:"holder"`        // operator and machine
 	Since   time.Time      `json:"since"`         // when it began
 	Results []UntoldResult `json:"results"`
 	More    int            `json:"more,omitempty"` // results that are not among those
 }
 
-// An UntoldResult is how a resource ended that was changed, or has failed.
+// An UntoldResult is the outcome of a resource that changed or failed.
 type UntoldResult struct {
 	Type    string `json:"type"`
 	Name    string `json:"name"`
@@ -27,13 +27,12 @@ type UntoldResult struct {
 	Unknown bool   `json:"unknown,omitempty"` // as [Result].Unknown
 }
 
-// An Ack says that the controller has what the host has told of a catalog, or of the
-// untold results of one.
+// An Ack acknowledges the results of a catalog, or its untold results.
 type Ack struct {
 	Run  string `json:"run"`
 	Play int    `json:"play"`
 	For  string `json:"for,omitempty"` // as [Once].For
-	// Reverted says that it is about the [Reverted] of that catalog, and not about its results.
+	// Reverted makes it acknowledge the [Reverted] of that catalog, and not its results.
 	Reverted bool `json:"reverted,omitempty"`
 }
 
@@ -41,7 +40,7 @@ type Ack struct {
 const (
 	MaxUntold         = 200     // results
 	MaxUntoldText     = 1 << 10 // bytes of each text
-	MaxUntoldCatalogs = 20      // of which one catalog is told; others are told with the next one
+	MaxUntoldCatalogs = 20      // number in the report of one catalog; further ones come with the next
 )
 
 func (u *Untold) validate() error {

@@ -6,56 +6,52 @@ import (
 	"time"
 )
 
-// A Watch has the host go on with a catalog that it has checked: until another catalog of the
-// same play comes, or the session ends, it tells with [Watched] what has become of its entries.
-// Such a catalog is a check that is forgotten ([Catalog].Rehearsal), takes no lock, and needs the
-// full host program.
+// A Watch keeps a checked catalog on the host: until another catalog of the same play comes, or the session ends, the
+// host reports changes of its entries with [Watched]. Such a catalog is a check with [Catalog].Rehearsal, takes no
+// lock, and needs the full host program.
 type Watch struct {
 	Play int `json:"play"` // its number, from 1
-	// Settle is how long nothing may be heard of an entry before it is checked, and Longest how
-	// long it is put off for that at most.
+	// Settle is the time without a hint after which an entry is checked, and Longest the longest delay of a check.
 	Settle  time.Duration `json:"settle"`
 	Longest time.Duration `json:"longest"`
 	// Poll is in what time every entry is checked once, whether or not something was heard of
 	// it; 0 is never.
 	Poll time.Duration `json:"poll,omitempty"`
-	// Quiet are absolute paths on the host: while one of them is there, nothing is told.
+	// Quiet are absolute paths on the host: while one of them exists, nothing is reported.
 	Quiet []string `json:"quiet,omitempty"`
 }
 
-// An EntryWatch is what of a [Watch] is otherwise for one entry.
+// An EntryWatch has the differences of one entry from a [Watch].
 type EntryWatch struct {
-	Off    bool           `json:"off,omitempty"` // it is checked only for those that depend on it, and not told
+	Off    bool           `json:"off,omitempty"` // it is checked only for entries that depend on it, and not reported
 	Settle time.Duration  `json:"settle,omitempty"`
 	Poll   *time.Duration `json:"poll,omitempty"`
 }
 
-// Watched tells of a catalog under watch what has come out otherwise than it was told last, by
-// its results or by an earlier one of these.
+// Watched reports the results of a watched catalog that differ from the last reported ones.
 type Watched struct {
 	Play    int       `json:"play"` // [Watch].Play
 	Results []*Result `json:"results,omitempty"`
-	Writers []Writer  `json:"writers,omitempty"` // of those results, as far as they are known
-	// Polled are all entries of which nothing is heard, told when that is known and when it
-	// changes. Heard says that it is told here; those of the next ones without Heard, if they
-	// have any, are more of the same list.
+	Writers []Writer  `json:"writers,omitempty"` // writers of those results, as far as they are known
+	// Polled lists all entries that cannot be heard, sent when that is known and when it changes. Heard marks the first
+	// message of a list; Polled in later messages without Heard continues the list.
 	Polled []Polled `json:"polled,omitempty"`
 	Heard  bool     `json:"heard,omitempty"`
-	// Missed says why all entries were checked although nothing was heard of them: the queue of
-	// events had overflown, the host had slept. "" for any other reason.
+	// Missed is the reason if all entries were checked without a hint, because the event queue overflowed or the host
+	// was suspended; "" for other reasons.
 	Missed string `json:"missed,omitempty"`
 }
 
-// A Writer is who has changed what an entry looks after, as the host knows it. It is a hint for
+// A Writer is the program or run that has changed the thing of an entry, as far as the host knows it. It is a hint for
 // people.
 type Writer struct {
 	Index   int    `json:"i"`
-	Run     string `json:"run,omitempty"`    // a run of this tool, at work or noted as the last one there
+	Run     string `json:"run,omitempty"`    // run of this tool: in progress, or recorded as the last one there
 	Holder  string `json:"holder,omitempty"` // whose run
 	PID     int    `json:"pid,omitempty"`
 	Program string `json:"program,omitempty"` // its executable, or its name
 	User    string `json:"user,omitempty"`
-	Package string `json:"package,omitempty"` // that the program is of
+	Package string `json:"package,omitempty"` // package of the program
 }
 
 // A Polled is an entry that is only checked with all others.
@@ -64,8 +60,7 @@ type Polled struct {
 	Why   string `json:"why"`
 }
 
-// MaxWatched is how many results, writers or polled entries a [Watched] has at most; more come in
-// several.
+// MaxWatched bounds the results, writers or polled entries of a [Watched]; more come in several messages.
 const MaxWatched = 1000
 
 func (w *Watch) validate() error {
