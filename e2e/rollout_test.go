@@ -91,7 +91,7 @@ func TestFleetRolloutLosesNothing(t *testing.T) {
 	rollout(1, farmDrain, "--include-broken")
 
 	lost := c.during(func() { rollout(2, farmDrain) })
-	t.Logf("with a drain, of %d requests lost: %d", c.answers, len(c.lost)) // the table of docs/internals/lockouts.md
+	t.Logf("with a drain, of %d requests lost: %d", c.answers, len(c.lost)) // the numbers of docs/internals/lockouts.md
 	require.NoError(t, lost)
 	seen := map[string]bool{}
 	for range 4 {
