@@ -60,9 +60,9 @@ func (b *badRun) Answer(ctx context.Context, answer func(context.Context, []byte
 
 // answered changes the answer to a question of a host.
 func (b *badCoordinator) answered(text, out []byte) []byte {
-	var of handout
+	var of handoutID
 	copy(of[:], text[1:])
-	sealer, err := newSealer(b.of.keyOf(of), of)
+	sealer, err := newSealer(b.of.run.post.keyOf(of), of)
 	require.NoError(b.t, err)
 	text, err = sealer.open(toCoordinator, text[1+handoutSize:])
 	require.NoError(b.t, err)
@@ -100,34 +100,34 @@ func (b *badCoordinator) changed(ctx context.Context, text, out []byte) []byte {
 	put := func(v any) *object {
 		sealed, err := sealJSON(q.Recipient, v)
 		require.NoError(b.t, err)
-		o, err := c.put(ctx, sealed)
+		o, err := c.run.post.upload(ctx, sealed)
 		require.NoError(b.t, err)
 		return o
 	}
 	if a.Run != nil && b.run != nil {
-		content, err := c.makeRun()
+		content, err := c.run.parcels.content()
 		require.NoError(b.t, err)
 		b.run(content)
 		a.Run = put(content)
 	}
-	c.mu.Lock()
-	h := c.shards[q.Ticket.Shard].current
-	c.mu.Unlock()
+	c.run.ledger.mu.Lock()
+	h := c.run.ledger.shards[q.Ticket.Shard].current
+	c.run.ledger.mu.Unlock()
 	if b.shard != nil && h != nil {
 		var turns []playbooks.Turn
 		for _, t := range h.shard.turns {
 			turns = append(turns, t.Turn)
 		}
-		content, _, err := c.shardContent(ctx, q, turns)
+		content, _, err := c.run.dispatcher.shardContent(ctx, q, turns)
 		require.NoError(b.t, err)
 		b.shard(content)
 		reader, err := newFrameReader(content.Key)
 		require.NoError(b.t, err)
 		sealer, err := newSealer(content.Key, content.Handout)
 		require.NoError(b.t, err)
-		c.mu.Lock()
-		h.reader, h.asks.sealer, c.handed[content.Handout] = reader, sealer, h
-		c.mu.Unlock()
+		c.run.ledger.mu.Lock()
+		h.reader, h.asks.sealer, c.run.ledger.assigned[content.Handout] = reader, sealer, h
+		c.run.ledger.mu.Unlock()
 		a.Shard = put(content)
 	}
 	out, err = sign(c.Key, answerKind, a)

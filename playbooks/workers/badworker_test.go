@@ -40,7 +40,7 @@ type badWorker struct {
 
 func (b *badWorker) Join(ctx context.Context, name string) (queue.Member, error) {
 	member, err := b.Queue.Join(ctx, name)
-	return &badMember{Member: member, badWorker: b, reader: map[handout]*frameReader{}, writer: map[handout]*frameWriter{}}, err
+	return &badMember{Member: member, badWorker: b, reader: map[handoutID]*frameReader{}, writer: map[handoutID]*frameWriter{}}, err
 }
 
 type badMember struct {
@@ -48,8 +48,8 @@ type badMember struct {
 	*badWorker
 
 	mu     sync.Mutex
-	reader map[handout]*frameReader
-	writer map[handout]*frameWriter
+	reader map[handoutID]*frameReader
+	writer map[handoutID]*frameWriter
 }
 
 // Say implements [queue.Member].
@@ -59,9 +59,9 @@ func (b *badMember) Say(ctx context.Context, frame []byte) error {
 	of, _ := handoutOf(frame)
 	var err error
 	if b.reader[of] == nil {
-		b.reader[of], err = newFrameReader(b.of.keyOf(of))
+		b.reader[of], err = newFrameReader(b.of.run.post.keyOf(of))
 		require.NoError(b.t, err)
-		b.writer[of], err = newFrameWriter(b.of.keyOf(of), of)
+		b.writer[of], err = newFrameWriter(b.of.run.post.keyOf(of), of)
 		require.NoError(b.t, err)
 	}
 	text, err := b.reader[of].read(frame)
@@ -108,8 +108,8 @@ func (b *badMember) Ask(ctx context.Context, text []byte) ([]byte, error) {
 	return b.Member.Ask(ctx, text)
 }
 
-func (b *badMember) ask(ctx context.Context, of handout, q asked) (a answered) {
-	sealer, err := newSealer(b.of.keyOf(of), of)
+func (b *badMember) ask(ctx context.Context, of handoutID, q asked) (a answered) {
+	sealer, err := newSealer(b.of.run.post.keyOf(of), of)
 	require.NoError(b.t, err)
 	sealed, err := sealer.seal(toCoordinator, q)
 	require.NoError(b.t, err)
@@ -286,7 +286,7 @@ func TestExcludedMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	certify, excluded := c.Certify, make(chan struct{})
 	exclude := sync.OnceFunc(func() {
-		c.exclude(t.Context(), &handed{key: string(key.signer.PublicKey().Marshal()), worker: "worker", errands: newErrands()}, errors.New("it lied"))
+		c.run.transfers.exclude(t.Context(), &assignment{key: string(key.signer.PublicKey().Marshal()), worker: "worker", errands: newErrandList()}, errors.New("it lied"))
 		close(excluded)
 	})
 	c.Certify = func(ctx context.Context, of Certificate) ([]byte, time.Duration, error) {

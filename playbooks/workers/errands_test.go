@@ -38,7 +38,7 @@ func (m *answersAll) Ask(ctx context.Context, question []byte) ([]byte, error) {
 
 // shiftOf returns a shift of a coordinator that answers at once, and the texts that its worker prints.
 func shiftOf(t *testing.T, answer func(asked) answered) (s *shift, m *answersAll, said *[]string) {
-	sealer, err := newSealer(newFrameKey(), handout{})
+	sealer, err := newSealer(newFrameKey(), handoutID{})
 	require.NoError(t, err)
 	m, said = &answersAll{t: t, sealer: sealer, answer: answer}, &[]string{}
 	s = &shift{worker: &Worker{Say: func(text string) { *said = append(*said, text) }}, job: &job{member: m}, sealer: sealer}

@@ -31,7 +31,7 @@ func (s *site) client(q queue.Queue, c *Coordinator, of ticket) (*client, *answe
 	w, err := workerIn(s.dir, "worker", q)
 	require.NoError(t, err)
 	w.BuildID = s.buildID
-	j, err := w.newJob(t.Context(), c.name)
+	j, err := w.newJob(t.Context(), c.run.post.name)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, j.folder.remove()) })
 	k := &client{shift: &shift{worker: w, job: j, rename: func(text []byte) []byte { return text }}, t: t, c: c}
@@ -54,7 +54,7 @@ func (s *site) client(q queue.Queue, c *Coordinator, of ticket) (*client, *answe
 func (k *client) askAgain() *answer {
 	k.t.Helper()
 	var a answer
-	_, err := verify(k.worker.Coordinators.Ring(), answerKind, k.c.answer(k.t.Context(), k.text), &a)
+	_, err := verify(k.worker.Coordinators.Ring(), answerKind, k.c.run.answer(k.t.Context(), k.text), &a)
 	require.NoError(k.t, err)
 	return &a
 }
@@ -75,7 +75,7 @@ func (k *client) says(s said) {
 	for _, frame := range k.writer.frames(text) {
 		require.NoError(k.t, k.job.member.Say(k.t.Context(), frame))
 	}
-	require.NoError(k.t, k.c.catchUp(k.t.Context()))
+	require.NoError(k.t, k.c.run.inbox.catchUp(k.t.Context()))
 }
 
 // answers is a handler that takes everything that is reported.
@@ -88,7 +88,7 @@ func (answers) CheckEnd(playbooks.TurnEnd) error                        { return
 // submitted has a host wait for a worker, and gives its ticket.
 func (s *site) submitted(q queue.Queue, c *Coordinator, answer func(playbooks.Question) playbooks.Answer) (*turn, ticket) {
 	one := &turn{playbooks.Turn{Host: "web1"}, answers(answer), make(chan playbooks.TurnEnd, 1)}
-	c.gather(s.t.Context(), one)
+	c.run.intake.gather(s.t.Context(), one)
 	return one, s.leased(q, c)
 }
 
@@ -143,21 +143,21 @@ func TestForgets(t *testing.T) {
 		require.Equal(t, 3, answers)
 		require.Equal(t, 2, strings.Count(warned.all(), "was lost before 1 host ended; "))
 		require.Equal(t, objects, there())
-		c.forget(t.Context(), time.Now())
+		c.run.forget(t.Context(), time.Now())
 		require.Equal(t, objects, there(), "it has just been over")
-		require.Len(t, c.asked, 3)
+		require.Len(t, c.run.dispatcher.asked, 3)
 
-		c.began = c.began.Add(-2 * time.Hour)
+		c.run.post.began = c.run.post.began.Add(-2 * time.Hour)
 		later := time.Now().Add(2 * time.Hour)
 		last.asked.next()
 		heard()
 		objects = append(objects, last.asks(asked{Number: 2, Host: "web1", Text: []byte("{}")}).Object.Name)
-		c.forget(t.Context(), later)
+		c.run.forget(t.Context(), later)
 		require.Equal(t, append(objects[6:8:8], objects[9]), there(), "what the last worker needs")
-		require.Len(t, c.handed, 1)
-		require.Len(t, c.runs, 1)
-		require.Empty(t, c.asked)
-		require.Empty(t, c.certs)
+		require.Len(t, c.run.ledger.assigned, 1)
+		require.Len(t, c.run.parcels.sent, 1)
+		require.Empty(t, c.run.dispatcher.asked)
+		require.Empty(t, c.run.authority.certs)
 
 		// What comes late is known for that.
 		answers = 0
@@ -170,16 +170,16 @@ func TestForgets(t *testing.T) {
 		require.Zero(t, answers)
 		require.Empty(t, got.lines(s))
 		require.Empty(t, host.ended)
-		require.Equal(t, 3, c.shards[of.Shard].taken)
+		require.Equal(t, 3, c.run.ledger.shards[of.Shard].taken)
 
 		last.says(said{Ends: map[string]playbooks.TurnEnd{"web1": {Begun: true}}})
 		require.True(t, (<-host.ended).Begun)
-		c.forget(t.Context(), time.Now().Add(2*time.Hour))
+		c.run.forget(t.Context(), time.Now().Add(2*time.Hour))
 		require.Empty(t, there())
-		require.Empty(t, c.handed)
-		require.Empty(t, c.runs)
-		require.Empty(t, c.told)
-		require.Empty(t, c.shards)
+		require.Empty(t, c.run.ledger.assigned)
+		require.Empty(t, c.run.parcels.sent)
+		require.Empty(t, c.run.ledger.told)
+		require.Empty(t, c.run.ledger.shards)
 	})
 }
 
@@ -187,10 +187,10 @@ func TestForgets(t *testing.T) {
 func TestForgetsWhatWasTold(t *testing.T) {
 	for name, end := range map[string]func(c *Coordinator, k *client){
 		"failed":  func(_ *Coordinator, k *client) { k.says(said{Failed: "the disk is full"}) },
-		"lost":    func(c *Coordinator, k *client) { c.lose(c.handed[k.content.Handout].shard) },
-		"left":    func(c *Coordinator, k *client) { c.leave(c.handed[k.content.Handout].shard) },
-		"taken":   func(c *Coordinator, _ *client) { c.takeBackLogins() },
-		"stopped": func(c *Coordinator, k *client) { c.stop(k.t.Context()); k.says(said{Over: true}) },
+		"lost":    func(c *Coordinator, k *client) { c.run.ledger.abandon(c.run.ledger.assigned[k.content.Handout].shard) },
+		"left":    func(c *Coordinator, k *client) { c.run.ledger.conclude(c.run.ledger.assigned[k.content.Handout].shard, notBegun) },
+		"taken":   func(c *Coordinator, _ *client) { c.run.intake.cancelAll() },
+		"stopped": func(c *Coordinator, k *client) { c.run.stop(k.t.Context()); k.says(said{Over: true}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, plays(), "web1")
@@ -203,13 +203,13 @@ func TestForgetsWhatWasTold(t *testing.T) {
 			k, _ := s.client(q, c, of)
 			k.says(said{Events: []events.Carried{{Event: events.Result{Host: "web1", Type: "exec", Name: "true", Status: events.Changed}}}})
 			require.Len(t, got.lines(s), 1)
-			require.Len(t, c.told, 1)
+			require.Len(t, c.run.ledger.told, 1)
 			end(c, k)
 			require.Len(t, host.ended, 1)
-			require.Empty(t, c.told)
-			require.Empty(t, c.shards)
-			c.forget(t.Context(), time.Now().Add(2*time.Hour))
-			require.Empty(t, c.handed)
+			require.Empty(t, c.run.ledger.told)
+			require.Empty(t, c.run.ledger.shards)
+			c.run.forget(t.Context(), time.Now().Add(2*time.Hour))
+			require.Empty(t, c.run.ledger.assigned)
 		})
 	}
 }
@@ -221,15 +221,15 @@ func TestStamps(t *testing.T) {
 	c, _ := s.coordinator(q, s.runner(s.inventory(nil)))
 	require.NoError(t, c.Begin(t.Context()))
 	defer func() { require.NoError(t, c.Close(t.Context())) }()
-	require.True(t, c.isFresh(c.stamp()))
-	old := c.stamp()
+	require.True(t, c.run.post.isFresh(c.run.post.stamp()))
+	old := c.run.post.stamp()
 	_, of := s.submitted(q, c, nil)
-	c.began = c.began.Add(-stampTime)
-	require.False(t, c.isFresh(old))
-	forged := c.stamp()
+	c.run.post.began = c.run.post.began.Add(-stampTime)
+	require.False(t, c.run.post.isFresh(old))
+	forged := c.run.post.stamp()
 	forged[0]++
-	for _, stamp := range [][]byte{nil, {1}, forged, append(c.stamp(), 1)} {
-		require.False(t, c.isFresh(stamp))
+	for _, stamp := range [][]byte{nil, {1}, forged, append(c.run.post.stamp(), 1)} {
+		require.False(t, c.run.post.isFresh(stamp))
 	}
 	k, a := s.client(q, c, of)
 	require.True(t, a.Stale)
@@ -237,7 +237,7 @@ func TestStamps(t *testing.T) {
 	a, err := k.worker.ask(t.Context(), k.job, of)
 	require.NoError(t, err)
 	require.NotNil(t, a.Shard)
-	require.Equal(t, 1, c.shards[of.Shard].taken)
+	require.Equal(t, 1, c.run.ledger.shards[of.Shard].taken)
 }
 
 // TestTicketsEnd has a worker that watches hosts end when the queue has forgotten their ticket, and a shard wait for that long: each gets
@@ -251,7 +251,7 @@ func TestTicketsEnd(t *testing.T) {
 	require.NoError(t, c.Begin(t.Context()))
 	defer func() { require.NoError(t, c.Close(t.Context())) }()
 	var told []playbooks.Question
-	c.gather(t.Context(), &turn{
+	c.run.intake.gather(t.Context(), &turn{
 		playbooks.Turn{Host: "web1", Kind: playbooks.WatchTurn},
 		answers(func(q playbooks.Question) playbooks.Answer {
 			told = append(told, q)
@@ -263,15 +263,15 @@ func TestTicketsEnd(t *testing.T) {
 	k, a := s.client(q, c, first)
 	require.NotNil(t, a.Shard)
 	late := time.Now().Add(ticketTime)
-	c.resubmit(t.Context(), late)
-	require.True(t, c.shards[first.Shard].until.Equal(first.Until), "it is watched")
+	c.run.intake.renewTickets(t.Context(), late)
+	require.True(t, c.run.ledger.shards[first.Shard].until.Equal(first.Until), "it is watched")
 	k.says(said{Over: true})
 	require.Len(t, told, 1)
 	require.NotNil(t, told[0].Watched.Lost)
-	c.resubmit(t.Context(), time.Now())
-	require.True(t, c.shards[first.Shard].until.Equal(first.Until), "the queue has its ticket still")
+	c.run.intake.renewTickets(t.Context(), time.Now())
+	require.True(t, c.run.ledger.shards[first.Shard].until.Equal(first.Until), "the queue has its ticket still")
 	for range 2 {
-		c.resubmit(t.Context(), late)
+		c.run.intake.renewTickets(t.Context(), late)
 		second := s.leased(q, c)
 		require.Equal(t, first.Shard, second.Shard)
 		require.True(t, second.Until.After(first.Until))

@@ -217,7 +217,7 @@ func (h *Handover) Share(ctx context.Context, run, what, queueName string, resum
 	if resumes != nil {
 		l.Resumes = resumes.said.Run
 	}
-	writer, err := newFrameWriter(l.Key, newHandout())
+	writer, err := newFrameWriter(l.Key, newHandoutID())
 	if err != nil {
 		return nil, err
 	}

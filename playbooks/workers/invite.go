@@ -118,7 +118,7 @@ func (i *Invitation) Login() (nkeys.KeyPair, error) {
 	return nkeys.FromRawSeed(nkeys.PrefixByteUser, i.derived("login"))
 }
 
-func (i *Invitation) sealer() (sealer, error) { return newSealer(i.derived("seal"), handout{}) }
+func (i *Invitation) sealer() (sealer, error) { return newSealer(i.derived("seal"), handoutID{}) }
 
 // CoordinatorKey returns the line of the controller's key in lists.
 func (i *Invitation) CoordinatorKey() string {

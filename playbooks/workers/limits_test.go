@@ -86,12 +86,12 @@ func TestWorkerOfAnotherSite(t *testing.T) {
 			require.Contains(t, said.all(), "its line in the list of workers there does not allow "+hostsOf(at))
 			require.Contains(t, warned.all(), fmt.Sprintf("the worker stranger was refused %s: %s:1 allows only hosts of site \"lyon\"\n  hint: if it may get them, write before its key: ", hostsOf(at), path))
 			require.Empty(t, made.all(), "it got a certificate")
-			c.making.Lock()
-			require.Empty(t, c.runs, "it got the files of the play")
-			c.making.Unlock()
-			c.mu.Lock()
-			require.Empty(t, c.handed)
-			c.mu.Unlock()
+			c.run.parcels.making.Lock()
+			require.Empty(t, c.run.parcels.sent, "it got the files of the play")
+			c.run.parcels.making.Unlock()
+			c.run.ledger.mu.Lock()
+			require.Empty(t, c.run.ledger.assigned)
+			c.run.ledger.mu.Unlock()
 			s.work(q, "worker", at)
 			<-over
 			require.Equal(t, 1, summary().Totals.Hosts.OK, warned.all())
@@ -221,7 +221,7 @@ func TestJumpHostOfAnotherSite(t *testing.T) {
 	}
 	c.Workers = Keyring{key: {Name: "worker", At: "workers.keys:1", Sites: []string{"paris"}}}
 	permits := func(key, host string) error {
-		_, err := c.permits(key, host)
+		_, err := c.newRun(nil, nil).admission.permits(key, host)
 		return err
 	}
 	require.ErrorContains(t, permits(key, "web1"), `workers.keys:1 allows only hosts of site "paris"`)
@@ -356,26 +356,27 @@ func (r *removedLine) Ring() (now Keyring) {
 func TestLineIsRemovedMeanwhile(t *testing.T) {
 	ring := Keyring{"key": {Name: "w", From: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}}
 	elsewhere := []netip.Prefix{netip.MustParsePrefix("198.51.100.1/32")}
-	c := &Coordinator{Workers: &removedLine{ring}, Warn: func(string) {}}
+	m := &admission{workers: &removedLine{ring}, warn: func(string) {}}
 	q, a := question{Addresses: elsewhere}, answer{}
-	require.False(t, c.limit("w", "key", nil, &q, &a))
+	require.False(t, m.limit("w", "key", nil, &q, &a))
 	require.Contains(t, a.Refused, "allows none of the addresses")
 
-	c.Workers = &removedLine{ring}
-	_, err := c.renewable(t.Context(), &handed{key: "key", errands: newErrands()}, Certificate{Sources: elsewhere}, "")
+	m.workers = &removedLine{ring}
+	_, err := m.renewable(&assignment{key: "key", errands: newErrandList()}, Certificate{Sources: elsewhere}, "")
 	require.ErrorContains(t, err, "allows none of the addresses")
 }
 
 // TestTakenShardWaitsAnew takes hosts from a worker: they wait since then, and not since the run began or an earlier worker was lost.
 func TestTakenShardWaitsAnew(t *testing.T) {
 	before := time.Now().Add(-time.Hour)
-	s := &shard{id: "1", site: "paris", taken: 2, since: before, last: &handed{worker: "earlier", left: before, errands: newErrands()}}
+	s := &shard{id: "1", site: "paris", taken: 2, since: before, last: &assignment{worker: "earlier", returned: before, errands: newErrandList()}}
 	s.turns = map[string]*turn{"web1": {}}
-	s.current = &handed{shard: s, worker: "w", errands: newErrands()}
-	c := &Coordinator{Queue: queuetest.New(0), shards: map[string]*shard{s.id: s}, told: map[toldOf]*told{}}
-	shards, _ := c.takeFrom(func(*handed) bool { return true })
+	s.current = &assignment{shard: s, worker: "w", errands: newErrandList()}
+	l := newLedger(nil)
+	l.shards[s.id] = s
+	shards, _ := l.takeFrom(func(*assignment) bool { return true })
 	require.Equal(t, []*shard{s}, shards)
-	state := c.siteStates()["paris"]
+	state := (&attendance{queue: queuetest.New(0), ledger: l, routes: &routes{}, silence: silenceTime}).states()["paris"]
 	require.Equal(t, []string{"web1"}, state.hosts)
 	require.Empty(t, state.absent)
 	require.WithinDuration(t, time.Now(), state.since, time.Minute)

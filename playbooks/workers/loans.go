@@ -2,6 +2,8 @@ package workers
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"sync"
 
@@ -63,7 +65,7 @@ func (l *loans) endAll() {
 
 // borrow keeps what it takes to log in to a host that is lent, until it is given back.
 func (s *shift) borrow(ctx context.Context, host string, lent *playbooks.Lent) (err error) {
-	name := fmt.Sprintf("%x-%s", s.sealer.handout, hashOf(host))
+	name := fmt.Sprintf("%x-%s", s.sealer.handout, hostHash(host))
 	if lent.Reached, err = s.withKeys(name, lent.KnownHosts, lent.Certificate)(lent.Target); err != nil {
 		s.dropKeys(name)
 		return err
@@ -74,4 +76,10 @@ func (s *shift) borrow(ctx context.Context, host string, lent *playbooks.Lent) (
 		s.dropKeys(name)
 	})
 	return nil
+}
+
+// hostHash returns a name for files of a host, whose own name may have any characters.
+func hostHash(host string) string {
+	sum := sha256.Sum256([]byte(host))
+	return hex.EncodeToString(sum[:])
 }

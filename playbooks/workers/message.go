@@ -120,7 +120,7 @@ func (l layer) layer() (templates.Layer, error) {
 
 // A shardContent is what a worker needs of the hosts that it works on.
 type shardContent struct {
-	Handout     handout                     `json:"handout"`
+	Handout     handoutID                   `json:"handout"`
 	Key         frameKey                    `json:"key"`
 	Turns       []playbooks.Turn            `json:"turns"`
 	Inventory   inventory.Part              `json:"inventory"`

@@ -13,10 +13,10 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/workers/privatekey"
 )
 
-// An owned recognizes files of the operator, which no worker gets, whatever their names are.
+// An owned recognizes files of the operator, which no worker gets, under any name.
 type owned struct {
-	infos []fs.FileInfo   // files and folders, whatever they are called
-	ids   map[string]bool // of private keys, see [privatekey.Key]
+	infos []fs.FileInfo   // files and folders
+	ids   map[string]bool // ids of private keys, see [privatekey.Key]
 	sums  map[[sha256.Size]byte]bool
 }
 
@@ -49,13 +49,13 @@ func isNeverSent(name string) (part string, is bool) {
 // maxOwned bounds a file of the operator that is compared by its content, in bytes.
 const maxOwned = 1 << 20
 
-// owned returns the recognizer of the operator's files in this run.
-func (c *Coordinator) owned() owned {
-	o := owned{ids: map[string]bool{privatekey.ID(c.Key.signer.PublicKey()): true}, sums: map[[sha256.Size]byte]bool{}}
-	if authority, _ := c.certifies(); authority != nil {
-		o.ids[privatekey.ID(authority)] = true
+// newOwned recognizes the files of paths, copies of them, and the private keys with ids.
+func newOwned(ids, paths []string) owned {
+	o := owned{ids: map[string]bool{}, sums: map[[sha256.Size]byte]bool{}}
+	for _, id := range ids {
+		o.ids[id] = true
 	}
-	for _, path := range append(c.loginKeys(), c.Recipe.Without...) {
+	for _, path := range paths {
 		if path == "" {
 			continue
 		}
@@ -103,7 +103,7 @@ func (o *owned) learn(path string) {
 	}
 }
 
-// path returns why no worker gets a file, by its path; "" if one may.
+// path returns why no worker gets a file, by its path; empty means that workers may get it.
 func (o *owned) path(c candidate) string {
 	for _, name := range []string{c.name, c.target()} {
 		if part, is := isNeverSent(name); is {

@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
 // maxPacked bounds the files of a run, in bytes, as they are and packed.
@@ -213,40 +216,29 @@ func (p *packer) header(path string, info fs.FileInfo, target string) error {
 	return p.tar.WriteHeader(head)
 }
 
-// packRun packs what workers need of the files here to compile the plays.
-func (c *Coordinator) packRun(see func(name string, data []byte)) (packed []byte, sent []string, err error) {
-	recipe, folders := &c.Recipe, c.Runner.Needs.Folders
-	p := newPacker(recipe.Folder, c.owned(), c.Runner.Options.Catalog.Note, see)
+// Contents selects the files of a run that workers get.
+type Contents struct {
+	Recipe  *Recipe
+	Folders []catalog.FolderUse
+	Values  []*yamlpos.Node                // data of the plays, whose texts may be names of files
+	Keys    []string                       // ids of private keys that no worker gets, see [privatekey.ID]
+	Own     []string                       // files and folders of the operator, which no worker gets
+	Note    func(path string)              // gets each path before the file is read; nil ignores it
+	See     func(name string, data []byte) // gets each packed file
+}
+
+// Pack packs the files that workers need to compile the plays. sent has a line for each file, also for files that workers do not get.
+func (c *Contents) Pack() (packed []byte, sent []string, err error) {
+	p := newPacker(c.Recipe.Folder, newOwned(c.Keys, c.Own), c.Note, c.See)
 	defer p.close()
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("packing the play's files for workers: %w", err)
 		}
 	}()
-	var files []string
-	if recipe.Files != nil {
-		files = recipe.Files()
-	}
-	pick := &picker{to: p, texts: sync.OnceValue(func() []string { return c.values(folders, files) })}
-	if recipe.Undo == nil {
-		for _, file := range files {
-			if err := p.plain(file, "the play is read from it"); err != nil {
-				return nil, nil, err
-			}
-		}
-		for _, u := range folders {
-			if err := pick.use(u); err != nil {
-				return nil, nil, err
-			}
-		}
-		for _, a := range recipe.Archives {
-			f, err := p.open(a.Folder)
-			if err == nil {
-				err = f.tree(".", unnamed, "it is in the archive "+a.Name)
-			}
-			if err != nil {
-				return nil, nil, err
-			}
+	if c.Recipe.Undo == nil {
+		if err := c.pick(p); err != nil {
+			return nil, nil, err
 		}
 	}
 	for _, line := range slices.Sorted(slices.Values(p.sent)) {
@@ -257,6 +249,35 @@ func (c *Coordinator) packRun(see func(name string, data []byte)) (packed []byte
 	}
 	packed, err = p.finish()
 	return packed, sent, err
+}
+
+// pick adds the files of the plays.
+func (c *Contents) pick(p *packer) error {
+	var files []string
+	if c.Recipe.Files != nil {
+		files = c.Recipe.Files()
+	}
+	for _, file := range files {
+		if err := p.plain(file, "the play is read from it"); err != nil {
+			return err
+		}
+	}
+	pick := &picker{to: p, texts: sync.OnceValue(func() []string { return c.values(files) })}
+	for _, u := range c.Folders {
+		if err := pick.use(u); err != nil {
+			return err
+		}
+	}
+	for _, a := range c.Recipe.Archives {
+		f, err := p.open(a.Folder)
+		if err == nil {
+			err = f.tree(".", unnamed, "it is in the archive "+a.Name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxUnpacked bounds how many files, folders and links a run has.

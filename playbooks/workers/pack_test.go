@@ -28,7 +28,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/inputs"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
@@ -229,7 +228,7 @@ func (s *site) packs(c *Coordinator) error {
 	t := s.t
 	require.NoError(t, c.Begin(t.Context()))
 	defer func() { require.NoError(t, c.Close(t.Context())) }()
-	_, err := c.certificate(t.Context(), Certificate{SSHKey: sshtest.NewKey(t, "").PublicKey().Marshal(), Principals: []string{"deploy"}})
+	_, err := c.run.authority.certificate(t.Context(), Certificate{SSHKey: sshtest.NewKey(t, "").PublicKey().Marshal(), Principals: []string{"deploy"}})
 	require.NoError(t, err)
 	for _, play := range c.Runner.Plays {
 		compiler, err := catalog.New(play, c.Runner.Options.Catalog)
@@ -237,7 +236,7 @@ func (s *site) packs(c *Coordinator) error {
 		defer compiler.Close()
 		c.Runner.Needs.Folders = append(c.Runner.Needs.Folders, compiler.FolderUses()...)
 	}
-	_, err = c.makeRun()
+	_, err = c.run.parcels.content()
 	return err
 }
 
@@ -291,61 +290,4 @@ func TestLinksLeadNowhereElse(t *testing.T) {
 	files, listed, summary, said := s.held()
 	require.Equal(t, 1, summary.Totals.Hosts.OK, said)
 	require.Equal(t, []string{"conf/web1", "site.yaml"}, slices.Sorted(maps.Keys(files)), strings.Join(listed, "\n"))
-}
-
-// TestResourcesFolder packs a folder resources/ as a play reads it: links inside it stay links, one that leads out of it is the file.
-func TestResourcesFolder(t *testing.T) {
-	s := &site{t: t, dir: t.TempDir()}
-	s.write("resources/run", "run")
-	s.write("resources/.config.d", "named by nothing, and hosts get it")
-	s.write("shared/linked", "linked")
-	require.NoError(t, os.Chmod(filepath.Join(s.dir, "resources/run"), 0o755))
-	for link, target := range map[string]string{"inside": "run", "linked": "../shared/linked", "out": "/etc/passwd", "further": "../../../../etc/passwd"} {
-		require.NoError(t, os.Symlink(target, filepath.Join(s.dir, "resources", link)))
-	}
-	p := newPacker(s.dir, owned{}, nil, func(string, []byte) {})
-	defer p.close()
-	pick := &picker{to: p, texts: func() []string { return nil }}
-	use := catalog.FolderUse{Folder: s.dir, Whole: "resources", Read: []string{"resources", "resources/run", "resources/linked", "resources/.config.d", "resources/out", "resources/further", ".env"}}
-	s.write(".env", "SECRET=x")
-	require.NoError(t, pick.use(use))
-	data, err := p.finish()
-	require.NoError(t, err)
-	root := t.TempDir()
-	require.NoError(t, unpack(data, root))
-	folder := filepath.Join(root, s.dir, "resources")
-	entries, err := os.ReadDir(folder)
-	require.NoError(t, err)
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name()+" "+e.Type().String())
-	}
-	require.Equal(t, []string{".config.d ----------", "inside L---------", "linked ----------", "run ----------"}, names)
-	info, err := os.Stat(filepath.Join(folder, "inside"))
-	require.NoError(t, err)
-	require.EqualValues(t, 0o755, info.Mode().Perm())
-	require.NoFileExists(t, filepath.Join(root, s.dir, ".env"))
-	require.NoFileExists(t, filepath.Join(root, s.dir, "shared/linked"))
-
-	s.write("resources/deploy/.netrc", "x")
-	other := newPacker(s.dir, owned{}, nil, func(string, []byte) {})
-	defer other.close()
-	pick.to = other
-	require.ErrorContains(t, pick.use(use), "/resources/deploy/.netrc: hosts get all of this folder, but workers never get it: .netrc belongs to a person")
-}
-
-// TestNamedHiddenFileIsListedOnce has a play name a hidden file in a folder from which an expression chooses: it goes, and is not listed as withheld.
-func TestNamedHiddenFileIsListedOnce(t *testing.T) {
-	s := &site{t: t, dir: t.TempDir()}
-	s.write("files/.named", "x")
-	s.write("files/.other", "x")
-	s.write("chosen.conf", "x")
-	p := newPacker(s.dir, owned{}, nil, func(string, []byte) {})
-	defer p.close()
-	pick := &picker{to: p, texts: func() []string { return []string{"absent.conf", "chosen.conf"} }}
-	computed := manifest.FileName{Text: "{{ Data.x }}", Computed: true, At: "site.yaml:1"}
-	require.NoError(t, pick.use(catalog.FolderUse{Folder: s.dir, Read: []string{"files/.named"}, Names: []manifest.FileName{computed, computed}}))
-	require.Equal(t, map[string]string{s.dir + "/files/.other": "its name begins with a dot"}, p.withheld)
-	require.True(t, p.packed[s.dir+"/files/.named"])
-	require.True(t, p.packed[s.dir+"/chosen.conf"])
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// A picker adds the files that plays may read to a packer. An expression computes a name only when a worker compiles the play, so all
-// files go that the expression can name: see docs/guide/workers.md#files-for-a-worker.
+// A picker adds the files that plays may read to a packer. An expression computes a name only when a worker compiles the play, so it adds
+// all files that the expression can name: see docs/guide/workers.md#files-for-a-worker.
 type picker struct {
 	to    *packer
 	texts func() []string           // values of the play's data and manifests, which may be names of files
@@ -190,8 +190,8 @@ func valuesOf(source string, to map[string]bool) {
 }
 
 // values returns all texts of the play's data that may be names of files.
-func (c *Coordinator) values(folders []catalog.FolderUse, files []string) []string {
-	r, all := c.Runner, map[string]bool{}
+func (c *Contents) values(files []string) []string {
+	all := map[string]bool{}
 	read := func(path string) {
 		if data, err := os.ReadFile(path); err == nil {
 			valuesOf(string(data), all)
@@ -200,7 +200,7 @@ func (c *Coordinator) values(folders []catalog.FolderUse, files []string) []stri
 	for _, file := range files {
 		read(file)
 	}
-	for _, u := range folders {
+	for _, u := range c.Folders {
 		for _, name := range u.Read {
 			if ext := path.Ext(name); name != environFile && (slices.Contains([]string{".yaml", ".yml", ".json", ".jet", ".templ", ".tmpl", ".gotmpl"}, ext)) {
 				read(filepath.Join(u.Folder, name))
@@ -210,27 +210,15 @@ func (c *Coordinator) values(folders []catalog.FolderUse, files []string) []stri
 	if d := c.Recipe.Hiera; d != nil {
 		valuesOf(string(d.Data), all)
 	}
-	add := func(n *yamlpos.Node) {
-		if n == nil {
-			return
+	seen := map[*yamlpos.Node]bool{}
+	for _, n := range c.Values {
+		if n == nil || seen[n] {
+			continue
 		}
+		seen[n] = true
 		if text, err := json.Marshal(n.Any()); err == nil {
 			valuesOf(string(text), all)
 		}
-	}
-	for _, l := range layersOf(r.Options.Catalog.Extra) {
-		add(l.Node.Node)
-	}
-	layers := r.Inventory.Layers()
-	for _, h := range r.Inventory.Hosts() {
-		layers = append(layers, h.Layers()...)
-	}
-	seen := map[*yamlpos.Node]bool{}
-	for _, l := range layers {
-		if l.Node != nil && !l.Node.Secret && !seen[l.Node] {
-			add(l.Node)
-		}
-		seen[l.Node] = true
 	}
 	return slices.Sorted(maps.Keys(all))
 }

@@ -58,9 +58,9 @@ ccm: {resources: [exec: [{"touch made {{ Facts.host.info.os != '' && Host.name =
 
 // waitingFor is how many questions of hosts are not answered yet.
 func (c *Coordinator) waitingFor() (questions int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, h := range c.handed {
+	c.run.ledger.mu.Lock()
+	defer c.run.ledger.mu.Unlock()
+	for _, h := range c.run.ledger.assigned {
 		h.asks.mu.Lock()
 		questions += len(h.asks.byNumber)
 		h.asks.mu.Unlock()
@@ -90,7 +90,7 @@ ccm: {resources: [exec: [{"echo made >> log": {provider: shell, cwd: "{{ Data.ho
 			r.Options.NoLock, r.Options.CompileFirst = false, true
 			c, warned := s.coordinator(connect(t, url), r)
 			r.Connect.Warn = warned.add
-			c.gathers = 2 * time.Second // both hosts are for one worker
+			c.times.gather = 2 * time.Second // both hosts are for one worker
 			ends, _ := s.begin(c)
 			require.Eventually(t, func() bool { return c.waitingFor() == 2 }, wait, time.Millisecond, "both wait for far1")
 			require.NoError(t, first.Process.Kill())

@@ -139,14 +139,15 @@ func TestCertificates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{t: t, authority: sshtest.NewKey(t, "")}
 		said := &warnings{}
-		c := &Coordinator{Warn: said.add, certs: map[string]certificate{}}
+		c := &Coordinator{}
 		var down error
 		s.numbered(c, time.Hour, func(uint64) error { return down })
+		a := newAuthority(c.Certify, said.add, func() bool { return false })
 		key := sshtest.NewKey(t, "").PublicKey().Marshal()
 		of := Certificate{SSHKey: key, Principals: []string{"deploy"}}
 		certificate := func(after time.Duration, of Certificate) (certificate, error) {
 			time.Sleep(after)
-			return c.certificate(t.Context(), of)
+			return a.certificate(t.Context(), of)
 		}
 		first, err := certificate(0, of)
 		require.NoError(t, err)

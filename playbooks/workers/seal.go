@@ -67,9 +67,9 @@ const (
 )
 
 // A handout is one time that a shard was given to a worker.
-type handout [handoutSize]byte
+type handoutID [handoutSize]byte
 
-func newHandout() (h handout) {
+func newHandoutID() (h handoutID) {
 	_, _ = rand.Read(h[:]) // it never fails
 	return h
 }
@@ -83,11 +83,11 @@ func nonceOf(number uint64) []byte {
 // A frameWriter cuts texts into frames.
 type frameWriter struct {
 	aead    cipher.AEAD
-	handout handout
+	handout handoutID
 	number  uint64
 }
 
-func newFrameWriter(key frameKey, h handout) (*frameWriter, error) {
+func newFrameWriter(key frameKey, h handoutID) (*frameWriter, error) {
 	aead, err := chacha20poly1305.New(key)
 	return &frameWriter{aead: aead, handout: h}, err
 }
@@ -123,7 +123,7 @@ func newFrameReader(key frameKey) (*frameReader, error) {
 }
 
 // handoutOf is whose frame it is.
-func handoutOf(frame []byte) (h handout, ok bool) {
+func handoutOf(frame []byte) (h handoutID, ok bool) {
 	if len(frame) < headSize {
 		return h, false
 	}

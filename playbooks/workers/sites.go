@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ccm-push/ccm-push/playbooks"
@@ -23,6 +25,26 @@ const (
 	maxNamed = 10
 )
 
+// attendance reports sites without a worker, and sites that a worker serves again.
+type attendance struct {
+	queue   queue.Queue
+	key     Key
+	workers Keys
+	runner  *playbooks.Runner
+	ledger  *ledger
+	routes  *routes
+	warn    func(string)
+	url     string          // URL of NATS for hints, without a password
+	closed  <-chan struct{} // closed at the end of the run
+	silence time.Duration   // after that time without a request a worker is reported as lost
+
+	begun    atomic.Bool       // the run has begun: hosts have turns
+	reported map[string]string // sites without a worker, with their reported state; only [attendance.watch] uses it
+
+	mu      sync.Mutex
+	reached time.Time // when NATS was last found out of reach, or the run began
+}
+
 // A siteState reports whether workers serve the hosts of a site that have not ended.
 type siteState struct {
 	served string   // name of a worker that has hosts of the site; empty if there is none
@@ -31,99 +53,97 @@ type siteState struct {
 	since  time.Time
 }
 
-// silent returns for how long a worker has been silent. While NATS was out of reach it could not be heard.
-func (c *Coordinator) silent(h *handed) time.Duration {
-	return min(h.errands.silent(), time.Since(c.reachedSince()))
+// silenceOf returns the time since the last request of a worker. The time in which NATS was out of reach does not count.
+func (w *attendance) silenceOf(h *assignment) time.Duration {
+	return min(h.errands.silence(), time.Since(w.reachedSince()))
 }
 
-// reachedSince returns since when NATS is reached, as far as is known.
-func (c *Coordinator) reachedSince() time.Time {
-	c.reach.Lock()
-	defer c.reach.Unlock()
-	if !c.Queue.Connected() {
-		c.reached = time.Now()
+// reachedSince returns since when NATS is reached, as far as this machine knows.
+func (w *attendance) reachedSince() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.queue.Connected() {
+		w.reached = time.Now()
 	}
-	return c.reached
+	return w.reached
 }
 
-// attend reports sites without a worker whose hosts wait, and sites that are served again, until the run is closed.
-func (c *Coordinator) attend(ctx context.Context) {
-	ticks := time.NewTicker(min(laterTime, c.silenceLimit()))
+// watch reports sites until the run is closed.
+func (w *attendance) watch(ctx context.Context) {
+	ticks := time.NewTicker(min(laterTime, w.silence))
 	defer ticks.Stop()
 	for {
 		select {
 		case <-ticks.C:
-		case <-c.gone:
+		case <-w.closed:
 			return
 		}
-		for site, s := range c.siteStates() {
-			c.attendSite(ctx, site, s)
+		for site, s := range w.states() {
+			w.report(ctx, site, s)
 		}
 	}
 }
 
-func (c *Coordinator) silenceLimit() time.Duration { return cmp.Or(c.silence, silenceTime) }
-
-// attendSite reports a site if its state has changed.
-func (c *Coordinator) attendSite(ctx context.Context, site string, s *siteState) {
-	known := c.unserved[site]
-	limit := min(untakenTime, c.silenceLimit())
+// report reports a site if its state has changed.
+func (w *attendance) report(ctx context.Context, site string, s *siteState) {
+	known := w.reported[site]
+	limit := min(untakenTime, w.silence)
 	now := fmt.Sprint(s.absent, s.since)
 	switch {
 	case len(s.hosts) == 0 && s.served == "": // all hosts have ended
-		delete(c.unserved, site)
+		delete(w.reported, site)
 	case s.served != "":
 		if known != "" {
-			c.reportSite(events.SiteWaits{Site: site, Worker: s.served, Text: fmt.Sprintf("%s are served again, by worker %s", hostsOf(site), s.served)})
+			w.publish(events.SiteWaits{Site: site, Worker: s.served, Text: fmt.Sprintf("%s are served again, by worker %s", hostsOf(site), s.served)})
 		}
-		delete(c.unserved, site)
+		delete(w.reported, site)
 	case known == now || len(s.absent) == 0 && time.Since(s.since) < limit:
 	default:
-		if c.unserved == nil {
-			c.unserved = map[string]string{}
+		if w.reported == nil {
+			w.reported = map[string]string{}
 		}
-		c.unserved[site] = now
-		c.reportSite(events.SiteWaits{Site: site, Hosts: s.hosts, Text: c.describe(ctx, site, s)})
+		w.reported[site] = now
+		w.publish(events.SiteWaits{Site: site, Hosts: s.hosts, Text: w.describe(ctx, site, s)})
 	}
 }
 
-// reportSite warns here, and reports an event for programs that follow the run on other machines. An event is part of the run, so there is
+// publish warns here, and reports an event for programs that follow the run on other machines. An event is part of the run, so there is
 // none before it has begun.
-func (c *Coordinator) reportSite(e events.SiteWaits) {
-	c.Warn(e.Text)
-	if c.taking.Load() {
-		c.Runner.Events.Report(e)
+func (w *attendance) publish(e events.SiteWaits) {
+	w.warn(e.Text)
+	if w.begun.Load() {
+		w.runner.Events.Report(e)
 	}
 }
 
 // describe returns the warning about a site without a worker.
-func (c *Coordinator) describe(ctx context.Context, site string, s *siteState) string {
+func (w *attendance) describe(ctx context.Context, site string, s *siteState) string {
 	what := "no worker has taken them yet"
 	if len(s.absent) > 0 {
 		what = strings.Join(s.absent, "; ")
 	}
-	seen, hint := c.lookForWorkers(ctx, site)
+	seen, hint := w.lookForWorkers(ctx, site)
 	return fmt.Sprintf("%s wait for a worker since %s: %s; waiting: %s%s\n  hint: %s",
 		hostsOf(site), s.since.Local().Format(time.TimeOnly), what, named(s.hosts), seen, hint)
 }
 
 // lookForWorkers reports which workers are connected while hosts of a site wait, and what to do.
-func (c *Coordinator) lookForWorkers(ctx context.Context, site string) (seen, hint string) {
-	hint = "start one: ccm-push worker --workers " + cmp.Or(c.URL, "URL")
+func (w *attendance) lookForWorkers(ctx context.Context, site string) (seen, hint string) {
+	hint = "start one: ccm-push worker --workers " + cmp.Or(w.url, "URL")
 	if site != "" {
 		hint += " --site " + site
 	}
-	ring := c.Workers.Ring()
-	all, unreadable, err := Present(ctx, c.Queue, c.Key, ring)
+	ring := w.workers.Ring()
+	all, unreadable, err := Present(ctx, w.queue, w.key, ring)
 	if err != nil {
 		return "", hint
 	}
-	all = slices.DeleteFunc(all, func(one Connected) bool { return one.age >= c.silenceLimit() })
+	all = slices.DeleteFunc(all, func(one Connected) bool { return one.age >= w.silence })
 	for _, one := range all {
 		switch at := fmt.Sprintf("worker %s (%s, pid %d)", one.Name, one.Host, one.PID); {
 		case one.Site != site:
 		case !one.Listed:
-			return fmt.Sprintf("; %s is connected, and its key is not on the list of workers", at), "if it may get hosts, add its key to " + listName(c.Workers, "--workers-list")
+			return fmt.Sprintf("; %s is connected, and its key is not on the list of workers", at), "if it may get hosts, add its key to " + listName(w.workers, "--workers-list")
 		case one.Refused:
 			e := &siteError{ring[one.key], []string{site}}
 			return fmt.Sprintf("; %s is connected, and %s", at, e.cause()), e.change()
@@ -133,7 +153,7 @@ func (c *Coordinator) lookForWorkers(ctx context.Context, site string) (seen, hi
 	}
 	if unreadable > 0 {
 		return fmt.Sprintf("; %d connected workers do not accept runs of this machine", unreadable),
-			"add its key to coordinators.keys of the workers of this site: " + c.Key.Public()
+			"add its key to coordinators.keys of the workers of this site: " + w.key.Public()
 	}
 	return "; " + served(all), hint
 }
@@ -154,20 +174,18 @@ func named(hosts []string) string {
 	return strings.Join(hosts, ", ")
 }
 
-// siteStates returns the state of each site that the run has hosts of, and of each reported site. It is nil while NATS is out of reach.
-func (c *Coordinator) siteStates() map[string]*siteState {
-	if !c.Queue.Connected() { // which is reported
-		c.reachedSince()
+// states returns the state of each site that the run has hosts of, and of each reported site. It is nil while NATS is out of reach.
+func (w *attendance) states() map[string]*siteState {
+	if !w.queue.Connected() { // which is reported
+		w.reachedSince()
 		return nil
 	}
 	all := map[string]*siteState{}
-	for site := range c.unserved {
+	for site := range w.reported {
 		all[site] = &siteState{}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	absent := map[string]map[string]string{} // by site, and by worker
-	for _, s := range c.shards {
+	w.ledger.each(func(s *shard) {
 		one := all[s.site]
 		if one == nil {
 			one = &siteState{}
@@ -177,14 +195,14 @@ func (c *Coordinator) siteStates() map[string]*siteState {
 		if h == nil {
 			h = s.last
 		}
-		if s.current != nil && h.left.IsZero() && c.silent(h) < c.silenceLimit() {
+		if s.current != nil && h.returned.IsZero() && w.silenceOf(h) < w.silence {
 			one.served = h.worker
-			continue
+			return
 		}
 		if h != nil {
 			what := "was stopped at "
-			if since = h.left; since.IsZero() {
-				since, what = h.errands.heard(), "was lost, last heard at "
+			if since = h.returned; since.IsZero() {
+				since, what = h.errands.lastRequest(), "was lost, last heard at "
 			}
 			if absent[s.site] == nil {
 				absent[s.site] = map[string]string{}
@@ -198,37 +216,14 @@ func (c *Coordinator) siteStates() map[string]*siteState {
 			one.hosts = append(one.hosts, host)
 			t.waits(s.site)
 		}
-	}
+	})
 	for site, one := range all {
-		if len(one.hosts) > 0 && len(c.entering[site]) > 0 {
-			one.hosts = slices.Clone(c.entering[site])
+		if tried := w.routes.triedOf(site); len(one.hosts) > 0 && len(tried) > 0 {
+			one.hosts = slices.Clone(tried)
 		}
 		slices.Sort(one.hosts)
 		one.hosts = slices.Compact(one.hosts)
 		one.absent = slices.Sorted(maps.Values(absent[site]))
 	}
 	return all
-}
-
-// waits shows that a host waits for a worker of its site.
-func (t *turn) waits(site string) {
-	what := "waiting for a worker"
-	if site != "" {
-		what += " of site " + site
-	}
-	t.at(what)
-}
-
-// at shows the activity of a host.
-func (t *turn) at(what string) {
-	if t.At != nil {
-		t.At(what)
-	}
-}
-
-// lostEnd returns the end of a host whose worker was lost, or has not reported how the host ended: the outcome is unknown.
-func (c *Coordinator) lostEnd(h *handed, t playbooks.Turn) playbooks.TurnEnd {
-	end := c.failed(t, "lost", fmt.Sprintf("worker %s was lost, so the outcome on this host is unknown", h.worker), "the next run reports what was done there")
-	end.Took = max(0, h.errands.heard().Sub(h.since))
-	return end
 }

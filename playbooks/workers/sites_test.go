@@ -26,7 +26,7 @@ func TestLostWorkerIsReported(t *testing.T) {
 	r := s.runner(s.inventory(map[string]string{"web1": `dir: "` + s.dir + `",`, "web2": `dir: "` + s.dir + `",`}), got)
 	r.Activity, r.Options.NoLock = &activity.Tracker{}, false
 	c, warned := s.coordinator(connect(t, srv.ClientURL()), r)
-	c.silence, c.URL = 2*laterTime, "nats://here"
+	c.times.silence, c.URL = 2*laterTime, "nats://here"
 	at := func() string {
 		for _, w := range r.Activity.Snapshot().Longest {
 			return w.What
@@ -40,13 +40,13 @@ func TestLostWorkerIsReported(t *testing.T) {
 	summary, over := s.begin(c)
 	require.Eventually(t, s.exists("begun"), wait, 10*time.Millisecond)
 	require.Equal(t, "at worker worker", at())
-	time.Sleep(2 * c.silence) // it is heard of, though its resource takes longer
+	time.Sleep(2 * c.times.silence) // it is heard of, though its resource takes longer
 	require.Empty(t, warned.all())
 	require.Equal(t, "at worker worker", at())
 	killed := time.Now()
 	require.NoError(t, worker.Process.Kill())
 	hears("hosts without a site wait for a worker since ")
-	require.Greater(t, time.Since(killed), c.silence-laterTime)
+	require.Greater(t, time.Since(killed), c.times.silence-laterTime)
 	require.Contains(t, warned.all(), "worker worker was lost, last heard at ")
 	require.Contains(t, warned.all(), "; waiting: web1, web2; no worker is connected\n  hint: start one: ccm-push worker --workers nats://here")
 	require.Equal(t, "waiting for a worker", at())
@@ -76,7 +76,7 @@ func TestSiteWithoutAWorker(t *testing.T) {
 	dir := `dir: "` + s.dir + `",`
 	r := s.runner(s.inventory(map[string]string{"web1": dir, "far1": "site: far, " + dir, "far2": "site: far, " + dir}))
 	c, warned := s.coordinator(q, r)
-	c.silence = presenceTime + laterTime
+	c.times.silence = presenceTime + laterTime
 	summary, over := s.begin(c)
 	hears := func(what string) {
 		t.Helper()
@@ -101,7 +101,7 @@ func TestStoppedAfterALoss(t *testing.T) {
 	got := &recorded{}
 	r := s.runner(s.inventory(map[string]string{"web1": `dir: "` + s.dir + `",`}), got)
 	c, warned := s.coordinator(connect(t, srv.ClientURL()), r)
-	c.silence, c.unheard = 2*laterTime, 3*laterTime
+	c.times.silence, c.times.unwatched = 2*laterTime, 3*laterTime
 	stop := make(chan struct{})
 	require.NoError(t, c.Begin(t.Context()))
 	var stopped time.Time
@@ -110,7 +110,7 @@ func TestStoppedAfterALoss(t *testing.T) {
 		require.Eventually(t, s.exists("begun"), wait, 10*time.Millisecond)
 		require.NoError(t, worker.Process.Kill())
 		require.Eventually(t, func() bool { return strings.Contains(warned.all(), "was lost, last heard at") }, wait, 10*time.Millisecond)
-		time.Sleep(c.unheard - c.silence + laterTime)
+		time.Sleep(c.times.unwatched - c.times.silence + laterTime)
 		stopped = time.Now()
 	}()
 	summary, err := r.Run(t.Context(), stop)

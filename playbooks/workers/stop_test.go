@@ -23,7 +23,7 @@ func TestStopped(t *testing.T) {
 			got := &recorded{}
 			r := s.runner(s.inventory(map[string]string{"web1": fmt.Sprintf("dir: %q,", s.dir)}), got)
 			c, warned := s.coordinator(connect(t, srv.ClientURL()), r)
-			c.unheard = 3 * laterTime
+			c.times.unwatched = 3 * laterTime
 			stop := make(chan struct{})
 			require.NoError(t, c.Begin(t.Context()))
 			var waits sync.WaitGroup
@@ -32,7 +32,7 @@ func TestStopped(t *testing.T) {
 				if killed {
 					require.NoError(t, worker.Process.Kill())
 				} else {
-					time.AfterFunc(2*c.unheard, func() { s.write("go", "") })
+					time.AfterFunc(2*c.times.unwatched, func() { s.write("go", "") })
 				}
 				close(stop)
 			})

@@ -102,9 +102,9 @@ const stoppedPlays = `
 
 // works reports whether hosts of a site have not ended.
 func (c *Coordinator) works(site string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, s := range c.shards {
+	c.run.ledger.mu.Lock()
+	defer c.run.ledger.mu.Unlock()
+	for _, s := range c.run.ledger.shards {
 		if s.site == site {
 			return true
 		}
@@ -175,7 +175,7 @@ func stopWorker(t *testing.T, phase string, clock bool) {
 			stop("asks what a ticket is for")
 		}
 	}}, r)
-	c.gathers = 2 * time.Second // both hosts are for one worker
+	c.times.gather = 2 * time.Second // both hosts are for one worker
 	still := ""
 	if !clock {
 		still = stillVariable + "=yes"

@@ -1,20 +1,27 @@
 package workers
 
 import (
+	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// told is what has been told of a host in a play. When a worker is lost, the next one is told by the
-// host what that one had it do, and tells all of it.
-type told struct {
-	now    tellings
-	before tellings // by workers that were lost
-	failed bool     // something of it could not be registered
+// toldOf identifies a host in a play.
+type toldOf struct {
+	host string
+	play int
+	kind playbooks.TurnKind
 }
 
-// tellings are what was told, and how often: the play itself and what a rollout has a host do besides
-// number their resources alike.
-type tellings struct {
+// told counts what workers reported of a host in a play. If a worker is lost, the host reports to the next worker what the lost one ran,
+// and that worker reports all of it again.
+type told struct {
+	now    reports
+	before reports // from lost workers
+	failed bool    // a registration failed
+}
+
+// reports counts the reported results and messages: a play and the checks of a rollout number their resources alike.
+type reports struct {
 	results  map[toldResult]int
 	messages map[events.Message]int
 }
@@ -32,25 +39,25 @@ func (t *told) again() {
 	for m, n := range t.now.messages {
 		t.before.message(m, n)
 	}
-	t.now = tellings{}
+	t.now = reports{}
 }
 
-func (t *tellings) result(r toldResult, n int) {
+func (t *reports) result(r toldResult, n int) {
 	if t.results == nil {
 		t.results = map[toldResult]int{}
 	}
 	t.results[r] += n
 }
 
-func (t *tellings) message(m events.Message, n int) {
+func (t *reports) message(m events.Message, n int) {
 	if t.messages == nil {
 		t.messages = map[events.Message]int{}
 	}
 	t.messages[m] += n
 }
 
-// isNew reports whether an event is to be told. A result is told again if the resource has had its
-// turn again since, and has changed something or failed: so it is with a host that is dialled again.
+// isNew reports whether an event was not reported before. A result counts as new if the resource ran again since, and has changed something
+// or failed: that happens if a worker dials a host again.
 func (t *told) isNew(e events.Event) bool {
 	switch e := e.(type) {
 	case events.Result:

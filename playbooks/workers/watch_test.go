@@ -180,7 +180,7 @@ func TestWatchOfAKilledWorker(t *testing.T) {
 	q := connect(t, srv.ClientURL())
 	first := s.process(srv.ClientURL())
 	v := s.vigil(q, playbooks.Watch{Repair: true}, func(c *Coordinator) {
-		c.unheard, c.Size, c.Runner.Options.NoLock = 2*testLease, 1, false
+		c.times.unwatched, c.Size, c.Runner.Options.NoLock = 2*testLease, 1, false
 	})
 	for range s.hosts {
 		next[events.Watched](v)
@@ -286,7 +286,7 @@ func TestWatchWithoutWorkers(t *testing.T) {
 	srv := serve(t, s.dir)
 	q := connect(t, srv.ClientURL())
 	first := s.process(srv.ClientURL())
-	v := s.vigil(q, playbooks.Watch{FailOn: []playbooks.FailOn{playbooks.FailOnUnwatched}}, func(c *Coordinator) { c.unheard = testLease })
+	v := s.vigil(q, playbooks.Watch{FailOn: []playbooks.FailOn{playbooks.FailOnUnwatched}}, func(c *Coordinator) { c.times.unwatched = testLease })
 	next[events.Watched](v)
 	require.NoError(t, first.Process.Kill())
 	next[events.Unwatched](v)
@@ -301,7 +301,7 @@ func TestWatchWhileTheServerRestarts(t *testing.T) {
 	srv := serve(t, s.dir)
 	q := connect(t, srv.ClientURL())
 	s.work(connect(t, srv.ClientURL()), "worker", "")
-	v := s.vigil(q, playbooks.Watch{Repair: true}, func(c *Coordinator) { c.unheard = 4 * testLease })
+	v := s.vigil(q, playbooks.Watch{Repair: true}, func(c *Coordinator) { c.times.unwatched = 4 * testLease })
 	next[events.Watched](v)
 	port := strings.TrimPrefix(srv.ClientURL(), "nats://127.0.0.1:")
 	srv.Shutdown()
@@ -323,7 +323,7 @@ func TestWatchWithoutNATS(t *testing.T) {
 	s.withFull()
 	srv := serve(t, s.dir)
 	s.work(connect(t, srv.ClientURL()), "worker", "")
-	v := s.vigil(connect(t, srv.ClientURL()), playbooks.Watch{Repair: true}, func(c *Coordinator) { c.unheard = testLease })
+	v := s.vigil(connect(t, srv.ClientURL()), playbooks.Watch{Repair: true}, func(c *Coordinator) { c.times.unwatched = testLease })
 	next[events.Watched](v)
 	var port int
 	_, err := fmt.Sscanf(srv.ClientURL(), "nats://127.0.0.1:%d", &port)
@@ -342,19 +342,19 @@ func TestWatchWithoutNATS(t *testing.T) {
 
 // TestErrands has a worker hear of each errand until it says that it has got it.
 func TestErrands(t *testing.T) {
-	e := newErrands()
-	list, changed := e.behind(0)
+	e := newErrandList()
+	list, changed := e.after(0)
 	require.Empty(t, list)
-	e.give("web1", playbooks.WatchOrder{Number: 1})
+	e.add("web1", playbooks.WatchOrder{Number: 1})
 	<-changed
-	e.give("web2", playbooks.WatchOrder{Number: 2})
+	e.add("web2", playbooks.WatchOrder{Number: 2})
 	for range 2 { // the answer may have been lost
-		list, _ = e.behind(0)
+		list, _ = e.after(0)
 		require.Len(t, list, 2)
 	}
-	list, _ = e.behind(1)
+	list, _ = e.after(1)
 	require.Equal(t, []errand{{2, "web2", playbooks.WatchOrder{Number: 2}}}, list)
-	list, _ = e.behind(2)
+	list, _ = e.after(2)
 	require.Empty(t, list)
 }
 

@@ -875,9 +875,9 @@ func TestLostCommand(t *testing.T) {
 		var of ticket
 		_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): {Name: "it"}}, ticketKind, lease.Ticket(), &of)
 		require.NoError(t, err)
-		c.mu.Lock()
-		c.shards[of.Shard].taken++
-		c.mu.Unlock()
+		c.run.ledger.mu.Lock()
+		c.run.ledger.shards[of.Shard].taken++
+		c.run.ledger.mu.Unlock()
 		require.NoError(t, lease.Return(t.Context()))
 		close(handed)
 	}()
@@ -940,13 +940,13 @@ func TestAskedTwice(t *testing.T) {
 	c, warned := s.coordinator(q, s.runner(s.inventory(nil)))
 	require.NoError(t, c.Begin(t.Context()))
 	defer func() { require.NoError(t, c.Close(t.Context())) }()
-	c.gather(t.Context(), &turn{playbooks.Turn{Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)})
+	c.run.intake.gather(t.Context(), &turn{playbooks.Turn{Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)})
 	lease, err := q.Lease(t.Context(), "")
 	require.NoError(t, err)
 	w, err := workerIn(s.dir, "worker", q)
 	require.NoError(t, err)
 	w.BuildID = s.buildID
-	j, err := w.newJob(t.Context(), c.name)
+	j, err := w.newJob(t.Context(), c.run.post.name)
 	require.NoError(t, err)
 	var of ticket
 	_, err = verify(w.Coordinators.Ring(), ticketKind, lease.Ticket(), &of)
@@ -955,13 +955,13 @@ func TestAskedTwice(t *testing.T) {
 	require.NoError(t, err)
 	answers := make(chan []byte, 2)
 	for range 2 {
-		go func() { answers <- c.answer(t.Context(), text) }()
+		go func() { answers <- c.run.answer(t.Context(), text) }()
 	}
 	require.Equal(t, <-answers, <-answers)
 	require.Empty(t, warned.all())
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	require.Equal(t, 1, c.shards[of.Shard].taken)
+	c.run.ledger.mu.Lock()
+	defer c.run.ledger.mu.Unlock()
+	require.Equal(t, 1, c.run.ledger.shards[of.Shard].taken)
 }
 
 // TestCutTwice has the time of hosts that come together be over twice: a timer that is set anew may have
@@ -973,15 +973,15 @@ func TestCutTwice(t *testing.T) {
 	require.NoError(t, c.Begin(t.Context()))
 	defer func() { require.NoError(t, c.Close(t.Context())) }()
 	one := &turn{playbooks.Turn{Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)}
-	c.gather(t.Context(), one)
-	c.cut(t.Context(), "")
-	c.cut(t.Context(), "")
-	require.Len(t, c.shards, 1)
+	c.run.intake.gather(t.Context(), one)
+	c.run.intake.cut(t.Context(), "")
+	c.run.intake.cut(t.Context(), "")
+	require.Len(t, c.run.ledger.shards, 1)
 	late := &turn{playbooks.Turn{Host: "web1"}, nil, make(chan playbooks.TurnEnd, 1)}
-	c.gather(t.Context(), late)
-	c.stop(t.Context())
-	c.cut(t.Context(), "")
+	c.run.intake.gather(t.Context(), late)
+	c.run.stop(t.Context())
+	c.run.intake.cut(t.Context(), "")
 	require.Equal(t, playbooks.TurnEnd{Stopped: true}, <-one.ended)
 	require.Equal(t, playbooks.TurnEnd{Stopped: true}, <-late.ended)
-	require.Empty(t, c.shards)
+	require.Empty(t, c.run.ledger.shards)
 }
