@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/playbooks/record"
-	"github.com/ccm-push/ccm-push/playbooks/workers"
+	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 )
 
 // adHoc runs one resource from the command line on the hosts of a pattern.
@@ -65,7 +65,7 @@ const onlyRefresh = "refreshonly"
 
 // adHocPlay is the play of the command line, with the folder of --resources, and what workers need to
 // make it anew.
-func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*manifest.Play, *workers.AdHoc, error) {
+func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*manifest.Play, *parcel.AdHoc, error) {
 	var properties []map[string]any
 	var err error
 	if query != "" {
@@ -84,7 +84,7 @@ func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	call := workers.NewAdHoc(pattern, t.Name, query, properties...)
+	call := parcel.NewAdHoc(pattern, t.Name, query, properties...)
 	if folder := c.fleet.work.resources; folder != "" {
 		if info, err := os.Stat(folder); err != nil {
 			return nil, nil, fmt.Errorf("--resources: %w", err)

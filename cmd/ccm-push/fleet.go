@@ -19,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/trust"
-	"github.com/ccm-push/ccm-push/playbooks/workers"
+	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
@@ -142,7 +142,7 @@ func (f *fleet) reachHosts(ctx context.Context, r *playbooks.Runner, hosts []*in
 	if err != nil {
 		return nil, err
 	}
-	f.workers.recipe = &workers.Recipe{Folder: folder}
+	f.workers.recipe = &parcel.Recipe{Folder: folder}
 	c, err := f.workers.coordinator(ctx, r, false)
 	if err != nil {
 		return nil, err

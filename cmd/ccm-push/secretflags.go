@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/sealed/vault"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
-	"github.com/ccm-push/ccm-push/playbooks/workers"
+	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 )
 
 // secretFlags say how what is encrypted is opened, and keep what has been opened out of sight.
@@ -25,9 +25,9 @@ type secretFlags struct {
 	mask  secret.Mask
 
 	workers *workersFlags
-	sealed  workers.Sealed // what is encrypted in manifests, if workers need it
-	closed  bool           // nothing is asked for that is not at hand
-	ring    *sealed.Ring   // nil until it is needed
+	sealed  parcel.Sealed // what is encrypted in manifests, if workers need it
+	closed  bool          // nothing is asked for that is not at hand
+	ring    *sealed.Ring  // nil until it is needed
 }
 
 func (f *secretFlags) register(set *pflag.FlagSet) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
 // sharing is what others, elsewhere, can follow of a run with workers, and go on with. It takes the copy
@@ -24,13 +25,13 @@ type sharing struct {
 // handover is where runs are shared.
 func (f *workersFlags) handover(ctx context.Context) (*workers.Handover, error) {
 	a := f.fleet.app
-	key, err := workers.ReadKey(cmp.Or(f.key, a.configuration(coordinatorKey)))
+	key, err := keyring.ReadKey(cmp.Or(f.key, a.configuration(coordinatorKey)))
 	if err != nil {
 		return nil, fmt.Errorf("--workers: the key of this machine: %w", err)
 	}
-	open := workers.OpenOptionalKeyFile
+	open := keyring.OpenOptionalKeyFile
 	if f.operators != "" {
-		open = workers.OpenKeyFile
+		open = keyring.OpenKeyFile
 	}
 	ring, err := open(cmp.Or(f.operators, a.configuration(operatorsList)), a.say)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/playbooks/record"
-	"github.com/ccm-push/ccm-push/playbooks/workers"
+	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 )
 
 func statusCommand(f *fleet, chosen *selectionFlags, p *printer) *cobra.Command {
@@ -63,7 +63,7 @@ func printStatus(ctx context.Context, f *fleet, p *printer, pattern, kind string
 		return err
 	}
 	play, err := load.AdHoc(pattern, t, modules.StatusQuery, properties)
-	if err := errors.Join(err, f.workers.adHoc(workers.NewAdHoc(pattern, t.Name, modules.StatusQuery, properties))); err != nil {
+	if err := errors.Join(err, f.workers.adHoc(parcel.NewAdHoc(pattern, t.Name, modules.StatusQuery, properties))); err != nil {
 		return err
 	}
 	r, err := f.runner(ctx, purpose{})

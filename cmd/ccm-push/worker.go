@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
 func workerCommand(f *fleet, p *printer) *cobra.Command {
@@ -43,11 +44,11 @@ takes hosts of a run, and when they have finished.`,
 			if f.workers.url == "" {
 				return errNoWorkersURL
 			}
-			own, err := workers.ReadKey(cmp.Or(key, a.configuration(workerKey)))
+			own, err := keyring.ReadKey(cmp.Or(key, a.configuration(workerKey)))
 			if err != nil {
 				return fmt.Errorf("the key of this worker: %w", err)
 			}
-			ring, err := workers.OpenKeyFile(cmp.Or(coordinators, a.configuration(coordinatorsList)), a.say)
+			ring, err := keyring.OpenKeyFile(cmp.Or(coordinators, a.configuration(coordinatorsList)), a.say)
 			if err != nil {
 				return fmt.Errorf("the keys of coordinators: %w", err)
 			}
@@ -104,7 +105,7 @@ func showHeld(a *app) error {
 // prefixes reads addresses and networks.
 func prefixes(texts []string) (list []netip.Prefix, err error) {
 	for _, text := range texts {
-		p, err := workers.ParseAddress(text)
+		p, err := keyring.ParseAddress(text)
 		if err != nil {
 			return nil, fmt.Errorf("--worker-address %w", err)
 		}

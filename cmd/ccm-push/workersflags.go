@@ -22,6 +22,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
+	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/transport/usercert"
 )
@@ -39,8 +41,8 @@ type workersFlags struct {
 	operators string
 
 	set    *pflag.FlagSet
-	recipe *workers.Recipe // of the manifests that were read; nil if there are none
-	link   *natsconn.Link  // to the queue; nil until it is needed
+	recipe *parcel.Recipe // of the manifests that were read; nil if there are none
+	link   *natsconn.Link // to the queue; nil until it is needed
 	shared sharing
 	// listFile gets a line for each file that workers get; nil drops the lines.
 	listFile func(string)
@@ -142,7 +144,7 @@ func (f *workersFlags) plan(p *plays, paths []string) error {
 		return err
 	}
 	v := &f.fleet.variables
-	f.recipe = &workers.Recipe{
+	f.recipe = &parcel.Recipe{
 		Folder: folder, Parameters: v.parameters, Rollout: f.fleet.rollout.file, Hiera: v.document, Selection: p.selection.selection,
 		Archives: archives, Sealed: &f.fleet.secrets.sealed,
 	}
@@ -153,9 +155,9 @@ func (f *workersFlags) plan(p *plays, paths []string) error {
 }
 
 // adHoc notes what an ad-hoc call is made of.
-func (f *workersFlags) adHoc(call *workers.AdHoc) error {
+func (f *workersFlags) adHoc(call *parcel.AdHoc) error {
 	folder, err := os.Getwd()
-	f.recipe = &workers.Recipe{AdHoc: call, Folder: folder}
+	f.recipe = &parcel.Recipe{AdHoc: call, Folder: folder}
 	return err
 }
 
@@ -170,13 +172,13 @@ func (f *workersFlags) read() []string {
 var errFromHere = errors.New("--workers: workers cannot do this; remove --workers, or pass --workers ''")
 
 // recipeOf is what plays are made of.
-func (f *workersFlags) recipeOf(plays []*manifest.Play) (workers.Recipe, error) {
+func (f *workersFlags) recipeOf(plays []*manifest.Play) (parcel.Recipe, error) {
 	switch {
 	case slices.ContainsFunc(plays, func(p *manifest.Play) bool { return p.Undo != nil }):
 		folder, err := os.Getwd()
-		return workers.Recipe{Undo: workers.NewUndo(plays), Folder: folder}, err
+		return parcel.Recipe{Undo: parcel.NewUndo(plays), Folder: folder}, err
 	case f.recipe == nil:
-		return workers.Recipe{}, errFromHere
+		return parcel.Recipe{}, errFromHere
 	}
 	recipe := *f.recipe
 	recipe.Files = f.read
@@ -269,12 +271,12 @@ func (f *workersFlags) address() string {
 }
 
 // keys returns the key of this machine and the list of workers.
-func (f *workersFlags) keys() (key workers.Key, list *workers.KeyFile, err error) {
+func (f *workersFlags) keys() (key keyring.Key, list *keyring.KeyFile, err error) {
 	a := f.fleet.app
-	if key, err = workers.ReadKey(cmp.Or(f.key, a.configuration(coordinatorKey))); err != nil {
+	if key, err = keyring.ReadKey(cmp.Or(f.key, a.configuration(coordinatorKey))); err != nil {
 		return key, nil, fmt.Errorf("--workers: the key by which workers know this machine: %w", err)
 	}
-	if list, err = workers.OpenWorkerList(cmp.Or(f.list, a.configuration(workerList)), a.say); err != nil {
+	if list, err = keyring.OpenWorkerList(cmp.Or(f.list, a.configuration(workerList)), a.say); err != nil {
 		err = fmt.Errorf("--workers: the keys of workers: %w", err)
 	}
 	return key, list, err

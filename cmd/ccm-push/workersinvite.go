@@ -19,6 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
 func workersInviteCommand(f *fleet, p *printer) *cobra.Command {
@@ -61,7 +62,7 @@ func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error 
 	if !a.canAsk() {
 		return errors.New("invite compares fingerprints on the terminal, and standard input is not a terminal")
 	}
-	if _, err := workers.SiteOption(site); err != nil {
+	if _, err := keyring.SiteOption(site); err != nil {
 		return err
 	}
 	path := cmp.Or(w.key, a.configuration(coordinatorKey))
@@ -90,10 +91,10 @@ func (f *fleet) invite(ctx context.Context, p *printer, site, out string) error 
 	defer end()
 	list := cmp.Or(w.list, a.configuration(workerList))
 	admit := func(c *workers.Candidate) error {
-		there, err := workers.OpenWorkerList(list, nil)
+		there, err := keyring.OpenWorkerList(list, nil)
 		if err == nil {
-			err = there.Ring().Admits(c, site)
-		} else if errors.Is(err, fs.ErrNotExist) || errors.Is(err, workers.ErrNoKey) {
+			err = c.RefusedBy(there.Ring(), site)
+		} else if errors.Is(err, fs.ErrNotExist) || errors.Is(err, keyring.ErrNoKey) {
 			err = nil
 		}
 		if err != nil {
@@ -166,9 +167,9 @@ func (a *app) compare(ctx context.Context, question string) error {
 }
 
 // ownKey reads a private key of this machine. It makes a missing one.
-func ownKey(path, comment string) (workers.Key, error) {
+func ownKey(path, comment string) (keyring.Key, error) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return workers.ReadKey(path)
+		return keyring.ReadKey(path)
 	}
 	private, _, err := workers.NewWorkerKey(comment)
 	if err == nil {
@@ -178,9 +179,9 @@ func ownKey(path, comment string) (workers.Key, error) {
 		err = writeNewFile(path, private, 0o600)
 	}
 	if err != nil {
-		return workers.Key{}, err
+		return keyring.Key{}, err
 	}
-	key, err := workers.ReadKey(path)
+	key, err := keyring.ReadKey(path)
 	if err == nil {
 		err = writeNewFile(path+".pub", []byte(key.Public()+" "+comment+"\n"), 0o644)
 	}

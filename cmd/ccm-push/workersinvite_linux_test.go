@@ -14,7 +14,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/cmd/ccm-push-broker/broker"
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
-	"github.com/ccm-push/ccm-push/playbooks/workers"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
 // servedBroker starts a broker, and writes the seed of its user ops.
@@ -107,10 +107,10 @@ func TestWorkersInvite(t *testing.T) {
 		require.Equal(t, broker.Worker, role)
 		require.Contains(t, there, "ccm-push worker --workers tls://"+address+" --nats-nkey "+filepath.Join(machine.dir, ".config/ccm-push/worker.nk"))
 		require.Contains(t, there, `--site "paris" --worker-address 192.0.2.5/32`)
-		key, err := workers.ReadKey(filepath.Join(machine.dir, ".config", "ccm-push", "worker.key"))
+		key, err := keyring.ReadKey(filepath.Join(machine.dir, ".config", "ccm-push", "worker.key"))
 		require.NoError(t, err)
 		require.Equal(t, `site="paris",from="192.0.2.5" `+key.Public()+" paris-y\n", file(controller, "workers.keys"))
-		key, err = workers.ReadKey(filepath.Join(controller.dir, ".config", "ccm-push", "coordinator.key"))
+		key, err = keyring.ReadKey(filepath.Join(controller.dir, ".config", "ccm-push", "coordinator.key"))
 		require.NoError(t, err)
 		require.True(t, strings.HasPrefix(file(machine, "coordinators.keys"), key.Public()+" "))
 		ca, err := os.ReadFile(filepath.Join(dir, "ca.pem"))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
@@ -28,14 +27,6 @@ type certificate struct {
 	valid time.Duration // validity after it was made
 	// renew is when the next one is requested, last when the run stops without the next one, and ends when this one expires.
 	renew, last, ends time.Time
-}
-
-// maxAddresses limits the addresses of a worker.
-const maxAddresses = 32
-
-// validAddresses reports whether a worker can name these addresses.
-func validAddresses(list []netip.Prefix) bool {
-	return len(list) <= maxAddresses && !slices.ContainsFunc(list, func(p netip.Prefix) bool { return !p.IsValid() })
 }
 
 // An authority certifies keys of workers, and keeps the certificates until they expire.

@@ -20,6 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
@@ -90,9 +91,9 @@ func (b *badCoordinator) changed(ctx context.Context, text, out []byte) []byte {
 	c := b.of
 	var q question
 	var a answer
-	_, err := verify(c.Workers.Ring(), questionKind, text, &q)
+	_, err := keyring.Verify(c.Workers.Ring(), questionKind, text, &q)
 	require.NoError(b.t, err)
-	_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): {Name: "it"}}, answerKind, out, &a)
+	_, err = keyring.Verify(keyring.Keyring{string(c.Key.PublicKey().Marshal()): {Name: "it"}}, answerKind, out, &a)
 	require.NoError(b.t, err)
 	if a.Shard == nil {
 		return out
@@ -130,7 +131,7 @@ func (b *badCoordinator) changed(ctx context.Context, text, out []byte) []byte {
 		c.run.ledger.mu.Unlock()
 		a.Shard = put(content)
 	}
-	out, err = sign(c.Key, answerKind, a)
+	out, err = keyring.Sign(c.Key, answerKind, a)
 	require.NoError(b.t, err)
 	return out
 }

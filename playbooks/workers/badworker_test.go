@@ -19,6 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/registry"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
@@ -97,13 +98,13 @@ func (b *badMember) Ask(ctx context.Context, text []byte) ([]byte, error) {
 	if b.question == nil || text[0] == asks {
 		return b.Member.Ask(ctx, text)
 	}
-	key, err := ReadKey(filepath.Join(b.dir, "stranger"))
+	key, err := keyring.ReadKey(filepath.Join(b.dir, "stranger"))
 	require.NoError(b.t, err)
 	var q question
-	_, err = verify(b.of.Workers.Ring(), questionKind, text, &q)
+	_, err = keyring.Verify(b.of.Workers.Ring(), questionKind, text, &q)
 	require.NoError(b.t, err)
 	b.question(&q)
-	text, err = sign(key, questionKind, q)
+	text, err = keyring.Sign(key, questionKind, q)
 	require.NoError(b.t, err)
 	return b.Member.Ask(ctx, text)
 }
@@ -179,7 +180,7 @@ func TestBadWorkers(t *testing.T) {
 			r.Options.NoLock, r.Registry = false, registered
 			r.Fetched = record.Store{Folder: filepath.Join(s.dir, "state")}.Fetched(r.Options.Run)
 			c, warned := s.coordinator(q, r)
-			others, err := readKeyring(filepath.Join(s.dir, "stranger.keys"), false)
+			others, err := ringIn(filepath.Join(s.dir, "stranger.keys"))
 			require.NoError(t, err)
 			maps.Copy(others, s.ring("worker.keys"))
 			c.Workers = others
@@ -269,8 +270,8 @@ func TestNoCertificateAfterTheEnd(t *testing.T) {
 }
 
 // ring reads a list of keys.
-func (s *site) ring(name string) Keyring {
-	ring, err := readKeyring(filepath.Join(s.dir, name), false)
+func (s *site) ring(name string) keyring.Keyring {
+	ring, err := ringIn(filepath.Join(s.dir, name))
 	require.NoError(s.t, err)
 	return ring
 }
@@ -282,11 +283,11 @@ func TestExcludedMeanwhile(t *testing.T) {
 	q := queuetest.New(0)
 	c, warned := s.coordinator(q, s.runner(s.inventory(nil)))
 	s.listed(c, map[string]string{"worker": "", "stranger": ""}, nil)
-	key, err := ReadKey(filepath.Join(s.dir, "worker"))
+	key, err := keyring.ReadKey(filepath.Join(s.dir, "worker"))
 	require.NoError(t, err)
 	certify, excluded := c.Certify, make(chan struct{})
 	exclude := sync.OnceFunc(func() {
-		c.run.transfers.exclude(t.Context(), &assignment{key: string(key.signer.PublicKey().Marshal()), worker: "worker", errands: newErrandList()}, errors.New("it lied"))
+		c.run.transfers.exclude(t.Context(), &assignment{key: string(key.PublicKey().Marshal()), worker: "worker", errands: newErrandList()}, errors.New("it lied"))
 		close(excluded)
 	})
 	c.Certify = func(ctx context.Context, of Certificate) ([]byte, time.Duration, error) {

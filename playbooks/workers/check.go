@@ -26,7 +26,7 @@ func receive(text []byte, m message) error {
 	if err := decode(text, m); err != nil {
 		return err
 	}
-	if err := m.check(); err != nil {
+	if err := m.Check(); err != nil {
 		return fmt.Errorf("it sent %w", err)
 	}
 	return nil

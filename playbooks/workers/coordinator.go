@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
+	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
 // A Coordinator runs one run on workers. It implements [playbooks.Workers].
 type Coordinator struct {
 	Queue   queue.Queue
-	Key     Key  // identifies the coordinator to workers
-	Workers Keys // keys that may get hosts
-	Recipe  Recipe
+	Key     keyring.Key  // identifies the coordinator to workers
+	Workers keyring.Keys // keys that may get hosts
+	Recipe  parcel.Recipe
 	Runner  *playbooks.Runner // its events include what workers report
 	// Certify certifies a worker's key of the run.
 	Certify func(ctx context.Context, of Certificate) (text []byte, valid time.Duration, err error)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
 // A dispatcher answers workers that have a ticket: it hands out hosts, with everything that the worker needs for them.
@@ -73,24 +74,24 @@ func (d *dispatcher) answer(ctx context.Context, text []byte) []byte {
 // answerOnce returns the signed answer to a question about a ticket, and reports whether the worker got hosts.
 func (d *dispatcher) answerOnce(ctx context.Context, text []byte) (out []byte, given bool) {
 	var q question
-	who, err := verify(d.admission.workers.Ring(), questionKind, text, &q)
+	who, err := keyring.Verify(d.admission.workers.Ring(), questionKind, text, &q)
 	a := answer{Nonce: q.Nonce}
 	switch {
 	case err != nil:
-		if a.Refused = err.Error(); isStranger(err) {
+		if a.Refused = err.Error(); keyring.IsStranger(err) {
 			a.Refused = "its key is not on the list of workers there (--workers-list)"
 		}
-		d.admission.warnOnce(fmt.Sprintf("a worker was refused: %v%s", err, admitHint(err, d.admission.workers, "--workers-list", "get hosts")))
+		d.admission.warnOnce(fmt.Sprintf("a worker was refused: %v%s", err, keyring.AdmitHint(err, d.admission.workers, "--workers-list", "get hosts")))
 	case q.Build != d.runner.BuildID || q.Version != d.runner.Options.Version:
 		a.Refused = fmt.Sprintf("it has another version of ccm-push (%s) than the controller (%s)", q.Version, d.runner.Options.Version)
 		d.admission.warnOnce(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))
-	case !validAddresses(q.Addresses):
-		a.Refused = fmt.Sprintf("it names more than %d addresses (--worker-address), or an invalid address", maxAddresses)
+	case !keyring.ValidAddresses(q.Addresses):
+		a.Refused = fmt.Sprintf("it names more than %d addresses (--worker-address), or an invalid address", keyring.MaxAddresses)
 		d.admission.warnOnce(fmt.Sprintf("the worker %s was refused: %s", who, a.Refused))
 	case !d.post.isFresh(q.Stamp) && !d.post.isFresh(q.Ticket.Stamp):
 		a.Stale = true
 	default:
-		if err := d.handOut(ctx, who, keyOfSigned(text), q, &a); err != nil {
+		if err := d.handOut(ctx, who, keyring.SignerOf(text), q, &a); err != nil {
 			d.warn(fmt.Sprintf("the worker %s: %v", who, err))
 			a.Refused = err.Error()
 		}
@@ -98,7 +99,7 @@ func (d *dispatcher) answerOnce(ctx context.Context, text []byte) (out []byte, g
 	if a.Refused == "" {
 		a.Stamp = d.post.stamp()
 	}
-	if out, err = sign(d.post.key, answerKind, a); err != nil {
+	if out, err = keyring.Sign(d.post.key, answerKind, a); err != nil {
 		d.warn(err.Error())
 	}
 	return out, a.Shard != nil

@@ -1,17 +1,60 @@
 // Package workers lets other machines process the hosts of a run.
 //
-// A [Coordinator] is what a [playbooks.Runner] hands hosts to. It puts them together in shards by site,
-// and has a ticket for each wait in a queue (package queue). A [Worker] leases a ticket, and asks the
-// coordinator what it is for; what it gets is sealed to a key that it has made for itself, and signed
-// by its own key, which is on the operator's list. It compiles, works on the hosts and says what
-// happens, which the coordinator reports as its own.
+// A [Coordinator] gets hosts from a [playbooks.Runner], groups them into shards by site, and puts a ticket for each shard into a queue
+// (package queue). A [Worker] leases a ticket and asks the coordinator for its hosts. The answer is sealed to a key that the worker made
+// for this run; the worker signs its questions with its own key, which is on the operator's list (package keyring). The worker compiles
+// the plays, applies them to the hosts, and reports what happens. The coordinator reports these events as its own.
 //
-// The queue is not relied on. A ticket that comes twice, or whose worker was lost, is asked about
-// again: the coordinator hands out the hosts that have not ended, and the hosts tell the new worker what
-// the old one had them do. What was told before is not told again ([told]).
+// The queue may deliver a ticket twice, and workers may be lost. The coordinator then gives the unfinished hosts to the next worker, and
+// the hosts report to it what the lost worker ran. What was reported before is not reported again ([told]).
 //
-// Hosts that are watched are a shard that does not end (watch.go).
+// Package playbooks decides how hosts are processed and in which order plays begin.
 //
-// How hosts are worked on, and in which order plays begin, does not belong here: that is package
-// playbooks.
+// Both sides:
+//
+//	message.go        messages between coordinator and worker
+//	messagechecks.go  their limits
+//	check.go          decoding
+//	seal.go           encryption, and frames for long messages
+//	presence.go       announcements of workers
+//	invite.go         tokens that make a machine a worker
+//	outages.go        warnings that are printed once
+//
+// The coordinator:
+//
+//	coordinator.go  configuration, and wiring of the parts of a run
+//	run.go          a run in progress: take a host, stop, kill
+//	ledger.go       unfinished hosts, and the workers that have them
+//	told.go         events that were reported
+//	intake.go       new hosts: gather, cut into shards, submit tickets
+//	enter.go        a login on some hosts before the run
+//	dispatcher.go   answers to tickets: which hosts a worker gets
+//	inbox.go        messages of workers: events and ends of hosts
+//	errands.go      requests of workers: questions of hosts, certificates, orders for watched hosts
+//	questions.go    questions and orders in progress
+//	transfers.go    hosts that go from one worker to another
+//	routes.go       targets, host keys and certificates for hosts
+//	authority.go    certificates of workers
+//	limits.go       limits of workers by the list of workers
+//	parcels.go      the content of the run for each worker
+//	post.go         signed messages and objects in the queue
+//	sites.go        warnings about sites without a worker
+//	forget.go       removal of old data
+//
+// The worker:
+//
+//	worker.go  tickets, leases and runs
+//	hold.go    extension of a lease
+//	shift.go   the hosts of one ticket
+//	talker.go  reports to the coordinator
+//	ask.go     questions to the coordinator
+//	watch.go   orders for watched hosts
+//	loans.go   hosts of other workers, for resources with on
+//	folder.go  the folder with the files of a run
+//
+// Other machines that follow or continue a run:
+//
+//	handover.go  shared runs
+//	lease.go     the lease of a run, and the copy of its record
+//	follow.go    a followed run
 package workers

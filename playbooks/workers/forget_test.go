@@ -10,6 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
@@ -35,7 +36,7 @@ func (s *site) client(q queue.Queue, c *Coordinator, of ticket) (*client, *answe
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, j.folder.remove()) })
 	k := &client{shift: &shift{worker: w, job: j, rename: func(text []byte) []byte { return text }}, t: t, c: c}
-	k.text, err = sign(w.Key, questionKind, question{
+	k.text, err = keyring.Sign(w.Key, questionKind, question{
 		Ticket: of, Nonce: "n", Recipient: j.identity.Recipient().String(), SSHKey: j.public, Build: w.BuildID, Version: w.Version,
 	})
 	require.NoError(t, err)
@@ -54,7 +55,7 @@ func (s *site) client(q queue.Queue, c *Coordinator, of ticket) (*client, *answe
 func (k *client) askAgain() *answer {
 	k.t.Helper()
 	var a answer
-	_, err := verify(k.worker.Coordinators.Ring(), answerKind, k.c.run.answer(k.t.Context(), k.text), &a)
+	_, err := keyring.Verify(k.worker.Coordinators.Ring(), answerKind, k.c.run.answer(k.t.Context(), k.text), &a)
 	require.NoError(k.t, err)
 	return &a
 }
@@ -97,7 +98,7 @@ func (s *site) leased(q queue.Queue, c *Coordinator) (of ticket) {
 	s.t.Helper()
 	lease, err := q.Lease(s.t.Context(), "")
 	require.NoError(s.t, err)
-	_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): {Name: "it"}}, ticketKind, lease.Ticket(), &of)
+	_, err = keyring.Verify(keyring.Keyring{string(c.Key.PublicKey().Marshal()): {Name: "it"}}, ticketKind, lease.Ticket(), &of)
 	require.NoError(s.t, err)
 	return of
 }
@@ -186,9 +187,11 @@ func TestForgets(t *testing.T) {
 // TestForgetsWhatWasTold has a host fail as a whole, and end since the run is stopped, when something of it has been told.
 func TestForgetsWhatWasTold(t *testing.T) {
 	for name, end := range map[string]func(c *Coordinator, k *client){
-		"failed":  func(_ *Coordinator, k *client) { k.says(said{Failed: "the disk is full"}) },
-		"lost":    func(c *Coordinator, k *client) { c.run.ledger.abandon(c.run.ledger.assigned[k.content.Handout].shard) },
-		"left":    func(c *Coordinator, k *client) { c.run.ledger.conclude(c.run.ledger.assigned[k.content.Handout].shard, notBegun) },
+		"failed": func(_ *Coordinator, k *client) { k.says(said{Failed: "the disk is full"}) },
+		"lost":   func(c *Coordinator, k *client) { c.run.ledger.abandon(c.run.ledger.assigned[k.content.Handout].shard) },
+		"left": func(c *Coordinator, k *client) {
+			c.run.ledger.conclude(c.run.ledger.assigned[k.content.Handout].shard, notBegun)
+		},
 		"taken":   func(c *Coordinator, _ *client) { c.run.intake.cancelAll() },
 		"stopped": func(c *Coordinator, k *client) { c.run.stop(k.t.Context()); k.says(said{Over: true}) },
 	} {

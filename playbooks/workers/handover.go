@@ -15,6 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -24,9 +25,9 @@ import (
 type Handover struct {
 	Queue     *queue.JetStream
 	Records   *queue.Records
-	Key       Key    // our own
-	Operators Keys   // other keys that may continue runs; our own key need not be among them
-	Holder    string // name of this process, for others: USER@HOST (pid N)
+	Key       keyring.Key  // our own
+	Operators keyring.Keys // other keys that may continue runs; our own key need not be among them
+	Holder    string       // name of this process, for others: USER@HOST (pid N)
 	Warn      func(text string)
 }
 
@@ -60,7 +61,7 @@ type lease struct {
 
 // readers are who may read what is sealed.
 func (h *Handover) readers() ([]age.Recipient, error) {
-	keys := map[string]bool{string(h.Key.signer.PublicKey().Marshal()): true}
+	keys := map[string]bool{string(h.Key.PublicKey().Marshal()): true}
 	for key := range h.Operators.Ring() {
 		keys[key] = true
 	}
@@ -80,7 +81,7 @@ func (h *Handover) readers() ([]age.Recipient, error) {
 }
 
 func (h *Handover) seal(l lease) ([]byte, error) {
-	text, err := sign(h.Key, leaseKind, l)
+	text, err := keyring.Sign(h.Key, leaseKind, l)
 	if err != nil {
 		return nil, err
 	}
@@ -93,18 +94,18 @@ func (h *Handover) seal(l lease) ([]byte, error) {
 
 // open reads a lease. One that is not for us is told by readable.
 func (h *Handover) open(data []byte) (l lease, readable bool, err error) {
-	text, err := unseal(h.Key.identity, data)
+	text, err := unseal(h.Key.Identity(), data)
 	if _, others := errors.AsType[*age.NoIdentityMatchError](err); others {
 		return l, false, nil
 	}
 	if err != nil {
 		return l, true, err
 	}
-	ring := Keyring{string(h.Key.signer.PublicKey().Marshal()): {Name: "this machine"}}
+	ring := keyring.Keyring{string(h.Key.PublicKey().Marshal()): {Name: "this machine"}}
 	for key, who := range h.Operators.Ring() {
 		ring[key] = who
 	}
-	_, err = verify(ring, leaseKind, text, &l)
+	_, err = keyring.Verify(ring, leaseKind, text, &l)
 	return l, true, err
 }
 
@@ -204,7 +205,7 @@ func (h *Handover) Take(ctx context.Context, s *Shared) (*Lease, error) {
 
 // bury has the workers of a coordinator that is no more end, and deletes what it has left.
 func (h *Handover) bury(ctx context.Context, name string) error {
-	text, err := sign(h.Key, orderKind, order{Run: name, Stop: true})
+	text, err := keyring.Sign(h.Key, orderKind, order{Run: name, Stop: true})
 	if err == nil {
 		err = h.Queue.Order(ctx, name, text)
 	}

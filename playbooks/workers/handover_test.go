@@ -16,6 +16,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
@@ -23,11 +24,11 @@ import (
 // handover is that of somebody who has a key, and the keys of others on a list.
 func (s *site) handover(q *queue.JetStream, key string, operators ...string) (*Handover, *warnings) {
 	t := s.t
-	own, err := ReadKey(filepath.Join(s.dir, key))
+	own, err := keyring.ReadKey(filepath.Join(s.dir, key))
 	require.NoError(t, err)
-	ring := Keyring{}
+	ring := keyring.Keyring{}
 	for _, name := range operators {
-		other, err := readKeyring(filepath.Join(s.dir, name+".keys"), false)
+		other, err := ringIn(filepath.Join(s.dir, name+".keys"))
 		require.NoError(t, err)
 		for key, who := range other {
 			ring[key] = who

@@ -97,7 +97,7 @@ func (b *inbox) take(ctx context.Context, frame []byte) error {
 	var s said
 	err = receive(text, &s)
 	if err == nil {
-		err = b.check(h, &s)
+		err = b.audit(h, &s)
 	}
 	if err != nil {
 		b.transfers.exclude(ctx, h, err)
@@ -123,8 +123,8 @@ func (b *inbox) take(ctx context.Context, frame []byte) error {
 	return nil
 }
 
-// check checks what a worker reports against its hosts and their plays, and fills in what the coordinator has compiled.
-func (b *inbox) check(h *assignment, s *said) error {
+// audit checks what a worker reports against its hosts and their plays, and fills in what the coordinator has compiled.
+func (b *inbox) audit(h *assignment, s *said) error {
 	for i := range s.Events {
 		e := s.Events[i].Event
 		t, err := b.ledger.turnOf(h, events.HostOf(e))

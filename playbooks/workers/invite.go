@@ -21,6 +21,7 @@ import (
 	"github.com/nats-io/nkeys"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -48,9 +49,9 @@ const (
 )
 
 // NewInvitation makes the invitation of a controller with a name. ca is the PEM text of the broker's authority, or empty.
-func NewInvitation(url string, ca []byte, controller Key, name, site string) (*Invitation, error) {
+func NewInvitation(url string, ca []byte, controller keyring.Key, name, site string) (*Invitation, error) {
 	i := &Invitation{
-		Secret: make([]byte, secretSize), URL: url, Coordinator: controller.signer.PublicKey().Marshal(), Name: name, Site: site,
+		Secret: make([]byte, secretSize), URL: url, Coordinator: controller.PublicKey().Marshal(), Name: name, Site: site,
 		Until: time.Now().Add(queue.InviteTime).Truncate(time.Second).UTC(),
 	}
 	_, _ = rand.Read(i.Secret) // it never fails
@@ -154,8 +155,8 @@ func (c *Candidate) validate() error {
 	if !validName(c.Name) {
 		return fmt.Errorf("the name %q: write letters, digits and . _ @ -, at most %d", c.Name, maxJoinName)
 	}
-	if !validAddresses(c.Addresses) {
-		return fmt.Errorf("more than %d addresses, or an invalid address", maxAddresses)
+	if !keyring.ValidAddresses(c.Addresses) {
+		return fmt.Errorf("more than %d addresses, or an invalid address", keyring.MaxAddresses)
 	}
 	return nil
 }
@@ -170,12 +171,12 @@ func (c *Candidate) Line(site string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return Entry{Name: c.Name, Sites: []string{site}, From: c.Addresses}.text(key)
+	return keyring.Entry{Name: c.Name, Sites: []string{site}, From: c.Addresses}.Text(key)
 }
 
-// Admits reports why a candidate cannot take hosts of a site, though its key is on the list already.
-func (k Keyring) Admits(c *Candidate, site string) error {
-	if line, listed := k[string(c.Key)]; listed && !line.allows(site) {
+// RefusedBy returns why a candidate cannot take hosts of a site, though its key is on the list already; nil if it can.
+func (c *Candidate) RefusedBy(list keyring.Keyring, site string) error {
+	if line, listed := list[string(c.Key)]; listed && !line.Allows(site) {
 		return &siteError{line, []string{site}}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -24,9 +25,9 @@ func TestKeyFile(t *testing.T) {
 	s := newSite(t, "ccm: {resources: [exec: [{'true': }]]}\n")
 	path := filepath.Join(s.dir, "list")
 	said := &warnings{}
-	_, err := OpenKeyFile(path, said.add)
+	_, err := keyring.OpenKeyFile(path, said.add)
 	require.ErrorIs(t, err, os.ErrNotExist)
-	list, err := OpenOptionalKeyFile(path, said.add)
+	list, err := keyring.OpenOptionalKeyFile(path, said.add)
 	require.NoError(t, err)
 	require.Empty(t, list.Ring())
 	one, two := s.keyLine("worker"), s.keyLine("stranger")
@@ -71,8 +72,8 @@ func TestKeysAreReadAgain(t *testing.T) {
 		s.write("its-coordinators", s.keyLine("stranger"))
 		s.write("its-workers", s.keyLine("stranger"))
 		c, warned := s.coordinator(q, s.runner(s.inventory(nil)))
-		list := func(name string, say func(string)) Keys {
-			f, err := OpenKeyFile(filepath.Join(s.dir, name), say)
+		list := func(name string, say func(string)) keyring.Keys {
+			f, err := keyring.OpenKeyFile(filepath.Join(s.dir, name), say)
 			require.NoError(t, err)
 			return f
 		}

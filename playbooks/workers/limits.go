@@ -11,22 +11,23 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
 // A siteError reports that the line of a worker does not allow it hosts of some sites.
 type siteError struct {
-	line  Entry
+	line  keyring.Entry
 	sites []string
 }
 
 // cause returns what the line allows.
 func (e *siteError) cause() string {
-	return e.line.where() + " allows only " + hostsOfAll(e.line.Sites)
+	return e.line.Where() + " allows only " + hostsOfAll(e.line.Sites)
 }
 
 // change returns what to write.
 func (e *siteError) change() string {
-	option, err := SiteOption(slices.Concat(e.line.Sites, e.sites)...)
+	option, err := keyring.SiteOption(slices.Concat(e.line.Sites, e.sites)...)
 	if err != nil {
 		return err.Error()
 	}
@@ -43,19 +44,11 @@ func hostsOfAll(sites []string) string {
 	return strings.Join(parts, " and ")
 }
 
-// where names the line for messages.
-func (e Entry) where() string {
-	if e.At == "" {
-		return "its line in the list of workers"
-	}
-	return e.At
-}
-
 var errNotListed = errors.New("its key is no longer on the list of workers")
 
 // admission applies the list of workers: which worker gets hosts, and for which addresses it gets certificates.
 type admission struct {
-	workers Keys
+	workers keyring.Keys
 	routes  *routes
 	warn    func(string)
 
@@ -72,7 +65,7 @@ func (m *admission) warnOnce(text string) {
 
 // permits returns the line of a worker, or why the worker may not get certificates for hosts: the line has to allow their sites, and the
 // sites of the jump hosts on the way. The list is read again if it has changed, so the caller uses this line for all other limits.
-func (m *admission) permits(key string, hosts ...string) (Entry, error) {
+func (m *admission) permits(key string, hosts ...string) (keyring.Entry, error) {
 	line, listed := m.workers.Ring()[key]
 	if !listed {
 		return line, errNotListed
@@ -90,7 +83,7 @@ func (m *admission) permits(key string, hosts ...string) (Entry, error) {
 			}
 		}
 		for _, site := range sites {
-			if !line.allows(site) && !slices.Contains(missing, site) {
+			if !line.Allows(site) && !slices.Contains(missing, site) {
 				missing = append(missing, site)
 			}
 		}
@@ -125,10 +118,10 @@ func (m *admission) limit(who, key string, turns []playbooks.Turn, q *question, 
 		a.Refused = err.Error()
 		return refuse("", a.Refused, "")
 	}
-	sources, ok := line.sources(q.Addresses)
+	sources, ok := line.Sources(q.Addresses)
 	if !ok {
 		a.Refused = "its line in the list of workers there allows none of the addresses that it names (--worker-address)"
-		return refuse("", line.where()+" allows none of the addresses that it names (--worker-address)", fmt.Sprintf("it names %v; if it comes from there, add them to from=", q.Addresses))
+		return refuse("", line.Where()+" allows none of the addresses that it names (--worker-address)", fmt.Sprintf("it names %v; if it comes from there, add them to from=", q.Addresses))
 	}
 	q.Addresses = sources
 	m.warnIfUnlimited(who, key, line, turns)
@@ -136,7 +129,7 @@ func (m *admission) limit(who, key string, turns []playbooks.Turn, q *question, 
 }
 
 // warnIfUnlimited warns once of a line without a site, if there are sites.
-func (m *admission) warnIfUnlimited(who, key string, line Entry, turns []playbooks.Turn) {
+func (m *admission) warnIfUnlimited(who, key string, line keyring.Entry, turns []playbooks.Turn) {
 	if len(line.Sites) > 0 || len(turns) == 0 {
 		return
 	}
@@ -145,12 +138,12 @@ func (m *admission) warnIfUnlimited(who, key string, line Entry, turns []playboo
 	if err != nil || !slices.ContainsFunc(m.routes.runner.Inventory.Hosts(), func(h *inventory.Host) bool { return playbooks.SiteOf(h) != "" }) {
 		return
 	}
-	text, err := Entry{Name: who, Sites: []string{site}, From: line.From}.text(public)
+	text, err := keyring.Entry{Name: who, Sites: []string{site}, From: line.From}.Text(public)
 	if err != nil {
 		return
 	}
 	m.unlimited.Do(func() {
-		m.warn(fmt.Sprintf("%s: the worker %s may get hosts of every site\n  hint: if it may get only %s, write this line: %s", line.where(), who, hostsOf(site), text))
+		m.warn(fmt.Sprintf("%s: the worker %s may get hosts of every site\n  hint: if it may get only %s, write this line: %s", line.Where(), who, hostsOf(site), text))
 	})
 }
 
@@ -168,8 +161,8 @@ func (m *admission) renewable(h *assignment, certified Certificate, lent string)
 	line, err := m.permits(h.key, hosts...)
 	if err == nil {
 		var ok bool
-		if certified.Sources, ok = line.sources(certified.Sources); !ok {
-			err = errors.New(line.where() + " allows none of the addresses to which its certificate is bound")
+		if certified.Sources, ok = line.Sources(certified.Sources); !ok {
+			err = errors.New(line.Where() + " allows none of the addresses to which its certificate is bound")
 		}
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
@@ -23,7 +24,7 @@ import (
 func (s *site) listed(c *Coordinator, options map[string]string, say func(string)) (path string) {
 	s.writeList(options)
 	path = filepath.Join(s.dir, "limited.keys")
-	list, err := OpenWorkerList(path, say)
+	list, err := keyring.OpenWorkerList(path, say)
 	require.NoError(s.t, err)
 	c.Workers = list
 	return path
@@ -33,7 +34,7 @@ func (s *site) writeList(options map[string]string) {
 	var b strings.Builder
 	for _, who := range []string{"stranger", "worker"} {
 		if o, is := options[who]; is {
-			key, err := ReadKey(filepath.Join(s.dir, who))
+			key, err := keyring.ReadKey(filepath.Join(s.dir, who))
 			require.NoError(s.t, err)
 			fmt.Fprintf(&b, "%s\n", strings.TrimSpace(o+" "+key.Public()+" "+who))
 		}
@@ -219,14 +220,14 @@ func TestJumpHostOfAnotherSite(t *testing.T) {
 	for one := range maps.Keys(s.ring("worker.keys")) {
 		key = one
 	}
-	c.Workers = Keyring{key: {Name: "worker", At: "workers.keys:1", Sites: []string{"paris"}}}
+	c.Workers = keyring.Keyring{key: {Name: "worker", At: "workers.keys:1", Sites: []string{"paris"}}}
 	permits := func(key, host string) error {
 		_, err := c.newRun(nil, nil).admission.permits(key, host)
 		return err
 	}
 	require.ErrorContains(t, permits(key, "web1"), `workers.keys:1 allows only hosts of site "paris"`)
 	require.ErrorContains(t, permits(key, "web1"), `site="paris,edge"`)
-	c.Workers = Keyring{key: {Name: "worker", At: "workers.keys:1", Sites: []string{"paris", "edge"}}}
+	c.Workers = keyring.Keyring{key: {Name: "worker", At: "workers.keys:1", Sites: []string{"paris", "edge"}}}
 	require.NoError(t, permits(key, "web1"))
 	require.Error(t, permits("another key", "web1"))
 }
@@ -240,121 +241,22 @@ func TestLineWithoutASite(t *testing.T) {
 	s.work(q, "worker", "paris")
 	s.work(q, "worker", "lyon")
 	require.Equal(t, 2, s.run(c).Totals.Hosts.OK)
-	key, err := ReadKey(filepath.Join(s.dir, "worker"))
+	key, err := keyring.ReadKey(filepath.Join(s.dir, "worker"))
 	require.NoError(t, err)
 	require.Regexp(t, "^"+regexp.QuoteMeta(path)+`:1: the worker worker may get hosts of every site\n  hint: if it may get only hosts of site "(paris|lyon)", write this line: site="(paris|lyon)" `+regexp.QuoteMeta(key.Public())+" worker$", warned.all())
 }
 
-// TestEntries reads lines with options.
-func TestEntries(t *testing.T) {
-	dir := t.TempDir()
-	sshtest.WriteKey(t, filepath.Join(dir, "a"), "")
-	key, err := ReadKey(filepath.Join(dir, "a"))
-	require.NoError(t, err)
-	long := strings.TrimSuffix(strings.Repeat("192.0.2.1,", maxAddresses+1), ",")
-	for _, one := range []struct{ options, sites, from, err string }{
-		{`site="paris"`, `["paris"]`, "[]", ""},
-		{`site="paris, lyon",from="10.1.2.3/8,192.0.2.7"`, `["paris" "lyon"]`, "[10.0.0.0/8 192.0.2.7/32]", ""},
-		{`SITE=""`, `[""]`, "[]", ""},
-		{`site="",site="paris"`, `["" "paris"]`, "[]", ""},
-		{`from="2001:db8::/32"`, `[]`, "[2001:db8::/32]", ""},
-		{`site="paris,"`, "", "", `has an empty name: for hosts without a site write site="",site="OTHER"`},
-		{`site=paris`, "", "", "write its value in double quotes"},
-		{`site=paris,lyon`, "", "", "write its value in double quotes"},
-		{`site`, "", "", "write its value in double quotes"},
-		{`site="a\"b"`, "", "", "write its value in double quotes"},
-		{`from=""`, "", "", "write an address such as"},
-		{`from="!10.0.0.1"`, "", "", "write an address such as"},
-		{`from="*.example.com"`, "", "", "write an address such as"},
-		{`from="fe80::1%eth0"`, "", "", "write an address such as"},
-		{`from="` + long + `"`, "", "", "has more than 32 addresses"},
-		{`sites="paris"`, "", "", `the option "sites" is unknown`},
-		{`no-pty,site="paris"`, "", "", `the option "no-pty" is unknown`},
-	} {
-		ring, err := parseKeyring("list", []byte(one.options+" "+key.Public()+" of a\n"), true)
-		if one.err != "" {
-			require.ErrorContains(t, err, one.err, one.options)
-			require.ErrorContains(t, err, "list:1: ")
-			continue
-		}
-		require.NoError(t, err, one.options)
-		for _, e := range ring {
-			require.Equal(t, one.sites, fmt.Sprintf("%q", e.Sites))
-			require.Equal(t, one.from, fmt.Sprint(e.From))
-			require.Equal(t, "of a", e.Name)
-		}
-		_, err = parseKeyring("list", []byte(one.options+" "+key.Public()+"\n"+key.Public()+"\n"), true)
-		require.ErrorContains(t, err, "list:2: list:1 has the same key, and one of the two has options")
-		_, err = parseKeyring("list", []byte(one.options+" "+key.Public()), false)
-		require.ErrorContains(t, err, "list:1: options before a key have no meaning here")
-	}
-	for _, site := range []string{"a,b", `a"b`, `a\b`, " a", "a\nb"} {
-		_, err := SiteOption(site)
-		require.Error(t, err, site)
-	}
-}
-
-// FuzzKeyring reads any list: a line never limits less than its options say.
-func FuzzKeyring(f *testing.F) {
-	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ9Y7bpuC2RrBHHv5ZlYkjJD9mZ4q1S3dYbJ1xv6qgQY w1\n"
-	for _, line := range []string{"", `site="paris" `, `site="",from="10.0.0.0/8,192.0.2.7" `, `from="::/0",site="a,b" `, `site="a `, `site=a,b `, "# "} {
-		f.Add([]byte(line + key))
-		f.Add([]byte(line + key + key))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		ring, err := parseKeyring("list", text, true)
-		if err != nil {
-			return
-		}
-		for blob, e := range ring {
-			if e.Name == "" || e.At == "" || len(blob) == 0 {
-				t.Fatalf("%+v", e)
-			}
-			if len(e.Sites) > 0 {
-				if option, err := SiteOption(e.Sites...); err == nil {
-					again := &Entry{}
-					for part := range strings.SplitSeq(option, `",`) {
-						if err := again.limit(strings.TrimSuffix(part, `"`) + `"`); err != nil {
-							t.Fatal(option, err)
-						}
-					}
-					for _, site := range e.Sites {
-						if !again.allows(site) {
-							t.Fatalf("%q: %s", site, option)
-						}
-					}
-				}
-			}
-			for _, named := range []string{"0.0.0.0/0", "::/0", "10.1.0.0/16"} {
-				list, ok := e.sources([]netip.Prefix{netip.MustParsePrefix(named)})
-				if ok != (len(list) > 0) {
-					t.Fatal("bound to nothing")
-				}
-				for _, p := range list {
-					inside := len(e.From) == 0
-					for _, allowed := range e.From {
-						inside = inside || allowed.Bits() <= p.Bits() && allowed.Contains(p.Addr())
-					}
-					if !inside {
-						t.Fatalf("%v is beyond %v", p, e.From)
-					}
-				}
-			}
-		}
-	})
-}
-
 // A removedLine lists a worker the first time that it is read, and no worker later.
-type removedLine struct{ ring Keyring }
+type removedLine struct{ ring keyring.Keyring }
 
-func (r *removedLine) Ring() (now Keyring) {
+func (r *removedLine) Ring() (now keyring.Keyring) {
 	now, r.ring = r.ring, nil
 	return now
 }
 
 // TestLineIsRemovedMeanwhile removes the line of a worker between two checks of one request: the limits of the line hold for all of the request.
 func TestLineIsRemovedMeanwhile(t *testing.T) {
-	ring := Keyring{"key": {Name: "w", From: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}}
+	ring := keyring.Keyring{"key": {Name: "w", From: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}}
 	elsewhere := []netip.Prefix{netip.MustParsePrefix("198.51.100.1/32")}
 	m := &admission{workers: &removedLine{ring}, warn: func(string) {}}
 	q, a := question{Addresses: elsewhere}, answer{}

@@ -10,7 +10,18 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
+	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 	"github.com/ccm-push/ccm-push/templates"
+)
+
+// Kinds of signed messages, so that no message is read as another kind.
+const (
+	ticketKind   = "ticket"
+	questionKind = "question"
+	answerKind   = "answer"
+	orderKind    = "order"
+	leaseKind    = "lease"
+	presenceKind = "presence"
 )
 
 // A ticket is what waits in the queue: nothing that would be worth to know.
@@ -63,9 +74,9 @@ type order struct {
 
 // A runContent is what a worker needs of a run, whatever hosts it works on.
 type runContent struct {
-	Recipe    Recipe              `json:"recipe"`
+	Recipe    parcel.Recipe       `json:"recipe"`
 	Files     []byte              `json:"files"` // packed
-	Opened    opened              `json:"opened"`
+	Opened    parcel.Opened       `json:"opened"`
 	Options   playbooks.Options   `json:"options"`
 	Names     playbooks.HostNames `json:"names"`
 	Environ   map[string]any      `json:"environ,omitempty"`

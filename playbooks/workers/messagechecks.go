@@ -10,11 +10,13 @@ import (
 	"filippo.io/age"
 	"golang.org/x/crypto/chacha20poly1305"
 	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 )
 
-// A message goes between a coordinator and a worker. check finds what no program of the same build sends, whatever the
-// run is about; what the run allows is for [Coordinator.checkSaid] and [playbooks.TurnHandler].
-type message interface{ check() error }
+// A message goes between a coordinator and a worker. Check finds what no program of the same build sends, in any run; [inbox] and
+// [playbooks.TurnHandler] check what the run allows.
+type message = keyring.Message
 
 const (
 	maxName     = 1024     // bytes of a name, a nonce or a stamp
@@ -42,12 +44,12 @@ func small(all ...[]byte) error {
 	return nil
 }
 
-func (t *ticket) check() error {
+func (t *ticket) Check() error {
 	return cmp.Or(short(t.Run, t.Shard), small(t.Stamp))
 }
 
-func (q *question) check() error {
-	if err := q.Ticket.check(); err != nil {
+func (q *question) Check() error {
+	if err := q.Ticket.Check(); err != nil {
 		return err
 	}
 	if err := cmp.Or(short(q.Nonce, q.Recipient, q.Build, q.Version), small(q.SSHKey, q.Stamp)); err != nil {
@@ -63,7 +65,7 @@ func (q *question) check() error {
 	return nil
 }
 
-func (o *object) check() error {
+func (o *object) Check() error {
 	if o == nil {
 		return nil
 	}
@@ -73,28 +75,28 @@ func (o *object) check() error {
 	return short(o.Name)
 }
 
-func (a *answer) check() error {
+func (a *answer) Check() error {
 	if len(a.Refused) > maxSentText {
 		return fmt.Errorf("a reason of %d bytes", len(a.Refused))
 	}
 	for _, o := range []*object{a.Run, a.Shard} {
-		if err := o.check(); err != nil {
+		if err := o.Check(); err != nil {
 			return err
 		}
 	}
 	return cmp.Or(short(a.Nonce), small(a.Stamp))
 }
 
-func (o *order) check() error { return short(o.Run) }
+func (o *order) Check() error { return short(o.Run) }
 
-func (p *presence) check() error {
+func (p *presence) Check() error {
 	if p.PID < 0 || p.Hosts < 0 || p.Busy < 0 || p.Capacity < 0 {
 		return fmt.Errorf("a worker that is at %d hosts", p.Hosts)
 	}
 	return short(p.User, p.Site, p.Version, p.Host)
 }
 
-func (l *lease) check() error {
+func (l *lease) Check() error {
 	if len(l.Key) != chacha20poly1305.KeySize {
 		return fmt.Errorf("a key of %d bytes", len(l.Key))
 	}
@@ -104,14 +106,14 @@ func (l *lease) check() error {
 	return short(l.Run, l.Holder, l.Queue, l.Resumes)
 }
 
-func (r *runContent) check() error {
+func (r *runContent) Check() error {
 	if f := r.Recipe.Folder; f != filepath.Clean(f) || !filepath.IsAbs(f) {
 		return fmt.Errorf("the folder of the run, %.200q, is not an absolute path", f)
 	}
 	return cmp.Or(short(r.User, r.LocalUser, r.Become.User, r.Become.Method), small(r.Become.Password))
 }
 
-func (s *shardContent) check() error {
+func (s *shardContent) Check() error {
 	if len(s.Key) != chacha20poly1305.KeySize {
 		return fmt.Errorf("a key of %d bytes", len(s.Key))
 	}
@@ -131,15 +133,15 @@ func (s *shardContent) check() error {
 	return nil
 }
 
-func (q *asked) check() error {
+func (q *asked) Check() error {
 	if q.Number < 0 || q.Offset < 0 || q.Answered < 0 || q.Errands != nil && *q.Errands < 0 {
 		return fmt.Errorf("question %d, from byte %d", q.Number, q.Offset)
 	}
 	return short(q.Host, q.Lent)
 }
 
-func (a *answered) check() error {
-	if err := a.Object.check(); err != nil {
+func (a *answered) Check() error {
+	if err := a.Object.Check(); err != nil {
 		return err
 	}
 	if len(a.Certificate) > maxKeyText {
@@ -172,7 +174,7 @@ func checkErrands(list []errand, got int, hosts map[string]bool) error {
 	return nil
 }
 
-func (s *said) check() error {
+func (s *said) Check() error {
 	if len(s.Warnings) > maxWarnings {
 		return fmt.Errorf("%d warnings at once", len(s.Warnings))
 	}

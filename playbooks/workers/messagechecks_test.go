@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 )
 
 var long = strings.Repeat("x", 1<<20)
@@ -30,7 +31,7 @@ var badMessages = map[string][]message{
 	"order":        {&order{Run: long}},
 	"presence":     {&presence{Hosts: -1}, &presence{Host: long}},
 	"lease":        {&lease{}, &lease{Key: newFrameKey(), What: long}, &lease{Key: newFrameKey(), Holder: long}},
-	"runContent":   {&runContent{}, &runContent{Recipe: Recipe{Folder: ".."}}, &runContent{Recipe: Recipe{Folder: "/a/../.."}}, &runContent{Recipe: Recipe{Folder: "/"}, User: long}},
+	"runContent":   {&runContent{}, &runContent{Recipe: parcel.Recipe{Folder: ".."}}, &runContent{Recipe: parcel.Recipe{Folder: "/a/../.."}}, &runContent{Recipe: parcel.Recipe{Folder: "/"}, User: long}},
 	"shardContent": {&shardContent{}, &shardContent{Key: newFrameKey(), Certificate: []byte(long)}, &shardContent{Key: newFrameKey(), Turns: []playbooks.Turn{{Host: "a", Play: -1}}}},
 	"asked":        {&asked{Number: -1}, &asked{Offset: -1}, &asked{Errands: minus()}, &asked{Host: long}},
 	"answered":     {&answered{Object: &object{}}, &answered{Certificate: []byte(long)}, &answered{Errands: []errand{{Number: 0, Host: "a"}}}},
@@ -41,7 +42,7 @@ func TestMessageBreaches(t *testing.T) {
 	for name, list := range badMessages {
 		for i, m := range list {
 			require.Equal(t, name, reflect.TypeOf(m).Elem().Name())
-			require.Error(t, m.check(), "%s %d", name, i)
+			require.Error(t, m.Check(), "%s %d", name, i)
 		}
 	}
 }
@@ -57,7 +58,7 @@ func TestMessagesAreChecked(t *testing.T) {
 		require.NoError(t, err)
 		for _, d := range file.Decls {
 			f, is := d.(*ast.FuncDecl)
-			if !is || f.Recv == nil || f.Name.Name != "check" {
+			if !is || f.Recv == nil || f.Name.Name != "Check" {
 				continue
 			}
 			if star, is := f.Recv.List[0].Type.(*ast.StarExpr); is {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -18,8 +19,8 @@ import (
 type failing struct {
 	queue.Queue
 	t     *testing.T
-	key   Key // of the coordinator
-	ring  Keyring
+	key   keyring.Key // of the coordinator
+	ring  keyring.Keyring
 	steps []string
 	step  string
 	end   func()
@@ -42,7 +43,7 @@ func (q *failing) Lease(ctx context.Context, _ string) (queue.Lease, error) {
 	if q.step == "out" {
 		return nil, errors.New("it has no storage")
 	}
-	text, err := sign(q.key, ticketKind, ticket{Run: "run1", Shard: "shard1", Until: time.Now().Add(time.Hour)})
+	text, err := keyring.Sign(q.key, ticketKind, ticket{Run: "run1", Shard: "shard1", Until: time.Now().Add(time.Hour)})
 	return failingLease(text), err
 }
 
@@ -62,9 +63,9 @@ func (m failingMember) Ask(_ context.Context, text []byte) ([]byte, error) {
 		return nil, queue.ErrAway
 	}
 	var asked question
-	_, err := verify(m.q.ring, questionKind, text, &asked)
+	_, err := keyring.Verify(m.q.ring, questionKind, text, &asked)
 	require.NoError(m.q.t, err)
-	return sign(m.q.key, answerKind, answer{Nonce: asked.Nonce, Over: true})
+	return keyring.Sign(m.q.key, answerKind, answer{Nonce: asked.Nonce, Over: true})
 }
 
 type failingLease []byte
@@ -79,9 +80,9 @@ func (failingLease) Return(context.Context) error { return nil }
 // end of it.
 func TestOutagesAreToldOnce(t *testing.T) {
 	s := newSite(t, "[]")
-	key, err := ReadKey(filepath.Join(s.dir, "coordinator"))
+	key, err := keyring.ReadKey(filepath.Join(s.dir, "coordinator"))
 	require.NoError(t, err)
-	ring, err := readKeyring(filepath.Join(s.dir, "worker.keys"), false)
+	ring, err := ringIn(filepath.Join(s.dir, "worker.keys"))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	q := &failing{t: t, key: key, ring: ring, end: cancel, steps: []string{"out", "out", "away", "away", "away", "there", "there", "out", "away"}}

@@ -8,6 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 	"github.com/ccm-push/ccm-push/playbooks/workers/privatekey"
 )
 
@@ -15,7 +16,7 @@ import (
 type parcels struct {
 	post      *post
 	runner    *playbooks.Runner
-	recipe    *Recipe
+	recipe    *parcel.Recipe
 	routes    *routes
 	authority *authority
 	list      func(string) // gets a line for each file; nil drops the lines
@@ -91,14 +92,14 @@ func (p *parcels) content() (*runContent, error) {
 	if password := r.Connect.BecomePassword; password != nil {
 		content.Become.Password = password.Reveal()
 	}
-	content.Opened = p.recipe.Sealed.open()
+	content.Opened = p.recipe.Sealed.Open()
 	if d := p.recipe.Hiera; d != nil {
-		p.recipe.Sealed.file(&content.Opened, d.Name, d.Data)
+		p.recipe.Sealed.AddFile(&content.Opened, d.Name, d.Data)
 	}
 	var sent []string
 	var err error
 	content.Files, sent, err = p.pack(func(name string, data []byte) {
-		p.recipe.Sealed.file(&content.Opened, name, data)
+		p.recipe.Sealed.AddFile(&content.Opened, name, data)
 	})
 	if p.list != nil {
 		for _, line := range sent {
@@ -125,8 +126,8 @@ func (p *parcels) forget(now time.Time, recipients map[string]bool) (objects []s
 // pack packs the files here that workers need to compile the plays. see gets each file.
 func (p *parcels) pack(see func(name string, data []byte)) (packed []byte, sent []string, err error) {
 	r := p.runner
-	c := &Contents{
-		Recipe: p.recipe, Folders: r.Needs.Folders, Keys: []string{privatekey.ID(p.post.key.signer.PublicKey())}, Note: r.Options.Catalog.Note, See: see,
+	c := &parcel.Contents{
+		Recipe: p.recipe, Folders: r.Needs.Folders, Keys: []string{privatekey.ID(p.post.key.PublicKey())}, Note: r.Options.Catalog.Note, See: see,
 		Own: append(p.routes.loginKeys(), p.recipe.Without...),
 	}
 	if signer, _ := p.authority.key(); signer != nil {

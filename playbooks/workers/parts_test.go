@@ -1,8 +1,6 @@
 package workers
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,7 +8,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
-	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
 // TestPlaysThatCannotBeRead has a play read a file of the operator that no worker gets: the run is refused, and nothing is changed.
@@ -30,43 +27,6 @@ func TestPlaysThatCannotBeRead(t *testing.T) {
 	require.ErrorContains(t, err, "hint: ")
 	require.Empty(t, got.lines(s))
 	require.Empty(t, warned.all())
-}
-
-func TestKeys(t *testing.T) {
-	dir := t.TempDir()
-	sshtest.WriteKey(t, filepath.Join(dir, "a"), "")
-	sshtest.WriteKey(t, filepath.Join(dir, "locked"), "secret")
-	key, err := ReadKey(filepath.Join(dir, "a"))
-	require.NoError(t, err)
-	_, err = ReadKey(filepath.Join(dir, "locked"))
-	require.ErrorContains(t, err, "the key has a passphrase")
-	for _, test := range []struct{ text, err string }{
-		{"# nobody\n", "LIST: the file has no key"},
-		{"\nssh-ed25519\n", "LIST:2: this is not a public key: write lines in the format of authorized_keys"},
-		{`command="x" ` + key.Public(), "LIST:1: options before a key have no meaning here: remove them"},
-		{sshtest.PublicLine(sshtest.NewKey(t, "ecdsa")), "LIST:1: the key is of type ecdsa-sha2-nistp256, and only ssh-ed25519 is taken here"},
-		{key.Public() + " of a", ""},
-	} {
-		list := filepath.Join(dir, "list")
-		require.NoError(t, os.WriteFile(list, []byte(test.text), 0o600))
-		ring, err := readKeyring(list, false)
-		if test.err != "" {
-			require.EqualError(t, err, strings.ReplaceAll(test.err, "LIST", list), "%s", test.text)
-			continue
-		}
-		require.NoError(t, err)
-		text, err := sign(key, ticketKind, ticket{Run: "r"})
-		require.NoError(t, err)
-		var got ticket
-		who, err := verify(ring, ticketKind, text, &got)
-		require.NoError(t, err)
-		require.Equal(t, "of a", who)
-		require.Equal(t, "r", got.Run)
-		_, err = verify(ring, orderKind, text, &got)
-		require.ErrorContains(t, err, "the signature of the order is wrong", "what is signed as one thing is nothing else")
-		_, err = verify(Keyring{}, ticketKind, text, &got)
-		require.True(t, isStranger(err))
-	}
 }
 
 func TestFrames(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -25,12 +26,12 @@ const (
 type post struct {
 	run    queue.Run
 	name   string // name of the run in the queue
-	key    Key
+	key    keyring.Key
 	began  time.Time
 	secret []byte // source of stamps, and of keys of assignments
 }
 
-func openPost(ctx context.Context, q queue.Queue, key Key) (p *post, err error) {
+func openPost(ctx context.Context, q queue.Queue, key keyring.Key) (p *post, err error) {
 	var name [16]byte
 	_, _ = rand.Read(name[:]) // it never fails
 	p = &post{name: hex.EncodeToString(name[:]), key: key, began: time.Now(), secret: make([]byte, sha256.Size)}
@@ -74,7 +75,7 @@ func (p *post) upload(ctx context.Context, data []byte) (*object, error) {
 
 // submit puts the ticket of a shard into the queue.
 func (p *post) submit(ctx context.Context, site, shard string, until time.Time) error {
-	text, err := sign(p.key, ticketKind, ticket{Run: p.name, Shard: shard, Until: until, Stamp: p.stamp()})
+	text, err := keyring.Sign(p.key, ticketKind, ticket{Run: p.name, Shard: shard, Until: until, Stamp: p.stamp()})
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (p *post) order(ctx context.Context, o order) error {
 	o.Run = p.name
 	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
-	text, err := sign(p.key, orderKind, o)
+	text, err := keyring.Sign(p.key, orderKind, o)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -83,7 +84,7 @@ func (w *Worker) announce(ctx context.Context) {
 	p := presence{
 		User: w.Queue.User(), Site: w.Site, Version: w.Version, Host: host, PID: os.Getpid(), Started: time.Now(), Capacity: cmp.Or(w.Shards, defaultShards),
 	}
-	of := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", w.Key.signer.PublicKey().Marshal(), host, w.Site, p.PID))
+	of := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", w.Key.PublicKey().Marshal(), host, w.Site, p.PID))
 	name := hex.EncodeToString(of[:8])
 	for over := false; ; {
 		var changed <-chan struct{}
@@ -132,7 +133,7 @@ func (w *Worker) seal(p presence) ([]byte, error) {
 	if len(to) == 0 {
 		return nil, nil
 	}
-	text, err := sign(w.Key, presenceKind, p)
+	text, err := keyring.Sign(w.Key, presenceKind, p)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ type Connected struct {
 
 // Present lists the workers that have announced themselves to the owner of a key, by site and name. Unreadable counts the connected
 // ones that do not accept the key.
-func Present(ctx context.Context, q queue.Queue, own Key, list Keyring) (all []Connected, unreadable int, err error) {
+func Present(ctx context.Context, q queue.Queue, own keyring.Key, list keyring.Keyring) (all []Connected, unreadable int, err error) {
 	found, since, err := q.Present(ctx)
 	if wait := presenceTime + presenceTime/10 - since; err == nil && wait > 0 { // each worker announces itself again and again
 		select {
@@ -195,23 +196,23 @@ func Present(ctx context.Context, q queue.Queue, own Key, list Keyring) (all []C
 }
 
 // open reads an announcement. c is nil if the announcement is not valid, or if the worker has left.
-func open(own Key, list Keyring, one queue.Presence) (c *Connected, readable bool) {
-	text, err := unseal(own.identity, one.Data)
+func open(own keyring.Key, list keyring.Keyring, one queue.Presence) (c *Connected, readable bool) {
+	text, err := unseal(own.Identity(), one.Data)
 	if err != nil {
 		return nil, false
 	}
-	key := keyOfSigned(text)
+	key := keyring.SignerOf(text)
 	entry, listed := list[key]
 	name := entry.Name
 	if public, err := ssh.ParsePublicKey([]byte(key)); err == nil && !listed {
 		name = ssh.FingerprintSHA256(public)
 	}
 	var p presence
-	if _, err := verify(Keyring{key: {Name: name}}, presenceKind, text, &p); err != nil || p.User != one.User || p.Left {
+	if _, err := keyring.Verify(keyring.Keyring{key: {Name: name}}, presenceKind, text, &p); err != nil || p.User != one.User || p.Left {
 		return nil, true
 	}
 	return &Connected{
-		Name: name, Listed: listed, Refused: listed && !entry.allows(p.Site), Site: p.Site, Version: p.Version, Host: p.Host, PID: p.PID, Started: p.Started,
+		Name: name, Listed: listed, Refused: listed && !entry.Allows(p.Site), Site: p.Site, Version: p.Version, Host: p.Host, PID: p.PID, Started: p.Started,
 		Hosts: p.Hosts, Busy: p.Busy, Capacity: p.Capacity, Lost: one.Age >= absentTime, Heard: time.Now().Add(-one.Age).Truncate(time.Second),
 		key: key, age: one.Age,
 	}, true

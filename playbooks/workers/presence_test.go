@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 )
@@ -38,13 +39,13 @@ func TestPresent(t *testing.T) {
 		stop := make(chan struct{})
 		s.work(q, "worker", "far", func(w *Worker) { w.Trace, w.Version = traced.add, "test" })
 		s.work(q, "stranger", "near", func(w *Worker) { w.Shards = 7 })
-		stranger, err := ReadKey(filepath.Join(s.dir, "stranger"))
+		stranger, err := keyring.ReadKey(filepath.Join(s.dir, "stranger"))
 		require.NoError(t, err)
 		var third sync.WaitGroup
 		third.Go(func() {
 			w, err := workerIn(s.dir, "worker", q)
 			require.NoError(t, err)
-			w.Site, w.Say, w.Coordinators = "elsewhere", func(string) {}, Keyring{string(stranger.signer.PublicKey().Marshal()): {Name: "another"}}
+			w.Site, w.Say, w.Coordinators = "elsewhere", func(string) {}, keyring.Keyring{string(stranger.PublicKey().Marshal()): {Name: "another"}}
 			_ = w.Run(t.Context(), stop)
 		})
 		summary, over := s.begin(c)
@@ -138,7 +139,7 @@ func TestPresenceIsNotForged(t *testing.T) {
 			require.Equal(t, *of("UME", good, 0), *got)
 		}
 	}
-	text, err := sign(w.Key, orderKind, presence{User: "UME"})
+	text, err := keyring.Sign(w.Key, orderKind, presence{User: "UME"})
 	require.NoError(t, err)
 	h, _ := s.handover(connect(t, serve(t, s.dir).ClientURL()).(*queue.JetStream), "coordinator")
 	to, err := h.readers()

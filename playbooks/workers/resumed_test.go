@@ -19,6 +19,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -108,7 +109,7 @@ func (s *site) sharedKeys() {
 	t := s.t
 	both := ""
 	for _, who := range []string{"coordinator", "stranger"} {
-		key, err := ReadKey(filepath.Join(s.dir, who))
+		key, err := keyring.ReadKey(filepath.Join(s.dir, who))
 		require.NoError(t, err)
 		both += key.Public() + " " + who + "\n"
 	}

@@ -23,6 +23,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
+	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
 )
@@ -74,7 +76,7 @@ func (s *shift) work(ctx, held context.Context, stop <-chan struct{}, a *answer)
 	if len(content.Turns) == 0 {
 		return true, nil
 	}
-	s.rename = renamed(s.job.content.Recipe.names(s.root()))
+	s.rename = renamed(s.job.content.Recipe.Names(s.root()))
 	if s.sealer, err = newSealer(content.Key, content.Handout); err != nil {
 		return false, err
 	}
@@ -220,7 +222,7 @@ func closed(c <-chan struct{}) bool {
 // ordered obeys the coordinator.
 func (s *shift) ordered(data []byte) {
 	var o order
-	if _, err := verify(s.worker.Coordinators.Ring(), orderKind, data, &o); err != nil || o.Run != s.job.name {
+	if _, err := keyring.Verify(s.worker.Coordinators.Ring(), orderKind, data, &o); err != nil || o.Run != s.job.name {
 		return
 	}
 	if o.Stop || o.Kill {
@@ -285,11 +287,11 @@ func (s *shift) plays(ctx context.Context) error {
 			_ = os.RemoveAll(root)
 		}
 	}()
-	if err := unpack(j.content.Files, root); err != nil {
+	if err := parcel.Unpack(j.content.Files, root); err != nil {
 		return fmt.Errorf("unpacking the plays: %w", err)
 	}
-	ring := j.content.Opened.ring()
-	plays, err := r.plays(ctx, root, s.worker.Registry, r.unpacker(root, j.folder.path), ring)
+	ring := j.content.Opened.Ring()
+	plays, err := r.Plays(ctx, root, s.worker.Registry, r.Unpacker(root, j.folder.path), ring)
 	if err != nil {
 		return err
 	}
@@ -398,7 +400,7 @@ func (s *shift) runner(content *shardContent) (*playbooks.Runner, error) {
 	options.Forks, options.Files = w.Forks, w.Files/cmp.Or(w.Shards, defaultShards)
 	o := &options.Catalog
 	o.Mask, o.Hiera, o.Environ, o.EnvFile = &secret.Mask{}, j.hiera, run.Environ, run.Recipe.EnvFile
-	o.Opener = run.Opened.ring().Opener()
+	o.Opener = run.Opened.Ring().Opener()
 	if o.Environ == nil {
 		o.Environ = map[string]any{}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
@@ -28,8 +29,8 @@ const (
 // attendance reports sites without a worker, and sites that a worker serves again.
 type attendance struct {
 	queue   queue.Queue
-	key     Key
-	workers Keys
+	key     keyring.Key
+	workers keyring.Keys
 	runner  *playbooks.Runner
 	ledger  *ledger
 	routes  *routes
@@ -143,7 +144,7 @@ func (w *attendance) lookForWorkers(ctx context.Context, site string) (seen, hin
 		switch at := fmt.Sprintf("worker %s (%s, pid %d)", one.Name, one.Host, one.PID); {
 		case one.Site != site:
 		case !one.Listed:
-			return fmt.Sprintf("; %s is connected, and its key is not on the list of workers", at), "if it may get hosts, add its key to " + listName(w.workers, "--workers-list")
+			return fmt.Sprintf("; %s is connected, and its key is not on the list of workers", at), "if it may get hosts, add its key to " + keyring.NameOf(w.workers, "--workers-list")
 		case one.Refused:
 			e := &siteError{ring[one.key], []string{site}}
 			return fmt.Sprintf("; %s is connected, and %s", at, e.cause()), e.change()

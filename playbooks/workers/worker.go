@@ -20,6 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/templates"
 	"github.com/ccm-push/ccm-push/transport/start"
@@ -28,9 +29,9 @@ import (
 // A Worker works on hosts for coordinators.
 type Worker struct {
 	Queue        queue.Queue
-	Key          Key    // by which coordinators know it
-	Coordinators Keys   // keys that may begin runs
-	Site         string // of the hosts that it takes; "" means hosts without a site
+	Key          keyring.Key  // by which coordinators know it
+	Coordinators keyring.Keys // keys that may begin runs
+	Site         string       // of the hosts that it takes; "" means hosts without a site
 	// Addresses from which the worker connects to hosts; its certificates are bound to them, or to none if it is empty.
 	Addresses    []netip.Prefix
 	Registry     modules.Registry
@@ -204,11 +205,11 @@ func again(ctx context.Context, try func(context.Context) error) error {
 // another one, when its lease ends; with a [refusedError] it is to be returned.
 func (w *Worker) take(ctx context.Context, stop <-chan struct{}, lease queue.Lease) error {
 	var t ticket
-	who, err := verify(w.Coordinators.Ring(), ticketKind, lease.Ticket(), &t)
+	who, err := keyring.Verify(w.Coordinators.Ring(), ticketKind, lease.Ticket(), &t)
 	if err != nil {
 		return &refusedError{
-			text:     fmt.Sprintf("a run was not accepted: %v%s", err, admitHint(err, w.Coordinators, "--coordinators", "begin runs")),
-			stranger: isStranger(err),
+			text:     fmt.Sprintf("a run was not accepted: %v%s", err, keyring.AdmitHint(err, w.Coordinators, "--coordinators", "begin runs")),
+			stranger: keyring.IsStranger(err),
 		}
 	}
 	if time.Now().After(t.Until) {
@@ -383,7 +384,7 @@ func (w *Worker) askStamped(ctx context.Context, j *job, t ticket) (*answer, err
 	if stamp := j.stamp.Load(); stamp != nil {
 		q.Stamp = *stamp
 	}
-	text, err := sign(w.Key, questionKind, q)
+	text, err := keyring.Sign(w.Key, questionKind, q)
 	if err != nil {
 		return nil, err
 	}
@@ -392,7 +393,7 @@ func (w *Worker) askStamped(ctx context.Context, j *job, t ticket) (*answer, err
 		return nil, err
 	}
 	var a answer
-	if _, err := verify(w.Coordinators.Ring(), answerKind, said, &a); err != nil {
+	if _, err := keyring.Verify(w.Coordinators.Ring(), answerKind, said, &a); err != nil {
 		return nil, err
 	}
 	// A question of a key that is on no list is not read, so its answer has no nonce.

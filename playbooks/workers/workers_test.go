@@ -36,6 +36,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/registry"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
+	"github.com/ccm-push/ccm-push/playbooks/workers/parcel"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue/queuetest"
 	"github.com/ccm-push/ccm-push/transport/dial"
@@ -116,7 +118,7 @@ func newSite(t *testing.T, manifest string, names ...string) *site {
 	s.write("site.yaml", manifest)
 	for _, who := range []string{"coordinator", "worker", "stranger"} {
 		sshtest.WriteKey(t, filepath.Join(s.dir, who), "")
-		key, err := ReadKey(filepath.Join(s.dir, who))
+		key, err := keyring.ReadKey(filepath.Join(s.dir, who))
 		require.NoError(t, err)
 		s.write(who+".keys", "# who may act\n"+key.Public()+" "+who+"\n")
 	}
@@ -232,9 +234,9 @@ func (s *site) paths(names ...string) (paths []string) {
 // coordinator is one for a run.
 func (s *site) coordinator(q queue.Queue, r *playbooks.Runner) (*Coordinator, *warnings) {
 	t := s.t
-	key, err := ReadKey(filepath.Join(s.dir, "coordinator"))
+	key, err := keyring.ReadKey(filepath.Join(s.dir, "coordinator"))
 	require.NoError(t, err)
-	ring, err := readKeyring(filepath.Join(s.dir, "worker.keys"), false)
+	ring, err := ringIn(filepath.Join(s.dir, "worker.keys"))
 	require.NoError(t, err)
 	for key, e := range ring { // it may get all hosts of the run, without a warning
 		e.Sites = []string{""}
@@ -246,7 +248,7 @@ func (s *site) coordinator(q queue.Queue, r *playbooks.Runner) (*Coordinator, *w
 	w := &warnings{}
 	c := &Coordinator{
 		Queue: q, Key: key, Workers: ring, Runner: r, Warn: w.add,
-		Recipe: Recipe{
+		Recipe: parcel.Recipe{
 			Paths: []string{filepath.Join(s.dir, "site.yaml")}, Folder: s.dir, Files: s.read,
 			Without: s.paths("hosts.yaml", "coordinator", "worker", "authority", "server", "here", "there", buildsFile, programFile+"0", programFile+"1"),
 		},
@@ -263,6 +265,15 @@ func (s *site) coordinator(q queue.Queue, r *playbooks.Runner) (*Coordinator, *w
 	}
 	r.Workers = c
 	return c, w
+}
+
+// ringIn reads a list of keys.
+func ringIn(path string) (keyring.Keyring, error) {
+	list, err := keyring.OpenKeyFile(path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return list.Ring(), nil
 }
 
 type warnings struct {
@@ -284,11 +295,11 @@ func (w *warnings) all() string {
 
 // workerIn makes a worker of what a test has put into a folder.
 func workerIn(folder, key string, q queue.Queue) (*Worker, error) {
-	own, err := ReadKey(filepath.Join(folder, key))
+	own, err := keyring.ReadKey(filepath.Join(folder, key))
 	if err != nil {
 		return nil, err
 	}
-	ring, err := readKeyring(filepath.Join(folder, "coordinator.keys"), false)
+	ring, err := ringIn(filepath.Join(folder, "coordinator.keys"))
 	return &Worker{Queue: q, Key: own, Coordinators: ring, Registry: builtin.Types(), Version: "test", Temp: folder}, err
 }
 
@@ -873,7 +884,7 @@ func TestLostCommand(t *testing.T) {
 		lease, err := q.Lease(t.Context(), "")
 		require.NoError(t, err)
 		var of ticket
-		_, err = verify(Keyring{string(c.Key.signer.PublicKey().Marshal()): {Name: "it"}}, ticketKind, lease.Ticket(), &of)
+		_, err = keyring.Verify(keyring.Keyring{string(c.Key.PublicKey().Marshal()): {Name: "it"}}, ticketKind, lease.Ticket(), &of)
 		require.NoError(t, err)
 		c.run.ledger.mu.Lock()
 		c.run.ledger.shards[of.Shard].taken++
@@ -949,9 +960,9 @@ func TestAskedTwice(t *testing.T) {
 	j, err := w.newJob(t.Context(), c.run.post.name)
 	require.NoError(t, err)
 	var of ticket
-	_, err = verify(w.Coordinators.Ring(), ticketKind, lease.Ticket(), &of)
+	_, err = keyring.Verify(w.Coordinators.Ring(), ticketKind, lease.Ticket(), &of)
 	require.NoError(t, err)
-	text, err := sign(w.Key, questionKind, question{Ticket: of, Nonce: "n", Recipient: j.identity.Recipient().String(), SSHKey: j.public, Build: w.BuildID, Version: w.Version})
+	text, err := keyring.Sign(w.Key, questionKind, question{Ticket: of, Nonce: "n", Recipient: j.identity.Recipient().String(), SSHKey: j.public, Build: w.BuildID, Version: w.Version})
 	require.NoError(t, err)
 	answers := make(chan []byte, 2)
 	for range 2 {

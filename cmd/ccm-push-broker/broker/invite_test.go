@@ -18,13 +18,14 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/natsconn"
 	"github.com/ccm-push/ccm-push/playbooks/workers"
+	"github.com/ccm-push/ccm-push/playbooks/workers/keyring"
 	"github.com/ccm-push/ccm-push/playbooks/workers/queue"
 )
 
 // inviting is a controller with an invitation.
 type inviting struct {
 	*people
-	key        workers.Key
+	key        keyring.Key
 	invitation *workers.Invitation
 	seen       string // fingerprint that the controller has printed
 	recorded   []string
@@ -36,7 +37,7 @@ func newInviting(t *testing.T) *inviting {
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "key")
 	require.NoError(t, os.WriteFile(file, private, 0o600))
-	i.key, err = workers.ReadKey(file)
+	i.key, err = keyring.ReadKey(file)
 	require.NoError(t, err)
 	i.renew()
 	return i

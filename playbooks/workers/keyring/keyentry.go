@@ -1,4 +1,4 @@
-package workers
+package keyring
 
 import (
 	"bytes"
@@ -22,12 +22,12 @@ type Entry struct {
 	From  []netip.Prefix // addresses that a worker may name; none means all
 }
 
-// allows reports whether a worker may get hosts of a site.
-func (e Entry) allows(site string) bool { return len(e.Sites) == 0 || slices.Contains(e.Sites, site) }
+// Allows reports whether a worker may get hosts of a site.
+func (e Entry) Allows(site string) bool { return len(e.Sites) == 0 || slices.Contains(e.Sites, site) }
 
-// sources returns the addresses to which the certificates of a worker are bound that names some. It is false if the line allows none of
-// these. An empty list binds the certificates to no address, so it is never what remains of a longer one.
-func (e Entry) sources(named []netip.Prefix) (list []netip.Prefix, ok bool) {
+// Sources returns the addresses to which the certificates of a worker are bound, of the addresses that the worker names. It is false if the
+// line allows none of these. An empty list allows all addresses, so it never results from a longer list.
+func (e Entry) Sources(named []netip.Prefix) (list []netip.Prefix, ok bool) {
 	switch {
 	case len(e.From) == 0:
 		return named, true
@@ -79,8 +79,8 @@ func (e *Entry) limit(option string) error {
 		}
 		e.Sites = append(e.Sites, part)
 	}
-	if len(e.From) > maxAddresses {
-		return fmt.Errorf("the option from has more than %d addresses", maxAddresses)
+	if len(e.From) > MaxAddresses {
+		return fmt.Errorf("the option from has more than %d addresses", MaxAddresses)
 	}
 	return nil
 }
@@ -118,8 +118,8 @@ func SiteOption(sites ...string) (string, error) {
 	return strings.Join(options, ","), nil
 }
 
-// text is the line of a key.
-func (e Entry) text(key ssh.PublicKey) (string, error) {
+// Text returns the line of a key.
+func (e Entry) Text(key ssh.PublicKey) (string, error) {
 	options, err := SiteOption(e.Sites...)
 	if err != nil {
 		return "", err
@@ -158,4 +158,20 @@ func parseEntry(line []byte, limits bool) (key ssh.PublicKey, e Entry, err error
 		}
 	}
 	return key, e, nil
+}
+
+// MaxAddresses limits the addresses of a worker.
+const MaxAddresses = 32
+
+// ValidAddresses reports whether a worker can name these addresses.
+func ValidAddresses(list []netip.Prefix) bool {
+	return len(list) <= MaxAddresses && !slices.ContainsFunc(list, func(p netip.Prefix) bool { return !p.IsValid() })
+}
+
+// Where names the line for messages.
+func (e Entry) Where() string {
+	if e.At == "" {
+		return "its line in the list of workers"
+	}
+	return e.At
 }

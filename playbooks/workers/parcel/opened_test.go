@@ -1,4 +1,4 @@
-package workers
+package parcel
 
 import (
 	"strings"
@@ -36,11 +36,11 @@ func TestSealed(t *testing.T) {
 	ring := s.Recording(&sealed.Ring{Schemes: []sealed.Scheme{rot13{}}})
 	_, err := yamlpos.Parse("here.yaml", []byte(text), yamlpos.KeepSealed(ring.Opener()), yamlpos.Secrets())
 	require.NoError(t, err)
-	all := s.open()
-	s.file(&all, "file", []byte("rot13:fuu"))
-	s.file(&all, "file", []byte("nothing"))
+	all := s.Open()
+	s.AddFile(&all, "file", []byte("rot13:fuu"))
+	s.AddFile(&all, "file", []byte("nothing"))
 
-	there := all.ring()
+	there := all.Ring()
 	docs, err := yamlpos.Parse("/there/here.yaml", []byte(text), yamlpos.KeepSealed(there.Opener()), yamlpos.Secrets())
 	require.NoError(t, err)
 	value, err := docs[0].Get("token").Open()
@@ -54,5 +54,5 @@ func TestSealed(t *testing.T) {
 	require.NoError(t, err)
 	_, err = docs[0].Get("new").Open()
 	require.EqualError(t, err, "x.yaml:1:6: it could not be opened where the run was begun")
-	require.Nil(t, opened{}.ring())
+	require.Nil(t, Opened{}.Ring())
 }

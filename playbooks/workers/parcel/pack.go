@@ -1,4 +1,4 @@
-package workers
+package parcel
 
 import (
 	"archive/tar"
@@ -19,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
-// maxPacked bounds the files of a run, in bytes, as they are and packed.
+// maxPacked limits the files of a run, in bytes, unpacked and packed.
 const maxPacked = 512 << 20
 
 // inventoryFolders have variables of an inventory: a worker gets those of its hosts in another way.
@@ -32,15 +32,15 @@ type packer struct {
 	tar   *tar.Writer
 	base  string // folder where the run was begun
 	owned owned
-	note  func(path string)              // is called before a file is read; nil ignores it
-	see   func(name string, data []byte) // gets each file that is packed
+	note  func(path string)              // gets each path before the file is read; nil ignores it
+	see   func(name string, data []byte) // gets each packed file
 	size  int64
 
 	folders  map[string]*folderFiles
 	packed   map[string]bool
-	links    []link            // that are packed if nothing else has their path
+	links    []link            // packed if nothing else has their path
 	sent     []string          // lines for people
-	withheld map[string]string // files that are not packed, and why
+	withheld map[string]string // reasons, by files that are not packed
 }
 
 // A link is a symbolic link in a folder that is packed.
@@ -83,7 +83,7 @@ func (p *packer) close() {
 	}
 }
 
-// finish returns what was packed.
+// finish returns the archive.
 func (p *packer) finish() ([]byte, error) {
 	for _, l := range p.links {
 		if err := p.header(l.path, l.info, l.target); err != nil {
@@ -280,11 +280,11 @@ func (c *Contents) pick(p *packer) error {
 	return nil
 }
 
-// maxUnpacked bounds how many files, folders and links a run has.
+// maxUnpacked limits the files, folders and links of a run.
 const maxUnpacked = 200_000
 
-// unpack unpacks below a folder, which is empty. Afterwards no link in it leads out of it.
-func unpack(data []byte, folder string) error {
+// Unpack unpacks an archive into an empty folder. Afterwards no link in it leads out of it.
+func Unpack(data []byte, folder string) error {
 	zip, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package workers
+package parcel
 
 import (
 	"context"
@@ -15,10 +15,9 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 )
 
-// A Recipe is what the plays of a run are made of: manifests, words of the command line, or what was
-// recorded of an earlier run.
+// A Recipe says how to make the plays of a run: from manifests, from the command line, or from the record of an earlier run.
 type Recipe struct {
-	Paths      []string            `json:"paths,omitempty"` // of manifests, as given, or their URLs without secrets
+	Paths      []string            `json:"paths,omitempty"` // paths of manifests, as given, or their URLs without secrets
 	Folder     string              `json:"folder"`
 	Parameters string              `json:"parameters,omitempty"`
 	Rollout    string              `json:"rollout,omitempty"`
@@ -27,26 +26,26 @@ type Recipe struct {
 	EnvFile    bool                `json:"env_file,omitempty"`
 	AdHoc      *AdHoc              `json:"ad_hoc,omitempty"`
 	Undo       []Undo              `json:"undo,omitempty"`
-	Archives   []source.Unpacked   `json:"archives,omitempty"` // in which manifests stand, also behind URLs
+	Archives   []source.Unpacked   `json:"archives,omitempty"` // archives with manifests, also from URLs
 
-	Sealed  *Sealed         `json:"-"` // what is encrypted in the files; nil is nothing
-	Files   func() []string `json:"-"` // that were read for it besides those of the plays' folders; nil is none
-	Without []string        `json:"-"` // files and folders that no worker gets: inventories, and what is the operator's own
+	Sealed  *Sealed         `json:"-"` // encrypted values and files; nil means none
+	Files   func() []string `json:"-"` // files that were read outside of the plays' folders; nil means none
+	Without []string        `json:"-"` // files and folders that no worker gets: inventories, and the operator's own files
 }
 
-// An AdHoc is a resource of the command line, or several that are asked a query.
+// An AdHoc is a resource of the command line, or a query of several resources.
 type AdHoc struct {
 	Pattern    string             `json:"pattern"`
 	Type       string             `json:"type"`
 	Query      string             `json:"query,omitempty"`
-	Properties []yamlpos.Portable `json:"properties"`         // of each
+	Properties []yamlpos.Portable `json:"properties"`         // one item per resource
 	Programs   string             `json:"programs,omitempty"` // see [manifest.Play]
 	Alias      string             `json:"alias,omitempty"`    // see [manifest.Play.InSession], like Earlier
 
 	Earlier map[string]manifest.Earlier `json:"earlier,omitempty"`
 }
 
-// NewAdHoc is one of resources with these properties.
+// NewAdHoc returns resources with these properties.
 func NewAdHoc(pattern, typ, query string, properties ...map[string]any) *AdHoc {
 	a := &AdHoc{Pattern: pattern, Type: typ, Query: query}
 	for _, one := range properties {
@@ -55,7 +54,7 @@ func NewAdHoc(pattern, typ, query string, properties ...map[string]any) *AdHoc {
 	return a
 }
 
-// An Undo is a play that takes back an earlier run, see [manifest.Undo].
+// An Undo is a play that reverts an earlier run, see [manifest.Undo].
 type Undo struct {
 	Name         string        `json:"name"`
 	Become       *bool         `json:"become,omitempty"`
@@ -64,7 +63,7 @@ type Undo struct {
 	Of           manifest.Undo `json:"of"`
 }
 
-// NewUndo is that of plays of the record.
+// NewUndo returns the recipes of plays of the record.
 func NewUndo(plays []*manifest.Play) (list []Undo) {
 	for _, p := range plays {
 		list = append(list, Undo{p.Name, p.Become, p.BecomeUser, p.BecomeMethod, *p.Undo})
@@ -72,8 +71,8 @@ func NewUndo(plays []*manifest.Play) (list []Undo) {
 	return list
 }
 
-// unpacker unpacks archives that are named by an expression, and so were not when the run was begun, into folders below temp.
-func (r *Recipe) unpacker(root, temp string) *source.Unpacker {
+// Unpacker returns an unpacker for archives that an expression names, into folders below temp: they were not unpacked before the run.
+func (r *Recipe) Unpacker(root, temp string) *source.Unpacker {
 	u := &source.Unpacker{Temp: temp}
 	for _, a := range r.Archives {
 		if a.Folder = r.at(root, a.Folder); !source.IsURL(a.Name) {
@@ -84,8 +83,8 @@ func (r *Recipe) unpacker(root, temp string) *source.Unpacker {
 	return u
 }
 
-// plays makes the plays anew of what was unpacked below a folder.
-func (r *Recipe) plays(ctx context.Context, root string, registry modules.Registry, archives *source.Unpacker, ring *sealed.Ring) ([]*manifest.Play, error) {
+// Plays makes the plays from the files that were unpacked below a folder.
+func (r *Recipe) Plays(ctx context.Context, root string, registry modules.Registry, archives *source.Unpacker, ring *sealed.Ring) ([]*manifest.Play, error) {
 	switch {
 	case r.AdHoc != nil:
 		return r.AdHoc.plays(r, root, registry)
@@ -144,7 +143,7 @@ func (a *AdHoc) plays(r *Recipe, root string, registry modules.Registry) ([]*man
 	return []*manifest.Play{play}, nil
 }
 
-// at is where a path of the recipe is below a folder.
+// at returns where a path of the recipe is below a folder.
 func (r *Recipe) at(root, path string) string { return filepath.Join(root, r.absolute(path)) }
 
 func (r *Recipe) absolute(path string) string {
@@ -154,8 +153,8 @@ func (r *Recipe) absolute(path string) string {
 	return filepath.Join(r.Folder, path)
 }
 
-// names are what paths below a folder are called where the recipe was made, most precise first.
-func (r *Recipe) names(root string) (pairs [][2]string) {
+// Names returns pairs of a path below a folder and its path on the machine of the recipe, the longest first.
+func (r *Recipe) Names(root string) (pairs [][2]string) {
 	for _, path := range r.Paths {
 		if source.IsURL(path) {
 			continue

@@ -1,4 +1,4 @@
-package workers
+package parcel
 
 import (
 	"crypto/sha256"
@@ -13,18 +13,18 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Sealed is what is encrypted in the files of a run, for workers, who have no key of the operator's: they
-// get what it says, sealed to their own.
+// Sealed opens the encrypted values and files of a run for workers, which have no keys of the operator. Workers get the texts, sealed to
+// their own keys.
 type Sealed struct {
 	mu    sync.Mutex
 	tags  []string
 	nodes []*yamlpos.Node
-	ring  *sealed.Ring // of the operator
-	// noting is the ring that notes.
+	ring  *sealed.Ring // keys of the operator
+	// noting is ring, and notes each encrypted value.
 	noting *sealed.Ring
 }
 
-// Recording gives a ring that opens what another one does, and notes what there is to open.
+// Recording returns a ring that opens the same values as ring, and notes them.
 func (s *Sealed) Recording(ring *sealed.Ring) *sealed.Ring {
 	if ring == nil || s.noting != nil {
 		return s.noting
@@ -55,8 +55,8 @@ func (n notingScheme) Check(node *yamlpos.Node) error {
 	return n.Scheme.Check(node)
 }
 
-// opened are values and files by the hash of what they are encrypted as.
-type opened struct {
+// Opened holds the texts of values and files, by the hash of their encrypted form.
+type Opened struct {
 	Tags   []string          `json:"tags,omitempty"`
 	Values map[string]string `json:"values,omitempty"`
 	Files  map[string][]byte `json:"files,omitempty"`
@@ -67,7 +67,7 @@ func hashOf(parts ...string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// keyOf is by what a sealed value is found: where it stands differs.
+// keyOf returns the key of an encrypted value in [Opened.Values]: the hash of its text, at any position.
 func keyOf(n *yamlpos.Node) string {
 	program := ""
 	if n.Sealed.Program != nil {
@@ -80,16 +80,16 @@ func keyOf(n *yamlpos.Node) string {
 	return hashOf(n.Sealed.Tag, n.Text, program)
 }
 
-// open opens what was noted. What cannot be opened stays closed: who needs it is told.
-func (s *Sealed) open() opened {
+// Open opens the noted values. It omits values that cannot be opened: a worker that needs one reports an error.
+func (s *Sealed) Open() Opened {
 	if s == nil {
-		return opened{}
+		return Opened{}
 	}
 	s.mu.Lock()
 	nodes := slices.Clone(s.nodes)
 	s.mu.Unlock()
 	yamlpos.OpenAll(nodes)
-	all := opened{Tags: s.tags, Values: map[string]string{}, Files: map[string][]byte{}}
+	all := Opened{Tags: s.tags, Values: map[string]string{}, Files: map[string][]byte{}}
 	for _, n := range nodes {
 		if text, err := n.Open(); err == nil {
 			all.Values[keyOf(n)] = text
@@ -98,8 +98,8 @@ func (s *Sealed) open() opened {
 	return all
 }
 
-// file notes what a file says that is encrypted as a whole.
-func (s *Sealed) file(to *opened, name string, data []byte) {
+// AddFile adds the text of a file, if the file is encrypted as a whole.
+func (s *Sealed) AddFile(to *Opened, name string, data []byte) {
 	if s == nil || s.ring == nil {
 		return
 	}
@@ -108,20 +108,20 @@ func (s *Sealed) file(to *opened, name string, data []byte) {
 	}
 }
 
-// ring opens what was opened.
-func (o opened) ring() *sealed.Ring {
+// Ring returns a ring that opens these values and files; nil if there are none.
+func (o Opened) Ring() *sealed.Ring {
 	if len(o.Tags) == 0 {
 		return nil
 	}
 	return &sealed.Ring{Schemes: []sealed.Scheme{openedScheme{o}}}
 }
 
-type openedScheme struct{ opened }
+type openedScheme struct{ Opened }
 
 var errNotOpened = errors.New("it could not be opened where the run was begun")
 
 // Tags implements [sealed.Scheme].
-func (s openedScheme) Tags() []string { return s.opened.Tags }
+func (s openedScheme) Tags() []string { return s.Opened.Tags }
 
 // Check implements [sealed.Scheme].
 func (s openedScheme) Check(*yamlpos.Node) error { return nil }

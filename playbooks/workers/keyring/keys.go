@@ -1,4 +1,4 @@
-package workers
+package keyring
 
 import (
 	"bytes"
@@ -19,10 +19,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/publickey"
 )
 
-// A Key is the own key of a coordinator or a worker, by which others know it.
+// A Key is the private key of a coordinator or a worker. Others recognize it by the public key.
 type Key struct {
 	signer   ssh.Signer
-	identity age.Identity // the same key, for what is sealed to it
+	identity age.Identity // the same key, for sealed messages
 }
 
 // ReadKey reads a private key as ssh-keygen makes it, without a passphrase.
@@ -58,10 +58,16 @@ func ReadKey(path string) (Key, error) {
 	return Key{signer, identity}, nil
 }
 
-// Public is the line of the key in lists.
+// Public returns the line of the key in lists.
 func (k Key) Public() string {
 	return string(bytes.TrimSpace(ssh.MarshalAuthorizedKey(k.signer.PublicKey())))
 }
+
+// PublicKey returns the public key.
+func (k Key) PublicKey() ssh.PublicKey { return k.signer.PublicKey() }
+
+// Identity returns the identity that opens what is sealed to the key.
+func (k Key) Identity() age.Identity { return k.identity }
 
 // readKeyring reads a list in the format of authorized_keys. Options that limit a worker are read only if limits is true.
 func readKeyring(path string, limits bool) (Keyring, error) {
@@ -105,24 +111,17 @@ func parseKeyring(path string, text []byte, limits bool) (Keyring, error) {
 // ErrNoKey reports a list without keys.
 var ErrNoKey = errors.New("the file has no key")
 
-// What is signed, so that nothing can be taken for something else.
-const (
-	ticketKind   = "ticket"
-	questionKind = "question"
-	answerKind   = "answer"
-	orderKind    = "order"
-	leaseKind    = "lease"
-	presenceKind = "presence"
-)
+// A Message can be signed. Check finds what no program of the same build sends.
+type Message interface{ Check() error }
 
-// A signed message names its key, which the reader knows or not.
+// A signed message contains its public key. The reader looks it up in a list.
 type signed struct {
 	Body      []byte         `json:"body"`
 	Key       []byte         `json:"key"`
 	Signature *ssh.Signature `json:"signature"`
 }
 
-// toSign is what the signature of a message is over, as sshsig has it (PROTOCOL.sshsig of OpenSSH).
+// toSign returns the signed bytes of a message, as sshsig defines them (PROTOCOL.sshsig of OpenSSH).
 func toSign(kind string, body []byte) []byte {
 	sum := sha512.Sum512(body)
 	return append([]byte("SSHSIG"), ssh.Marshal(struct {
@@ -131,8 +130,8 @@ func toSign(kind string, body []byte) []byte {
 	}{"ccm-push-workers-" + kind, "", "sha512", sum[:]})...)
 }
 
-// sign gives a message as JSON.
-func sign(k Key, kind string, v any) ([]byte, error) {
+// Sign returns a message as signed JSON. The kind is part of the signature, so that no message is read as another kind.
+func Sign(k Key, kind string, v any) ([]byte, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
@@ -144,7 +143,7 @@ func sign(k Key, kind string, v any) ([]byte, error) {
 	return json.Marshal(signed{body, k.signer.PublicKey().Marshal(), sig})
 }
 
-// A strangerError is that a message is signed by nobody who may act.
+// A strangerError means that a message is signed by a key that is not on the list.
 type strangerError struct{ key []byte }
 
 func (e *strangerError) Error() string {
@@ -152,21 +151,22 @@ func (e *strangerError) Error() string {
 	return "it is signed by the key " + key.Fingerprint() + ", which is not on the list"
 }
 
-func isStranger(err error) bool {
+// IsStranger reports whether [Verify] failed because the key is not on the list.
+func IsStranger(err error) bool {
 	_, is := errors.AsType[*strangerError](err)
 	return is
 }
 
-// listName names a list for hints.
-func listName(list Keys, flag string) string {
+// NameOf returns the name of a list for hints. flag is the option that names the list.
+func NameOf(list Keys, flag string) string {
 	if f, is := list.(*KeyFile); is {
 		return f.String()
 	}
 	return "the file of " + flag
 }
 
-// admitHint returns what to do if the signer of a message may act after all; empty for any other error. flag names the list.
-func admitHint(err error, list Keys, flag, may string) string {
+// AdmitHint returns what to do if the unknown signer of a message may act; empty for any other error. flag names the list.
+func AdmitHint(err error, list Keys, flag, may string) string {
 	stranger, is := errors.AsType[*strangerError](err)
 	if !is {
 		return ""
@@ -175,18 +175,18 @@ func admitHint(err error, list Keys, flag, may string) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("\n  hint: if this key may %s, add it to %s, which is read again at once: %s", may, listName(list, flag), bytes.TrimSpace(ssh.MarshalAuthorizedKey(key)))
+	return fmt.Sprintf("\n  hint: if this key may %s, add it to %s, which is read again at once: %s", may, NameOf(list, flag), bytes.TrimSpace(ssh.MarshalAuthorizedKey(key)))
 }
 
-// keyOfSigned returns the key that a message names; only [verify] reports whether that key has signed the message.
-func keyOfSigned(data []byte) string {
+// SignerOf returns the key that a message contains. Only [Verify] checks that the key signed the message.
+func SignerOf(data []byte) string {
 	var m signed
 	_ = json.Unmarshal(data, &m)
 	return string(m.Key)
 }
 
-// verify reads a message that somebody on a list has signed, and says who.
-func verify(ring Keyring, kind string, data []byte, v message) (who string, err error) {
+// Verify reads a signed message, and returns the name of the signer in the list.
+func Verify(ring Keyring, kind string, data []byte, v Message) (who string, err error) {
 	var m signed
 	if err := json.Unmarshal(data, &m); err != nil {
 		return "", fmt.Errorf("reading a %s: %w", kind, err)
@@ -206,7 +206,7 @@ func verify(ring Keyring, kind string, data []byte, v message) (who string, err 
 	if err := json.Unmarshal(m.Body, v); err != nil { // fields of other versions may be unknown: they are compared later
 		return who, err
 	}
-	if err := v.check(); err != nil {
+	if err := v.Check(); err != nil {
 		return who, fmt.Errorf("a %s has %w", kind, err)
 	}
 	return who, nil

@@ -1,4 +1,4 @@
-package workers
+package parcel
 
 import (
 	"os"
@@ -35,7 +35,7 @@ func TestResourcesFolder(t *testing.T) {
 	data, err := p.finish()
 	require.NoError(t, err)
 	root := t.TempDir()
-	require.NoError(t, unpack(data, root))
+	require.NoError(t, Unpack(data, root))
 	folder := filepath.Join(root, dir, "resources")
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package workers
+package keyring
 
 import (
 	"errors"
@@ -24,12 +24,12 @@ type KeyFile struct {
 	limits bool // lines may have options
 
 	mu       sync.Mutex
-	seen     fs.FileInfo // nil is a missing file
+	seen     fs.FileInfo // nil means that the file is missing
 	ring     Keyring
 	reported string // last line that say got
 }
 
-// OpenKeyFile reads a list as readKeyring does. say gets a line for each later change of the list, and for each error; it may be nil.
+// OpenKeyFile reads a list in the format of authorized_keys, without options. say gets a line for each later change of the list, and for each error; it may be nil.
 func OpenKeyFile(path string, say func(string)) (*KeyFile, error) {
 	return openKeyFile(&KeyFile{path: path, say: say})
 }
