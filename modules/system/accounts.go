@@ -20,8 +20,8 @@ import (
 // accounts implements [modules.Accounts]. It caches accounts until an action
 // changes the host.
 type accounts struct {
-	// getent gives the entries of a database for a key, for accounts that are
-	// not in local files (LDAP, SSSD); "" if there is none or no such program.
+	// getent returns the entries of a database for a key, for accounts outside of local files (LDAP, SSSD); "" if there
+	// are none, or no such program.
 	getent   func(ctx context.Context, database, key string) string
 	idGroups func(ctx context.Context, name string) string // the output of `id -G name`
 
@@ -37,7 +37,7 @@ type account struct {
 	gid    int // primary group of a user
 	home   string
 	shell  string
-	groups []int // of a user who has been asked for as a person: all groups
+	groups []int // all groups of a user whose groups were looked up
 }
 
 // forget empties the cache, since an action may have made or changed an

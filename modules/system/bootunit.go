@@ -11,8 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// The unit by which a host takes back, when it starts again, what is to be confirmed. footprintScript
-// in transport/start knows these names, too.
+// Names of the unit by which a host reverts unconfirmed changes when it starts again. footprintScript in
+// transport/start has these names, too.
 const (
 	bootUnit  = "/etc/systemd/system/ccm-push-confirm.service"
 	bootWants = "/etc/systemd/system/multi-user.target.wants"
@@ -64,8 +64,8 @@ func (b BootUnit) Remove() error {
 	return errors.Join(errs...)
 }
 
-// Before the network and the firewall, too, since they would read what is about to be taken back.
-// Through a shell: SELinux keeps init from starting a program below /root.
+// Before the network and the firewall, too, since they would read the changes that are about to be reverted. A shell
+// starts the program, because SELinux does not let init start one below /root.
 const bootUnitText = `# Made by ccm-push, and removed by it once its changes are confirmed or taken back.
 [Unit]
 Description=takes back changes that ccm-push made and nobody confirmed

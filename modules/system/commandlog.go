@@ -13,14 +13,13 @@ import (
 	"syscall"
 )
 
-// A commandLog notes in the lock file which commands are running, so that the next run
-// knows what this program has left running if it dies. A command has a slot there
-// from before it is started until it has ended. What is noted needs to survive the
+// A commandLog records the running commands in the lock file, so that the next run knows which commands this program
+// has left if it dies. A command has a slot from before its start until its end. The records need to survive the
 // program, not the host, so nothing is synced.
 type commandLog struct {
 	mu    sync.Mutex
 	file  *os.File // the lock file; nil while the lock is not held
-	start int64    // of the first slot
+	start int64    // offset of the first slot
 	used  []bool   // slots
 	// unnoted, if set, is called between the start of a command and its note: tests die
 	// there.
@@ -159,7 +158,7 @@ type process struct {
 	group   int
 	session int
 	start   uint64 // in ticks since the start of the host
-	name    string // its own idea of it; "" where the system does not tell
+	name    string // the process's own name; empty if the system does not report it
 	dead    bool   // it has ended, and its parent has not waited for it
 }
 
@@ -183,8 +182,8 @@ func orphans(notes []note) []process {
 	return found
 }
 
-// orphanGroups is for systems that do not list processes: a group of that number
-// counts, whoever has made it.
+// orphanGroups is for systems without a list of processes: a process group with a recorded number counts, whoever has
+// created it.
 func orphanGroups(notes []note) []process {
 	var found []process
 	for _, n := range notes {
@@ -195,8 +194,8 @@ func orphanGroups(notes []note) []process {
 	return found
 }
 
-// ofCommand gives the processes of a command that run: all of its session, since a
-// shell may have died at its broken output, and what it had started goes on.
+// ofCommand returns the running processes of a command: all of its session, since a shell may have died of its closed
+// output while its children still run.
 func ofCommand(all []process, n note) []process {
 	if n.pid == 0 {
 		leader, ok := unnoted(all, n)
@@ -207,8 +206,8 @@ func ofCommand(all []process, n note) []process {
 	}
 	var found []process
 	for _, p := range all {
-		// While a session has processes, its number is given to nobody else. Whoever has
-		// it and was started at another time shows that there are none.
+		// While a session has processes, the system does not reuse its number. A process with that number and another
+		// start time shows that the session is empty.
 		if p.pid == n.pid && (p.start < n.from || p.start > n.until) {
 			return nil
 		}
@@ -219,9 +218,9 @@ func ofCommand(all []process, n note) []process {
 	return found
 }
 
-// unnoted finds the process of a command that was about to be started. The first with
-// the marker is the command itself, later ones can be daemons that it has started. One
-// that has died before it was noted is not found, and what it has left neither.
+// unnoted finds the process of a command that was about to be started. The first process with the marker is the command
+// itself; later ones can be daemons that it has started. If the command died before it was recorded, neither it nor its
+// children are found.
 func unnoted(all []process, n note) (leader process, ok bool) {
 	for _, p := range all {
 		if p.pid == p.session && p.start >= n.from && (!ok || p.start < leader.start) && marked(p.pid, n.mark) {
@@ -251,8 +250,7 @@ func parseStat(text string) (p process, ok bool) {
 	return p, errs == [4]error{}
 }
 
-// hasMark reports whether an environment, as /proc has it, is that of the command with
-// a mark.
+// hasMark reports whether an environment, in the form of /proc, belongs to the command with a mark.
 func hasMark(environ []byte, mark string) bool {
 	return slices.Contains(strings.Split(string(environ), "\x00"), mark)
 }

@@ -26,8 +26,8 @@ import (
 // ann holds the lock in these tests.
 var ann = wire.Lock{Holder: "ann@laptop", Run: "r1"}
 
-// TestKilledProgram is what the tests below run as a process of its own: it takes the
-// lock and runs scripts, which it finds in its environment, until it is killed.
+// TestKilledProgram runs as a process of its own in the tests below: it takes the lock and runs scripts of its
+// environment, until it is killed.
 func TestKilledProgram(t *testing.T) {
 	dir := os.Getenv("FENCE_DIR")
 	if dir == "" {
@@ -66,7 +66,7 @@ func TestKilledProgram(t *testing.T) {
 	time.Sleep(time.Hour)
 }
 
-// killedProgram is a program that is to be killed.
+// killedProgram is a program that a test will kill.
 type killedProgram struct {
 	t       *testing.T
 	dir     string
@@ -118,7 +118,7 @@ func (f *killedProgram) died() {
 	require.Equal(f.t, syscall.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal())
 }
 
-// pids are what scripts have written of themselves.
+// pids returns the process ids that scripts have written.
 func (f *killedProgram) pids() []int {
 	var all []int
 	files, _ := filepath.Glob(filepath.Join(f.dir, "pid*"))
@@ -160,7 +160,7 @@ func (f *killedProgram) next(wait time.Duration) error {
 	return err
 }
 
-// requireRefused is about a next run beside one command.
+// requireRefused checks the error of a next run while one command still runs.
 func (f *killedProgram) requireRefused(err error, name string, pid, group int) {
 	f.t.Helper()
 	require.ErrorIs(f.t, err, wire.ErrLocked)
@@ -185,13 +185,12 @@ func TestCommandLog(t *testing.T) {
 	require.NoError(t, syscall.Kill(f.pid("pid-background"), 0))
 }
 
-// TestCommandLogOfAShellThatDied has a shell die at its broken output, while what it has
-// started works on.
+// TestCommandLogOfAShellThatDied lets a shell die of its closed output while its child still runs.
 func TestCommandLogOfAShellThatDied(t *testing.T) {
 	f := startKilledProgram(t, "true", "sleep 600 & echo $! >pid-child; echo $$ >pid; wait")
 	f.written("pid")
 	pid, child := f.pid("pid"), f.pid("pid-child")
-	require.Eventually(t, func() bool { // the marker alone would tell only of a shell that lives
+	require.Eventually(t, func() bool { // the marker alone would find only a living shell
 		_, notes := f.notes()
 		return slices.ContainsFunc(notes, func(n note) bool { return n.pid == pid })
 	}, time.Minute, time.Millisecond)
@@ -204,8 +203,8 @@ func TestCommandLogOfAShellThatDied(t *testing.T) {
 	require.NoError(t, f.next(time.Minute))
 }
 
-// TestCommandLogBetweenStartAndNote kills a program when a command is running that it has
-// not noted. Nobody sees by its output that it is one.
+// TestCommandLogBetweenStartAndNote kills a program while a command runs that is not recorded yet. Its output does not
+// show that it is a command.
 func TestCommandLogBetweenStartAndNote(t *testing.T) {
 	f := startKilledProgram(t, "sleep 600 >/dev/null 2>&1 & echo $! >pid-background",
 		"echo $$ >pid; exec sleep 600 >/dev/null 2>&1 </dev/null", "FENCE_GAP=1")
@@ -221,7 +220,7 @@ func TestCommandLogBetweenStartAndNote(t *testing.T) {
 	require.NoError(t, f.next(time.Minute))
 }
 
-// notes are what stands in the lock file.
+// notes returns the contents of the lock file.
 func (f *killedProgram) notes() (holder, []note) {
 	f.t.Helper()
 	file, err := os.Open(filepath.Join(f.dir, "l"))
@@ -330,8 +329,8 @@ func TestCommandLogAtAnyMoment(t *testing.T) {
 		time.Sleep(time.Duration(rand.IntN(60_000)) * time.Microsecond)
 		require.NoError(t, f.program.Process.Kill())
 		f.died()
-		// What runs is held, so that it can be looked at. A command that only now becomes
-		// another program is not, and may end before anybody looks.
+		// Recorded commands are stopped, so that they can be examined. A command that is just executing its program is
+		// not, and may end before that.
 		held := f.commands()
 		for _, pid := range held {
 			_ = syscall.Kill(-pid, syscall.SIGSTOP)
@@ -339,7 +338,7 @@ func TestCommandLogAtAnyMoment(t *testing.T) {
 		running := slices.DeleteFunc(f.commands(), func(pid int) bool { return !slices.Contains(held, pid) })
 		seen += len(running)
 		var err error
-		require.Eventually(t, func() bool { // what has not become another program yet holds the lock itself
+		require.Eventually(t, func() bool { // a process before its exec holds the lock itself
 			err = f.next(0)
 			return err == nil || !strings.HasPrefix(err.Error(), wire.ErrLocked.Error())
 		}, time.Minute, time.Millisecond)
@@ -356,8 +355,7 @@ func TestCommandLogAtAnyMoment(t *testing.T) {
 	require.Positive(t, seen)
 }
 
-// commands are the processes that lead a session and work in the folder of the test,
-// but for those that have not become another program yet.
+// commands returns the session leaders in the folder of the test, except processes before their exec.
 func (f *killedProgram) commands() []int {
 	f.t.Helper()
 	self, err := os.Executable()

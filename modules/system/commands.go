@@ -22,8 +22,7 @@ type commands struct {
 	log      *commandLog // notes what Run has started; nil notes nothing
 }
 
-// waitDelay is how long the output of an ended program is read on, if something
-// it started still holds it.
+// waitDelay limits the reading of an ended program's output while one of its children holds it open.
 const waitDelay = 2 * time.Second
 
 // Probe implements [modules.Commands].
@@ -56,7 +55,7 @@ func (c *commands) start(ctx context.Context, cmd modules.Command, f *commandLog
 	return run(ctx, process, cmd, f)
 }
 
-// process prepares a program to be started, or says why it cannot be.
+// process prepares a program for its start, or returns why it cannot start.
 func (c *commands) process(ctx context.Context, cmd modules.Command) (*exec.Cmd, error) {
 	if len(cmd.Argv) == 0 || cmd.Argv[0] == "" {
 		return nil, errors.New("no command specified")
@@ -149,9 +148,8 @@ func run(ctx context.Context, p *exec.Cmd, cmd modules.Command, f *commandLog) (
 	return exit, abnormal(ctx, err, cmd)
 }
 
-// abnormal sorts out what Wait returned: a program that ended by itself, with
-// whatever code, is no error, and neither is one that left something behind
-// which still holds its output.
+// abnormal filters the error of Wait: a program that ended by itself, with any code, is not an error, nor is one whose
+// children still hold its output.
 func abnormal(ctx context.Context, err error, cmd modules.Command) error {
 	_, ended := errors.AsType[*exec.ExitError](err)
 	switch {
@@ -175,9 +173,8 @@ func code(state *os.ProcessState) int {
 	return state.ExitCode()
 }
 
-// startError says why a program was not started. It wraps fs.ErrNotExist for a
-// program or directory that is not there and fs.ErrPermission for one that may
-// not be used.
+// startError is the reason why a program was not started. It wraps fs.ErrNotExist for a missing program or directory,
+// and fs.ErrPermission for one without permission.
 type startError struct {
 	msg string
 	err error
@@ -217,7 +214,7 @@ func find(cmd modules.Command) (string, error) {
 		if err == nil {
 			return program, nil
 		}
-		// In a directory that may not be searched nobody knows of a program, so there is none.
+		// A program in a directory that may not be searched counts as missing.
 		if errors.Is(err, errNotExecutable) {
 			missing = &startError{fmt.Sprintf("%q cannot be started: %v", program, rooted.Cause(err)), err}
 		}
@@ -243,17 +240,17 @@ func checkProgram(path string) error {
 // lookupTimeout bounds a question to a directory service.
 const lookupTimeout = 10 * time.Second
 
-// getent asks the host's name services for an account.
+// getent looks up an account in the host's name services.
 func (c *commands) getent(ctx context.Context, database, key string) string {
 	return c.ask(ctx, "getent", database, key)
 }
 
-// idGroups asks for the groups of a user that is in no local file.
+// idGroups looks up the groups of a user outside of local files.
 func (c *commands) idGroups(ctx context.Context, name string) string {
 	return c.ask(ctx, "id", "-G", name)
 }
 
-// ask gives what a program that looks something up prints, or nothing.
+// ask returns the output of a lookup program, or nothing.
 func (c *commands) ask(ctx context.Context, argv ...string) string {
 	exit, err := c.start(ctx, modules.Command{Argv: argv, Timeout: lookupTimeout}, nil)
 	if err != nil || exit.Code != 0 {

@@ -54,7 +54,7 @@ func TestEnvironment(t *testing.T) {
 	require.Equal(t, "PATH="+modules.DefaultPath+"\nLANG=C\nLC_ALL=C\nB=1\n", exit.Stdout.Text)
 }
 
-// TestHome has the environment of a login for the own user, which the command's own wins over.
+// TestHome expects the environment of a login of the own user, which the command's own environment overrides.
 func TestHome(t *testing.T) {
 	me, err := user.Current()
 	require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestStdin(t *testing.T) {
 	exit, err := h.Commands.Run(t.Context(), modules.Command{Argv: []string{"cat"}, Stdin: "pass\n"})
 	require.NoError(t, err)
 	require.Equal(t, "pass\n", exit.Stdout.Text)
-	// A program that does not read it is no mistake.
+	// A program may ignore its standard input.
 	exit, err = h.Commands.Run(t.Context(), modules.Command{Argv: []string{"true"}, Stdin: strings.Repeat("x", 1<<20)})
 	require.NoError(t, err)
 	require.Zero(t, exit.Code)

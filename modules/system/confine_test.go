@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// TestWithin has a writer that keeps to a directory do all that another one does.
+// TestWithin checks that a writer within a directory supports all operations.
 func TestWithin(t *testing.T) {
 	root := t.TempDir()
 	real := filepath.Join(root, "real")
@@ -88,8 +88,7 @@ func TestWithinOfACheck(t *testing.T) {
 	require.NoDirExists(t, top+"/d")
 }
 
-// TestWithinFollowsNoLink has a link to another file of the directory be where one
-// is to be changed.
+// TestWithinFollowsNoLink puts a link to another file of the directory in the place of a file to change.
 func TestWithinFollowsNoLink(t *testing.T) {
 	top := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(top, "secret"), nil, 0o600))

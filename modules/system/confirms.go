@@ -16,8 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// NewConfirms gives the files of this user on this host, beside the journal, for changes that are to
-// be confirmed.
+// NewConfirms returns this user's files for unconfirmed changes on this host, next to the journal.
 func NewConfirms(userDir string) (*confirm.Files, error) {
 	j, err := newJournal(userDir, "", 0)
 	if err != nil {
@@ -94,7 +93,7 @@ func killsUserProcesses(root, name string) bool {
 	}
 	dirs := []string{root + "/etc/systemd", root + "/run/systemd", root + "/usr/local/lib/systemd", root + "/usr/lib/systemd"}
 	kills, main := false, false
-	dropIns := map[string]string{} // by name: one of an earlier directory hides those of later ones
+	dropIns := map[string]string{} // by name: a file of an earlier directory hides those of later ones
 	for _, dir := range dirs {
 		if text, err := os.ReadFile(dir + "/logind.conf"); err == nil && !main {
 			main, kills = true, saysKill(text, kills)
@@ -107,13 +106,13 @@ func killsUserProcesses(root, name string) bool {
 		}
 	}
 	for _, base := range slices.Sorted(maps.Keys(dropIns)) {
-		text, _ := os.ReadFile(dropIns[base]) // one that cannot be read says nothing
+		text, _ := os.ReadFile(dropIns[base]) // an unreadable file counts as empty
 		kills = saysKill(text, kills)
 	}
 	return kills
 }
 
-// saysKill is what a file says of KillUserProcesses; without any word, what was said before.
+// saysKill returns the value of KillUserProcesses in a file, or before if the file does not set it.
 func saysKill(text []byte, before bool) bool {
 	for line := range strings.Lines(string(text)) {
 		key, value, _ := strings.Cut(line, "=")
@@ -124,7 +123,7 @@ func saysKill(text []byte, before bool) bool {
 	return before
 }
 
-// userName is that of this process; "" if it has none.
+// userName returns the user of this process; "" if it has no name.
 func userName() string {
 	u, err := user.Current()
 	if err != nil {

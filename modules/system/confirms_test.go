@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKillUserProcesses reads what logind.conf(5) says of precedence.
+// TestKillUserProcesses follows the precedence of logind.conf(5).
 func TestKillUserProcesses(t *testing.T) {
 	const yes, no = "[Login]\nKillUserProcesses=yes\n", "[Login]\n KillUserProcesses = no\n"
 	for _, test := range []struct {

@@ -25,7 +25,7 @@ type digest struct {
 	hex string
 }
 
-// version tells one state of a file from any other.
+// A version identifies one state of a file.
 type version struct {
 	dev, inode   uint64
 	size         int64
@@ -42,9 +42,8 @@ func versionOf(st *unix.Stat_t) version {
 	}
 }
 
-// quiet is how long ago a file must have changed before its digest is kept. Two
-// changes within one tick of a file system's clock look the same; the coarsest
-// clock in use (FAT) ticks every two seconds.
+// quiet is the age of the last change at which a digest may be kept. Two changes within one tick of a file system's
+// clock look the same; the coarsest clock in use (FAT) ticks every two seconds.
 const quiet = 2 * time.Second
 
 // readBuffers are for reading files: a catalog may have thousands of small ones.

@@ -10,8 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
-// New gives the machine's files, accounts and commands. Contents, Report and
-// Forecast are for the caller to fill.
+// New returns the machine's files, accounts and commands. The caller sets Contents, Report and Forecast.
 func New() modules.Host { return newHost(nil) }
 
 func newHost(f *commandLog) modules.Host {

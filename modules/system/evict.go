@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// How long a host program may take to end what it runs, once it is told to by each of two signals.
+// Times that a host program has to end its command after each of two signals.
 const (
 	evictAsked = 2 * time.Second
 	evictPoll  = 20 * time.Millisecond

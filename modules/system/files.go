@@ -21,7 +21,7 @@ import (
 type files struct {
 	digests   digests
 	changed   func() // called after every change
-	within    string // the directory that all changes are below; "" is none
+	within    string // directory that contains all changes; empty means none
 	sweptDirs *sweptDirs
 }
 
@@ -78,7 +78,7 @@ func xattrs(path string, is modules.FileInfo) ([]string, error) {
 	return all, at("read attributes of", path, err)
 }
 
-// xattrsIn gives the extended attributes of what has a name in a directory, and is as described.
+// xattrsIn returns the extended attributes of a name in a directory; is describes it.
 func xattrsIn(dir int, name string, is modules.FileInfo) ([]string, error) {
 	node, err := openInode(dir, name)
 	if err != nil {
@@ -95,8 +95,7 @@ func xattrsIn(dir int, name string, is modules.FileInfo) ([]string, error) {
 // Open implements [modules.FileReader].
 func (f *files) Open(path string) (io.ReadCloser, error) { return openRegular(path) }
 
-// openRegular refuses what is no regular file: reading a pipe or a device could
-// wait for ever or have effects.
+// openRegular refuses all but regular files: reading a pipe or a device could wait for ever or have effects.
 func openRegular(path string) (*os.File, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
@@ -123,7 +122,7 @@ func (f *files) List(path string) ([]string, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
-	// Without O_NONBLOCK, opening a named pipe that somebody has just put there would wait.
+	// Without O_NONBLOCK, opening a named pipe that was just put there would wait.
 	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -146,7 +145,7 @@ func (f *files) OpenDirectory(path string) (*os.Root, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
-	f.changed() // there is no telling what the caller will write
+	f.changed() // the caller may write anything
 	return rooted.Directory(path)
 }
 

@@ -23,7 +23,7 @@ func keepOwner(mode fs.FileMode) modules.Attributes {
 	return modules.Attributes{Mode: mode, UID: -1, GID: -1}
 }
 
-// other gives ids that a test may hand files to: its own unless it is root.
+// other returns ids that a test may give files to: its own unless it is root.
 func other() (uid, gid int) {
 	if os.Geteuid() == 0 {
 		return 1, 2
@@ -104,7 +104,7 @@ func TestDigest(t *testing.T) {
 	require.Len(t, d.known, 1)
 	require.Equal(t, one, digest())
 
-	// What is remembered is what is answered, as long as the file is the same.
+	// The kept digest is returned as long as the file is the same.
 	d.known[path] = digestOf(d.known[path].of, "remembered")
 	require.Equal(t, "remembered", digest())
 	write("two, and longer")
@@ -257,8 +257,8 @@ func TestMakeDir(t *testing.T) {
 	require.Equal(t, []string{"a", "f", "k", "l"}, names(t, dir))
 }
 
-// TestMakeDirTogether has programs make directories beside each other, each of which first
-// sweeps up what others may have left there.
+// TestMakeDirTogether runs programs that create directories next to each other, each after it has swept away leftovers
+// of others.
 func TestMakeDirTogether(t *testing.T) {
 	dir := t.TempDir()
 	const programs, each = 8, 50

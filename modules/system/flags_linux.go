@@ -22,8 +22,8 @@ func kernelFiles(dir string) string {
 	return ""
 }
 
-// flagOf returns the flag of a path that keeps root from changing it, and the program that lifts it;
-// "" if there is none, or the file system does not tell.
+// flagOf returns the flag of a path that prevents changes by root, and the program that removes it; "" if there is
+// none, or the file system does not report it.
 func flagOf(path string, follow bool) (flag, lift string) {
 	flags := unix.AT_NO_AUTOMOUNT
 	if !follow {

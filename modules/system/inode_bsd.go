@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inode is what was found at a path: a name in a directory that is held open.
+// An inode is the object at a path: a name in a directory that is open.
 type inode struct {
 	dir  int
 	name string
 	stat unix.Stat_t
 }
 
-// openInode finds what has a name in a directory, which stays open. A symbolic link is ELOOP.
+// openInode finds the object of a name in a directory, which stays open. A symbolic link is ELOOP.
 func openInode(dir int, name string) (*inode, error) {
 	n := &inode{dir: dir, name: name}
 	err := unix.Fstatat(dir, name, &n.stat, unix.AT_SYMLINK_NOFOLLOW)

@@ -9,14 +9,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// inode is what was found at a path, held fast: whatever the path leads to
-// later, the calls act on this.
+// An inode is the object at a path, held open: the calls act on it, wherever the path leads later.
 type inode struct {
-	fd   int // of O_PATH, which needs no permission and wakes no device
+	fd   int // opened with O_PATH, which needs no permission and wakes no device
 	stat unix.Stat_t
 }
 
-// openInode finds what has a name in a directory. A symbolic link is ELOOP.
+// openInode finds the object of a name in a directory. A symbolic link is ELOOP.
 func openInode(dir int, name string) (*inode, error) {
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

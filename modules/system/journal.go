@@ -16,32 +16,31 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// A Journal is a file that only its user can change and that survives a crash.
-// It is what modules/engine keeps the refreshes in that are still due.
+// A Journal is a file that only its user can change and that survives a crash. modules/engine stores due refreshes in
+// one.
 type Journal struct {
 	dir, name string
 	most      int64 // how large the file may be, in bytes
 }
 
-// rootJournalDir outlives a restart of the host, as what is noted there has to.
+// rootJournalDir survives a restart of the host, as its contents must.
 const rootJournalDir = "/var/lib/ccm-push"
 
-// NewJournal gives the journal of this user on this host: in userDir, or for root
-// in /var/lib/ccm-push. Nothing is created before the first write.
+// NewJournal returns the journal of this user on this host: in userDir, or for root in /var/lib/ccm-push. Nothing is
+// created before the first write.
 func NewJournal(userDir string) (*Journal, error) {
 	return newJournal(userDir, "refreshes.json", maxJournal)
 }
 
-// NewSent gives the file beside the journal for what resources have sent to others.
+// NewSent returns the file next to the journal for values that resources have sent to others.
 func NewSent(userDir string) (*Journal, error) { return newJournal(userDir, "sent.json", maxJournal) }
 
-// NewReversals gives the file beside the journal for what was there before resources
-// that can be undone.
+// NewReversals returns the file next to the journal for the former states of resources with reverse.
 func NewReversals(userDir string) (*Journal, error) {
 	return newJournal(userDir, "reversals.json", maxJournal)
 }
 
-// NewApplied gives the file beside the journal for what runs have left as it was asked for.
+// NewApplied returns the file next to the journal for the properties with which runs have left resources.
 func NewApplied(userDir string) (*Journal, error) {
 	return newJournal(userDir, "applied.jsonl", maxJournal)
 }
@@ -58,15 +57,14 @@ func newJournal(userDir, name string, most int64) (*Journal, error) {
 	return &Journal{userDir, strings.ReplaceAll(host, "/", "_") + "." + name, most}, nil
 }
 
-// A Log is a journal that grows line by line: what entries of runs came to that no
-// controller has acknowledged yet.
+// A Log is a journal that grows line by line: results that no controller has acknowledged yet.
 type Log struct {
 	Journal
 	mu    sync.Mutex
-	named fs.FileInfo // the file whose name is on the disk for sure; nil is none
+	named fs.FileInfo // file whose name is certainly on the disk; nil means none
 }
 
-// NewLog gives the log of this user on this host, beside the journal.
+// NewLog returns the log of this user on this host, next to the journal.
 func NewLog(userDir string) (*Log, error) {
 	j, err := newJournal(userDir, "results.jsonl", maxLog)
 	if err != nil {
@@ -100,7 +98,7 @@ func (l *Log) add(dir *os.Root, f *os.File, line []byte, durable bool) error {
 	if err != nil {
 		return err
 	}
-	if info.Size() == 0 || !os.SameFile(l.named, info) { // another one may have got the number of one that was removed
+	if info.Size() == 0 || !os.SameFile(l.named, info) { // another file may have the number of a removed one
 		l.named = nil
 	}
 	if _, err := f.Write(line); err != nil || !durable {
@@ -124,8 +122,8 @@ const (
 
 func (j *Journal) path() string { return filepath.Join(j.dir, j.name) }
 
-// Read gives what was last written; nil if there is nothing. A journal that others
-// could have written, or that is no file of reasonable size, is an error.
+// Read returns the last written text; nil if there is none. A journal that others could have written, or that is not a
+// file of reasonable size, is an error.
 func (j *Journal) Read() ([]byte, error) {
 	dir, err := j.open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -167,7 +165,7 @@ func checkJournal(path string, info fs.FileInfo, most int64) error {
 	return nil
 }
 
-// open opens the directory if nobody else can put files there.
+// open opens the directory if no other user can put files there.
 func (j *Journal) open() (*os.Root, error) {
 	if err := checkPrivate(j.dir); err != nil {
 		return nil, err
@@ -175,8 +173,8 @@ func (j *Journal) open() (*os.Root, error) {
 	return os.OpenRoot(j.dir)
 }
 
-// MayWrite tells beforehand that the journal cannot be written. nil is a promise
-// as far as the operating system can make it.
+// MayWrite returns an error if the journal cannot be written. nil is a promise as far as the operating system can make
+// it.
 func (j *Journal) MayWrite() error {
 	err := checkPrivate(j.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -188,9 +186,8 @@ func (j *Journal) MayWrite() error {
 	return rights{new(mountinfo.Live)}.MayReplace(j.path())
 }
 
-// Replace puts text in the place of what was there, or nothing if it is empty.
-// Whatever happens, either the old text or the new one is there; once Replace has
-// returned nil, the new one is there also after a crash of the host.
+// Replace replaces the content by text, or removes it if text is empty. In any case, either the old or the new text is
+// there; once Replace has returned nil, the new one survives a crash of the host.
 func (j *Journal) Replace(text []byte) error {
 	if int64(len(text)) > j.most {
 		return fmt.Errorf("%s would be larger than %d bytes", j.path(), j.most)
@@ -254,8 +251,8 @@ func (j *Journal) makeDir() error {
 	return rooted.SyncDir(root)
 }
 
-// SetAside moves a journal that cannot be trusted out of the way, for somebody to
-// look at, and tells where it is now. An earlier one there is replaced.
+// SetAside moves an invalid journal away, for people to look at, and returns its new path. It replaces an earlier one
+// there.
 func (j *Journal) SetAside() (path string, err error) {
 	dir, err := j.open()
 	if err != nil {
@@ -269,8 +266,8 @@ func (j *Journal) SetAside() (path string, err error) {
 	return filepath.Join(j.dir, aside), rooted.SyncDir(dir)
 }
 
-// privateDir is where types keep what they have to remember: for root beside the
-// journal, for others beside the program, which stands in a directory of their own.
+// privateDir returns the directory for data of types: for root next to the journal, for others next to the program,
+// which has a directory of its own.
 func privateDir() string {
 	if os.Geteuid() == 0 {
 		return rootJournalDir

@@ -12,11 +12,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// BenchmarkResults is what it costs a host to keep the results of a catalog of 30 entries until
-// its controller has acknowledged them. None of it is a round trip: the controller is not
-// asked, and its acknowledgement is not waited for.
+// BenchmarkResults measures a host's cost of keeping the results of a catalog of 30 entries until its controller has
+// acknowledged them. There is no round trip: the host does not wait for the acknowledgement.
 //
-//	cpu-ms/run   processor time, of the user and of the kernel; the time besides is the disk's
+//	cpu-ms/run   processor time of user and kernel; the remaining time belongs to the disk
 func BenchmarkResults(b *testing.B) {
 	for _, status := range []wire.Status{wire.Stable, wire.Changed} {
 		b.Run(string(status), func(b *testing.B) {
@@ -33,7 +32,7 @@ func BenchmarkResults(b *testing.B) {
 						Result: &wire.Result{Index: i, Status: status, Duration: time.Millisecond},
 						Type:   "file", Name: fmt.Sprintf("/etc/app/%d.conf", i), Changed: status == wire.Changed,
 					}))
-					if i%10 == 9 { // results are told together
+					if i%10 == 9 { // results are sent together
 						require.NoError(b, r.Flush())
 					}
 				}
@@ -45,7 +44,7 @@ func BenchmarkResults(b *testing.B) {
 	}
 }
 
-// processorTime is what this process has taken.
+// processorTime returns the processor time of this process.
 func processorTime(tb testing.TB) time.Duration {
 	var use syscall.Rusage
 	require.NoError(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &use))

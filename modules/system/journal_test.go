@@ -42,7 +42,7 @@ func TestJournal(t *testing.T) {
 	require.ErrorContains(t, j.Replace(make([]byte, maxJournal+1)), "would be larger than 1048576 bytes")
 }
 
-// TestJournalIsNotTrusted has what others could have put there.
+// TestJournalIsNotTrusted uses files that others could have put there.
 func TestJournalIsNotTrusted(t *testing.T) {
 	for _, test := range []struct {
 		name string

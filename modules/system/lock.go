@@ -22,13 +22,13 @@ import (
 
 // LockedError describes the run that holds the lock. It wraps [wire.ErrLocked].
 type LockedError struct {
-	Holder string        // who and where; "" if the lock file does not say
+	Holder string        // operator and machine; empty if the lock file does not name them
 	Run    string        // run id
 	Age    time.Duration // since the lock was taken
-	pid    int           // of the host program; 0 if the lock file does not say
+	pid    int           // host program; 0 if the lock file does not name it
 	// Running are commands of that run, if it has died and they have not ended.
 	Running []Orphan
-	Kill    string // what ends them
+	Kill    string // command line that ends them
 
 	origin string // and epoch, as in [wire.Lock]
 	epoch  int
@@ -36,14 +36,14 @@ type LockedError struct {
 
 // An Orphan is a command whose run has died.
 type Orphan struct {
-	Name string // "" where the system does not tell
+	Name string // empty if the system does not report it
 	PID  int
-	Age  time.Duration // 0 where the system does not tell
+	Age  time.Duration // 0 if the system does not report it
 
 	group int // of processes
 }
 
-// maxOrphans is how many of them an error names.
+// maxOrphans bounds the orphans in an error.
 const maxOrphans = 8
 
 func (e *LockedError) Error() string {
@@ -82,8 +82,8 @@ type RunLock struct {
 	commands  commandLog
 }
 
-// NewRunLock gives the lock. Its file is in userDir, or for root in a directory below
-// /run that only root can change, so that nobody else can keep root out.
+// NewRunLock returns the lock. Its file is in userDir, or for root in a directory below /run that only root can change,
+// so that no other user can lock out root.
 func NewRunLock(userDir string) (*RunLock, error) {
 	dir := userDir
 	if os.Geteuid() == 0 {
@@ -103,8 +103,8 @@ func (r *RunLock) Take(ctx context.Context, l wire.Lock) (unlock func(), err err
 	return lock(ctx, l, r.dir, r.name, &r.commands)
 }
 
-// Look says who holds the lock, without waiting and without keeping anybody from it. turn is
-// another one after the lock was taken or given back; "" before it was first taken.
+// Look returns the holder of the lock, without waiting and without taking it. turn changes each time that the lock is
+// taken or released; it is "" before the first time.
 func (r *RunLock) Look() (holder wire.Lock, held bool, turn string, err error) {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
@@ -121,10 +121,10 @@ func (r *RunLock) Look() (holder wire.Lock, held bool, turn string, err error) {
 		return holder, false, "", err
 	}
 	turn = strconv.FormatInt(info.ModTime().UnixNano(), 36) + "." + strconv.FormatInt(info.Size(), 36)
-	if info.Size() == 0 { // who takes it signs it before anything else
+	if info.Size() == 0 { // the holder writes its name before anything else
 		return holder, false, turn, nil
 	}
-	// What stands there may be from somebody who has died: then it is there for the taking.
+	// The file may be from a holder that has died: then the lock is free.
 	locked, held := errors.AsType[*LockedError](try(file))
 	if held {
 		holder = wire.Lock{Holder: locked.Holder, Run: locked.Run}
@@ -132,7 +132,7 @@ func (r *RunLock) Look() (holder wire.Lock, held bool, turn string, err error) {
 	return holder, held, turn, nil
 }
 
-// absent is the error of what is there; none if it is not.
+// absent returns the error about an existing object; nil if it does not exist.
 func absent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -140,8 +140,7 @@ func absent(err error) error {
 	return err
 }
 
-// Host is [New] for whoever takes the lock: what its commands may change is noted while
-// they run.
+// Host is [New] for the holder of the lock: commands that may change the host are recorded while they run.
 func (r *RunLock) Host() modules.Host { return newHost(&r.commands) }
 
 func rootLockDir() string {
@@ -153,22 +152,21 @@ func rootLockDir() string {
 	return "/tmp/ccm-push-root"
 }
 
-// holder is what the first line of the lock file says, in JSON. The slots of a [commandLog]
-// are behind it.
+// holder is the first line of the lock file, in JSON. The slots of a [commandLog] follow it.
 type holder struct {
 	Holder string    `json:"holder"`
 	Run    string    `json:"run"`
 	Since  time.Time `json:"since"`
 	Boot   string    `json:"boot"` // the start of the host in which slots mean something
-	PID    int       `json:"pid"`  // of the host program
+	PID    int       `json:"pid"`  // process id of the host program
 	First  string    `json:"first,omitempty"`
 	Epoch  int       `json:"epoch,omitempty"`
 }
 
-// lockMoment is how long a run waits for the lock at least.
+// lockMoment is the least time that a run waits for the lock.
 const lockMoment = 2 * time.Second
 
-// lockPoll is how often a lock that is taken is tried again; in the beginning, more often.
+// lockPoll is the interval between tries for a taken lock; they are more frequent at first.
 const lockPoll = 250 * time.Millisecond
 
 func lock(ctx context.Context, l wire.Lock, dir, name string, f *commandLog) (unlock func(), err error) {
@@ -211,7 +209,7 @@ func openLock(dir, name string) (*os.File, error) {
 	return root.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 }
 
-// checkPrivate makes sure that nobody else can put a file into a directory.
+// checkPrivate returns an error if another user can put a file into a directory.
 func checkPrivate(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -228,11 +226,11 @@ func checkPrivate(dir string) error {
 	return nil
 }
 
-// acquire waits for the lock until ctx ends, and then returns its cause; or as long as l
-// says, and then says who holds it. A program of the same run, or of one that this goes on with, is one whose connection was
-// lost: it is told, and waited for however long what it is at takes. A run waits a moment for
-// any holder, which may have ended but for this, and whoever reads what is kept waits for one
-// without a name, which is about to write it or is a check run that reads, too.
+// acquire waits for the lock until ctx ends, and then returns its cause; or for the time that l allows, and then
+// returns an error with the holder. A program of the same run, or of one that this run resumes, has lost its
+// connection: acquire sends it a signal, and waits for its current resource without a limit. It waits a moment for any
+// holder, which may be about to end. A reader of kept results waits for a holder without a name, which is about to
+// write it, or is a check run that reads, too.
 func acquire(ctx context.Context, file *os.File, l wire.Lock) error {
 	began := time.Now()
 	told := 0
@@ -266,7 +264,7 @@ func acquire(ctx context.Context, file *os.File, l wire.Lock) error {
 	}
 }
 
-// try takes the lock, or says who holds it.
+// try takes the lock, or returns an error with its holder.
 func try(file *os.File) error {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
@@ -275,7 +273,7 @@ func try(file *os.File) error {
 	if err != nil {
 		return err
 	}
-	// What stands there now is from somebody who has died.
+	// The content is from a holder that has died.
 	h, notes, err := readNotes(file)
 	if err != nil {
 		return err
@@ -295,10 +293,10 @@ func try(file *os.File) error {
 	return locked
 }
 
-// since is how long ago something was, which a clock that was set back does not know.
+// since returns the time since t; 0 if the clock was set back.
 func since(t time.Time) time.Duration { return max(0, time.Since(t)) }
 
-// sign writes who holds the lock, and gives where slots begin behind that.
+// sign writes the holder of the lock, and returns the offset of the slots after it.
 func sign(file *os.File, h holder) (slots int64, err error) {
 	text, err := json.Marshal(h)
 	if err != nil {
@@ -312,7 +310,7 @@ func sign(file *os.File, h holder) (slots int64, err error) {
 	return slots, err
 }
 
-// parseHolder reads a lock file: who holds it, and the slots behind that.
+// parseHolder splits a lock file into its holder and the slots.
 func parseHolder(text []byte) (h holder, slots []byte) {
 	line, slots, _ := bytes.Cut(text, []byte("\n"))
 	if json.Unmarshal(line, &h) != nil {
@@ -321,7 +319,7 @@ func parseHolder(text []byte) (h holder, slots []byte) {
 	return h, slots
 }
 
-// maxHolder bounds what is read of who holds a lock: 4 KiB.
+// maxHolder bounds the read part of a lock file's holder: 4 KiB.
 const maxHolder = 4 << 10
 
 func describeHolder(file *os.File) error {
@@ -333,8 +331,8 @@ func describeHolder(file *os.File) error {
 	return &LockedError{Holder: h.Holder, Run: h.Run, Age: since(h.Since), pid: h.PID, origin: cmp.Or(h.First, h.Run), epoch: h.Epoch}
 }
 
-// Supersede is the signal by which a host program is told that its controller has come back
-// over another connection: it ends after what is running, as if its input had ended.
+// Supersede is the signal to a host program whose controller has come back over another connection: the program ends
+// after the current resource, as if its input had ended.
 const Supersede = syscall.SIGUSR1
 
 // supersede signals the host program that holds the lock, if it is one like this.

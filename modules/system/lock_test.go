@@ -115,9 +115,9 @@ func TestLockWhenTheClockJumps(t *testing.T) {
 	}
 }
 
-// TestLockForAMoment has a check run hold the lock while it reads what is kept, and a run that
-// has just ended: one that does not wait for others goes on all the same. Another check run does
-// not wait for one that applies.
+// TestLockForAMoment has holders that are about to release the lock: a check run that reads kept results, and a run
+// that has just ended. A run that does not wait for others succeeds all the same. Another check run does not wait for
+// an applying run.
 func TestLockForAMoment(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))
@@ -138,8 +138,8 @@ func TestLockForAMoment(t *testing.T) {
 	})
 }
 
-// TestLockOfARunThatIsResumed has a run find the program of one that it goes on with, or the other way round: it is
-// waited for, or whoever comes late is refused.
+// TestLockOfARunThatIsResumed has a run find the program of one that it resumes, or the other way round: it waits for
+// the program, or the late run is refused.
 func TestLockOfARunThatIsResumed(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))
@@ -157,7 +157,7 @@ func TestLockOfARunThatIsResumed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			unlock, err := lock(t.Context(), tt.holds, dir, "l", nil)
 			require.NoError(t, err)
-			text, err := json.Marshal(holder{Holder: tt.holds.Holder, Run: tt.holds.Run, First: tt.holds.First, Epoch: tt.holds.Epoch}) // without a process to tell
+			text, err := json.Marshal(holder{Holder: tt.holds.Holder, Run: tt.holds.Run, First: tt.holds.First, Epoch: tt.holds.Epoch}) // there is no process to signal
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "l"), append(text, '\n'), 0o600))
 			time.AfterFunc(time.Hour, unlock)
@@ -232,7 +232,7 @@ func TestLookAtTheLock(t *testing.T) {
 	require.False(t, held)
 	require.NotEqual(t, first, free)
 
-	// Who has died holds nothing, and his name stands there still.
+	// A dead holder holds nothing, although the file still has its name.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "l"), []byte(`{"holder":"ann@laptop","run":"r1"}`+"\n"), 0o600))
 	_, held, _, err = r.Look()
 	require.NoError(t, err)

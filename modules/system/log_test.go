@@ -29,7 +29,7 @@ func TestLogNames(t *testing.T) {
 	require.Equal(t, "a\nb\nc\nd\n", string(text))
 
 	require.NoError(t, log.Replace(nil))
-	require.NoError(t, log.Append([]byte("e\n"), false)) // it may have the number of the one that is gone
+	require.NoError(t, log.Append([]byte("e\n"), false)) // it may have the number of the removed file
 	require.False(t, named())
 	require.NoError(t, log.Append([]byte("f\n"), true))
 	require.True(t, named())

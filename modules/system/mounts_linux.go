@@ -29,7 +29,7 @@ func newMounts() modules.Mounts { return new(mounts) }
 // write to /run, and it is empty after a boot.
 const stagePrefix = "/run/ccm-push-mount-"
 
-// unmountTime is how long unmounting may take: a server may be far away.
+// unmountTime limits unmounting: a server may be far away.
 const unmountTime = 2 * time.Minute
 
 // Mount implements [modules.Mounts].
@@ -115,7 +115,7 @@ func (m *mounts) Unmount(ctx context.Context, path string) error {
 	defer place.Close()
 	ended := make(chan error, 1)
 	at := filepath.Join(rooted.ProcPath(place.FD()), place.Name)
-	// The call cannot be interrupted while a server does not answer: then it goes on alone.
+	// The call cannot be interrupted while a server does not answer: it then continues alone.
 	go func() { ended <- unix.Unmount(at, unix.UMOUNT_NOFOLLOW) }()
 	ctx, cancel := context.WithTimeoutCause(ctx, unmountTime, modules.ErrTimeout)
 	defer cancel()
@@ -135,7 +135,7 @@ func (m *mounts) Unmount(ctx context.Context, path string) error {
 
 var errNotMounted = errors.New("mount ended with exit code 0, but has mounted nothing")
 
-// staged opens path, and calls do with it and a stage, which is gone afterwards.
+// staged opens path, and calls do with it and a stage, which it removes afterwards.
 func (m *mounts) staged(path string, do func(stage string, at *os.File) error) error {
 	at, err := rooted.PlainPath(path)
 	if err != nil {

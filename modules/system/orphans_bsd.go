@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Here nothing tells when a process was started without asking another program: what
-// has got the number of a noted command counts as that.
+// This system reports the start time of a process only through another program, so any process with the number of a
+// recorded command counts as the command.
 
 const ticksPerSecond = 100
 

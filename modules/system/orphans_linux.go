@@ -11,7 +11,7 @@ import (
 // ticksPerSecond is USER_HZ, which is the same on every system that Go supports.
 const ticksPerSecond = 100
 
-// ticks is how long the host has been up, as /proc tells when processes were started.
+// ticks returns the time since the host was started, in the unit of start times in /proc.
 func ticks() uint64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
@@ -28,7 +28,7 @@ func boot() string {
 	return fmt.Sprintf("%.36s %s", id, namespace)
 }
 
-// processes gives all that run, unless /proc is not there.
+// processes returns all running processes; ok is false without /proc.
 func processes() ([]process, bool) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// maxLine is how many bytes of a line are passed on: 4 KiB.
+// maxLine bounds the part of a line that is passed on: 4 KiB.
 const maxLine = 4 << 10
 
-// output keeps an excerpt of what a program writes, and passes on the lines.
+// output keeps an excerpt of a program's output, and passes on the lines.
 type output struct {
 	kept   excerpt.Writer
 	onLine func(line string) // may be nil

@@ -17,23 +17,22 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// A Past is a folder, beside the journal, for what was there before runs changed it: a log of
-// each run, and contents by their SHA-256, each once. Only its user can read it.
+// A Past is a folder, next to the journal, for the states before changes of runs: a log for each run, and each content
+// once, by its SHA-256. Only its user can read it.
 type Past struct {
-	folder Journal // its dir is the one above, and its name that of the folder
+	folder Journal // dir is the directory above, and name the name of the folder
 	now    func() time.Time
 
 	mu     sync.Mutex
-	pruned bool            // what is too old or too much has been dropped
+	pruned bool            // old runs have been dropped
 	known  map[string]bool // runs whose log is there
-	inUse  map[string]bool // logs that have been read: they are being gone on with, or undone
+	inUse  map[string]bool // logs that have been read: they are being continued or undone
 	added  int64           // contents since pruned, in bytes
 	// pending are contents under a temporary name, by their hash.
 	pending map[string]string
 }
 
-// Bounds of what is kept when a run begins with its first change. The oldest runs go first. One
-// run adds no more than that either.
+// Limits when a run begins with its first change. The oldest runs are dropped first. A single run has the same limits.
 const (
 	maxPastSize = 256 << 20           // bytes
 	maxPastAge  = 90 * 24 * time.Hour // since something was last written of a run
@@ -45,8 +44,7 @@ const (
 	maxPastLog   = 16 << 20 // bytes of the log of one run
 )
 
-// NewPast gives the folder of this user on this host. Nothing is created before the first
-// write.
+// NewPast returns the folder of this user on this host. Nothing is created before the first write.
 func NewPast(userDir string) (*Past, error) {
 	j, err := newJournal(userDir, "history", 0)
 	if err != nil {
@@ -57,7 +55,7 @@ func NewPast(userDir string) (*Past, error) {
 	return p, nil
 }
 
-// PastIn gives the folder "history" of a directory.
+// PastIn returns the folder "history" of a directory.
 func PastIn(dir string) *Past {
 	return &Past{folder: Journal{dir: dir, name: "history"}, now: time.Now, known: map[string]bool{}, inUse: map[string]bool{}, pending: map[string]string{}}
 }
@@ -83,13 +81,13 @@ func (p *Past) open(create bool) (*os.Root, error) {
 	}
 	dir, err := os.OpenRoot(path)
 	if err == nil && create && !p.pruned {
-		p.pruned = true // before the first content: nobody knows of it yet
+		p.pruned = true // before the first content, since no log refers to it yet
 		p.prune(dir)
 	}
 	return dir, err
 }
 
-// Read gives the log of a run; nil if there is none.
+// Read returns the log of a run; nil if there is none.
 func (p *Past) Read(run string) ([]byte, error) {
 	dir, err := p.open(false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,8 +143,8 @@ func (p *Past) Append(run string, lines []byte, durable bool) error {
 	return errors.Join(rooted.Cause(err), f.Close())
 }
 
-// appendLines appends lines wholly or not at all, as on a full disk. A part of a line that is at
-// the end, since the host has crashed, goes first: what follows could not be read behind it.
+// appendLines appends lines wholly or not at all, also on a full disk. It first removes an incomplete line at the end,
+// from a crash of the host: lines after it could not be read.
 func appendLines(f *os.File, lines []byte) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -179,8 +177,7 @@ type pastRun struct {
 	written time.Time
 }
 
-// prune drops what is too old or too much, but for the runs that are in use. It is no error if
-// that does not succeed: the next run tries again.
+// prune drops old runs above the limits, except those in use. Errors are ignored: the next run tries again.
 func (p *Past) prune(dir *os.Root) {
 	runs, contents, size := survey(dir)
 	slices.SortFunc(runs, func(a, b *pastRun) int {

@@ -55,7 +55,7 @@ func TestPast(t *testing.T) {
 	require.EqualError(t, err, `"../1.jsonl" is no SHA-256`)
 }
 
-// TestPastOfOthers refuses what somebody else could have written.
+// TestPastOfOthers refuses files that others could have written.
 func TestPastOfOthers(t *testing.T) {
 	p, dir := newPast(t)
 	require.NoError(t, p.Append("1", []byte("a\n"), true))
@@ -75,9 +75,9 @@ func TestPastIsBounded(t *testing.T) {
 	now := time.Now()
 	for _, test := range []struct {
 		name string
-		size int // of each content, in MiB
+		size int // size of each content, in MiB
 		age  time.Duration
-		want string // the runs that are left
+		want string // remaining runs
 	}{
 		{"as much as is kept", 60, time.Hour, "1 2 3 4 5"},
 		{"more", 100, time.Hour, "3 4 5"},
@@ -110,7 +110,7 @@ func TestPastIsBounded(t *testing.T) {
 			require.Equal(t, test.want, strings.Join(left, " "))
 			entries, err := os.ReadDir(filepath.Join(dir, "contents"))
 			require.NoError(t, err)
-			if want := len(left) - 1; want > 0 { // that of 5 is not there, and the shared one is
+			if want := len(left) - 1; want > 0 { // the content of 5 is missing, and the shared one exists
 				require.Len(t, entries, want+1)
 			}
 		})
@@ -179,7 +179,7 @@ func TestPastOfOneRun(t *testing.T) {
 	require.Len(t, entries, 2)
 }
 
-// TestPastOfATornLine goes on behind a line of which only a part came to the disk.
+// TestPastOfATornLine continues after a line of which only a part is on the disk.
 func TestPastOfATornLine(t *testing.T) {
 	p, dir := newPast(t)
 	for _, test := range []struct{ there, want string }{

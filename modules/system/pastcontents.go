@@ -15,8 +15,8 @@ import (
 
 var errPastSize = fmt.Errorf("more than the %d MiB that are kept of a run", maxPastSize>>20)
 
-// Put keeps what r gives, unless that is there already. It has its name, and outlives a crash of
-// the host, once a durable line has been added: many are brought to the disk at once.
+// Put keeps the bytes of r, unless it has them. The content gets its name, and survives a crash of the host, with the
+// next durable line: many contents are synced at once.
 func (p *Past) Put(r io.Reader) (sum string, size int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,7 @@ func (p *Past) Put(r io.Reader) (sum string, size int64, err error) {
 // fewContents are brought to the disk each by itself.
 const fewContents = 16
 
-// settle brings the contents to the disk that have been put, and gives them their names.
+// settle syncs the new contents, and gives them their names.
 func (p *Past) settle(above *os.Root) error {
 	if len(p.pending) == 0 {
 		return nil
@@ -93,7 +93,7 @@ func syncFile(dir *os.Root, name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Open gives a content that is kept.
+// Open returns a kept content.
 func (p *Past) Open(sum string) (io.ReadCloser, error) {
 	if raw, err := hex.DecodeString(sum); err != nil || len(raw) != sha256.Size {
 		return nil, fmt.Errorf("%.70q is no SHA-256", sum)

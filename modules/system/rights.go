@@ -18,9 +18,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// rights implements [modules.FileRights] for the ids that the process acts as.
-// It asks the kernel, which knows about access lists, capabilities, flags such as "immutable" and
-// mounts, wherever the kernel can be asked.
+// rights implements [modules.FileRights] for the effective ids of the process. Where possible, it queries the kernel,
+// which knows access lists, capabilities, flags such as "immutable" and mounts.
 type rights struct{ mounts *mountinfo.Live }
 
 // denied is a refusal that is known beforehand.
@@ -38,7 +37,7 @@ func (d denied) Is(target error) bool {
 
 func deny(format string, args ...any) error { return denied{reason: fmt.Sprintf(format, args...)} }
 
-// denyAll is [deny] of what no user may do.
+// denyAll is [deny] for operations that no user may do.
 func denyAll(format string, args ...any) error { return denied{fmt.Sprintf(format, args...), true} }
 
 // MayReplace implements [modules.FileRights]. A directory that is not there is
@@ -84,8 +83,8 @@ func (r rights) MountPoints(path string) []modules.MountPoint {
 // Binds implements [modules.FileRights].
 func (r rights) Binds() map[string]string { return r.mounts.Table().Binds() }
 
-// unflagged refuses what a flag of chattr(1) keeps even root from doing with a path. follow says to look
-// at what a link leads to.
+// unflagged returns an error if a flag of chattr(1) prevents even root from an operation on a path. With follow it
+// checks the target of a link.
 func unflagged(path string, follow bool, refused string) error {
 	if flag, lift := flagOf(path, follow); flag != "" {
 		return denyAll("%q is %s, so %s; run %s %s first", path, flag, refused, lift, path)
@@ -93,7 +92,7 @@ func unflagged(path string, follow bool, refused string) error {
 	return nil
 }
 
-// mayAccess asks for a mode of access(2), which verb says in words.
+// mayAccess checks a mode of access(2); verb is its word in the error.
 func mayAccess(path string, mode uint32, verb string) error {
 	switch err := access(path, mode); err {
 	case unix.EACCES, unix.EPERM:
@@ -113,7 +112,7 @@ func mayAccess(path string, mode uint32, verb string) error {
 
 func readOnly(path string) error { return denyAll("the file system of %q is mounted read-only", path) }
 
-// ifThere drops the errors that mean that there is nothing.
+// ifThere drops errors that mean that the path does not exist.
 func ifThere(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
@@ -121,8 +120,8 @@ func ifThere(err error) error {
 	return err
 }
 
-// mayUnlink asks whether a sticky directory keeps what is at path: there, only
-// its owner, the directory's owner and root remove a file (unlink(2)).
+// mayUnlink checks whether a sticky directory protects the object at path: there, only its owner, the directory's owner
+// and root may remove a file (unlink(2)).
 func mayUnlink(dir fs.FileInfo, path string) error {
 	if dir.Mode()&fs.ModeSticky == 0 || owns(dir) {
 		return nil
@@ -174,8 +173,8 @@ func (rights) MaySetAttributes(path string, a modules.Attributes) error {
 	return mayGive(a)
 }
 
-// mayRelabel asks whether what is at path is what it seems to be. What cannot be
-// looked at is for others to report.
+// mayRelabel checks that the object at path is the one that its links suggest. Errors of reading it are left to other
+// checks.
 func mayRelabel(path string) error {
 	place, err := rooted.Parent(path)
 	if err != nil {
@@ -214,10 +213,10 @@ func setsGID(have modules.FileInfo, a modules.Attributes) bool {
 	return a.Mode&fs.ModeSetgid != 0
 }
 
-// mapped refuses an id that the user namespace of the process does not have: chown(2) gives EINVAL for it.
+// mapped refuses an id outside of the user namespace of the process: chown(2) returns EINVAL for it.
 func mapped(kind, file string, id int) error {
 	if id <= 0 {
-		return nil // it is left alone, or root's, which each namespace has
+		return nil // unchanged, or root's, which each namespace has
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -232,8 +231,7 @@ func mapped(kind, file string, id int) error {
 	return denyAll("%s %d is not in the user namespace of this host (%s), so no file can be given to it", kind, id, file)
 }
 
-// mayGive asks whether a file of the own user may be given to the owner and
-// group of a (chown(2)).
+// mayGive checks whether a file of the own user may be given to the owner and group of a (chown(2)).
 func mayGive(a modules.Attributes) error {
 	euid := os.Geteuid()
 	if err := cmp.Or(mapped("user", "/proc/self/uid_map", a.UID), mapped("group", "/proc/self/gid_map", a.GID)); err != nil {

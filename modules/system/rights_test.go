@@ -61,8 +61,8 @@ func TestMayReplace(t *testing.T) {
 	})
 }
 
-// TestMayReplaceInStickyDirectory needs a file of somebody else's in a directory
-// that everybody may write in: there is one if root runs the tests.
+// TestMayReplaceInStickyDirectory needs another user's file in a directory that all users may write to: there is one if
+// root runs the tests.
 func TestMayReplaceInStickyDirectory(t *testing.T) {
 	files := system.New().Files
 	if os.Geteuid() == 0 {

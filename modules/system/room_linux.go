@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// room implements Room of [modules.Files]. It asks for the nearest directory above path.
+// room implements Room of [modules.Files]. It uses the nearest existing directory above path.
 func room(path string) (in uint64, free int64, ok bool) {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRoom asks for a path whose folders are missing, and for a file system without blocks.
+// TestRoom uses a path with missing folders, and a file system without blocks.
 func TestRoom(t *testing.T) {
 	dir := t.TempDir()
 	in, free, ok := room(dir + "/file")

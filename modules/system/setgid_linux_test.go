@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
-// TestSetgidOfAnotherGroup changes the mode of directories and files whose group the owner is not in, as
-// they come to be in a setgid directory: the kernel drops their setgid bit without an error.
+// TestSetgidOfAnotherGroup changes the mode of directories and files with a group that their owner does not belong to,
+// as in a setgid directory: the kernel drops their setgid bit without an error.
 func TestSetgidOfAnotherGroup(t *testing.T) {
 	const nobody, team, mark = 65534, 12345, "CCM_PUSH_TEST_TEAM"
 	if os.Geteuid() == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// sweptDirs are the directories that were looked through for what killed runs have left
-// behind: each once, when something is first written there.
+// sweptDirs are the directories that were searched for leftovers of killed runs: each once, before the first write
+// there.
 type sweptDirs struct {
 	mu   sync.Mutex
 	seen map[[2]uint64]bool // by device and inode

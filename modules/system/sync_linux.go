@@ -12,7 +12,7 @@ func (f *files) Sync(dir *os.Root) error {
 	return syncAll(dir)
 }
 
-// syncAll brings to the disk all that has been written to the file system of a directory.
+// syncAll syncs all data written to the file system of a directory.
 func syncAll(dir *os.Root) error {
 	d, err := dir.Open(".")
 	if err != nil {

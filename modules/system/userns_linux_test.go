@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
-// TestIDsOfAUserNamespace gives files to ids that the namespace of a container has, and to others.
+// TestIDsOfAUserNamespace gives files to ids inside and outside of a container's user namespace.
 func TestIDsOfAUserNamespace(t *testing.T) {
 	const mark, last = "CCM_PUSH_TEST_USER_NAMESPACE", 999
 	if os.Getenv(mark) == "" {

@@ -37,7 +37,7 @@ func (f *files) WriteIf(ctx context.Context, path string, r io.Reader, a modules
 		return at("write", path, err)
 	}
 	defer rooted.CloseWritten(file) // open, it is locked until it has its name
-	// What runs as its owner is so only once it is approved.
+	// A file gets its setuid and setgid bits only after its approval.
 	special := a.Mode &^ 0o777
 	a.Mode = a.Mode.Perm()
 	err = fill(ctx, file, r, a)
@@ -80,8 +80,7 @@ func (f *files) Copy(ctx context.Context, path, to string) error {
 	return f.Write(ctx, to, from, modules.Attributes{Mode: old.Mode.Perm(), UID: old.UID, GID: old.GID, Xattrs: rooted.Written(xattrs)})
 }
 
-// approved asks whether a temporary file may get its name, and makes sure that it is still
-// what was written.
+// approved calls approve for a temporary file, and checks afterwards that the file is unchanged.
 func approved(dir *os.Root, file *os.File, temp string, approve func(string) error) error {
 	before, err := file.Stat()
 	if err == nil {
@@ -99,8 +98,8 @@ func approved(dir *os.Root, file *os.File, temp string, approve func(string) err
 
 var errChecked = errors.New("the file changed while the validate command was running")
 
-// openParent opens the directory that holds path. All that follows happens in
-// this directory, even if somebody exchanges its path for a link meanwhile.
+// openParent opens the directory that holds path. All later operations happen in this directory, even if its path is
+// replaced by a link meanwhile.
 func (f *files) openParent(path string) (dir *os.Root, name string, err error) {
 	if path == "/" && f.within == "" {
 		return nil, "", &fs.PathError{Op: "change", Path: path, Err: errRootDir}
@@ -114,7 +113,7 @@ func (f *files) openParent(path string) (dir *os.Root, name string, err error) {
 	return dir, place.Name, err
 }
 
-// place finds path, through no link that somebody else may have planted.
+// place finds path, and follows no link that another user may have planted.
 func (f *files) place(path string) (*rooted.Place, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
@@ -127,8 +126,8 @@ func (f *files) place(path string) (*rooted.Place, error) {
 
 var errRootDir = errors.New("the root directory is never replaced or removed")
 
-// forFile decides the attributes of a file that will replace name: what a says,
-// and where that leaves them open those of a regular file that is there now.
+// forFile returns the attributes of a file that will replace name: those of a, and for unset ones those of the current
+// regular file.
 func forFile(dir *os.Root, name string, a modules.Attributes) (modules.Attributes, error) {
 	info, err := dir.Lstat(name)
 	switch {
@@ -157,7 +156,7 @@ func forFile(dir *os.Root, name string, a modules.Attributes) (modules.Attribute
 	if a.GID < 0 {
 		a.GID = old.GID
 	}
-	// Whose file it was has said who else may read it, and has no say in a file of somebody else.
+	// The former owner's access list decides who may read the file, but does not apply to another user's file.
 	if a.Xattrs == nil && (old.UID == a.UID || old.UID == os.Geteuid()) {
 		in, err := dir.Open(".")
 		if err != nil {
@@ -171,7 +170,7 @@ func forFile(dir *os.Root, name string, a modules.Attributes) (modules.Attribute
 	return a, nil
 }
 
-// fill gives a temporary file its bytes and attributes, and syncs it.
+// fill writes the bytes of a temporary file, sets its attributes, and syncs it.
 func fill(ctx context.Context, temp *os.File, r io.Reader, a modules.Attributes) error {
 	written, err := io.Copy(temp, rooted.UntilDone{Ctx: ctx, In: r})
 	if err == nil {
@@ -190,10 +189,9 @@ func fill(ctx context.Context, temp *os.File, r io.Reader, a modules.Attributes)
 	return err
 }
 
-// dress gives what this process has just made its owner and its mode.
+// dress sets owner and mode of an object that this process has just created.
 func dress(file *os.File, mode fs.FileMode, a modules.Attributes) error {
-	// chown before chmod: chown(2) clears the setuid and setgid bits, and nobody
-	// but the new owner may gain the new mode.
+	// chown before chmod: chown(2) clears the setuid and setgid bits, and only the new owner may gain the new mode.
 	if a.UID >= 0 || a.GID >= 0 {
 		if err := file.Chown(max(a.UID, -1), max(a.GID, -1)); err != nil {
 			return err
@@ -236,8 +234,8 @@ func (f *files) MakeDir(ctx context.Context, path string, a modules.Attributes) 
 	return at("sync the directory of", path, rooted.SyncDir(dir))
 }
 
-// missing opens the directory in which the topmost missing one of a path is to be
-// made: name there, and below that the others.
+// missing opens the directory in which the topmost missing element of a path must be created: name is that element, and
+// below the rest.
 func (f *files) missing(path string) (dir *os.Root, name string, below []string, err error) {
 	for top := path; ; top = filepath.Dir(top) {
 		dir, name, err = f.openParent(top)
@@ -248,8 +246,8 @@ func (f *files) missing(path string) (dir *os.Root, name string, below []string,
 	}
 }
 
-// makeTempDirs is makeDirs under a temporary name, which it gives. Another program may
-// sweep the directory away before it is locked: then there is another one.
+// makeTempDirs is makeDirs under a temporary name, which it returns. If another program sweeps the directory away
+// before it is locked, makeTempDirs creates another one.
 func makeTempDirs(dir *os.Root, name string, below []string, a modules.Attributes) (temp string, made *os.File, err error) {
 	const tries = 100 // each is lost only to another sweep of the same moment
 	for range tries {
@@ -267,9 +265,8 @@ func makeTempDirs(dir *os.Root, name string, below []string, a modules.Attribute
 	return temp, made, err
 }
 
-// makeDirs makes a directory and others below it, and gives all of them the
-// attributes. It gives the directory, open and locked, also with an error that came
-// after it was there.
+// makeDirs creates a directory and others below it, and sets the attributes of all. It returns the directory, open and
+// locked, also with an error after its creation.
 func makeDirs(dir *os.Root, name string, below []string, a modules.Attributes) (*os.File, error) {
 	if err := dir.Mkdir(name, 0o700); err != nil {
 		return nil, err
@@ -289,7 +286,7 @@ func makeDirs(dir *os.Root, name string, below []string, a modules.Attributes) (
 	if err := justMade(d); err != nil {
 		return d, err
 	}
-	// From the bottom up: a parent may get a mode that lets nobody through.
+	// From the bottom up: the mode of a parent may prevent access.
 	if len(below) > 0 {
 		inner, err := makeDirs(made, below[0], below[1:], a)
 		if inner != nil {
@@ -302,9 +299,8 @@ func makeDirs(dir *os.Root, name string, below []string, a modules.Attributes) (
 	return d, dressDir(d, a)
 }
 
-// justMade makes sure that a directory is the one that was made, as far as that
-// matters: somebody else may have put another one in its place. It is empty, and
-// nobody else can look into it.
+// justMade checks that a directory is equivalent to the created one, which another user may have replaced: it is empty,
+// and no other user can look into it.
 func justMade(d *os.File) error {
 	info, err := d.Stat()
 	if err != nil {
@@ -380,8 +376,8 @@ func setAttributes(node *inode, a modules.Attributes) error {
 		}
 	}
 	if node.differs(a) || a.Xattrs != nil {
-		// Between the calls no class of users may have a right that it has
-		// neither before nor after, and no program runs as somebody it should not.
+		// Between the calls no class of users may have a permission that it has neither before nor after, and no
+		// program may run with wrong ids.
 		both := have & want
 		if !directory {
 			both &= 0o777
@@ -399,7 +395,7 @@ func setAttributes(node *inode, a modules.Attributes) error {
 			return errors.Join(err, node.chmod(have))
 		}
 	}
-	// Also when the mode is unchanged: chown clears bits that are to be kept.
+	// Also if the mode is unchanged: chown clears bits that must stay.
 	return node.chmod(want)
 }
 
@@ -408,8 +404,7 @@ func (n *inode) differs(a modules.Attributes) bool {
 	return a.UID >= 0 && a.UID != int(n.stat.Uid) || a.GID >= 0 && a.GID != int(n.stat.Gid)
 }
 
-// Remove implements [modules.FileWriter]. A tree is taken away piece by piece:
-// one that cannot be removed whole is left in part.
+// Remove implements [modules.FileWriter]. A tree is removed piece by piece: after an error, a part of it remains.
 func (f *files) Remove(ctx context.Context, path string, tree bool) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -64,8 +64,7 @@ func inodeOf(t *testing.T, path string) uint64 {
 	return info.Sys().(*syscall.Stat_t).Ino
 }
 
-// TestWriteHandsOnXattrs replaces a file by one with the same attributes, whose access list says
-// what its mode is to say.
+// TestWriteHandsOnXattrs replaces a file by one with the same attributes, whose access list agrees with its mode.
 func TestWriteHandsOnXattrs(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -111,7 +110,7 @@ func TestWriteWithoutTheDefaultList(t *testing.T) {
 	require.Equal(t, acl(6, 7, 7, 4, 0), get(t, path+"2", accessList), "a new file has that of its directory")
 }
 
-// TestCopyHandsOnXattrs: without its list, the group of the copy could do what the mask says.
+// TestCopyHandsOnXattrs: without its list, the group of the copy would have the permissions of the mask.
 func TestCopyHandsOnXattrs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
@@ -138,7 +137,7 @@ func TestWriteDropsCapabilities(t *testing.T) {
 	require.Equal(t, "none", get(t, path, "trusted.x"))
 }
 
-// TestXattrs puts back what has been read, whatever is there instead.
+// TestXattrs restores the attributes that it has read, whatever has replaced them.
 func TestXattrs(t *testing.T) {
 	dir := t.TempDir()
 	was, is := filepath.Join(dir, "was"), filepath.Join(dir, "is")
