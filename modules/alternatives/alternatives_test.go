@@ -144,7 +144,7 @@ func TestReversal(t *testing.T) {
 				require.NoError(t, exec.Command(filepath.Join(root, "bin/update-alternatives"), "--set", "editor", "/usr/bin/vim").Run())
 			}
 			r := modtest.Decode(t, modules.Registry{modtest.Rooted(Type())}, "alternatives", `{"root":"$ROOT","name":"editor",`+test.properties+`}`, root)
-			modtest.Undone(t, root, nil, r.(modules.Reverser))
+			modtest.Undone(t, root, r.(modules.Reverser))
 		})
 	}
 }
@@ -180,9 +180,5 @@ func TestValidate(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	root := modtest.Root(t)
-	modtest.Build(t, root, tree(state("manual"), "vim"))
-	status, err := modules.StatusOf(t.Context(), &Alternatives{Name: "editor"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"present","selected":"/usr/bin/vim","mode":"manual","link":"/usr/bin/editor","paths":["/usr/bin/nano","/usr/bin/vim"]}`, string(status))
+	modtest.Describes(t, modtest.OnTree(t, tree(state("manual"), "vim")), &Alternatives{Name: "editor"}, `{"ensure":"present","selected":"/usr/bin/vim","mode":"manual","link":"/usr/bin/editor","paths":["/usr/bin/nano","/usr/bin/vim"]}`)
 }

@@ -37,7 +37,5 @@ func TestPredicts(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	res := modtest.Decode(t, modules.Registry{assert.Type()}, "assert", `{"name":"x","that":[true,false]}`, "")
-	status, err := modules.StatusOf(t.Context(), res, modtest.Host())
-	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"present","name":"x","that":[true,false]}`, string(status))
+	modtest.Describes(t, modtest.Host(), res, `{"ensure":"present","name":"x","that":[true,false]}`)
 }

@@ -67,31 +67,18 @@ func TestEdit(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	const write = " (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"
-	for _, test := range []struct {
-		name string
-		key  AuthorizedKey
-		err  string
-	}{
-		{"a key", AuthorizedKey{Key: ann}, ""},
-		{"options", AuthorizedKey{Key: ann, Options: []string{"restrict", `from="a,b"`, `command="say \"a b\""`}}, ""},
-		{"no key", AuthorizedKey{Key: "ssh-ed25519 AAAA"}, "key: there is no key of a known type in this" + write},
-		{"options at the key", AuthorizedKey{Key: "restrict " + ann}, "key: options go before the key (write them into options)"},
-		{"a private key", AuthorizedKey{Key: "-----BEGIN OPENSSH PRIVATE KEY-----"}, "key: this is a private key (it stays where it is: write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{"two options", AuthorizedKey{Key: ann, Options: []string{"restrict,pty"}}, `options[0]: "restrict,pty" is not a valid option: it has a blank or a comma outside of quotes, or a quote that is not closed (write one option, such as from="192.0.2.0/24")`},
-		{"an open quote", AuthorizedKey{Key: ann, Options: []string{`from="x`}}, `options[0]: "from=\"x" is not a valid option: it has a blank or a comma outside of quotes, or a quote that is not closed (write one option, such as from="192.0.2.0/24")`},
-		{"path", AuthorizedKey{Key: ann, Path: "x"}, "path: file path must be absolute"},
-		{"user", AuthorizedKey{Key: ann, User: "a:b"}, `user: "a:b" is not a valid user name`},
-		{"exclusive absence", AuthorizedKey{Key: ann, Ensure: absent, Exclusive: true}, "exclusive: 'exclusive: true' is only valid with 'ensure: present', got 'ensure: absent'"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.key.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[AuthorizedKey]{
+		{Name: "a key", Of: AuthorizedKey{Key: ann}},
+		{Name: "options", Of: AuthorizedKey{Key: ann, Options: []string{"restrict", `from="a,b"`, `command="say \"a b\""`}}},
+		{Name: "no key", Of: AuthorizedKey{Key: "ssh-ed25519 AAAA"}, Err: "key: there is no key of a known type in this" + write},
+		{Name: "options at the key", Of: AuthorizedKey{Key: "restrict " + ann}, Err: "key: options go before the key (write them into options)"},
+		{Name: "a private key", Of: AuthorizedKey{Key: "-----BEGIN OPENSSH PRIVATE KEY-----"}, Err: "key: this is a private key (it stays where it is: write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "two options", Of: AuthorizedKey{Key: ann, Options: []string{"restrict,pty"}}, Err: `options[0]: "restrict,pty" is not a valid option: it has a blank or a comma outside of quotes, or a quote that is not closed (write one option, such as from="192.0.2.0/24")`},
+		{Name: "an open quote", Of: AuthorizedKey{Key: ann, Options: []string{`from="x`}}, Err: `options[0]: "from=\"x" is not a valid option: it has a blank or a comma outside of quotes, or a quote that is not closed (write one option, such as from="192.0.2.0/24")`},
+		{Name: "path", Of: AuthorizedKey{Key: ann, Path: "x"}, Err: "path: file path must be absolute"},
+		{Name: "user", Of: AuthorizedKey{Key: ann, User: "a:b"}, Err: `user: "a:b" is not a valid user name`},
+		{Name: "exclusive absence", Of: AuthorizedKey{Key: ann, Ensure: absent, Exclusive: true}, Err: "exclusive: 'exclusive: true' is only valid with 'ensure: present', got 'ensure: absent'"},
+	})
 }
 
 func TestConverges(t *testing.T) {
@@ -152,9 +139,7 @@ func TestDescribe(t *testing.T) {
 	modtest.Build(t, root, []modtest.Node{{Path: "keys", Text: `restrict,from="a b" ` + ann + "\n"}})
 	for key, want := range map[string]string{ann: `"ensure":"present","options":"restrict,from=\"a b\""`, bea: `"ensure":"absent"`} {
 		res := modtest.Decode(t, modules.Registry{Type()}, "authorized_key", fmt.Sprintf(`{"name":"n","user":%q,"key":%q,"path":"$ROOT/keys"}`, me.Username, key), root)
-		status, err := modules.StatusOf(t.Context(), res, modules.ReadOnly(modtest.Host()))
-		require.NoError(t, err)
-		require.JSONEq(t, fmt.Sprintf(`{"name":"n","user":%q,"path":"%s/keys","fingerprint":%q,%s}`, me.Username, root, print(key), want), string(status))
+		modtest.Describes(t, modtest.Host(), res, fmt.Sprintf(`{"name":"n","user":%q,"path":"%s/keys","fingerprint":%q,%s}`, me.Username, root, print(key), want))
 		sources, err := res.(modules.Watcher).Watch(t.Context(), modtest.Host())
 		require.NoError(t, err)
 		require.Equal(t, []string{root + "/keys", "/etc/passwd"}, sources.Paths)

@@ -17,10 +17,10 @@ func TestMadeDirectoryGoes(t *testing.T) { accountstest.Private(t, madeDirectory
 
 func madeDirectoryGoes(t *testing.T) {
 	key := func() *AuthorizedKey { return &AuthorizedKey{Name: "n", User: "bob", Key: ann, Ensure: present} }
-	modtest.Undone(t, "/home/bob", func(modules.Resource) {}, key())
+	modtest.Undone(t, "/home/bob", key())
 	require.NoDirExists(t, "/home/bob/.ssh")
 	require.NoError(t, os.Mkdir("/home/bob/.ssh", 0o700))
-	modtest.Undone(t, "/home/bob", func(modules.Resource) {}, key())
+	modtest.Undone(t, "/home/bob", key())
 	require.DirExists(t, "/home/bob/.ssh")
 }
 

@@ -180,8 +180,8 @@ func TestUndone(t *testing.T) {
 
 	other := *first
 	other.Env, other.Ensure = map[string]string{"B": "2"}, stopped
-	modtest.Undone(t, root, nil, modtest.In(root, &other))
-	modtest.Undone(t, root, nil, modtest.In(root, &Container{Name: "c", Ensure: absent}))
+	modtest.Undone(t, root, modtest.In(root, &other))
+	modtest.Undone(t, root, modtest.In(root, &Container{Name: "c", Ensure: absent}))
 }
 
 func TestPredicts(t *testing.T) {
@@ -198,40 +198,31 @@ func TestPredicts(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		c   Container
-		err string
-	}{
-		{Container{Name: "c", Image: "a:1", Options: []string{"--read-only"}}, ""},
-		{Container{Name: "c", Ensure: absent}, ""},
-		{Container{Name: "c"}, "image: image cannot be empty (write an image with its tag or its digest)"},
-		{Container{Name: "-c", Image: "a"}, `name: "-c" is not a valid container name`},
-		{Container{Name: "c", Image: "-v/:/a"}, "image: image cannot begin with a dash"},
-		{Container{Name: "c", Image: "a", Env: map[string]string{"A": "1\n2"}}, "env.A: env.A must be one line, without NUL bytes"},
-		{Container{Name: "c", Image: "a", Env: map[string]string{"A=": "1"}}, `env: "A=" is not a valid variable name`},
-		{Container{Name: "c", Image: "a", Labels: map[string]string{labelName: "x"}}, `labels: "io.ccm-push.made" is not a valid label`},
-		{Container{Name: "c", Image: "a", Enable: new(bool)}, "enable: enable is only valid with provider: quadlet (write provider: quadlet, or restart: always)"},
-		{Container{Name: "c", Image: "a", Provider: quadlet, Enable: new(bool), Command: []string{"a", "%$;"}, Ports: []string{"80:80"}}, ""},
-		{Container{Name: "c", Image: "a", Provider: quadlet, Volumes: []string{"/a:/b", "/50%:/b"}}, `volumes[1]: with quadlet, volumes[1] can have none of the characters %$\"', and no space around it`},
-		{Container{Name: "c", Image: "a", Provider: quadlet, Command: []string{"find", ";"}}, "command[1]: with quadlet, no word of a command can be a semicolon: have sh -c run it"},
-		{Container{Name: "c", Image: "a", Options: []string{"-v"}}, `options[0]: "-v" does not begin with two dashes`},
-		{Container{Name: "c", Image: "a", Options: []string{"--env=TOKEN=secret"}}, "options[0]: the option --env has a property (write env)"},
-		{Container{Name: "c", Image: "a", Options: []string{"--env-file=/etc/app.env", "--memory-swap=1g", "--network=second"}}, ""},
-		{Container{Name: "c", Image: "a b"}, `image: "a b" has a space, which is not allowed in image`},
-		{Container{Name: "c", Image: "a", Memory: "lots"}, `memory: "lots" is not a valid amount of memory (write one such as 512m or 2g)`},
-		{Container{Name: "c", Image: "a", CPUs: "many"}, `cpus: "many" is not a valid number of processors (write one such as "1.5")`},
-		{Container{Name: "c", Image: "a", Memory: "1.5GiB", CPUs: "0.25"}, ""},
-		{Container{Name: "c", Image: "a", Ports: []string{
+	modtest.Validates(t, []modtest.Verdict[Container]{
+		{Of: Container{Name: "c", Image: "a:1", Options: []string{"--read-only"}}},
+		{Of: Container{Name: "c", Ensure: absent}},
+		{Of: Container{Name: "c"}, Err: "image: image cannot be empty (write an image with its tag or its digest)"},
+		{Of: Container{Name: "-c", Image: "a"}, Err: `name: "-c" is not a valid container name`},
+		{Of: Container{Name: "c", Image: "-v/:/a"}, Err: "image: image cannot begin with a dash"},
+		{Of: Container{Name: "c", Image: "a", Env: map[string]string{"A": "1\n2"}}, Err: "env.A: env.A must be one line, without NUL bytes"},
+		{Of: Container{Name: "c", Image: "a", Env: map[string]string{"A=": "1"}}, Err: `env: "A=" is not a valid variable name`},
+		{Of: Container{Name: "c", Image: "a", Labels: map[string]string{labelName: "x"}}, Err: `labels: "io.ccm-push.made" is not a valid label`},
+		{Of: Container{Name: "c", Image: "a", Enable: new(bool)}, Err: "enable: enable is only valid with provider: quadlet (write provider: quadlet, or restart: always)"},
+		{Of: Container{Name: "c", Image: "a", Provider: quadlet, Enable: new(bool), Command: []string{"a", "%$;"}, Ports: []string{"80:80"}}},
+		{Of: Container{Name: "c", Image: "a", Provider: quadlet, Volumes: []string{"/a:/b", "/50%:/b"}}, Err: `volumes[1]: with quadlet, volumes[1] can have none of the characters %$\"', and no space around it`},
+		{Of: Container{Name: "c", Image: "a", Provider: quadlet, Command: []string{"find", ";"}}, Err: "command[1]: with quadlet, no word of a command can be a semicolon: have sh -c run it"},
+		{Of: Container{Name: "c", Image: "a", Options: []string{"-v"}}, Err: `options[0]: "-v" does not begin with two dashes`},
+		{Of: Container{Name: "c", Image: "a", Options: []string{"--env=TOKEN=secret"}}, Err: "options[0]: the option --env has a property (write env)"},
+		{Of: Container{Name: "c", Image: "a", Options: []string{"--env-file=/etc/app.env", "--memory-swap=1g", "--network=second"}}},
+		{Of: Container{Name: "c", Image: "a b"}, Err: `image: "a b" has a space, which is not allowed in image`},
+		{Of: Container{Name: "c", Image: "a", Memory: "lots"}, Err: `memory: "lots" is not a valid amount of memory (write one such as 512m or 2g)`},
+		{Of: Container{Name: "c", Image: "a", CPUs: "many"}, Err: `cpus: "many" is not a valid number of processors (write one such as "1.5")`},
+		{Of: Container{Name: "c", Image: "a", Memory: "1.5GiB", CPUs: "0.25"}},
+		{Of: Container{Name: "c", Image: "a", Ports: []string{
 			"80", "80/udp", "8080:80", "127.0.0.1:8080:80/tcp", "127.0.0.1::80", "[::1]:8080:80", "8000-8010:9000-9010/SCTP",
-		}}, ""},
-		{Container{Name: "c", Image: "a", Volumes: []string{"/data", "/srv:/data", "/srv:/data:ro,Z", "shop:/data"}}, ""},
-	} {
-		if err := test.c.Validate(); test.err == "" {
-			require.NoError(t, err)
-		} else {
-			require.EqualError(t, err, test.err)
-		}
-	}
+		}}},
+		{Of: Container{Name: "c", Image: "a", Volumes: []string{"/data", "/srv:/data", "/srv:/data:ro,Z", "shop:/data"}}},
+	})
 }
 
 func TestValidatePlaces(t *testing.T) {
@@ -263,9 +254,5 @@ func TestRecurs(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	root := modtest.Root(t)
-	modtest.Build(t, root, there(ofApp, true))
-	status, err := modules.StatusOf(t.Context(), &Container{Name: "c"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"running","name":"c","image":"app:1","image_id":"id-of-app:1","made":{"image":"app:1","env":["A"],"ports":["80:80"]}}`, string(status))
+	modtest.Describes(t, modtest.OnTree(t, there(ofApp, true)), &Container{Name: "c"}, `{"ensure":"running","name":"c","image":"app:1","image_id":"id-of-app:1","made":{"image":"app:1","env":["A"],"ports":["80:80"]}}`)
 }

@@ -169,8 +169,8 @@ func TestUndoneQuadlet(t *testing.T) {
 	modtest.Build(t, root, asUnit(t, true))
 	require.NoError(t, os.Symlink("/dev/null", root+"/state/arguments"))
 	other := &Container{Name: "c", Ensure: stopped, Provider: quadlet, Image: "app:1", Env: map[string]string{"B": "2"}}
-	modtest.Undone(t, root, nil, modtest.In(root, other))
-	modtest.Undone(t, root, nil, modtest.In(root, &Container{Name: "c", Ensure: absent, Provider: quadlet}))
+	modtest.Undone(t, root, modtest.In(root, other))
+	modtest.Undone(t, root, modtest.In(root, &Container{Name: "c", Ensure: absent, Provider: quadlet}))
 }
 
 // TestPredictsQuadlet is certain of files, and not of what runs.

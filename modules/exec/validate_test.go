@@ -6,52 +6,36 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		exec Exec
-		err  string
-	}{
-		{"all is well", Exec{Name: "reload", Command: "nginx -s 'reload'", Cwd: "/", Environment: []string{"A=b=c", "_x1=y"}, Path: "/bin:/usr/bin", Timeout: "1m30s", Returns: []int{0, 255}}, ""},
-		{"quote in the name", Exec{Name: "echo 'a"}, "name: unterminated single-quoted string (close the quote, or put a backslash before it)"},
-		{"quote in a name that is only a name", Exec{Name: "it's", Command: "true"}, ""},
-		{"quote in the command", Exec{Name: "x", Command: `echo "a`}, "command: unterminated double-quoted string (close the quote, or put a backslash before it)"},
-		{"backslash at the end", Exec{Name: `echo \`}, "name: unterminated backslash-escape (close the quote, or put a backslash before it)"},
-		{"a shell sees quotes itself", Exec{Name: "echo 'a", Provider: shell}, ""},
-		{"blank command", Exec{Name: "x", Command: "  "}, "command: no command specified"},
-		{"empty program", Exec{Name: "x", Command: "'' a"}, "command: no command specified"},
-		{"blank shell command", Exec{Name: " \n", Provider: shell}, "name: no command specified"},
-		{"NUL", Exec{Name: "a\x00b"}, "name: a command must not contain a NUL byte"},
-		{"guards", Exec{Name: "x", OnlyIf: "'", Unless: "'"}, "onlyif: unterminated single-quoted string (close the quote, or put a backslash before it)\nunless: unterminated single-quoted string (close the quote, or put a backslash before it)"},
-		{"no equals sign", Exec{Name: "x", Environment: []string{"A=1", "B"}}, `environment[1]: invalid environment variable "B": missing '='`},
-		{"no key", Exec{Name: "x", Environment: []string{"=1"}}, `environment[0]: invalid environment variable "=1": empty key`},
-		{"no value", Exec{Name: "x", Environment: []string{"A="}}, `environment[0]: invalid environment variable "A=": empty value`},
-		{"bad key", Exec{Name: "x", Environment: []string{"a-b=1"}}, `environment[0]: invalid environment variable "a-b=1": the key has a character outside A-Z, a-z, 0-9 and _, or begins with a digit`},
-		{"key begins with a digit", Exec{Name: "x", Environment: []string{"1a=1"}}, `environment[0]: invalid environment variable "1a=1": the key has a character outside A-Z, a-z, 0-9 and _, or begins with a digit`},
-		{"NUL in a value", Exec{Name: "x", Environment: []string{"a=\x00"}}, `environment[0]: invalid environment variable "a=\x00": the value contains a NUL byte`},
-		{"relative directory in path", Exec{Name: "x", Path: "/bin:sbin"}, `path: invalid path: "sbin" is not an absolute path`},
-		{"empty directory in path", Exec{Name: "x", Path: "/bin::/sbin"}, "path: invalid path: empty directory in path"},
-		{"relative cwd", Exec{Name: "x", Cwd: "src"}, `cwd: "src" is not an absolute path`},
-		{"relative creates", Exec{Name: "x", Creates: "done"}, `creates: "done" is not an absolute path`},
-		{"exit code", Exec{Name: "x", Returns: []int{0, 256}}, "returns[1]: exit code 256 is outside 0-255"},
-		{"timeout", Exec{Name: "x", Timeout: "5"}, `timeout: invalid duration "5" (write a number and a unit, such as 30s, 5m, 2h or 1d)`},
-		{"several at once", Exec{Name: "x", Cwd: "a", Creates: "b"}, "cwd: \"a\" is not an absolute path\ncreates: \"b\" is not an absolute path"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.exec.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-			for _, p := range modules.PropertyErrors(err) {
-				require.NotEmpty(t, p.Path)
-			}
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[Exec]{
+		{Name: "all is well", Of: Exec{Name: "reload", Command: "nginx -s 'reload'", Cwd: "/", Environment: []string{"A=b=c", "_x1=y"}, Path: "/bin:/usr/bin", Timeout: "1m30s", Returns: []int{0, 255}}},
+		{Name: "quote in the name", Of: Exec{Name: "echo 'a"}, Err: "name: unterminated single-quoted string (close the quote, or put a backslash before it)"},
+		{Name: "quote in a name that is only a name", Of: Exec{Name: "it's", Command: "true"}},
+		{Name: "quote in the command", Of: Exec{Name: "x", Command: `echo "a`}, Err: "command: unterminated double-quoted string (close the quote, or put a backslash before it)"},
+		{Name: "backslash at the end", Of: Exec{Name: `echo \`}, Err: "name: unterminated backslash-escape (close the quote, or put a backslash before it)"},
+		{Name: "a shell sees quotes itself", Of: Exec{Name: "echo 'a", Provider: shell}},
+		{Name: "blank command", Of: Exec{Name: "x", Command: "  "}, Err: "command: no command specified"},
+		{Name: "empty program", Of: Exec{Name: "x", Command: "'' a"}, Err: "command: no command specified"},
+		{Name: "blank shell command", Of: Exec{Name: " \n", Provider: shell}, Err: "name: no command specified"},
+		{Name: "NUL", Of: Exec{Name: "a\x00b"}, Err: "name: a command must not contain a NUL byte"},
+		{Name: "guards", Of: Exec{Name: "x", OnlyIf: "'", Unless: "'"}, Err: "onlyif: unterminated single-quoted string (close the quote, or put a backslash before it)\nunless: unterminated single-quoted string (close the quote, or put a backslash before it)"},
+		{Name: "no equals sign", Of: Exec{Name: "x", Environment: []string{"A=1", "B"}}, Err: `environment[1]: invalid environment variable "B": missing '='`},
+		{Name: "no key", Of: Exec{Name: "x", Environment: []string{"=1"}}, Err: `environment[0]: invalid environment variable "=1": empty key`},
+		{Name: "no value", Of: Exec{Name: "x", Environment: []string{"A="}}, Err: `environment[0]: invalid environment variable "A=": empty value`},
+		{Name: "bad key", Of: Exec{Name: "x", Environment: []string{"a-b=1"}}, Err: `environment[0]: invalid environment variable "a-b=1": the key has a character outside A-Z, a-z, 0-9 and _, or begins with a digit`},
+		{Name: "key begins with a digit", Of: Exec{Name: "x", Environment: []string{"1a=1"}}, Err: `environment[0]: invalid environment variable "1a=1": the key has a character outside A-Z, a-z, 0-9 and _, or begins with a digit`},
+		{Name: "NUL in a value", Of: Exec{Name: "x", Environment: []string{"a=\x00"}}, Err: `environment[0]: invalid environment variable "a=\x00": the value contains a NUL byte`},
+		{Name: "relative directory in path", Of: Exec{Name: "x", Path: "/bin:sbin"}, Err: `path: invalid path: "sbin" is not an absolute path`},
+		{Name: "empty directory in path", Of: Exec{Name: "x", Path: "/bin::/sbin"}, Err: "path: invalid path: empty directory in path"},
+		{Name: "relative cwd", Of: Exec{Name: "x", Cwd: "src"}, Err: `cwd: "src" is not an absolute path`},
+		{Name: "relative creates", Of: Exec{Name: "x", Creates: "done"}, Err: `creates: "done" is not an absolute path`},
+		{Name: "exit code", Of: Exec{Name: "x", Returns: []int{0, 256}}, Err: "returns[1]: exit code 256 is outside 0-255"},
+		{Name: "timeout", Of: Exec{Name: "x", Timeout: "5"}, Err: `timeout: invalid duration "5" (write a number and a unit, such as 30s, 5m, 2h or 1d)`},
+		{Name: "several at once", Of: Exec{Name: "x", Cwd: "a", Creates: "b"}, Err: "cwd: \"a\" is not an absolute path\ncreates: \"b\" is not an absolute path"},
+	})
 }
 
 func durations() map[string]time.Duration {

@@ -108,13 +108,7 @@ func TestReversal(t *testing.T) {
 		"none":             {semanagetest.Disabled(semanagetest.Kept(store, "# This file is auto-generated\n/srv <<none>>\n")), []Fcontext{{Name: "/srv", Ensure: present, Type: "etc_t"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := modtest.Root(t)
-			modtest.Build(t, root, test.tree)
-			var all []modules.Reverser
-			for i := range test.resources {
-				all = append(all, modtest.In(root, &test.resources[i]))
-			}
-			modtest.Undone(t, root, nil, all...)
+			modtest.UndoneOn(t, test.tree, test.resources)
 		})
 	}
 }
@@ -147,9 +141,5 @@ func TestValidate(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	root := modtest.Root(t)
-	modtest.Build(t, root, semanagetest.Disabled(semanagetest.Kept(store, "/srv -- system_u:object_r:etc_t:s0\n")))
-	status, err := modules.StatusOf(t.Context(), &Fcontext{Name: "/srv", Ftype: "f"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"present","type":"etc_t","user":"system_u","range":"s0"}`, string(status))
+	modtest.Describes(t, modtest.OnTree(t, semanagetest.Disabled(semanagetest.Kept(store, "/srv -- system_u:object_r:etc_t:s0\n"))), &Fcontext{Name: "/srv", Ftype: "f"}, `{"ensure":"present","type":"etc_t","user":"system_u","range":"s0"}`)
 }

@@ -56,21 +56,12 @@ func TestPredicts(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		fetch fetch.Fetch
-		err   string
-	}{
-		{fetch.Fetch{Name: "/etc/motd", MaxSize: 1 << 30}, ""},
-		{fetch.Fetch{Name: "/"}, "name: this is a directory, and no file"},
-		{fetch.Fetch{Name: "/a", MaxSize: -1}, "max_size: -1 is outside 1-1073741824"},
-		{fetch.Fetch{Name: "/a", MaxSize: 1<<30 + 1}, "max_size: 1073741825 is outside 1-1073741824"},
-	} {
-		if err := test.fetch.Validate(); test.err == "" {
-			require.NoError(t, err)
-		} else {
-			require.EqualError(t, err, test.err)
-		}
-	}
+	modtest.Validates(t, []modtest.Verdict[fetch.Fetch]{
+		{Of: fetch.Fetch{Name: "/etc/motd", MaxSize: 1 << 30}},
+		{Of: fetch.Fetch{Name: "/"}, Err: "name: this is a directory, and no file"},
+		{Of: fetch.Fetch{Name: "/a", MaxSize: -1}, Err: "max_size: -1 is outside 1-1073741824"},
+		{Of: fetch.Fetch{Name: "/a", MaxSize: 1<<30 + 1}, Err: "max_size: 1073741825 is outside 1-1073741824"},
+	})
 	require.ErrorContains(t, (&fetch.Fetch{Name: "etc/../motd"}).Validate(), "name: ")
 	require.EqualValues(t, 16<<20, (&fetch.Fetch{Name: "/a"}).MostFetched())
 	require.EqualValues(t, 5, (&fetch.Fetch{Name: "/a", MaxSize: 5}).MostFetched())
@@ -82,8 +73,6 @@ func TestDescribe(t *testing.T) {
 	for name, want := range map[string]string{
 		root + "/f": `{"ensure":"present","name":"` + root + `/f","size":1,"mode":"0640"}`, root + "/none": `{"ensure":"absent","name":"` + root + `/none"}`,
 	} {
-		status, err := modules.StatusOf(t.Context(), &fetch.Fetch{Name: name}, modules.ReadOnly(modtest.Host()))
-		require.NoError(t, err)
-		require.JSONEq(t, want, string(status))
+		modtest.Describes(t, modtest.Host(), &fetch.Fetch{Name: name}, want)
 	}
 }

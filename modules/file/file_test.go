@@ -26,37 +26,24 @@ func TestValidate(t *testing.T) {
 		}
 		return f
 	}
-	for _, test := range []struct {
-		name string
-		file File
-		err  string
-	}{
-		{"all is well", root(File{Name: "/etc/motd", Content: modules.TextContent("hi")}), ""},
-		{"the root directory", root(File{Name: "/", Ensure: "directory"}), ""},
-		{"absent needs nothing else", File{Name: "/etc/motd", Ensure: "absent"}, ""},
-		{"absent by force", File{Name: "/etc/motd", Ensure: "absent", Force: true}, ""},
-		{"relative", root(File{Name: "etc/motd"}), "name: file path must be absolute"},
-		{"dots", root(File{Name: "/etc/../motd"}), "name: file path must be canonical (write /motd)"},
-		{"slash at the end", root(File{Name: "/etc/"}), "name: file path must be canonical (write /etc)"},
-		{"NUL", root(File{Name: "/a\x00"}), "name: file path must not contain a NUL byte"},
-		{"no root directory", File{Name: "/", Ensure: "absent", Force: true}, "ensure: the root directory cannot be absent"},
-		{"two sources", root(File{Name: "/a", Content: modules.TextContent(""), Source: "a"}), "source: 'content' and 'source' are mutually exclusive"},
-		{"nobody's", File{Name: "/a"}, ""},
-		{"directory without a mode", File{Name: "/a", Ensure: "directory", Owner: "root", Group: "root"}, ""},
-		{"force", root(File{Name: "/a", Force: true}), "force: 'force: true' is only valid with 'ensure: absent', got 'ensure: present'"},
-		{"force on a directory", root(File{Name: "/a", Ensure: "directory", Force: true}), "force: 'force: true' is only valid with 'ensure: absent', got 'ensure: directory'"},
-		{"mode", root(File{Name: "/a", Mode: "0888"}), `mode: mode "0888" has a digit outside 0-7 (write an octal string such as mode: "0644")`},
-		{"mode of an absent file", File{Name: "/a", Ensure: "absent", Mode: "x"}, `mode: mode "x" is not an octal number (write an octal string such as mode: "0644")`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.file.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[File]{
+		{Name: "all is well", Of: root(File{Name: "/etc/motd", Content: modules.TextContent("hi")})},
+		{Name: "the root directory", Of: root(File{Name: "/", Ensure: "directory"})},
+		{Name: "absent needs nothing else", Of: File{Name: "/etc/motd", Ensure: "absent"}},
+		{Name: "absent by force", Of: File{Name: "/etc/motd", Ensure: "absent", Force: true}},
+		{Name: "relative", Of: root(File{Name: "etc/motd"}), Err: "name: file path must be absolute"},
+		{Name: "dots", Of: root(File{Name: "/etc/../motd"}), Err: "name: file path must be canonical (write /motd)"},
+		{Name: "slash at the end", Of: root(File{Name: "/etc/"}), Err: "name: file path must be canonical (write /etc)"},
+		{Name: "NUL", Of: root(File{Name: "/a\x00"}), Err: "name: file path must not contain a NUL byte"},
+		{Name: "no root directory", Of: File{Name: "/", Ensure: "absent", Force: true}, Err: "ensure: the root directory cannot be absent"},
+		{Name: "two sources", Of: root(File{Name: "/a", Content: modules.TextContent(""), Source: "a"}), Err: "source: 'content' and 'source' are mutually exclusive"},
+		{Name: "nobody's", Of: File{Name: "/a"}},
+		{Name: "directory without a mode", Of: File{Name: "/a", Ensure: "directory", Owner: "root", Group: "root"}},
+		{Name: "force", Of: root(File{Name: "/a", Force: true}), Err: "force: 'force: true' is only valid with 'ensure: absent', got 'ensure: present'"},
+		{Name: "force on a directory", Of: root(File{Name: "/a", Ensure: "directory", Force: true}), Err: "force: 'force: true' is only valid with 'ensure: absent', got 'ensure: directory'"},
+		{Name: "mode", Of: root(File{Name: "/a", Mode: "0888"}), Err: `mode: mode "0888" has a digit outside 0-7 (write an octal string such as mode: "0644")`},
+		{Name: "mode of an absent file", Of: File{Name: "/a", Ensure: "absent", Mode: "x"}, Err: `mode: mode "x" is not an octal number (write an octal string such as mode: "0644")`},
+	})
 }
 
 func TestDirectoryMode(t *testing.T) {

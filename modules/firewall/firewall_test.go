@@ -195,7 +195,7 @@ func TestReversal(t *testing.T) {
 			for _, f := range test.resources {
 				all = append(all, modtest.In(root, &f))
 			}
-			modtest.Undone(t, root, nil, all...)
+			modtest.Undone(t, root, all...)
 		})
 	}
 }

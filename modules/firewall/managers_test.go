@@ -242,7 +242,7 @@ func TestManagersReversal(t *testing.T) {
 			on := func(port string) modules.Reverser {
 				return modtest.In(root, &Firewall{Name: "x", Provider: provider, Port: port})
 			}
-			modtest.Undone(t, root, nil, on("80"), on("81"))
+			modtest.Undone(t, root, on("80"), on("81"))
 		})
 	}
 }

@@ -364,46 +364,30 @@ func TestDescribe(t *testing.T) {
 		put(t, "mine", d, "app.txt")
 	})(t, root)
 	g := on(t, root, `{"name":"$ROOT/d","ensure":"absent"}`)
-	status, err := modules.StatusOf(t.Context(), g, modules.ReadOnly(modtest.Host()))
-	require.NoError(t, err)
-	require.JSONEq(t, fmt.Sprintf(`{"ensure":"present","name":"%s/d","source":"https://example.net/app.git","commit":%q,"branch":"main","changed":["app.txt"]}`, root, s.two), string(status))
-	_, err = g.Reversal(t.Context(), modtest.Host(), nil)
+	modtest.Describes(t, modtest.Host(), g, fmt.Sprintf(`{"ensure":"present","name":"%s/d","source":"https://example.net/app.git","commit":%q,"branch":"main","changed":["app.txt"]}`, root, s.two))
+	_, err := g.Reversal(t.Context(), modtest.Host(), nil)
 	require.ErrorContains(t, err, "not restored")
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		git  Git
-		err  string
-	}{
-		{"https", Git{Source: "https://example.net/app.git"}, ""},
-		{"ssh", Git{Source: "ssh://git@example.net:2222/app.git", Key: "/root/.ssh/deploy"}, ""},
-		{"user and host", Git{Source: "git@example.net:team/app.git", Revision: "release/1.2"}, ""},
-		{"a path", Git{Source: "/srv/git/app.git", Revision: "refs/tags/v1"}, ""},
-		{"absent", Git{Ensure: absent}, ""},
-		{"no source", Git{}, "source: source cannot be empty (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
-		{"a command", Git{Source: "ext::sh -c id"}, "source: source is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
-		{"an option", Git{Source: "--upload-pack=id:x"}, "source: source is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
-		{"an option as path", Git{Source: "host:--x"}, "source: source is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
-		{"an option as host", Git{Source: "ssh://-oProxyCommand=id/x"}, "source: source names no host (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
-		{"another scheme", Git{Source: "ftp://h/x"}, "source: source has the scheme ftp, which is not supported (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
-		{"a secret", Git{Source: "https://ann:x@h/x"}, "source: a user or password in source would be seen in the arguments of git (remove it, and store it in the user's ~/.netrc or credential helper)"},
-		{"part of a commit", Git{Source: "/x", Revision: "1a2b3c4d"}, "revision: a shortened commit id is not a valid revision (write the commit in full: 40 hex digits, as git rev-parse prints them)"},
-		{"an option as revision", Git{Source: "/x", Revision: "--all"}, `revision: "--all" is not a commit, tag or branch`},
-		{"another commit", Git{Source: "/x", Revision: "main~1"}, `revision: "main~1" is not a commit, tag or branch`},
-		{"depth", Git{Source: "/x", Depth: -1}, "depth: depth -1 is less than 0"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			test.git.Name = "/srv/app"
-			err := test.git.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[Git]{
+		{Name: "https", Of: Git{Name: "/srv/app", Source: "https://example.net/app.git"}},
+		{Name: "ssh", Of: Git{Name: "/srv/app", Source: "ssh://git@example.net:2222/app.git", Key: "/root/.ssh/deploy"}},
+		{Name: "user and host", Of: Git{Name: "/srv/app", Source: "git@example.net:team/app.git", Revision: "release/1.2"}},
+		{Name: "a path", Of: Git{Name: "/srv/app", Source: "/srv/git/app.git", Revision: "refs/tags/v1"}},
+		{Name: "absent", Of: Git{Name: "/srv/app", Ensure: absent}},
+		{Name: "no source", Of: Git{Name: "/srv/app"}, Err: "source: source cannot be empty (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{Name: "a command", Of: Git{Name: "/srv/app", Source: "ext::sh -c id"}, Err: "source: source is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{Name: "an option", Of: Git{Name: "/srv/app", Source: "--upload-pack=id:x"}, Err: "source: source is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{Name: "an option as path", Of: Git{Name: "/srv/app", Source: "host:--x"}, Err: "source: source is not a repository (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{Name: "an option as host", Of: Git{Name: "/srv/app", Source: "ssh://-oProxyCommand=id/x"}, Err: "source: source names no host (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{Name: "another scheme", Of: Git{Name: "/srv/app", Source: "ftp://h/x"}, Err: "source: source has the scheme ftp, which is not supported (write https://host/path.git, ssh://user@host/path.git, user@host:path.git or an absolute path)"},
+		{Name: "a secret", Of: Git{Name: "/srv/app", Source: "https://ann:x@h/x"}, Err: "source: a user or password in source would be seen in the arguments of git (remove it, and store it in the user's ~/.netrc or credential helper)"},
+		{Name: "part of a commit", Of: Git{Name: "/srv/app", Source: "/x", Revision: "1a2b3c4d"}, Err: "revision: a shortened commit id is not a valid revision (write the commit in full: 40 hex digits, as git rev-parse prints them)"},
+		{Name: "an option as revision", Of: Git{Name: "/srv/app", Source: "/x", Revision: "--all"}, Err: `revision: "--all" is not a commit, tag or branch`},
+		{Name: "another commit", Of: Git{Name: "/srv/app", Source: "/x", Revision: "main~1"}, Err: `revision: "main~1" is not a commit, tag or branch`},
+		{Name: "depth", Of: Git{Name: "/srv/app", Source: "/x", Depth: -1}, Err: "depth: depth -1 is less than 0"},
+	})
 }
 
 // TestCheckoutOfAnotherUser has git run as another user, whom all of the checkout belongs to.

@@ -3,39 +3,21 @@ package group
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
 func TestValidate(t *testing.T) {
 	gid := func(n int) *int { return &n }
-	for _, test := range []struct {
-		name  string
-		group Group
-		err   string
-	}{
-		{"all is well", Group{Name: "app", GID: gid(0)}, ""},
-		{"the largest id", Group{Name: "app$", GID: gid(4294967294)}, ""},
-		{"no id", Group{Name: "app", GID: gid(4294967295)}, "gid: id 4294967295 is outside 0-4294967294"},
-		{"less than none", Group{Name: "app", GID: gid(-1)}, "gid: id -1 is outside 0-4294967294"},
-		{"a number", Group{Name: "1000"}, `name: "1000" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
-		{"an option", Group{Name: "-r"}, `name: "-r" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
-		{"two fields", Group{Name: "a:b"}, `name: "a:b" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
-		{"two lines", Group{Name: "a\nb"}, `name: "a\nb" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
-		{"too long", Group{Name: "abcdefghijklmnopqrstuvwxyz0123456"}, `name: "abcdefghijklmnopqrstuvwxyz0123456" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
-		{"root", Group{Name: "root", Ensure: absent}, "ensure: the group root cannot be absent"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.group.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-			for _, p := range modules.PropertyErrors(err) {
-				require.NotEmpty(t, p.Path)
-			}
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[Group]{
+		{Name: "all is well", Of: Group{Name: "app", GID: gid(0)}},
+		{Name: "the largest id", Of: Group{Name: "app$", GID: gid(4294967294)}},
+		{Name: "no id", Of: Group{Name: "app", GID: gid(4294967295)}, Err: "gid: id 4294967295 is outside 0-4294967294"},
+		{Name: "less than none", Of: Group{Name: "app", GID: gid(-1)}, Err: "gid: id -1 is outside 0-4294967294"},
+		{Name: "a number", Of: Group{Name: "1000"}, Err: `name: "1000" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
+		{Name: "an option", Of: Group{Name: "-r"}, Err: `name: "-r" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
+		{Name: "two fields", Of: Group{Name: "a:b"}, Err: `name: "a:b" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
+		{Name: "two lines", Of: Group{Name: "a\nb"}, Err: `name: "a\nb" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
+		{Name: "too long", Of: Group{Name: "abcdefghijklmnopqrstuvwxyz0123456"}, Err: `name: "abcdefghijklmnopqrstuvwxyz0123456" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
+		{Name: "root", Of: Group{Name: "root", Ensure: absent}, Err: "ensure: the group root cannot be absent"},
+	})
 }

@@ -104,16 +104,11 @@ func TestReversal(t *testing.T) {
 	with := func(name string) modules.Reverser {
 		return modtest.In(root, &Hostname{Name: "this", Static: name, Pretty: name})
 	}
-	modtest.Undone(t, root, nil, with("a"), with("b"))
+	modtest.Undone(t, root, with("a"), with("b"))
 }
 
 func TestDescribe(t *testing.T) {
-	root := t.TempDir()
-	modtest.Build(t, root, tree("# ours\nboots\n", "is", modtest.Node{Path: "etc/machine-info", Text: "PRETTY_HOSTNAME=\"a \\\"b\\\"\"\n"}))
-	n := &Hostname{Name: "x"}
-	status, err := modules.StatusOf(t.Context(), n, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"present","name":"is","static":"boots","pretty":"a \"b\""}`, string(status))
+	modtest.Describes(t, modtest.OnTree(t, tree("# ours\nboots\n", "is", modtest.Node{Path: "etc/machine-info", Text: "PRETTY_HOSTNAME=\"a \\\"b\\\"\"\n"})), &Hostname{Name: "x"}, `{"ensure":"present","name":"is","static":"boots","pretty":"a \"b\""}`)
 }
 
 type warnings struct {

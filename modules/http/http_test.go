@@ -220,9 +220,7 @@ func TestTells(t *testing.T) {
 	_, err := r.Check(t.Context(), h)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"status":200,"json":{"state":"up","checks":[{"name":"database","ok":true}],"load":0.5,"a.b":1}}`, string(said.state))
-	status, err := modules.StatusOf(t.Context(), r, h)
-	require.NoError(t, err)
-	require.JSONEq(t, fmt.Sprintf(`{"ensure":"present","name":"a","url":"%s/health","status":200}`, url), string(status))
+	modtest.Describes(t, h, r, fmt.Sprintf(`{"ensure":"present","name":"a","url":"%s/health","status":200}`, url))
 }
 
 type told struct {
@@ -234,33 +232,19 @@ func (t *told) State(s modules.State) { t.state = s.Last() }
 
 func TestValidate(t *testing.T) {
 	no := false
-	for _, test := range []struct {
-		name string
-		http HTTP
-		err  string
-	}{
-		{"a request", HTTP{URL: "https://h/x"}, ""},
-		{"no URL", HTTP{URL: "h/x"}, "url: this is not an http or https URL (write one such as http://127.0.0.1:8080/health)"},
-		{"a user", HTTP{URL: "https://ann:x@h/"}, "url: the URL contains a user name (write username and password)"},
-		{"a header", HTTP{URL: "https://h", Headers: map[string]string{"A B": ""}}, `headers: headers: "A B" is not a header name`},
-		{"two headers", HTTP{URL: "https://h", Headers: map[string]string{"A": "b\r\nC: d"}}, `headers: headers: the value of "A" is more than one line`},
-		{"a header of its own", HTTP{URL: "https://h", Headers: map[string]string{"content-length": "1"}}, `headers: headers: "content-length" cannot be set`},
-		{"status", HTTP{URL: "https://h", Status: []int{99}}, "status[0]: 99 is outside 100-599"},
-		{"two bodies", HTTP{URL: "https://h", Body: "x", JSON: map[string]any{"a": 1}}, "json: body and json are two things to send"},
-		{"a guard of what looks", HTTP{URL: "https://h", Unless: "https://h"}, "readonly: a request that only looks is always sent (write 'readonly: false' if it changes something)"},
-		{"a GET that changes", HTTP{URL: "https://h", Unless: "https://h", ReadOnly: &no}, ""},
-		{"timeout", HTTP{URL: "https://h", Timeout: "1"}, `timeout: invalid duration "1" (write a duration from 10ms to 1h, such as 500ms, 10s or 5m)`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			test.http.Name = "x"
-			err := test.http.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[HTTP]{
+		{Name: "a request", Of: HTTP{Name: "x", URL: "https://h/x"}},
+		{Name: "no URL", Of: HTTP{Name: "x", URL: "h/x"}, Err: "url: this is not an http or https URL (write one such as http://127.0.0.1:8080/health)"},
+		{Name: "a user", Of: HTTP{Name: "x", URL: "https://ann:x@h/"}, Err: "url: the URL contains a user name (write username and password)"},
+		{Name: "a header", Of: HTTP{Name: "x", URL: "https://h", Headers: map[string]string{"A B": ""}}, Err: `headers: headers: "A B" is not a header name`},
+		{Name: "two headers", Of: HTTP{Name: "x", URL: "https://h", Headers: map[string]string{"A": "b\r\nC: d"}}, Err: `headers: headers: the value of "A" is more than one line`},
+		{Name: "a header of its own", Of: HTTP{Name: "x", URL: "https://h", Headers: map[string]string{"content-length": "1"}}, Err: `headers: headers: "content-length" cannot be set`},
+		{Name: "status", Of: HTTP{Name: "x", URL: "https://h", Status: []int{99}}, Err: "status[0]: 99 is outside 100-599"},
+		{Name: "two bodies", Of: HTTP{Name: "x", URL: "https://h", Body: "x", JSON: map[string]any{"a": 1}}, Err: "json: body and json are two things to send"},
+		{Name: "a guard of what looks", Of: HTTP{Name: "x", URL: "https://h", Unless: "https://h"}, Err: "readonly: a request that only looks is always sent (write 'readonly: false' if it changes something)"},
+		{Name: "a GET that changes", Of: HTTP{Name: "x", URL: "https://h", Unless: "https://h", ReadOnly: &no}},
+		{Name: "timeout", Of: HTTP{Name: "x", URL: "https://h", Timeout: "1"}, Err: `timeout: invalid duration "1" (write a duration from 10ms to 1h, such as 500ms, 10s or 5m)`},
+	})
 }
 
 func FuzzDecode(f *testing.F) {

@@ -116,38 +116,25 @@ func FuzzEdit(f *testing.F) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		ini  Ini
-		err  string
-	}{
-		{"an option", Ini{Name: "/a", Section: "s", Option: "o", Value: "v"}, ""},
-		{"several values", Ini{Name: "n", Path: "/a", Option: "o", Values: []string{"v", "w"}}, ""},
-		{"no section", Ini{Name: "/a", Section: "s", Ensure: absent}, ""},
-		{"no path", Ini{Name: "a", Option: "o"}, "path: path cannot be empty where the name is not the path of the file (write path: /etc/hosts)"},
-		{"no option", Ini{Name: "/a", Section: "s"}, "option: option cannot be empty"},
-		{"nothing is absent", Ini{Name: "/a", Ensure: absent}, "option: ensure: absent needs an option or a section (write option, or section for all of one)"},
-		{"a value of nothing", Ini{Name: "/a", Section: "s", Value: "v", Ensure: absent}, "value: a value needs an option"},
-		{"brackets", Ini{Name: "/a", Section: "[s]", Option: "o"}, `section: section "[s]" has a bracket, or blanks around it`},
-		{"an equals sign", Ini{Name: "/a", Option: "o=1"}, `option: option "o=1" begins with one of [, # and ;, has a = or blanks around it`},
-		{"a comment", Ini{Name: "/a", Option: "#o"}, `option: option "#o" begins with one of [, # and ;, has a = or blanks around it`},
-		{"value and values", Ini{Name: "/a", Option: "o", Value: "v", Values: []string{"w"}}, "values: 'value' and 'values' are mutually exclusive"},
-		{"no values", Ini{Name: "/a", Option: "o", Values: []string{}}, "values: values cannot be empty (ensure: absent removes an option)"},
-		{"a bare value", Ini{Name: "/a", Option: "o", Value: "v", Bare: true}, "bare: 'bare: true' is only valid without a value"},
-		{"two lines", Ini{Name: "/a", Option: "o", Values: []string{"v", "w\nx"}}, "values[1]: values[1] must be one line, without NUL bytes"},
-		{"blanks", Ini{Name: "/a", Option: "o", Value: " v"}, `value: " v" would not be read as one value: it has blanks around it, or a backslash at its end`},
-		{"separator", Ini{Name: "/a", Option: "o", Value: "v", Separator: " "}, `separator: separator " " is not = or :, optionally with blanks around it`},
-		{"no create", Ini{Name: "/a", Option: "o", Mode: "0644"}, "mode: mode is only valid with 'create: true' (a file that is there keeps its own; a file resource changes it)"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.ini.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[Ini]{
+		{Name: "an option", Of: Ini{Name: "/a", Section: "s", Option: "o", Value: "v"}},
+		{Name: "several values", Of: Ini{Name: "n", Path: "/a", Option: "o", Values: []string{"v", "w"}}},
+		{Name: "no section", Of: Ini{Name: "/a", Section: "s", Ensure: absent}},
+		{Name: "no path", Of: Ini{Name: "a", Option: "o"}, Err: "path: path cannot be empty where the name is not the path of the file (write path: /etc/hosts)"},
+		{Name: "no option", Of: Ini{Name: "/a", Section: "s"}, Err: "option: option cannot be empty"},
+		{Name: "nothing is absent", Of: Ini{Name: "/a", Ensure: absent}, Err: "option: ensure: absent needs an option or a section (write option, or section for all of one)"},
+		{Name: "a value of nothing", Of: Ini{Name: "/a", Section: "s", Value: "v", Ensure: absent}, Err: "value: a value needs an option"},
+		{Name: "brackets", Of: Ini{Name: "/a", Section: "[s]", Option: "o"}, Err: `section: section "[s]" has a bracket, or blanks around it`},
+		{Name: "an equals sign", Of: Ini{Name: "/a", Option: "o=1"}, Err: `option: option "o=1" begins with one of [, # and ;, has a = or blanks around it`},
+		{Name: "a comment", Of: Ini{Name: "/a", Option: "#o"}, Err: `option: option "#o" begins with one of [, # and ;, has a = or blanks around it`},
+		{Name: "value and values", Of: Ini{Name: "/a", Option: "o", Value: "v", Values: []string{"w"}}, Err: "values: 'value' and 'values' are mutually exclusive"},
+		{Name: "no values", Of: Ini{Name: "/a", Option: "o", Values: []string{}}, Err: "values: values cannot be empty (ensure: absent removes an option)"},
+		{Name: "a bare value", Of: Ini{Name: "/a", Option: "o", Value: "v", Bare: true}, Err: "bare: 'bare: true' is only valid without a value"},
+		{Name: "two lines", Of: Ini{Name: "/a", Option: "o", Values: []string{"v", "w\nx"}}, Err: "values[1]: values[1] must be one line, without NUL bytes"},
+		{Name: "blanks", Of: Ini{Name: "/a", Option: "o", Value: " v"}, Err: `value: " v" would not be read as one value: it has blanks around it, or a backslash at its end`},
+		{Name: "separator", Of: Ini{Name: "/a", Option: "o", Value: "v", Separator: " "}, Err: `separator: separator " " is not = or :, optionally with blanks around it`},
+		{Name: "no create", Of: Ini{Name: "/a", Option: "o", Mode: "0644"}, Err: "mode: mode is only valid with 'create: true' (a file that is there keeps its own; a file resource changes it)"},
+	})
 }
 
 func TestConverges(t *testing.T) {
@@ -231,9 +218,7 @@ func TestDescribe(t *testing.T) {
 		`"section":"b"`:              `"ensure":"absent","section":"b"`,
 	} {
 		res := modtest.Decode(t, modules.Registry{Type()}, "ini", `{"name":"$ROOT/f","ensure":"absent",`+properties+`}`, root)
-		status, err := modules.StatusOf(t.Context(), res, modules.ReadOnly(modtest.Host()))
-		require.NoError(t, err)
-		require.JSONEq(t, `{"name":"`+path+`","path":"`+path+`",`+want+`}`, string(status))
+		modtest.Describes(t, modtest.Host(), res, `{"name":"`+path+`","path":"`+path+`",`+want+`}`)
 		sources, err := res.(modules.Watcher).Watch(t.Context(), modtest.Host())
 		require.NoError(t, err)
 		require.Equal(t, modules.Sources{Paths: []string{path}}, sources)

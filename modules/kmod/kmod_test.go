@@ -187,33 +187,20 @@ func TestReversal(t *testing.T) {
 	with := func(parameter string) modules.Reverser {
 		return modtest.In(root, &Kmod{Name: "new", Ensure: present, Parameters: []string{parameter}})
 	}
-	modtest.Undone(t, root, nil, with("a=1"), with("a=2"))
+	modtest.Undone(t, root, with("a=1"), with("a=2"))
 }
 
 func TestValidate(t *testing.T) {
 	yes := true
-	for _, test := range []struct {
-		name string
-		kmod Kmod
-		err  string
-	}{
-		{"a module", Kmod{Name: "br_netfilter", Parameters: []string{"a=1", "b.c"}}, ""},
-		{"absent", Kmod{Name: "floppy", Ensure: absent, Blacklist: true}, ""},
-		{"a path", Kmod{Name: "/lib/x.ko"}, "name: this is not a valid module name (write its name without a path and without .ko, such as br_netfilter)"},
-		{"two parameters", Kmod{Name: "x", Parameters: []string{"a=1 b=2"}}, `parameters[0]: "a=1 b=2" is not a parameter such as nf_conntrack_max=65536`},
-		{"absent with parameters", Kmod{Name: "x", Ensure: absent, Parameters: []string{"a"}}, "parameters: a module that is absent has no parameters"},
-		{"absent at boot", Kmod{Name: "x", Ensure: absent, Persist: &yes}, "persist: a module that is absent is not loaded at boot"},
-		{"blacklisted", Kmod{Name: "x", Blacklist: true}, "blacklist: 'blacklist: true' is only valid with 'ensure: absent'"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.kmod.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[Kmod]{
+		{Name: "a module", Of: Kmod{Name: "br_netfilter", Parameters: []string{"a=1", "b.c"}}},
+		{Name: "absent", Of: Kmod{Name: "floppy", Ensure: absent, Blacklist: true}},
+		{Name: "a path", Of: Kmod{Name: "/lib/x.ko"}, Err: "name: this is not a valid module name (write its name without a path and without .ko, such as br_netfilter)"},
+		{Name: "two parameters", Of: Kmod{Name: "x", Parameters: []string{"a=1 b=2"}}, Err: `parameters[0]: "a=1 b=2" is not a parameter such as nf_conntrack_max=65536`},
+		{Name: "absent with parameters", Of: Kmod{Name: "x", Ensure: absent, Parameters: []string{"a"}}, Err: "parameters: a module that is absent has no parameters"},
+		{Name: "absent at boot", Of: Kmod{Name: "x", Ensure: absent, Persist: &yes}, Err: "persist: a module that is absent is not loaded at boot"},
+		{Name: "blacklisted", Of: Kmod{Name: "x", Blacklist: true}, Err: "blacklist: 'blacklist: true' is only valid with 'ensure: absent'"},
+	})
 }
 
 func TestDescribe(t *testing.T) {
@@ -223,8 +210,6 @@ func TestDescribe(t *testing.T) {
 		"dummy": `{"ensure":"present","name":"dummy","lines":["options dummy a=1"]}`, "inside": `{"ensure":"present","name":"inside","built_in":true}`,
 		"floppy": `{"ensure":"absent","name":"floppy","lines":["blacklist floppy"]}`,
 	} {
-		status, err := modules.StatusOf(t.Context(), &Kmod{Name: name}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-		require.NoError(t, err)
-		require.JSONEq(t, want, string(status))
+		modtest.Describes(t, modtest.RootedHost(root, modtest.Host()), &Kmod{Name: name}, want)
 	}
 }

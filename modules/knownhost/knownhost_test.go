@@ -56,29 +56,16 @@ func TestEdit(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		host KnownHost
-		err  string
-	}{
-		{"a host", KnownHost{Name: "git.example.net", Keys: []string{one}}, ""},
-		{"with a port", KnownHost{Name: "[192.0.2.1]:2222", Keys: []string{one, two}}, ""},
-		{"absent", KnownHost{Name: "h", Ensure: absent}, ""},
-		{"two names", KnownHost{Name: "a,b", Ensure: absent}, `name: "a,b" names no host (write one name or address, with a port as [host]:2222)`},
-		{"no keys", KnownHost{Name: "h"}, "keys: keys cannot be empty (ssh-keyscan HOST prints the keys of a host; compare their fingerprints with the ones on its console)"},
-		{"with the name", KnownHost{Name: "h", Keys: []string{"h " + one}}, "keys[0]: this is not a public key (write type and key, such as: ssh-ed25519 AAAA…)"},
-		{"empty", KnownHost{Name: "h", Keys: []string{""}}, "keys[0]: this is not a public key (write type and key, such as: ssh-ed25519 AAAA…)"},
-		{"path", KnownHost{Name: "h", Keys: []string{one}, Path: "x"}, "path: file path must be absolute"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.host.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[KnownHost]{
+		{Name: "a host", Of: KnownHost{Name: "git.example.net", Keys: []string{one}}},
+		{Name: "with a port", Of: KnownHost{Name: "[192.0.2.1]:2222", Keys: []string{one, two}}},
+		{Name: "absent", Of: KnownHost{Name: "h", Ensure: absent}},
+		{Name: "two names", Of: KnownHost{Name: "a,b", Ensure: absent}, Err: `name: "a,b" names no host (write one name or address, with a port as [host]:2222)`},
+		{Name: "no keys", Of: KnownHost{Name: "h"}, Err: "keys: keys cannot be empty (ssh-keyscan HOST prints the keys of a host; compare their fingerprints with the ones on its console)"},
+		{Name: "with the name", Of: KnownHost{Name: "h", Keys: []string{"h " + one}}, Err: "keys[0]: this is not a public key (write type and key, such as: ssh-ed25519 AAAA…)"},
+		{Name: "empty", Of: KnownHost{Name: "h", Keys: []string{""}}, Err: "keys[0]: this is not a public key (write type and key, such as: ssh-ed25519 AAAA…)"},
+		{Name: "path", Of: KnownHost{Name: "h", Keys: []string{one}, Path: "x"}, Err: "path: file path must be absolute"},
+	})
 }
 
 func TestConverges(t *testing.T) {
@@ -125,9 +112,7 @@ func TestDescribe(t *testing.T) {
 	modtest.Build(t, root, []modtest.Node{{Path: "kh", Text: hashed + " " + one + "\n"}})
 	for name, want := range map[string]string{"git.example.net": `"ensure":"present","keys":["` + one + `"]`, "other": `"ensure":"absent"`} {
 		k := &KnownHost{Name: name, Path: root + "/kh", Ensure: absent}
-		status, err := modules.StatusOf(t.Context(), k, modules.ReadOnly(modtest.Host()))
-		require.NoError(t, err)
-		require.JSONEq(t, `{"name":"`+name+`","path":"`+root+`/kh",`+want+`}`, string(status))
+		modtest.Describes(t, modtest.Host(), k, `{"name":"`+name+`","path":"`+root+`/kh",`+want+`}`)
 		sources, err := k.Watch(t.Context(), modtest.Host())
 		require.NoError(t, err)
 		require.Equal(t, modules.Sources{Paths: []string{root + "/kh"}}, sources)

@@ -13,39 +13,26 @@ import (
 )
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		link Link
-		err  string
-	}{
-		{"absolute target", Link{Name: "/opt/current", Target: "/opt/v2"}, ""},
-		{"relative target", Link{Name: "/opt/current", Target: "v2"}, ""},
-		{"target up", Link{Name: "/opt/current", Target: "../current"}, ""},
-		{"target of the same beginning", Link{Name: "/opt/current", Target: "/opt/current2"}, ""},
-		{"by force", Link{Name: "/opt/current", Target: "v2", Force: true}, ""},
-		{"absent", Link{Name: "/opt/current", Ensure: absent}, ""},
-		{"absent, target given", Link{Name: "/opt/current", Ensure: absent, Target: "v2"}, ""},
-		{"relative", Link{Name: "current", Target: "v2"}, "name: file path must be absolute"},
-		{"dots", Link{Name: "/opt/./current", Target: "v2"}, "name: file path must be canonical (write /opt/current)"},
-		{"NUL", Link{Name: "/a\x00", Target: "v2"}, "name: file path must not contain a NUL byte"},
-		{"root directory", Link{Name: "/", Target: "v2"}, "name: the root directory cannot be a link"},
-		{"no target", Link{Name: "/a"}, "target: target cannot be empty (write where the link leads, such as target: /opt/app/current)"},
-		{"target with NUL", Link{Name: "/a", Target: "b\x00"}, "target: target must not contain a NUL byte"},
-		{"target too long", Link{Name: "/a", Target: strings.Repeat("x", 4096)}, "target: target has 4096 bytes, more than the 4095 that a link can hold"},
-		{"itself", Link{Name: "/a/b", Target: "/a/b"}, `target: target "/a/b" leads back to the link itself`},
-		{"itself, relative", Link{Name: "/a/b", Target: "./b"}, `target: target "./b" leads back to the link itself`},
-		{"through itself", Link{Name: "/a/b", Target: "b/c"}, `target: target "b/c" leads back to the link itself`},
-		{"force for absent", Link{Name: "/a", Ensure: absent, Force: true}, "force: 'force: true' is only valid with 'ensure: present', got 'ensure: absent'"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.link.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[Link]{
+		{Name: "absolute target", Of: Link{Name: "/opt/current", Target: "/opt/v2"}},
+		{Name: "relative target", Of: Link{Name: "/opt/current", Target: "v2"}},
+		{Name: "target up", Of: Link{Name: "/opt/current", Target: "../current"}},
+		{Name: "target of the same beginning", Of: Link{Name: "/opt/current", Target: "/opt/current2"}},
+		{Name: "by force", Of: Link{Name: "/opt/current", Target: "v2", Force: true}},
+		{Name: "absent", Of: Link{Name: "/opt/current", Ensure: absent}},
+		{Name: "absent, target given", Of: Link{Name: "/opt/current", Ensure: absent, Target: "v2"}},
+		{Name: "relative", Of: Link{Name: "current", Target: "v2"}, Err: "name: file path must be absolute"},
+		{Name: "dots", Of: Link{Name: "/opt/./current", Target: "v2"}, Err: "name: file path must be canonical (write /opt/current)"},
+		{Name: "NUL", Of: Link{Name: "/a\x00", Target: "v2"}, Err: "name: file path must not contain a NUL byte"},
+		{Name: "root directory", Of: Link{Name: "/", Target: "v2"}, Err: "name: the root directory cannot be a link"},
+		{Name: "no target", Of: Link{Name: "/a"}, Err: "target: target cannot be empty (write where the link leads, such as target: /opt/app/current)"},
+		{Name: "target with NUL", Of: Link{Name: "/a", Target: "b\x00"}, Err: "target: target must not contain a NUL byte"},
+		{Name: "target too long", Of: Link{Name: "/a", Target: strings.Repeat("x", 4096)}, Err: "target: target has 4096 bytes, more than the 4095 that a link can hold"},
+		{Name: "itself", Of: Link{Name: "/a/b", Target: "/a/b"}, Err: `target: target "/a/b" leads back to the link itself`},
+		{Name: "itself, relative", Of: Link{Name: "/a/b", Target: "./b"}, Err: `target: target "./b" leads back to the link itself`},
+		{Name: "through itself", Of: Link{Name: "/a/b", Target: "b/c"}, Err: `target: target "b/c" leads back to the link itself`},
+		{Name: "force for absent", Of: Link{Name: "/a", Ensure: absent, Force: true}, Err: "force: 'force: true' is only valid with 'ensure: present', got 'ensure: absent'"},
+	})
 }
 
 func TestCheckRefusesPipes(t *testing.T) {

@@ -113,7 +113,7 @@ func TestReversal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			modtest.Build(t, root, debian(more...))
-			modtest.Undone(t, root, nil, modtest.In(root, &Locale{Name: "de_AT.UTF-8", Ensure: present}), modtest.In(root, &Locale{Name: "de_AT.UTF-8", Ensure: present, Default: true}))
+			modtest.Undone(t, root, modtest.In(root, &Locale{Name: "de_AT.UTF-8", Ensure: present}), modtest.In(root, &Locale{Name: "de_AT.UTF-8", Ensure: present, Default: true}))
 		})
 	}
 }
@@ -123,7 +123,7 @@ func TestBothNames(t *testing.T) {
 	root := t.TempDir()
 	modtest.Build(t, root, debian(modtest.Node{Path: "etc/locale.gen", Text: "# none\n"}))
 	for _, name := range []string{"de_AT", "de_DE@euro"} {
-		modtest.Undone(t, root, nil, modtest.In(root, &Locale{Name: name, Ensure: present}))
+		modtest.Undone(t, root, modtest.In(root, &Locale{Name: name, Ensure: present}))
 	}
 }
 
@@ -135,30 +135,19 @@ func TestSpelling(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		locale Locale
-		err    string
-	}{
-		{Locale{Name: "de_AT.UTF-8", Default: true}, ""},
-		{Locale{Name: "POSIX"}, ""},
-		{Locale{Name: "de_AT.UTF-8 UTF-8"}, "name: this is not a locale (write its name alone, such as de_DE.UTF-8)"},
-		{Locale{Name: "../x"}, "name: this is not a locale (write its name alone, such as de_DE.UTF-8)"},
-		{Locale{Name: "de_AT", Ensure: absent, Default: true}, "default: a locale that is absent is not the default one"},
-	} {
-		if err := test.locale.Validate(); test.err == "" {
-			require.NoError(t, err)
-		} else {
-			require.EqualError(t, err, test.err)
-		}
-	}
+	modtest.Validates(t, []modtest.Verdict[Locale]{
+		{Of: Locale{Name: "de_AT.UTF-8", Default: true}},
+		{Of: Locale{Name: "POSIX"}},
+		{Of: Locale{Name: "de_AT.UTF-8 UTF-8"}, Err: "name: this is not a locale (write its name alone, such as de_DE.UTF-8)"},
+		{Of: Locale{Name: "../x"}, Err: "name: this is not a locale (write its name alone, such as de_DE.UTF-8)"},
+		{Of: Locale{Name: "de_AT", Ensure: absent, Default: true}, Err: "default: a locale that is absent is not the default one"},
+	})
 }
 
 func TestDescribe(t *testing.T) {
 	root := t.TempDir()
 	modtest.Build(t, root, debian(modtest.Node{Path: "usr/lib/locale/de_AT.utf8", Text: "x"}, modtest.Node{Path: "etc/default/locale", Text: "LANG=de_AT.UTF-8\n"}))
 	for name, want := range map[string]string{"de_AT.UTF-8": `{"ensure":"present","name":"de_AT.UTF-8","default":true}`, "fr_FR.UTF-8": `{"ensure":"absent","name":"fr_FR.UTF-8"}`} {
-		status, err := modules.StatusOf(t.Context(), &Locale{Name: name}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-		require.NoError(t, err)
-		require.JSONEq(t, want, string(status))
+		modtest.Describes(t, modtest.RootedHost(root, modtest.Host()), &Locale{Name: name}, want)
 	}
 }

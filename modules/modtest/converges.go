@@ -20,8 +20,8 @@ import (
 // $GID.
 type Fixture struct {
 	Name       string
-	Tree       []Node // what is there before
-	Properties string // of the resource, in JSON
+	Tree       []Node // the files before the check
+	Properties string // JSON, the properties of the resource
 	Action     string // what Apply will do; "" if the resource is stable
 	Changes    []modules.Change
 	Err        string // of Check, instead of an action
@@ -184,7 +184,7 @@ func (f *Fixture) build(t *testing.T, typ modules.Type) (root string, res module
 	return root, Decode(t, modules.Registry{typ}, typ.Name, f.Properties, root)
 }
 
-// state is the [State] without what is opaque.
+// state is the [State] without opaque files.
 func (f *Fixture) state(t *testing.T, root string) map[string]Seen {
 	all := State(t, root)
 	maps.DeleteFunc(all, func(name string, _ Seen) bool { return f.Opaque != "" && strings.HasPrefix(name, f.Opaque+"/") })

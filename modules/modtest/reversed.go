@@ -64,9 +64,8 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 var reorders = map[string]bool{"seport": true, "seboolean": true, "fcontext": true, "container": true}
 
 // Undone applies resources one after the other, as runs do while one resource of a manifest changes. Then it applies the
-// resource that undoes all of them, and requires that the tree below root is unchanged. local prepares that resource for the
-// test; it is nil for resources of [In].
-func Undone(t *testing.T, root string, local func(modules.Resource), resources ...modules.Reverser) {
+// resource that undoes all of them, and requires that the tree below root is unchanged.
+func Undone(t *testing.T, root string, resources ...modules.Reverser) {
 	t.Helper()
 	h := Host()
 	before := State(t, root)
@@ -80,9 +79,6 @@ func Undone(t *testing.T, root string, local func(modules.Resource), resources .
 		require.NoError(t, res.Apply(t.Context(), h, plan))
 		if back != nil {
 			kept = reversalOf(t, res, back)
-			if _, in := kept.(*rooted); !in {
-				local(kept)
-			}
 		}
 	}
 	plan, err := kept.Check(t.Context(), modules.ReadOnly(h))
@@ -90,6 +86,21 @@ func Undone(t *testing.T, root string, local func(modules.Resource), resources .
 	require.NoError(t, kept.Apply(t.Context(), h, plan))
 	require.Equal(t, before, State(t, root))
 	converged(t, h, kept, plan)
+}
+
+// UndoneOn is [Undone] for resources that see a new tree as the host.
+func UndoneOn[T any, P interface {
+	*T
+	modules.Resource
+}](t *testing.T, tree []Node, resources []T) {
+	t.Helper()
+	root := Root(t)
+	Build(t, root, tree)
+	var all []modules.Reverser
+	for i := range resources {
+		all = append(all, In(root, P(&resources[i])))
+	}
+	Undone(t, root, all...)
 }
 
 // reversalOf makes the resource that undoes another one, from JSON as a host keeps it.

@@ -55,32 +55,19 @@ func TestEdit(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		mount Mount
-		err   string
-	}{
-		{"a device", Mount{Name: "/data", Device: "/dev/sdb1", Fstype: "ext4"}, ""},
-		{"absent", Mount{Name: "/data", Ensure: absent}, ""},
-		{"no device", Mount{Name: "/data", Ensure: mounted}, "device: device cannot be empty\nfstype: fstype cannot be empty"},
-		{"relative", Mount{Name: "data", Ensure: absent}, "name: file path must be absolute"},
-		{"the root", Mount{Name: "/", Ensure: unmounted}, "name: the root directory cannot be unmounted"},
-		{"two options", Mount{Name: "/data", Ensure: absent, Options: []string{"ro,nosuid"}}, `options[0]: "ro,nosuid" is not one option`},
-		{"dump", Mount{Name: "/data", Ensure: absent, Dump: 2}, "dump: dump 2 is neither 0 nor 1"},
-		{"an option for a device", Mount{Name: "/data", Device: "--bind", Fstype: "tmpfs"}, `device: "--bind" begins with a dash, so a program would take it for an option`},
-		{"a type that is a path", Mount{Name: "/data", Device: "/dev/sdb1", Fstype: "../../tmp/x"}, `fstype: "../../tmp/x" is not the name of a file system, such as ext4`},
-		{"an option with a carriage return", Mount{Name: "/data", Ensure: absent, Options: []string{"ro\rx"}}, `options[0]: "ro\rx" is not one option`},
-		{"pass", Mount{Name: "/data", Ensure: absent, Pass: 10}, "pass: pass 10 is outside 0-9"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.mount.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[Mount]{
+		{Name: "a device", Of: Mount{Name: "/data", Device: "/dev/sdb1", Fstype: "ext4"}},
+		{Name: "absent", Of: Mount{Name: "/data", Ensure: absent}},
+		{Name: "no device", Of: Mount{Name: "/data", Ensure: mounted}, Err: "device: device cannot be empty\nfstype: fstype cannot be empty"},
+		{Name: "relative", Of: Mount{Name: "data", Ensure: absent}, Err: "name: file path must be absolute"},
+		{Name: "the root", Of: Mount{Name: "/", Ensure: unmounted}, Err: "name: the root directory cannot be unmounted"},
+		{Name: "two options", Of: Mount{Name: "/data", Ensure: absent, Options: []string{"ro,nosuid"}}, Err: `options[0]: "ro,nosuid" is not one option`},
+		{Name: "dump", Of: Mount{Name: "/data", Ensure: absent, Dump: 2}, Err: "dump: dump 2 is neither 0 nor 1"},
+		{Name: "an option for a device", Of: Mount{Name: "/data", Device: "--bind", Fstype: "tmpfs"}, Err: `device: "--bind" begins with a dash, so a program would take it for an option`},
+		{Name: "a type that is a path", Of: Mount{Name: "/data", Device: "/dev/sdb1", Fstype: "../../tmp/x"}, Err: `fstype: "../../tmp/x" is not the name of a file system, such as ext4`},
+		{Name: "an option with a carriage return", Of: Mount{Name: "/data", Ensure: absent, Options: []string{"ro\rx"}}, Err: `options[0]: "ro\rx" is not one option`},
+		{Name: "pass", Of: Mount{Name: "/data", Ensure: absent, Pass: 10}, Err: "pass: pass 10 is outside 0-9"},
+	})
 }
 
 // TestConverges tests fstab alone; tests on real hosts mount.
@@ -186,9 +173,7 @@ func TestDescribe(t *testing.T) {
 		"36 35 0:50 / /data rw,nosuid - tmpfs tmpfs size=16384k\n": `{"ensure":"mounted","name":"/data","device":"tmpfs","fstype":"tmpfs","options":["rw","nosuid","size=16384k"],"fstab":"tmpfs /data tmpfs size=16m"}`,
 	} {
 		h.Files.FileReader = tells{modtest.Host().Files.FileReader, mounts}
-		status, err := modules.StatusOf(t.Context(), m, h)
-		require.NoError(t, err)
-		require.JSONEq(t, want, string(status))
+		modtest.Describes(t, h, m, want)
 	}
 	sources, err := m.Watch(t.Context(), h)
 	require.NoError(t, err)

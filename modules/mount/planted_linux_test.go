@@ -109,7 +109,7 @@ func TestUndoOfOptions(t *testing.T) {
 			before, err := was.now(h)
 			require.NoError(t, err)
 			m := &Mount{Name: dir + "/m", Ensure: mounted, Device: "tmpfs", Fstype: "tmpfs", Options: options, Fstab: fstab}
-			modtest.Undone(t, dir, func(modules.Resource) {}, m)
+			modtest.Undone(t, dir, m)
 			after, err := was.now(h)
 			require.NoError(t, err)
 			slices.Sort(before.options)

@@ -159,9 +159,7 @@ func TestDescribe(t *testing.T) {
 	boot, err := bootID(h.Files)
 	require.NoError(t, err)
 	r := &Reboot{Name: "x", When: pending}
-	status, err := modules.StatusOf(t.Context(), r, modules.ReadOnly(h))
-	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"pending","boot":"`+boot+`","asked":"/run/reboot-required"}`, string(status))
+	modtest.Describes(t, h, r, `{"ensure":"pending","boot":"`+boot+`","asked":"/run/reboot-required"}`)
 	sources, err := r.Watch(t.Context(), h)
 	require.NoError(t, err)
 	require.Equal(t, modules.Sources{Paths: asking}, sources)

@@ -91,32 +91,19 @@ func FuzzEdit(f *testing.F) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		replace Replace
-		err     string
-	}{
-		{"the name is the path", Replace{Name: "/a", Regexp: "x"}, ""},
-		{"no path", Replace{Name: "a", Regexp: "x"}, "path: path cannot be empty where the name is not the path of the file (write path: /etc/hosts)"},
-		{"no expression", Replace{Name: "/a", Regexp: "("}, "regexp: invalid regular expression: missing closing ): ( (use RE2 syntax, without look-around and back-references)"},
-		{"everywhere", Replace{Name: "/a", Regexp: "x*"}, "regexp: the expression matches the empty text, so it matches everywhere (write x+ in place of x*)"},
-		{"no group", Replace{Name: "/a", Regexp: "x", Replace: `\1`}, `replace: the expression has no group \1 (write \\ for a backslash)`},
-		{"no named group", Replace{Name: "/a", Regexp: "(x)", Replace: `\g<y>`}, `replace: the expression has no group \g<y> (write \\ for a backslash)`},
-		{"group without an end", Replace{Name: "/a", Regexp: "(x)", Replace: `\g<1`}, `replace: the expression has no group \g<1 (write \\ for a backslash)`},
-		{"half a backslash", Replace{Name: "/a", Regexp: "x", Replace: `a\`}, `replace: it ends with a single backslash (write \\ for a backslash)`},
-		{"another letter", Replace{Name: "/a", Regexp: "x", Replace: `\d`}, `replace: \d means nothing (write \\ for a backslash)`},
-		{"after", Replace{Name: "/a", Regexp: "x", After: "["}, "after: invalid regular expression: missing closing ]: [ (use RE2 syntax, without look-around and back-references)"},
-		{"command", Replace{Name: "/a", Regexp: "x", Validation: "visudo"}, `validate: "visudo" has no %s, which stands for the file to look at (write it as in validate: "visudo -cf %s")`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.replace.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[Replace]{
+		{Name: "the name is the path", Of: Replace{Name: "/a", Regexp: "x"}},
+		{Name: "no path", Of: Replace{Name: "a", Regexp: "x"}, Err: "path: path cannot be empty where the name is not the path of the file (write path: /etc/hosts)"},
+		{Name: "no expression", Of: Replace{Name: "/a", Regexp: "("}, Err: "regexp: invalid regular expression: missing closing ): ( (use RE2 syntax, without look-around and back-references)"},
+		{Name: "everywhere", Of: Replace{Name: "/a", Regexp: "x*"}, Err: "regexp: the expression matches the empty text, so it matches everywhere (write x+ in place of x*)"},
+		{Name: "no group", Of: Replace{Name: "/a", Regexp: "x", Replace: `\1`}, Err: `replace: the expression has no group \1 (write \\ for a backslash)`},
+		{Name: "no named group", Of: Replace{Name: "/a", Regexp: "(x)", Replace: `\g<y>`}, Err: `replace: the expression has no group \g<y> (write \\ for a backslash)`},
+		{Name: "group without an end", Of: Replace{Name: "/a", Regexp: "(x)", Replace: `\g<1`}, Err: `replace: the expression has no group \g<1 (write \\ for a backslash)`},
+		{Name: "half a backslash", Of: Replace{Name: "/a", Regexp: "x", Replace: `a\`}, Err: `replace: it ends with a single backslash (write \\ for a backslash)`},
+		{Name: "another letter", Of: Replace{Name: "/a", Regexp: "x", Replace: `\d`}, Err: `replace: \d means nothing (write \\ for a backslash)`},
+		{Name: "after", Of: Replace{Name: "/a", Regexp: "x", After: "["}, Err: "after: invalid regular expression: missing closing ]: [ (use RE2 syntax, without look-around and back-references)"},
+		{Name: "command", Of: Replace{Name: "/a", Regexp: "x", Validation: "visudo"}, Err: `validate: "visudo" has no %s, which stands for the file to look at (write it as in validate: "visudo -cf %s")`},
+	})
 }
 
 func TestConverges(t *testing.T) {

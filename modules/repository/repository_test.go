@@ -216,11 +216,6 @@ func TestPredictsPackages(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	root := modtest.Root(t)
-	modtest.Build(t, root, with(modtest.Node{Path: "etc/yum.repos.d/x.repo", Text: dnfFile}))
-	r := &Repository{Name: "x", managers: pkg.Repositories{}, Provider: "dnf"}
-	status, err := modules.StatusOf(t.Context(), r, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"present","name":"x","path":"/etc/yum.repos.d/x.repo","provider":"dnf",
-		"settings":{"name":"x","baseurl":"https://a.example.net/r https://b.example.net/r","enabled":"1","gpgcheck":"1"}}`, string(status))
+	modtest.Describes(t, modtest.OnTree(t, with(modtest.Node{Path: "etc/yum.repos.d/x.repo", Text: dnfFile})), &Repository{Name: "x", managers: pkg.Repositories{}, Provider: "dnf"}, `{"ensure":"present","name":"x","path":"/etc/yum.repos.d/x.repo","provider":"dnf",
+		"settings":{"name":"x","baseurl":"https://a.example.net/r https://b.example.net/r","enabled":"1","gpgcheck":"1"}}`)
 }

@@ -84,13 +84,7 @@ func TestReversal(t *testing.T) {
 		"SELinux does not run": {semanagetest.Disabled(), []Seboolean{{Name: "httpd_can_network_connect", Ensure: present, Value: new(true)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := modtest.Root(t)
-			modtest.Build(t, root, test.tree)
-			var all []modules.Reverser
-			for i := range test.resources {
-				all = append(all, modtest.In(root, &test.resources[i]))
-			}
-			modtest.Undone(t, root, nil, all...)
+			modtest.UndoneOn(t, test.tree, test.resources)
 		})
 	}
 }
@@ -118,9 +112,5 @@ func TestValidate(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	root := modtest.Root(t)
-	modtest.Build(t, root, semanagetest.Running(semanagetest.Kept(store, "httpd_can_network_connect=1\n")))
-	status, err := modules.StatusOf(t.Context(), &Seboolean{Name: "httpd_can_network_connect"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"present","value":"off","kept":"on"}`, string(status))
+	modtest.Describes(t, modtest.OnTree(t, semanagetest.Running(semanagetest.Kept(store, "httpd_can_network_connect=1\n"))), &Seboolean{Name: "httpd_can_network_connect"}, `{"ensure":"present","value":"off","kept":"on"}`)
 }

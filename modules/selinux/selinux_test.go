@@ -67,13 +67,7 @@ func TestReversal(t *testing.T) {
 		"now and at boot": {semanagetest.Running(), []Selinux{{Name: "enforcing"}, {Name: "permissive"}, {Name: "enforcing"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := modtest.Root(t)
-			modtest.Build(t, root, test.tree)
-			var all []modules.Reverser
-			for i := range test.resources {
-				all = append(all, modtest.In(root, &test.resources[i]))
-			}
-			modtest.Undone(t, root, nil, all...)
+			modtest.UndoneOn(t, test.tree, test.resources)
 		})
 	}
 }
@@ -100,9 +94,5 @@ func TestValidate(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	root := modtest.Root(t)
-	modtest.Build(t, root, semanagetest.Running())
-	status, err := modules.StatusOf(t.Context(), &Selinux{Name: "enforcing"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"present","mode":"permissive","boot":"permissive","policy":"targeted"}`, string(status))
+	modtest.Describes(t, modtest.OnTree(t, semanagetest.Running()), &Selinux{Name: "enforcing"}, `{"ensure":"present","mode":"permissive","boot":"permissive","policy":"targeted"}`)
 }

@@ -99,13 +99,7 @@ func TestReversal(t *testing.T) {
 		"another type":     {semanagetest.Disabled(semanagetest.Kept(store, "# This file is auto-generated\nportcon tcp 8081 system_u:object_r:ssh_port_t:s0\n")), []Seport{{Name: "8081", Ensure: absent}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := modtest.Root(t)
-			modtest.Build(t, root, test.tree)
-			var all []modules.Reverser
-			for i := range test.resources {
-				all = append(all, modtest.In(root, &test.resources[i]))
-			}
-			modtest.Undone(t, root, nil, all...)
+			modtest.UndoneOn(t, test.tree, test.resources)
 		})
 	}
 }
@@ -136,11 +130,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	root := modtest.Root(t)
-	modtest.Build(t, root, semanagetest.Disabled(semanagetest.Kept(store, "portcon tcp 8081 system_u:object_r:http_port_t:s0\n")))
-	status, err := modules.StatusOf(t.Context(), &Seport{Name: "8081"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"present","type":"http_port_t","range":"s0"}`, string(status))
+	modtest.Describes(t, modtest.OnTree(t, semanagetest.Disabled(semanagetest.Kept(store, "portcon tcp 8081 system_u:object_r:http_port_t:s0\n"))), &Seport{Name: "8081"}, `{"ensure":"present","type":"http_port_t","range":"s0"}`)
 }
 
 // TestOrdinaryUser requires a refusal where the user may not change the configuration of SELinux.

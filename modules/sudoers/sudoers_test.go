@@ -58,7 +58,7 @@ func TestReversal(t *testing.T) {
 		with := func(ensure, rule string) *Sudoers {
 			return &Sudoers{Name: "deploy", Ensure: ensure, Path: root, Rules: []string{rule}}
 		}
-		modtest.Undone(t, root, func(modules.Resource) {}, with(present, rule), with(present, "ann ALL=ALL"))
+		modtest.Undone(t, root, with(present, rule), with(present, "ann ALL=ALL"))
 	}
 }
 
@@ -77,29 +77,16 @@ func TestPredicts(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		sudoers Sudoers
-		err     string
-	}{
-		{"rules", Sudoers{Name: "deploy", Rules: []string{rule}}, ""},
-		{"absent", Sudoers{Name: "10-deploy", Ensure: absent}, ""},
-		{"no rules", Sudoers{Name: "deploy"}, "rules: rules cannot be empty"},
-		{"a dot", Sudoers{Name: "deploy.conf", Ensure: absent}, `name: sudo reads no file that is called "deploy.conf" (write a name without slashes and dots, and without a ~ at its end)`},
-		{"a backup", Sudoers{Name: "deploy~", Ensure: absent}, `name: sudo reads no file that is called "deploy~" (write a name without slashes and dots, and without a ~ at its end)`},
-		{"a path", Sudoers{Name: "/etc/sudoers", Ensure: absent}, `name: sudo reads no file that is called "/etc/sudoers" (write a name without slashes and dots, and without a ~ at its end)`},
-		{"two lines", Sudoers{Name: "deploy", Rules: []string{"a\nb"}}, "rules[0]: rules[0] must be one line, without NUL bytes"},
-		{"goes on", Sudoers{Name: "deploy", Rules: []string{rule, `a \`}}, "rules[1]: a rule is one line, so a backslash cannot continue it"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.sudoers.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[Sudoers]{
+		{Name: "rules", Of: Sudoers{Name: "deploy", Rules: []string{rule}}},
+		{Name: "absent", Of: Sudoers{Name: "10-deploy", Ensure: absent}},
+		{Name: "no rules", Of: Sudoers{Name: "deploy"}, Err: "rules: rules cannot be empty"},
+		{Name: "a dot", Of: Sudoers{Name: "deploy.conf", Ensure: absent}, Err: `name: sudo reads no file that is called "deploy.conf" (write a name without slashes and dots, and without a ~ at its end)`},
+		{Name: "a backup", Of: Sudoers{Name: "deploy~", Ensure: absent}, Err: `name: sudo reads no file that is called "deploy~" (write a name without slashes and dots, and without a ~ at its end)`},
+		{Name: "a path", Of: Sudoers{Name: "/etc/sudoers", Ensure: absent}, Err: `name: sudo reads no file that is called "/etc/sudoers" (write a name without slashes and dots, and without a ~ at its end)`},
+		{Name: "two lines", Of: Sudoers{Name: "deploy", Rules: []string{"a\nb"}}, Err: "rules[0]: rules[0] must be one line, without NUL bytes"},
+		{Name: "goes on", Of: Sudoers{Name: "deploy", Rules: []string{rule, `a \`}}, Err: "rules[1]: a rule is one line, so a backslash cannot continue it"},
+	})
 }
 
 func TestWhom(t *testing.T) {
@@ -118,8 +105,6 @@ func TestDescribe(t *testing.T) {
 		"deploy": `{"ensure":"present","name":"deploy","path":"` + root + `/deploy","rules":["# a","` + rule + `"]}`,
 		"other":  `{"ensure":"absent","name":"other","path":"` + root + `/other"}`,
 	} {
-		status, err := modules.StatusOf(t.Context(), &Sudoers{Name: name, Path: root}, modules.ReadOnly(modtest.Host()))
-		require.NoError(t, err)
-		require.JSONEq(t, want, string(status))
+		modtest.Describes(t, modtest.Host(), &Sudoers{Name: name, Path: root}, want)
 	}
 }

@@ -139,13 +139,13 @@ func TestReversal(t *testing.T) {
 		s.Name = "/swap"
 		return modtest.In(root, &s)
 	}
-	modtest.Undone(t, root, nil, with(Swap{Ensure: active, Size: "64K"}), with(Swap{Ensure: active, Size: "128K"}))
+	modtest.Undone(t, root, with(Swap{Ensure: active, Size: "64K"}), with(Swap{Ensure: active, Size: "128K"}))
 
 	// One that was there is there again.
 	root = t.TempDir()
 	modtest.Build(t, root, tree("", modtest.Node{Path: "swap", Text: area(16), Mode: 0o600}))
-	modtest.Undone(t, root, nil, with(Swap{Ensure: absent}))
-	modtest.Undone(t, root, nil, with(Swap{Ensure: present, Size: "64K"}))
+	modtest.Undone(t, root, with(Swap{Ensure: absent}))
+	modtest.Undone(t, root, with(Swap{Ensure: present, Size: "64K"}))
 }
 
 // TestDevice asks the real blkid what files hold that the real mkswap has made, in the place of devices.
@@ -184,29 +184,20 @@ func TestDevice(t *testing.T) {
 func TestValidate(t *testing.T) {
 	const size = " (write a number followed by K, M, G or T, such as 512M or 2G: at least 40K, a multiple of 4K)"
 	low := -1
-	for _, test := range []struct {
-		swap Swap
-		err  string
-	}{
-		{Swap{Name: "/swap", Size: "2G"}, ""},
-		{Swap{Name: "/swap", Size: "65536", Options: []string{"nofail"}}, ""},
-		{Swap{Name: "/dev/sdb2"}, ""},
-		{Swap{Name: "/swap", Ensure: absent}, ""},
-		{Swap{Name: "/swap"}, "size: size cannot be empty (write how large the file is, such as 2G)"},
-		{Swap{Name: "/swap", Size: "2GB"}, `size: "2GB" is not a size` + size},
-		{Swap{Name: "/swap", Size: "39K"}, `size: "39K" is not a size` + size},
-		{Swap{Name: "/swap", Size: "41K"}, `size: "41K" is not a size` + size},
-		{Swap{Name: "/swap", Size: "999999999999999T"}, `size: "999999999999999T" is not a size` + size},
-		{Swap{Name: "/dev/sdb2", Size: "2G"}, "size: a device has the size that it has"},
-		{Swap{Name: "/swap", Size: "2G", Priority: &low}, "priority: priority -1 is outside 0-32767"},
-		{Swap{Name: "/swap", Size: "2G", Options: []string{"pri=5"}}, `options[0]: "pri=5" is not one option`},
-	} {
-		if err := test.swap.Validate(); test.err == "" {
-			require.NoError(t, err, "%+v", test.swap)
-		} else {
-			require.EqualError(t, err, test.err)
-		}
-	}
+	modtest.Validates(t, []modtest.Verdict[Swap]{
+		{Of: Swap{Name: "/swap", Size: "2G"}},
+		{Of: Swap{Name: "/swap", Size: "65536", Options: []string{"nofail"}}},
+		{Of: Swap{Name: "/dev/sdb2"}},
+		{Of: Swap{Name: "/swap", Ensure: absent}},
+		{Of: Swap{Name: "/swap"}, Err: "size: size cannot be empty (write how large the file is, such as 2G)"},
+		{Of: Swap{Name: "/swap", Size: "2GB"}, Err: `size: "2GB" is not a size` + size},
+		{Of: Swap{Name: "/swap", Size: "39K"}, Err: `size: "39K" is not a size` + size},
+		{Of: Swap{Name: "/swap", Size: "41K"}, Err: `size: "41K" is not a size` + size},
+		{Of: Swap{Name: "/swap", Size: "999999999999999T"}, Err: `size: "999999999999999T" is not a size` + size},
+		{Of: Swap{Name: "/dev/sdb2", Size: "2G"}, Err: "size: a device has the size that it has"},
+		{Of: Swap{Name: "/swap", Size: "2G", Priority: &low}, Err: "priority: priority -1 is outside 0-32767"},
+		{Of: Swap{Name: "/swap", Size: "2G", Options: []string{"pri=5"}}, Err: `options[0]: "pri=5" is not one option`},
+	})
 }
 
 func TestDescribe(t *testing.T) {
@@ -215,8 +206,6 @@ func TestDescribe(t *testing.T) {
 	for name, want := range map[string]string{
 		"on": `{"ensure":"active","name":"/on","size":65536,"priority":3}`, "off": `{"ensure":"present","name":"/off","size":40960,"fstab":"/off none swap sw"}`, "none": `{"ensure":"absent","name":"/none"}`,
 	} {
-		status, err := modules.StatusOf(t.Context(), &Swap{Name: "/" + name}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-		require.NoError(t, err)
-		require.JSONEq(t, want, string(status))
+		modtest.Describes(t, modtest.RootedHost(root, modtest.Host()), &Swap{Name: "/" + name}, want)
 	}
 }

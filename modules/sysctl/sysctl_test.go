@@ -60,30 +60,17 @@ func TestKey(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	no := false
-	for _, test := range []struct {
-		name   string
-		sysctl Sysctl
-		err    string
-	}{
-		{"a value", Sysctl{Name: "vm.swappiness", Value: "1"}, ""},
-		{"absent", Sysctl{Name: "vm.swappiness", Ensure: absent}, ""},
-		{"no value", Sysctl{Name: "vm.swappiness"}, "value: value cannot be empty"},
-		{"two lines", Sysctl{Name: "vm.swappiness", Value: "1\n2"}, "value: value must be one line, without NUL bytes"},
-		{"up", Sysctl{Name: "vm/../kernel", Value: "1"}, "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
-		{"a path", Sysctl{Name: "/proc/sys/vm", Value: "1"}, "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
-		{"a line", Sysctl{Name: "vm.swappiness=1", Value: "1"}, "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
-		{"nothing", Sysctl{Name: "vm.swappiness", Value: "1", Runtime: &no, Persist: &no}, "persist: with 'runtime: false' and 'persist: false' there is nothing to do"},
-		{"path", Sysctl{Name: "vm.swappiness", Value: "1", Path: "a"}, "path: file path must be absolute"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.sysctl.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[Sysctl]{
+		{Name: "a value", Of: Sysctl{Name: "vm.swappiness", Value: "1"}},
+		{Name: "absent", Of: Sysctl{Name: "vm.swappiness", Ensure: absent}},
+		{Name: "no value", Of: Sysctl{Name: "vm.swappiness"}, Err: "value: value cannot be empty"},
+		{Name: "two lines", Of: Sysctl{Name: "vm.swappiness", Value: "1\n2"}, Err: "value: value must be one line, without NUL bytes"},
+		{Name: "up", Of: Sysctl{Name: "vm/../kernel", Value: "1"}, Err: "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
+		{Name: "a path", Of: Sysctl{Name: "/proc/sys/vm", Value: "1"}, Err: "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
+		{Name: "a line", Of: Sysctl{Name: "vm.swappiness=1", Value: "1"}, Err: "name: this names no setting (write a name such as net.ipv4.ip_forward)"},
+		{Name: "nothing", Of: Sysctl{Name: "vm.swappiness", Value: "1", Runtime: &no, Persist: &no}, Err: "persist: with 'runtime: false' and 'persist: false' there is nothing to do"},
+		{Name: "path", Of: Sysctl{Name: "vm.swappiness", Value: "1", Path: "a"}, Err: "path: file path must be absolute"},
+	})
 }
 
 var tree = []modtest.Node{
@@ -212,7 +199,7 @@ func TestReversal(t *testing.T) {
 	with := func(value string) modules.Reverser {
 		return modtest.In(root, &Sysctl{Name: "net.forward", Ensure: present, Value: value, Path: "/conf"})
 	}
-	modtest.Undone(t, root, nil, with("1"), with("2"))
+	modtest.Undone(t, root, with("1"), with("2"))
 }
 
 func TestDescribe(t *testing.T) {
@@ -220,9 +207,7 @@ func TestDescribe(t *testing.T) {
 	modtest.Build(t, root, tree)
 	s := &Sysctl{Name: "net.range", Value: "3 4", Path: "/conf"}
 	h := modtest.RootedHost(root, modules.ReadOnly(modtest.Host()))
-	status, err := modules.StatusOf(t.Context(), s, h)
-	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"present","name":"net.range","value":"1 2","persisted":"1 2","path":"/conf"}`, string(status))
+	modtest.Describes(t, h, s, `{"ensure":"present","name":"net.range","value":"1 2","persisted":"1 2","path":"/conf"}`)
 	sources, err := s.Watch(t.Context(), h)
 	require.NoError(t, err)
 	require.Equal(t, modules.Sources{Paths: []string{"/conf"}, Polled: "the value that holds now"}, sources)

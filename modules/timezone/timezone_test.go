@@ -104,16 +104,12 @@ func TestReversal(t *testing.T) {
 		root := t.TempDir()
 		modtest.Build(t, root, tree(was, "Other\n"))
 		with := func(zone string) modules.Reverser { return modtest.In(root, &Timezone{Name: "this", Zone: zone}) }
-		modtest.Undone(t, root, nil, with("Europe/Vienna"), with("UTC"))
+		modtest.Undone(t, root, with("Europe/Vienna"), with("UTC"))
 	}
 }
 
 func TestDescribe(t *testing.T) {
 	for target, want := range map[string]string{"../usr/share/zoneinfo/Europe/Vienna": `{"ensure":"present","zone":"Europe/Vienna"}`, "": `{"ensure":"absent"}`} {
-		root := t.TempDir()
-		modtest.Build(t, root, tree(target, ""))
-		status, err := modules.StatusOf(t.Context(), &Timezone{Name: "UTC"}, modtest.RootedHost(root, modules.ReadOnly(modtest.Host())))
-		require.NoError(t, err)
-		require.JSONEq(t, want, string(status))
+		modtest.Describes(t, modtest.OnTree(t, tree(target, "")), &Timezone{Name: "UTC"}, want)
 	}
 }

@@ -252,7 +252,7 @@ func TestUndone(t *testing.T) {
 	with := func(name string) *TLSCert {
 		return &TLSCert{Name: root + "/c", Ensure: present, Key: root + "/k", Names: []string{name}, Mode: "0644"}
 	}
-	modtest.Undone(t, root, func(modules.Resource) {}, with("b.example.net"), with("c.example.net"))
+	modtest.Undone(t, root, with("b.example.net"), with("c.example.net"))
 }
 
 func TestValidate(t *testing.T) {

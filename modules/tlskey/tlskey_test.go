@@ -78,7 +78,7 @@ func TestUndone(t *testing.T) {
 	with := func(algorithm string) *TLSKey {
 		return &TLSKey{Name: root + "/k", Ensure: present, Algorithm: algorithm, Mode: "0600"}
 	}
-	modtest.Undone(t, root, func(modules.Resource) {}, with("ed25519"), with("ecdsa"))
+	modtest.Undone(t, root, with("ed25519"), with("ecdsa"))
 }
 
 // TestOpenSSL has openssl read what is made, and reads what openssl makes.
@@ -125,25 +125,15 @@ func TestOpenSSL(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for _, test := range []struct {
-		key TLSKey
-		err string
-	}{
-		{TLSKey{}, ""},
-		{TLSKey{Algorithm: "rsa", Bits: 4096}, ""},
-		{TLSKey{Bits: 1024}, "bits: bits 1024 is outside 2048-16384"},
-		{TLSKey{Algorithm: "ecdsa", Bits: 4096}, "bits: 'bits' is of rsa, got 'algorithm: ecdsa'"},
-		{TLSKey{Algorithm: "rsa", Curve: "p256"}, "curve: 'curve' is of ecdsa, got 'algorithm: rsa'"},
-		{TLSKey{Bits: 2048, Curve: "p256"}, "curve: 'bits' is of rsa and 'curve' of ecdsa"},
-		{TLSKey{Mode: "0999"}, `mode: mode "0999" has a digit outside 0-7 (write an octal string such as mode: "0644")`},
-	} {
-		test.key.Name = "/k"
-		if err := test.key.Validate(); test.err == "" {
-			require.NoError(t, err)
-		} else {
-			require.EqualError(t, err, test.err)
-		}
-	}
+	modtest.Validates(t, []modtest.Verdict[TLSKey]{
+		{Of: TLSKey{Name: "/k"}},
+		{Of: TLSKey{Name: "/k", Algorithm: "rsa", Bits: 4096}},
+		{Of: TLSKey{Name: "/k", Bits: 1024}, Err: "bits: bits 1024 is outside 2048-16384"},
+		{Of: TLSKey{Name: "/k", Algorithm: "ecdsa", Bits: 4096}, Err: "bits: 'bits' is of rsa, got 'algorithm: ecdsa'"},
+		{Of: TLSKey{Name: "/k", Algorithm: "rsa", Curve: "p256"}, Err: "curve: 'curve' is of ecdsa, got 'algorithm: rsa'"},
+		{Of: TLSKey{Name: "/k", Bits: 2048, Curve: "p256"}, Err: "curve: 'bits' is of rsa and 'curve' of ecdsa"},
+		{Of: TLSKey{Name: "/k", Mode: "0999"}, Err: `mode: mode "0999" has a digit outside 0-7 (write an octal string such as mode: "0644")`},
+	})
 	require.Nil(t, (&TLSKey{Mode: "0640"}).Warnings())
 	require.Equal(t, "all users of the host may read the key", (&TLSKey{Mode: "0644"}).Warnings()[0].Msg)
 }

@@ -88,9 +88,7 @@ func TestDescribe(t *testing.T) {
 	u := &Upgrade{Name: All, by: func(*Upgrade) Manager { return shelf{root} }}
 	h := modtest.Host()
 	h.Forecast = nothing{}
-	status, err := modules.StatusOf(t.Context(), u, modules.ReadOnly(h))
-	require.NoError(t, err)
-	require.JSONEq(t, `{"ensure":"outdated","pending":[{"property":"demo","have":"1.0","want":"2.0"}]}`, string(status))
+	modtest.Describes(t, h, u, `{"ensure":"outdated","pending":[{"property":"demo","have":"1.0","want":"2.0"}]}`)
 }
 
 // nothing is a forecast of nothing.

@@ -45,51 +45,35 @@ func TestHashes(t *testing.T) {
 func TestValidate(t *testing.T) {
 	number := func(n int) *int { return &n }
 	text := func(s string) *string { return &s }
-	for _, test := range []struct {
-		name string
-		user User
-		err  string
-	}{
-		{"all is well", User{Name: "app", UID: number(0), Group: "100", Groups: []string{"a", "5"}, Append: true, Shell: "/bin/sh", Home: "/home/app", Comment: text("Äpp, 1"), PasswordHash: "*", Expires: "1970-01-02", SSHKeys: []string{annKey, beaKey}, SSHKeysExclusive: true}, ""},
-		{"name", User{Name: "a b"}, `name: "a b" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
-		{"id", User{Name: "app", UID: number(-1)}, "uid: id -1 is outside 0-4294967294"},
-		{"group", User{Name: "app", Group: "-g"}, `group: "-g" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
-		{"groups", User{Name: "app", Groups: []string{"a", "b,c", ""}}, `groups[1]: "b,c" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)` + "\ngroups[2]: the name of a group is empty"},
-		{"append", User{Name: "app", Append: true}, "groups: 'append: true' needs groups"},
-		{"relative shell", User{Name: "app", Shell: "sh"}, `shell: "sh" is not an absolute path`},
-		{"colon in the home", User{Name: "app", Home: "/home/a:b"}, `home: "/home/a:b" has a colon or a control character`},
-		{"dots in the home", User{Name: "app", Home: "/home/../etc"}, `home: "/home/../etc" is not canonical (write /etc)`},
-		{"no home", User{Name: "app", Home: "/"}, "home: the root directory cannot be a home"},
-		{"two lines", User{Name: "app", Comment: text("a\nroot2:x:0:0:::")}, `comment: "a\nroot2:x:0:0:::" has a colon or a control character`},
-		{"password", User{Name: "app", PasswordHash: "hunter2"}, "password_hash: this is not a crypt(3) password hash; a plain password is not accepted (make one with: openssl passwd -6)"},
-		{"date", User{Name: "app", Expires: "31.12.2030"}, `expires: "31.12.2030" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
-		{"no such date", User{Name: "app", Expires: "2030-02-30"}, `expires: "2030-02-30" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
-		{"first date", User{Name: "app", Expires: "1970-01-01"}, `expires: "1970-01-01" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
-		{"exclusive", User{Name: "app", SSHKeysExclusive: true}, "ssh_keys: 'ssh_keys_exclusive: true' needs ssh_keys"},
-		{"root", User{Name: "root", Ensure: absent}, "ensure: the user root cannot be absent"},
-		{"home of a user who stays", User{Name: "app", RemoveHome: true}, "remove_home: 'remove_home: true' is only valid with 'ensure: absent'"},
-		{"a key twice", User{Name: "app", SSHKeys: []string{annKey, beaKey, "restrict " + annKey}}, "ssh_keys[2]: the same key as ssh_keys[0]"},
-		{"no key", User{Name: "app", SSHKeys: []string{"ann"}}, "ssh_keys[0]: there is no key of a known type in this (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{"a private key", User{Name: "app", SSHKeys: []string{"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA"}}, "ssh_keys[0]: the key has a line break or another control character (this is a private key, which stays where it is: write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{"two keys in one", User{Name: "app", SSHKeys: []string{annKey + "\n" + beaKey}}, "ssh_keys[0]: the key has a line break or another control character (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{"empty key", User{Name: "app", SSHKeys: []string{" "}}, "ssh_keys[0]: the key is empty (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{"comment for a key", User{Name: "app", SSHKeys: []string{"# ann"}}, "ssh_keys[0]: this is a comment, not a key (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{"open quote", User{Name: "app", SSHKeys: []string{`command="ls ` + annKey}}, "ssh_keys[0]: a quote in the options of the key is not closed (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{"long key", User{Name: "app", SSHKeys: []string{annKey + strings.Repeat("x", 8192)}}, "ssh_keys[0]: the key is longer than 8192 bytes (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
-		{"many keys", User{Name: "app", SSHKeys: make([]string, 1001)}, "ssh_keys: more than 1000 keys"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			err := test.user.Validate()
-			if test.err == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.EqualError(t, err, test.err)
-			for _, p := range modules.PropertyErrors(err) {
-				require.NotEmpty(t, p.Path)
-			}
-		})
-	}
+	modtest.Validates(t, []modtest.Verdict[User]{
+		{Name: "all is well", Of: User{Name: "app", UID: number(0), Group: "100", Groups: []string{"a", "5"}, Append: true, Shell: "/bin/sh", Home: "/home/app", Comment: text("Äpp, 1"), PasswordHash: "*", Expires: "1970-01-02", SSHKeys: []string{annKey, beaKey}, SSHKeysExclusive: true}},
+		{Name: "name", Of: User{Name: "a b"}, Err: `name: "a b" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
+		{Name: "id", Of: User{Name: "app", UID: number(-1)}, Err: "uid: id -1 is outside 0-4294967294"},
+		{Name: "group", Of: User{Name: "app", Group: "-g"}, Err: `group: "-g" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
+		{Name: "groups", Of: User{Name: "app", Groups: []string{"a", "b,c", ""}}, Err: `groups[1]: "b,c" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)` + "\ngroups[2]: the name of a group is empty"},
+		{Name: "append", Of: User{Name: "app", Append: true}, Err: "groups: 'append: true' needs groups"},
+		{Name: "relative shell", Of: User{Name: "app", Shell: "sh"}, Err: `shell: "sh" is not an absolute path`},
+		{Name: "colon in the home", Of: User{Name: "app", Home: "/home/a:b"}, Err: `home: "/home/a:b" has a colon or a control character`},
+		{Name: "dots in the home", Of: User{Name: "app", Home: "/home/../etc"}, Err: `home: "/home/../etc" is not canonical (write /etc)`},
+		{Name: "no home", Of: User{Name: "app", Home: "/"}, Err: "home: the root directory cannot be a home"},
+		{Name: "two lines", Of: User{Name: "app", Comment: text("a\nroot2:x:0:0:::")}, Err: `comment: "a\nroot2:x:0:0:::" has a colon or a control character`},
+		{Name: "password", Of: User{Name: "app", PasswordHash: "hunter2"}, Err: "password_hash: this is not a crypt(3) password hash; a plain password is not accepted (make one with: openssl passwd -6)"},
+		{Name: "date", Of: User{Name: "app", Expires: "31.12.2030"}, Err: `expires: "31.12.2030" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
+		{Name: "no such date", Of: User{Name: "app", Expires: "2030-02-30"}, Err: `expires: "2030-02-30" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
+		{Name: "first date", Of: User{Name: "app", Expires: "1970-01-01"}, Err: `expires: "1970-01-01" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
+		{Name: "exclusive", Of: User{Name: "app", SSHKeysExclusive: true}, Err: "ssh_keys: 'ssh_keys_exclusive: true' needs ssh_keys"},
+		{Name: "root", Of: User{Name: "root", Ensure: absent}, Err: "ensure: the user root cannot be absent"},
+		{Name: "home of a user who stays", Of: User{Name: "app", RemoveHome: true}, Err: "remove_home: 'remove_home: true' is only valid with 'ensure: absent'"},
+		{Name: "a key twice", Of: User{Name: "app", SSHKeys: []string{annKey, beaKey, "restrict " + annKey}}, Err: "ssh_keys[2]: the same key as ssh_keys[0]"},
+		{Name: "no key", Of: User{Name: "app", SSHKeys: []string{"ann"}}, Err: "ssh_keys[0]: there is no key of a known type in this (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "a private key", Of: User{Name: "app", SSHKeys: []string{"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA"}}, Err: "ssh_keys[0]: the key has a line break or another control character (this is a private key, which stays where it is: write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "two keys in one", Of: User{Name: "app", SSHKeys: []string{annKey + "\n" + beaKey}}, Err: "ssh_keys[0]: the key has a line break or another control character (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "empty key", Of: User{Name: "app", SSHKeys: []string{" "}}, Err: "ssh_keys[0]: the key is empty (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "comment for a key", Of: User{Name: "app", SSHKeys: []string{"# ann"}}, Err: "ssh_keys[0]: this is a comment, not a key (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "open quote", Of: User{Name: "app", SSHKeys: []string{`command="ls ` + annKey}}, Err: "ssh_keys[0]: a quote in the options of the key is not closed (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "long key", Of: User{Name: "app", SSHKeys: []string{annKey + strings.Repeat("x", 8192)}}, Err: "ssh_keys[0]: the key is longer than 8192 bytes (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{Name: "many keys", Of: User{Name: "app", SSHKeys: make([]string, 1001)}, Err: "ssh_keys: more than 1000 keys"},
+	})
 }
 
 // TestWire keeps apart what was given empty and what was not.

@@ -184,9 +184,7 @@ func TestDescribe(t *testing.T) {
 		`"port":` + shut: fmt.Sprintf(`{"ensure":"absent","name":"x","for":"port %s of 127.0.0.1","why":"dial tcp 127.0.0.1:%s: connect: connection refused"}`, shut, shut),
 	} {
 		res := modtest.Decode(t, modules.Registry{wait.Type()}, "wait", `{"name":"x",`+properties+`}`, "")
-		status, err := modules.StatusOf(t.Context(), res, modules.ReadOnly(modtest.Host()))
-		require.NoError(t, err)
-		require.JSONEq(t, want, string(status))
+		modtest.Describes(t, modtest.Host(), res, want)
 	}
 	back, err := modtest.Decode(t, modules.Registry{wait.Type()}, "wait", `{"name":"x","port":1}`, "").(modules.Reverser).Reversal(t.Context(), modtest.Host(), nil)
 	require.NoError(t, err)
