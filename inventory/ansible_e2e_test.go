@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// askAnsible runs the real ansible-inventory without anybody's configuration.
+// askAnsible runs the real ansible-inventory without any user's configuration.
 func askAnsible(t *testing.T, args ...string) []byte {
 	t.Helper()
 	program := needs.Program(t, "ansible-inventory")

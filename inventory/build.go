@@ -12,8 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A builder makes an inventory of files. It goes on after errors, so that all
-// of them are reported.
+// A builder builds an inventory from files. It continues after errors, so that all of them are reported.
 type builder struct {
 	inv    *Inventory
 	edges  map[edge]*yamlpos.Node // where a group is first named as the child of another
@@ -69,11 +68,10 @@ func (b *builder) group(name string, at *yamlpos.Node) *Group {
 	return g
 }
 
-// groupKeys is what may stand below a group.
+// groupKeys are the keys that a group may have.
 var groupKeys = []string{"hosts", "children", "vars", "connect"}
 
-// groupBody takes a group and what is written below it. It gives nil if the name is
-// not allowed.
+// groupBody reads a group and its body. It returns nil if the name is not allowed.
 func (b *builder) groupBody(key, body *yamlpos.Node) *Group {
 	if err := pattern.CheckGroupName(key); err != nil {
 		b.errs.Add(err)
@@ -125,7 +123,7 @@ func unknownSection(key *yamlpos.Node) error {
 	return key.Errorf("a group has the keys hosts, children, vars and connect; variables go under vars:, groups under children:", "unknown key %q", key.Text)
 }
 
-// members reads what is below hosts: or children:, a map, or one name as text.
+// members reads the value of hosts: or children:, a map, or one name as text.
 func (b *builder) members(key, n *yamlpos.Node) []yamlpos.Pair {
 	switch {
 	case n.IsNull():
@@ -150,8 +148,7 @@ func (b *builder) isMap(name string, n *yamlpos.Node) bool {
 // maxHosts bounds the hosts that an inventory lists, repetitions counted.
 const maxHosts = pattern.MaxNames
 
-// hosts takes one key below hosts:. It may be a range: then every host of the range gets
-// what is written below it.
+// hosts reads one key below hosts:. If the key is a range, every host of the range gets its body.
 func (b *builder) hosts(g *Group, key, body *yamlpos.Node) {
 	hosts, port, err := hostNames(key)
 	if err != nil {
@@ -188,7 +185,7 @@ func (b *builder) host(name string, at *yamlpos.Node) *Host {
 	return h
 }
 
-// hostNames reads a host key: a name or address with ranges, and maybe a port.
+// hostNames reads a host key: a name or address, with optional ranges and an optional port.
 func hostNames(key *yamlpos.Node) (hosts []string, port *yamlpos.Node, err error) {
 	if err := pattern.CheckNameIsText(key, "host"); err != nil {
 		return nil, nil, err
@@ -228,7 +225,7 @@ func (b *builder) link(parent, child *Group, at *yamlpos.Node) {
 	child.parents = append(child.parents, parent)
 }
 
-// finish puts the graph in order. If there have been errors it gives all of them instead.
+// finish sorts the graph. If there were errors, it returns all of them instead.
 func (b *builder) finish() (*Inventory, error) {
 	b.nameClashes()
 	for _, g := range b.inv.groups {
@@ -276,11 +273,11 @@ func (b *builder) nameClashes() {
 	}
 }
 
-// notes collects what is worth a warning.
+// notes collects findings that deserve a warning.
 type notes struct {
 	warnings []string
 	ignored  []string      // ansible_ variables that have no meaning here
-	at       *yamlpos.Node // where the first of them stands
+	at       *yamlpos.Node // position of the first
 }
 
 func (n *notes) list() []string {

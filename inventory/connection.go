@@ -10,15 +10,15 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// What the inventory says about reaching a host.
+// Connection types of the inventory.
 type (
 	Connection = connection.Params
 	JumpHost   = connection.JumpHost
 	Option     = connection.Option
 )
 
-// Connection gives what the inventory says about reaching the host. Layers are
-// those of [Host.Vars]; within one layer connect: wins over ansible_ variables.
+// Connection returns the inventory's settings for reaching the host. The layers are the same as in [Host.Vars]; within
+// one layer connect: overrides ansible_ variables.
 func (h *Host) Connection() Connection {
 	var room [few]connection.Settings
 	return connection.Resolve(h.Name, h.appendSettings(room[:0]), variablesOf{h})
@@ -27,7 +27,7 @@ func (h *Host) Connection() Connection {
 // variablesOf are the variables of a host, for passwords that refer to them.
 type variablesOf struct{ host *Host }
 
-// Variable gives the value of a variable in [MergeLayers] of the host's layers.
+// Variable returns the value of a variable in [MergeLayers] of the host's layers.
 func (v variablesOf) Variable(name string) (value *yamlpos.Node) {
 	var room [few]place
 	for _, p := range v.host.appendPlaces(room[:0]) {
@@ -48,8 +48,7 @@ func (v variablesOf) VariableNames() []string {
 	return slices.Collect(maps.Keys(MergeLayers(v.host.Layers())))
 }
 
-// appendSettings adds what each of the places says about the connection, low to
-// high.
+// appendSettings appends the connection settings of each place, lowest first.
 func (h *Host) appendSettings(list []connection.Settings) []connection.Settings {
 	for _, p := range h.below.places {
 		list = append(list, p.settings)
@@ -61,7 +60,7 @@ func (h *Host) appendSettings(list []connection.Settings) []connection.Settings 
 	return list
 }
 
-// A Setting is one place that says something about the connection to a host.
+// A Setting is one place that sets a key of the connection to a host.
 type Setting struct {
 	connection.Entry
 	Layer  string // the group or host it belongs to, as in [Layer.Name]
@@ -69,8 +68,7 @@ type Setting struct {
 	Wins   bool   // [Host.Connection] has this one
 }
 
-// Settings lists every place that says something about the connection, low to
-// high.
+// Settings lists every place that sets a key of the connection, lowest first.
 func (h *Host) Settings() []Setting {
 	won := connection.WonIn(h.Connection())
 	var list []Setting
@@ -84,10 +82,9 @@ func (h *Host) Settings() []Setting {
 	return list
 }
 
-// Refusals lists every setting of a connection that cannot be honoured, wherever it
-// stands and whether or not a host gets it. Other hosts can be worked on all the same:
-// [Connection.Refused], [Inventory.CheckJumps] and [Inventory.CheckRelays] have what keeps one
-// host from being dialled.
+// Refusals lists every connection setting that cannot be applied, wherever it is set and whether or not a host gets it.
+// ccm-push can still run on other hosts: [Connection.Refused], [Inventory.CheckJumps] and [Inventory.CheckRelays]
+// return the errors that keep one host from being dialled.
 func (inv *Inventory) Refusals() yamlpos.Errors {
 	errs := append(inv.CheckJumps(inv.hosts...), inv.CheckRelays(inv.hosts...)...)
 	for _, p := range inv.places() {
@@ -105,7 +102,7 @@ func (inv *Inventory) Refusals() yamlpos.Errors {
 	return errs
 }
 
-// followed gives the passwords of each host that other variables hold.
+// followed returns, for each host, the passwords that other variables hold.
 func (inv *Inventory) followed() (list []connection.Settings) {
 	for _, h := range inv.everyHost() {
 		if h.has(connection.Settings.Refers) {
@@ -115,9 +112,8 @@ func (inv *Inventory) followed() (list []connection.Settings) {
 	return list
 }
 
-// Passwords lists those that stand in clear, wherever they do and whether or not a host gets
-// them, for who has to keep them out of sight. Of variables it has those that passwords of a
-// host refer to.
+// Passwords lists all passwords in clear text, wherever they are set and whether or not a host gets them, so that the
+// caller can hide them. Of the variables it includes those that a password of a host refers to.
 func (inv *Inventory) Passwords() (texts []string) {
 	for _, p := range inv.places() {
 		texts = append(texts, p.settings.Passwords()...)
@@ -152,7 +148,7 @@ type jumpCheck struct {
 	circles  map[string]bool // hosts of the circles that have been reported
 }
 
-// jump reports what is wrong with one jump host of the route that is written at a place.
+// jump reports errors of one jump host; at is the place where the route is written.
 func (c *jumpCheck) jump(jump JumpHost, at *yamlpos.Node) {
 	next := c.inv.hostOf[jump.Host]
 	further, _ := c.jumps(next)
@@ -185,8 +181,8 @@ func join(jumps []JumpHost) string {
 	return strings.Join(texts, ",")
 }
 
-// circle follows the outermost jump host of a host, then the outermost one of that, and
-// so on. It gives the names of the circle that this ends in; nil if it does not.
+// circle follows the outermost jump host of a host, then the outermost jump host of that host, and so on. It returns
+// the names of the circle in which this ends; nil if there is no circle.
 func (c *jumpCheck) circle(name string) []string {
 	var path []string
 	seen := map[string]int{}
@@ -204,7 +200,7 @@ func (c *jumpCheck) circle(name string) []string {
 	}
 }
 
-// jumps gives the route to a host, and where it is written.
+// jumps returns the route to a host, and the node where it is written.
 func (c *jumpCheck) jumps(h *Host) (jumps []JumpHost, at *yamlpos.Node) {
 	if h == nil || !h.hasJump() {
 		return nil, nil

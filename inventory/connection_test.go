@@ -12,7 +12,7 @@ import (
 func TestConnection(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
-		want       Connection // of the host h, without Pos
+		want       Connection // connection of the host h, without Pos
 	}{
 		{"nothing said", "all: {hosts: {h: }}", Connection{Address: "h"}},
 		{"connect", `
@@ -255,7 +255,7 @@ user user deploy false hosts.yml:8:25 host h inventory true
 `, got.String())
 }
 
-// TestSettingsAreTheConnection holds the winners against what Connection says.
+// TestSettingsAreTheConnection compares the winning settings with the result of Connection.
 func TestSettingsAreTheConnection(t *testing.T) {
 	inv := load(t, fixture)
 	for _, h := range inv.Hosts() {

@@ -14,16 +14,14 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Encode writes the inventory as YAML that [Parse] reads back into an equal one:
-// same hosts, groups, orders, variables and connections. Passwords are left out, and
-// what stands in group_vars and host_vars. The hosts of ungrouped come in the order
-// in which they were first named: those that stood there came before those that only
-// all listed, and YAML that names each group once cannot always say both orders.
-// Ranges and aliases are written out, and what several inventories say is merged.
+// Encode writes the inventory as YAML that [Parse] reads into an equal one: same hosts, groups, orders, variables and
+// connections. It omits passwords and the variables of group_vars and host_vars. The hosts of ungrouped come in the
+// order in which they were first named: hosts listed in ungrouped came before hosts that only all listed, and YAML that
+// names each group once cannot always express both orders. Ranges and aliases are written out, and several inventories
+// are merged.
 func (inv *Inventory) Encode() []byte {
 	var e encoder
-	// ungrouped fixes the order of the hosts and has their variables. Parse takes
-	// those that other groups list out of it again.
+	// ungrouped fixes the order of the hosts and has their variables. Parse removes hosts that other groups list.
 	e.open(0, ungrouped)
 	e.layer(inv.groupOf[ungrouped])
 	e.open(1, "hosts")
@@ -54,7 +52,7 @@ func (e *encoder) open(indent int, name string) {
 	e.WriteString(strings.Repeat("  ", indent) + quoteFlow(name) + ":\n")
 }
 
-// host writes a host with all that is below it, on one line.
+// host writes a host with its whole body, on one line.
 func (e *encoder) host(h *Host) {
 	e.WriteString("    " + quoteFlow(h.Name) + ": {")
 	vars := mergePairs(h.said.vars)
@@ -66,8 +64,7 @@ func (e *encoder) host(h *Host) {
 	e.WriteString("}\n")
 }
 
-// connect writes the map with its values as text, since text is what they are
-// read as: 0x10 is the user 0x10.
+// connect writes the map with its values as text, since they are read as text: 0x10 is the user 0x10.
 func (e *encoder) connect(pairs []yamlpos.Pair) {
 	e.WriteString(`"connect": {`)
 	e.Entries(pairs, e.Text)
@@ -101,8 +98,7 @@ func (e *encoder) layer(g *Group) {
 	}
 }
 
-// children writes the graph below g. Below a group that was written before
-// there is nothing to add.
+// children writes the graph below g. A group that was already written needs nothing more.
 func (e *encoder) children(indent int, g *Group, written map[*Group]bool) {
 	if written[g] || len(g.Children) == 0 {
 		return
@@ -123,8 +119,8 @@ type flowWriter struct{ bytes.Buffer }
 // colon.
 const longFlowKey = 1000
 
-// Entries writes what stands between the braces of a map, with value for its values:
-// [flowWriter.Value] or [flowWriter.Text].
+// Entries writes the text between the braces of a map; value writes each value: [flowWriter.Value] or
+// [flowWriter.Text].
 func (w *flowWriter) Entries(pairs []yamlpos.Pair, value func(*yamlpos.Node)) {
 	for i, p := range pairs {
 		w.Separate(i)
@@ -162,7 +158,7 @@ func (w *flowWriter) tag(n *yamlpos.Node) {
 	}
 }
 
-// Text writes n, a scalar or a list, so that what is read back is text.
+// Text writes n, a scalar or a list, so that its values are read back as text.
 func (w *flowWriter) Text(n *yamlpos.Node) {
 	switch {
 	case n.Kind == yamlpos.List:
@@ -220,8 +216,7 @@ func flowFloat(f float64) string {
 	return s
 }
 
-// quoteFlow writes s in double quotes, with YAML's escapes for what is not plain
-// printable text.
+// quoteFlow writes s in double quotes, with YAML's escapes for anything except plain printable text.
 func quoteFlow(s string) string {
 	out := []byte{'"'}
 	for _, r := range s {
@@ -256,7 +251,7 @@ func TestFlowWriter(t *testing.T) {
 	require.Equal(t, `"a": ["0x10", "yes"], "b": "0777", "c": null`, w.String())
 }
 
-// FuzzFlowWriter checks that what is written is read back as the same value.
+// FuzzFlowWriter checks that written values are read back unchanged.
 func FuzzFlowWriter(f *testing.F) {
 	for _, text := range []string{
 		"{a: [1, {b: 2.0}], c: ~, d: x}", "1e300", "-.inf", "99999999999999999999", "true", `"\0\x85\ud7ff\U0001F600"`, "[[], {}, '']",
@@ -309,8 +304,7 @@ func hasNaN(v any) bool {
 	return false
 }
 
-// mergePairs gives the entries of several maps, each key where it first stands and
-// with its last value.
+// mergePairs merges the entries of several maps: each key keeps its first position and has its last value.
 func mergePairs(maps []*yamlpos.Node) []yamlpos.Pair {
 	var pairs []yamlpos.Pair
 	index := map[string]int{}

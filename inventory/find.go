@@ -13,9 +13,8 @@ import (
 // ErrNone is why an inventory is not found.
 var ErrNone = errors.New("there is no inventory")
 
-// Find gives the inventory to read if none is named: the one that the environment names,
-// or the first default one that exists. One in the working folder is refused if another
-// user may have put it there.
+// Find returns the inventory to read if none is named: the one that the environment names, or the first existing
+// default. A default in the working folder is refused if another user may have put it there.
 func Find(getenv func(string) string) (string, error) {
 	if path := getenv("CCM_PUSH_INVENTORY"); path != "" {
 		return path, nil
@@ -38,8 +37,8 @@ func Find(getenv func(string) string) (string, error) {
 	return "", fmt.Errorf("%w: give one with -i, or make one of %s", ErrNone, strings.Join(looked, ", "))
 }
 
-// FoldersBeside gives the folders of manifests that have group_vars or host_vars, each
-// once. Folders that others can write to are refused.
+// FoldersBeside returns the folders of manifests that have group_vars or host_vars, each once. Folders that others can
+// write to are refused.
 func FoldersBeside(manifests []string) ([]string, error) {
 	var folders []string
 	for _, path := range manifests {
@@ -64,8 +63,8 @@ func hasVars(folder string) bool {
 	return false
 }
 
-// foreignFolder says which users besides its reader and root may have written what is
-// in a folder; "" if no other user may.
+// foreignFolder describes why users other than the reader and root may have written the files in a folder; "" if no
+// other user may.
 func foreignFolder(dir string) string {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// summary is all that callers can see of an inventory, without positions.
+// summary returns everything that callers can see of an inventory, except positions.
 func summary(inv *Inventory) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, "order:", namesOf(inv.Hosts()))
@@ -50,8 +50,8 @@ func requireRoundTrip(t *testing.T, inv *Inventory) {
 	require.Equal(t, string(text), string(again.Encode()))
 }
 
-// asEncoded gives inv with the one order that Encode does not keep put right: hosts of
-// ungrouped in the order in which they are first named.
+// asEncoded returns inv with the one order that Encode changes: hosts of ungrouped in the order in which they are first
+// named.
 func asEncoded(inv *Inventory) *Inventory {
 	rest := inv.Group(ungrouped)
 	slices.SortFunc(rest.hosts, func(a, b *Host) int { return a.index - b.index })

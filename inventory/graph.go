@@ -48,7 +48,7 @@ func (b *builder) reportCycle(circle []*Group, again *Group) {
 	b.errs.Add(at.Errorf("remove one of these children", "groups contain each other: %s%s", names.String(), again.Name))
 }
 
-// setDepths gives every group the length of the longest path to it from all.
+// setDepths sets the depth of every group: the length of the longest path from all to it.
 func setDepths(groups []*Group) {
 	known := map[*Group]bool{}
 	var depth func(g *Group) int
@@ -110,8 +110,8 @@ func (b *builder) setMergeOrder() {
 	}
 }
 
-// mergeOrder lists groups and all groups around them, in the order in which variables
-// of later ones replace those of earlier ones.
+// mergeOrder lists groups and all their ancestors, in the order in which variables of later ones replace variables of
+// earlier ones.
 func mergeOrder(direct []*Group) []*Group {
 	seen := map[*Group]bool{}
 	var list []*Group

@@ -25,7 +25,7 @@ func (b *builder) ini(file string, data []byte) {
 // An iniReader takes a file line by line.
 type iniReader struct {
 	*builder
-	group   *Group // of the section
+	group   *Group // group of the section
 	pending map[string]*pendingGroup
 	waiting []string // the names of all groups that were ever pending, in order
 }

@@ -16,7 +16,7 @@ type Inventory struct {
 	order    []*Host // all of them, as Ansible lists the group all
 	warnings []string
 	options  Options
-	local    *Host // what localhost means; nil if the inventory says nothing of it
+	local    *Host // host for localhost; nil if the inventory does not name it
 }
 
 // The groups that always exist.
@@ -34,8 +34,8 @@ type Host struct {
 	// name. The first is all. Hosts share the slice: do not change it.
 	Groups []*Group
 
-	said   content       // what the inventories say of it
-	files  []varFile     // of host_vars, by folder
+	said   content       // content of the inventories
+	files  []varFile     // files in host_vars, by folder
 	below  *stack        // the content of its groups
 	direct []*Group      // the groups that list the host
 	first  *yamlpos.Node // where it is first named
@@ -50,18 +50,17 @@ type Group struct {
 	Priority int      // ansible_group_priority: decides between groups of equal depth; 1 unless set
 
 	said    content
-	files   []varFile // of group_vars, by folder
-	hosts   []*Host   // that the group lists itself
+	files   []varFile // files in group_vars, by folder
+	hosts   []*Host   // hosts that the group lists itself
 	parents []*Group
 	first   *yamlpos.Node // where it is first named; nil for all and ungrouped
 	index   int           // in Inventory.groups
 }
 
-// Hosts lists every host, in the order in which Ansible lists those of all.
+// Hosts lists every host, in the order in which Ansible lists the group all.
 func (inv *Inventory) Hosts() []*Host { return slices.Clone(inv.order) }
 
-// Host finds a host by its exact name; nil if there is none. With
-// [Options.AllowImplicitLocalhost] localhost always exists.
+// Host returns the host with this exact name, or nil. With [Options.AllowImplicitLocalhost] localhost always exists.
 func (inv *Inventory) Host(name string) *Host {
 	if h := inv.hostOf[name]; h != nil || name != localhost {
 		return h
@@ -69,7 +68,7 @@ func (inv *Inventory) Host(name string) *Host {
 	return inv.local
 }
 
-// Group finds a group by its exact name; nil if there is none.
+// Group returns the group with this exact name, or nil.
 func (inv *Inventory) Group(name string) *Group { return inv.groupOf[name] }
 
 // Groups lists every group, in the order in which the files first name them,
@@ -79,11 +78,10 @@ func (inv *Inventory) Groups() []*Group { return slices.Clone(inv.groups) }
 // Warnings name what looks like a mistake in the files but may be meant.
 func (inv *Inventory) Warnings() []string { return slices.Clone(inv.warnings) }
 
-// Pos is where the files first name the host: "file:line:column".
+// Pos returns the position where the files first name the host: "file:line:column".
 func (h *Host) Pos() string { return h.first.Pos() }
 
-// Hosts lists the hosts of the group: its own, then those of the groups in it,
-// level by level.
+// Hosts lists the hosts of the group: its own, then the hosts of its child groups, level by level.
 func (g *Group) Hosts() []*Host {
 	var seen []bool // by Host.index
 	return slices.DeleteFunc(g.members(), func(h *Host) bool {

@@ -6,24 +6,21 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A Layer is variables that stand in one place of the files. Passwords are left
-// out of it.
+// A Layer is a map of variables from one place in the files, without passwords.
 type Layer struct {
 	Name string        // the group or host: "group all", "group web", "host web1"
 	Node *yamlpos.Node // a map
 	File string        // the file of the map; Node.Line and the positions in it say where
-	// Source says what kind of place that is: "inventory", "group_vars" or
-	// "host_vars".
+	// Source is the kind of that place: "inventory", "group_vars" or "host_vars".
 	Source string
-	// Deep says that maps are merged: laying this layer over others has to merge the
-	// maps in them, as [MergeLayers] does. [Host.WholeLayers] has done so.
+	// Deep reports that maps are merged: if this layer is put over others, the maps in it must be merged, as
+	// [MergeLayers] does. [Host.WholeLayers] has already merged them.
 	Deep bool
 }
 
-// Vars gives the variables of the host: those of its [Host.Layers]. A later value
-// replaces an earlier one whole, or with [Options.MergeMaps], maps are merged. The
-// map is fresh, the caller may change it. What stands below connect: is no
-// variable, nor is a password.
+// Vars returns the variables of the host, merged from its [Host.Layers]. A later value replaces an earlier one
+// completely; with [Options.MergeMaps], maps are merged. The caller owns the map. Keys of connect: and passwords are
+// not variables.
 func (h *Host) Vars() map[string]any {
 	var room [few]place
 	latest := map[string]*yamlpos.Node{}
@@ -53,12 +50,10 @@ func (h *Host) Secrets() (maps []*yamlpos.Node) {
 	return maps
 }
 
-// Layers are what [Host.Vars] merges, low to high: a value replaces those below
-// it whole. A group or host that stands in several places has a layer for each.
-// With [Options.MergeMaps] maps are merged instead, see [Layer].
-// The order is Ansible's: what the inventories say of the groups, from all to the
-// deepest; group_vars of all; group_vars of the other groups; what the
-// inventories say of the host; host_vars.
+// Layers returns the layers that [Host.Vars] merges, lowest first: a value completely replaces lower values. A group or
+// host that has several places has a layer for each. With [Options.MergeMaps] maps are merged instead, see [Layer]. The
+// order is Ansible's: groups in the inventories, from all to the deepest; group_vars of all; group_vars of the other
+// groups; the host in the inventories; host_vars.
 func (h *Host) Layers() []Layer { return listLayers(h.places(), h.below.deep) }
 
 // WholeLayers are Layers in which a value always replaces those below it whole. With
@@ -86,7 +81,7 @@ func (h *Host) WholeLayers() []Layer {
 // groups.
 func (inv *Inventory) Layers() []Layer { return listLayers(inv.places(), inv.options.MergeMaps) }
 
-// listLayers gives the layers of places: one for each map of variables that has any.
+// listLayers returns the layers of places: one for each non-empty map of variables.
 func listLayers(places []place, deep bool) []Layer {
 	var list []Layer
 	for _, p := range places {
@@ -99,7 +94,7 @@ func listLayers(places []place, deep bool) []Layer {
 	return list
 }
 
-// MergeLayers gives the variables that layers, low to high, come to.
+// MergeLayers merges the variables of layers, lowest first.
 func MergeLayers(layers []Layer) map[string]*yamlpos.Node {
 	latest := map[string]*yamlpos.Node{}
 	for _, l := range layers {
@@ -108,7 +103,7 @@ func MergeLayers(layers []Layer) map[string]*yamlpos.Node {
 	return latest
 }
 
-// lay lays a map of variables over those of lower layers.
+// lay puts a map of variables over the variables of lower layers.
 func lay(n *yamlpos.Node, latest map[string]*yamlpos.Node, deep bool) {
 	for _, p := range n.Pairs {
 		value := p.Value
@@ -119,8 +114,8 @@ func lay(n *yamlpos.Node, latest map[string]*yamlpos.Node, deep bool) {
 	}
 }
 
-// over lays a value over that of a lower layer, which may be nil. Two maps are merged
-// entry by entry, anything else is replaced.
+// over puts a value over the value of a lower layer, which may be nil. Two maps are merged entry by entry, anything
+// else is replaced.
 func over(below, above *yamlpos.Node) *yamlpos.Node {
 	if below == nil || below.Kind != yamlpos.Map || above.Kind != yamlpos.Map {
 		return above

@@ -136,7 +136,7 @@ func TestLayers(t *testing.T) {
 	require.Equal(t, "c.yml:1:9", whole[1].Node.Get("x").Get("q").Pos())
 }
 
-// Merged layers, and whole ones of which each replaces those below it, come to the
+// TestWholeIsVars checks that merged layers, and whole layers that each replace the lower ones, result in the
 // variables.
 func TestWholeIsVars(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))

@@ -13,22 +13,19 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Load reads the inventories that -i names and merges them in this order: where
-// two set the same variable of the same group or host, the later one wins. A path
-// is one of these:
+// Load reads the inventories named by -i and merges them in this order: if two set the same variable of the same group
+// or host, the later one wins. A path is one of these:
 //
 //   - a file in YAML or in Ansible's INI format;
-//   - a script, which has #! at its beginning or is an executable program: it is
+//   - a script, which begins with #! or is an executable program: it is
 //     run with --list and prints JSON, see [docs/guide/inventory.md];
 //   - a folder, whose files are read in the order of their names;
 //   - a list of hosts with a comma in it ("web1,web2", or "web1,").
 //
-// Beside each file, in each folder, and in o.Folders, group_vars/ and host_vars/
-// hold more variables.
+// The folders group_vars/ and host_vars/ next to each file, in each folder, and in o.Folders contain more variables.
 //
-// The end of ctx ends scripts, and with them Load, with an error that wraps its
-// cause. Any other error is [yamlpos.Errors], everything that is wrong with all of
-// them.
+// The end of ctx ends scripts and Load, which then returns an error that wraps the cause of ctx. Any other error is
+// [yamlpos.Errors] and contains all problems of all inventories.
 //
 // [docs/guide/inventory.md]: https://github.com/ccm-push/ccm-push/blob/main/docs/guide/inventory.md
 func Load(ctx context.Context, paths []string, o Options) (*Inventory, error) {
@@ -48,8 +45,8 @@ func Load(ctx context.Context, paths []string, o Options) (*Inventory, error) {
 	return b.finish()
 }
 
-// Parse reads one inventory in YAML or in Ansible's INI format. file is only used
-// in positions and to tell the format: a name that ends in .ini is INI.
+// Parse reads one inventory in YAML or in Ansible's INI format. file is only used in positions and for the format: a
+// name that ends in .ini is INI.
 func Parse(file string, data []byte) (*Inventory, error) {
 	b := newBuilder(Options{})
 	b.errs.Add(b.parse(file, data))
@@ -80,7 +77,7 @@ func (b *builder) load(ctx context.Context, path string) error {
 	return b.item(ctx, item)
 }
 
-// note says that a file is about to be read, or a folder listed.
+// note reports that a file is about to be read, or a folder listed.
 func (b *builder) note(path string) {
 	if note := b.inv.options.Note; note != nil {
 		note(path)
@@ -155,14 +152,12 @@ func (b *builder) hostList(list string) {
 	}
 }
 
-// Options say what [Load] reads besides the inventories, and what it lets pass.
-// The zero value is the strict choice. The comments name the flag that is meant
-// to set a field.
+// Options configure what [Load] reads in addition to the inventories, and what it accepts. The zero value is the strict
+// choice. The comments name the flag that sets a field.
 type Options struct {
-	// Folders are those of the manifests: what group_vars/ and host_vars/ in them
-	// say counts more than what stands beside the inventories, and in a later
-	// folder more than in an earlier one. The caller vouches for the folders: it must
-	// not name one that another user has made.
+	// Folders are the folders of the manifests. Their group_vars/ and host_vars/ override the ones next to the
+	// inventories, and a later folder overrides an earlier one. The caller vouches for the folders: it must not name a
+	// folder that another user has made.
 	Folders []string
 	// AllowScripts runs the scripts in an inventory directory. A script that is named
 	// itself is run in any case. (--allow-inventory-scripts)
@@ -180,14 +175,13 @@ type Options struct {
 	// StrictPatterns makes it an error that a term of a pattern matches nothing,
 	// also if other terms do. (--strict-patterns)
 	StrictPatterns bool
-	// MergeMaps merges maps that several layers have under one name, key by key,
-	// instead of replacing the lower one whole. Lists are replaced. It is what
-	// Ansible's hash_behaviour=merge does. (--merge-maps)
+	// MergeMaps merges maps that several layers have under one name, key by key, instead of replacing the lower map
+	// completely. Lists are replaced. It corresponds to Ansible's hash_behaviour=merge. (--merge-maps)
 	MergeMaps bool
-	// RecordedRun gives the hosts of a recorded run that ended in a state, for terms of
-	// limits such as @last:failed. nil knows no runs.
+	// RecordedRun returns the hosts of a recorded run that ended in a state, for terms of limits such as @last:failed.
+	// nil knows no runs.
 	RecordedRun func(run, state string) (hosts []string, err error)
-	// Opener opens what is encrypted in inventories and files of variables; nil opens nothing.
+	// Opener opens encrypted values in inventories and files of variables; nil opens none.
 	Opener yamlpos.Opener
 	// Note is called for every file that is about to be read, and every folder that is listed or looked
 	// for; it may be nil.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNote names the files that an inventory is made of, and folders in which more may come to be.
+// TestNote checks the noted paths: the files of an inventory, and the folders in which more files may appear.
 func TestNote(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{

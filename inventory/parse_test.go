@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rangeVectors are host keys; the names are those of ansible-core 2.14.18.
+// rangeVectors are host keys and the names that ansible-core 2.14.18 expands them to.
 var rangeVectors = []struct {
 	key  string
 	want string

@@ -6,20 +6,20 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A Part is some hosts of an inventory for another machine, as JSON: what the inventory says of them
-// and of the groups around them, passwords and opened secrets among it, and nothing of other hosts.
-// Positions stay those of the operator's files.
+// A Part is a subset of an inventory's hosts for another machine, as JSON: the content of these hosts and of the groups
+// around them, including passwords and opened secrets, and nothing about other hosts. Positions stay those in the
+// operator's files.
 type Part struct {
 	Hosts     []partHost  `json:"hosts"`
-	Groups    []partGroup `json:"groups"` // those that hosts are in, and those around them
+	Groups    []partGroup `json:"groups"` // groups of the hosts, and the groups around them
 	MergeMaps bool        `json:"merge_maps,omitempty"`
-	Folders   int         `json:"folders,omitempty"` // that files of variables are from
+	Folders   int         `json:"folders,omitempty"` // number of folders that files of variables are from
 }
 
 type partHost struct {
 	Name   string     `json:"name"`
 	At     position   `json:"at"`
-	Groups []string   `json:"groups"` // that list it
+	Groups []string   `json:"groups"` // groups that list it
 	Said   []partMap  `json:"said,omitempty"`
 	Files  []partFile `json:"files,omitempty"`
 }
@@ -27,7 +27,7 @@ type partHost struct {
 type partGroup struct {
 	Name     string     `json:"name"`
 	At       *position  `json:"at,omitempty"`
-	Children []string   `json:"children,omitempty"` // of the part
+	Children []string   `json:"children,omitempty"` // only groups of the part
 	Priority int        `json:"priority"`
 	Said     []partMap  `json:"said,omitempty"`
 	Files    []partFile `json:"files,omitempty"`
@@ -45,7 +45,7 @@ type partFile struct {
 	Said   []partMap `json:"said"`
 }
 
-// A position is where a name stands.
+// A position is the position of a name in the files.
 type position struct {
 	File   string `json:"file"`
 	Line   int    `json:"line,omitempty"`
@@ -58,8 +58,8 @@ func (p position) node(text string) *yamlpos.Node {
 
 func positionOf(n *yamlpos.Node) position { return position{n.File, n.Line, n.Column} }
 
-// Part gives some hosts. login, which may be nil, says who logs in to a host, over what the
-// inventory says of that.
+// Part returns the part with some hosts. login, which may be nil, returns the user that logs in to a host and overrides
+// the inventory.
 func (inv *Inventory) Part(hosts []*Host, login func(*Host) string) Part {
 	p := Part{MergeMaps: inv.options.MergeMaps}
 	in := map[*Group]bool{}
@@ -196,8 +196,7 @@ func (p Part) check() error {
 	return nil
 }
 
-// Inventory is the inventory of the hosts of a part. What would be warned of in the whole one is
-// not warned of again.
+// Inventory returns the inventory of the hosts of a part. Warnings about the whole inventory are not repeated.
 func (p Part) Inventory() (*Inventory, error) {
 	if err := p.check(); err != nil {
 		return nil, err

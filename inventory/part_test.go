@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wholeFleet is an inventory with all that can say something of a host.
+// wholeFleet returns an inventory with every kind of host setting.
 func wholeFleet(t *testing.T) *Inventory {
 	t.Helper()
 	dir := t.TempDir()

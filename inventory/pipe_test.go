@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mkfifo makes a pipe that nobody writes to.
+// mkfifo makes a pipe without a writer.
 func mkfifo(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pipe")

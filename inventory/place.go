@@ -8,16 +8,16 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A content is the variables and the connection settings that one group, host or file of
-// variables has. All inventories add to that of a group or host; later ones win.
+// A content has the variables and the connection settings of one group, host or file of variables. All inventories add
+// to the content of a group or host; later ones win.
 type content struct {
 	vars     []*yamlpos.Node     // maps
 	connects []*yamlpos.Node     // maps, without passwords; the tests write them again
-	settings connection.Settings // what vars and connects say about the connection
+	settings connection.Settings // connection settings in vars and connects
 	whole    []wholeMap          // the maps with their passwords, for another machine: see [Part]
 }
 
-// A wholeMap is a map of variables as it is written, or one that stands below connect:.
+// A wholeMap is a map of variables as written, or the map below connect:.
 type wholeMap struct {
 	connect bool
 	node    *yamlpos.Node
@@ -31,14 +31,14 @@ func (c *content) add(more content) {
 	c.whole = append(c.whole, more.whole...)
 }
 
-// A place is content, with the group or host it belongs to and where it stands.
+// A place is content, with its group or host and its source.
 type place struct {
 	kind, name string // "group" or "host", and which
 	source     string // see [Layer.Source]
 	*content
 }
 
-// of names the group or host: "group web".
+// of returns the kind and name of the group or host: "group web".
 func (p place) of() string { return p.kind + " " + p.name }
 
 // inInventory is the source of places in the inventory itself. The source of a file of
@@ -90,9 +90,8 @@ func (inv *Inventory) places() []place {
 	return list
 }
 
-// stackOf stacks the content of groups, which are in their merge order. Files count by
-// folder before they count by group, and those of all come before those of any other
-// group, as Ansible has it.
+// stackOf stacks the content of groups, which are in their merge order. Files are ordered by folder first and then by
+// group, and files of the group all come before files of any other group, as in Ansible.
 func stackOf(groups []*Group, folders int, deep bool) *stack {
 	s := &stack{deep: deep}
 	for _, g := range groups {

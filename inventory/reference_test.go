@@ -10,8 +10,8 @@ func TestPasswordReferences(t *testing.T) {
 	type said struct{ password, become string }
 	for _, tt := range []struct {
 		name, text string
-		want       said              // of the host h
-		places     map[string]string // where passwords in clear stand
+		want       said              // settings of the host h
+		places     map[string]string // positions of passwords in clear
 	}{
 		{"another variable", "all:\n  vars: {ansible_become_password: '{{ secret }}'}\n  hosts: {h: {secret: hunter2}}\n",
 			said{become: "hunter2"}, map[string]string{"become_password": "hosts.yml:3:23"}},
@@ -84,7 +84,8 @@ func keyOfRefusal(inv *Inventory) string {
 	return ""
 }
 
-// TestPasswordsReferredTo: what a password refers to is as secret as one that is written itself.
+// TestPasswordsReferredTo checks that a variable that a password refers to is treated as a secret, like a password that
+// is written directly.
 func TestPasswordsReferredTo(t *testing.T) {
 	inv := load(t, "all: {vars: {ansible_password: '{{ a }}', a: one}, hosts: {h: {a: two}, i: , j: {ansible_become_password: three, free: four}}}")
 	require.Equal(t, []string{"one", "three", "two"}, inv.Passwords())

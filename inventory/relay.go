@@ -5,8 +5,9 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Relays gives the hosts of which the first that can hands the host program on to a host, in the order in which they are
-// asked. conn is what the inventory says of that host. said is false if it says nothing of relays.
+// Relays returns the candidates for relaying the host program to a host, in the order in which they are tried; the
+// first that can relay does it. conn is the inventory's connection to that host. said is false if the inventory does
+// not set relays.
 func (inv *Inventory) Relays(conn Connection) (hosts []*Host, said bool) {
 	if conn.Relay == "" || conn.Relay == connection.NoRelay {
 		return nil, conn.Relay != ""

@@ -5,16 +5,14 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
 )
 
-// Patterns of names. They refuse nothing that the decoder accepts, and need not
-// refuse all that it does not.
+// Patterns of names. They match every name that the decoder accepts, and may match others.
 const (
 	groupPattern = `^([0-9A-Za-z]|[_.%][_.%-]*[0-9A-Za-z])[0-9A-Za-z_.%-]*$`
 	hostPattern  = `^[0-9A-Za-z_.:%\[][0-9A-Za-z_.:%\[\]-]*$` // ranges and ports included
 )
 
-// Schema describes a YAML inventory. It refuses nothing that [Parse] accepts, unless
-// hosts cannot be reached as it says, see [Inventory.Refusals].
-// What it cannot tell is left to Parse: ranges, cycles, arguments of ssh.
+// Schema describes a YAML inventory. It accepts everything that [Parse] accepts, except connection settings that cannot
+// be applied, see [Inventory.Refusals]. Only Parse checks ranges, cycles and arguments of ssh.
 func Schema() *schema.Schema {
 	return &schema.Schema{
 		Dialect:     schema.Dialect,

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the expected errors in testdata/bad anew")
 
-// blind lists the bad inventories that the schema cannot tell from good ones.
+// blind lists the bad inventories that the schema cannot distinguish from good ones.
 var blind = map[string][]string{
 	"arguments of ssh":                {"ansible-args-no-verification", "ansible-args-open-quote", "ansible-args-proxy-command"},
 	"ports in names":                  {"connect-jump-port", "host-name-colon", "host-port"},

@@ -9,14 +9,14 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// metaKey is the key beside the groups that has the variables of hosts.
+// metaKey is the key with the variables of hosts, next to the groups.
 const metaKey = "_meta"
 
-// scriptKeys is what may stand below a group.
+// scriptKeys are the keys that a group may have.
 var scriptKeys = []string{"hosts", "children", "vars"}
 
-// script takes what a script prints. The script is asked for the groups, and then for
-// each host, unless the first answer has the variables of all hosts.
+// script reads the output of a script. It requests the groups first, and then each host, unless the first answer has
+// the variables of all hosts.
 func (b *builder) script(ctx context.Context, s source.Script) error {
 	list, err := s.List(ctx)
 	if err != nil {
@@ -41,8 +41,8 @@ func (b *builder) script(ctx context.Context, s source.Script) error {
 	return nil
 }
 
-// scriptGroups takes the groups that a script prints. It gives their hosts, each where
-// it is first named.
+// scriptGroups reads the groups that a script prints. It returns their hosts, each at the position where it is first
+// named.
 func (b *builder) scriptGroups(list *yamlpos.Node) []*yamlpos.Node {
 	var hosts []*yamlpos.Node
 	seen := map[string]bool{}
@@ -128,7 +128,7 @@ func (b *builder) scriptHosts(g *Group, n *yamlpos.Node) (hosts []*yamlpos.Node)
 	return hosts
 }
 
-// listedNames gives the items of a list of names.
+// listedNames returns the items of a list of names.
 func (b *builder) listedNames(key, n *yamlpos.Node) []*yamlpos.Node {
 	if n.IsNull() {
 		return nil

@@ -15,41 +15,35 @@ import (
 // no host.
 var ErrNothing = pattern.ErrNothing
 
-// A PatternError says why a pattern is refused or selects nothing; errors.Is
-// with [ErrNothing] tells the one from the other.
+// A PatternError is the reason why a pattern is refused or selects nothing; errors.Is with [ErrNothing] distinguishes
+// the two.
 type PatternError = pattern.Error
 
-// Select gives the hosts that a pattern means, each once, in Ansible's order.
-// Terms are separated by commas, or by colons or blanks if there is no comma:
-// web (a group or a host), web* (groups and hosts), ~web\d+ (a regex, anchored
-// at the start), web[0], web[-1], web[1:3] and web[2:] (by index), rack[1:9]-a
-// (a range of names), web[1-3,7] (a node set). &web keeps only hosts of web,
-// !web drops them; both apply after all other terms, and to all hosts if there are no
-// other terms. Unlike in Ansible, an empty pattern does not mean all.
+// Select returns the hosts that a pattern selects, each once, in Ansible's order. Terms are separated by commas, or by
+// colons or blanks if there is no comma: web (a group or a host), web* (groups and hosts), ~web\d+ (a regex, anchored
+// at the start), web[0], web[-1], web[1:3] and web[2:] (by index), rack[1:9]-a (a range of names), web[1-3,7] (a node
+// set). &web keeps only hosts of web, !web drops them; both apply after all other terms, and to all hosts if there are
+// no other terms. Unlike in Ansible, an empty pattern does not mean all.
 //
-// The warnings name the terms that match nothing, with a hint; they are an error
-// with [Options.StrictPatterns]. A pattern that selects nothing is an error that
-// wraps [ErrNothing], or a warning with [Options.AllowEmpty].
+// The warnings name the terms that match nothing, with a hint; they are an error with [Options.StrictPatterns]. A
+// pattern that selects nothing is an error that wraps [ErrNothing], or a warning with [Options.AllowEmpty].
 func (inv *Inventory) Select(text string) (hosts []*Host, warnings []string, err error) {
 	selected, warnings, err := inv.selector().Select(text)
 	return inv.numbered(selected), warnings, err
 }
 
-// Limit keeps those of hosts that a second pattern selects as well, in their
-// order. The pattern is taken on its own, so indexes count over the whole
-// inventory. A term @FILE stands for the terms in a file, one a line; empty
-// lines and lines that begin with # do not count. One such as @last:failed stands for
-// hosts of a recorded run, see [Options.RecordedRun].
+// Limit keeps the hosts that a second pattern also selects, in their order. The pattern is evaluated on its own, so
+// indexes count over the whole inventory. A term @FILE is replaced by the terms in a file, one per line; empty lines
+// and lines that begin with # are ignored. A term such as @last:failed is replaced by hosts of a recorded run, see
+// [Options.RecordedRun].
 //
-// If no host remains the error wraps [ErrNothing], or with [Options.AllowEmpty]
-// there is a warning.
+// If no host remains the error wraps [ErrNothing], or with [Options.AllowEmpty] there is a warning.
 func (inv *Inventory) Limit(hosts []*Host, text string) (kept []*Host, warnings []string, err error) {
 	selected, warnings, err := inv.selector().Limit(numbers(hosts), text)
 	return inv.numbered(selected), warnings, err
 }
 
-// selector is the fleet as patterns see it: hosts by their index. The implicit localhost
-// has the index behind all others.
+// selector returns the fleet for patterns: hosts by their index. The implicit localhost has the index after all others.
 func (inv *Inventory) selector() pattern.Selector {
 	s := pattern.Selector{
 		Hosts: hostNumbers{inv}, Groups: groupNumbers{inv},
@@ -72,7 +66,7 @@ func numbers(hosts []*Host) []int {
 	return list
 }
 
-// numbered gives the hosts of numbers; nil for nil.
+// numbered returns the hosts of numbers; nil for nil.
 func (inv *Inventory) numbered(list []int) []*Host {
 	if list == nil {
 		return nil

@@ -12,8 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// tree makes files below a new folder and gives that. A name that ends in / is a
-// folder.
+// tree makes files below a new folder and returns the folder. A name that ends in / is a folder.
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,7 +44,7 @@ func below(dir string, paths ...string) []string {
 
 type files = map[string]string
 
-// varFileVectors are what ansible-core 2.14.18 sees of files of variables.
+// varFileVectors are files of variables and the values that ansible-core 2.14.18 reads from them.
 var varFileVectors = []struct {
 	name     string
 	files    files
@@ -140,7 +139,7 @@ func TestVarFiles(t *testing.T) {
 	}
 }
 
-// Maps are merged if that is asked for, as Ansible does with hash_behaviour=merge.
+// TestMergeMaps checks that the option merges maps, like hash_behaviour=merge in Ansible.
 func TestMergeMaps(t *testing.T) {
 	dir := tree(t, files{
 		"hosts.yml":    "all: {vars: {d: {a: 1, b: {c: 1}, l: [1]}}}\ng: {vars: {d: {b: {e: 2}, l: [2]}}, hosts: {h: {d: {f: 3}}}}",
@@ -153,7 +152,7 @@ func TestMergeMaps(t *testing.T) {
 		"a": int64(1), "b": map[string]any{"c": int64(1), "e": int64(2)}, "f": int64(4), "l": []any{int64(2)},
 	}}
 	require.Equal(t, want, inv.Host("h").Vars())
-	require.Equal(t, want, inv.Host("h").Vars()) // the layers are as they were
+	require.Equal(t, want, inv.Host("h").Vars()) // the layers have not changed
 	layers := inv.Host("h").WholeLayers()
 	top := layers[len(layers)-1].Node
 	require.Equal(t, want, top.Any())
@@ -318,7 +317,7 @@ func TestVarFilesThatAreNone(t *testing.T) {
 	})
 }
 
-// TestVarFilesOfOthers needs root, to give files to somebody else.
+// TestVarFilesOfOthers needs root, to change the owner of files.
 func TestVarFilesOfOthers(t *testing.T) {
 	needs.Root(t, "only root can give a file to somebody else")
 	dir := tree(t, files{"hosts.yml": "web: {hosts: {h: }}", "group_vars/web": "x: 1"})

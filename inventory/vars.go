@@ -13,7 +13,7 @@ import (
 // priorityKey is a variable that becomes a property of its group.
 const priorityKey = "ansible_group_priority"
 
-// variables takes the variables that stand in the map n into said.
+// variables adds the variables in the map n to said.
 func (b *builder) variables(said *content, n *yamlpos.Node) {
 	if len(n.Pairs) == 0 {
 		return
@@ -26,8 +26,8 @@ func (b *builder) variables(said *content, n *yamlpos.Node) {
 	}
 }
 
-// groupVars takes the variables of a group. connectHint is for a connect map that
-// stands among them, where it would be a variable without an effect.
+// groupVars reads the variables of a group. connectHint is the hint for a map named connect among them, where it would
+// be a variable without an effect.
 func (b *builder) groupVars(g *Group, n *yamlpos.Node, connectHint string) {
 	for _, p := range n.Pairs {
 		if p.Key.Text == "connect" {
@@ -61,7 +61,7 @@ func (b *builder) connectVariable(p yamlpos.Pair, hint string) {
 	}
 }
 
-// withoutPriority leaves out priorityKey, which is not a variable.
+// withoutPriority omits priorityKey, which is not a variable.
 func withoutPriority(vars *yamlpos.Node) *yamlpos.Node {
 	return vars.Without(func(key string) bool { return key == priorityKey })
 }
@@ -77,7 +77,7 @@ func (b *builder) priority(n *yamlpos.Node) int {
 	return priority
 }
 
-// hostBody reads what is written below a host. port is what its key says.
+// hostBody reads the body of a host. port is the port in its key.
 func (b *builder) hostBody(key, port, body *yamlpos.Node) (said content) {
 	if port != nil {
 		b.variables(&said, port)
@@ -105,14 +105,14 @@ func (b *builder) variablesAndConnect(said *content, body *yamlpos.Node) {
 	b.variables(said, vars)
 }
 
-// connect takes a map that stands below connect:.
+// connect reads the map below connect:.
 func (b *builder) connect(said *content, n *yamlpos.Node) {
 	said.whole = append(said.whole, wholeMap{true, n})
 	said.connects = append(said.connects, n.Without(connection.IsSecretKey))
 	said.settings.Add(b.connections.Connect(n))
 }
 
-// A varFile is what a file in group_vars or host_vars says.
+// A varFile is the content of a file in group_vars or host_vars.
 type varFile struct {
 	folder int // index in builder.folders
 	said   content
@@ -147,7 +147,7 @@ func (b *builder) openVars(in source.VarsFolder, kind string) source.VarsListing
 	return list
 }
 
-// varFilesOf reads the files of one group or host, and notes what is wrong with them.
+// varFilesOf reads the files of one group or host, and records their errors.
 func (b *builder) varFilesOf(in source.VarsListing, name string) (maps []*yamlpos.Node) {
 	paths, err := in.Find(name)
 	b.errs.Add(err)
@@ -166,8 +166,7 @@ func (b *builder) varFile(vars *yamlpos.Node) (said content) {
 	return said
 }
 
-// withoutPriority leaves priorityKey out of a file of a group: only an inventory can set
-// it.
+// withoutPriority omits priorityKey from a file of a group: only an inventory can set it.
 func (b *builder) withoutPriority(vars *yamlpos.Node) *yamlpos.Node {
 	if priority := vars.Get(priorityKey); priority != nil {
 		b.notes.add(priority, "%s only counts in an inventory, below vars:", priorityKey)

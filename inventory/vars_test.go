@@ -58,8 +58,7 @@ func TestVarsAreFresh(t *testing.T) {
 	require.Equal(t, map[string]any{"d": map[string]any{"a": int64(1)}}, h.Vars())
 }
 
-// TestVariableConnect is about variables of groups that cannot be mistaken for a
-// map that says how hosts are reached.
+// TestVariableConnect checks group variables named connect that cannot be mistaken for connection settings.
 func TestVariableConnect(t *testing.T) {
 	const warning = "hosts.yml:1:14: connect is only a variable here, and has no effect on connections; " +
 		"write connect: next to vars:, not in it; choose another name for a variable"
@@ -195,8 +194,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// YAML's literals are those of YAML 1.2, where Ansible has those of 1.1; INI's are
-// Python's.
+// TestTyping checks literals: YAML files use YAML 1.2, where Ansible uses YAML 1.1; INI files use Python's.
 func TestTyping(t *testing.T) {
 	for _, tt := range []struct {
 		literal   string
@@ -237,7 +235,7 @@ func TestTypingOfConnections(t *testing.T) {
 	}
 }
 
-// Keys that are no text stand for their text below vars, and are refused as names.
+// TestTypingOfKeys checks keys that are not text: below vars their text is used, as names they are refused.
 func TestTypingOfKeys(t *testing.T) {
 	require.Equal(t, map[string]any{"d": map[string]any{"12": int64(1), "true": int64(2)}}, load(t, "all: {hosts: {h: {d: {12: 1, true: 2}}}}").Host("h").Vars())
 }

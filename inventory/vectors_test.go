@@ -88,8 +88,8 @@ func namesOf(hosts []*Host) string {
 	return strings.Join(list, " ")
 }
 
-// patternVectors are patterns over the fixture. Unless a comment says otherwise
-// the hosts and their order are what ansible-core 2.14.18 gives.
+// patternVectors are patterns over the fixture. Unless a comment states otherwise, the hosts and their order are the
+// result of ansible-core 2.14.18.
 var patternVectors = []struct {
 	pattern  string
 	want     string
@@ -256,8 +256,7 @@ func TestSelectErrors(t *testing.T) {
 	}
 }
 
-// TestEmptyPattern differs from Ansible, for which "" is all: it is what a
-// variable is that nobody has set.
+// TestEmptyPattern checks a difference from Ansible, where "" means all: an unset variable makes an empty pattern.
 func TestEmptyPattern(t *testing.T) {
 	inv := load(t, fixture)
 	for _, pattern := range []string{"", " ", ",", ":"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A LineKind is what a line of an INI inventory is.
+// A LineKind is the kind of a line in an INI inventory.
 type LineKind int
 
 // The kinds of lines.
@@ -27,19 +27,19 @@ const (
 // An INILine is a line that is neither empty nor a comment.
 type INILine struct {
 	Kind LineKind
-	Name *yamlpos.Node // of the group or host; nil of a [VarLine]
+	Name *yamlpos.Node // group or host; nil for a [VarLine]
 	// Vars is a map: of a [HostLine], nil if it has none; of a [VarLine], with one entry.
 	Vars *yamlpos.Node
-	// Cut is where a comment begins within a word of a host's line, which may be a
-	// mistake; nil if none does.
+	// Cut is the position of a # inside a word of a host line, where the comment begins. It may be a mistake; nil if
+	// there is none.
 	Cut *yamlpos.Node
 }
 
-// maxINIBytes bounds a file, as yamlpos bounds those in YAML.
+// maxINIBytes limits the size of a file, as yamlpos limits YAML files.
 const maxINIBytes = 16 << 20
 
-// INILines gives the lines of a file, and errors in the places of bad ones. The lines
-// before the first section are hosts of no group. file is only used in positions.
+// INILines yields the lines of a file; a bad line yields an error instead. The lines before the first section are hosts
+// without a group. file is only used in positions.
 func INILines(file string, data []byte) iter.Seq2[INILine, error] {
 	return func(yield func(INILine, error) bool) {
 		if len(data) > maxINIBytes {
@@ -61,8 +61,8 @@ func INILines(file string, data []byte) iter.Seq2[INILine, error] {
 // An iniReader goes through a file line by line.
 type iniReader struct {
 	file    string
-	number  int    // of the line
-	group   string // of the section
+	number  int    // line number
+	group   string // name of the section's group
 	section LineKind
 	bad     bool // something is wrong with the header: the section is not read
 }
@@ -72,14 +72,14 @@ func (r *iniReader) at(raw string, offset int) *yamlpos.Node {
 	return &yamlpos.Node{File: r.file, Line: r.number, Column: 1 + utf8.RuneCountInString(raw[:offset])}
 }
 
-// named is a name that stands in the line.
+// named returns the node of a name in the line; offset is in bytes of raw.
 func (r *iniReader) named(raw string, offset int, name string) *yamlpos.Node {
 	n := r.at(raw, offset)
 	n.Text, n.Value, n.Quoted = name, name, true
 	return n
 }
 
-// line reads one line. says is false if it is empty or a comment.
+// line reads one line. says is false if the line is empty or a comment.
 func (r *iniReader) line(raw string) (l INILine, says bool, err error) {
 	line := strings.TrimSpace(raw)
 	if line == "" || line[0] == '#' || line[0] == ';' {
@@ -117,7 +117,7 @@ func (r *iniReader) line(raw string) (l INILine, says bool, err error) {
 	return l, true, err
 }
 
-// oddByte finds a byte that text does not have; -1 if there is none.
+// oddByte returns the offset of the first byte that is not allowed in text, or -1.
 func oddByte(line string) int {
 	for i, c := range line {
 		if c < ' ' && c != '\t' || c >= 0x7f && c < 0xa0 || c == utf8.RuneError && !strings.HasPrefix(line[i:], "\ufffd") {
@@ -224,14 +224,13 @@ func setPair(pairs []yamlpos.Pair, p yamlpos.Pair) []yamlpos.Pair {
 type Word struct {
 	Text   string
 	Column int // bytes from the beginning of the line to the first of its source
-	// ValueAt is where the source of what follows the first = begins, or -1.
+	// ValueAt is the offset of the source after the first =, or -1.
 	ValueAt int
 }
 
-// SplitWords splits a line as Python's shlex does, with which Ansible reads the
-// host lines of INI inventories: quotes and backslashes as in a shell, and a #
-// begins a comment wherever it stands outside quotes. cut is the offset of a # that
-// ended a word, or -1. problem says what is wrong, and is "" if nothing is.
+// SplitWords splits a line like Python's shlex, which Ansible uses for the host lines of INI inventories: quotes and
+// backslashes work as in a shell, and a # outside quotes begins a comment anywhere. cut is the offset of a # that ended
+// a word, or -1. problem describes the error; "" if there is none.
 func SplitWords(line string) (words []Word, cut int, problem string) {
 	var text strings.Builder
 	cut = -1
@@ -287,9 +286,8 @@ func SplitWords(line string) (words []Word, cut int, problem string) {
 	return words, cut, ""
 }
 
-// quoted writes what is between the quote at i and the next one to text, and
-// gives the offset of that, or -1. A backslash escapes itself and the quote, in
-// double quotes only.
+// quoted appends the text between the quote at i and the next quote to text, and returns the offset of the second
+// quote, or -1. A backslash escapes itself and the quote, in double quotes only.
 func quoted(line string, i int, text *strings.Builder) int {
 	quote := line[i]
 	for i++; i < len(line); i++ {

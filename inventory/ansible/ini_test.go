@@ -49,7 +49,7 @@ func TestINILines(t *testing.T) {
 	}, got)
 }
 
-// What stands in a section with a bad header is not read, and the next one is.
+// TestINILinesAfterErrors checks that a section with a bad header is skipped and the next section is read.
 func TestINILinesAfterErrors(t *testing.T) {
 	var got []string
 	for l, err := range INILines("f", []byte("[a b]\nh\n[web;]\nh\n[x:y]\nh\nzz\n[ok]\nh 'x\nh\n")) {
@@ -75,8 +75,7 @@ func TestINILinesOfALargeFile(t *testing.T) {
 	}
 }
 
-// FuzzINILines checks that each line is what its section has, and that positions are
-// within the text.
+// FuzzINILines checks that each line fits its section, and that positions are within the text.
 func FuzzINILines(f *testing.F) {
 	f.Add(sample)
 	for _, text := range []string{"[a b]\nh\n", "[x:y]\n", "a x='1\n", "a x=\\\n", "h x=\x1b[2J\n", "[a]\n[a:vars]\n = x\n", "[a:children]\nb c\n", "[web\n", "''\n"} {

@@ -23,7 +23,7 @@ func JSON(v any) string {
 	return w.String()
 }
 
-// An Object is a JSON object, of what [JSON] takes.
+// An Object is a JSON object of values that [JSON] accepts.
 type Object map[string]any
 
 type jsonWriter struct{ strings.Builder }
@@ -95,7 +95,7 @@ func (w *jsonWriter) node(n *yamlpos.Node, depth int) {
 	}
 }
 
-// marked writes a scalar. One with the tag !unsafe or !vault stands in a map that says so.
+// marked writes a scalar. A scalar with the tag !unsafe or !vault is written as a map with the marker key.
 func (w *jsonWriter) marked(n *yamlpos.Node, depth int) {
 	key := ""
 	switch {
@@ -110,8 +110,8 @@ func (w *jsonWriter) marked(n *yamlpos.Node, depth int) {
 	w.entries('{', '}', 1, depth, func(int) { w.WriteString(jsonText(key) + ": " + jsonText(n.Text)) })
 }
 
-// compareKeys sorts keys as Python does: numbers by value, texts by code point.
-// Where both stand in one map Python gives up; here the numbers come first.
+// compareKeys sorts keys like Python: numbers by value, texts by code point. Python fails if one map has both; here
+// numbers come first.
 func compareKeys(a, b yamlpos.Pair) int {
 	return cmp.Or(cmp.Compare(keyNumber(a.Key), keyNumber(b.Key)), strings.Compare(a.Key.Text, b.Key.Text))
 }
@@ -149,8 +149,7 @@ func jsonScalar(n *yamlpos.Node) string {
 	return Scalar(n)
 }
 
-// jsonText quotes a text. Like Python it leaves characters beyond ASCII as they are, but
-// not those that a terminal would obey.
+// jsonText quotes a text. Like Python it keeps characters beyond ASCII, except those that a terminal would obey.
 func jsonText(s string) string {
 	text, err := printable.JSON(s)
 	if err != nil { // every string can be encoded
@@ -165,8 +164,8 @@ const (
 	vaultKey  = "__ansible_vault"
 )
 
-// Marked gives n with texts in the place of such maps, as Ansible reads JSON. It is n
-// itself if it has no such map. by opens what is encrypted, and may be nil.
+// Marked returns n with texts instead of such maps, as Ansible reads JSON. It returns n itself if there is no such map.
+// by opens encrypted values and may be nil.
 func Marked(n *yamlpos.Node, by yamlpos.Opener) *yamlpos.Node {
 	if text := markedText(n, by); text != nil {
 		return text

@@ -50,7 +50,7 @@ func TestStr(t *testing.T) {
 	}
 }
 
-// FuzzJSON keeps all that is printed JSON, with the values it is made of.
+// FuzzJSON checks that all printed text is JSON and has the values it was made from.
 func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{"{a: [1, 2.5, x], 1: {}}", "\"\\e\\0\\u2028\"", "[.inf, 1e400, 0x10, ~, yes]", "? [a]\n: b", "{1: a, 1.0: b, true: c}", "0\t0"} {
 		f.Add([]byte(seed))

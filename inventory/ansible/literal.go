@@ -11,11 +11,10 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Literal gives the value of text as Ansible's INI inventories have it: that of
-// the Python literal it is (ast.literal_eval), else the text itself. True, 1_000,
-// 0x1f, 'quoted', [1, 2], (1, 2) and {'a': None} are literals; true, yes, 010 and
-// 1.2.3 are text. Tuples and sets are lists here, and complex numbers text. The
-// node stands where at does.
+// Literal returns the value of text as Ansible's INI inventories read it: the value of a Python literal
+// (ast.literal_eval), else the text itself. True, 1_000, 0x1f, 'quoted', [1, 2], (1, 2) and {'a': None} are literals;
+// true, yes, 010 and 1.2.3 are text. Tuples and sets become lists, complex numbers stay text. The node has the position
+// of at.
 func Literal(at *yamlpos.Node, text string) *yamlpos.Node {
 	p := literalParser{at: at, rest: strings.TrimLeft(text, " \t")}
 	if n, ok := p.expression(); ok {
@@ -68,7 +67,7 @@ func (p *literalParser) skip() {
 	}
 }
 
-// next takes token, if that is what comes.
+// next consumes token and reports true if it comes next.
 func (p *literalParser) next(token string) bool {
 	p.skip()
 	rest, ok := strings.CutPrefix(p.rest, token)
@@ -125,8 +124,7 @@ func (p *literalParser) value() (*yamlpos.Node, bool) {
 	return p.word()
 }
 
-// items reads values up to a closing bracket; comma reports whether a comma stood
-// between or behind them.
+// items reads values up to a closing bracket; comma reports whether there was a comma between or after them.
 func (p *literalParser) items(closing string) (items []*yamlpos.Node, comma, ok bool) {
 	for !p.next(closing) {
 		item, ok := p.value()
@@ -220,7 +218,7 @@ func regexpOnce(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// number reads a number behind its sign. What follows it must not continue it.
+// number reads a number after its sign. The next character must not continue the number.
 func (p *literalParser) number(sign string) (*yamlpos.Node, bool) {
 	float, integer := floatForm().FindString(p.rest), intForm().FindString(p.rest)
 	source := float
@@ -236,7 +234,7 @@ func (p *literalParser) number(sign string) (*yamlpos.Node, bool) {
 		return nil, false // 1.2.3, 010, 1j
 	}
 	if isFloat && !strings.ContainsAny(float, ".eE") {
-		return nil, false // 0123 is no number
+		return nil, false // 0123 is not a number
 	}
 	digits := strings.ReplaceAll(source, "_", "")
 	if isFloat {

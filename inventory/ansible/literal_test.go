@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// literalVectors are what ansible-core 2.14.18 reads in an INI inventory.
+// literalVectors are texts and the values that ansible-core 2.14.18 reads for them in an INI inventory.
 var literalVectors = []struct {
 	text string
 	want any
@@ -32,7 +32,7 @@ var literalVectors = []struct {
 	{strings.Repeat("[", 200) + strings.Repeat("]", 200), strings.Repeat("[", 200) + strings.Repeat("]", 200)},
 }
 
-// nowhere is where the literals of tests stand.
+// nowhere is the position of literals in tests.
 var nowhere = &yamlpos.Node{File: "x"}
 
 func TestLiteral(t *testing.T) {
@@ -57,7 +57,7 @@ func FuzzLiteral(f *testing.F) {
 	})
 }
 
-// literalProgram prints {"v": value}, or {} for what JSON does not have.
+// literalProgram prints {"v": value}, or {} for a value that JSON cannot express.
 const literalProgram = `
 import ast, json, math, sys
 def plain(v):

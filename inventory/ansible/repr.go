@@ -12,9 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Str is what Python's str makes of a value: a text stays as it is, and anything else is
-// written as in a program. What could control a terminal, or begin a new line, is
-// escaped.
+// Str formats a value like Python's str: a text stays unchanged, any other value is written as in a program. Characters
+// that could control a terminal or begin a new line are escaped.
 func Str(n *yamlpos.Node) string {
 	if n.Kind == yamlpos.Scalar {
 		if _, isText := n.Value.(string); isText {
@@ -24,7 +23,7 @@ func Str(n *yamlpos.Node) string {
 	return printable.Line(repr(n))
 }
 
-// oneLine is [printable.Line] that leaves tabs as they are.
+// oneLine is [printable.Line] that keeps tabs.
 func oneLine(text string) string {
 	parts := strings.Split(text, "\t")
 	for i, part := range parts {
@@ -33,8 +32,7 @@ func oneLine(text string) string {
 	return strings.Join(parts, "\t")
 }
 
-// repr is what Python's repr makes of a value. Maps are in the order of the
-// file.
+// repr formats a value like Python's repr. Maps keep the order of the file.
 func repr(n *yamlpos.Node) string {
 	switch n.Kind {
 	case yamlpos.Map:

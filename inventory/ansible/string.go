@@ -33,8 +33,8 @@ func (p *literalParser) strings() (*yamlpos.Node, bool) {
 	}
 }
 
-// stringPrefix gives the letters before a string in lower case, and its quotes; ""
-// if there is no string, or one with expressions in it (f"").
+// stringPrefix returns the letters before a string in lower case, and its quotes. Both are "" if there is no string, or
+// a string with expressions (f"").
 func stringPrefix(s string) (prefix, quote string) {
 	end := strings.IndexAny(s, `"'`)
 	if end < 0 || end > 2 {
@@ -53,7 +53,7 @@ func stringPrefix(s string) (prefix, quote string) {
 	return prefix, quote
 }
 
-// stringBody reads up to the closing quote; length is that of the source with it.
+// stringBody reads up to the closing quote; length counts the source including that quote.
 func stringBody(s, quote string, raw, bytes bool) (text string, length int, ok bool) {
 	var out strings.Builder
 	for i := 0; i < len(s); {
@@ -84,7 +84,7 @@ func stringBody(s, quote string, raw, bytes bool) (text string, length int, ok b
 	return "", 0, false
 }
 
-// escape reads what follows a backslash. An unknown escape stays as it is written.
+// escape reads the characters after a backslash. An unknown escape is kept.
 func escape(s string, bytes bool) (text string, length int, ok bool) {
 	if i := strings.IndexByte(`abfnrtv\'"`, s[0]); i >= 0 {
 		return "\a\b\f\n\r\t\v\\'\""[i : i+1], 1, true

@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// yaml11Forms are the rules by which PyYAML reads a plain scalar, those of YAML 1.1 as its
-// resolver has them (int, float, bool and timestamp). A text that matches none of them is
-// a string.
+// yaml11Forms are the rules for plain scalars in PyYAML: the YAML 1.1 forms of its resolver (int, float, bool and
+// timestamp). A text that matches no form is a string.
 type yaml11Forms struct{ boolean, null, float, integer, base60, instant *regexp.Regexp }
 
 var yaml11 = sync.OnceValue(func() yaml11Forms {
@@ -26,7 +25,7 @@ var yaml11 = sync.OnceValue(func() yaml11Forms {
 	}
 })
 
-// A YAMLKind is what a plain scalar is by YAML 1.1.
+// A YAMLKind is the type of a plain scalar in YAML 1.1.
 type YAMLKind string
 
 const (
@@ -39,8 +38,8 @@ const (
 	YAMLDate   YAMLKind = "date"
 )
 
-// YAML gives the kind of a plain scalar and, as JSON, its value. The value of a date, and
-// of a number that is too large, is its text.
+// YAML returns the kind of a plain scalar and its value as JSON. A date, or a number that is too large, has its text as
+// value.
 func YAML(text string) (YAMLKind, string) {
 	switch forms := yaml11(); {
 	case forms.null.MatchString(text):
@@ -60,14 +59,14 @@ func YAML(text string) (YAMLKind, string) {
 	return YAMLText, jsonText(text)
 }
 
-// isBase60 tells 1:30, which is 90, from 01:30: an integer in base 60 does not
-// begin with a zero, while one with a fraction may.
+// isBase60 distinguishes 1:30, which is 90, from 01:30: an integer in base 60 does not begin with a zero, a number with
+// a fraction may.
 func isBase60(text string) bool {
 	m := yaml11().base60.FindStringSubmatch(text)
 	return m != nil && (m[1] != "" || strings.TrimLeft(text, "+-")[0] != '0')
 }
 
-// int11Value gives the digits of an integer; "" if it has none, as 0x_ has.
+// int11Value returns the digits of an integer; "" if it has none, like 0x_.
 func int11Value(text string) string {
 	digits := strings.ReplaceAll(strings.TrimPrefix(text, "+"), "_", "")
 	value, ok := new(big.Int).SetString(digits, 0) // 0x, 0b and a leading 0 are Go's as well
@@ -99,6 +98,6 @@ func float11Value(text string) string {
 	if digits == ".nan" {
 		digits = "nan"
 	}
-	value, _ := strconv.ParseFloat(digits, 64) // the form was checked; what is too large becomes infinite
+	value, _ := strconv.ParseFloat(digits, 64) // the form was checked; a value that is too large becomes infinite
 	return Float(value)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestYAMLBlanks is about what no file can hold; the other texts stand in
-// cmd/ccm-push/testdata/ansible, with what Ansible has read.
+// TestYAMLBlanks checks texts that no file can contain. The other texts are in cmd/ccm-push/testdata/ansible, with the
+// values that Ansible reads.
 func TestYAMLBlanks(t *testing.T) {
 	for _, test := range []struct {
 		text  string
@@ -26,7 +26,7 @@ func TestYAMLBlanks(t *testing.T) {
 	}
 }
 
-// FuzzYAML keeps what is no text readable as JSON.
+// FuzzYAML checks that every value that is not a text can be read as JSON.
 func FuzzYAML(f *testing.F) {
 	for _, seed := range []string{"yes", "0755", "1:30", "1:30.5", "-1_0:2._", "1e3", ".inf", "2024-01-02", "0x_", "+.5", "~"} {
 		f.Add(seed)

@@ -1,6 +1,6 @@
-// Package connection reads what an inventory says about reaching a host: the map
-// below connect:, Ansible's variables such as ansible_port, and arguments of ssh.
+// Package connection reads an inventory's settings for reaching a host: the map connect:, Ansible's variables such as
+// ansible_port, and arguments of ssh.
 //
-// Hosts and groups may not come in: [Resolve] is given the settings of one host. Nor may
-// what dials: that is package transport.
+// Hosts and groups do not belong here: [Resolve] receives the settings of one host. Code that dials does not belong
+// here either: see package transport.
 package connection

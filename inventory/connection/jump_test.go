@@ -46,8 +46,8 @@ func TestJump(t *testing.T) {
 	}
 }
 
-// FuzzJump checks that what is accepted is written as it was read, and has
-// nothing in it that a shell or ssh could mistake.
+// FuzzJump checks that an accepted route is written as it was read, and contains nothing that a shell or ssh could
+// misread.
 func FuzzJump(f *testing.F) {
 	for _, text := range []string{"gate", "me@gate:22", "a,b@[2001:db8::1]:2222,::1", "none", "a;id", "-x@y", "[::1]", "@", "a@b@c:0", "::1:22"} {
 		f.Add(text)

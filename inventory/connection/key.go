@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// keys is what may stand below connect:.
+// keys are the keys allowed below connect:.
 var keys = []string{
 	"address", "port", "user", "password", "private_key", "known_hosts", jumpKey, relayKey, "connection",
 	"become", "become_user", "become_method", "become_password",
@@ -18,11 +18,11 @@ const (
 	relayKey = "relay"
 )
 
-// IsKey reports whether a key may stand below connect:.
+// IsKey reports whether a key is allowed below connect:.
 func IsKey(key string) bool { return slices.Contains(keys, key) }
 
-// IsNearKey reports whether a key was probably meant to stand below connect:, by
-// [yamlpos.Suggest]: one that is misspelt counts too.
+// IsNearKey reports whether a key was probably meant as a key of connect:, by [yamlpos.Suggest], so misspelt keys count
+// too.
 func IsNearKey(key string) bool { return yamlpos.Suggest(key, keys) != "" }
 
 func unknownKey(key *yamlpos.Node) error {
@@ -32,8 +32,8 @@ func unknownKey(key *yamlpos.Node) error {
 	return key.Errorf("known keys: "+strings.Join(keys, ", "), "unknown key %q", key.Text)
 }
 
-// keyOf gives the key of a connection that an Ansible variable sets; "" if it sets none.
-// The old names with ssh in them still work in Ansible.
+// keyOf returns the connection key that an Ansible variable sets; "" if it sets none. The old names with ssh in them
+// still work in Ansible.
 func keyOf(variable string) string {
 	switch variable {
 	case "ansible_host", "ansible_ssh_host":
@@ -82,8 +82,8 @@ var (
 // IsSecretKey reports whether the value of a key below connect: is a secret.
 func IsSecretKey(key string) bool { return key == "password" || key == "become_password" }
 
-// IsSecretVariable reports whether an Ansible variable is a password. Passwords are read
-// into [Params] and left out of the variables.
+// IsSecretVariable reports whether an Ansible variable is a password. Passwords are read into [Params] and omitted from
+// the variables.
 func IsSecretVariable(name string) bool {
 	return strings.HasPrefix(name, "ansible_") && IsSecretKey(keyOf(name))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Params are what an inventory says about reaching a host. A field is zero if the
-// inventory does not set it; Address is then the name of the host.
+// Params are an inventory's settings for reaching a host. A field is zero if the inventory does not set it; Address is
+// then the name of the host.
 type Params struct {
 	Address         string        // name or IP address to dial; the host's name unless set
 	Port            int           // 1 to 65535
@@ -21,32 +21,30 @@ type Params struct {
 	HostKeyChecking string        // "yes" or "accept-new"
 	Jump            []JumpHost    // hosts to go through, outermost first
 	Relay           string        // group or host that hands the host program on, or NoRelay
-	ConnectTimeout  time.Duration // of dial and handshake
-	Become          bool          // escalate; Pos["become"] tells false from not set
+	ConnectTimeout  time.Duration // covers dial and handshake
+	Become          bool          // escalate; Pos["become"] distinguishes false from not set
 	BecomeUser      string
 	BecomeMethod    string // "sudo", "su" or "doas"
 	// Password and BecomePassword are secrets: they are not among the variables of the
 	// host, and nothing may show them.
 	Password, BecomePassword string
-	// SealedPassword and SealedBecome stand in their place where they are encrypted, or a
-	// program prints them.
+	// SealedPassword and SealedBecome are set instead if the passwords are encrypted or printed by a program.
 	SealedPassword, SealedBecome *yamlpos.Node
-	// Referred has the passwords that other variables hold ("{{ name }}"), under the same keys as
-	// Pos: the position of one that stands there in clear, "" for any other.
+	// Referred has the passwords that other variables hold ("{{ name }}"), under the same keys as Pos: the position of
+	// a password that is written there in clear, "" for any other.
 	Referred map[string]string
 	Local    bool     // the controller itself, without SSH
-	Options  []Option // of ssh, for which there is no field
+	Options  []Option // ssh options without a field of their own
 	// Pos has the position ("file:line:column") of every value that is set, under
 	// its key in a connect map, or "host_key_checking" and "connect_timeout".
 	Pos map[string]string
-	// Refused says why settings cannot be honoured, under the same keys, or under the
-	// names of variables that have no key. Unless another source decides such a key, the
-	// host must not be dialled: the fields are not what the inventory says. It is nil if
-	// every setting can be honoured.
+	// Refused has the reasons why settings cannot be applied, under the same keys, or under the names of variables that
+	// have no key. Unless another source overrides such a key, the host must not be dialled, since the fields differ
+	// from the inventory. nil if every setting can be applied.
 	Refused map[string]yamlpos.Errors
 }
 
-// NoRelay as [Params.Relay] is none.
+// NoRelay as [Params.Relay] means no relay.
 const NoRelay = "none"
 
 // An Option is an option of ssh, as ssh_config(5) has it.
@@ -56,7 +54,7 @@ type Option struct {
 	Pos   string // file:line:column
 }
 
-// refuse notes why a setting cannot be honoured, in place of what a lower one says.
+// refuse records why a setting cannot be applied, and replaces a lower setting.
 func (p *Params) refuse(s Setting) {
 	if len(s.refused) == 0 {
 		return
@@ -71,7 +69,7 @@ func (p *Params) refuse(s Setting) {
 	}
 }
 
-// refer notes where the password of a setting stands that has been followed.
+// refer records the position of the password that a setting referred to.
 func (p *Params) refer(s Setting) {
 	if p.Referred == nil {
 		p.Referred = map[string]string{}

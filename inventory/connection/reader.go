@@ -7,8 +7,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A Reader reads what maps of an inventory say about connections. A value that cannot
-// be honoured is no error yet: see [Params.Refused].
+// A Reader reads connection settings from maps of an inventory. A value that cannot be applied is not an error yet: see
+// [Params.Refused].
 type Reader struct {
 	Errs *yamlpos.Errors // unknown keys below connect:
 	// Known are the variables beginning with ansible_ that another package reads.
@@ -19,7 +19,7 @@ type Reader struct {
 	Misspelt func(key *yamlpos.Node, meant string)
 }
 
-// Connect reads a map that stands below connect:.
+// Connect reads the map below connect:.
 func (r Reader) Connect(n *yamlpos.Node) (list Settings) {
 	for _, p := range n.Pairs {
 		if !IsKey(p.Key.Text) {
@@ -77,7 +77,7 @@ func saysNothing(n *yamlpos.Node) bool {
 	return n.IsNull() || n.Kind == yamlpos.Scalar && n.Text == ""
 }
 
-// asVariable gives n the text that the value of a variable has: 0x10 is 16.
+// asVariable returns n with the text of a variable's value: 0x10 becomes 16.
 func asVariable(n *yamlpos.Node) *yamlpos.Node {
 	if _, isText := n.Value.(string); isText || n.Kind != yamlpos.Scalar {
 		return n
@@ -85,8 +85,8 @@ func asVariable(n *yamlpos.Node) *yamlpos.Node {
 	return yamlpos.From(n, n.Value)
 }
 
-// args reads arguments that Ansible would give to ssh. Here they never reach a shell or
-// ssh: what is not understood is refused.
+// args reads arguments that Ansible would pass to ssh. Here they never reach a shell or ssh: unknown arguments are
+// refused.
 func args(name string, n *yamlpos.Node) Setting {
 	s := Setting{name: name, rank: sshArgs, at: n}
 	switch {
@@ -134,7 +134,7 @@ func notSecret(name string, n *yamlpos.Node) error {
 	return n.Errorf("only passwords of a connection can be secrets; write this value without !secret, and unencrypted", "%s cannot be a secret", name)
 }
 
-// textsOf gives the text of a scalar, or those of a list where one may stand.
+// textsOf returns the text of a scalar, or the texts of a list where a list is allowed.
 func textsOf(name string, n *yamlpos.Node, list bool) ([]string, error) {
 	if n.Sealed != nil {
 		return nil, n.EncryptedErrorf("%s is encrypted by ansible-vault", name)

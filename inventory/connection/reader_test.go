@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
 )
 
-// reading gives a reader, and what it has been told of.
+// reading returns a reader, and the list of keys that it reports as ignored or misspelt.
 func reading() (r Reader, told *[]string) {
 	told = new([]string)
 	return Reader{
@@ -33,7 +33,7 @@ func parse(t testing.TB, text string) *yamlpos.Node {
 	return documents[0]
 }
 
-// hostVariables are those of a host.
+// hostVariables are the variables of a host, by name.
 type hostVariables map[string]*yamlpos.Node
 
 func (v hostVariables) Variable(name string) *yamlpos.Node { return v[name] }
@@ -79,7 +79,7 @@ func TestResolve(t *testing.T) {
 	}, shown)
 }
 
-// TestRefusals: what cannot be honoured is told of only where it counts.
+// TestRefusals checks that a setting that cannot be applied is reported only if it counts.
 func TestRefusals(t *testing.T) {
 	r, _ := reading()
 	low := r.Connect(parse(t, "{prt: 1, port: 0, become_password: [hunter2]}"))
@@ -114,12 +114,11 @@ func TestRefusals(t *testing.T) {
 	require.Equal(t, []Entry{{Key: "user", Name: "user", Value: []any{"a"}, Pos: "f:1:8"}}, worse[0].Entries())
 }
 
-// accountForm is what isAccount asks for.
+// accountForm is the form that isAccount accepts.
 var accountForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@+-]*$`)
 
-// FuzzVariables checks that whatever stands in the variables of a connection is
-// refused or can be handed on: no blank or control character is in what becomes a
-// word of a command line.
+// FuzzVariables checks that every value of a connection variable is refused or safe to pass on: words of a command line
+// contain no blank and no control character.
 func FuzzVariables(f *testing.F) {
 	for _, key := range slices.Concat(keyVars, argsVars) {
 		f.Add(key, "x")

@@ -10,9 +10,9 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Variables are those of one host, as its layers come to. Passwords are not among them.
+// Variables are the merged variables of one host, without passwords.
 type Variables interface {
-	Variable(name string) *yamlpos.Node // nil if there is none
+	Variable(name string) *yamlpos.Node // nil if not set
 	VariableNames() []string
 }
 
@@ -21,8 +21,8 @@ const referencePattern = `^\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-
 
 var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(referencePattern) })
 
-// referredBy gives the variable that a password refers to: vault_become in
-// "{{ vault_become }}". It is "" for a password that is none.
+// referredBy returns the variable that a password refers to: vault_become for "{{ vault_become }}". It returns "" if
+// the password is not a reference.
 func referredBy(n *yamlpos.Node) string {
 	if n == nil || !yamlpos.IsTemplate(n) {
 		return ""
@@ -40,8 +40,8 @@ func (s Setting) refers() bool { return referredBy(s.secret) != "" }
 // answer for the many hosts without one.
 func (s Settings) Refers() bool { return slices.ContainsFunc(s, Setting.refers) }
 
-// Followed gives the passwords that are held by other variables, each with what it comes to:
-// those of them that count for the host whose layers and variables these are.
+// Followed returns the passwords that other variables hold, with their final values: those that count for the host with
+// these layers and variables.
 func Followed(layers []Settings, v Variables) (list Settings) {
 	counting := overlaid(layers)
 	for _, s := range counting {
@@ -60,8 +60,8 @@ type link struct {
 
 func (l link) String() string { return l.name + " (" + l.at.Pos() + ")" }
 
-// followed gives the setting the password that its reference leads to, which may be a reference
-// again. counting are all settings of the host that count.
+// followed returns the setting with the password that its reference leads to; this may be a reference again. counting
+// are all effective settings of the host.
 func (s Setting) followed(counting Settings, v Variables) Setting {
 	path := []link{{s.name, s.secret}}
 	for {

@@ -6,8 +6,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
 )
 
-// Patterns of texts. They refuse nothing that is accepted, and need not refuse all
-// that is not.
+// Patterns of texts. They match every accepted text, and may match others.
 const (
 	addrPattern = `^[0-9A-Za-z_.%][0-9A-Za-z_.%-]*$|^[0-9A-Za-z]*:[0-9A-Za-z_.:%-]*:[0-9A-Za-z_.:%-]*$`
 	wordPattern = `^[^\x00-\x20\x7f-\x9f-][^\x00-\x20\x7f-\x9f]*$`

@@ -7,13 +7,13 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A Setting is one key that says something about the connection.
+// A Setting is one key that sets a part of the connection.
 type Setting struct {
 	name   string // as written
 	rank   rank
 	at     *yamlpos.Node
 	fields []field
-	// refused says why the setting cannot be honoured; there are no fields then.
+	// refused has the reasons why the setting cannot be applied; fields is empty then.
 	refused yamlpos.Errors
 	secret  *yamlpos.Node // a password as it is written; nil for any other setting
 }
@@ -36,7 +36,7 @@ type rank int
 const (
 	sshArgs     rank = iota // ansible_ssh_common_args and the like
 	ansibleVar              // ansible_port and the like
-	connectMaps             // what stands below connect:
+	connectMaps             // keys of connect:
 )
 
 // A field is a value for one field of Params.
@@ -47,8 +47,8 @@ type field struct {
 	option Option
 }
 
-// Settings are what one layer of variables says: a group, a host, or a file. The
-// map connect wins over Ansible's variables, and these over arguments of ssh.
+// Settings are the settings of one layer of variables: a group, a host, or a file. The map connect overrides Ansible's
+// variables, and these override arguments of ssh.
 type Settings []Setting
 
 // Add keeps the settings sorted by rank.
@@ -57,9 +57,8 @@ func (s *Settings) Add(more Settings) {
 	slices.SortStableFunc(*s, func(a, b Setting) int { return int(a.rank) - int(b.rank) })
 }
 
-// Resolve gives what the settings of layers, low to high, come to. host is the name of
-// the host, which is its address unless a layer sets another. v is asked for the variables
-// that passwords refer to.
+// Resolve merges the settings of layers, lowest first. host is the name of the host, which is its address unless a
+// layer sets another. v provides the variables that passwords refer to.
 func Resolve(host string, layers []Settings, v Variables) Params {
 	p := Params{Address: host, Pos: map[string]string{}}
 	counting := overlaid(layers)
@@ -87,7 +86,7 @@ func Resolve(host string, layers []Settings, v Variables) Params {
 	return p
 }
 
-// Refused says why settings cannot be honoured, whether or not they count for a host.
+// Refused returns the reasons why settings cannot be applied, whether or not they count for a host.
 func (s Settings) Refused() (errs yamlpos.Errors) {
 	for _, one := range s {
 		errs = append(errs, one.refused...)
@@ -95,7 +94,7 @@ func (s Settings) Refused() (errs yamlpos.Errors) {
 	return errs
 }
 
-// Passwords are those that stand in clear, whether or not they count for a host.
+// Passwords returns the passwords in clear text, whether or not they count for a host.
 func (s Settings) Passwords() (texts []string) {
 	for _, one := range s {
 		if one.secret != nil && len(one.refused) == 0 && one.secret.Sealed == nil && !one.refers() {
@@ -118,19 +117,19 @@ func overlaid(layers []Settings) Settings {
 	return list
 }
 
-// Jump gives [Params.Jump] alone, and where it is written; at is nil if there is none.
+// Jump returns [Params.Jump] alone, and the node where it is written; at is nil if it is not set.
 func Jump(layers []Settings) (jumps []JumpHost, at *yamlpos.Node) {
 	p, at := alone(layers, jumpKey)
 	return p.Jump, at
 }
 
-// Relay gives [Params.Relay] alone, and where it is written; at is nil if there is none.
+// Relay returns [Params.Relay] alone, and the node where it is written; at is nil if it is not set.
 func Relay(layers []Settings) (name string, at *yamlpos.Node) {
 	p, at := alone(layers, relayKey)
 	return p.Relay, at
 }
 
-// alone gives the parameters with one key of a connect map, and where that is written.
+// alone returns the parameters with one key of a connect map, and the node where it is written.
 func alone(layers []Settings, key string) (p Params, at *yamlpos.Node) {
 	for _, s := range overlaid(layers) {
 		for _, f := range s.fields {
@@ -156,19 +155,19 @@ func (s Settings) has(key string) bool {
 	})
 }
 
-// An Entry is what one place says of one key, in the form in which it is shown.
+// An Entry is the value of one key in one place, in the form that users see.
 type Entry struct {
 	Key  string // in a connect map, or "-o " and the name of an option of ssh
 	Name string // as it is written: ansible_port, port
-	// Value is what is written there: of arguments of ssh, all of them. It is nil for a
-	// password, and where a place takes away what lower ones say.
+	// Value is the value as written; for arguments of ssh, all of them. It is nil for a password, and if the place
+	// removes lower settings.
 	Value  any
-	Secret bool   // it is a password
+	Secret bool   // a password
 	Pos    string // file:line:column
 }
 
-// Entries gives an entry for each key that s sets. A setting that takes a value away, is
-// empty or cannot be honoured has an entry for its own key only.
+// Entries returns an entry for each key that s sets. A setting that removes a value, is empty or cannot be applied has
+// an entry for its own key only.
 func (s Setting) Entries() []Entry {
 	var list []Entry
 	for _, f := range s.fields {

@@ -62,7 +62,7 @@ var switches = map[string]argument{
 	"-q": {"LogLevel", "QUIET"},
 }
 
-// sshArgument gives the short flags the names they have behind -o.
+// sshArgument translates the short flags to the names that they have with -o.
 func sshArgument(flag, value string) argument {
 	switch flag {
 	case "-J":
@@ -93,10 +93,10 @@ func argumentFields(name string, arguments []argument) ([]field, error) {
 	return g.fields()
 }
 
-// givenOptions are options that stand together.
+// givenOptions are options from the same variable.
 type givenOptions struct {
-	name   string              // of the variable they stand in
-	keys   []string            // of a connection, in the order given
+	name   string              // variable that contains them
+	keys   []string            // connection keys, in the order given
 	texts  map[string][]string // by key
 	calls  map[string]string   // how errors call it, by key
 	passed []field             // options that have no key
@@ -201,7 +201,7 @@ func ignoredOption(a argument) bool {
 	return false
 }
 
-// jumpByCommand is how a jump host is mostly written as a ProxyCommand.
+// jumpByCommand matches the usual ProxyCommand for a jump host.
 var jumpByCommand = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^ssh (?:-q )?-W "?%h:%p"? (?:-q )?([\w.@-]+)$`)
 })

@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzArgs checks that arguments of ssh are refused or come to what a connection
-// has, whatever they hold.
+// FuzzArgs checks that any arguments of ssh are refused or become settings of a connection.
 func FuzzArgs(f *testing.F) {
 	for _, text := range []string{"-o Port=22 -J gate", "-oCiphers=a,b -C -4", "-i k -l me", "-o 'ServerAliveInterval 5'", "-A", "-o ProxyCommand='x'", "-", "'"} {
 		f.Add(text)

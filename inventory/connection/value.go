@@ -13,8 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A problem is what is wrong with a text by itself. The caller knows where the text
-// stands and adds the position.
+// A problem is an error in a text itself. The caller knows the position of the text and adds it.
 type problem struct{ msg, hint string }
 
 func (e *problem) Error() string { return e.msg }
@@ -30,8 +29,7 @@ func positioned(n *yamlpos.Node, err error) error {
 	return n.Errorf("", "%s", err)
 }
 
-// parseField reads texts, which is one text unless key is private_key or
-// known_hosts. name is how the errors call it.
+// parseField reads texts: one text unless key is private_key or known_hosts. name is the name used in errors.
 func parseField(name, key string, texts []string) (field, error) {
 	for _, text := range texts {
 		if err := checkLiteral(name, text); err != nil {
@@ -45,7 +43,7 @@ func parseField(name, key string, texts []string) (field, error) {
 	return field{key: key, set: set}, err
 }
 
-// checkLiteral refuses what no connection value can be.
+// checkLiteral refuses texts that cannot be a connection value.
 func checkLiteral(name, text string) error {
 	switch {
 	case strings.Contains(text, "{{"), strings.Contains(text, "{%"), strings.Contains(text, "${"):
@@ -105,7 +103,7 @@ func checkAddress(name, text string) error {
 	return nil
 }
 
-// ParsePort reads the number of a port. name is how the error calls it.
+// ParsePort parses a port number. name is the name used in errors.
 func ParsePort(name, text string) (int, error) {
 	port, err := strconv.Atoi(text)
 	switch {
@@ -162,7 +160,7 @@ func checkKnownHosts(name string, files []string) error {
 
 func parseHostKeyChecking(name, text string) (string, error) {
 	switch strings.ToLower(text) {
-	case "yes", "true", "on", "ask": // a run asks no questions
+	case "yes", "true", "on", "ask": // a run never prompts
 		return "yes", nil
 	case "accept-new":
 		return "accept-new", nil
@@ -213,8 +211,8 @@ func parseKind(name, text string) (local bool, err error) {
 	return false, problemf("write ssh or local", "%s %q is not supported", name, text)
 }
 
-// secret reads a password into s. What shows s has the position only, and no error shows the
-// text. A password that another variable holds has no fields until it is followed.
+// secret reads a password into s. Output about s has its position only, and no error contains the text. A password that
+// another variable holds has no fields until its reference is followed.
 func secret(s Setting, key string) Setting {
 	s.secret = s.at
 	s.at = &yamlpos.Node{File: s.at.File, Line: s.at.Line, Column: s.at.Column}

@@ -1,7 +1,6 @@
-// Package listing shows an inventory: as ansible-inventory prints it ([List],
-// [HostVars], [Graph]), and as people look at it ([TreeOf], [Explain], [Lint]).
-// What it gives can be printed: a terminal obeys nothing in it, and [Withheld] stands in
-// the place of each password.
+// Package listing prints an inventory: as ansible-inventory does ([List], [HostVars], [Graph]), and for people
+// ([TreeOf], [Explain], [Lint]). Its output is safe to print: it contains nothing that a terminal obeys, and [Withheld]
+// instead of each password.
 //
-// What an inventory means may not come in: package inventory is asked for it.
+// The meaning of an inventory does not belong here: package inventory knows it.
 package listing

@@ -14,10 +14,9 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Explain lists, for each variable of a host, every place that sets it. What the inventory
-// says about the connection comes last. With a key it lists that variable only, or that
-// setting of the connection, whose key may be written with or without connect. before
-// it. A key that nothing sets is an error.
+// Explain lists, for each variable of a host, every place that sets it. Connection settings come last. With a key it
+// lists only that variable or that connection setting, whose key may be written with or without the prefix connect. A
+// key that is set nowhere is an error.
 func Explain(h *inventory.Host, key string) ([]Explanation, error) {
 	list := explanations(h)
 	if key == "" {
@@ -43,7 +42,7 @@ type Origin struct {
 	Source   string `json:"source"` // inventory, group_vars, host_vars
 	Name     string `json:"name"`   // as it is written there
 	Value    any    `json:"value"`
-	Wins     bool   `json:"wins"` // of maps that are merged, the last one
+	Wins     bool   `json:"wins"` // the last one if maps are merged
 }
 
 // explanations explains all variables, sorted by name, and then the connection.
@@ -160,7 +159,7 @@ func jsonable(v any) any {
 // shown is a value on one line, as JSON.
 func shown(v any) string {
 	text, err := printable.JSON(v)
-	if err != nil { // never of what [jsonable] gives
+	if err != nil { // never for a result of [jsonable]
 		return printable.Line(fmt.Sprint(v))
 	}
 	return string(text)

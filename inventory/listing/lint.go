@@ -23,8 +23,8 @@ type Finding struct {
 	Line    int    `json:"line"`
 	Column  int    `json:"column"`
 	Text    string `json:"text"`              // as it is written
-	Ansible string `json:"ansible,omitempty"` // what it reads
-	Here    string `json:"here,omitempty"`    // what is read here
+	Ansible string `json:"ansible,omitempty"` // value that Ansible reads
+	Here    string `json:"here,omitempty"`    // value that ccm-push reads
 	Message string `json:"message"`
 	Hint    string `json:"hint"`
 }
@@ -92,8 +92,7 @@ func (l *linter) add(n *yamlpos.Node, f Finding) {
 	l.found = append(l.found, f)
 }
 
-// setByAnsible are variables that a playbook finds set, whatever the inventory
-// says.
+// setByAnsible are variables that Ansible sets in a playbook, whatever the inventory contains.
 var setByAnsible = []string{
 	"group_names", "groups", "hostvars", "inventory_dir", "inventory_file", "inventory_hostname",
 	"inventory_hostname_short", "omit", "playbook_dir",
@@ -213,8 +212,8 @@ func (l *linter) scalar(n *yamlpos.Node, what string) {
 
 var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+-]?[0-9]+\.[0-9]+$`) })
 
-// digits writes a decimal number as it is when it is read and printed again: 1.10
-// is 1.1. Any other text stays as it is.
+// digits writes a decimal number in the form that it has after reading and printing: 1.10 becomes 1.1. Any other text
+// stays unchanged.
 func digits(n *yamlpos.Node) string {
 	number, isFloat := n.Value.(float64)
 	if !isFloat || !decimal().MatchString(n.Text) {

@@ -12,10 +12,9 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// List prints groups and hosts as ansible-inventory --list does. With export it prints
-// them as --export does: variables stand at the group or host they are set for. hosts may
-// be some of the hosts only; all groups are printed. withheld says whether there are
-// passwords.
+// List prints groups and hosts like ansible-inventory --list. With export it prints them like --export: variables are
+// listed at the group or host that sets them. hosts may be a subset of the hosts; all groups are printed. withheld
+// reports whether there are passwords.
 func List(inv *inventory.Inventory, hosts []*inventory.Host, export bool) (text string, withheld bool) {
 	v := variablesOf(inv)
 	wanted := make(map[*inventory.Host]bool, len(hosts))
@@ -43,8 +42,7 @@ func List(inv *inventory.Inventory, hosts []*inventory.Host, export bool) (text 
 	return ansible.JSON(list), v.withheld
 }
 
-// HostVars prints the variables of a host as ansible-inventory --host does. withheld
-// says whether it has passwords.
+// HostVars prints the variables of a host like ansible-inventory --host. withheld reports whether it has passwords.
 func HostVars(h *inventory.Host) (text string, withheld bool) {
 	var v variables
 	vars := v.host(h)
@@ -81,9 +79,8 @@ func ownHosts(g *inventory.Group, wanted map[*inventory.Host]bool) []string {
 	return names
 }
 
-// Graph prints a group and what is in it as ansible-inventory --graph does, with vars as
-// --vars does. hosts may be some of the hosts only. withheld says whether there are
-// passwords among what is printed.
+// Graph prints a group and its members like ansible-inventory --graph, with vars like --vars. hosts may be a subset of
+// the hosts. withheld reports whether the printed values include passwords.
 func Graph(inv *inventory.Inventory, top *inventory.Group, hosts []*inventory.Host, vars bool) (text string, withheld bool) {
 	w := grapher{wanted: make(map[*inventory.Host]bool, len(hosts))}
 	for _, h := range hosts {
@@ -142,15 +139,15 @@ func (w *grapher) variables(vars ansible.Object, depth int) {
 	}
 }
 
-// Withheld stands in the place of a password.
+// Withheld is printed instead of a password.
 const Withheld = "(secret)"
 
-// secret stands in the place of a value that is marked as one.
+// secret is printed instead of a value that is marked as secret.
 const secret = "[secret]"
 
-// variables are those of an inventory.
+// variables are the variables of an inventory.
 type variables struct {
-	layers   map[string][]inventory.Layer // those of groups and hosts, under "group NAME" and "host NAME"
+	layers   map[string][]inventory.Layer // layers of groups and hosts, under "group NAME" and "host NAME"
 	withheld bool                         // a password has been met
 }
 
@@ -162,10 +159,10 @@ func variablesOf(inv *inventory.Inventory) *variables {
 	return v
 }
 
-// own gives the variables that a group or a host sets itself, by its name as a layer.
+// own returns the variables that a group or a host sets itself; name is its layer name.
 func (v *variables) own(name string) ansible.Object { return merged(v.layers[name]) }
 
-// group gives the variables of a group, with its priority, which Ansible shows as one.
+// group returns the variables of a group and its priority, which Ansible shows as a variable.
 func (v *variables) group(g *inventory.Group) ansible.Object {
 	vars := v.own("group " + g.Name)
 	if g.Priority != 1 {
@@ -174,8 +171,8 @@ func (v *variables) group(g *inventory.Group) ansible.Object {
 	return vars
 }
 
-// host gives the variables of a host, with those of its groups. [Withheld] stands for its
-// passwords, which are not among the variables of an inventory.
+// host returns the variables of a host, including variables of its groups. The passwords are not in the variables of an
+// inventory; [Withheld] is added for each.
 func (v *variables) host(h *inventory.Host) ansible.Object {
 	vars := merged(h.Layers())
 	set := h.Connection().Pos
@@ -188,7 +185,7 @@ func (v *variables) host(h *inventory.Host) ansible.Object {
 	return vars
 }
 
-// merged gives the variables that layers come to.
+// merged returns the merged variables of layers.
 func merged(layers []inventory.Layer) ansible.Object {
 	vars := ansible.Object{}
 	for name, value := range inventory.MergeLayers(layers) {

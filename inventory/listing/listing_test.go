@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/listing"
 )
 
-// hostile has what a terminal would obey, and a password, wherever they can stand.
+// hostile has text that a terminal would obey, and a password, in every possible place.
 const hostile = `
 all:
   vars: {"k\e[2J": "v\e]0;x\a", "map": {"\u202e": ["\u009b"]}}
@@ -23,7 +23,7 @@ all:
       hosts: {web1: {ansible_password: hunter2, "\e[1m": 1}, web2: }
 `
 
-// everything is all that can be listed of an inventory.
+// everything returns every listing of an inventory.
 func everything(t testing.TB, inv *inventory.Inventory) []string {
 	t.Helper()
 	list, _ := listing.List(inv, inv.Hosts(), false)
@@ -103,8 +103,7 @@ func TestLint(t *testing.T) {
 	}, lines)
 }
 
-// FuzzListing keeps what is listed JSON where it is to be, and free of what a
-// terminal would obey.
+// FuzzListing checks that JSON listings are JSON, and that no listing has text that a terminal would obey.
 func FuzzListing(f *testing.F) {
 	f.Add([]byte(hostile))
 	f.Add([]byte("all: {hosts: {a: {x: .inf, y: {1: a}}}, children: {b: {children: {c: {hosts: {a: }}}}}}"))

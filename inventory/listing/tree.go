@@ -20,7 +20,7 @@ type Tree struct {
 	text string
 }
 
-// A TreeGroup is one group. Hosts are those of it and of the groups in it.
+// A TreeGroup is one group. Hosts lists its hosts and the hosts of its child groups.
 type TreeGroup struct {
 	Name     string   `json:"name"`
 	Children []string `json:"children"`
@@ -30,8 +30,8 @@ type TreeGroup struct {
 	Folded   string   `json:"folded"`
 }
 
-// TreeOf gives the groups of some hosts. If those are all hosts of the inventory, it gives
-// every group, empty ones too. sources is where the inventory is from.
+// TreeOf returns the groups of some hosts. If hosts are all hosts of the inventory, it returns every group, including
+// empty ones. sources are the inventories that were read.
 func TreeOf(inv *inventory.Inventory, hosts []*inventory.Host, sources []string) Tree {
 	w := &treeWriter{wanted: make(map[*inventory.Host]bool, len(hosts)), some: len(hosts) < len(inv.Hosts()), written: map[*inventory.Group]bool{}}
 	for _, h := range hosts {
@@ -60,7 +60,7 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Names are those of hosts, in their order.
+// Names returns the names of hosts, in their order.
 func Names(hosts []*inventory.Host) []string {
 	names := make([]string, len(hosts))
 	for i, h := range hosts {
@@ -74,7 +74,7 @@ func Names(hosts []*inventory.Host) []string {
 type treeWriter struct {
 	strings.Builder
 	wanted  map[*inventory.Host]bool
-	some    bool // not all hosts are wanted: groups without a wanted one are left out
+	some    bool // only some hosts are wanted: groups without a wanted host are skipped
 	written map[*inventory.Group]bool
 }
 

@@ -9,10 +9,10 @@ import (
 // no host.
 var ErrNothing = errors.New("no host is selected")
 
-// An Error says why a pattern is refused or selects nothing; errors.Is with
-// [ErrNothing] tells the one from the other.
+// An Error is the reason why a pattern is refused or selects nothing; errors.Is with [ErrNothing] distinguishes the
+// two.
 type Error struct {
-	Pattern string // as it was typed
+	Pattern string // as typed
 	Msg     string
 	Hint    string // may be empty
 	nothing bool
@@ -26,7 +26,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap gives [ErrNothing] if the pattern only selects nothing.
+// Unwrap returns [ErrNothing] if the pattern only selects nothing.
 func (e *Error) Unwrap() error {
 	if e.nothing {
 		return ErrNothing
@@ -34,8 +34,7 @@ func (e *Error) Unwrap() error {
 	return nil
 }
 
-// A TermError says what is wrong with one term, node set or range by itself. The caller
-// knows where the text stands, and adds that.
+// A TermError is an error in one term, node set or range itself. The caller knows the position of the text and adds it.
 type TermError struct {
 	Msg  string
 	Hint string // may be empty
@@ -52,7 +51,7 @@ func termErrorf(hint, format string, args ...any) error {
 	return &TermError{fmt.Sprintf(format, args...), hint}
 }
 
-// inTerm says which of several terms an error is about.
+// inTerm adds to an error which of several terms it is about.
 func inTerm(terms []string, term string, err error) error {
 	if te, ok := errors.AsType[*TermError](err); ok && len(terms) > 1 {
 		return termErrorf(te.Hint, "%s: %s", term, te.Msg)
@@ -60,7 +59,7 @@ func inTerm(terms []string, term string, err error) error {
 	return err
 }
 
-// inPattern turns what is wrong with a term into an [Error].
+// inPattern turns the error of a term into an [Error].
 func inPattern(pattern string, err error) error {
 	if te, ok := errors.AsType[*TermError](err); ok {
 		return &Error{Pattern: pattern, Msg: te.Msg, Hint: te.Hint}

@@ -7,14 +7,12 @@ import (
 	"strings"
 )
 
-// Fold writes names the short way, as node sets: web1, web2, web3 and db1 are
-// "db1,web[1-3]". [Expand] gives back the same names, and an inventory with
-// hosts of these names takes the text as a pattern for them.
+// Fold writes names in their short form, as node sets: web1, web2, web3 and db1 become "db1,web[1-3]". [Expand] returns
+// the same names, and an inventory with hosts of these names accepts the text as a pattern for them.
 //
-// The text depends on the set of names only, not on their order or repetition.
-// Leading zeros are part of a name: web1 and web01 are "web[1,01]". Names with up
-// to three numbers fold over all of them, names with more over the last one. It
-// never covers a name that is not there.
+// The text depends only on the set of names, not on their order or repetition. Leading zeros are part of a name: web1
+// and web01 become "web[1,01]". Names with up to three numbers fold over all of them, names with more over the last
+// one. The text never covers a name that is not in the set.
 func Fold(names []string) string {
 	f := folder{kinds: map[string]*kind{}}
 	for _, name := range names {
@@ -41,14 +39,14 @@ func Fold(names []string) string {
 	return out.String()
 }
 
-// maxAxes is how many numbers of a name are folded.
+// maxAxes is the largest number of numbers in a name that are folded.
 const maxAxes = 3
 
 // A folder sorts names by kind.
 type folder struct {
 	kinds   map[string]*kind // by skeleton
 	plain   []string         // names without digits, with repetitions
-	spans   []span           // of the name at hand
+	spans   []span           // digits in the current name
 	scratch []byte
 }
 
@@ -56,8 +54,8 @@ type folder struct {
 type kind struct {
 	skeleton string // the name with hole in place of each number
 	axes     int
-	numbers  []number // of kinds with one axis, which are most
-	rows     []row    // of those with more
+	numbers  []number // names of a kind with one axis, the usual case
+	rows     []row    // names of a kind with more axes
 }
 
 // A row is the numbers of one name, filled up with zeros.
@@ -95,7 +93,7 @@ func (n number) append(b []byte) []byte {
 // padded reports whether n has zeros in front.
 func (n number) padded() bool { return n.width() > 1 && n.value() < powers[n.width()-1] }
 
-// powers are those of ten.
+// powers are the powers of ten.
 var powers = func() (p [maxDigits + 1]uint64) {
 	p[0] = 1
 	for i := range maxDigits {
@@ -104,8 +102,7 @@ var powers = func() (p [maxDigits + 1]uint64) {
 	return p
 }()
 
-// follows reports whether n continues a range that begins with first and has
-// come to last.
+// follows reports whether n continues a range from first to last.
 func (n number) follows(first, last number) bool {
 	if n.width() == last.width() {
 		return n == last+1
@@ -113,7 +110,7 @@ func (n number) follows(first, last number) bool {
 	return n.width() == last.width()+1 && !first.padded() && n.value() == last.value()+1 && n.value() == powers[n.width()-1]
 }
 
-// A span is where digits stand in a name.
+// A span is the place of digits in a name.
 type span struct{ from, to int }
 
 func (f *folder) add(name string) {
@@ -193,7 +190,7 @@ func separate(out *strings.Builder) {
 	}
 }
 
-// fold gives the folded numbers of each of the sets of names that a kind comes to.
+// fold folds the names of a kind into one or more sets, and returns the folded numbers of each set.
 func (k *kind) fold() [][]string {
 	if k.axes == 1 {
 		slices.Sort(k.numbers)
@@ -215,9 +212,8 @@ func compareRows(a, b row) int {
 	return 0
 }
 
-// foldAxes folds sorted rows, which are equal before the given axis, from that one
-// on: where the axes behind it come to the same, its numbers are put together. The
-// result is sorted by the first name in it.
+// foldAxes folds sorted rows, which are equal before the given axis, from that axis on: numbers of this axis are joined
+// if their rows are equal in the axes after it. The result is sorted by the first name in it.
 func foldAxes(rows []row, axis, axes int) [][]string {
 	if axis == axes-1 {
 		numbers := make([]number, len(rows))
@@ -227,7 +223,7 @@ func foldAxes(rows []row, axis, axes int) [][]string {
 		return [][]string{{foldNumbers(numbers)}}
 	}
 	var behind [][]string
-	var numbers [][]number // of this axis, for each of behind
+	var numbers [][]number // numbers on this axis, for each element of behind
 	index := map[string]int{}
 	for len(rows) > 0 {
 		end := 1

@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/pattern"
 )
 
-// foldVectors are what ClusterShell folds names to.
+// foldVectors are names and the text that ClusterShell folds them into.
 var foldVectors = []struct{ names, want string }{
 	{"web1 web2 web3", "web[1-3]"},
 	{"web1 web01", "web[1,01]"},
@@ -128,8 +128,7 @@ func TestFoldsExpandToTheirNames(t *testing.T) {
 	}
 }
 
-// isHostName reports whether an inventory takes a name: a colon stands in IPv6
-// addresses only.
+// isHostName reports whether an inventory accepts a name: only IPv6 addresses contain a colon.
 func isHostName(name string) bool {
 	a, err := netip.ParseAddr(name)
 	return pattern.IsName(name) && (!strings.Contains(name, ":") || err == nil && a.Is6())

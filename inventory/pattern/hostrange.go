@@ -15,9 +15,8 @@ func badRange(spec, format string, args ...any) error {
 	return termErrorf(rangeHint, "[%s]: %s", spec, fmt.Sprintf(format, args...))
 }
 
-// ExpandRanges gives the names that text stands for. parse turns what is between
-// two brackets into the texts to put in their place, as [HostRange] and [NodeSet] do;
-// the leftmost pair is the outer loop. The error is [TermError], or that of parse.
+// ExpandRanges expands text into names. parse turns the text between two brackets into its replacements, as [HostRange]
+// and [NodeSet] do; the leftmost pair is the outer loop. The error is a [TermError], or an error from parse.
 func ExpandRanges(text string, parse func(spec string) ([]string, error)) ([]string, error) {
 	names := []string{""}
 	for {
@@ -63,9 +62,8 @@ func tooMany() error {
 	return termErrorf("", "more than %d names", MaxNames)
 }
 
-// HostRange expands what stands between the brackets of a range of Ansible's:
-// begin:end or begin:end:step, both ends included, of numbers or of single letters.
-// The leading zeros of begin set a width. The error is [TermError].
+// HostRange expands the text in the brackets of an Ansible range: begin:end or begin:end:step, both ends included, of
+// numbers or of single letters. The leading zeros of begin set a width. The error is [TermError].
 func HostRange(spec string) ([]string, error) {
 	bounds := strings.Split(spec, ":")
 	if len(bounds) < 2 {
@@ -147,7 +145,7 @@ func padded(n, width int) string {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// atoi is -1 for what does not fit into an int.
+// atoi parses an int; it returns -1 for a number that does not fit.
 func atoi(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {

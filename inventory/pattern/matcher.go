@@ -35,8 +35,8 @@ func (m *matcher) nothing(pattern string) *Error {
 	return e
 }
 
-// combine joins the hosts of the plain terms, keeps those of the & terms and drops those
-// of the ! terms, whatever order the terms stand in.
+// combine joins the hosts of the plain terms, keeps those in the & terms and drops those in the ! terms, whatever the
+// order of the terms.
 func (m *matcher) combine(terms []string) ([]int, error) {
 	plain, keep, drop := sortTerms(terms)
 	var selected set

@@ -7,10 +7,10 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// MaxName is the longest name of a host or a group, in bytes: that of a DNS name.
+// MaxName is the longest name of a host or a group, in bytes, like a DNS name.
 const MaxName = 253
 
-// nameHint says what [IsName] asks for.
+// nameHint describes the names that [IsName] accepts.
 const nameHint = "letters, digits and _ . - are allowed, and a name does not begin with -"
 
 // IsName reports whether s has only characters of host names, addresses and zones, since
@@ -31,8 +31,8 @@ func IsName(s string) bool {
 	return solid
 }
 
-// CheckNameIsText refuses keys that YAML does not read as text, such as 12 or true. what
-// is the thing that they name, for the error: "host".
+// CheckNameIsText refuses keys that YAML does not read as text, such as 12 or true. what is the named thing, for the
+// error: "host".
 func CheckNameIsText(key *yamlpos.Node, what string) error {
 	if _, text := key.Value.(string); !text {
 		hint := "quote it: \"" + key.Text + "\""
@@ -87,8 +87,8 @@ func isIPv6(s string) bool {
 	return err == nil && a.Is6()
 }
 
-// SplitPort takes a port off a host: name:22, name[1:3]:22, [2001:db8::1]:22. The
-// port is "" if there is none; else it is digits, of whatever number.
+// SplitPort splits a port from a host: name:22, name[1:3]:22, [2001:db8::1]:22. The port is "" if there is none; else
+// it is digits, of any value.
 func SplitPort(s string) (host, port string) {
 	if address, ok := bracketed(s); ok {
 		return address, ""
@@ -107,7 +107,7 @@ func SplitPort(s string) (host, port string) {
 	return host, port
 }
 
-// bracketed gives the IPv6 address in [2001:db8::1].
+// bracketed returns the IPv6 address in [2001:db8::1].
 func bracketed(s string) (address string, ok bool) {
 	if len(s) < 2 || s[0] != '[' || s[len(s)-1] != ']' {
 		return "", false
@@ -116,8 +116,8 @@ func bracketed(s string) (address string, ok bool) {
 	return address, !strings.ContainsAny(address, "[]") && isIPv6(address)
 }
 
-// hasOpenColon reports whether host is empty, has a colon outside brackets, or brackets
-// that do not match: then the digits behind it are not a port.
+// hasOpenColon reports whether host is empty, has a colon outside brackets, or brackets that do not match: then the
+// digits after it are not a port.
 func hasOpenColon(host string) bool {
 	for rest := host; rest != ""; {
 		switch rest[0] {

@@ -84,7 +84,7 @@ func TestSplitPort(t *testing.T) {
 	}
 }
 
-// What SplitPort takes apart, as expressions.
+// Regular expressions equivalent to SplitPort.
 var (
 	addressForm = regexp.MustCompile(`^\[([^\[\]]*:[^\[\]]*)\](?::([0-9]+))?$`)
 	portForm    = regexp.MustCompile(`^((?:[^:\[\]]|\[[^\]]*\])+):([0-9]+)$`)

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// IsNodeSet reports whether what stands between two brackets looks like a node set of
-// more than one number. [NodeSet] may find something wrong with it.
+// IsNodeSet reports whether the text between two brackets looks like a node set of more than one number. [NodeSet] may
+// still refuse it.
 func IsNodeSet(spec string) bool {
 	numbers, digits := 1, 0
 	for i := range len(spec) {
@@ -21,9 +21,9 @@ func IsNodeSet(spec string) bool {
 	return digits > 0 && numbers > 1
 }
 
-// NodeSet expands what stands between the brackets of a folded node set, as ClusterShell
-// writes it: 1-3, 09-11, 1,3-5, 1-10/2. Leading zeros are part of a name, so both
-// ends of a range must have them in the same width. The error is [TermError].
+// NodeSet expands the text between the brackets of a folded node set, as ClusterShell writes it: 1-3, 09-11, 1,3-5,
+// 1-10/2. Leading zeros are part of a name, so both ends of a range must have them in the same width. The error is
+// [TermError].
 func NodeSet(spec string) ([]string, error) {
 	var list []string
 	for item := range strings.SplitSeq(spec, ",") {

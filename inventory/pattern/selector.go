@@ -9,17 +9,17 @@ import (
 // A Selector selects hosts of one fleet.
 type Selector struct {
 	Hosts, Groups Names
-	// Members lists the hosts of a group, its own before those of the groups in it,
-	// with a host as often as groups list it.
+	// Members lists the hosts of a group, first its own, then the hosts of its child groups. A host that several groups
+	// list is repeated.
 	Members func(group int) []int
 	// Local is the host that [LocalNames] mean if no host or group has the name. If it is
 	// empty they mean no host.
 	Local []int
 
-	// LimitFile gives the terms in the file of a term @FILE of a limit.
+	// LimitFile returns the terms in the file of a limit's term @FILE.
 	LimitFile func(path string) (terms []string, err error)
-	// LimitRun gives the hosts that a term @RUN:STATE of a limit stands for: those that
-	// ended in this state in a recorded run, which is an id or last. nil knows no runs.
+	// LimitRun returns the hosts for a term @RUN:STATE of a limit: the hosts that ended in this state in a recorded
+	// run. run is an id or last. nil knows no runs.
 	LimitRun func(run, state string) (hosts []string, err error)
 
 	// AllowEmpty makes it a warning instead of an error that a pattern selects nothing.
@@ -28,8 +28,7 @@ type Selector struct {
 	Strict bool
 }
 
-// Names are those of all hosts or all groups, in the order in which globs and
-// expressions find them.
+// Names are the names of all hosts or all groups, in the order in which globs and expressions find them.
 type Names interface {
 	Len() int
 	At(i int) string
@@ -39,8 +38,8 @@ type Names interface {
 // LocalNames are the names that this machine has everywhere.
 var LocalNames = []string{"localhost", "127.0.0.1", "::1"}
 
-// Select gives the hosts that a pattern means, each once, in Ansible's order, and a
-// warning for each term that matches nothing. The error is [Error].
+// Select returns the hosts that a pattern selects, each once, in Ansible's order, and a warning for each term that
+// matches nothing. The error is [Error].
 func (s Selector) Select(pattern string) (hosts []int, warnings []string, err error) {
 	terms, err := split(pattern)
 	if err != nil {
@@ -84,13 +83,11 @@ func (s Selector) none(err *Error) ([]int, []string, error) {
 	return nil, nil, err
 }
 
-// Limit keeps the hosts that a second pattern selects as well, in their order. The
-// pattern is evaluated on its own, so indexes count over the whole inventory. A term
-// @FILE stands for the terms in a file, see [Selector.LimitFile], and one such as
-// @last:failed for hosts of a recorded run, see [Selector.LimitRun].
+// Limit keeps the hosts that a second pattern also selects, in their order. The pattern is evaluated on its own, so
+// indexes count over the whole inventory. A term @FILE is replaced by the terms in a file, see [Selector.LimitFile],
+// and one such as @last:failed by hosts of a recorded run, see [Selector.LimitRun].
 //
-// If no host remains the error wraps [ErrNothing], or with [Selector.AllowEmpty]
-// there is a warning.
+// If no host remains the error wraps [ErrNothing], or with [Selector.AllowEmpty] there is a warning.
 func (s Selector) Limit(hosts []int, pattern string) (remaining []int, warnings []string, err error) {
 	terms, err := split(pattern)
 	if err != nil {

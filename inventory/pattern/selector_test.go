@@ -24,7 +24,7 @@ func (l list) Find(name string) (int, bool) {
 var (
 	hosts  = list{"web01", "web02", "web03", "web04", "db-a", "db-b", "db-c", "bastion.example.com", "2001:db8::1"}
 	groups = list{"all", "web", "db", "dc1", "canary", "empty"}
-	// members are those of the groups, some of them twice.
+	// members are the hosts of each group, some of them twice.
 	members = [][]int{{7, 8, 0, 1, 2, 3, 4, 5, 6, 0}, {0, 1, 2, 3}, {4, 5, 6}, {0, 1, 4, 1}, {0, 6}, nil}
 )
 

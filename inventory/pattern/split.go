@@ -13,8 +13,8 @@ const fact = "fact:"
 
 var factTerm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[,:\s])[&!]?` + fact) })
 
-// recordedRun is what a term about a recorded run begins with: @last or @RUN, the id of
-// a run. What has happened to hosts follows, as in @last:failed.
+// recordedRun matches the beginning of a term about a recorded run: @last or @RUN, the id of a run. The state of the
+// hosts follows, as in @last:failed.
 var recordedRun = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^@(last|[0-9A-Za-z]{26})$`)
 })
@@ -28,7 +28,7 @@ func checkReserved(pattern string) error {
 	return nil
 }
 
-// split gives the terms of a pattern, none for the empty pattern.
+// split returns the terms of a pattern, none for the empty pattern.
 func split(pattern string) ([]string, error) {
 	if err := checkReserved(pattern); err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ var rangesInAddress = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\[([0-9A-Za-z]*)(?::[0-9A-Za-z:]*|[-,/][0-9][0-9,/-]*)\]`)
 })
 
-// isAddress reports whether a text with colons is one host: with a port, or an
-// IPv6 address, both maybe with ranges or node sets.
+// isAddress reports whether a text with colons is one host: with a port, or an IPv6 address. Both may contain ranges or
+// node sets.
 func isAddress(s string) bool {
 	if !strings.Contains(s, ":") {
 		return false

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A subscript picks hosts out of those that a term means: [n], [-n] counted from
-// the end, or [x:y] with both ends, [x:] and [:y].
+// A subscript picks from the hosts that a term selects: [n], [-n] counted from the end, or [x:y] with both ends, [x:]
+// and [:y].
 type subscript struct {
 	slice       bool // [x:y]
 	first, last int  // last of [x:] is -1
@@ -19,7 +19,7 @@ var subscriptForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(.+)\[(?:(-?[0-9]+)|(-?[0-9]*):(-?[0-9]*))\]$`)
 })
 
-// subscriptOf gives what subscriptForm finds in a term; nil if it has none.
+// subscriptOf returns the matches of subscriptForm in a term, or nil.
 func subscriptOf(term string) []string {
 	if !strings.HasSuffix(term, "]") {
 		return nil
@@ -27,7 +27,7 @@ func subscriptOf(term string) []string {
 	return subscriptForm().FindStringSubmatch(term)
 }
 
-// splitSubscript takes the subscript off a term; it is nil if there is none.
+// splitSubscript splits the subscript from a term; it is nil if there is none.
 func splitSubscript(term string) (base string, s *subscript, err error) {
 	m := subscriptOf(term)
 	if m == nil {
@@ -55,7 +55,7 @@ func splitSubscript(term string) (base string, s *subscript, err error) {
 // farIndex is an index that no inventory has.
 const farIndex = 1 << 30
 
-// indexOf reads an index. One that is too large for an int is merely too large.
+// indexOf parses an index. A number that does not fit into an int becomes an index beyond any host.
 func indexOf(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || n > farIndex {
@@ -64,8 +64,7 @@ func indexOf(s string) int {
 	return max(n, -farIndex)
 }
 
-// of picks from hosts. An index beyond them is an error, the end of a slice may
-// be beyond them.
+// of picks from hosts. An index beyond them is an error, the end of a slice may be beyond them.
 func (s *subscript) of(hosts []int) ([]int, error) {
 	first, end := s.first, s.first+1
 	switch {

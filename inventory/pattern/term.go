@@ -10,8 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// term gives the hosts that a term without & or ! means. If it finds none it notes a
-// miss.
+// term returns the hosts that a term without & or ! selects. If it finds none it records a miss.
 func (m *matcher) term(term string) ([]int, error) {
 	if h, ok := m.Hosts.Find(term); ok {
 		return []int{h}, nil
@@ -163,7 +162,7 @@ func (m *matcher) glob(term string) ([]int, error) {
 	return hosts, nil
 }
 
-// trailingNodes is what earlier versions of Ansible took for an index.
+// trailingNodes matches a set of characters that earlier versions of Ansible read as an index.
 var trailingNodes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([0-9]+-[0-9]+)\]$`) })
 
 // matching lists the hosts of all matching groups, then the matching hosts.
@@ -262,7 +261,7 @@ func globRegex(glob string) (*regexp.Regexp, error) {
 	return regexp.Compile(re.String())
 }
 
-// setRegex translates what is between the brackets of a glob.
+// setRegex translates the text between the brackets of a glob.
 func setRegex(set string) string {
 	negated := ""
 	if set[0] == '!' && len(set) > 1 {

@@ -1,6 +1,5 @@
-// Package printable makes texts from elsewhere safe to print: a terminal shows
-// what is in them and does not obey it.
+// Package printable makes foreign texts safe to print: a terminal shows their characters and does not obey them.
 //
-// The package is a leaf. How a result or an inventory looks may not come in: [Line],
-// [Block] and [JSON] know nothing of what they write, and [MaySecret] nothing but words.
+// The package is a leaf. The layout of a result or an inventory does not belong here: [Line], [Block] and [JSON] do not
+// know what they write, and [MaySecret] knows only words.
 package printable

@@ -69,9 +69,9 @@ func visible(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// JSON gives v as JSON on one line without a newline; <, > and & stay as they are.
-// Invalid UTF-8 becomes U+FFFD, and what a terminal could obey an escape, which
-// means the same to whoever parses it. The error is that of [json.Encoder].
+// JSON returns v as JSON on one line without a newline; <, > and & are not escaped. Invalid UTF-8 becomes U+FFFD, and
+// characters that a terminal could obey become escapes, which mean the same to a JSON parser. The error is the error of
+// [json.Encoder].
 func JSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -80,8 +80,8 @@ func JSON(v any) ([]byte, error) {
 	return escapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), err
 }
 
-// escapeJSON writes those characters of a JSON text as escapes that JSON allows
-// but a terminal may obey. In JSON, they can stand in strings only.
+// escapeJSON escapes the characters of a JSON text that JSON allows but a terminal may obey. In JSON they can only
+// occur in strings.
 func escapeJSON(b []byte) []byte {
 	if bytes.IndexFunc(b, isHostile) < 0 {
 		return b
@@ -99,7 +99,7 @@ func escapeJSON(b []byte) []byte {
 	return out
 }
 
-// secretWords are those by which names of secrets are known.
+// secretWords matches words that are typical for names of secrets.
 var secretWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)pass|secret|token|credential|private|!vault|key\b`)
 })

@@ -1,9 +1,7 @@
-// Package sealed opens what stands encrypted in the files of an operator: single values, and
-// files as a whole. A [Ring] is handed to all who read files, with one [Scheme] for each way
-// in which they are encrypted; package vault below has that of ansible-vault, and [Programs]
-// asks programs for values.
+// Package sealed opens the encrypted parts of an operator's files: single values, and whole files. All code that reads
+// files receives a [Ring], with one [Scheme] for each way of encryption; package vault below has the scheme of
+// ansible-vault, and [Programs] runs programs that print values.
 //
-// Nodes keep what they are opened with (yamlpos.Node.Sealed), so a value is opened where it is
-// used, at most once, and never if it is not. Who may use it, and that it is not shown, is for
-// others: all that is sealed is marked as a secret.
+// A node keeps its opener (yamlpos.Node.Sealed), so a value is opened at most once, when it is used, and never if it is
+// not. Access to values and their display are not decided here: every sealed value is marked as a secret.
 package sealed

@@ -17,23 +17,22 @@ import (
 )
 
 const (
-	// programTimeout is how long a program may take that says nothing else.
+	// programTimeout is the timeout of a program that sets no other.
 	programTimeout = 30 * time.Second
 	// maxTimeout is the most that a value may say.
 	maxTimeout = 10 * time.Minute
 	// maxOutput bounds what a program prints as a secret, in bytes.
 	maxOutput = 64 << 10
-	// maxStderr bounds what is shown of what it says beside it.
+	// maxStderr limits the part of a program's standard error that is shown, in bytes.
 	maxStderr = 400
 )
 
-// Programs asks programs for values that are written so:
+// Programs runs programs for values that are written so:
 //
 //	password: {secret: {cmd: [vault, kv, get, -field=password, secret/db], timeout: 10s}}
 //
-// A program is its words, which no shell sees, and is asked once however many values name it in
-// the same words. What it prints is the value, without the end of its last line. A path with a slash in it is
-// relative to the folder of the file.
+// A program is a list of words, which no shell sees. It runs once, however many values name it in the same words. Its
+// output is the value, without the final newline. A path with a slash in it is relative to the folder of the file.
 type Programs struct {
 	// Ask runs a program; see [Ask].
 	Ask func(argv []string, timeout time.Duration) (string, error)
@@ -145,9 +144,8 @@ func duration(n *yamlpos.Node) (time.Duration, error) {
 	return d, nil
 }
 
-// Ask runs a program with nothing on its standard input, and gives what it prints. The end of
-// ctx, and of the timeout, ends its whole process group. Errors show none of its output, and of what it
-// writes to standard error the end.
+// Ask runs a program with an empty standard input, and returns its output. The end of ctx, and of the timeout, ends its
+// whole process group. Errors contain no output, and only the end of its standard error.
 func Ask(ctx context.Context, argv []string, timeout time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it took longer than %s", timeout))
 	defer cancel()
@@ -180,7 +178,7 @@ func Ask(ctx context.Context, argv []string, timeout time.Duration) (string, err
 	return text, nil
 }
 
-// bounded keeps the end of what is written; one that refuses takes no more than the most.
+// bounded keeps the end of the data written to it; with refuse set, writing more than the limit fails.
 type bounded struct {
 	b      []byte
 	most   int

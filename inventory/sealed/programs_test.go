@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// asking is a ring whose programs are answered by ask.
+// asking returns a ring that calls ask instead of programs.
 func asking(ask func(argv []string, timeout time.Duration) (string, error)) *sealed.Ring {
 	return &sealed.Ring{Schemes: []sealed.Scheme{&sealed.Programs{Ask: ask}}}
 }

@@ -6,40 +6,38 @@ import (
 
 // A Scheme is one way to encrypt values and files. It may be used by many goroutines at once.
 type Scheme interface {
-	// Tags are those of the scalars that it opens, such as !vault.
+	// Tags lists the tags of the scalars that it opens, such as !vault.
 	Tags() []string
-	// Check says what is wrong with a sealed value as it is written, without a key.
+	// Check reports errors in the form of a sealed value, without a key.
 	Check(n *yamlpos.Node) error
-	// Open gives the value of a sealed scalar. It is called at most once for each.
+	// Open returns the value of a sealed scalar. It is called at most once for each.
 	Open(n *yamlpos.Node) (string, error)
 	// IsFile reports whether a file is encrypted as a whole, by how it begins.
 	IsFile(data []byte) bool
-	// OpenFile gives the text of such a file. name is what errors call it.
+	// OpenFile returns the text of such a file. name is its name in errors.
 	OpenFile(name string, data []byte) ([]byte, error)
 }
 
-// Closed stands in the place of a value that stays closed.
+// Closed replaces a value that stays closed.
 const Closed = "[secret]"
 
-// A Locker is a [Scheme] that opens what it can without asking anybody, if it has a key at all.
+// A Locker is a [Scheme] that opens its values without a prompt, if it has a key at all.
 type Locker interface{ Locked() bool }
 
 // A Ring opens what one of its schemes knows. It implements [yamlpos.Opener].
 type Ring struct {
 	Schemes []Scheme
-	// Opened is told each value that has been opened, before who wanted it has it; nil is told
-	// nothing.
+	// Opened is called with each opened value, before the caller receives the value; it may be nil.
 	Opened func(text string)
-	// Closed has [Closed] stand in the place of values, unless their scheme is a [Locker] that has
-	// been given a key: for a command which only looks at what is written, asks nobody and runs
-	// no program.
+	// Closed replaces values by [Closed], unless their scheme is a [Locker] that has a key. It is for commands that
+	// only show files: they do not prompt and run no program.
 	Closed bool
-	// NoPrograms says why files that are read with this ring name no programs; "" lets them.
-	// See [Ring.Foreign].
+	// NoPrograms is the reason why files that are read with this ring may not name programs; "" allows programs. See
+	// [Ring.Foreign].
 	NoPrograms string
 }
 
-// Foreign is a ring for files that others have written: what they say is not run.
+// Foreign returns a ring for files that others have written: their programs are not run.
 func (r *Ring) Foreign(why string) *Ring {
 	if r == nil {
 		return nil
@@ -49,7 +47,7 @@ func (r *Ring) Foreign(why string) *Ring {
 	return &foreign
 }
 
-// Opener is the ring for those who read files; nil for none.
+// Opener returns the ring for readers of files; nil if r is nil.
 func (r *Ring) Opener() yamlpos.Opener {
 	if r == nil {
 		return nil // and not an interface that holds it

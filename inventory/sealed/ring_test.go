@@ -89,7 +89,7 @@ func BenchmarkOpenAll(b *testing.B) {
 		fmt.Fprintf(&text, "v%d: !vault |\n  %s\n", i, strings.ReplaceAll(encrypted("sesame", fmt.Sprintf("%032d", i), "hunter2"), "\n", "\n  "))
 	}
 	for b.Loop() {
-		root := parse(b, text.String(), ring(nil)) // nodes remember what they have been opened to
+		root := parse(b, text.String(), ring(nil)) // nodes remember their opened values
 		nodes := make([]*yamlpos.Node, 0, values)
 		for _, p := range root.Pairs {
 			nodes = append(nodes, p.Value)

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// MaxBytes is how much of a file is read. yamlpos refuses a file of this size.
+// MaxBytes is the number of bytes that are read of a file. yamlpos refuses a file of this size.
 const MaxBytes = yamlpos.MaxRead
 
 // read reads the file at path. If it is a pipe, the end of ctx ends the wait for it.
@@ -29,8 +29,8 @@ func isFolder(path string) error {
 	return &yamlpos.Error{File: path, Msg: "is a folder, not a file"}
 }
 
-// ReadAll reads the rest of f, up to [MaxBytes]. path is where f was opened; a folder is
-// an error. The errors are those of [Error].
+// ReadAll reads the rest of f, up to [MaxBytes]. path is the path with which f was opened; a folder is an error. It
+// returns the errors of [Error].
 func ReadAll(f *os.File, path string) ([]byte, error) {
 	info, err := f.Stat()
 	switch {
@@ -46,8 +46,8 @@ func ReadAll(f *os.File, path string) ([]byte, error) {
 	return data, nil
 }
 
-// Error says that reading path ended with err, an error of package os. It leaves out the
-// path in err, which the position names already. fs.ErrNotExist is left as it is.
+// Error reports that reading path ended with err, an error of package os. It omits the path in err, since the position
+// names it already. fs.ErrNotExist is returned unchanged.
 func Error(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return err

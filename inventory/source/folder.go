@@ -17,11 +17,10 @@ import (
 // An Item is one file of an inventory.
 type Item struct {
 	Path string
-	Data []byte // what is in it
-	// Script says that the file is a program to run: it begins with #!, or is executable
-	// and binary.
+	Data []byte // its content
+	// Script reports that the file is a program to run: it begins with #!, or is executable and binary.
 	Script bool
-	// Skipped says why the file was not read, where that is worth a warning.
+	// Skipped is the reason why the file was not read, if it deserves a warning.
 	Skipped string
 }
 
@@ -45,7 +44,7 @@ func isScript(data []byte, info fs.FileInfo) bool {
 // A Folder is one with inventories in it, and in the folders in it.
 type Folder struct {
 	Path string
-	// Scripts says that scripts in it may be run; without it they are errors.
+	// Scripts allows scripts in it to run; without it they are errors.
 	Scripts bool
 	// Others are names of files and folders, at any depth, that are not inventories.
 	Others []string
@@ -53,7 +52,7 @@ type Folder struct {
 	Note func(path string)
 }
 
-// Items gives the files in the order of their names, and errors in their places.
+// Items yields the files in the order of their names; a bad file yields an error instead.
 func (f Folder) Items(ctx context.Context) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) { (&folderWalk{f, yield, 0}).folder(ctx, f.Path, nil) }
 }

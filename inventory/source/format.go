@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// A Format is how an inventory is written.
+// A Format is the format of an inventory.
 type Format int
 
 // The formats. The zero Format is YAML, in which JSON is written too.
@@ -22,15 +22,15 @@ var (
 	iniSection = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^\[[^\s\]:]+(:[a-z]+)?\]\s*(#.*)?$`)
 	})
-	// yamlLine is how the map of an inventory begins.
+	// yamlLine matches the beginning of an inventory that is a YAML map.
 	yamlLine = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:---|%YAML|\{|\?|"[^"]*"\s*:|'[^']*'\s*:|&\S+|[^\s=#]+:(?:\s|$)|!)`)
 	})
 )
 
-// FormatOf finds out how a file is written. Its extension tells, unless the file begins
-// with a section of INI. Without such an extension, the first line that is neither empty
-// nor a comment tells: Ansible tries YAML first, and then INI.
+// FormatOf detects the format of a file. Its extension decides, unless the file begins with a section of INI. Without
+// such an extension, the first line that is neither empty nor a comment decides: Ansible tries YAML first, and then
+// INI.
 func FormatOf(file string, data []byte) Format {
 	line := firstLine(data)
 	switch filepath.Ext(file) {
@@ -53,7 +53,7 @@ func FormatOf(file string, data []byte) Format {
 	return INI
 }
 
-// firstLine gives the first line that says something, without blanks around it.
+// firstLine returns the first line that is neither empty nor a comment, without blanks around it.
 func firstLine(data []byte) []byte {
 	for line := range bytes.Lines(data) {
 		line = bytes.TrimSpace(line)

@@ -29,10 +29,10 @@ type Script struct {
 	MaxBytes int
 }
 
-// scriptCalls is how many calls with --host run at once.
+// scriptCalls is the number of calls with --host that run at once.
 const scriptCalls = 8
 
-// List asks for the groups: a map. Nodes stand in "PATH --list".
+// List requests the groups: a map. Its nodes have the file name "PATH --list".
 func (s Script) List(ctx context.Context) (*yamlpos.Node, error) {
 	list, err := s.json(ctx, "--list")
 	if err != nil {
@@ -44,15 +44,13 @@ func (s Script) List(ctx context.Context) (*yamlpos.Node, error) {
 	return list, nil
 }
 
-// A ScriptAnswer is what a script prints for one host, or why it failed. Vars is nil if
-// it prints nothing.
+// A ScriptAnswer is the output of a script for one host, or its error. Vars is nil if it prints nothing.
 type ScriptAnswer struct {
 	Vars *yamlpos.Node
 	Err  error
 }
 
-// Hosts asks for the variables of each host, several at once. The answers are in
-// the order of the hosts.
+// Hosts requests the variables of each host, several at once. The answers are in the order of the hosts.
 func (s Script) Hosts(ctx context.Context, hosts []string) []ScriptAnswer {
 	answers := make([]ScriptAnswer, len(hosts))
 	var g errgroup.Group
@@ -67,7 +65,7 @@ func (s Script) Hosts(ctx context.Context, hosts []string) []ScriptAnswer {
 	return answers
 }
 
-// json runs the script and reads what it prints; nil if it prints nothing.
+// json runs the script and parses its output; nil if it prints nothing.
 func (s Script) json(ctx context.Context, args ...string) (*yamlpos.Node, error) {
 	out, err := s.run(ctx, args)
 	call := s.Path + " " + strings.Join(args, " ")
@@ -113,7 +111,7 @@ func (s Script) run(ctx context.Context, args []string) ([]byte, error) {
 		if err = cmd.Wait(); err != nil {
 			err = fmt.Errorf("the inventory script failed: %w", err)
 		}
-		_ = killGroup() // whatever it has left behind; mostly there is nothing
+		_ = killGroup() // ends leftover processes; usually there are none
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -134,7 +132,7 @@ func notStarted(err error) error {
 	return errors.New("cannot be run: " + err.Error())
 }
 
-// bounded keeps what is written to it up to a limit, and then calls full.
+// bounded keeps the data written to it up to a limit, and then calls full.
 type bounded struct {
 	data  []byte
 	limit int
@@ -150,8 +148,8 @@ func (w *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// evidence is what the script wrote to standard error, for an error: on one line, without
-// what a terminal would obey.
+// evidence returns the script's standard error for an error message: on one line, without characters that a terminal
+// would obey.
 func evidence(text string) string {
 	said := strings.TrimSpace(strings.ToValidUTF8(text, "?"))
 	if said == "" {

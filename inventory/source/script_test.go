@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// write makes an executable script and gives its path.
+// write makes an executable script and returns its path.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "inv")
@@ -67,7 +67,7 @@ func TestBounds(t *testing.T) {
 		n, err := Script{Path: write(t, leaves), Timeout: time.Hour}.List(t.Context())
 		require.NoError(t, err)
 		pid := strings.TrimPrefix(n.Pairs[0].Key.Text, "g")
-		require.Eventually(t, func() bool { // it is killed, and then somebody has to notice
+		require.Eventually(t, func() bool { // it is killed, and then the kernel must report that
 			out, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
 			stat := strings.TrimSpace(string(out))
 			return stat == "" || stat[0] == 'Z'

@@ -23,7 +23,7 @@ const (
 // A VarsFolder may have group_vars and host_vars in it.
 type VarsFolder struct {
 	path  string
-	owner int // uid of what the operator named: an inventory, or the folder of a manifest
+	owner int // uid of the owner of the named path: an inventory, or the folder of a manifest
 }
 
 // VarsFolders are the folders to look for variables in; later ones count more.
@@ -50,8 +50,8 @@ func sameFolder(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// Open lists what is in a folder's [GroupVars] or [HostVars]. note is called before a file is read, or
-// a folder is listed or looked for, here and by the listing.
+// Open lists the files in a folder's [GroupVars] or [HostVars]. note is called before a file is read, or a folder is
+// listed or looked for, here and by the listing.
 func (f VarsFolder) Open(kind string, note func(path string)) (VarsListing, error) {
 	l := VarsListing{Path: filepath.Join(f.path, kind), in: f, note: note}
 	note(l.Path)
@@ -112,9 +112,8 @@ func (f VarsFolder) read(path string) ([]byte, error) {
 	return data, nil
 }
 
-// check refuses what another user may have put beside an inventory or manifest that the
-// operator has named. If every user can write to the folder, as on file systems without
-// owners, the operator trusts them all already.
+// check refuses files that another user may have put next to an inventory or manifest that the operator has named. If
+// every user can write to the folder, as on file systems without owners, the operator trusts them all already.
 func (f VarsFolder) check(path string, info fs.FileInfo) error {
 	around, err := os.Stat(f.path)
 	if err != nil {
@@ -143,7 +142,7 @@ func ownerOf(info fs.FileInfo) int {
 	return -1
 }
 
-// A VarsListing is what a folder group_vars or host_vars has in it.
+// A VarsListing has the files of a folder group_vars or host_vars.
 type VarsListing struct {
 	Path    string
 	Skipped string // why it is not read, where that is worth a warning
@@ -157,9 +156,8 @@ type VarsListing struct {
 // looked for.
 var varsSuffixes = []string{"", ".yml", ".yaml", ".json"}
 
-// Find lists the files of a group or host: the first of NAME, NAME.yml, NAME.yaml
-// and NAME.json that exists, or what is in it if it is a folder. With an error it still
-// gives the files that it has found.
+// Find lists the files of a group or host: the first of NAME, NAME.yml, NAME.yaml and NAME.json that exists; if it is a
+// folder, the files in it. With an error it still returns the files that it has found.
 func (l VarsListing) Find(name string) ([]string, error) {
 	for _, suffix := range varsSuffixes {
 		if !l.names[name+suffix] {
@@ -180,9 +178,8 @@ func (l VarsListing) Find(name string) ([]string, error) {
 	return nil, nil
 }
 
-// A varsWalker lists the files of variables in a folder and the folders in it, by name.
-// Files may have an extension of YAML or JSON or none, folders may have none. Hidden
-// files and backups are left out.
+// A varsWalker lists the files of variables in a folder and its subfolders, by name. Files may have an extension of
+// YAML or JSON or none, folders may have none. Hidden files and backups are skipped.
 type varsWalker struct {
 	in      VarsFolder
 	note    func(path string)
@@ -227,8 +224,8 @@ func (w *varsWalker) walk(dir string, info fs.FileInfo, above []fs.FileInfo) {
 	}
 }
 
-// Read gives the map in a file that [VarsListing.Find] has listed; nil if the file is
-// empty. by opens what is encrypted, and may be nil.
+// Read returns the map in a file that [VarsListing.Find] has listed; nil if the file is empty. by opens encrypted
+// values, and may be nil.
 func (l VarsListing) Read(path string, by yamlpos.Opener) (*yamlpos.Node, error) {
 	l.note(path)
 	data, err := l.in.read(path)

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// tree makes files, each of which says where it is, and gives the folder.
+// tree makes files that each contain their own path, and returns the folder.
 func tree(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func TestFoldersMoveUp(t *testing.T) {
 	var folders VarsFolders
 	folders.Add(one, filepath.Join(one, "hosts"))
 	folders.Add(two, two)
-	folders.Add(filepath.Join(two, "..", filepath.Base(one)), one+".gone") // of what is not there
+	folders.Add(filepath.Join(two, "..", filepath.Base(one)), one+".gone") // owner of a path that does not exist
 	require.Equal(t, []string{one, two}, []string{folders[0].path, folders[1].path})
 	require.NoError(t, os.Symlink(one, filepath.Join(two, "link")))
 	folders.Add(filepath.Join(two, "link"), one)
@@ -68,7 +68,7 @@ func TestFindAndRead(t *testing.T) {
 	require.Empty(t, paths)
 }
 
-// What has been found is given also if there is more that cannot be looked at.
+// TestFindGoesOn checks that the found files are returned even if others cannot be read.
 func TestFindGoesOn(t *testing.T) {
 	dir := tree(t, "host_vars/h/a", "host_vars/h/b/c")
 	open := filepath.Join(dir, "host_vars/h/b")

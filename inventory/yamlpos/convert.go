@@ -16,25 +16,25 @@ type converter struct {
 	errs    Errors
 
 	keyText  string // the key whose value is converted
-	plainTag string // see [PlainTag]; "" is none
-	plain    int    // how many lists and maps with it stand around the value
+	plainTag string // see [PlainTag]; "" means no tag
+	plain    int    // number of lists and maps around the value that have it
 
 	keepSealed bool   // see [KeepSealed]
 	opener     Opener // nil opens nothing
 	wholeFiles bool   // it opens those too
-	path       Path   // of the value that is converted
+	path       Path   // path of the current value
 	source     []byte // the text, in clear
 	allSecret  bool   // the file was encrypted as a whole
 
 	secrets bool // see [Secrets]
-	secret  int  // how many lists and maps with the tag stand around the value
+	secret  int  // number of lists and maps around the value that have the tag
 
 	copied     *int // see [MaxCopies]; nil does not count
 	mostCopied int
 }
 
-// An anchor is what an alias stands for. Its node is nil while it is being
-// made, which is how an alias within its own anchor is found.
+// An anchor is the target of an alias. Its node is nil while it is being made, so an alias within its own anchor is
+// detected.
 type anchor struct {
 	node   *Node
 	size   int // nodes in it
@@ -47,8 +47,7 @@ func (c *converter) document(d *yaml.Node) *Node {
 	return n
 }
 
-// node converts n, which stands within depth lists and maps, and counts the levels
-// below it. It never returns nil.
+// node converts n, which is within depth lists and maps, and counts the levels below it. It never returns nil.
 func (c *converter) node(n *yaml.Node, depth int) (_ *Node, height int) {
 	if n.Kind == yaml.AliasNode {
 		return c.alias(n, depth)
@@ -190,15 +189,14 @@ func (c *converter) pairs(out *Node, n *yaml.Node, depth int) (height int) {
 	return height
 }
 
-// key converts a key. That of an alias is a copy, since its position and
-// comment are its own.
+// key converts a key. If the key is an alias it is copied, since its position and comment are its own.
 func (c *converter) key(n *yaml.Node, depth int) *Node {
 	node, _ := c.node(n, depth)
 	if node.Sealed != nil || c.isSecret(n) {
 		c.refuseTag(node, n)
 	}
 	if n.Kind != yaml.AliasNode {
-		node.Secret = false // what is in the map is
+		node.Secret = false // only the values in the map are marked
 		return node
 	}
 	if node.Secret {
@@ -226,17 +224,16 @@ func keyComments(key, value *yaml.Node) (own, apart string) {
 	above, apart := attached(key.HeadComment)
 	beside := key.LineComment
 	if key.Line == value.Line && (value.Tag != "!!null" || value.Value != "") {
-		// With a value on its line no comment can stand right behind the key: yaml.v3
-		// has it from behind the anchor or tag of the map that the key is the first of.
+		// With a value on its line no comment can directly follow the key: yaml.v3 reports the comment after the anchor
+		// or tag of the map whose first key it is.
 		beside = ""
 		apart += "\n\n" + key.LineComment
 	}
 	return comment(above, beside, value.LineComment), stray(apart, key.FootComment)
 }
 
-// attached cuts the comment above a node at its last blank line: only what is
-// below it belongs to the node. yaml.v3 ends a comment with a newline if a blank
-// line follows.
+// attached splits the comment above a node at its last blank line: only the part below it belongs to the node. yaml.v3
+// ends a comment with a newline if a blank line follows.
 func attached(head string) (above, apart string) {
 	if i := strings.LastIndex(head, "\n\n"); i >= 0 {
 		head, apart = head[i+2:], head[:i]

@@ -15,29 +15,25 @@ import (
 // An Option changes how [Decode] works.
 type Option func(*decoder)
 
-// Open leaves scalars open for which is reports true: they are neither checked nor set.
-// Such a scalar holds an expression that is resolved later, and may stand in place of any
-// type, lists, maps and structs included.
+// Open keeps scalars open for which is reports true: they are neither checked nor set. Such a scalar holds an
+// expression that is resolved later, and may replace any type, lists, maps and structs included.
 func Open(is func(*Node) bool) Option {
 	return func(d *decoder) { d.open = is }
 }
 
-// Decode reads n into what into points to: a struct, map, list or scalar. All
-// that does not fit is reported at once, as [Errors]; what fits is set.
+// Decode reads n into the value that into points to: a struct, map, list or scalar. It reports all errors at once, as
+// [Errors]; correct values are set.
 //
-// Struct fields go by the name in their json tag; those without one are
-// ignored. An `also:"a,b"` tag gives other spellings of the key, a `hint` tag says
-// what to write where the value has the wrong kind. Embedded
-// structs count as part of the outer one, pointers are allocated, null is "not
-// given" and leaves the zero value. Whether a key is required is not checked.
+// Struct fields are named by their json tag; those without one are ignored. An `also:"a,b"` tag lists other spellings
+// of the key, a `hint` tag suggests what to write if the value has the wrong kind. Embedded structs count as part of
+// the outer one, pointers are allocated, null means "not given" and keeps the zero value. Whether a key is required is
+// not checked.
 //
-// Strings, and types that implement encoding.TextUnmarshaler, take any scalar:
-// a literal as it is written (0644, yes, 1.50), a computed one as text. With the
-// tag `numbers:"refuse"` a computed number is an error, since its spelling is
-// lost. Booleans take true and false, and from a literal without quotes also
-// yes, no, on and off. Integers take integers, and computed floats without a
-// fraction. A time.Duration takes Go's text ("90s"). An any, and the values of a
-// map[string]any, take what [Node.Any] gives.
+// Strings, and types that implement encoding.TextUnmarshaler, take any scalar: a literal as it is written (0644, yes,
+// 1.50), a computed one as text. With the tag `numbers:"refuse"` a computed number is an error, since its spelling is
+// lost. Booleans take true and false, and from a literal without quotes also yes, no, on and off. Integers take
+// integers, and computed floats without a fraction. A time.Duration takes Go's text ("90s"). An any, and the values of
+// a map[string]any, take the result of [Node.Any].
 func Decode(n *Node, into any, opts ...Option) error {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -56,8 +52,8 @@ type decoder struct {
 	errs Errors
 }
 
-// A target says what is being set: its path from the root, and the struct field
-// that it is or is an element of.
+// A target is the value being set: its path from the root, and its struct field, which for an element is the field of
+// the list or map.
 type target struct {
 	path  string
 	field *reflect.StructField
@@ -75,7 +71,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// hint is what the field's tag says to write instead of a wrong kind of value.
+// hint returns the hint tag of the field, the text to write instead of a wrong kind of value.
 func (t target) hint() string {
 	if t.field == nil {
 		return ""
@@ -150,7 +146,7 @@ func (d *decoder) list(n *Node, v reflect.Value, t target) {
 	v.Set(list)
 }
 
-// listHint shows a list of what has been written as one value; commas separate several.
+// listHint shows how to write a list instead of one value; commas separate several items.
 func listHint(n *Node) string {
 	switch {
 	case n.Kind != Scalar || n.Text == "" || n.Text != shortened(n.Text):
@@ -165,7 +161,7 @@ func listHint(n *Node) string {
 
 func isSeparator(r rune) bool { return r == ',' || r == ' ' }
 
-// What needs no quotes in a list, and several such behind commas.
+// Texts that need no quotes in a list, and several of them after commas.
 var (
 	plainItem  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + plainForm + `( ` + plainForm + `)*$`) })
 	plainItems = sync.OnceValue(func() *regexp.Regexp {
@@ -250,10 +246,10 @@ func unknownKey(key *Node, known []string, t target) *Error {
 	return key.Errorf("known keys: "+strings.Join(known, ", "), "unknown key %q%s", key.Text, in)
 }
 
-// A structInfo is what the tags of a struct say.
+// A structInfo is the information in the tags of a struct.
 type structInfo struct {
 	fields []reflect.StructField
-	names  []string       // of fields, as in their json tags
+	names  []string       // names of fields, from their json tags
 	byName map[string]int // names and other spellings → index in fields
 }
 

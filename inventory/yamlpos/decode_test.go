@@ -189,8 +189,7 @@ type exactValues map[string]any
 // ExactNumbers implements [Exact].
 func (exactValues) ExactNumbers() {}
 
-// TestDecodeExact keeps the digits that a float64 would lose, where a type asks for
-// that.
+// TestDecodeExact checks that digits that a float64 would lose are kept if the type requires it.
 func TestDecodeExact(t *testing.T) {
 	var got struct {
 		Exact exactValues    `json:"exact"`

@@ -13,10 +13,10 @@ import (
 type Error struct {
 	File         string
 	Line, Column int
-	Msg          string // what was found
-	Hint         string // what to write instead; may be empty
+	Msg          string // the problem
+	Hint         string // suggested fix; may be empty
 	Folder       string // the folder of File, to read it; empty means the working directory
-	Within       string // what messages put before File: a folder or an archive; may be empty
+	Within       string // prefix of File in messages: a folder or an archive; may be empty
 }
 
 // Error is "file:line:column: msg", with the hint on a line of its own.
@@ -59,8 +59,7 @@ type Errors []*Error
 // maxShown bounds the text of Errors; a broken file can have a million.
 const maxShown = 100
 
-// Error gives the errors one below the other, sorted by position: the first 100
-// of them, and how many more there are.
+// Error returns the errors, one per line, sorted by position: the first 100 of them, and the number of others.
 func (e Errors) Error() string {
 	var texts []string
 	for i, one := range e.sorted() {
@@ -73,7 +72,7 @@ func (e Errors) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// Unwrap gives the errors to errors.Is and errors.As.
+// Unwrap returns the errors for errors.Is and errors.As.
 func (e Errors) Unwrap() []error {
 	list := make([]error, len(e))
 	for i, one := range e {
@@ -114,9 +113,8 @@ func (e Errors) sorted() Errors {
 	return sorted
 }
 
-// Suggest finds the known word that word was probably meant to be: the closest
-// by edit distance, at most two edits away (one for words of up to three
-// letters), whatever the case. It is "" if there is none.
+// Suggest returns the known word that word was probably meant to be: the closest by edit distance, at most two edits
+// away (one for words of up to three letters), whatever the case. It returns "" if there is none.
 func Suggest(word string, known []string) string {
 	if len(word) <= 3 {
 		return SuggestWithin(word, known, 1)

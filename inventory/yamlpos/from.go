@@ -10,13 +10,12 @@ import (
 	"strconv"
 )
 
-// From makes a node of a value that was computed at run time. The node and everything
-// below it stand at the position of at and are marked Computed. The value may be nil, a
-// boolean, a number, a string, or a slice or map of them; map keys are sorted. Anything
-// else becomes the text that fmt prints.
+// From makes a node from a value that was computed at run time. The node and all its children have the position of at
+// and are marked Computed. The value may be nil, a boolean, a number, a string, or a slice or map of them; map keys are
+// sorted. Any other value becomes the text that fmt prints.
 func From(at *Node, v any) *Node { return computed(at, reflect.ValueOf(v)) }
 
-// TextFrom is a text that stands in no file but came from source, which errors name.
+// TextFrom returns the node of a text that is not in a file; errors name source.
 func TextFrom(source, text string) *Node { return &Node{File: source, Text: text, Value: text} }
 
 func computed(at *Node, v reflect.Value) *Node {
@@ -72,14 +71,13 @@ func computedScalar(v reflect.Value) (value any, text string) {
 	return text, text
 }
 
-// exactNumber gives the value that YAML has for a number; the text of its node keeps all
-// digits.
+// exactNumber returns the value that YAML has for a number; the text of its node keeps all digits.
 func exactNumber(n json.Number) any {
 	if i, err := n.Int64(); err == nil {
 		return i
 	}
 	f, err := n.Float64()
-	if err != nil && f == 0 { // it is no number at all
+	if err != nil && f == 0 { // not a number at all
 		return n.String()
 	}
 	return f

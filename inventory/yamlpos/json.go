@@ -13,10 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// JSON gives the tree as JSON of at most limit bytes: maps in the order of the file,
-// numbers with all their digits, dates as they are written. Numbers that JSON does not
-// have (.inf, .nan) are an error, and so is a tree that grows beyond limit, by its aliases
-// for example.
+// JSON returns the tree as JSON of at most limit bytes: maps in the order of the file, numbers with all their digits,
+// dates as they are written. Numbers that JSON does not have (.inf, .nan) are an error, and so is a tree that exceeds
+// limit, for example because of its aliases.
 func (n *Node) JSON(limit int) (json.RawMessage, error) {
 	w := jsonWriter{limit: limit}
 	if err := w.node(n); err != nil {

@@ -41,7 +41,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// FuzzJSON holds what is made of a YAML text against what is read from it.
+// FuzzJSON compares the JSON of a YAML text with the values read from the text.
 func FuzzJSON(f *testing.F) {
 	for _, s := range []string{"a: [1, 0x1F, .5]", "- ~\n- 'x'", "a: &a {x: 1}\nb: *a", "1e400", "\"\\ud83d\"", "0_1", "-0", "? [a]\n: b"} {
 		f.Add(s)
@@ -96,7 +96,7 @@ func TestParseJSONErrors(t *testing.T) {
 	}
 }
 
-// FuzzParseJSON holds what is read against what encoding/json reads.
+// FuzzParseJSON compares the values that are read with the values from encoding/json.
 func FuzzParseJSON(f *testing.F) {
 	for _, text := range []string{`{"a": [1, 2.5, "x", null, true], "b": {}}`, "[", `{"a":1,"a":2}`, "1e400", "12345678901234567890", `"é\u0000"`, " [ ] \n", "1 2"} {
 		f.Add([]byte(text))

@@ -16,14 +16,14 @@ const (
 	Map
 )
 
-// A Node is one value and where it stands. A tree is not changed once it is
-// built: nodes are shared, by aliases among others.
+// A Node is one value and its position. A tree is not changed once it is built: nodes are shared, by aliases among
+// others.
 type Node struct {
 	File         string
 	Line, Column int // from 1; the column counts characters
 
 	Kind Kind
-	Text string // of scalars: the source after YAML unquoting ("0644", "yes", "1.50")
+	Text string // source of a scalar after YAML unquoting ("0644", "yes", "1.50")
 	// Value, of scalars, is nil, bool, int64, float64 or string, as yaml.v3
 	// resolves the YAML 1.2 core schema. Timestamps stay text, and integers too
 	// large for an int64 become a float64.
@@ -31,30 +31,28 @@ type Node struct {
 	Quoted   bool // in quotes, as a block, or tagged !!str: text whatever it looks like
 	Plain    bool // a text with the tag of [PlainTag], or within a value that has it: it is never evaluated
 	Computed bool // made by [From]: the result of an expression, not written in the file
-	// Sealed is how a scalar is opened whose Text and Value are encrypted, or that a program
-	// prints; nil for any other. See [KeepSealed].
+	// Sealed opens a scalar whose Text and Value are encrypted, or that a program prints; nil for any other. See
+	// [KeepSealed].
 	Sealed *Sealed
-	// Secret says that a scalar has the tag !secret, stands in a list or map that has it, is
-	// sealed, or stands in a file that is encrypted as a whole; of a list or map, that there is
-	// such a scalar in it. See [Secrets].
+	// Secret reports that a scalar has the tag !secret, is in a list or map that has it, is sealed, or is in a file
+	// that is encrypted as a whole. On a list or map it reports that it contains such a scalar. See [Secrets].
 	Secret bool
-	// Comment is what stands above and beside the node as YAML comments, without
-	// the leading # and blank, lines joined by newlines. It is set on the items of
-	// lists and, for maps, on the keys.
+	// Comment has the YAML comments above the node and on its line, without the leading # and blank, lines joined by
+	// newlines. It is set on the items of lists and, for maps, on the keys.
 	Comment string
 	// Stray are YAML comments near the node that belong to no node: above it with a blank
 	// line between, or below it. Paragraphs are separated by blank lines.
 	Stray string
 
 	Items []*Node // of lists
-	Pairs []Pair  // of maps: in file order, merge keys applied, keys unique
+	Pairs []Pair  // entries of a map: in file order, merge keys applied, keys unique
 }
 
 // A Pair is one entry of a map. Key is always a scalar; two keys are the same
 // if their texts are.
 type Pair struct{ Key, Value *Node }
 
-// Get finds the value of a key. It is nil if n is no map or has no such key.
+// Get returns the value of a key. It returns nil if n is not a map or has no such key.
 func (n *Node) Get(key string) *Node {
 	for _, p := range n.Pairs {
 		if p.Key.Text == key {
@@ -67,8 +65,8 @@ func (n *Node) Get(key string) *Node {
 // IsNull reports whether n is null; n itself may be nil.
 func (n *Node) IsNull() bool { return n == nil || n.Kind == Scalar && n.Value == nil }
 
-// Without gives n, a map, without the entries for whose keys drop reports true. It is n
-// itself if there are none.
+// Without returns n, a map, without the entries for whose keys drop reports true. It returns n itself if there are
+// none.
 func (n *Node) Without(drop func(key string) bool) *Node {
 	isOut := func(p Pair) bool { return drop(p.Key.Text) }
 	if !slices.ContainsFunc(n.Pairs, isOut) {
@@ -79,13 +77,12 @@ func (n *Node) Without(drop func(key string) bool) *Node {
 	return &rest
 }
 
-// Any gives the plain value: map[string]any, []any or a scalar's Value. Maps
-// and lists are fresh each time.
+// Any returns the plain value: map[string]any, []any or a scalar's Value. Maps and lists are new each time.
 func (n *Node) Any() any {
 	return n.plain(func(n *Node) any { return n.Value })
 }
 
-// plain gives the plain value, with what scalar makes of each scalar.
+// plain returns the plain value; scalar returns the value of each scalar.
 func (n *Node) plain(scalar func(*Node) any) any {
 	switch n.Kind {
 	case Map:
@@ -108,15 +105,13 @@ func (n *Node) plain(scalar func(*Node) any) any {
 // Pos is "file:line:column".
 func (n *Node) Pos() string { return position(n.File, n.Line, n.Column) }
 
-// Errorf makes an error that stands at n. The hint says what to write instead
-// and may be empty.
+// Errorf makes an error with the position of n. The hint suggests what to write instead and may be empty.
 func (n *Node) Errorf(hint, format string, args ...any) *Error {
 	return &Error{File: n.File, Line: n.Line, Column: n.Column, Msg: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// Map gives a copy in which f has replaced every scalar that is a value; keys
-// stay. Subtrees that f leaves alone are shared with n. All errors of f are
-// collected, as [Errors].
+// Map returns a copy in which f has replaced every scalar value; keys are not replaced. Subtrees that f does not change
+// are shared with n. All errors of f are collected, as [Errors].
 func (n *Node) Map(f func(*Node) (*Node, error)) (*Node, error) {
 	var errs Errors
 	mapped := n.mapped(f, &errs)
@@ -184,8 +179,8 @@ func IsTemplate(n *Node) bool {
 	return n.Kind == Scalar && !n.Plain && n.Sealed == nil && (strings.Contains(n.Text, "{{") || strings.Contains(n.Text, "{%"))
 }
 
-// Shown gives n with text in the place of every scalar that is secret. What ansible-vault has
-// encrypted is shown as it stands there, which is what other tools read.
+// Shown returns n with text instead of every secret scalar. Values encrypted by ansible-vault are shown encrypted, as
+// other tools read them.
 func (n *Node) Shown(text string) *Node {
 	if !n.Secret {
 		return n

@@ -5,7 +5,7 @@ package yamlpos
 type pairSet struct {
 	pairs  []Pair
 	merged map[string]bool // keys that came through <<
-	index  map[string]int  // of large sets
+	index  map[string]int  // by key, for large sets
 }
 
 // largeSet is the number of keys from which on a map finds them faster.
@@ -32,7 +32,7 @@ func (s *pairSet) find(key string) int {
 	return -1
 }
 
-// write takes an entry that stands in the map itself.
+// write adds an entry that is written in the map itself.
 func (s *pairSet) write(key, value *Node) error {
 	i := s.find(key.Text)
 	switch {
@@ -47,8 +47,7 @@ func (s *pairSet) write(key, value *Node) error {
 	return nil
 }
 
-// merge takes what stands behind <<: a map, or a list of maps, of which the
-// first to have a key wins.
+// merge adds the value of <<: a map, or a list of maps, of which the first to have a key wins.
 func (s *pairSet) merge(from *Node) error {
 	switch from.Kind {
 	case Map:
@@ -70,7 +69,7 @@ func (s *pairSet) merge(from *Node) error {
 	return notMergeable(from)
 }
 
-// mergeable is how many entries merge looks at.
+// mergeable returns the number of entries that merge reads.
 func mergeable(from *Node) int {
 	n := len(from.Pairs)
 	for _, item := range from.Items {

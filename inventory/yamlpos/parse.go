@@ -17,12 +17,11 @@ const (
 	maxNodes = 1_000_000 // with every alias counted as often as it is used
 )
 
-// Parse reads all documents of a file. An empty document is a null scalar, an
-// empty file has no documents. file is only used in positions.
+// Parse reads all documents of a file. An empty document is a null scalar, an empty file has no documents. file is only
+// used in positions.
 //
-// The error is [Errors]: one for a syntax error, or all duplicate keys, unknown
-// tags and keys that are lists or maps. A file beyond the bounds is refused, and so is
-// one that is encrypted, unless there is what opens it; see [KeepSealed].
+// The error is [Errors]: one for a syntax error, or all duplicate keys, unknown tags and keys that are lists or maps. A
+// file that exceeds the limits is refused, and so is an encrypted file without an opener; see [KeepSealed].
 func Parse(file string, data []byte, opts ...ParseOption) ([]*Node, error) {
 	if len(data) > maxSize {
 		return nil, Errors{{File: file, Msg: fmt.Sprintf("larger than %d MiB", maxSize>>20)}}
@@ -56,16 +55,14 @@ func Parse(file string, data []byte, opts ...ParseOption) ([]*Node, error) {
 // A ParseOption changes how [Parse] reads a file.
 type ParseOption func(*converter)
 
-// PlainTag accepts a tag, Ansible's !unsafe. A scalar with it is text, whatever it looks
-// like; lists and maps with it are what they are without. All texts in such a value are
-// marked as [Node.Plain].
+// PlainTag accepts a tag, Ansible's !unsafe. A scalar with it is text, whatever it looks like; lists and maps are read
+// as without it. All texts in such a value are marked as [Node.Plain].
 func PlainTag(tag string) ParseOption {
 	return func(c *converter) { c.plainTag = tag }
 }
 
-// Secrets accepts the tag !secret, and marks the scalars with it as [Node.Secret]: texts,
-// whatever they look like. Lists and maps with it are what they are without, and all
-// in them is marked. Without it the tag is an error.
+// Secrets accepts the tag !secret, and marks the scalars with it as [Node.Secret]: texts, whatever they look like.
+// Lists and maps are read as without it, and everything in them is marked. Without this option the tag is an error.
 func Secrets() ParseOption {
 	return func(c *converter) { c.secrets = true }
 }
@@ -96,7 +93,7 @@ func Items(data []byte) (n int) {
 	return n + 1
 }
 
-// decodeAll gives the documents in front of a syntax error, and that error.
+// decodeAll returns the documents before a syntax error, and that error.
 func decodeAll(data []byte) (documents []*yaml.Node, err error) {
 	// Malformed input has made yaml.v3 panic before (CVE-2022-28948).
 	defer func() {

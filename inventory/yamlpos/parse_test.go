@@ -139,7 +139,7 @@ list:
 }
 
 func TestCommentsOfKeys(t *testing.T) {
-	for _, tt := range []struct{ name, text, a, b, stray string }{ // stray is that of a and b
+	for _, tt := range []struct{ name, text, a, b, stray string }{ // stray comments of a and b
 		{"above", "a: 1\n# of b\n# too\nb: 2\n", "", "of b\ntoo", ""},
 		{"beside", "a: 1 # of a\nb: 2 # of b\n", "of a", "of b", ""},
 		{"beside nothing", "a: # of a\nb:\n", "of a", "", ""},
@@ -254,8 +254,8 @@ func TestBoundsAreReachable(t *testing.T) {
 	parseOne(t, bomb(4))
 }
 
-// FuzzParse checks that nothing panics, that what is read keeps the promises of
-// Node, and that its plain value survives being written and read again.
+// FuzzParse checks that nothing panics, that every node keeps the promises of Node, and that its plain value is
+// unchanged after writing and reading it again.
 func FuzzParse(f *testing.F) {
 	for _, tt := range parseErrors {
 		if len(tt.text) < 1000 {
@@ -293,7 +293,7 @@ func TestItems(t *testing.T) {
 	require.Equal(t, 7, Items([]byte("- a\n- [b, c]\n")))
 }
 
-// requireItems checks that YAML makes no more of a text than its items tell.
+// requireItems checks that a YAML text has at most three nodes per item.
 func requireItems(t *testing.T, data []byte) {
 	documents, _ := decodeAll(data)
 	total := 0
@@ -306,7 +306,7 @@ func requireItems(t *testing.T, data []byte) {
 	}
 	for _, d := range documents {
 		count(d)
-		total-- // what stands for the document
+		total-- // the document node does not count
 	}
 	require.LessOrEqual(t, total, 3*Items(data), "%q", data)
 }

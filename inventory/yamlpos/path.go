@@ -15,22 +15,22 @@ type Path struct {
 
 // A Step leads from a map or list to one of its values.
 type Step struct {
-	Key  string // of a map
-	Item int    // of a list, from 1; 0: the step is a key
+	Key  string // key in a map
+	Item int    // item of a list, from 1; 0: the step is a key
 }
 
-// Key gives the path of a value of the map at p.
+// Key returns the path of a value of the map at p.
 func (p Path) Key(key string) Path { return p.step(Step{Key: key}) }
 
-// Item gives the path of an item of the list at p; i counts from 0.
+// Item returns the path of an item of the list at p; i counts from 0.
 func (p Path) Item(i int) Path { return p.step(Step{Item: i + 1}) }
 
 func (p Path) step(s Step) Path {
 	return Path{p.Document, append(p.Steps[:len(p.Steps):len(p.Steps)], s)}
 }
 
-// String is such as users[0].password. Keys that are more than letters, digits, - and _ stand
-// in quotes; paths in the second document begin with #1. No two paths have the same text.
+// String returns text such as users[0].password. Keys with characters other than letters, digits, - and _ are quoted;
+// paths in the second document begin with #1. No two paths have the same text.
 func (p Path) String() string {
 	var b strings.Builder
 	if p.Document > 0 {
@@ -59,8 +59,7 @@ func isWord(key string) bool {
 
 var errPath = errors.New(`a path is such as db.password, users[0].key or hosts."web1.example.org"`)
 
-// ParsePath is the inverse of [Path.String]. A key may hold other characters than those that
-// need no quotes, but for . [ ] and ".
+// ParsePath is the inverse of [Path.String]. A key without quotes may contain any characters except . [ ] and ".
 func ParsePath(text string) (p Path, err error) {
 	rest := text
 	if digits, ok := strings.CutPrefix(rest, "#"); ok {

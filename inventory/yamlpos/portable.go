@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// A Portable is a node that goes to another machine as JSON, with its positions. What is sealed is
-// opened for that: there it is a secret text, which is not evaluated. What cannot be opened stays
-// sealed there, and is an error where it is used. Comments are left out.
+// A Portable is a node that is sent to another machine as JSON, with its positions. Sealed values are opened for that:
+// there they are secret texts, which are not evaluated. A value that cannot be opened stays sealed there, and is an
+// error where it is used. Comments are omitted.
 type Portable struct{ *Node }
 
-// carried is a node in JSON. Its file is that of the node around it unless it says another one.
+// carried is a node in JSON. An empty File means the file of its parent node.
 type carried struct {
 	File   string     `json:"f,omitempty"`
 	Line   int        `json:"l,omitempty"`
@@ -22,7 +22,7 @@ type carried struct {
 	Text   string     `json:"t,omitempty"`
 	Value  string     `json:"v,omitempty"` // a letter for its type, and its text; "" is null
 	Flags  string     `json:"x,omitempty"` // a letter each
-	Tag    string     `json:"s,omitempty"` // of what is sealed
+	Tag    string     `json:"s,omitempty"` // tag of a sealed value
 	Items  []*carried `json:"i,omitempty"`
 	Pairs  []*carried `json:"p,omitempty"` // keys and values in turn
 }
@@ -66,7 +66,7 @@ func (n *Node) eachSealed(visit func(*Node)) {
 	}
 }
 
-// carry gives a node that stands within a file; "" is in none.
+// carry returns a node whose parent is in file; "" means no file.
 func carry(n *Node, file string) (*carried, error) {
 	c := &carried{Line: n.Line, Column: n.Column, Kind: n.Kind, Text: n.Text}
 	if n.File != file {
@@ -115,7 +115,7 @@ func carry(n *Node, file string) (*carried, error) {
 	return c, nil
 }
 
-// valueText is the value of a scalar as text that says its type.
+// valueText returns the value of a scalar as text that contains its type.
 func valueText(value any) (string, error) {
 	switch v := value.(type) {
 	case nil:
@@ -147,7 +147,7 @@ func (p *Portable) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// node is what was carried; file is that of the node around it.
+// node returns the carried node; file is the file of its parent.
 func (c *carried) node(file string) (*Node, error) {
 	if c == nil {
 		return nil, errors.New("a value is null")

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// opening opens what is sealed under !vault, but for the text "broken".
+// opening opens every value sealed under !vault, except the text "broken".
 type opening struct{}
 
 func (opening) Seals(tag string) bool { return tag == "!vault" }

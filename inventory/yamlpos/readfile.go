@@ -50,8 +50,8 @@ func openPipe(ctx context.Context, path string) (*os.File, error) {
 		return a.f, a.err
 	case <-ctx.Done():
 	}
-	// Nothing but a writer ends open(2). Opening with O_RDWR makes us a writer, whether or
-	// not the goroutine has begun to wait. If we may not write, it is left waiting.
+	// Only a writer ends open(2). Opening with O_RDWR makes us a writer, whether or not the goroutine has begun to
+	// wait. If we may not write, the goroutine keeps waiting.
 	if writer, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
 		a := <-answers
 		writer.Close()

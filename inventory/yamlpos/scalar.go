@@ -10,8 +10,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// scalar sets text and value of out. Tags other than those of the core schema
-// are refused: nothing here would give them a meaning.
+// scalar sets text and value of out. Tags other than those in the core schema are refused, since no code here
+// interprets them.
 func (c *converter) scalar(out *Node, n *yaml.Node) {
 	out.Text, out.Value = n.Value, n.Value
 	switch n.Tag {
@@ -52,7 +52,7 @@ const (
 	secretHint = "secrets are allowed in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory; refer to them: \"{{ Data.… }}\""
 )
 
-// RefuseSecrets adds an error for each secret in n, which stands where none may.
+// RefuseSecrets adds an error for each secret in n, where secrets are not allowed.
 func (n *Node) RefuseSecrets(errs *Errors) {
 	if !n.Secret {
 		return
@@ -79,7 +79,7 @@ func (n *Node) mark() string {
 	return n.Sealed.Tag
 }
 
-// resolve gives the value that yaml.v3 finds for a scalar of the core schema.
+// resolve returns the value that yaml.v3 finds for a scalar of the core schema.
 func resolve(n *yaml.Node) (any, error) {
 	var v any
 	if err := n.Decode(&v); err != nil {

@@ -10,14 +10,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// An Opener opens what stands in files and only the operator's keys or programs can tell. A file
-// is read with one by [KeepSealed]. It may be used by many goroutines at once, and none of its
-// methods takes a context: a value is opened once for all who need it, so it cannot end with
-// the first of them.
+// An Opener opens values in files that only the operator's keys or programs can open. A file is read with one by
+// [KeepSealed]. It may be used by many goroutines at once, and none of its methods takes a context: a value is opened
+// once for all callers that need it, so it cannot end with the first of them.
 type Opener interface {
-	// Seals reports whether it knows what is encrypted under a tag, such as !vault.
+	// Seals reports whether it can open values encrypted under a tag, such as !vault.
 	Seals(tag string) bool
-	// Check says what is wrong with a sealed value as it is written, without opening it.
+	// Check reports errors in the form of a sealed value, without opening it.
 	Check(n *Node) error
 	// Value opens a value; see [Node.Sealed].
 	Value(n *Node) (string, error)
@@ -26,7 +25,7 @@ type Opener interface {
 	File(name string, data []byte) (text []byte, sealed bool, err error)
 }
 
-// Sealed is how a scalar is opened whose text is not the value.
+// Sealed opens a scalar whose text is not its value.
 type Sealed struct {
 	Tag string // !vault, say; [ByProgram] for a value that a program prints
 	// Path leads to the value in its file, and Source is the text of that, which is not changed. A
@@ -34,8 +33,7 @@ type Sealed struct {
 	// Ansible's JSON.
 	Path   Path
 	Source []byte
-	// Program is the map below secret: that says which program prints the value; nil for any
-	// other.
+	// Program is the map below secret: with the program that prints the value; nil for any other.
 	Program *Node
 
 	by     Opener
@@ -55,13 +53,12 @@ func KeepSealed(by Opener) ParseOption {
 	return func(c *converter) { c.keepSealed, c.opener, c.wholeFiles = true, by, true }
 }
 
-// KeepSealedValues is [KeepSealed] for a file that is no secret itself: one that is encrypted as
-// a whole is refused.
+// KeepSealedValues is [KeepSealed] for a file that is not secret itself: one that is encrypted as a whole is refused.
 func KeepSealedValues(by Opener) ParseOption {
 	return func(c *converter) { c.keepSealed, c.opener = true, by }
 }
 
-// text is that of the file, which may be encrypted.
+// text returns the text of the file, which may be encrypted.
 func (c *converter) text(data []byte) ([]byte, error) {
 	by := c.opener
 	if !c.wholeFiles {
@@ -72,7 +69,7 @@ func (c *converter) text(data []byte) ([]byte, error) {
 	return text, err
 }
 
-// Open gives the value of a sealed node, which is opened when it is first needed.
+// Open returns the value of a sealed node, which is opened when it is first needed.
 func (n *Node) Open() (string, error) {
 	s := n.Sealed
 	if s.by == nil {
@@ -95,8 +92,7 @@ func (n *Node) SealedAs(tag string, by Opener) *Node {
 	return &sealed
 }
 
-// Opened gives the text of a file that may be encrypted as a whole. by may be nil, and refuses
-// all that is.
+// Opened returns the text of a file that may be encrypted as a whole. If by is nil, encrypted files are refused.
 func Opened(by Opener, file string, data []byte) (text []byte, sealed bool, err error) {
 	if by != nil {
 		return by.File(file, data)
@@ -121,7 +117,7 @@ func CheckSealed(file string, data []byte) *Error {
 	return nil
 }
 
-// EncryptedErrorf is Errorf for what ansible-vault has encrypted, where that is not read.
+// EncryptedErrorf is Errorf for values encrypted by ansible-vault in places where they are not supported.
 func (n *Node) EncryptedErrorf(format string, args ...any) *Error {
 	return n.Errorf(vaultHint, format, args...)
 }
@@ -173,7 +169,7 @@ func OpenAll(nodes []*Node) {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, n := range nodes {
 		g.Go(func() error {
-			_, _ = n.Open() // whoever needs it is told what is wrong
+			_, _ = n.Open() // errors are reported when the value is used
 			return nil
 		})
 	}

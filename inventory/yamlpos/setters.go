@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A setter sets v to a scalar that is not null, or says why it does not fit.
+// A setter sets v to a scalar that is not null, or returns why it does not fit.
 type setter func(n *Node, v reflect.Value, t target) error
 
 var (
@@ -54,7 +54,7 @@ func scalarSetter(t reflect.Type) setter {
 	return nil
 }
 
-// textOf gives the text of a scalar for a field that takes text.
+// textOf returns the text of a scalar for a field that takes text.
 func textOf(n *Node, t target) (string, error) {
 	if n.Computed && t.field != nil && t.field.Tag.Get("numbers") == "refuse" {
 		switch n.Value.(type) {
@@ -120,8 +120,8 @@ func setBool(n *Node, v reflect.Value, t target) error {
 	return nil
 }
 
-// boolWord knows the words that YAML 1.1 took for booleans, in the three ways of
-// writing it allowed, besides those that YAML 1.2 still does.
+// boolWord parses the words that were booleans in YAML 1.1, in its three allowed spellings, and the booleans of YAML
+// 1.2.
 func boolWord(word string) (value, ok bool) {
 	lower := strings.ToLower(word)
 	if word != lower && word != strings.ToUpper(word) && word[1:] != lower[1:] {
@@ -136,7 +136,7 @@ func boolWord(word string) (value, ok bool) {
 	return false, false
 }
 
-// integer gives the whole number that n is.
+// integer returns the integer value of n.
 func integer(n *Node, t target) (int64, error) {
 	switch value := n.Value.(type) {
 	case int64:

@@ -14,8 +14,8 @@ var (
 	unknownAnchor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown anchor '(.*)' referenced$`) })
 )
 
-// syntaxError rewords an error of yaml.v3, which carries at best a line: none
-// if it is the first, and often that of the enclosing block.
+// syntaxError rewords an error of yaml.v3, which has a line at best: none if it is the first, and often the line of the
+// enclosing block.
 func syntaxError(file string, data []byte, err error) *Error {
 	e := &Error{File: file, Line: 1, Msg: err.Error()}
 	if m := lineOfError().FindStringSubmatch(e.Msg); m != nil {
@@ -48,7 +48,7 @@ func syntaxError(file string, data []byte, err error) *Error {
 	return e
 }
 
-// isSecretAlias reports whether an alias stands where a password may be meant.
+// isSecretAlias reports whether an alias is in a place where a password may be meant.
 func isSecretAlias(data []byte, name string) bool {
 	found, err := regexp.Match(secretKeys+`["']?\s*:\s*\*`+regexp.QuoteMeta(name), data)
 	return found || err != nil
@@ -79,8 +79,8 @@ func hintFor(line, problem string) string {
 // searchable is the size in bytes up to which [lineOf] parses a file again.
 const searchable = 1 << 20
 
-// lineOf finds the line with a problem: the last line of the shortest beginning of the
-// file that has the problem. yaml.v3 itself tells only where the block around it begins.
+// lineOf finds the line with a problem: the last line of the shortest beginning of the file that has the problem.
+// yaml.v3 itself reports only the beginning of the block around it.
 func lineOf(data []byte, problem string, otherwise int) int {
 	if len(data) > searchable {
 		return otherwise
@@ -111,7 +111,7 @@ func lineEnds(data []byte) (ends []int) {
 	return ends
 }
 
-// lineText gives a line, counted from 1.
+// lineText returns a line, counted from 1.
 func lineText(data []byte, number int) string {
 	for text := range bytes.Lines(data) {
 		if number--; number == 0 {
@@ -121,7 +121,7 @@ func lineText(data []byte, number int) string {
 	return ""
 }
 
-// tabInIndent gives the column of a tab in front of the text of a line, or 0.
+// tabInIndent returns the column of a tab before the text of a line, or 0.
 func tabInIndent(line string) int {
 	blank := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 	return strings.IndexByte(blank, '\t') + 1
@@ -140,7 +140,7 @@ func firstOddByte(data []byte) (line, column int) {
 	return 1, 0
 }
 
-// positionOf turns an offset into line and column; none gives line 1.
+// positionOf converts an offset into line and column; a negative offset is line 1.
 func positionOf(data []byte, offset int) (line, column int) {
 	if offset < 0 {
 		return 1, 0

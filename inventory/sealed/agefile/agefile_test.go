@@ -25,7 +25,7 @@ func someone(t testing.TB, name string) (recipients.Reader, age.Identity) {
 	return recipients.Reader{Name: name, Key: key}, one
 }
 
-// sealed encrypts what is marked in a text.
+// sealed encrypts the marked values of a text.
 func sealed(t testing.TB, path, clear string, readers ...recipients.Reader) []byte {
 	t.Helper()
 	f, err := Read(path, path, nil)
@@ -172,7 +172,7 @@ func TestEveryFlippedByteIsRefused(t *testing.T) {
 			changed := bytes.Clone(text)
 			changed[i] ^= bit
 			if opens(changed) {
-				// Blanks may stand in other ways around the value, as in any YAML.
+				// The value may be surrounded by other blanks, as in any YAML.
 				require.Contains(t, " \t\n\r", string(changed[i]), "byte %d, bit %d: %q", i, bit, changed)
 			}
 		}
@@ -314,7 +314,7 @@ func TestWhole(t *testing.T) {
 	require.False(t, IsWhole([]byte("a: 1\n")))
 }
 
-// TestRandomEdits edits random texts and has what was not touched stay as it was.
+// TestRandomEdits edits random texts and checks that untouched values stay the same.
 func TestRandomEdits(t *testing.T) {
 	anna, key := someone(t, "anna")
 	r := rand.New(rand.NewPCG(1, 2))

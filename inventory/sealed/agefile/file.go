@@ -25,7 +25,7 @@ type File struct {
 	key   *dataKey // nil while the file is locked
 }
 
-// Read reads a file. What is encrypted in it stays so until [File.Unlock].
+// Read reads a file. Its values stay encrypted until [File.Unlock].
 func Read(name, path string, text []byte) (*File, error) {
 	header, err := FindHeader(name, text)
 	if err != nil {
@@ -57,20 +57,20 @@ func (f *File) errorf(s spans.Scalar, hint, format string, args ...any) *yamlpos
 	return &yamlpos.Error{File: f.Name, Line: s.Line, Column: s.Column, Msg: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// Values are those that are encrypted.
+// Values returns the encrypted values.
 func (f *File) Values() []spans.Scalar {
 	return slices.DeleteFunc(slices.Clone(f.spans.Scalars), func(s spans.Scalar) bool { return s.Tag != Tag })
 }
 
-// marked reports whether a value is to be encrypted.
+// marked reports whether a value must be encrypted.
 func marked(s spans.Scalar) bool { return s.Tag == Marked || s.Tag == "" && s.Around == Marked }
 
-// Marked are the values that are to be encrypted, and are in clear.
+// Marked returns the values that are in clear and must be encrypted.
 func (f *File) Marked() []spans.Scalar {
 	return slices.DeleteFunc(slices.Clone(f.spans.Scalars), func(s spans.Scalar) bool { return !marked(s) })
 }
 
-// Find finds a value; ok is false if there is none.
+// Find returns the value at a path; ok is false if there is none.
 func (f *File) Find(path yamlpos.Path) (s spans.Scalar, ok bool) {
 	i := slices.IndexFunc(f.spans.Scalars, func(s spans.Scalar) bool { return s.Path.String() == path.String() })
 	if i < 0 {
@@ -191,8 +191,8 @@ func (f *File) Clear() ([]byte, error) {
 	return spans.Apply(f.Text, changes), nil
 }
 
-// Seal encrypts what is marked in clear, a text made of that of [File.Clear]. What has the value
-// that it had stays byte for byte. A file without a header gets one, for readers.
+// Seal encrypts the marked values of clear, an edited version of the text from [File.Clear]. Unchanged values stay the
+// same byte for byte. A file without a header gets a header for readers.
 func (f *File) Seal(clear []byte, readers []recipients.Reader) ([]byte, error) {
 	view, err := Read(f.Name, f.Path, clear)
 	if err != nil {
@@ -252,7 +252,7 @@ func (f *File) checkClear() error {
 	return errs.Err()
 }
 
-// A former value is how one stood in the file before.
+// A former is a value as it was written in the file before.
 type former struct{ value, anchor, text string }
 
 // written are the encrypted values of the file by their paths.
@@ -286,8 +286,7 @@ func (f *File) untagged() (changes []spans.Change) {
 	return changes
 }
 
-// withHeader puts the header where it was, if what is before it has not changed, else at the
-// beginning.
+// withHeader puts the header at its old position if the text before it has not changed, else at the beginning.
 func (f *File) withHeader(text []byte, h *Header) []byte {
 	at := 0
 	if bytes.HasPrefix(text, []byte("\ufeff")) {
@@ -303,7 +302,7 @@ func (f *File) withHeader(text []byte, h *Header) []byte {
 	return spans.Apply(text, []spans.Change{{Start: at, End: at, New: comment}})
 }
 
-// verify makes sure that a text means what it is to mean, before it replaces another one.
+// verify checks that a new text has the wanted values before it replaces the old one.
 func (f *File) verify(text []byte, view *File, key *dataKey, want map[string]string) error {
 	sealed, err := Read(f.Name, f.Path, text)
 	if err != nil {
@@ -331,7 +330,7 @@ func (f *File) verify(text []byte, view *File, key *dataKey, want map[string]str
 	return nil
 }
 
-// Rekey encrypts an unlocked file anew, with a new key, under the path that it has.
+// Rekey encrypts an unlocked file again, with a new key and the same path.
 func (f *File) Rekey(readers []recipients.Reader) ([]byte, error) {
 	header, key, err := newHeader(f.Path, readers)
 	if err != nil {
@@ -353,7 +352,7 @@ func (f *File) Rekey(readers []recipients.Reader) ([]byte, error) {
 	return text, f.verify(text, f, key, want)
 }
 
-// Set gives a value to a key, in the text in clear; the file need not have the key yet.
+// Set sets the value of a key in the clear text; the file need not have the key yet.
 func (f *File) Set(path yamlpos.Path, value string) (clear []byte, err error) {
 	if clear, err = f.Clear(); err != nil {
 		return nil, err

@@ -19,18 +19,17 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A Header says who can read a file, and has its key. It is a comment, which every reader of
-// YAML passes over.
+// A Header lists the readers of a file and contains its key. It is a comment, which every reader of YAML skips.
 type Header struct {
 	File    string // path from the folder of .ccm-secrets.yaml, with slashes
 	Readers []Who
-	wrapped []byte // by age: the key, and the hash of what is above
+	wrapped []byte // encrypted by age: the key, and the hash of the lines above
 
 	Start, End int // in bytes, of the text
 	Line       int
 }
 
-// Who is one that can read a file: a name, and a public key.
+// Who is a reader of a file: a name, and a public key.
 type Who struct{ Name, Key string }
 
 const (
@@ -39,10 +38,10 @@ const (
 	lineLength = 76
 )
 
-// HeaderStart is how each header begins, in whichever version.
+// HeaderStart is the beginning of each header, in every version.
 const HeaderStart = "# ccm-push secrets "
 
-// Names are those of the readers.
+// Names returns the names of the readers.
 func (h *Header) Names() (names []string) {
 	for _, r := range h.Readers {
 		names = append(names, r.Name)
@@ -92,7 +91,7 @@ func newHeader(file string, readers []recipients.Reader) (*Header, *dataKey, err
 	return h, key, err
 }
 
-// unwrap gives the key of the values, if one of the identities can read it.
+// unwrap returns the key of the values, if one of the identities can read it.
 func (h *Header) unwrap(identities []age.Identity) (*dataKey, error) {
 	in, err := decrypt(bytes.NewReader(h.wrapped), identities)
 	if err != nil {
@@ -110,7 +109,7 @@ func (h *Header) unwrap(identities []age.Identity) (*dataKey, error) {
 // errHeader is why a header that was changed is refused.
 var errHeader = errors.New("the header was changed by something else than ccm-push")
 
-// FindHeader finds the header of a file. It is nil if there is none.
+// FindHeader returns the header of a file, or nil if there is none.
 func FindHeader(name string, text []byte) (*Header, error) {
 	var found *Header
 	line, at := 0, 0
@@ -139,7 +138,7 @@ func FindHeader(name string, text []byte) (*Header, error) {
 
 const mergeHint = "restore the file (git checkout), or one side of a merge"
 
-// lengthOf is that of a line, with its break.
+// lengthOf returns the length of the first line, including its break.
 func lengthOf(text []byte) int {
 	if i := bytes.IndexByte(text, '\n'); i >= 0 {
 		return i + 1
@@ -147,8 +146,8 @@ func lengthOf(text []byte) int {
 	return len(text)
 }
 
-// parseHeader reads the header that a text begins with. It has only one form: one that was
-// changed is refused.
+// parseHeader reads the header at the beginning of a text. It accepts only the canonical form: a changed header is
+// refused.
 func parseHeader(text []byte) (*Header, error) {
 	h := &Header{}
 	var wrapped strings.Builder
@@ -175,7 +174,7 @@ func parseHeader(text []byte) (*Header, error) {
 	}
 }
 
-// complete takes the encrypted lines, and compares the whole with what was read.
+// complete reads the encrypted lines, and compares the formatted header with the text that was read.
 func (h *Header) complete(text []byte, wrapped string) (*Header, error) {
 	var err error
 	if h.wrapped, err = encoding.DecodeString(wrapped); err != nil {

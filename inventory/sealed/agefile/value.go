@@ -11,17 +11,17 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Tag is that of an encrypted value, Marked that of one which is to be.
+// Tag is the tag of encrypted values, Marked the tag of values that must be encrypted.
 const (
 	Tag    = "!age"
 	Marked = "!secret"
 )
 
-// A dataKey is that of the values of one file. It is nobody else's: each file has its own, and
-// gets another one with every change of who can read it.
+// A dataKey is the key of the values in one file. No other file has the same key, and each change of the readers makes
+// a new one.
 type dataKey [chacha20poly1305.KeySize]byte
 
-// context is what is authenticated beside a value.
+// context returns the additional authenticated data of a value.
 func context(file string, path yamlpos.Path) []byte {
 	return []byte("ccm-push value 1\x00" + file + "\x00" + path.String())
 }
@@ -42,7 +42,7 @@ var errValue = errors.New("the value was not encrypted for this place")
 // encoding has one form for each value, so that no bit can be changed unseen.
 var encoding = base64.StdEncoding.Strict()
 
-// parseValue gives the bytes of a value. It may be broken into lines.
+// parseValue decodes a value into bytes. The text may be broken into lines.
 func parseValue(text string) ([]byte, error) {
 	joined := strings.Join(strings.Fields(text), "")
 	raw, err := encoding.DecodeString(joined)
@@ -52,7 +52,7 @@ func parseValue(text string) ([]byte, error) {
 	return raw, nil
 }
 
-// CheckValue says whether a text is that of an encrypted value.
+// CheckValue checks the form of an encrypted value.
 func CheckValue(text string) error {
 	_, err := parseValue(text)
 	return err

@@ -40,8 +40,7 @@ func DecryptWhole(text []byte, identities []age.Identity) ([]byte, error) {
 	return clear, nil
 }
 
-// decrypt decrypts what age has encrypted. That nobody has a key is no other error than that none
-// of them is right.
+// decrypt decrypts a text encrypted by age. Without identities the error is the same as if none of them matched.
 func decrypt(text io.Reader, identities []age.Identity) (io.Reader, error) {
 	if len(identities) == 0 {
 		return nil, &age.NoIdentityMatchError{}
@@ -91,8 +90,8 @@ func encrypt(clear []byte, to []age.Recipient) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Stanzas says for how many keys a file is that is encrypted as a whole, as far as the file
-// tells: of SSH keys their short names, of others their number.
+// Stanzas returns the recipients of a file that is encrypted as a whole, as far as the file names them: the short names
+// of SSH keys, and the number of other keys.
 func Stanzas(text []byte) (ssh []string, others int, err error) {
 	scan := bufio.NewScanner(io.LimitReader(dearmored(text), 1<<20))
 	for scan.Scan() {
@@ -111,7 +110,7 @@ func Stanzas(text []byte) (ssh []string, others int, err error) {
 	return nil, 0, fmt.Errorf("it has no header of an age file")
 }
 
-// StanzasFor is what [Stanzas] tells of a file that is for readers.
+// StanzasFor returns the result of [Stanzas] for a file that is encrypted for readers.
 func StanzasFor(readers []recipients.Reader) (ssh []string, others int, err error) {
 	for _, r := range readers {
 		stanzas, err := r.Key.Recipient.Wrap(make([]byte, 16))

@@ -126,7 +126,7 @@ func unsuited(kind string) error {
 	return fmt.Errorf("a key of %s cannot decrypt: age knows ssh-ed25519 and ssh-rsa\n  hint: %s", kind, otherKey)
 }
 
-// hardware is the type of a key that hardware holds; "" is none.
+// hardware returns the type of a hardware key, or "" for other keys.
 func hardware(text []byte) string {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -140,8 +140,8 @@ func hardware(text []byte) string {
 	return ""
 }
 
-// locked is a key with a passphrase. Keys in old formats do not say which they are: then the
-// file beside them does.
+// locked reads a key with a passphrase. Keys in old formats do not contain the public key: then it is read from the
+// .pub file.
 func (k *Keys) locked(path string, text []byte, public ssh.PublicKey) (held, error) {
 	if public == nil {
 		beside, err := os.ReadFile(path + ".pub")
@@ -162,8 +162,8 @@ func (k *Keys) locked(path string, text []byte, public ssh.PublicKey) (held, err
 	return held{path, line(public), &oneAtATime{k, one}}, nil
 }
 
-// oneAtATime is a locked key that many may want at once: the first has it unlocked, and the
-// others wait for that.
+// oneAtATime is a locked key that several goroutines may need at once: the first unlocks it, and the others wait for
+// that.
 type oneAtATime struct {
 	keys *Keys
 	key  age.Identity
@@ -176,10 +176,10 @@ func (o *oneAtATime) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
 	return o.key.Unwrap(stanzas)
 }
 
-// maxPassphrases is how often the passphrase of one file is asked for.
+// maxPassphrases is the maximum number of prompts for the passphrase of one file.
 const maxPassphrases = 3
 
-// passphrase gives one that is right. Package age does not wrap its errors, so they are kept.
+// passphrase returns the right passphrase of a file. Package age does not wrap its errors, so they are kept.
 func (k *Keys) passphrase(path string, text []byte) ([]byte, error) {
 	answer, err := k.askFor(path, text)
 	k.mu.Lock()
@@ -188,7 +188,7 @@ func (k *Keys) passphrase(path string, text []byte) ([]byte, error) {
 	return answer, err
 }
 
-// Failed is why there is no passphrase, if the last one that was needed was not given.
+// Failed returns why the last needed passphrase is missing, or nil.
 func (k *Keys) Failed() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// keyFile writes a private key as ssh-keygen does, and gives its public line.
+// keyFile writes a private key like ssh-keygen, and returns its public line.
 func keyFile(t *testing.T, path string, private any, passphrase string) string {
 	t.Helper()
 	var block *pem.Block
@@ -88,7 +88,7 @@ func TestUsualFiles(t *testing.T) {
 	}
 	require.Equal(t, []string{publicED, publicRSA, native.Recipient().String()}, k.PublicOf())
 	require.Contains(t, k.Tried(), "tried "+home)
-	// Those that are named stand in place of them.
+	// Named files replace the usual ones.
 	k = &Keys{Home: home, Getenv: noEnvironment, Files: []string{"~/.ssh/id_rsa"}}
 	_, err = decrypt(k, encryptedTo(t, publicED))
 	require.Error(t, err)
@@ -103,8 +103,8 @@ func TestNothingThere(t *testing.T) {
 	require.Contains(t, k.Tried(), "a key that only an SSH agent holds cannot decrypt: name its file with --age-identity")
 }
 
-// TestPassphraseIsAskedForOnce asks when the key is needed, again if it was wrong, and never
-// after it was right.
+// TestPassphraseIsAskedForOnce checks that the prompt appears when the key is needed, again after a wrong answer, and
+// never after a right one.
 func TestPassphraseIsAskedForOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	text, err := os.ReadFile("testdata/locked") // of ssh-keygen -a 1, which is fast

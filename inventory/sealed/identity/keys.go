@@ -17,17 +17,17 @@ const Variable = "CCM_AGE_IDENTITY"
 // Keys are the private keys of an operator. They are read when they are first needed, once, and
 // may be used by many goroutines at once.
 type Keys struct {
-	Files []string // that were named; if there are none, those of [Keys.Usual] that exist
-	Home  string   // what ~/ stands for
-	// Getenv gives variables of the environment.
+	Files []string // named files; if empty, the existing files of [Keys.Usual]
+	Home  string   // folder for ~/
+	// Getenv returns variables of the environment.
 	Getenv func(string) string
-	// Passphrase asks for that of a file; again says that the last one was wrong. nil, and an
-	// answer of nil, is that there is none.
+	// Passphrase prompts for the passphrase of a file; again reports that the last one was wrong. A nil function or a
+	// nil answer means that there is no passphrase.
 	Passphrase func(path string, again bool) ([]byte, error)
 
 	once  sync.Once
 	held  []held
-	notes []string // what is wrong with the usual files
+	notes []string // problems of the usual files
 	err   error
 
 	asking  sync.Mutex // there is one terminal
@@ -37,7 +37,7 @@ type Keys struct {
 
 // A held key is one, and where it is from.
 type held struct {
-	path, public string // of SSH keys as in authorized_keys, without comment
+	path, public string // public is set for SSH keys, as in authorized_keys, without comment
 	identity     age.Identity
 }
 
@@ -67,7 +67,7 @@ func (k *Keys) Paths() []string {
 	return k.Usual()
 }
 
-// All gives the keys.
+// All returns the keys.
 func (k *Keys) All() ([]age.Identity, error) {
 	k.once.Do(k.read)
 	if k.err != nil {
@@ -80,7 +80,7 @@ func (k *Keys) All() ([]age.Identity, error) {
 	return list, nil
 }
 
-// Tried says which files there were, for whom none of them is right.
+// Tried describes the files that were read, for an error that none of their keys fits.
 func (k *Keys) Tried() string {
 	k.once.Do(k.read)
 	var paths []string

@@ -1,5 +1,5 @@
-// Package private has a text edited in a place that is on no disk, where there is one, and that
-// nobody else can read. Nothing of it is left.
+// Package private opens a text in an editor. The file is in memory instead of on a disk, if possible, and no other user
+// can read it. Nothing of it remains.
 package private
 
 import (
@@ -45,8 +45,8 @@ func EditorOf(getenv func(string) string) (*Editor, error) {
 	return &Editor{argv: []string{"vi"}}, nil
 }
 
-// withoutTraces are arguments that keep vim from storing what it edits anywhere else. A small vim does
-// not know all of the settings.
+// withoutTraces are arguments that keep vim from storing the text anywhere else. A small vim does not know all of the
+// settings.
 var withoutTraces = []string{"-n", "-i", "NONE", "-c", "silent! set nobackup", "-c", "silent! set nowritebackup", "-c", "silent! set noundofile"}
 
 func (e *Editor) command(ctx context.Context, path string) []string {
@@ -88,8 +88,7 @@ func isVim(ctx context.Context, program string) bool {
 // A File is a text that is edited. It must be closed.
 type File struct{ folder, path string }
 
-// Write makes a file, for this user alone. name is what it is called, which editors judge its
-// kind by.
+// Write makes a file for this user alone. name is its base name, from which editors detect its kind.
 func Write(name string, text []byte) (*File, error) {
 	within := os.TempDir()
 	if info, err := os.Stat(memory); err == nil && info.IsDir() {
@@ -106,7 +105,7 @@ func Write(name string, text []byte) (*File, error) {
 	return f, nil
 }
 
-// Edit has a person edit the file, and gives what it is then. The end of ctx ends the program.
+// Edit runs the editor on the file, and returns the edited text. The end of ctx ends the program.
 func (f *File) Edit(ctx context.Context, e *Editor) ([]byte, error) {
 	argv := e.command(ctx, f.path)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -120,7 +119,7 @@ func (f *File) Edit(ctx context.Context, e *Editor) ([]byte, error) {
 	return os.ReadFile(f.path)
 }
 
-// Close overwrites and removes the file, and all that the editor has put beside it.
+// Close overwrites and removes the file, and all files that the editor has put next to it.
 func (f *File) Close() error {
 	entries, err := os.ReadDir(f.folder)
 	for _, entry := range entries {

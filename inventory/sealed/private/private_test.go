@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// script is an editor that does what a shell script says; $1 is the file.
+// script returns an editor that runs a shell script; $1 is the file.
 func script(t *testing.T, text string) *Editor {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "editor")

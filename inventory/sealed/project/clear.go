@@ -53,7 +53,7 @@ func (d *Document) Clear(keys *identity.Keys) ([]byte, error) {
 	return d.File.Clear()
 }
 
-// Seal encrypts a text made of that of [Document.Clear], as the file was.
+// Seal encrypts clear, an edited version of the text from [Document.Clear], in the same way as the file.
 func (d *Document) Seal(clear []byte) ([]byte, error) {
 	var readers []recipients.Reader
 	if d.Whole || d.File.Header == nil {
@@ -86,8 +86,8 @@ func (d *Document) Value(path yamlpos.Path, keys *identity.Keys) (string, error)
 	return d.File.Value(s)
 }
 
-// Save encrypts a text made of that of [Document.Clear], and writes it. It reports whether
-// anything has changed.
+// Save encrypts clear, an edited version of the text from [Document.Clear], and writes it. It reports whether anything
+// has changed.
 func (d *Document) Save(clear []byte) (changed bool, err error) {
 	text, err := d.Seal(clear)
 	if err != nil || d.Exists && bytes.Equal(text, d.Text) {

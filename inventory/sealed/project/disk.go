@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 )
 
-// A disk is how files are written. The zero disk is that of the machine.
+// A disk writes files. The zero disk writes to the machine's disk without interference.
 type disk struct {
 	// before is called before each step that changes something; an error of it ends the step.
 	// nil lets all pass. Tests end programs so.
 	before func(step string) error
-	// part is how much is written in one step, in bytes; 0 is all.
+	// part is the number of bytes written in one step; 0 writes all.
 	part int
 }
 
@@ -82,7 +82,7 @@ func syncFolder(path string) error {
 	return f.Sync()
 }
 
-// replace writes a file anew, whole or not at all; a link to it stays one, and its mode too.
+// replace writes a file again, completely or not at all; a link to it stays a link, and its mode is kept.
 func (d disk) replace(path string, text []byte) error {
 	mode := fs.FileMode(0o644)
 	switch real, err := filepath.EvalSymlinks(path); {
@@ -105,8 +105,7 @@ func (d disk) replace(path string, text []byte) error {
 	return err
 }
 
-// tempOf is what a file is called until it is whole. It is the same each time, so that one that
-// is left over is written over.
+// tempOf returns the name of a file until it is complete. It is the same each time, so that a leftover is overwritten.
 func tempOf(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+tempSuffix)
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/spans"
 )
 
-// vaultTags are those of values of ansible-vault.
+// vaultTags are the tags of ansible-vault's values.
 var vaultTags = map[string]bool{"!vault": true, "!vault-encrypted": true}
 
-// Import encrypts with age what ansible-vault has encrypted in a file, or the whole of it, as it
-// was. by opens the one, keys the values with !age that the file has already. n is how many
-// values were imported, 0 for a whole file.
+// Import encrypts with age the parts of a file that ansible-vault has encrypted: single values, or the whole file. by
+// opens the vault values; keys open the values with !age that the file has already. n is the number of imported values,
+// 0 for a whole file.
 func Import(name string, keys *identity.Keys, by yamlpos.Opener) (d *Document, n int, err error) {
 	p, err := Of(name)
 	if err != nil {
@@ -58,7 +58,7 @@ func (d *Document) importValues(keys *identity.Keys, by yamlpos.Opener) (n int, 
 	if d.Whole {
 		return 0, none
 	}
-	found, err := spans.Find(d.Name, d.Text) // positions are those of the file as it stands
+	found, err := spans.Find(d.Name, d.Text) // positions in the file as written
 	if err != nil {
 		return 0, err
 	}

@@ -15,14 +15,14 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/sealed/recipients"
 )
 
-// journalName is a file with all that a rekey writes. Once it has this name the rekey has
-// happened: whoever comes next completes what is left to do.
+// journalName is the name of a file with all texts that a rekey writes. Once the file has this name the rekey has
+// happened: the next run completes it.
 const journalName = ".ccm-secrets.rekey"
 
 // A replacement is one file of a journal.
 type replacement struct {
 	Path   string `json:"path"`   // from the root, with slashes
-	Before string `json:"before"` // the hash of what it replaces
+	Before string `json:"before"` // hash of the text that it replaces
 	Text   []byte `json:"text"`
 }
 
@@ -31,9 +31,8 @@ func hashOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// replaceAll writes all files anew, or none: if it is ended in between, by SIGKILL or by a
-// power failure, then before the journal has its name all are as they were, and afterwards the
-// next [Of] completes it. Each file by itself is whole at any time.
+// replaceAll writes all files, or none. If SIGKILL or a power failure ends it before the journal has its name, no file
+// has changed; after that, the next [Of] completes it. Each single file is complete at any time.
 func (p *Project) replaceAll(files []replacement) error {
 	text, err := json.Marshal(files)
 	if err != nil {
@@ -51,7 +50,7 @@ func (p *Project) replaceAll(files []replacement) error {
 	return complete(p.Root, files, p.disk)
 }
 
-// complete does what a journal says, and removes it.
+// complete applies a journal, and removes it.
 func complete(root string, files []replacement, d disk) error {
 	for _, r := range files {
 		path, err := within(root, r.Path)
@@ -75,8 +74,8 @@ func complete(root string, files []replacement, d disk) error {
 	return d.remove(filepath.Join(root, journalName))
 }
 
-// within is the path of a file of a journal, which may be anybody's in a project of others: no
-// link leads from it to what is not in the project.
+// within returns the path of a file in a journal. In a shared project another user may have written the journal, so a
+// link that leads out of the project is an error.
 func within(root, path string) (string, error) {
 	outside := fmt.Errorf("%s: %q is not a file of this project\n  hint: this is not a journal of ccm-push: remove it", shown(filepath.Join(root, journalName)), path)
 	if !filepath.IsLocal(filepath.FromSlash(path)) {
@@ -89,7 +88,7 @@ func within(root, path string) (string, error) {
 	want := filepath.Join(realRoot, filepath.FromSlash(path))
 	real, err := filepath.EvalSymlinks(want)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // which is told of by whoever reads it
+	case errors.Is(err, fs.ErrNotExist): // the caller reports it when it reads the file
 		return want, nil
 	case err != nil:
 		return "", err
@@ -112,7 +111,7 @@ func recoverIn(root string, d disk) error {
 	return recoverLocked(root, d)
 }
 
-// recoverLocked is recoverIn for whoever has the lock.
+// recoverLocked is recoverIn for a caller that has the lock.
 func recoverLocked(root string, d disk) error {
 	journal := filepath.Join(root, journalName)
 	text, err := os.ReadFile(journal)

@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// NoKey is err with its place; if it says that none of the keys is right, with who can help.
+// NoKey returns err with its position; if none of the keys is right, it adds the names of the people who can help.
 func NoKey(name string, line int, names []string, keys *identity.Keys, err error) error {
 	if err == nil {
 		return nil
@@ -33,7 +33,7 @@ func NoKey(name string, line int, names []string, keys *identity.Keys, err error
 	return at
 }
 
-// ask says whom to ask for help.
+// ask returns the hint that names the people who can help.
 func ask(names []string) string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	who := "a person who can read it"

@@ -14,8 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A Project is a folder with .ccm-secrets.yaml, and all below it but for folders that have one
-// of their own.
+// A Project is a folder with .ccm-secrets.yaml and everything below it, except folders with a .ccm-secrets.yaml of
+// their own.
 type Project struct {
 	Root       string // absolute
 	Recipients *recipients.File
@@ -23,7 +23,7 @@ type Project struct {
 	disk disk
 }
 
-// ErrNone is why there is no project: nothing says who can read what.
+// ErrNone means that there is no project: no file names the readers.
 var ErrNone = errors.New("no " + recipients.FileName + " in this folder or in a folder above")
 
 const example = `write one in the top folder of the project, such as
@@ -32,8 +32,7 @@ people:
 rules:
   - {path: "**", to: [anna]}`
 
-// Of finds the project that a file or folder belongs to, and completes what an earlier rekey has
-// left undone there.
+// Of returns the project of a file or folder, after it has completed an interrupted rekey there.
 func Of(path string) (*Project, error) {
 	root, err := rootOf(path)
 	if err != nil {
@@ -84,7 +83,7 @@ func shown(path string) string {
 	return path
 }
 
-// path is that of a file from the root, with slashes.
+// path returns the path of a file from the root, with slashes.
 func (p *Project) path(file string) (string, error) {
 	absolute, err := filepath.Abs(file)
 	if err != nil {
@@ -118,7 +117,7 @@ func Open(name string) (*Document, error) {
 	return p.Read(name)
 }
 
-// Read reads a file of values, or one that is encrypted as a whole.
+// Read reads a file with encrypted values, or one that is encrypted as a whole.
 func (p *Project) Read(name string) (*Document, error) {
 	d, err := p.ReadAny(name)
 	if err != nil || d.Whole {
@@ -172,13 +171,12 @@ func readFile(name string) ([]byte, error) {
 // Encrypted reports whether there is anything in it that is encrypted.
 func (d *Document) Encrypted() bool { return d.Whole || d.File.Header != nil }
 
-// Readers are those that the rules give the file to.
+// Readers returns the readers that the rules set for the file.
 func (d *Document) Readers() ([]recipients.Reader, error) {
 	return d.project.Recipients.Readers(d.Path)
 }
 
-// Write writes a file anew, whole or not at all. One that has changed since it was read is left
-// alone.
+// Write replaces a file, completely or not at all. A file that has changed since it was read is not written.
 func (d *Document) Write(text []byte) error {
 	p := d.project
 	unlock, err := p.locked()

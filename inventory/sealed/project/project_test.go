@@ -51,7 +51,7 @@ func (m *team) write(t *testing.T, files map[string]string) {
 	}
 }
 
-// rules gives all files to somebody.
+// rules makes one person, or several, the readers of all files.
 func (m *team) rules(t *testing.T, to string) {
 	t.Helper()
 	m.write(t, map[string]string{recipients.FileName: "people: {anna: " + m.public["anna"] + ", bert: " + m.public["bert"] + "}\nrules: [{path: '**', to: [" + to + "]}]\n"})
@@ -64,7 +64,7 @@ func (m *team) project(t *testing.T) *Project {
 	return p
 }
 
-// seal encrypts what is marked in a file.
+// seal encrypts the marked values of a file.
 func (m *team) seal(t *testing.T, name, clear string) {
 	t.Helper()
 	p := m.project(t)
@@ -197,10 +197,10 @@ func TestRekeyIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// afterwards has a project be as it was, or as it was to be.
+// afterwards checks that a project has its old or its new content, and nothing in between.
 func (m *team) afterwards(t *testing.T, old map[string]string, sawOld, sawNew *bool) {
 	t.Helper()
-	p := m.project(t) // which completes what is left
+	p := m.project(t) // completes the rekey
 	now := tree(t, m.folder)
 	delete(now, tempOf(filepath.Join(p.Root, journalName))) // it never had its name, and is written over
 	require.Equal(t, slices.Sorted(maps.Keys(old)), slices.Sorted(maps.Keys(now)))
@@ -251,7 +251,7 @@ func TestRecoveryIsInterrupted(t *testing.T) {
 	require.True(t, sawNew)
 }
 
-// TestFilesChangedMeanwhile has nobody's change be overwritten.
+// TestFilesChangedMeanwhile checks that a concurrent change is never overwritten.
 func TestFilesChangedMeanwhile(t *testing.T) {
 	m := newTeam(t)
 	m.rules(t, "anna")

@@ -8,12 +8,12 @@ import (
 
 // RekeyOptions say which files get new keys.
 type RekeyOptions struct {
-	All   bool     // those that are for the right people already, too
+	All   bool     // also files that already have the right readers
 	Moved []string // files that may have been encrypted under another path
 }
 
-// Rekey gives each file that is not for the people that the rules name a new key, for these: all
-// of the files or none. It gives their names.
+// Rekey encrypts each file whose readers differ from the rules with a new key for the right readers: all of the files
+// or none. It returns their names.
 func (p *Project) Rekey(keys *identity.Keys, o RekeyOptions) (names []string, err error) {
 	unlock, err := p.locked()
 	if err != nil {

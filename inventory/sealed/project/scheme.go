@@ -11,9 +11,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A Scheme opens values with !age, and files that age has encrypted as a whole, for those who
-// read files. It implements sealed.Scheme. The key of a file is unwrapped when the first of its
-// values is used, once.
+// A Scheme opens values with !age and files that age has encrypted as a whole, for readers of files. It implements
+// sealed.Scheme. The key of a file is unwrapped when the first of its values is used, once.
 type Scheme struct {
 	Keys *identity.Keys
 
@@ -21,7 +20,7 @@ type Scheme struct {
 	files map[source]*unlocked
 }
 
-// A source is a text that values stand in. It is the same for all values of one reading.
+// A source is a text with values. It is the same for all values of one reading.
 type source struct {
 	name  string
 	start *byte
@@ -71,7 +70,7 @@ func (s *Scheme) unlocked(n *yamlpos.Node) *unlocked {
 	return s.files[at]
 }
 
-// unlock opens the key of the file that a value stands in.
+// unlock opens the key of the file that contains a value.
 func (s *Scheme) unlock(n *yamlpos.Node) (*agefile.File, error) {
 	path, err := placeOf(n.File)
 	if err != nil {
@@ -117,7 +116,7 @@ func (s *Scheme) OpenFile(name string, data []byte) ([]byte, error) {
 	}
 	text, err := agefile.DecryptWhole(data, identities)
 	var names []string
-	if err != nil { // who can read it is told by its place
+	if err != nil { // its path determines who can read it
 		if d, err := Open(name); err == nil && d.Whole {
 			names = d.whoCan()
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// locked is an SSH key with a passphrase, and counts how often that is asked for.
+// locked returns an SSH key with a passphrase, and counts the prompts for it.
 func locked(t *testing.T, asked *atomic.Int32) (keys *identity.Keys, public string) {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)

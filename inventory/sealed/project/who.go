@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/sealed/recipients"
 )
 
-// Encrypted finds the files of the project in which something is encrypted. Links are not
-// followed, and what cannot be a file of data is left out.
+// Encrypted lists the files of the project that contain encrypted text. Links are not followed, and files that cannot
+// be data are skipped.
 func (p *Project) Encrypted() (names []string, err error) {
 	err = filepath.WalkDir(p.Root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -33,7 +33,7 @@ func (p *Project) Encrypted() (names []string, err error) {
 	return names, err
 }
 
-// isOther reports whether a folder is none of the project.
+// isOther reports whether a folder does not belong to the project.
 func isOther(path, name string) bool {
 	if slices.Contains([]string{".git", ".hg", ".svn"}, name) {
 		return true
@@ -55,19 +55,19 @@ func isEncrypted(path string) (bool, error) {
 	return agefile.IsWhole(text) || bytes.Contains(text, []byte(agefile.HeaderStart)), nil
 }
 
-// Access is who can read a file, as the file says, and who is to by the rules.
+// Access has the readers of a file, as written in the file, and the readers set by the rules.
 type Access struct {
 	Name   string
 	Path   string
 	Can    []agefile.Who // unknown of keys of age in a file that is encrypted as a whole
 	Others int           // keys that the file does not name
-	To     []agefile.Who // by the rules
+	To     []agefile.Who // readers set by the rules
 	RuleOf error         // why there is no To
 	Moved  error
 	Right  bool // can and to are the same, and the file is where it was encrypted
 }
 
-// Access tells who can read a file, from files alone.
+// Access returns the readers of a file, from files alone.
 func (d *Document) Access() (*Access, error) {
 	a := &Access{Name: d.Name, Path: d.Path}
 	readers, err := d.Readers()
@@ -98,7 +98,7 @@ func (d *Document) Access() (*Access, error) {
 	return a, nil
 }
 
-// named finds whose the keys are by the short names that age gives them.
+// named finds the owners of keys by the short names that age gives the keys.
 func (p *Project) named(short []string) (list []agefile.Who) {
 	for _, one := range short {
 		who := agefile.Who{Name: "somebody", Key: one}

@@ -1,3 +1,3 @@
-// Package recipients reads .ccm-secrets.yaml, which says who can read what is encrypted with
-// age: people with their public keys, and rules that give files to them.
+// Package recipients reads .ccm-secrets.yaml, which defines the readers of age-encrypted files: people with their
+// public keys, and rules that assign files to them.
 package recipients

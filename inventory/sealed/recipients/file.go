@@ -11,18 +11,17 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// FileName is what the file is called. The folder that it stands in is the root of what it is
-// about: paths of rules are relative to that.
+// FileName is the name of the file. Its folder is the root of the project: paths in rules are relative to it.
 const FileName = ".ccm-secrets.yaml"
 
-// A File is what stands in .ccm-secrets.yaml.
+// A File is the content of .ccm-secrets.yaml.
 type File struct {
 	Name   string // as errors call it
 	people map[string][]Key
 	rules  []rule
 }
 
-// A rule gives the files that match to people. Of several the first counts.
+// A rule assigns matching files to people. If several match, the first counts.
 type rule struct {
 	pattern *regexp.Regexp
 	to      []string // names, without groups, sorted
@@ -34,10 +33,10 @@ type Reader struct {
 	Key  Key
 }
 
-// nameText is what people and groups may be called.
+// nameText matches allowed names of people and groups.
 var nameText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN_][\pL\pN_.@+-]*$`) })
 
-// Parse reads the file. All that is wrong with it is told at once, with positions.
+// Parse reads the file. It reports all errors at once, with positions.
 func Parse(name string, data []byte) (*File, error) {
 	documents, err := yamlpos.Parse(name, data)
 	if err != nil {
@@ -155,7 +154,7 @@ func (p *parser) group(pair yamlpos.Pair) {
 	p.groups[pair.Key.Text] = p.names(pair.Value, nil)
 }
 
-// names are those of people; groups may be nil.
+// names returns the people in a node; groups may be nil.
 func (p *parser) names(n *yamlpos.Node, groups map[string][]string) (names []string) {
 	list := []*yamlpos.Node{n}
 	if n.Kind == yamlpos.List {

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// A Key is a public key that can be encrypted to. The zero Key is none.
+// A Key is a public key for encryption. The zero Key means no key.
 type Key struct {
-	Text      string // of SSH keys type and key, without comment
+	Text      string // type and key for SSH keys, without comment
 	Recipient age.Recipient
 }
 
@@ -21,7 +21,7 @@ type unsuited struct{ msg, hint string }
 
 func (e *unsuited) Error() string { return e.msg }
 
-// Hint is what to write instead.
+// Hint returns a text that the user can write instead.
 func (e *unsuited) Hint() string { return e.hint }
 
 const otherKey = "give this person another key: ssh-keygen -t ed25519 (a key file), or age-keygen"

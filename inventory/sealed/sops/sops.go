@@ -17,7 +17,7 @@ import (
 
 // Scheme decrypts whole files. It implements sealed.Scheme.
 type Scheme struct {
-	// Run runs a program with an input, and gives what it prints.
+	// Run runs a program with an input, and returns its output.
 	Run func(argv []string, input []byte) ([]byte, error)
 }
 
@@ -73,7 +73,7 @@ func (s *Scheme) OpenFile(name string, data []byte) ([]byte, error) {
 	return text, nil
 }
 
-// reason is the last line of what a program has said.
+// reason returns the last line of a program's standard error.
 func reason(err error) string {
 	if e, ok := errors.AsType[*exec.ExitError](err); ok {
 		lines := strings.Split(strings.TrimSpace(string(e.Stderr)), "\n")

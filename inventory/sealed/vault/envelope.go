@@ -17,11 +17,11 @@ const header = "$ANSIBLE_VAULT;"
 
 // An envelope is an encrypted text, taken apart.
 type envelope struct {
-	label         string // of the password that it was encrypted with; "" if it does not say
+	label         string // label of the password that encrypted it; "" if the text has none
 	salt, mac, ct []byte
 }
 
-// parse takes a text apart. Errors show nothing of what is encrypted.
+// parse splits a text into its parts. Errors show nothing of the encrypted text.
 func parse(text string) (e envelope, err error) {
 	first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	words := strings.Split(strings.TrimSpace(first), ";")
@@ -58,7 +58,7 @@ func parse(text string) (e envelope, err error) {
 // rounds of PBKDF2, which the format fixes.
 const rounds = 10_000
 
-// open decrypts with a password; ok says whether that is the one.
+// open decrypts with a password; ok reports whether the password is right.
 func (e envelope) open(password []byte) (text []byte, ok bool) {
 	const key = 32
 	derived, err := pbkdf2.Key(sha256.New, string(password), e.salt, rounds, 2*key+aes.BlockSize)

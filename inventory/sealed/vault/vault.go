@@ -8,14 +8,14 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A Password is one of those that are tried, under the label of its vault id.
+// A Password is a password to try, with the label of its vault id.
 type Password struct {
 	Label string // "default" for one without
 	Text  []byte
 }
 
-// Scheme decrypts with a list of passwords. As with Ansible, those with the label that a text
-// names are tried first, and then the others in their order.
+// Scheme decrypts with a list of passwords. As in Ansible, it first tries those with the label that a text names, and
+// then the others in their order.
 type Scheme struct{ Passwords []Password }
 
 // Tags implements sealed.Scheme.
@@ -87,7 +87,7 @@ func (s *Scheme) has(label string) bool {
 	return false
 }
 
-// labels are those of the passwords in the order of the command line.
+// labels returns the labels of the passwords in the order of the command line.
 func (s *Scheme) labels() (all []string) {
 	for _, p := range s.Passwords {
 		all = append(all, p.Label)

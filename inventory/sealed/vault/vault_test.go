@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// vectors are what ansible-core has encrypted.
+// vectors returns values encrypted by ansible-core.
 func vectors(t testing.TB) []*yamlpos.Node {
 	t.Helper()
 	data, err := os.ReadFile("testdata/vectors.yaml")

@@ -1,7 +1,6 @@
-// Package layout formats YAML: indentation by two, one blank line at most, no blanks at the
-// ends of lines. Nothing else is changed: neither keys nor quotes, comments or the breaks of
-// lines. What comes out is compared with what went in: it has the same characters besides
-// blanks, and means the same; otherwise it is refused.
+// Package layout formats YAML: indentation by two, one blank line at most, no blanks at the ends of lines. It does not
+// change keys, quotes, comments or line breaks. The result is compared with the original: it must have the same
+// characters except blanks, and the same meaning; otherwise it is refused.
 package layout
 
 import (
@@ -16,10 +15,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ErrLeft is why a text is left as it is: it is laid out in a way that is not known here.
+// ErrLeft is the error for a text that is not changed because its layout is not supported.
 var ErrLeft = errors.New("its layout is not supported, so the file is not changed")
 
-// Format formats a text. What is wrong with it as YAML is an error, too.
+// Format formats a text. Invalid YAML is an error, too.
 func Format(text []byte) ([]byte, error) {
 	before, err := parse(text)
 	switch {
@@ -44,8 +43,7 @@ func Format(text []byte) ([]byte, error) {
 	return nil, ErrLeft
 }
 
-// otherBreaks end lines in YAML too, and in no editor; the last one stands before some texts of
-// Windows.
+// otherBreaks end lines in YAML too, but not in editors; the last one begins some texts from Windows.
 const otherBreaks = "\r\u0085\u2028\u2029\ufeff"
 
 // parse reads the documents of a text.
@@ -75,7 +73,7 @@ func sameNode(a, b *yaml.Node) bool {
 		slices.EqualFunc(a.Content, b.Content, sameNode)
 }
 
-// characters are those of a text without blanks and line breaks.
+// characters returns a text without blanks and line breaks.
 func characters(text []byte) []byte {
 	return bytes.Map(func(r rune) rune {
 		if strings.ContainsRune(" \t\r\n", r) {
@@ -101,26 +99,26 @@ func format(text []byte, documents []*yaml.Node, indent bool) (after []byte, ok 
 	return l.write(indent), true
 }
 
-// A start is how a line begins in which something begins.
+// A start is the beginning of a line in which a node begins.
 type start struct {
 	prefix string // indentation and dashes
-	rest   int    // where what follows them begins in the line as it was
+	rest   int    // offset of the rest in the original line
 }
 
 // A textBelow is one of | or >, by the line above it.
 type textBelow struct {
 	to     int // its indentation
-	parent int // what it was of what the text belongs to
+	parent int // original indentation of the text's parent
 }
 
 type layout struct {
 	lines   []string
-	starts  map[int]start // by the index of the line
+	starts  map[int]start // by line index
 	texts   map[int]textBelow
 	unknown bool
 }
 
-// line is one by its index; what is nowhere, as an empty document, is in no line.
+// line returns the line with an index, or "" for a node without a line, such as an empty document.
 func (l *layout) line(i int) string {
 	if i < 0 || i >= len(l.lines) {
 		return ""
@@ -140,8 +138,7 @@ func isText(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
 }
 
-// node places a node with an indentation. prefix, if there is one, is what stands before it
-// on its first line.
+// node places a node with an indentation. prefix, if there is one, precedes it on its first line.
 func (l *layout) node(n *yaml.Node, indent int, prefix string) {
 	switch {
 	case inBlock(n) && n.Kind == yaml.MappingNode:
@@ -163,7 +160,7 @@ func prefixOr(prefix string, indent int) string {
 	return spaces(indent)
 }
 
-// begin says how a line begins. Before rest there are blanks and dashes only.
+// begin sets the beginning of a line. Before rest there are only blanks and dashes.
 func (l *layout) begin(line int, prefix string, rest int) {
 	text := l.line(line)
 	if rest < 0 || rest > len(text) || strings.Trim(text[:rest], " -") != "" {
@@ -199,7 +196,7 @@ func (l *layout) mapping(n *yaml.Node, indent int, prefix string) {
 		case value.Line > key.Line:
 			l.node(value, indent+2, "")
 		case inBlock(value):
-			l.unknown = true // behind an anchor or a tag
+			l.unknown = true // after an anchor or a tag
 		default:
 			l.text(value, indent+2, key.Column-1)
 		}
@@ -221,7 +218,7 @@ func (l *layout) sequence(n *yaml.Node, indent int, prefix string) {
 		rest := dash + 1 + blanks(l.line(line)[dash+1:])
 		if inBlock(item) {
 			if item.Column-1 != rest {
-				l.unknown = true // behind an anchor or a tag
+				l.unknown = true // after an anchor or a tag
 				return
 			}
 			l.node(item, len(begin), begin)
@@ -237,7 +234,7 @@ func (l *layout) dashAt(line, column int) bool {
 	return column >= 0 && column < len(text) && text[column] == '-' && strings.Trim(text[:column], " -") == ""
 }
 
-// blanks counts those that a text begins with.
+// blanks counts the blanks at the beginning of a text.
 func blanks(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 
 // write puts the lines together.
@@ -265,7 +262,7 @@ func (l *layout) write(indent bool) []byte {
 			add(line)
 		case strings.HasPrefix(strings.TrimLeft(line, " "), "#"):
 			add(spaces(l.commentIndent(i, indent)) + strings.TrimLeft(line, " "))
-		default: // what a line above has begun, in which empty lines may mean something
+		default: // continues a value from a line above, in which empty lines may have a meaning
 			out = append(out, slices.Repeat([]string{""}, empty)...)
 			empty = 0
 			if by := blanks(line) + shift; indent {
@@ -287,10 +284,10 @@ func (l *layout) write(indent bool) []byte {
 
 var keepsEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[|>][0-9]?\+[0-9]?[ \t]*(#.*)?$`) })
 
-// below gives the lines of a text below | or >, the index of the last one of it, and how many
-// empty lines follow that are none of it.
+// below returns the lines of a text below | or >, the index of its last line, and the number of empty lines after it
+// that do not belong to it.
 func (l *layout) below(header int, t textBelow, indent bool) (text []string, last, empty int) {
-	was := -1 // its indentation; that of its first line that is not empty
+	was := -1 // its indentation: the indentation of its first line that is not empty
 	last = header
 	for i := header + 1; i < len(l.lines); i++ {
 		line := l.lines[i]
@@ -320,8 +317,8 @@ func (l *layout) below(header int, t textBelow, indent bool) (text []string, las
 	return text, last, empty
 }
 
-// commentIndent is that of a line that has a comment only: it stays with the line that begins
-// where it does, the next one or else one before it.
+// commentIndent returns the new indentation of a line that has only a comment: it stays aligned with a line of the same
+// indentation, the next one or else one before it.
 func (l *layout) commentIndent(i int, indent bool) int {
 	was := blanks(l.lines[i])
 	if !indent {

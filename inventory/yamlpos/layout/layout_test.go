@@ -36,7 +36,7 @@ var cases = []struct{ name, text, want string }{
 	{"no value", "a:\nb:\n    -\n    -   c:\n", "a:\nb:\n  -\n  - c:\n"},
 	{"nothing", "\n\n", ""},
 	{"comments only", "# a\n\n\n# b\n", "# a\n\n# b\n"},
-	// What is not understood keeps its indentation.
+	// Unsupported parts keep their indentation.
 	{"an anchor", "a: &x\n    b: 1  \n\n\nc: *x\n", "a: &x\n    b: 1\n\nc: *x\n"},
 	{"an indentation that is written", "a: |2\n      x\n\n\nb: 1\n", "a: |2\n      x\n\nb: 1\n"},
 	{"a question mark", "? a\n:   b\n\n\n", "? a\n:   b\n"},
@@ -92,8 +92,8 @@ func TestEveryFile(t *testing.T) {
 	require.Less(t, left, all/50)
 }
 
-// holds formats a text and reports whether it could be. What comes out means the same, and a
-// second time nothing changes.
+// holds formats a text and reports whether that worked. It checks that the result means the same, and that formatting
+// it again changes nothing.
 func holds(t testing.TB, text []byte) bool {
 	t.Helper()
 	got, err := layout.Format(text)
@@ -110,7 +110,7 @@ func holds(t testing.TB, text []byte) bool {
 
 var atLine = regexp.MustCompile(`line \d+`)
 
-// meaning is what the documents of a text decode to, as a text: .nan equals nothing.
+// meaning returns the decoded documents of a text, as a text, since .nan equals nothing.
 func meaning(t testing.TB, text []byte) string {
 	t.Helper()
 	var list []any

@@ -9,26 +9,22 @@ import (
 	"time"
 )
 
-// Rules say how a struct is decoded. The zero Rules are those of yamlpos.Decode
-// without options: nothing is open.
+// Rules describe how a struct is decoded. The zero Rules match yamlpos.Decode without options: nothing is open.
 type Rules struct {
-	// Open is the pattern of texts that may stand for anything, because an
-	// expression in them is resolved later; "" if there are none.
+	// Open is the pattern of texts that may replace any value, because they contain an expression that is resolved
+	// later; "" if there are none.
 	Open string
 }
 
-// Of describes the values that are decoded into a struct: a map, without other
-// keys, or null.
+// Of describes the values that are decoded into a struct: a map, without other keys, or null.
 func (r Rules) Of(t reflect.Type) *Schema {
 	return &Schema{Type: Types{Object, Null}, Properties: r.Properties(t), Others: false}
 }
 
-// Properties describes the fields of a struct by their types and by the tags
-// json (the name), also (other spellings, with commons between), doc, default,
-// enum, pattern (of the texts that are not empty) and looks. The last is a
-// pattern too, for what Go code holds against a rule that it can tell better.
-// Any field may be null, which is not given. One with the tag wire:"only" is never
-// written, nor one with the tag adhoc in a file: they are left out.
+// Properties describes the fields of a struct by their types and by the tags json (the name), also (other spellings,
+// with commas between), doc, default, enum, pattern (for the texts that are not empty) and looks. The last is a pattern
+// too, for rules that Go code checks more exactly. Any field may be null, which means not given. A field with the tag
+// wire:"only" is never written, and one with the tag adhoc is not written in a file: they are omitted.
 func (r Rules) Properties(t reflect.Type) Properties {
 	var list Properties
 	for _, f := range reflect.VisibleFields(t) {
@@ -49,8 +45,7 @@ func (r Rules) Properties(t reflect.Type) Properties {
 	return list
 }
 
-// Required lists the fields of a struct with the tag required, but for those with other
-// spellings.
+// Required lists the fields of a struct with the tag required, except fields with other spellings.
 func Required(t reflect.Type) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(t) {
@@ -76,8 +71,8 @@ func (r Rules) field(f reflect.StructField) *Schema {
 
 var textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 
-// value describes what is decoded into t. The tags are those of the field that
-// it is, or is an element of.
+// value describes the values that are decoded into t. tag is the tag of its field; an element has the tag of the field
+// that contains it.
 func (r Rules) value(t reflect.Type, tag reflect.StructTag) *Schema {
 	if t.Kind() == reflect.Pointer {
 		return r.value(t.Elem(), tag)
@@ -138,7 +133,7 @@ func (r Rules) text(tag reflect.StructTag) *Schema {
 	return s
 }
 
-// enum describes a choice. What is empty is not given.
+// enum describes a choice. An empty value means not given.
 func (r Rules) enum(values []string) *Schema {
 	list := &Schema{}
 	for _, v := range values {
@@ -147,7 +142,7 @@ func (r Rules) enum(values []string) *Schema {
 	return &Schema{AnyOf: []*Schema{list, {Type: Types{String, Null}, Pattern: either("^$", r.Open)}}}
 }
 
-// either joins patterns, of which those that are "" are none.
+// either joins patterns and ignores empty ones.
 func either(patterns ...string) string {
 	var list []string
 	for _, p := range patterns {

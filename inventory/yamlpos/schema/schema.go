@@ -25,7 +25,7 @@ type Schema struct {
 	Maximum     *float64   `json:"maximum,omitempty"`
 	Items       *Schema    `json:"items,omitempty"`
 	MinItems    int        `json:"minItems,omitempty"`
-	Contains    *Schema    `json:"contains,omitempty"` // by an item at least
+	Contains    *Schema    `json:"contains,omitempty"` // matched by at least one item
 	Properties  Properties `json:"properties,omitempty"`
 	Names       *Schema    `json:"propertyNames,omitempty"`
 	Others      any        `json:"additionalProperties,omitempty"` // false, or a *Schema
@@ -69,7 +69,7 @@ type Property struct {
 	Schema *Schema
 }
 
-// Get finds a property; nil if there is none.
+// Get returns a property, or nil.
 func (p Properties) Get(name string) *Schema {
 	for _, property := range p {
 		if property.Name == name {
@@ -102,7 +102,7 @@ func (p Properties) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Encode gives the text of the schema: indented JSON, the same each time.
+// Encode returns the text of the schema: indented JSON, the same each time.
 func (s *Schema) Encode() ([]byte, error) { return encode(s, "  ") }
 
 func encode(v any, indent string) ([]byte, error) {
@@ -120,10 +120,10 @@ func Ref(name string) *Schema { return &Schema{Ref: "#/$defs/" + name} }
 // Not refuses what s accepts.
 func Not(s *Schema) *Schema { return &Schema{Not: s} }
 
-// Between accepts numbers with these bounds included, beside what else t lists.
+// Between accepts numbers with these bounds included, and the types in t.
 func Between(low, high float64, t ...string) *Schema {
 	return &Schema{Type: t, Minimum: &low, Maximum: &high}
 }
 
-// From accepts numbers that are not below low, beside what else t lists.
+// From accepts numbers that are not below low, and the types in t.
 func From(low float64, t ...string) *Schema { return &Schema{Type: t, Minimum: &low} }

@@ -128,8 +128,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestDecoderAgrees holds the same values against the decoder: what it takes,
-// the schema takes.
+// TestDecoderAgrees runs the decoder on the same values: everything that it accepts, the schema accepts.
 func TestDecoderAgrees(t *testing.T) {
 	closed := checker(t, schema.Rules{})
 	for _, text := range []string{

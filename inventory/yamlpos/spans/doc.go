@@ -1,3 +1,3 @@
-// Package spans says where the values of a YAML text stand in it, in bytes, so that one of
-// them can be written anew and all else stays as it is: comments, quotes and line breaks.
+// Package spans finds the positions of the values in a YAML text, in bytes, so that one of them can be replaced and
+// everything else stays the same: comments, quotes and line breaks.
 package spans

@@ -13,18 +13,18 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A Text is a YAML text, and where its values stand.
+// A Text is a YAML text, and the positions of its values.
 type Text struct {
 	Bytes       []byte
 	Documents   int
-	Scalars     []Scalar     // in the order of the text, but for empty ones without a tag
-	Collections []Collection // a map or list comes before what is in it
+	Scalars     []Scalar     // in the order of the text, except empty ones without a tag
+	Collections []Collection // a map or list precedes its content
 }
 
-// A Scalar is one scalar that is no key, and no alias of another one.
+// A Scalar is one scalar that is neither a key nor an alias.
 type Scalar struct {
 	Path         yamlpos.Path
-	Tag          string // as it is written; "" is none
+	Tag          string // as written; "" if none
 	Around       string // the tag of the innermost map or list around it that has one of its own
 	Value        string // without quotes
 	Quoted       bool   // or below | or >
@@ -32,23 +32,22 @@ type Scalar struct {
 	Line, Column int
 	Start, End   int // tag and anchor included
 
-	indent int // of the lines below | in its place
+	indent int // indentation of the lines below |, if written that way
 }
 
 // A Collection is a map or a list.
 type Collection struct {
 	Path             yamlpos.Path
 	IsMap, Flow      bool
-	Keys             []string // of a map
-	Tag              string   // of its own, as !secret; "" is none
+	Keys             []string // keys of a map
+	Tag              string   // its own tag, such as !secret; "" if none
 	TagStart, TagEnd int
 	First            int // where its first key or item begins; -1 if it is empty
-	Start            int // of an empty one: that of its {} or []
-	Column           int // in which its keys or dashes stand
+	Start            int // offset of {} or [] if it is empty
+	Column           int // column of its keys or dashes
 }
 
-// Find finds the values of a text. The error of a text that is no YAML is that of
-// [yamlpos.Parse].
+// Find finds the values of a text. If the text is not YAML it returns the error of [yamlpos.Parse].
 func Find(file string, text []byte) (*Text, error) {
 	f := &finder{file: file, text: &Text{Bytes: text}, lines: lineStarts(text)}
 	documents, err := decode(text)
@@ -97,9 +96,9 @@ type finder struct {
 	errs  yamlpos.Errors
 }
 
-// A place is what is around a value.
+// A place is the surroundings of a value.
 type place struct {
-	column int    // of the keys or dashes beside it, from 1; 0 at the top of a document
+	column int    // column of the keys or dashes next to it, from 1; 0 at the top of a document
 	flow   bool   // within [] or {}
 	tag    string // see [Scalar.Around]
 }
@@ -134,7 +133,7 @@ func (f *finder) collection(n *yaml.Node, path yamlpos.Path, in place) {
 	}
 	if len(n.Content) > 0 {
 		c.First = f.offset(n.Content[0])
-		if c.IsMap || c.Flow { // else it is where the dash stands
+		if c.IsMap || c.Flow { // else it is the column of the dash
 			c.Column = n.Content[0].Column
 		}
 	}
@@ -208,7 +207,7 @@ func (f *finder) scalar(n *yaml.Node, path yamlpos.Path, in place) {
 	f.text.Scalars = append(f.text.Scalars, s)
 }
 
-// end is where a scalar ends that begins at start, as far as that can be said.
+// end returns the end of a scalar that begins at start; ok is false if it cannot be determined.
 func (f *finder) end(n *yaml.Node, start int) (end int, ok bool) {
 	text, at := f.text.Bytes, start
 	end = start
@@ -255,11 +254,10 @@ func closing(text []byte, at int, quote, escape byte) (end int, ok bool) {
 	return 0, false
 }
 
-// blanks are what may stand between the characters of a value otherwise than in the text.
+// blanks are the characters that may differ between the value and its text.
 const blanks = " \t\r\n\u0085\u2028\u2029"
 
-// alongside goes through text and value together, which differ by blanks alone, and gives
-// where the value ends.
+// alongside compares text and value, which differ only in blanks, and returns the offset in text where the value ends.
 func alongside(text []byte, at int, value string) (end int, ok bool) {
 	for _, r := range value {
 		if strings.ContainsRune(blanks, r) {
@@ -282,7 +280,7 @@ func alongside(text []byte, at int, value string) (end int, ok bool) {
 	return at, true
 }
 
-// propertyLength is how long a tag or an anchor is.
+// propertyLength returns the length of a tag or an anchor.
 func propertyLength(text []byte) int {
 	if bytes.HasPrefix(text, []byte("!<")) {
 		if end := bytes.IndexByte(text, '>'); end >= 0 {
@@ -295,7 +293,7 @@ func propertyLength(text []byte) int {
 	return len(text)
 }
 
-// property gives where what follows a tag or an anchor begins; at, if none stands there.
+// property returns the offset after a tag or an anchor and the blanks that follow; at, if there is none.
 func (f *finder) property(at int) int {
 	text := f.text.Bytes
 	if at >= len(text) || text[at] != '!' && text[at] != '&' {
@@ -319,7 +317,7 @@ func (f *finder) fail(n *yaml.Node, format string, args ...any) {
 	f.errs.Add(&yamlpos.Error{File: f.file, Line: n.Line, Column: n.Column, Msg: fmt.Sprintf(format, args...)})
 }
 
-// offset is where a node begins.
+// offset returns the offset of a node.
 func (f *finder) offset(n *yaml.Node) int {
 	at := f.lines[min(max(n.Line, 1), len(f.lines))-1]
 	for range n.Column - 1 {
@@ -332,7 +330,7 @@ func (f *finder) offset(n *yaml.Node) int {
 	return min(at, len(f.text.Bytes))
 }
 
-// lineLength is how many bytes come before the next line break.
+// lineLength returns the number of bytes before the next line break.
 func lineLength(text []byte) int {
 	if i := bytes.IndexAny(text, "\n\r\u0085\u2028\u2029"); i >= 0 {
 		return i
@@ -340,7 +338,7 @@ func lineLength(text []byte) int {
 	return len(text)
 }
 
-// lineStarts gives where lines begin, as YAML counts them.
+// lineStarts returns the offsets of lines, as YAML counts them.
 func lineStarts(text []byte) []int {
 	at := 0
 	if bytes.HasPrefix(text, []byte("\ufeff")) {

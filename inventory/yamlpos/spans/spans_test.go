@@ -143,7 +143,7 @@ var pathTexts = []string{
 	"k: &k name\n*k : !age x\n", "~: !age x\n1: !age y\n\"a.b\": !age z\n", "a: &x !age v\nb: *x\n", "? k\n: !age x\n", "a: !age\nb: !age ''\n", "<<: [{x: !age x}, {y: !age y}]\n",
 }
 
-// samePaths compares them with what [Find] finds.
+// samePaths checks that [Find] finds the encrypted values of [yamlpos.Parse] under the same paths.
 func samePaths(t *testing.T, text string) {
 	t.Helper()
 	documents, err := yamlpos.Parse("f.yaml", []byte(text), yamlpos.Secrets(), yamlpos.KeepSealed(ages{}))
@@ -163,7 +163,7 @@ func samePaths(t *testing.T, text string) {
 			got[s.Path.String()] = s.Value
 		}
 	}
-	for path, value := range want { // others may be hidden behind keys that replace them
+	for path, value := range want { // got may have more: values that other keys replace
 		require.Contains(t, got, path, "%q", text)
 		require.Equal(t, value, got[path], "%q", text)
 	}

@@ -32,8 +32,8 @@ func Apply(text []byte, changes []Change) []byte {
 	return out.Bytes()
 }
 
-// Written is how a value is written in the place of s: with a tag and the anchor of s, in one
-// line, or, if it has several and there is room for them, below a |.
+// Written returns a value in the form in which it replaces s: with a tag and the anchor of s, in one line, or, if it
+// has several lines and there is room for them, below a |.
 func (s Scalar) Written(tag, value string) string {
 	out := tag + " "
 	if s.Anchor != "" {
@@ -90,7 +90,7 @@ func Quoted(value string) string {
 	return escaped.String()
 }
 
-// printable reports whether YAML lets a text stand as it is.
+// printable reports whether YAML allows a text without escapes.
 func printable(text string) bool {
 	return utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\ufffe' || r == '\uffff' || !unicode.IsPrint(r) && !unicode.IsSpace(r)

@@ -33,8 +33,7 @@ func Compile(t testing.TB, s *schema.Schema) Checker {
 	return Checker{compiled}
 }
 
-// Check validates every document of a YAML file. A file that is no YAML is not
-// what a schema judges.
+// Check validates every document of a YAML file. A file that is not YAML is not judged by a schema.
 func (c Checker) Check(data []byte) error {
 	documents, err := yamlpos.Parse("", data)
 	if err != nil {
@@ -62,7 +61,7 @@ func (c Checker) CheckJSON(data []byte) error {
 	return c.compiled.Validate(value)
 }
 
-// asJSON gives the value as it is read from JSON, which has no .nan and .inf.
+// asJSON returns the value as read from JSON, which has no .nan and .inf.
 func asJSON(v any) (any, error) {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -15,16 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A Corpus is a folder with good/*.yaml and bad/*.yaml, and beside each bad file
-// NAME.err, the whole text of its error.
+// A Corpus is a folder with good/*.yaml and bad/*.yaml, and next to each bad file NAME.err, the whole text of its
+// error.
 type Corpus struct {
 	Dir     string
 	Checker Checker
 	Decode  func(path string) error
-	// Blind lists the bad files that the schema cannot tell from good ones, by
-	// reason, without their extension.
+	// Blind lists the bad files that the schema cannot distinguish from good ones, by reason, without their extension.
 	Blind  map[string][]string
-	Update bool // write the expected errors anew
+	Update bool // write the expected errors again
 }
 
 // Run tests every file of the corpus.
@@ -87,8 +86,8 @@ func read(t *testing.T, path string) []byte {
 // block is YAML in a page of the documentation.
 var block = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
 
-// Found gives the paths of all YAML below root: files but those of a corpus, the
-// files of script tests, which are unpacked, and what the documentation shows.
+// Found returns the paths of all YAML below root: files outside a corpus, the files of script tests, which are
+// unpacked, and the examples in the documentation.
 func Found(t *testing.T, root string) []string {
 	t.Helper()
 	f := finder{t: t}
