@@ -71,8 +71,8 @@ const accountsGone = `
       - group: [defaults: {ensure: absent}, e2eapps: {}, e2esys: {}, e2etwo: {}]
 `
 
-// TestFleetAccounts makes users and groups with what belongs to them, logs in as
-// one of them, and removes all. Each run is foretold.
+// TestFleetAccounts creates users and groups with their homes and keys, logs in as one of them, and removes all. A
+// check run predicts each run.
 func TestFleetAccounts(t *testing.T) {
 	f := startFleet(t)
 	t.Cleanup(func() {

@@ -17,9 +17,8 @@ import (
 
 const patternsOfEach = 5
 
-// TestGeneratedInventories writes inventories by chance, half of them as YAML and
-// half as INI, some with group_vars and host_vars, and holds what ccm-push says
-// of them against what Ansible says.
+// TestGeneratedInventories writes random inventories, half of them as YAML and half as INI, some with group_vars and
+// host_vars, and compares ccm-push's answers with Ansible's.
 func TestGeneratedInventories(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -72,8 +71,7 @@ func firstDifference(ansible, ours string) string {
 	return fmt.Sprintf("ansible has %d lines, ccm-push %d", len(a), len(b))
 }
 
-// oursFor asks ccm-push what a command line of Ansible asks, and writes the
-// answer as Ansible does.
+// oursFor runs ccm-push for a command line of Ansible, and returns the answer in Ansible's form.
 func oursFor(t *testing.T, dir string, argv []string) string {
 	t.Helper()
 	words := append([]string{"--allow-empty"}, argv[1:]...)
@@ -276,9 +274,8 @@ func (g *generator) iniHosts(b *strings.Builder) {
 	}
 }
 
-// iniValue is a Python literal, or what is none and so text. Behind a host a value
-// with blanks or quotes is quoted once more. Tuples are left out: --graph --vars
-// of Ansible writes them with parentheses, and they are lists here.
+// iniValue returns a Python literal, or a plain text. After a host, a value with blanks or quotes is quoted once more.
+// Tuples are left out: Ansible's --graph --vars writes them with parentheses, and they are lists here.
 func (g *generator) iniValue(whole bool) string {
 	values := []string{
 		"1", "-1", "0x10", "1.50", "1e3", "True", "False", "None", "true", "yes", "text", "[1,2]", "{'k':'v'}", "'quoted'", "0755", "1_000",

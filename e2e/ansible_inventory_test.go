@@ -16,11 +16,11 @@ import (
 
 var update = flag.Bool("update", false, "write anew what is recorded: Ansible's answers, the transcripts of docs/start/tutorial.md and docs/guide/porting.md")
 
-// recordedFolder has an inventory of every kind, and recorded.txtar, what Ansible
-// says about it. The tests of cmd/ccm-push compare that with what ccm-push says.
+// recordedFolder has an inventory of every kind, and Ansible's answers in recorded.txtar. The tests of cmd/ccm-push
+// compare these with ccm-push's answers.
 const recordedFolder = "../cmd/ccm-push/testdata/ansible"
 
-// TestRecordedAnswers asks Ansible's own tools again.
+// TestRecordedAnswers compares the recorded answers with those of Ansible's own tools.
 func TestRecordedAnswers(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(recordedFolder, "recorded.txtar")

@@ -18,7 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// An answer is how a command line of ansible or ansible-inventory has ended.
+// An answer is the outcome of a command line of ansible or ansible-inventory.
 type answer struct {
 	Stdout, Stderr string
 	Code           int

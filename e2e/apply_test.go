@@ -39,8 +39,7 @@ ccm:
 -- web/files/conf --
 ` + "\n"
 
-// TestFleetApply applies nested manifests on a real host: data of their own, what
-// a failure ends, and what others see of their resources.
+// TestFleetApply applies nested manifests on a real host: their own data, failures, and references from outside.
 func TestFleetApply(t *testing.T) {
 	f := startFleet(t)
 	if !strings.Contains(f.tool("status"), "s001\t") {

@@ -27,8 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A store serves archives by path to whoever has the password, and notes who asked
-// for what.
+// A store serves archives by path to clients with the password, and logs their requests.
 type store struct {
 	*httptest.Server
 	mu         sync.Mutex
@@ -249,8 +248,7 @@ func TestFleetArchiveFromController(t *testing.T) {
 	require.Empty(t, s.asked())
 }
 
-// TestFleetArchiveContinues breaks a download, over TLS, and has the next run
-// continue it.
+// TestFleetArchiveContinues breaks a download, over TLS, and has the next run continue it.
 func TestFleetArchiveContinues(t *testing.T) {
 	f := startFleet(t)
 	address := f.bridgeAddress()

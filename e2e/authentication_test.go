@@ -169,7 +169,7 @@ func startAgent(t *testing.T) agent {
 		cmd.Wait()
 		os.RemoveAll(dir)
 	})
-	_, err = bufio.NewReader(out).ReadString('\n') // it says where it is when it is there
+	_, err = bufio.NewReader(out).ReadString('\n') // it prints its address when it is ready
 	require.NoError(t, err)
 	return a
 }

@@ -69,13 +69,13 @@ func TestFleetBadHomes(t *testing.T) {
 	}
 }
 
-// sitePlay is what is shown of a play on h001 in which one resource failed.
+// sitePlay returns the output for a play on h001 in which one resource failed.
 func sitePlay(reference, text string) string {
 	return "== site: 1 host\nh001  failed   " + reference + "\n    " + text + "\n    site.yaml:1:28: written here\n\n" +
 		"h001: 0 changed, 0 stable, 1 failed (failed: " + reference + ", TIME)\n1 host: 0 ok, 1 failed; 1 resource: 0 changed, 0 stable, 1 failed; TIME\n"
 }
 
-// What is wrong with the place or the owner of a file fails that file.
+// A wrong place or owner of a file fails that file.
 func TestFleetBadFiles(t *testing.T) {
 	f := startFleet(t)
 	site := func(owner string) string {

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A badHost is something that is wrong with h001, and all that the operator sees
-// of it.
+// A badHost is a fault of h001, with the operator's whole output.
 type badHost struct {
 	name          string
 	breaks, mends string   // scripts that root runs on the host
@@ -27,7 +26,7 @@ func (r run) shown() string {
 	return regexp.MustCompile(`\b[0-9.]+m?s\b`).ReplaceAllString(text, "TIME") + r.stderr
 }
 
-// test breaks the host, runs ccm-push, and mends the host whatever comes of it.
+// test breaks the host, runs ccm-push, and repairs the host in any case.
 func (b badHost) test(t *testing.T, f *fleet) {
 	f = f.in(t)
 	f.clean()
@@ -59,7 +58,7 @@ const (
 	profile  = "cp /home/deploy/.bashrc /root/bashrc; cat > /home/deploy/.bashrc <<'END'\n"
 )
 
-// bash reads ~/.bashrc before the command that sshd gives it.
+// bash reads ~/.bashrc before sshd's command.
 var badShells = []badHost{
 	{
 		name: "a login message", breaks: profile + "echo 'Welcome to h001'; printf '\\033[1mno newline'\nEND", mends: mendRC,

@@ -63,8 +63,8 @@ func TestBadLogins(t *testing.T) {
 	}
 }
 
-// TestTooManyLogins has an sshd that takes one login at a time, and says so to
-// the second before it hangs up.
+// TestTooManyLogins has an sshd that accepts one login at a time, and sends the reason to the second before it closes
+// the connection.
 func TestTooManyLogins(t *testing.T) {
 	t.Parallel()
 	s := startSSHD(t, "MaxStartups 1:100:1\n")
@@ -90,8 +90,8 @@ func TestTooManyLogins(t *testing.T) {
 	require.Equal(t, 4, r.code)
 }
 
-// TestLoginsAtOnce has more hosts at one address than its sshd, which has the limits that it is
-// shipped with, lets log in at once: none of them is dropped for it.
+// TestLoginsAtOnce has more hosts at one address than its sshd, with default limits, lets log in at once: none of them
+// is lost.
 func TestLoginsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := startSSHD(t, "MaxStartups 10:30:100\nMaxSessions 1\nLogLevel INFO\n")

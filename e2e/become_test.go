@@ -49,8 +49,7 @@ func (f *fleet) set(does, undoes string) {
 	f.Cleanup(func() { f.sh("h001", undoes) })
 }
 
-// An escalation is a way to become somebody, and what is shown of it: the name of
-// who one has become, or the error.
+// An escalation is a way to become another user, and the expected output: the name of the new user, or the error.
 type escalation struct {
 	login, method, as, password string
 	want                        string
@@ -83,8 +82,8 @@ const (
 	suWrong     = "su: Authentication failure\n    hint: is it the password of %s on this host?"
 )
 
-// escalations are all methods, with the right password, a wrong one, one that is not
-// asked for, and none, to root and to another user.
+// escalations returns all methods, with the right password, a wrong one, an unnecessary one, and none, to root and to
+// another user.
 func escalations() []escalation {
 	var all []escalation
 	for _, as := range []string{"root", "app"} {
@@ -110,8 +109,8 @@ func escalations() []escalation {
 	return append(all, escalation{"root", "su", "app", "", "app"})
 }
 
-// TestFleetEscalations takes them to hosts with several login shells; with -short, all but
-// sh take only those to root.
+// TestFleetEscalations tries all escalations on hosts with several login shells; with -short, only sh tries those to
+// other users than root.
 func TestFleetEscalations(t *testing.T) {
 	f := startFleet(t)
 	for _, shell := range []string{"/bin/sh", "/usr/bin/fish", "/bin/csh"} {
@@ -224,7 +223,7 @@ func TestFleetSecretsAreNowhere(t *testing.T) {
 	} {
 		require.Equal(t, e.want, e.run(f))
 	}
-	// That the sampler finds what is there: the control.
+	// The control: the sampler finds a secret that is there.
 	f.sh("h001", "LEAK="+secret+" sleep 1")
 	f.sh("h001", "touch /tmp/e2e-stop")
 	f.awaits("h001", "test -s /tmp/e2e-rounds")
@@ -235,9 +234,8 @@ func TestFleetSecretsAreNowhere(t *testing.T) {
 	require.Empty(t, f.sh("h001", "grep -rl "+secret[:10]+"s[h] /home /root /tmp /var/tmp /var/log /run 2>/dev/null || true"))
 }
 
-// TestFleetRootTrustsNobody has the login user do its worst while root installs and
-// starts: tools of its own in PATH, and directories that are swapped all the time.
-// Whatever is executed of those notes who it was.
+// TestFleetRootTrustsNobody has a hostile login user while root installs and starts the program: with tools of its own
+// in PATH, and directories that it swaps all the time. Each of these tools logs which user runs it.
 func TestFleetRootTrustsNobody(t *testing.T) {
 	f := startFleet(t)
 	f.set(`mkdir -p /home/deploy/bin /tmp/e2e-evil; chmod 777 /tmp/e2e-evil
@@ -268,7 +266,7 @@ su deploy -s /bin/sh -c 'sh /tmp/e2e-swap' > /dev/null 2>&1 < /dev/null &`)
 			if i%2 == 0 {
 				f.sh("h001", "rm -rf /root/.cache") // so that it is installed again
 			} else {
-				// Nothing but the places that are swapped is left.
+				// Only the swapped places are left.
 				f.sh("h001", "rm -rf /root/.cache; : > /root/.cache")
 				e.run(f) // works or not, as the swapping goes
 				f.sh("h001", "rm -f /root/.cache")
@@ -278,7 +276,7 @@ su deploy -s /bin/sh -c 'sh /tmp/e2e-swap' > /dev/null 2>&1 < /dev/null &`)
 	f.sh("h001", "touch /tmp/e2e-stop")
 	require.Empty(t, f.sh("h001", "cat /tmp/e2e-evil/0 2>/dev/null || true"), "root has run what belongs to deploy")
 	require.Empty(t, f.sh("h001", "find /home/deploy /tmp /var/tmp -user root -type f -name '[0-9a-f]*' -size +1000k 2>/dev/null | grep -v '/ccm-push-0/' || true"), "root has installed where deploy can write")
-	// The control: what deploy runs as itself is what it has put there.
+	// The control: deploy itself does run its own tools.
 	f.push("-i", f.as("deploy"), "h001", "exec", "true").requireCode(t, 0)
 	require.NotEmpty(t, f.sh("h001", "cat /tmp/e2e-evil/1000"))
 }

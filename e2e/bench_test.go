@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// BenchmarkConverged is a whole run of ccm-push, from its start to its end, that
-// finds nothing to do on one host. "x-ssh" is how many times as long it takes as
-// `ssh host true` on the same sshd and link.
+// BenchmarkConverged measures a whole run of ccm-push that finds nothing to do on one host. "x-ssh" is its time divided
+// by that of `ssh host true` on the same sshd and link.
 func BenchmarkConverged(b *testing.B) {
 	for _, rtt := range []time.Duration{0, slowLink} {
 		s := startSSHD(b, "")

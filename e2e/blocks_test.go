@@ -33,8 +33,8 @@ const blocksSite = `
       - file: [/srv/blocks-e2e/after: {content: "after\n", require: [block#deploy]}]
 `
 
-// TestFleetBlocks has a deployment fail on a real host, in a list and in a graph: it is rescued,
-// what a check run was certain of comes true, and undo takes back what was done.
+// TestFleetBlocks has a deployment fail on a real host, in a list and in a graph: the rescue runs, all certain
+// predictions come true, and undo reverts the changes.
 func TestFleetBlocks(t *testing.T) {
 	f := startFleet(t)
 	if !strings.Contains(f.tool("status"), "s001\t") {

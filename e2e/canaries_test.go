@@ -18,15 +18,15 @@ import (
 // canary is a secret that comes into runs in a way of its own.
 func canary(way string) string { return "canary-" + way + "-7Wq2" }
 
-// ways are those of the twelve: what stands in files in clear and marked, what ansible-vault and
-// age have encrypted, a value or a file, what a program prints, the command line's, a resource's
-// own content, what a host said, and a password.
+// ways are the ways of the twelve secrets: plain and marked values in files, values and files encrypted by
+// ansible-vault and age, the output of a program, the command line, a resource's own content, a result of a host, and a
+// password.
 var ways = []string{
 	"marked", "vaulted", "vaultfile", "aged", "agefile", "printed", "extra", "stdin", "overridden", "content", "registered", "become",
 }
 
-// TestFleetCanaries has each of them come to a host, and looks for it wherever else it could have
-// gone: in all that is printed and written here, in what the host keeps, and in what /proc shows there.
+// TestFleetCanaries sends each secret to a host, and searches for it in all other places: in everything that is printed
+// and written here, in the host's files, and in /proc there.
 func TestFleetCanaries(t *testing.T) {
 	f := startFleet(t)
 	f.setPassword("deploypw", canary("become"), "deploypw")
@@ -67,7 +67,7 @@ func TestFleetCanaries(t *testing.T) {
 		require.NotContains(t, said.String(), base64.StdEncoding.EncodeToString([]byte(canary(way)))[:16])
 	}
 	require.Empty(t, f.sh("h001", "cat /tmp/e2e-found"), "in command lines or environments")
-	// What undo needs is there for root alone (docs/guide/undo.md), and history: false keeps nothing.
+	// Only root can read the records for undo (docs/guide/undo.md), and history: false keeps nothing.
 	require.Empty(t, f.sh("h001", "grep -rlE 'canary-[a-z]+-7Wq2' /var /home /root /tmp /run /etc 2>/dev/null |"+
 		" grep -v -e ^/etc/e2e/ -e ^/tmp/e2e-hostsecret -e ^/var/lib/ccm-push/history/ || true"))
 	require.Empty(t, f.sh("h001", "find /var/lib/ccm-push/history ! -user root -o -type f -perm /077"))
@@ -81,8 +81,8 @@ func TestFleetCanaries(t *testing.T) {
 	}))
 }
 
-// writeCanaries writes a project with all of them, and gives the arguments of its runs and the
-// files that hold one in clear.
+// writeCanaries writes a project with all secrets, and returns the arguments of its runs and the files with a plain
+// one.
 func (f *fleet) writeCanaries() (args []string, sources map[string]bool) {
 	f.Helper()
 	sources = map[string]bool{}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pendingPackages asks a package manager everything that a check can ask it.
+// pendingPackages makes a check run every query of a package manager.
 const pendingPackages = `
 ccm:
   resources:

@@ -9,15 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// everyFile lists what is on a host, but for what changes by itself.
+// everyFile lists all files of a host, except those that change by themselves.
 const everyFile = `find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp/e2e -o -path /var/log -o -path /run/sudo -o -path /run/faillock \) -prune -o -print; find /run -name '*ccm*'`
 
-// TestFleetClean runs everything that leaves something behind, and finds nothing of
-// it when it has been cleaned away.
+// TestFleetClean runs everything that leaves files behind, and finds none of them after clean.
 func TestFleetClean(t *testing.T) {
 	f := startFleet(t)
 	f.sh("h001", "rm -rf /home/app/.cache /run/ccm-push; mkdir -p -m 700 /root/.cache /home/deploy/.cache; chown deploy: /home/deploy/.cache; "+
-		"su deploy -s /bin/sh -c 'sudo -n true'") // what sudo itself leaves is not ours
+		"su deploy -s /bin/sh -c 'sudo -n true'") // sudo's own files are not ours
 	before := f.sh("h001", everyFile)
 	write(t, f.path("owing.yaml"), `
 become: true
@@ -72,7 +71,7 @@ func TestFleetCleanWaitsForNobody(t *testing.T) {
 	require.False(t, f.holds("h001", "test -e /root/.cache/ccm-push"))
 }
 
-// TestFleetCleanByOtherMethods asks on a terminal too.
+// TestFleetCleanByOtherMethods uses methods that prompt on a terminal, too.
 func TestFleetCleanByOtherMethods(t *testing.T) {
 	f := startFleet(t)
 	f.push("-i", "deploy.yaml", "-b", "h001", "exec", "true").requireCode(t, 0)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetConfirmPage does what docs/guide/lockouts.md says, on two hosts with systemd.
+// TestFleetConfirmPage follows docs/guide/lockouts.md, on two hosts with systemd.
 func TestFleetConfirmPage(t *testing.T) {
 	f := startPageHosts(t, "web1", "web2")
 	f.trustAll()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// startBeside has s001 and those behind it, with what few tests need in addition: one image does for all of these.
+// startBeside starts s001 and the given hosts, with extra packages that few tests need: all of them share one image.
 func startBeside(t *testing.T, hosts ...string) *fleet {
 	t.Helper()
 	f := leaseFleet(t)
@@ -19,8 +19,8 @@ func startBeside(t *testing.T, hosts ...string) *fleet {
 	return f
 }
 
-// podmanGenerator makes services of files of quadlet, which podman 4.3 has none of. It does no more than what the trip needs; what
-// it reads, and the words of it that it hands on, is what quadlet reads.
+// podmanGenerator makes services of quadlet files, which podman 4.3 does not support. It does only what the test needs.
+// The words that it reads and passes on are those of quadlet.
 const podmanGenerator = `#!/bin/sh
 for file in /etc/containers/systemd/*.container; do
 	[ -e "$file" ] || continue

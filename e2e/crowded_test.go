@@ -37,8 +37,8 @@ func TestFleetMaxSessions(t *testing.T) {
 	f.push("-i", "deploy.yaml", "-b", "footprint", "h001").requireCode(t, 0)
 }
 
-// TestFleetMaxStartups crowds a jump host that drops half of those who have not logged in when
-// there are two of them, and all when there are four: ten runs at once, to hosts behind it.
+// TestFleetMaxStartups crowds a jump host that drops half of the connections without a login when there are two, and
+// all when there are four: ten runs at once, to hosts behind it.
 func TestFleetMaxStartups(t *testing.T) {
 	f := startFleet(t)
 	f.sshdSays("h001", "MaxStartups 2:50:4")

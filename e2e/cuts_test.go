@@ -28,8 +28,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
-// cutSite has hosts write down each command that runs, wait for each other (semaphores, values, once, batches, a
-// rollout), and go on from what they reported. One of them fails, so it enters no further play.
+// cutSite makes hosts log each command, wait for each other (semaphores, values, once, batches, a rollout), and use
+// their reported results. One of them fails, so it enters no further play.
 const cutSite = `
 - name: values
   hostfacts: [FIRST]
@@ -65,8 +65,8 @@ const cutSite = `
           - restarted: {provider: shell, command: "echo restarted >>/tmp/e2e-ran", refreshonly: true, subscribe: [exec#rolled]}
 `
 
-// fleetCuts are what is lost in a run over workers, and how it comes back. Where the coordinator is killed, the other
-// machine goes on with the run.
+// fleetCuts are the parts of a run over workers that can be lost, and how they return. If the coordinator is killed,
+// the other machine continues the run.
 var fleetCuts = []struct {
 	name string
 	cut  func(*cutRun)
@@ -104,9 +104,9 @@ const (
 	cutTime = 2 * time.Second
 )
 
-// TestFleetCuts cuts a run over three workers, with ccm-push-broker, at events: what hosts have done, and what the records
-// tell of them, is as in a run that nobody cut. CCM_CUTS=N has each be cut alone at each Nth event of CCM_CUTS_HOSTS hosts, and
-// CCM_CUTS_FLEET hosts be as many such runs side by side as they are enough for; otherwise all is cut in one run of six hosts, at
+// TestFleetCuts cuts a run over three workers, with ccm-push-broker, at events. The hosts' logs and the records must
+// equal those of an uncut run. With CCM_CUTS=N, each cut is made alone at each Nth event of CCM_CUTS_HOSTS hosts, in as
+// many parallel runs as CCM_CUTS_FLEET hosts suffice for. Otherwise all cuts are made in one run of six hosts, at
 // events that CCM_SEED chooses.
 func TestFleetCuts(t *testing.T) {
 	number := func(name string) int {
@@ -166,21 +166,21 @@ func TestFleetCuts(t *testing.T) {
 	}
 }
 
-// A cutOutcome is what came of a run, whatever its hosts are called.
+// A cutOutcome is the outcome of a run, independent of the hosts' names.
 type cutOutcome struct {
-	Told  []string       // the results of the records, but for those of what failed
-	Did   []string       // what ran on each host, in order, and what is there now
+	Told  []string       // results in the records, except of failed resources
+	Did   []string       // commands that ran on each host, in order, and the final state
 	Alone map[string]int // how often what runs once has run, on all hosts together
 }
 
-// A cutRun is a run, and what it is made of. Its last link is that of the coordinator.
+// A cutRun is a run with its parts. Its last link is that of the coordinator.
 type cutRun struct {
 	tb          testing.TB
 	fleet       *fleet
 	names       []string
 	dir         string // where it is begun
-	there       string // where others follow it, and go on with it
-	address     string // of the broker
+	there       string // machine on which others follow and continue it
+	address     string // address of the broker
 	broker      *exec.Cmd
 	links       []*faultproxy.Proxy
 	workers     []*exec.Cmd
@@ -194,7 +194,7 @@ type cutRun struct {
 	}
 	seen   int // results
 	killed bool
-	said   text // by workers, the broker and the run that goes on
+	said   text // output of workers, the broker and the continued run
 }
 
 func newCutRun(tb testing.TB, f *fleet, names []string, lines map[string]string) *cutRun {
@@ -352,7 +352,7 @@ func (r *cutRun) each(script string) []string {
 	return printed
 }
 
-// take takes the run to its end. The cuts are by the number of the result behind which they come.
+// take completes the run. cuts is by the number of the result before each cut.
 func (r *cutRun) take(cuts map[int]string) cutOutcome {
 	r.begin()
 	r.watch()
@@ -405,7 +405,7 @@ func (r *cutRun) take(cuts map[int]string) cutOutcome {
 	return r.did(told)
 }
 
-// resume goes on with the run on the other machine, once that may.
+// resume continues the run on the other machine, as soon as that is allowed.
 func (r *cutRun) resume() {
 	var out []byte
 	require.Eventually(r.tb, func() bool {
@@ -421,7 +421,7 @@ func (r *cutRun) line(host, play, name, status, why string) string {
 	return strings.TrimSpace(fmt.Sprintf("%02d %s %s %s %s", slices.Index(r.names, host), play, name, status, why))
 }
 
-// told are the results that are in records.
+// told returns the results in records.
 func (r *cutRun) told(folder string, said fmt.Stringer) (all []string) {
 	runs, err := record.Store{Folder: folder}.List()
 	require.NoError(r.tb, err)
@@ -450,7 +450,7 @@ func (r *cutRun) told(folder string, said fmt.Stringer) (all []string) {
 	return all
 }
 
-// did adds what hosts have done.
+// did adds the logs of the hosts.
 func (r *cutRun) did(told []string) cutOutcome {
 	all := cutOutcome{Told: told, Alone: map[string]int{}}
 	for i, printed := range r.each("cd /tmp; cat e2e-once 2>/dev/null; echo; cat e2e-ran; tail -n 1 e2e-failed 2>/dev/null; cat e2e-token 2>/dev/null; sed s/$(hostname)/NAME/ e2e-conf") {

@@ -62,7 +62,7 @@ func TestHostDeadline(t *testing.T) {
 	require.Eventually(t, func() bool { return len(sleepers(t, mark)) == 0 }, time.Minute, 20*time.Millisecond)
 }
 
-// TestStartDeadline has a login shell that never comes to the point.
+// TestStartDeadline has a login shell that never starts the command.
 func TestStartDeadline(t *testing.T) {
 	t.Parallel()
 	s := startSSHD(t, "ForceCommand echo wait; exec sleep 1000\n")

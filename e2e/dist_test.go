@@ -34,8 +34,8 @@ const (
 	packageVersion = "0.0.0~git20261123192640.abcdef0123"
 )
 
-// startRelease begins to make the release, once, which takes a minute: tests that need it say so before other tests
-// have their turn. What it gives waits until the release is there.
+// startRelease starts to build the release, once, which takes a minute: tests that need it call it before other tests
+// have their turn. The returned function waits until the release is complete.
 var startRelease = sync.OnceValue(func() func() (string, error) {
 	made := make(chan struct{})
 	var tree string
@@ -68,7 +68,7 @@ func makeRelease() (string, error) {
 	return tree, err
 }
 
-// needRelease is for tests that need no host beside the release.
+// needRelease is for tests that need the release, and no host.
 func needRelease(t *testing.T) {
 	startRelease()
 	t.Parallel()
@@ -88,8 +88,7 @@ func released(t *testing.T, pattern string) string {
 	return found[0]
 }
 
-// TestFleetDistDeb has the package for Debian installed, used and removed, and the
-// archive beside it unpacked.
+// TestFleetDistDeb installs, uses and removes the package for Debian, and unpacks the archive.
 func TestFleetDistDeb(t *testing.T) {
 	startRelease()
 	f := startFleet(t)
@@ -132,8 +131,8 @@ func TestFleetDistRPM(t *testing.T) {
 	require.Equal(t, before, f.installed("r001"), "what the package has left")
 }
 
-// TestFleetDistBroker has the package of the broker installed on a host, where it serves as a unit of
-// systemd under a user of its own, and lets in whom root has added.
+// TestFleetDistBroker installs the broker's package on a host, where it serves as a systemd unit under a user of its
+// own, and accepts clients that root has added.
 func TestFleetDistBroker(t *testing.T) {
 	startRelease()
 	f := startOther(t, "systemd", "s001")
@@ -161,7 +160,7 @@ func TestFleetDistBroker(t *testing.T) {
 	require.Equal(t, before, f.installed("s001"), "what the packages have left")
 }
 
-// installed is which files a host has that packages bring.
+// installed returns the files of a host that packages bring.
 func (f *fleet) installed(host string) string {
 	f.Helper()
 	return f.sh(host, "find /usr /etc /opt -name __pycache__ -prune -o ! -type d -print | sort")
@@ -296,8 +295,8 @@ func TestDistInstall(t *testing.T) {
 	require.Empty(t, output(t, "find", dir, "!", "-type", "d"))
 }
 
-// TestDistVersions has what git says of commits in their order, with what becomes of it
-// in packages, and asks dpkg and rpm whether they see the same order.
+// TestDistVersions converts git's descriptions of commits, in their order, to versions of packages, and checks that
+// dpkg and rpm have the same order.
 func TestDistVersions(t *testing.T) {
 	needs.Program(t, "dpkg", "rpm")
 	apk := regexp.MustCompile(`^[0-9]+(\.[0-9]+)*(_(alpha|beta|pre|rc|git|p)[0-9]*)*$`) // apk-package(5)

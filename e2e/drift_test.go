@@ -23,8 +23,8 @@ const driftSite = `
           - e2e-drift: {subscribe: [file#conf]}
 `
 
-// TestFleetDrift has somebody change a file and stop a service between runs: both are drift,
-// and what is restarted for the file is not.
+// TestFleetDrift changes a file and stops a service between runs: both are drift, and the restart because of the file
+// is not.
 func TestFleetDrift(t *testing.T) {
 	f := startServiceHost(t)
 	write(t, f.path("site.yaml"), driftSite)
@@ -58,7 +58,7 @@ func TestFleetDrift(t *testing.T) {
 	require.Regexp(t, `"name":"/etc/e2e/drift.conf",.*"status":"changed",.*"cause":"intent"`, told)
 	require.NotContains(t, told, `"drift"`)
 
-	// As another user that becomes root, too: the notes are those of root.
+	// A run as another user that becomes root uses root's notes, too.
 	f.sh("s001", "echo other > /etc/e2e/drift.conf")
 	r := f.push("-i", "deploy.yaml", "-b", "-e", "level=2", "site.yaml")
 	r.requireCode(t, 0)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetEdit has types that edit files take a host from what it was to what it shall be, and back.
+// TestFleetEdit applies types that edit files to a host, and undoes them.
 func TestFleetEdit(t *testing.T) {
 	f := startFleet(t)
 	for name, trip := range map[string]roundTrip{
@@ -111,8 +111,8 @@ mount -t tmpfs -o nosuid tmpfs /mnt/e2e-gone; mount -t tmpfs -o ro tmpfs /mnt/e2
 	}
 }
 
-// TestFleetReverseNeedsTheFullProgram drops a resource of a type that the lean host program does not
-// know: what it has changed is put back all the same, though nothing else of the play needs the full one.
+// TestFleetReverseNeedsTheFullProgram removes a resource of a type that the lean host program does not know: its change
+// is undone all the same, although nothing else of the play needs the full one.
 func TestFleetReverseNeedsTheFullProgram(t *testing.T) {
 	f := startFleet(t)
 	f.sh("h001", `printf '[a]\nx = 1\n' >/etc/e2e-edit`)

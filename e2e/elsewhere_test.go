@@ -22,8 +22,8 @@ func drainSite(t *testing.T) string {
 	return strings.NewReplacer("/usr/local/sbin/", "/tmp/e2e-bin/", "/srv/app/", "/tmp/e2e-app/").Replace(text)
 }
 
-// balancer gives the hosts of the example, and programs that log what they are called for with the
-// time, which is the same on all.
+// balancer writes the hosts of the example, and programs that log their calls with the time, which is the same on all
+// hosts.
 func (f *fleet) balancer() {
 	f.Helper()
 	config := "all:\n  vars: {version: one}\n  children: {web: {hosts: {web1: {}, web2: {}}}}\n  hosts:\n"
@@ -42,7 +42,7 @@ done`)
 	write(f, f.path("balancer.yaml"), config)
 }
 
-// logged is what the programs have logged on all hosts, in order, without the times.
+// logged returns the logs of the programs on all hosts, in order, without the times.
 func (f *fleet) logged() (lines []string) {
 	f.Helper()
 	for i, name := range []string{"lb1", "web1", "web2"} {
@@ -79,7 +79,7 @@ func TestFleetElsewhere(t *testing.T) {
 		"lb1: root lbctl drain web2", "web2: root app-restart", "lb1: root lbctl undrain web2",
 	}, f.logged())
 
-	// One that cannot be drained is left as it is, and the run ends before the other one.
+	// A host that cannot be drained stays unchanged, and the run ends before the other one.
 	f.sh(hosts[0], "rm /tmp/e2e-bin/lbctl")
 	real = run(2, "-e", "version=two")
 	require.Equal(t, "failed", real["web tier web1 exec#drain"].Status)

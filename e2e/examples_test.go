@@ -24,13 +24,12 @@ var examplesOfRoot = map[string]string{"group": "group", "user": "user", "servic
 // exampleAccount is one that the reset of a stage removes by its name below.
 var exampleAccount = regexp.MustCompile(`\b(app|ann|bob|deploy|interns)\b`)
 
-// elsewhere are examples for what these hosts do not have; TestFleetPip and the tests of the type have it.
+// elsewhere are examples that need programs which these hosts lack; TestFleetPip and the tests of the type have them.
 var elsewhere = []string{"package/6-pip.yaml", "package/7-npm.yaml"}
 
 var examplePath = regexp.MustCompile(`(^|[\s"'\[({:=])/(etc|opt|srv)\b`)
 
-// TestFleetTypeExamples applies examples that `ccm-push doc` prints, on a host. Twice: the second time
-// nothing is left to do.
+// TestFleetTypeExamples applies the examples of `ccm-push doc` on a host, twice: the second time nothing is left to do.
 func TestFleetTypeExamples(t *testing.T) {
 	families := stages(t)
 	s := families[slices.IndexFunc(families, func(s *stage) bool { return s.family == "apt" })]

@@ -28,8 +28,8 @@ ccm:
         - /tmp/e2e-beside: {content: "x\n"}
 `
 
-// TestFleetExchange has a value of one host in files of others: not known before it is
-// made, the same everywhere, and missed by whoever depends on it if it cannot be made.
+// TestFleetExchange uses a value of one host in files of others: it is unknown before its sender runs, the same
+// everywhere, and missing for all receivers if the sender fails.
 func TestFleetExchange(t *testing.T) {
 	f := startFleet(t)
 	write(t, f.path("gives.yaml"), "all:\n  hosts:\n    h001: {gives: true}\n    h002: {gives: false}\n    h003: {gives: false}\n")
@@ -81,7 +81,7 @@ func TestFleetExchange(t *testing.T) {
 		}
 	}
 
-	// Whoever cannot be reached gives nothing.
+	// An unreachable host sends nothing.
 	write(t, f.path("gives.yaml"), "all:\n  hosts:\n    h001: {gives: true, connect: {address: 127.0.0.1, port: 1}}\n    h002: {gives: false}\n    h003: {gives: false}\n")
 	r := f.push("-i", "root.yaml", "-i", "gives.yaml", "--output", "json", "exchange.yaml")
 	r.requireCode(t, 6)

@@ -17,8 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/faultproxy"
 )
 
-// behind writes an inventory in which a host of the fleet is reached through a port of the
-// loopback.
+// behind writes an inventory in which a host of the fleet is reached through a port of the loopback.
 func (f *fleet) behind(host string, port int) string {
 	f.Helper()
 	for line := range strings.Lines(f.tool("inventory")) {
@@ -35,7 +34,7 @@ func (f *fleet) behind(host string, port int) string {
 	return ""
 }
 
-// seeded gives random numbers, whose seed CCM_SEED sets.
+// seeded returns random numbers, whose seed CCM_SEED sets.
 func seeded(tb testing.TB) *rand.Rand {
 	tb.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -88,8 +87,8 @@ func TestFleetFaults(t *testing.T) {
 		return append([]string{"-i", inventory, "-e", "level=" + level, "--idle-timeout", "3", "--deadline", "start=20", "--deadline", "handshake=20", "--deadline", "auth=20", "--reconnect", "60", "--lock-timeout", "60", "site.yaml"}, more...)
 	}
 	f.sh("s001", "rm -rf /var/lib/ccm-push /run/e2e-*")
-	// The host program is there, and the service runs. What sends the program has no deadline of
-	// seconds: beside other tests it takes longer.
+	// The host program is there, and the service runs. Sending the program has no deadline of seconds: beside other
+	// tests it takes longer.
 	f.push("-i", "root.yaml", "-e", "level=none", "site.yaml").requireCode(t, 0)
 	want := f.push(args(f.behind("s001", uncut.Port()), "uncut", "--output", "json")...)
 	want.requireCode(t, 0)
@@ -131,7 +130,7 @@ func TestFleetFaults(t *testing.T) {
 				require.Less(t, strings.Count(said, `"event":"summary"`), 4, said)
 			}
 			for name, e := range told {
-				// What an earlier run could not tell, a later one tells by another event.
+				// A later run reports results that an earlier run could not report, by another event.
 				if e.Status == "changed" && known[name] == "" {
 					require.Regexp(t, `"event":"untold".*"name":"`+regexp.QuoteMeta(e.Name), said, name)
 				}

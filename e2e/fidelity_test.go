@@ -22,10 +22,10 @@ const (
 	fidelityTime = 80 * time.Second // after which no further seed of a commit begins
 )
 
-// TestFleetFidelity checks and runs random manifests on a host with systemd: no prediction is certain and wrong.
+// TestFleetFidelity checks and runs random manifests on a host with systemd: no certain prediction is wrong.
 // CCM_FIDELITY=FROM-TO or a list chooses the seeds; without it the commit chooses them, and the cases of
-// testdata/fidelity, which failed before, run first. CCM_FIDELITY_STATE is a folder that keeps which seeds passed,
-// and what was printed of others.
+// testdata/fidelity, which failed before, run first. CCM_FIDELITY_STATE is a folder with the seeds that passed, and the
+// output of the others.
 func TestFleetFidelity(t *testing.T) {
 	f := startFidelity(t)
 	var s outcomeSeeds
@@ -87,10 +87,10 @@ func TestFleetFidelity(t *testing.T) {
 	t.Logf("%d manifests; %d predictions: %d certain, %d maybe; certain and wrong: %d", f.manifests, f.sum.all, f.sum.certain, f.sum.all-f.sum.certain, f.wrong)
 }
 
-// A fidelity is a host on which manifests are checked and run, and what was predicted there.
+// A fidelity is a host on which manifests are checked and run, with the predictions there.
 type fidelity struct {
 	*fleet
-	clean     string // what a host is before each case
+	clean     string // state of the host before each case
 	manifests int
 	sum       tally
 	types     map[string]tally

@@ -27,7 +27,7 @@ type theme struct {
 type shape struct {
 	typ   string
 	names []string
-	parts [][]string // one text of each makes the properties; empty texts are left out
+	parts [][]string // the properties are one text of each part; empty texts are left out
 }
 
 // A drawnResource is a resource of a generated manifest.
@@ -45,7 +45,7 @@ type fidelityCase struct {
 	resources []drawnResource
 }
 
-// unitLinks are what `systemctl enable` makes.
+// unitLinks are the links that `systemctl enable` creates.
 var unitLinks = []string{
 	"/etc/systemd/system/multi-user.target.wants/fid-a.service", "/etc/systemd/system/fid-alias.service",
 	"/etc/systemd/system/fid-a.service.requires/fid-b.service", "/etc/systemd/system/sockets.target.wants/fid-c.socket",

@@ -23,7 +23,7 @@ const modesSite = `
           - /srv/e2e/drop: {ensure: directory, mode: "1777"}
 `
 
-// TestFleetFileModes gives setuid, setgid and sticky bits on a real host, and takes them back.
+// TestFleetFileModes sets setuid, setgid and sticky bits on a real host, and removes them.
 func TestFleetFileModes(t *testing.T) {
 	f := startServiceHost(t)
 	write(t, f.path("site.yaml"), modesSite)
@@ -56,7 +56,7 @@ const recurseSite = `
           - /srv/e2e/tree: {ensure: directory, recurse: true, owner: deploy, group: deploy, mode: "2750", file_mode: "u=rw,g=r,o="}
 `
 
-// TestFleetRecurse gives a tree of a user's an owner and modes, with links in it that lead out of it.
+// TestFleetRecurse sets owner and modes of a user's tree, with links that lead out of it.
 func TestFleetRecurse(t *testing.T) {
 	f := startServiceHost(t)
 	write(t, f.path("site.yaml"), recurseSite)

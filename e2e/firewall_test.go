@@ -16,11 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A firewallHost is a host with a firewall: what begins it, what tells of all rules, takes away by hand what is in force, and
-// loads anew what is kept.
+// A firewallHost is a host with a firewall, and its commands: start the firewall, list all rules, remove active rules
+// by hand, and reload the saved rules.
 type firewallHost struct{ name, address, begin, rules, byHand, again string }
 
-// closedRules let SSH in, and a port with a door; another door is closed.
+// closedRules allow SSH and one of the two doors.
 const closedRules = `flush ruleset
 table inet filter {
 	chain input {
@@ -32,7 +32,7 @@ table inet filter {
 }
 `
 
-// doors are ports behind which something listens: 443 is closed by closedRules, 8023 is open.
+// doors starts a listener on two ports: 443 is closed by closedRules, 8023 is open.
 const doors = "systemctl -q is-active e2e-doors || systemd-run -q --unit e2e-doors /usr/sbin/sshd -D -p 443 -p 8023"
 
 // nftablesHost is one whose service loads rules from a file.
@@ -42,7 +42,7 @@ func nftablesHost(name, address, loads string) firewallHost {
 		begin:  "cat >" + loads + " <<'RULES'\n" + closedRules + "RULES\nsystemctl daemon-reload; systemctl -q enable nftables && systemctl restart nftables",
 		rules:  "nft --stateless list ruleset; tail -n +1 /etc/nftables* /etc/sysconfig/nftables* 2>/dev/null; :",
 		byHand: "nft flush chain inet ccm_push input",
-		again:  "systemctl restart nftables", // which flushes all that there is, as a boot does
+		again:  "systemctl restart nftables", // flushes all rules, as a boot does
 	}
 }
 
@@ -66,7 +66,7 @@ func startFirewallHosts(t *testing.T) (*fleet, []firewallHost) {
 	return f, all
 }
 
-// beginFirewalls has the firewalls of hosts begin, and something listen behind their doors.
+// beginFirewalls starts the firewalls of hosts, and the listeners on their doors.
 func (f *fleet) beginFirewalls(all []firewallHost) {
 	f.Helper()
 	for _, h := range all {
@@ -102,7 +102,7 @@ func (f *fleet) appliesAsForetold(manifest string, all []firewallHost) run {
 	return r
 }
 
-// knocks says what becomes of a connection to a port: "open", "refused" or "dropped".
+// knocks returns the outcome of a connection to a port: "open", "refused" or "dropped".
 func knocks(address string, port int) string {
 	const patience = 2 * time.Second // longer than a packet takes that is not dropped
 	conn, err := net.DialTimeout("tcp", net.JoinHostPort(address, fmt.Sprint(port)), patience)
@@ -116,8 +116,8 @@ func knocks(address string, port int) string {
 	return "dropped"
 }
 
-// requireKnocks waits until a connection to a port of each host comes to what is wanted. All are tried at once: what is dropped
-// takes as long as it is waited for.
+// requireKnocks waits until a connection to a port of each host has the wanted outcome. It tries all hosts at once,
+// since a dropped packet takes the whole timeout.
 func requireKnocks(tb testing.TB, all []firewallHost, port int, want string) {
 	tb.Helper()
 	var g sync.WaitGroup
@@ -134,8 +134,9 @@ func requireKnocks(tb testing.TB, all []firewallHost, port int, want string) {
 	}
 }
 
-// TestFleetFirewall opens a door and closes another one, on hosts whose own rules drop the rest: for packets, now and
-// when the rules are loaded anew. Undo brings back what was there. Who would lock the run out is refused, or taken back.
+// TestFleetFirewall opens one door and closes another, on hosts whose own rules drop everything else: for packets, now
+// and after a reload of the rules. Undo restores the former rules. A change that locks the run out is refused, or
+// reverted.
 func TestFleetFirewall(t *testing.T) {
 	f, all := startFirewallHosts(t)
 	both := func(port int, want string) {
@@ -194,7 +195,7 @@ func TestFleetFirewall(t *testing.T) {
 	opened()
 	before = rules()
 
-	// Nobody could log in again: that is known before anything is done.
+	// After this change no login would work: that is known before any change.
 	site("nobody.yaml", "", `
     - firewall: [ssh: {service: ssh, action: drop}]
 `)
@@ -205,7 +206,7 @@ func TestFleetFirewall(t *testing.T) {
 	}
 	require.Equal(t, before, rules())
 
-	// Which interface a login comes by only the login tells. On one host the controller is killed.
+	// The interface of a login is known only from the login itself. On one host the controller is killed.
 	const mistake = `
     - firewall: [ssh: {service: ssh, action: drop, interface: eth0}]
 `

@@ -32,7 +32,8 @@ var (
 	}
 )
 
-// startManagedHosts starts hosts on which a program keeps the rules. The one with rpm is left out unless its image is asked for.
+// startManagedHosts starts hosts on which a program manages the rules. It omits the host with rpm unless its image is
+// requested.
 func startManagedHosts(t *testing.T, apt, rpm firewallHost) (*fleet, []firewallHost) {
 	t.Helper()
 	f := startBeside(t, apt.name)
@@ -51,9 +52,10 @@ func startManagedHosts(t *testing.T, apt, rpm firewallHost) (*fleet, []firewallH
 	return f, all
 }
 
-// TestFleetFirewallManagers has the real ufw and the real firewalld keep rules: for packets of IPv4, now and when the program loads
-// anew what it keeps; of IPv6, as the programs tell. What is predicted comes true, what goes by hand is found, and undo brings back
-// what was there, also of a rule that is made absent. Who locks the run out is let in again.
+// TestFleetFirewallManagers has the real ufw and the real firewalld manage rules: for packets of IPv4, now and after
+// the program has reloaded its rules; for IPv6, by the programs' lists. Predictions come true, rules that were removed
+// by hand are found, and undo restores the former rules, also a rule that was made absent. A change that locks the run
+// out is reverted.
 func TestFleetFirewallManagers(t *testing.T) {
 	f, all := startManagedHosts(t, ufwHost, firewalldHost)
 	both := func(port int, want string) {
@@ -101,7 +103,7 @@ func TestFleetFirewallManagers(t *testing.T) {
 	f.push("-i", "hosts.yaml", "-b", "undo", applied, "--yes").requireCode(t, 0)
 	require.Equal(t, before, rules())
 
-	// A rule that is absent may be anybody's: it is known by what it says.
+	// A rule with ensure: absent may have any owner: its content identifies it.
 	site("gone.yaml", "", `
     - firewall:
         - the door: {port: 8023, ensure: absent}
@@ -123,7 +125,7 @@ func TestFleetFirewallManagers(t *testing.T) {
 	require.Contains(t, r.stderr, "write its port and protocol")
 	require.Equal(t, before, rules())
 
-	// No zone is left out in silence, or made.
+	// An unknown zone is an error: it is neither skipped nor created.
 	site("wrong.yaml", "", "\n    - firewall: [https: {port: 444, zone: nowhere}]\n")
 	r = f.push("-i", "hosts.yaml", "-b", "wrong.yaml")
 	r.requireCode(t, 2)

@@ -23,7 +23,7 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// hosts are those of the fleet that the tests use.
+// hosts are the hosts of the fleet that the tests use.
 var hosts = []string{"h001", "h002", "h003"}
 
 // A fleet is hosts of e2e/fleet, for a test alone, and a folder with a site for them.
@@ -33,8 +33,8 @@ type fleet struct {
 	number int // FLEET
 }
 
-// fleets are the numbers of those that no test uses, six or those of FLEET ("5 9"). So many tests of
-// hosts run at once, if -parallel lets them: they wait more than they work, a quarter of a processor each.
+// fleets holds the numbers of the free fleets, six or those of FLEET ("5 9"). So many host tests run at once, if
+// -parallel allows: each uses about a quarter of a processor.
 var fleets = func() chan int {
 	own := strings.Fields(cmp.Or(os.Getenv("FLEET"), "0 1 2 3 4 5"))
 	numbers := make(chan int, len(own))
@@ -48,7 +48,7 @@ var fleets = func() chan int {
 	return numbers
 }()
 
-// leaseFleet gives a test a fleet until it ends; tests with another one run beside it.
+// leaseFleet gives a test a fleet until its end; tests with other fleets run in parallel.
 func leaseFleet(t *testing.T) *fleet {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
@@ -81,7 +81,7 @@ func startFleet(t *testing.T) *fleet {
 
 func (f *fleet) path(name string) string { return filepath.Join(f.dir, name) }
 
-// address is one of its network: "0.11" is that of h001.
+// address returns an address of its network: "0.11" is that of h001.
 func (f *fleet) address(host string) string { return fmt.Sprintf("10.%d.%s", 78+f.number, host) }
 
 func (f *fleet) command(args ...string) *exec.Cmd {
@@ -139,7 +139,7 @@ type event struct {
 	Message, Because                                        string
 	Tries                                                   int
 	Check, Refreshed, Certain                               bool
-	State                                                   any // of a host a string, of a resource an object
+	State                                                   any // a string for a host, an object for a resource
 	Hosts                                                   json.RawMessage
 }
 
@@ -157,7 +157,7 @@ func (r run) events(tb testing.TB) []event {
 	return all
 }
 
-// outcomes is what became of every resource, by play, host and name.
+// outcomes returns the outcome of every resource, by play, host and name.
 func outcomes(all []event) map[string]event {
 	byName := map[string]event{}
 	for _, e := range all {
@@ -286,8 +286,7 @@ func (f *fleet) background(condition string, args ...string) (*exec.Cmd, *bytes.
 	return cmd, &out
 }
 
-// The first resource waits for a file, and then a second more, in which the host
-// hears that it shall stop.
+// The first resource waits for a file, and then one more second, in which the host receives the stop.
 const waiting = `
 ccm:
   resources:
@@ -347,8 +346,8 @@ func TestFleetBecome(t *testing.T) {
 	t.Logf("sudo with a password: %s", failed[0].Error)
 }
 
-// TestFleetFullDisk has no room for the host program where it belongs: it goes elsewhere,
-// and nothing is left.
+// TestFleetFullDisk has no room for the host program in its usual place: it is installed elsewhere, and nothing is left
+// behind.
 func TestFleetFullDisk(t *testing.T) {
 	f := startFleet(t)
 	for _, inventory := range []string{"root.yaml", "deploy.yaml"} { // as oneself, and through sudo
@@ -362,14 +361,14 @@ func TestFleetFullDisk(t *testing.T) {
 	}
 }
 
-// TestFleetHealsTheHostProgram starts from a cached host program that is not as
-// it was left. A folder that others can write to is left alone for another one.
+// TestFleetHealsTheHostProgram starts with a damaged copy of the host program. A folder that others can write to is not
+// used.
 func TestFleetHealsTheHostProgram(t *testing.T) {
 	f := startFleet(t)
 	for _, test := range []struct{ name, damage, then string }{
 		{"truncated", "truncate -s 1000 $f", "/root/.cache/ccm-push"},
 		{"empty", "true > $f", "/root/.cache/ccm-push"},
-		// Of the right size, owner and mode: only its start shows that it is none.
+		// Size, owner and mode are right: only its start shows the damage.
 		{"of other bytes at its start", "dd if=/dev/zero of=$f bs=4096 count=16 conv=notrunc 2>&1", "/root/.cache/ccm-push"},
 		{"of other bytes in the middle", "dd if=/dev/zero of=$f bs=4096 seek=16 count=900 conv=notrunc 2>&1", "/root/.cache/ccm-push"},
 		{"not executable", "chmod 600 $f", "/root/.cache/ccm-push"},
@@ -380,7 +379,7 @@ func TestFleetHealsTheHostProgram(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f.clean()
 			f.push("-i", "root.yaml", "h001", "exec", "true").requireCode(t, 0)
-			// Nobody can write to a program that is just ending. (In dash, : > would end the shell.)
+			// A program that is just ending cannot be written to. (In dash, : > would end the shell.)
 			f.sh("h001", "f=$(echo /root/.cache/ccm-push/[0-9a-f]*); n=0; until "+test.damage+"; do [ $((n += 1)) -lt 50 ] || exit 1; sleep 0.1; done")
 			f.push("-i", "root.yaml", "h001", "exec", "true").requireCode(t, 0)
 			f.push("-i", "root.yaml", "h001", "exec", "true").requireCode(t, 0)
@@ -403,7 +402,7 @@ func TestFleetLock(t *testing.T) {
 	require.Contains(t, failed[0].Error, "another run is in progress on this host: root@")
 	t.Logf("%s", failed[0].Error)
 
-	// Those that change nothing, and ad-hoc commands, do not wait.
+	// Check runs and ad-hoc commands do not wait.
 	f.push("-i", "root.yaml", "-l", "h001", "--check", "other.yaml").requireCode(t, 0)
 	f.push("-i", "root.yaml", "h001", "exec", "true").requireCode(t, 0)
 	f.push("-i", "root.yaml", "facts", "h001", "host.info.os").requireCode(t, 0)

@@ -11,9 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetForeign has a host kept by built-in types, DSC resources in the three forms
-// that their manifests have had, and libral providers of both conventions, in one play
-// whose order is that of the graph.
+// TestFleetForeign manages a host with built-in types, DSC resources in the three forms of their manifests, and libral
+// providers of both conventions, in one play in the order of the graph.
 func TestFleetForeign(t *testing.T) {
 	f := startServiceHost(t)
 	clean := func() {
@@ -58,7 +57,7 @@ func TestFleetForeign(t *testing.T) {
 		require.Equal(t, "stable", e.Status, name)
 	}
 
-	// What has drifted is found, and nothing else.
+	// Exactly the drifted resources are found.
 	f.sh("s001", "echo x >/etc/e2e/banner; rm /etc/e2e/app.conf; echo red >/etc/e2e/marks/wall; printf 3 >/etc/e2e/keys/two")
 	drifted := []string{"dsc#banner", "E2E.App/Setting#app", "ral#/etc/e2e/marks/wall", "ral#two"}
 	var runs []map[string]event
@@ -75,7 +74,7 @@ func TestFleetForeign(t *testing.T) {
 		require.ElementsMatch(t, drifted, changed)
 	}
 	f.requireForetold(runs[0], runs[1])
-	for name, e := range runs[0] { // what has drifted is programs of others, whose success nobody can know
+	for name, e := range runs[0] { // the success of a foreign program cannot be predicted
 		require.Equal(t, e.Status == "stable", e.Certain, name)
 	}
 	run("foreign/site.yaml").requireCode(t, 0)

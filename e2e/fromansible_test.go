@@ -16,9 +16,8 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// twinTree says what there is on a host: each path with its type, mode, owner and content, what is
-// installed, who is there, what is enabled and what runs. Left out is what the tools themselves leave,
-// what differs between any two hosts, and times.
+// twinTree describes a host: each path with its type, mode, owner and content, the packages, accounts, enabled units
+// and running services. It omits files of the tools themselves, differences between any two hosts, and times.
 const twinTree = `cd /
 find srv etc home var/lib/robot var/spool/cron usr/local opt -not -path 'etc/ssl/*' -not -path 'etc/ssh/ssh_host_*' \
 	-not -path 'etc/alternatives*' -not -path 'srv/e2e/*' -not -path '*/.ansible*' -not -name '*.pyc' -printf '%y %m %u:%g %p %l\n' 2>/dev/null |

@@ -38,8 +38,7 @@ ccm:
                     bash: {versions: {have-len: 1}}
 `
 
-// TestFleetGoss judges a web server behind a password, a disk and a file; the password
-// appears nowhere.
+// TestFleetGoss checks a web server behind a password, a disk and a file; the password appears nowhere.
 func TestFleetGoss(t *testing.T) {
 	f := startFleet(t)
 	listener, err := net.Listen("tcp", net.JoinHostPort(f.bridgeAddress(), "0"))

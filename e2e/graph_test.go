@@ -14,8 +14,8 @@ import (
 // dropShuffled removes what the resources of this test have made.
 const dropShuffled = `crontab -u e2eshuf -r; userdel e2eshuf; groupdel e2eshuf; groupdel e2emore; rm -rf /srv/e2e-shuf /usr/local/bin/e2e-shuf; :`
 
-// shuffledResources depend on each other by what they are: all that is written is that
-// the service is notified, and where a value comes from.
+// shuffledResources depend on each other through their types and names: the manifest has only one notification and the
+// source of one value.
 var shuffledResources = []string{
 	`service: [{e2e-shuf: {enable: true}}]`,
 	`file: [{/srv/e2e-shuf/conf/app.conf: {content: "x\n", owner: e2eshuf, group: e2eshuf, mode: "0640", notify: ["service#e2e-shuf"]}}]`,
@@ -40,8 +40,7 @@ func shuffledSite(seed uint64, strategy string) string {
 	return "hosts: s001\n" + strategy + "\nccm:\n  resources:\n    - " + strings.Join(list, "\n    - ") + "\n"
 }
 
-// TestFleetGraph has resources that are written in any order converge in one run, and
-// not without the edges that nobody has written.
+// TestFleetGraph: resources in any order converge in one run, and not without the edges that ccm-push adds.
 func TestFleetGraph(t *testing.T) {
 	f := startServiceHost(t)
 	t.Cleanup(func() { f.sh("s001", dropServices+"\n"+dropShuffled) })
@@ -60,12 +59,12 @@ func TestFleetGraph(t *testing.T) {
 		require.Equal(t, "e2eshuf e2emore 750\n", f.sh("s001", "stat -c '%U %G %a' /srv/e2e-shuf/conf"))
 	}
 	f.sh("s001", dropServices+"\n"+dropShuffled)
-	// In the order of this list, which begins with what needs all others.
+	// In the order of this list, which begins with the resource that needs all others.
 	write(t, f.path("bare.yaml"), "hosts: s001\nstrategy: linear\nccm:\n  resources:\n    - "+strings.Join(withoutReferences(), "\n    - ")+"\n")
 	f.push("-i", "root.yaml", "bare.yaml").requireCode(t, 2)
 }
 
-// withoutReferences are the resources with nothing left that says an order.
+// withoutReferences returns the resources without the references that order them.
 func withoutReferences() []string {
 	var all []string
 	for _, one := range shuffledResources {

@@ -36,8 +36,8 @@ func (t *text) String() string {
 	return t.all.String()
 }
 
-// TestFleetHandover kills a terminal that follows a run on another machine, which ends nothing, and then
-// what coordinates the run. The other machine goes on with it: each host has done all of it, and once.
+// TestFleetHandover kills a terminal that follows a run on another machine, which does not end the run, and then the
+// coordinator. The other machine continues the run: each host has applied every resource, once.
 func TestFleetHandover(t *testing.T) {
 	f := startFleet(t)
 	url := natstest.Start(t)
@@ -103,7 +103,7 @@ func TestFleetHandover(t *testing.T) {
 		f.sh(host, "touch /tmp/e2e-go")
 	}
 	require.NoError(t, resume.Wait(), "%s", said)
-	require.Contains(t, said.String(), "3 hosts: 3 ok; ") // of as many resources as were not told before
+	require.Contains(t, said.String(), "3 hosts: 3 ok; ") // number of results that were not reported before
 	for _, host := range hosts {
 		require.Equal(t, "ran\n", f.sh(host, "cat /tmp/e2e-ran"), host)
 		require.Equal(t, "after", f.sh(host, "cat /etc/e2e/after"), host)
@@ -113,7 +113,7 @@ func TestFleetHandover(t *testing.T) {
 	require.Contains(t, none.stderr, "there is no such run under way in NATS", "nothing is left there")
 }
 
-// TestFleetDetachPage does what docs/guide/runs.md says of leaving a run.
+// TestFleetDetachPage follows docs/guide/runs.md about leaving a run.
 func TestFleetDetachPage(t *testing.T) {
 	f := startNamedHosts(t, "web1", "web2")
 	require.Equal(t, 2, f.followSection("guide/runs.md", "Leave a run"))

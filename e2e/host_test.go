@@ -4,7 +4,7 @@ package e2e
 
 import "testing"
 
-// hostTrips take what concerns a host as a whole from what it was to what it shall be, and back.
+// hostTrips change settings of a whole host, and undo them.
 var hostTrips = map[string]roundTrip{
 	"hostname": {
 		prepare: `hostname before; printf '# ours\nboots\n' >/etc/hostname; printf 'CHASSIS=vm\n' >/etc/machine-info`,
@@ -33,8 +33,8 @@ var hostTrips = map[string]roundTrip{
 		want:  "LANG=C.UTF-8\n",
 		drift: `sed -i s/LANG=.*/LANG=C/ /etc/default/locale /etc/locale.conf 2>/dev/null; :`,
 	},
-	// What a fleet swaps to, the machine would: its hosts have its kernel. So nothing is activated here, but by
-	// programs of the tests of the type.
+	// The hosts share the machine's kernel, so swap would be active on the machine. Nothing is activated here; the
+	// type's tests use programs of their own.
 	"swap": {
 		prepare: `printf '# ours\n/opt/e2e-old none swap sw 0 0\n' >/etc/fstab; rm -f /opt/e2e-*; head -c 65536 /dev/zero >/opt/e2e-old; chmod 600 /opt/e2e-old; mkswap /opt/e2e-old >/dev/null`,
 		site: `    - swap:
@@ -91,7 +91,7 @@ var localeTrip = roundTrip{
 	drift: `sed -i s/LANG=.*/LANG=C/ /etc/default/locale; localedef --delete-from-archive de_AT de_AT.iso88591`,
 }
 
-// restoreHost gives a host its name again.
+// restoreHost restores the name of a host.
 func (f *fleet) restoreHost(host string) {
 	f.Cleanup(func() {
 		f.sh(host, "hostname "+host+"; echo "+host+" >/etc/hostname; rm -f /etc/machine-info; ln -sfn /usr/share/zoneinfo/Etc/UTC /etc/localtime; echo Etc/UTC >/etc/timezone")

@@ -39,7 +39,7 @@ func TestHostCertificates(t *testing.T) {
 		certify []string
 		known   string
 		err     string
-		trusted string // what trust says of it
+		trusted string // output of trust
 	}{
 		{name: "good", certify: []string{dir + "/ca", "-n", "web1,127.0.0.1"}, known: authority, trusted: "web1  known  FILE:1\n"},
 		{name: "for every host", certify: []string{dir + "/ca"}, known: "@cert-authority * " + public("ca"), trusted: "web1  known  FILE:1\n"},
@@ -56,7 +56,7 @@ func TestHostCertificates(t *testing.T) {
 			write(t, s.path("known"), test.known)
 			s.inventory(t, s.port, "id", "known")
 			r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
-			// Whoever has OpenSSH's client would be told the same.
+			// OpenSSH's client has the same verdict.
 			ssh := exec.Command("ssh", "-F", "none", "-p", fmt.Sprint(s.port), "-i", s.path("id"), "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes",
 				"-o", "StrictHostKeyChecking=yes", "-o", "GlobalKnownHostsFile=none", "-o", "UserKnownHostsFile="+s.path("known"), s.user+"@127.0.0.1", "true")
 			said, sshErr := ssh.CombinedOutput()
@@ -76,7 +76,7 @@ func TestHostCertificates(t *testing.T) {
 	}
 }
 
-// TestTrustOfRealSSHD takes what ssh-keyscan would, and ssh takes what it writes.
+// TestTrustOfRealSSHD gets the keys that ssh-keyscan gets, and ssh accepts the written file.
 func TestTrustOfRealSSHD(t *testing.T) {
 	t.Parallel()
 	s := startSSHD(t, "")
@@ -119,8 +119,7 @@ func TestTrustOfRealSSHD(t *testing.T) {
 	require.Contains(t, r.stdout, "added 2 keys of 1 host to other\n")
 }
 
-// TestTrustThroughJumpHost has a gate that must be trusted before what is behind it
-// can be asked.
+// TestTrustThroughJumpHost has a gate that must be trusted before the hosts behind it can be scanned.
 func TestTrustThroughJumpHost(t *testing.T) {
 	t.Parallel()
 	gate, web := startSSHD(t, ""), startSSHD(t, "")

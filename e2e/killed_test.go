@@ -16,8 +16,8 @@ import (
 	"github.com/ccm-push/ccm-push/e2e/needs"
 )
 
-// gateSite has a run wait between two changes until somebody lets it go on. The gate says
-// which process is the host program.
+// gateSite makes a run wait between two changes until a test opens the gate. The gate contains the process id of the
+// host program.
 const gateSite = `
 - hosts: h001
   ccm:
@@ -35,8 +35,8 @@ const gateSite = `
           - /etc/e2e/after: {content: "after", owner: root, group: root, mode: "0644"}
 `
 
-// TestFleetKilledController kills ccm-push in the midst of a run. What it was at ends, the
-// record says so, and the run is resumed.
+// TestFleetKilledController kills ccm-push during a run. The current resource ends, its result is recorded, and the run
+// is resumed.
 func TestFleetKilledController(t *testing.T) {
 	f := startFleet(t)
 	write(t, f.path("site.yaml"), gateSite)
@@ -63,8 +63,7 @@ func TestFleetKilledController(t *testing.T) {
 	require.NotContains(t, again.stdout, "untold")
 }
 
-// memoryCgroup makes a control group whose memory can be limited, and gives its folder and
-// the file that limits it.
+// memoryCgroup creates a control group with a memory limit, and returns its folder and the file of the limit.
 func memoryCgroup(t *testing.T, name string) (dir, limit string) {
 	t.Helper()
 	for _, c := range []struct{ root, limit string }{
@@ -86,7 +85,7 @@ func memoryCgroup(t *testing.T, name string) (dir, limit string) {
 	return "", ""
 }
 
-// outsidePID is what the machine calls a process of a host.
+// outsidePID returns the machine's number of a host's process.
 func (f *fleet) outsidePID(host, inside string) string {
 	f.Helper()
 	namespace := func(pid string) string {
@@ -166,8 +165,7 @@ func TestFleetIgnoresTERM(t *testing.T) {
 	gone()
 	require.False(t, f.holds("h001", "test -e /tmp/e2e-after"))
 
-	// It outlives a host program that is killed. The next run does not work beside it, and
-	// says how to end it.
+	// The command survives a killed host program. The next run does not start beside it, and prints how to end it.
 	f.sh("h001", "rm /tmp/e2e-*")
 	run = pushCommand(t, f.dir, "-i", "root.yaml", "--reconnect", "0", "site.yaml")
 	require.NoError(t, run.Start())
@@ -187,8 +185,7 @@ func TestFleetIgnoresTERM(t *testing.T) {
 	f.push("-i", "root.yaml", "site.yaml").requireCode(t, 0)
 }
 
-// TestFleetStuckFacts has a file of the kernel that is never read to its end: the run goes on
-// without the facts in it.
+// TestFleetStuckFacts has a kernel file that can never be read to its end: the run continues without its facts.
 func TestFleetStuckFacts(t *testing.T) {
 	f := startFleet(t)
 	f.set("mkfifo /run/e2e-stuck && mount --bind /run/e2e-stuck /proc/meminfo", "umount /proc/meminfo; rm /run/e2e-stuck")

@@ -17,25 +17,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A lockout is a mistake in a manifest after which nobody gets into a host any more.
+// A lockout is a mistake in a manifest after which no login works any more.
 type lockout struct {
 	name string
 	// resources make it on a host with systemd, and plain on one without, whose services have
 	// scripts in /etc/init.d; "" is for a mistake that such a host has not.
 	resources, plain string
-	// cuts says that also the connection is cut that makes the mistake.
+	// cuts marks a mistake that also cuts its own connection.
 	cuts bool
 	// reboots has the host start again in the end, for which the resources have to see.
 	reboots bool
 }
 
-// What has sshd read its configuration, on a host with systemd and on one without.
+// Resources that make sshd read its configuration, on a host with systemd and on one without.
 const (
 	restartSSH      = "- service: [{ssh: {subscribe: [%s]}}]"
 	restartSSHPlain = "- exec: [{service ssh restart: {refresh_only: true, subscribe: [%s]}}]"
 )
 
-// lockouts are those of the documentation, in its order.
+// lockouts are the lock-outs of the documentation, in its order.
 var lockouts = []lockout{
 	{
 		name: "sshd Port",
@@ -132,12 +132,12 @@ var lockouts = []lockout{
 	},
 }
 
-// dropRules are of somebody who has forgotten SSH. Who is logged in stays so.
+// dropRules forget to allow SSH. Established connections stay.
 const dropRules = `flush ruleset\ntable inet filter {\n  chain input {\n    type filter hook input priority filter; policy drop;\n` +
 	`    ct state established,related accept\n    iif lo accept\n    tcp dport 443 accept\n  }\n}\n`
 
-// lockoutSetup has a host that has been reached for long in the usual ways: interfaces and a default
-// route, a firewall, a key of the user deploy. The controller is behind the gateway.
+// lockoutSetup configures the usual ways to a host: interfaces and a default route, a firewall, a key of the user
+// deploy. The controller is behind the gateway.
 const lockoutSetup = `set -e
 printf 'auto eth0\niface eth0 inet static\n\taddress %[1]s/24\n\tgateway %[2]s\n' >/etc/network/interfaces.d/eth0
 chown root:adm /etc/network/interfaces.d/eth0; chmod 640 /etc/network/interfaces.d/eth0
@@ -152,11 +152,11 @@ else
 	echo Port %[3]d >/etc/ssh/sshd_config.d/port.conf; rm -f /run/sshd.pid; service ssh start
 fi`
 
-// plainPort is where sshd listens on a host without systemd. Its first process is another sshd,
-// which the host would die with.
+// plainPort is the port of sshd on a host without systemd. The host's first process is another sshd, with which the
+// host would die.
 const plainPort = 2222
 
-// lockoutRepair is what somebody does at the console of a host, where the files are as before.
+// lockoutRepair is the repair at the console of a host, after the files have been restored.
 const lockoutRepair = `if test -d /run/systemd/system; then
 	systemctl daemon-reload; systemctl reset-failed; systemctl restart networking nftables ssh
 else
@@ -169,16 +169,16 @@ var (
 	knownHostsFile = regexp.MustCompile(`UserKnownHostsFile .*`)
 )
 
-// A lockoutHost is a host of a fleet, and what is needed to cut it off and bring it back.
+// A lockoutHost is a host of a fleet, with the means to cut it off and bring it back.
 type lockoutHost struct {
 	*fleet
 	host  string
 	plain bool
 	at    string   // its address
-	as    []string // arguments of ccm-push: the inventory, and as whom
+	as    []string // arguments of ccm-push: the inventory, and the users
 }
 
-// startLockoutHost starts a host for one test alone, which may do to it what it wants.
+// startLockoutHost starts a host for one test alone, which may change it at will.
 func startLockoutHost(t *testing.T, plain bool) *lockoutHost {
 	t.Helper()
 	h := &lockoutHost{fleet: leaseFleet(t), host: "s001", plain: plain}
@@ -194,7 +194,7 @@ func startLockoutHost(t *testing.T, plain bool) *lockoutHost {
 		h.awaits(h.host, "systemctl is-active multi-user.target")
 	}
 	h.sh(h.host, fmt.Sprintf(lockoutSetup, h.at, h.address("255.1"), plainPort))
-	// The keys that the fleet gives a host are written anew whenever it starts.
+	// The fleet writes the keys of a host again whenever it starts.
 	h.marks(h.host, strings.Fields(h.sh(h.host, "find "+marked+" -type f ! -name fleet_keys ! -name 'ssh_host_*' 2>/dev/null; :"))...)
 	h.sh(h.host, "mkdir -m 700 /var/e2e-before && for d in /etc /home/deploy/.ssh; do mkdir -p /var/e2e-before/$(dirname $d); cp -a $d /var/e2e-before/$d; done")
 
@@ -211,7 +211,7 @@ func startLockoutHost(t *testing.T, plain bool) *lockoutHost {
 	return h
 }
 
-// letsIn reports whether OpenSSH's own client gets in, by a connection of its own, and becomes root.
+// letsIn reports whether OpenSSH's own client can log in, by a connection of its own, and become root.
 func (h *lockoutHost) letsIn() bool {
 	cmd := exec.Command("ssh", "-F", h.path("ssh_config"), "-o", "BatchMode=yes", "-o", "ConnectTimeout=2", "-S", "none", h.host, "sudo", "-n", "true")
 	return cmd.Run() == nil
@@ -244,7 +244,7 @@ func (l lockout) impatient() []string {
 	return nil
 }
 
-// repair brings a host back from outside, as it was.
+// repair restores a host from outside.
 func (h *lockoutHost) repair(before tree) {
 	h.Helper()
 	for _, path := range h.tree(h.host).differs(before) {
@@ -263,8 +263,8 @@ func (h *lockoutHost) boots() {
 	h.boot()
 }
 
-// boot starts a host again, wherever it was. What the fleet gives it besides its own configuration
-// goes: the controller would be on the host's own network.
+// boot restarts a host in any state. Settings that the fleet adds to the host's own configuration are removed, since
+// they would put the controller on the host's own network.
 func (h *lockoutHost) boot() {
 	h.Helper()
 	h.tool("restart", h.host)
@@ -272,8 +272,7 @@ func (h *lockoutHost) boot() {
 	h.sh(h.host, "ip address del "+h.at+"/16 dev eth0")
 }
 
-// locksOut proves that a mistake is one: without protection nobody gets in any more. Then it repairs
-// the host.
+// locksOut proves that a mistake is one: without protection no login works any more. Then it repairs the host.
 func (h *lockoutHost) locksOut(l lockout, resources string, before tree) {
 	h.Helper()
 	h.site("unprotected.yaml", resources, "  confirm: never\n")
@@ -294,7 +293,7 @@ func (h *lockoutHost) locksOut(l lockout, resources string, before tree) {
 	h.tree(h.host).requireEqual(h.fleet, before, "the repair has left something: "+out.String())
 }
 
-// A way is how a run is made, or ends, that locks somebody out.
+// A way is a way to make or to end a run with a lock-out.
 type way struct {
 	name string
 	// killed has ccm-push killed when the mistake has been made and the run is not at its end. With a
@@ -306,11 +305,11 @@ type way struct {
 
 var lockoutWays = []way{{name: ""}, {name: ", controller killed", killed: true}, {name: ", ControlMaster", shared: true}}
 
-// gate is where a run waits that is to be killed.
+// gate makes a run wait until it is killed.
 const gate = `
 - exec: [{gate: {provider: shell, command: "touch /run/e2e-waits; while ! test -e /run/e2e-go; do sleep 0.05; done"}}]`
 
-// returns makes the mistake with protection: the host lets itself in again, and is as before.
+// returns makes the mistake with protection: the host reverts it, and has its former state.
 func (h *lockoutHost) returns(l lockout, resources string, before tree, w way) {
 	h.Helper()
 	keys := "  confirm_within: 5s\n"
@@ -364,7 +363,7 @@ func (h *lockoutHost) returns(l lockout, resources string, before tree, w way) {
 	require.Eventually(h, h.letsIn, time.Minute, 100*time.Millisecond, "%s does not let itself in again: %s", h.host, said)
 	h.took(l, w, watch())
 
-	// Another controller is told what no controller has been told.
+	// Another controller gets the reports that no controller has received.
 	write(h, h.path("harmless.yaml"), "- {name: harmless, hosts: "+h.host+", ccm: {resources: [{exec: [{\"true\": {unless: \"true\"}}]}]}}\n")
 	require.NoError(h, os.MkdirAll(h.path("other"), 0o755))
 	for _, want := range []int{1 - told, 0} {
@@ -382,7 +381,7 @@ func (h *lockoutHost) returns(l lockout, resources string, before tree, w way) {
 	h.tree(h.host).requireEqual(h.fleet, before, "after it was taken back: "+said)
 }
 
-// shares has the user's ssh_config share connections, with one that is open and stays.
+// shares makes the user's ssh_config share connections, with one that is open and stays.
 func (h *lockoutHost) shares() {
 	h.Helper()
 	dir, err := os.MkdirTemp("", "e2e") // a socket's path is short
@@ -403,8 +402,7 @@ func (h *lockoutHost) shares() {
 	})
 }
 
-// watch measures, if that is asked for, how long nobody gets in: from the last login that worked to
-// the first one that works again.
+// watch measures, if requested, how long no login works: from the last login that worked to the next one.
 func (h *lockoutHost) watch() (stop func() time.Duration) {
 	if !measures {
 		return func() time.Duration { return 0 }
@@ -432,14 +430,14 @@ func (h *lockoutHost) watch() (stop func() time.Duration) {
 	}
 }
 
-// measures is for make lockouts: all combinations, and how long nobody got in.
+// measures is set by make lockouts: all combinations, with the times without a login.
 var measures = os.Getenv("CCM_LOCKOUTS") == "all"
 
-// mostLockedOut is how long nobody may get in: five seconds that the host waits, counted from when it
-// last heard from the controller, five to take back what was changed, and what the run takes before.
+// mostLockedOut is the longest allowed time without a login: five seconds that the host waits after the last message of
+// the controller, five to revert the changes, and the time of the run before that.
 const mostLockedOut = 20 * time.Second
 
-// lockedOut is how long nobody got in, by lock-out and way.
+// lockedOut has the times without a login, by lock-out and way.
 var lockedOut = struct {
 	sync.Mutex
 	times map[string]time.Duration
@@ -523,7 +521,7 @@ func TestFleetLockouts(t *testing.T) {
 	}
 }
 
-// TestFleetConfirmed changes how a host is reached without locking anybody out: the changes stay.
+// TestFleetConfirmed changes how a host is reached without a lock-out: the changes stay.
 func TestFleetConfirmed(t *testing.T) {
 	h := startLockoutHost(t, false)
 	for _, test := range []struct{ name, resources, keys, then string }{

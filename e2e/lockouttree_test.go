@@ -18,18 +18,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kept are the places of a host that a lock-out may change, and that are to be as before when it
-// has been taken back.
+// kept are the places of a host that a lock-out may change, and that a revert must restore.
 var kept = []string{"/etc", "/home/deploy", "/root"}
 
-// A tree is what those places hold: by path its kind, mode, owner, content and extended attributes.
-// Under names without a slash it has what the kernel and the init know besides.
+// A tree is the content of those places: kind, mode, owner, content and extended attributes by path. Names without a
+// slash have the state of the kernel and the init.
 type tree map[string]string
 
 // marked are files among them, and folders of such, that have extended attributes.
 const marked = "/etc/ssh /etc/pam.d /etc/sudoers /etc/sudoers.d /etc/nftables.conf /etc/network /etc/passwd /etc/shadow /home/deploy/.ssh"
 
-// marks gives files of a host an attribute of users, and an access list that leaves their mode.
+// marks sets an extended attribute and an access list of files of a host, without changing their mode.
 func (f *fleet) marks(host string, paths ...string) {
 	f.Helper()
 	require.NotEmpty(f, paths)
@@ -52,7 +51,7 @@ func (f *fleet) marks(host string, paths ...string) {
 	}
 }
 
-// attributes are those of files of a host.
+// attributes returns the attributes of files of a host.
 func (f *fleet) attributes(host string, paths ...string) (all []string) {
 	f.Helper()
 	for _, path := range paths {
@@ -63,12 +62,12 @@ func (f *fleet) attributes(host string, paths ...string) (all []string) {
 	return all
 }
 
-// outside is where a path of a host is for the tests.
+// outside returns the machine's path of a host's path.
 func (f *fleet) outside(host, path string) string {
 	return filepath.Join("/proc", f.outsidePID(host, "1"), "root", path)
 }
 
-// running is how a host can be reached at the moment, in as many words.
+// running prints how a host can be reached at the moment.
 const running = `ip -4 -o address show dev eth0 | sed 's/ *valid_lft.*//'; ip -o link show dev eth0 | grep -o 'state [A-Z]*'
 ip -4 route; nft list ruleset; systemctl is-enabled ssh networking nftables 2>/dev/null; systemctl is-active ssh networking nftables 2>/dev/null
 getent passwd deploy; awk '$4 == "0A" {print $2}' /proc/net/tcp | sort; :`
@@ -101,7 +100,7 @@ func (f *fleet) tree(host string) tree {
 	return all
 }
 
-// nodeAt says what is at a path.
+// nodeAt describes the object at a path.
 func nodeAt(path string, entry fs.DirEntry) (string, error) {
 	info, err := entry.Info()
 	if err != nil {
@@ -124,7 +123,7 @@ func nodeAt(path string, entry fs.DirEntry) (string, error) {
 	return text + attributes, err
 }
 
-// attributesOf gives the extended attributes of a file or directory, but for those of the overlay.
+// attributesOf returns the extended attributes of a file or directory, except those of the overlay.
 func attributesOf(path string) (string, error) {
 	names := make([]byte, 4096)
 	n, err := unix.Llistxattr(path, names)
@@ -162,7 +161,7 @@ func (t tree) differs(other tree) []string {
 	return slices.Sorted(maps.Keys(paths))
 }
 
-// requireEqual says where a tree differs, and how.
+// requireEqual fails the test with the differences between two trees.
 func (t tree) requireEqual(f *fleet, want tree, of string) {
 	f.Helper()
 	var text strings.Builder

@@ -105,8 +105,7 @@ func TestAccountWithoutGzip(t *testing.T) {
 	})
 }
 
-// TestAccounts has accounts whose shell is not what one would wish for. Each works,
-// or the error says why not.
+// TestAccounts has accounts with unusual shells. Each works, or the error explains why not.
 func TestAccounts(t *testing.T) {
 	id := func(s *server) string {
 		public, err := os.ReadFile(s.path("id.pub"))

@@ -20,7 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
 )
 
-// programs is where the programs under test are built, once for all tests.
+// programs returns the folder with the programs under test, which are built once for all tests.
 var programs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "ccm-push-e2e-")
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetManyHostsPage sets up workers with the commands of docs/guide/many-hosts.md: a broker and two workers on hosts, and three
-// hosts that they process. What invite and join print is what the page says.
+// TestFleetManyHostsPage sets up workers with the commands of docs/guide/many-hosts.md: a broker and two workers on
+// hosts, and three hosts that they process. invite and join print the text of the page.
 func TestFleetManyHostsPage(t *testing.T) {
 	const broker, first, second = "s004", "s005", "s006"
 	f := startNamedHosts(t, "web1", "web2", "web3", "nats", "paris1", "paris2")
@@ -107,7 +107,7 @@ func (m *manyHosts) here(text string) string {
 	return strings.ReplaceAll(m.fleet.here(text), "nats.example.com", m.name)
 }
 
-// plain is what a command prints, without what differs from run to run.
+// plain returns the output of a command, without parts that differ between runs.
 func (m *manyHosts) plain(text string) string {
 	text = strings.NewReplacer(m.name, "nats.example.com", m.path("../home"), "/home/you", "/home/deploy", "/home/w").Replace(text)
 	text = fingerprints.ReplaceAllString(text, "FINGERPRINT")
@@ -197,7 +197,7 @@ func (c *typing) answers(t *testing.T, text string) {
 	require.NoError(t, err)
 }
 
-// ends waits until the command ends well, and returns what is on the terminal.
+// ends waits until the command ends well, and returns the text of the terminal.
 func (c *typing) ends(t *testing.T) string {
 	t.Helper()
 	err := c.cmd.Wait()

@@ -24,16 +24,16 @@ import (
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
-// Bounds of what the controller holds for one host: while it is connected and in
-// the middle of its catalog, and when it is done.
+// Limits of the controller's memory for one host: while it is connected and in the middle of its catalog, and when it
+// is done.
 const (
 	maxConnected = 150 << 10 // bytes
 	maxWatched   = 130 << 10 // bytes: it is watched, and idle
-	maxFinished  = 3 << 10   // bytes: its counts, for the summary, and its part of what is remembered for all, and of those at work
+	maxFinished  = 3 << 10   // bytes: its counts, for the summary, and its share of common data and of hosts in progress
 )
 
-// TestMemoryPerHost has a thousand simulated hosts connected at once, all of them
-// waiting in the middle of W30, and counts what is live in the controller then.
+// TestMemoryPerHost has a thousand simulated hosts connected at once, all of them in the middle of W30, and measures
+// the live memory of the controller then.
 func TestMemoryPerHost(t *testing.T) {
 	const hosts = 1000
 	m := newMemoryWatch(t, hosts, "-hold")
@@ -43,8 +43,7 @@ func TestMemoryPerHost(t *testing.T) {
 	require.Less(t, per, int64(maxConnected))
 }
 
-// TestMemoryOfFinishedHosts counts what is live when all but a few hosts have come
-// and gone.
+// TestMemoryOfFinishedHosts measures the live memory when almost all hosts are done.
 func TestMemoryOfFinishedHosts(t *testing.T) {
 	const hosts = 2000
 	m := newMemoryWatch(t, hosts)
@@ -54,12 +53,11 @@ func TestMemoryOfFinishedHosts(t *testing.T) {
 	require.Less(t, per, int64(maxFinished))
 }
 
-// TestMemoryPerWatchedHost has a thousand simulated hosts watched, and counts what is live in the controller
-// then.
+// TestMemoryPerWatchedHost has a thousand simulated hosts watched, and measures the live memory of the controller then.
 func TestMemoryPerWatchedHost(t *testing.T) {
 	const hosts = 1000
 	m := newMemoryWatch(t, hosts)
-	m.runner.FullBuilds = m.runner.Builds // which of them a simulated host does not ask
+	m.runner.FullBuilds = m.runner.Builds // a simulated host does not distinguish them
 	m.runner.Options.Watch = &playbooks.Watch{Converged: time.Second}
 	m.run(hosts)
 	per := (m.connected - m.before) / hosts
@@ -67,9 +65,8 @@ func TestMemoryPerWatchedHost(t *testing.T) {
 	require.Less(t, per, int64(maxWatched))
 }
 
-// A memoryWatch is a run of W30 on simulated hosts, and a reporter that measures:
-// when every host has all but one of its results, upon which it lets them go on, when all are watched, and
-// when all are done.
+// A memoryWatch is a run of W30 on simulated hosts, and a reporter that measures: when every host has all but one of
+// its results, after which it lets them continue, when all are watched, and when all are done.
 type memoryWatch struct {
 	*testing.T
 	fleet                       *sim
@@ -102,7 +99,7 @@ func (m *memoryWatch) Report(e events.Event) {
 	case events.Result:
 		if m.results++; m.results == m.hosts*(resources-1) {
 			m.connected = live()
-			fmt.Fprintln(m.fleet.stdin, "go on") // those that are not held do not listen
+			fmt.Fprintln(m.fleet.stdin, "go on") // hosts that are not held do not read this
 		}
 	case events.Watched:
 		if m.watched++; m.watched == m.hosts {
@@ -113,12 +110,12 @@ func (m *memoryWatch) Report(e events.Event) {
 	}
 }
 
-// resources is how many there are in W30.
+// resources is the number of resources in W30.
 const resources = 30
 
 // live is the memory in use, heap and stacks, without garbage, in bytes.
 func live() int64 {
-	// The second collection gives back what pools held through the first.
+	// The second collection frees objects that pools kept through the first.
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats

@@ -33,8 +33,8 @@ func TestFleetNoRoom(t *testing.T) {
 		name       string
 		fill, free string
 		code       int
-		wants      []string // what the run says
-		level      string   // that of the files then
+		wants      []string // expected output of the run
+		level      string   // level of the files afterwards
 	}{
 		{
 			"results", "mount -t tmpfs -o mode=700,size=16k tmpfs /var/lib/ccm-push; head -c 1M /dev/zero >/var/lib/ccm-push/fill 2>/dev/null; true", "umount /var/lib/ccm-push",
@@ -75,8 +75,7 @@ func TestFleetNoRoom(t *testing.T) {
 	require.Equal(t, "fill\none\ntwo\n", f.sh("h001", "cat /run/e2e-left"), "nothing is left beside the files")
 }
 
-// TestFleetNoRoomForContents has room for the host program, and none for what a file is to
-// contain.
+// TestFleetNoRoomForContents has room for the host program, and none for the content of a file.
 func TestFleetNoRoomForContents(t *testing.T) {
 	f := startFleet(t)
 	write(t, f.path("big"), strings.Repeat("0123456789", 400_000))
@@ -126,7 +125,7 @@ func TestFleetReadOnly(t *testing.T) {
 	}
 }
 
-// TestNoRoomForTheRecord fills the disk of the controller: the run goes on.
+// TestNoRoomForTheRecord fills the disk of the controller: the run continues.
 func TestNoRoomForTheRecord(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {

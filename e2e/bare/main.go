@@ -1,5 +1,4 @@
-// Command bare does nothing: benchmarks tell how long a Go program takes to start on the machine
-// that they are run on.
+// Command bare does nothing: benchmarks measure with it how long a Go program takes to start on this machine.
 package main
 
 func main() {}

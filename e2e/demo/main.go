@@ -1,6 +1,5 @@
-// Command demo shows ccm-push at work on three SSH hosts that it starts in its
-// own process: no root, no sshd and no network are needed. Everything else is
-// as in a real run: TCP, SSH, and a ccm-module process on each host.
+// Command demo shows ccm-push on three SSH hosts that it starts in its own process: it needs no root, no sshd and no
+// network. Everything else is as in a real run: TCP, SSH, and a ccm-module process on each host.
 //
 //	demo [-stay] PATH-OF-CCM-PUSH
 package main
@@ -112,7 +111,7 @@ func copySite(dir string) error {
 
 // show runs the commands of the demo and explains them.
 func show(ctx context.Context, program, dir string) error {
-	flags := append(lockFlags(), "--ssh-config=none") // the hosts are here, whatever ssh_config says
+	flags := append(lockFlags(), "--ssh-config=none") // the hosts are local, whatever ssh_config contains
 	for _, step := range []struct{ why, command string }{
 		{"What would change? --check asks the hosts and changes nothing; --diff shows the texts.", "ccm-push -i hosts.yaml --check --diff site.yaml"},
 		{"Do it.", "ccm-push -i hosts.yaml site.yaml"},

@@ -1,4 +1,4 @@
-// Package faultproxy is a TCP connection that goes wrong at a given place. A test puts a
-// [Proxy] between an SSH client and a server, and says for each connection what becomes of
-// it, and when: after so many bytes, or after so many packets of SSH.
+// Package faultproxy is a TCP proxy that breaks connections at a given place. A test puts a [Proxy] between an SSH
+// client and a server, and chooses the fault of each connection and its place: after a number of bytes, or after a
+// number of SSH packets.
 package faultproxy

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// A Kind is what becomes of a connection.
+// A Kind is a kind of fault of a connection.
 type Kind int
 
-// What can become of a connection.
+// Faults of a connection.
 const (
 	None      Kind = iota
 	Cut            // both sides see an end, as if the other one had closed it
 	Reset          // both sides see a reset
-	HalfClose      // who reads in this direction sees an end; the other direction goes on
+	HalfClose      // the reader of this direction sees an end; the other direction continues
 	Stall          // it stays open, and nothing passes any more, not even an end
 	Drip           // the next bytes pass one by one
 )
 
-// Kinds are all that can become of a connection.
+// Kinds lists all faults.
 var Kinds = []Kind{Cut, Reset, HalfClose, Stall, Drip}
 
 func (k Kind) String() string {
@@ -43,9 +43,8 @@ const (
 	dripBytes = 500
 )
 
-// A Fault is what becomes of a connection, and where: when so many packets of SSH have passed
-// in a direction, counting what each side says first as one, and so many bytes behind them;
-// without Packets, so many bytes from the beginning.
+// A Fault is a fault of a connection, and its place: after Packets packets of SSH in a direction, counting each side's
+// version line as one, and Bytes bytes after them; without Packets, after Bytes bytes from the begin.
 type Fault struct {
 	Kind      Kind
 	Direction Direction

@@ -4,20 +4,19 @@ import "encoding/binary"
 
 const (
 	newKeys   = 21 // the message after which packets are encrypted (RFC 4253, 7.3)
-	gcmTag    = 16 // bytes behind each encrypted packet
+	gcmTag    = 16 // bytes after each encrypted packet
 	maxPacket = 1 << 20
 )
 
-// packets finds where packets of SSH end in one direction of a connection. With the cipher
-// AES-GCM, which Go's client asks for first, their lengths can be read (RFC 5647, 7.2); with
-// another one, packets end nowhere once they are encrypted.
+// packets finds the ends of SSH packets in one direction of a connection. With the cipher AES-GCM, the first choice of
+// Go's client, their lengths can be read (RFC 5647, 7.2); with another one, encrypted packets have no known end.
 type packets struct {
-	count     int   // that have ended
-	since     int64 // bytes behind the last of them
+	count     int   // complete packets
+	since     int64 // bytes after the last of them
 	total     int64 // bytes
 	encrypted bool
 	lost      bool    // they are encrypted with another cipher
-	head      [6]byte // of the packet: its length, and without encryption padding and type
+	head      [6]byte // begin of the packet: its length, and without encryption padding and type
 	line      []byte  // before the first packet
 	greeted   bool
 	end       int64 // how long the packet is; 0 if that is not known yet

@@ -21,8 +21,8 @@ type Proxy struct {
 	away  time.Time // until when it takes no connections
 }
 
-// Listen passes connections on to a server, host:port. The first one gets the first fault,
-// and so on; those behind the last fault get none.
+// Listen passes connections on to a server, host:port. The first one gets the first fault, and so on; connections after
+// the last fault get none.
 func Listen(server string, faults ...Fault) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,13 +66,13 @@ func (p *Proxy) Next(faults ...Fault) {
 	p.faults = append(make([]Fault, len(p.links)), faults...)
 }
 
-// Passed is what has passed in one direction of a connection.
+// Passed counts the data that has passed in one direction of a connection.
 type Passed struct {
 	Packets int
 	Bytes   int64
 }
 
-// Passed tells what has passed of a connection, counted from 0, in a direction.
+// Passed returns the counts of a connection, numbered from 0, in a direction.
 func (p *Proxy) Passed(connection int, d Direction) Passed {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,14 +83,14 @@ func (p *Proxy) Passed(connection int, d Direction) Passed {
 	return Passed{int(passed.packets.Load()), passed.bytes.Load()}
 }
 
-// Connections is how many there have been.
+// Connections returns the number of connections so far.
 func (p *Proxy) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.links)
 }
 
-// Struck reports whether the fault of a connection, counted from 0, has come to pass.
+// Struck reports whether the fault of a connection, numbered from 0, has happened.
 func (p *Proxy) Struck(connection int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,7 +170,7 @@ func (l *link) carry(d Direction) {
 				return
 			}
 			if n == 0 && err != nil {
-				to.CloseWrite() // if the other end is gone, it knows
+				to.CloseWrite() // if the other end is gone, it needs no end
 				return
 			}
 			waiting = buf[:n]
@@ -202,7 +202,7 @@ func (l *link) due(d Direction, at *packets) bool {
 	return f.Kind != None && f.Direction == d && here && !l.struck.Load()
 }
 
-// room gives how many of the bytes pass before the fault is due.
+// room returns how many of the bytes pass before the fault is due.
 func (l *link) room(d Direction, at *packets, b []byte) int {
 	for i, c := range b {
 		at.add(c)
@@ -213,7 +213,7 @@ func (l *link) room(d Direction, at *packets, b []byte) int {
 	return len(b)
 }
 
-// strike does what the fault says. It reports whether this direction goes on.
+// strike makes the fault happen. It reports whether this direction continues.
 func (l *link) strike(from, to *net.TCPConn) bool {
 	l.struck.Store(true)
 	switch l.fault.Kind {
@@ -230,7 +230,7 @@ func (l *link) strike(from, to *net.TCPConn) bool {
 		}
 	case HalfClose:
 		to.CloseWrite()
-		io.Copy(io.Discard, from) // whoever sends does not notice
+		io.Copy(io.Discard, from) // the sender does not notice
 	case Stall:
 		close(l.stalled)
 	case Drip:

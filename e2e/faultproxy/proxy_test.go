@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// between gives both ends of a connection that leads through a proxy.
+// between returns both ends of a connection through a proxy.
 func between(t *testing.T, f Fault) (p *Proxy, client, server *net.TCPConn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,8 +60,8 @@ func TestFaults(t *testing.T) {
 	sent := strings.Repeat("0123456789", 100)
 	for _, d := range []Direction{ToServer, FromServer} {
 		for kind, want := range map[Kind]struct {
-			here, back string // what arrives in the direction of the fault, and in the other one
-			err        error  // of who reads here; nil is an end
+			here, back string // data that arrives in the direction of the fault, and in the other one
+			err        error  // error of the reader here; nil means an end
 			backErr    error
 		}{
 			None:      {sent, "answer", os.ErrDeadlineExceeded, os.ErrDeadlineExceeded},
@@ -89,7 +89,7 @@ func TestFaults(t *testing.T) {
 				}
 				got, err := all(t, to, len(want.here))
 				require.ErrorIs(t, err, want.err)
-				if kind != Reset { // which may take back what had arrived
+				if kind != Reset { // a reset may discard data that had arrived
 					require.Equal(t, want.here, got)
 				}
 				got, err = all(t, from, len(want.back))
@@ -145,8 +145,7 @@ func run(t *testing.T, srv *sshtest.Server, f Fault) (p *Proxy, output string, e
 	return p, string(b), err
 }
 
-// TestPackets cuts a session of SSH behind each of its packets, in both directions: that many
-// pass, no more.
+// TestPackets cuts a session of SSH after each of its packets, in both directions: exactly that many pass.
 func TestPackets(t *testing.T) {
 	srv := sshtest.Start(t)
 	whole, output, err := run(t, srv, Fault{})
@@ -155,7 +154,7 @@ func TestPackets(t *testing.T) {
 	for _, d := range []Direction{ToServer, FromServer} {
 		count := whole.Passed(0, d).Packets
 		require.Greater(t, count, 8, "lengths of encrypted packets are understood")
-		for n := range count - 4 { // those of the end come in one order or the other
+		for n := range count - 4 { // the last ones have no fixed order
 			p, _, err := run(t, srv, Fault{Kind: Cut, Direction: d, Packets: n})
 			require.True(t, p.Struck(0))
 			require.Equal(t, n, p.Passed(0, d).Packets)

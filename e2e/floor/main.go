@@ -1,6 +1,5 @@
-// Command floor is what a fleet tool written in Go cannot be faster than: it logs
-// in to hosts with golang.org/x/crypto/ssh alone, runs one command on each, and
-// does nothing else. The benchmarks of package e2e measure ccm-push against it.
+// Command floor is the lower bound for a fleet tool written in Go: it logs in to hosts with golang.org/x/crypto/ssh
+// alone, runs one command on each, and does nothing else. The benchmarks of package e2e compare ccm-push with it.
 //
 //	floor -user root -key FILE -known-hosts FILE [-run true] HOST:PORT...
 package main
@@ -18,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// parallel is how many hosts are worked on at once. More would take no less processor time.
+// parallel is the number of hosts at once. More would not use less processor time.
 const parallel = 64
 
 func main() {

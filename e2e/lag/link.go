@@ -11,8 +11,7 @@ type sink interface {
 	CloseWrite() error
 }
 
-// The bounds of what a link holds: 16 MiB, far above what a window of SSH lets
-// be under way.
+// Limits of a link's buffer: 16 MiB, far above a window of SSH.
 const (
 	packetSize  = 64 << 10
 	packetCount = 256
@@ -29,15 +28,14 @@ type packet struct {
 type link struct {
 	delay   time.Duration
 	packets chan packet
-	closed  chan struct{} // nobody takes packets any more
+	closed  chan struct{} // no more packets are read
 }
 
 func newLink(delay time.Duration) link {
 	return link{delay, make(chan packet, packetCount), make(chan struct{})}
 }
 
-// send reads from until it ends or the link is closed. A connection that broke
-// off looks to the other side like one that has ended.
+// send reads from until it ends or the link is closed. For the other side, a broken connection looks like an ended one.
 func (l link) send(from io.Reader) {
 	for {
 		buf := make([]byte, packetSize)

@@ -1,5 +1,5 @@
-// Package needs skips a test on a machine that lacks what the test needs, and names what is missing. If CI is set, the
-// test fails instead, since CI installs everything that tests need.
+// Package needs skips a test on a machine that lacks a program or a permission, and names it. If CI is set, the test
+// fails instead, since CI installs everything that tests need.
 package needs
 
 import (
